@@ -151,7 +151,7 @@ func TestPinning(t *testing.T) {
 		"pin acme 4":                 {api.Install{}, nil, 0, &api.NewPin{Release: 4}, "hello/acme is held at release 4 (1a2b3c4) (the newest is 7)"},
 		"pin acme 4 --reason x":      {api.Install{}, nil, 0, &api.NewPin{Release: 4, Reason: "x"}, "held at release 4 (1a2b3c4) (the newest is 7): x\n"},
 		"pin acme":                   {api.Install{Release: 6, Target: 6, Latest: 7}, nil, 0, &api.NewPin{Release: 6}, "nuon installs unpin acme"},
-		"pin acme --wait=false":      {api.Install{Target: 7, Latest: 7}, nil, exit.Usage, nil, "nuon installs pin acme 7"},
+		"pin acme --wait=false":      {api.Install{Target: 7, Latest: 7}, nil, exit.Usage, nil, "nuon installs pin hello/acme 7"},
 		"pin acme 0":                 {api.Install{}, nil, exit.Usage, nil, `"0" is no release`},
 		"pin acme 99999999999":       {api.Install{}, nil, exit.Usage, nil, "is no release"},
 		"rollback acme":              {api.Install{Release: 7, Target: 7, Latest: 7}, all, 0, &api.NewPin{Release: 5, Reason: "rolled back from release 7"}, "held at release 5"},

@@ -109,8 +109,8 @@ func TestCompare(t *testing.T) {
 
 // TestCompareWithoutAFile: one that belongs to a file which is gone is named; people's own are nobody's business here.
 func TestCompareWithoutAFile(t *testing.T) {
-	got := compare(loaded(t, shop(nil)), "shop", []api.Install{{Name: "left", Owner: "file"}, {Name: "ours", Owner: "hand"}}, true)
-	if len(got) != 1 || got[0].Install != "left" || got[0].Outcome != OutcomeNoFile || !strings.Contains(got[0].Reason, "nuon installs generate-config left") {
+	got := compare(loaded(t, shop(nil)), "shop", []api.Install{{App: "shop", Name: "left", Owner: "file"}, {Name: "ours", Owner: "hand"}}, true)
+	if len(got) != 1 || got[0].Install != "left" || got[0].Outcome != OutcomeNoFile || !strings.Contains(got[0].Reason, "nuon installs generate-config shop/left") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -148,7 +148,7 @@ func TestAGeneratedFileChangesNothing(t *testing.T) {
 		if rapid.Bool().Draw(t, "account") {
 			i.Account = map[string]map[string]string{"gcp_account": {"project_id": "p", "region": "r"}}
 		}
-		text := fileOf(i, config).encode(sensitive(config))
+		text := fileOf(i, config).encode(i.App, sensitive(config))
 		app, found := appconfig.Load(shop(map[string]string{"acme": text}), appconfig.Options{})
 		if err := found.Err(); err != nil {
 			t.Fatalf("%v in\n%s", err, text)

@@ -50,7 +50,7 @@ no part of it.`,
 			}
 			f := fileOf(i, config)
 			return e.Console.Result(f, func(w io.Writer) error {
-				_, err := io.WriteString(w, f.encode(sensitive(config)))
+				_, err := io.WriteString(w, f.encode(i.App, sensitive(config)))
 				return err
 			})
 		}),
@@ -89,8 +89,8 @@ func sensitive(config api.AppConfig) []string {
 	return names
 }
 
-// encode gives the file's text, with a remark on the inputs that are not in it.
-func (f installFile) encode(secrets []string) string {
+// encode returns the text of the file of an app, with a remark on the inputs that are not in it.
+func (f installFile) encode(app string, secrets []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "name            = %s\napproval_option = %s\n", appconfig.Quote(f.Name), appconfig.Quote(f.ApprovalOption))
 	if f.AllowDestroy {
@@ -103,7 +103,7 @@ func (f installFile) encode(secrets []string) string {
 	table(&b, "labels", f.Labels, appconfig.Quote)
 	table(&b, "component_toggles", f.Toggles, strconv.FormatBool)
 	if len(secrets) > 0 {
-		fmt.Fprintf(&b, "\n# Sensitive inputs are in no file: set them with `nuon installs update %s --secret NAME` (%s).\n", f.Name, strings.Join(secrets, ", "))
+		fmt.Fprintf(&b, "\n# Sensitive inputs are in no file: set them with `nuon installs update %s --secret NAME` (%s).\n", address(app, f.Name), strings.Join(secrets, ", "))
 	}
 	return b.String()
 }

@@ -39,7 +39,7 @@ Without a RELEASE it is the one that is applied. What differs from that release 
 					return err
 				}
 				if release = i.Release; release == 0 {
-					return exit.Usagef("%s is not at one release throughout: state at which to hold it, such as `nuon installs pin %s %d`", i.Name, i.Name, max(i.Latest, 1))
+					return exit.Usagef("%s is not at one release throughout: state at which to hold it, such as `nuon installs pin %s %d`", i.Name, address(i.App, i.Name), max(i.Latest, 1))
 				}
 			}
 			return hold(ctx, e, client, args[0], api.NewPin{Release: release, Reason: reason}, &s)

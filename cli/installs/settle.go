@@ -96,7 +96,7 @@ func followable(all []api.Install) []progress.Next {
 	if len(all) != 1 {
 		return []progress.Next{{Command: "nuon installs list --watch", To: "follow it"}, {Command: "nuon workflows list --status running", To: "find what to cancel"}}
 	}
-	name := "latest:" + all[0].App + "/" + all[0].Name
+	name := "latest:" + address(all[0].App, all[0].Name)
 	return []progress.Next{{Command: "nuon workflows watch " + name, To: "wait again"}, {Command: "nuon workflows cancel " + name, To: "cancel it"}}
 }
 
@@ -160,15 +160,16 @@ func NeedsMore(install, reason string) error {
 func verdict(all []api.Install) error {
 	var waiting, refused []string
 	for _, i := range all {
+		name := address(i.App, i.Name)
 		switch {
 		case i.Status == api.InstallStatusStalled:
-			return exit.With(exit.Failed, fmt.Errorf("%s: %s", i.Name, i.Reason))
+			return exit.With(exit.Failed, fmt.Errorf("%s: %s", name, i.Reason))
 		case i.Blocked:
-			return NeedsMore(i.Name, i.Reason)
+			return NeedsMore(name, i.Reason)
 		case i.Status == api.InstallStatusRefused:
-			refused = append(refused, i.Name)
+			refused = append(refused, name)
 		case i.Status == api.InstallStatusWaitingForApproval:
-			waiting = append(waiting, i.Name)
+			waiting = append(waiting, name)
 		}
 	}
 	switch {
@@ -179,6 +180,9 @@ func verdict(all []api.Install) error {
 	}
 	return nil
 }
+
+// address names an install in commands and messages. Another app may have an install of the same name.
+func address(app, install string) string { return app + "/" + install }
 
 // end is how a command that changed one install ends: it waits if that is wanted and prints the install.
 func (s *settling) end(ctx context.Context, c *console.Console, client *remote.Client, i api.Install, people func(api.Install) error) error {

@@ -47,7 +47,7 @@ func keyLine(i api.Install, pin string) string {
 	case pin == i.KeyFingerprint:
 		return "  key " + i.KeyFingerprint + ", pinned here"
 	}
-	return "  key " + i.KeyFingerprint + " is NOT the pinned one, " + pin + ": compare it with `runnerd status`, then `nuon installs trust " + i.Name + "`"
+	return "  key " + i.KeyFingerprint + " is NOT the pinned one, " + pin + ": compare it with `runnerd status`, then `nuon installs trust " + address(i.App, i.Name) + "`"
 }
 
 // trusted is what `nuon installs trust` did.

@@ -317,7 +317,7 @@ func TestGetShowsTheKey(t *testing.T) {
 	says(t, l.do(t, e, 0, "get acme"), "key "+l.print()+", pinned here")
 	pinned := l.print()
 	l.install.KeyFingerprint = identity(t).Recipient().Fingerprint()
-	says(t, l.do(t, e, 0, "get acme"), "is NOT the pinned one, "+pinned, "nuon installs trust acme")
+	says(t, l.do(t, e, 0, "get acme"), "is NOT the pinned one, "+pinned, "nuon installs trust hello/acme")
 	e.Console.Output = "json"
 	says(t, l.do(t, e, 0, "get acme"), `"pinned_key_fingerprint": "`+pinned+`"`, `"key_fingerprint": "`+l.install.KeyFingerprint+`"`)
 }

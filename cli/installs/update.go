@@ -210,7 +210,7 @@ nobody's change is undone by the next sync; one that belongs to people is left a
 			return e.Console.Result(i, func(w io.Writer) error {
 				says := "belongs to people now: `nuon installs update` changes it, and `nuon installs sync` leaves it alone"
 				if i.Owner == api.InstallOwnerFile {
-					says = "belongs to its file now: `nuon installs sync` changes it; `nuon installs generate-config " + i.Name + "` writes the file as it stands"
+					says = "belongs to its file now: `nuon installs sync` changes it; `nuon installs generate-config " + address(i.App, i.Name) + "` writes the file as it stands"
 				}
 				_, err := fmt.Fprintf(w, "%s/%s %s\n", i.App, i.Name, says)
 				return err

@@ -171,7 +171,7 @@ func TestSteps(t *testing.T) {
 		"retry wfl_1 stp_1":               {w, "/v1/workflows/wfl_1/steps/stp_1/retry null", 0, ""},
 		"retry wfl_1 migrate":             {w, "/v1/workflows/wfl_1/steps/stp_9/retry null", 0, ""}, // the control plane says why not
 		"retry wfl_1 nothing":             {w, "", exit.Failed, `has no step of "nothing"`},
-		"retry wfl_2":                     {two, "", exit.Usage, "say which of net, web, or try all of them with `nuon deploy acme`"},
+		"retry wfl_2":                     {two, "", exit.Usage, "say which of net, web, or try all of them with `nuon deploy hello/acme`"},
 		"retry wfl_3":                     {standing("succeeded", "succeeded"), "", exit.Failed, "nothing failed in workflow wfl_1, which is succeeded"},
 		"retry wfl_1 --timeout 1m":        {w, "", exit.Usage, "--timeout goes with --wait"},
 		"skip wfl_1 db --reason x":        {w, `/v1/workflows/wfl_1/steps/db.plan/skip {"reason":"x"}`, 0, ""},

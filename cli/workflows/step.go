@@ -67,7 +67,7 @@ func toRetry(w api.Workflow, named []string) (api.Step, error) {
 	for _, s := range found {
 		names = append(names, console.Line(name(s)))
 	}
-	return api.Step{}, exit.Usagef("several things failed: say which of %s, or try all of them with `nuon deploy %s`", strings.Join(names, ", "), w.Install)
+	return api.Step{}, exit.Usagef("several things failed: say which of %s, or try all of them with `nuon deploy %s`", strings.Join(names, ", "), w.App+"/"+w.Install)
 }
 
 func newSkip(e *env.Env) *cobra.Command {

@@ -66,7 +66,7 @@ func (s *snapshot) abandonable(ctx context.Context, tx *store.Tx, p *place) erro
 	case newest.KeyID == s.runnerKey:
 		return refuse(CodeReadable, "Its runner can open it, so plan with it: `nuon deploy`, or `nuon installs deprovision` to remove what is there.", "the state of %s is sealed to the key %s, which the runner has", name, newest.KeyID)
 	case s.install.Approval == "approve-all":
-		return refuse(CodeApproveAll, fmt.Sprintf("Have them wait first: nuon installs update %s --approval prompt.", s.install.Name),
+		return refuse(CodeApproveAll, fmt.Sprintf("Have them wait first: nuon installs update %s --approval prompt.", s.address()),
 			"plans of install %s are applied without a person, and the next one of %s may make again what exists", s.install.Name, name)
 	}
 	busy, err := tx.BusyComponents(ctx, tx.Org, s.install.ID)

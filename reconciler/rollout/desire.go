@@ -236,7 +236,7 @@ func (d *desiring) waitForValues(p *place, w *want) {
 		w.Waits = fmt.Sprintf("the runner has not registered yet, and %s can only be sealed to its key", what)
 	case path.HasPrefix("inputs"):
 		// A runner that registers has all that waits sealed to its key in the same transaction.
-		w.Waits, w.Stuck = fmt.Sprintf("%s: it was sealed to a key that is gone; enter it again (nuon installs update %s --secret %s)", what, d.install.Name, path[len(path)-1]), true
+		w.Waits, w.Stuck = fmt.Sprintf("%s: it was sealed to a key that is gone; enter it again (nuon installs update %s --secret %s)", what, d.address(), path[len(path)-1]), true
 	default:
 		w.Waits, w.Stuck = what+" is sealed to a key that the runner does not have; deploy what gives it again", true
 	}

@@ -23,11 +23,11 @@ func (s *snapshot) contested(p *place) string {
 	if n := len(p.contested) - 1; n > 0 {
 		more = fmt.Sprintf(" (and %d more)", n)
 	}
-	at := fmt.Sprintf("%s %s %d", s.install.Name, name, first.Version)
+	at := fmt.Sprintf("%s %s %d", s.address(), name, first.Version)
 	if dispatch.StateStatus(first.Status) == dispatch.StateWithheld {
 		return fmt.Sprintf("state version %d of %s could not be stored%s: %s; dismiss contested versions of this install that are not needed "+
 			"(nuon state list %s), or have whoever runs the control plane raise the bound (reconciler serve --max-state-…), and it arrives by itself; "+
-			"if its runner's disk is gone, give it up (nuon state dismiss %s --reason …)", first.Version, name, more, first.Reason, s.install.Name, at)
+			"if its runner's disk is gone, give it up (nuon state dismiss %s --reason …)", first.Version, name, more, first.Reason, s.address(), at)
 	}
 	return fmt.Sprintf("state version %d of %s is contested%s: %s; look at it (nuon state show %[5]s), then put it back (nuon state restore %[5]s --reason …) or say that it is not needed (nuon state dismiss %[5]s --reason …)",
 		first.Version, name, more, orElse(first.Reason, "two attempts wrote at the same time"), at)

@@ -68,8 +68,8 @@ func (w *world) askRestore(component string, version int) error {
 	return err
 }
 
-const contestedWords = "state version 2 of network is contested: attempt 1 of job_1 wrote it after attempt 2; look at it (nuon state show acme network 2), " +
-	"then put it back (nuon state restore acme network 2 --reason …) or say that it is not needed (nuon state dismiss acme network 2 --reason …)"
+const contestedWords = "state version 2 of network is contested: attempt 1 of job_1 wrote it after attempt 2; look at it (nuon state show hello/acme network 2), " +
+	"then put it back (nuon state restore hello/acme network 2 --reason …) or say that it is not needed (nuon state dismiss hello/acme network 2 --reason …)"
 
 func TestAContestedVersionStopsItsComponentUntilAPersonDismissesIt(t *testing.T) {
 	w := newProvisionedWorld(t)

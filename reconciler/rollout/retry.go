@@ -70,7 +70,7 @@ func (s *snapshot) notBehind(ctx context.Context, tx *store.Tx, f workflow.Failu
 			words = append(words, name+" waits: "+w.Waits)
 		}
 	}
-	return refuse(workflow.CodeNotRetryable, "See `nuon installs get "+s.install.Name+"`.", "there is nothing to retry: %s", strings.Join(words, "; "))
+	return refuse(workflow.CodeNotRetryable, "See `nuon installs get "+s.address()+"`.", "there is nothing to retry: %s", strings.Join(words, "; "))
 }
 
 func (s *snapshot) runAgain(ctx context.Context, tx *store.Tx, f workflow.Failure, actor string) (string, error) {

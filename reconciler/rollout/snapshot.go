@@ -31,6 +31,9 @@ type snapshot struct {
 	outputs   map[outputOwner][]store.Output
 }
 
+// address names the install in commands. Another app may have an install of the same name.
+func (s *snapshot) address() string { return s.app.Name + "/" + s.install.Name }
+
 // pinned reports whether the install is held at one release.
 func (s *snapshot) pinned() bool { return s.install.PinReleaseID != nil }
 

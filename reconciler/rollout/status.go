@@ -19,6 +19,7 @@ import (
 // reconciled (LoadStoredViews). A push that Reconcile has not got to yet leaves no install current in anybody's eyes. Its methods are pure.
 type View struct {
 	Install    store.Install
+	App        string // name of the install's app; a command to paste names the install by its id without it. The caller sets it.
 	Components []store.InstallComponent
 	Refusals   map[string]map[string]store.Refusal // by component, by desired digest
 	Contested  map[string]bool                     // components with a state version that a person has to decide about
@@ -92,7 +93,7 @@ func newView(install store.Install) View {
 // view is a snapshot's part of a View.
 func (s *snapshot) view() View {
 	v := newView(s.install)
-	v.Release, v.Latest, v.Newest, v.Refusals = s.release, s.latest, s.newest, s.refusals
+	v.App, v.Release, v.Latest, v.Newest, v.Refusals = s.app.Name, s.release, s.latest, s.newest, s.refusals
 	wants := s.desire()
 	for _, name := range s.sandboxFirst() {
 		w := wants[name]
@@ -335,7 +336,15 @@ func (v View) remedy(stalled int) string {
 	if told == stalled {
 		return ""
 	}
-	return fmt.Sprintf("; mend it and push, or try again with `nuon deploy %s`", v.Install.Name)
+	return fmt.Sprintf("; mend it and push, or try again with `nuon deploy %s`", v.address())
+}
+
+// address names the install in commands. Another app may have an install of the same name.
+func (v View) address() string {
+	if v.App == "" {
+		return v.Install.ID
+	}
+	return v.App + "/" + v.Install.Name
 }
 
 // The healths of an install, as the API has them.

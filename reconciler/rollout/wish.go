@@ -92,7 +92,7 @@ func (s *snapshot) grantDeploy(g *granted) error {
 	}
 	for _, name := range g.named {
 		if p := s.places[name]; p.config != nil && !p.config.On(s.toggles) {
-			return refuse(CodeSwitchedOff, fmt.Sprintf("Switch it on: nuon installs enable %s %s.", s.install.Name, name), "%s is switched off on install %s", name, s.install.Name)
+			return refuse(CodeSwitchedOff, fmt.Sprintf("Switch it on: nuon installs enable %s %s.", s.address(), name), "%s is switched off on install %s", name, s.install.Name)
 		}
 	}
 	need := slices.Clone(g.named)

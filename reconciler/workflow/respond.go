@@ -69,7 +69,7 @@ func Respond(ctx context.Context, tx *store.Tx, r Response) error {
 	case a.ContentDigest != r.ContentDigest:
 		return conflict(CodePlanChanged, readAgain(a), "your answer is about other content than %s has now (%s)", what, a.ContentDigest)
 	case r.Answer == Approve && install.ApprovalsByOthers && a.Author == r.Actor:
-		return conflict(CodeOwnChange, "Ask another approver, or have the install changed: nuon installs update "+install.Name+" --approvals-by-others=false.",
+		return conflict(CodeOwnChange, "Ask another approver, or have the install changed: nuon installs update "+install.ID+" --approvals-by-others=false.",
 			"%s asked for this, and install %s lets nobody approve what they asked for themselves", r.Actor, install.Name)
 	}
 	if err := r.record(ctx, tx, row); err != nil {

@@ -319,7 +319,7 @@ func (s *Server) changeInstall(ctx context.Context, tx *store.Tx, row store.Inst
 // ForgetInstall implements DELETE /v1/installs/{install}.
 func (s *Server) ForgetInstall(ctx context.Context, r ForgetInstallRequestObject) (ForgetInstallResponseObject, error) {
 	err := s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
-		found, _, err := findInstall(ctx, tx, r.Install)
+		found, app, err := findInstall(ctx, tx, r.Install)
 		if err != nil {
 			return err
 		}
@@ -334,7 +334,7 @@ func (s *Server) ForgetInstall(ctx context.Context, r ForgetInstallRequestObject
 		if !gone && !r.Params.Force {
 			return problem.Error{
 				Status: http.StatusConflict, Code: "not_empty", Title: "install " + row.Name + " still has something applied",
-				Detail: "Run `nuon installs deprovision " + row.Name + "` first, or forget it with --force and leave what is there.",
+				Detail: "Run `nuon installs deprovision " + app + "/" + row.Name + "` first, or forget it with --force and leave what is there.",
 			}
 		}
 		if err := cancelJobsOf(ctx, tx, row); err != nil {

@@ -122,7 +122,7 @@ func mayChange(row store.Install, c api.InstallChange) error {
 	}
 	remedy := "Let the files have it with `nuon installs sync --take-ownership`, or take it out of installs/."
 	if row.Owner == "file" {
-		remedy = "Change its file in installs/ and run `nuon installs sync`, or take it over with `nuon installs owner " + row.Name + " hand`."
+		remedy = "Change its file in installs/ and run `nuon installs sync`, or take it over with `nuon installs owner " + row.ID + " hand`."
 	}
 	owners := map[string]string{"hand": "is changed by hand", "file": "belongs to its file in installs/"}
 	return problem.New(http.StatusConflict, "owned", "install "+row.Name+" "+owners[row.Owner], remedy)

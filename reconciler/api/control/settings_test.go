@@ -180,8 +180,12 @@ func TestSwitching(t *testing.T) {
 	}
 	w.refusedAs(patch(map[string]bool{"api": true}), http.StatusConflict, "needed_by")
 	w.exec("update install_components set torn_down = true where name = 'cache'")
-	p = w.refusedAs(patch(map[string]bool{"api": true, "cache": true}), http.StatusConflict, "needed_by")
-	if p.Title != "api needs cache, which is torn down" || !strings.Contains(p.Detail, "nuon deploy east cache") {
+	// Another app has an install of the same name: the command names this one all the same.
+	w.ok(http.MethodPost, "/v1/apps", api.NewApp{Name: "other"}, http.StatusCreated)
+	w.ok(http.MethodPost, "/v1/installs", api.NewInstall{App: "other", Name: "east"}, http.StatusCreated)
+	p = w.refusedAs(w.call(w.one.token["operator"], http.MethodPatch, "/v1/installs/shop%2Feast", api.InstallChange{Toggles: map[string]bool{"api": true, "cache": true}}),
+		http.StatusConflict, "needed_by")
+	if p.Title != "api needs cache, which is torn down" || p.Detail != "Deploy that first: nuon deploy shop/east cache." {
 		t.Errorf("%+v", p)
 	}
 	got := w.call(w.one.token["operator"], http.MethodPost, "/v1/installs", api.NewInstall{App: "shop", Name: "west", Toggles: map[string]bool{"cache": false}})

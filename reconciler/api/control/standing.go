@@ -60,7 +60,7 @@ func summarize(ctx context.Context, tx *store.Tx, rows []store.ViewInstallsRow, 
 
 func summary(row store.ViewInstallsRow, v rollout.View, runner store.Runner, now time.Time) (api.InstallSummary, error) {
 	i := row.Install
-	v.Unable = dispatch.Unable(runner, now)
+	v.App, v.Unable = row.App, dispatch.Unable(runner, now)
 	online := v.Unable == ""
 	s := api.InstallSummary{
 		ID: i.ID, Name: i.Name, App: row.App, Release: int(v.Applied()), Target: int(v.Release.Number), Latest: int(v.Latest), Behind: v.Behind,
