@@ -1,12 +1,16 @@
 package builds
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/env"
@@ -17,11 +21,13 @@ import (
 // plane is a control plane with an app of some components, of which a build that is retried gets on by one status with each look.
 type plane struct {
 	components []api.Component
-	then       []api.BuildStatus // of what is retried; the last one for ever
+	then       []api.BuildStatus  // of what is retried; the last one for ever
+	interrupt  context.CancelFunc // a person presses Ctrl-C at the second look, when set
 
-	lock  sync.Mutex
-	looks int
-	asked []string
+	lock    sync.Mutex
+	looks   int
+	remarks strings.Builder
+	asked   []string
 }
 
 func (p *plane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -42,6 +48,9 @@ func (p *plane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			again.Error = "terraform init: no network"
 		}
 		p.looks++
+		if p.looks == 2 && p.interrupt != nil {
+			p.interrupt()
+		}
 		_ = json.NewEncoder(w).Encode(again)
 	case r.URL.Path == "/v1/builds":
 		_ = json.NewEncoder(w).Encode(api.BuildList{Items: []api.Build{{ID: "bld_2", Status: "failed", Error: "broken"}, {ID: "bld_1", Status: "succeeded", Reason: "first input"}}})
@@ -57,11 +66,17 @@ func (p *plane) run(t *testing.T, output string, args ...string) (string, error)
 	t.Setenv("NUON_URL", s.URL)
 	t.Setenv("NUON_TOKEN", "tok")
 	t.Setenv("NUON_CONTEXT", "")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	if p.interrupt != nil {
+		p.interrupt = cancel
+	}
 	var out strings.Builder
-	c := New(&env.Env{Console: &console.Console{Out: &out, Err: &strings.Builder{}, Output: output}})
+	p.remarks.Reset()
+	c := New(&env.Env{Console: &console.Console{Out: &out, Err: &p.remarks, Output: output}})
 	c.SetArgs(args)
 	c.SilenceErrors, c.SilenceUsage = true, true
-	err := c.ExecuteContext(t.Context())
+	err := c.ExecuteContext(ctx)
 	return out.String(), err
 }
 
@@ -106,6 +121,21 @@ func TestCreate(t *testing.T) {
 				t.Errorf("asked %q, printed\n%s, want\n%s", p.asked, out, c.prints)
 			}
 		})
+	}
+}
+
+// TestCtrlCLeavesBuilds: who stops waiting learns that the build continues, and how to follow it.
+func TestCtrlCLeavesBuilds(t *testing.T) {
+	for _, line := range []string{"create shop web --wait", "retry bld_2 --wait"} {
+		p := &plane{components: shop()[:2], then: []api.BuildStatus{"running"}, interrupt: func() {}}
+		out, err := p.run(t, "table", strings.Fields(line)...)
+		if !errors.Is(err, exit.Interrupted) || exit.CodeOf(err) != exit.CodeOf(exit.Interrupted) {
+			t.Errorf("%s: ended with %v, printed %q", line, err, out)
+		}
+		want := "stopped waiting: what was started continues to be built\n  nuon builds list --watch   to follow it\n"
+		if d := cmp.Diff(want, p.remarks.String()); d != "" {
+			t.Errorf("%s: (-want +got)\n%s", line, d)
+		}
 	}
 }
 

@@ -27,7 +27,7 @@ func New(e *env.Env) *cobra.Command {
 		Long: `A release is what installs get: a config, and one artifact for each component that is deployed. A push that changes one of
 them makes a new release. Installs follow the newest complete one, or are pinned to one (` + "`nuon installs pin`" + `).`,
 	}
-	c.AddCommand(newList(e), newGet(e))
+	c.AddCommand(newList(e), newGet(e), newDiff(e))
 	return c
 }
 
@@ -69,20 +69,9 @@ func newGet(e *env.Env) *cobra.Command {
 		Example:           "  nuon releases get hello\n  nuon releases get hello 7 -o json",
 		ValidArgsFunction: complete.Args(e, complete.Apps, complete.ReleasesOf),
 		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
-			number := 0
-			if len(args) == 2 {
-				var err error
-				if number, err = Number(args[1]); err != nil {
-					return err
-				}
-			} else {
-				app, err := remote.Get[api.App](client.GetApp(ctx, args[0]))
-				if err != nil {
-					return err
-				}
-				if number = app.Release.Number; number == 0 {
-					return exit.Usagef("%s has no release yet: `nuon apps get %s` shows what is wrong", app.Name, app.Name)
-				}
+			number, err := releaseOf(ctx, client, args[0], args[1:])
+			if err != nil {
+				return err
 			}
 			r, err := remote.Get[api.Release](client.GetRelease(ctx, args[0], number))
 			if err != nil {

@@ -69,6 +69,8 @@ func fileSide(f gittree.File) diff.Side {
 	}
 	words := "git " + f.Hash[:min(hashDigits, len(f.Hash))]
 	switch {
+	case f.Mode&fs.ModeDir != 0:
+		words += ", directory"
 	case f.Mode&fs.ModeSymlink != 0:
 		words += ", symbolic link"
 	case f.Mode&fs.ModeIrregular != 0:

@@ -69,7 +69,7 @@ func (b *builder) together() string {
 	}
 	sentence := ""
 	if len(parts) > 0 {
-		sentence = "A sync " + strings.Join(parts, ", ") + "."
+		sentence = b.subject + " " + strings.Join(parts, ", ") + "."
 	}
 	switch {
 	case stack && sentence == "":

@@ -21,6 +21,8 @@ type Options struct {
 	Limit, Lines, Context int
 	// Code is how the code of components differs, by their names; nil when it is not compared.
 	Code map[string]appcode.Change
+	// Subject starts the sentence that sums the changes up; empty for "A sync".
+	Subject string
 }
 
 // Report compares two configs, which must both be without errors, and what o.Code says of their code. It lists nothing exactly when the
@@ -36,7 +38,7 @@ func Report(before, after *appconfig.App, o Options) (*diff.Report, error) {
 		return nil, err
 	}
 	b := &builder{
-		was: readers{app: before}, is: readers{app: after}, code: o.Code, report: &diff.Report{Kind: diff.KindApp},
+		was: readers{app: before}, is: readers{app: after}, code: o.Code, subject: cmp.Or(o.Subject, "A sync"), report: &diff.Report{Kind: diff.KindApp},
 		masker: diff.NewMasker(diff.MaskOptions{Secrets: o.Secrets, TagKey: o.TagKey, Limit: o.Limit, Lines: o.Lines, Context: o.Context}),
 	}
 	for _, p := range slices.Concat(was, is) {
@@ -56,6 +58,7 @@ func Report(before, after *appconfig.App, o Options) (*diff.Report, error) {
 type builder struct {
 	was, is readers
 	code    map[string]appcode.Change
+	subject string
 	masker  *diff.Masker
 	report  *diff.Report
 }

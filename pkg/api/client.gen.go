@@ -846,6 +846,30 @@ func (e ReleaseStatus) Valid() bool {
 	}
 }
 
+// Defines values for ReleaseDiffComponentChange.
+const (
+	ReleaseDiffComponentChangeAdded   ReleaseDiffComponentChange = "added"
+	ReleaseDiffComponentChangeChanged ReleaseDiffComponentChange = "changed"
+	ReleaseDiffComponentChangeNone    ReleaseDiffComponentChange = "none"
+	ReleaseDiffComponentChangeRemoved ReleaseDiffComponentChange = "removed"
+)
+
+// Valid indicates whether the value is a known member of the ReleaseDiffComponentChange enum.
+func (e ReleaseDiffComponentChange) Valid() bool {
+	switch e {
+	case ReleaseDiffComponentChangeAdded:
+		return true
+	case ReleaseDiffComponentChangeChanged:
+		return true
+	case ReleaseDiffComponentChangeNone:
+		return true
+	case ReleaseDiffComponentChangeRemoved:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ResponseAnswer.
 const (
 	ResponseAnswerApprove ResponseAnswer = "approve"
@@ -1559,6 +1583,16 @@ type ClusterSpec struct {
 
 	// Path of the cluster's outputs in values
 	Path []string `json:"path"`
+}
+
+// CodeChange defines model for CodeChange.
+type CodeChange struct {
+	// Directory in the repository
+	Directory string `json:"directory"`
+
+	// From git tree hash; empty when it was not built from
+	From string `json:"from,omitempty,omitzero"`
+	To   string `json:"to,omitempty,omitzero"`
 }
 
 // Component defines model for Component.
@@ -2632,6 +2666,51 @@ type Release struct {
 // ReleaseStatus incomplete: a component of it cannot be built, so no install gets it
 type ReleaseStatus string
 
+// ReleaseDiff defines model for ReleaseDiff.
+type ReleaseDiff struct {
+	// Components the sandbox first then by name
+	Components []ReleaseDiffComponent `json:"components"`
+
+	// From A set of digests that installs get: a config and one artifact for each component that is deployed. Nothing of it changes but its status. Installs follow the newest complete release, or are pinned to one.
+	From Release `json:"from"`
+
+	// Report a diff.Report of the configs and of the code
+	Report json.RawMessage `json:"report"`
+
+	// To A set of digests that installs get: a config and one artifact for each component that is deployed. Nothing of it changes but its status. Installs follow the newest complete release, or are pinned to one.
+	To Release `json:"to"`
+}
+
+// ReleaseDiffComponent defines model for ReleaseDiffComponent.
+type ReleaseDiffComponent struct {
+	Change ReleaseDiffComponentChange `json:"change"`
+
+	// Code the directories that it is built from whose content differs
+	Code []CodeChange `json:"code,omitempty,omitzero"`
+
+	// FromArtifact digest
+	FromArtifact string `json:"from_artifact,omitempty,omitzero"`
+
+	// FromBuild number of its build in the one release
+	FromBuild int    `json:"from_build,omitempty,omitzero"`
+	Kind      string `json:"kind"`
+	Name      string `json:"name"`
+
+	// Problem why it cannot be built in the release that is gone to
+	Problem string `json:"problem,omitempty,omitzero"`
+
+	// Rebuilt it is built from something else
+	Rebuilt bool `json:"rebuilt"`
+
+	// Redeployed its artifact or what it is deployed with differs, so that installs plan it again; values of an install may be another reason
+	Redeployed bool   `json:"redeployed"`
+	ToArtifact string `json:"to_artifact,omitempty,omitzero"`
+	ToBuild    int    `json:"to_build,omitempty,omitzero"`
+}
+
+// ReleaseDiffComponentChange defines model for ReleaseDiffComponent.Change.
+type ReleaseDiffComponentChange string
+
 // ReleaseList defines model for ReleaseList.
 type ReleaseList struct {
 	Items []Release `json:"items"`
@@ -3361,6 +3440,12 @@ type ListReleasesParams struct {
 	Limit  Limit  `form:"limit,omitempty" json:"limit,omitempty,omitzero"`
 }
 
+// DiffReleaseParams defines parameters for DiffRelease.
+type DiffReleaseParams struct {
+	// From number of the other release, which may be a newer one
+	From int `form:"from" json:"from"`
+}
+
 // GetSyncParams defines parameters for GetSync.
 type GetSyncParams struct {
 	// Installs with all installs of the app, which may be many
@@ -3901,6 +3986,11 @@ type ClientInterface interface {
 
 	// GetRelease performs a GET /v1/apps/{app}/releases/{release} (the `GetRelease` operationId) request.
 	GetRelease(ctx context.Context, app InApp, release InRelease, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DiffRelease What an install that goes from another release to this one would get, its config and the code of its components.
+	//
+	// Corresponds with GET /v1/apps/{app}/releases/{release}/diff (the `DiffRelease` operationId).
+	DiffRelease(ctx context.Context, app InApp, release InRelease, params *DiffReleaseParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetSync How far the app's newest release is, its builds and, if asked for, the installs that follow it.
 	//
@@ -4925,6 +5015,21 @@ func (c *Client) CreatePartialRelease(ctx context.Context, app InApp, reqEditors
 // GetRelease performs a GET /v1/apps/{app}/releases/{release} (the `GetRelease` operationId) request.
 func (c *Client) GetRelease(ctx context.Context, app InApp, release InRelease, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetReleaseRequest(c.Server, app, release)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DiffRelease What an install that goes from another release to this one would get, its config and the code of its components.
+//
+// Corresponds with GET /v1/apps/{app}/releases/{release}/diff (the `DiffRelease` operationId).
+func (c *Client) DiffRelease(ctx context.Context, app InApp, release InRelease, params *DiffReleaseParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDiffReleaseRequest(c.Server, app, release, params)
 	if err != nil {
 		return nil, err
 	}
@@ -7429,6 +7534,70 @@ func NewGetReleaseRequest(server string, app InApp, release InRelease) (*http.Re
 	queryURL, err := serverURL.Parse(operationPath)
 	if err != nil {
 		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewDiffReleaseRequest constructs an http.Request for the DiffRelease method
+func NewDiffReleaseRequest(server string, app InApp, release InRelease, params *DiffReleaseParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "app", app, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "release", release, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/v1/apps/%s/releases/%s/diff", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "from", params.From, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
@@ -10615,6 +10784,13 @@ type ClientWithResponsesInterface interface {
 	// Returns a wrapper object for the known response body format(s).
 	GetReleaseWithResponse(ctx context.Context, app InApp, release InRelease, reqEditors ...RequestEditorFn) (*GetReleaseResponse, error)
 
+	// DiffReleaseWithResponse What an install that goes from another release to this one would get, its config and the code of its components.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /v1/apps/{app}/releases/{release}/diff (the `DiffRelease` operationId).
+	DiffReleaseWithResponse(ctx context.Context, app InApp, release InRelease, params *DiffReleaseParams, reqEditors ...RequestEditorFn) (*DiffReleaseResponse, error)
+
 	// GetSyncWithResponse How far the app's newest release is, its builds and, if asked for, the installs that follow it.
 	//
 	// Returns a wrapper object for the known response body format(s).
@@ -12378,6 +12554,54 @@ func (r GetReleaseResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetReleaseResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DiffReleaseResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ReleaseDiff
+	// ApplicationProblemJSONDefault the response for an HTTP default `application/problem+json` response
+	ApplicationProblemJSONDefault *Fault
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DiffReleaseResponse) GetJSON200() *ReleaseDiff {
+	return r.JSON200
+}
+
+// GetApplicationProblemJSONDefault returns the response for an HTTP default `application/problem+json` response
+func (r DiffReleaseResponse) GetApplicationProblemJSONDefault() *Fault {
+	return r.ApplicationProblemJSONDefault
+}
+
+// GetBody returns the raw response body bytes
+func (r DiffReleaseResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DiffReleaseResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DiffReleaseResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DiffReleaseResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -15756,6 +15980,19 @@ func (c *ClientWithResponses) GetReleaseWithResponse(ctx context.Context, app In
 	return ParseGetReleaseResponse(rsp)
 }
 
+// DiffReleaseWithResponse What an install that goes from another release to this one would get, its config and the code of its components.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /v1/apps/{app}/releases/{release}/diff (the `DiffRelease` operationId).
+func (c *ClientWithResponses) DiffReleaseWithResponse(ctx context.Context, app InApp, release InRelease, params *DiffReleaseParams, reqEditors ...RequestEditorFn) (*DiffReleaseResponse, error) {
+	rsp, err := c.DiffRelease(ctx, app, release, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDiffReleaseResponse(rsp)
+}
+
 // GetSyncWithResponse How far the app's newest release is, its builds and, if asked for, the installs that follow it.
 //
 // Returns a wrapper object for the known response body format(s).
@@ -17606,6 +17843,39 @@ func ParseGetReleaseResponse(rsp *http.Response) (*GetReleaseResponse, error) {
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest Release
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && true:
+		var dest Fault
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.ApplicationProblemJSONDefault = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDiffReleaseResponse parses an HTTP response from a DiffReleaseWithResponse call
+func ParseDiffReleaseResponse(rsp *http.Response) (*DiffReleaseResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DiffReleaseResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ReleaseDiff
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

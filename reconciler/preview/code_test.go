@@ -1,6 +1,8 @@
 package preview_test
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -13,10 +15,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/nuon-toolkit/nuon/diff"
 	appdiff "github.com/nuon-toolkit/nuon/diff/app"
+	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/appcode"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/gittree"
+	"github.com/nuon-toolkit/nuon/reconciler/preview"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
 // side reads a revision as `nuon diff app` does.
@@ -123,4 +129,76 @@ func TestDiffOfCodeAgreesWithBuilds(t *testing.T) {
 	if moved == 0 {
 		t.Errorf("seed %d: no push changed the code of a component", seed)
 	}
+}
+
+// TestReleasesDiff compares releases with each other: code, config, both, in both directions, and one with itself.
+func TestReleasesDiff(t *testing.T) {
+	w := newWorld(t)
+	w.repo.Write("modules/shared/main.tf", "output \"name\" { value = \"other\" }\n")
+	w.repo.Commit("code")
+	w.sync()
+	w.repo.Write("app/components/metrics.toml", component("metrics", "[vars]\nzone = \"b\"\n"))
+	w.repo.Commit("config")
+	w.sync()
+	for _, c := range []struct {
+		from, to int32
+		want     []string
+	}{
+		{1, 1, []string{}},
+		{1, 2, []string{"web changed rebuilt redeployed modules/shared", "component/web component-code"}},
+		{2, 3, []string{"metrics changed redeployed", "component/metrics component-redeployed"}},
+		{3, 1, []string{"metrics changed redeployed", "web changed rebuilt redeployed modules/shared", "component/metrics component-redeployed", "component/web component-code"}},
+	} {
+		got := []string{}
+		must(t, w.store.Read(t.Context(), org, func(ctx context.Context, tx *store.Tx) error {
+			var sides []store.Release
+			for _, number := range []int32{c.from, c.to} {
+				row, err := tx.ViewRelease(ctx, org, app, number)
+				if err != nil {
+					return err
+				}
+				sides = append(sides, store.Release{ID: row.ID, Number: row.Number, VersionID: row.VersionID})
+			}
+			d, err := preview.Releases(ctx, tx, sides[0], sides[1])
+			if err != nil {
+				return err
+			}
+			got = inWords(t, d)
+			return nil
+		}))
+		if d := cmp.Diff(c.want, got); d != "" {
+			t.Errorf("from %d to %d: %s", c.from, c.to, d)
+		}
+	}
+}
+
+// inWords is what differs between two releases, in lines.
+func inWords(t *testing.T, d api.ReleaseDiff) []string {
+	t.Helper()
+	lines := []string{}
+	for _, c := range d.Components {
+		if c.Change == api.ReleaseDiffComponentChangeNone {
+			continue
+		}
+		words := []string{c.Name, string(c.Change)}
+		if c.Rebuilt {
+			words = append(words, "rebuilt")
+		}
+		if c.Redeployed {
+			words = append(words, "redeployed")
+		}
+		for _, code := range c.Code {
+			words = append(words, code.Directory)
+		}
+		lines = append(lines, strings.Join(words, " "))
+	}
+	var r diff.Report
+	must(t, json.Unmarshal(d.Report, &r))
+	must(t, r.Validate())
+	for _, c := range r.Changes {
+		for _, f := range c.Findings {
+			lines = append(lines, c.Address+" "+f.Rule)
+		}
+	}
+	return lines
 }

@@ -77,7 +77,7 @@ var needs = map[string]role{
 var inApp = map[string]bool{
 	"Whoami": true, "GetSealingKey": true, "RevokeToken": true, "Explain": true,
 	"ListApps": true, "GetApp": true, "DeleteApp": true, "GetAppConfig": true, "PreviewApp": true, "SyncApp": true, "GetSync": true,
-	"ListAppVersions": true, "ListReleases": true, "GetRelease": true, "CreatePartialRelease": true, "UploadAppVersion": true, "ListComponents": true, "ListBuilds": true, "GetBuild": true, "RetryBuild": true,
+	"ListAppVersions": true, "ListReleases": true, "GetRelease": true, "DiffRelease": true, "CreatePartialRelease": true, "UploadAppVersion": true, "ListComponents": true, "ListBuilds": true, "GetBuild": true, "RetryBuild": true,
 	"ListInstalls": true, "GetInstall": true, "CreateInstall": true, "UpdateInstall": true, "PreviewInstall": true, "ForgetInstall": true,
 	"PinInstall": true, "UnpinInstall": true, "RenderTexts": true,
 	"ListWorkflows": true, "CreateWorkflow": true, "GetWorkflow": true, "StreamWorkflow": true, "CancelWorkflow": true, "SetWorkflowRule": true, "RevokeWorkflowRule": true,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
+	"github.com/nuon-toolkit/nuon/reconciler/preview"
 	"github.com/nuon-toolkit/nuon/reconciler/release"
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
@@ -45,6 +46,37 @@ func (s *Server) GetRelease(ctx context.Context, r GetReleaseRequestObject) (Get
 		return err
 	})
 	return GetRelease200JSONResponse(out), err
+}
+
+// DiffRelease implements GET /v1/apps/{app}/releases/{release}/diff.
+func (s *Server) DiffRelease(ctx context.Context, r DiffReleaseRequestObject) (DiffReleaseResponseObject, error) {
+	var out api.ReleaseDiff
+	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) error {
+		app, err := findApp(ctx, tx, r.App)
+		if err != nil {
+			return err
+		}
+		from, err := releaseRow(ctx, tx, app, r.Params.From)
+		if err != nil {
+			return err
+		}
+		to, err := releaseRow(ctx, tx, app, r.Release)
+		if err != nil {
+			return err
+		}
+		as := func(r store.ViewReleaseRow) store.Release {
+			return store.Release{ID: r.ID, Number: r.Number, VersionID: r.VersionID}
+		}
+		if out, err = preview.Releases(ctx, tx, as(from), as(to)); err != nil {
+			return err
+		}
+		if out.From, err = viewRelease(from); err != nil {
+			return err
+		}
+		out.To, err = viewRelease(to)
+		return err
+	})
+	return DiffRelease200JSONResponse(out), err
 }
 
 // CreatePartialRelease implements POST /v1/apps/{app}/releases.

@@ -10,7 +10,7 @@ import (
 // needs is who may do what. Each operation of the document has its line: a new route without a decision fails the test.
 var needs = map[string]string{
 	"whoami": "viewer", "getSealingKey": "viewer", "listCredentials": "viewer", "listApps": "viewer", "getApp": "viewer", "getSync": "viewer",
-	"listAppVersions": "viewer", "listReleases": "viewer", "getRelease": "viewer", "listComponents": "viewer", "listBuilds": "viewer", "getBuild": "viewer", "listInstalls": "viewer",
+	"listAppVersions": "viewer", "listReleases": "viewer", "getRelease": "viewer", "diffRelease": "viewer", "listComponents": "viewer", "listBuilds": "viewer", "getBuild": "viewer", "listInstalls": "viewer",
 	"getInstall": "viewer", "listWorkflows": "viewer", "getWorkflow": "viewer", "streamWorkflow": "viewer", "listApprovals": "viewer",
 	"getApproval": "viewer", "explain": "viewer", "listRunners": "viewer", "getRunner": "viewer", "getJob": "viewer", "getLogs": "viewer",
 	"listStates": "viewer", "listStateVersions": "viewer", "listAudit": "viewer", "getSystem": "viewer",

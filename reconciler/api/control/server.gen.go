@@ -59,6 +59,9 @@ type ServerInterface interface {
 
 	// (GET /v1/apps/{app}/releases/{release})
 	GetRelease(w http.ResponseWriter, r *http.Request, app InApp, release InRelease)
+	// DiffRelease What an install that goes from another release to this one would get, its config and the code of its components.
+	// (GET /v1/apps/{app}/releases/{release}/diff)
+	DiffRelease(w http.ResponseWriter, r *http.Request, app InApp, release InRelease, params DiffReleaseParams)
 	// GetSync How far the app's newest release is, its builds and, if asked for, the installs that follow it.
 	// (GET /v1/apps/{app}/sync)
 	GetSync(w http.ResponseWriter, r *http.Request, app InApp, params GetSyncParams)
@@ -772,6 +775,57 @@ func (siw *ServerInterfaceWrapper) GetRelease(w http.ResponseWriter, r *http.Req
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetRelease(w, r, app, release)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DiffRelease operation middleware
+func (siw *ServerInterfaceWrapper) DiffRelease(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "app" -------------
+	var app InApp
+
+	err = runtime.BindStyledParameterWithOptions("simple", "app", r.PathValue("app"), &app, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "app", Err: err})
+		return
+	}
+
+	// ------------- Path parameter "release" -------------
+	var release InRelease
+
+	err = runtime.BindStyledParameterWithOptions("simple", "release", r.PathValue("release"), &release, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "release", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DiffReleaseParams
+
+	// ------------- Required query parameter "from" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "from", r.URL.Query(), &params.From, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "from"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "from", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DiffRelease(w, r, app, release, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -3125,6 +3179,7 @@ func HandlerWithOptions(si ServerInterface, options StdHTTPServerOptions) http.H
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/apps/{app}/releases", wrapper.ListReleases)
 	m.HandleFunc(http.MethodPost+" "+options.BaseURL+"/v1/apps/{app}/releases", wrapper.CreatePartialRelease)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/apps/{app}/releases/{release}", wrapper.GetRelease)
+	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/apps/{app}/releases/{release}/diff", wrapper.DiffRelease)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/apps/{app}/components", wrapper.ListComponents)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/builds", wrapper.ListBuilds)
 	m.HandleFunc(http.MethodGet+" "+options.BaseURL+"/v1/builds/{build}", wrapper.GetBuild)
@@ -3672,6 +3727,47 @@ type GetReleasedefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetReleasedefaultApplicationProblemPlusJSONResponse) VisitGetReleaseResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DiffReleaseRequestObject struct {
+	App     InApp     `json:"app"`
+	Release InRelease `json:"release"`
+	Params  DiffReleaseParams
+}
+
+type DiffReleaseResponseObject interface {
+	VisitDiffReleaseResponse(w http.ResponseWriter) error
+}
+
+type DiffRelease200JSONResponse ReleaseDiff
+
+func (response DiffRelease200JSONResponse) VisitDiffReleaseResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DiffReleasedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DiffReleasedefaultApplicationProblemPlusJSONResponse) VisitDiffReleaseResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -6221,6 +6317,9 @@ type StrictServerInterface interface {
 
 	// (GET /v1/apps/{app}/releases/{release})
 	GetRelease(ctx context.Context, request GetReleaseRequestObject) (GetReleaseResponseObject, error)
+	// DiffRelease What an install that goes from another release to this one would get, its config and the code of its components.
+	// (GET /v1/apps/{app}/releases/{release}/diff)
+	DiffRelease(ctx context.Context, request DiffReleaseRequestObject) (DiffReleaseResponseObject, error)
 	// GetSync How far the app's newest release is, its builds and, if asked for, the installs that follow it.
 	// (GET /v1/apps/{app}/sync)
 	GetSync(ctx context.Context, request GetSyncRequestObject) (GetSyncResponseObject, error)
@@ -6796,6 +6895,34 @@ func (sh *strictHandler) GetRelease(w http.ResponseWriter, r *http.Request, app 
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(GetReleaseResponseObject); ok {
 		if err := validResponse.VisitGetReleaseResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DiffRelease operation middleware
+func (sh *strictHandler) DiffRelease(w http.ResponseWriter, r *http.Request, app InApp, release InRelease, params DiffReleaseParams) {
+	var request DiffReleaseRequestObject
+
+	request.App = app
+	request.Release = release
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DiffRelease(ctx, request.(DiffReleaseRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DiffRelease")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DiffReleaseResponseObject); ok {
+		if err := validResponse.VisitDiffReleaseResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

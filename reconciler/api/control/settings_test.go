@@ -181,8 +181,9 @@ func TestSwitching(t *testing.T) {
 	w.refusedAs(patch(map[string]bool{"api": true}), http.StatusConflict, "needed_by")
 	w.exec("update install_components set torn_down = true where name = 'cache'")
 	// Another app has an install of the same name: the command names this one all the same.
-	w.ok(http.MethodPost, "/v1/apps", api.NewApp{Name: "other"}, http.StatusCreated)
+	w.one.app("other", switchable())
 	w.ok(http.MethodPost, "/v1/installs", api.NewInstall{App: "other", Name: "east"}, http.StatusCreated)
+	w.refusedAs(patch(map[string]bool{"api": true}), http.StatusConflict, "ambiguous")
 	p = w.refusedAs(w.call(w.one.token["operator"], http.MethodPatch, "/v1/installs/shop%2Feast", api.InstallChange{Toggles: map[string]bool{"api": true, "cache": true}}),
 		http.StatusConflict, "needed_by")
 	if p.Title != "api needs cache, which is torn down" || p.Detail != "Deploy that first: nuon deploy shop/east cache." {
