@@ -430,7 +430,7 @@ func verdict(s api.Sync, blocked []api.Component, o options) error {
 		case i.Status == api.InstallSummaryStatusStalled:
 			return exit.With(exit.Failed, fmt.Errorf("%s: %s", i.Name, i.Reason))
 		case i.Blocked:
-			return installs.NeedsMore(i.Name, i.Reason)
+			return installs.NeedsMore(i.App+"/"+i.Name, i.Reason)
 		case i.Status == api.InstallSummaryStatusRefused:
 			if !old(i, s.App) {
 				worst = exit.Rejected

@@ -243,7 +243,7 @@ func TestAPreviewSaysWhatASyncWouldDo(t *testing.T) {
 			"app/components/metrics.toml", component("metrics", "[vars]\nzone = \"{{.nuon.inputs.inputs.zone}}\"\n")}, nil, []string{"version 0, release 2, changed true",
 			"metrics: changed, rebuild false: its config changes: vars.zone; nothing that it is built from would change",
 			"input size: changed, required false", "input zone: added, required true",
-			"east [metrics web]: metrics: it waits: input zone has no value; set it: nuon installs update east --input zone=VALUE; web: input size changed", westIdle}},
+			"east [metrics web]: metrics: it waits: input zone has no value; set it: nuon installs update shop/east --input zone=VALUE; web: input size changed", westIdle}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

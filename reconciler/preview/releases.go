@@ -89,7 +89,7 @@ func compareComponents(was, is releaseSide) []api.ReleaseDiffComponent {
 		}
 	}
 	all := []api.ReleaseDiffComponent{}
-	for _, name := range slices.SortedFunc(maps.Keys(names), sandboxFirst) {
+	for _, name := range slices.SortedFunc(maps.Keys(names), appconfig.SandboxFirst) {
 		all = append(all, compareComponent(name, was, is))
 	}
 	return all

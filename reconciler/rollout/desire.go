@@ -223,7 +223,7 @@ func (d *desiring) waitForValues(p *place, w *want) {
 		if in.Sensitive {
 			flag = "--secret " + in.Name
 		}
-		w.Waits, w.Stuck, w.own = fmt.Sprintf("input %s has no value; set it: nuon installs update %s %s", in.Name, d.install.Name, flag), true, true
+		w.Waits, w.Stuck, w.own = fmt.Sprintf("input %s has no value; set it: nuon installs update %s %s", in.Name, d.address(), flag), true, true
 		return
 	}
 	path, foreign := d.foreignKey(refs)

@@ -127,7 +127,7 @@ func TestDesire(t *testing.T) {
 		{"an input", func(s *snapshot) { s.inputs["greeting"] = store.InstallInput{Value: &howdy} }, with("web", "behind: input greeting changed")},
 		{"an input that nothing reads", func(s *snapshot) { s.inputs["note"] = store.InstallInput{Value: &howdy} }, current},
 		{"a required input without a value", func(s *snapshot) { delete(s.inputs, "greeting") },
-			with("web", "stuck: input greeting has no value; set it: nuon installs update east --input greeting=VALUE")},
+			with("web", "stuck: input greeting has no value; set it: nuon installs update hello/east --input greeting=VALUE")},
 		{"the value of a secret", func(s *snapshot) {
 			s.places["web"].refs = append(s.places["web"].refs, render.Path{"install", "secrets", "smtp_password"})
 		}, with("web", "stuck: .nuon.install.secrets.smtp_password has no value: secret values never pass through templates; "+

@@ -361,7 +361,7 @@ func TestAWorkflowWithWhatIsStuckHasNotSucceeded(t *testing.T) {
 	w.runJobs()
 	w.want(w.workflows(), "[provision failed]")
 	w.want(w.one("select outcome from workflows"),
-		"3 deployed; web skipped: waits for what will not come by itself: input api_token has no value; set it: nuon installs update acme --secret api_token")
+		"3 deployed; web skipped: waits for what will not come by itself: input api_token has no value; set it: nuon installs update hello/acme --secret api_token")
 	w.secret("api_token", plantedInput)
 	w.look()
 	w.runJobs()
