@@ -17,8 +17,10 @@ const (
 	// anything takes on a machine that does many other things, and only turns a hang into a failure that names what hangs.
 	// It is below the ten minutes that go test gives a whole package unless it is told otherwise.
 	Limit = 8 * time.Minute
-	// poll is how often a condition is checked that gives no signal.
-	poll = 5 * time.Millisecond
+	// firstPoll is the pause after the first check of a condition that gives no signal. Each pause is a quarter longer than the one
+	// before, up to longestPoll, so that a long wait leaves the processors to what it waits for and lasts at most a quarter longer.
+	firstPoll   = 5 * time.Millisecond
+	longestPoll = 100 * time.Millisecond
 )
 
 // Context returns the context of the test with a deadline that only ends a hang.
@@ -61,15 +63,14 @@ var errNotYet = fmt.Errorf("not yet")
 // UntilNoError waits until the check returns no error, and fails the test with the last error when it never does.
 func UntilNoError(t testing.TB, what string, check func() error) {
 	t.Helper()
-	end, tick := After(), time.NewTicker(poll)
-	defer tick.Stop()
-	for {
+	end := After()
+	for pause := firstPoll; ; pause = min(pause*5/4, longestPoll) {
 		err := check()
 		if err == nil {
 			return
 		}
 		select {
-		case <-tick.C:
+		case <-time.After(pause):
 		case <-end:
 			t.Fatalf("%s: not after %s: the test hangs: %v", what, Limit, err)
 		}

@@ -27,6 +27,9 @@ const varKustomize = "NUON_KUSTOMIZE"
 // include others twice, aliases, replacements that double a value. It is a variable for tests.
 var maxMemory int64 = 2 << 30
 
+// kustomizeProgram returns the path of a program that calls Become: this one. It is a variable for tests.
+var kustomizeProgram = os.Executable
+
 // The exit codes of the process: no words of its own come with a code that is not here.
 const (
 	exitRefused = 3 // the output says why
@@ -53,7 +56,7 @@ func kustomizeApart(ctx context.Context, env *job.Env, layer []byte, spec api.Ku
 		return "", fmt.Errorf("start kustomize: %w", err)
 	}
 	defer func() { _ = input.Close() }()
-	program, err := os.Executable()
+	program, err := kustomizeProgram()
 	if err != nil {
 		return "", fmt.Errorf("start kustomize: %w", err)
 	}

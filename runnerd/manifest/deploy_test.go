@@ -126,6 +126,7 @@ func TestLifeOfAComponent(t *testing.T) {
 
 // TestCreatedReportIsTheSame each time, whatever the server makes up for new objects.
 func TestCreatedReportIsTheSame(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	const all = web + `---
 apiVersion: batch/v1
@@ -198,6 +199,7 @@ spec: {type: NodePort, selector: {app: web}, ports: [{port: 80}]}
 
 // TestConflicts are told by field and manager, and taken over only if the object asks for it.
 func TestConflicts(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.must(settings)
 	r.patch("v1", "ConfigMap", "settings", "kubectl-edit", `{"data":{"a":"edited"}}`)
@@ -225,6 +227,7 @@ func TestConflicts(t *testing.T) {
 
 // TestOwners: an object belongs to one component; what is taken away by others is not deleted.
 func TestOwners(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.must(settings + extra)
 	mine, had := r.component, r.inventory
@@ -249,6 +252,7 @@ func TestOwners(t *testing.T) {
 
 // TestTakenByARelease: what a Helm release took over from the component is not deleted with it, and what it had from a release is.
 func TestTakenByARelease(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	const release = `{"metadata":{"annotations":{"` + annotationRelease + `":"shop","` + annotationReleaseSpace + `":"x"}}}`
 	r.make("v1", "ConfigMap", r.name, `{"metadata":{"name":"extra","annotations":{"`+annotationRelease+`":"sh\u001b[31mop","`+annotationReleaseSpace+`":"x"}}}`)
@@ -290,6 +294,7 @@ func (r *rig) backdate(name string) {
 
 // TestVersionOfTheInventory: an object is still found, and deleted, when the version in which it was applied is not served any more.
 func TestVersionOfTheInventory(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.must("apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: budget}\nspec: {maxUnavailable: 1, selector: {matchLabels: {a: b}}}\n")
 	for i := range r.inventory {
@@ -303,6 +308,7 @@ func TestVersionOfTheInventory(t *testing.T) {
 
 // TestTakenOverAsItRuns: an object that somebody made by hand becomes the component's, and the plan says so.
 func TestTakenOverAsItRuns(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.make("v1", "ConfigMap", r.name, `{"metadata":{"name":"settings"},"data":{"a":"1"}}`)
 	p, _ := r.must(settings)

@@ -37,6 +37,10 @@ func TestMain(m *testing.M) {
 	if given := os.Getenv(varProcess); given != "" {
 		os.Exit(beProcess([]byte(given)))
 	}
+	// The real runnerd is a better child than this program, and starts faster than one with the race detector.
+	if bin := os.Getenv("NUON_BIN"); filepath.IsAbs(bin) {
+		kustomizeProgram = func() (string, error) { return filepath.Join(bin, "runnerd"), nil }
+	}
 	os.Exit(m.Run())
 }
 

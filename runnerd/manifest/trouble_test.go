@@ -19,6 +19,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/pkg/api"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
@@ -55,6 +56,7 @@ func (r *rig) as(user string) {
 
 // TestForbidden names verb, resource and subject, of all objects at once.
 func TestForbidden(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.make("rbac.authorization.k8s.io/v1", "Role", r.name, `{"metadata":{"name":"reader"},"rules":[{"apiGroups":["*"],"resources":["*"],"verbs":["get","list","watch"]}]}`)
 	r.make("rbac.authorization.k8s.io/v1", "RoleBinding", r.name, `{"metadata":{"name":"reader"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"reader"},
@@ -69,28 +71,20 @@ func TestForbidden(t *testing.T) {
 
 // TestQuota is seen by the plan, which sends the very request.
 func TestQuota(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.make("v1", "ResourceQuota", r.name, `{"metadata":{"name":"few"},"spec":{"hard":{"services":"0"}}}`)
-	clear := false
-	for range 50 { // until the quota is worked out
-		if q := r.get("v1", "ResourceQuota", "few"); q.Object["status"] != nil {
-			if hard, _ := q.Object["status"].(map[string]any)["used"].(map[string]any); hard["services"] != nil {
-				clear = true
-				break
-			}
-		}
-		if err := rest(t.Context(), pause/5); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if !clear {
-		t.Fatal("the quota is never worked out")
-	}
+	testtime.Until(t, "the quota is worked out", func() bool {
+		status, _ := r.get("v1", "ResourceQuota", "few").Object["status"].(map[string]any)
+		used, _ := status["used"].(map[string]any)
+		return used["services"] != nil
+	})
 	r.refusedWith(web, "Service "+r.name+"/web", "quota few")
 }
 
 // TestWebhook that rejects: its name and its words, cleaned.
 func TestWebhook(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	var asked atomic.Int32
 	served := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
@@ -116,14 +110,10 @@ func TestWebhook(t *testing.T) {
 		"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"`+r.name+`"}},
 		"rules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["configmaps"]}]}]}`)
 	t.Cleanup(func() { r.deleteWebhook(name) })
-	for range 50 { // until the server knows of it
-		if _, err = r.plan(settings); err != nil {
-			break
-		}
-		if err := rest(t.Context(), pause/5); err != nil {
-			t.Fatal(err)
-		}
-	}
+	testtime.Until(t, "the server knows of the webhook", func() bool {
+		_, err = r.plan(settings)
+		return err != nil
+	})
 	if asked.Load() == 0 || err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "no team") || strings.Contains(err.Error(), "\x1b") {
 		t.Errorf("asked %d times: %v", asked.Load(), err)
 	}
@@ -131,6 +121,7 @@ func TestWebhook(t *testing.T) {
 
 // TestImmutable: an object that cannot change is made anew if it asks for that.
 func TestImmutable(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	fixed := func(value, more string) string {
 		return "apiVersion: v1\nkind: ConfigMap\nimmutable: true\nmetadata: {name: settings" + more + "}\ndata: {a: \"" + value + "\"}\n"
@@ -150,6 +141,7 @@ func TestImmutable(t *testing.T) {
 
 // TestRefusals are told all at once, with their places.
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	r.refusedWith(settings+`---
 apiVersion: v1
@@ -205,6 +197,7 @@ func TestNotReady(t *testing.T) {
 
 // TestOtherCluster: a plan is of one cluster.
 func TestOtherCluster(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	p, err := r.plan(settings)
 	if err != nil {
