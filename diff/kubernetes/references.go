@@ -77,18 +77,21 @@ func mayBreak(o *outcome) bool {
 	case diff.Create:
 		return len(o.differences) > 0 && slices.Contains([]string{"Ingress", "Service", "HTTPRoute", "GRPCRoute"}, o.id.Kind)
 	}
-	if holdsKeys(o.id) || definition(o.id) {
+	if holdsKeys(o.id) || definition(o.id) || strings.HasSuffix(o.id.Group, "rbac.authorization.k8s.io") {
 		return false
 	}
 	return slices.ContainsFunc(o.differences, func(d difference) bool {
-		return slices.ContainsFunc(d.path, func(s tree.Step) bool {
-			switch s.Key {
-			case "labels", "selector", "podSelector", "ports", "port", "service", "backendRefs", "rules", "matchLabels":
-				return true
-			}
-			return false
-		}) || len(d.path) < 3
+		if len(d.path) > 0 && d.path[0].Key == "metadata" {
+			return o.id.Kind == "Pod" // labels of others are not what selectors match
+		}
+		return len(d.path) < 3 || slices.ContainsFunc(d.path, func(s tree.Step) bool { return matching[s.Key] })
 	})
+}
+
+// matching are keys of what selectors match, of selectors, and of references to ports.
+var matching = map[string]bool{
+	"labels": true, "selector": true, "podSelector": true, "matchLabels": true, "ports": true, "port": true, "service": true,
+	"backendRefs": true, "rules": true, "webhooks": true,
 }
 
 // referring are the objects of a side that can refer to others or be referred to. What settings hold is read only where a key is gone.

@@ -124,7 +124,8 @@ func TestNothingIsPutIntoWords(t *testing.T) {
 // TestJudgeTakesAnything: values of any shape, in any place, of any kind, and fewer differences than fields.
 func TestJudgeTakesAnything(t *testing.T) {
 	words := rapid.SampledFrom([]string{"spec", "template", "containers", "name", "rules", "subjects", "policy", "ingress", "Statement", "versions",
-		"securityContext", "resources", "limits", "cpu", "1", "*", "", "data", "clusterIP", "permissions", "webhooks"})
+		"securityContext", "resources", "limits", "cpu", "1", "*", "", "data", "clusterIP", "permissions", "webhooks", "metadata", "annotations",
+		"labels", "image", "volumes", "steps", "apiVersion", "kind", "mtls", "servers", "tls", "endpoints", "finalizers", "required", "type"})
 	var value func(depth int) *rapid.Generator[any]
 	value = func(depth int) *rapid.Generator[any] {
 		leaves := []*rapid.Generator[any]{rapid.Just[any](nil), rapid.Just[any](true), rapid.Just[any](7), words.AsAny(),

@@ -291,13 +291,16 @@ func backends(v raw.Value) map[string]bool {
 		}
 		for _, k := range v.Keys() {
 			child, _ := v.Get(k)
-			if child.IsList() && (k == "backendRefs" || k == "services" || k == "alternateBackends") {
+			switch {
+			case child.IsList() && (k == "backendRefs" || k == "services" || k == "alternateBackends"):
 				for _, b := range oneOrMore(child) {
 					out = with(out, text(get(b, "namespace"))+"/"+text(get(b, "name")))
 				}
-			} else if k == "service" || k == "to" {
+			case k == "service" || k == "to":
 				out = with(out, "/"+text(get(child, "name")))
-			} else if k == "destination" {
+			case k == "serviceName":
+				out = with(out, "/"+text(child))
+			case k == "destination":
 				out = with(out, "/"+text(get(child, "host")))
 			}
 			visit(child, depth-1)

@@ -158,6 +158,7 @@ func (r *reader) mapping(key string, in, v raw.Value) {
 			port := text(get(s, "port", "name")) + text(get(s, "port", "number"))
 			r.local("Service", s, "name", use{port: port})
 		}
+		r.local("Service", v, "serviceName", use{port: text(get(v, "servicePort"))}) // extensions/v1beta1
 	case "backendRefs":
 		for i := range v.Len() {
 			if kind := text(get(v.At(i), "kind")); kind == "" || kind == "Service" {
