@@ -28,14 +28,17 @@ type test struct {
 	finds   func(values) bool
 	// strong and weak are an example of the values that the test reports the change between, in JSON.
 	strong, weak string
-	// unknowns says that a value that is known only after apply is reported as a change. Otherwise the rule cannot judge it.
+	// unknowns says that a value that is known only after apply is reported as a change. Otherwise
+	// the rule cannot judge it.
 	unknowns bool
-	// object, if it is set, compares the objects as a whole instead of values; kind is the type that the example is of, if it matters.
+	// object, if it is set, compares the objects as a whole instead of values; kind is the type
+	// that the example is of, if it matters.
 	object func(look) bool
 	kind   string
 }
 
-// values are what an attribute holds on both sides. An attribute in several blocks has the values of all of them; null has none.
+// values are what an attribute holds on both sides. An attribute in several blocks has the values
+// of all of them; null has none.
 type values struct {
 	before, after []raw.Value
 	// leaf is the difference of a single value, if there is one.
@@ -48,8 +51,8 @@ type values struct {
 // rule makes the rule of a table's row.
 func (a attribute) rule() Rule {
 	r := Rule{
-		Name: a.name, Source: a.source, Words: a.words, Kinds: a.kinds, Paths: a.paths, When: a.test.when, Actions: a.test.actions,
-		Risk: a.risk, Security: !a.plain, example: a.test,
+		Name: a.name, Source: a.source, Words: a.words, Kinds: a.kinds, Paths: a.paths,
+		When: a.test.when, Actions: a.test.actions, Risk: a.risk, Security: !a.plain, example: a.test,
 	}
 	if !a.plain && !a.test.unknowns {
 		r.judged = a.paths
@@ -92,7 +95,10 @@ func attributeRules(table []attribute) []Rule {
 
 // values are the values of the attribute at a path.
 func (l look) values(p pattern) values {
-	v := values{before: p.values(l.before), after: p.values(l.after), created: l.before.IsNull(), unknown: l.unknown, kind: l.kind}
+	v := values{
+		before: p.values(l.before), after: p.values(l.after), created: l.before.IsNull(),
+		unknown: l.unknown, kind: l.kind,
+	}
 	t := l.touched
 	if plain := func(v raw.Value) bool { return !v.IsObject() && !v.IsList() }; !l.whole && plain(t.Before) && plain(t.After) {
 		v.leaf = &t
@@ -283,7 +289,8 @@ func differ() test {
 // opensUp reports address ranges that newly hold most of the internet, or that were there and no longer limit anything.
 func opensUp() test {
 	return test{
-		when: "it newly holds most of the internet, or the limit is removed", actions: present, strong: `["10.0.0.0/8"]`, weak: `["0.0.0.0/0"]`,
+		when: "it newly holds most of the internet, or the limit is removed", actions: present,
+		strong: `["10.0.0.0/8"]`, weak: `["0.0.0.0/0"]`,
 		finds: func(v values) bool {
 			was, is := textList(v.before), textList(v.after)
 			return wide(is) && !wide(was) || !v.created && len(was) > 0 && len(is) == 0
@@ -301,10 +308,12 @@ func textList(list []raw.Value) []string {
 	return out
 }
 
-// lowersTLS reports a protocol version, or a policy that stands for one, below the one before; in a new object one below TLS 1.2.
+// lowersTLS reports a protocol version, or a policy that stands for one, below the one before; in a
+// new object one below TLS 1.2.
 func lowersTLS() test {
 	return test{
-		when: "the version gets lower, or a new object takes one below TLS 1.2", actions: present, strong: `"TLS1_2"`, weak: `"TLS1_0"`,
+		when: "the version gets lower, or a new object takes one below TLS 1.2", actions: present,
+		strong: `"TLS1_2"`, weak: `"TLS1_0"`,
 		finds: func(v values) bool {
 			lowest := func(list []raw.Value) int {
 				low := unknownTLS
@@ -326,8 +335,8 @@ const unknownTLS = 9
 
 var minorTLS = regexp.MustCompile(`(?:^|\D)1[._-]([0-3])(?:\D|$)`)
 
-// tlsVersion is the minor version of the lowest TLS 1.x that a name stands for, as clouds write it: TLS1_2, TLSv1.2_2021,
-// ELBSecurityPolicy-TLS13-1-2-2021-06, 1.2. Before TLS 1.0 it is less than 0.
+// tlsVersion is the minor version of the lowest TLS 1.x that a name stands for, as clouds write it:
+// TLS1_2, TLSv1.2_2021, ELBSecurityPolicy-TLS13-1-2-2021-06, 1.2. Before TLS 1.0 it is less than 0.
 func tlsVersion(name string) int {
 	lower := strings.ToLower(name)
 	switch m := minorTLS.FindStringSubmatch(strings.Replace(lower, "tls13", "", 1)); {
@@ -335,7 +344,8 @@ func tlsVersion(name string) int {
 		return int(m[1][0] - '0')
 	case strings.HasPrefix(lower, "sslv"):
 		return -1
-	case strings.HasPrefix(lower, "tlsv1"), lower == "tls1", strings.HasPrefix(lower, "elbsecuritypolicy-20"), strings.HasPrefix(lower, "elbsecuritypolicy-fs-2018"):
+	case strings.HasPrefix(lower, "tlsv1"), lower == "tls1", strings.HasPrefix(lower, "elbsecuritypolicy-20"),
+		strings.HasPrefix(lower, "elbsecuritypolicy-fs-2018"):
 		return 0
 	}
 	return unknownTLS

@@ -8,7 +8,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// azureAdmin matches the names of built-in roles with which one can do everything or take all other rights, and the ends of their ids.
+// azureAdmin matches the names of built-in roles with which one can do everything or take all other
+// rights, and the ends of their ids.
 // https://learn.microsoft.com/azure/role-based-access-control/built-in-roles
 var azureAdmin = regexp.MustCompile(`(?i)^(Owner|Contributor|User Access Administrator|Role Based Access Control Administrator|` +
 	`Azure Kubernetes Service (RBAC )?Cluster Admin.*|Key Vault Administrator|` +
@@ -18,7 +19,9 @@ var azureAdmin = regexp.MustCompile(`(?i)^(Owner|Contributor|User Access Adminis
 // azureAttributes are the rules for attributes of the Azure provider.
 func azureAttributes() []attribute {
 	var out []attribute
-	for _, group := range [][]attribute{azureIdentity(), azureReach(), azureTransport(), azureAudit(), azureRetention()} {
+	for _, group := range [][]attribute{
+		azureIdentity(), azureReach(), azureFirewalls(), azureTransport(), azureAudit(), azureRetention(),
+	} {
 		out = append(out, group...)
 	}
 	return out
@@ -27,46 +30,74 @@ func azureAttributes() []attribute {
 func azureIdentity() []attribute {
 	return []attribute{
 		{
-			name: "azure-admin-grant", source: azure + "role-based-access-control/built-in-roles", kinds: []string{"azurerm_role_assignment"},
-			paths: []string{"role_definition_name", "role_definition_id"}, test: like(azureAdmin, "Owner", "it is Owner, Contributor or an administrator"),
-			words: "a principal gets the rights of an administrator",
+			name:   "azure-admin-grant",
+			source: azure + "role-based-access-control/built-in-roles",
+			kinds:  []string{"azurerm_role_assignment"},
+			paths:  []string{"role_definition_name", "role_definition_id"},
+			test:   like(azureAdmin, "Owner", "it is Owner, Contributor or an administrator"),
+			words:  "a principal gets the rights of an administrator",
 		},
 		{
-			name: "azure-cluster-admins", source: azure + "aks/manage-azure-rbac", kinds: []string{"azurerm_kubernetes_cluster"},
-			paths: []string{"azure_active_directory_role_based_access_control[*].admin_group_object_ids"}, test: adds(),
-			words: "members of one more group may do everything in the cluster",
+			name:   "azure-cluster-admins",
+			source: azure + "aks/manage-azure-rbac",
+			kinds:  []string{"azurerm_kubernetes_cluster"},
+			paths:  []string{"azure_active_directory_role_based_access_control[*].admin_group_object_ids"},
+			test:   adds(),
+			words:  "members of one more group may do everything in the cluster",
 		},
 		{
-			name: "azure-cluster-login", source: azure + "aks/manage-local-accounts-managed-azure-ad",
-			kinds: []string{"azurerm_kubernetes_cluster", "azurerm_cosmosdb_account"},
-			paths: []string{"local_account_disabled", "role_based_access_control_enabled", "local_authentication_disabled"}, test: turnsOff(),
+			name:   "azure-cluster-login",
+			source: azure + "aks/manage-local-accounts-managed-azure-ad",
+			kinds:  []string{"azurerm_kubernetes_cluster", "azurerm_cosmosdb_account"},
+			paths: []string{
+				"local_account_disabled", "role_based_access_control_enabled", "local_authentication_disabled",
+			},
+			test:  turnsOff(),
 			words: "shared keys or accounts give access again, which no role limits",
 		},
 		{
-			name: "azure-key-access", source: azure + "storage/common/shared-key-authorization-prevent",
-			kinds: []string{"azurerm_storage_account", "azurerm_container_registry", "azurerm_kubernetes_cluster"},
-			paths: []string{"shared_access_key_enabled", "admin_enabled", "anonymous_pull_enabled", "run_command_enabled"},
-			test:  onChange(turnsOn()), words: "keys, an admin login or commands give access, which no role limits",
+			name:   "azure-key-access",
+			source: azure + "storage/common/shared-key-authorization-prevent",
+			kinds:  []string{"azurerm_storage_account", "azurerm_container_registry", "azurerm_kubernetes_cluster"},
+			paths: []string{
+				"shared_access_key_enabled", "admin_enabled", "anonymous_pull_enabled", "run_command_enabled",
+			},
+			test:  onChange(turnsOn()),
+			words: "keys, an admin login or commands give access, which no role limits",
 		},
 		{
-			name: "azure-vault-access", source: azure + "key-vault/general/assign-access-policy", test: made(), risk: diff.RiskAdditive,
-			kinds: []string{"azurerm_key_vault_access_policy", "azurerm_federated_identity_credential"},
-			words: "a principal can read or change secrets and keys, or tokens of another issuer are accepted",
+			name:   "azure-vault-access",
+			source: azure + "key-vault/general/assign-access-policy",
+			test:   made(),
+			risk:   diff.RiskAdditive,
+			kinds:  []string{"azurerm_key_vault_access_policy", "azurerm_federated_identity_credential"},
+			words:  "a principal can read or change secrets and keys, or tokens of another issuer are accepted",
 		},
 		{
-			name: "azure-vault-rights", source: azure + "key-vault/general/assign-access-policy", paths: []string{"secret_permissions", "key_permissions",
+			name:   "azure-vault-rights",
+			source: azure + "key-vault/general/assign-access-policy",
+			paths: []string{"secret_permissions", "key_permissions",
 				"certificate_permissions", "storage_permissions"}, kinds: []string{"azurerm_key_vault_access_policy"},
-			test: adds(), words: "a principal may do more with secrets, keys or certificates",
+			test:  adds(),
+			words: "a principal may do more with secrets, keys or certificates",
 		},
 		{
-			name: "azure-password-login", source: azure + "virtual-machines/linux/create-ssh-keys-detailed",
-			kinds: []string{"azurerm_linux_virtual_machine", "azurerm_linux_virtual_machine_scale_set"},
-			paths: []string{"disable_password_authentication"}, test: turnsOff(), words: "people can log in to the machine with a password",
+			name:   "azure-password-login",
+			source: azure + "virtual-machines/linux/create-ssh-keys-detailed",
+			kinds:  []string{"azurerm_linux_virtual_machine", "azurerm_linux_virtual_machine_scale_set"},
+			paths:  []string{"disable_password_authentication"},
+			test:   turnsOff(),
+			words:  "people can log in to the machine with a password",
 		},
 		{
-			name: "azure-guardrail-gone", source: azure + "governance/policy/overview", test: removed(),
-			kinds: []string{"azurerm_management_lock", "azurerm_subscription_policy_assignment", "azurerm_resource_group_policy_assignment",
-				"azurerm_management_group_policy_assignment", "azurerm_resource_policy_assignment", "azurerm_policy_definition"},
+			name:   "azure-guardrail-gone",
+			source: azure + "governance/policy/overview",
+			test:   removed(),
+			kinds: []string{
+				"azurerm_management_lock", "azurerm_subscription_policy_assignment",
+				"azurerm_resource_group_policy_assignment", "azurerm_management_group_policy_assignment",
+				"azurerm_resource_policy_assignment", "azurerm_policy_definition",
+			},
 			words: "a lock or a policy that limits what can happen ends",
 		},
 	}
@@ -75,67 +106,121 @@ func azureIdentity() []attribute {
 func azureReach() []attribute {
 	return []attribute{
 		{
-			name: "azure-endpoint-open", source: azure + "aks/api-server-authorized-ip-ranges", kinds: []string{"azurerm_kubernetes_cluster"},
-			paths: []string{"api_server_access_profile[*].authorized_ip_ranges"}, test: opensUp(),
-			words: "most of the internet can reach the API of the cluster",
+			name:   "azure-endpoint-open",
+			source: azure + "aks/api-server-authorized-ip-ranges",
+			kinds:  []string{"azurerm_kubernetes_cluster"},
+			paths:  []string{"api_server_access_profile[*].authorized_ip_ranges"},
+			test:   opensUp(),
+			words:  "most of the internet can reach the API of the cluster",
 		},
 		{
-			name: "azure-endpoint-ranges", source: azure + "storage/common/storage-network-security",
-			kinds: []string{"azurerm_kubernetes_cluster", "azurerm_storage_account", "azurerm_storage_account_network_rules", "azurerm_key_vault"},
-			paths: []string{"api_server_access_profile[*].authorized_ip_ranges", "network_rules[*].ip_rules", "ip_rules", "network_acls[*].ip_rules"},
-			test:  adds(), risk: diff.RiskAdditive, words: "it can be reached from more addresses",
+			name:   "azure-endpoint-ranges",
+			source: azure + "storage/common/storage-network-security",
+			kinds: []string{
+				"azurerm_kubernetes_cluster", "azurerm_storage_account", "azurerm_storage_account_network_rules",
+				"azurerm_key_vault",
+			},
+			paths: []string{
+				"api_server_access_profile[*].authorized_ip_ranges", "network_rules[*].ip_rules", "ip_rules",
+				"network_acls[*].ip_rules",
+			},
+			test:  adds(),
+			risk:  diff.RiskAdditive,
+			words: "it can be reached from more addresses",
 		},
 		{
-			name: "azure-private-off", source: azure + "aks/private-clusters",
-			kinds: []string{"azurerm_kubernetes_cluster", "azurerm_cosmosdb_account"},
-			paths: []string{"private_cluster_enabled", "is_virtual_network_filter_enabled"}, test: turnsOff(),
-			words: "it gets an address on the internet, or answers there",
+			name:   "azure-private-off",
+			source: azure + "aks/private-clusters",
+			kinds:  []string{"azurerm_kubernetes_cluster", "azurerm_cosmosdb_account"},
+			paths:  []string{"private_cluster_enabled", "is_virtual_network_filter_enabled"},
+			test:   turnsOff(),
+			words:  "it gets an address on the internet, or answers there",
 		},
 		{
-			name: "azure-network-default-allow", source: azure + "storage/common/storage-network-security-set-default-access",
-			kinds: []string{"azurerm_storage_account", "azurerm_storage_account_network_rules", "azurerm_key_vault", "azurerm_container_registry"},
-			paths: []string{"network_rules[*].default_action", "default_action", "network_acls[*].default_action", "network_rule_set[*].default_action"},
-			test:  becomes("Allow"), words: "everyone on the internet can reach it, and only keys and roles limit who gets in",
+			name:   "azure-network-default-allow",
+			source: azure + "storage/common/storage-network-security-set-default-access",
+			kinds: []string{
+				"azurerm_storage_account", "azurerm_storage_account_network_rules", "azurerm_key_vault",
+				"azurerm_container_registry",
+			},
+			paths: []string{
+				"network_rules[*].default_action", "default_action", "network_acls[*].default_action",
+				"network_rule_set[*].default_action",
+			},
+			test:  becomes("Allow"),
+			words: "everyone on the internet can reach it, and only keys and roles limit who gets in",
 		},
 		{
-			name: "azure-container-public", source: azure + "storage/blobs/anonymous-read-access-configure", kinds: []string{"azurerm_storage_container"},
-			paths: []string{"container_access_type"}, test: becomes("blob", "container"), words: "everyone on the internet can read what is in the container",
+			name:   "azure-container-public",
+			source: azure + "storage/blobs/anonymous-read-access-configure",
+			kinds:  []string{"azurerm_storage_container"},
+			paths:  []string{"container_access_type"},
+			test:   becomes("blob", "container"),
+			words:  "everyone on the internet can read what is in the container",
 		},
 		{
-			name: "azure-database-firewall", source: azure + "azure-sql/database/firewall-configure",
-			kinds: []string{"azurerm_mssql_firewall_rule", "azurerm_postgresql_flexible_server_firewall_rule", "azurerm_postgresql_firewall_rule",
-				"azurerm_mysql_flexible_server_firewall_rule", "azurerm_redis_firewall_rule"},
+			name:   "azure-database-firewall",
+			source: azure + "azure-sql/database/firewall-configure",
+			kinds: []string{
+				"azurerm_mssql_firewall_rule", "azurerm_postgresql_flexible_server_firewall_rule",
+				"azurerm_postgresql_firewall_rule", "azurerm_mysql_flexible_server_firewall_rule",
+				"azurerm_redis_firewall_rule",
+			},
 			paths: []string{"start_ip_address", "end_ip_address", "start_ip", "end_ip"},
 			test: wholeTest("it lets in most of the internet, or every Azure customer", wideRange,
-				`{"start_ip_address":"10.0.0.1","end_ip_address":"10.0.0.9"}`, `{"start_ip_address":"0.0.0.0","end_ip_address":"255.255.255.255"}`),
+				`{"start_ip_address":"10.0.0.1","end_ip_address":"10.0.0.9"}`,
+				`{"start_ip_address":"0.0.0.0","end_ip_address":"255.255.255.255"}`),
 			words: "most of the internet, or every customer of Azure, can reach the database",
 		},
 		{
-			name: "azure-firewall-detached", source: azure + "virtual-network/network-security-groups-overview", test: removed(),
-			kinds: []string{"azurerm_subnet_network_security_group_association", "azurerm_network_interface_security_group_association",
-				"azurerm_web_application_firewall_policy"},
+			name:   "azure-firewall-detached",
+			source: azure + "virtual-network/network-security-groups-overview",
+			test:   removed(),
+			kinds: []string{
+				"azurerm_subnet_network_security_group_association",
+				"azurerm_network_interface_security_group_association", "azurerm_web_application_firewall_policy",
+			},
 			words: "no firewall limits what reaches the network, the machine or the application",
 		},
 		{
-			name: "azure-firewall-deny-gone", source: azure + "virtual-network/network-security-groups-overview#security-rules",
-			kinds: []string{"azurerm_network_security_rule", "azurerm_network_security_group"}, paths: []string{"access", "security_rule[*].access"},
-			test: onLoss(leaves("Deny")), words: "a firewall no longer denies what it denied",
+			name:   "azure-firewall-deny-gone",
+			source: azure + "virtual-network/network-security-groups-overview#security-rules",
+			kinds:  []string{"azurerm_network_security_rule", "azurerm_network_security_group"},
+			paths:  []string{"access", "security_rule[*].access"},
+			test:   onLoss(leaves("Deny")),
+			words:  "a firewall no longer denies what it denied",
+		},
+	}
+}
+
+func azureFirewalls() []attribute {
+	return []attribute{
+		{
+			name:   "azure-public-address",
+			source: azure + "virtual-network/ip-services/associate-public-ip-address-vm",
+			kinds:  []string{"azurerm_network_interface"},
+			paths:  []string{"ip_configuration[*].public_ip_address_id"},
+			test:   fills(),
+			words:  "the machine gets an address on the internet",
 		},
 		{
-			name: "azure-public-address", source: azure + "virtual-network/ip-services/associate-public-ip-address-vm",
-			kinds: []string{"azurerm_network_interface"}, paths: []string{"ip_configuration[*].public_ip_address_id"}, test: fills(),
-			words: "the machine gets an address on the internet",
+			name:   "azure-network-joined",
+			source: azure + "virtual-network/virtual-network-peering-overview",
+			test:   made(),
+			risk:   diff.RiskAdditive,
+			kinds:  []string{"azurerm_virtual_network_peering", "azurerm_virtual_network_gateway_connection"},
+			words:  "the network is joined with another one",
 		},
 		{
-			name: "azure-network-joined", source: azure + "virtual-network/virtual-network-peering-overview", test: made(), risk: diff.RiskAdditive,
-			kinds: []string{"azurerm_virtual_network_peering", "azurerm_virtual_network_gateway_connection"},
-			words: "the network is joined with another one",
-		},
-		{
-			name: "azure-dns-target", source: azure + "dns/dns-zones-records",
-			kinds: []string{"azurerm_dns_a_record", "azurerm_dns_aaaa_record", "azurerm_dns_cname_record", "azurerm_dns_ns_record", "azurerm_dns_txt_record",
-				"azurerm_private_dns_a_record", "azurerm_private_dns_cname_record"},
-			paths: []string{"records", "record", "record[*].value", "target_resource_id"}, test: differ(),
+			name:   "azure-dns-target",
+			source: azure + "dns/dns-zones-records",
+			kinds: []string{
+				"azurerm_dns_a_record", "azurerm_dns_aaaa_record", "azurerm_dns_cname_record",
+				"azurerm_dns_ns_record", "azurerm_dns_txt_record", "azurerm_private_dns_a_record",
+				"azurerm_private_dns_cname_record",
+			},
+			paths: []string{"records", "record", "record[*].value", "target_resource_id"},
+			test:  differ(),
 			words: "the name leads elsewhere: traffic follows, and so do certificates that DNS validates",
 		},
 	}
@@ -144,37 +229,70 @@ func azureReach() []attribute {
 func azureTransport() []attribute {
 	return []attribute{
 		{
-			name: "azure-plain", source: azure + "app-service/configure-ssl-bindings",
-			kinds: []string{"azurerm_linux_web_app", "azurerm_windows_web_app", "azurerm_linux_function_app", "azurerm_windows_function_app"},
-			paths: []string{"https_only"}, test: turnsOff(), words: "clients can connect without encryption",
+			name:   "azure-plain",
+			source: azure + "app-service/configure-ssl-bindings",
+			kinds: []string{
+				"azurerm_linux_web_app", "azurerm_windows_web_app", "azurerm_linux_function_app",
+				"azurerm_windows_function_app",
+			},
+			paths: []string{"https_only"},
+			test:  turnsOff(),
+			words: "clients can connect without encryption",
 		},
 		{
-			name: "azure-plain-port", source: azure + "azure-cache-for-redis/cache-configure#access-ports", kinds: []string{"azurerm_redis_cache"},
-			paths: []string{"non_ssl_port_enabled"}, test: turnsOn(), words: "clients can connect without encryption",
+			name:   "azure-plain-port",
+			source: azure + "azure-cache-for-redis/cache-configure#access-ports",
+			kinds:  []string{"azurerm_redis_cache"},
+			paths:  []string{"non_ssl_port_enabled"},
+			test:   turnsOn(),
+			words:  "clients can connect without encryption",
 		},
 		{
-			name: "azure-listener-plain", source: azure + "application-gateway/ssl-overview", kinds: []string{"azurerm_application_gateway"},
-			paths: []string{"http_listener[*].protocol", "backend_http_settings[*].protocol"}, test: leaves("Https"),
-			words: "clients connect without encryption",
+			name:   "azure-listener-plain",
+			source: azure + "application-gateway/ssl-overview",
+			kinds:  []string{"azurerm_application_gateway"},
+			paths:  []string{"http_listener[*].protocol", "backend_http_settings[*].protocol"},
+			test:   leaves("Https"),
+			words:  "clients connect without encryption",
 		},
 		{
-			name: "azure-tls-weaker", source: azure + "storage/common/transport-layer-security-configure-minimum-version",
-			kinds: []string{"azurerm_storage_account", "azurerm_mssql_server", "azurerm_redis_cache", "azurerm_linux_web_app", "azurerm_windows_web_app",
-				"azurerm_cosmosdb_account", "azurerm_eventhub_namespace", "azurerm_servicebus_namespace", "azurerm_application_gateway"},
-			paths: []string{"min_tls_version", "minimum_tls_version", "minimal_tls_version", "site_config[*].minimum_tls_version",
-				"ssl_policy[*].min_protocol_version"},
-			test: lowersTLS(), words: "clients may connect with an older version of TLS",
+			name:   "azure-tls-weaker",
+			source: azure + "storage/common/transport-layer-security-configure-minimum-version",
+			kinds: []string{
+				"azurerm_storage_account", "azurerm_mssql_server", "azurerm_redis_cache", "azurerm_linux_web_app",
+				"azurerm_windows_web_app", "azurerm_cosmosdb_account", "azurerm_eventhub_namespace",
+				"azurerm_servicebus_namespace", "azurerm_application_gateway",
+			},
+			paths: []string{
+				"min_tls_version", "minimum_tls_version", "minimal_tls_version",
+				"site_config[*].minimum_tls_version", "ssl_policy[*].min_protocol_version",
+			},
+			test:  lowersTLS(),
+			words: "clients may connect with an older version of TLS",
 		},
 		{
-			name: "azure-encryption-off", source: azure + "virtual-machines/disk-encryption",
-			kinds: []string{"azurerm_linux_virtual_machine", "azurerm_windows_virtual_machine", "azurerm_kubernetes_cluster_node_pool", "azurerm_mssql_database"},
-			paths: []string{"encryption_at_host_enabled", "host_encryption_enabled", "transparent_data_encryption_enabled"}, test: turnsOff(),
+			name:   "azure-encryption-off",
+			source: azure + "virtual-machines/disk-encryption",
+			kinds: []string{
+				"azurerm_linux_virtual_machine", "azurerm_windows_virtual_machine",
+				"azurerm_kubernetes_cluster_node_pool", "azurerm_mssql_database",
+			},
+			paths: []string{
+				"encryption_at_host_enabled", "host_encryption_enabled", "transparent_data_encryption_enabled",
+			},
+			test:  turnsOff(),
 			words: "data is no longer encrypted where it is stored",
 		},
 		{
-			name: "azure-cluster-protection-gone", source: azure + "aks/concepts-security", kinds: []string{"azurerm_kubernetes_cluster"},
-			paths: []string{"microsoft_defender", "oms_agent", "key_management_service", "azure_active_directory_role_based_access_control"},
-			test:  empties(), words: "logs, the watch, the encryption of Secrets or the login of the cluster by Entra ID end",
+			name:   "azure-cluster-protection-gone",
+			source: azure + "aks/concepts-security",
+			kinds:  []string{"azurerm_kubernetes_cluster"},
+			paths: []string{
+				"microsoft_defender", "oms_agent", "key_management_service",
+				"azure_active_directory_role_based_access_control",
+			},
+			test:  empties(),
+			words: "logs, the watch, the encryption of Secrets or the login of the cluster by Entra ID end",
 		},
 	}
 }
@@ -182,34 +300,57 @@ func azureTransport() []attribute {
 func azureAudit() []attribute {
 	return []attribute{
 		{
-			name: "azure-watch-gone", source: azure + "azure-monitor/essentials/diagnostic-settings", test: removed(),
-			kinds: []string{"azurerm_monitor_diagnostic_setting", "azurerm_network_watcher_flow_log", "azurerm_monitor_activity_log_alert",
-				"azurerm_security_center_subscription_pricing", "azurerm_security_center_contact", "azurerm_mssql_server_extended_auditing_policy",
+			name:   "azure-watch-gone",
+			source: azure + "azure-monitor/essentials/diagnostic-settings",
+			test:   removed(),
+			kinds: []string{
+				"azurerm_monitor_diagnostic_setting", "azurerm_network_watcher_flow_log",
+				"azurerm_monitor_activity_log_alert", "azurerm_security_center_subscription_pricing",
+				"azurerm_security_center_contact", "azurerm_mssql_server_extended_auditing_policy",
 				"azurerm_mssql_database_extended_auditing_policy", "azurerm_mssql_server_security_alert_policy",
-				"azurerm_sentinel_log_analytics_workspace_onboarding", "azurerm_monitor_data_collection_rule"},
+				"azurerm_sentinel_log_analytics_workspace_onboarding", "azurerm_monitor_data_collection_rule",
+			},
 			words: "something that records, watches or filters what happens in the subscription ends",
 		},
 		{
-			name: "azure-audit-off", source: azure + "network-watcher/nsg-flow-logs-overview",
-			kinds: []string{"azurerm_network_watcher_flow_log", "azurerm_mssql_server_extended_auditing_policy", "azurerm_kubernetes_cluster",
-				"azurerm_application_gateway", "azurerm_web_application_firewall_policy"},
-			paths: []string{"enabled", "azure_policy_enabled", "waf_configuration[*].enabled", "policy_settings[*].enabled"}, test: turnsOff(),
+			name:   "azure-audit-off",
+			source: azure + "network-watcher/nsg-flow-logs-overview",
+			kinds: []string{
+				"azurerm_network_watcher_flow_log", "azurerm_mssql_server_extended_auditing_policy",
+				"azurerm_kubernetes_cluster", "azurerm_application_gateway",
+				"azurerm_web_application_firewall_policy",
+			},
+			paths: []string{
+				"enabled", "azure_policy_enabled", "waf_configuration[*].enabled", "policy_settings[*].enabled",
+			},
+			test:  turnsOff(),
 			words: "what happens is no longer recorded, checked or filtered",
 		},
 		{
-			name: "azure-firewall-only-detects", source: azure + "web-application-firewall/ag/ag-overview#waf-modes",
-			kinds: []string{"azurerm_application_gateway", "azurerm_web_application_firewall_policy"},
-			paths: []string{"waf_configuration[*].firewall_mode", "policy_settings[*].mode"}, test: leaves("Prevention"),
-			words: "the web application firewall reports attacks and no longer stops them",
+			name:   "azure-firewall-only-detects",
+			source: azure + "web-application-firewall/ag/ag-overview#waf-modes",
+			kinds:  []string{"azurerm_application_gateway", "azurerm_web_application_firewall_policy"},
+			paths:  []string{"waf_configuration[*].firewall_mode", "policy_settings[*].mode"},
+			test:   leaves("Prevention"),
+			words:  "the web application firewall reports attacks and no longer stops them",
 		},
 		{
-			name: "azure-firewall-policy-gone", source: azure + "web-application-firewall/ag/ag-overview", kinds: []string{"azurerm_application_gateway"},
-			paths: []string{"firewall_policy_id", "waf_configuration"}, test: empties(), words: "requests are no longer filtered",
+			name:   "azure-firewall-policy-gone",
+			source: azure + "web-application-firewall/ag/ag-overview",
+			kinds:  []string{"azurerm_application_gateway"},
+			paths:  []string{"firewall_policy_id", "waf_configuration"},
+			test:   empties(),
+			words:  "requests are no longer filtered",
 		},
 		{
-			name: "azure-retention-cut", source: azure + "azure-monitor/logs/data-retention-configure",
-			kinds: []string{"azurerm_log_analytics_workspace", "azurerm_mssql_server_extended_auditing_policy", "azurerm_network_watcher_flow_log"},
-			paths: []string{"retention_in_days", "retention_policy[*].days"}, test: lowers("0"),
+			name:   "azure-retention-cut",
+			source: azure + "azure-monitor/logs/data-retention-configure",
+			kinds: []string{
+				"azurerm_log_analytics_workspace", "azurerm_mssql_server_extended_auditing_policy",
+				"azurerm_network_watcher_flow_log",
+			},
+			paths: []string{"retention_in_days", "retention_policy[*].days"},
+			test:  lowers("0"),
 			words: "logs are kept for a shorter time; older ones are deleted",
 		},
 	}
@@ -218,30 +359,53 @@ func azureAudit() []attribute {
 func azureRetention() []attribute {
 	return []attribute{
 		{
-			name: "azure-recovery-off", source: azure + "storage/blobs/data-protection-overview",
-			kinds: []string{"azurerm_storage_account", "azurerm_postgresql_flexible_server", "azurerm_mysql_flexible_server", "azurerm_cosmosdb_account"},
-			paths: []string{"blob_properties[*].versioning_enabled", "blob_properties[*].change_feed_enabled", "geo_redundant_backup_enabled", "backup[*].type"},
-			test:  test{when: "it was on or continuous", actions: changed, strong: `"true"`, weak: `"false"`, finds: leaves("true", "Continuous").finds},
+			name:   "azure-recovery-off",
+			source: azure + "storage/blobs/data-protection-overview",
+			kinds: []string{
+				"azurerm_storage_account", "azurerm_postgresql_flexible_server", "azurerm_mysql_flexible_server",
+				"azurerm_cosmosdb_account",
+			},
+			paths: []string{
+				"blob_properties[*].versioning_enabled", "blob_properties[*].change_feed_enabled",
+				"geo_redundant_backup_enabled", "backup[*].type",
+			},
+			test: test{
+				when: "it was on or continuous", actions: changed, strong: `"true"`, weak: `"false"`,
+				finds: leaves("true", "Continuous").finds,
+			},
 			words: "what is overwritten or deleted from now on cannot be had back, or not to a point in time",
 		},
 		{
-			name: "azure-deleted-kept-shorter", source: azure + "storage/blobs/soft-delete-blob-overview", kinds: []string{"azurerm_storage_account"},
-			paths: []string{"blob_properties[*].delete_retention_policy[*].days", "blob_properties[*].container_delete_retention_policy[*].days",
-				"blob_properties[*].restore_policy[*].days"},
-			test: lowers(""), plain: true, words: "what is deleted can be had back for a shorter time",
+			name:   "azure-deleted-kept-shorter",
+			source: azure + "storage/blobs/soft-delete-blob-overview",
+			kinds:  []string{"azurerm_storage_account"},
+			paths: []string{
+				"blob_properties[*].delete_retention_policy[*].days",
+				"blob_properties[*].container_delete_retention_policy[*].days",
+				"blob_properties[*].restore_policy[*].days",
+			},
+			test:  lowers(""),
+			plain: true,
+			words: "what is deleted can be had back for a shorter time",
 		},
 		{
-			name: "azure-lifecycle-deletes", source: azure + "storage/blobs/lifecycle-management-overview",
-			kinds: []string{"azurerm_storage_management_policy"},
-			paths: []string{"rule[*].actions[*].base_blob[*].delete_after_days_since_modification_greater_than",
+			name:   "azure-lifecycle-deletes",
+			source: azure + "storage/blobs/lifecycle-management-overview",
+			kinds:  []string{"azurerm_storage_management_policy"},
+			paths: []string{
+				"rule[*].actions[*].base_blob[*].delete_after_days_since_modification_greater_than",
 				"rule[*].actions[*].version[*].delete_after_days_since_creation",
-				"rule[*].actions[*].snapshot[*].delete_after_days_since_creation_greater_than"},
-			test: expires(), plain: true, words: "objects are deleted after a shorter time, also those that are there now",
+				"rule[*].actions[*].snapshot[*].delete_after_days_since_creation_greater_than",
+			},
+			test:  expires(),
+			plain: true,
+			words: "objects are deleted after a shorter time, also those that are there now",
 		},
 	}
 }
 
-// wideRange reports whether a range of addresses holds a sixteenth of all, or is the one that stands for every Azure customer.
+// wideRange reports whether a range of addresses holds a sixteenth of all, or is the one that
+// stands for every Azure customer.
 func wideRange(v raw.Value) bool {
 	address := func(keys ...string) (netip.Addr, bool) {
 		for _, k := range keys {

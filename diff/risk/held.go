@@ -10,10 +10,12 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
-// judgeHeld judges the object of Kubernetes that a Terraform resource manages as a manifest of it, and says what nothing else says.
+// judgeHeld judges the object of Kubernetes that a Terraform resource manages as a manifest of it,
+// and says what nothing else says.
 func (j *judge) judgeHeld(found []diff.Finding) []diff.Finding {
 	s := j.subject
-	if s.Engine != diff.KindTerraform || !slices.Contains([]diff.Action{diff.Create, diff.Update, diff.Replace, diff.Destroy}, j.change.Action) {
+	applied := []diff.Action{diff.Create, diff.Update, diff.Replace, diff.Destroy}
+	if s.Engine != diff.KindTerraform || !slices.Contains(applied, j.change.Action) {
 		return nil
 	}
 	before, after, at, ok := heldManifests(s.Kind, s.Before, s.After)
@@ -143,8 +145,8 @@ func (o typedObject) manifest(v raw.Value) raw.Value {
 	return raw.Of(out)
 }
 
-// value is what an attribute or a block holds: a block is a list of one object unless the API has a list there; the keys of a map are
-// its own. Not ok: nobody set it.
+// value is what an attribute or a block holds: a block is a list of one object unless the API has a
+// list there; the keys of a map are its own. Not ok: nobody set it.
 func (o typedObject) value(key, parent string, v raw.Value) (any, bool) {
 	switch {
 	case v.IsNull() || text(v) == "" && !v.IsObject() && !v.IsList():
@@ -166,7 +168,7 @@ func (o typedObject) value(key, parent string, v raw.Value) (any, bool) {
 		list[i] = fields
 	}
 	_, isList := listBlocks[key]
-	one := key == "port" && parent == "service" || key == "secret" && o.kind != "ServiceAccount" || key == "rule" && parent == "backend"
+	one := key == "port" && parent == "service" || key == "secret" && o.kind != "ServiceAccount"
 	if len(list) == 1 && (!isList || one) {
 		return list[0], true
 	}
@@ -175,19 +177,23 @@ func (o typedObject) value(key, parent string, v raw.Value) (any, bool) {
 
 // listBlocks are the blocks that the API has as lists, with the names that it has for them.
 var listBlocks = map[string]string{
-	"address": "addresses", "cluster_role_selectors": "clusterRoleSelectors", "container": "containers", "egress": "egress", "env": "env",
-	"env_from": "envFrom", "ephemeral_container": "ephemeralContainers", "from": "from", "host_aliases": "hostAliases",
-	"image_pull_secret": "imagePullSecrets", "image_pull_secrets": "imagePullSecrets", "ingress": "ingress", "init_container": "initContainers",
-	"items": "items", "limit": "limits", "match_expressions": "matchExpressions", "metric": "metrics", "path": "paths", "port": "ports",
-	"ports": "ports", "rule": "rules", "secret": "secrets", "sources": "sources", "subject": "subjects", "subset": "subsets", "sysctl": "sysctls",
-	"tls": "tls", "to": "to", "toleration": "tolerations", "topology_spread_constraint": "topologySpreadConstraints",
-	"volume": "volumes", "volume_claim_template": "volumeClaimTemplates", "volume_mount": "volumeMounts", "webhook": "webhooks",
+	"address": "addresses", "cluster_role_selectors": "clusterRoleSelectors", "container": "containers",
+	"egress": "egress", "env": "env", "env_from": "envFrom", "ephemeral_container": "ephemeralContainers",
+	"from": "from", "host_aliases": "hostAliases", "image_pull_secret": "imagePullSecrets",
+	"image_pull_secrets": "imagePullSecrets", "ingress": "ingress", "init_container": "initContainers",
+	"items": "items", "limit": "limits", "match_expressions": "matchExpressions", "metric": "metrics",
+	"path": "paths", "port": "ports", "ports": "ports", "rule": "rules", "secret": "secrets",
+	"sources": "sources", "subject": "subjects", "subset": "subsets", "sysctl": "sysctls", "tls": "tls",
+	"to": "to", "toleration": "tolerations", "topology_spread_constraint": "topologySpreadConstraints",
+	"volume": "volumes", "volume_claim_template": "volumeClaimTemplates", "volume_mount": "volumeMounts",
+	"webhook": "webhooks",
 }
 
 // otherNames are the names of the API that are not those of the provider in camel case.
 var otherNames = map[string]string{
-	"host_pid": "hostPID", "host_ipc": "hostIPC", "cluster_ip": "clusterIP", "external_ips": "externalIPs", "load_balancer_ip": "loadBalancerIP",
-	"non_resource_urls": "nonResourceURLs", "insecure_skip_tls_verify": "insecureSkipTLSVerify",
+	"host_pid": "hostPID", "host_ipc": "hostIPC", "cluster_ip": "clusterIP", "external_ips": "externalIPs",
+	"load_balancer_ip": "loadBalancerIP", "non_resource_urls": "nonResourceURLs",
+	"insecure_skip_tls_verify": "insecureSkipTLSVerify",
 }
 
 // fieldName is the name that the API has for an attribute or a block.
@@ -211,16 +217,26 @@ func fieldName(key string, v raw.Value) string {
 func releaseAttributes() []attribute {
 	return []attribute{
 		{
-			name: "release-source", source: "https://helm.sh/docs/topics/provenance/", kinds: []string{"helm_release"},
-			paths: []string{"repository", "chart"}, test: differ(), words: "the release is made from another chart, or from another place",
+			name:   "release-source",
+			source: "https://helm.sh/docs/topics/provenance/",
+			kinds:  []string{"helm_release"},
+			paths:  []string{"repository", "chart"},
+			test:   differ(),
+			words:  "the release is made from another chart, or from another place",
 		},
 		{
-			name: "release-unverified", source: "https://helm.sh/docs/topics/provenance/", kinds: []string{"helm_release"},
-			paths: []string{"verify"}, test: turnsOff(), words: "the chart's signature is no longer checked",
+			name:   "release-unverified",
+			source: "https://helm.sh/docs/topics/provenance/",
+			kinds:  []string{"helm_release"},
+			paths:  []string{"verify"},
+			test:   turnsOff(),
+			words:  "the chart's signature is no longer checked",
 		},
 		{
-			name: "manifest-unreadable", source: "https://registry.terraform.io/providers/gavinbunny/kubectl/latest/docs/resources/kubectl_manifest",
-			kinds: []string{"kubectl_manifest"}, paths: []string{"yaml_body"},
+			name:   "manifest-unreadable",
+			source: "https://registry.terraform.io/providers/gavinbunny/kubectl/latest/docs/resources/kubectl_manifest",
+			kinds:  []string{"kubectl_manifest"},
+			paths:  []string{"yaml_body"},
 			test: wholeTest("it is not one document of plain YAML", func(v raw.Value) bool {
 				_, ok := readDocument(get(v, "yaml_body"))
 				return !ok
@@ -228,12 +244,14 @@ func releaseAttributes() []attribute {
 			words: "the manifest cannot be read, so no rule judges the object in it",
 		},
 		{
-			name: "release-values", source: k8s + "concepts/security/pod-security-standards/", kinds: []string{"helm_release"},
-			paths: []string{"values", "set"},
+			name:   "release-values",
+			source: k8s + "concepts/security/pod-security-standards/",
+			kinds:  []string{"helm_release"},
+			paths:  []string{"values", "set"},
 			test: test{
-				when: "a value that has the name of a setting of pods asks for the node: privileged, hostNetwork, hostPID, hostIPC, hostPath, " +
-					"allowPrivilegeEscalation or runAsUser 0, or the values cannot be read", actions: present, strong: `{"values": ["a: {privileged: false}"]}`,
-				weak:   `{"values": ["a: {privileged: true}"]}`,
+				when: "a value that has the name of a setting of pods asks for the node: privileged, hostNetwork, hostPID, " +
+					"hostIPC, hostPath, allowPrivilegeEscalation or runAsUser 0, or the values cannot be read",
+				actions: present, strong: `{"values": ["a: {privileged: false}"]}`, weak: `{"values": ["a: {privileged: true}"]}`,
 				object: func(l look) bool { return grows(riskyValues(l.before), riskyValues(l.after)) },
 			},
 			words: "values of the chart ask for rights on the node, or cannot be read",
@@ -241,7 +259,8 @@ func releaseAttributes() []attribute {
 	}
 }
 
-// riskyValues are the values of a release that have the names of settings with which pods get rights on the node, with their places.
+// riskyValues are the values of a release that have the names of settings with which pods get
+// rights on the node, with their places.
 func riskyValues(release raw.Value) map[string]bool {
 	out := map[string]bool{}
 	for _, v := range oneOrMore(get(release, "values")) {

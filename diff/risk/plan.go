@@ -10,8 +10,8 @@ const unjudged = "unknown-before-apply"
 // kindOutput is the kind of outputs.
 const kindOutput = "output"
 
-// planRules are about what a plan does besides changing values: unknown values, objects that Terraform lets go of, marks of secrets,
-// and programs that an apply runs.
+// planRules are about what a plan does besides changing values: unknown values, objects that
+// Terraform lets go of, marks of secrets, and programs that an apply runs.
 func planRules() []Rule {
 	return []Rule{
 		{

@@ -8,14 +8,15 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
-// written are the attributes and blocks that a configuration sets in a resource. What it leaves out, the provider chooses.
+// written are the attributes and blocks that a configuration sets in a resource. What it leaves
+// out, the provider chooses.
 type written map[string][]written
 
 // maxModules is how deep calls of modules nest at most.
 const maxModules = 64
 
-// module reads the configuration of a module below a prefix of addresses: which variables of the root are sensitive, and what its resources
-// set. Anything else is skipped.
+// module reads the configuration of a module below a prefix of addresses: which variables of the
+// root are sensitive, and what its resources set. Anything else is skipped.
 func (d *decoder) module(prefix string, depth int) error {
 	if depth > maxModules {
 		return d.dec.SkipValue()
@@ -79,8 +80,8 @@ func (d *decoder) configured(prefix string) error {
 	return err
 }
 
-// writtenIn reads the expressions of a resource or a block: an attribute is an object of its value or its references, a block a list of
-// blocks, or one.
+// writtenIn reads the expressions of a resource or a block: an attribute is an object of its value
+// or its references, a block a list of blocks, or one.
 func writtenIn(expressions diff.Raw, depth int) written {
 	if depth > maxDepth {
 		return nil
@@ -136,8 +137,9 @@ func (d *decoder) inside(key string, read func() error) error {
 	})
 }
 
-// unknownBySetting is the tree of what is known only after apply, without what the configuration leaves to the provider. A plan without a
-// configuration leaves out nothing; nor does it where a block is written, but comes from a loop (the configuration does not list those).
+// unknownBySetting is the tree of what is known only after apply, without what the configuration
+// leaves to the provider. A plan without a configuration leaves out nothing; nor does it where a
+// block is written, but comes from a loop (the configuration does not list those).
 func (p *plan) unknownBySetting(r *resource) diff.Raw {
 	marks := r.change.afterUnknown
 	sets, ok := p.written[withoutKeys(r.address)]
