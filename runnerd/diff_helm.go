@@ -132,21 +132,23 @@ func (d *helmDiff) report(ctx context.Context) (*diff.Report, error) {
 		return d.againstCluster(ctx)
 	}
 	var charts [2]loadedChart
-	var rendered [3]*helm.Rendered // before, after, after again
+	var rendered [4]*helm.Rendered // before, after, after again, before again
 	var err error
 	for i, side := range []helmSide{d.Before, d.After} {
 		if charts[i], err = d.load(ctx, side); err != nil {
 			return nil, err
 		}
 	}
-	for i, which := range []int{0, 1, 1} {
+	for i, which := range []int{0, 1, 1, 0} {
 		if rendered[i], err = d.offline(ctx, charts[which]); err != nil {
 			return nil, err
 		}
 	}
 	d.log.Warn("from %s to %s, rendered without a cluster: lookup finds nothing there, and its version and kinds are %s", charts[0], charts[1], d.known())
 	d.noteCRDs(rendered[0].CRDs, rendered[1].CRDs)
-	return kubernetes.Report(objectsOf("before", rendered[0]), objectsOf("after", rendered[1]), d.options(objectsOf("again", rendered[2])))
+	options := d.options(objectsOf("again", rendered[2]))
+	options.BeforeAgain = objectsOf("before again", rendered[3])
+	return kubernetes.Report(objectsOf("before", rendered[0]), objectsOf("after", rendered[1]), options)
 }
 
 // known says what templates were told of the cluster.

@@ -85,7 +85,7 @@ func compare(t *testing.T, files map[string][]byte) *diff.Report {
 	}
 	_, live := files["live.yaml"]
 	report, err := kubernetes.Report(source("before.yaml"), source("after.yaml"), kubernetes.Options{
-		Live: source("live.yaml"), ThreeWay: live, Again: source("again.yaml"),
+		Live: source("live.yaml"), ThreeWay: live, Again: source("again.yaml"), BeforeAgain: source("before-again.yaml"),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -48,6 +48,8 @@ type outcome struct {
 // values are an object on all sides; null where it is not there.
 type values struct {
 	before, after, live, again raw.Value
+	// beforeAgain is before as it is rendered another time.
+	beforeAgain raw.Value
 	// answer is what the server makes of after, answerAgain another answer, and rendered is after where the answer stands in its place.
 	answer, answerAgain, rendered raw.Value
 	// madeUp are the paths at which two answers differ, and scaler is who scales what is wanted with another number of replicas.
@@ -112,10 +114,11 @@ func (c *comparer) read(j *job, whole bool) (v values, err error) {
 	}
 	read(j.live, &v.live)
 	read(j.again, &v.again)
+	read(j.beforeAgain, &v.beforeAgain)
 	read(j.answer, &v.answer)
 	read(j.answerAgain, &v.answerAgain)
 	if secretKind(j.id) {
-		for _, side := range []*raw.Value{&v.before, &v.after, &v.live, &v.again, &v.answer, &v.answerAgain} {
+		for _, side := range []*raw.Value{&v.before, &v.after, &v.live, &v.again, &v.beforeAgain, &v.answer, &v.answerAgain} {
 			*side = stored(*side)
 		}
 	}
@@ -145,7 +148,7 @@ func (c *comparer) compareValues(j *job, v *values) outcome {
 	}
 	c.place(&out, v)
 	c.learnNames(j, typ, v, &out)
-	c.regenerated(j, v, typ, found)
+	c.regenerated(j, v, typ, found, out.change.Action)
 	c.show(j, found, &out)
 	if len(out.differences) == 0 && out.change.Action == diff.Update {
 		if !c.adopts(j) {
@@ -372,23 +375,32 @@ func (c *comparer) place(out *outcome, v *values) {
 	}
 }
 
-// regenerated marks what differs between two renderings of the wanted side.
-func (c *comparer) regenerated(j *job, v *values, typ *schema.Type, found []difference) {
+// regenerated marks what is made anew at each rendering of the wanted side. Of an update it marks only what nothing can hide behind, because
+// an object that changes in nothing else may be folded.
+func (c *comparer) regenerated(j *job, v *values, typ *schema.Type, found []difference, action diff.Action) {
 	if j.again == nil || j.after == nil {
 		return
 	}
-	var paths []tree.Path
 	rendered := v.after
 	if !v.rendered.IsNull() {
 		rendered = v.rendered
 	}
+	r := remaking{typ: typ, again: v.again, beforeAgain: v.beforeAgain, old: c.beforeAgain != nil}
 	for _, d := range c.walk(j, typ, v.again, rendered) {
-		paths = append(paths, d.path)
+		r.after = append(r.after, d.path)
+	}
+	if j.beforeAgain != nil && j.before != nil {
+		for _, d := range c.walk(j, typ, v.beforeAgain, v.before) {
+			r.before = append(r.before, d.path)
+		}
 	}
 	for i := range found {
-		d := &found[i]
-		if len(d.path) > 0 {
-			d.regenerated = d.hasAfter && slices.ContainsFunc(paths, d.path.Overlaps)
+		switch d := &found[i]; {
+		case len(d.path) == 0:
+		case action == diff.Update:
+			d.regenerated = r.remade(d)
+		default:
+			d.regenerated = d.hasAfter && slices.ContainsFunc(r.after, d.path.Overlaps)
 		}
 	}
 }
@@ -466,6 +478,10 @@ func (c *comparer) judge(j *job, v *values, out *outcome) {
 	if j.renamed() {
 		c.judgeHalves(j, v, change)
 	}
+	// That pods restart for a value that is made anew is what the fold is about; whatever else a rule finds is to be read.
+	out.regenerated = out.regenerated && !slices.ContainsFunc(change.Findings, func(f diff.Finding) bool {
+		return f.Security || f.Risk > diff.RiskRestart || f.IndividualApproval
+	})
 	if out.section == inHooks || out.section == inTests {
 		c.hookRisk(out)
 	}

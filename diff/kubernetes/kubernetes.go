@@ -29,6 +29,9 @@ type Options struct {
 	ThreeWay bool
 	// Again is the wanted side rendered a second time: what differs from after is made anew at each rendering.
 	Again []manifest.Source
+	// BeforeAgain is the old side rendered a second time, where that can be done. With it a value counts as made anew only if it varies there,
+	// too.
+	BeforeAgain []manifest.Source
 	// Answers are what the API server said to dry runs of the very requests that an apply will make, one per object, as it gave them: with
 	// what it fills in and what admission changes. An object of after that has one is compared by it; one that has none, as it is rendered.
 	// What the server owns, fills in or chooses is then left out without being counted, on all sides, so that the report is the same

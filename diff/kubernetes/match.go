@@ -12,6 +12,8 @@ type job struct {
 	before, after, live, again *manifest.Object
 	// answer is what the server makes of after, and answerAgain what it makes of it another time.
 	answer, answerAgain *manifest.Object
+	// beforeAgain is before as it is rendered another time.
+	beforeAgain *manifest.Object
 	// from is the object that goes for a new one of another name.
 	from manifest.ID
 	// why is a reason for what happens to it, where the match knows one.
@@ -98,6 +100,7 @@ func (m *matcher) match(c *comparison) (jobs []job, onlyLive int) {
 		}
 	}
 	beside(c.again, func(j *job, o *manifest.Object) { j.again = o })
+	beside(c.beforeAgain, func(j *job, o *manifest.Object) { j.beforeAgain = o })
 	beside(c.answers, func(j *job, o *manifest.Object) { j.answer = o })
 	beside(c.answersAgain, func(j *job, o *manifest.Object) { j.answerAgain = o })
 	return jobs, onlyLive

@@ -21,6 +21,7 @@ type comparison struct {
 	options                    Options
 	before, after, live, again *manifest.Set
 	answers, answersAgain      *manifest.Set
+	beforeAgain                *manifest.Set
 	schemas                    *schema.Set
 	masker                     *diff.Masker
 	// matcher tells which names are of one object, and marks are what the caller says of objects, by its keys.
@@ -45,6 +46,7 @@ func read(before, after []manifest.Source, o Options) (*comparison, error) {
 	}{
 		{true, before, &c.before}, {true, after, &c.after}, {o.ThreeWay, o.Live, &c.live}, {len(o.Again) > 0, o.Again, &c.again},
 		{o.ThreeWay && len(o.Answers) > 0, o.Answers, &c.answers}, {o.ThreeWay && len(o.AnswersAgain) > 0, o.AnswersAgain, &c.answersAgain},
+		{len(o.BeforeAgain) > 0, o.BeforeAgain, &c.beforeAgain},
 	}
 	err := each(len(sides), func() struct{} { return struct{}{} }, func(_ struct{}, i int) (err error) {
 		if s := sides[i]; s.wanted {
@@ -264,7 +266,7 @@ func candidates(jobs []job, places []int, plain bool) ([]candidate, error) {
 func (c *comparison) learn() error {
 	var objects []*manifest.Object
 	var public strings.Builder
-	for _, side := range []*manifest.Set{c.before, c.after, c.live, c.again, c.answers} {
+	for _, side := range []*manifest.Set{c.before, c.after, c.live, c.again, c.beforeAgain, c.answers} {
 		if side == nil {
 			continue
 		}

@@ -1,0 +1,125 @@
+package kubernetes
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/diff/internal/tree"
+	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema"
+)
+
+// This file tells values that a chart makes up anew at each rendering from changes that hide behind one.
+
+// remaking knows where renderings of one side differ.
+type remaking struct {
+	// after are the paths at which two renderings of the wanted side differ, and before those of the old side; old says that there are two
+	// of the old side.
+	after, before []tree.Path
+	old           bool
+	again         raw.Value
+	beforeAgain   raw.Value
+	typ           *schema.Type
+}
+
+// remade says that a difference is only that a value was made up anew: it lies where values are made up, both sides vary there where both
+// were rendered twice, all of them look random, and what does not vary of them is the same on both sides.
+func (r *remaking) remade(d *difference) bool {
+	if !slices.ContainsFunc(r.after, d.path.Overlaps) || r.old && !slices.ContainsFunc(r.before, d.path.Overlaps) {
+		return false
+	}
+	again, _, ok := find(r.typ, r.again, d.path)
+	if !ok || !d.hasBefore || !d.hasAfter || !madeUp(d.path) {
+		return false
+	}
+	texts := []raw.Value{d.before, d.after, again}
+	if r.old {
+		earlier, _, ok := find(r.typ, r.beforeAgain, d.path)
+		if !ok {
+			return false
+		}
+		texts = append(texts, earlier)
+	}
+	samples := make([]string, len(texts))
+	for i, v := range texts {
+		text, kind := raw.Text(v)
+		if kind != "string" {
+			return false
+		}
+		samples[i] = text
+	}
+	return sameMold(samples)
+}
+
+// madeUp says that a path leads to where charts put what they make up: data, an annotation, a label, a certificate, an environment variable.
+func madeUp(p tree.Path) bool {
+	n := len(p)
+	switch last := p[n-1].Key; {
+	case p[0].Key == "data" || p[0].Key == "stringData" || p[0].Key == "binaryData", last == "caBundle":
+		return true
+	case n > 2 && p[n-3].Key == "metadata":
+		return p[n-2].Key == "annotations" || p[n-2].Key == "labels"
+	case n > 2 && p[n-3].Key == "env":
+		return last == "value"
+	}
+	return false
+}
+
+const (
+	// minRandom is how long a token is at least that may be random, and longToken from where on it is too long for a setting.
+	minRandom, longToken = 5, 64
+	// minFixed is how long a part is that two random tokens do not have in common by chance.
+	minFixed = 5
+)
+
+// sameMold says that texts are one but for tokens that look random, before first, and after and its second rendering next.
+func sameMold(samples []string) bool {
+	var all [][]string
+	for _, s := range samples {
+		found := tokens().FindAllString(s, -1)
+		if len(all) > 0 && len(found) != len(all[0]) {
+			return false
+		}
+		all = append(all, found)
+	}
+	for i, first := range all[0] {
+		token := []string{first}
+		for _, t := range all[1:] {
+			token = append(token, t[i])
+		}
+		if len(slices.Compact(slices.Clone(token))) > 1 && !randomTokens(token) {
+			return false
+		}
+	}
+	return true
+}
+
+// tokens parts a text into runs of what random values are made of, and all else one by one.
+var tokens = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9A-Za-z+/=_-]+|[^0-9A-Za-z+/=_-]`) })
+
+// randomTokens says that tokens at one place look random, and that what the second and the third have in common the first has, too.
+func randomTokens(token []string) bool {
+	for _, t := range token {
+		if len(t) < minRandom || !strings.ContainsAny(t, "0123456789") && strings.ToLower(t) == t || isWords().MatchString(t) {
+			return false
+		}
+	}
+	before, after, again := token[0], token[1], token[2]
+	if after == again {
+		return false
+	}
+	if len(after) > longToken {
+		return true
+	}
+	for i := 0; i+minFixed <= len(after); i++ {
+		if part := after[i : i+minFixed]; strings.Contains(again, part) && !strings.Contains(before, part) {
+			return false
+		}
+	}
+	return true
+}
+
+// isWords matches words in the ways that settings are written: Unconfined, RuntimeDefault, ALLOW_ALL.
+var isWords = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Z]?[a-z]{2,}|[A-Z]{2,}|[_/-])+[0-9]?$`) })
