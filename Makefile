@@ -77,6 +77,8 @@ test: build ## Run every test with the race detector, in shuffled order, and lis
 soak: build ## Break everything during real deploys and count what is lost, then attack it (SOAK='-for 1h -seed 7 -v' ATTACKS='-attempts 5000')
 	PATH="$$($(RUN) ./runnerd/tool/find $(TERRAFORM)):$$PATH" $(RUN) ./examples/soak -bin $(CURDIR)/bin $(SOAK)
 	PATH="$$($(RUN) ./runnerd/tool/find $(TERRAFORM)):$$PATH" $(RUN) ./examples/attack/campaign -bin $(CURDIR)/bin $(ATTACKS)
+	$(GO) test ./diff/oracle -run TestPairs -count=1 -pairs 100000 -timeout 30m
+	$(GO) test ./diff/attacks -run TestHiding -count=1 -attempts 2000 -timeout 30m
 
 .PHONY: bench
 bench: build ## Measure, each figure as a ratio to a named peer in the same run
