@@ -294,6 +294,21 @@ func (f FieldChange) masked() string {
 	return "(sensitive, " + word + tags + ")"
 }
 
+// AllForce reports whether a replacement is named with its reason and every field that is not folded forces it, so that a field need not
+// say so.
+func (c *Change) AllForce() bool {
+	n := 0
+	for i := range c.Fields {
+		if f := &c.Fields[i]; f.Fold == "" {
+			n++
+			if !f.ForcesReplace {
+				return false
+			}
+		}
+	}
+	return n > 3 && c.Why != ""
+}
+
 // Asides are what must be said of the field beside its values: that it forces a replacement always comes first. Past says that the change
 // has happened already, by the hand of the field's owner.
 func (f *FieldChange) Asides(past bool) []string {

@@ -67,6 +67,9 @@ func (c *comparer) emit(p tree.Path, n node) *diff.FieldChange {
 	}
 	f.Path = pathOf(p, shown)
 	f.Locate(p, shown)
+	if element, _ := p.Element(); f.Element != nil {
+		f.Element.Path = pathOf(element, shown)
+	}
 	c.fields = append(c.fields, f)
 	return &c.fields[len(c.fields)-1]
 }

@@ -57,7 +57,7 @@ func BenchmarkShop(b *testing.B) {
 	for b.Loop() {
 		ours.take(func() { compare(b, before, after) })
 		sigs.take(func() { parse(b, before); parse(b, after) })
-		theirs.take(func() { dyffs(b, before, after) })
+		theirs.take(func() { dyffs(b, before, after, io.Discard) })
 	}
 	ours.report(b)
 	ours.per(b, sigs, "x-sigs")
@@ -128,7 +128,7 @@ func parse(b *testing.B, side []byte) {
 }
 
 // dyffs reads, compares and prints two sides with dyff.
-func dyffs(b *testing.B, before, after []byte) {
+func dyffs(b *testing.B, before, after []byte, w io.Writer) {
 	b.Helper()
 	var sides [2]ytbx.InputFile
 	for i, data := range [][]byte{before, after} {
@@ -143,7 +143,7 @@ func dyffs(b *testing.B, before, after []byte) {
 		b.Fatal(err)
 	}
 	human := &dyff.HumanReport{Report: report, Indent: 2, MinorChangeThreshold: 0.1, MultilineContextLines: 4, OmitHeader: true}
-	if err := human.WriteReport(io.Discard); err != nil {
+	if err := human.WriteReport(w); err != nil {
 		b.Fatal(err)
 	}
 }

@@ -39,7 +39,7 @@ func TestReplacement(t *testing.T) {
 		`{"spec":{"selector":{"a":"2","b":"2","c":"2","d":"2"},"replicas":2}}`)
 	c.Why = "it was adopted"
 	risk.Judge(c, s)
-	want := "spec.selector.a, spec.selector.b, spec.selector.c and 1 more cannot change in place; it was adopted"
+	want := "4 fields of spec.selector cannot change in place; it was adopted"
 	if c.Why != want || c.Order != diff.DestroyFirst || c.Risk != diff.RiskDestroy {
 		t.Errorf("why %q, order %s, risk %s", c.Why, c.Order, c.Risk)
 	}

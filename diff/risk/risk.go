@@ -148,15 +148,26 @@ func (j *judge) replace(forced []string) {
 	c := j.change
 	c.Action, c.Order = diff.Replace, diff.DestroyFirst
 	c.Risk = max(c.Risk, diff.Replace.Risk())
-	rest := ""
-	if n := len(forced) - maxForced; n > 0 {
-		forced, rest = forced[:maxForced], fmt.Sprintf(" and %d more", n)
+	if len(forced) > maxForced {
+		forced = []string{fmt.Sprintf("%d fields%s", len(forced), sharedBy(forced))}
 	}
-	why := strings.Join(forced, ", ") + rest + " cannot change in place"
+	why := strings.Join(forced, ", ") + " cannot change in place"
 	if c.Why != "" {
 		why += "; " + c.Why
 	}
 	c.Why = why
+}
+
+// sharedBy is " of " and what all paths begin with, or nothing.
+func sharedBy(paths []string) string {
+	shared := len(paths[0])
+	for _, p := range paths[1:] {
+		shared = min(shared, diff.SharedSteps(paths[0], p, 0))
+	}
+	if shared == 0 {
+		return ""
+	}
+	return " of " + paths[0][:shared]
 }
 
 // ask is what a rule finds.

@@ -4,7 +4,6 @@ import "github.com/nuon-toolkit/nuon/diff"
 
 // build lists the lines of the page.
 func (p *Page) build() {
-	p.measure = measured{}
 	p.lines = append(p.lines[:0], line{kind: lineSummary, change: noChange})
 	for i := range p.report.Notes {
 		p.add(lineNote, int32(i), 0)
@@ -67,11 +66,12 @@ func (p *Page) putInside(at line, e *entry) {
 	c := e.change
 	p.putRemarks(at, c)
 	quiet, folded, folds := false, false, false
+	p.shown = p.shown[:0]
 	for f := range c.Fields {
 		field := &c.Fields[f]
 		switch {
 		case e.unfolded:
-			p.putField(at, f, field)
+			p.shown = append(p.shown, int32(f))
 		case goes(c):
 			folded = true
 		case field.Fold != "":
@@ -79,9 +79,10 @@ func (p *Page) putInside(at line, e *entry) {
 		case field.Quiet(c.Action):
 			quiet = true
 		default:
-			p.putField(at, f, field)
+			p.shown = append(p.shown, int32(f))
 		}
 	}
+	p.putFields(at, c)
 	for _, more := range []struct {
 		kind kind
 		any  bool
@@ -111,10 +112,25 @@ func (p *Page) putNoise(i int) {
 	for item, c := range e.noise.Changes {
 		at.kind, at.item = lineHead, int32(item)
 		p.lines = append(p.lines, at)
+		p.shown = p.shown[:0]
 		for f := range c.Fields {
-			p.putField(at, f, &c.Fields[f])
+			p.shown = append(p.shown, int32(f))
 		}
+		p.putFields(at, c)
 	}
+}
+
+// putFields lists the fields in shown. Side by side they have no headings: there the rows are wide.
+func (p *Page) putFields(at line, c *diff.Change) {
+	if !p.side {
+		p.putGroup(at, group{change: c, fields: p.shown})
+		return
+	}
+	start := len(p.lines)
+	for _, f := range p.shown {
+		p.putField(at, int(f), &c.Fields[f])
+	}
+	p.align(&group{change: c}, start)
 }
 
 func (p *Page) putField(at line, f int, field *diff.FieldChange) {

@@ -1,48 +1,79 @@
 package terminal
 
-import "github.com/nuon-toolkit/nuon/diff"
+import (
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff"
+)
 
 // field is one difference: on one row if it fits, on a row for each side that is there if not, and line by line for a text of several
 // lines.
 func (p *Page) field(l line, width int) []Row {
 	c := p.changeOf(l)
 	f := &c.Fields[l.field]
-	aside := asides(f, p.past(l))
+	aside := asides(c, f, p.past(l))
+	sign, name := signOf(f, int(l.skip), len(f.Path)), f.Name()
+	if l.skip > 0 {
+		name = diff.Neutral(relative(f.Path, int(l.skip)))
+	}
 	switch l.kind {
 	case lineText:
-		return textLine(&f.Lines[l.part], width)
+		return textLine(&f.Lines[l.part], deeper(l), width)
 	case lineRest:
-		return Wrap(width, indent+"  ", Span{"  … " + diff.Plural(len(f.Lines)-int(l.part), "more line", "more lines") + ", folded", Faint})
+		return Wrap(width, deeper(l)+"  ", Span{"  … " + diff.Plural(len(f.Lines)-int(l.part), "more line", "more lines") + ", folded", Faint})
 	case lineStretch:
 		return stretch(f.Lines[l.part:l.end], width)
 	case lineName:
-		return Wrap(width, indent, append([]Span{{Text: f.Name()}}, aside...)...)
+		return Wrap(width, deeper(l), joined(Row{sign, {Text: name}}, aside)...)
 	}
-	column := p.fieldColumn(l, c)
-	before, after := values(c, f, p.whole(l))
+	column := int(l.column)
+	before, after := p.valuesOf(l, c, f)
 	if p.side && width >= leastSide && len(before) > 0 {
-		return sides(f.Name(), column, before, after, aside, width)
+		return sides(name, column, before, after, aside, width)
 	}
-	name := Span{Text: pad(f.Name(), column) + "  "}
+	named := Row{sign, {Text: pad(name, column-Columns(sign.Text)) + "  "}}
+	if len(before)+len(after)+len(aside) == 0 {
+		return Wrap(width, deeper(l), sign, Span{Text: name})
+	}
 	if len(before) == 0 {
-		return Wrap(width, indent, joined(Row{name}, after, aside)...)
+		return Wrap(width, deeper(l), joined(named, after, aside)...)
 	}
 	said := joined(before, Row{{" → ", Faint}}, after, aside)
-	room := width - len(indent) - said.Width()
+	room := width - len(deeper(l)) - said.Width()
 	switch {
-	case width == 0 || Columns(name.Text) <= room:
-		return Wrap(width, indent, joined(Row{name}, said)...)
-	case Columns(f.Name())+2 <= room:
-		return Wrap(width, indent, joined(Row{{Text: f.Name() + "  "}}, said)...)
+	case width == 0 || named.Width() <= room:
+		return Wrap(width, deeper(l), joined(named, said)...)
+	case Columns(name)+2 <= room:
+		return Wrap(width, deeper(l), joined(Row{{Text: name + "  "}}, said)...)
 	}
-	rows := Wrap(width, indent, joined(Row{{Text: f.Name()}}, aside)...)
+	rows := Wrap(width, deeper(l), joined(Row{{Text: name}}, aside)...)
 	if !f.Before.Absent {
-		rows = append(rows, Wrap(width, indent+"  ", joined(Row{{"- ", Before}}, before)...)...)
+		rows = append(rows, Wrap(width, deeper(l)+"  ", joined(Row{{"- ", Before}}, before)...)...)
 	}
 	if !f.After.Absent {
-		rows = append(rows, Wrap(width, indent+"  ", joined(Row{{"+ ", inkAfter(c.Action, f)}}, after)...)...)
+		rows = append(rows, Wrap(width, deeper(l)+"  ", joined(Row{{"+ ", inkAfter(c.Action, f)}}, after)...)...)
 	}
 	return rows
+}
+
+// valuesOf are the sides of a field. An element that is new or goes has one, and none if its name says its value.
+func (p *Page) valuesOf(l line, c *diff.Change, f *diff.FieldChange) (before, after []Span) {
+	e := elementOf(f)
+	if e == nil || f.Before.Absent == f.After.Absent {
+		return values(c, f, p.whole(l))
+	}
+	there, ink := f.After, inkAfter(c.Action, f)
+	if e.Change == diff.ElementRemoved {
+		there, ink = f.Before, Before
+	}
+	if e.Path == f.Path && there.Text != "" && there.Sum == "" && strings.HasSuffix(f.Path, "["+there.Text+"]") {
+		return nil, nil
+	}
+	_, after = values(&diff.Change{Action: diff.Create}, &diff.FieldChange{Before: diff.Shown{Absent: true}, After: there, Outline: f.Outline}, p.whole(l))
+	for i := range after {
+		after[i].Ink = ink
+	}
+	return nil, after
 }
 
 func joined(rows ...[]Span) Row {
@@ -77,9 +108,12 @@ func values(c *diff.Change, f *diff.FieldChange, whole bool) (before, after []Sp
 }
 
 // asides are what is said beside the values.
-func asides(f *diff.FieldChange, past bool) []Span {
+func asides(c *diff.Change, f *diff.FieldChange, past bool) []Span {
 	var out []Span
 	for i, words := range f.Asides(past) {
+		if i == 0 && f.ForcesReplace && c.AllForce() {
+			continue
+		}
 		ink := Faint
 		if i == 0 && f.ForcesReplace {
 			ink = Replace
@@ -91,29 +125,7 @@ func asides(f *diff.FieldChange, past bool) []Span {
 	return out
 }
 
-// measured is how wide the names of a change's fields are; neighbouring lines mostly ask for the same change.
-type measured struct {
-	change *diff.Change
-	column int
-}
-
-// fieldColumn is how wide the names of the fields that are shown are.
-func (p *Page) fieldColumn(l line, c *diff.Change) int {
-	if p.measure.change == c {
-		return p.measure.column
-	}
-	e := &p.changes[l.change]
-	column := 1
-	for i := range c.Fields {
-		if f := &c.Fields[i]; len(f.Lines) == 0 && (e.unfolded || f.Fold == "" && !f.Quiet(c.Action)) {
-			column = max(column, Columns(f.Name()))
-		}
-	}
-	p.measure = measured{c, min(column, maxColumn)}
-	return p.measure.column
-}
-
-func textLine(l *diff.Line, width int) []Row {
+func textLine(l *diff.Line, indent string, width int) []Row {
 	return Wrap(width, indent+"  ", Span{l.Display(), inkOfLine(l)})
 }
 

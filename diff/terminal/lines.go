@@ -30,6 +30,8 @@ func (p *Page) Rows(number, width int) []Row {
 		return p.headline(l, width)
 	case lineRemark:
 		return remark(p.changeOf(l).Remarks()[l.part], width)
+	case lineGroup:
+		return p.heading(l, width)
 	case lineField, lineName, lineText, lineStretch, lineRest:
 		return p.field(l, width)
 	case lineQuiet, lineFolded, lineFolds:

@@ -35,7 +35,7 @@ type Page struct {
 	noises  []diff.Noise
 	lines   []line
 	changes []entry
-	measure measured
+	shown   []int32 // the fields of a change, while its lines are listed
 }
 
 // list is a section with how wide the titles of its changes are.
@@ -58,6 +58,8 @@ type entry struct {
 type line struct {
 	kind                           kind
 	change, item, field, part, end int32
+	// skip is how much of the field's path the headings above say, depth how many there are, and column how wide the names beside it are.
+	skip, depth, column int32
 }
 
 const noChange = -1
@@ -74,6 +76,7 @@ const (
 	lineHead   // of a change
 	lineRemark // part is its number
 	lineField  // on one row, or a row for each side
+	lineGroup  // what the paths of fields below share, from skip to end
 	lineName   // of a field whose text stands below
 	lineText   // part of such a field
 	lineStretch

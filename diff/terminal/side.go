@@ -34,7 +34,7 @@ func stretch(lines []diff.Line, width int) []Row {
 	if width < leastSide {
 		var rows []Row
 		for i := range lines {
-			rows = append(rows, textLine(&lines[i], width)...)
+			rows = append(rows, textLine(&lines[i], indent, width)...)
 		}
 		return rows
 	}
@@ -43,7 +43,7 @@ func stretch(lines []diff.Line, width int) []Row {
 	case diff.LineSame:
 		return beside(prefix, cell(l), cell(l), width)
 	case diff.LineSkipped, diff.LineMore:
-		return textLine(l, width)
+		return textLine(l, indent, width)
 	}
 	var removed, added []*diff.Line
 	for i := range lines {

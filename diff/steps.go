@@ -1,0 +1,29 @@
+package diff
+
+// SharedSteps is how many bytes two paths begin with, up to the end of a step that is the last of neither. From is the end of a step.
+func SharedSteps(a, b string, from int) int {
+	quoted, inside, last := false, false, from
+	for i := from; i < len(a) && i < len(b); i++ {
+		if !quoted && (!inside || a[i] == '[') && ends(a[i]) && ends(b[i]) && i > from {
+			last = i
+		}
+		if a[i] != b[i] {
+			break
+		}
+		switch {
+		case a[i] == '\\' && quoted && i+1 < len(a) && i+1 < len(b) && a[i+1] == b[i+1]:
+			i++
+		case a[i] == '"':
+			quoted = !quoted
+		case quoted:
+		case a[i] == '[':
+			inside = true
+		case a[i] == ']':
+			inside = false
+		}
+	}
+	return last
+}
+
+// ends reports whether a byte of a path ends the step before it.
+func ends(c byte) bool { return c == '.' || c == '[' || c == ' ' }
