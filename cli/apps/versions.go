@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/env"
 	"github.com/nuon-toolkit/nuon/cli/listing"
@@ -17,7 +16,6 @@ import (
 
 func newVersions(e *env.Env) *cobra.Command {
 	l := &listing.List[api.AppVersion]{
-		Limit:  20,
 		Header: []string{"VERSION", "MADE", "COMMIT", "DIGEST", "WHY"},
 		Row: func(v api.AppVersion) []string {
 			return []string{fmt.Sprint(v.Number), v.CreatedAt.Local().Format(time.DateTime), console.Short(v.Commit), console.Short(v.Digest), v.Reason}
@@ -27,11 +25,10 @@ func newVersions(e *env.Env) *cobra.Command {
 			return l.Items, l.Next, err
 		},
 	}
-	return l.Command(e, &cobra.Command{
-		Use: "versions APP", Short: "List an app's versions, the newest first", Args: cobra.ExactArgs(1),
+	return l.OfApp(e, &cobra.Command{
+		Use: "versions APP", Short: "List an app's versions, the newest first",
 		Long: `Lists the versions of an app's config, the newest first, each with why it was made. What installs get is a release: a version
 of the config, and the code of each component (` + "`nuon releases list`" + `).`,
-		Example:           `  nuon apps versions hello --limit 5`,
-		ValidArgsFunction: complete.Args(e, complete.Apps),
+		Example: `  nuon apps versions hello --limit 5`,
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/console"
 	"github.com/nuon-toolkit/nuon/cli/env"
 	"github.com/nuon-toolkit/nuon/cli/exit"
@@ -64,6 +65,15 @@ func (l *List[T]) Command(e *env.Env, c *cobra.Command) *cobra.Command {
 		return look(c.Context(), e.Console)
 	}
 	return c
+}
+
+// newestOfApp is how many a list of what an app had shows unless --limit says otherwise.
+const newestOfApp = 20
+
+// OfApp makes c the list of what an app had over time, such as its releases: the app is the argument, and the newest come first.
+func (l *List[T]) OfApp(e *env.Env, c *cobra.Command) *cobra.Command {
+	l.Limit, c.Args, c.ValidArgsFunction = newestOfApp, cobra.ExactArgs(1), complete.Args(e, complete.Apps)
+	return l.Command(e, c)
 }
 
 // print prints the list once. Rows are printed a page at a time; data is printed whole or not at all.

@@ -33,7 +33,6 @@ them makes a new release. Installs follow the newest complete one, or are pinned
 
 func newList(e *env.Env) *cobra.Command {
 	l := &listing.List[api.Release]{
-		Limit:  20,
 		Header: []string{"RELEASE", "STATUS", "MADE", "COMMIT", "WHY"},
 		Row: func(r api.Release) []string {
 			return []string{
@@ -45,12 +44,11 @@ func newList(e *env.Env) *cobra.Command {
 			return l.Items, l.Next, err
 		},
 	}
-	return l.Command(e, &cobra.Command{
-		Use: "list APP", Aliases: []string{"ls"}, Short: "List an app's releases, the newest first", Args: cobra.ExactArgs(1),
+	return l.OfApp(e, &cobra.Command{
+		Use: "list APP", Aliases: []string{"ls"}, Short: "List an app's releases, the newest first",
 		Long: `Lists the releases of an app, the newest first, with the commit and why each was made. An incomplete release has a component
 that cannot be built; no install gets it.`,
-		Example:           "  nuon releases list hello --limit 5",
-		ValidArgsFunction: complete.Args(e, complete.Apps),
+		Example: "  nuon releases list hello --limit 5",
 	})
 }
 

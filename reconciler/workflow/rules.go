@@ -74,7 +74,7 @@ func (r rules) lapsed(plan *Plan, destroy bool) string {
 	return ""
 }
 
-// approve approves the group's plan by a rule; none when it needs an answer, with the reason.
+// byRule returns the command that approves the group's plan by a rule; nil when the plan needs an answer, with the reason.
 func (in group) byRule(plan *Plan) (c Command, why string) {
 	lets, why := in.g.rules().byInstall(plan)
 	if lets {
@@ -89,8 +89,7 @@ func (in group) byRule(plan *Plan) (c Command, why string) {
 	return nil, "the rule of " + in.g.WorkflowRule.By + " for the workflow does not approve it: " + why
 }
 
-// byWorkflowRule approves the group's plan by the approver's rule for the workflow; nil when that does not, with the reason. A plan that
-// is shown with scripts that no approver has seen is not covered: the rule says nothing about them.
+// byWorkflowRule is byRule for the approver's rule alone. It does not cover a plan that is shown with scripts that no approver has seen.
 func (in group) byWorkflowRule(plan *Plan) (c Command, why string) {
 	lets, why := in.g.rules().byWorkflow(plan, in.plan.Destroy)
 	switch {
