@@ -123,9 +123,14 @@ func (a *configs) report(ctx context.Context, c *console.Console, s *settled) (*
 
 // code compares the code of the components; nil when a side is in no git repository, or both are in one work tree.
 func (a *configs) code(before, after *appconfig.App) (map[string]appcode.Change, error) {
-	if a.old.directory && a.new.directory && a.old.repository != nil && a.new.repository != nil && a.old.repository.Root == a.new.repository.Root {
+	was, is := a.old.repository, a.new.repository
+	if a.old.directory && a.new.directory && was != nil && is != nil && was.Root == is.Root {
 		return nil, nil
 	}
+	return a.compareCode(before, after)
+}
+
+func (a *configs) compareCode(before, after *appconfig.App) (map[string]appcode.Change, error) {
 	was, err := a.old.side(before)
 	if err != nil || was.Tree == nil {
 		return nil, err

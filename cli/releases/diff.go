@@ -60,7 +60,8 @@ func releaseOf(ctx context.Context, client *remote.Client, app string, given []s
 
 // showDiff prints the components that change, and then what changes in the config and the code.
 func showDiff(w io.Writer, c *console.Console, d api.ReleaseDiff) error {
-	fmt.Fprintf(w, "from release %s to release %s\n", console.Release(d.From.Number, d.From.Commit), console.Release(d.To.Number, d.To.Commit))
+	from, to := console.Release(d.From.Number, d.From.Commit), console.Release(d.To.Number, d.To.Commit)
+	fmt.Fprintf(w, "from release %s to release %s\n", from, to)
 	var rows [][]string
 	for _, one := range d.Components {
 		if one.Change != api.ReleaseDiffComponentChangeNone {

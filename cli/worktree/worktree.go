@@ -1,5 +1,5 @@
-// Package worktree reads the git repository that a directory is in: where it is from, what is committed, and what would be committed if
-// all of the work tree were added now. It runs no git and changes nothing.
+// Package worktree reads the git repository that a directory is in: where it is from, what is committed,
+// and what would be committed if all of the work tree were added now. It runs no git and changes nothing.
 package worktree
 
 import (
@@ -23,7 +23,8 @@ type Repository struct {
 	Git *git.Repository
 	// Root is the full path of its work tree; empty for a bare repository.
 	Root string
-	// Dir is the slash path from the root to the directory that it was opened for; "." for the root and for a bare repository.
+	// Dir is the slash path from the root to the directory that it was opened for; "." for the root and for a
+	// bare repository.
 	Dir string
 
 	tree *git.Worktree
@@ -42,7 +43,8 @@ func Open(dir string) (*Repository, error) {
 		return nil, err
 	}
 	r := &Repository{Dir: "."}
-	if r.Git, err = git.PlainOpenWithOptions(full, &git.PlainOpenOptions{DetectDotGit: true, EnableDotGitCommonDir: true}); err != nil {
+	options := git.PlainOpenOptions{DetectDotGit: true, EnableDotGitCommonDir: true}
+	if r.Git, err = git.PlainOpenWithOptions(full, &options); err != nil {
 		return nil, err
 	}
 	r.tree, err = r.Git.Worktree()
@@ -70,7 +72,8 @@ func (r *Repository) Branch() string {
 	return head.Target().Short()
 }
 
-// Remote returns the address that the checked-out branch is pushed to, or that the repository was cloned from; empty when it has none.
+// Remote returns the address that the checked-out branch is pushed to, or that the repository was cloned
+// from; empty when it has none.
 func (r *Repository) Remote() string {
 	name := git.DefaultRemoteName
 	settings, err := r.Git.Config()
@@ -95,8 +98,8 @@ func (r *Repository) Commit(hash plumbing.Hash) (*gittree.Tree, error) {
 	return gittree.New(r.Git.Storer, commit.TreeHash, nil), nil
 }
 
-// Changed returns the files of the work tree that differ from the commit, new ones among them, by their paths from the root. What git
-// ignores is left out.
+// Changed returns the files of the work tree that differ from the commit, new ones among them, by their
+// paths from the root. What git ignores is left out.
 func (r *Repository) Changed() (git.Status, error) {
 	if r.tree == nil {
 		return nil, git.ErrIsBareRepository
@@ -141,8 +144,8 @@ func (r *Repository) read() ([]*index.Entry, git.Status, error) {
 	return known.Entries, changed, nil
 }
 
-// Tree returns the tree that the next commit would have if all of the work tree were added now. Only files that differ from the index
-// are read.
+// Tree returns the tree that the next commit would have if all of the work tree were added now. Only files
+// that differ from the index are read.
 func (r *Repository) Tree() (*gittree.Tree, error) {
 	entries, changed, err := r.read()
 	if err != nil {

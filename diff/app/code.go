@@ -25,7 +25,8 @@ func (b *builder) codeOf(p pair) *appcode.Change {
 	return nil
 }
 
-// codeFields are the files that changed, each with the hash of its content, and what keeps the code from being built.
+// codeFields are the files that changed, each with the hash of its content, and what keeps the code from
+// being built.
 func (b *builder) codeFields(code *appcode.Change) []diff.FieldChange {
 	var fields []diff.FieldChange
 	for _, file := range code.Files {
@@ -62,7 +63,8 @@ func problemSide(problem string) diff.Side {
 // hashDigits is how many digits of a hash are shown.
 const hashDigits = 10
 
-// fileSide is what a tree has at a path: git's hash of the content, and what kind of file it is unless it is a plain one.
+// fileSide is what a tree has at a path: git's hash of the content, and what kind of file it is unless it
+// is a plain one.
 func fileSide(f gittree.File) diff.Side {
 	if f.Hash == "" {
 		return diff.Side{Absent: true}

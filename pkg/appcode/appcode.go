@@ -1,7 +1,8 @@
-// Package appcode compares the code that the components of an app are built from in two trees of the app's repository.
+// Package appcode compares the code that the components of an app are built from in two trees of the app's
+// repository.
 //
-// It names code as the control plane's builds do (appconfig's Sources), so a component that is listed here is one whose build input
-// differs. `nuon diff app` and tests of the control plane use it.
+// It names code as the control plane's builds do (appconfig's Sources), so a component that is listed here
+// is one whose build input differs. `nuon diff app` and tests of the control plane use it.
 package appcode
 
 import (
@@ -21,7 +22,8 @@ type Side struct {
 	App *appconfig.App
 	// Tree is the whole repository.
 	Tree *gittree.Tree
-	// Repository and Branch say what the tree is of: components that name both have their code in it. They may be empty.
+	// Repository and Branch say what the tree is of: components that name both have their code in it. They may
+	// be empty.
 	Repository, Branch string
 }
 

@@ -26,8 +26,8 @@ type File struct {
 	Mode fs.FileMode
 }
 
-// Changes returns the files in which two trees differ, sorted by path. Only directories that differ are read. More than limit
-// changes are ErrManyChanged.
+// Changes returns the files in which two trees differ, sorted by path. Only directories that differ are
+// read. More than limit changes are ErrManyChanged.
 func Changes(before, after *Tree, limit int) ([]Change, error) {
 	c := comparison{before: before, after: after, limit: limit}
 	if err := c.trees("", before.root, after.root); err != nil {

@@ -15,13 +15,15 @@ import (
 	"github.com/go-git/go-git/v5/storage/transactional"
 )
 
-// Builder puts a tree together from files, as git would if they were committed. What it adds is kept in memory.
+// Builder puts a tree together from files, as git would if they were committed. What it adds is kept in
+// memory.
 type Builder struct {
 	store storer.EncodedObjectStorer
 	root  buildDir
 }
 
-// NewBuilder returns a Builder of a tree whose objects may also be in base, which is only read and may be nil.
+// NewBuilder returns a Builder of a tree whose objects may also be in base, which is only read and may be
+// nil.
 func NewBuilder(base storer.EncodedObjectStorer) *Builder {
 	b := &Builder{store: memory.NewStorage()}
 	if base != nil {
@@ -46,7 +48,8 @@ func (d *buildDir) dir(name string) *buildDir {
 	return d.below[name]
 }
 
-// Add adds a file with its content, or a symbolic link with its target. Of the mode only that and the executable bit count.
+// Add adds a file with its content, or a symbolic link with its target. Of the mode only that and the
+// executable bit count.
 func (b *Builder) Add(file string, mode fs.FileMode, content []byte) error {
 	blob := b.store.NewEncodedObject()
 	blob.SetType(plumbing.BlobObject)

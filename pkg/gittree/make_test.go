@@ -78,7 +78,8 @@ func build(t *testing.T, add func(b *gittree.Builder) error) *gittree.Tree {
 	return tree
 }
 
-// TestFilesAreNamedAsGitNamesThem: files, executables, links, and directories that sort otherwise than their names.
+// TestFilesAreNamedAsGitNamesThem: files, executables, links, and directories that sort otherwise than
+// their names.
 func TestFilesAreNamedAsGitNamesThem(t *testing.T) {
 	repo := newRepository(t)
 	repo.write("a.txt", "2", "a/b", "", "a.b", "6", "z/y/x", "3", "a-b", "4", "run.sh", "#!/bin/sh\n", "ä/ö", "5")
@@ -138,7 +139,8 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// TestChanges compares two commits as git does: files, links, modes, directories that become files, and what is renamed.
+// TestChanges compares two commits as git does: files, links, modes, directories that become files, and
+// what is renamed.
 func TestChanges(t *testing.T) {
 	repo := newRepository(t)
 	repo.write("same/x", "1", "dir/changed", "1", "dir/removed", "1", "run.sh", "1", "was-dir/a", "1", "was-file", "1", "old/name", "long enough")

@@ -24,8 +24,9 @@ const maxFile = 64 << 20
 // ErrLink is wrapped when a path leads through a symbolic link: none is ever followed.
 var ErrLink = errors.New("is a symbolic link, and links in repositories are not followed")
 
-// Tree is the files of one git tree as a read-only fs.FS. Open, Stat and ReadDir do not follow symbolic links: a link is seen as
-// fs.ModeSymlink and can only be asked for its target. Submodules are left out. It is safe for concurrent use.
+// Tree is the files of one git tree as a read-only fs.FS. Open, Stat and ReadDir do not follow symbolic
+// links: a link is seen as fs.ModeSymlink and can only be asked for its target. Submodules are left out. It
+// is safe for concurrent use.
 type Tree struct {
 	root    plumbing.Hash
 	damaged func(error) error
@@ -35,8 +36,8 @@ type Tree struct {
 	err     error
 }
 
-// New returns the tree of a hash; the zero hash is an empty tree. When an object cannot be read, damaged, which may be nil, returns the
-// error to report in place of the one that was met.
+// New returns the tree of a hash; the zero hash is an empty tree. When an object cannot be read, damaged,
+// which may be nil, returns the error to report in place of the one that was met.
 func New(store storer.EncodedObjectStorer, root plumbing.Hash, damaged func(error) error) *Tree {
 	if damaged == nil {
 		damaged = func(err error) error { return err }
@@ -51,7 +52,8 @@ var (
 	_ fs.StatFS     = (*Tree)(nil)
 )
 
-// Hash gives the git tree hash of a directory ("." is the root), its identity; false when there is no such directory.
+// Hash gives the git tree hash of a directory ("." is the root), its identity; false when there is no such
+// directory.
 func (t *Tree) Hash(dir string) (string, bool) {
 	entry, err := t.find("hash", dir)
 	if err != nil || !isDir(entry) {
@@ -60,8 +62,8 @@ func (t *Tree) Hash(dir string) (string, bool) {
 	return entry.Hash.String(), true
 }
 
-// Err returns the first error that a reader met because an object could not be read. A caller that reads the tree through code that
-// has errors of its own checks it first.
+// Err returns the first error that a reader met because an object could not be read. A caller that reads
+// the tree through code that has errors of its own checks it first.
 func (t *Tree) Err() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -24,7 +24,8 @@ type releaseSide struct {
 	recipes    map[string]build.Recipe
 }
 
-// Releases compares what two releases of an app give to installs: the configs, and what each component is built from.
+// Releases compares what two releases of an app give to installs: the configs, and what each component is
+// built from.
 func Releases(ctx context.Context, tx *store.Tx, from, to store.Release) (api.ReleaseDiff, error) {
 	was, err := readRelease(ctx, tx, from)
 	if err != nil {
@@ -41,7 +42,8 @@ func Releases(ctx context.Context, tx *store.Tx, from, to store.Release) (api.Re
 			code[c.Name] = change
 		}
 	}
-	report, err := app.Report(was.config, is.config, app.Options{Code: code, Subject: fmt.Sprintf("Release %d", to.Number)})
+	options := app.Options{Code: code, Subject: fmt.Sprintf("Release %d", to.Number)}
+	report, err := app.Report(was.config, is.config, options)
 	if err != nil {
 		return out, fmt.Errorf("compare releases %d and %d: %w", from.Number, to.Number, err)
 	}
@@ -50,7 +52,9 @@ func Releases(ctx context.Context, tx *store.Tx, from, to store.Release) (api.Re
 }
 
 func readRelease(ctx context.Context, tx *store.Tx, r store.Release) (releaseSide, error) {
-	side := releaseSide{config: &appconfig.App{}, components: map[string]store.ReleaseComponentsRow{}, recipes: map[string]build.Recipe{}}
+	side := releaseSide{
+		config: &appconfig.App{}, components: map[string]store.ReleaseComponentsRow{}, recipes: map[string]build.Recipe{},
+	}
 	version, err := tx.AppVersionByID(ctx, tx.Org, r.VersionID)
 	if err == nil {
 		err = json.Unmarshal(version.Config, side.config)
@@ -145,7 +149,8 @@ func codeChanges(was, is build.Recipe) []api.CodeChange {
 	return changes
 }
 
-// codeChange is the code of a component as a report shows it: by directories, since a release keeps their hashes and not their files.
+// codeChange is the code of a component as a report shows it: by directories, since a release keeps their
+// hashes and not their files.
 func codeChange(c api.ReleaseDiffComponent, problemBefore string) (appcode.Change, bool) {
 	if c.Change == api.ReleaseDiffComponentChangeAdded || c.Change == api.ReleaseDiffComponentChangeRemoved {
 		return appcode.Change{}, false
