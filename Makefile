@@ -21,13 +21,13 @@ UNINSTRUMENTED := regexp/... compress/... crypto/internal/... math/big unicode/.
 # shared by all clones on a machine. Nobody debugs the test programs, and without the tables for that they link faster.
 RACE := $(if $(shell command -v gcc || command -v clang),CGO_ENABLED=1 $(GO) test -race $(UNINSTRUMENTED:%=-gcflags=%=-race=false),$(GO) test) \
 	-trimpath -ldflags=-w
-# Two packages more than there are cores are tested side by side: those that take longest mostly wait for processes and servers. For the
+# One package more than there are cores is tested side by side: those that take longest mostly wait for processes and servers. For the
 # same reason more tests of one package run at once. The timeout only ends a hang. The packages that take longest begin first, so that
 # none of them is alone at the end.
 CORES ?= $(or $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null),2)
 LONGEST := ./examples/story ./examples/replicas ./runnerd/chart ./reconciler/rollout ./runnerd/module ./examples/backup ./runnerd/manifest \
 	./runnerd/helm ./examples/soak
-BESIDE := -p $(shell echo $$(($(CORES) + 2))) -parallel $(shell echo $$((4 * $(CORES)))) -timeout 80m
+BESIDE := -p $(shell echo $$(($(CORES) + 1))) -parallel $(shell echo $$((4 * $(CORES)))) -timeout 80m
 
 # The Terraform that examples/hello asks for.
 TERRAFORM := 1.11.4
