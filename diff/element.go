@@ -35,7 +35,7 @@ type ElementMove struct {
 }
 
 // Locate sets the pointers of a field, and the element that it belongs to. The values of the field must be set.
-func (f *FieldChange) Locate(path tree.Path, shown func(string) string) {
+func (f *FieldChange) Locate(path tree.Path, shown func(tree.Step) string) {
 	f.Pointer = path.Pointer(shown)
 	if path.Shifted() {
 		before := path.InBefore().Pointer(shown)

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/diff/internal/secret"
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
@@ -65,22 +66,22 @@ type Side struct {
 	Absent, Unknown bool
 	// Sensitive: the source itself says that the value must not be shown.
 	Sensitive bool
+	// Plain: the value says what runs, or who may do what (an image, a subject, a role, a path). It is shown also where it equals a
+	// learned secret: otherwise whoever writes a secret chooses what a reviewer does not see. What Options.Secrets knows stays masked.
+	Plain bool
 }
 
-// A learned value must be at least this long (in bytes) to be looked for inside longer text, and at least minLearned to be looked
-// for at all.
-const (
-	minLearnedInside = 8
-	minLearned       = 4
-)
+// minLearned is how many bytes a learned value has at least: shorter ones are parts of much else.
+const minLearned = 8
 
 // Learn remembers what a sensitive value holds, so that its copies elsewhere are masked too. Terraform marks an attribute, not a
 // value: a provider that copies a sensitive attribute to another one shows it in clear (the built-in terraform_data does). Keys
-// are not learned: they are names far more often than secrets. Learn everything first, then make fields.
+// are not learned: they are names far more often than secrets; nor are words, hosts and numbers, which are in much that is no copy.
+// Learn everything first, then make fields.
 func (m *Masker) Learn(sensitive Raw) {
 	raw.Leaves(sensitive, func(text string, isKey bool) bool {
-		if !isKey && len(text) >= minLearned && text != "true" && text != "false" {
-			m.learned.add(text, minLearnedInside)
+		if !isKey && len(text) >= minLearned && !secret.Ordinary(text) {
+			m.learned.add(text, minLearned)
 		}
 		return true
 	})
@@ -90,19 +91,24 @@ func (m *Masker) Learn(sensitive Raw) {
 // or its successor.
 func (m *Masker) Field(path tree.Path, before, after Side) FieldChange {
 	f := m.sides(before, after)
-	f.Path = path.Text(m.Text)
-	f.Locate(path, m.Text)
+	f.Path = path.Text(m.Step)
+	f.Locate(path, m.Step)
 	return f
 }
 
 // sides is a field without a place.
 func (m *Masker) sides(before, after Side) (f FieldChange) {
-	if m.hides(before) || m.hides(after) {
+	plain := before.Plain || after.Plain
+	hidden := m.hides(before, plain) || m.hides(after, plain)
+	if hidden {
+		before, after, hidden = m.cut(before, after)
+	}
+	if hidden {
 		f.Before, f.After = m.masked(before), m.masked(after)
 		f.After.Mark = markOf(before, after)
 		return f
 	}
-	f.Before, f.After = shape(before), shape(after)
+	f.Before, f.After, f.MaskedPart = shape(before), shape(after), cutChanged(before, after)
 	was, wasType := sideText(before)
 	is, isType := sideText(after)
 	at := 0
@@ -121,11 +127,34 @@ func (m *Masker) sides(before, after Side) (f FieldChange) {
 	return f
 }
 
-// Text is a name, a key or an id as people may see it. It is cut where a value is, see MaskOptions.Limit.
+// Text is a key or an id as people may see it. It is cut where a value is, see MaskOptions.Limit.
 func (m *Masker) Text(s string) string {
 	if m.knows(s) {
 		return Hidden
 	}
+	return m.bounded(s)
+}
+
+// Name is the name of something as people may see it. It is shown also where it equals a learned secret, see Side.Plain.
+func (m *Masker) Name(s string) string {
+	if m.given(s) {
+		return Hidden
+	}
+	return m.bounded(s)
+}
+
+// Step is a step of a path as people may see it. What selects an element of a list by its keys is a name.
+func (m *Masker) Step(s tree.Step) string {
+	switch {
+	case s.IsSelect && len(s.By) > 0:
+		return m.Name(s.Select)
+	case s.IsSelect:
+		return m.Text(s.Select)
+	}
+	return m.Text(s.Key)
+}
+
+func (m *Masker) bounded(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) > m.options.Limit {
 		return runeSlice(s, 0, m.options.Limit) + "…"
@@ -136,23 +165,33 @@ func (m *Masker) Text(s string) string {
 // Knows says that a text holds a secret.
 func (m *Masker) Knows(s string) bool { return m.knows(s) }
 
-func (m *Masker) knows(s string) bool {
-	return m.learned.Contains(s) || (m.options.Secrets != nil && m.options.Secrets(s))
-}
+func (m *Masker) knows(s string) bool { return m.learned.Contains(s) || m.given(s) }
 
-func (m *Masker) hides(s Side) bool {
+// given says that a text holds a secret that the caller knows from elsewhere.
+func (m *Masker) given(s string) bool { return m.options.Secrets != nil && m.options.Secrets(s) }
+
+func (m *Masker) hides(s Side, plain bool) bool {
 	if s.Sensitive && !s.Absent {
 		return true
 	}
 	if s.Absent || s.Unknown {
 		return false
 	}
-	if !raw.Leaves(s.Value, func(text string, _ bool) bool { return !m.knows(text) }) {
+	knows := m.knows
+	if plain {
+		knows = m.given
+	}
+	return holdsAny(s.Value, knows)
+}
+
+// holdsAny says that a text of a value, or the value as a whole, is known.
+func holdsAny(v Raw, knows func(string) bool) bool {
+	if !raw.Leaves(v, func(text string, _ bool) bool { return !knows(text) }) {
 		return true
 	}
-	if s.Value.IsObject() || s.Value.IsList() {
-		text, _ := raw.Text(s.Value)
-		return m.knows(text)
+	if v.IsObject() || v.IsList() {
+		text, _ := raw.Text(v)
+		return knows(text)
 	}
 	return false
 }

@@ -103,6 +103,8 @@ type FieldChange struct {
 	After  Shown         `json:"after"`
 	// Outline is what to show of a value that is too long for its line: the schema of a field in a few words.
 	Outline string `json:"outline,omitempty"`
+	// MaskedPart says that a part of the value is masked, and is new or another one than before.
+	MaskedPart bool `json:"masked_part,omitempty"`
 	// Lines is the line diff of a string of several lines, with three lines of context.
 	Lines []Line `json:"lines,omitempty"`
 	// ForcesReplace marks an attribute that cannot change in place.

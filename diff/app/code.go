@@ -49,7 +49,7 @@ func (b *builder) codeField(file string, before, after diff.Side) diff.FieldChan
 	}
 	shown := func(text string) string { return nameOf(b.masker, text) }
 	f := b.masker.Field(path, before, after)
-	f.Path, f.Pointer = pathOf(path, shown), path.Pointer(shown)
+	f.Path, f.Pointer = pathOf(path, shown), path.Pointer(func(s tree.Step) string { return shown(s.Plain()) })
 	return f
 }
 

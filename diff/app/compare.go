@@ -66,7 +66,7 @@ func (c *comparer) emit(p tree.Path, n node) *diff.FieldChange {
 		shown = c.masker.Text
 	}
 	f.Path = pathOf(p, shown)
-	f.Locate(p, shown)
+	f.Locate(p, func(s tree.Step) string { return shown(s.Plain()) })
 	if element, _ := p.Element(); f.Element != nil {
 		f.Element.Path = pathOf(element, shown)
 	}

@@ -139,6 +139,10 @@ func (r *rendered) check(line string) error {
 		if r.report.Totals.Security == 0 {
 			return fmt.Errorf("no finding is about security: %v", r.findings())
 		}
+	case line == "individual":
+		if !r.report.NeedsIndividualApproval() {
+			return fmt.Errorf("a group or a rule may approve it: %v", r.findings())
+		}
 	case line == "no changes":
 		if n := len(r.changes()); n > 0 {
 			return fmt.Errorf("%d changes", n)

@@ -87,7 +87,7 @@ func (c *comparer) compareHalves(j *job, v *values) []outcome {
 		out = append(out, c.compareValues(&h.job, &h.values))
 	}
 	if len(out) == 0 {
-		out = []outcome{{section: nowhere, notes: skippedNotes(address(j.id, c.masker.Text), v)}}
+		out = []outcome{{section: nowhere, notes: skippedNotes(address(j.id, c.masker.Name), v)}}
 	}
 	return out
 }
@@ -132,8 +132,8 @@ func mayElide(id manifest.ID) bool { return id.Kind == "ConfigMap" && id.Group =
 func (c *comparer) compareValues(j *job, v *values) outcome {
 	typ := c.schemas.Find(j.id.Group, j.version(), j.id.Kind)
 	out := outcome{id: j.id, from: j.from, change: diff.Change{
-		Address: address(j.id, c.masker.Text), Namespace: c.masker.Text(j.id.Namespace),
-		ResourceKind: c.masker.Text(j.id.ResourceKind()), Name: c.masker.Text(j.id.Name),
+		Address: address(j.id, c.masker.Name), Namespace: c.masker.Name(j.id.Namespace),
+		ResourceKind: c.masker.Name(j.id.ResourceKind()), Name: c.masker.Name(j.id.Name),
 	}}
 	c.settle(j, v, typ)
 	found := c.decide(j, v, typ, &out)
@@ -157,7 +157,7 @@ func (c *comparer) compareValues(j *job, v *values) outcome {
 		}
 		out.change.Action, out.change.Imported = diff.Import, true
 	}
-	out.notes = append(out.notes, wrongTypes(out.change.Address, out.differences, c.masker.Text)...)
+	out.notes = append(out.notes, wrongTypes(out.change.Address, out.differences, c.masker.Step)...)
 	c.judge(j, v, &out)
 	if definition(j.id) && !c.used(v.object()) {
 		foldRepeats(&out)
@@ -255,7 +255,7 @@ func (c *comparer) goes(v *values, typ *schema.Type, out *outcome) []difference 
 
 func (c *comparer) renames(j *job, v *values, typ *schema.Type, out *outcome) []difference {
 	out.change.Action, out.change.Order, out.change.Renamed = diff.Replace, diff.CreateFirst, true
-	out.change.From, out.change.Why = address(j.from, c.masker.Text), c.whyNew(j)
+	out.change.From, out.change.Why = address(j.from, c.masker.Name), c.whyNew(j)
 	found := c.walk(j, typ, v.before, v.after)
 	return slices.DeleteFunc(found, func(d difference) bool {
 		keys, plain := keysOf(d.path)
@@ -425,7 +425,7 @@ func (c *comparison) fields(found []difference) []diff.FieldChange {
 	out := make([]diff.FieldChange, len(found))
 	for i, d := range found {
 		out[i] = diff.FieldChange{
-			Path: pathText(d.path, c.masker.Text), Fold: d.fold, Owner: c.masker.Text(d.owner), Regenerated: d.regenerated, Reordered: d.order != nil,
+			Path: pathText(d.path, c.masker.Step), Fold: d.fold, Owner: c.masker.Text(d.owner), Regenerated: d.regenerated, Reordered: d.order != nil,
 		}
 	}
 	return out

@@ -163,7 +163,7 @@ func TestRedact(t *testing.T) {
 		d := difference{before: raw.Of(c.before), after: raw.Of(c.after), hasBefore: true, hasAfter: true}
 		s := &shower{names: &names{}}
 		s.redactSides(&d)
-		if before, after := raw.Reveal(d.before), raw.Reveal(d.after); before != c.shownBefore || after != c.shownAfter {
+		if before, after := raw.Reveal(d.shownBefore()), raw.Reveal(d.shownAfter()); before != c.shownBefore || after != c.shownAfter {
 			t.Errorf("%q and %q, want %q and %q", before, after, c.shownBefore, c.shownAfter)
 		}
 	}

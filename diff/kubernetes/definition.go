@@ -63,7 +63,7 @@ func fieldStep(p tree.Path) (field tree.Step, rest tree.Path, ok bool) {
 
 // pathText is a path as people may see it. In a schema it is that of the field, and then what is said of it:
 // spec.versions[v1] (schema) spec.routes[].weight: default.
-func pathText(p tree.Path, shown func(string) string) string {
+func pathText(p tree.Path, shown func(tree.Step) string) string {
 	root := schemaRoot(p)
 	if root == 0 {
 		return p.Text(shown)
@@ -159,7 +159,7 @@ func foldRepeats(out *outcome) {
 			continue
 		}
 		c := change{
-			field: at.field.Key, said: at.rest.Text(func(s string) string { return s }),
+			field: at.field.Key, said: at.rest.Text(tree.Step.Plain),
 			before: d.before.Hash(), after: d.after.Hash(), hasBefore: d.hasBefore, hasAfter: d.hasAfter,
 		}
 		alike[c] = append(alike[c], place{i, at.depth})

@@ -25,7 +25,7 @@ func TestSchemaPaths(t *testing.T) {
 		"spec.versions[v1].schema":                                     schema[:4],
 		"data.openAPIV3Schema":                                         tree.Path{}.Field("data").Field(schemaKey),
 	} {
-		if got := pathText(p, func(s string) string { return s }); got != want {
+		if got := pathText(p, tree.Step.Plain); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

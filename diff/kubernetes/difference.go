@@ -33,12 +33,31 @@ type difference struct {
 	builtin bool
 	// sensitive: what is around the value says that it must not be shown.
 	sensitive bool
+	// cutBefore and cutAfter are what is shown in the place of the values, where a part of them is secret; null shows the values. Changed says
+	// that such a part is new or another one.
+	cutBefore, cutAfter raw.Value
+	changed             bool
 	// fold is the rule that folds the difference away, owner who else manages the field.
 	fold, owner string
 	// outline is what to show of a value that is too long for its line; null shows the value.
 	outline raw.Value
 	// regenerated: the value is made anew at each rendering.
 	regenerated bool
+}
+
+// shownBefore and shownAfter are the values without their secret parts.
+func (d *difference) shownBefore() raw.Value {
+	if d.cutBefore.IsNull() {
+		return d.before
+	}
+	return d.cutBefore
+}
+
+func (d *difference) shownAfter() raw.Value {
+	if d.cutAfter.IsNull() {
+		return d.after
+	}
+	return d.cutAfter
 }
 
 // values are the sides that are there.

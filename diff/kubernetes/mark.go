@@ -121,7 +121,7 @@ func (c *comparison) unplaced() []string {
 	for _, m := range slices.SortedFunc(maps.Values(c.marks), func(a, b *mark) int { return byAddress(a.id, b.id) }) {
 		for _, f := range m.findings {
 			if !m.placed {
-				out = append(out, c.masker.Text(address(m.id, c.masker.Text)+": "+f.Words))
+				out = append(out, c.masker.Name(address(m.id, c.masker.Name)+": "+f.Words))
 			}
 		}
 	}

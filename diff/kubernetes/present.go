@@ -54,6 +54,7 @@ func (c *comparison) fillAll(outcomes []outcome, reason bool) {
 		o := &outcomes[i]
 		if o.drift != nil {
 			c.fill(o.drift, o.drifted)
+			o.drift.Findings = nil // it has happened already
 		}
 		if o.gone || o.section == nowhere {
 			return nil
@@ -101,28 +102,33 @@ func presentChange(r *diff.Report, o *outcome) {
 
 // fill masks the values of a change's fields, and its words once more: what was found since may be in them.
 func (c *comparison) fill(change *diff.Change, found []difference) {
-	for _, text := range []*string{&change.Address, &change.From, &change.Name, &change.Namespace, &change.ResourceKind, &change.Why} {
-		*text = c.shown(*text)
+	for _, text := range []*string{&change.Address, &change.From, &change.Name, &change.Namespace, &change.ResourceKind} {
+		*text = c.masker.Name(*text)
 	}
-	for i, d := range found {
-		marks := change.Fields[i]
+	change.Why = c.shown(change.Why)
+	for i := range found {
+		d := &found[i]
+		marks, plain := change.Fields[i], plainPlace(d)
 		f := c.masker.Field(d.path,
-			diff.Side{Value: d.before, Absent: !d.hasBefore, Sensitive: d.sensitive},
-			diff.Side{Value: d.after, Absent: !d.hasAfter, Sensitive: d.sensitive})
+			diff.Side{Value: d.shownBefore(), Absent: !d.hasBefore, Sensitive: d.sensitive, Plain: plain},
+			diff.Side{Value: d.shownAfter(), Absent: !d.hasAfter, Sensitive: d.sensitive, Plain: plain})
 		f.Path = marks.Path
 		if element, _ := d.path.Element(); f.Element != nil {
-			f.Element.Path = pathText(element, c.masker.Text)
+			f.Element.Path = pathText(element, c.masker.Step)
 		}
-		addOutline(&f, &found[i])
+		addOutline(&f, d)
 		f.ForcesReplace, f.Regenerated, f.Owner, f.Fold = marks.ForcesReplace, marks.Regenerated, marks.Owner, marks.Fold
 		if d.order != nil {
 			f.Reorder(d.order)
 		}
 		change.Fields[i] = f
+		if change.Action != diff.Destroy && change.Action != diff.Forget && hides(d, &f) {
+			change.Judge(diff.MaskedChange(f.Path))
+		}
 	}
 	for i := range change.Findings {
 		f := &change.Findings[i]
-		f.Path, f.Words = c.shown(f.Path), c.shown(f.Words)
+		f.Path, f.Words = c.shown(f.Path), c.masker.Name(f.Words)
 	}
 }
 
@@ -165,7 +171,7 @@ func textPlace(p tree.Path) bool {
 }
 
 // wrongTypes are notes about values that the API server refuses.
-func wrongTypes(address string, found []difference, shown func(string) string) []string {
+func wrongTypes(address string, found []difference, shown func(tree.Step) string) []string {
 	var out []string
 	for i := range found {
 		d := &found[i]

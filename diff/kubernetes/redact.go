@@ -11,15 +11,22 @@ import (
 
 // redactSides hides the settings of secrets in the texts of a difference, also in those of lists and objects that are shown as a whole.
 func (s *shower) redactSides(d *difference) {
-	var known map[string]bool
+	var known, own map[string]bool
 	if d.hasBefore {
-		var own map[string]bool
-		d.before, own = redacted(d.before, nil)
+		if d.cutBefore, own = redacted(d.before, nil); own == nil {
+			d.cutBefore = raw.Value{}
+		}
 		known = map[string]bool{}
 		maps.Copy(known, own)
 	}
-	if d.hasAfter {
-		d.after, _ = redacted(d.after, known)
+	if !d.hasAfter {
+		return
+	}
+	if d.cutAfter, own = redacted(d.after, known); own == nil {
+		d.cutAfter = raw.Value{}
+	}
+	for setting := range own {
+		d.changed = d.changed || !known[setting]
 	}
 }
 

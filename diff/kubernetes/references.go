@@ -183,4 +183,4 @@ func (c *comparison) addresses(ids []manifest.ID) string {
 	return out
 }
 
-func (c *comparison) addressText(id manifest.ID) string { return address(id, c.masker.Text) }
+func (c *comparison) addressText(id manifest.ID) string { return address(id, c.masker.Name) }

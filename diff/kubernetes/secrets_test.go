@@ -180,7 +180,7 @@ func TestNoPlantedSecretIsShown(t *testing.T) {
 					t.Fatalf("%s shows %s: …%s…", name, s, text[max(0, i-300):min(len(text), i+100)])
 				}
 				if encoded := base64.StdEncoding.EncodeToString([]byte(s)); strings.Contains(text, encoded[:len(encoded)-4]) {
-					t.Fatalf("%s shows %s in base64", name, s)
+					t.Fatalf("%s shows %s in base64: %s", name, s, text)
 				}
 			}
 		}

@@ -66,7 +66,7 @@ func (s *shower) leaf(d difference) {
 	switch {
 	case d.sensitive || d.fold == foldDescription:
 	case d.typ.Format() == schema.Bytes:
-		d.before, d.after = s.sized(d.before), s.sized(d.after)
+		d.cutBefore, d.cutAfter = s.sized(d.before), s.sized(d.after)
 	default:
 		s.redactSides(&d)
 	}
@@ -172,6 +172,9 @@ func (s *shower) opens(d difference, v raw.Value) bool {
 	}
 	last := d.path[len(d.path)-1].Key
 	if last == "labels" || last == "annotations" || last == "metadata" {
+		return true
+	}
+	if d.builtin && mixed(v) {
 		return true
 	}
 	budget := maxCompact

@@ -11,7 +11,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema"
 )
 
-func plainText(p tree.Path) string { return p.Text(func(s string) string { return s }) }
+func plainText(p tree.Path) string { return p.Text(tree.Step.Plain) }
 
 // TestThreeWaysOfWhatNobodyTouched: where the cluster has what was applied last, three sides say what two say.
 func TestThreeWaysOfWhatNobodyTouched(t *testing.T) {

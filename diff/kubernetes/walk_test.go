@@ -288,7 +288,7 @@ func TestDifferencesGiveAfter(t *testing.T) {
 		n.builtin = typ != nil
 		w.walk(n)
 		if reflect.DeepEqual(normal(before), normal(after)) && len(w.out) > 0 {
-			t.Fatalf("equal values have %d differences, the first at %s", len(w.out), w.out[0].path.Text(func(s string) string { return s }))
+			t.Fatalf("equal values have %d differences, the first at %s", len(w.out), w.out[0].path.Text(tree.Step.Plain))
 		}
 		got := normal(applied(typ, before, w.out, 0))
 		if !same(typ, got, normal(after)) {
@@ -297,7 +297,7 @@ func TestDifferencesGiveAfter(t *testing.T) {
 			g, _ := json.Marshal(got)
 			var paths []string
 			for _, d := range w.out {
-				paths = append(paths, d.path.Text(func(s string) string { return s }))
+				paths = append(paths, d.path.Text(tree.Step.Plain))
 			}
 			t.Fatalf("before %s\nafter  %s\ngot    %s\nby %q", a, b, g, paths)
 		}
@@ -312,7 +312,7 @@ func TestNothingDiffersFromItself(t *testing.T) {
 		w := &walker{names: &names{}}
 		w.walk(both(typ, raw.Of(v), raw.Of(v)))
 		if len(w.out) != 0 {
-			t.Fatalf("%d differences, the first at %s", len(w.out), w.out[0].path.Text(func(s string) string { return s }))
+			t.Fatalf("%d differences, the first at %s", len(w.out), w.out[0].path.Text(tree.Step.Plain))
 		}
 	})
 }

@@ -14,11 +14,11 @@ import (
 // The paths of the findings lead from the root of the object; at is put in front of them, and keys go through shown before they are
 // printed (see tree.Path.Text). What the API server refuses to change in place is a finding, too: what holds the object decides how it
 // is then replaced.
-func JudgeManifest(before, after raw.Value, at tree.Path, shown func(string) string) []diff.Finding {
+func JudgeManifest(before, after raw.Value, at tree.Path, shown func(tree.Step) string) []diff.Finding {
 	return judgeManifest(before, after, at, shown, 0)
 }
 
-func judgeManifest(before, after raw.Value, at tree.Path, shown func(string) string, depth int) []diff.Finding {
+func judgeManifest(before, after raw.Value, at tree.Path, shown func(tree.Step) string, depth int) []diff.Finding {
 	id := idOf(after)
 	if after.IsNull() {
 		id = idOf(before)
@@ -178,7 +178,7 @@ func (j *judge) judgeNested(found []diff.Finding) []diff.Finding {
 	path := j.change.Fields[j.fields[0]].Path
 	var out []diff.Finding
 	for _, id := range sortedIDs(was, is) {
-		for _, f := range judgeManifest(was[id], is[id], nil, func(s string) string { return s }, s.depth+1) {
+		for _, f := range judgeManifest(was[id], is[id], nil, tree.Step.Plain, s.depth+1) {
 			if !said[f.Rule] {
 				said[f.Rule] = true
 				f.Path = path

@@ -29,7 +29,7 @@ type Subject struct {
 	// Unknown is the tree of what is known only after apply, as a Terraform plan has it, without what the provider chooses.
 	Unknown raw.Value
 	// Shown makes a key of a held object one that may be printed, see tree.Path.Text. Nil hides all of them.
-	Shown func(string) string
+	Shown func(tree.Step) string
 	// Regenerated says that all that changes is made anew at each rendering.
 	Regenerated bool
 

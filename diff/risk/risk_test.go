@@ -88,7 +88,7 @@ type walker struct {
 }
 
 func (w *walker) walk(p tree.Path, t risk.Touched) {
-	text := p.Text(func(s string) string { return s })
+	text := p.Text(tree.Step.Plain)
 	unknown := slices.Contains(w.unknown, text)
 	if t.HasBefore == t.HasAfter && t.Before.Equal(t.After) && !unknown {
 		return
@@ -124,7 +124,7 @@ func children(a, b raw.Value) ([]tree.Step, func(raw.Value, tree.Step) (raw.Valu
 				n, _ := raw.Text(name)
 				s = tree.Step{IsSelect: true, Select: n, By: []string{"name"}}
 			}
-			if id := (tree.Path{s}).Pointer(func(s string) string { return s }); !seen[id] {
+			if id := (tree.Path{s}).Pointer(tree.Step.Plain); !seen[id] {
 				seen[id] = true
 				steps = append(steps, s)
 			}

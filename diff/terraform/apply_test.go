@@ -72,7 +72,7 @@ func newPatch(t *rapid.T, before, after raw.Value) *patch {
 			value = nil
 		}
 		if _, twice := p.at[key(touched.Path)]; twice {
-			t.Fatalf("two differences at %s", touched.Path.Text(strings.Clone))
+			t.Fatalf("two differences at %s", touched.Path.Text(tree.Step.Plain))
 		}
 		p.at[key(touched.Path)] = value
 	}

@@ -109,9 +109,9 @@ func (b *builder) changes(p *plan) ([]diff.Change, error) {
 	for start := 0; start < len(list); start += changesAtATime {
 		workers.Go(func() error {
 			for i := start; i < min(start+changesAtATime, len(list)); i++ {
-				var touched []risk.Touched
-				out[i], touched, errs[i] = b.resource(list[i])
-				b.judge(&out[i], p, &list[i], touched)
+				var d differences
+				out[i], d, errs[i] = b.resource(list[i])
+				b.judge(&out[i], p, &list[i], d)
 				// From here on the report says it all.
 				list[i].change = change{}
 			}
@@ -128,18 +128,21 @@ func (b *builder) changes(p *plan) ([]diff.Change, error) {
 }
 
 // judge adds what the rules find in a change.
-func (b *builder) judge(c *diff.Change, p *plan, r *resource, touched []risk.Touched) {
+func (b *builder) judge(c *diff.Change, p *plan, r *resource, d differences) {
 	if c.Action == "" || c.Action == diff.Noop {
 		return
 	}
 	risk.Judge(c, risk.Subject{
-		Engine: diff.KindTerraform, Kind: c.ResourceKind, Before: r.change.before, After: r.change.after, Touched: touched,
-		Unknown: p.unknownBySetting(r), Shown: b.masker.Text,
+		Engine: diff.KindTerraform, Kind: c.ResourceKind, Before: r.change.before, After: r.change.after, Touched: d.touched,
+		Unknown: p.unknownBySetting(r), Shown: b.masker.Step,
 	})
-	for i, t := range touched {
+	for i, t := range d.touched {
 		if f, ok := diff.LookAlike(c.Fields[i].Path, t.Before, t.After); ok {
 			c.Judge(f)
 		}
+	}
+	for _, path := range d.masked {
+		c.Judge(diff.MaskedChange(path))
 	}
 }
 
@@ -234,13 +237,13 @@ func outputRisk(a diff.Action) diff.Risk {
 }
 
 // resource describes one resource change. A no-op that moves or is imported is that.
-func (b *builder) resource(r resource) (diff.Change, []risk.Touched, error) {
+func (b *builder) resource(r resource) (diff.Change, differences, error) {
 	if r.address == "" || !r.hasChange {
-		return diff.Change{}, nil, fmt.Errorf("%w: a resource change has no address or no change", ErrNotPlan)
+		return diff.Change{}, differences{}, fmt.Errorf("%w: a resource change has no address or no change", ErrNotPlan)
 	}
 	k, err := kindOf(r.change.actions)
 	if err != nil {
-		return diff.Change{}, nil, fmt.Errorf("%s: %w", diff.Neutral(b.address(r.address)), err)
+		return diff.Change{}, differences{}, fmt.Errorf("%s: %w", diff.Neutral(b.address(r.address)), err)
 	}
 	out := diff.Change{
 		Address: b.address(r.address), Module: b.address(r.moduleAddress),
@@ -264,13 +267,13 @@ func (b *builder) resource(r resource) (diff.Change, []risk.Touched, error) {
 	}
 	out.Risk = out.Action.Risk()
 	if out.Action == diff.Noop {
-		return out, nil, nil
+		return out, differences{}, nil
 	}
 	d := compare(b.masker, r.change, out.Action)
 	out.Fields = d.fields
 	out.Unchanged = unchangedAttributes(r.change)
 	out.Why = why(r, k, d.forced)
-	return out, d.touched, nil
+	return out, d, nil
 }
 
 // importID is the id of an object that is taken over, or the attributes of its identity.

@@ -99,6 +99,8 @@ type differences struct {
 	touched []risk.Touched
 	// forced names the attributes that force a replacement.
 	forced []string
+	// masked names the fields that hide a change of what runs, or of who may do what.
+	masked []string
 }
 
 // compare lists the differences of a resource's change field by field.
@@ -131,7 +133,7 @@ func (c *comparer) compare(of change) {
 		unknown: mark{of.afterUnknown}, was: mark{of.beforeSensitive}, is: mark{of.afterSensitive},
 	}, 0)
 	for _, p := range c.forcing {
-		if text := p.Text(c.masker.Text); !slices.Contains(c.out.forced, text) {
+		if text := p.Text(c.masker.Step); !slices.Contains(c.out.forced, text) {
 			c.out.forced = append(c.out.forced, text)
 		}
 	}
@@ -188,10 +190,14 @@ func (c *comparer) emit(p tree.Path, n node) { c.add(p, n, n.before, n.after) }
 
 // add adds a field that shows before and after for what is at n.
 func (c *comparer) add(p tree.Path, n node, was, is diff.Raw) *diff.FieldChange {
-	before := diff.Side{Value: was, Absent: !n.hasBefore, Sensitive: n.was.some()}
-	after := diff.Side{Value: is, Absent: !n.hasAfter, Unknown: n.unknown.some(), Sensitive: n.is.some()}
+	plain := plainPlace(p, was, is)
+	before := diff.Side{Value: was, Absent: !n.hasBefore, Sensitive: n.was.some(), Plain: plain}
+	after := diff.Side{Value: is, Absent: !n.hasAfter, Unknown: n.unknown.some(), Sensitive: n.is.some(), Plain: plain}
 	c.conceal(p, &before, &after)
 	f := c.masker.Field(p, before, after)
+	if (plain || commandPlace(p)) && n.hasAfter && f.HidesChange() {
+		c.out.masked = append(c.out.masked, f.Path)
+	}
 	if !c.free && c.action != diff.Update && c.action != diff.Replace { // its elements come or go with it
 		f.Element = nil
 	}

@@ -14,7 +14,7 @@ func (c *comparer) document(p tree.Path, n node, depth int) bool {
 		return false
 	}
 	b, a, format, ok := tree.Embedded(was, is)
-	if !ok || c.masker.Knows(was) || c.masker.Knows(is) {
+	if !ok || !plainPlace(p, n.before, n.after) && (c.masker.Knows(was) || c.masker.Knows(is)) {
 		return false
 	}
 	inner := node{before: b, after: a, hasBefore: was != "", hasAfter: is != ""}

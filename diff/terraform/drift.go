@@ -16,7 +16,7 @@ const foldUnread = "not read by this plan"
 // drift lists what others changed. It has happened already: this plan does nothing to it.
 func (b *builder) drift(p *plan) error {
 	for _, r := range p.drift.list {
-		c, touched, err := b.resource(r)
+		c, d, err := b.resource(r)
 		if err != nil {
 			return err
 		}
@@ -25,7 +25,7 @@ func (b *builder) drift(p *plan) error {
 		}
 		c.Risk, c.Why = diff.RiskNone, ""
 		if p.readsSome() {
-			p.foldUnread(&c, r.address, touched)
+			p.foldUnread(&c, r.address, d.touched)
 		}
 		b.report.Drift = append(b.report.Drift, c)
 	}

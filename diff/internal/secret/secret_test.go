@@ -139,3 +139,36 @@ func TestHeader(t *testing.T) {
 		}
 	}
 }
+
+func TestOrdinary(t *testing.T) {
+	for value, want := range map[string]bool{
+		"postgresql": true, "production": true, "postgres15": false, "Grafana": true, "camelCaseName": true,
+		"db.shop.svc.cluster.local": true, "db.example.com:5432": true, "10.0.0.1": true, "10.0.0.0:80": true, "my-release-postgresql:5432": true,
+		"https://api.example.com/v1/things": true, "123456789012": true, "2026-11-22": true, "": true, "us-east-1.amazonaws.com": true,
+		"correcthorse42batt": false, `Zq7!kP&m9"xT<w2`: false, "hunter2hunter2": false, "supersecret123": false, "a1b2c3d4e5f6": false,
+		"correct-horse-battery-staple": false, "prom-operator": false, "https://hooks.example.com/T0/aB3dE6gH9jK2": false, "https://u:p@h.example.com": false,
+		"xKqZvWpLmNrTsYbD": false, "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl": false, "0a1b2c3d": false,
+	} {
+		if got := secret.Ordinary(value); got != want {
+			t.Errorf("%q: %v, want %v", value, got, want)
+		}
+	}
+}
+
+func TestPlain(t *testing.T) {
+	for name, want := range map[string]bool{
+		"image": true, "sidecarImage": true, "eks.amazonaws.com/role-arn": true, "iam.gke.io/gcp-service-account": true, "hostPath": true,
+		"subject": true, "assume_role_policy": true, "password": false, "value": false, "args": false, "token": false,
+	} {
+		if got := secret.Plain(name); got != want {
+			t.Errorf("%q: %v, want %v", name, got, want)
+		}
+	}
+	for text, want := range map[string]bool{
+		"arn:aws:iam::123456789012:role/evil": true, "arn:aws-cn:s3:::bucket": true, "arn:aws:s3:::x y": false, "x arn:aws:iam::1:role/a": false,
+	} {
+		if got := secret.ARN(text); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}

@@ -40,6 +40,14 @@ const (
 	OnlyAfter
 )
 
+// Plain is the key of a step, or what it selects, as it is.
+func (s Step) Plain() string {
+	if s.IsSelect {
+		return s.Select
+	}
+	return s.Key
+}
+
 // Path leads from the root of an object to a value inside it.
 type Path []Step
 
@@ -108,8 +116,9 @@ func (s Step) Place() string {
 }
 
 // Text is the path as people may see it: spec[0].name, tags["a b"], containers[web].image, data["app.json"] (json) server.port, and
-// rules[3→4] for an element with another index in before. The first key is an attribute of a schema; every other key and selection may hold a secret and goes through shown.
-func (p Path) Text(shown func(string) string) string {
+// rules[3→4] for an element with another index in before. The first key is an attribute of a schema;
+// every other key and selection may hold a secret and goes through shown.
+func (p Path) Text(shown func(Step) string) string {
 	var b strings.Builder
 	fresh := true // nothing stands right before the next key
 	for i, s := range p {
@@ -122,11 +131,11 @@ func (p Path) Text(shown func(string) string) string {
 			}
 			b.WriteString("(" + s.Into + ") ")
 		case s.IsSelect:
-			b.WriteString("[" + selected(shown(s.Select)) + "]")
+			b.WriteString("[" + selected(shown(s)) + "]")
 		case i == 0:
 			b.WriteString(s.Key)
 		default:
-			key := shown(s.Key)
+			key := shown(s)
 			switch {
 			case !identifier(key):
 				b.WriteString("[" + strconv.Quote(key) + "]")
@@ -143,7 +152,7 @@ func (p Path) Text(shown func(string) string) string {
 
 // Pointer is the path as a JSON pointer (RFC 6901), with two more kinds of step: KEY=VALUE[,KEY=VALUE] selects the element of a list, and
 // @FORMAT goes into the document that a string holds. Keys and selections go through shown, as in Text.
-func (p Path) Pointer(shown func(string) string) string {
+func (p Path) Pointer(shown func(Step) string) string {
 	var b strings.Builder
 	for i, s := range p {
 		b.WriteByte('/')
@@ -153,7 +162,7 @@ func (p Path) Pointer(shown func(string) string) string {
 		case s.Into != "":
 			b.WriteString("@" + s.Into)
 		case s.IsSelect:
-			what := shown(s.Select)
+			what := shown(s)
 			if len(s.By) == 1 {
 				what = s.By[0] + "=" + what
 			} else if len(s.By) == 0 {
@@ -163,7 +172,7 @@ func (p Path) Pointer(shown func(string) string) string {
 		case i == 0:
 			b.WriteString(escapePointer(s.Key))
 		default:
-			b.WriteString(escapePointer(shown(s.Key)))
+			b.WriteString(escapePointer(shown(s)))
 		}
 	}
 	return b.String()

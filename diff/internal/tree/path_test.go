@@ -11,7 +11,7 @@ import (
 
 func TestPaths(t *testing.T) {
 	var root tree.Path
-	hide := func(s string) string { return strings.ReplaceAll(s, "secret", "(hidden)") }
+	hide := func(s tree.Step) string { return strings.ReplaceAll(s.Plain(), "secret", "(hidden)") }
 	for _, c := range []struct {
 		path          tree.Path
 		text, pointer string

@@ -1,0 +1,165 @@
+package diff
+
+import (
+	"maps"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/diff/internal/secret"
+)
+
+// This file cuts learned secrets out of a value that says other things, too: the lines of a text, the leaves of a list or an object. A value
+// that were masked as a whole for a part of it would hide what else changes in it.
+
+// cut replaces what holds a learned secret on both sides. Hidden: that is not possible, and neither side may be shown.
+func (m *Masker) cut(before, after Side) (was, is Side, hidden bool) {
+	if before.Sensitive && !before.Absent || after.Sensitive && !after.Absent {
+		return before, after, true
+	}
+	c := cutter{knows: m.knows, keys: map[string]bool{}}
+	for _, s := range []Side{before, after} {
+		if !s.Absent && !s.Unknown && (!c.divisible(s.Value) || holdsAny(s.Value, m.given)) {
+			return before, after, true
+		}
+	}
+	was, is = before, after
+	sides := []*Side{&was, &is}
+	for _, s := range sides {
+		c.find(raw.Reveal(s.Value))
+	}
+	var others map[string]bool
+	for _, s := range sides {
+		if s.Absent || s.Unknown {
+			continue
+		}
+		own := map[string]bool{}
+		s.Value = raw.Of(c.part(raw.Reveal(s.Value), others, own))
+		if others = own; holdsAny(s.Value, m.knows) {
+			return before, after, true
+		}
+	}
+	return was, is, false
+}
+
+// cutter cuts one value.
+type cutter struct {
+	knows func(string) bool
+	// keys are what the lines with a secret begin with: such a line of the other side may have the secret's predecessor.
+	keys map[string]bool
+}
+
+// divisible says that a value has parts that can be shown without the others.
+func (c *cutter) divisible(v Raw) bool {
+	text, isText := raw.Reveal(v).(string)
+	return v.IsNull() || v.IsObject() || v.IsList() || isText && (strings.Contains(text, "\n") || !c.knows(text))
+}
+
+// find collects the keys of lines that hold a secret.
+func (c *cutter) find(v any) {
+	switch v := v.(type) {
+	case string:
+		for line := range strings.Lines(v) {
+			if key := lineKey(line); key != "" && c.knows(line) {
+				c.keys[key] = true
+			}
+		}
+	case []any:
+		for _, e := range v {
+			c.find(e)
+		}
+	case map[string]any:
+		for _, e := range v {
+			c.find(e)
+		}
+	}
+}
+
+// lineKey is what a line sets; empty when it sets nothing.
+func lineKey(line string) string {
+	key, _, found := strings.Cut(line, "=")
+	if other, _, also := strings.Cut(line, ":"); also && (!found || len(other) < len(key)) {
+		key, found = other, true
+	}
+	if !found {
+		return ""
+	}
+	return strings.TrimSpace(key)
+}
+
+// part is a value without what holds a secret. Own are the texts that were cut, others those of the side before, nil where there is none.
+func (c *cutter) part(v any, others, own map[string]bool) any {
+	switch v := v.(type) {
+	case string:
+		return c.text(v, others, own)
+	case []any:
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = c.part(e, others, own)
+		}
+		return out
+	case map[string]any:
+		out := maps.Clone(v)
+		for k, e := range v {
+			out[k] = c.part(e, others, own)
+		}
+		return out
+	}
+	return v
+}
+
+func (c *cutter) text(text string, others, own map[string]bool) string {
+	if !strings.Contains(text, "\n") {
+		if !c.knows(text) {
+			return text
+		}
+		return hiddenPart(text, others, own)
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		body := strings.TrimRight(line, "\r\n")
+		if key := lineKey(line); c.knows(line) || key != "" && c.keys[key] {
+			indent := len(body) - len(strings.TrimLeft(body, " \t"))
+			body = body[:indent] + hiddenPart(body[indent:], others, own)
+		}
+		b.WriteString(body + line[len(strings.TrimRight(line, "\r\n")):])
+	}
+	return b.String()
+}
+
+// hiddenPart stands for a text, and says whether the side before has another one.
+func hiddenPart(text string, others, own map[string]bool) string {
+	own[text] = true
+	if others == nil || others[text] {
+		return secret.Hidden
+	}
+	return secret.Changed
+}
+
+// RuleMasked finds changes that nobody can read.
+const RuleMasked = "masked-change"
+
+// MaskedChange returns the finding about a masked field of what runs, or of who may do what.
+func MaskedChange(path string) Finding {
+	return Finding{
+		Rule: RuleMasked, Source: "diff.md#what-is-masked", Risk: RiskInPlace, Security: true, IndividualApproval: true, Path: path,
+		Words: "a masked part of what runs is new or changes, and nobody can read what it is",
+	}
+}
+
+// HidesChange reports whether a field is masked as a whole, or in a part that the side before does not have.
+func (f *FieldChange) HidesChange() bool {
+	if f.Before.Masked || f.After.Masked {
+		return f.After.Mark != Same
+	}
+	return f.MaskedPart
+}
+
+// cutChanged says that a part of a value is cut out as secret that the side before does not have.
+func cutChanged(before, after Side) bool {
+	if after.Absent || after.Unknown {
+		return false
+	}
+	return !raw.Leaves(after.Value, func(text string, _ bool) bool {
+		return !strings.Contains(text, secret.Changed) && (!before.Absent || !strings.Contains(text, secret.Hidden))
+	})
+}

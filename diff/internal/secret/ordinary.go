@@ -1,0 +1,135 @@
+package secret
+
+import (
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// Ordinary says that a value is a word, a host, an address or a number. To look for copies of such a secret would mask
+// half of the manifests: names, images and labels are made of them.
+func Ordinary(value string) bool {
+	value = strings.TrimSpace(value)
+	switch {
+	case value == "", isNumber(value), isHost(value):
+		return true
+	}
+	if u, err := url.Parse(value); err == nil && u.Scheme != "" && u.Host != "" {
+		return u.User == nil && u.RawQuery == "" && isHost(u.Host) && ofWords(u.Path, maxSegments)
+	}
+	return ofWords(value, maxWords)
+}
+
+// A value has so many words at most, and a path so many segments; a few words may be a passphrase.
+const (
+	maxWords    = 1
+	maxSegments = 16
+)
+
+// isNumber says that a text is made of digits and what stands between them: a number, a date, a version.
+func isNumber(text string) bool {
+	digits := false
+	for i := range len(text) {
+		c := text[i]
+		digits = digits || c >= '0' && c <= '9'
+		if (c < '0' || c > '9') && !strings.ContainsRune(".,:_+- ", rune(c)) {
+			return false
+		}
+	}
+	return digits
+}
+
+// isHost says that a text is the name or the address of a host, with or without a port.
+func isHost(text string) bool {
+	if _, err := netip.ParseAddrPort(text); err == nil {
+		return true
+	}
+	name, port, found := strings.Cut(text, ":")
+	if found && !isNumber(port) {
+		_, err := netip.ParseAddr(text)
+		return err == nil
+	}
+	if _, err := netip.ParseAddr(name); err == nil {
+		return true
+	}
+	labels := strings.Split(name, ".")
+	last := labels[len(labels)-1]
+	if len(labels) < 2 || len(last) < 2 || strings.ContainsAny(last, "0123456789-") {
+		return len(labels) == 1 && found && ofWords(name, maxSegments)
+	}
+	for _, label := range labels {
+		if label == "" || strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-*") != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// wordSplitters stand between words.
+const wordSplitters = "-_./ :@,"
+
+// ofWords says that a text is made of so many words at most.
+func ofWords(text string, most int) bool {
+	parts := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(wordSplitters, r) })
+	if len(parts) > most {
+		return false
+	}
+	for _, p := range parts {
+		if !isWord(p) {
+			return false
+		}
+	}
+	return true
+}
+
+// A word has so many letters at most, and one with digits so many characters.
+const (
+	maxWord  = 24
+	maxShort = 4
+)
+
+// isWord says that a text is letters, with digits only where it is short (k8s).
+func isWord(text string) bool {
+	if len(text) > maxWord {
+		return false
+	}
+	turns := 0
+	for i := range len(text) {
+		c := text[i]
+		lower, upper := c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z'
+		if !lower && !upper {
+			return len(text) <= maxShort && c >= '0' && c <= '9'
+		}
+		if upper && i > 0 && text[i-1] >= 'a' {
+			turns++
+		}
+	}
+	return turns*4 <= len(text)
+}
+
+// plainWords end the names of what says what runs, or who may do what. Their values are shown whatever they equal: a reviewer decides by them.
+var plainWords = []string{
+	"image", "images", "repository", "registry", "role", "roles", "rolename", "rolearn", "roleref", "arn", "arns", "subject", "subjects",
+	"principal", "principals", "member", "members", "serviceaccount", "serviceaccountname", "path", "paths", "verbs", "resources",
+	"apigroups", "cidr", "cidrs", "cidrblocks", "policy", "policies", "capabilities", "entrypoint",
+}
+
+// Plain says that a name is that of an image, a subject, a role, a path, an ARN or the like.
+func Plain(name string) bool {
+	if len(name) > maxName {
+		return false
+	}
+	plain := strings.Map(separator, strings.ToLower(name[strings.LastIndexByte(name, '/')+1:]))
+	for _, end := range plainWords {
+		if strings.HasSuffix(plain, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// ARN says that a text is the name of a resource of AWS, and nothing else.
+func ARN(text string) bool {
+	rest, ok := strings.CutPrefix(text, "arn:aws")
+	return ok && strings.Count(rest, ":") >= 4 && !strings.ContainsAny(rest, " \t\r\n\"'`;&|$(){}<>=")
+}
