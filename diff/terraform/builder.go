@@ -40,6 +40,9 @@ func (b *builder) learn(p *plan) {
 	for _, c := range p.outputs {
 		b.learnChange(&c)
 	}
+	for _, secret := range p.marked {
+		b.learnValue(secret)
+	}
 	for _, i := range p.invoked {
 		marked(i.values, mark{i.sensitive}, b.learnValue)
 	}

@@ -15,7 +15,7 @@ import (
 const maxJSONDepth = 10_000
 
 // decode reads the plan section by section, and lists element by element, so that the largest sections (the whole prior state,
-// for one) are never held. A name that comes twice in one object could hide the first one, so it is refused, as is what is not UTF-8.
+// for one) are never held: of that only what it marks as sensitive. A name that comes twice in one object could hide the first one, so it is refused, as is what is not UTF-8.
 func decode(r *limited) (*plan, error) {
 	d := decoder{from: r, dec: jsontext.NewDecoder(r), plan: &plan{}}
 	if err := d.document(); err != nil {
@@ -28,6 +28,8 @@ type decoder struct {
 	from *limited
 	dec  *jsontext.Decoder
 	plan *plan
+	// reader makes values of elements that are read one at a time.
+	reader elementReader
 }
 
 func (d *decoder) document() error {
@@ -84,6 +86,10 @@ func (d *decoder) section(key string) error {
 		return d.elements(key, &p.deferred, true)
 	case "configuration":
 		return d.inside("root_module", func() error { return d.module("", 0) })
+	case "planned_values":
+		return d.values()
+	case "prior_state":
+		return d.inside("values", d.values)
 	}
 	read := map[string]func(*plan, diff.Raw) error{
 		"format_version":              func(p *plan, v diff.Raw) (err error) { p.formatVersion, err = textOf(v); return err },

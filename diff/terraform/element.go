@@ -232,19 +232,14 @@ func (r *elementReader) change(text []byte) (change, error) {
 func (r *elementReader) secrets(p parts, out *elements) error {
 	for _, side := range []string{"before", "after"} {
 		marks := p.get(side + "_sensitive")
-		if !bytes.Contains(marks, []byte("true")) || side == "after" && bytes.Equal(p.get("before"), p.get("after")) &&
+		if side == "after" && bytes.Equal(p.get("before"), p.get("after")) &&
 			bytes.Equal(p.get("before_sensitive"), marks) {
 			continue
 		}
-		m, err := r.value(marks)
+		err := r.marked(p.get(side), marks, func(secret diff.Raw) { out.secrets = append(out.secrets, secret) })
 		if err != nil {
 			return err
 		}
-		v, err := r.value(p.get(side))
-		if err != nil {
-			return err
-		}
-		marked(v, mark{m}, func(secret diff.Raw) { out.secrets = append(out.secrets, secret) })
 	}
 	return nil
 }

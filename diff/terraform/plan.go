@@ -27,9 +27,11 @@ type plan struct {
 	// conditions are the older form of checks.
 	conditions []check
 	invoked    []invocation
-	applyable  *bool
-	complete   *bool
-	errored    bool
+	// marked are the values that the prior state and the planned values mark as sensitive.
+	marked    []diff.Raw
+	applyable *bool
+	complete  *bool
+	errored   bool
 }
 
 // elements are the changes of a section that need a line in the report, in its order.

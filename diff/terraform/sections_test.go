@@ -173,6 +173,34 @@ func TestSecretsOfWhatStaysAreLearned(t *testing.T) {
 		"resource_changes":[{"address":"a.c","change":{"actions":["update"],"before":{"a":1},"after":{"a":"<planted-value-x>"}}}]`))
 }
 
+// TestSecretsOfTheStateAreLearned: what the prior state and the planned values mark has often no change entry, as a data source.
+func TestSecretsOfTheStateAreLearned(t *testing.T) {
+	const changed = `"resource_changes":[{"address":"a.c","change":{"actions":["update"],"before":{"a":1},"after":{"a":"<planted-value-x>"}}}]`
+	for name, values := range map[string]string{
+		"resource":    `{"root_module":{"resources":[{"address":"a.b","values":{"a":["planted-value-x"]},"sensitive_values":{"a":[true]}}]}}`,
+		"data source": `{"root_module":{"resources":[{"address":"data.a.b","mode":"data","sensitive_values":{"a":true},"values":{"a":"planted-value-x"}}]}}`,
+		"module": `{"root_module":{"child_modules":[{"child_modules":[{"address":"module.a.module.b",
+			"resources":[{"values":{"o":{"p":"planted-value-x"}},"sensitive_values":{"o":{"p":true}}}]}]}]}}`,
+		"output": `{"outputs":{"o":{"sensitive":true,"type":"string","value":"planted-value-x"}}}`,
+	} {
+		for _, section := range []string{`"planned_values":` + values, `"prior_state":{"values":` + values + `}`} {
+			// Terraform writes the sections in any order.
+			for _, plan := range []string{section + "," + changed, changed + "," + section} {
+				r := report(t, plan)
+				checkNothingPlanted(t, r)
+				if len(r.Changes) != 1 {
+					t.Errorf("%s: %d changes", name, len(r.Changes))
+				}
+			}
+		}
+	}
+	r := report(t, changed+`,"prior_state":null,"planned_values":{"outputs":null,"root_module":{"resources":[
+		{"values":{"a":"<planted-value-x>","sensitive_values":true},"sensitive_values":{"a":false}}]}}`)
+	if len(r.Changes) != 1 || r.Changes[0].Fields[0].After.Text != "<planted-value-x>" {
+		t.Errorf("what is not marked is masked: %+v", r.Changes)
+	}
+}
+
 // TestWhatStaysIsDroppedOnlyWhenNothingHappensToIt.
 func TestWhatStaysIsDroppedOnlyWhenNothingHappensToIt(t *testing.T) {
 	r := report(t, `"resource_changes":[

@@ -348,9 +348,10 @@ func generated(b testing.TB, n int) []byte {
 			"provider_name": "registry.example.com/hashicorp/aws",
 			"change": m{"actions": actions, "before": before, "after": after, "after_unknown": m{},
 				"before_sensitive": m{"password": true}, "after_sensitive": m{"password": true}}})
-		values = append(values, m{"address": address, "values": after})
+		values = append(values, m{"address": address, "values": after, "sensitive_values": m{"password": true}})
 	}
-	data, err := json.Marshal(m{"format_version": "1.2", "resource_changes": list, "planned_values": values, "prior_state": values})
+	state := m{"root_module": m{"resources": values}}
+	data, err := json.Marshal(m{"format_version": "1.2", "resource_changes": list, "planned_values": state, "prior_state": m{"values": state}})
 	if err != nil {
 		b.Fatal(err)
 	}

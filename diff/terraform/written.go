@@ -52,17 +52,7 @@ func (d *decoder) declared() error {
 
 // configured reads what the resources of a module set.
 func (d *decoder) configured(prefix string) error {
-	if d.dec.PeekKind() == 'n' {
-		return d.dec.SkipValue()
-	}
-	t, err := d.dec.ReadToken()
-	if err != nil {
-		return err
-	}
-	if t.Kind() != '[' {
-		return errWrongType
-	}
-	for d.dec.PeekKind() != ']' {
+	return d.list(func() error {
 		v, err := tree.ReadJSON(d.dec, maxJSONDepth)
 		if err != nil {
 			return err
@@ -72,12 +62,8 @@ func (d *decoder) configured(prefix string) error {
 			d.plan.written = map[string]written{}
 		}
 		d.plan.written[prefix+f.text("address")] = writtenIn(f.get("expressions"), 0)
-		if err != nil {
-			return err
-		}
-	}
-	_, err = d.dec.ReadToken()
-	return err
+		return err
+	})
 }
 
 // writtenIn reads the expressions of a resource or a block: an attribute is an object of its value
@@ -120,6 +106,24 @@ func (d *decoder) object(read func(key string) error) error {
 			return err
 		}
 		if err := read(name.String()); err != nil {
+			return err
+		}
+	}
+	_, err = d.dec.ReadToken()
+	return err
+}
+
+// list reads a list and calls read for each element, which reads it. Null is an empty list.
+func (d *decoder) list(read func() error) error {
+	t, err := d.dec.ReadToken()
+	if err != nil || t.Kind() == 'n' {
+		return err
+	}
+	if t.Kind() != '[' {
+		return errWrongType
+	}
+	for d.dec.PeekKind() != ']' {
+		if err := read(); err != nil {
 			return err
 		}
 	}

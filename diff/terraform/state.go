@@ -1,0 +1,71 @@
+package terraform
+
+import (
+	"bytes"
+
+	"github.com/nuon-toolkit/nuon/diff"
+)
+
+// This file reads what a plan's prior_state and planned_values mark as sensitive: the values of resources, data sources and outputs that
+// have no change entry. Nothing else of these sections, which are the largest of a plan, is held.
+
+// values reads one of the two: the outputs and the modules.
+func (d *decoder) values() error {
+	return d.object(func(key string) error {
+		switch key {
+		case "outputs":
+			return d.object(func(string) error { return d.markedIn("value", "sensitive") })
+		case "root_module":
+			return d.valuesOfModule(0)
+		}
+		return d.dec.SkipValue()
+	})
+}
+
+func (d *decoder) valuesOfModule(depth int) error {
+	if depth > maxModules {
+		return d.dec.SkipValue()
+	}
+	return d.object(func(key string) error {
+		switch key {
+		case "resources":
+			return d.list(func() error { return d.markedIn("values", "sensitive_values") })
+		case "child_modules":
+			return d.list(func() error { return d.valuesOfModule(depth + 1) })
+		}
+		return d.dec.SkipValue()
+	})
+}
+
+// markedIn reads an object that has marks at one key for the value at another. It decodes only an object with a mark in it.
+func (d *decoder) markedIn(value, marks string) error {
+	text, err := d.dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	if _, after, ok := bytes.Cut(text, []byte(`"`+marks+`"`)); !ok || !bytes.Contains(after, []byte("true")) {
+		return nil
+	}
+	p, err := d.reader.split(text)
+	if err != nil {
+		return err
+	}
+	return d.reader.marked(p.get(value), p.get(marks), func(secret diff.Raw) { d.plan.marked = append(d.plan.marked, secret) })
+}
+
+// marked visits the values that the marks, as text, say something of.
+func (r *elementReader) marked(value, marks []byte, visit func(diff.Raw)) error {
+	if !bytes.Contains(marks, []byte("true")) {
+		return nil
+	}
+	m, err := r.value(marks)
+	if err != nil {
+		return err
+	}
+	v, err := r.value(value)
+	if err != nil {
+		return err
+	}
+	marked(v, mark{m}, visit)
+	return nil
+}
