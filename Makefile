@@ -11,16 +11,9 @@ GOFLAGS_BUILD := -trimpath -ldflags '-s -w -X github.com/nuon-toolkit/nuon/pkg/v
 
 # What is run from source is built like the programs, so that the build cache serves both.
 RUN := CGO_ENABLED=0 $(GO) run -trimpath
-# Parsers, compression and arithmetic of others that start no goroutine (race_test.go checks that): under the race detector they take
-# most of the processors' time, and a race can only begin outside of them. They are compiled without its instructions.
-UNINSTRUMENTED := regexp/... compress/... crypto/internal/... math/big unicode/... hash/... encoding/base64 text/template/parse \
-	golang.org/x/text/... go.yaml.in/yaml/v2/... go.yaml.in/yaml/v3/... sigs.k8s.io/yaml/... sigs.k8s.io/json/... \
-	github.com/pelletier/go-toml/v2/... github.com/hashicorp/hcl/v2/... github.com/zclconf/go-cty/... \
-	github.com/santhosh-tekuri/jsonschema/v6/...
 # The race detector needs a C compiler; without one the tests run without it. Without paths in them, the packages that it builds are
 # shared by all clones on a machine. Nobody debugs the test programs, and without the tables for that they link faster.
-RACE := $(if $(shell command -v gcc || command -v clang),CGO_ENABLED=1 $(GO) test -race $(UNINSTRUMENTED:%=-gcflags=%=-race=false),$(GO) test) \
-	-trimpath -ldflags=-w
+RACE := $(if $(shell command -v gcc || command -v clang),CGO_ENABLED=1 $(GO) test -race,$(GO) test) -trimpath -ldflags=-w
 # One package more than there are cores is tested side by side: those that take longest mostly wait for processes and servers. For the
 # same reason more tests of one package run at once. The timeout only ends a hang. The packages that take longest begin first, so that
 # none of them is alone at the end.
