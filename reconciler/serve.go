@@ -208,9 +208,6 @@ func (r *replica) run(ctx context.Context, rooms *rooms) error {
 // leave tells load balancers that this replica is about to go, and gives them time to hear it while all is still answered.
 func (r *replica) leave(ctx context.Context) {
 	r.health.Drain()
-	for _, s := range r.servers {
-		s.http.SetKeepAlivesEnabled(false)
-	}
 	slog.InfoContext(ctx, "stopping", "delay", r.options.drainDelay.String())
 	delay := time.NewTimer(r.options.drainDelay)
 	defer delay.Stop()

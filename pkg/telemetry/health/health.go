@@ -96,9 +96,14 @@ func (h *Health) probe(ctx context.Context) []Result {
 	return all
 }
 
-// Over answers the two routes and leaves all others to next.
+// Over answers the two routes and leaves all others to next. Once the program drains, each answer is the last of its connection, so that
+// the client makes its next one elsewhere. Connections that wait for a request stay open: a request that is on its way on one would be
+// lost if it was closed now.
 func (h *Health) Over(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if h.draining.Load() {
+			w.Header().Set("Connection", "close")
+		}
 		switch {
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			next.ServeHTTP(w, r)

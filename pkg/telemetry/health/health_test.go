@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -70,6 +72,34 @@ func TestReady(t *testing.T) {
 			t.Errorf("another route is answered with %d", code)
 		}
 	})
+}
+
+// TestDrainingEndsAConnectionWithItsNextAnswer: what is already on its way on an open connection is answered, and the connection ends.
+func TestDrainingEndsAConnectionWithItsNextAnswer(t *testing.T) {
+	h := New()
+	server := httptest.NewServer(h.Over(http.NotFoundHandler()))
+	defer server.Close()
+	client := server.Client()
+	var reused bool
+	trace := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) { reused = c.Reused }})
+	for i, want := range []struct{ drains, reused, ends bool }{{}, {true, true, true}, {true, false, true}} {
+		if want.drains {
+			h.Drain()
+		}
+		r, err := http.NewRequestWithContext(trace, http.MethodPost, server.URL+"/v1/other", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, answer.Body) // so that the connection can be used again
+		_ = answer.Body.Close()
+		if reused != want.reused || answer.Close != want.ends {
+			t.Errorf("request %d: on an open connection %v, the last of it %v; want %+v", i, reused, answer.Close, want)
+		}
+	}
 }
 
 // TestAProbeThatHangs is given up; it keeps nobody waiting for ever.
