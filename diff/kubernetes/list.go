@@ -137,8 +137,11 @@ func keyNames(l raw.Value, elem *schema.Type, keys []string) ([]string, bool) {
 	return distinct(l, func(e raw.Value) (string, bool) { return keyName(e, elem, keys) })
 }
 
-// keyName is the name of an element by keys. A key that it leaves out counts with its default.
+// keyName is the name of an element by keys. A key that it leaves out counts with its default; what is no object has no name.
 func keyName(e raw.Value, elem *schema.Type, keys []string) (string, bool) {
+	if !e.IsObject() {
+		return "", false
+	}
 	var b strings.Builder
 	for i, k := range keys {
 		v, ok := e.Get(k)
