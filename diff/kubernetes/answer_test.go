@@ -188,7 +188,29 @@ func TestAnsweredUpdate(t *testing.T) {
 	}
 }
 
-// TestReplicasOfAnAutoscaler never make a report another one, whether the manifest sets them or not.
+// TestOwnNotesReadNoLabel: a chart's label folds although the server, and kubectl, note in the object itself that it is there.
+func TestOwnNotesReadNoLabel(t *testing.T) {
+	const object = `
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: web
+  namespace: shop
+  labels: {helm.sh/chart: shop-VERSION}
+NOTES
+data: {color: red}
+`
+	const notes = `  managedFields: [{manager: nuon-runner, operation: Apply, fieldsV1: {"f:metadata": {"f:labels": {"f:helm.sh/chart": {}}}}}]
+  annotations: {kubectl.kubernetes.io/last-applied-configuration: '{"metadata":{"labels":{"helm.sh/chart":"shop-1"}}}'}`
+	made := func(version, notes string) string {
+		return strings.NewReplacer("VERSION", version, "NOTES", notes).Replace(object)
+	}
+	r := asked(t, made("1", ""), made("2", ""), made("1", notes), made("2", notes), kubernetes.Options{Manager: "nuon-runner"})
+	if len(r.Changes) != 1 || len(r.Changes[0].Fields) != 1 || r.Changes[0].Fields[0].Fold != "chart label" {
+		t.Errorf("the label of the chart's version does not fold: %+v", r.Changes)
+	}
+}
+
 // TestDriftIsByOthers: what an attempt of the applier's own left, which broke off, is no change by others.
 func TestDriftIsByOthers(t *testing.T) {
 	const object = `
@@ -212,6 +234,7 @@ data: {color: COLOR, size: SIZE}
 	}
 }
 
+// TestReplicasOfAnAutoscaler never make a report another one, whether the manifest sets them or not.
 func TestReplicasOfAnAutoscaler(t *testing.T) {
 	const scale = `managedFields: [{manager: kube-controller-manager, operation: Update, subresource: scale, fieldsV1: {"f:spec": {"f:replicas": {}}}}, {manager: nuon-runner,`
 	live := func(n string) string {
@@ -260,7 +283,7 @@ func TestRegeneratedWithAnswers(t *testing.T) {
 	}
 	r := asked(t, secret("aaaaaaaa1"), secret("bbbbbbbb2"), stored("YWFhYWFhYWEx"), stored("YmJiYmJiYmIy"),
 		kubernetes.Options{Again: source("again", []byte(secret("cccccccc3")))})
-	if r.Applyable || len(r.Changes) != 1 || !r.Changes[0].Fields[0].Regenerated || !r.Changes[0].Fields[0].After.Masked {
+	if len(r.Changes) != 1 || !r.Changes[0].Fields[0].Regenerated || !r.Changes[0].Fields[0].After.Masked {
 		t.Errorf("got %+v", r.Changes)
 	}
 }

@@ -54,7 +54,8 @@ func foldedLabels() []string {
 }
 
 // selects collects which of some labels a value names elsewhere than as labels: as a key, as a whole text, or, where its name is no plain
-// word, within a text. Parent is the key that holds the value, and around the one that holds that.
+// word, within a text. Parent is the key that holds the value, and around the one that holds that. What the server or kubectl notes of an
+// object's own fields in its metadata reads no label.
 func selects(v raw.Value, around, parent string, keys []string, found map[string]bool) {
 	named := func(text string) {
 		for _, key := range keys {
@@ -67,6 +68,9 @@ func selects(v raw.Value, around, parent string, keys []string, found map[string
 	case v.IsObject():
 		for _, k := range v.Keys() {
 			child, _ := v.Get(k)
+			if parent == "metadata" && k == "managedFields" || parent == "annotations" && k == lastApplied {
+				continue
+			}
 			if parent != "labels" || around != "metadata" {
 				named(k)
 			}
