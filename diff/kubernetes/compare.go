@@ -289,7 +289,7 @@ func (c *comparer) decideThreeWay(j *job, v *values, typ *schema.Type, out *outc
 	if !v.rendered.IsNull() {
 		return c.answered(j, v, typ)
 	}
-	t := &threeWay{typ: typ, last: v.before, wanted: v.after, counted: map[string]int{}}
+	t := &threeWay{typ: typ, last: v.before, wanted: v.after, names: &c.names, counted: map[string]int{}}
 	found := t.changes(sameVersion(c.walk(j, typ, v.live, v.after), v))
 	out.counted = t.counted
 	if c.asked() {
@@ -439,7 +439,7 @@ func (c *comparer) learnNames(j *job, typ *schema.Type, v *values, out *outcome)
 	}
 	builtin := c.isBuiltin(j.id)
 	for _, side := range []raw.Value{v.before, v.after, v.live} {
-		c.names.sensitive(typ, builtin, false, side, func(part string) bool {
+		c.names.sensitive(typ, builtin, false, none, side, func(part string) bool {
 			out.secrets = append(out.secrets, part)
 			return true
 		})

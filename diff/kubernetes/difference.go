@@ -33,6 +33,7 @@ type difference struct {
 	builtin bool
 	// sensitive: what is around the value says that it must not be shown.
 	sensitive bool
+	holds     holding
 	// cutBefore and cutAfter are what is shown in the place of the values, where a part of them is secret; null shows the values. Changed says
 	// that such a part is new or another one.
 	cutBefore, cutAfter raw.Value

@@ -209,7 +209,8 @@ func (w *walker) list(n node) {
 // element compares two elements that belong together, or adds the one that is alone.
 func (w *walker) element(n node, how pairing, pair tree.Pair) {
 	e := node{
-		typ: n.typ.Elem(), was: n.was.Elem(), builtin: n.builtin, template: n.template, sensitive: n.sensitive, atomic: n.atomic || !how.merged,
+		typ: n.typ.Elem(), was: n.was.Elem(), builtin: n.builtin, template: n.template, sensitive: n.sensitive, holds: n.holds,
+		atomic:    n.atomic || !how.merged,
 		hasBefore: pair.Before >= 0, hasAfter: pair.After >= 0, place: pair.After,
 	}
 	if e.hasBefore {
@@ -303,7 +304,7 @@ func (w *walker) order(n node, how pairing, pairs []tree.Pair) {
 	before, after := orderNames(n, how, order, common)
 	d := difference{
 		path: slices.Clone(w.path), before: before, after: after, hasBefore: true, hasAfter: true, order: order,
-		atomic: n.atomic, builtin: n.builtin, sensitive: n.sensitive,
+		atomic: n.atomic, builtin: n.builtin, sensitive: n.sensitive, holds: n.holds,
 	}
 	if how.free {
 		d.fold = foldOrder

@@ -18,12 +18,15 @@ type names struct {
 func (s *names) secretField(n node, key string) bool {
 	before, _ := n.before.Get(key)
 	after, _ := n.after.Get(key)
-	return s.secretIn(n.typ, n.builtin, n.before, key, before) || s.secretIn(n.typ, n.builtin, n.after, key, after)
+	return s.secretIn(n.typ, n.builtin, n.holds, n.before, key, before) || s.secretIn(n.typ, n.builtin, n.holds, n.after, key, after)
 }
 
 // secretIn says so of one side: value is that of key in parent, whose type is t. The API's own fields hold no secrets, whatever their names:
 // there only the keys that the author chose count, and the values of environment variables and headers.
-func (s *names) secretIn(t *schema.Type, builtin bool, parent raw.Value, key string, value raw.Value) bool {
+func (s *names) secretIn(t *schema.Type, builtin bool, holds holding, parent raw.Value, key string, value raw.Value) bool {
+	if holds.secretAt(builtin, parent, key, value) {
+		return true
+	}
 	name := key
 	if key == "value" {
 		beside, _ := parent.Get("name")
@@ -148,13 +151,15 @@ func tellingPart(v raw.Value) string {
 
 // sensitive calls found with every secret in a value that is known by its name or its form, until found returns false; with an empty text
 // for what is secret and needs not be looked for elsewhere. Around says that what is around the value makes all of it secret.
-func (s *names) sensitive(t *schema.Type, builtin, around bool, v raw.Value, found func(text string) bool) bool {
+func (s *names) sensitive(
+	t *schema.Type, builtin, around bool, holds holding, v raw.Value, found func(text string) bool,
+) bool {
 	switch {
 	case v.IsObject():
-		return s.sensitiveKeys(t, builtin, around, v, found)
+		return s.sensitiveKeys(t, builtin, around, holds, v, found)
 	case v.IsList():
 		for i := range v.Len() {
-			if !s.sensitive(t.Elem(), builtin, around || optionValue(v, i), v.At(i), found) {
+			if !s.sensitive(t.Elem(), builtin, around || optionValue(v, i), holds, v.At(i), found) {
 				return false
 			}
 		}
@@ -176,14 +181,23 @@ func (s *names) sensitive(t *schema.Type, builtin, around bool, v raw.Value, fou
 
 // sensitiveKeys is sensitive for an object. Of one that is secret as a whole only its "value" is looked for elsewhere: what stands beside it
 // are words.
-func (s *names) sensitiveKeys(t *schema.Type, builtin, around bool, v raw.Value, found func(text string) bool) bool {
+func (s *names) sensitiveKeys(
+	t *schema.Type, builtin, around bool, holds holding, v raw.Value, found func(text string) bool,
+) bool {
 	if around && !found("") {
 		return false
 	}
 	for _, k := range v.Keys() {
 		child, _ := v.Get(k)
-		inner := around && k == "value" || s.secretIn(t, builtin, v, k, child)
-		if !s.sensitive(t.Field(k), builtin, inner, child, found) {
+		inner := around && k == "value" || s.secretIn(t, builtin, holds, v, k, child)
+		below := holds.at(builtin, v, k, child)
+		if below == secretData && !child.IsNull() && (!child.IsObject() || len(child.Keys()) > 0) {
+			if !found("") || !copiesOf(k, child, found) {
+				return false
+			}
+			continue
+		}
+		if !s.sensitive(t.Field(k), builtin, inner, below, child, found) {
 			return false
 		}
 	}
@@ -191,6 +205,6 @@ func (s *names) sensitiveKeys(t *schema.Type, builtin, around bool, v raw.Value,
 }
 
 // holds says that a value holds a secret that is known by its name or its form.
-func (s *names) holds(t *schema.Type, builtin bool, v raw.Value) bool {
-	return !s.sensitive(t, builtin, false, v, func(string) bool { return false })
+func (s *names) holds(t *schema.Type, builtin bool, holds holding, v raw.Value) bool {
+	return !s.sensitive(t, builtin, false, holds, v, func(string) bool { return false })
 }

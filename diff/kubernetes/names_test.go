@@ -28,10 +28,10 @@ func TestSecretValues(t *testing.T) {
 	} {
 		v := raw.Of(c.value)
 		parent := raw.Of(object{c.name: c.value})
-		if got := (&names{}).secretIn(nil, false, parent, c.name, v); got != c.want {
+		if got := (&names{}).secretIn(nil, false, none, parent, c.name, v); got != c.want {
 			t.Errorf("%s: %v: %t, want %t", c.name, c.value, got, c.want)
 		}
-		if got := (&names{}).holds(nil, false, parent); got != c.want {
+		if got := (&names{}).holds(nil, false, none, parent); got != c.want {
 			t.Errorf("%s: %v: holds is %t, want %t", c.name, c.value, got, c.want)
 		}
 	}

@@ -89,6 +89,6 @@ func (s *names) encoded(v raw.Value) bool {
 			return false
 		}
 		_, inner, _, ok := tree.Embedded("", string(decoded))
-		return !ok || !inner.IsObject() && !inner.IsList() || !s.holds(nil, false, inner)
+		return !ok || !inner.IsObject() && !inner.IsList() || !s.holds(nil, false, none, inner)
 	})
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
-	"github.com/nuon-toolkit/nuon/diff/internal/secret"
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/manifest"
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema"
 )
@@ -287,11 +286,7 @@ func (c *comparison) learn() error {
 			return err
 		}
 		secretsOf(v, func(key, value string) {
-			if telling(key, value) {
-				found[i] = append(found[i], value)
-			}
-			found[i] = append(found[i], secret.Passwords(value)...)
-			leaves(value, func(part string) { found[i] = append(found[i], part) })
+			tellingParts(key, value, func(part string) { found[i] = append(found[i], part) })
 		})
 		return nil
 	})

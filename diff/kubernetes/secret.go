@@ -125,10 +125,21 @@ func leaves(text string, found func(value string)) {
 		return
 	}
 	names := &names{}
-	names.sensitive(nil, false, false, inner, func(part string) bool {
+	names.sensitive(nil, false, false, none, inner, func(part string) bool {
 		found(part)
 		return true
 	})
+}
+
+// tellingParts calls found with what is worth looking for elsewhere of a value that a Secret has, decoded, at a key.
+func tellingParts(key, value string, found func(part string)) {
+	if telling(key, value) {
+		found(value)
+	}
+	for _, password := range secret.Passwords(value) {
+		found(password)
+	}
+	leaves(value, found)
 }
 
 // telling says that a secret is worth looking for elsewhere. A user's name, a host, a certificate or the name of a database is masked in the

@@ -125,10 +125,19 @@ func (p *planted) settings(name string) object {
 	}
 }
 
+// nested is a Secret inside of another object. Copies of its values are only looked for where that object changes.
+func (p *planted) nested() object {
+	some := p.some
+	o := p.secret("nested")
+	p.some = some
+	return o
+}
+
 func (p *planted) custom(name string) object {
 	return object{
 		"apiVersion": "acme.example/v1", "kind": "Database", "metadata": object{"name": name},
 		"spec": object{
+			"manifests": []any{p.nested()}, "manifest": p.nested(),
 			"adminPassword": p.new(), "size": len(p.all), "passwords": []any{p.new(), p.new()}, "clientSecret": object{"value": p.new()},
 			"run": []any{"a", "export TOKEN='" + p.new() + "'", len(p.all)}, "pin": len(p.all),
 			"users": []any{object{"name": "a", "token": p.new()}, object{"name": "API_KEY", "value": p.new()}},

@@ -45,7 +45,7 @@ func (s *shower) show(d difference) {
 	d.sensitive = d.sensitive || s.secret && secretPlace(&d)
 	switch {
 	case d.order != nil:
-		if d.sensitive = d.sensitive || s.names.holds(nil, false, d.before); !d.sensitive {
+		if d.sensitive = d.sensitive || s.names.holds(nil, false, d.holds, d.before); !d.sensitive {
 			s.redactSides(&d)
 		}
 		s.out = append(s.out, d)
@@ -61,7 +61,7 @@ func (s *shower) show(d difference) {
 // leaf adds a difference as it is. What holds a secret anywhere is a secret.
 func (s *shower) leaf(d difference) {
 	for _, v := range d.values() {
-		d.sensitive = d.sensitive || s.names.holds(d.typ, d.builtin, v) || s.names.encoded(v)
+		d.sensitive = d.sensitive || s.names.holds(d.typ, d.builtin, d.holds, v) || s.names.encoded(v)
 	}
 	switch {
 	case d.sensitive || d.fold == foldDescription:
@@ -99,7 +99,7 @@ func (s *shower) changed(d difference) {
 // inner adds the differences of two documents, unless the lines of their texts say it better.
 func (s *shower) inner(d difference, before, after raw.Value, format string) bool {
 	at := d
-	at.path, at.typ, at.builtin = d.path.Into(format), nil, false
+	at.path, at.typ, at.builtin, at.holds = d.path.Into(format), nil, false, none
 	at.before, at.after = before, after
 	if format == tree.FormatBase64 {
 		s.changed(at)
@@ -110,7 +110,7 @@ func (s *shower) inner(d difference, before, after raw.Value, format string) boo
 	if len(w.out) == 0 {
 		return false
 	}
-	secret := s.names.holds(nil, false, before) || s.names.holds(nil, false, after)
+	secret := s.names.holds(nil, false, none, before) || s.names.holds(nil, false, none, after)
 	if !secret && len(w.out) > changedLines(d.before, d.after, maxInner) {
 		return false
 	}
@@ -178,7 +178,7 @@ func (s *shower) opens(d difference, v raw.Value) bool {
 		return true
 	}
 	budget := maxCompact
-	return !compact(v, &budget) || s.names.holds(d.typ, d.builtin, v) || s.knows != nil &&
+	return !compact(v, &budget) || s.names.holds(d.typ, d.builtin, d.holds, v) || s.knows != nil &&
 		!raw.Leaves(v, func(text string, _ bool) bool { return !s.knows(text) })
 }
 
@@ -218,6 +218,14 @@ func (d *difference) part(p tree.Path, v raw.Value) difference {
 	return out
 }
 
+// field is part for the value at a key of an object, which may be a secret by its name.
+func (d *difference) field(names *names, object raw.Value, key string, value raw.Value) difference {
+	out := d.part(d.path.Field(key), value)
+	out.holds = d.holds.at(d.builtin, object, key, value)
+	out.sensitive = d.sensitive || names.secretIn(d.typ, d.builtin, d.holds, object, key, value)
+	return out
+}
+
 // keys adds the fields of an object. What its address or its place in a list says already is left out.
 func (s *shower) keys(d difference, v raw.Value) {
 	for _, k := range v.Keys() {
@@ -232,10 +240,9 @@ func (s *shower) keys(d difference, v raw.Value) {
 		if d.implied(p) {
 			continue
 		}
-		out := d.part(p, child)
+		out := d.field(s.names, v, k, child)
 		out.typ, out.was, out.parent = d.typ.Field(k), d.was.Field(k), v
 		out.builtin = d.builtin || len(d.path) == 0 && k == "metadata"
-		out.sensitive = d.sensitive || s.names.secretIn(d.typ, d.builtin, v, k, child)
 		s.show(out)
 	}
 }
@@ -293,11 +300,11 @@ func (s *shower) text(d difference, v raw.Value) {
 		return
 	}
 	_, inner, format, ok := tree.Embedded("", text)
-	if !ok || !inner.IsObject() && !inner.IsList() || !s.names.holds(nil, false, inner) {
+	if !ok || !inner.IsObject() && !inner.IsList() || !s.names.holds(nil, false, none, inner) {
 		s.leaf(d)
 		return
 	}
 	out := d.part(d.path.Into(format), inner)
-	out.typ, out.builtin = nil, false
+	out.typ, out.builtin, out.holds = nil, false, none
 	s.show(out)
 }

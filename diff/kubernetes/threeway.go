@@ -14,6 +14,7 @@ type threeWay struct {
 	last raw.Value
 	// wanted is what is to be applied.
 	wanted raw.Value
+	names  *names
 	out    []difference
 	// counted are the fields that the API server writes or fills in, by rule. It does so to all objects, so they are not listed.
 	counted map[string]int
@@ -60,7 +61,7 @@ func (t *threeWay) gone(d difference, last raw.Value, applied bool) {
 			if v.IsNull() {
 				continue
 			}
-			part := d.part(d.path.Field(k), v)
+			part := d.field(t.names, d.before, k, v)
 			part.typ, part.was, part.parent = d.typ.Field(k), d.was.Field(k), d.before
 			was, ok := last.Get(k)
 			t.gone(part, was, ok && !was.IsNull())
@@ -115,7 +116,7 @@ func (t *threeWay) theirs(d difference) {
 		// Of labels and annotations each is somebody's own.
 		for _, k := range d.before.Keys() {
 			v, _ := d.before.Get(k)
-			t.theirs(d.part(d.path.Field(k), v))
+			t.theirs(d.field(t.names, d.before, k, v))
 		}
 		return
 	}

@@ -35,6 +35,7 @@ type node struct {
 	parentBefore, parentAfter  raw.Value
 	place                      int
 	builtin, sensitive, atomic bool
+	holds                      holding
 	// template: the place is inside of what pods are made of, where every difference makes them anew.
 	template bool
 	// order is what the order of a list means at this place, if that is other than the schema says.
@@ -71,7 +72,7 @@ func (w *walker) walk(n node) {
 func (w *walker) emit(n node) {
 	d := difference{
 		path: slices.Clone(w.path), typ: n.typ, was: n.was, before: n.before, after: n.after, hasBefore: n.hasBefore, hasAfter: n.hasAfter, place: n.place,
-		atomic: n.atomic, builtin: n.builtin, sensitive: n.sensitive,
+		atomic: n.atomic, builtin: n.builtin, sensitive: n.sensitive, holds: n.holds,
 	}
 	if !n.hasBefore {
 		d.parent = n.parentBefore
@@ -94,6 +95,7 @@ func (w *walker) object(n node) {
 		}
 		child.before, child.hasBefore = w.get(&n, n.before, k)
 		child.after, child.hasAfter = w.get(&n, n.after, k)
+		child.holds = max(n.holds.at(n.builtin, n.before, k, child.before), n.holds.at(n.builtin, n.after, k, child.after))
 		w.step(tree.Step{Key: k}, child)
 	}
 }
