@@ -15,9 +15,9 @@ import (
 // where a value is.
 func named(table raw.Value, key string, value raw.Value) bool {
 	if key == "default" || key == "value" {
-		return secret.Name(raw.TextAt(table, "name")) && secret.LiteralValue(value)
+		return secret.Value(secret.Beside(table), value, secret.Name)
 	}
-	return secret.Name(key) && secret.LiteralValue(value)
+	return secret.Value(key, value, secret.Name)
 }
 
 // learn teaches the masker the secrets of a value, so that their copies elsewhere are masked, too.

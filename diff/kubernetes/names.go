@@ -29,8 +29,7 @@ func (s *names) secretIn(t *schema.Type, builtin bool, holds holding, parent raw
 	}
 	name := key
 	if key == "value" {
-		beside, _ := parent.Get("name")
-		name, _ = raw.Reveal(beside).(string)
+		name = secret.Beside(parent)
 	}
 	text, isText := raw.Reveal(value).(string)
 	if _, header := secret.Header(name, text); header || isText && key == lastApplied || key == "auth" && secret.Basic(text) {
@@ -39,40 +38,7 @@ func (s *names) secretIn(t *schema.Type, builtin bool, holds holding, parent raw
 	if key != "value" && builtin && t.Shape() == schema.Object {
 		return false
 	}
-	return s.secretValue(name, value)
-}
-
-// secretValue says that a value is a secret if its name is that of one: a text that is no reference, a number that is long enough, a list of
-// such, or an object with one in its "value". Other objects say where a secret is, and a list of "secrets" is one of their names.
-func (s *names) secretValue(name string, v raw.Value) bool {
-	switch {
-	case v.IsObject():
-		inner, ok := v.Get("value")
-		return ok && !inner.IsObject() && s.secretValue(name, inner)
-	case v.IsList():
-		if strings.HasSuffix(strings.ToLower(name), "secrets") {
-			return false
-		}
-		if !s.secret(name) {
-			name = strings.TrimSuffix(name, "s")
-		}
-		for i := range v.Len() {
-			if e := v.At(i); !e.IsList() && s.secretValue(name, e) {
-				return true
-			}
-		}
-		return false
-	}
-	return s.secret(name) && literal(v)
-}
-
-// minNumber is how many digits a number has at least that is taken for a secret: shorter ones count something.
-const minNumber = 4
-
-// literal says that a value is a text that is no reference to one, or a number.
-func literal(v raw.Value) bool {
-	text, kind := raw.Text(v)
-	return kind == "number" && len(text) >= minNumber || kind == "string" && secret.Literal(text)
+	return secret.Value(name, value, s.secret)
 }
 
 // lastApplied is the annotation in which kubectl keeps a copy of the whole object, with all that it holds.
@@ -111,7 +77,7 @@ func optionSets(arg string) (value string, ok bool) {
 		return "", false
 	}
 	name, value, found := strings.Cut(strings.TrimLeft(arg, "-"), "=")
-	return value, found && secret.Name(name) && secret.Literal(value)
+	return value, found && secret.Text(name, value)
 }
 
 // optionValue says that an element of a list of arguments is what the option before it sets, and that this is a secret.
@@ -120,7 +86,7 @@ func optionValue(args raw.Value, i int) bool {
 	if !ok || len(option) < 2 || option[0] != '-' || strings.Contains(option, "=") {
 		return false
 	}
-	return secret.Name(strings.TrimLeft(option, "-")) && literal(args.At(i))
+	return secret.Value(strings.TrimLeft(option, "-"), args.At(i), secret.Name)
 }
 
 // secretParts are what to look for elsewhere of a text that secretText found: the secret itself, not what stands around it.

@@ -193,7 +193,7 @@ func (c *comparer) add(p tree.Path, n node, was, is diff.Raw) *diff.FieldChange 
 	plain := plainPlace(p, was, is)
 	before := diff.Side{Value: was, Absent: !n.hasBefore, Sensitive: n.was.some(), Plain: plain}
 	after := diff.Side{Value: is, Absent: !n.hasAfter, Unknown: n.unknown.some(), Sensitive: n.is.some(), Plain: plain}
-	c.conceal(p, &before, &after)
+	conceal(&before, &after)
 	f := c.masker.Field(p, before, after)
 	if (plain || commandPlace(p)) && n.hasAfter && f.HidesChange() {
 		c.out.masked = append(c.out.masked, f.Path)
@@ -236,7 +236,7 @@ func (c *comparer) object(p tree.Path, n node, depth int) {
 		return
 	}
 	for _, k := range differing {
-		c.walk(p.Field(k), c.guard(p, n, k, n.child(k)), depth+1)
+		c.walk(p.Field(k), guard(n, k, n.child(k)), depth+1)
 	}
 	c.never(count, p, n)
 }

@@ -5,22 +5,54 @@
 // kind of input ask it. It says no where it cannot know.
 package secret
 
-import "strings"
-
-// words in a name say that it is that of a secret, unless its end is one of plainEnds: then it says where the secret is, or how long it
-// lives. Both are compared in lower case, without separators.
-var (
-	words = []string{
-		"password", "passwd", "passphrase", "secret", "token", "apikey", "privatekey", "accesskey", "credential", "signingkey", "encryptionkey",
-		"masterkey", "authkey", "connectionstring",
-	}
-	plainEnds = []string{
-		"file", "path", "dir", "name", "names", "ref", "refs", "ttl", "expiry", "expiration", "expires", "enabled", "disabled", "url", "uri",
-		"endpoint", "host", "port", "length", "size", "type", "header", "method", "policy", "duration", "seconds", "minutes", "hours", "days",
-		"lifetime", "audience", "issuer", "class", "mode", "algorithm", "alg", "count", "limit", "rotation", "interval", "namespace", "version",
-		"provider", "store", "tokens", "required", "rotate", "bucket", "selector", "arn", "format", "fromsecret",
-	}
+import (
+	"strings"
+	"unicode"
 )
+
+// words in a name make it that of a secret, unless it ends in one of plainEnds. They are compared in lower case, without separators.
+var words = []string{
+	"password", "passwd", "passphrase", "secret", "token", "apikey", "privatekey", "accesskey", "credential", "signingkey", "encryptionkey",
+	"masterkey", "authkey", "connectionstring", "accountkey", "sharedkey", "licensekey", "hmackey",
+}
+
+// plainEnds are the last words of names that are about a secret and hold none: where it is, how long it lives, what it must be like.
+// Each stands for its plural, too.
+var plainEnds = wordSet(
+	// where a secret is, and what it is called
+	`file path dir directory folder name ref reference selector arn id uri url endpoint host hostname port address domain server
+	namespace bucket store manager provider backend engine mount volume source target destination location region zone project account
+	service controller operator driver plugin image repository registry parameter param field attribute column property fromsecret`,
+	// how long it lives, and how often it changes
+	`ttl expiry expiration expire validity lifetime lifespan age period duration second minute hour day week interval schedule timeout
+	window rotation rotate refresh recovery history prevention reuse use change update reset sync`,
+	// what it must be like, and who may have it
+	`policy rule length size min max count limit quota complexity charset alphabet pattern regex regexp template format encoding prefix
+	suffix type kind class mode method algorithm alg strategy spec expression option scope claim audience issuer role user username owner
+	group permission cidr validation verification authentication review reviewer grant exchange flow identity resource header`,
+	// what is said of it
+	`enabled disabled required optional version status state label annotation tag description comment title checksum fingerprint
+	thumbprint`,
+	// what only sounds like one
+	`tokens tokenizer tokenization tokenized passwordless secretless proxypass`,
+	// which page, request or object comes next
+	`versiontoken nexttoken pagetoken continuetoken creationtoken idempotencytoken clientrequesttoken updatetoken`,
+	// a Secret of Kubernetes
+	`existingsecret pullsecret varssecret tlssecret certificatesecret certificatessecret certsecret certssecret scriptssecret configsecret casecret`,
+)
+
+// minEnd is how many bytes an end has at least to be looked for in a name without separators (PASSWORDFILE).
+const minEnd = 4
+
+func wordSet(lists ...string) map[string]bool {
+	out := map[string]bool{}
+	for _, list := range lists {
+		for _, word := range strings.Fields(list) {
+			out[word] = true
+		}
+	}
+	return out
+}
 
 // maxName is how many bytes the name of a secret has at most.
 const maxName = 256
@@ -31,16 +63,21 @@ func Name(name string) bool {
 	if len(name) > maxName || strings.Contains(name, ":") {
 		return false
 	}
-	// The part of an annotation before the slash is whose it is.
-	lower := strings.ToLower(name[strings.LastIndexByte(name, '/')+1:])
-	plain := strings.Map(separator, lower)
-	if strings.HasSuffix(plain, "pwd") || plain == "pass" || strings.HasSuffix(lower, "_pass") {
-		return true
+	// The part of an annotation before the slash is whose it is, or what a chart computes of the rest.
+	whose, own, found := cutLast(name, '/')
+	if found && whose == "checksum" {
+		return false
 	}
-	for _, end := range plainEnds {
-		if strings.HasSuffix(plain, end) {
-			return false
-		}
+	parts := wordsOf(own)
+	if len(parts) == 0 {
+		return false
+	}
+	plain := strings.Join(parts, "")
+	if isPlainEnd(parts, plain) {
+		return false
+	}
+	if strings.HasSuffix(plain, "pwd") || parts[len(parts)-1] == "pass" {
+		return true
 	}
 	for _, word := range words {
 		if strings.Contains(plain, word) {
@@ -50,19 +87,136 @@ func Name(name string) bool {
 	return false
 }
 
+func cutLast(name string, at byte) (before, after string, found bool) {
+	i := strings.LastIndexByte(name, at)
+	if i < 0 {
+		return "", name, false
+	}
+	return name[:i], name[i+1:], true
+}
+
+// isPlainEnd says that the last word of a name, or the last two, are one of plainEnds. Plain are its words without separators.
+func isPlainEnd(parts []string, plain string) bool {
+	last := parts[len(parts)-1]
+	if len(parts) > 1 && (ends(parts[len(parts)-2]+last) || ends(last)) || ends(plain) {
+		return true
+	}
+	// A name in one case has no words to tell apart, so that a short end may be a part of one.
+	for i := len(last) - minEnd; i > 0; i-- {
+		if ends(last[i:]) {
+			return true
+		}
+	}
+	return false
+}
+
+func ends(word string) bool {
+	return plainEnds[word] || plainEnds[strings.TrimSuffix(word, "s")] || strings.HasSuffix(word, "ies") && plainEnds[word[:len(word)-3]+"y"]
+}
+
+// wordsOf are the words of a name in small letters: those between separators, and those that begin with a capital. A number at the end
+// of it counts something (TOKEN_URL_2).
+func wordsOf(name string) []string {
+	var out []string
+	start := 0
+	cut := func(end int) {
+		if end > start {
+			out = append(out, strings.ToLower(name[start:end]))
+		}
+	}
+	for i := range len(name) {
+		switch c := name[i]; {
+		case isSeparator(c):
+			cut(i)
+			start = i + 1
+		case isUpper(c) && i > start && (!isUpper(name[i-1]) || i+1 < len(name) && isLower(name[i+1]) && !isPluralEnd(name[i+1:])):
+			cut(i)
+			start = i
+		}
+	}
+	cut(len(name))
+	for len(out) > 1 && strings.Trim(out[len(out)-1], "0123456789") == "" {
+		out = out[:len(out)-1]
+	}
+	return out
+}
+
+// isPluralEnd says that a text is the "s" of a plural in capitals (URLs).
+func isPluralEnd(rest string) bool { return rest[0] == 's' && (len(rest) == 1 || !isLower(rest[1])) }
+
+func isSeparator(c byte) bool { return c == '_' || c == '-' || c == '.' || c == ' ' }
+func isUpper(c byte) bool     { return c >= 'A' && c <= 'Z' }
+func isLower(c byte) bool     { return c >= 'a' && c <= 'z' }
+
 func separator(r rune) rune {
-	if r == '_' || r == '-' || r == '.' || r == ' ' {
+	if r < unicode.MaxASCII && isSeparator(byte(r)) {
 		return -1
 	}
 	return r
 }
 
-// Literal says that a text is a value and no reference to one ($(OTHER), ${OTHER}, {{ template }}) and no switch.
+// Literal says that a text is a value and no reference to one ($(OTHER), ${OTHER}, {{ template }}, the path or the address of a secret in a
+// store) and no switch.
 func Literal(text string) bool {
 	text = strings.TrimSpace(text)
-	switch text {
-	case "", "true", "false", "null", "none":
+	switch strings.ToLower(text) {
+	case "", "true", "false", "null", "none", "yes", "no", "on", "off", "enabled", "disabled", "required", "optional":
 		return false
 	}
-	return !strings.HasPrefix(text, "$(") && !strings.HasPrefix(text, "${") && !strings.HasPrefix(text, "{{")
+	return !strings.HasPrefix(text, "$(") && !strings.HasPrefix(text, "${") && !strings.HasPrefix(text, "{{") && !isReference(text)
 }
+
+// stores begin the references that tools resolve when they read a manifest.
+var stores = []string{
+	"@Microsoft.KeyVault(", "ref+", "vault:", "op://", "secret://", "file://", "ssm://", "awssm://", "gcpsm://", "projects/", "/subscriptions/",
+	"alias/",
+}
+
+// isReference says that a text is the name of something that holds a secret, by its form.
+func isReference(text string) bool {
+	for _, store := range stores {
+		if strings.HasPrefix(text, store) {
+			return !strings.ContainsAny(text, " \t\r\n")
+		}
+	}
+	if name, ok := strings.CutPrefix(text, "$"); ok { // $DB_PASSWORD of a shell, $oidc.clientSecret of Argo CD
+		return strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == "" || strings.ContainsAny(name, ".:") && ofWords(name, maxSegments)
+	}
+	if strings.Contains(text, "://") {
+		return Ordinary(text)
+	}
+	path := strings.TrimPrefix(strings.TrimPrefix(text, "~"), ".")
+	return strings.HasPrefix(path, "/") && strings.Count(path, "/") > 1 && ofWords(path, maxSegments) || ARN(text)
+}
+
+// holders are the words with which the names end that hold a secret, or the name of an object, or of a key in one, that does.
+var holders = wordSet("secret credential secretkey passwordkey tokenkey credentialkey credentialskey")
+
+// owners before "secret" say that it is the secret itself.
+var owners = wordSet("client jwt cookie shared webhook session app api oauth consumer token hmac csrf signing oidc")
+
+// namesObject says that a text under a name is the name of an object, or of a key in one: a few words in small letters, under a name that
+// may have that or the secret. In capitals, as environment variables are, it has the secret.
+func namesObject(name, text string) bool {
+	_, own, _ := cutLast(name, '/')
+	parts := wordsOf(own)
+	if len(parts) == 0 || strings.ToUpper(own) == own {
+		return false
+	}
+	n := len(parts)
+	if end := strings.TrimSuffix(parts[n-1], "s"); !holders[end] && (n == 1 || !holders[parts[n-2]+end]) || n > 1 && owners[parts[n-2]] {
+		return false
+	}
+	if len(text) > maxName || strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789-./") != "" || !ofWords(text, maxSegments) {
+		return false
+	}
+	return keyNames[text] || strings.ContainsAny(text, "-./")
+}
+
+// keyNames are keys that many Secrets have.
+var keyNames = wordSet("password passwd token secret key value credentials username user apikey data")
+
+// Text says that a text under a name is a secret.
+func Text(name, text string) bool { return Name(name) && isSecretText(name, text) }
+
+func isSecretText(name, text string) bool { return Literal(text) && !namesObject(name, text) }

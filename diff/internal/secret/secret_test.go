@@ -67,6 +67,11 @@ func TestRedact(t *testing.T) {
 		"curl -H 'Authorization: Basic planted'":        "curl -H 'Authorization: Basic (sensitive)'",
 		"password=":                                     "password=",
 		"key":                                           "key",
+
+		"arn:aws:secretsmanager:eu-west-1:123456789012:secret:db-a1B2": "arn:aws:secretsmanager:eu-west-1:123456789012:secret:db-a1B2",
+		"secret: arn:aws:secretsmanager:eu-west-1:1:secret:db":         "secret: arn:aws:secretsmanager:eu-west-1:1:secret:db",
+		"secret:planted, a:secret:planted":                             "secret:(sensitive), a:secret:(sensitive)",
+		"export PGPASSWORD=\"$DB_PASSWORD\"":                           "export PGPASSWORD=\"$DB_PASSWORD\"",
 	} {
 		if got, _ := secret.Redact(text, nil); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)

@@ -86,7 +86,7 @@ func settingAt(text string, i, from int) (setting, bool) {
 	p := skip(text, skip(text, end, `\"'`, 2), " \t", len(text))
 	value := skip(text, p, ":=", 2)
 	registry := strings.EqualFold(s.name, "auth") // of a .dockerconfigjson
-	if value == p || !registry && !Name(s.name) {
+	if value == p || !registry && !Name(s.name) || inARN(text[max(0, start-maxAround):start]) {
 		return s, false
 	}
 	s.start = skip(text, value, " \t", len(text))
@@ -98,7 +98,12 @@ func settingAt(text string, i, from int) (setting, bool) {
 	if registry {
 		return s, Basic(found)
 	}
-	return s, len(found) >= minValue && Literal(found) && !strings.HasPrefix(found, "//")
+	return s, len(found) >= minValue && isSecretText(s.name, found) && !strings.HasPrefix(found, "//")
+}
+
+// inARN says that what follows a text is a part of the ARN at its end (arn:aws:secretsmanager:eu-west-1:123456789012:secret:db).
+func inARN(before string) bool {
+	return strings.HasSuffix(before, ":") && strings.HasPrefix(before[strings.LastIndexAny(before, " \t\r\n\"',;&(){}[]$<>=")+1:], "arn:aws")
 }
 
 // valueAt is where the value that begins at byte p, perhaps in quotes, begins and ends.
