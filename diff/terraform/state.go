@@ -6,8 +6,9 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// This file reads what a plan's prior_state and planned_values mark as sensitive: the values of resources, data sources and outputs that
-// have no change entry. Nothing else of these sections, which are the largest of a plan, is held.
+// This file reads what a plan's prior_state and planned_values mark as sensitive: the values of
+// resources, data sources and outputs that have no change entry. Nothing else of these sections,
+// which are the largest of a plan, is held.
 
 // values reads one of the two: the outputs and the modules.
 func (d *decoder) values() error {
@@ -37,7 +38,8 @@ func (d *decoder) valuesOfModule(depth int) error {
 	})
 }
 
-// markedIn reads an object that has marks at one key for the value at another. It decodes only an object with a mark in it.
+// markedIn reads an object that has marks at one key for the value at another. It decodes only an
+// object with a mark in it.
 func (d *decoder) markedIn(value, marks string) error {
 	text, err := d.dec.ReadValue()
 	if err != nil {

@@ -1,8 +1,9 @@
-// Package secret tells by names and by forms what must not be shown although nobody marks it: the value of an environment variable that is
-// called DB_PASSWORD, a private key, the password inside an address.
+// Package secret tells by names and by forms what must not be shown although nobody marks it: the
+// value of an environment variable that is called DB_PASSWORD, a private key, the password inside
+// an address.
 //
-// It owns the words and the forms, knows nothing of where a text stands, and masks nothing itself. The packages under diff that read one
-// kind of input ask it. It says no where it cannot know.
+// It owns the words and the forms, knows nothing of where a text stands, and masks nothing itself.
+// The packages under diff that read one kind of input ask it. It says no where it cannot know.
 package secret
 
 import (
@@ -10,35 +11,42 @@ import (
 	"unicode"
 )
 
-// words in a name make it that of a secret, unless it ends in one of plainEnds. They are compared in lower case, without separators.
+// words in a name make it that of a secret, unless it ends in one of plainEnds. They are compared
+// in lower case, without separators.
 var words = []string{
-	"password", "passwd", "passphrase", "secret", "token", "apikey", "privatekey", "accesskey", "credential", "signingkey", "encryptionkey",
-	"masterkey", "authkey", "connectionstring", "accountkey", "sharedkey", "licensekey", "hmackey",
+	"password", "passwd", "passphrase", "secret", "token", "apikey", "privatekey", "accesskey", "credential",
+	"signingkey", "encryptionkey", "masterkey", "authkey", "connectionstring",
+	"accountkey", "sharedkey", "licensekey", "hmackey",
 }
 
-// plainEnds are the last words of names that are about a secret and hold none: where it is, how long it lives, what it must be like.
-// Each stands for its plural, too.
+// plainEnds are the last words of names that are about a secret and hold none: where it is, how
+// long it lives, what it must be like. Each stands for its plural, too.
 var plainEnds = wordSet(
 	// where a secret is, and what it is called
-	`file path dir directory folder name ref reference selector arn id uri url endpoint host hostname port address domain server
-	namespace bucket store manager provider backend engine mount volume source target destination location region zone project account
-	service controller operator driver plugin image repository registry parameter param field attribute column property fromsecret`,
+	`file path dir directory folder name ref reference selector arn id uri url endpoint host hostname
+	port address domain server namespace bucket store manager provider backend engine mount volume
+	source target destination location region zone project account service controller operator driver
+	plugin image repository registry parameter param field attribute column property fromsecret`,
 	// how long it lives, and how often it changes
-	`ttl expiry expiration expire validity lifetime lifespan age period duration second minute hour day week interval schedule timeout
-	window rotation rotate refresh recovery history prevention reuse use change update reset sync`,
+	`ttl expiry expiration expire validity lifetime lifespan age period duration second minute hour day
+	week interval schedule timeout window rotation rotate refresh recovery history prevention reuse use
+	change update reset sync`,
 	// what it must be like, and who may have it
-	`policy rule length size min max count limit quota complexity charset alphabet pattern regex regexp template format encoding prefix
-	suffix type kind class mode method algorithm alg strategy spec expression option scope claim audience issuer role user username owner
-	group permission cidr validation verification authentication review reviewer grant exchange flow identity resource header`,
+	`policy rule length size min max count limit quota complexity charset alphabet pattern regex regexp
+	template format encoding prefix suffix type kind class mode method algorithm alg strategy spec
+	expression option scope claim audience issuer role user username owner group permission cidr
+	validation verification authentication review reviewer grant exchange flow identity resource header`,
 	// what is said of it
-	`enabled disabled required optional version status state label annotation tag description comment title checksum fingerprint
-	thumbprint`,
+	`enabled disabled required optional version status state label annotation tag description comment
+	title checksum fingerprint thumbprint`,
 	// what only sounds like one
 	`tokens tokenizer tokenization tokenized passwordless secretless proxypass`,
 	// which page, request or object comes next
-	`versiontoken nexttoken pagetoken continuetoken creationtoken idempotencytoken clientrequesttoken updatetoken`,
+	`versiontoken nexttoken pagetoken continuetoken creationtoken idempotencytoken clientrequesttoken
+	updatetoken`,
 	// a Secret of Kubernetes
-	`existingsecret pullsecret varssecret tlssecret certificatesecret certificatessecret certsecret certssecret scriptssecret configsecret casecret`,
+	`existingsecret pullsecret varssecret tlssecret certificatesecret certificatessecret certsecret
+	certssecret scriptssecret configsecret casecret`,
 )
 
 // minEnd is how many bytes an end has at least to be looked for in a name without separators (PASSWORDFILE).
@@ -57,8 +65,8 @@ func wordSet(lists ...string) map[string]bool {
 // maxName is how many bytes the name of a secret has at most.
 const maxName = 256
 
-// Name says that a name is that of a secret. One with a colon is the key of a condition in a policy (token.actions.example.com:sub), which
-// says who may do something, and must be read.
+// Name says that a name is that of a secret. One with a colon is the key of a condition in a policy
+// (token.actions.example.com:sub), which says who may do something, and must be read.
 func Name(name string) bool {
 	if len(name) > maxName || strings.Contains(name, ":") {
 		return false
@@ -95,7 +103,8 @@ func cutLast(name string, at byte) (before, after string, found bool) {
 	return name[:i], name[i+1:], true
 }
 
-// isPlainEnd says that the last word of a name, or the last two, are one of plainEnds. Plain are its words without separators.
+// isPlainEnd says that the last word of a name, or the last two, are one of plainEnds. Plain are
+// its words without separators.
 func isPlainEnd(parts []string, plain string) bool {
 	last := parts[len(parts)-1]
 	if len(parts) > 1 && (ends(parts[len(parts)-2]+last) || ends(last)) || ends(plain) {
@@ -111,11 +120,12 @@ func isPlainEnd(parts []string, plain string) bool {
 }
 
 func ends(word string) bool {
-	return plainEnds[word] || plainEnds[strings.TrimSuffix(word, "s")] || strings.HasSuffix(word, "ies") && plainEnds[word[:len(word)-3]+"y"]
+	return plainEnds[word] || plainEnds[strings.TrimSuffix(word, "s")] ||
+		strings.HasSuffix(word, "ies") && plainEnds[word[:len(word)-3]+"y"]
 }
 
-// wordsOf are the words of a name in small letters: those between separators, and those that begin with a capital. A number at the end
-// of it counts something (TOKEN_URL_2).
+// wordsOf are the words of a name in small letters: those between separators, and those that begin
+// with a capital. A number at the end of it counts something (TOKEN_URL_2).
 func wordsOf(name string) []string {
 	var out []string
 	start := 0
@@ -129,7 +139,7 @@ func wordsOf(name string) []string {
 		case isSeparator(c):
 			cut(i)
 			start = i + 1
-		case isUpper(c) && i > start && (!isUpper(name[i-1]) || i+1 < len(name) && isLower(name[i+1]) && !isPluralEnd(name[i+1:])):
+		case isUpper(c) && i > start && (!isUpper(name[i-1]) || beginsWord(name[i+1:])):
 			cut(i)
 			start = i
 		}
@@ -141,8 +151,12 @@ func wordsOf(name string) []string {
 	return out
 }
 
-// isPluralEnd says that a text is the "s" of a plural in capitals (URLs).
-func isPluralEnd(rest string) bool { return rest[0] == 's' && (len(rest) == 1 || !isLower(rest[1])) }
+// beginsWord says that the capital before rest begins a word (the S of AWSSecret), and is not the
+// last one of a plural (the L of URLs).
+func beginsWord(rest string) bool {
+	isPlural := strings.HasPrefix(rest, "s") && (len(rest) == 1 || !isLower(rest[1]))
+	return rest != "" && isLower(rest[0]) && !isPlural
+}
 
 func isSeparator(c byte) bool { return c == '_' || c == '-' || c == '.' || c == ' ' }
 func isUpper(c byte) bool     { return c >= 'A' && c <= 'Z' }
@@ -155,32 +169,51 @@ func separator(r rune) rune {
 	return r
 }
 
-// Literal says that a text is a value and no reference to one ($(OTHER), ${OTHER}, {{ template }}, the path or the address of a secret in a
-// store) and no switch.
+// Literal says that a text is a value and no reference to one ($(OTHER), ${OTHER}, {{ template }},
+// the path or the address of a secret in a store) and no switch.
 func Literal(text string) bool {
 	text = strings.TrimSpace(text)
 	switch strings.ToLower(text) {
 	case "", "true", "false", "null", "none", "yes", "no", "on", "off", "enabled", "disabled", "required", "optional":
 		return false
 	}
-	return !strings.HasPrefix(text, "$(") && !strings.HasPrefix(text, "${") && !strings.HasPrefix(text, "{{") && !isReference(text)
+	for _, open := range []string{"$(", "${", "{{", "`"} {
+		if strings.HasPrefix(text, open) {
+			return false
+		}
+	}
+	return !isReference(text)
 }
 
 // stores begin the references that tools resolve when they read a manifest.
 var stores = []string{
-	"@Microsoft.KeyVault(", "ref+", "vault:", "op://", "secret://", "file://", "ssm://", "awssm://", "gcpsm://", "projects/", "/subscriptions/",
-	"alias/",
+	"@Microsoft.KeyVault(", "ref+", "vault:", "op://", "secret://", "file://", "ssm://", "awssm://",
+	"gcpsm://", "projects/", "/subscriptions/", "alias/",
 }
 
-// isReference says that a text is the name of something that holds a secret, by its form.
+// expressions begin what CloudFormation, Ansible and Terraform put a value in the place of.
+var expressions = []string{
+	"!GetAtt", "!Ref", "!Sub", "!ImportValue", "var.", "local.", "module.", "data.", "random_password.",
+}
+
+// isReference says that a text is the name of something that holds a secret, or the place for one, by its form.
 func isReference(text string) bool {
 	for _, store := range stores {
 		if strings.HasPrefix(text, store) {
 			return !strings.ContainsAny(text, " \t\r\n")
 		}
 	}
+	for _, e := range expressions {
+		if rest, ok := strings.CutPrefix(text, e); ok {
+			return ofWords(rest, maxSegments)
+		}
+	}
 	if name, ok := strings.CutPrefix(text, "$"); ok { // $DB_PASSWORD of a shell, $oidc.clientSecret of Argo CD
-		return strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == "" || strings.ContainsAny(name, ".:") && ofWords(name, maxSegments)
+		return strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == "" ||
+			ofWords(name, maxSegments) && (strings.ContainsAny(name, ".:") || Name(name))
+	}
+	if strings.HasPrefix(text, "<") && strings.HasSuffix(text, ">") { // <OAuth client secret>
+		return ofWords(text[1:len(text)-1], maxSegments)
 	}
 	if strings.Contains(text, "://") {
 		return Ordinary(text)
@@ -189,14 +222,16 @@ func isReference(text string) bool {
 	return strings.HasPrefix(path, "/") && strings.Count(path, "/") > 1 && ofWords(path, maxSegments) || ARN(text)
 }
 
-// holders are the words with which the names end that hold a secret, or the name of an object, or of a key in one, that does.
+// holders are the words with which the names end that hold a secret, or the name of an object, or
+// of a key in one, that does.
 var holders = wordSet("secret credential secretkey passwordkey tokenkey credentialkey credentialskey")
 
 // owners before "secret" say that it is the secret itself.
 var owners = wordSet("client jwt cookie shared webhook session app api oauth consumer token hmac csrf signing oidc")
 
-// namesObject says that a text under a name is the name of an object, or of a key in one: a few words in small letters, under a name that
-// may have that or the secret. In capitals, as environment variables are, it has the secret.
+// namesObject says that a text under a name is the name of an object, or of a key in one: a few
+// words in small letters, under a name that may have that or the secret. In capitals, as
+// environment variables are, it has the secret.
 func namesObject(name, text string) bool {
 	_, own, _ := cutLast(name, '/')
 	parts := wordsOf(own)
@@ -204,13 +239,13 @@ func namesObject(name, text string) bool {
 		return false
 	}
 	n := len(parts)
-	if end := strings.TrimSuffix(parts[n-1], "s"); !holders[end] && (n == 1 || !holders[parts[n-2]+end]) || n > 1 && owners[parts[n-2]] {
-		return false
+	end := strings.TrimSuffix(parts[n-1], "s")
+	holds := holders[end]
+	if n > 1 {
+		holds = (holds || holders[parts[n-2]+end]) && !owners[parts[n-2]]
 	}
-	if len(text) > maxName || strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789-./") != "" || !ofWords(text, maxSegments) {
-		return false
-	}
-	return keyNames[text] || strings.ContainsAny(text, "-./")
+	isName := len(text) <= maxName && strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789-./") == ""
+	return holds && isName && ofWords(text, maxSegments) && (keyNames[text] || strings.ContainsAny(text, "-./"))
 }
 
 // keyNames are keys that many Secrets have.

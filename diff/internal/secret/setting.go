@@ -98,12 +98,14 @@ func settingAt(text string, i, from int) (setting, bool) {
 	if registry {
 		return s, Basic(found)
 	}
-	return s, len(found) >= minValue && isSecretText(s.name, found) && !strings.HasPrefix(found, "//")
+	isCall := s.end < len(text) && text[s.end] == '(' && ofWords(found, maxSegments) // password = read_password(file)
+	return s, len(found) >= minValue && !isCall && isSecretText(s.name, found) && !strings.HasPrefix(found, "//")
 }
 
 // inARN says that what follows a text is a part of the ARN at its end (arn:aws:secretsmanager:eu-west-1:123456789012:secret:db).
 func inARN(before string) bool {
-	return strings.HasSuffix(before, ":") && strings.HasPrefix(before[strings.LastIndexAny(before, " \t\r\n\"',;&(){}[]$<>=")+1:], "arn:aws")
+	i := strings.LastIndex(before, "arn:aws")
+	return i >= 0 && strings.HasSuffix(before, ":") && !strings.ContainsAny(before[i:], "\"'\\\r\n,;")
 }
 
 // valueAt is where the value that begins at byte p, perhaps in quotes, begins and ends.

@@ -1,0 +1,150 @@
+package attacks
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/diff/internal/secret"
+	"github.com/nuon-toolkit/nuon/diff/kubernetes"
+	"github.com/nuon-toolkit/nuon/diff/kubernetes/manifest"
+)
+
+// maskedPlaces are the fields of what happens to objects that are no Secrets of which something is masked.
+func maskedPlaces(t *testing.T, before, after []byte) []string {
+	t.Helper()
+	source := func(data []byte) []manifest.Source {
+		if data == nil {
+			return nil
+		}
+		return []manifest.Source{{Name: "a.yaml", Data: data}}
+	}
+	report, err := kubernetes.Report(source(before), source(after), kubernetes.Options{Limit: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	seen := rendered{report: report}
+	for _, c := range seen.changes() {
+		if c.ResourceKind == "Secret" {
+			continue
+		}
+		for i := range c.Fields {
+			if masks(&c.Fields[i]) {
+				out = append(out, c.Address+" "+c.Fields[i].Path)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// masks says that a field hides something of its value.
+func masks(f *diff.FieldChange) bool {
+	text := f.Before.Text + f.After.Text + fmt.Sprint(f.Lines)
+	return f.Before.Masked || f.After.Masked ||
+		strings.Contains(text, secret.Hidden) || strings.Contains(text, secret.Changed)
+}
+
+// TestFalseMasks: what sounds like a secret and is none is shown, when it comes and when it
+// changes; and what is one beside it is masked.
+func TestFalseMasks(t *testing.T) {
+	archive, err := txtar.ParseFile("testdata/false-masks.yaml.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sides := map[string][]byte{}
+	for _, f := range archive.Files {
+		sides[f.Name] = f.Data
+	}
+	want := strings.Fields(string(sides["masked"]))
+	for name, before := range map[string][]byte{"come": nil, "change": sides["before.yaml"]} {
+		var paths []string
+		for _, place := range maskedPlaces(t, before, sides["after.yaml"]) {
+			paths = append(paths, place[strings.LastIndexByte(place, ' ')+1:])
+		}
+		slices.Sort(paths)
+		if slices.Sort(want); !slices.Equal(paths, want) {
+			t.Errorf("%s: masked are %q, want %q", name, paths, want)
+		}
+	}
+}
+
+// TestFalseMasksInRealUpgrades: four real upgrades have secrets in Secrets only, and nothing else
+// of them is masked.
+func TestFalseMasksInRealUpgrades(t *testing.T) {
+	dir := os.Getenv("NUON_DIFF_CORPUS")
+	if dir == "" {
+		t.Skip("NUON_DIFF_CORPUS is not set: TestFalseMasks has the like in small")
+	}
+	for _, pair := range [][2]string{
+		{"argo-cd-2.14", "argo-cd-3.5"}, {"ingress-nginx-1.12", "ingress-nginx-1.15"},
+		{"metallb-0.13", "metallb-0.15"}, {"tekton-0.50", "tekton-1.0"},
+	} {
+		t.Run(pair[0], func(t *testing.T) {
+			var sides [2][]byte
+			for i, name := range pair {
+				data, err := os.ReadFile(filepath.Join(dir, name+".yaml"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				sides[i] = data
+			}
+			for _, before := range [][]byte{nil, sides[0]} {
+				if masked := maskedPlaces(t, before, sides[1]); len(masked) > 0 {
+					t.Errorf("%d places are masked: %q", len(masked), masked)
+				}
+			}
+		})
+	}
+}
+
+// maskedInApps are the settings in real apps that are masked: the password of a chart, and four
+// that are none and cannot be told from one.
+var maskedInApps = map[string]bool{
+	"baserow/components/values/baserow/values.yaml password=baserow":              true,
+	"cde/actions/install-claude-code.toml ANTHROPIC_API_KEY=already":              true,
+	"cde/actions/install-claude-code.toml ANTHROPIC_API_KEY=added":                true,
+	"cde/actions/install-claude-code.toml ANTHROPIC_API_KEY=ANTHROPIC_KEY_VAL":    true,
+	"cde/actions/post-provision-setup.toml ANTHROPIC_API_KEY=ANTHROPIC_KEY_VAL":   true,
+	"cde/actions/post-provision-setup.toml npassword=VSCODE_PASSWORD_VAL\\ncert:": true,
+}
+
+// TestFalseMasksInRealApps: in the files of real apps (configs, charts' values, scripts, modules,
+// policies) no other setting is masked.
+func TestFalseMasksInRealApps(t *testing.T) {
+	dir := os.Getenv("NUON_CORPUS")
+	if dir == "" {
+		t.Skip("NUON_CORPUS is not set: TestFalseMasks has the like in small")
+	}
+	files := 0
+	err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		if err != nil || bytes.IndexByte(data, 0) >= 0 {
+			return err
+		}
+		files++
+		_, settings := secret.Redact(string(data), nil)
+		relative, err := filepath.Rel(dir, name)
+		for setting := range settings {
+			if place := filepath.ToSlash(relative) + " " + setting; !maskedInApps[place] {
+				t.Errorf("masked: %s", place)
+			}
+		}
+		return err
+	})
+	if err != nil || files == 0 {
+		t.Fatalf("%d files below %s: %v", files, dir, err)
+	}
+}
