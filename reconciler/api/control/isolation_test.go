@@ -41,7 +41,7 @@ func bodies(of *tenant) map[string]any {
 }
 
 // query is what an operation does not go without, besides what names a thing; MARK stands for the tenant's mark.
-var query = map[string]string{"freeStateLock": "?reason=stolen", "renderTexts": "?component=MARK-web"}
+var query = map[string]string{"diffRelease": "?from=1", "freeStateLock": "?reason=stolen", "renderTexts": "?component=MARK-web"}
 
 // keys are the ways in which a path parameter may name another org's thing.
 func keys(of *tenant) map[string][]string {
