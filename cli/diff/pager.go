@@ -41,8 +41,10 @@ type pager struct {
 
 // page shows a text on a terminal: through the pager if it should, and if there is one.
 func page(ctx context.Context, c *console.Console, mode string, text []byte) error {
-	if p := pagerFor(c, mode); p != nil && (p.always || !p.fits(text, c.Width)) && p.show(ctx, c, text) {
-		return ctx.Err()
+	if p := pagerFor(c, mode); p != nil && (p.always || !p.fits(text, c.Width)) {
+		if shown, err := p.show(ctx, c, text); shown {
+			return err
+		}
 	}
 	return lines(ctx, c.Out, text)
 }
@@ -88,13 +90,20 @@ func pagerCommand(lookup func(string) (string, bool)) string {
 }
 
 // show shows a text, and says false if there is no such pager. How the pager ends is its own business; that somebody leaves it early is
-// no error at all.
-func (p *pager) show(ctx context.Context, c *console.Console, text []byte) bool {
+// no error at all, but by Ctrl-C, which is one of the context's own even where the pager ended before the context heard of it.
+func (p *pager) show(ctx context.Context, c *console.Console, text []byte) (shown bool, err error) {
 	// Ctrl-C goes to the pager as well, and is one of its keys: as long as it has the terminal it is waited for, however often it is typed.
 	held := make(chan os.Signal, 1)
 	signal.Notify(held, os.Interrupt)
-	defer signal.Stop(held)
-	return !absent(p.program(ctx, c, text).Run())
+	ended := p.program(ctx, c, text).Run()
+	signal.Stop(held) // waits for what is on its way to the channel
+	switch {
+	case absent(ended):
+		return false, nil
+	case len(held) > 0:
+		return true, context.Canceled
+	}
+	return true, ctx.Err()
 }
 
 // program is the pager, ready to be run. A command of more than one word is a shell's.
