@@ -96,7 +96,7 @@ func (w *world) push(r *rand.Rand, step int) {
 		case 5: // the same code, by the URL of the repository
 			w.repo.Write("app/components/metrics.toml", strings.Replace(component("metrics", ""), `repo = "."`, fmt.Sprintf("repo = %q\nbranch = \"main\"", w.repo.URL()), 1))
 		case 6:
-			w.repo.Git("rm", "-r", "--quiet", "--ignore-unmatch", "modules/"+name+"/files")
+			w.repo.Git("rm", "-r", "--force", "--quiet", "--ignore-unmatch", "modules/"+name+"/files")
 		}
 	}
 	w.repo.Git("add", "--all")
