@@ -24,8 +24,14 @@ func (c *comparison) findSelected() error {
 			objects = append(objects, side.Objects...)
 		}
 	}
+	labels := foldedLabels()
 	return each(len(objects), func() struct{} { return struct{}{} }, func(_ struct{}, i int) error {
-		keys := slices.DeleteFunc(foldedLabels(), func(key string) bool { return !objects[i].NamesOutside(key, "labels", "metadata") })
+		var keys []string
+		for _, key := range labels {
+			if objects[i].NamesOutside(key, "labels", "metadata") {
+				keys = append(keys, key)
+			}
+		}
 		if len(keys) == 0 {
 			return nil
 		}
