@@ -69,6 +69,21 @@ func (p *plane) typing(t *testing.T, text string) *plane {
 	return p
 }
 
+// ends runs a command at which a person types something, or nobody is at a terminal, and expects what it answers and how it ends.
+func (p *plane) ends(t *testing.T, types, line string, want []string, code int, says string) {
+	t.Helper()
+	if types != "" {
+		p.typing(t, types)
+	}
+	_, _, err := p.run(t, "table", strings.Fields(line)...)
+	if exit.CodeOf(err) != code || code != 0 && !strings.Contains(err.Error(), says) {
+		t.Errorf("ended with %v, want code %d and %q", err, code, says)
+	}
+	if d := cmp.Diff(want, p.answers); d != "" {
+		t.Errorf("answers (-want +got)\n%s", d)
+	}
+}
+
 // TestAlike: one command answers the plan that is named and all that wait and are like it, each by its own digest, once a person has
 // agreed to just that on a terminal.
 func TestAlike(t *testing.T) {
@@ -105,17 +120,7 @@ func TestAlike(t *testing.T) {
 		"nothing like it":     {diff.Update, "approve zorg/web --alike", "", nil, exit.Failed, "nothing waits for an approval at zorg/web"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := fleet(t, c.action)
-			if c.types != "" {
-				p.typing(t, c.types)
-			}
-			_, _, err := p.run(t, "table", strings.Fields(c.line)...)
-			if exit.CodeOf(err) != c.code || c.code != 0 && !strings.Contains(err.Error(), c.says) {
-				t.Errorf("ended with %v, want code %d and %q", err, c.code, c.says)
-			}
-			if d := cmp.Diff(c.want, p.answers); d != "" {
-				t.Errorf("answers (-want +got)\n%s", d)
-			}
+			fleet(t, c.action).ends(t, c.types, c.line, c.want, c.code, c.says)
 		})
 	}
 }

@@ -1,7 +1,6 @@
 package approvals
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -55,17 +54,7 @@ func TestApproveAWorkflow(t *testing.T) {
 		"nothing taken back": {"approve --revoke acme/web", "", nil, exit.Usage, "--revoke goes with --workflow"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := atWork(t)
-			if c.types != "" {
-				p.typing(t, c.types)
-			}
-			_, _, err := p.run(t, "table", strings.Fields(c.line)...)
-			if exit.CodeOf(err) != c.code || c.code != 0 && !strings.Contains(err.Error(), c.says) {
-				t.Errorf("ended with %v, want code %d and %q", err, c.code, c.says)
-			}
-			if d := cmp.Diff(c.want, p.answers); d != "" {
-				t.Errorf("answers (-want +got)\n%s", d)
-			}
+			atWork(t).ends(t, c.types, c.line, c.want, c.code, c.says)
 		})
 	}
 	out, remarks, err := atWork(t).typing(t, "y").run(t, "table", "approve", "--workflow", "acme")
