@@ -7,8 +7,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/secret"
 )
 
-// This file finds the Secrets that other objects hold: a ManifestWork, a Template of OpenShift, an Object of Crossplane, an ExternalSecret. They
-// are masked by their structure, at any depth.
+// This file finds the Secrets that other objects hold: a ManifestWork, a Template of OpenShift, an
+// Object of Crossplane, an ExternalSecret. They are masked by their structure, at any depth.
 
 // holding is what the keys of an object are, as far as Secrets are concerned.
 type holding int
@@ -17,13 +17,15 @@ const (
 	none holding = iota
 	// makesSecret: the object lies in one whose controller makes a Secret of it.
 	makesSecret
-	// templateData: the keys are those of a Secret that a controller makes. A value may be a template, which says where the secret is.
+	// templateData: the keys are those of a Secret that a controller makes. A value may be a template,
+	// which says where the secret is.
 	templateData
 	// secretData: the keys are those of a Secret.
 	secretData
 )
 
-// at returns what the value at a key of an object holds. The API's own kinds hold no other objects but Secrets themselves, see secretPlace.
+// at returns what the value at a key of an object holds. The API's own kinds hold no other objects
+// but Secrets themselves, see secretPlace.
 func (h holding) at(builtin bool, parent raw.Value, key string, value raw.Value) holding {
 	if h >= templateData {
 		return h
@@ -62,7 +64,8 @@ func (h holding) secretAt(builtin bool, parent raw.Value, key string, value raw.
 	return !value.IsObject() && !value.IsNull() && h.at(builtin, parent, key, value) == secretData
 }
 
-// outerKeys are the fields beside those of a Secret that a reviewer must read: nobody mistypes stringData as one of them.
+// outerKeys are the fields beside those of a Secret that a reviewer must read: nobody mistypes
+// stringData as one of them.
 var outerKeys = map[string]bool{"spec": true, "status": true, "name": true, "namespace": true}
 
 // dataKey reports whether a key is one of those of a Secret, in any case.
@@ -89,7 +92,8 @@ func isSchema(v raw.Value) bool {
 	return false
 }
 
-// copiesOf calls found with what is worth looking for elsewhere of what a Secret has at a key, until found returns false.
+// copiesOf calls found with what is worth looking for elsewhere of what a Secret has at a key,
+// until found returns false.
 func copiesOf(key string, v raw.Value, found func(text string) bool) bool {
 	next := true
 	partsOf(key, key, v, 0, func(key, value string) {

@@ -28,7 +28,7 @@ var stems = []string{"pass", "pwd", "secret", "token", "credential", "key", "con
 func Mentions(text string) bool {
 	lower := lowered(text)
 	return slices.ContainsFunc(stems, func(stem string) bool { return strings.Contains(lower, stem) }) ||
-		strings.Contains(text, "://") || strings.Contains(lower, "basic ") || strings.Contains(lower, "bearer ")
+		strings.Contains(text, "://") || strings.Contains(lower, "basic ") || strings.Contains(lower, "bearer ") || mentionsToken(text, lower)
 }
 
 // settings finds all of them, in their order. It looks at each byte a few times at most.
@@ -45,7 +45,7 @@ func settings(text string) []setting {
 			from += i + len(stem)
 		}
 	}
-	out := headers(text, lower)
+	out := append(headers(text, lower), tokens(text, lower)...)
 	slices.Sort(at)
 	end := 0
 	for _, i := range at {
@@ -59,7 +59,7 @@ func settings(text string) []setting {
 	return apart(out)
 }
 
-// apart are settings in the order in which they stand; of two that overlap, the first.
+// apart are settings in the order in which they stand; two that overlap become one.
 func apart(all []setting) []setting {
 	slices.SortStableFunc(all, func(a, b setting) int { return cmp.Compare(a.start, b.start) })
 	out := all[:0]
@@ -67,6 +67,8 @@ func apart(all []setting) []setting {
 	for _, s := range all {
 		if s.start >= end {
 			out, end = append(out, s), s.end
+		} else if s.end > end {
+			out[len(out)-1].end, end = s.end, s.end
 		}
 	}
 	return out
@@ -83,7 +85,10 @@ func settingAt(text string, i, from int) (setting, bool) {
 		end++
 	}
 	s := setting{name: text[start:end]}
-	p := skip(text, skip(text, end, `\"'`, 2), " \t", len(text))
+	if element, ok := elementAt(text, s.name, start, end); ok {
+		return element, true
+	}
+	p := skip(text, skip(text, end, `\"']`, 3), " \t", len(text))
 	value := skip(text, p, ":=", 2)
 	registry := strings.EqualFold(s.name, "auth") // of a .dockerconfigjson
 	if value == p || !registry && !Name(s.name) || inARN(text[max(0, start-maxAround):start]) {
@@ -106,6 +111,20 @@ func settingAt(text string, i, from int) (setting, bool) {
 func inARN(before string) bool {
 	i := strings.LastIndex(before, "arn:aws")
 	return i >= 0 && strings.HasSuffix(before, ":") && !strings.ContainsAny(before[i:], "\"'\\\r\n,;")
+}
+
+// elementAt reads <NAME>VALUE</NAME>, of which the name is at these bytes.
+func elementAt(text, name string, start, end int) (setting, bool) {
+	s := setting{name: name, start: end + 1, end: end + 1}
+	if start == 0 || text[start-1] != '<' || end == len(text) || text[end] != '>' || !Name(name) {
+		return s, false
+	}
+	n := strings.IndexByte(text[s.start:min(len(text), s.start+maxRefused)], '<')
+	if n < minValue {
+		return s, false
+	}
+	s.end += n
+	return s, strings.HasPrefix(text[s.end:], "</") && Literal(text[s.start:s.end])
 }
 
 // valueAt is where the value that begins at byte p, perhaps in quotes, begins and ends.
