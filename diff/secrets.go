@@ -14,9 +14,11 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// Secrets knows the bytes of secrets and finds them in text: as they are, in base64 (at any offset, also wrapped over lines), in
-// hex, escaped for JSON once or twice, escaped for a URL, and line by line for secrets of several lines. The zero Secrets knows
-// none. It cannot be printed or marshalled. It may be read by several goroutines once nobody adds to it.
+// Secrets knows the bytes of secrets and finds them in text: as they are, in base64 and base32 (at
+// any offset, base64 also wrapped over lines), in hex, with any of their characters escaped as in
+// JSON, C, a shell, a URL, XML or HTML, compressed by gzip in base64, and line by line for secrets
+// of several lines. The zero Secrets knows none. It cannot be printed or marshalled. It may be read
+// by several goroutines once nobody adds to it.
 type Secrets struct {
 	// held gives what is known. It is a function for the reason that raw.Value.held is one: package fmt cannot look into it.
 	held func() *spellings
@@ -117,7 +119,10 @@ func forms(v string) []string {
 	for _, p := range []string{v, once} {
 		out = append(out, base64Cores(p)...)
 	}
-	return out
+	if strings.Contains(v, " ") {
+		out = append(out, strings.ReplaceAll(v, " ", "+")) // what is left of a form's value when its escapes are undone
+	}
+	return append(out, base32Cores(v)...)
 }
 
 func jsonEscaped(s string, html bool) string {
@@ -159,11 +164,17 @@ func (s *Secrets) Contains(text string) bool {
 	if _, ok := k.whole[strings.TrimSpace(text)]; ok {
 		return true
 	}
-	if k.inside(text) {
+	if k.inside(text) || len(k.forms) > 0 && unescaped(text, k.inside) {
 		return true
 	}
-	// Base64 is often wrapped at 64 or 76 columns, and indented.
-	return strings.ContainsAny(text, "\r\n") && k.inside(strings.Map(dropSpace, text))
+	if strings.ContainsAny(text, "\r\n") {
+		// Base64 is often wrapped at 64 or 76 columns, and indented.
+		text = strings.Map(dropSpace, text)
+		if k.inside(text) {
+			return true
+		}
+	}
+	return len(k.forms) > 0 && unpacked(text, k.inside)
 }
 
 func dropSpace(r rune) rune {

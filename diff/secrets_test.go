@@ -1,6 +1,9 @@
 package diff_test
 
 import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base32"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -13,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
 func TestSecretsContains(t *testing.T) {
@@ -81,6 +85,14 @@ func TestSecretsInAnySpelling(t *testing.T) {
 			"json64":    base64.StdEncoding.EncodeToString(quoted),
 			"query":     url.QueryEscape(text),
 			"hex":       hex.EncodeToString([]byte(text)),
+			"base32":    base32.StdEncoding.EncodeToString([]byte(text)),
+			"gzip":      "x " + packed(t, strings.Repeat(text, 3)) + " y",
+			"percents":  escaped(t, text, "%%%02x"),
+			"unicode":   escaped(t, text, `\u%04x`),
+			"bytes":     escaped(t, text, `\x%02X`),
+			"octal":     escaped(t, text, `\%03o`),
+			"entities":  escaped(t, text, "&#%d;"),
+			"xml":       escaped(t, text, "&#x%X;"),
 		} {
 			// json.Marshal escapes <, > and &; inside base64 only the short form is promised.
 			if name == "json64" && strings.ContainsAny(secret, "<>&") {
@@ -91,6 +103,63 @@ func TestSecretsInAnySpelling(t *testing.T) {
 			}
 		}
 	})
+}
+
+// escaped is a text of which some characters are written in another way: drawn ones, and all that
+// could begin an escape.
+func escaped(t *rapid.T, text, format string) string {
+	var b strings.Builder
+	for _, c := range []byte(text) {
+		if strings.IndexByte(`\%&`, c) >= 0 || rapid.Bool().Draw(t, "escape") {
+			fmt.Fprintf(&b, format, c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// packed is a text as "gzip | base64" writes it.
+func packed(t *rapid.T, text string) string {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := w.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return base64.StdEncoding.EncodeToString(b.Bytes())
+}
+
+// TestSecretsBehindEscapes: what readers of a manifest, a script or a page put together again.
+func TestSecretsBehindEscapes(t *testing.T) {
+	s := diff.NewSecrets([]byte(`p"a\ss<w&ö/r d+12`), []byte("my pass+word1"))
+	for _, text := range []string{
+		`"p\"a\\ss<w&\u00f6\/r d+12"`, `p\\\"a\\\\ss\\u003cw\\u0026\\u00f6/r d+12`, `p\"a\\ss\u003Cw\u0026ö/r d+12`,
+		"p%22a%5css%3cw%26%c3%b6/r%20d%2b12", "p&quot;a\\ss&lt;w&amp;&#246;/r d+12", `p\"a\\ss<w&ö/r\ d+12`,
+		"my+pass%2bword1", "u=my%20pass%2Bword1&x", "my%2520pass%252Bword1", `\155y pass+word1`, `\U0000006dy pass+word1`,
+	} {
+		if !s.Contains(text) {
+			t.Errorf("not found in %s", text)
+		}
+	}
+	for _, text := range []string{"100% sure & \\u", `\ud83d\ude00 \ud83d`, "&#; &#x; &#99999999; &nbsp; %zz %", "H4sI", "H4sIAAAA not gzip", `\777\U11111111`} {
+		if s.Contains(text) {
+			t.Errorf("found in %s", text)
+		}
+	}
+}
+
+// TestEscapesInLinearTime: texts of nothing but escapes, or of much in little, take no longer than any.
+func TestEscapesInLinearTime(t *testing.T) {
+	s := diff.NewSecrets([]byte("planted-Kx92"))
+	for _, part := range []string{`\`, `\u`, `\u0041`, "%25", "&amp;", "&#38;", `\u0026#38;%`, "H4sI", "H4sIAAAAAAAA/"} {
+		t.Run(part, func(t *testing.T) {
+			text := strings.Repeat(part, 1<<20/len(part))
+			testtime.Cheap(t, 10_000, func() { s.Contains(text) })
+		})
+	}
 }
 
 // TestRawAndSecretsCannotBeShown prints, logs and marshals what may hold a secret, in every way that people use.
