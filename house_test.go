@@ -31,7 +31,7 @@ var diffMayImport = map[string][]string{"diff/app": {"pkg/appcode", "pkg/appconf
 // heavy must not be linked into nuon: what needs a cluster, Helm, Terraform or a database runs in the other programs.
 var heavy = []string{
 	"helm.sh/helm", "k8s.io/client-go", "k8s.io/api", "sigs.k8s.io/controller-runtime", "github.com/kyverno", "github.com/fluxcd",
-	"github.com/hashicorp/terraform-exec", "github.com/jackc/pgx", "github.com/open-policy-agent/opa/v1/rego", "github.com/open-policy-agent/opa/v1/topdown",
+	"github.com/hashicorp/hc-install", "github.com/jackc/pgx", "github.com/open-policy-agent/opa/v1/rego", "github.com/open-policy-agent/opa/v1/topdown",
 	"go.opentelemetry.io/otel", "github.com/prometheus/client_golang",
 }
 

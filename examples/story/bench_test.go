@@ -75,7 +75,7 @@ func BenchmarkPushToPlan(b *testing.B) {
 	}
 	story := &teller{bin: programs(b, repo), repo: repo, loud: io.Discard}
 	p := story.params([]string{file}, dir)
-	p.Cmds["measure"] = func(ts *testscript.TestScript, _ bool, _ []string) { measure(b, ts) }
+	p.Cmds["measure"] = func(ts *testscript.TestScript, _ bool, _ []string) { measure(b, ts, story.dev.Process.Pid) }
 	var said bytes.Buffer
 	t := &person{log: &said}
 	t.run(func() { testscript.RunT(t, p) })
@@ -164,12 +164,13 @@ func (s series) String() string {
 }
 
 // measure pushes changes of one module, one after the other, and reports how long ours and the bare peer take to a plan.
-func measure(b *testing.B, ts *testscript.TestScript) {
-	system, err := openSystem(b.Context(), ts)
+// dev is the process id of `nuon dev`, which all programs of ours are below.
+func measure(b *testing.B, ts *testscript.TestScript, dev int) {
+	system, err := openSystem(b.Context(), ts, dev)
 	ts.Check(err)
 	bare, err := system.peer()
 	ts.Check(err)
-	_, said, err := bare.plan("provisioned")
+	_, _, said, err := bare.plan("provisioned")
 	ts.Check(err)
 	if said != (counts{}) {
 		ts.Fatalf("the bare peer has not the same state and variables: its plan of what is deployed is %s", said)
@@ -177,11 +178,11 @@ func measure(b *testing.B, ts *testscript.TestScript) {
 	t := tally{parts: make([]series, len(partNames)), before: load()}
 	for b.Loop() {
 		round := len(t.ours)
-		pushed, approval := system.push(firstHost + round)
+		pushed, ourUse, approval := system.push(firstHost + round)
 		parts, atOnce, err := system.parts(pushed, approval)
 		ts.Check(err)
 		ts.Check(system.reject(approval))
-		took, said, err := bare.plan(fmt.Sprint("round-", round))
+		took, used, said, err := bare.plan(fmt.Sprint("round-", round))
 		ts.Check(err)
 		shown, err := countsOf(approval)
 		ts.Check(err)
@@ -191,6 +192,8 @@ func measure(b *testing.B, ts *testscript.TestScript) {
 		t.ours.add(system.readAt.Sub(pushed))
 		t.seen.add(atOnce)
 		t.bare.add(took)
+		t.cpu.add(ourUse)
+		t.bareCPU.add(used)
 		for i, part := range parts {
 			t.parts[i].add(part)
 		}
@@ -203,15 +206,17 @@ const firstHost = 20
 
 // tally is what was measured, a duration for each round.
 type tally struct {
-	ours  series   // from the push to the plan that a client has read
-	seen  series   // the part of it from the revision's row to the approval's
-	bare  series   // the peer's
-	parts []series // of ours, as partNames
+	ours series // from the push to the plan that a client has read
+	seen series // the part of it from the revision's row to the approval's
+	bare series // the peer's
+	// cpu and bareCPU are the processor times of both, user and system.
+	cpu, bareCPU series
+	parts        []series // of ours, as partNames
 	// before is the machine's load when it began.
 	before string
 }
 
-// report shows medians. A benchmark's log is cut after ten lines, so it says two parts in one.
+// report shows medians. A benchmark's log is cut after ten lines, so it says three parts in one.
 func (t *tally) report(b *testing.B) {
 	ratio := func(i int) float64 { return t.ours[i].Seconds() / t.bare[i].Seconds() }
 	least, most := ratio(0), ratio(0)
@@ -223,13 +228,17 @@ func (t *tally) report(b *testing.B) {
 	b.ReportMetric(t.seen.median().Seconds(), "s/seen-to-plan")
 	b.ReportMetric(t.bare.median().Seconds(), "s/bare")
 	b.ReportMetric(t.ours.median().Seconds()/t.bare.median().Seconds(), "ratio")
+	b.ReportMetric(t.cpu.median().Seconds(), "cpu-s/push-to-plan")
+	b.ReportMetric(t.bareCPU.median().Seconds(), "cpu-s/bare")
+	b.ReportMetric(t.cpu.median().Seconds()/t.bareCPU.median().Seconds(), "ratio-cpu")
 	b.ReportMetric(least, "ratio-least")
 	b.ReportMetric(most, "ratio-most")
 	var text strings.Builder
-	fmt.Fprintf(&text, "load %s before, %s after\nours %s\nbare %s", t.before, load(), t.ours, t.bare)
+	fmt.Fprintf(&text, "load %s before, %s after\nours %s, processor time %s\nbare %s, processor time %s",
+		t.before, load(), t.ours, t.cpu, t.bare, t.bareCPU)
 	for i, name := range partNames {
 		mark := "; "
-		if i%2 == 0 {
+		if i%3 == 0 {
 			mark = "\n"
 		}
 		fmt.Fprintf(&text, "%s%s: %s", mark, name, t.parts[i])
@@ -251,10 +260,11 @@ type system struct {
 	ctx    context.Context
 	ts     *testscript.TestScript
 	client *remote.Client
+	dev    int       // the process that all of ours are below
 	readAt time.Time // when a client had read the last plan
 }
 
-func openSystem(ctx context.Context, ts *testscript.TestScript) (*system, error) {
+func openSystem(ctx context.Context, ts *testscript.TestScript, dev int) (*system, error) {
 	text, err := os.ReadFile(ts.Getenv("NUON_CONFIG"))
 	if err != nil {
 		return nil, err
@@ -264,23 +274,27 @@ func openSystem(ctx context.Context, ts *testscript.TestScript) (*system, error)
 		return nil, err
 	}
 	client, err := remote.New(file.Contexts[file.Current])
-	return &system{ctx: ctx, ts: ts, client: client}, err
+	return &system{ctx: ctx, ts: ts, client: client, dev: dev}, err
 }
 
 // push changes the page's address in the module, commits, pushes, asks for a look, and waits for the plan. The time that it gives
-// is when the push had ended: from then on the change could be seen.
-func (s *system) push(host int) (time.Time, api.Approval) {
+// is when the push had ended: from then on the change could be seen. The duration is the processor time of ours from then on.
+func (s *system) push(host int) (time.Time, time.Duration, api.Approval) {
 	ts := s.ts
 	ts.Check(change(filepath.Join(ts.Getenv("REPO"), benchModule, "main.tf"), host))
 	ts.Check(ts.Exec("git", "commit", "-q", "-a", "-m", fmt.Sprintf("Serve the page from address %d", host)))
 	ts.Check(ts.Exec("git", "push", "-q", "origin", "main"))
+	before, err := processorTime(s.dev)
+	ts.Check(err)
 	pushed := time.Now()
 	if _, err := remote.Get[api.Sync](s.client.SyncApp(s.ctx, "hello", api.SyncRequest{})); err != nil {
 		ts.Fatalf("sync: %v", err)
 	}
 	approval, err := s.planned(pushed)
 	ts.Check(err)
-	return pushed, approval
+	after, err := processorTime(s.dev)
+	ts.Check(err)
+	return pushed, after - before, approval
 }
 
 // change has the page served from another address of its network.
@@ -347,7 +361,8 @@ func (s *system) reject(a api.Approval) error {
 // partNames are the parts of the way from a push to its plan, in their order.
 var partNames = []string{
 	"push to seen", "seen to build queued", "build queued to at work", "build at work", "build worked to ended",
-	"build ended to plan queued", "plan queued to at work", "plan at work", "plan worked to ready", "ready to read",
+	"build ended to sync queued", "sync queued to at work", "sync at work", "sync worked to ended",
+	"sync ended to plan queued", "plan queued to at work", "plan at work", "plan worked to ready", "ready to read",
 }
 
 // parts splits the way of one push by the times of its records, as partNames has them, and gives the time from seen to ready. A
@@ -378,9 +393,21 @@ func (s *system) parts(pushed time.Time, a api.Approval) ([]time.Duration, time.
 	if err != nil {
 		return nil, 0, err
 	}
+	copyStep := slices.IndexFunc(w.Steps, func(s api.Step) bool { return s.Kind == "sync" && s.Component == a.Component })
+	if copyStep < 0 {
+		return nil, 0, fmt.Errorf("workflow %s has no step that copies the artifact of %s", w.ID, a.Component)
+	}
+	// A sync without a job of its own takes no time: its plan does its work.
+	copied, copying := api.Job{CreatedAt: planned.CreatedAt, EndedAt: planned.CreatedAt}, span{planned.CreatedAt, planned.CreatedAt}
+	if id := w.Steps[copyStep].Job; id != "" {
+		if copied, copying, err = s.job(id); err != nil {
+			return nil, 0, err
+		}
+	}
 	seen := now.App.Revision.ObservedAt
 	moments := []time.Time{
 		pushed, seen, built.CreatedAt, building.first, building.last, built.EndedAt,
+		copied.CreatedAt, copying.first, copying.last, copied.EndedAt,
 		planned.CreatedAt, planning.first, planning.last, a.CreatedAt, s.readAt,
 	}
 	var parts []time.Duration
@@ -465,20 +492,20 @@ func (s *system) peer() (*peer, error) {
 
 // plan fetches the newest commit into a new directory of that name and plans there. Only the commands are timed, not what is put
 // in place for them.
-func (p *peer) plan(name string) (time.Duration, counts, error) {
+func (p *peer) plan(name string) (took, used time.Duration, found counts, err error) {
 	dir := filepath.Join(p.dir, name)
 	module := filepath.Join(dir, benchModule)
 	vars := filepath.Join(p.dir, "web.tfvars.json")
 	if err := os.MkdirAll(module, 0o755); err != nil {
-		return 0, counts{}, err
+		return 0, 0, counts{}, err
 	}
 	state := filepath.Join(module, "terraform.tfstate")
 	if err := errors.Join(os.WriteFile(vars, p.vars, 0o600), os.WriteFile(state, p.state, 0o600)); err != nil {
-		return 0, counts{}, err
+		return 0, 0, counts{}, err
 	}
 	for _, args := range [][]string{{"init", "-q"}, {"remote", "add", "origin", p.origin}} {
-		if _, err := p.run(dir, "git", args...); err != nil {
-			return 0, counts{}, err
+		if _, _, err := p.run(dir, "git", args...); err != nil {
+			return 0, 0, counts{}, err
 		}
 	}
 	began := time.Now()
@@ -489,14 +516,15 @@ func (p *peer) plan(name string) (time.Duration, counts, error) {
 		{p.tool, "-chdir=" + benchModule, "init", "-input=false", "-no-color"},
 		{p.tool, "-chdir=" + benchModule, "plan", "-input=false", "-no-color", "-var-file=" + vars, "-out=plan.out"},
 	} {
-		var err error
-		if said, err = p.run(dir, command[0], command[1:]...); err != nil {
-			return 0, counts{}, err
+		var use time.Duration
+		if said, use, err = p.run(dir, command[0], command[1:]...); err != nil {
+			return 0, 0, counts{}, err
 		}
+		used += use
 	}
-	took := time.Since(began)
-	found, err := countsIn(said)
-	return took, found, err
+	took = time.Since(began)
+	found, err = countsIn(said)
+	return took, used, found, err
 }
 
 // countsIn reads what `terraform plan` says at the end.
@@ -511,14 +539,15 @@ func countsIn(said string) (c counts, err error) {
 	return c, nil
 }
 
-func (p *peer) run(dir, name string, args ...string) (string, error) {
+// run runs a command and returns what it prints, and its processor time.
+func (p *peer) run(dir, name string, args ...string) (string, time.Duration, error) {
 	command := exec.Command(name, args...)
 	command.Dir, command.Env = dir, p.environ
 	out, err := command.CombinedOutput()
 	if err != nil {
-		return "", fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), strings.Join(args, " "), err, out)
+		return "", 0, fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), strings.Join(args, " "), err, out)
 	}
-	return string(out), nil
+	return string(out), command.ProcessState.UserTime() + command.ProcessState.SystemTime(), nil
 }
 
 // state is the install's newest state of the module, opened with the install's key, which lies beside its runner on this machine.
