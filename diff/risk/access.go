@@ -182,7 +182,7 @@ func rightsRules() []Rule {
 			Paths: []string{"automountServiceAccountToken", "spec.automountServiceAccountToken", "spec.template.spec.automountServiceAccountToken",
 				"spec.jobTemplate.spec.template.spec.automountServiceAccountToken"},
 			Risk: diff.RiskInPlace, When: "it was off and is not any more",
-			holds: func(l look) bool { return isFalse(l.touched.Before) && !isFalse(l.touched.After) },
+			each:  at(func(f field) bool { return isFalse(f.Before) && !isFalse(f.After) }),
 			Words: "pods get a token for the API of the cluster",
 		},
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
-	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
 const admissionGroup = ".admissionregistration.k8s.io"
@@ -28,12 +27,12 @@ func webhookRules() []Rule {
 		{
 			Name: "webhook-appears", Source: source, Kinds: webhooks, Actions: present, Paths: []string{"webhooks"},
 			When:  "there is a webhook that was not there before",
-			holds: func(l look) bool { return l.before.IsNull() || onlyIn(l.touched, l.after, l.before) },
+			each:  func(l look) func(field) bool { return onlyIn(l.after, l.before) },
 			Words: "something gets to see, and may refuse or change, requests to the API of the whole cluster",
 		},
 		{
 			Name: "webhook-removed", Source: source, Kinds: webhooks, Actions: changed, Paths: []string{"webhooks"}, When: "a webhook is gone",
-			holds: func(l look) bool { return onlyIn(l.touched, l.before, l.after) },
+			each:  func(l look) func(field) bool { return onlyIn(l.before, l.after) },
 			Words: "requests that the webhook checked or changed are no longer checked or changed",
 		},
 		{
@@ -55,7 +54,7 @@ func webhookRules() []Rule {
 		{
 			Name: "webhook-authority", Source: source + "#contacting-the-webhook", Kinds: webhooks, Actions: changed,
 			Paths: []string{"webhooks[*].clientConfig.caBundle"}, When: "it is not made anew at each rendering",
-			holds: func(l look) bool { return !l.regenerated },
+			each:  at(func(f field) bool { return !f.regenerated }),
 			Words: "another certificate authority says who may answer as the webhook",
 		},
 		{
@@ -67,19 +66,29 @@ func webhookRules() []Rule {
 }
 
 // onlyIn says that a difference is of a webhook that only one side has, or of a list that has one that the other lacks.
-func onlyIn(t Touched, has, lacks raw.Value) bool {
-	list, other := get(has, "webhooks"), get(lacks, "webhooks")
-	if len(t.Path) > 1 && t.Path[1].IsSelect {
-		_, here := element(list, t.Path[1])
-		_, there := element(other, t.Path[1])
-		return here && !there
-	}
-	for _, w := range oneOrMore(list) {
-		if _, there := element(other, tree.Step{IsSelect: true, Select: text(get(w, "name"))}); !there {
-			return true
+func onlyIn(has, lacks raw.Value) func(field) bool {
+	list := get(has, "webhooks")
+	here, there := elementNames(list), elementNames(get(lacks, "webhooks"))
+	some := grows(there, here)
+	return func(f field) bool {
+		if len(f.Path) < 2 || f.Path[1].Key != "" {
+			return some
 		}
+		name := f.Path[1].Select
+		if f.Path[1].IsIndex {
+			name = text(get(list.At(f.Path[1].Index), "name"))
+		}
+		return here[name] && !there[name]
 	}
-	return false
+}
+
+// elementNames are the names of the elements of a list.
+func elementNames(list raw.Value) map[string]bool {
+	out := map[string]bool{}
+	for _, e := range oneOrMore(list) {
+		out[text(get(e, "name"))] = true
+	}
+	return out
 }
 
 func admissionPolicyRules() []Rule {

@@ -1,7 +1,9 @@
 package risk
 
 import (
+	"math/big"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,7 +27,10 @@ type attribute struct {
 type test struct {
 	when    string
 	actions []diff.Action
-	finds   func(values) bool
+	// finds compares all values of the attribute. It is asked once for each path of a rule.
+	finds func(values) bool
+	// leaf, if it is set, is asked first of each difference of a single value; not settled leaves it to finds.
+	leaf func(was, is raw.Value) (found, settled bool)
 	// strong and weak are an example of the values that the test reports the change between, in JSON.
 	strong, weak string
 	// unknowns says that a value that is known only after apply is reported as a change. Otherwise
@@ -41,8 +46,6 @@ type test struct {
 // of all of them; null has none.
 type values struct {
 	before, after []raw.Value
-	// leaf is the difference of a single value, if there is one.
-	leaf *Touched
 	// created and unknown describe the object and the attribute after the change.
 	created, unknown bool
 	kind             string
@@ -52,7 +55,7 @@ type values struct {
 func (a attribute) rule() Rule {
 	r := Rule{
 		Name: a.name, Source: a.source, Words: a.words, Kinds: a.kinds, Paths: a.paths,
-		When: a.test.when, Actions: a.test.actions, Risk: a.risk, Security: !a.plain, example: a.test,
+		When: a.test.when, Actions: a.test.actions, Risk: a.risk, Security: !a.plain, attribute: a.test,
 	}
 	if !a.plain && !a.test.unknowns {
 		r.judged = a.paths
@@ -60,29 +63,74 @@ func (a attribute) rule() Rule {
 	if r.Risk == diff.RiskNone {
 		r.Risk = diff.RiskInPlace
 	}
+	if a.test.object != nil {
+		r.holds = a.test.object
+		r.each = at(func(f field) bool { return !f.unknown || a.test.unknowns })
+		return r
+	}
 	var paths []pattern
 	for _, p := range a.paths {
 		paths = append(paths, parsePattern(p))
 	}
-	r.holds = func(l look) bool {
-		if l.unknown && !a.test.unknowns {
-			return false
-		}
-		if a.test.object != nil {
-			return a.test.object(l)
-		}
-		if len(paths) == 0 {
-			return a.test.finds(values{})
-		}
-		for _, p := range paths {
-			if (l.whole || p.matches(l.touched)) && a.test.finds(l.values(p)) {
-				return true
-			}
-		}
-		return false
+	r.each = func(l look) func(field) bool {
+		q := attributeQuestion{test: &a.test, object: l, paths: paths, known: make([]map[bool]bool, len(paths))}
+		return q.ask
 	}
 	return r
 }
+
+// attributeQuestion asks the test of a rule about one object.
+type attributeQuestion struct {
+	test   *test
+	object look
+	paths  []pattern
+	// known are the answers of test.finds by path and by whether the value is unknown.
+	known []map[bool]bool
+}
+
+func (q *attributeQuestion) ask(f field) bool {
+	if f.unknown && !q.test.unknowns {
+		return false
+	}
+	if len(q.paths) == 0 {
+		return q.test.finds(values{})
+	}
+	plain := !f.whole && isPlain(f.Before) && isPlain(f.After)
+	for i, p := range q.paths {
+		if !f.whole && !p.matches(f.Touched) {
+			continue
+		}
+		if plain && q.test.leaf != nil {
+			if found, settled := q.test.leaf(f.Before, f.After); found {
+				return true
+			} else if settled {
+				continue
+			}
+		}
+		if q.finds(i, f.unknown) {
+			return true
+		}
+	}
+	return false
+}
+
+// finds compares all values at a path.
+func (q *attributeQuestion) finds(path int, unknown bool) bool {
+	found, ok := q.known[path][unknown]
+	if !ok {
+		p, l := q.paths[path], q.object
+		found = q.test.finds(values{
+			before: p.values(l.before), after: p.values(l.after), created: l.before.IsNull(), unknown: unknown, kind: l.kind,
+		})
+		if q.known[path] == nil {
+			q.known[path] = map[bool]bool{}
+		}
+		q.known[path][unknown] = found
+	}
+	return found
+}
+
+func isPlain(v raw.Value) bool { return !v.IsObject() && !v.IsList() }
 
 // attributeRules makes the rules of a table.
 func attributeRules(table []attribute) []Rule {
@@ -91,19 +139,6 @@ func attributeRules(table []attribute) []Rule {
 		out[i] = table[i].rule()
 	}
 	return out
-}
-
-// values are the values of the attribute at a path.
-func (l look) values(p pattern) values {
-	v := values{
-		before: p.values(l.before), after: p.values(l.after), created: l.before.IsNull(),
-		unknown: l.unknown, kind: l.kind,
-	}
-	t := l.touched
-	if plain := func(v raw.Value) bool { return !v.IsObject() && !v.IsList() }; !l.whole && plain(t.Before) && plain(t.After) {
-		v.leaf = &t
-	}
-	return v
 }
 
 // values are all values at the place; the elements of a list count one by one.
@@ -153,12 +188,11 @@ func becomes(words ...string) test {
 }
 
 func becomesLike(has func(string) bool, example string) test {
-	return test{actions: present, strong: `"other"`, weak: strconv.Quote(example), finds: func(v values) bool {
-		if v.leaf != nil && has(text(v.leaf.After)) && !has(text(v.leaf.Before)) {
-			return true
-		}
-		return count(v.after, has) > count(v.before, has)
-	}}
+	return test{
+		actions: present, strong: `"other"`, weak: strconv.Quote(example),
+		leaf:  func(was, is raw.Value) (found, settled bool) { return has(text(is)) && !has(text(was)), false },
+		finds: func(v values) bool { return count(v.after, has) > count(v.before, has) },
+	}
 }
 
 // leaves reports an attribute that has one of some values and no longer has it.
@@ -166,12 +200,8 @@ func leaves(words ...string) test {
 	has := oneOf(words)
 	return test{
 		when: "it was `" + strings.Join(words, "`, `") + "`", actions: changed, strong: strconv.Quote(words[0]), weak: `"other"`,
-		finds: func(v values) bool {
-			if v.leaf != nil && has(text(v.leaf.Before)) && !has(text(v.leaf.After)) {
-				return true
-			}
-			return count(v.after, has) < count(v.before, has)
-		},
+		leaf:  func(was, is raw.Value) (found, settled bool) { return has(text(was)) && !has(text(is)), false },
+		finds: func(v values) bool { return count(v.after, has) < count(v.before, has) },
 	}
 }
 
@@ -190,22 +220,35 @@ func turnsOff() test {
 
 // lowers reports a number that gets smaller. Forever is the number that means no limit; empty where there is none.
 func lowers(forever string) test {
-	return test{when: "it gets less", actions: changed, strong: "30", weak: "7", finds: func(v values) bool {
-		if v.leaf != nil {
-			return shorter(v.leaf.After, v.leaf.Before, forever)
-		}
-		for _, was := range v.before {
+	return test{
+		when: "it gets less", actions: changed, strong: "30", weak: "7",
+		leaf: func(was, is raw.Value) (found, settled bool) { return shorter(is, was, forever), true },
+		finds: func(v values) bool {
 			if len(v.after) == 0 {
-				return forever == ""
+				return len(v.before) > 0 && forever == ""
 			}
-			for _, is := range v.after {
-				if shorter(is, was, forever) {
-					return true
-				}
-			}
+			return shorterThanSome(v.after, v.before, forever)
+		},
+	}
+}
+
+// shorterThanSome says that some number is shorter than another one of those before.
+func shorterThanSome(after, before []raw.Value, forever string) bool {
+	var longest *big.Rat
+	unlimited := false
+	for _, was := range before {
+		unlimited = unlimited || forever != "" && text(was) == forever
+		if n, ok := quantity(was); ok && (longest == nil || n.Cmp(longest) > 0) {
+			longest = n
 		}
-		return false
-	}}
+	}
+	return slices.ContainsFunc(after, func(is raw.Value) bool {
+		if forever != "" && text(is) == forever {
+			return false
+		}
+		n, ok := quantity(is)
+		return ok && longest != nil && n.Cmp(longest) < 0 || unlimited && text(is) != ""
+	})
 }
 
 // expires reports a limit in time that appears or gets shorter.
@@ -213,6 +256,9 @@ func expires() test {
 	t := lowers("0")
 	inner := t.finds
 	t.when = "it is set, or gets less"
+	t.leaf = func(was, is raw.Value) (found, settled bool) {
+		return was.IsNull() && !is.IsNull() || shorter(is, was, "0"), true
+	}
 	t.finds = func(v values) bool {
 		return !v.created && (len(v.before) < len(v.after) || inner(v))
 	}
@@ -224,6 +270,27 @@ func shorter(is, was raw.Value, forever string) bool {
 		return false
 	}
 	return less(is, was) || forever != "" && text(was) == forever && text(is) != ""
+}
+
+// either finds what one of two tests finds.
+func either(a, b test) test {
+	t := a
+	t.finds = func(v values) bool { return a.finds(v) || b.finds(v) }
+	t.leaf = func(was, is raw.Value) (found, settled bool) {
+		for _, leaf := range []func(was, is raw.Value) (found, settled bool){a.leaf, b.leaf} {
+			if leaf != nil && !found {
+				found, _ = leaf(was, is)
+			}
+		}
+		return found, false
+	}
+	return t
+}
+
+// described is the test under other words and with another example.
+func (t test) described(when, strong, weak string) test {
+	t.when, t.strong, t.weak = when, strong, weak
+	return t
 }
 
 // adds reports a value that a list did not have.

@@ -159,19 +159,19 @@ func (b schemaBlock) add(prefix string, to map[string]bool) {
 func TestEveryAttribute(t *testing.T) {
 	list := listed(t)
 	for _, r := range compiled().all {
-		if r.example.finds == nil && r.example.object == nil {
+		if r.attribute.finds == nil && r.attribute.object == nil {
 			continue
 		}
 		for _, kind := range r.Kinds {
 			paths := slices.DeleteFunc(slices.Clone(r.Paths), func(p string) bool { return !slices.Contains(list[kind], p) })
-			if r.example.object != nil || len(paths) == 0 {
+			if r.attribute.object != nil || len(paths) == 0 {
 				paths = []string{""}
 			}
-			if r.example.kind != "" && r.example.kind != kind {
+			if r.attribute.kind != "" && r.attribute.kind != kind {
 				continue
 			}
 			for _, p := range paths {
-				strong, weak := exampleAt(t, p, r.example.strong), exampleAt(t, p, r.example.weak)
+				strong, weak := exampleAt(t, p, r.attribute.strong), exampleAt(t, p, r.attribute.weak)
 				checkExample(t, r, kind+" "+p, kind, strong, weak)
 			}
 		}
@@ -185,7 +185,7 @@ func checkExample(t *testing.T, r Rule, name, kind string, strong, weak raw.Valu
 		if !finds(r, kind, diff.Update, strong, weak) {
 			t.Errorf("%s %s: strong to weak is not found", r.Name, name)
 		}
-		if !r.example.unknowns && finds(r, kind, diff.Update, weak, strong) {
+		if !r.attribute.unknowns && finds(r, kind, diff.Update, weak, strong) {
 			t.Errorf("%s %s: weak to strong is found", r.Name, name)
 		}
 	case slices.Contains(r.Actions, diff.Destroy):

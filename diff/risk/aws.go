@@ -186,11 +186,8 @@ func awsLogins() []attribute {
 			source: aws + "AmazonElastiCache/latest/dg/auth.html",
 			kinds:  []string{"aws_elasticache_replication_group", "aws_db_instance", "aws_rds_cluster"},
 			paths:  []string{"auth_token", "iam_database_authentication_enabled"},
-			test: test{
-				when: "it was set or on", actions: changed, strong: `"true"`, weak: `"false"`,
-				finds: func(v values) bool { return turnsOff().finds(v) || empties().finds(v) },
-			},
-			words: "clients connect without a token, or no longer with their IAM role",
+			test:   either(turnsOff(), empties()).described("it was set or on", `"true"`, `"false"`),
+			words:  "clients connect without a token, or no longer with their IAM role",
 		},
 		{
 			name:   "guardrail-gone",
@@ -277,12 +274,8 @@ func awsReach() []attribute {
 				"aws_ec2_instance_metadata_defaults",
 			},
 			paths: []string{"metadata_options[*].http_tokens", "http_tokens"},
-			test: test{
-				when: "it becomes `optional`, or was `required`", actions: present, strong: `"required"`, weak: `"optional"`,
-				finds: func(v values) bool {
-					return becomes("optional").finds(v) || !v.created && leaves("required").finds(v)
-				},
-			},
+			test: either(becomes("optional"), leaves("required")).
+				described("it becomes `optional`, or was `required`", `"required"`, `"optional"`),
 			words: "programs on the machine get its credentials with one plain request (IMDSv1)",
 		},
 		{
@@ -499,10 +492,7 @@ func awsAudit() []attribute {
 				"logging_info[*].broker_logs[*].cloudwatch_logs[*].enabled",
 				"logging_info[*].broker_logs[*].s3[*].enabled",
 			},
-			test: test{
-				when: "it was on", actions: changed, strong: `"true"`, weak: `"false"`,
-				finds: leaves("true", "ENABLED").finds,
-			},
+			test:  leaves("true", "ENABLED").described("it was on", `"true"`, `"false"`),
 			words: "what happens is no longer recorded, or no longer watched",
 		},
 		{

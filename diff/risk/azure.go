@@ -369,10 +369,7 @@ func azureRetention() []attribute {
 				"blob_properties[*].versioning_enabled", "blob_properties[*].change_feed_enabled",
 				"geo_redundant_backup_enabled", "backup[*].type",
 			},
-			test: test{
-				when: "it was on or continuous", actions: changed, strong: `"true"`, weak: `"false"`,
-				finds: leaves("true", "Continuous").finds,
-			},
+			test:  leaves("true", "Continuous").described("it was on or continuous", `"true"`, `"false"`),
 			words: "what is overwritten or deleted from now on cannot be had back, or not to a point in time",
 		},
 		{

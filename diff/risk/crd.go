@@ -21,11 +21,11 @@ func storage(v raw.Value) bool { return get(v, "storage").IsTrue() }
 
 // fieldGone says that a difference takes a field out of the schema of a version that stays: the field itself, a block that holds it, or a
 // part of it.
-func fieldGone(t Touched, after raw.Value) bool {
+func fieldGone(t Touched, after func(tree.Step) (raw.Value, bool)) bool {
 	if !t.HasBefore || len(t.Path) < 4 {
 		return false
 	}
-	version, ok := element(get(after, "spec", "versions"), t.Path[2])
+	version, ok := after(t.Path[2])
 	if !ok {
 		return false
 	}
@@ -65,6 +65,21 @@ func element(l raw.Value, s tree.Step) (raw.Value, bool) {
 		}
 	}
 	return raw.Value{}, false
+}
+
+// finder is element for many steps into one list.
+func finder(list raw.Value) func(tree.Step) (raw.Value, bool) {
+	byName := map[string]raw.Value{}
+	for i := list.Len() - 1; i >= 0; i-- {
+		byName[text(get(list.At(i), "name"))] = list.At(i)
+	}
+	return func(s tree.Step) (raw.Value, bool) {
+		if s.IsIndex {
+			return list.At(s.Index), s.Index < list.Len()
+		}
+		v, ok := byName[s.Select]
+		return v, ok
+	}
 }
 
 // keeps says that an object keeps the fields that its schema does not know.

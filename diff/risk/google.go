@@ -445,10 +445,7 @@ func googleRetention() []attribute {
 				"settings[*].backup_configuration[*].point_in_time_recovery_enabled",
 				"settings[*].backup_configuration[*].binary_log_enabled", "point_in_time_recovery_enablement",
 			},
-			test: test{
-				when: "it was on", actions: changed, strong: "true", weak: "false",
-				finds: leaves("true", "POINT_IN_TIME_RECOVERY_ENABLED").finds,
-			},
+			test:  leaves("true", "POINT_IN_TIME_RECOVERY_ENABLED").described("it was on", "true", "false"),
 			words: "there are no backups any more, or the database cannot be restored to a point in time",
 		},
 		{

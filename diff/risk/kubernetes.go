@@ -75,8 +75,9 @@ func immutableRules() []Rule {
 			When: "an address is asked for, and the Service stays one that has an address",
 			holds: func(l look) bool {
 				external := text(get(l.before, "spec", "type")) == "ExternalName" || text(get(l.after, "spec", "type")) == "ExternalName"
-				return l.touched.HasAfter && !external && text(get(l.after, "spec", "clusterIP")) != ""
+				return !external && text(get(l.after, "spec", "clusterIP")) != ""
 			},
+			each:  at(func(f field) bool { return f.HasAfter }),
 			Words: "the address of a Service cannot change: it is deleted and made anew, and clients lose it in between",
 		},
 		{
@@ -116,10 +117,8 @@ func immutableRules() []Rule {
 		{
 			Name: "secret-type", Source: k8s + "concepts/configuration/secret/#secret-types",
 			Kinds: []string{"Secret"}, Paths: []string{"type"},
-			When: "neither side leaves it out",
-			holds: func(l look) bool {
-				return l.touched.HasBefore && l.touched.HasAfter
-			},
+			When:  "neither side leaves it out",
+			each:  at(func(f field) bool { return f.HasBefore && f.HasAfter }),
 			Words: "the type of a Secret cannot change: it is deleted and made anew",
 		},
 		{
@@ -404,13 +403,13 @@ func configRules() []Rule {
 		{
 			Name: "config-changed", Source: k8s + "concepts/configuration/configmap/#mounted-configmaps-are-updated-automatically",
 			Kinds: []string{"ConfigMap", "Secret"}, Actions: updated, Paths: read, Risk: diff.RiskInPlace,
-			When: "the value is not one that is made anew at each rendering", holds: func(l look) bool { return !l.regenerated },
+			When: "the value is not one that is made anew at each rendering", each: at(func(f field) bool { return !f.regenerated }),
 			Words: "this alone restarts no pod",
 		},
 		{
 			Name: "value-regenerated", Source: "https://helm.sh/docs/chart_template_guide/function_list/#randalphanum-randalpha-randnumeric-and-randascii",
 			Kinds: []string{"ConfigMap", "Secret"}, Actions: updated, Paths: read, Risk: diff.RiskInPlace,
-			When: "the value is made anew at each rendering", holds: func(l look) bool { return l.regenerated },
+			When: "the value is made anew at each rendering", each: at(func(f field) bool { return f.regenerated }),
 			Words: "the chart makes up a new value at each deploy: what still has the old one does not fit it any more",
 		},
 	}
@@ -453,7 +452,10 @@ func crdRules() []Rule {
 		{
 			Name: "crd-field-gone", Source: k8s + "tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#field-pruning", Kinds: kinds,
 			Actions: updated, Paths: []string{"spec.versions[*].schema"}, Risk: diff.RiskDestroy, When: "the schema of a version loses a field",
-			holds: func(l look) bool { return fieldGone(l.touched, l.after) },
+			each: func(l look) func(field) bool {
+				after := finder(get(l.after, "spec", "versions"))
+				return func(f field) bool { return fieldGone(f.Touched, after) }
+			},
 			Words: "a field is gone from the schema: its values are dropped from objects that exist when something writes them",
 		},
 	}

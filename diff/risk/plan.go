@@ -35,7 +35,7 @@ func planRules() []Rule {
 		{
 			Name: "mark-removed", Source: hashi + "language/functions/nonsensitive", Security: true, Kinds: []string{"*"}, Actions: changed,
 			Paths: []string{"**"}, Risk: diff.RiskInPlace, When: "an attribute was sensitive and no longer is",
-			holds: func(l look) bool { return l.touched.Revealed },
+			each:  at(func(f field) bool { return f.Revealed }),
 			Words: "a value is no longer marked as sensitive: Terraform prints it in plans from now on",
 		},
 		{

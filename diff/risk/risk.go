@@ -114,21 +114,23 @@ func (j *judge) touchAll() {
 func (j *judge) immutable() []diff.Finding {
 	var findings []diff.Finding
 	var forced []string
+	named := map[string]bool{}
 	for _, r := range j.rules {
 		if !r.Replaces || !slices.Contains(r.Actions, diff.Update) {
 			continue
 		}
 		first := -1
+		q := inquiry{judge: j, rule: r}
 		for _, i := range j.fields {
-			if !r.touches(j.subject.Touched[i]) || !j.holds(r, i) {
+			if !q.at(i) {
 				continue
 			}
 			if first < 0 {
 				first = i
 			}
 			j.change.Fields[i].ForcesReplace = true
-			if p := j.change.Fields[i].Path; !slices.Contains(forced, p) {
-				forced = append(forced, p)
+			if p := j.change.Fields[i].Path; !named[p] {
+				forced, named[p] = append(forced, p), true
 			}
 		}
 		if first >= 0 {
@@ -175,23 +177,64 @@ func (j *judge) ask(r *Rule) (diff.Finding, bool) {
 	if !slices.Contains(r.Actions, j.change.Action) {
 		return diff.Finding{}, false
 	}
-	if r.Pods && !j.holds(r, -1) {
+	q := inquiry{judge: j, rule: r}
+	if r.Pods && !q.object() {
 		return diff.Finding{}, false // most pods are harmless, and that is quicker to see than which of its paths differ
 	}
 	if len(r.paths) > 0 {
 		for _, i := range j.fields {
-			if r.touches(j.subject.Touched[i]) && j.holds(r, i) {
+			if q.at(i) {
 				return j.finding(r, j.change.Fields[i].Path), true
 			}
 		}
 	}
-	if whole := j.change.Action == diff.Create || j.change.Action == diff.Destroy; len(r.paths) > 0 && !whole {
-		return diff.Finding{}, false
-	}
-	if !j.holds(r, -1) {
+	if whole := j.change.Action == diff.Create || j.change.Action == diff.Destroy; len(r.paths) > 0 && !whole || !q.whole() {
 		return diff.Finding{}, false
 	}
 	return j.finding(r, ""), true
+}
+
+// inquiry asks one rule about one change. What reads the object is asked once, however many fields differ.
+type inquiry struct {
+	*judge
+	rule *Rule
+	// held is what the object says, once it was asked, and each is the predicate for its differences.
+	asked, held bool
+	each        func(field) bool
+}
+
+// object asks the rule about the object as a whole.
+func (q *inquiry) object() bool {
+	if !q.asked {
+		q.asked, q.held = true, q.rule.holds == nil || q.rule.holds(q.look())
+		if q.held && q.rule.each != nil {
+			q.each = q.rule.each(q.look())
+		}
+	}
+	return q.held
+}
+
+// at asks the rule about the field i.
+func (q *inquiry) at(i int) bool {
+	if q.asked && !q.held {
+		return false
+	}
+	t, f := &q.subject.Touched[i], &q.change.Fields[i]
+	if !q.rule.touches(*t) || !q.object() {
+		return false
+	}
+	return q.each == nil || q.each(field{
+		Touched: *t, regenerated: q.subject.Regenerated || f.Regenerated, unknown: f.After.Unknown,
+	})
+}
+
+// whole asks the rule about an object that comes or goes, or of which any difference counts.
+func (q *inquiry) whole() bool {
+	s := q.subject
+	return q.object() && (q.each == nil || q.each(field{
+		Touched:     Touched{Before: s.Before, After: s.After, HasBefore: !s.Before.IsNull(), HasAfter: !s.After.IsNull()},
+		regenerated: s.Regenerated, whole: true,
+	}))
 }
 
 // finding is that of a rule at a path, with the details that it knows.
@@ -200,35 +243,29 @@ func (j *judge) finding(r *Rule, path string) diff.Finding {
 	if r.details == nil {
 		return f
 	}
-	if list := r.details(j.look(-1)); len(list) > 0 {
+	if list := r.details(j.look()); len(list) > 0 {
 		f.Words += ": " + strings.Join(list, "; ")
 	}
 	return f
 }
 
-// holds asks a rule's predicate, about the field i if there is one.
-func (j *judge) holds(r *Rule, i int) bool {
-	if r.holds == nil {
-		return true
-	}
-	return r.holds(j.look(i))
-}
-
-// look is what predicates see of the change, and of its field i if there is one.
-func (j *judge) look(i int) look {
+// look is what predicates see of the object.
+func (j *judge) look() look {
 	if !j.podsSought && j.subject.Engine == diff.KindKubernetes {
 		j.was, j.is, j.podsSought = podsOf(j.kind, j.subject.Before), podsOf(j.kind, j.subject.After), true
 	}
-	l := look{
-		kind: j.kind, before: j.subject.Before, after: j.subject.After, was: j.was, is: j.is, regenerated: j.subject.Regenerated,
-		renamed: j.change.Renamed, whole: i < 0, revealed: j.revealed,
+	return look{
+		kind: j.kind, before: j.subject.Before, after: j.subject.After, was: j.was, is: j.is,
+		renamed: j.change.Renamed, revealed: j.revealed, unknown: j.unknown,
 	}
-	if i >= 0 {
-		f := &j.change.Fields[i]
-		l.touched, l.unknown = j.subject.Touched[i], f.After.Unknown
-		l.regenerated = l.regenerated || f.Regenerated
-	}
-	return l
+}
+
+// unknown reports whether an attribute, or something in it, is known only after apply.
+func (j *judge) unknown(attribute string) bool {
+	return slices.ContainsFunc(j.fields, func(i int) bool {
+		p := j.subject.Touched[i].Path
+		return j.change.Fields[i].After.Unknown && (len(p) == 0 || p[0].Key == attribute)
+	})
 }
 
 // unjudged finds a value that is known only after apply and that a rule would judge.
@@ -237,7 +274,7 @@ func (j *judge) unjudged() (diff.Finding, bool) {
 		return diff.Finding{}, false
 	}
 	for _, r := range j.rules {
-		if !slices.Contains(r.Actions, j.change.Action) || r.judgedIf != nil && !r.judgedIf(j.look(-1)) {
+		if !slices.Contains(r.Actions, j.change.Action) || r.judgedIf != nil && !r.judgedIf(j.look()) {
 			continue
 		}
 		for _, p := range r.needs {

@@ -42,7 +42,11 @@ type Rule struct {
 	// Words are for the people who approve.
 	Words string
 
+	// holds, if it is set, must hold of the object. It is asked at most once for a change, so it may read all of the object.
 	holds func(look) bool
+	// each, if it is set, makes a predicate that must hold of a difference at Paths, too. The predicate is asked of each of them, so it
+	// reads no more than the difference; what needs the object is worked out once, before.
+	each func(look) func(field) bool
 	// details say in fixed words what exactly the rule found; they follow Words after a colon.
 	details       func(look) []string
 	paths, except []pattern
@@ -51,25 +55,37 @@ type Rule struct {
 	judged   []string
 	judgedIf func(look) bool
 	needs    []pattern
-	// example is the test of a rule that is about attributes, with values that it must find.
-	example test
+	// attribute is the test of a rule that is about attributes, with values that it must find.
+	attribute test
 }
 
-// look is what a predicate sees: the object on both sides, and the difference that a path of the rule found, if the rule has one.
+// look is what a predicate sees of the object on both sides.
 type look struct {
 	kind          string
 	before, after raw.Value
 	was, is       []pod
-	touched       Touched
-	regenerated   bool
 	// renamed says that the object goes for another one of a new name.
 	renamed bool
-	// unknown says that the value is known only after apply.
-	unknown bool
-	// whole says that the object is looked at as a whole: there is no touched.
-	whole bool
 	// revealed says that some field was marked as sensitive and no longer is.
 	revealed bool
+	// unknown reports whether an attribute of a resource, or something in it, is known only after apply.
+	unknown func(attribute string) bool
+}
+
+// field is what a predicate sees of one difference.
+type field struct {
+	Touched
+	// regenerated says that the value is made anew at each rendering.
+	regenerated bool
+	// unknown says that the value is known only after apply.
+	unknown bool
+	// whole says that the difference is the object, which comes or goes without a difference at Paths.
+	whole bool
+}
+
+// at makes a predicate of a rule that needs nothing but the difference.
+func at(holds func(field) bool) func(look) func(field) bool {
+	return func(look) func(field) bool { return holds }
 }
 
 // Rules are all rules in the order of the documentation.

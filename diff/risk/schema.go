@@ -14,37 +14,40 @@ func schemaRules() []Rule {
 	rules := []Rule{
 		{
 			Name: "crd-type", Source: crds + "#specifying-a-structural-schema", When: "the type of a field is another one",
-			holds: func(l look) bool { return schemaType(l.touched) },
+			each:  at(func(f field) bool { return schemaType(f.Touched) }),
 			Words: "a field takes another type: objects that exist may be refused when something writes them, and clients may fail",
 		},
 		{
 			Name: "crd-enum", Source: crds + "#validation", When: "a value of a field is no longer allowed",
-			holds: func(l look) bool { return schemaLoses(l.touched, "enum") },
+			each:  at(func(f field) bool { return schemaLoses(f.Touched, "enum") }),
 			Words: "a field takes fewer values: objects with one of the others are refused when something writes them",
 		},
 		{
 			Name: "crd-required", Source: crds + "#validation", When: "a field of an object that is not new becomes required",
-			holds: func(l look) bool { return schemaRequires(l) },
+			each: func(l look) func(field) bool {
+				after := finder(get(l.after, "spec", "versions"))
+				return func(f field) bool { return schemaRequires(f.Touched, after) }
+			},
 			Words: "a field must be set: objects that leave it out are refused when something writes them",
 		},
 		{
 			Name: "crd-stricter", Source: crds + "#validation-rules", When: "a field is validated more strictly",
-			holds: func(l look) bool { return schemaStricter(l.touched) },
+			each:  at(func(f field) bool { return schemaStricter(f.Touched) }),
 			Words: "a field is checked by more: objects that do not pass are refused when something writes them",
 		},
 		{
 			Name: "crd-default", Source: crds + "#defaulting", When: "the default of a field that stays is another one",
-			holds: func(l look) bool { k, _ := keyword(l.touched.Path); return k == "default" },
+			each:  at(func(f field) bool { k, _ := keyword(f.Path); return k == "default" }),
 			Words: "objects that leave the field out get another value from now on, without being changed themselves",
 		},
 		{
 			Name: "crd-pruning", Source: crds + "#field-pruning", Risk: diff.RiskDestroy, When: "unknown fields are no longer kept",
 			Paths: []string{"spec.versions[*].schema", "spec.preserveUnknownFields"},
-			holds: func(l look) bool {
-				k, _ := keyword(l.touched.Path)
-				last := len(l.touched.Path) > 0 && l.touched.Path[len(l.touched.Path)-1].Key == "preserveUnknownFields"
-				return (k == "x-kubernetes-preserve-unknown-fields" || last) && l.touched.Before.IsTrue()
-			},
+			each: at(func(f field) bool {
+				k, _ := keyword(f.Path)
+				last := len(f.Path) > 0 && f.Path[len(f.Path)-1].Key == "preserveUnknownFields"
+				return (k == "x-kubernetes-preserve-unknown-fields" || last) && f.Before.IsTrue()
+			}),
 			Words: "fields that the schema does not know are dropped from objects that exist when something writes them",
 		},
 		{
@@ -124,17 +127,18 @@ func schemaLoses(t Touched, word string) bool {
 }
 
 // schemaRequires says that a field becomes required that has no default. What a status must have is a matter of the controller.
-func schemaRequires(l look) bool {
-	k, rest := keyword(l.touched.Path)
-	if k != "required" || !l.touched.HasAfter || slices.ContainsFunc(l.touched.Path, func(s tree.Step) bool { return s.Key == "status" }) {
+func schemaRequires(t Touched, after func(tree.Step) (raw.Value, bool)) bool {
+	k, rest := keyword(t.Path)
+	if k != "required" || !t.HasAfter || slices.ContainsFunc(t.Path, func(s tree.Step) bool { return s.Key == "status" }) {
 		return false
 	}
-	above := at(l.after, l.touched.Path[:len(l.touched.Path)-len(rest)-1])
+	version, _ := after(t.Path[2])
+	above := below(version, t.Path[3:len(t.Path)-len(rest)-1])
 	var before map[string]bool
 	if len(rest) == 0 {
-		before = set(l.touched.Before)
+		before = set(t.Before)
 	}
-	for field := range set(l.touched.After) {
+	for field := range set(t.After) {
 		if !before[field] && get(above, "properties", field, "default").IsNull() {
 			return true
 		}
@@ -142,8 +146,8 @@ func schemaRequires(l look) bool {
 	return false
 }
 
-// at is the value to which a path leads, or null.
-func at(v raw.Value, p tree.Path) raw.Value {
+// below is the value to which a path leads, or null.
+func below(v raw.Value, p tree.Path) raw.Value {
 	for _, s := range p {
 		switch {
 		case s.Into != "":

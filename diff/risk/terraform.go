@@ -1,6 +1,8 @@
 package risk
 
 import (
+	"strings"
+
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
@@ -132,10 +134,8 @@ func dataRules() []Rule {
 }
 
 // turned says that an attribute becomes the boolean to, and was not. An attribute that is not there is false.
-func turned(to bool) func(look) bool {
-	return func(l look) bool {
-		return l.touched.Before.IsTrue() != to && l.touched.After.IsTrue() == to && !l.unknown
-	}
+func turned(to bool) func(look) func(field) bool {
+	return at(func(f field) bool { return f.Before.IsTrue() != to && f.After.IsTrue() == to && !f.unknown })
 }
 
 // guardRules are about what keeps data from being lost.
@@ -143,14 +143,14 @@ func guardRules() []Rule {
 	return []Rule{
 		{
 			Name: "protection-off", Source: aws + "AmazonRDS/latest/UserGuide/USER_DeleteInstance.html#USER_DeleteInstance.DeletionProtection",
-			Kinds: []string{"*"}, Actions: changed, Risk: diff.RiskInPlace, When: "it was on", holds: turned(false),
+			Kinds: []string{"*"}, Actions: changed, Risk: diff.RiskInPlace, When: "it was on", each: turned(false),
 			Paths: []string{"deletion_protection", "deletion_protection_enabled", "disable_api_termination", "enable_deletion_protection",
 				"termination_protection", "settings[*].deletion_protection_enabled", "purge_protection_enabled"},
 			Words: "from now on the object can be deleted without asking again",
 		},
 		{
 			Name: "force-destroy-on", Source: hashi + "tutorials/state/resource-lifecycle", Kinds: []string{"*"}, Actions: changed, Risk: diff.RiskInPlace,
-			When: "it was off", holds: turned(true), Paths: []string{"force_destroy", "force_delete", "skip_final_snapshot", "delete_automated_backups"},
+			When: "it was off", each: turned(true), Paths: []string{"force_destroy", "force_delete", "skip_final_snapshot", "delete_automated_backups"},
 			Words: "when the object is destroyed, its data goes without a last copy",
 		},
 		{
@@ -158,7 +158,7 @@ func guardRules() []Rule {
 			Risk: diff.RiskInPlace, When: "it gets less",
 			Paths: []string{"backup_retention_period", "snapshot_retention_limit", "automated_snapshot_retention_period", "backup_retention_days",
 				"soft_delete_retention_days", "deletion_window_in_days", "recovery_window_in_days"},
-			holds: func(l look) bool { return less(l.touched.After, l.touched.Before) },
+			each:  at(func(f field) bool { return less(f.After, f.Before) }),
 			Words: "backups, or what is deleted, are kept for a shorter time; older ones are deleted",
 		},
 		{
@@ -166,7 +166,7 @@ func guardRules() []Rule {
 			Kinds:   []string{"aws_s3_bucket_versioning", "aws_s3_bucket", "google_storage_bucket"},
 			Actions: changed, Risk: diff.RiskInPlace, Paths: []string{"versioning_configuration[*].status", "versioning[*].enabled"},
 			When:  "it was on",
-			holds: func(l look) bool { return enabled(l.touched.Before) && !enabled(l.touched.After) && !l.unknown },
+			each:  at(func(f field) bool { return enabled(f.Before) && !enabled(f.After) && !f.unknown }),
 			Words: "what is overwritten or deleted from now on cannot be had back",
 		},
 	}
@@ -210,7 +210,8 @@ func anyDocument(finds func(before, after raw.Value) bool) func(look) bool {
 		}
 		for k, was := range before {
 			// A document that is known only after apply is another rule's.
-			if _, stays := after[k]; !stays && !l.unknown && looksLikePolicy(was) && finds(was, raw.Value{}) {
+			attribute, _, _ := strings.Cut(k, " ")
+			if _, stays := after[k]; !stays && !l.unknown(attribute) && looksLikePolicy(was) && finds(was, raw.Value{}) {
 				return true
 			}
 		}
@@ -221,7 +222,7 @@ func anyDocument(finds func(before, after raw.Value) bool) func(look) bool {
 // trust compares who may take on a role.
 func trust(finds func(before, after raw.Value) bool) func(look) bool {
 	return func(l look) bool {
-		return !l.unknown && finds(get(l.before, "assume_role_policy"), get(l.after, "assume_role_policy"))
+		return !l.unknown("assume_role_policy") && finds(get(l.before, "assume_role_policy"), get(l.after, "assume_role_policy"))
 	}
 }
 
@@ -406,7 +407,7 @@ func cipherRules() []Rule {
 	return []Rule{
 		{
 			Name: "encryption-off", Source: aws + "prescriptive-guidance/latest/encryption-best-practices/welcome.html", Security: true,
-			Kinds: []string{"*"}, Actions: changed, Risk: diff.RiskInPlace, When: "it was on", holds: turned(false),
+			Kinds: []string{"*"}, Actions: changed, Risk: diff.RiskInPlace, When: "it was on", each: turned(false),
 			Paths: []string{"encrypted", "storage_encrypted", "at_rest_encryption_enabled", "transit_encryption_enabled",
 				"encrypt_at_rest[*].enabled", "node_to_node_encryption[*].enabled", "server_side_encryption[*].enabled", "kms_encrypted",
 				"enable_https_traffic_only", "https_traffic_only_enabled", "infrastructure_encryption_enabled", "root_block_device[*].encrypted",
@@ -422,17 +423,17 @@ func cipherRules() []Rule {
 			Name: "encryption-key", Source: aws + "kms/latest/developerguide/concepts.html", Security: true, Kinds: []string{"*"}, Actions: changed,
 			Paths: []string{"kms_key_id", "kms_key_arn", "kms_master_key_id", "kms_key_name", "key_vault_key_id", "disk_encryption_set_id"},
 			Risk:  diff.RiskInPlace, When: "there was one",
-			holds: func(l look) bool { return l.touched.HasBefore && text(l.touched.Before) != "" },
+			each:  at(func(f field) bool { return f.HasBefore && text(f.Before) != "" }),
 			Words: "another key, or none of one's own, encrypts the data",
 		},
 		{
 			Name: "key-rotation-off", Source: aws + "kms/latest/developerguide/rotate-keys.html", Security: true, Kinds: []string{"aws_kms_key"},
-			Actions: changed, Paths: []string{"enable_key_rotation"}, Risk: diff.RiskInPlace, When: "it was on", holds: turned(false),
+			Actions: changed, Paths: []string{"enable_key_rotation"}, Risk: diff.RiskInPlace, When: "it was on", each: turned(false),
 			Words: "the key is no longer made anew each year",
 		},
 		{
 			Name: "key-disabled", Source: aws + "kms/latest/developerguide/enabling-keys.html", Kinds: []string{"aws_kms_key"}, Actions: changed,
-			Paths: []string{"is_enabled"}, Risk: diff.RiskRestart, When: "it was on", holds: turned(false),
+			Paths: []string{"is_enabled"}, Risk: diff.RiskRestart, When: "it was on", each: turned(false),
 			Words: "all that is encrypted with the key cannot be read while it is off",
 		},
 	}
@@ -485,7 +486,7 @@ func serviceRules() []Rule {
 		},
 		{
 			Name: "apply-immediately", Source: aws + "AmazonRDS/latest/UserGuide/USER_ModifyInstance.ApplyImmediately.html", Kinds: []string{"aws_*"},
-			Actions: updated, Paths: []string{"apply_immediately"}, Risk: diff.RiskInPlace, When: "it is turned on", holds: turned(true),
+			Actions: updated, Paths: []string{"apply_immediately"}, Risk: diff.RiskInPlace, When: "it is turned on", each: turned(true),
 			Words: "changes are made at once from now on, and no longer in the maintenance window",
 		},
 		{
@@ -511,7 +512,7 @@ func serviceRules() []Rule {
 				"google_compute_instance_group_manager", "google_compute_region_instance_group_manager"},
 			Paths: []string{"desired_capacity", "min_size", "max_size", "scaling_config[*].desired_size", "scaling_config[*].min_size",
 				"scaling_config[*].max_size", "desired_count", "node_count", "target_size"},
-			When: "it gets less", holds: func(l look) bool { return less(l.touched.After, l.touched.Before) },
+			When: "it gets less", each: at(func(f field) bool { return less(f.After, f.Before) }),
 			Words: "there may be fewer machines or tasks, and some of them may end now",
 		},
 		{
