@@ -1,6 +1,9 @@
 package risk
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // This file compares what two lists of grants allow. A grant allows every combination of what its dimensions have, for example
 // actions, resources and principals; a list allows what any of its grants does. Policies, roles, firewalls and networks are all of
@@ -190,17 +193,12 @@ func (c condition) allowsAll(other condition) bool {
 
 // among says that each of some texts is one of others.
 func among(some, others []string) bool {
-	if len(some)*len(others) > maxCompared {
-		return false
+	if len(others) < 8 {
+		return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(others, s) })
 	}
-	for _, s := range some {
-		found := false
-		for _, o := range others {
-			found = found || s == o
-		}
-		if !found {
-			return false
-		}
+	set := make(map[string]bool, len(others))
+	for _, o := range others {
+		set[o] = true
 	}
-	return true
+	return !slices.ContainsFunc(some, func(s string) bool { return !set[s] })
 }

@@ -1,6 +1,7 @@
 package risk
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -89,12 +90,20 @@ func families(sources []string) (wideFour, wideSix bool) {
 
 // space is the share of all addresses that some prefixes hold. Prefixes within others count once.
 func space(list []netip.Prefix) float64 {
-	share := 0.0
-	for i, p := range list {
-		inside := slices.ContainsFunc(list[:i], func(o netip.Prefix) bool { return o.Bits() <= p.Bits() && o.Contains(p.Addr()) }) ||
-			slices.ContainsFunc(list[i+1:], func(o netip.Prefix) bool { return o.Bits() < p.Bits() && o.Contains(p.Addr()) })
-		if !inside {
-			share += 1 / float64(uint64(1)<<min(p.Bits(), maxBits))
+	slices.SortFunc(list, func(a, b netip.Prefix) int { return cmp.Compare(a.Bits(), b.Bits()) })
+	share, counted, lengths := 0.0, map[netip.Prefix]bool{}, []int(nil)
+	for _, p := range list {
+		within := func(bits int) bool {
+			outer, err := p.Addr().Prefix(bits)
+			return err == nil && counted[outer]
+		}
+		if slices.ContainsFunc(lengths, within) {
+			continue
+		}
+		counted[p] = true
+		share += 1 / float64(uint64(1)<<min(p.Bits(), maxBits))
+		if len(lengths) == 0 || lengths[len(lengths)-1] != p.Bits() {
+			lengths = append(lengths, p.Bits())
 		}
 	}
 	return share
@@ -105,16 +114,23 @@ const maxBits = 62
 
 // opens reports whether after lets in what before does not, and toWorld whether that comes from most of the internet.
 func opens(before, after []grant) (more, toWorld bool) {
+	budget := maxCompared
+	were := alike(before)
 	for _, flow := range alike(after) {
+		four, six := families(flow.dims[0].items)
+		if !four && !six {
+			continue
+		}
 		var sources []string
-		for _, o := range before {
-			if covered(flowMeasures[1:], []grant{{dims: flow.dims[1:]}}, []grant{{dims: o.dims[1:]}}) {
+		for _, o := range were {
+			if budget--; covered(flowMeasures[1:], []grant{{dims: flow.dims[1:]}}, []grant{{dims: o.dims[1:]}}) {
 				sources = append(sources, o.dims[0].items...)
 			}
 		}
-		four, six := families(flow.dims[0].items)
 		hadFour, hadSix := families(sources)
-		toWorld = toWorld || four && !hadFour || six && !hadSix
+		if toWorld = four && !hadFour || six && !hadSix || budget < 0; toWorld {
+			break
+		}
 	}
 	return !covered(flowMeasures, after, before), toWorld
 }
@@ -128,10 +144,12 @@ func alike(flows []grant) []grant {
 		i, ok := at[key]
 		if !ok {
 			at[key] = len(out)
-			out = append(out, grant{dims: slices.Clone(f.dims)})
+			sources := these(slices.Clone(f.dims[0].items)...)
+			out = append(out, grant{dims: []dimension{sources, f.dims[1], f.dims[2]}})
 			continue
 		}
-		out[i].dims[0] = these(slices.Concat(out[i].dims[0].items, f.dims[0].items)...)
+		sources := &out[i].dims[0]
+		sources.items = append(sources.items, f.dims[0].items...)
 	}
 	return out
 }

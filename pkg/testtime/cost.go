@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -42,6 +43,35 @@ func Cheap(t testing.TB, limit float64, work func()) {
 	if cost > limit {
 		t.Errorf("cost: %.0f units, more than %g", cost, limit)
 	}
+}
+
+// Growth returns how many times the processor time of small the work of large takes, all goroutines and the garbage collector counted.
+// Each runs three times, in turn, and the quickest run of each counts. No other test may run meanwhile, so it is not for tests that
+// call t.Parallel.
+func Growth(small, large func()) float64 {
+	quickest := [2]time.Duration{}
+	for range 3 {
+		for i, work := range []func(){small, large} {
+			runtime.GC()
+			begun := processTime()
+			work()
+			if took := processTime() - begun; quickest[i] == 0 || took < quickest[i] {
+				quickest[i] = took
+			}
+		}
+	}
+	return float64(quickest[1]) / float64(max(quickest[0], leastUnit))
+}
+
+// processTime returns the processor time that this process has used.
+func processTime() time.Duration { return usedBy(syscall.RUSAGE_SELF) }
+
+func usedBy(whom int) time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(whom, &usage); err != nil {
+		panic(err) // it cannot fail with these arguments
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 // unit returns the mean processor time of one unit of work, over so many units that the clock's steps do not matter.
