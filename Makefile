@@ -11,9 +11,9 @@ GOFLAGS_BUILD := -trimpath -ldflags '-s -w -X github.com/nuon-toolkit/nuon/pkg/v
 
 # What is run from source is built like the programs, so that the build cache serves both.
 RUN := CGO_ENABLED=0 $(GO) run -trimpath
-# The race detector needs a C compiler; without one the tests run without it. Without paths in them, the packages that it builds are
-# shared by all clones on a machine. Nobody debugs the test programs, and without the tables for that they link faster.
-RACE := $(if $(shell command -v gcc || command -v clang),CGO_ENABLED=1 $(GO) test -race,$(GO) test) -trimpath -ldflags=-w
+# Without paths in them, the packages that tests build are shared by all clones on a machine. Nobody debugs the test programs, and without
+# the tables for that they link faster.
+GOTEST := $(GO) test -trimpath -ldflags=-w
 # One package more than there are cores is tested side by side: those that take longest mostly wait for processes and servers. For the
 # same reason more tests of one package run at once. The timeout only ends a hang. The packages that take longest begin first, so that
 # none of them is alone at the end.
@@ -60,11 +60,11 @@ cluster: ## Start a private Kubernetes, print its kubeconfig, stay until Ctrl-C 
 	@$(RUN) ./examples/kubernetes/up $(if $(DIR),-dir $(DIR))
 
 .PHONY: test
-test: build ## Run every test with the race detector, in shuffled order, and list what was not run (TESTS=./cli/... runs some, SLOWEST=30 lists what took longest)
+test: build ## Run every test in shuffled order, with the race detector where code is concurrent, and list what was not run (TESTS=./cli/... runs some, SLOWEST=30 lists what took longest)
 	@terraform="$$($(RUN) ./runnerd/tool/find $(TERRAFORM))"; \
 	export PATH="$$terraform:$$PATH" NUON_BIN="$(CURDIR)/bin"; \
 	$(RUN) ./examples/kubernetes/with -- env $(RUN) ./reconciler/store/storetest/postgres -- \
-		env $(RUN) ./examples/suite $(if $(SLOWEST),-slowest $(SLOWEST)) -- env $(RACE) $(BESIDE) -shuffle=on $(or $(TESTS),$(LONGEST) ./...)
+		env $(RUN) ./examples/suite -race $(if $(SLOWEST),-slowest $(SLOWEST)) $(or $(TESTS),$(LONGEST) ./...) -- $(GOTEST) $(BESIDE) -shuffle=on
 
 .PHONY: soak
 soak: build ## Break everything during real deploys and count what is lost, then attack it (SOAK='-for 1h -seed 7 -v' ATTACKS='-attempts 5000')

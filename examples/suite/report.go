@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // event is one line of `go test -json`.
@@ -24,6 +25,7 @@ type timed struct {
 
 // report prints the events of a run as `go test` prints them without -v, and keeps what was skipped.
 type report struct {
+	mu  sync.Mutex // several runs are read at once
 	out io.Writer
 	// printed holds the output of tests and, under the empty name, of packages that have not ended.
 	printed map[string]map[string][]string
@@ -37,18 +39,20 @@ func newReport(out io.Writer) *report {
 	return &report{out: out, printed: map[string]map[string][]string{}, skipped: map[string]int{}}
 }
 
-// read takes events to their end. A line that is no event is printed as it is.
+// read takes the events of one run to their end. A line that is no event is printed as it is.
 func (r *report) read(from io.Reader) error {
 	lines := bufio.NewReader(from)
 	for {
 		line, err := lines.ReadBytes('\n')
 		var e event
 		if len(line) > 0 {
+			r.mu.Lock()
 			if json.Unmarshal(line, &e) == nil && e.Action != "" {
 				r.take(e)
 			} else {
 				_, _ = r.out.Write(line)
 			}
+			r.mu.Unlock()
 		}
 		if err == io.EOF { //nolint:errorlint // ReadBytes returns it as it is
 			return nil

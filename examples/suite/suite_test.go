@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -25,13 +26,7 @@ var made = map[string]string{
 func TestReport(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range made {
-		file := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		write(t, dir, name, text)
 	}
 	gotest := func(args ...string) string {
 		cmd := exec.CommandContext(t.Context(), "go", append([]string{"test", "-count=1"}, args...)...)
@@ -75,11 +70,87 @@ func TestExitCode(t *testing.T) {
 		if err := os.WriteFile(program, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if code, err := run([]string{"--", program, "test", "./..."}); code != want || err != nil {
+		if code, err := run([]string{"./...", "--", program, "test"}); code != want || err != nil {
 			t.Errorf("%s: %d, %v", script, code, err)
 		}
 	}
 	if code, err := run([]string{"--"}); code != 2 || err == nil {
 		t.Errorf("without a command: %d, %v", code, err)
+	}
+}
+
+// TestSplit: the race detector runs where code or tests may run in several goroutines, and every package is in one of the two.
+func TestSplit(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":             "module example.test/parts\n\ngo 1.26\n",
+		"statement/a.go":     "package statement\nfunc F() { go F() }\n",
+		"group/a.go":         "package group\nimport \"sync\"\nfunc F() { var g sync.WaitGroup; g.Go(F); g.Wait() }\n",
+		"beside/a_test.go":   "package beside\nimport \"testing\"\nfunc TestA(t *testing.T) { t.Parallel() }\n",
+		"server/a_test.go":   "package server_test\nimport (\"net/http/httptest\"; \"testing\")\nfunc TestA(*testing.T) { httptest.NewServer(nil).Close() }\n",
+		"listener/a.go":      "package listener\nimport (\"net\"; \"net/http\")\nfunc F(l net.Listener) error { return http.Serve(l, nil) }\n",
+		"plain/a.go":         "package plain\n// F does not go far.\nfunc F() { println(\"go\") }\n",
+		"plain/a_test.go":    "package plain\nimport \"testing\"\nfunc TestA(*testing.T) { F() }\n",
+		"plain/b_windows.go": "package plain\nfunc G() { go F() }\n",
+	} {
+		write(t, dir, name, text)
+	}
+	t.Chdir(dir)
+	t.Setenv("GOFLAGS", "-mod=mod")
+	t.Setenv("GOOS", "linux")
+	concurrent, sequential, err := split([]string{"./server", "./..."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const module = "example.test/parts/"
+	if want := []string{module + "server", module + "beside", module + "group", module + "listener", module + "statement"}; !slices.Equal(concurrent, want) {
+		t.Errorf("with the race detector: %v, want %v", concurrent, want)
+	}
+	if want := []string{module + "plain"}; !slices.Equal(sequential, want) {
+		t.Errorf("without it: %v, want %v", sequential, want)
+	}
+	if _, _, err := split([]string{"./nowhere"}); err == nil {
+		t.Error("a package that is not there is no error")
+	}
+}
+
+// TestBothParts: the events of both runs are reported, the worse exit code counts, and only one of them has the race detector.
+func TestBothParts(t *testing.T) {
+	if !hasCompiler() {
+		t.Skip("no C compiler")
+	}
+	dir := t.TempDir()
+	write(t, dir, "go.mod", "module example.test/parts\n\ngo 1.26\n")
+	write(t, dir, "one/a_test.go", "package one\nimport \"testing\"\nfunc TestA(t *testing.T) { t.Parallel(); x := 0; c := make(chan int); go func() { x++; c <- 1 }(); x++; <-c }\n")
+	write(t, dir, "two/a_test.go", "package two\nimport \"testing\"\nfunc TestA(t *testing.T) { t.Skip(\"seen\") }\n")
+	t.Chdir(dir)
+	t.Setenv("GOFLAGS", "-mod=mod")
+	t.Setenv("CGO_ENABLED", "0")
+	commands, err := raced([]string{"go", "test", "-json"}, []string{"./..."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shown bytes.Buffer
+	r := newReport(&shown)
+	code, err := runAll(commands, r)
+	r.end(nil, 0)
+	if err != nil || code != 1 {
+		t.Errorf("exit code %d, %v; want 1", code, err)
+	}
+	for _, part := range []string{"DATA RACE", "example.test/parts/two TestA: seen", "Failed:\n  example.test/parts/one TestA\n"} {
+		if !strings.Contains(shown.String(), part) {
+			t.Errorf("%q is not in\n%s", part, shown.String())
+		}
+	}
+}
+
+func write(t *testing.T, dir, name, text string) {
+	t.Helper()
+	file := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
