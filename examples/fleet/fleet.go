@@ -433,9 +433,8 @@ func (f *Fleet) clear() error {
 func Until(ctx context.Context, limit time.Duration, what string, look func() (bool, error)) error {
 	late := time.NewTimer(limit)
 	defer late.Stop()
-	again := time.NewTicker(200 * time.Millisecond)
-	defer again.Stop()
 	for {
+		began := time.Now()
 		done, err := look()
 		if err != nil || done {
 			return err
@@ -445,7 +444,7 @@ func Until(ctx context.Context, limit time.Duration, what string, look func() (b
 			return ctx.Err()
 		case <-late.C:
 			return fmt.Errorf("after %s it is still not so that %s", limit, what)
-		case <-again.C:
+		case <-time.After(testtime.Rest(time.Since(began))):
 		}
 	}
 }

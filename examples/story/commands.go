@@ -141,9 +141,6 @@ func shellWords(args []string) string {
 	return strings.Join(out, " ")
 }
 
-// between is the pause between two looks of until.
-const between = 200 * time.Millisecond
-
 // until repeats a command of nuon or kubectl until its output matches: until 30s 'regexp' nuon …. With `processes` in its place, it is
 // the command lines of the story's own processes that must match.
 func (s *teller) until(ts *testscript.TestScript, _ bool, args []string) {
@@ -153,6 +150,7 @@ func (s *teller) until(ts *testscript.TestScript, _ bool, args []string) {
 	pattern := regexp.MustCompile("(?m)" + args[1])
 	deadline := time.Now().Add(limit)
 	for {
+		began := time.Now()
 		out := s.seen(ts, args[2], args[3:])
 		if pattern.MatchString(out) {
 			break
@@ -160,7 +158,7 @@ func (s *teller) until(ts *testscript.TestScript, _ bool, args []string) {
 		if time.Now().After(deadline) {
 			ts.Fatalf("after %s, %q is still not in the output of %s:\n%s\n%s", limit, args[1], shellWords(args[2:]), out, s.tail())
 		}
-		s.pause(ts)
+		s.pause(ts, began)
 	}
 	fmt.Fprintf(s.loud, "\n\033[36m$ %s\033[0m   \033[2m(until %s)\033[0m\n", shellWords(args[2:]), args[1])
 	if args[2] == "kubectl" || args[2] == "nuon" && !strings.HasPrefix(args[3], "review") {
@@ -181,13 +179,13 @@ func (s *teller) seen(ts *testscript.TestScript, command string, args []string) 
 	return ts.ReadFile("stdout")
 }
 
-// pause waits a moment, or fails the story at once when the system has gone.
-func (s *teller) pause(ts *testscript.TestScript) {
+// pause waits before a check is repeated that began at a time, or fails the story at once when the system has gone.
+func (s *teller) pause(ts *testscript.TestScript, began time.Time) {
 	select {
 	case err := <-s.ended:
 		s.ended <- err
 		ts.Fatalf("nuon dev has ended: %v\n%s", err, s.tail())
-	case <-time.After(between):
+	case <-time.After(testtime.Rest(time.Since(began))):
 	}
 }
 
@@ -244,7 +242,7 @@ func (s *teller) devCmd(ts *testscript.TestScript, _ bool, args []string) {
 	s.ended = ended
 	go func() { ended <- dev.Wait() }()
 	fmt.Fprintf(s.loud, "\n\033[36m$ %s\033[0m\n", strings.TrimSpace("nuon dev "+shellWords(flags)))
-	for deadline := time.Now().Add(testtime.Limit); ; s.pause(ts) {
+	for deadline := time.Now().Add(testtime.Limit); ; s.pause(ts, time.Now()) {
 		if b, err := os.ReadFile(ready); err == nil {
 			fmt.Fprintf(s.loud, "  %s\n", strings.TrimSpace(string(b)))
 			return
@@ -349,7 +347,9 @@ func (s *teller) settle(ts *testscript.TestScript, _ bool, args []string) {
 		status = args[2]
 	}
 	reached := regexp.MustCompile(`(?m)^` + install + `\t[^\t]*\t[^\t]*\t` + status + `\t`)
-	for deadline := time.Now().Add(limit); ; s.pause(ts) {
+	began := time.Now()
+	for deadline := began.Add(limit); ; s.pause(ts, began) {
+		began = time.Now()
 		if err := s.run(ts, []string{"installs", "list"}); err == nil && reached.MatchString(ts.ReadFile("stdout")) {
 			s.show(ts)
 			return

@@ -59,6 +59,16 @@ func TestWhatComesLateComes(t *testing.T) {
 	})
 }
 
+func TestRest(t *testing.T) {
+	for took, want := range map[time.Duration]time.Duration{
+		0: shortestRest, 10 * time.Millisecond: shortestRest, 100 * time.Millisecond: 400 * time.Millisecond, time.Minute: longestRest,
+	} {
+		if got := Rest(took); got != want {
+			t.Errorf("after a check of %s: %s, want %s", took, got, want)
+		}
+	}
+}
+
 func TestContextEndsAHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()

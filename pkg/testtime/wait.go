@@ -21,7 +21,16 @@ const (
 	// before, up to longestPoll, so that a long wait leaves the processors to what it waits for and lasts at most a quarter longer.
 	firstPoll   = 5 * time.Millisecond
 	longestPoll = 100 * time.Millisecond
+	// A check that starts programs costs as much as what it waits for: on a busy machine many such checks would keep each other
+	// waiting. So the pause after one is restShare times as long as it took, between shortestRest and longestRest.
+	restShare    = 4
+	shortestRest = 200 * time.Millisecond
+	longestRest  = 2 * time.Second
 )
+
+// Rest returns how long to wait before the next check of a condition where the last one, which ran a program or asked a server, took
+// this long.
+func Rest(took time.Duration) time.Duration { return min(max(restShare*took, shortestRest), longestRest) }
 
 // Context returns the context of the test with a deadline that only ends a hang.
 func Context(t testing.TB) context.Context {
