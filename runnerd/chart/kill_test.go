@@ -1,20 +1,35 @@
 package chart_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
+	"github.com/nuon-toolkit/nuon/runnerd/chart"
 	"github.com/nuon-toolkit/nuon/runnerd/cluster/clustertest"
+	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 )
 
-// whole is a chart with all that an apply does: a definition, hooks before and after, objects of several kinds, and one that must become
-// ready first.
+// whole is a chart with all that an apply does: hooks before and after, objects of several kinds, one that must become ready first, one
+// that only the first greeting has, and one that only the second has.
 func (r *rig) whole() []string {
+	later := strings.NewReplacer("name: migrate", "name: notify", "pre-install,pre-upgrade", "post-install,post-upgrade").Replace(hook)
+	return []string{
+		"values.yaml", defaults, "templates/deployment.yaml", deployment, "templates/settings.yaml", settingsMap, "templates/generated.yaml", generated,
+		"templates/hook.yaml", hook, "templates/later.yaml", later,
+		"templates/old.yaml", "{{ if eq .Values.greeting \"one\" }}\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: old}\n{{ end }}",
+		"templates/new.yaml", "{{ if eq .Values.greeting \"two\" }}\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: new}\n{{ end }}",
+	}
+}
+
+// withDefinition adds a definition and an object of its kind. Each definition costs the server more than all the rest of a chart.
+func (r *rig) withDefinition(chart []string) []string {
 	definition := strings.ReplaceAll(`apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: widgets.GROUP}
@@ -27,15 +42,8 @@ spec:
 	r.t.Cleanup(func() {
 		clustertest.Delete(r.t, r.cluster, api.ObjectRef{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition", Name: "widgets." + r.group()})
 	})
-	later := strings.NewReplacer("name: migrate", "name: notify", "pre-install,pre-upgrade", "post-install,post-upgrade").Replace(hook)
-	return []string{
-		"values.yaml", defaults, "crds/widget.yaml", definition,
-		"templates/deployment.yaml", deployment, "templates/settings.yaml", settingsMap, "templates/generated.yaml", generated,
-		"templates/hook.yaml", hook, "templates/later.yaml", later,
-		"templates/widget.yaml", "apiVersion: " + r.group() + "/v1\nkind: Widget\nmetadata: {name: one}\nspec: {of: \"{{ .Values.greeting }}\"}\n",
-		"templates/old.yaml", "{{ if eq .Values.greeting \"one\" }}\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: old}\n{{ end }}",
-		"templates/new.yaml", "{{ if eq .Values.greeting \"two\" }}\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: new}\n{{ end }}",
-	}
+	return append(chart, "crds/widget.yaml", definition,
+		"templates/widget.yaml", "apiVersion: "+r.group()+"/v1\nkind: Widget\nmetadata: {name: one}\nspec: {of: \"{{ .Values.greeting }}\"}\n")
 }
 
 // group is an API group of this rig's own.
@@ -48,7 +56,7 @@ func (r *rig) mustBeWhole(spec api.DeploySpec, greeting string) {
 		r.t.Errorf("there is something left to do: %s", nothing.Report)
 	}
 	data, _ := r.object("v1", "ConfigMap", "settings")["data"].(map[string]any)
-	if data["greeting"] != greeting || r.object(r.group()+"/v1", "Widget", "one") == nil || r.object("v1", "Secret", "generated") == nil {
+	if data["greeting"] != greeting || r.object("v1", "Secret", "generated") == nil {
 		r.t.Errorf("the release is not whole: %v", data)
 	}
 	if old, added := r.object("v1", "ConfigMap", "old") != nil, r.object("v1", "ConfigMap", "new") != nil; old != (greeting == "one") || added != (greeting == "two") {
@@ -56,37 +64,65 @@ func (r *rig) mustBeWhole(spec api.DeploySpec, greeting string) {
 	}
 }
 
-// killedAt plans, applies in a process that is killed when the server has done its n-th write, and says which that was; empty when the apply
-// ended before.
+// killedAt plans, applies until the server has done its n-th write, from where nothing of the apply reaches the server any more, and
+// returns which write that was; empty when the apply ended before. At the first write it is a process that is killed. At the others the
+// apply runs in this process, which is a fraction of the work and leaves the same on the server.
 func (r *rig) killedAt(p *proxy, n int, spec api.DeploySpec, destroy bool) string {
 	r.t.Helper()
 	planned := r.mustPlan(spec, destroy)
 	if !planned.Applyable {
 		r.t.Fatalf("nothing to apply: %s", planned.Report)
 	}
-	reached := make(chan struct{})
-	died := make(chan struct{})
+	apply := r.interrupted
+	if n == 1 {
+		apply = r.killed
+	}
+	reached, err := apply(p, n, applySpec(spec, planned, destroy))
+	defer func() { p.most = len(p.seen()) }()
+	if !reached && err != nil {
+		r.t.Errorf("the apply that was not killed: %v\n%s", err, r.logged())
+	}
+	p.stop()
+	if !reached {
+		return ""
+	}
+	return p.seen()[n-1]
+}
+
+// killed applies in a process that is killed at the n-th write, and reports whether it came that far.
+func (r *rig) killed(p *proxy, n int, spec api.ApplySpec) (bool, error) {
+	r.t.Helper()
+	reached, died := make(chan struct{}), make(chan struct{})
 	p.count(n, func() { close(reached); <-died })
-	started := r.start(applySpec(spec, planned, destroy))
+	started := r.start(spec)
 	ended := make(chan error, 1)
 	go func() { ended <- started.Wait() }() // waits for the process
-	at := ""
-	defer func() { p.most = len(p.seen()) }()
 	select {
 	case <-reached:
 		if err := started.Process.Kill(); err != nil {
 			r.t.Error(err)
 		}
-		_ = <-ended // killed
+		err := <-ended
 		close(died)
-		at = p.seen()[n-1]
+		return true, err
 	case err := <-ended:
-		if err != nil {
-			r.t.Errorf("the apply that was not killed: %v\n%s", err, r.logged())
-		}
+		return false, err
 	}
-	p.stop()
-	return at
+}
+
+// interrupted applies in this process, which is cut off from the server and canceled at the n-th write, and reports whether it came
+// that far.
+func (r *rig) interrupted(p *proxy, n int, spec api.ApplySpec) (bool, error) {
+	r.t.Helper()
+	env := r.env(api.JobSpecKindApply)
+	env.Spec.Apply = spec
+	ctx, cancel := context.WithCancel(testtime.Context(r.t))
+	defer cancel()
+	var reached atomic.Bool
+	p.count(n, func() { reached.Store(true); p.setCut(true); cancel() })
+	_, err := deploy.ApplyHandler(chart.Kind{}).Run(ctx, env)
+	p.setCut(false)
+	return reached.Load(), err
 }
 
 // again plans once more, and applies what is left to do. Where that is stale (a definition of the attempt that died is served only after
@@ -115,6 +151,25 @@ func TestKilledInAnInstallation(t *testing.T) {
 		r.mustBeWhole(spec, "one")
 		return at
 	})
+}
+
+// A definition that the attempt that died has created, and that may not be served yet when the next one begins, is no obstacle either.
+func TestKilledAfterADefinition(t *testing.T) {
+	t.Parallel()
+	for n := 1; n <= 2; n++ { // the first write creates the definition
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			spec := r.spec(r.chart(r.withDefinition(r.whole())...))
+			spec.Helm.Values["greeting"] = value("one")
+			r.killedAt(r.through(), n, spec, false)
+			r.again(spec)
+			r.mustBeWhole(spec, "one")
+			if r.object(r.group()+"/v1", "Widget", "one") == nil {
+				t.Errorf("the object of the defined kind is missing\n%s", r.logged())
+			}
+		})
+	}
 }
 
 // So it is in an upgrade that changes, creates and deletes.
