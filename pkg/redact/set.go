@@ -24,7 +24,7 @@ const minLine = 16
 type Set struct {
 	mutex   sync.Mutex // guards known and the change of current
 	known   map[string]struct{}
-	current atomic.Pointer[automaton]
+	current atomic.Pointer[automaton] // of all that is known; nil until a text is searched for it
 }
 
 // Add makes secret known, as it is, in base64 (both alphabets, with and without padding) and base32, wherever it lies in what was
@@ -52,9 +52,25 @@ func (s *Set) Add(secret []byte) bool {
 		s.known[form] = struct{}{}
 	}
 	if len(s.known) != before {
-		s.current.Store(compile(s.known))
+		s.current.Store(nil)
 	}
 	return true
+}
+
+// search returns what finds all that is known, or nil where nothing is. Secrets come many at a time and each has hundreds of forms, so
+// it is made when a text is searched, not with each secret.
+func (s *Set) search() *automaton {
+	if machine := s.current.Load(); machine != nil {
+		return machine
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	machine := s.current.Load()
+	if machine == nil && len(s.known) > 0 {
+		machine = compile(s.known)
+		s.current.Store(machine)
+	}
+	return machine
 }
 
 // AddSecret is Add for a value that is kept as a seal.Secret.
@@ -69,7 +85,7 @@ func (s *Set) learn(value []byte) {
 // String gives text without what is secret: every byte that lies in any form of any secret is gone, and each run of such bytes is
 // one Mark.
 func (s *Set) String(text string) string {
-	if s.current.Load() == nil {
+	if s.search() == nil {
 		return text
 	}
 	var out bytes.Buffer
@@ -85,7 +101,7 @@ func (s *Set) Bytes(text []byte) []byte { return []byte(s.String(string(text))) 
 
 // Contains tells whether text holds any form of any secret.
 func (s *Set) Contains(text []byte) bool {
-	machine := s.current.Load()
+	machine := s.search()
 	if machine == nil {
 		return false
 	}

@@ -78,7 +78,7 @@ func (w *Writer) Close() error {
 
 // refresh takes over the newest set, and reads again what is held.
 func (w *Writer) refresh() {
-	machine := w.set.current.Load()
+	machine := w.set.search()
 	if machine == w.machine {
 		return
 	}
