@@ -11,6 +11,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/diff/internal/secret"
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/manifest"
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema"
 )
@@ -308,13 +309,20 @@ const maxLearned = 16 << 10
 
 func (c *comparison) learnTexts(texts []string, seen map[string]bool) {
 	for _, s := range texts {
-		if len(s) > maxLearned {
-			s = s[:maxLearned]
+		c.learnText(s, seen)
+		if password, ok := secret.BasicPassword(s); ok {
+			c.learnText(password, seen)
 		}
-		if seen[s] || plainWord[strings.ToLower(s)] || strings.Contains(c.names, strings.TrimSpace(s)) {
-			continue
-		}
-		seen[s] = true
-		c.masker.Learn(raw.Of(s))
 	}
+}
+
+func (c *comparison) learnText(s string, seen map[string]bool) {
+	if len(s) > maxLearned {
+		s = s[:maxLearned]
+	}
+	if seen[s] || plainWord[strings.ToLower(s)] || strings.Contains(c.names, strings.TrimSpace(s)) {
+		return
+	}
+	seen[s] = true
+	c.masker.Learn(raw.Of(s))
 }

@@ -118,10 +118,17 @@ func partsOf(place, key string, v raw.Value, depth int, found func(key, value st
 	}
 }
 
-// leaves calls found with the values inside of a document that a secret may be: a .dockerconfigjson, a file of settings.
+// leaves calls found with the values inside of a document that a secret may be: a
+// .dockerconfigjson, a file of settings. All of it is secret, but to look for each word of it would
+// hide half of the manifests: a value counts by its name, or because it looks like a password.
 func leaves(text string, found func(value string)) {
 	_, inner, format, ok := tree.Embedded("", text)
 	if !ok || format == tree.FormatBase64 {
+		secret.Lines(text, func(key, value string) {
+			if tellingInside(key, value) {
+				found(value)
+			}
+		})
 		return
 	}
 	names := &names{}
@@ -129,6 +136,42 @@ func leaves(text string, found func(value string)) {
 		found(part)
 		return true
 	})
+	partsInside("", inner, 0, func(key, value string) {
+		if tellingInside(key, value) {
+			found(value)
+		}
+		secret.Lines(value, func(key, value string) {
+			if tellingInside(key, value) {
+				found(value)
+			}
+		})
+	})
+}
+
+// partsInside calls found with all texts of a document, and the keys that they have.
+func partsInside(key string, v raw.Value, depth int, found func(key, value string)) {
+	switch text, isText := raw.Reveal(v).(string); {
+	case isText:
+		found(key, text)
+	case depth > maxDepth:
+	case v.IsList():
+		for i := range v.Len() {
+			partsInside(key, v.At(i), depth+1, found)
+		}
+	default:
+		for _, k := range v.Keys() {
+			child, _ := v.Get(k)
+			partsInside(k, child, depth+1, found)
+		}
+	}
+}
+
+// tellingInside says that a value that a Secret sets among others is worth looking for elsewhere.
+func tellingInside(key, value string) bool {
+	if secret.Name(key) {
+		return telling(key, value)
+	}
+	return secret.Random(value) && !secret.Describes(key) && !secret.Plain(key) && !plainKey(key)
 }
 
 // tellingParts calls found with what is worth looking for elsewhere of a value that a Secret has, decoded, at a key.

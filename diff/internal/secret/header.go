@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // minBearer is how long a token of a bearer is at least; words that follow "bearer" in prose are shorter, or have no digit.
@@ -44,8 +46,25 @@ func authorization(before string) bool {
 
 // Basic says that a text is USER:PASSWORD in base64: what an Authorization header has, and the "auth" of a registry.
 func Basic(token string) bool {
+	_, ok := BasicPassword(token)
+	return ok
+}
+
+// BasicPassword returns the password in what Basic reports. Without padding only what prints counts:
+// words are base64 without padding, too.
+func BasicPassword(token string) (password string, ok bool) {
 	decoded, err := base64.StdEncoding.DecodeString(token)
-	return err == nil && strings.Contains(string(decoded), ":")
+	if err != nil {
+		if decoded, err = base64.RawStdEncoding.DecodeString(token); err != nil || !prints(decoded) {
+			return "", false
+		}
+	}
+	_, password, ok = strings.Cut(string(decoded), ":")
+	return password, ok
+}
+
+func prints(text []byte) bool {
+	return utf8.Valid(text) && strings.IndexFunc(string(text), func(r rune) bool { return !unicode.IsPrint(r) }) < 0
 }
 
 // schemes are those of an Authorization header that people write into manifests, in small letters.

@@ -95,6 +95,13 @@ func Name(name string) bool {
 	return false
 }
 
+// Describes says that a name ends in a word for what is said about something: its id, its address, its version.
+func Describes(name string) bool {
+	_, own, _ := cutLast(name, '/')
+	parts := wordsOf(own)
+	return len(name) > maxName || len(parts) > 0 && isPlainEnd(parts, strings.Join(parts, ""))
+}
+
 func cutLast(name string, at byte) (before, after string, found bool) {
 	i := strings.LastIndexByte(name, at)
 	if i < 0 {

@@ -3,6 +3,7 @@ package secret
 import (
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -68,9 +69,11 @@ func isHost(text string) bool {
 // wordSplitters stand between words.
 const wordSplitters = "-_./ :@,"
 
+func splitsWords(r rune) bool { return strings.ContainsRune(wordSplitters, r) }
+
 // ofWords says that a text is made of so many words at most.
 func ofWords(text string, most int) bool {
-	parts := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(wordSplitters, r) })
+	parts := strings.FieldsFunc(text, splitsWords)
 	if len(parts) > most {
 		return false
 	}
@@ -105,6 +108,47 @@ func isWord(text string) bool {
 		}
 	}
 	return turns*4 <= len(text)
+}
+
+// minRandom is how long a text is at least, and maxRandom at most, of which its characters tell that a generator made it.
+const (
+	minRandom = 8
+	maxRandom = 512
+)
+
+// Random says that a text looks as if a generator had made it, or somebody who was asked for a good
+// password. Names with a number in them do not.
+func Random(text string) bool {
+	if len(text) < minRandom || len(text) > maxRandom || strings.ContainsAny(text, " \t\r\n") || Ordinary(text) || !Literal(text) {
+		return false
+	}
+	for _, part := range []string{"${", "$(", "{{", "sha256:", "sha512:"} {
+		if strings.Contains(text, part) {
+			return false
+		}
+	}
+	parts := strings.FieldsFunc(text, splitsWords)
+	return isRandomWord(strings.Join(slices.DeleteFunc(parts, isWord), ""))
+}
+
+// isRandomWord says so of what is left without the words: letters and digits take turns in it, or it has capitals, small
+// letters and digits, or characters that names do not have.
+func isRandomWord(word string) bool {
+	if len(word) < minRandom {
+		return false
+	}
+	turns := 0
+	var lower, upper, digit, other bool
+	for i := range len(word) {
+		c := word[i]
+		isDigit := c >= '0' && c <= '9'
+		lower, upper, digit = lower || isLower(c), upper || isUpper(c), digit || isDigit
+		other = other || strings.IndexByte("!#$^*~<>{}|", c) >= 0
+		if i > 0 && isDigit != (word[i-1] >= '0' && word[i-1] <= '9') {
+			turns++
+		}
+	}
+	return digit && (lower || upper) && (turns > 1 || lower && upper || other)
 }
 
 // plainWords end the names of what says what runs, or who may do what. Their values are shown whatever they equal: a reviewer decides by them.

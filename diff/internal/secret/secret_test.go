@@ -1,6 +1,7 @@
 package secret_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,6 +63,7 @@ func TestRedact(t *testing.T) {
 		"basic auth, Bearer tokens and basic support":   "basic auth, Bearer tokens and basic support",
 		"Bearer authentication-required":                "Bearer authentication-required",
 		`"auth": "dTpwbGFudGVk", "n": 1`:                `"auth": "(sensitive)", "n": 1`,
+		`{"auth":"dXM6cGxhbnRlZA"}`:                     `{"auth":"(sensitive)"}`,
 		"auth: enabled, author: dTpwbGFudGVk":           "auth: enabled, author: dTpwbGFudGVk",
 		"Authorization: Bearer planted":                 "Authorization: Bearer (sensitive)",
 		"curl -H 'Authorization: Basic planted'":        "curl -H 'Authorization: Basic (sensitive)'",
@@ -161,6 +163,31 @@ func TestOrdinary(t *testing.T) {
 		if got := secret.Ordinary(value); got != want {
 			t.Errorf("%q: %v, want %v", value, got, want)
 		}
+	}
+}
+
+// TestRandom: passwords and keys, and not what names, versions and addresses are made of.
+func TestRandom(t *testing.T) {
+	for value, want := range map[string]bool{
+		"Zq7xK9mT2vLp4RwN": true, "hunter2hunter2": true, "S3cret-Passw0rd": true, "q7second-Kx92a1": true, "kx!92#planted": true, "q7env-Kx92aZ": true,
+		"8f14e45fceea167a5a36dedd4bea2543": true, "https://hooks.example.com/T0/aB3dE6gH9jK2": true,
+		"postgres15-main": false, "my-release-postgresql": false, "v1.2.3-rc4": false, "ghcr.io/shop/web:1.25.3": false, "shop-db-01": false,
+		"a1b2c3": false, "two words9x8y7z": false, "sha256:8f14e45fceea167a5a36dedd4bea2543": false, "${Zq7xK9mT2vLp}": false,
+		"db1.shop.svc.cluster.local:5432": false, "/etc/ssl/certs/ca.pem": false, "production": false, "2026-11-23T02:00:00Z": false,
+	} {
+		if got := secret.Random(value); got != want {
+			t.Errorf("%q: %v, want %v", value, got, want)
+		}
+	}
+}
+
+func TestLines(t *testing.T) {
+	var got []string
+	secret.Lines("# A=0\n; B=0\nexport C=one two\nD.e = \"three # x\" # y\n[section]\n  'f': 4 \n=5\ng\nH=\nä=6\n", func(name, value string) {
+		got = append(got, name+"="+value)
+	})
+	if want := []string{"C=one two", "D.e=three # x", "f=4", "H="}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -200,3 +200,24 @@ func Redact(text string, others map[string]bool) (shown string, own map[string]b
 	}
 	return b.String() + text[end:], own
 }
+
+// Lines calls found with what each line of a text sets: NAME=VALUE or NAME: VALUE, as in a file for
+// an environment, an INI file or properties.
+func Lines(text string, found func(name, value string)) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimPrefix(strings.TrimSpace(line), "export ")
+		i := strings.IndexAny(line, "=:")
+		if i <= 0 || i > maxAround || line[0] == '#' || line[0] == ';' {
+			continue
+		}
+		name, value := strings.Trim(strings.TrimSpace(line[:i]), `"'`), strings.TrimSpace(line[i+1:])
+		if name == "" || strings.ContainsFunc(name, func(r rune) bool { return r > 127 || !inName(byte(r)) }) {
+			continue
+		}
+		start, end := valueAt(value, 0)
+		if start == 0 { // not in quotes
+			end = len(value)
+		}
+		found(name, value[start:end])
+	}
+}
