@@ -38,6 +38,8 @@ type Part struct {
 	// Title names the part; empty when the section is not divided.
 	Title   string
 	Changes []*Change
+	// Entries are the changes as they are read: those that are the same but for their objects are one.
+	Entries []Entry
 }
 
 // Counts say what happens in the part, for example "2 to create, 1 to destroy".
@@ -85,7 +87,7 @@ func (r *Report) Sections() []Section {
 		if len(s.Changes) == 0 {
 			continue
 		}
-		s.divide(r.Kind)
+		s.divide(r)
 		out = append(out, s)
 	}
 	if checks := r.unmet(); len(checks) > 0 {
@@ -107,24 +109,27 @@ func (r *Report) unmet() []Check {
 
 // divide puts the changes of a section into parts, if there is more than one, and the changes into the order of the parts. What is in no
 // module or namespace comes first.
-func (s *Section) divide(kind string) {
+func (s *Section) divide(r *Report) {
 	parts := map[string]*Part{}
 	var names []string
 	for _, c := range s.Changes {
-		name := s.partOf(kind, c)
+		name := s.partOf(r.Kind, c)
 		if parts[name] == nil {
-			parts[name] = &Part{Title: s.partTitle(kind, name)}
+			parts[name] = &Part{Title: s.partTitle(r.Kind, name)}
 			names = append(names, name)
 		}
 		parts[name].Changes = append(parts[name].Changes, c)
 	}
+	one, many := r.objects()
 	if len(names) == 1 && s.Name != SectionHooks {
 		s.Parts = []Part{{Changes: s.Changes}}
+		s.gather(&s.Parts[0], one, many)
 		return
 	}
 	sort.Strings(names)
 	s.Changes = s.Changes[:0:0]
 	for _, name := range names {
+		s.gather(parts[name], one, many)
 		s.Parts = append(s.Parts, *parts[name])
 		s.Changes = append(s.Changes, parts[name].Changes...)
 	}

@@ -56,12 +56,14 @@ func graveReport() *diff.Report {
 	return r
 }
 
-// mildReport only adds and changes, n things.
+func number(n int) diff.Shown { return diff.Shown{Text: fmt.Sprint(n), Type: diff.TypeNumber} }
+
+// mildReport only adds and changes, n things, each in its own way.
 func mildReport(n int) *diff.Report {
 	var changes []diff.Change
 	for i := range n {
 		changes = append(changes, diff.Change{Address: fmt.Sprintf("terraform_data.thing[%05d]", i), Action: diff.Update, ResourceKind: "terraform_data", Name: "thing", Fields: []diff.FieldChange{
-			{Path: "input.replicas", Before: diff.Shown{Text: "2", Type: diff.TypeNumber}, After: diff.Shown{Text: "3", Type: diff.TypeNumber}},
+			{Path: "input.replicas", Before: number(i + 2), After: number(i + 3)},
 			{Path: "input.text", Before: text("before the change"), After: text("after the change")},
 		}})
 	}

@@ -47,7 +47,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// many is a report of n changes that destroy and n that update, with details.
+// many is a report of n changes that destroy and n that update, each in its own way, with details.
 func many(n int) *diff.Report {
 	r := &diff.Report{Kind: "test", Applyable: true}
 	for i := range n {
@@ -55,7 +55,7 @@ func many(n int) *diff.Report {
 			Address: fmt.Sprintf("a.b[%05d]", i), Action: diff.Destroy, Risk: diff.RiskDestroy,
 		}, diff.Change{
 			Address: fmt.Sprintf("c.d[%05d]", i), Action: diff.Update, Risk: diff.RiskInPlace,
-			Fields: []diff.FieldChange{{Path: "p", Before: text(strings.Repeat("x", 200)), After: text("y")}},
+			Fields: []diff.FieldChange{{Path: "p", Before: text(strings.Repeat("x", 200)), After: text(fmt.Sprint(i))}},
 		})
 	}
 	r.Sort()

@@ -44,6 +44,8 @@ type piece struct {
 	body  func(room int) string
 	made  string
 	shown bool
+	// changes is how many changes it stands for.
+	changes int
 }
 
 // The ranks, by what must not be missed: security before any risk, and what changes nothing behind all.
@@ -65,13 +67,13 @@ func (p *page) list(r *diff.Report) {
 			if part.Title != "" {
 				inside = slices.Concat(under, p.title("\n#### "+code(part.Title)+": "+prose(part.Counts())+"\n"))
 			}
-			for _, c := range part.Changes {
-				p.pieces = append(p.pieces, change(&s, c, inside))
+			for i := range part.Entries {
+				p.pieces = append(p.pieces, change(&s, &part.Entries[i], inside))
 			}
 		}
 		for _, c := range s.Checks {
 			head := htmlCode(c.Symbol()) + " " + htmlCode(c.Title()) + " " + html(c.Headline())
-			p.pieces = append(p.pieces, piece{titles: under, rank: rankGrave, head: head})
+			p.pieces = append(p.pieces, piece{titles: under, rank: rankGrave, head: head, changes: 1})
 		}
 	}
 	noises := r.Noises()
@@ -80,7 +82,8 @@ func (p *page) list(r *diff.Report) {
 		under = p.title(fmt.Sprintf("\n### Only in folded fields (%d)\n", r.Totals.Noise))
 	}
 	for _, n := range noises {
-		p.pieces = append(p.pieces, piece{titles: under, rank: rankNoise, head: html(n.Words), body: func(room int) string { return addresses(n.Changes, room) }})
+		p.pieces = append(p.pieces, piece{titles: under, rank: rankNoise, head: html(n.Words), changes: len(n.Changes),
+			body: func(room int) string { return addresses(n.Changes, room) }})
 	}
 }
 
@@ -89,9 +92,10 @@ func (p *page) title(text string) []int {
 	return []int{len(p.titles) - 1}
 }
 
-// change is the piece of one change.
-func change(s *diff.Section, c *diff.Change, under []int) piece {
-	head := htmlCode(c.Symbol()) + " " + htmlCode(c.Title()) + " " + html(s.Words(c))
+// change is the piece of one change, or of several that are the same.
+func change(s *diff.Section, e *diff.Entry, under []int) piece {
+	c := e.Changes[0]
+	head := htmlCode(c.Symbol()) + " " + htmlCode(e.Title()) + " " + html(e.Headline(s))
 	rank := int(c.Risk)
 	var labels []string
 	for _, r := range c.Remarks() {
@@ -109,8 +113,14 @@ func change(s *diff.Section, c *diff.Change, under []int) piece {
 	if s.Past {
 		rank = rankPast
 	}
-	out := piece{titles: under, rank: rank, head: head}
-	if hasBody(c) {
+	out := piece{titles: under, rank: rank, head: head, changes: len(e.Changes)}
+	switch {
+	case e.Same():
+		out.body = func(room int) string {
+			names := addresses(e.Changes, room/2)
+			return names + body(c, s.Past, room-len(names))
+		}
+	case hasBody(c):
 		out.body = func(room int) string { return body(c, s.Past, room) }
 	}
 	return out
@@ -147,7 +157,7 @@ func (p *page) fitHead(c *piece) {
 		}
 	}
 	if need > p.room {
-		p.noHeads++
+		p.noHeads += c.changes
 		return
 	}
 	c.shown = true
@@ -160,11 +170,11 @@ func (p *page) fitHead(c *piece) {
 func (p *page) fitBody(c *piece) {
 	room := p.room - len(aroundFolded)
 	if room < leastBody {
-		p.noDetails++
+		p.noDetails += c.changes
 		return
 	}
 	if c.made = c.body(room); c.made == "" {
-		p.noDetails++
+		p.noDetails += c.changes
 		return
 	}
 	p.details += len(c.made)

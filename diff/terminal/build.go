@@ -19,7 +19,7 @@ func (p *Page) build() {
 				}
 				p.add(linePart, int32(i), int32(part))
 			}
-			for range l.Parts[part].Changes {
+			for range l.Parts[part].Entries {
 				p.put(next)
 				next++
 			}
@@ -50,20 +50,36 @@ func (p *Page) open(i int) {
 	}
 }
 
-// put lists the lines of one change.
+// put lists the lines of one change, or of several that are the same: what they share, or every one of them.
 func (p *Page) put(i int) {
 	e := &p.changes[i]
 	e.head = len(p.lines)
 	at := line{kind: lineHead, change: int32(i)}
-	p.lines = append(p.lines, at)
-	if !p.plainOutput(e) {
+	switch {
+	case !e.Same():
+		p.lines = append(p.lines, at)
+		if !p.plainOutput(e) {
+			p.putInside(at, e)
+		}
+	case !e.unfolded:
+		for _, at.kind = range [...]kind{lineSame, lineNames} {
+			p.lines = append(p.lines, at)
+		}
 		p.putInside(at, e)
+	default:
+		at.kind = lineSame
+		p.lines = append(p.lines, at)
+		for item := range e.Changes {
+			at.kind, at.item = lineHead, int32(item)
+			p.lines = append(p.lines, at)
+			p.putInside(at, e)
+		}
 	}
 }
 
 // putInside lists the lines below the headline of a change.
 func (p *Page) putInside(at line, e *entry) {
-	c := e.change
+	c := e.Changes[at.item]
 	p.putRemarks(at, c)
 	quiet, folded, folds := false, false, false
 	p.shown = p.shown[:0]
@@ -109,7 +125,7 @@ func (p *Page) putNoise(i int) {
 	if !e.unfolded {
 		return
 	}
-	for item, c := range e.noise.Changes {
+	for item, c := range e.Changes {
 		at.kind, at.item = lineHead, int32(item)
 		p.lines = append(p.lines, at)
 		p.shown = p.shown[:0]

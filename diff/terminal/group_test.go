@@ -1,6 +1,7 @@
 package terminal_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -46,5 +47,35 @@ func TestSharedPathsArePrintedOnce(t *testing.T) {
 `
 	if d := cmp.Diff(want, fields); d != "" {
 		t.Errorf("-want +got:\n%s", d)
+	}
+}
+
+// TestSameChangesArePrintedOnce: a group says what happens to its objects once, with their names and the findings, and opens into the changes.
+func TestSameChangesArePrintedOnce(t *testing.T) {
+	var changes []diff.Change
+	for i := range 50 {
+		c := diff.Change{Address: fmt.Sprintf("shop/Deployment.apps/d%02d", i), Name: fmt.Sprintf("d%02d", i), Action: diff.Update,
+			Fields: []diff.FieldChange{{Path: "spec.image", Before: text("web:1"), After: text("web:2")}}}
+		c.Judge(diff.Finding{Rule: "registry", Words: "it comes from elsewhere", Security: true, Path: "spec.image"})
+		changes = append(changes, c)
+	}
+	r := report(changes...)
+	out := render(t, r, terminal.Options{})
+	_, shown, _ := strings.Cut(out, "\n\n")
+	want := "  ~ 50 resources  update in place, the same in each\n      shop/Deployment.apps/{d00, d01,"
+	if !strings.HasPrefix(shown, want) || !strings.Contains(shown, "d39}, … and 10 more, folded\n") ||
+		strings.Count(shown, "[registry at spec.image]") != 1 || strings.Count(shown, `"web:1" → "web:2"`) != 1 {
+		t.Errorf("folded:\n%s", shown)
+	}
+	p := terminal.NewPage(r, terminal.PageOptions{})
+	if p.Changes() != 1 || !p.Folds(0) {
+		t.Fatalf("%d changes", p.Changes())
+	}
+	p.Unfold(0, true)
+	opened := rows(p, 0)
+	for i := range 50 {
+		if !strings.Contains(opened, fmt.Sprintf("  ~ shop/Deployment.apps/d%02d  update in place\n      ! security:", i)) {
+			t.Errorf("d%02d is not in the group that is open:\n%s", i, opened)
+		}
 	}
 }

@@ -20,7 +20,7 @@ func long(n int) *diff.Report {
 	for i := range n {
 		r.Changes = append(r.Changes, sample.Object("shop", "ConfigMap", fmt.Sprintf("c%05d", i), diff.Update,
 			diff.FieldChange{Path: "data.script", Lines: lines},
-			diff.FieldChange{Path: "data.color", Before: text("blue"), After: text("green")}))
+			diff.FieldChange{Path: "data.color", Before: text("blue"), After: text(fmt.Sprint("green ", i))}))
 		r.Changes = append(r.Changes, sample.Object("shop", "Service", fmt.Sprintf("s%05d", i), diff.Update,
 			diff.FieldChange{Path: "metadata.labels.chart", Before: text("1"), After: text("2"), Fold: "chart label"}))
 	}

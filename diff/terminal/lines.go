@@ -26,6 +26,10 @@ func (p *Page) Rows(number, width int) []Row {
 		return Wrap(width, "  ", Span{part.Title, Bold}, Span{"   " + part.Counts(), Faint})
 	case lineCheck:
 		return p.check(&p.lists[l.part], int(l.end), width)
+	case lineSame:
+		return p.sameline(l, width)
+	case lineNames:
+		return p.names(l, width)
 	case lineHead:
 		return p.headline(l, width)
 	case lineRemark:
@@ -68,7 +72,7 @@ func (p *Page) summary(width int) []Row {
 func (p *Page) headline(l line, width int) []Row {
 	e, c := &p.changes[l.change], p.changeOf(l)
 	symbol := Span{fmt.Sprintf("%3s ", c.Symbol()), inkOf(c.Action)}
-	if e.noise != nil {
+	if e.noise != "" {
 		return Wrap(width, "", symbol, Span{Text: c.Title()}, Span{"  " + c.Headline(), Faint})
 	}
 	s := &p.lists[e.list]
@@ -87,6 +91,29 @@ func (p *Page) headline(l line, width int) []Row {
 		row = append(append(row, before...), Span{" → ", Faint})
 	}
 	return Wrap(width, "", append(row, after...)...)
+}
+
+// sameline says what happens to several objects.
+func (p *Page) sameline(l line, width int) []Row {
+	e := &p.changes[l.change]
+	s, c := &p.lists[e.list], e.Changes[0]
+	words := "  " + e.Headline(&s.Section)
+	if e.unfolded {
+		words += ":"
+	}
+	return Wrap(width, "", Span{fmt.Sprintf("%3s ", c.Symbol()), inkOf(c.Action)}, Span{pad(e.Title(), s.column), Bold}, Span{words, inkOf(c.Action)})
+}
+
+// mostNames is how many of the objects that change alike are named until somebody unfolds them.
+const mostNames = 40
+
+func (p *Page) names(l line, width int) []Row {
+	names, more := p.changes[l.change].Names(mostNames)
+	spans := []Span{{Text: strings.Join(names, ", ")}}
+	if more > 0 {
+		spans = append(spans, Span{fmt.Sprintf(", … and %d more, folded", more), Faint})
+	}
+	return WrapTo(width, indent, len(indent)+2, spans...)
 }
 
 // remark is what a rule says of a change. What is about security is marked so that nobody reads over it.
@@ -134,7 +161,7 @@ func (p *Page) left(l line) string {
 // noise is what changes only in folded fields, and behind the last of it, how to see it.
 func (p *Page) noise(l line, width int) []Row {
 	e := &p.changes[l.change]
-	words := e.noise.Words
+	words := e.noise
 	switch {
 	case e.unfolded:
 		words += ":"

@@ -25,8 +25,8 @@ type PageOptions struct {
 
 // Page is a report as logical lines: a headline, a field, one line of a text. A line is laid out in rows only when it is asked for,
 // so opening a report of any size takes next to no time, and so does drawing a screen of it. The changes of all lists are numbered
-// from 0, in the order in which they stand on the page; what changes only in folded fields is the last, as one change for each rule. It
-// is not for use by several goroutines at once.
+// from 0, in the order in which they stand on the page; those that are the same but for their objects are one, and what changes only in
+// folded fields is the last, as one change for each rule. It is not for use by several goroutines at once.
 type Page struct {
 	report  *diff.Report
 	hint    string
@@ -44,17 +44,17 @@ type list struct {
 	column int
 }
 
-// entry is a change on the page, or all that changes only in what one rule folds.
+// entry is a change on the page, several that are the same, or all that changes only in what one rule folds.
 type entry struct {
-	change   *diff.Change
-	noise    *diff.Noise // instead of change
-	list     int         // of lists; not for noise
+	diff.Entry
+	noise    string // says what the rule folds
+	list     int    // of lists; not for noise
 	unfolded bool
 	head     int // its first line
 }
 
 // line says what a logical line shows. Change is a number in its list, or noChange outside of all; item is the number of the change
-// among noise; field is one of the change's, part one of the field's, and end the one behind the last part of a stretch.
+// among those of its entry; field is one of the change's, part one of the field's, and end the one behind the last part of a stretch.
 type line struct {
 	kind                           kind
 	change, item, field, part, end int32
@@ -73,6 +73,8 @@ const (
 	lineTitle  // part is the list
 	linePart   // part is the list, and end the number of the list's part
 	lineCheck  // part is the list, and end the number of the check
+	lineSame   // what happens to several objects
+	lineNames  // of these objects
 	lineHead   // of a change
 	lineRemark // part is its number
 	lineField  // on one row, or a row for each side
@@ -92,20 +94,29 @@ func NewPage(r *diff.Report, o PageOptions) *Page {
 	p := &Page{report: r, hint: diff.Neutral(o.Hint), side: o.Side, noises: r.Noises()}
 	for i, s := range r.Sections() {
 		l := list{Section: s}
-		for _, c := range s.Changes {
-			l.column = min(max(l.column, Columns(title(&s, c))), maxColumn)
-			p.changes = append(p.changes, entry{change: c, list: i, unfolded: o.All || s.Name == diff.SectionOutputs})
+		for _, part := range s.Parts {
+			for _, e := range part.Entries {
+				l.column = min(max(l.column, Columns(titleOf(&s, &e))), maxColumn)
+				p.changes = append(p.changes, entry{Entry: e, list: i, unfolded: o.All || s.Name == diff.SectionOutputs})
+			}
 		}
 		for _, c := range s.Checks {
 			l.column = min(max(l.column, Columns(c.Title())), maxColumn)
 		}
 		p.lists = append(p.lists, l)
 	}
-	for i := range p.noises {
-		p.changes = append(p.changes, entry{noise: &p.noises[i], unfolded: o.All})
+	for _, n := range p.noises {
+		p.changes = append(p.changes, entry{Entry: diff.Entry{Changes: n.Changes}, noise: n.Words, unfolded: o.All})
 	}
 	p.build()
 	return p
+}
+
+func titleOf(s *diff.Section, e *diff.Entry) string {
+	if e.Same() {
+		return e.Title()
+	}
+	return title(s, e.Changes[0])
 }
 
 func title(s *diff.Section, c *diff.Change) string {
@@ -146,13 +157,14 @@ func (p *Page) ChangeAt(line int) (change int, ok bool) {
 func (p *Page) Folds(change int) bool {
 	e := &p.changes[change]
 	switch {
-	case e.noise != nil:
+	case e.noise != "" || e.Same():
 		return true
 	case p.isOutput(e):
 		return false
 	}
-	for i := range e.change.Fields {
-		if f := &e.change.Fields[i]; goes(e.change) || f.Quiet(e.change.Action) || f.Fold != "" || f.Long() {
+	c := e.Changes[0]
+	for i := range c.Fields {
+		if f := &c.Fields[i]; goes(c) || f.Quiet(c.Action) || f.Fold != "" || f.Long() {
 			return true
 		}
 	}
@@ -177,22 +189,18 @@ func (p *Page) UnfoldAll(all bool) {
 }
 
 func (p *Page) isOutput(e *entry) bool {
-	return e.noise == nil && p.lists[e.list].Name == diff.SectionOutputs
+	return e.noise == "" && p.lists[e.list].Name == diff.SectionOutputs
 }
 
 // changeOf is the change that a line shows something of.
 func (p *Page) changeOf(l line) *diff.Change {
-	e := &p.changes[l.change]
-	if e.noise != nil {
-		return e.noise.Changes[l.item]
-	}
-	return e.change
+	return p.changes[l.change].Changes[l.item]
 }
 
 // past says that a line's change has happened already.
 func (p *Page) past(l line) bool {
 	e := &p.changes[l.change]
-	return e.noise == nil && p.lists[e.list].Past
+	return e.noise == "" && p.lists[e.list].Past
 }
 
 // whole says that a line's change is shown without leaving anything out. Outputs always show all their fields, but cut long values.
@@ -206,10 +214,10 @@ func goes(c *diff.Change) bool { return c.Action == diff.Destroy || c.Action == 
 
 // plainOutput says that an output is one value, which takes one line.
 func (p *Page) plainOutput(e *entry) bool {
-	if !p.isOutput(e) || len(e.change.Fields) != 1 {
+	if !p.isOutput(e) || len(e.Changes[0].Fields) != 1 {
 		return false
 	}
-	f := &e.change.Fields[0]
+	f := &e.Changes[0].Fields[0]
 	return f.Path == "" && len(f.Lines) == 0
 }
 
