@@ -41,6 +41,7 @@ func (d *delivery) WatchUntilReady(resources kube.ResourceList, timeout time.Dur
 // hook waits for one hook.
 func (d *delivery) hook(o *resource.Info, timeout time.Duration) error {
 	name, begun, said := cluster.Name(ref(o)), time.Now(), time.Now()
+	d.log.Info("waiting for the hook %s", name)
 	var trouble error
 	err := d.until(timeout, func() (bool, error) {
 		live, err := get(o)

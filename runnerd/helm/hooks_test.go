@@ -60,8 +60,9 @@ func TestHookNeverEnds(t *testing.T) {
 		},
 		"the job's end": func(r *rig) (context.Context, context.CancelFunc) {
 			ctx, cancel := context.WithCancel(t.Context())
-			go func() { // once the hook is there
-				for r.get("Job", "migrate") == nil && ctx.Err() == nil {
+			go func() {
+				for !strings.Contains(r.log.Text(), "waiting for the hook") && ctx.Err() == nil {
+					time.Sleep(10 * time.Millisecond)
 				}
 				cancel()
 			}()
