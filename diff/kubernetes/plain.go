@@ -16,12 +16,9 @@ var authored = map[string]bool{
 	"parameters": true, "options": true, "mountOptions": true, "volumeAttributes": true, "attributes": true, "command": true, "args": true,
 }
 
-// commands are the fields that say what runs, in which a secret may be a part.
-var commands = map[string]bool{"command": true, "args": true, "script": true, "entrypoint": true}
-
 // plainPlace says that a value is shown whatever it equals.
 func plainPlace(d *difference) bool {
-	if len(d.path) == 0 || d.path[0].Key == "status" || commandPlace(d) {
+	if len(d.path) == 0 || d.path[0].Key == "status" || secret.CommandPlace(d.path) {
 		return false
 	}
 	last := d.path[len(d.path)-1]
@@ -31,7 +28,7 @@ func plainPlace(d *difference) bool {
 	for i := len(d.path) - 1; i > 0 && (last.IsIndex || last.IsSelect && len(last.By) == 0); i-- {
 		last = d.path[i-1]
 	}
-	if secret.Plain(last.Plain()) || isARN(d.before) || isARN(d.after) {
+	if secret.Plain(last.Plain()) || secret.IsARN(d.before) || secret.IsARN(d.after) {
 		return !mixed(d.before) && !mixed(d.after)
 	}
 	if !d.builtin || d.typ == nil || documents(d.path) > 0 || mixed(d.before) || mixed(d.after) {
@@ -43,11 +40,6 @@ func plainPlace(d *difference) bool {
 		}
 	}
 	return true
-}
-
-func isARN(v raw.Value) bool {
-	text, ok := raw.Reveal(v).(string)
-	return ok && secret.ARN(text)
 }
 
 // mixed says that an object has what says what runs beside what may be a secret, so that it is shown part by part.
@@ -66,19 +58,9 @@ func mixed(v raw.Value) bool {
 	return false
 }
 
-// commandPlace says that a value is a command, an argument of one, or a script.
-func commandPlace(d *difference) bool {
-	for _, s := range d.path {
-		if commands[s.Key] {
-			return true
-		}
-	}
-	return false
-}
-
 // hides says that a field hides what changes in a command, or in what is otherwise shown whatever it equals.
 func hides(d *difference, f *diff.FieldChange) bool {
-	if !commandPlace(d) && !plainPlace(d) {
+	if !secret.CommandPlace(d.path) && !plainPlace(d) {
 		return false
 	}
 	return f.HidesChange() || d.changed

@@ -31,6 +31,9 @@ func (r Rule) MayTouch(pointer []string) bool {
 	return len(r.paths) == 0
 }
 
+// Touches reports whether the rule names the place of a difference. A rule about the object as a whole names none.
+func (r Rule) Touches(t Touched) bool { return r.touches(t) }
+
 // along says that a pattern and a pointer go the same way as far as both go. Generous takes what is not sure for yes.
 func (p pattern) along(pointer []string, generous bool) bool {
 	for i, step := range p[:min(len(p), len(pointer))] {
@@ -59,5 +62,5 @@ func isElement(step string) bool {
 
 // Sees says that rules look at a field that is folded by this rule (diff.FieldChange.Fold), or at one that is not folded: an apply changes it.
 func Sees(fold string) bool {
-	return fold == "" || fold == foldChart || fold == foldChecksum || fold == foldRestart
+	return fold == "" || fold == foldChart || fold == foldChecksum || fold == foldRestart || fold == foldFormatting
 }

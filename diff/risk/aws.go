@@ -27,7 +27,7 @@ func like(re *regexp.Regexp, example, when string) test {
 func awsAttributes() []attribute {
 	var out []attribute
 	for _, group := range [][]attribute{
-		awsRights(), awsLogins(), awsKeys(), awsReach(), awsSharing(), awsTransport(), awsAudit(), awsRetention(),
+		awsRights(), awsLogins(), awsKeys(), awsReach(), awsSharing(), awsTransport(), awsAudit(), awsRetention(), taskAttributes(),
 	} {
 		out = append(out, group...)
 	}

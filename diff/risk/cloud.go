@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
 // googleGrants are the roles that a google_*_iam_* resource gives, each with its member and its condition.
@@ -20,8 +21,8 @@ func googleGrants(v raw.Value) map[string]bool {
 	}
 	add(v)
 	if data, ok := str(get(v, "policy_data")); ok && len(data) <= maxPolicy {
-		doc, err := raw.Parse([]byte(data))
-		if err != nil {
+		doc, ok := tree.JSONText(data)
+		if !ok {
 			out["policy that cannot be read\n"+data] = true
 		}
 		for _, b := range oneOrMore(get(doc, "bindings")) {

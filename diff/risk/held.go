@@ -213,95 +213,73 @@ func fieldName(key string, v raw.Value) string {
 	return head
 }
 
-// releaseAttributes are about releases of charts: what a chart makes of its values, a plan does not show.
-func releaseAttributes() []attribute {
-	return []attribute{
-		{
-			name:   "release-source",
-			source: "https://helm.sh/docs/topics/provenance/",
-			kinds:  []string{"helm_release"},
-			paths:  []string{"repository", "chart"},
-			test:   differ(),
-			words:  "the release is made from another chart, or from another place",
-		},
-		{
-			name:   "release-unverified",
-			source: "https://helm.sh/docs/topics/provenance/",
-			kinds:  []string{"helm_release"},
-			paths:  []string{"verify"},
-			test:   turnsOff(),
-			words:  "the chart's signature is no longer checked",
-		},
-		{
-			name:   "manifest-unreadable",
-			source: "https://registry.terraform.io/providers/gavinbunny/kubectl/latest/docs/resources/kubectl_manifest",
-			kinds:  []string{"kubectl_manifest"},
-			paths:  []string{"yaml_body"},
-			test: wholeTest("it is not one document of plain YAML", func(v raw.Value) bool {
-				_, ok := readDocument(get(v, "yaml_body"))
-				return !ok
-			}, `{"yaml_body": "a: b"}`, `{"yaml_body": "a: !!binary b"}`),
-			words: "the manifest cannot be read, so no rule judges the object in it",
-		},
-		{
-			name:   "release-values",
-			source: k8s + "concepts/security/pod-security-standards/",
-			kinds:  []string{"helm_release"},
-			paths:  []string{"values", "set"},
-			test: test{
-				when: "a value that has the name of a setting of pods asks for the node: privileged, hostNetwork, hostPID, " +
-					"hostIPC, hostPath, allowPrivilegeEscalation or runAsUser 0, or the values cannot be read",
-				actions: present, strong: `{"values": ["a: {privileged: false}"]}`, weak: `{"values": ["a: {privileged: true}"]}`,
-				object: func(l look) bool { return grows(riskyValues(l.before), riskyValues(l.after)) },
-			},
-			words: "values of the chart ask for rights on the node, or cannot be read",
-		},
+// Places of a held object that rules judge, by the names of the API: what is at or below some of them, and others as wholes.
+var (
+	judgedBelow = set(raw.Of([]any{
+		"roleRef", "subjects", "securityContext", "hostPath", "hostNetwork", "hostPID", "hostIPC", "image", "serviceAccountName",
+		"verbs", "apiGroups", "resourceNames", "nonResourceURLs", "aggregationRule", "loadBalancerSourceRanges", "externalIPs",
+		"externalName", "ipBlock", "kind", "apiVersion", "yaml_body",
+	}))
+	judgedWhole = set(raw.Of([]any{
+		"manifest", "spec", "template", "jobTemplate", "containers", "initContainers", "ephemeralContainers", "volumes", "rules",
+		"webhooks", "clientConfig", "ingress", "egress", "from", "to",
+	}))
+)
+
+// unjudgedHeld finds a value of the held object that is known only after apply and that a rule would judge, with its field.
+func (j *judge) unjudgedHeld() (path string, found bool) {
+	s := j.subject
+	if _, _, _, ok := heldManifests(s.Kind, s.Before, s.After); !ok || !slices.Contains(present, j.change.Action) {
+		return "", false
 	}
+	for _, i := range j.fields {
+		t := s.Touched[i]
+		if j.change.Fields[i].After.Unknown && markedAt(s.Unknown, t.Path) && judgedPlace(s, t.Path) {
+			return j.change.Fields[i].Path, true
+		}
+	}
+	return "", false
 }
 
-// riskyValues are the values of a release that have the names of settings with which pods get
-// rights on the node, with their places.
-func riskyValues(release raw.Value) map[string]bool {
-	out := map[string]bool{}
-	for _, v := range oneOrMore(get(release, "values")) {
-		if doc, ok := readDocument(v); ok {
-			risky("", "", doc, maxSearch, out)
-		} else {
-			out["cannot be read: "+text(v)] = true
+// judgedPlace reports whether rules judge what is at a path of a held object.
+func judgedPlace(s *Subject, p tree.Path) bool {
+	if s.Kind == "kubernetes_manifest" && len(p) > 0 && p[0].Key != "manifest" {
+		return false
+	}
+	last := ""
+	for _, step := range p {
+		if step.Key == "" {
+			continue
+		}
+		last = apiName(step.Key)
+		if judgedBelow[last] || last == "resources" && strings.Contains(s.Kind, "role") {
+			return true
+		}
+		if last == "data" && text(get(get(s.After, "metadata").At(0), "name")) == "aws-auth" {
+			return true
 		}
 	}
-	for _, list := range []string{"set", "set_sensitive"} {
-		for _, s := range oneOrMore(get(release, list)) {
-			name := text(get(s, "name"))
-			risky(name, name[strings.LastIndex(name, ".")+1:], get(s, "value"), 0, out)
-		}
-	}
-	return out
+	return judgedWhole[last]
 }
 
-func risky(at, key string, v raw.Value, depth int, out map[string]bool) {
-	switch key {
-	case "privileged", "hostNetwork", "hostPID", "hostIPC", "allowPrivilegeEscalation":
-		if text(v) == "true" {
-			out[at] = true
-		}
-	case "runAsUser":
-		if text(v) == "0" {
-			out[at] = true
-		}
-	case "hostPath":
-		if t, _ := raw.Text(v); !v.IsNull() && t != "" && t != "{}" {
-			out[at+"="+t] = true
-		}
+// markedAt reports whether a tree of marks has one at, above or below a path, whatever the places in lists.
+func markedAt(m raw.Value, p tree.Path) bool {
+	switch {
+	case m.IsTrue():
+		return true
+	case len(p) == 0:
+		return anyTrue(m)
+	case p[0].Key != "":
+		child, _ := m.Get(p[0].Key)
+		return markedAt(child, p[1:])
 	}
-	if depth == 0 {
-		return
+	return slices.ContainsFunc(oneOrMore(m), func(e raw.Value) bool { return markedAt(e, p[1:]) })
+}
+
+// apiName is the name that the API has for an attribute, or for a block that may be a list there.
+func apiName(key string) string {
+	if name, ok := listBlocks[key]; ok {
+		return name
 	}
-	for _, k := range v.Keys() {
-		child, _ := v.Get(k)
-		risky(at+"."+k, k, child, depth-1, out)
-	}
-	for i := range v.Len() {
-		risky(at, "", v.At(i), depth-1, out)
-	}
+	return fieldName(key, raw.Value{})
 }

@@ -22,8 +22,9 @@ func planRules() []Rule {
 			Words: "a rule needs a value that is known only after apply, so it cannot be judged before apply",
 		},
 		{
-			Name: "forgotten", Source: hashi + "language/state/remove", Kinds: []string{"*"}, Actions: []diff.Action{diff.Forget},
-			Risk:  diff.RiskInPlace,
+			Name: "forgotten", Source: hashi + "language/state/remove", Kinds: []string{"*"}, Actions: []diff.Action{diff.Forget, diff.Replace},
+			Risk: diff.RiskInPlace, When: "it leaves the state without being destroyed, or a replacement keeps the old one",
+			holds: func(l look) bool { return l.keepsOld || l.after.IsNull() },
 			Words: "the object stays, and Terraform no longer manages it: later changes to it appear in no plan",
 		},
 		{
@@ -37,6 +38,13 @@ func planRules() []Rule {
 			Paths: []string{"**"}, Risk: diff.RiskInPlace, When: "an attribute was sensitive and no longer is",
 			each:  at(func(f field) bool { return f.Revealed }),
 			Words: "a value is no longer marked as sensitive: Terraform prints it in plans from now on",
+		},
+		{
+			Name: "provisioner-runs", Source: hashi + "language/resources/provisioners/syntax", Security: true, Kinds: []string{"*"},
+			Actions: []diff.Action{diff.Create, diff.Replace, diff.Destroy}, Risk: diff.RiskInPlace,
+			When:  "the configuration has a provisioner for it",
+			holds: func(l look) bool { return len(l.programs) > 0 }, details: func(l look) []string { return l.programs },
+			Words: "commands run beside the change, on the machine of Terraform or on a new one, and a plan does not show what they do",
 		},
 		{
 			Name: "program-runs", Source: "https://registry.terraform.io/providers/hashicorp/external/latest/docs/data-sources/external",

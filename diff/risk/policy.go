@@ -1,10 +1,12 @@
 package risk
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
 // policy is what an AWS policy document allows and denies.
@@ -12,6 +14,35 @@ import (
 type policy struct {
 	allow, deny []grant
 }
+
+// The versions of policies. In the older one, which a document without a version has, ${…} is a text like any other.
+// https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_version.html
+const (
+	policyVersion    = "2012-10-17"
+	oldPolicyVersion = "2008-10-17"
+)
+
+// parseDocument reads the JSON of a policy. Not ok: it is none, or an object in it has a key twice, so that nobody knows which counts.
+func parseDocument(text string) (raw.Value, bool) {
+	if len(text) > maxPolicy {
+		return raw.Value{}, false
+	}
+	return tree.JSONText(text)
+}
+
+// textsOf writes the texts of a statement so that those of two versions can be compared.
+func textsOf(version string) (func(string) string, bool) {
+	switch version {
+	case policyVersion:
+		return escapedWildcards.Replace, true
+	case oldPolicyVersion, "":
+		return func(s string) string { return strings.ReplaceAll(s, "${", "$\x00{") }, true
+	}
+	return nil, false
+}
+
+// escapedWildcards are those that ${…} makes plain characters.
+var escapedWildcards = strings.NewReplacer("${*}", "\x01", "${?}", "\x02", "${$}", "$")
 
 // policyMeasures are actions, resources and principals.
 var policyMeasures = []measure{
@@ -32,25 +63,21 @@ func parsePolicy(v raw.Value) (p policy, ok bool) {
 	if v.IsNull() {
 		return policy{}, true
 	}
-	if text, isText := str(v); isText {
-		if strings.TrimSpace(text) == "" {
+	if document, isText := str(v); isText {
+		if strings.TrimSpace(document) == "" {
 			return policy{}, true
 		}
-		if len(text) > maxPolicy {
+		if v, ok = parseDocument(document); !ok {
 			return policy{}, false
 		}
-		doc, err := raw.Parse([]byte(text))
-		if err != nil {
-			return policy{}, false
-		}
-		v = doc
 	}
 	statements, ok := v.Get("Statement")
-	if !ok {
+	written, known := textsOf(text(get(v, "Version")))
+	if !ok || !known {
 		return policy{}, false
 	}
 	for _, s := range oneOrMore(statements) {
-		g, understood := parseStatement(s)
+		g, understood := parseStatement(s, written)
 		if !understood {
 			return policy{}, false
 		}
@@ -69,20 +96,29 @@ func parsePolicy(v raw.Value) (p policy, ok bool) {
 // looksLikePolicy says that a value is a document with statements: other documents are called policies, too.
 func looksLikePolicy(v raw.Value) bool {
 	if text, ok := str(v); ok {
-		return strings.Contains(text, `"Statement"`)
+		if strings.Contains(text, `"Statement"`) || !strings.Contains(text, `\u`) {
+			return strings.Contains(text, `"Statement"`)
+		}
+		v, _ = parseDocument(text)
 	}
 	_, ok := v.Get("Statement")
 	return ok
 }
 
-func parseStatement(s raw.Value) (grant, bool) {
+// unreadable reports whether a policy that differs is one that this package does not understand.
+func unreadable(before, after raw.Value) bool {
+	_, ok := parsePolicy(after)
+	return !ok && !before.Equal(after)
+}
+
+func parseStatement(s raw.Value, written func(string) string) (grant, bool) {
 	if !s.IsObject() {
 		return grant{}, false
 	}
-	actions, ok1 := parseDimension(s, "Action", strings.ToLower)
-	resources, ok2 := parseDimension(s, "Resource", nil)
+	actions, ok1 := parseDimension(s, "Action", action)
+	resources, ok2 := parseDimension(s, "Resource", func(r string) string { return resource(written(r)) })
 	principals, ok3 := parsePrincipals(s)
-	cond, ok4 := parseCondition(get(s, "Condition"))
+	cond, ok4 := parseCondition(get(s, "Condition"), written)
 	return grant{dims: []dimension{actions, resources, principals}, cond: cond}, ok1 && ok2 && ok3 && ok4
 }
 
@@ -100,12 +136,32 @@ func parseDimension(s raw.Value, key string, fold func(string) string) (dimensio
 		v = not
 	}
 	items, ok := texts(v)
-	if fold != nil {
-		for i := range items {
-			items[i] = fold(items[i])
-		}
+	for i := range items {
+		items[i] = fold(items[i])
 	}
 	return dimension{but: hasNot, items: items}, ok
+}
+
+// anything is a pattern that matches all there is: in a service and an action, or in all parts of an ARN.
+var (
+	anyAction   = regexp.MustCompile(`^[*?]*\*[*?]*(:[*?]*\*[*?]*)?$`)
+	anyResource = regexp.MustCompile(`^(arn:)?(aws[a-z-]*:)?[*?:]*\*$`)
+)
+
+// action writes an action in one way: every action of every service is "*".
+func action(s string) string {
+	if s = strings.ToLower(s); anyAction.MatchString(s) {
+		return "*"
+	}
+	return s
+}
+
+// resource writes a resource in one way: every one is "*".
+func resource(s string) string {
+	if anyResource.MatchString(s) {
+		return "*"
+	}
+	return s
 }
 
 func parsePrincipals(s raw.Value) (dimension, bool) {
@@ -150,7 +206,7 @@ func principal(kind, item string) string {
 }
 
 // parseCondition reads {OPERATOR: {KEY: VALUE or [VALUE…]}}.
-func parseCondition(v raw.Value) (condition, bool) {
+func parseCondition(v raw.Value, written func(string) string) (condition, bool) {
 	if v.IsNull() {
 		return nil, true
 	}
@@ -161,6 +217,9 @@ func parseCondition(v raw.Value) (condition, bool) {
 			values, ok := texts(get(tests, key))
 			if !ok {
 				return nil, false
+			}
+			for i := range values {
+				values[i] = written(values[i])
 			}
 			at := strings.ToLower(operator + " " + key)
 			c[at] = append(c[at], values...)
@@ -216,8 +275,8 @@ func public(before, after raw.Value) bool {
 // namesPrincipals says that the policy is one that says who, as those of a bucket or a key do: only there is "all" everyone.
 func namesPrincipals(doc raw.Value, allow int) bool {
 	if text, ok := str(doc); ok {
-		parsed, err := raw.Parse([]byte(text))
-		if err != nil {
+		parsed, ok := parseDocument(text)
+		if !ok {
 			return false
 		}
 		doc = parsed

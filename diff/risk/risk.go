@@ -30,6 +30,10 @@ type Subject struct {
 	Unknown raw.Value
 	// Shown makes a key of a held object one that may be printed, see tree.Path.Text. Nil hides all of them.
 	Shown func(tree.Step) string
+	// KeepsOld says that the object that a replacement is for is not destroyed.
+	KeepsOld bool
+	// Programs are what the configuration runs beside the change, by their kinds (Terraform's provisioners).
+	Programs []string
 	// Regenerated says that all that changes is made anew at each rendering.
 	Regenerated bool
 
@@ -98,6 +102,8 @@ const (
 	foldChart    = "chart label"
 	foldChecksum = "checksum"
 	foldRestart  = "restart mark"
+	// foldFormatting is a document in a plan that is written in another way.
+	foldFormatting = "formatting"
 )
 
 func (j *judge) touchAll() {
@@ -174,7 +180,7 @@ func sharedBy(paths []string) string {
 
 // ask is what a rule finds.
 func (j *judge) ask(r *Rule) (diff.Finding, bool) {
-	if !slices.Contains(r.Actions, j.change.Action) {
+	if !slices.Contains(r.Actions, j.change.Action) || j.subject.KeepsOld && r.onlyLost() {
 		return diff.Finding{}, false
 	}
 	q := inquiry{judge: j, rule: r}
@@ -257,6 +263,7 @@ func (j *judge) look() look {
 	return look{
 		kind: j.kind, before: j.subject.Before, after: j.subject.After, was: j.was, is: j.is,
 		renamed: j.change.Renamed, revealed: j.revealed, unknown: j.unknown,
+		keepsOld: j.subject.KeepsOld, programs: j.subject.Programs,
 	}
 }
 
@@ -290,6 +297,9 @@ func (j *judge) unjudged() (diff.Finding, bool) {
 			}
 			return compiled().unjudged.finding(path), true
 		}
+	}
+	if path, ok := j.unjudgedHeld(); ok {
+		return compiled().unjudged.finding(path), true
 	}
 	return diff.Finding{}, false
 }
@@ -328,6 +338,11 @@ func (r *Rule) touches(t Touched) bool {
 		}
 	}
 	return false
+}
+
+// onlyLost reports whether the rule is about an object that goes, and not about the one that comes for it.
+func (r *Rule) onlyLost() bool {
+	return slices.Contains(r.Actions, diff.Destroy) && !slices.Contains(r.Actions, diff.Create) && !slices.Contains(r.Actions, diff.Update)
 }
 
 func (r *Rule) finding(path string) diff.Finding {

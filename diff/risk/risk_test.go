@@ -23,6 +23,7 @@ type situation struct {
 	Before, After     json.RawMessage
 	Unknown, Revealed []string
 	Regenerated       bool
+	Programs          []string
 	Fires, Spares     []string
 }
 
@@ -52,7 +53,7 @@ func (s situation) change(t *testing.T, engine string, deep bool) (*diff.Change,
 		}
 		return v
 	}
-	subject := risk.Subject{Engine: engine, Group: s.Group, Kind: s.Kind, Before: value(s.Before), After: value(s.After), Regenerated: s.Regenerated}
+	subject := risk.Subject{Engine: engine, Group: s.Group, Kind: s.Kind, Before: value(s.Before), After: value(s.After), Regenerated: s.Regenerated, Programs: s.Programs}
 	if len(s.Unknown) > 0 {
 		marks := map[string]any{}
 		for _, path := range s.Unknown {

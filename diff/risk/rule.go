@@ -70,6 +70,9 @@ type look struct {
 	revealed bool
 	// unknown reports whether an attribute of a resource, or something in it, is known only after apply.
 	unknown func(attribute string) bool
+	// keepsOld and programs are those of the Subject.
+	keepsOld bool
+	programs []string
 }
 
 // field is what a predicate sees of one difference.

@@ -239,6 +239,11 @@ func policyRules() []Rule {
 			Words: "the policy allows more actions, resources or principals than before, or denies less",
 		},
 		{
+			Name: "policy-unreadable", Source: aws + "IAM/latest/UserGuide/reference_policies_grammar.html", Security: true, Kinds: kinds,
+			Actions: present, Paths: policyPaths, Risk: diff.RiskInPlace, When: "it has a key twice, or is not in the grammar of policies",
+			holds: anyDocument(unreadable), Words: "the policy cannot be read, so no rule judges what it allows",
+		},
+		{
 			Name: "policy-all-powerful", Source: aws + "IAM/latest/UserGuide/reference_policies_elements_action.html", Security: true, Kinds: kinds, Actions: present, Paths: policyPaths,
 			Risk: diff.RiskInPlace, When: "it newly allows every action on every resource", holds: anyDocument(allPowerful),
 			Words: "whoever has this policy may do everything",
@@ -523,7 +528,7 @@ func serviceRules() []Rule {
 		},
 		{
 			Name: "release-changes", Source: "https://helm.sh/docs/helm/helm_upgrade/", Kinds: []string{"helm_release"}, Actions: updated,
-			Paths: []string{"version", "chart", "values", "set", "repository", "metadata"}, Risk: diff.RiskRestart,
+			Paths: []string{"version", "chart", "values", "set", "set_list", "set_sensitive", "set_wo_revision", "postrender", "repository", "metadata"}, Risk: diff.RiskRestart,
 			Words: "the release is upgraded: what that changes in the cluster, this plan does not show",
 		},
 	}

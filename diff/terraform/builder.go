@@ -3,6 +3,7 @@ package terraform
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"sort"
 	"strings"
 
@@ -135,10 +136,12 @@ func (b *builder) judge(c *diff.Change, p *plan, r *resource, d differences) {
 	if c.Action == "" || c.Action == diff.Noop {
 		return
 	}
+	k, _ := kindOf(r.change.actions) // it is one, or there were no change
 	risk.Judge(c, risk.Subject{
 		Engine: diff.KindTerraform, Kind: c.ResourceKind, Before: r.change.before, After: r.change.after, Touched: d.touched,
-		Unknown: p.unknownBySetting(r), Shown: b.masker.Step,
+		Unknown: p.unknownBySetting(r), Shown: b.masker.Step, KeepsOld: k.keepsOld, Programs: p.programs[withoutKeys(r.address)],
 	})
+	unfoldFound(c, d.touched)
 	for i, t := range d.touched {
 		if f, ok := diff.LookAlike(c.Fields[i].Path, t.Before, t.After); ok {
 			c.Judge(f)
@@ -146,6 +149,19 @@ func (b *builder) judge(c *diff.Change, p *plan, r *resource, d differences) {
 	}
 	for _, path := range d.masked {
 		c.Judge(diff.MaskedChange(path))
+	}
+}
+
+// unfoldFound shows the folded fields that a finding is about: a restart for another spelling is no noise.
+func unfoldFound(c *diff.Change, touched []risk.Touched) {
+	for i := range c.Fields {
+		f := &c.Fields[i]
+		if f.Fold == foldFormatting && slices.ContainsFunc(c.Findings, func(found diff.Finding) bool {
+			r, known := risk.Find(found.Rule)
+			return known && r.Touches(touched[i])
+		}) {
+			f.Fold = ""
+		}
 	}
 }
 
@@ -272,7 +288,7 @@ func (b *builder) resource(r resource) (diff.Change, differences, error) {
 	if out.Action == diff.Noop {
 		return out, differences{}, nil
 	}
-	d := compare(b.masker, r.change, out.Action)
+	d := compare(b.masker, r.kind, r.change, out.Action)
 	out.Fields = d.fields
 	out.Unchanged = unchangedAttributes(r.change)
 	out.Why = why(r, k, d.forced)

@@ -78,10 +78,13 @@ type node struct {
 	unknown, was, is    mark
 	// lone: the value around this place is on one side only, where a null is an attribute that nobody set.
 	lone bool
+	// named: the value is a secret by its name.
+	named bool
 }
 
 type comparer struct {
 	masker *diff.Masker
+	kind   string
 	action diff.Action
 	// free says that the value has no schema: that of an output.
 	free bool
@@ -104,8 +107,8 @@ type differences struct {
 }
 
 // compare lists the differences of a resource's change field by field.
-func compare(m *diff.Masker, c change, a diff.Action) differences {
-	cmp := &comparer{masker: m, action: a, folds: a == diff.Update}
+func compare(m *diff.Masker, kind string, c change, a diff.Action) differences {
+	cmp := &comparer{masker: m, kind: kind, action: a, folds: a == diff.Update}
 	cmp.compare(c)
 	return cmp.out
 }
@@ -146,7 +149,11 @@ func (c *comparer) walk(p tree.Path, n node, depth int) {
 	case n.was.all() && n.hasBefore || n.is.all() && n.hasAfter:
 		c.sensitive(p, n)
 	case depth < maxDepth && fits(n, diff.Raw.IsObject):
+		count := len(c.out.fields)
 		c.object(p, n, depth)
+		if n.before.IsObject() != n.after.IsObject() && !(attribute(p) && isMap(p)) {
+			c.unfold(count)
+		}
 	case depth < maxDepth && fits(n, diff.Raw.IsList):
 		c.list(p, n, depth)
 	default:
@@ -195,7 +202,7 @@ func (c *comparer) add(p tree.Path, n node, was, is diff.Raw) *diff.FieldChange 
 	after := diff.Side{Value: is, Absent: !n.hasAfter, Unknown: n.unknown.some(), Sensitive: n.is.some(), Plain: plain}
 	conceal(&before, &after)
 	f := c.masker.Field(p, before, after)
-	if (plain || commandPlace(p)) && n.hasAfter && f.HidesChange() {
+	if c.hidesDecision(p, n, &f, plain, f.MaskedPart && c.copies(after.Value)) {
 		c.out.masked = append(c.out.masked, f.Path)
 	}
 	if !c.free && c.action != diff.Update && c.action != diff.Replace { // its elements come or go with it
@@ -207,7 +214,7 @@ func (c *comparer) add(p tree.Path, n node, was, is diff.Raw) *diff.FieldChange 
 		}
 	}
 	if c.folds {
-		f.Fold = foldOf(p, n)
+		f.Fold = c.foldOf(p, n)
 	}
 	c.out.fields = append(c.out.fields, f)
 	c.out.touched = append(c.out.touched, risk.Touched{
@@ -253,7 +260,7 @@ func (n node) child(k string) node {
 		before: before, after: after, hasBefore: hasBefore,
 		// A plan leaves out of after what is not known yet.
 		hasAfter: hasAfter || unknown.some(), unknown: unknown,
-		was: n.was.key(k), is: n.is.key(k), lone: !n.before.IsObject() || !n.after.IsObject(),
+		was: n.was.key(k), is: n.is.key(k), lone: !n.before.IsObject() || !n.after.IsObject(), named: n.named,
 	}
 }
 
@@ -265,6 +272,19 @@ func (c *comparer) never(count int, p tree.Path, n node) {
 	}
 	if n.hasBefore != n.hasAfter || !n.before.Equal(n.after) {
 		c.emit(p, n)
+	}
+}
+
+// unfold shows the fields from a place on if all of them are folded: an object that comes or goes means something even where it holds
+// nothing, as the empty block of an action does.
+func (c *comparer) unfold(from int) {
+	for i := from; i < len(c.out.fields); i++ {
+		if c.out.fields[i].Fold == "" {
+			return
+		}
+	}
+	for i := from; i < len(c.out.fields); i++ {
+		c.out.fields[i].Fold, c.out.touched[i].Folded = "", false
 	}
 }
 

@@ -21,7 +21,7 @@ func decode(r *limited) (*plan, error) {
 	if err := d.document(); err != nil {
 		return nil, err
 	}
-	return d.plan, checkVersion(d.plan.formatVersion)
+	return d.plan, d.plan.check()
 }
 
 type decoder struct {
@@ -77,6 +77,11 @@ func (d *decoder) key() (string, error) {
 
 func (d *decoder) section(key string) error {
 	p := d.plan
+	if other, ok := otherDocuments[key]; ok {
+		p.other = other
+		return d.dec.SkipValue()
+	}
+	p.sections = p.sections || planSections[key]
 	switch key {
 	case "resource_changes":
 		return d.elements(key, &p.resources, false)

@@ -1,8 +1,12 @@
 package terraform
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/diff/internal/secret"
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
@@ -16,18 +20,52 @@ const (
 	foldEmpty = "null or empty"
 )
 
+// documents are the attributes whose documents a service reads by what they say, so that their spelling means nothing. All others may be
+// files, scripts or inputs of a program that sees each byte, or a hash of them that restarts or replaces something.
+var documents = map[string]bool{
+	"values": true, "yaml_body": true, "template_body": true, "definition": true, "dashboard_body": true, "dashboard_json": true,
+	"config_json": true, "event_pattern": true, "policy_data": true, "policy_document": true,
+}
+
+// dynamic are the attributes that take any value, by resource type. They have no schema, so that null, an empty list and an empty object
+// are what somebody wrote: an empty selector of Kubernetes selects everything.
+var dynamic = map[string]bool{
+	"kubernetes_manifest": true, "terraform_data": true, "azapi_resource": true, "azapi_update_resource": true, "azapi_resource_action": true,
+	"azapi_data_plane_resource": true,
+}
+
+// mapNames end the names of attributes that are maps, in which an empty one has nothing. An empty object elsewhere may be a setting.
+var mapNames = []string{"tags", "labels", "annotations", "variables", "parameters", "metadata", "triggers", "options", "attributes", "data", "map"}
+
 // foldOf is the rule that folds what is at n, or nothing. What is sensitive or unknown is never folded.
-func foldOf(p tree.Path, n node) string {
+func (c *comparer) foldOf(p tree.Path, n node) string {
 	if n.unknown.some() || n.was.some() || n.is.some() {
 		return ""
 	}
-	if attribute(p) && unset(n) {
+	if attribute(p) && unset(n) && !dynamic[c.kind] && (!n.before.IsObject() && !n.after.IsObject() || isMap(p)) {
 		return foldEmpty
 	}
-	if was, is, ok := texts(n); ok && tree.Respelled(was, is) {
+	if was, is, ok := texts(n); ok && byMeaning(p) && tree.Respelled(was, is) {
 		return foldFormatting
 	}
 	return ""
+}
+
+// byMeaning says that a path leads to a document that is read by what it says.
+func byMeaning(p tree.Path) bool {
+	if secret.CommandPlace(p) || len(p) == 0 {
+		return false
+	}
+	last := p[len(p)-1]
+	for i := len(p) - 1; i > 0 && last.Key == ""; i-- {
+		last = p[i-1]
+	}
+	return documents[last.Key] || strings.HasSuffix(last.Key, "policy") || strings.HasSuffix(last.Key, "policies")
+}
+
+func isMap(p tree.Path) bool {
+	last := p[len(p)-1].Key
+	return last == "tags_all" || slices.ContainsFunc(mapNames, func(end string) bool { return strings.HasSuffix(last, end) })
 }
 
 // attribute says that a path names an attribute of a schema, or a key of a map: not an element of a list, and nothing in a document,

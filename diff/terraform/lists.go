@@ -44,7 +44,7 @@ func (n node) differing(pairs []tree.Pair) int {
 
 // element compares element i of before with element j of after; -1 is none.
 func (c *comparer) element(p tree.Path, n node, i, j, depth int) {
-	e := node{hasBefore: i >= 0, hasAfter: j >= 0, lone: i < 0 || j < 0}
+	e := node{hasBefore: i >= 0, hasAfter: j >= 0, lone: i < 0 || j < 0, named: n.named}
 	if i >= 0 {
 		e.before, e.was = n.before.At(i), n.was.index(i)
 	}

@@ -1,32 +1,17 @@
 package terraform
 
 import (
+	"strings"
+
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 	"github.com/nuon-toolkit/nuon/diff/internal/secret"
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
-// commands are the attributes that say what runs, in which a secret may be a part.
-var commands = map[string]bool{
-	"command": true, "commands": true, "args": true, "arguments": true, "interpreter": true, "inline": true, "script": true, "entrypoint": true,
-	"entryPoint": true, "user_data": true, "user_data_base64": true, "custom_data": true, "startup_script": true,
-	"metadata_startup_script": true, "buildspec": true, "cloud_init": true,
-}
-
-// commandPlace says that a value is a command, an argument of one, or a script.
-func commandPlace(p tree.Path) bool {
-	for _, s := range p {
-		if commands[s.Key] {
-			return true
-		}
-	}
-	return false
-}
-
 // plainPlace says that a value is an image, a subject, a role, a path, an ARN or the like: it is shown whatever it equals.
 func plainPlace(p tree.Path, before, after diff.Raw) bool {
-	if commandPlace(p) {
+	if secret.CommandPlace(p) {
 		return false
 	}
 	for _, s := range p {
@@ -34,10 +19,41 @@ func plainPlace(p tree.Path, before, after diff.Raw) bool {
 			return true
 		}
 	}
-	return isARN(before) || isARN(after)
+	return secret.IsARN(before) || secret.IsARN(after)
 }
 
-func isARN(v diff.Raw) bool {
-	text, ok := raw.Reveal(v).(string)
-	return ok && secret.ARN(text)
+// definitions are the attributes that define what runs, or what a cluster or an account becomes, beside secrets that it needs.
+var definitions = map[string]bool{
+	"container_definitions": true, "container_properties": true, "ecs_properties": true, "eks_properties": true, "node_properties": true,
+	"content": true, "content_base64": true, "template_body": true, "definition": true, "values": true, "set": true, "set_list": true,
+	"set_sensitive": true, "postrender": true,
+}
+
+// definesPlace says that a value is a part of such a definition. What is there to hold a secret defines nothing.
+func definesPlace(kind string, p tree.Path) bool {
+	return len(p) > 0 && definitions[p[0].Key] && !strings.Contains(kind, "secret") && !strings.Contains(kind, "sensitive")
+}
+
+// hidesDecision reports whether a field hides what changes in what runs, or in who may do what. A definition may hold secrets by their
+// names, so there it is one that is masked as a whole, or in a part that equals a secret elsewhere.
+func (c *comparer) hidesDecision(p tree.Path, n node, f *diff.FieldChange, plain, copied bool) bool {
+	switch {
+	case !n.hasAfter:
+		return false
+	case plain || secret.CommandPlace(p):
+		return f.HidesChange()
+	case n.named || !definesPlace(c.kind, p):
+		return false
+	}
+	return f.HidesChange() && (f.Before.Masked || f.After.Masked || copied)
+}
+
+// copies reports whether a text holds a copy of a learned secret.
+func (c *comparer) copies(v diff.Raw) bool {
+	found := false
+	raw.Leaves(v, func(text string, _ bool) bool {
+		found = found || c.masker.Knows(text)
+		return !found
+	})
+	return found
 }

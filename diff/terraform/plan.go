@@ -17,7 +17,9 @@ type plan struct {
 	variables map[string]diff.Raw
 	sensitive map[string]bool
 	// written is what the configuration sets in each of its resources, by address without keys.
-	written   map[string]written
+	written map[string]written
+	// programs are the kinds of the provisioners of its resources, by the same addresses.
+	programs  map[string][]string
 	resources elements
 	drift     elements
 	deferred  elements
@@ -32,6 +34,37 @@ type plan struct {
 	applyable *bool
 	complete  *bool
 	errored   bool
+	// sections says that it has a section of a plan. Other is what else it is, by a section that no plan has.
+	sections bool
+	other    string
+}
+
+// otherDocuments are sections of other documents of Terraform, with what these are.
+var otherDocuments = map[string]string{
+	"values": "a state", "lineage": "a state file", "serial": "a state file", "provider_schemas": "a list of provider schemas",
+	"function_signatures": "a list of functions", "diagnostics": "the result of a validation",
+}
+
+// planSections are the sections of which every plan has some. An empty state has none.
+var planSections = map[string]bool{
+	"planned_values": true, "configuration": true, "resource_changes": true, "output_changes": true, "resource_drift": true, "prior_state": true,
+	"deferred_changes": true, "checks": true, "condition_results": true, "action_invocations": true, "deferred_action_invocations": true,
+	"relevant_attributes": true, "variables": true, "applyable": true, "complete": true, "errored": true,
+}
+
+// check refuses what is no plan. A state has the form of a plan without changes, so it would look harmless.
+func (p *plan) check() error {
+	const remedy = "make a plan's with `terraform show -json PLANFILE`"
+	if p.other != "" {
+		return fmt.Errorf("%w: it is the JSON of %s; %s", ErrNotPlan, p.other, remedy)
+	}
+	if err := checkVersion(p.formatVersion); err != nil {
+		return err
+	}
+	if !p.sections {
+		return fmt.Errorf("%w: it has no section of a plan, as the JSON of an empty state; %s", ErrNotPlan, remedy)
+	}
+	return nil
 }
 
 // elements are the changes of a section that need a line in the report, in its order.

@@ -13,7 +13,7 @@ import (
 // guard marks what is at a key of the object n as sensitive, on both sides, where the names around it say that it is a secret.
 func guard(n node, key string, child node) node {
 	if named(n.before, key, child.before) || named(n.after, key, child.after) {
-		child.was, child.is = mark{raw.Of(true)}, mark{raw.Of(true)}
+		child.was, child.is, child.named = mark{raw.Of(true)}, mark{raw.Of(true)}, true
 	}
 	return child
 }

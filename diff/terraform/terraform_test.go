@@ -30,6 +30,12 @@ func TestBadPlans(t *testing.T) {
 		{"cut off between sections", `{"format_version":"1.2",`, "ends too early"},
 		{"no version", `{}`, "no format_version"},
 		{"a newer version", `{"format_version":"2.0"}`, "update nuon"},
+		{"a state", `{"format_version":"1.0","terraform_version":"1.9.0","values":{"root_module":{"resources":[]}}}`,
+			"it is the JSON of a state; make a plan's with `terraform show -json PLANFILE`"},
+		{"a state of outputs, with the section of a plan", `{"format_version":"1.0","values":{"outputs":{}},"resource_changes":[]}`, "of a state"},
+		{"an empty state", `{"format_version":"1.0"}`, "it has no section of a plan"},
+		{"a state file", `{"version":4,"terraform_version":"1.9.0","serial":1,"lineage":"a","outputs":{},"resources":[]}`, "of a state file"},
+		{"a list of schemas", `{"format_version":"1.0","provider_schemas":{}}`, "of a list of provider schemas"},
 		{"more after the end", `{"format_version":"1.2"}{}`, "more after its end"},
 		{"noise after the end", `{"format_version":"1.2"}x`, "not valid JSON"},
 		{"a name twice", resource(`,"change":{"actions":["no-op"],"actions":["delete"]}`), "a name comes twice in one object, in resource_changes, at byte"},
@@ -76,7 +82,7 @@ func TestReaderErrorsAndLimit(t *testing.T) {
 	if _, err := terraform.Report(iotest.ErrReader(broken), terraform.Options{}); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
-	const plan = `{"format_version":"1.2"}`
+	const plan = `{"format_version":"1.2","checks":null}`
 	if _, err := terraform.Report(strings.NewReader(plan), terraform.Options{MaxBytes: int64(len(plan))}); err != nil {
 		t.Errorf("a plan of exactly the limit: %v", err)
 	}
@@ -102,7 +108,7 @@ func TestErrorsQuoteNoValues(t *testing.T) {
 func TestApplyable(t *testing.T) {
 	const outputs = `"output_changes":{"o":{"actions":["create"],"before":null,"after":1}}`
 	for in, want := range map[string]bool{
-		`{"format_version":"1.2"}`:                                     false,
+		`{"format_version":"1.2","checks":null}`:                       false,
 		`{"format_version":"1.2",` + outputs + `}`:                     true,
 		`{"format_version":"1.2",` + outputs + `,"applyable":false}`:   false,
 		`{"format_version":"1.2","applyable":true}`:                    true,
@@ -179,12 +185,20 @@ func TestFields(t *testing.T) {
 // TestFolds: what is folded, and what must never be.
 func TestFolds(t *testing.T) {
 	for _, c := range []struct{ name, change, want string }{
-		{"formatting", `"actions":["update"],"before":{"p":"{\"a\":1}"},"after":{"p":"{ \"a\": 1 }"}`, "formatting"},
-		{"formatting that forces a replacement", `"actions":["delete","create"],"before":{"p":"{\"a\":1}"},"after":{"p":"{ \"a\": 1 }"},"replace_paths":[["p"]]`, ""},
-		{"formatting of what is sensitive", `"actions":["update"],"before":{"p":"{\"a\":1}"},"after":{"p":"{ \"a\": 1 }"},"before_sensitive":{"p":true}`, ""},
+		{"formatting", `"actions":["update"],"before":{"policy":"{\"a\":1}"},"after":{"policy":"{ \"a\": 1 }"}`, "formatting"},
+		{"formatting in a block", `"actions":["update"],"before":{"p":[{"redrive_policy":"{\"a\":1}"}]},"after":{"p":[{"redrive_policy":"{ \"a\": 1 }"}]}`, "formatting"},
+		{"formatting of a script", `"actions":["update"],"before":{"user_data":"{\"a\":1}"},"after":{"user_data":"{ \"a\": 1 }"}`, ""},
+		{"formatting of a policy for a script", `"actions":["update"],"before":{"user_data":{"policy":"{\"a\":1}"}},"after":{"user_data":{"policy":"{ \"a\": 1 }"}}`, ""},
+		{"formatting of what a program reads", `"actions":["update"],"before":{"content":"{\"a\":1}"},"after":{"content":"{ \"a\": 1 }"}`, ""},
+		{"the first line of a script", `"actions":["update"],"before":{"policy":"#!/bin/sh\na: 1\n"},"after":{"policy":"#cloud-config\na: 1\n"}`, ""},
+		{"formatting that forces a replacement", `"actions":["delete","create"],"before":{"policy":"{\"a\":1}"},"after":{"policy":"{ \"a\": 1 }"},"replace_paths":[["policy"]]`, ""},
+		{"formatting of what is sensitive", `"actions":["update"],"before":{"policy":"{\"a\":1}"},"after":{"policy":"{ \"a\": 1 }"},"before_sensitive":{"policy":true}`, ""},
 		{"null and an empty list", `"actions":["update"],"before":{"p":null},"after":{"p":[]}`, "null or empty"},
 		{"an empty text and null", `"actions":["update"],"before":{"p":""},"after":{"p":null}`, "null or empty"},
 		{"a map of null", `"actions":["update"],"before":{"p":{"k":null}},"after":{"p":{"k":""}}`, "null or empty"},
+		{"null and an empty map of tags", `"actions":["update"],"before":{"tags":null},"after":{"tags":{}}`, "null or empty"},
+		{"null and an empty object", `"actions":["update"],"before":{"selector":null},"after":{"selector":{}}`, ""},
+		{"an empty block that comes", `"actions":["update"],"before":{"p":[]},"after":{"p":[{"custom_response":[]}]}`, ""},
 		{"null and false", `"actions":["update"],"before":{"p":null},"after":{"p":false}`, ""},
 		{"nothing and empty, where no schema is", `"actions":["update"],"before":{"p":{"a":1}},"after":{"p":{"a":1,"podSelector":{}}}`, ""},
 		{"an element that is empty", `"actions":["update"],"before":{"p":[]},"after":{"p":[{}]}`, ""},

@@ -1,6 +1,7 @@
 package terraform
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/diff"
@@ -61,9 +62,29 @@ func (d *decoder) configured(prefix string) error {
 		if d.plan.written == nil {
 			d.plan.written = map[string]written{}
 		}
-		d.plan.written[prefix+f.text("address")] = writtenIn(f.get("expressions"), 0)
+		address := prefix + f.text("address")
+		d.plan.written[address] = writtenIn(f.get("expressions"), 0)
+		d.plan.runs(address, f.get("provisioners"), &err)
 		return err
 	})
+}
+
+// runs keeps which kinds of provisioners a resource has.
+func (p *plan) runs(address string, provisioners diff.Raw, err *error) {
+	for one := range items(provisioners, err) {
+		kind := fieldsOf(one, err).text("type")
+		switch kind {
+		case "local-exec", "remote-exec", "file":
+		default:
+			kind = "another provisioner"
+		}
+		if p.programs == nil {
+			p.programs = map[string][]string{}
+		}
+		if !slices.Contains(p.programs[address], kind) {
+			p.programs[address] = append(p.programs[address], kind)
+		}
+	}
 }
 
 // writtenIn reads the expressions of a resource or a block: an attribute is an object of its value

@@ -156,6 +156,7 @@ var plainWords = []string{
 	"image", "images", "repository", "registry", "role", "roles", "rolename", "rolearn", "roleref", "arn", "arns", "subject", "subjects",
 	"principal", "principals", "member", "members", "serviceaccount", "serviceaccountname", "path", "paths", "verbs", "resources",
 	"apigroups", "cidr", "cidrs", "cidrblocks", "policy", "policies", "capabilities", "entrypoint",
+	"ami", "imageid", "imageuri",
 }
 
 // Plain says that a name is that of an image, a subject, a role, a path, an ARN or the like.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -26,6 +27,12 @@ func ReadJSON(dec *jsontext.Decoder, depth int) (raw.Value, error) {
 func ReadJSONNumbers(dec *jsontext.Decoder, depth int, number func(digits string) any) (raw.Value, error) {
 	v, err := jsonReader{dec, number}.value(depth)
 	return raw.Of(v), err
+}
+
+// JSONText reads a text that holds one JSON object or list. Not ok: it holds something else, or a key twice, so that readers may disagree.
+func JSONText(text string) (v raw.Value, ok bool) {
+	d, ok := readJSONText(strings.TrimSpace(text))
+	return d.value, ok
 }
 
 type jsonReader struct {

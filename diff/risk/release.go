@@ -1,0 +1,214 @@
+package risk
+
+import (
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+)
+
+// releaseAttributes are about releases of charts: what a chart makes of its values, a plan does not show.
+func releaseAttributes() []attribute {
+	return []attribute{
+		{
+			name:   "release-source",
+			source: "https://helm.sh/docs/topics/provenance/",
+			kinds:  []string{"helm_release"},
+			paths:  []string{"repository", "chart"},
+			test:   differ(),
+			words:  "the release is made from another chart, or from another place",
+		},
+		{
+			name:   "release-unverified",
+			source: "https://helm.sh/docs/topics/provenance/",
+			kinds:  []string{"helm_release"},
+			paths:  []string{"verify"},
+			test:   turnsOff(),
+			words:  "the chart's signature is no longer checked",
+		},
+		{
+			name:   "manifest-unreadable",
+			source: "https://registry.terraform.io/providers/gavinbunny/kubectl/latest/docs/resources/kubectl_manifest",
+			kinds:  []string{"kubectl_manifest"},
+			paths:  []string{"yaml_body"},
+			test: test{
+				when: "it differs, and is not one document of plain YAML", actions: present,
+				strong: `{"yaml_body": "a: b"}`, weak: `{"yaml_body": "a: !!binary b"}`,
+				object: func(l look) bool {
+					_, ok := readDocument(get(l.after, "yaml_body"))
+					return !ok && !get(l.before, "yaml_body").Equal(get(l.after, "yaml_body"))
+				},
+			},
+			words: "the manifest cannot be read, so no rule judges the object in it",
+		},
+		{
+			name:   "release-values",
+			source: k8s + "concepts/security/pod-security-standards/",
+			kinds:  []string{"helm_release"},
+			paths:  releaseValues,
+			test: test{
+				when: "a value that has the name of a setting of pods asks for the node (privileged, hostNetwork, hostPID, hostIPC, hostPath, " +
+					"allowPrivilegeEscalation, runAsUser 0, more capabilities), takes such a setting away with null, or cannot be read",
+				actions: present, strong: `{"values": ["a: {privileged: false}"]}`, weak: `{"values": ["a: {privileged: true}"]}`,
+				object: func(l look) bool { return grows(riskyValues(l.before), riskyValues(l.after)) },
+			},
+			words: "values of the chart ask for rights on the node, or cannot be read",
+		},
+		{
+			name:   "release-postrender",
+			source: "https://helm.sh/docs/topics/advanced/#post-rendering",
+			kinds:  []string{"helm_release"},
+			paths:  []string{"postrender"},
+			test:   adds(),
+			words:  "a program on the machine of Terraform changes all objects of the chart before they are applied",
+		},
+		{
+			name:   "release-write-only",
+			source: "https://registry.terraform.io/providers/hashicorp/helm/latest/docs/resources/release#set_wo",
+			kinds:  []string{"helm_release"},
+			paths:  []string{"set_wo_revision", "set_wo"},
+			test:   adds(),
+			words:  "values of the chart change that no plan has, so no rule judges them",
+		},
+	}
+}
+
+// releaseValues are the attributes of a release that hold values of its chart.
+var releaseValues = []string{"values", "set", "set_list", "set_sensitive"}
+
+// riskyValues are the values of a release that have the names of settings with which pods get
+// rights on the node, with their places.
+func riskyValues(release raw.Value) map[string]bool {
+	out := map[string]bool{}
+	for _, v := range oneOrMore(get(release, "values")) {
+		if doc, ok := readDocument(v); ok {
+			risky("", "", doc, maxSearch, out)
+		} else {
+			out["cannot be read: "+text(v)] = true
+		}
+	}
+	for _, s := range slices.Concat(oneOrMore(get(release, "set")), oneOrMore(get(release, "set_sensitive"))) {
+		for i, one := range splitSet(text(get(s, "value"))) {
+			name := text(get(s, "name"))
+			if i > 0 { // Helm reads what follows a comma as another setting
+				name, one, _ = strings.Cut(one, "=")
+			}
+			riskySetting(name, raw.Of(strings.ReplaceAll(one, `\`, "")), out)
+		}
+	}
+	for _, s := range oneOrMore(get(release, "set_list")) {
+		riskySetting(text(get(s, "name")), get(s, "value"), out)
+	}
+	return out
+}
+
+// splitSet splits what --set takes at its commas, but not in lists.
+func splitSet(value string) []string {
+	var out []string
+	depth, start := 0, 0
+	for i := 0; i < len(value); i++ {
+		switch value[i] {
+		case '\\':
+			i++
+		case '{':
+			depth++
+		case '}':
+			depth--
+		case ',':
+			if depth <= 0 {
+				out, start = append(out, value[start:i]), i+1
+			}
+		}
+	}
+	return append(out, value[start:])
+}
+
+// riskySetting adds what a setting by the path of its name asks for.
+func riskySetting(name string, v raw.Value, out map[string]bool) {
+	steps := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune(`.[]\`, r) })
+	for len(steps) > 0 && strings.Trim(steps[len(steps)-1], "0123456789") == "" {
+		steps = steps[:len(steps)-1] // the place in a list
+	}
+	key, parent := name, ""
+	if n := len(steps); n > 0 {
+		key = steps[n-1]
+		if n > 1 {
+			parent = steps[n-2]
+		}
+	}
+	if list, isText := str(v); isText && strings.HasPrefix(list, "{") {
+		for e := range strings.SplitSeq(strings.Trim(list, "{}"), ",") {
+			risky(name, key, raw.Of(e), 0, out)
+			riskyCapability(name, parent, key, raw.Of(e), out)
+		}
+		return
+	}
+	risky(name, key, v, maxSearch, out)
+	riskyCapability(name, parent, key, v, out)
+}
+
+// pods' settings that ask for rights when they are true, and those that keep rights away until they are null.
+var (
+	riskySwitches = []string{"privileged", "hostnetwork", "hostpid", "hostipc", "allowprivilegeescalation"}
+	keepers       = []string{
+		"securitycontext", "podsecuritycontext", "containersecuritycontext", "runasnonroot", "readonlyrootfilesystem", "seccompprofile",
+		"capabilities", "allowprivilegeescalation", "privileged",
+	}
+)
+
+func risky(at, key string, v raw.Value, depth int, out map[string]bool) {
+	switch lower := strings.ToLower(key); {
+	case v.IsNull() || text(v) == "null":
+		if slices.Contains(keepers, lower) {
+			out[at+" is taken away"] = true
+		}
+	case slices.Contains(riskySwitches, lower):
+		switch strings.ToLower(text(v)) {
+		case "true", "yes", "on", "y", "t", "1":
+			out[at] = true
+		}
+	case lower == "runasuser" || lower == "runasgroup":
+		if isZero(text(v)) {
+			out[at] = true
+		}
+	case lower == "hostpath":
+		if t, _ := raw.Text(v); t != "" && t != "{}" && t != "[]" && t != "false" {
+			out[at+"="+t] = true
+		}
+	}
+	if depth == 0 {
+		return
+	}
+	for _, k := range v.Keys() {
+		child, _ := v.Get(k)
+		risky(at+"."+k, k, child, depth-1, out)
+		riskyCapability(at+"."+k, key, k, child, out)
+	}
+	for i := range v.Len() {
+		risky(at, "", v.At(i), depth-1, out)
+	}
+}
+
+// riskyCapability adds the capabilities that a setting adds.
+func riskyCapability(at, parent, key string, v raw.Value, out map[string]bool) {
+	if strings.EqualFold(parent, "capabilities") && strings.EqualFold(key, "add") {
+		for _, c := range oneOrMore(v) {
+			if t := text(c); t != "" {
+				out[at+"="+t] = true
+			}
+		}
+	}
+}
+
+// isZero reports whether a text is the number 0, as YAML and Go's templates read numbers: 0x0, 0o0, 00, 0.0, -0.
+func isZero(text string) bool {
+	if len(text) > maxQuantity || strings.Trim(text, "0123456789xXoObB+-_.eE") != "" || text == "" {
+		return false
+	}
+	digits := strings.TrimPrefix(strings.TrimLeft(strings.ToLower(text), "+-"), "0o")
+	if n, ok := new(big.Int).SetString(digits, 0); ok {
+		return n.Sign() == 0
+	}
+	return !hugeExponent(digits) && strings.Trim(digits, "0._e+-xb") == "" && strings.Contains(digits, "0")
+}
