@@ -1503,6 +1503,9 @@ type BuildList struct {
 // BuildResult defines model for BuildResult.
 type BuildResult struct {
 	Artifact ArtifactRef `json:"artifact"`
+
+	// Bytes size of its layer
+	Bytes int64 `json:"bytes,omitempty,omitzero"`
 }
 
 // BuildSpec defines model for BuildSpec.
@@ -2528,6 +2531,9 @@ type PlanSpec struct {
 	Deploy        DeploySpec `json:"deploy"`
 	DesiredDigest string     `json:"desired_digest"`
 	Destroy       bool       `json:"destroy"`
+
+	// From where the artifact is below the vendor registry's prefix: the plan copies it when the install's registry does not have it; left out where a sync copied it
+	From ArtifactRef `json:"from,omitempty,omitzero"`
 
 	// Inventory of a manifest: the objects that were applied before, or may have been
 	Inventory []ObjectRef `json:"inventory,omitempty,omitzero"`

@@ -151,7 +151,7 @@ func endOf(org string, build store.Build, result api.JobResult) store.EndBuildPa
 	case artifact.CheckDigest(made.Digest) != nil:
 		return store.EndBuildParams{Status: statusFailed, Error: "the runner reported no digest of the artifact; update the runner and build again"}
 	}
-	return store.EndBuildParams{Status: statusSucceeded, ArtifactDigest: made.Digest}
+	return store.EndBuildParams{Status: statusSucceeded, ArtifactDigest: made.Digest, ArtifactBytes: max(result.Build.Bytes, 0)}
 }
 
 func failure(result api.JobResult) string {

@@ -150,6 +150,7 @@ type releaseComponent struct {
 	Build    *int32 `json:"build"` // nil when there is none
 	Status   string `json:"status"`
 	Artifact string `json:"artifact"`
+	Bytes    int64  `json:"bytes"` // size of the artifact, 0 when it is not known
 	Error    string `json:"error"`
 	Reason   string `json:"reason"`
 
@@ -183,7 +184,7 @@ func readRelease(ctx context.Context, tx *store.Tx, appID, pin string, known *co
 		})
 		if c.Build != nil {
 			p.builds[c.ID] = &store.Build{
-				ComponentID: c.ID, Number: *c.Build, Status: c.Status, ArtifactDigest: c.Artifact, Error: c.Error, Reason: c.Reason,
+				ComponentID: c.ID, Number: *c.Build, Status: c.Status, ArtifactDigest: c.Artifact, ArtifactBytes: c.Bytes, Error: c.Error, Reason: c.Reason,
 				CreatedAt: c.CreatedAt, Trace: c.Trace,
 			}
 		}

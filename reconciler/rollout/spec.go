@@ -54,7 +54,7 @@ func (s *snapshot) destroySpec(p *place) (workflow.Target, error) {
 func (s *snapshot) appliedSpec(p *place) (workflow.Target, error) {
 	t := workflow.Target{Deploy: p.kept.Deploy, Config: p.row.AppliedConfig, Timeout: cmp.Or(p.kept.Timeout, timeout(p.kept.Deploy.ComponentKind, ""))}
 	t.Deploy.Artifact.Repository = workflow.ArtifactRepository(s.org.ID, s.install.ID, p.component.ID)
-	t.From = s.from(p, t.Deploy)
+	t.From, t.Copied = s.from(p, t.Deploy), isApplied(p, t.Deploy)
 	if p.row.AppliedReleaseID != nil {
 		t.Release = *p.row.AppliedReleaseID
 	}

@@ -41,7 +41,8 @@ func (w *world) copy(spec api.SyncSpec) api.JobResult {
 // checkCopied fails unless what is to be deployed is in the install's own registry: nothing else may be asked for it.
 func (w *world) checkCopied(deploy api.DeploySpec) {
 	w.Helper()
-	copies := w.one("select count(*) from jobs where kind = 'sync' and status = 'succeeded' and spec->'sync'->>'to' = $1 and spec->'sync'->'from'->>'digest' = $2",
+	copies := w.one(`select count(*)::text from jobs where kind = 'sync' and status = 'succeeded' and spec->'sync'->>'to' = $1 and spec->'sync'->'from'->>'digest' = $2
+		or kind = 'plan' and spec->'plan'->'deploy'->'artifact'->>'repository' = $1 and spec->'plan'->'from'->>'digest' = $2`,
 		deploy.Artifact.Repository, deploy.Artifact.Digest)
 	if copies == "0" {
 		w.Fatalf("%s is planned or applied with %+v, which nobody copied", deploy.Component, deploy.Artifact)
@@ -73,5 +74,49 @@ func TestASyncThatFailsStallsItsComponent(t *testing.T) {
 	if _, planned := w.offers()["plan sandbox"]; !planned {
 		t.Error("it is not planned after a person asked for it")
 		w.dump()
+	}
+}
+
+// TestWhatIsSmallOrThereNeedsNoSync: the plan copies a small artifact, and one that was applied is there; only for a large new one a job
+// is made before the plan.
+func TestWhatIsSmallOrThereNeedsNoSync(t *testing.T) {
+	w := newProvisionedWorld(t)
+	syncs := func() string { return w.one("select count(*)::text from jobs where kind = 'sync' and spec->'sync'->>'component' = 'web'") }
+	before := syncs()
+	step := func(want string) {
+		t.Helper()
+		w.want(w.one(`select status || ': ' || reason || ' ' || (job_id is null)::text || ' ' || tries from steps where component = 'web' and kind = 'sync'
+			order by started_at desc limit 1`), want)
+	}
+	const noJob = "succeeded: left to its plan, which copies what is missing true 1"
+
+	w.input("greeting", "salut") // the artifact is the one that was applied
+	w.look()
+	w.runJobs()
+	w.want(w.asked(), "[web]")
+	step(noJob)
+	w.want(syncs(), before)
+	w.approveAll()
+
+	for _, test := range []struct {
+		bytes int
+		step  string
+		job   bool
+	}{{2048, noJob, false}, {64 << 20, "succeeded: its artifact is in the install's registry false 1", true}} {
+		before = syncs()
+		w.build("web", "succeeded")
+		w.exec("update builds set artifact_bytes = $1 where component_id = 'cmp_web'", test.bytes)
+		w.look()
+		w.runJobs()
+		w.want(w.asked(), "[web]")
+		step(test.step)
+		if got := syncs() != before; got != test.job {
+			t.Errorf("%d bytes: a sync job: %v", test.bytes, got)
+		}
+		from := w.one("select coalesce(spec->'plan'->'from'->>'digest', '') from jobs where kind = 'plan' order by created_at desc limit 1")
+		if (from == "") != test.job {
+			t.Errorf("%d bytes: the plan is to copy %q", test.bytes, from)
+		}
+		w.approveAll()
 	}
 }

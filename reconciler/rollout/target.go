@@ -33,7 +33,15 @@ func (s *snapshot) target(p *place, made facts) (workflow.Target, error) {
 		return workflow.Target{}, fmt.Errorf("encode what is kept of %s: %w", p.row.Name, err)
 	}
 	found, err := inventoryOf(p)
-	return workflow.Target{Release: s.release.ID, Deploy: deploy, From: s.from(p, deploy), Config: raw, Found: found, Timeout: limit}, err
+	return workflow.Target{
+		Release: s.release.ID, Deploy: deploy, From: s.from(p, deploy), Size: p.artifact.ArtifactBytes, Copied: isApplied(p, deploy),
+		Config: raw, Found: found, Timeout: limit,
+	}, err
+}
+
+// isApplied reports whether a component was applied with the very artifact of deploy, so that the install's registry got it then.
+func isApplied(p *place, deploy api.DeploySpec) bool {
+	return deploy.Artifact.Digest != "" && p.row.AppliedArtifact == deploy.Artifact.Digest
 }
 
 // from is where a component's artifact lies in the vendor's registry.

@@ -15,7 +15,7 @@ insert into builds (org_id, id, component_id, input_id, number, status, reposito
 values ($1, $2, $3, $4,
     (select coalesce(max(b.number), 0) + 1 from builds b where b.org_id = $1 and b.component_id = $3),
     'queued', $5, $6, $7, $8, $9)
-returning org_id, id, component_id, input_id, number, status, repository, commit, source_digest, artifact_digest, reason, error, job_id, trace, created_at, ended_at
+returning org_id, id, component_id, input_id, number, status, repository, commit, source_digest, artifact_digest, artifact_bytes, reason, error, job_id, trace, created_at, ended_at
 `
 
 type AddBuildParams struct {
@@ -54,6 +54,7 @@ func (q *Queries) AddBuild(ctx context.Context, arg AddBuildParams) (Build, erro
 		&i.Commit,
 		&i.SourceDigest,
 		&i.ArtifactDigest,
+		&i.ArtifactBytes,
 		&i.Reason,
 		&i.Error,
 		&i.JobID,
@@ -131,7 +132,7 @@ func (q *Queries) AppsWithBuildsWithoutJob(ctx context.Context, orgID string) ([
 }
 
 const buildOfInput = `-- name: BuildOfInput :one
-select org_id, id, component_id, input_id, number, status, repository, commit, source_digest, artifact_digest, reason, error, job_id, trace, created_at, ended_at from builds where org_id = $1 and input_id = $2
+select org_id, id, component_id, input_id, number, status, repository, commit, source_digest, artifact_digest, artifact_bytes, reason, error, job_id, trace, created_at, ended_at from builds where org_id = $1 and input_id = $2
 order by (status <> 'failed') desc, number desc limit 1
 `
 
@@ -150,6 +151,7 @@ func (q *Queries) BuildOfInput(ctx context.Context, orgID string, inputID string
 		&i.Commit,
 		&i.SourceDigest,
 		&i.ArtifactDigest,
+		&i.ArtifactBytes,
 		&i.Reason,
 		&i.Error,
 		&i.JobID,
@@ -195,7 +197,7 @@ func (q *Queries) BuildRunner(ctx context.Context, orgID string, onlineSeconds f
 }
 
 const buildsOfComponent = `-- name: BuildsOfComponent :many
-select org_id, id, component_id, input_id, number, status, repository, commit, source_digest, artifact_digest, reason, error, job_id, trace, created_at, ended_at from builds where org_id = $1 and component_id = $2 order by number
+select org_id, id, component_id, input_id, number, status, repository, commit, source_digest, artifact_digest, artifact_bytes, reason, error, job_id, trace, created_at, ended_at from builds where org_id = $1 and component_id = $2 order by number
 `
 
 func (q *Queries) BuildsOfComponent(ctx context.Context, orgID string, componentID string) ([]Build, error) {
@@ -218,6 +220,7 @@ func (q *Queries) BuildsOfComponent(ctx context.Context, orgID string, component
 			&i.Commit,
 			&i.SourceDigest,
 			&i.ArtifactDigest,
+			&i.ArtifactBytes,
 			&i.Reason,
 			&i.Error,
 			&i.JobID,
@@ -301,13 +304,14 @@ func (q *Queries) ComponentToBuild(ctx context.Context, orgID string, iD string)
 }
 
 const endBuild = `-- name: EndBuild :execrows
-update builds set status = $1, artifact_digest = $2, error = $3, ended_at = now()
-where org_id = $4 and id = $5 and job_id = $6 and status in ('queued', 'running')
+update builds set status = $1, artifact_digest = $2, artifact_bytes = $3, error = $4, ended_at = now()
+where org_id = $5 and id = $6 and job_id = $7 and status in ('queued', 'running')
 `
 
 type EndBuildParams struct {
 	Status         string
 	ArtifactDigest string
+	ArtifactBytes  int64
 	Error          string
 	OrgID          string
 	ID             string
@@ -318,6 +322,7 @@ func (q *Queries) EndBuild(ctx context.Context, arg EndBuildParams) (int64, erro
 	result, err := q.db.Exec(ctx, endBuild,
 		arg.Status,
 		arg.ArtifactDigest,
+		arg.ArtifactBytes,
 		arg.Error,
 		arg.OrgID,
 		arg.ID,
@@ -330,7 +335,7 @@ func (q *Queries) EndBuild(ctx context.Context, arg EndBuildParams) (int64, erro
 }
 
 const lockBuild = `-- name: LockBuild :one
-select org_id, id, component_id, input_id, number, status, repository, commit, source_digest, artifact_digest, reason, error, job_id, trace, created_at, ended_at from builds where org_id = $1 and id = $2 for update
+select org_id, id, component_id, input_id, number, status, repository, commit, source_digest, artifact_digest, artifact_bytes, reason, error, job_id, trace, created_at, ended_at from builds where org_id = $1 and id = $2 for update
 `
 
 func (q *Queries) LockBuild(ctx context.Context, orgID string, iD string) (Build, error) {
@@ -347,6 +352,7 @@ func (q *Queries) LockBuild(ctx context.Context, orgID string, iD string) (Build
 		&i.Commit,
 		&i.SourceDigest,
 		&i.ArtifactDigest,
+		&i.ArtifactBytes,
 		&i.Reason,
 		&i.Error,
 		&i.JobID,

@@ -102,6 +102,7 @@ type Build struct {
 	Commit         string
 	SourceDigest   string
 	ArtifactDigest string
+	ArtifactBytes  int64
 	Reason         string
 	Error          string
 	JobID          *string

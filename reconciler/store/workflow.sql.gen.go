@@ -619,12 +619,13 @@ func (q *Queries) JobNow(ctx context.Context, orgID string, iD string) (JobNowRo
 }
 
 const jobsUnderWay = `-- name: JobsUnderWay :many
-select s.id as step_id, j.id, j.status, j.cancel, j.error, coalesce(j.result->>'status', '')::text as result,
+select s.id as step_id, coalesce(j.id, '')::text as id, coalesce(j.status, 'succeeded')::text as status, coalesce(j.cancel, false)::bool as cancel,
+       coalesce(j.error, '')::text as error, coalesce(j.result->>'status', '')::text as result,
        coalesce(j.spec->'plan'->>'desired_digest', s.target->>'digest', '')::text as desired_digest,
        coalesce(s.target->>'problem', '')::text as problem, coalesce(s.target->>'stale', '')::text as stale,
        exists (select 1 from attempts a where a.org_id = j.org_id and a.job_id = j.id and a.status not in ('offered', 'withdrawn')) as begun
-from steps s join jobs j on j.org_id = s.org_id and j.id = s.job_id
-where s.org_id = $1 and s.workflow_id = $2
+from steps s left join jobs j on j.org_id = s.org_id and j.id = s.job_id
+where s.org_id = $1 and s.workflow_id = $2 and (j.id is not null or s.kind = 'sync' and s.job_id is null and s.target is not null)
 `
 
 type JobsUnderWayRow struct {
@@ -640,6 +641,7 @@ type JobsUnderWayRow struct {
 	Begun         bool
 }
 
+// JobsUnderWay returns the newest job of each step of a workflow that has one. A sync that needed none has an empty id and succeeded.
 func (q *Queries) JobsUnderWay(ctx context.Context, orgID string, workflowID string) ([]JobsUnderWayRow, error) {
 	rows, err := q.db.Query(ctx, jobsUnderWay, orgID, workflowID)
 	if err != nil {

@@ -125,7 +125,7 @@ func (in group) syncing() []Command {
 	case moved != "":
 		return in.withdraw(moved)
 	case job.Status == JobSucceeded:
-		return []Command{Set{in.sync.ID, StepSucceeded, synced}}
+		return []Command{Set{in.sync.ID, StepSucceeded, job.syncedAs()}}
 	case job.stopped():
 		return in.withdraw(backAgain)
 	case job.Status == JobLost, job.Status == JobStale:
@@ -137,8 +137,19 @@ func (in group) syncing() []Command {
 // backAgain is why a job was stopped that nobody cancelled: what is wanted moved away and back while it ended.
 const backAgain = "its job was stopped while something else was wanted"
 
-// synced is what a sync is good for.
-const synced = "its artifact is in the install's registry"
+// synced is what a sync is good for, and syncedByPlan what it means where the plan does its work.
+const (
+	synced       = "its artifact is in the install's registry"
+	syncedByPlan = "left to its plan, which copies what is missing"
+)
+
+// syncedAs returns the reason of a sync that succeeded.
+func (j *Job) syncedAs() string {
+	if j.WithPlan {
+		return syncedByPlan
+	}
+	return synced
+}
 
 // beforePlan begins the plan, of just what was synced.
 func (in group) beforePlan() []Command {

@@ -65,6 +65,7 @@ type Job struct {
 	ID         string
 	Status     JobStatus
 	Desired    string // of a sync or plan job: the desired digest that it is for
+	WithPlan   bool   // of a sync: there is no job, the plan copies what is missing
 	Cancelling bool   // it has been told to end
 	Error      string // one sentence, for people
 }

@@ -136,7 +136,9 @@ func (f *flow) loadJobs(ctx context.Context) error {
 		return err
 	}
 	for _, r := range rows {
-		job := &Job{ID: r.ID, Status: jobStatus(r.Status, r.Result), Desired: r.DesiredDigest, Cancelling: r.Cancel, Error: r.Error}
+		job := &Job{
+			ID: r.ID, Status: jobStatus(r.Status, r.Result), Desired: r.DesiredDigest, WithPlan: r.ID == "", Cancelling: r.Cancel, Error: r.Error,
+		}
 		switch {
 		case r.Problem != "":
 			job.Status, job.Error = JobFailed, r.Problem

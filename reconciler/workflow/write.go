@@ -285,15 +285,17 @@ func (f *flow) begin(ctx context.Context, c Begin) error {
 	if err != nil {
 		return fmt.Errorf("begin %s of %s: %w", s.Kind, sentence(s.Component, s.Action), err)
 	}
-	jobID, err := dispatch.Enqueue(ctx, f.tx, job)
-	if err != nil {
+	f.graph.Apply(c)
+	begun := store.BeginStepParams{OrgID: f.tx.Org, ID: s.ID, Reason: c.Reason, Tries: int32(s.Tries), Target: target} //nolint:gosec // a handful
+	if s.Kind == StepSync && job.Spec.Kind == "" {
+		s.Job.Status, s.Job.WithPlan = JobSucceeded, true
+		return one(f.tx.BeginStep(ctx, begun))
+	}
+	if s.Job.ID, err = dispatch.Enqueue(ctx, f.tx, job); err != nil {
 		return err
 	}
-	f.graph.Apply(c)
-	s.Job.ID = jobID
-	return one(f.tx.BeginStep(ctx, store.BeginStepParams{
-		OrgID: f.tx.Org, ID: s.ID, Reason: c.Reason, Tries: int32(s.Tries), JobID: &jobID, Target: target, //nolint:gosec // a handful
-	}))
+	begun.JobID = &s.Job.ID
+	return one(f.tx.BeginStep(ctx, begun))
 }
 
 // cannot ends what a step is part of that World says cannot be begun.
@@ -315,6 +317,9 @@ func (f *flow) planJob(ctx context.Context, s *Step, job *dispatch.NewJob) ([]by
 	job.Spec = api.JobSpec{Kind: api.JobSpecKind(job.Kind), TimeoutSeconds: target.Timeout, Plan: api.PlanSpec{
 		Deploy: target.Deploy, DesiredDigest: target.Digest, Destroy: s.Destroy, Restore: target.Restore, Inventory: target.Found,
 	}}
+	if sync := f.graph.group(s.Component).sync; sync != nil && sync.Job != nil && sync.Job.WithPlan {
+		job.Spec.Plan.From = target.From
+	}
 	return encode(target)
 }
 

@@ -54,7 +54,7 @@ func (Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		return api.JobResult{}, err
 	}
 	env.Log.Info("artifact %s", pushed.Digest)
-	return api.JobResult{Status: job.Succeeded, Build: api.BuildResult{Artifact: pushed}}, nil
+	return api.JobResult{Status: job.Succeeded, Build: api.BuildResult{Artifact: pushed, Bytes: int64(len(packed.Layer))}}, nil
 }
 
 // buildChart gets the chart that the spec names.

@@ -1,9 +1,13 @@
 package deploy
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
 // TestClusterIdentity differs by key, component and cluster.
@@ -30,5 +34,30 @@ func TestClusterIdentity(t *testing.T) {
 		if hash == first.Hash {
 			t.Errorf("%s: the same hash", name)
 		}
+	}
+}
+
+// TestAPlanCopiesItsArtifact: where no sync did, and once.
+func TestAPlanCopiesItsArtifact(t *testing.T) {
+	r := newRig(t, "terraform_module")
+	r.vendor = &job.Registry{Reference: artifacttest.Registry(t)}
+	packed := artifact.Wrap(artifact.MediaTerraform, []byte("the module"), nil)
+	from, err := r.vendor.Push(t.Context(), "vendor/web", packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.from, r.deploy.Artifact.Digest = from, from.Digest
+	for range 2 {
+		r.mustPlan()
+		if got, err := r.registry.Pull(t.Context(), r.deploy.Artifact); err != nil || string(got.Layer) != "the module" {
+			t.Fatalf("the install's registry has %q, %v", got.Layer, err)
+		}
+	}
+	if said := r.log.String(); strings.Count(said, "copied "+from.Digest) != 1 || strings.Count(said, "is in") != 1 {
+		t.Errorf("it was not copied just once:\n%s", said)
+	}
+	r.deploy.Artifact.Digest = "sha256:another"
+	if _, err := r.plan(); err == nil || !strings.Contains(err.Error(), "is to copy "+from.Digest) {
+		t.Errorf("a plan of another artifact than it copies: %v", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/runnerd/ambient"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
+	"github.com/nuon-toolkit/nuon/runnerd/transfer"
 	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
@@ -20,11 +21,29 @@ func PlanHandler(kind Kind) job.Handler {
 	return job.HandlerFunc(func(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		ctx, stop := limited(ctx, env)
 		defer stop()
+		if err := copyArtifact(ctx, env); err != nil {
+			return api.JobResult{}, err
+		}
 		made, err := plan(ctx, env, kind)
 		if err != nil {
 			return api.JobResult{}, err
 		}
 		return api.JobResult{Status: job.Succeeded, Plan: made}, nil
+	})
+}
+
+// copyArtifact copies the artifact of a plan that no sync copied to the install's registry, where the plan and its apply pull it.
+func copyArtifact(ctx context.Context, env *job.Env) error {
+	from, deploy := env.Spec.Plan.From, env.Spec.Plan.Deploy
+	if from.Digest == "" {
+		return nil
+	}
+	if from.Digest != deploy.Artifact.Digest {
+		return fmt.Errorf("this plan is of artifact %s and is to copy %s; this is a fault of the control plane, report it", deploy.Artifact.Digest, from.Digest)
+	}
+	return transfer.Copy(ctx, env, api.SyncSpec{
+		Install: deploy.Install, InstallID: deploy.InstallID, Component: deploy.Component, InstallComponent: deploy.InstallComponent,
+		ComponentKind: deploy.ComponentKind, From: from, To: deploy.Artifact.Repository,
 	})
 }
 

@@ -95,6 +95,8 @@ type rig struct {
 	key      seal.Identity
 	registry *job.Registry
 	deploy   api.DeploySpec
+	vendor   *job.Registry
+	from     api.ArtifactRef
 	destroy  bool
 	restore  api.Restore
 	desired  string
@@ -138,12 +140,12 @@ func (r *rig) env(spec api.JobSpec) *job.Env {
 	secrets := &redact.Set{}
 	spec.Job, spec.Attempt, spec.TimeoutSeconds = "job_1", 1, 60
 	return &job.Env{
-		Spec: spec, Log: job.NewLog(&r.log, secrets), Redact: secrets, Key: r.key, Install: r.registry, Timing: timing.Default(),
+		Spec: spec, Log: job.NewLog(&r.log, secrets), Redact: secrets, Key: r.key, Vendor: r.vendor, Install: r.registry, Root: r.t.TempDir(), Timing: timing.Default(),
 	}
 }
 
 func (r *rig) plan() (api.PlanResult, error) {
-	spec := api.PlanSpec{Deploy: r.deploy, DesiredDigest: r.desired, Destroy: r.destroy, Restore: r.restore}
+	spec := api.PlanSpec{Deploy: r.deploy, DesiredDigest: r.desired, Destroy: r.destroy, Restore: r.restore, From: r.from}
 	result, err := PlanHandler(r.world).Run(r.t.Context(), r.env(api.JobSpec{Kind: api.JobSpecKindPlan, Plan: spec}))
 	return result.Plan, err
 }

@@ -91,8 +91,8 @@ func readEnvironment() (environment, error) {
 	return env, err
 }
 
-// registries gives the vendor's and the install's registry for a kind of job.
-func (e environment) registries(kind api.JobSpecKind) (vendor, install *Registry, err error) {
+// registries returns the vendor's and the install's registry for a job; nil for one that it has nothing to do with.
+func (e environment) registries(spec api.JobSpec) (vendor, install *Registry, err error) {
 	var own *Registry
 	if e.registry != "" {
 		reference, err := artifact.ParseReference(e.registry, e.plainHTTP)
@@ -104,10 +104,10 @@ func (e environment) registries(kind api.JobSpecKind) (vendor, install *Registry
 			own.Credential = artifact.Basic(e.registryUsername, string(e.registryPassword.Reveal()))
 		}
 	}
-	switch kind {
-	case api.JobSpecKindBuild:
+	switch {
+	case spec.Kind == api.JobSpecKindBuild:
 		return own, nil, nil
-	case api.JobSpecKindSync:
+	case spec.Kind == api.JobSpecKindSync, spec.Kind == api.JobSpecKindPlan && spec.Plan.From.Digest != "":
 	default:
 		return nil, own, nil
 	}

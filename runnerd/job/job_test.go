@@ -122,7 +122,7 @@ func TestRegistries(t *testing.T) {
 	}
 	own := artifact.Reference{Host: "registry.example", Repository: "dev/x"}
 	t.Run("build", func(t *testing.T) {
-		vendor, install, err := env.registries(api.JobSpecKindBuild)
+		vendor, install, err := env.registries(api.JobSpec{Kind: api.JobSpecKindBuild})
 		if err != nil || install != nil || vendor.Reference != own {
 			t.Fatal(vendor, install, err)
 		}
@@ -131,13 +131,13 @@ func TestRegistries(t *testing.T) {
 		}
 	})
 	t.Run("plan", func(t *testing.T) {
-		vendor, install, err := env.registries(api.JobSpecKindPlan)
+		vendor, install, err := env.registries(api.JobSpec{Kind: api.JobSpecKindPlan})
 		if err != nil || install.Reference != own || vendor != nil {
 			t.Fatal(vendor, install, err)
 		}
 	})
 	t.Run("sync", func(t *testing.T) {
-		vendor, install, err := env.registries(api.JobSpecKindSync)
+		vendor, install, err := env.registries(api.JobSpec{Kind: api.JobSpecKindSync})
 		if err != nil || install.Reference != own || vendor.Reference != (artifact.Reference{Host: "runner.example:7111"}) {
 			t.Fatal(vendor, install, err)
 		}
@@ -146,13 +146,13 @@ func TestRegistries(t *testing.T) {
 		}
 	})
 	t.Run("none", func(t *testing.T) {
-		_, install, err := environment{url: "http://x/"}.registries(api.JobSpecKindPlan)
+		_, install, err := environment{url: "http://x/"}.registries(api.JobSpec{Kind: api.JobSpecKindPlan})
 		if err != nil || install != nil {
 			t.Fatal(install, err)
 		}
 	})
 	env.registry = "https://registry.example/x"
-	if _, _, err := env.registries(api.JobSpecKindPlan); err == nil || !strings.Contains(err.Error(), "NUON_REGISTRY") {
+	if _, _, err := env.registries(api.JobSpec{Kind: api.JobSpecKindPlan}); err == nil || !strings.Contains(err.Error(), "NUON_REGISTRY") {
 		t.Errorf("got %v", err)
 	}
 }

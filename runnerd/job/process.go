@@ -257,7 +257,7 @@ func prepare(ctx context.Context, env *Env, from environment) (err error) {
 	if err := env.API.spool.SaveSpec(env.Spec); err != nil {
 		return err
 	}
-	env.Vendor, env.Install, err = from.registries(env.Spec.Kind)
+	env.Vendor, env.Install, err = from.registries(env.Spec)
 	return err
 }
 

@@ -64,7 +64,7 @@ func (Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		return api.JobResult{}, err
 	}
 	env.Log.Info("artifact %s", made.Digest)
-	return api.JobResult{Status: job.Succeeded, Build: api.BuildResult{Artifact: made}}, nil
+	return api.JobResult{Status: job.Succeeded, Build: api.BuildResult{Artifact: made, Bytes: int64(len(packed.Layer))}}, nil
 }
 
 // moduleFiles unpacks the source and gives the files that make up the module.

@@ -172,6 +172,18 @@ func TestASpecIsWhatWasOffered(t *testing.T) {
 	if err := rule.CheckSpec("sync", sync); err == nil {
 		t.Error("a sync of a component that is not allowed goes through")
 	}
+	copies := plan("sandbox")
+	copies.Plan.From = api.ArtifactRef{Repository: "web", Digest: "sha256:web"}
+	if err := rule.CheckSpec("plan", copies); err != nil {
+		t.Error(err)
+	}
+	rule.Jobs = &[]string{"plan"}
+	if err := rule.CheckSpec("plan", copies); err == nil || !strings.Contains(err.Error(), "jobs of kind sync") {
+		t.Errorf("a plan copies what the owner lets no sync copy: %v", err)
+	}
+	if err := rule.CheckSpec("plan", plan("sandbox")); err != nil {
+		t.Error(err)
+	}
 	if err := rule.CheckSpec("action", plan("sandbox")); err == nil || !strings.Contains(err.Error(), "offered as action") {
 		t.Errorf("another kind goes through: %v", err)
 	}

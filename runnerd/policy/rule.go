@@ -106,6 +106,11 @@ func (r Rule) CheckSpec(offered string, spec api.JobSpec) error {
 			return err
 		}
 	}
+	if spec.Plan.From.Digest != "" { // it begins with what a sync does
+		if err := r.Check(string(api.JobSpecKindSync), componentKind(spec)); err != nil {
+			return err
+		}
+	}
 	return r.Check(string(spec.Kind), componentKind(spec))
 }
 

@@ -21,23 +21,30 @@ const keepFor = 7 * 24 * time.Hour
 
 // Run copies. When it succeeds, the install's registry has the artifact with all that it is made of.
 func (Sync) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
-	spec := env.Spec.Sync
+	if err := Copy(ctx, env, env.Spec.Sync); err != nil {
+		return api.JobResult{}, err
+	}
+	return api.JobResult{Status: job.Succeeded}, nil
+}
+
+// Copy copies what the install's registry lacks of an artifact.
+func Copy(ctx context.Context, env *job.Env, spec api.SyncSpec) error {
 	from, err := env.Vendor.Open(spec.From.Repository)
 	if err != nil {
-		return api.JobResult{}, err
+		return err
 	}
 	to, err := env.Install.Open(spec.To)
 	if err != nil {
-		return api.JobResult{}, err
+		return err
 	}
 	c := &copying{from: from, to: to, dir: Dir(env.Root), log: env.Log, pace: paceOf(env.Timing)}
 	if _, err := filelock.Clear(c.dir, time.Now().Add(-keepFor)); err != nil {
 		env.Log.Warn("cannot clear what old copies left: %v", err)
 	}
 	if err := c.artifact(ctx, spec.From.Digest); err != nil {
-		return api.JobResult{}, c.words(err, spec)
+		return c.words(err, spec)
 	}
-	return api.JobResult{Status: job.Succeeded}, nil
+	return nil
 }
 
 // Dir is where a runner keeps the bytes of copies that are under way.

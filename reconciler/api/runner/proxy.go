@@ -57,8 +57,9 @@ type Blobs interface {
 	Open(ctx context.Context, want Wanted, from int64) (Content, error)
 }
 
-// proxy is /v2/: the artifact that the spec of a sync names in the vendor's registry, to be read with the attempt's token. So no
-// credential of the vendor's ever lives in a customer's account (design, section 4), and nothing but a sync asks for anything of it.
+// proxy is /v2/: the artifact that the spec of a sync, or of a plan that copies it, names in the vendor's registry, to be read with the
+// attempt's token. So no credential of the vendor's ever lives in a customer's account (design, section 4), and no other job reads
+// anything of it.
 type proxy struct {
 	door   *door
 	vendor Blobs
@@ -180,6 +181,9 @@ func head(w http.ResponseWriter, want Wanted, content Content) {
 // names says whether a spec names what is wanted: the artifact that is to be copied, or what it is made of.
 func (p *proxy) names(ctx context.Context, spec api.JobSpec, want Wanted) (bool, error) {
 	ref := spec.Sync.From
+	if spec.Kind == api.JobSpecKindPlan {
+		ref = spec.Plan.From
+	}
 	switch {
 	case ref.Repository == "" || ref.Repository != want.Repository:
 		return false, nil

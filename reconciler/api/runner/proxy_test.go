@@ -88,6 +88,27 @@ func (s served) sync(t *testing.T, r dispatchtest.Runner, ref api.ArtifactRef) (
 	return s.Start(t, r)
 }
 
+// TestAPlanReadsOnlyWhatItCopies: a plan in whose place no sync ran reads the artifact that its spec names, and nothing else.
+func TestAPlanReadsOnlyWhatItCopies(t *testing.T) {
+	v := newVendor(t)
+	s := serve(t, v)
+	named, made := v.add(t, "acme/web", "the module")
+	other, _ := v.add(t, "acme/web", "another version of the module")
+	r := s.Runner(t, dispatch.RunnerInstall)
+	s.Enqueue(t, r, dispatch.NewJob{Kind: "plan", Spec: api.JobSpec{Kind: api.JobSpecKindPlan, Plan: api.PlanSpec{From: named}}})
+	_, token := s.Start(t, r)
+	for path, want := range map[string]int{
+		"manifests/" + named.Digest:              200,
+		"blobs/" + artifact.Digest(made.Layer):   200,
+		"manifests/" + other.Digest:              404,
+		"blobs/" + artifact.Digest([]byte("no")): 404,
+	} {
+		if a := s.call(t, "GET", "/v2/acme/web/"+path, token, nil); a.status != want {
+			t.Errorf("%s: %d %s, want %d", path, a.status, a.body, want)
+		}
+	}
+}
+
 // What is planned and applied comes from the install's own registry, whatever its spec says.
 func TestOnlyASyncReadsTheVendorsRegistry(t *testing.T) {
 	v := newVendor(t)

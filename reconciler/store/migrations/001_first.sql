@@ -264,6 +264,7 @@ create table builds (
     commit          text not null,
     source_digest   text not null default '',
     artifact_digest text not null default '',
+    artifact_bytes  bigint not null default 0,
     reason          text not null,
     error           text not null default '',
     job_id          text,

@@ -43,7 +43,7 @@ update builds set status = 'running'
 where org_id = @org_id and id = @id and job_id = @job_id and status in ('queued', 'running');
 
 -- name: EndBuild :execrows
-update builds set status = @status, artifact_digest = @artifact_digest, error = @error, ended_at = now()
+update builds set status = @status, artifact_digest = @artifact_digest, artifact_bytes = @artifact_bytes, error = @error, ended_at = now()
 where org_id = @org_id and id = @id and job_id = @job_id and status in ('queued', 'running');
 
 -- The org's build runner with the least to do for its capacity, of those that are there if any is: one that never registered, or is gone,

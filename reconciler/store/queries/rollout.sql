@@ -16,7 +16,7 @@ select sqlc.embed(a), coalesce(r.id, '')::text as release_id, coalesce(r.number,
     coalesce(n.number, 0)::int as newest, coalesce(n.status, '')::text as newest_status, coalesce(n.reason, '')::text as newest_reason,
     coalesce((select max(f.number) from releases f where f.org_id = a.org_id and f.app_id = a.id and f.status = 'complete'), n.number, 0)::int as latest,
     coalesce((select jsonb_agg(jsonb_build_object('id', c.id, 'name', c.name, 'kind', c.kind, 'declared', rc.release_id is not null,
-            'problem', coalesce(rc.problem, ''), 'build', b.number, 'status', b.status, 'artifact', b.artifact_digest, 'error', b.error, 'reason', b.reason,
+            'problem', coalesce(rc.problem, ''), 'build', b.number, 'status', b.status, 'artifact', b.artifact_digest, 'bytes', b.artifact_bytes, 'error', b.error, 'reason', b.reason,
             'created_at', b.created_at, 'trace', b.trace)
             order by c.kind <> 'sandbox', c.name)
         from components c
