@@ -31,7 +31,7 @@ var diffMayImport = map[string][]string{"diff/app": {"pkg/appcode", "pkg/appconf
 // heavy must not be linked into nuon: what needs a cluster, Helm, Terraform or a database runs in the other programs.
 var heavy = []string{
 	"helm.sh/helm", "k8s.io/client-go", "k8s.io/api", "sigs.k8s.io/controller-runtime", "github.com/kyverno", "github.com/fluxcd",
-	"github.com/hashicorp/hc-install", "github.com/jackc/pgx", "github.com/open-policy-agent/opa/v1/rego", "github.com/open-policy-agent/opa/v1/topdown",
+	"github.com/hashicorp/terraform-exec", "github.com/jackc/pgx", "github.com/open-policy-agent/opa/v1/rego", "github.com/open-policy-agent/opa/v1/topdown",
 	"go.opentelemetry.io/otel", "github.com/prometheus/client_golang",
 }
 
@@ -95,6 +95,25 @@ func TestHelmIsBehindOnePackage(t *testing.T) {
 				if strings.HasPrefix(d, h) {
 					t.Errorf("the reconciler links %s", d)
 				}
+			}
+		}
+	}
+}
+
+// given are the packages on which the project is built, and the program that links each for its work.
+var given = map[string]string{
+	"github.com/go-git/go-git/v5": "reconciler", "github.com/jackc/pgx/v5": "reconciler",
+	"github.com/spf13/cobra": "cli", "github.com/charmbracelet/bubbletea": "cli", "github.com/pelletier/go-toml/v2": "cli",
+	"helm.sh/helm/v3": "runnerd", "github.com/hashicorp/terraform-exec": "runnerd", "oras.land/oras-go/v2": "runnerd",
+}
+
+// TestGivenPackagesAreUsed: none of them is left for code of our own.
+func TestGivenPackagesAreUsed(t *testing.T) {
+	for _, program := range []string{"cli", "reconciler", "runnerd"} {
+		deps := list(t, "./"+program)[0].Deps
+		for name, by := range given {
+			if by == program && !anyPrefix(deps, name) {
+				t.Errorf("%s does not use %s", program, name)
 			}
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/hardening"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/pkg/version"
+	"github.com/nuon-toolkit/nuon/runnerd/child"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/manifest"
 	"github.com/nuon-toolkit/nuon/runnerd/module"
@@ -30,6 +31,10 @@ import (
 )
 
 func main() {
+	if err := child.Become(); err != nil {
+		fmt.Fprintln(os.Stderr, "runnerd:", err)
+		os.Exit(1)
+	}
 	manifest.Become()
 	if err := execute(newRoot()); err != nil {
 		fmt.Fprintln(os.Stderr, "runnerd:", err)

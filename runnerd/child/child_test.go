@@ -19,6 +19,10 @@ import (
 
 // The test's own program runs a Program when it is told to, so that it can be killed.
 func TestMain(m *testing.M) {
+	if err := Become(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	script := os.Getenv("CHILD_TEST_SCRIPT")
 	if script == "" {
 		os.Exit(m.Run())

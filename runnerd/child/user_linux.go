@@ -1,6 +1,7 @@
 package child
 
 import (
+	"errors"
 	"fmt"
 	"os/exec"
 	"runtime"
@@ -8,6 +9,18 @@ import (
 
 	"golang.org/x/sys/unix"
 )
+
+// become replaces this process by a program of another user, in the way of start.
+func become(path string, args, environ []string, user *User) error {
+	runtime.LockOSThread() // the setting below is that of a thread, and this one becomes the program
+	if err := errors.Join(
+		syscall.Setgroups(nil), syscall.Setgid(int(user.GID)), syscall.Setuid(int(user.UID)),
+		unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0),
+	); err != nil {
+		return fmt.Errorf("become user %d: %w", user.UID, err)
+	}
+	return fmt.Errorf("become %s: %w", path, syscall.Exec(path, args, environ)) //nolint:gosec // it is the program that runnerd was to run
+}
 
 // start starts the command; as another user, with no groups but that user's own, and without a way to more rights: no program that it
 // runs gets any from its file's set-user-ID bit or capabilities.

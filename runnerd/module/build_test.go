@@ -1,9 +1,7 @@
 package module
 
 import (
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -141,29 +139,5 @@ func TestBuildSaysWhatRegistryRefused(t *testing.T) {
 	env.Vendor = nil
 	if _, err := r.run(t.Context(), Build{}, env); err == nil || !strings.Contains(err.Error(), "NUON_REGISTRY") {
 		t.Fatal(err)
-	}
-}
-
-// TestBuildStartsTerraformTwice: each start of Terraform is a good part of what a small build takes.
-func TestBuildStartsTerraformTwice(t *testing.T) {
-	real, err := exec.LookPath("terraform")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	counted, starts := filepath.Join(dir, "terraform"), filepath.Join(dir, "starts")
-	script := fmt.Sprintf("#!/bin/sh\necho \"$1\" >>%s\nexec %s \"$@\"\n", starts, real)
-	if err := os.WriteFile(counted, []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("NUON_TERRAFORM", counted)
-	r := newRig(t)
-	r.mustBuild("m", "m/main.tf", "output \"x\" {\n  value = 1\n}\n") // learns the version
-	if err := os.Remove(starts); err != nil {
-		t.Fatal(err)
-	}
-	r.mustBuild("m", "m/main.tf", "output \"x\" {\n  value = 2\n}\n")
-	if got, err := os.ReadFile(starts); err != nil || string(got) != "init\nvalidate\n" {
-		t.Errorf("a build started Terraform for %q (%v)", got, err)
 	}
 }

@@ -121,7 +121,7 @@ func TestScreenLeavesOutWhatIsTooLong(t *testing.T) {
 
 func TestBounded(t *testing.T) {
 	t.Parallel()
-	kept := &bounded{most: 4, over: errPlanTooLarge}
+	kept := &bounded{most: 4}
 	for text, fits := range map[string]bool{"12": true, "345": false} {
 		kept.kept.Reset()
 		if _, err := kept.Write([]byte("12")); err != nil {

@@ -28,6 +28,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
+	"github.com/nuon-toolkit/nuon/runnerd/child"
 	"github.com/nuon-toolkit/nuon/runnerd/contact/contacttest"
 	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
@@ -41,6 +42,10 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	if err := child.Become(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	// The registry's own log would hide what the tests say.
 	logrus.SetOutput(io.Discard)
 	if given := os.Getenv(varProcess); given != "" {

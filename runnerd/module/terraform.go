@@ -3,7 +3,6 @@ package module
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/go-version"
+	"github.com/hashicorp/terraform-exec/tfexec"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/filelock"
@@ -75,39 +75,39 @@ func (t *terraform) init(ctx context.Context, backend, fetches bool) error {
 	return err
 }
 
-// validate returns an error that lists what is wrong, each with file and line.
+// validate gives an error that lists what is wrong, each with file and line.
 func (t *terraform) validate(ctx context.Context) error {
-	raw := &bounded{most: maxValidation, over: errValidationTooLarge}
-	stderr := t.env.Log.Writer(api.Warn)
-	err := t.run(ctx, raw, stderr, "validate", "-json", "-no-color")
-	_ = stderr.Close()
-	if raw.full {
-		return errValidationTooLarge
+	executable, environ, err := child.StandIn(t.tool.Path, t.environ)
+	if err != nil {
+		return err
 	}
-	var found struct {
-		Valid       bool         `json:"valid"`
-		Diagnostics []diagnostic `json:"diagnostics"`
+	run, err := tfexec.NewTerraform(t.dir, executable)
+	if err != nil {
+		return err
 	}
-	// It also exits with 1 for an invalid module, which its output says better.
-	if unread := json.Unmarshal(raw.kept.Bytes(), &found); unread != nil || ctx.Err() != nil {
-		return t.ended(ctx, "validate", errors.Join(err, unread), nil)
+	if err := run.SetEnv(environ); err != nil {
+		return err
+	}
+	if err := run.SetWaitDelay(t.env.Timing.ToolGrace); err != nil {
+		return err
+	}
+	found, err := run.Validate(ctx)
+	if err != nil {
+		return t.ended(ctx, "validate", err, nil)
 	}
 	screen := &screen{log: t.env.Log, place: t.place}
 	for _, problem := range found.Diagnostics {
-		screen.problem(problem)
+		said := diagnostic{Severity: string(problem.Severity), Summary: problem.Summary, Detail: problem.Detail}
+		if problem.Range != nil {
+			said.Range.Filename, said.Range.Start.Line = problem.Range.Filename, problem.Range.Start.Line
+		}
+		screen.problem(said)
 	}
 	if found.Valid {
 		return nil
 	}
 	return t.failed("validate", screen)
 }
-
-// maxValidation bounds what terraform validate prints, in bytes.
-const maxValidation = 16 << 20
-
-// errValidationTooLarge is about that.
-var errValidationTooLarge = fmt.Errorf("terraform validate printed more than %d MiB; divide the component into smaller ones",
-	maxValidation>>20)
 
 // patience is how long Terraform asks again for a state lock that another attempt holds: as long as one that is just ending tries
 // to free it.
@@ -137,7 +137,7 @@ func (t *terraform) show(ctx context.Context, plan string) ([]byte, error) {
 	if err := child.Show(plan); err != nil {
 		return nil, err
 	}
-	raw := &bounded{most: maxPlan, over: errPlanTooLarge}
+	raw := &bounded{most: maxPlan}
 	stderr := t.env.Log.Writer(api.Warn)
 	err := t.run(ctx, raw, stderr, "show", "-json", "-no-color", plan)
 	_ = stderr.Close()
@@ -159,7 +159,6 @@ var errPlanTooLarge = fmt.Errorf("the plan has more than %d MiB; divide the comp
 // bounded keeps what is written up to a number of bytes, and then errors.
 type bounded struct {
 	most int
-	over error // what a write beyond that returns
 	kept bytes.Buffer
 	full bool
 }
@@ -168,7 +167,7 @@ type bounded struct {
 func (b *bounded) Write(text []byte) (int, error) {
 	if b.kept.Len()+len(text) > b.most {
 		b.full = true
-		return 0, b.over
+		return 0, errPlanTooLarge
 	}
 	return b.kept.Write(text)
 }

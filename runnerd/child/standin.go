@@ -1,0 +1,70 @@
+package child
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// The variables of a stand-in.
+const (
+	varProgram = "NUON_CHILD_PROGRAM"
+	varUser    = "NUON_CHILD_USER"
+)
+
+// StandIn returns what a library is to be given that starts the program at path itself, and knows nothing of this package: the program
+// and env, where Setup names no user; else the executable of this process, and env with the variables by which it becomes that program,
+// as that user. The main function of this process's program calls Become first.
+func StandIn(path string, env map[string]string) (executable string, environ map[string]string, err error) {
+	user := setup.User
+	if user == nil {
+		return path, env, nil
+	}
+	if executable, err = os.Executable(); err != nil {
+		return "", nil, fmt.Errorf("find this program: %w", err)
+	}
+	var entries []string
+	for name, value := range env {
+		entries = append(entries, name+"="+value)
+	}
+	environ = map[string]string{varProgram: path, varUser: fmt.Sprintf("%d:%d", user.UID, user.GID)}
+	for _, entry := range user.environ(entries) {
+		name, value, _ := strings.Cut(entry, "=")
+		environ[name] = value
+	}
+	return executable, environ, nil
+}
+
+// Become makes this process the program that it stands in for, and does not return then. In any other process it does nothing.
+func Become() error {
+	path, found := os.LookupEnv(varProgram)
+	if !found {
+		return nil
+	}
+	user, err := parseIDs(os.Getenv(varUser))
+	if err != nil {
+		return err
+	}
+	var environ []string
+	for _, entry := range os.Environ() {
+		if !strings.HasPrefix(entry, varProgram+"=") && !strings.HasPrefix(entry, varUser+"=") {
+			environ = append(environ, entry)
+		}
+	}
+	return become(path, append([]string{path}, os.Args[1:]...), environ, user)
+}
+
+// parseIDs reads UID:GID.
+func parseIDs(text string) (*User, error) {
+	uid, gid, _ := strings.Cut(text, ":")
+	u, err := strconv.ParseUint(uid, 10, 32)
+	if err != nil {
+		return nil, fmt.Errorf("%s is %q; it is UID:GID", varUser, text)
+	}
+	g, err := strconv.ParseUint(gid, 10, 32)
+	if err != nil {
+		return nil, fmt.Errorf("%s is %q; it is UID:GID", varUser, text)
+	}
+	return &User{UID: uint32(u), GID: uint32(g)}, nil
+}
