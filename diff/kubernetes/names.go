@@ -24,7 +24,7 @@ func (s *names) secretField(n node, key string) bool {
 // secretIn says so of one side: value is that of key in parent, whose type is t. The API's own fields hold no secrets, whatever their names:
 // there only the keys that the author chose count, and the values of environment variables and headers.
 func (s *names) secretIn(t *schema.Type, builtin bool, holds holding, parent raw.Value, key string, value raw.Value) bool {
-	if holds.secretAt(builtin, parent, key, value) {
+	if holds.secretAt(builtin, parent, key, value) || !builtin && secret.KeyPart(parent, key, value) {
 		return true
 	}
 	name := key

@@ -27,7 +27,7 @@ func named(object diff.Raw, key string, value diff.Raw) bool {
 	case "data", "stringData":
 		return raw.TextAt(object, "kind") == "Secret" && !value.IsNull()
 	}
-	return secret.Value(key, value, secret.Name)
+	return secret.KeyPart(object, key, value) || secret.Value(key, value, secret.Name)
 }
 
 // holds says that a value holds a secret by its names or its form, also inside of the documents that its texts hold.

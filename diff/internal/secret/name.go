@@ -9,6 +9,8 @@ package secret
 import (
 	"strings"
 	"unicode"
+
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
 // words in a name make it that of a secret, unless it ends in one of plainEnds. They are compared
@@ -16,7 +18,7 @@ import (
 var words = []string{
 	"password", "passwd", "passphrase", "secret", "token", "apikey", "privatekey", "accesskey", "credential",
 	"signingkey", "encryptionkey", "masterkey", "authkey", "connectionstring",
-	"accountkey", "sharedkey", "licensekey", "hmackey",
+	"accountkey", "sharedkey", "licensekey", "hmackey", "clientkeydata",
 }
 
 // plainEnds are the last words of names that are about a secret and hold none: where it is, how
@@ -257,6 +259,36 @@ func namesObject(name, text string) bool {
 
 // keyNames are keys that many Secrets have.
 var keyNames = wordSet("password passwd token secret key value credentials username user apikey data")
+
+// weakNames end names that are those of a secret if the value looks random: psk may be how a client
+// logs in, and jwt the name of a filter.
+var weakNames = []string{"psk", "jwt", "bearer", "salt", "pepper", "pw"}
+
+// weakName says that the last word of a name is one of weakNames.
+func weakName(name string) bool {
+	for _, weak := range weakNames {
+		at := len(name) - len(weak)
+		if at < 0 || len(name) > maxName || !strings.EqualFold(name[at:], weak) {
+			continue
+		}
+		if at == 0 || isSeparator(name[at-1]) || isUpper(name[at]) && !isUpper(name[at-1]) {
+			return true
+		}
+	}
+	return false
+}
+
+// jwkParts are the parts of a JSON Web Key that are secret. https://www.rfc-editor.org/rfc/rfc7518#section-6
+var jwkParts = map[string]bool{"d": true, "p": true, "q": true, "dp": true, "dq": true, "qi": true, "k": true}
+
+// KeyPart says that the text at a key of an object is the secret part of a JSON Web Key.
+func KeyPart(object raw.Value, key string, value raw.Value) bool {
+	if !jwkParts[key] || raw.TextAt(object, "kty") == "" {
+		return false
+	}
+	text, ok := raw.Reveal(value).(string)
+	return ok && Literal(text)
+}
 
 // Text says that a text under a name is a secret.
 func Text(name, text string) bool { return Name(name) && isSecretText(name, text) }

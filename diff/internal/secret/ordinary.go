@@ -127,7 +127,7 @@ func Random(text string) bool {
 			return false
 		}
 	}
-	parts := strings.FieldsFunc(text, splitsWords)
+	parts := strings.FieldsFunc(text, func(r rune) bool { return splitsWords(r) || strings.ContainsRune("=&?", r) })
 	return isRandomWord(strings.Join(slices.DeleteFunc(parts, isWord), ""))
 }
 

@@ -22,7 +22,8 @@ const (
 )
 
 // stems begin the words that tell a secret.
-var stems = []string{"pass", "pwd", "secret", "token", "credential", "key", "connectionstring", "auth"}
+var stems = []string{"pass", "pwd", "secret", "token", "credential", "key", "connectionstring", "auth",
+	"psk", "jwt", "bearer", "salt", "pepper", "pw"}
 
 // Mentions says that a text has a word in it that could tell a secret: a quick look before a long one.
 func Mentions(text string) bool {
@@ -88,23 +89,129 @@ func settingAt(text string, i, from int) (setting, bool) {
 	if element, ok := elementAt(text, s.name, start, end); ok {
 		return element, true
 	}
-	p := skip(text, skip(text, end, `\"']`, 3), " \t", len(text))
+	quoted := skip(text, end, `\"']`, 3)
+	p := skip(text, quoted, " \t", len(text))
 	value := skip(text, p, ":=", 2)
-	registry := strings.EqualFold(s.name, "auth") // of a .dockerconfigjson
-	if value == p || !registry && !Name(s.name) || inARN(text[max(0, start-maxAround):start]) {
+	how := assigned
+	if value == p {
+		how, value = apposed(text, end, quoted, p)
+	} else if value < len(text) && text[value] == '>' && text[value-1] == '=' { // 'password' => 'x'
+		how, value = quotedOnly, value+1
+	}
+	if how == none {
 		return s, false
 	}
-	s.start = skip(text, value, " \t", len(text))
-	s.start, s.end = valueAt(text, s.start)
+	registry := strings.EqualFold(s.name, "auth") // of a .dockerconfigjson
+	weak := weakName(s.name)
+	if !registry && !weak && !Name(s.name) || inARN(text[max(0, start-maxAround):start]) {
+		return s, false
+	}
+	value = skip(text, value, " \t", len(text))
+	if how == assigned {
+		value = skipTag(text, value)
+	}
+	s.start, s.end = valueAt(text, value)
 	found := text[s.start:s.end]
-	if len(found) > maxRefused {
+	if how == assigned && len(found) > maxRefused {
 		return s, true
 	}
 	if registry {
-		return s, Basic(found)
+		return s, how == assigned && Basic(found)
 	}
 	isCall := s.end < len(text) && text[s.end] == '(' && ofWords(found, maxSegments) // password = read_password(file)
-	return s, len(found) >= minValue && !isCall && isSecretText(s.name, found) && !strings.HasPrefix(found, "//")
+	ok := len(found) >= minValue && !isCall && isSecretText(s.name, found) && !strings.HasPrefix(found, "//")
+	return s, ok && (!weak || Random(found)) && how.allows(text, start, s.start > value, found)
+}
+
+// manner is how a text says that a value belongs to a name.
+type manner int
+
+const (
+	none       manner = iota
+	assigned          // NAME=VALUE, NAME: VALUE
+	quotedOnly        // NAME => "VALUE", key="NAME" value="VALUE"
+	listed            // "NAME", "VALUE"
+	bare              // NAME VALUE: prose has this, too
+)
+
+// apposed returns how a value belongs to the name that ends at a byte, where no sign says so, and
+// where it may begin.
+func apposed(text string, end, quoted, p int) (how manner, value int) {
+	rest := text[p:min(len(text), p+maxAround)]
+	for _, between := range [][2]string{{"", "value="}, {"</name>", "<value>"}, {"{", "default"}} {
+		after, ok := strings.CutPrefix(rest, between[0])
+		after = strings.TrimLeft(after, " \t\r\n")
+		after, also := strings.CutPrefix(after, between[1])
+		switch {
+		case !ok || !also:
+		case between[0] == "</name>" && strings.Contains(after, "</value>"):
+			return assigned, p + len(rest) - len(after)
+		case between[0] == "{":
+			if after, ok = strings.CutPrefix(strings.TrimLeft(after, " \t"), "="); ok {
+				return quotedOnly, p + len(rest) - len(after)
+			}
+		case between[0] == "":
+			return quotedOnly, p + len(rest) - len(after)
+		}
+	}
+	switch {
+	case quoted > end && strings.HasPrefix(rest, ","):
+		return listed, p + 1
+	case p > quoted:
+		return bare, p
+	}
+	return none, p
+}
+
+// allows reports whether a value that belongs to the name at byte start in this manner is a secret
+// and no word of a sentence, or the next element of a list.
+func (m manner) allows(text string, start int, quoted bool, value string) bool {
+	switch m {
+	case assigned:
+		return true
+	case quotedOnly:
+		return quoted
+	case listed:
+		return quoted && !ofWords(value, maxSegments)
+	}
+	if value[0] == '-' { // an option
+		return false
+	}
+	if strings.HasPrefix(text[start:], "-") { // --password VALUE
+		return !ofWords(value, maxSegments)
+	}
+	return Random(value) || setsVariable(text[max(0, start-maxAround):start])
+}
+
+// setsVariable reports whether a text ends in how fish sets a variable: set -gx.
+func setsVariable(before string) bool {
+	words := strings.Fields(before[strings.LastIndexByte(before, '\n')+1:])
+	n := len(words)
+	for n > 0 && strings.HasPrefix(words[n-1], "-") {
+		n--
+	}
+	return n > 0 && n < len(words) && words[n-1] == "set"
+}
+
+// skipTag is the place after the tag or the anchor that a value of YAML may have (!!str, &name), or
+// after a line break that a backslash takes away.
+func skipTag(text string, p int) int {
+	if strings.HasPrefix(text[p:], "\\\n") {
+		return skip(text, p+2, " \t", len(text))
+	}
+	end := p
+	switch rest := text[p:]; {
+	case strings.HasPrefix(rest, "!!"), strings.HasPrefix(rest, "&"):
+		end = span(text, skip(text, p, "!&", 2), "_-.")
+	case strings.HasPrefix(rest, "! "):
+		end = p + 1
+	default: // !GetAtt and other tags of one program
+		return p
+	}
+	if next := skip(text, end, " ", maxAround); next > end {
+		return next
+	}
+	return p
 }
 
 // inARN says that what follows a text is a part of the ARN at its end (arn:aws:secretsmanager:eu-west-1:123456789012:secret:db).
@@ -131,10 +238,22 @@ func elementAt(text, name string, start, end int) (setting, bool) {
 func valueAt(text string, p int) (start, end int) {
 	open := skip(text, p, `\`, 1) // a document in a string of another one has its quotes escaped
 	if open == len(text) || text[open] != '"' && text[open] != '\'' {
-		if n := strings.IndexAny(text[p:], " \t\r\n\"',;&(){}$<>"); n >= 0 {
-			return p, p + n
+		for end = p; end < len(text); end++ {
+			n := strings.IndexAny(text[end:], " \t\r\n\"',;&(){}$<>")
+			if n < 0 {
+				return p, len(text)
+			}
+			if end += n; text[end] != ' ' || end == p || text[end-1] != '\\' { // a\ b is one word
+				break
+			}
 		}
-		return p, len(text)
+		return p, min(end, len(text))
+	}
+	if three := text[open:min(len(text), open+3)]; three == `"""` || three == "'''" {
+		start = skip(text, open+3, "\r\n", 2)
+		if n := strings.Index(text[start:min(len(text), start+maxRefused)], three); n > 0 {
+			return start, start + len(strings.TrimRight(text[start:start+n], "\r\n"))
+		}
 	}
 	start = open + 1
 	for end = start; end < len(text) && text[end] != '\n'; end++ {

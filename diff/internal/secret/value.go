@@ -37,10 +37,10 @@ func Value(name string, v raw.Value, is func(name string) bool) bool {
 		}
 		return false
 	}
-	if !is(name) {
-		return false
-	}
 	text, kind := raw.Text(v)
+	if !is(name) {
+		return kind == "string" && weakName(name) && Random(text)
+	}
 	return kind == "number" && len(text) >= minNumber || kind == "string" && isSecretText(name, text)
 }
 
