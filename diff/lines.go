@@ -184,3 +184,77 @@ func (w *lineWriter) flush() {
 		w.more = 0
 	}
 }
+
+// rewrittenLines is how many lines of a text change at least before they are counted.
+const rewrittenLines = 40
+
+// LineCounts is how many lines of a line diff come, go and stay. Changed lines that the report does not hold count as both.
+func (f *FieldChange) LineCounts() (added, removed, same int) {
+	for _, l := range f.Lines {
+		switch l.Op {
+		case LineAdded:
+			added++
+		case LineRemoved:
+			removed++
+		case LineMore:
+			added, removed = added+l.Count, removed+l.Count
+		case LineSame:
+			same++
+		case LineSkipped:
+			same += l.Count
+		}
+	}
+	return added, removed, same
+}
+
+// Rewritten reports whether so much of a text of several lines changes that its lines say less than their number.
+func (f *FieldChange) Rewritten() bool {
+	added, removed, same := f.LineCounts()
+	return added > 0 && removed > 0 && added+removed >= rewrittenLines && 3*same < max(added, removed)
+}
+
+// LineSummary counts the lines of a large change of a text: "rewritten: 120 lines added, 80 removed". It is empty for a small one.
+func (f *FieldChange) LineSummary() string {
+	added, removed, _ := f.LineCounts()
+	if added+removed < rewrittenLines {
+		return ""
+	}
+	words := Plural(added, "line", "lines") + " added, " + fmt.Sprint(removed) + " removed"
+	if f.Rewritten() {
+		return "rewritten: " + words
+	}
+	return words
+}
+
+// DocumentSummary counts what changes in a document that a string holds, if that is much: "64 values: 20 added, 30 removed, 14 changed". The
+// document is the first that a heading's path leads into behind skip; where it leads into none there, the summary is empty.
+func (c *Change) DocumentSummary(path string, skip int) string {
+	end := 0
+	for _, into := range [...]string{"(json)", "(yaml)"} {
+		if i := strings.Index(path[skip:], into); i >= 0 && (end == 0 || skip+i+len(into) < end) {
+			end = skip + i + len(into)
+		}
+	}
+	if end == 0 {
+		return ""
+	}
+	path = path[:end]
+	var n, added, removed int
+	for i := range c.Fields {
+		f := &c.Fields[i]
+		if !strings.HasPrefix(f.Path, path) || f.Fold != "" {
+			continue
+		}
+		n++
+		switch {
+		case f.Before.Absent:
+			added++
+		case f.After.Absent:
+			removed++
+		}
+	}
+	if n < rewrittenLines/2 {
+		return ""
+	}
+	return fmt.Sprintf("%d values: %d added, %d removed, %d changed", n, added, removed, n-added-removed)
+}

@@ -3,9 +3,18 @@ package diff
 // Bounds of what a screen shows of a field until somebody unfolds it.
 const (
 	screenBytes = 2 << 10
-	// ScreenLines is how many lines of a line diff are shown.
-	ScreenLines = 200
+	// screenLines is how many lines of a line diff are shown, and rewrittenScreenLines of a text that is rewritten.
+	screenLines          = 200
+	rewrittenScreenLines = 40
 )
+
+// ScreenLines is how many lines of the line diff a screen shows until somebody unfolds the field.
+func (f *FieldChange) ScreenLines() int {
+	if len(f.Lines) > rewrittenScreenLines && f.Rewritten() {
+		return rewrittenScreenLines
+	}
+	return min(len(f.Lines), screenLines)
+}
 
 // OnScreen is the field as a screen shows it until somebody unfolds it: an outline in place of a value that has one, and of long values the
 // part around the first difference.
@@ -28,7 +37,7 @@ func (f *FieldChange) OnScreen() *FieldChange {
 
 // Long reports whether OnScreen, or ScreenLines, leave something of the field out.
 func (f *FieldChange) Long() bool {
-	return len(f.Lines) > ScreenLines || len(f.Lines) == 0 && f.OnScreen() != f
+	return len(f.Lines) > f.ScreenLines() || len(f.Lines) == 0 && f.OnScreen() != f
 }
 
 func (s Shown) outlined(outline string) Shown {

@@ -29,20 +29,40 @@ func body(c *diff.Change, past bool, room int) string {
 	return b.String() + fenced("diff", fields(c, past), room-b.Len())
 }
 
-// fields are the lines of the fields of a change.
+// fields are the lines of the fields of a change, below the headings that a terminal has.
 func fields(c *diff.Change, past bool) []string {
-	var lines, quiet []string
 	if goes(c) {
 		return nil
 	}
+	var lines, quiet []string
+	var shown []int32
 	for i := range c.Fields {
 		switch f := &c.Fields[i]; {
 		case f.Fold != "":
 		case f.Quiet(c.Action):
 			quiet = append(quiet, f.Name())
 		default:
-			lines = append(lines, field(c, f, past)...)
+			shown = append(shown, int32(i))
 		}
+	}
+	shown, others := c.Repeats(shown)
+	for _, row := range c.Outline(nil, shown) {
+		f, deeper := &c.Fields[row.Field], strings.Repeat("  ", int(row.Depth))
+		if row.Heading {
+			lines = append(lines, heading(c, f, row, deeper))
+			continue
+		}
+		name := f.Name()
+		if row.Skip > 0 {
+			name = diff.Neutral(diff.RelativePath(f.Path, int(row.Skip)))
+		}
+		aside := ""
+		for _, words := range append(f.Asides(past), others[row.Field]) {
+			if words != "" {
+				aside += "  " + words
+			}
+		}
+		lines = append(lines, field(c, f, deeper+name, aside)...)
 	}
 	if len(quiet) > 0 {
 		lines = append(lines, "  known after apply: "+strings.Join(quiet, ", "))
@@ -53,17 +73,36 @@ func fields(c *diff.Change, past bool) []string {
 	return lines
 }
 
-func field(c *diff.Change, f *diff.FieldChange, past bool) []string {
-	name, aside := f.Name(), ""
-	for _, words := range f.Asides(past) {
-		aside += "  " + words
+// heading is what the fields below it share, with the sign of an element that is new or goes.
+func heading(c *diff.Change, f *diff.FieldChange, row diff.OutlineRow, deeper string) string {
+	text := deeper + diff.Neutral(diff.RelativePath(f.Path[:row.End], int(row.Skip)))
+	e := f.OwnElement()
+	switch {
+	case e == nil || len(e.Path) <= int(row.Skip) || len(e.Path) > int(row.End):
+	case e.Change == diff.ElementRemoved:
+		return "- " + text + "  removed"
+	default:
+		return "+ " + text + "  added"
 	}
+	if counts := c.DocumentSummary(f.Path[:row.End], int(row.Skip)); counts != "" {
+		text += "  " + counts
+	}
+	return "  " + text
+}
+
+// maxLines is how many lines of a line diff are listed. Here nothing can be unfolded.
+const maxLines = 200
+
+func field(c *diff.Change, f *diff.FieldChange, name, aside string) []string {
 	if len(f.Lines) > 0 {
+		if counts := f.LineSummary(); counts != "" {
+			aside += "  " + counts
+		}
 		lines := []string{"  " + name + aside}
-		for i := range f.Lines[:min(len(f.Lines), diff.ScreenLines)] {
+		for i := range f.Lines[:min(len(f.Lines), maxLines)] {
 			lines = append(lines, f.Lines[i].Display())
 		}
-		if more := len(f.Lines) - diff.ScreenLines; more > 0 {
+		if more := len(f.Lines) - maxLines; more > 0 {
 			lines = append(lines, "  … "+diff.Plural(more, "more line", "more lines")+", left out")
 		}
 		return lines

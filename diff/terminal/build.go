@@ -4,6 +4,7 @@ import "github.com/nuon-toolkit/nuon/diff"
 
 // build lists the lines of the page.
 func (p *Page) build() {
+	p.others = p.others[:0]
 	p.lines = append(p.lines[:0], line{kind: lineSummary, change: noChange})
 	for i := range p.report.Notes {
 		p.add(lineNote, int32(i), 0)
@@ -98,7 +99,7 @@ func (p *Page) putInside(at line, e *entry) {
 			p.shown = append(p.shown, int32(f))
 		}
 	}
-	p.putFields(at, c)
+	p.putFields(at, c, e.unfolded)
 	for _, more := range []struct {
 		kind kind
 		any  bool
@@ -132,21 +133,8 @@ func (p *Page) putNoise(i int) {
 		for f := range c.Fields {
 			p.shown = append(p.shown, int32(f))
 		}
-		p.putFields(at, c)
+		p.putFields(at, c, true)
 	}
-}
-
-// putFields lists the fields in shown. Side by side they have no headings: there the rows are wide.
-func (p *Page) putFields(at line, c *diff.Change) {
-	if !p.side {
-		p.putGroup(at, group{change: c, fields: p.shown})
-		return
-	}
-	start := len(p.lines)
-	for _, f := range p.shown {
-		p.putField(at, int(f), &c.Fields[f])
-	}
-	p.align(&group{change: c}, start)
 }
 
 func (p *Page) putField(at line, f int, field *diff.FieldChange) {
@@ -174,7 +162,7 @@ func (p *Page) linesOf(at line, f *diff.FieldChange) []diff.Line {
 	if p.whole(at) {
 		return f.Lines
 	}
-	return f.Lines[:min(len(f.Lines), diff.ScreenLines)]
+	return f.Lines[:f.ScreenLines()]
 }
 
 // putRest lists how many lines of a field are not shown until somebody unfolds the change.

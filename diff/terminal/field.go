@@ -12,9 +12,12 @@ func (p *Page) field(l line, width int) []Row {
 	c := p.changeOf(l)
 	f := &c.Fields[l.field]
 	aside := asides(c, f, p.past(l))
+	if l.also > 0 {
+		aside = append(aside, Span{"  " + p.others[l.also-1], Faint})
+	}
 	sign, name := signOf(f, int(l.skip), len(f.Path)), f.Name()
 	if l.skip > 0 {
-		name = diff.Neutral(relative(f.Path, int(l.skip)))
+		name = diff.Neutral(diff.RelativePath(f.Path, int(l.skip)))
 	}
 	switch l.kind {
 	case lineText:
@@ -22,14 +25,17 @@ func (p *Page) field(l line, width int) []Row {
 	case lineRest:
 		return Wrap(width, deeper(l)+"  ", Span{"  … " + diff.Plural(len(f.Lines)-int(l.part), "more line", "more lines") + ", folded", Faint})
 	case lineStretch:
-		return stretch(f.Lines[l.part:l.end], width)
+		return stretch(f.Lines[l.part:l.end], deeper(l), width)
 	case lineName:
+		if counts := f.LineSummary(); counts != "" {
+			aside = append(aside, Span{"  " + counts, Faint})
+		}
 		return Wrap(width, deeper(l), joined(Row{sign, {Text: name}}, aside)...)
 	}
 	column := int(l.column)
 	before, after := p.valuesOf(l, c, f)
 	if p.side && width >= leastSide && len(before) > 0 {
-		return sides(name, column, before, after, aside, width)
+		return sides(deeper(l), name, column, before, after, aside, width)
 	}
 	named := Row{sign, {Text: pad(name, column-Columns(sign.Text)) + "  "}}
 	if len(before)+len(after)+len(aside) == 0 {
@@ -58,7 +64,7 @@ func (p *Page) field(l line, width int) []Row {
 
 // valuesOf are the sides of a field. An element that is new or goes has one, and none if its name says its value.
 func (p *Page) valuesOf(l line, c *diff.Change, f *diff.FieldChange) (before, after []Span) {
-	e := elementOf(f)
+	e := f.OwnElement()
 	if e == nil || f.Before.Absent == f.After.Absent {
 		return values(c, f, p.whole(l))
 	}

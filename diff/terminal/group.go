@@ -8,122 +8,72 @@ import (
 
 // This file prints what the paths of a change share once, as a heading above the fields.
 
-// A heading is worth its row if it saves more than leastSaved bytes. Names longer than maxName do not push values to the right.
-const (
-	leastSaved = 20
-	maxName    = 36
-)
+// maxName is how long a name may be that pushes values to the right.
+const maxName = 36
 
-// group is fields of a change with the same heading above them.
-type group struct {
-	change *diff.Change
-	fields []int32
-	// skip is how much of their paths the headings above say, and from, which is not less, how much is known to be the same.
-	skip, from int
-	depth      int32
-}
-
-func (g *group) path(i int) string { return g.change.Fields[g.fields[i]].Path }
-
-// putGroup lists fields, with headings where several share the beginning of their paths, or are parts of an element that is new or goes.
-func (p *Page) putGroup(at line, g group) {
-	start := len(p.lines)
-	for i := 0; i < len(g.fields); {
-		n, shared := g.run(i)
-		element, parts := g.element(i)
-		switch {
-		case parts > 0 && (n == 1 || shared >= element):
-			n, shared = parts, element
-			p.putHeading(at, &g, i, shared)
-			p.putGroup(at, group{g.change, g.fields[i : i+n], shared, shared, g.depth + 1})
-		case n == 1:
-			at.skip, at.depth = int32(g.skip), g.depth
-			p.putField(at, int(g.fields[i]), &g.change.Fields[g.fields[i]])
-		case (n-1)*(shared-g.skip) > 2*n+len(indent)+leastSaved:
-			p.putHeading(at, &g, i, shared)
-			p.putGroup(at, group{g.change, g.fields[i : i+n], shared, shared, g.depth + 1})
-		default:
-			p.putGroup(at, group{g.change, g.fields[i : i+n], g.skip, shared, g.depth})
-		}
-		i += n
+// putFields lists the fields in shown, with headings. What several of them say is listed once, unless the change is unfolded.
+func (p *Page) putFields(at line, c *diff.Change, all bool) {
+	fields := p.shown
+	var others map[int32]string
+	if !all {
+		fields, others = c.Repeats(fields)
 	}
-	p.align(&g, start)
+	p.outline = c.Outline(p.outline[:0], fields)
+	if len(p.outline) > 0 {
+		p.putRows(at, c, p.outline, others)
+	}
 }
 
-func (p *Page) putHeading(at line, g *group, i, shared int) {
-	at.kind, at.field, at.skip, at.end, at.depth = lineGroup, g.fields[i], int32(g.skip), int32(shared), g.depth
-	p.lines = append(p.lines, at)
+// putRows lists the rows of one group, and those of the groups in it. It returns how many rows that are.
+func (p *Page) putRows(at line, c *diff.Change, rows []diff.OutlineRow, others map[int32]string) int {
+	start, n := len(p.lines), 0
+	for n < len(rows) && rows[n].Depth >= rows[0].Depth {
+		row := rows[n]
+		at.field, at.skip, at.end, at.depth, at.also = row.Field, row.Skip, row.End, row.Depth, 0
+		n++
+		if row.Heading {
+			at.kind = lineGroup
+			p.lines = append(p.lines, at)
+			n += p.putRows(at, c, rows[n:], others)
+			continue
+		}
+		if words, ok := others[row.Field]; ok {
+			p.others = append(p.others, words)
+			at.also = int32(len(p.others))
+		}
+		p.putField(at, int(row.Field), &c.Fields[row.Field])
+	}
+	p.align(c, start, rows[0].Depth)
+	return n
 }
 
 // align gives the fields of a group, which are listed from start on, one column for their values.
-func (p *Page) align(g *group, start int) {
+func (p *Page) align(c *diff.Change, start int, depth int32) {
 	column := 0
 	for i := start; i < len(p.lines); i++ {
-		if l := &p.lines[i]; l.kind == lineField && l.depth == g.depth {
-			if name := len(relative(g.change.Fields[l.field].Path, int(l.skip))); name <= maxName {
+		if l := &p.lines[i]; l.kind == lineField && l.depth == depth {
+			if name := len(diff.RelativePath(c.Fields[l.field].Path, int(l.skip))); name <= maxName {
 				column = max(column, name)
 			}
 		}
 	}
 	for i := start; i < len(p.lines); i++ {
-		if l := &p.lines[i]; l.kind == lineField && l.depth == g.depth {
+		if l := &p.lines[i]; l.kind == lineField && l.depth == depth {
 			l.column = int32(column)
 		}
 	}
 }
 
-// run is how many fields from i on share more of their paths than is known, and how much all of them share.
-func (g *group) run(i int) (n, shared int) {
-	for n = 1; i+n < len(g.fields); n++ {
-		same := diff.SharedSteps(g.path(i), g.path(i+n), g.from)
-		if same <= g.from {
-			break
-		}
-		if n == 1 || same < shared {
-			shared = same
-		}
-	}
-	return n, shared
-}
-
-// element is how long the path of the element is that field i is a part of, and how many fields from i on are; none if the headings above
-// say it, or the field is the element.
-func (g *group) element(i int) (length, parts int) {
-	e := elementOf(&g.change.Fields[g.fields[i]])
-	if e == nil || len(e.Path) <= g.skip || len(g.path(i)) == len(e.Path) {
-		return 0, 0
-	}
-	for i+parts < len(g.fields) {
-		if other := elementOf(&g.change.Fields[g.fields[i+parts]]); other == nil || other.Path != e.Path || other.Change != e.Change {
-			break
-		}
-		parts++
-	}
-	return len(e.Path), parts
-}
-
-// elementOf is the element of a field, if its path is in the field's.
-func elementOf(f *diff.FieldChange) *diff.Element {
-	if f.Element == nil || !strings.HasPrefix(f.Path, f.Element.Path) {
-		return nil
-	}
-	return f.Element
-}
-
-// relative is the part of a path that the headings above it do not say.
-func relative(path string, skip int) string {
-	if skip == 0 || skip >= len(path) {
-		return path
-	}
-	return strings.TrimLeft(path[skip:], ". ")
-}
-
-// heading is what the fields below it share. It says of an element that it is new or goes.
+// heading is what the fields below it share. It says of an element that it is new or goes, and counts what changes in a document.
 func (p *Page) heading(l line, width int) []Row {
-	f := &p.changeOf(l).Fields[l.field]
+	c := p.changeOf(l)
+	f := &c.Fields[l.field]
 	sign := signOf(f, int(l.skip), int(l.end))
-	text := Span{Text: diff.Neutral(relative(f.Path[:l.end], int(l.skip)))}
+	text := Span{Text: diff.Neutral(diff.RelativePath(f.Path[:l.end], int(l.skip)))}
 	if sign.Text == "" {
+		if counts := c.DocumentSummary(f.Path[:l.end], int(l.skip)); counts != "" {
+			return Wrap(width, deeper(l), text, Span{"  " + counts, Faint})
+		}
 		return Wrap(width, deeper(l), text)
 	}
 	return Wrap(width, deeper(l), sign, text, Span{"  " + string(f.Element.Change), Faint})
@@ -131,7 +81,7 @@ func (p *Page) heading(l line, width int) []Row {
 
 // signOf is the sign of an element that is new or goes, if its path ends between two places of the field's.
 func signOf(f *diff.FieldChange, from, to int) Span {
-	e := elementOf(f)
+	e := f.OwnElement()
 	switch {
 	case e == nil || len(e.Path) <= from || len(e.Path) > to:
 		return Span{}

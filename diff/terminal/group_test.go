@@ -79,3 +79,29 @@ func TestSameChangesArePrintedOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestRewrittenTextsAreCounted: of a text of which most lines change, the counts come first, and the lines behind the first are folded.
+func TestRewrittenTextsAreCounted(t *testing.T) {
+	c := diff.Change{Address: "x", Action: diff.Update, Fields: []diff.FieldChange{{Path: "data.dashboard"}}}
+	for i := range 60 {
+		c.Fields[0].Lines = append(c.Fields[0].Lines, diff.Line{Op: diff.LineRemoved, Text: fmt.Sprint("old ", i)}, diff.Line{Op: diff.LineAdded, Text: "new"})
+	}
+	for i := range 25 {
+		c.Fields = append(c.Fields, diff.FieldChange{Path: fmt.Sprintf("data.d (json) panels[%d]", i), Before: text("1"), After: text(fmt.Sprint(i))})
+	}
+	r := report(c)
+	out := render(t, r, terminal.Options{})
+	for _, want := range []string{
+		"dashboard  rewritten: 60 lines added, 60 removed\n", "… 80 more lines, folded", "d (json) panels  25 values: 0 added, 0 removed, 25 changed\n",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q:\n%s", want, out)
+		}
+	}
+	if p := terminal.NewPage(r, terminal.PageOptions{}); !p.Folds(0) {
+		t.Error("the text cannot be unfolded")
+	}
+	if out := render(t, r, terminal.Options{All: true}); strings.Count(out, "- old ") != 60 {
+		t.Errorf("unfolded:\n%s", out)
+	}
+}

@@ -35,7 +35,11 @@ type Page struct {
 	noises  []diff.Noise
 	lines   []line
 	changes []entry
-	shown   []int32 // the fields of a change, while its lines are listed
+	// others are what fields say of other places with the same change.
+	others []string
+	// shown are the fields of a change, and outline their rows, while its lines are listed.
+	shown   []int32
+	outline []diff.OutlineRow
 }
 
 // list is a section with how wide the titles of its changes are.
@@ -60,6 +64,8 @@ type line struct {
 	change, item, field, part, end int32
 	// skip is how much of the field's path the headings above say, depth how many there are, and column how wide the names beside it are.
 	skip, depth, column int32
+	// also is the number of the page's others that belongs to the field, from 1; 0 is none.
+	also int32
 }
 
 const noChange = -1

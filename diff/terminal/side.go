@@ -16,13 +16,14 @@ const (
 
 // middle is the column at which the right half begins, the same for all rows of a screen.
 func middle(width int) int {
-	deep := len(indent) + len(sideDeeper)
+	const deep = len(indent) + len(sideDeeper)
 	return deep + (width-deep-Columns(between))/2
 }
 
 // sides is a field with its values side by side: beside its name if the names of the change leave room for that, else below it.
-func sides(name string, column int, before, after, aside []Span, width int) []Row {
-	if len(indent)+column > middle(width)/2 {
+func sides(indent, name string, column int, before, after, aside []Span, width int) []Row {
+	room, wide := middle(width)-len(indent), Row(before).Width()
+	if len(indent)+column > middle(width)/2 || wide > room-column-2 && wide <= room-len(sideDeeper) {
 		rows := Wrap(width, indent, joined(Row{{Text: name}}, aside)...)
 		return append(rows, beside(Row{{Text: indent + sideDeeper}}, before, after, width)...)
 	}
@@ -30,7 +31,7 @@ func sides(name string, column int, before, after, aside []Span, width int) []Ro
 }
 
 // stretch is lines that go beside lines that come for them, or one line that stays.
-func stretch(lines []diff.Line, width int) []Row {
+func stretch(lines []diff.Line, indent string, width int) []Row {
 	if width < leastSide {
 		var rows []Row
 		for i := range lines {

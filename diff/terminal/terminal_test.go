@@ -82,11 +82,11 @@ func TestSides(t *testing.T) {
 		var left, right strings.Builder
 		for line := range strings.Lines(out) {
 			if l, r, both := strings.Cut(line, " │"); both {
-				left.WriteString(l)
+				left.WriteString(strings.TrimPrefix(l, "      p ")) // a wide value stands below its name
 				right.WriteString(r)
 			}
 		}
-		wantLeft, wantRight := "p"+strconv.Quote(before), strconv.Quote(after)
+		wantLeft, wantRight := strconv.Quote(before), strconv.Quote(after)
 		for _, l := range lines {
 			if l.Op != diff.LineAdded {
 				wantLeft += l.Text
