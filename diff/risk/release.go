@@ -43,6 +43,22 @@ func releaseAttributes() []attribute {
 			words: "the manifest cannot be read, so no rule judges the object in it",
 		},
 		{
+			name:   "manifest-hidden",
+			source: "https://registry.terraform.io/providers/gavinbunny/kubectl/latest/docs/resources/kubectl_manifest#sensitive-fields",
+			kinds:  []string{"kubectl_manifest"},
+			paths:  []string{"yaml_body", "sensitive_fields"},
+			test: test{
+				when: "fields of an object that is no Secret are hidden by name, and it differs", actions: present,
+				strong: `{"yaml_body": "kind: Pod\na: b\n", "sensitive_fields": []}`,
+				weak:   `{"yaml_body": "kind: Pod\na: c\n", "sensitive_fields": ["spec"]}`,
+				object: func(l look) bool {
+					doc, _ := readDocument(get(l.after, "yaml_body"))
+					return get(l.after, "sensitive_fields").Len() > 0 && text(get(doc, "kind")) != "Secret"
+				},
+			},
+			words: "fields of the object are hidden on purpose, so a plan does not show what changes in them",
+		},
+		{
 			name:   "release-values",
 			source: k8s + "concepts/security/pod-security-standards/",
 			kinds:  []string{"helm_release"},

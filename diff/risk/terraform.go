@@ -323,7 +323,7 @@ func openRules() []Rule {
 			Name: "open-to-the-world", Source: source, Security: true, Kinds: groups, Actions: present, Risk: diff.RiskInPlace,
 			When:     "something newly comes in from 0.0.0.0/0, ::/0, everywhere or ranges that hold a sixteenth of all addresses",
 			judged:   judgedFlows,
-			judgedIf: func(l look) bool { return len(inbound(l.kind, l.after)) > 0 },
+			judgedIf: func(l look) bool { return l.unknown("ingress") || len(inbound(l.kind, l.after)) > 0 },
 			holds:    func(l look) bool { _, world := inflow(l); return world },
 			Words:    "everyone on the internet, or a large part of it, can reach what is behind it",
 		},

@@ -155,14 +155,18 @@ func (b *builder) judge(c *diff.Change, p *plan, r *resource, d differences) {
 // unfoldFound shows the folded fields that a finding is about: a restart for another spelling is no noise.
 func unfoldFound(c *diff.Change, touched []risk.Touched) {
 	for i := range c.Fields {
-		f := &c.Fields[i]
-		if f.Fold == foldFormatting && slices.ContainsFunc(c.Findings, func(found diff.Finding) bool {
-			r, known := risk.Find(found.Rule)
-			return known && r.Touches(touched[i])
-		}) {
+		if f := &c.Fields[i]; f.Fold == foldFormatting && found(c, touched[i]) {
 			f.Fold = ""
 		}
 	}
+}
+
+// found reports whether a finding is about a difference.
+func found(c *diff.Change, t risk.Touched) bool {
+	return slices.ContainsFunc(c.Findings, func(f diff.Finding) bool {
+		r, known := risk.Find(f.Rule)
+		return known && r.Touches(t)
+	})
 }
 
 // notes say what is true of the plan as a whole.

@@ -93,6 +93,8 @@ func (b *builder) check(c check, status diff.CheckStatus) diff.Check {
 	}
 	for i, problem := range c.problems {
 		if i == maxProblems {
+			more := len(c.problems) - maxProblems
+			out.Problems = append(out.Problems, diff.Plural(more, "more message", "more messages"))
 			break
 		}
 		if secret.Form(problem) {

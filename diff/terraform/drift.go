@@ -1,6 +1,7 @@
 package terraform
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/diff"
@@ -23,7 +24,7 @@ func (b *builder) drift(p *plan) error {
 		if c.Action == diff.Noop {
 			continue
 		}
-		c.Risk, c.Why = diff.RiskNone, ""
+		b.judgeDrift(&c, &r, d)
 		if p.readsSome() {
 			p.foldUnread(&c, r.address, d.touched)
 		}
@@ -32,14 +33,31 @@ func (b *builder) drift(p *plan) error {
 	return nil
 }
 
+// judgeDrift adds what the rules about security find in what others did. It has happened, so it risks nothing more.
+func (b *builder) judgeDrift(c *diff.Change, r *resource, d differences) {
+	action, order, fields := c.Action, c.Order, slices.Clone(c.Fields)
+	risk.Judge(c, risk.Subject{
+		Engine: diff.KindTerraform, Kind: c.ResourceKind, Before: r.change.before, After: r.change.after, Touched: d.touched, Shown: b.masker.Step,
+	})
+	c.Action, c.Order, c.Fields = action, order, fields
+	all := c.Findings
+	c.Risk, c.Why, c.Findings = diff.RiskNone, "", nil
+	for _, f := range all {
+		if f.Security {
+			f.Risk = diff.RiskNone
+			c.Judge(f)
+		}
+	}
+}
+
 // readsSome says that the plan tells what it depends on. One that only refreshes has no changes, and is made to see all drift.
 func (p *plan) readsSome() bool {
 	return p.atLeast(1) && len(p.resources.list)+p.resources.unchanged > 0
 }
 
-// foldUnread folds the fields that nothing depends on. What is gone, or came, is always told.
+// foldUnread folds the fields that nothing depends on. What is gone, or came, is always told, and so is what rules about security find.
 func (p *plan) foldUnread(c *diff.Change, address string, touched []risk.Touched) {
-	if c.Action != diff.Update {
+	if c.Action != diff.Update || c.Security() {
 		return
 	}
 	var read []tree.Path

@@ -45,7 +45,7 @@ func TestChecks(t *testing.T) {
 		{"the older form", condition, []diff.Check{{Address: "b", Status: diff.CheckFail, Problems: []string{"no"}}, {Address: "c", Status: diff.CheckUnknown}}, 1},
 		{"the newer form counts", condition + `,"checks":[{"address":{"to_display":"b"},"status":"fail"}]`, []diff.Check{{Address: "b", Status: diff.CheckFail}}, 0},
 		{"many problems", `"checks":[{"address":{"to_display":"b"},"status":"fail","problems":[` + many + `]}]`,
-			[]diff.Check{{Address: "b", Status: diff.CheckFail, Problems: strings.Split(strings.Repeat("m ", 19)+"m", " ")}}, 0},
+			[]diff.Check{{Address: "b", Status: diff.CheckFail, Problems: append(strings.Split(strings.Repeat("m ", 19)+"m", " "), "11 more messages")}}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := report(t, c.sections)

@@ -171,25 +171,31 @@ func (p *plan) unknownBySetting(r *resource) diff.Raw {
 	if !ok || marks.IsTrue() {
 		return marks
 	}
-	return raw.Of(prune(marks, sets))
+	return raw.Of(prune(marks, sets, r.change.before, r.change.actions[0] == "create" || len(r.change.actions) > 1))
 }
 
-func prune(marks diff.Raw, sets written) map[string]any {
+// prune leaves out what the provider chooses. The configuration does not list blocks that a loop makes. A list of blocks that is unknown as
+// a whole is one of them, and not the choice of the provider, where the object has such blocks already, or where a provider leaves such
+// blocks empty.
+func prune(marks diff.Raw, sets written, before diff.Raw, comes bool) map[string]any {
 	out := map[string]any{}
 	for _, k := range marks.Keys() {
 		m, _ := marks.Get(k)
+		was, _ := before.Get(k)
 		blocks, isSet := sets[k]
 		switch {
+		case m.IsTrue() && !isSet && (!comes && was.At(0).IsObject() || blocksOfLoops[k]):
+			out[k] = true
 		case m.IsTrue() && !isSet:
 		case m.IsList() && len(blocks) > 0:
 			var list []any
 			for i := range m.Len() {
 				// A block that a loop makes several times is written once.
-				list = append(list, prunedElement(m.At(i), blocks[min(i, len(blocks)-1)]))
+				list = append(list, prunedElement(m.At(i), blocks[min(i, len(blocks)-1)], was.At(i), comes))
 			}
 			out[k] = list
 		case m.IsObject() && len(blocks) > 0:
-			out[k] = prune(m, blocks[0])
+			out[k] = prune(m, blocks[0], was, comes)
 		default:
 			out[k] = raw.Reveal(m)
 		}
@@ -197,9 +203,15 @@ func prune(marks diff.Raw, sets written) map[string]any {
 	return out
 }
 
-func prunedElement(m diff.Raw, sets written) any {
+// blocksOfLoops are blocks that no provider fills in by itself: one that is unknown comes from a loop over a list that is.
+var blocksOfLoops = map[string]bool{
+	"rule": true, "subject": true, "role_ref": true, "container": true, "init_container": true, "volume": true, "statement": true,
+	"allow": true, "deny": true, "authorized_networks": true, "set": true, "permissions": true,
+}
+
+func prunedElement(m diff.Raw, sets written, before diff.Raw, comes bool) any {
 	if m.IsObject() {
-		return prune(m, sets)
+		return prune(m, sets, before, comes)
 	}
 	return raw.Reveal(m)
 }
