@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/id"
@@ -30,8 +31,46 @@ const defaultTimeout = 60 * 60
 
 // Enqueue queues a job and, when the transaction commits, wakes its runner. The job's id is new.
 func Enqueue(ctx context.Context, tx *store.Tx, j NewJob) (jobID string, err error) {
+	jobs, err := EnqueueAll(ctx, tx, []NewJob{j})
+	if err != nil {
+		return "", err
+	}
+	return jobs[0], nil
+}
+
+// EnqueueAll is Enqueue for any number of jobs, with as many statements as for one. It returns their ids, in order.
+func EnqueueAll(ctx context.Context, tx *store.Tx, jobs []NewJob) (ids []string, err error) {
+	if len(jobs) == 0 {
+		return nil, nil
+	}
+	add := store.InsertJobsParams{OrgID: tx.Org}
+	var runners []string
+	for _, j := range jobs {
+		jobID, spec, err := j.encode(tx.Org)
+		if err != nil {
+			return nil, fmt.Errorf("enqueue %s for %s %s: %w", j.Kind, j.OwnerKind, j.OwnerID, err)
+		}
+		add.Ids, add.RunnerIds, add.Kinds = append(add.Ids, jobID), append(add.RunnerIds, j.Runner), append(add.Kinds, j.Kind)
+		add.OwnerKinds, add.OwnerIds = append(add.OwnerKinds, j.OwnerKind), append(add.OwnerIds, j.OwnerID)
+		add.ComponentKinds, add.Traces = append(add.ComponentKinds, j.ComponentKind), append(add.Traces, j.Trace)
+		add.PlanIds, add.InstallIds = append(add.PlanIds, j.PlanID), append(add.InstallIds, j.InstallID)
+		add.Specs, add.Reasons = append(add.Specs, spec), append(add.Reasons, j.Reason)
+		runners = append(runners, j.Runner)
+	}
+	if err := tx.InsertJobs(ctx, add); err != nil {
+		return nil, fmt.Errorf("enqueue %s for %s %s: %w", jobs[0].Kind, jobs[0].OwnerKind, jobs[0].OwnerID, err)
+	}
+	slices.Sort(runners)
+	if err := wake(ctx, tx, slices.Compact(runners)...); err != nil {
+		return nil, fmt.Errorf("enqueue job %s: %w", add.Ids[0], err)
+	}
+	return add.Ids, nil
+}
+
+// encode gives a job an id and returns its spec as it is stored.
+func (j NewJob) encode(org string) (jobID, encoded string, err error) {
 	spec := j.Spec
-	spec.Job, spec.Attempt, spec.Org = id.New("job"), 0, tx.Org
+	spec.Job, spec.Attempt, spec.Org = id.New("job"), 0, org
 	spec.Trace = j.Trace
 	if spec.Kind == "" {
 		spec.Kind = api.JobSpecKind(j.Kind)
@@ -40,35 +79,17 @@ func Enqueue(ctx context.Context, tx *store.Tx, j NewJob) (jobID string, err err
 		spec.TimeoutSeconds = defaultTimeout
 	}
 	if string(spec.Kind) != j.Kind {
-		return "", fmt.Errorf("enqueue a job of kind %s for %s %s: its spec is of kind %s", j.Kind, j.OwnerKind, j.OwnerID, spec.Kind)
+		return "", "", fmt.Errorf("its spec is of kind %s", spec.Kind)
 	}
 	raw, err := json.Marshal(spec)
-	if err != nil {
-		return "", fmt.Errorf("enqueue %s for %s %s: %w", j.Kind, j.OwnerKind, j.OwnerID, err)
-	}
-	err = tx.InsertJob(ctx, store.InsertJobParams{
-		OrgID: tx.Org, ID: spec.Job, RunnerID: j.Runner, Kind: j.Kind, OwnerKind: j.OwnerKind, OwnerID: j.OwnerID,
-		ComponentKind: j.ComponentKind, Trace: j.Trace,
-		PlanID: optional(j.PlanID), InstallID: optional(j.InstallID), Spec: raw, Reason: j.Reason,
-	})
-	if err != nil {
-		return "", fmt.Errorf("enqueue %s for %s %s: %w", j.Kind, j.OwnerKind, j.OwnerID, err)
-	}
-	if err := wake(ctx, tx, j.Runner); err != nil {
-		return "", fmt.Errorf("enqueue job %s: %w", spec.Job, err)
-	}
-	return spec.Job, nil
+	return spec.Job, string(raw), err
 }
 
-// wake makes all polls of a runner look again.
-func wake(ctx context.Context, tx *store.Tx, runner string) error {
-	return tx.Notify(ctx, store.ChannelJobs, tx.Org+"/"+runner)
-}
-
-// optional is nil for an empty text.
-func optional(text string) *string {
-	if text == "" {
-		return nil
+// wake makes all polls of runners look again.
+func wake(ctx context.Context, tx *store.Tx, runners ...string) error {
+	payloads := make([]string, 0, len(runners))
+	for _, runner := range runners {
+		payloads = append(payloads, tx.Org+"/"+runner)
 	}
-	return &text
+	return tx.Notify(ctx, store.ChannelJobs, payloads...)
 }

@@ -69,7 +69,7 @@ func (s *snapshot) abandonable(ctx context.Context, tx *store.Tx, p *place) erro
 		return refuse(CodeApproveAll, fmt.Sprintf("Have them wait first: nuon installs update %s --approval prompt.", s.address()),
 			"plans of install %s are applied without a person, and the next one of %s may make again what exists", s.install.Name, name)
 	}
-	busy, err := tx.BusyComponents(ctx, tx.Org, s.install.ID)
+	busy, err := tx.BusyComponents(ctx, tx.Org, []string{s.install.ID})
 	for _, b := range busy {
 		if b.Component == name {
 			return refuse(workflow.CodeBusy, "Wait for it, or cancel it (nuon workflows cancel).", "workflow %d (%s) is at work on %s", b.Number, b.Kind, name)

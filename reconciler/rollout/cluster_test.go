@@ -105,7 +105,7 @@ func TestHealthBringsTheClusterBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.places[name].kept.Deploy = landed.Deploy
+		s.places[name].kept.Deploy = encoded(t, landed.Deploy)
 	}
 	if got := s.health(); len(got.Parts) != 0 {
 		t.Errorf("without a cluster there are %d parts", len(got.Parts))
@@ -133,7 +133,7 @@ func TestWhatGoesIsReachedWithTheCredentialOfToday(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.kept.Deploy = landed.Deploy
+	p.kept.Deploy = encoded(t, landed.Deploy)
 	p.kept.Timeout = 77
 	if gone, err := s.destroySpec(p); err != nil || gone.Timeout != 77 {
 		t.Errorf("its destroy has %d seconds, %v; its deploy had 77", gone.Timeout, err)
@@ -192,4 +192,13 @@ func TestTimeouts(t *testing.T) {
 			t.Errorf("%v: %d seconds, want %d", said, got, want)
 		}
 	}
+}
+
+func encoded(t *testing.T, v any) json.RawMessage {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
 }

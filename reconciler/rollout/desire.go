@@ -83,7 +83,7 @@ func (d *desiring) of(name string) *want {
 func (d *desiring) present(p *place, w *want) {
 	w.Retries = min(p.config.MaxAutoRetries, mostRetries)
 	refs := p.refs
-	w.facts = facts{Config: p.config.ConfigDigest(), Values: d.vector(refs), Release: d.release.Number}
+	w.facts = facts{Config: p.digest, Values: d.vector(refs), Release: d.release.Number}
 	if p.artifact != nil {
 		w.facts.Artifact, w.facts.Build = p.artifact.ArtifactDigest, p.artifact.Number
 	}

@@ -67,6 +67,13 @@ func (s *snapshot) land(names ...string) {
 	}
 }
 
+// upgrade changes the config of a component.
+func (s *snapshot) upgrade(name string) {
+	p := s.places[name]
+	p.config.Terraform.Version = "1.12.0"
+	p.digest = p.config.ConfigDigest()
+}
+
 func sealedTo(id string) json.RawMessage {
 	raw, _ := json.Marshal(seal.Sealed{KeyID: id, Ciphertext: []byte("x")})
 	return raw
@@ -151,7 +158,7 @@ func TestDesire(t *testing.T) {
 		{"a sealed output that the runner cannot open", func(s *snapshot) {
 			s.outputs[outputOwner{"component", "network"}][1].Sealed = sealedTo("key-other")
 		}, with("web", "stuck: output join of network is sealed to a key that the runner does not have; deploy what gives it again")},
-		{"the config of a component", func(s *snapshot) { s.release.Number = 4; s.places["metrics"].config.Terraform.Version = "1.12.0" },
+		{"the config of a component", func(s *snapshot) { s.release.Number = 4; s.upgrade("metrics") },
 			with("metrics", "behind: config changed in release 4")},
 		{"retries", func(s *snapshot) { s.places["metrics"].config.MaxAutoRetries = 9 }, current},
 		{"a release that is being built", func(s *snapshot) {
@@ -314,7 +321,7 @@ func TestMovedInputs(t *testing.T) {
 		"nothing":             {func(*snapshot) {}, nil},
 		"an input":            {input, []string{"greeting"}},
 		"an input and code":   {func(s *snapshot) { input(s); s.places["web"].artifact = &store.Build{ArtifactDigest: "sha256:new"} }, nil},
-		"an input and config": {func(s *snapshot) { input(s); s.places["web"].config.Terraform.Version = "1.12.0" }, nil},
+		"an input and config": {func(s *snapshot) { input(s); s.upgrade("web") }, nil},
 		"an input and an output": {func(s *snapshot) {
 			input(s)
 			s.outputs[outputOwner{"component", "network"}][1].Hash = "hmac:2"

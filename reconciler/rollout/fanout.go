@@ -13,7 +13,7 @@ import (
 
 // rangeSize is how many installs are reconciled in one transaction when their app has moved: enough for what they share to be read
 // seldom, and few enough for a person's answer to any of them to wait a moment only.
-const rangeSize = 50
+const rangeSize = 25
 
 // FanOut has every install of an app reconciled, range by range. It is asked for once when an app's new release is ready, however many
 // builds that had; what is asked for again while ranges wait adds nothing to them.

@@ -37,26 +37,63 @@ func TestFanOutReconcilesEveryInstall(t *testing.T) {
 	for range 3 {
 		must(t, w.rollout.FanOut(t.Context(), w.org, w.appID))
 	}
-	w.want(w.one("select count(*)::text || ' ' || min(priority) || ' ' || min(queue) from river.river_job"), "3 2 background")
+	w.want(w.one("select count(*)::text || ' ' || min(priority) || ' ' || min(queue) from river.river_job"), "5 2 background")
 	w.reconcileRanges(w.rollout)
 	w.want(w.one("select count(distinct install_id)::text from workflows where kind = 'provision'"), "121")
-	w.want(w.list("select distinct queue || ' ' || priority from river.river_job where kind = 'advance'"), "[default 4]") // after what people ask for
+	w.want(w.one("select count(*)::text from river.river_job"), "0") // they have begun
 
 	meter := storetest.NewMeter(t, w.dsn)
 	s, err := store.Open(t.Context(), meter.DSN)
 	must(t, err)
 	t.Cleanup(s.Close)
-	w.exec("delete from workflows")
-	w.exec("update install_components set wanted = 'absent'") // so that all are written, and nothing is started
-	w.exec("update installs set wanted = 'absent'")
 	r := rollout.New(s)
 	must(t, r.Reconcile(t.Context(), w.org, w.install))
+	w.exec("delete from workflows")
+	w.exec("delete from jobs")
 	must(t, w.rollout.FanOut(t.Context(), w.org, w.appID))
 	before := meter.Statements()
 	w.reconcileRanges(r)
-	if got := meter.Statements() - before; got > 3*(mostStatements+4) {
-		t.Errorf("three ranges of installs took %d statements", got)
+	if got := meter.Statements() - before; got > 5*(mostStatements+11) {
+		t.Errorf("five ranges of installs took %d statements", got)
 	}
+	w.want(w.list("select kind || ' ' || status || ' ' || count(*) from jobs group by kind, status"), "[sync queued 121]")
+}
+
+// TestAWorkflowBeginsWithItsInstall: the transaction that starts a workflow queues its first jobs, and reads the install for that no other
+// time. It leaves the queue nothing to do.
+func TestAWorkflowBeginsWithItsInstall(t *testing.T) {
+	t.Parallel()
+	w := newProvisionedWorld(t)
+	w.look()
+	w.build("network", "succeeded")
+	w.build("metrics", "succeeded")
+	w.exec("delete from river.river_job")
+	must(t, w.rollout.Reconcile(t.Context(), w.org, w.install))
+	w.want(w.list("select kind from river.river_job"), "[]")
+	const steps = `select s.kind || ' ' || s.component || ' ' || s.status || ' ' || s.tries || ' ' || coalesce(j.status, '') || ' ' || (s.started_at is not null)
+		from steps s join workflows w on w.id = s.workflow_id left join jobs j on j.id = s.job_id and j.owner_id = s.id
+		where w.status = 'running' and s.kind in ('sync', 'plan') order by 1`
+	begun := "[plan metrics pending 0  false plan network pending 0  false sync metrics running 1 queued true sync network running 1 queued true]"
+	w.want(w.list(steps), begun)
+	rows := w.one("select max(xmin::text::bigint)::text from steps")
+	must(t, w.engine.Reconcile(t.Context(), w.org, w.one("select id from workflows where status = 'running'")))
+	w.want(w.one("select max(xmin::text::bigint)::text from steps"), rows)
+	w.approveAll()
+	w.want(w.done, "[plan metrics plan network apply metrics apply network]")
+}
+
+// TestAFirstStepThatCannotBeginIsTheQueuesMatter: it holds up no other install of its range.
+func TestAFirstStepThatCannotBeginIsTheQueuesMatter(t *testing.T) {
+	t.Parallel()
+	w := newProvisionedWorld(t)
+	w.look()
+	w.exec("delete from river.river_job")
+	w.exec(`update install_components set applied_inventory = '"none"' where name = 'metrics'`) // of which no job can be made
+	w.build("metrics", "succeeded")
+	must(t, w.rollout.Reconcile(t.Context(), w.org, w.install))
+	w.want(w.list("select kind || ' ' || queue || ' ' || priority from river.river_job"), "[advance default 4]") // after what people ask for
+	w.want(w.list("select distinct s.status from steps s join workflows w on w.id = s.workflow_id where w.status = 'running'"), "[pending]")
+	w.want(w.list("select kind from jobs where ended_at is null"), "[]")
 }
 
 // TestARangeLeavesWhatOthersAreAtWorkOn: it neither waits for an install that is locked, nor forgets it.

@@ -24,11 +24,11 @@ func (s *snapshot) health() api.HealthSpec {
 	spec := api.HealthSpec{Install: install.Name, InstallID: install.ID, Parts: []api.HealthPart{}}
 	for _, name := range s.names() {
 		p := s.places[name]
-		if !p.there() || len(p.kept.Deploy.Cluster.Path) == 0 {
+		if !p.there() {
 			continue
 		}
 		target, err := s.appliedSpec(p)
-		if err != nil {
+		if err != nil || len(target.Deploy.Cluster.Path) == 0 {
 			continue // a deploy of it says what is wrong
 		}
 		part := api.HealthPart{Deploy: target.Deploy, Inventory: append([]api.ObjectRef{}, target.Found...)}

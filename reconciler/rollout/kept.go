@@ -12,10 +12,19 @@ import (
 // kept is what is remembered of the last apply in install_components.applied_config: what a destroy is made of, and what the next
 // desired is compared with. The values that were read then stand in applied_values.
 type kept struct {
-	Deploy  api.DeploySpec `json:"deploy"`  // without values
-	Timeout int            `json:"timeout"` // of a plan or an apply, in seconds; 0 in what an older version kept
-	After   []string       `json:"after"`   // what it needed
-	Facts   facts          `json:"facts"`
+	Deploy  json.RawMessage `json:"deploy"`  // an api.DeploySpec without values; decoded where something is made of it
+	Timeout int             `json:"timeout"` // of a plan or an apply, in seconds; 0 in what an older version kept
+	After   []string        `json:"after"`   // what it needed
+	Facts   facts           `json:"facts"`
+}
+
+// deploy decodes what was deployed.
+func (k kept) deploy() (spec api.DeploySpec, err error) {
+	if len(k.Deploy) == 0 {
+		return spec, nil
+	}
+	err = json.Unmarshal(k.Deploy, &spec)
+	return spec, err
 }
 
 // facts are what a desired digest is made of, and what its parts are called for people.

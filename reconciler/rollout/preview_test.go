@@ -53,7 +53,9 @@ func TestEffects(t *testing.T) {
 		}, input,
 			with(Effect{"web", "none", "not because of this: it waits already: build 2 of web is running"})},
 		{"what comes after what moves", func(s *snapshot) {
-			s.places["network"].config.Terraform.Vars = map[string]string{"g": "{{.nuon.inputs.inputs.greeting}}"}
+			p := s.places["network"]
+			p.config.Terraform.Vars = map[string]string{"g": "{{.nuon.inputs.inputs.greeting}}"}
+			p.digest = p.config.ConfigDigest()
 		}, func(s *snapshot) {
 			s.places["network"].refs = s.places["network"].config.Refs()
 			s.places["network"].artifact = &store.Build{ArtifactDigest: "sha256:new", Number: 2, Reason: "r"}

@@ -21,16 +21,18 @@ type appPart struct {
 	latest     int32         // number of the release that installs follow
 	newest     store.Release // number, status and reason of the newest one
 	config     *appconfig.App
-	revision   *string                // at which the config became the current one
 	configAt   time.Time              // when the config was read first
 	declared   map[string]declaration // by component
 	components []store.Component
 	builds     map[string]*store.Build // those that count, by component id
+
+	configTrace string // of the revision at which the config became the current one
 }
 
 // declaration is what a release says of one component. Its templates are read once, however many installs have it.
 type declaration struct {
 	config  *appconfig.Component // nil when the component is not part of the release
+	digest  string               // of config, as far as it counts
 	after   []string             // what it needs: the sandbox, and the components that it depends on
 	refs    []render.Path        // what its templates read, and what identifies its cluster
 	cluster api.ClusterSpec      // where it goes to; of a Terraform module none
@@ -50,7 +52,7 @@ func declare(config *appconfig.App, name string) declaration {
 	if !ok {
 		return declaration{}
 	}
-	d := declaration{config: c, cluster: clusterOf(config, c)}
+	d := declaration{config: c, digest: c.ConfigDigest(), cluster: clusterOf(config, c)}
 	d.refs = append(c.Refs(), identityRefs(d.cluster)...)
 	if c.Kind != appconfig.KindSandbox {
 		if config.Sandbox != nil {
@@ -197,7 +199,7 @@ func readRelease(ctx context.Context, tx *store.Tx, appID, pin string, known *co
 		return nil, fmt.Errorf("decode the config of release %d: %w", row.Number, err)
 	}
 	p.declare(d)
-	p.revision = row.RevisionID
+	p.configTrace = row.ConfigTrace
 	if row.VersionAt != nil {
 		p.configAt = *row.VersionAt
 	}

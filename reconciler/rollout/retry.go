@@ -49,7 +49,7 @@ func (r *Rollout) Retry(ctx context.Context, tx *store.Tx, f workflow.Failure, a
 
 // notBehind says why nothing is started for what failed once.
 func (s *snapshot) notBehind(ctx context.Context, tx *store.Tx, f workflow.Failure) error {
-	busy, err := tx.BusyComponents(ctx, tx.Org, s.install.ID)
+	busy, err := tx.BusyComponents(ctx, tx.Org, []string{s.install.ID})
 	if err != nil {
 		return err
 	}

@@ -66,8 +66,7 @@ func (s *snapshot) bring(ctx context.Context, tx *store.Tx, g *granted, by strin
 	return ensure(ctx, tx, []*snapshot{s}, g, by)
 }
 
-// ensure writes down what locked installs want and starts what is missing, with one statement of each kind for all of them but those
-// that start workflows.
+// ensure writes down what locked installs want and starts what is missing, with one statement of each kind for all of them.
 func ensure(ctx context.Context, tx *store.Tx, installs []*snapshot, g *granted, by string) (all []started, err error) {
 	wants, ids := make([]map[string]*want, len(installs)), make([]string, len(installs))
 	for i, s := range installs {
@@ -83,18 +82,24 @@ func ensure(ctx context.Context, tx *store.Tx, installs []*snapshot, g *granted,
 	if err := resolve(ctx, tx, installs, wants); err != nil {
 		return nil, err
 	}
+	var requests []workflow.Request
 	var advances []river.JobArgs
 	for i, s := range installs {
 		for _, st := range s.starts(wants[i], now[s.install.ID], g) {
-			id, err := s.begin(ctx, tx, st, wants[i], by)
-			if err != nil {
-				return nil, fmt.Errorf("install %s: %w", s.install.Name, err)
-			}
-			all = append(all, started{id, st.components})
+			r := s.request(st, wants[i], by)
+			r.Trace, r.View = s.trace(st.components), &workflow.View{Install: s.install, Resolved: &resolved{snapshot: s, desired: wants[i]}}
+			requests, all = append(requests, r), append(all, started{components: st.components})
 		}
 		for _, id := range now[s.install.ID].workflows { // what is wanted may have moved under them
 			advances = append(advances, queue.Advance{Org: tx.Org, Workflow: id})
 		}
+	}
+	workflows, err := workflow.StartAll(ctx, tx, requests)
+	if err != nil {
+		return nil, err
+	}
+	for i, id := range workflows {
+		all[i].id = id
 	}
 	if by == "" {
 		return all, tx.EnqueueLast(ctx, advances...)
@@ -114,15 +119,6 @@ func (s *snapshot) starts(wants map[string]*want, now running, g *granted) []sta
 		}
 	}
 	return append(asked, s.decide(wants, now)...)
-}
-
-func (s *snapshot) begin(ctx context.Context, tx *store.Tx, st start, wants map[string]*want, by string) (string, error) {
-	request := s.request(st, wants, by)
-	var err error
-	if request.Trace, err = s.trace(ctx, tx, st.components); err != nil {
-		return "", err
-	}
-	return workflow.Start(ctx, tx, request)
 }
 
 // Resolve reads a locked install once and works out what it wants of each component (workflow.World). It writes that down, unless it is

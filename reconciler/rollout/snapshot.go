@@ -19,7 +19,6 @@ type snapshot struct {
 	latest    int32          // number of the release that installs follow
 	newest    store.Release  // number, status and reason of the app's newest release
 	config    *appconfig.App // nil until the app has a release
-	revision  *string        // at which the config became the current one
 	configAt  time.Time      // when the config was read first
 	install   store.Install
 	toggles   map[string]bool // components that the install switched on or off
@@ -29,6 +28,8 @@ type snapshot struct {
 	refusals  map[string]map[string]store.Refusal // by component, by desired digest: all that was said, whatever a wish forgets
 	inputs    map[string]store.InstallInput
 	outputs   map[outputOwner][]store.Output
+
+	configTrace string // of the revision at which the config became the current one
 }
 
 // address names the install in commands. Another app may have an install of the same name.
@@ -99,7 +100,7 @@ func readAll(ctx context.Context, tx *store.Tx, installs []store.Install, of rel
 func assemble(ctx context.Context, tx *store.Tx, install store.Install, part *appPart, rows *rows, complete complete) (*snapshot, error) {
 	s := &snapshot{
 		org: rows.org, app: part.app, release: part.release, latest: part.latest, newest: part.newest, config: part.config,
-		revision: part.revision, configAt: part.configAt, install: install,
+		configTrace: part.configTrace, configAt: part.configAt, install: install,
 		places: map[string]*place{}, refusals: map[string]map[string]store.Refusal{}, inputs: map[string]store.InstallInput{}, outputs: map[outputOwner][]store.Output{},
 	}
 	if err := json.Unmarshal(install.Toggles, &s.toggles); err != nil {

@@ -52,13 +52,16 @@ func (s *snapshot) destroySpec(p *place) (workflow.Target, error) {
 
 // appliedSpec is what a component was last applied with, or was being applied with when contact was lost.
 func (s *snapshot) appliedSpec(p *place) (workflow.Target, error) {
-	t := workflow.Target{Deploy: p.kept.Deploy, Config: p.row.AppliedConfig, Timeout: cmp.Or(p.kept.Timeout, timeout(p.kept.Deploy.ComponentKind, ""))}
+	deploy, err := p.kept.deploy()
+	if err != nil {
+		return workflow.Target{}, &workflow.Unavailable{Reason: fmt.Sprintf("what was applied of %s cannot be read: %s", p.row.Name, err)}
+	}
+	t := workflow.Target{Deploy: deploy, Config: p.row.AppliedConfig, Timeout: cmp.Or(p.kept.Timeout, timeout(deploy.ComponentKind, ""))}
 	t.Deploy.Artifact.Repository = workflow.ArtifactRepository(s.org.ID, s.install.ID, p.component.ID)
 	t.From, t.Copied = s.from(p, t.Deploy), isApplied(p, t.Deploy)
 	if p.row.AppliedReleaseID != nil {
 		t.Release = *p.row.AppliedReleaseID
 	}
-	var err error
 	if t.Found, err = inventoryOf(p); err != nil {
 		return workflow.Target{}, &workflow.Unavailable{Reason: err.Error()}
 	}

@@ -26,8 +26,12 @@ func (s *snapshot) target(p *place, made facts) (workflow.Target, error) {
 	}
 	s.fill(&deploy, p.config)
 	limit := timeout(p.config.Kind, p.config.DeployTimeout)
-	remembered := kept{Deploy: deploy, Timeout: limit, After: append([]string{}, p.after...), Facts: made}
-	remembered.Deploy.Values = api.Values{Plain: json.RawMessage("{}"), Sealed: []api.SealedValue{}}
+	remembered := kept{Timeout: limit, After: append([]string{}, p.after...), Facts: made}
+	bare := deploy
+	bare.Values = api.Values{Plain: json.RawMessage("{}"), Sealed: []api.SealedValue{}}
+	if remembered.Deploy, err = json.Marshal(bare); err != nil {
+		return workflow.Target{}, fmt.Errorf("encode what is kept of %s: %w", p.row.Name, err)
+	}
 	raw, err := json.Marshal(remembered)
 	if err != nil {
 		return workflow.Target{}, fmt.Errorf("encode what is kept of %s: %w", p.row.Name, err)

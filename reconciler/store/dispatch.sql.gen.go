@@ -447,40 +447,44 @@ func (q *Queries) HoldRunnerKey(ctx context.Context, orgID string, iD string, ke
 	return id, err
 }
 
-const insertJob = `-- name: InsertJob :exec
+const insertJobs = `-- name: InsertJobs :exec
 insert into jobs (org_id, id, runner_id, kind, status, owner_kind, owner_id, component_kind, trace, plan_id, install_id, spec, reason)
-values ($1, $2, $3, $4, 'queued', $5, $6, $7, $8, $9, $10, $11, $12)
+select $1, j.id, j.runner_id, j.kind, 'queued', j.owner_kind, j.owner_id, j.component_kind, j.trace, nullif(j.plan_id, ''), nullif(j.install_id, ''),
+    j.spec::jsonb, j.reason
+from (select unnest($2::text[]) as id, unnest($3::text[]) as runner_id, unnest($4::text[]) as kind, unnest($5::text[]) as owner_kind,
+    unnest($6::text[]) as owner_id, unnest($7::text[]) as component_kind, unnest($8::text[]) as trace,
+    unnest($9::text[]) as plan_id, unnest($10::text[]) as install_id, unnest($11::text[]) as spec, unnest($12::text[]) as reason) j
 `
 
-type InsertJobParams struct {
-	OrgID         string
-	ID            string
-	RunnerID      string
-	Kind          string
-	OwnerKind     string
-	OwnerID       string
-	ComponentKind string
-	Trace         string
-	PlanID        *string
-	InstallID     *string
-	Spec          json.RawMessage
-	Reason        string
+type InsertJobsParams struct {
+	OrgID          string
+	Ids            []string
+	RunnerIds      []string
+	Kinds          []string
+	OwnerKinds     []string
+	OwnerIds       []string
+	ComponentKinds []string
+	Traces         []string
+	PlanIds        []string
+	InstallIds     []string
+	Specs          []string
+	Reasons        []string
 }
 
-func (q *Queries) InsertJob(ctx context.Context, arg InsertJobParams) error {
-	_, err := q.db.Exec(ctx, insertJob,
+func (q *Queries) InsertJobs(ctx context.Context, arg InsertJobsParams) error {
+	_, err := q.db.Exec(ctx, insertJobs,
 		arg.OrgID,
-		arg.ID,
-		arg.RunnerID,
-		arg.Kind,
-		arg.OwnerKind,
-		arg.OwnerID,
-		arg.ComponentKind,
-		arg.Trace,
-		arg.PlanID,
-		arg.InstallID,
-		arg.Spec,
-		arg.Reason,
+		arg.Ids,
+		arg.RunnerIds,
+		arg.Kinds,
+		arg.OwnerKinds,
+		arg.OwnerIds,
+		arg.ComponentKinds,
+		arg.Traces,
+		arg.PlanIds,
+		arg.InstallIds,
+		arg.Specs,
+		arg.Reasons,
 	)
 	return err
 }

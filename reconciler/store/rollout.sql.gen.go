@@ -62,24 +62,25 @@ func (q *Queries) BringBack(ctx context.Context, orgID string, installID string,
 }
 
 const busyComponents = `-- name: BusyComponents :many
-select distinct w.id, w.number, w.kind, s.component from workflows w
+select distinct w.install_id, w.id, w.number, w.kind, s.component from workflows w
 join steps s on s.org_id = w.org_id and s.workflow_id = w.id
-where w.org_id = $1 and w.install_id = $2 and w.status = 'running'
+where w.org_id = $1 and w.install_id = any($2::text[]) and w.status = 'running'
   and s.component <> '' and s.status in ('pending', 'running', 'waiting')
-order by w.number, s.component
+order by w.install_id, w.number, s.component
 `
 
 type BusyComponentsRow struct {
+	InstallID string
 	ID        string
 	Number    int32
 	Kind      string
 	Component string
 }
 
-// BusyComponents are what the running workflows of an install have still to do something about. A component whose own steps have all
+// BusyComponents are what the running workflows of installs have still to do something about. A component whose own steps have all
 // ended is free, whatever else its workflow waits for; a workflow without components (an action) is not in it.
-func (q *Queries) BusyComponents(ctx context.Context, orgID string, installID string) ([]BusyComponentsRow, error) {
-	rows, err := q.db.Query(ctx, busyComponents, orgID, installID)
+func (q *Queries) BusyComponents(ctx context.Context, orgID string, installIds []string) ([]BusyComponentsRow, error) {
+	rows, err := q.db.Query(ctx, busyComponents, orgID, installIds)
 	if err != nil {
 		return nil, err
 	}
@@ -88,6 +89,7 @@ func (q *Queries) BusyComponents(ctx context.Context, orgID string, installID st
 	for rows.Next() {
 		var i BusyComponentsRow
 		if err := rows.Scan(
+			&i.InstallID,
 			&i.ID,
 			&i.Number,
 			&i.Kind,
@@ -678,7 +680,7 @@ func (q *Queries) RolloutPlaces(ctx context.Context, orgID string, installID str
 const rolloutRelease = `-- name: RolloutRelease :one
 select a.org_id, a.id, a.name, a.watch_id, a.directory, a.version_id, a.revision_id, a.diagnostics, a.created_at, coalesce(r.id, '')::text as release_id, coalesce(r.number, 0)::int as number, coalesce(r.status, '')::text as status,
     coalesce(r.reason, '')::text as reason, coalesce(r.partial, false)::bool as partial, coalesce(r.commits, '[]')::jsonb as commits,
-    coalesce(v.id, '')::text as version_id, v.revision_id, v.created_at as version_at, coalesce(r.config, v.config, 'null')::jsonb as config,
+    coalesce(v.id, '')::text as version_id, coalesce(rev.trace, '')::text as config_trace, v.created_at as version_at, coalesce(r.config, v.config, 'null')::jsonb as config,
     coalesce(n.number, 0)::int as newest, coalesce(n.status, '')::text as newest_status, coalesce(n.reason, '')::text as newest_reason,
     coalesce((select max(f.number) from releases f where f.org_id = a.org_id and f.app_id = a.id and f.status = 'complete'), n.number, 0)::int as latest,
     coalesce((select jsonb_agg(jsonb_build_object('id', c.id, 'name', c.name, 'kind', c.kind, 'declared', rc.release_id is not null,
@@ -696,6 +698,7 @@ left join releases n on n.org_id = a.org_id and n.app_id = a.id
 left join releases r on r.org_id = a.org_id and r.app_id = a.id and (case when $1::text <> '' then r.id = $1 else r.number = coalesce(
     (select max(f.number) from releases f where f.org_id = a.org_id and f.app_id = a.id and f.status = 'complete'), n.number) end)
 left join app_versions v on v.org_id = r.org_id and v.id = r.version_id
+left join revisions rev on rev.org_id = v.org_id and rev.id = v.revision_id
 where a.org_id = $2 and a.id = $3
 `
 
@@ -708,7 +711,7 @@ type RolloutReleaseRow struct {
 	Partial      bool
 	Commits      json.RawMessage
 	VersionID    string
-	RevisionID   *string
+	ConfigTrace  string
 	VersionAt    *time.Time
 	Config       json.RawMessage
 	Newest       int32
@@ -741,7 +744,7 @@ func (q *Queries) RolloutRelease(ctx context.Context, pin string, orgID string, 
 		&i.Partial,
 		&i.Commits,
 		&i.VersionID,
-		&i.RevisionID,
+		&i.ConfigTrace,
 		&i.VersionAt,
 		&i.Config,
 		&i.Newest,

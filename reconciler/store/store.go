@@ -9,11 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
@@ -80,7 +82,19 @@ func takeRole(ctx context.Context, c *pgx.Conn) error {
 	if _, err := c.Exec(ctx, "set role nuon_app"); err != nil {
 		return fmt.Errorf("take the role nuon_app (was the database migrated?): %w", err)
 	}
+	c.TypeMap().RegisterType(&pgtype.Type{
+		Name: "jsonb", OID: pgtype.JSONBOID, Codec: &pgtype.JSONBCodec{Marshal: json.Marshal, Unmarshal: decodeColumn},
+	})
 	return nil
+}
+
+// decodeColumn decodes a jsonb column. What is read as it stands is not parsed: Postgres has checked it.
+func decodeColumn(raw []byte, into any) error {
+	if text, ok := into.(*json.RawMessage); ok {
+		*text = slices.Clone(raw)
+		return nil
+	}
+	return json.Unmarshal(raw, into)
 }
 
 // quiet keeps River's own remarks out of the log unless they are errors.
@@ -262,20 +276,35 @@ const (
 )
 
 // Notify wakes whoever listens on a channel, if and when this transaction commits.
-func (t *Tx) Notify(ctx context.Context, channel, payload string) error {
-	return t.SendNotification(ctx, channel, payload)
+func (t *Tx) Notify(ctx context.Context, channel string, payloads ...string) error {
+	return t.SendNotifications(ctx, channel, payloads)
+}
+
+// Event is one thing that somebody changed.
+type Event struct {
+	Actor, Subject string
+	Detail         map[string]any
 }
 
 // Audit records who changed what. Detail must hold no secret.
 func (t *Tx) Audit(ctx context.Context, actor, action, subject string, detail map[string]any) error {
-	if detail == nil {
-		detail = map[string]any{}
+	return t.AuditAll(ctx, action, []Event{{actor, subject, detail}})
+}
+
+// AuditAll is Audit for any number of changes of one kind.
+func (t *Tx) AuditAll(ctx context.Context, action string, events []Event) error {
+	add := AddAuditsParams{OrgID: t.Org, Action: action}
+	for _, e := range events {
+		if e.Detail == nil {
+			e.Detail = map[string]any{}
+		}
+		detail, err := json.Marshal(e.Detail)
+		if err != nil {
+			return fmt.Errorf("audit %s: %w", action, err)
+		}
+		add.Actors, add.Subjects, add.Details = append(add.Actors, e.Actor), append(add.Subjects, e.Subject), append(add.Details, string(detail))
 	}
-	b, err := json.Marshal(detail)
-	if err != nil {
-		return fmt.Errorf("audit %s: %w", action, err)
-	}
-	return t.AddAudit(ctx, AddAuditParams{OrgID: t.Org, Actor: actor, Action: action, Subject: subject, Detail: b})
+	return t.AddAudits(ctx, add)
 }
 
 // Pending is one thing of any org that is due. It is all that a loop over orgs may see.

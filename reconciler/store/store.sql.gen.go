@@ -53,12 +53,12 @@ func (q *Queries) OrgByName(ctx context.Context, name string) (Org, error) {
 	return i, err
 }
 
-const sendNotification = `-- name: SendNotification :exec
-select pg_notify($1::text, $2::text)
+const sendNotifications = `-- name: SendNotifications :exec
+select pg_notify($1::text, payload) from unnest($2::text[]) as n (payload)
 `
 
-func (q *Queries) SendNotification(ctx context.Context, channel string, payload string) error {
-	_, err := q.db.Exec(ctx, sendNotification, channel, payload)
+func (q *Queries) SendNotifications(ctx context.Context, channel string, payloads []string) error {
+	_, err := q.db.Exec(ctx, sendNotifications, channel, payloads)
 	return err
 }
 

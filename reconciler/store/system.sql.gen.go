@@ -268,15 +268,3 @@ func (q *Queries) SayHere(ctx context.Context, arg SayHereParams) (time.Time, er
 	err := row.Scan(&column_1)
 	return column_1, err
 }
-
-const traceOfRevision = `-- name: TraceOfRevision :one
-select trace from revisions where org_id = $1 and id = $2
-`
-
-// TraceOfRevision is where a push stands in its trace.
-func (q *Queries) TraceOfRevision(ctx context.Context, orgID string, iD string) (string, error) {
-	row := q.db.QueryRow(ctx, traceOfRevision, orgID, iD)
-	var trace string
-	err := row.Scan(&trace)
-	return trace, err
-}

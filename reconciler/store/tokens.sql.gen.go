@@ -7,30 +7,30 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 )
 
-const addAudit = `-- name: AddAudit :exec
+const addAudits = `-- name: AddAudits :exec
 insert into audit_events (org_id, actor, action, subject, detail)
-values ($1, $2, $3, $4, $5)
+select $1, e.actor, $2, e.subject, e.detail::jsonb
+from (select unnest($3::text[]) as actor, unnest($4::text[]) as subject, unnest($5::text[]) as detail) e
 `
 
-type AddAuditParams struct {
-	OrgID   string
-	Actor   string
-	Action  string
-	Subject string
-	Detail  json.RawMessage
+type AddAuditsParams struct {
+	OrgID    string
+	Action   string
+	Actors   []string
+	Subjects []string
+	Details  []string
 }
 
-func (q *Queries) AddAudit(ctx context.Context, arg AddAuditParams) error {
-	_, err := q.db.Exec(ctx, addAudit,
+func (q *Queries) AddAudits(ctx context.Context, arg AddAuditsParams) error {
+	_, err := q.db.Exec(ctx, addAudits,
 		arg.OrgID,
-		arg.Actor,
 		arg.Action,
-		arg.Subject,
-		arg.Detail,
+		arg.Actors,
+		arg.Subjects,
+		arg.Details,
 	)
 	return err
 }

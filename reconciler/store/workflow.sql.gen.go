@@ -151,16 +151,20 @@ func (q *Queries) AddResponse(ctx context.Context, arg AddResponseParams) error 
 }
 
 const addSteps = `-- name: AddSteps :exec
-insert into steps (org_id, workflow_id, id, position, kind, component, action, trigger, destroy, needs, install_component_id, status, reason)
-select $1, $2, s.id, s.position, s.kind, s.component, s.action, s.trigger, s.destroy, s.needs::jsonb, nullif(s.install_component, ''), 'pending', s.reason
-from (select unnest($3::text[]) as id, unnest($4::int[]) as position, unnest($5::text[]) as kind, unnest($6::text[]) as component,
-    unnest($7::text[]) as action, unnest($8::text[]) as trigger, unnest($9::bool[]) as destroy, unnest($10::text[]) as needs,
-    unnest($11::text[]) as install_component, unnest($12::text[]) as reason) s
+insert into steps (org_id, workflow_id, id, position, kind, component, action, trigger, destroy, needs, install_component_id, reason, tries,
+    status, job_id, target, started_at)
+select $1, s.workflow_id, s.id, s.position, s.kind, s.component, s.action, s.trigger, s.destroy, s.needs::jsonb, nullif(s.install_component, ''),
+    s.reason, s.tries, case when s.job_id = '' then 'pending' else 'running' end, nullif(s.job_id, ''), nullif(s.target, '')::jsonb,
+    case when s.job_id <> '' then now() end
+from (select unnest($2::text[]) as workflow_id, unnest($3::text[]) as id, unnest($4::int[]) as position, unnest($5::text[]) as kind,
+    unnest($6::text[]) as component, unnest($7::text[]) as action, unnest($8::text[]) as trigger, unnest($9::bool[]) as destroy,
+    unnest($10::text[]) as needs, unnest($11::text[]) as install_component, unnest($12::text[]) as reason,
+    unnest($13::int[]) as tries, unnest($14::text[]) as job_id, unnest($15::text[]) as target) s
 `
 
 type AddStepsParams struct {
 	OrgID             string
-	WorkflowID        string
+	WorkflowIds       []string
 	Ids               []string
 	Positions         []int32
 	Kinds             []string
@@ -171,12 +175,16 @@ type AddStepsParams struct {
 	Needs             []string
 	InstallComponents []string
 	Reasons           []string
+	Tries             []int32
+	JobIds            []string
+	Targets           []string
 }
 
+// AddSteps adds the steps of new workflows. One with a job has begun.
 func (q *Queries) AddSteps(ctx context.Context, arg AddStepsParams) error {
 	_, err := q.db.Exec(ctx, addSteps,
 		arg.OrgID,
-		arg.WorkflowID,
+		arg.WorkflowIds,
 		arg.Ids,
 		arg.Positions,
 		arg.Kinds,
@@ -187,46 +195,73 @@ func (q *Queries) AddSteps(ctx context.Context, arg AddStepsParams) error {
 		arg.Needs,
 		arg.InstallComponents,
 		arg.Reasons,
+		arg.Tries,
+		arg.JobIds,
+		arg.Targets,
 	)
 	return err
 }
 
-const addWorkflow = `-- name: AddWorkflow :one
+const addWorkflows = `-- name: AddWorkflows :many
 insert into workflows (org_id, id, install_id, number, kind, status, reason, requested_by, request, plan_only, release, trace)
-select $1, $2, $3, coalesce(max(number), 0) + 1, $4, 'running', $5, $6, $7::jsonb, $8, $9, $10
-from workflows where org_id = $1 and install_id = $3
-returning number
+select $1, n.id, n.install_id, n.nth + coalesce((select max(w.number) from workflows w where w.org_id = $1 and w.install_id = n.install_id), 0),
+    n.kind, 'running', n.reason, n.requested_by, n.request::jsonb, n.plan_only, n.release, n.trace
+from (select unnest($2::text[]) as id, unnest($3::text[]) as install_id, unnest($4::int[]) as nth, unnest($5::text[]) as kind,
+    unnest($6::text[]) as reason, unnest($7::text[]) as requested_by, unnest($8::text[]) as request,
+    unnest($9::bool[]) as plan_only, unnest($10::int[]) as release, unnest($11::text[]) as trace) n
+returning id, number
 `
 
-type AddWorkflowParams struct {
+type AddWorkflowsParams struct {
 	OrgID       string
-	ID          string
-	InstallID   string
-	Kind        string
-	Reason      string
-	RequestedBy string
-	Request     json.RawMessage
-	PlanOnly    bool
-	Release     int32
-	Trace       string
+	Ids         []string
+	InstallIds  []string
+	Nth         []int32
+	Kinds       []string
+	Reasons     []string
+	RequestedBy []string
+	Requests    []string
+	PlanOnly    []bool
+	Releases    []int32
+	Traces      []string
 }
 
-func (q *Queries) AddWorkflow(ctx context.Context, arg AddWorkflowParams) (int32, error) {
-	row := q.db.QueryRow(ctx, addWorkflow,
+type AddWorkflowsRow struct {
+	ID     string
+	Number int32
+}
+
+// AddWorkflows adds workflows of any number of installs; nth counts those of one install, from 1.
+func (q *Queries) AddWorkflows(ctx context.Context, arg AddWorkflowsParams) ([]AddWorkflowsRow, error) {
+	rows, err := q.db.Query(ctx, addWorkflows,
 		arg.OrgID,
-		arg.ID,
-		arg.InstallID,
-		arg.Kind,
-		arg.Reason,
+		arg.Ids,
+		arg.InstallIds,
+		arg.Nth,
+		arg.Kinds,
+		arg.Reasons,
 		arg.RequestedBy,
-		arg.Request,
+		arg.Requests,
 		arg.PlanOnly,
-		arg.Release,
-		arg.Trace,
+		arg.Releases,
+		arg.Traces,
 	)
-	var number int32
-	err := row.Scan(&number)
-	return number, err
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []AddWorkflowsRow{}
+	for rows.Next() {
+		var i AddWorkflowsRow
+		if err := rows.Scan(&i.ID, &i.Number); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const approvalInstall = `-- name: ApprovalInstall :one

@@ -263,21 +263,7 @@ func (f *flow) stop(ctx context.Context, c Stop) error {
 // begin makes the job of a step and gives it to the install's runner.
 func (f *flow) begin(ctx context.Context, c Begin) error {
 	s := f.graph.step(c.Step)
-	job := dispatch.NewJob{Runner: f.install.RunnerID, Kind: string(s.Kind), OwnerKind: "step", OwnerID: s.ID, InstallID: f.install.ID, Reason: c.Reason, Trace: f.row.Trace}
-	var target []byte
-	var err error
-	switch s.Kind {
-	case StepSync:
-		target, err = f.syncJob(ctx, s, &job)
-	case StepPlan:
-		target, err = f.planJob(ctx, s, &job)
-	case StepApply:
-		err = f.applyJob(ctx, s, &job)
-	case StepAction:
-		err = f.actionJob(ctx, s, &job)
-	default:
-		err = fmt.Errorf("a step of kind %s has no job", s.Kind)
-	}
+	job, target, err := f.job(ctx, s, c.Reason)
 	var cannot *Unavailable
 	if errors.As(err, &cannot) {
 		return f.cannot(ctx, s, *cannot)
@@ -296,6 +282,26 @@ func (f *flow) begin(ctx context.Context, c Begin) error {
 	}
 	begun.JobID = &s.Job.ID
 	return one(f.tx.BeginStep(ctx, begun))
+}
+
+// job makes the job of a step, and what is stored with the step of what it leads to.
+func (f *flow) job(ctx context.Context, s *Step, reason string) (job dispatch.NewJob, target []byte, err error) {
+	job = dispatch.NewJob{
+		Runner: f.install.RunnerID, Kind: string(s.Kind), OwnerKind: "step", OwnerID: s.ID, InstallID: f.install.ID, Reason: reason, Trace: f.row.Trace,
+	}
+	switch s.Kind {
+	case StepSync:
+		target, err = f.syncJob(ctx, s, &job)
+	case StepPlan:
+		target, err = f.planJob(ctx, s, &job)
+	case StepApply:
+		err = f.applyJob(ctx, s, &job)
+	case StepAction:
+		err = f.actionJob(ctx, s, &job)
+	default:
+		err = fmt.Errorf("a step of kind %s has no job", s.Kind)
+	}
+	return job, target, err
 }
 
 // cannot ends what a step is part of that World says cannot be begun.

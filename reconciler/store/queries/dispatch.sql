@@ -111,9 +111,13 @@ where org_id = @org_id and id = @id
 -- name: SeenRunners :exec
 update runners set last_seen = now() where org_id = @org_id and id = any(@ids::text[]) and key_hash is not null;
 
--- name: InsertJob :exec
+-- name: InsertJobs :exec
 insert into jobs (org_id, id, runner_id, kind, status, owner_kind, owner_id, component_kind, trace, plan_id, install_id, spec, reason)
-values (@org_id, @id, @runner_id, @kind, 'queued', @owner_kind, @owner_id, @component_kind, @trace, @plan_id, @install_id, @spec, @reason);
+select @org_id, j.id, j.runner_id, j.kind, 'queued', j.owner_kind, j.owner_id, j.component_kind, j.trace, nullif(j.plan_id, ''), nullif(j.install_id, ''),
+    j.spec::jsonb, j.reason
+from (select unnest(@ids::text[]) as id, unnest(@runner_ids::text[]) as runner_id, unnest(@kinds::text[]) as kind, unnest(@owner_kinds::text[]) as owner_kind,
+    unnest(@owner_ids::text[]) as owner_id, unnest(@component_kinds::text[]) as component_kind, unnest(@traces::text[]) as trace,
+    unnest(@plan_ids::text[]) as plan_id, unnest(@install_ids::text[]) as install_id, unnest(@specs::text[]) as spec, unnest(@reasons::text[]) as reason) j;
 
 -- LockInstallOfJob comes before LockJob: the rooms lock an install first and then its jobs, and so must everybody. A build's job
 -- has none.

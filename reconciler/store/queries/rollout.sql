@@ -12,7 +12,7 @@ select * from components where org_id = @org_id and app_id = @app_id order by ki
 -- name: RolloutRelease :one
 select sqlc.embed(a), coalesce(r.id, '')::text as release_id, coalesce(r.number, 0)::int as number, coalesce(r.status, '')::text as status,
     coalesce(r.reason, '')::text as reason, coalesce(r.partial, false)::bool as partial, coalesce(r.commits, '[]')::jsonb as commits,
-    coalesce(v.id, '')::text as version_id, v.revision_id, v.created_at as version_at, coalesce(r.config, v.config, 'null')::jsonb as config,
+    coalesce(v.id, '')::text as version_id, coalesce(rev.trace, '')::text as config_trace, v.created_at as version_at, coalesce(r.config, v.config, 'null')::jsonb as config,
     coalesce(n.number, 0)::int as newest, coalesce(n.status, '')::text as newest_status, coalesce(n.reason, '')::text as newest_reason,
     coalesce((select max(f.number) from releases f where f.org_id = a.org_id and f.app_id = a.id and f.status = 'complete'), n.number, 0)::int as latest,
     coalesce((select jsonb_agg(jsonb_build_object('id', c.id, 'name', c.name, 'kind', c.kind, 'declared', rc.release_id is not null,
@@ -30,6 +30,7 @@ left join releases n on n.org_id = a.org_id and n.app_id = a.id
 left join releases r on r.org_id = a.org_id and r.app_id = a.id and (case when @pin::text <> '' then r.id = @pin else r.number = coalesce(
     (select max(f.number) from releases f where f.org_id = a.org_id and f.app_id = a.id and f.status = 'complete'), n.number) end)
 left join app_versions v on v.org_id = r.org_id and v.id = r.version_id
+left join revisions rev on rev.org_id = v.org_id and rev.id = v.revision_id
 where a.org_id = @org_id and a.id = @app_id;
 
 -- name: RolloutPlaces :many
@@ -133,14 +134,14 @@ where r.org_id = @org_id and r.workflow_id = @workflow_id and ic.org_id = r.org_
 -- name: DropRefusal :exec
 delete from refusals where org_id = @org_id and install_component_id = @install_component_id and desired_digest = @desired_digest;
 
--- BusyComponents are what the running workflows of an install have still to do something about. A component whose own steps have all
+-- BusyComponents are what the running workflows of installs have still to do something about. A component whose own steps have all
 -- ended is free, whatever else its workflow waits for; a workflow without components (an action) is not in it.
 -- name: BusyComponents :many
-select distinct w.id, w.number, w.kind, s.component from workflows w
+select distinct w.install_id, w.id, w.number, w.kind, s.component from workflows w
 join steps s on s.org_id = w.org_id and s.workflow_id = w.id
-where w.org_id = @org_id and w.install_id = @install_id and w.status = 'running'
+where w.org_id = @org_id and w.install_id = any(@install_ids::text[]) and w.status = 'running'
   and s.component <> '' and s.status in ('pending', 'running', 'waiting')
-order by w.number, s.component;
+order by w.install_id, w.number, s.component;
 
 -- SetResolved notes for which release the desired states of installs were worked out, and whether they have what all else stands on.
 -- name: SetResolved :exec

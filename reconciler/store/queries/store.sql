@@ -49,5 +49,5 @@ returning due.org_id, due.kind, due.id;
 -- name: SetScope :exec
 select set_config('nuon.org', @org::text, true), set_config('nuon.app', @app::text, true);
 
--- name: SendNotification :exec
-select pg_notify(@channel::text, @payload::text);
+-- name: SendNotifications :exec
+select pg_notify(@channel::text, payload) from unnest(@payloads::text[]) as n (payload);

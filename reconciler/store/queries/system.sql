@@ -53,10 +53,6 @@ from runners where org_id = @org_id group by 1;
 -- name: ListOrgs :many
 select * from orgs order by id;
 
--- TraceOfRevision is where a push stands in its trace.
--- name: TraceOfRevision :one
-select trace from revisions where org_id = @org_id and id = @id;
-
 -- RescueWork gives others what a replica had in hand that is not there any more, and what this one was given without ever learning of
 -- it: when Postgres goes away between a commit and its answer. Work may run twice, so a replica that only seemed to be gone, and an
 -- end that was not noted yet, do no harm.

@@ -39,9 +39,10 @@ where t.org_id = @org_id and t.id < @before order by t.id desc limit @most;
 -- name: RevokeToken :one
 update tokens set revoked_at = now() where org_id = @org_id and id = @id and revoked_at is null returning *;
 
--- name: AddAudit :exec
+-- name: AddAudits :exec
 insert into audit_events (org_id, actor, action, subject, detail)
-values (@org_id, @actor, @action, @subject, @detail);
+select @org_id, e.actor, @action, e.subject, e.detail::jsonb
+from (select unnest(@actors::text[]) as actor, unnest(@subjects::text[]) as subject, unnest(@details::text[]) as detail) e;
 
 -- ViewAudit: the newest first. An action is given whole, or by its first part.
 -- name: ViewAudit :many

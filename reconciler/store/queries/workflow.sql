@@ -56,18 +56,27 @@ where s.org_id = @org_id and s.workflow_id = @workflow_id and (j.id is not null 
 -- name: JobNow :one
 select status, cancel, error from jobs where org_id = @org_id and id = @id;
 
--- name: AddWorkflow :one
+-- AddWorkflows adds workflows of any number of installs; nth counts those of one install, from 1.
+-- name: AddWorkflows :many
 insert into workflows (org_id, id, install_id, number, kind, status, reason, requested_by, request, plan_only, release, trace)
-select @org_id, @id, @install_id, coalesce(max(number), 0) + 1, @kind, 'running', @reason, @requested_by, @request::jsonb, @plan_only, @release, @trace
-from workflows where org_id = @org_id and install_id = @install_id
-returning number;
+select @org_id, n.id, n.install_id, n.nth + coalesce((select max(w.number) from workflows w where w.org_id = @org_id and w.install_id = n.install_id), 0),
+    n.kind, 'running', n.reason, n.requested_by, n.request::jsonb, n.plan_only, n.release, n.trace
+from (select unnest(@ids::text[]) as id, unnest(@install_ids::text[]) as install_id, unnest(@nth::int[]) as nth, unnest(@kinds::text[]) as kind,
+    unnest(@reasons::text[]) as reason, unnest(@requested_by::text[]) as requested_by, unnest(@requests::text[]) as request,
+    unnest(@plan_only::bool[]) as plan_only, unnest(@releases::int[]) as release, unnest(@traces::text[]) as trace) n
+returning id, number;
 
+-- AddSteps adds the steps of new workflows. One with a job has begun.
 -- name: AddSteps :exec
-insert into steps (org_id, workflow_id, id, position, kind, component, action, trigger, destroy, needs, install_component_id, status, reason)
-select @org_id, @workflow_id, s.id, s.position, s.kind, s.component, s.action, s.trigger, s.destroy, s.needs::jsonb, nullif(s.install_component, ''), 'pending', s.reason
-from (select unnest(@ids::text[]) as id, unnest(@positions::int[]) as position, unnest(@kinds::text[]) as kind, unnest(@components::text[]) as component,
-    unnest(@actions::text[]) as action, unnest(@triggers::text[]) as trigger, unnest(@destroys::bool[]) as destroy, unnest(@needs::text[]) as needs,
-    unnest(@install_components::text[]) as install_component, unnest(@reasons::text[]) as reason) s;
+insert into steps (org_id, workflow_id, id, position, kind, component, action, trigger, destroy, needs, install_component_id, reason, tries,
+    status, job_id, target, started_at)
+select @org_id, s.workflow_id, s.id, s.position, s.kind, s.component, s.action, s.trigger, s.destroy, s.needs::jsonb, nullif(s.install_component, ''),
+    s.reason, s.tries, case when s.job_id = '' then 'pending' else 'running' end, nullif(s.job_id, ''), nullif(s.target, '')::jsonb,
+    case when s.job_id <> '' then now() end
+from (select unnest(@workflow_ids::text[]) as workflow_id, unnest(@ids::text[]) as id, unnest(@positions::int[]) as position, unnest(@kinds::text[]) as kind,
+    unnest(@components::text[]) as component, unnest(@actions::text[]) as action, unnest(@triggers::text[]) as trigger, unnest(@destroys::bool[]) as destroy,
+    unnest(@needs::text[]) as needs, unnest(@install_components::text[]) as install_component, unnest(@reasons::text[]) as reason,
+    unnest(@tries::int[]) as tries, unnest(@job_ids::text[]) as job_id, unnest(@targets::text[]) as target) s;
 
 -- name: MoveStep :execrows
 update steps set status = @status, reason = @reason,
