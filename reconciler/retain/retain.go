@@ -42,7 +42,6 @@ const (
 type Retain struct {
 	store   *store.Store
 	options Options
-	now     func() time.Time
 	most    int32
 	longest time.Duration
 }
@@ -55,7 +54,7 @@ func New(s *store.Store, o Options) *Retain {
 	if o.History <= 0 {
 		o.History = DefaultHistory
 	}
-	return &Retain{store: s, options: o, now: time.Now, most: mostAtOnce, longest: longestRun}
+	return &Retain{store: s, options: o, most: mostAtOnce, longest: longestRun}
 }
 
 // Removed counts rows of one kind; what goes with them is not counted.
@@ -72,14 +71,13 @@ type rule struct {
 
 // rules are in the order in which one makes room for the next: what a workflow held, a job no longer has to be kept for.
 func (r *Retain) rules() []rule {
-	now := r.now()
-	logs, history := now.Add(-r.options.Logs), now.Add(-r.options.History)
+	logs, history := r.options.Logs.Seconds(), r.options.History.Seconds()
 	return []rule{
 		{"log chunks", func(ctx context.Context, tx *store.Tx, most int32) (int64, error) {
 			return tx.RetainLogs(ctx, tx.Org, logs, most)
 		}},
 		{"runner log chunks", func(ctx context.Context, tx *store.Tx, most int32) (int64, error) {
-			return tx.RetainRunnerLogs(ctx, tx.Org, now.Add(-keepRunnerLogs), most)
+			return tx.RetainRunnerLogs(ctx, tx.Org, keepRunnerLogs.Seconds(), most)
 		}},
 		{"workflows", func(ctx context.Context, tx *store.Tx, most int32) (int64, error) {
 			return tx.RetainWorkflows(ctx, tx.Org, history, most)
@@ -88,7 +86,7 @@ func (r *Retain) rules() []rule {
 			return tx.RetainJobs(ctx, tx.Org, history, most)
 		}},
 		{"state versions", func(ctx context.Context, tx *store.Tx, most int32) (int64, error) {
-			return tx.RetainStates(ctx, store.RetainStatesParams{OrgID: tx.Org, Before: history, Least: keepStates, Most: most})
+			return tx.RetainStates(ctx, store.RetainStatesParams{OrgID: tx.Org, AgeSeconds: history, Least: keepStates, Most: most})
 		}},
 		{"revisions", func(ctx context.Context, tx *store.Tx, most int32) (int64, error) {
 			return tx.RetainRevisions(ctx, tx.Org, history, most)
@@ -97,10 +95,10 @@ func (r *Retain) rules() []rule {
 			return tx.RetainRegistrations(ctx, tx.Org, logs, most)
 		}},
 		{"idempotency keys", func(ctx context.Context, tx *store.Tx, most int32) (int64, error) {
-			return tx.RetainIdempotencyKeys(ctx, tx.Org, now.Add(-keepKeys), most)
+			return tx.RetainIdempotencyKeys(ctx, tx.Org, keepKeys.Seconds(), most)
 		}},
 		{"webhook deliveries", func(ctx context.Context, tx *store.Tx, most int32) (int64, error) {
-			return tx.RetainDeliveries(ctx, tx.Org, now.Add(-keepDeliveries), most)
+			return tx.RetainDeliveries(ctx, tx.Org, keepDeliveries.Seconds(), most)
 		}},
 	}
 }

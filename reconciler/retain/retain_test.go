@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -291,4 +292,26 @@ func TestReconcile(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.wantLeft("select (at > now() + interval '23 hours')::text from due where kind = 'org' and org_id = $1", "true")
+}
+
+// TestRetentionFollowsTheDatabasesClock: a replica whose clock is years behind removes what any other would.
+func TestRetentionFollowsTheDatabasesClock(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.job("old", "build", "bld", 400)
+	w.job("new", "build", "bld", 1)
+	dsn, org := w.db.Config().ConnString(), w.org
+	synctest.Test(t, func(t *testing.T) { // in it, it is the year 2000
+		s, err := store.Open(t.Context(), dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if _, err := New(s, Options{}).Run(t.Context(), org); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if diff := cmp.Diff([]string{"new"}, w.left("select id from jobs where org_id = $1 order by id")); diff != "" {
+		t.Error(diff)
+	}
 }

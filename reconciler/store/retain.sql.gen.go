@@ -7,7 +7,6 @@ package store
 
 import (
 	"context"
-	"time"
 )
 
 const orgIDs = `-- name: OrgIDs :many
@@ -37,11 +36,11 @@ func (q *Queries) OrgIDs(ctx context.Context) ([]string, error) {
 
 const retainDeliveries = `-- name: RetainDeliveries :execrows
 delete from webhook_deliveries d where d.org_id = $1 and (d.webhook_id, d.delivery) in (
-    select w.webhook_id, w.delivery from webhook_deliveries w where w.org_id = $1 and w.received_at < $2::timestamptz limit $3)
+    select w.webhook_id, w.delivery from webhook_deliveries w where w.org_id = $1 and w.received_at < now() - make_interval(secs => $2::float8) limit $3)
 `
 
-func (q *Queries) RetainDeliveries(ctx context.Context, orgID string, before time.Time, most int32) (int64, error) {
-	result, err := q.db.Exec(ctx, retainDeliveries, orgID, before, most)
+func (q *Queries) RetainDeliveries(ctx context.Context, orgID string, ageSeconds float64, most int32) (int64, error) {
+	result, err := q.db.Exec(ctx, retainDeliveries, orgID, ageSeconds, most)
 	if err != nil {
 		return 0, err
 	}
@@ -50,11 +49,11 @@ func (q *Queries) RetainDeliveries(ctx context.Context, orgID string, before tim
 
 const retainIdempotencyKeys = `-- name: RetainIdempotencyKeys :execrows
 delete from idempotency_keys d where d.org_id = $1 and d.key in (
-    select k.key from idempotency_keys k where k.org_id = $1 and k.created_at < $2::timestamptz limit $3)
+    select k.key from idempotency_keys k where k.org_id = $1 and k.created_at < now() - make_interval(secs => $2::float8) limit $3)
 `
 
-func (q *Queries) RetainIdempotencyKeys(ctx context.Context, orgID string, before time.Time, most int32) (int64, error) {
-	result, err := q.db.Exec(ctx, retainIdempotencyKeys, orgID, before, most)
+func (q *Queries) RetainIdempotencyKeys(ctx context.Context, orgID string, ageSeconds float64, most int32) (int64, error) {
+	result, err := q.db.Exec(ctx, retainIdempotencyKeys, orgID, ageSeconds, most)
 	if err != nil {
 		return 0, err
 	}
@@ -65,7 +64,7 @@ const retainJobs = `-- name: RetainJobs :execrows
 with gone as (
     delete from jobs d where d.org_id = $1 and d.id in (
         select j.id from jobs j
-        where j.org_id = $1 and j.ended_at < $2::timestamptz
+        where j.org_id = $1 and j.ended_at < now() - make_interval(secs => $2::float8)
           and (j.owner_kind = 'build' or not exists (select 1 from steps s where s.org_id = j.org_id and s.id = j.owner_id))
           and not exists (select 1 from plans p where p.org_id = j.org_id and p.id = j.plan_id)
           and not exists (select 1 from builds b where b.org_id = j.org_id and b.id = j.owner_id and b.status in ('queued', 'running'))
@@ -81,8 +80,8 @@ select id from gone
 
 // A job goes with its attempts and what is left of its log, once what it was for is gone or has ended: not while its step or its
 // plan is there, and not what holds a lock or has left a state that waits for a person.
-func (q *Queries) RetainJobs(ctx context.Context, orgID string, before time.Time, most int32) (int64, error) {
-	result, err := q.db.Exec(ctx, retainJobs, orgID, before, most)
+func (q *Queries) RetainJobs(ctx context.Context, orgID string, ageSeconds float64, most int32) (int64, error) {
+	result, err := q.db.Exec(ctx, retainJobs, orgID, ageSeconds, most)
 	if err != nil {
 		return 0, err
 	}
@@ -93,13 +92,13 @@ const retainLogs = `-- name: RetainLogs :execrows
 delete from log_chunks c using (
     select c.org_id, c.job_id, c.attempt, c.seq
     from jobs j join log_chunks c on c.org_id = j.org_id and c.job_id = j.id
-    where j.org_id = $1 and j.ended_at < $2::timestamptz and c.at < $2::timestamptz limit $3) gone
+    where j.org_id = $1 and j.ended_at < now() - make_interval(secs => $2::float8) and c.at < now() - make_interval(secs => $2::float8) limit $3) gone
 where c.org_id = gone.org_id and c.job_id = gone.job_id and c.attempt = gone.attempt and c.seq = gone.seq
 `
 
 // Lines that came late, after the end of their job, have their own time.
-func (q *Queries) RetainLogs(ctx context.Context, orgID string, before time.Time, most int32) (int64, error) {
-	result, err := q.db.Exec(ctx, retainLogs, orgID, before, most)
+func (q *Queries) RetainLogs(ctx context.Context, orgID string, ageSeconds float64, most int32) (int64, error) {
+	result, err := q.db.Exec(ctx, retainLogs, orgID, ageSeconds, most)
 	if err != nil {
 		return 0, err
 	}
@@ -108,11 +107,11 @@ func (q *Queries) RetainLogs(ctx context.Context, orgID string, before time.Time
 
 const retainRegistrations = `-- name: RetainRegistrations :execrows
 delete from registrations d where d.org_id = $1 and d.id in (
-    select r.id from registrations r where r.org_id = $1 and least(r.used_at, r.expires_at) < $2::timestamptz limit $3)
+    select r.id from registrations r where r.org_id = $1 and least(r.used_at, r.expires_at) < now() - make_interval(secs => $2::float8) limit $3)
 `
 
-func (q *Queries) RetainRegistrations(ctx context.Context, orgID string, before time.Time, most int32) (int64, error) {
-	result, err := q.db.Exec(ctx, retainRegistrations, orgID, before, most)
+func (q *Queries) RetainRegistrations(ctx context.Context, orgID string, ageSeconds float64, most int32) (int64, error) {
+	result, err := q.db.Exec(ctx, retainRegistrations, orgID, ageSeconds, most)
 	if err != nil {
 		return 0, err
 	}
@@ -122,7 +121,7 @@ func (q *Queries) RetainRegistrations(ctx context.Context, orgID string, before 
 const retainRevisions = `-- name: RetainRevisions :execrows
 delete from revisions d where d.org_id = $1 and d.id in (
     select r.id from revisions r
-    where r.org_id = $1 and r.observed_at < $2::timestamptz
+    where r.org_id = $1 and r.observed_at < now() - make_interval(secs => $2::float8)
       and r.number < (select max(n.number) from revisions n where n.org_id = r.org_id and n.watch_id = r.watch_id)
       and not exists (select 1 from watches w where w.org_id = r.org_id and w.revision_id = r.id)
       and not exists (select 1 from apps a where a.org_id = r.org_id and a.revision_id = r.id)
@@ -132,8 +131,8 @@ delete from revisions d where d.org_id = $1 and d.id in (
 `
 
 // The newest revision of a watch stays, and each that something was made from.
-func (q *Queries) RetainRevisions(ctx context.Context, orgID string, before time.Time, most int32) (int64, error) {
-	result, err := q.db.Exec(ctx, retainRevisions, orgID, before, most)
+func (q *Queries) RetainRevisions(ctx context.Context, orgID string, ageSeconds float64, most int32) (int64, error) {
+	result, err := q.db.Exec(ctx, retainRevisions, orgID, ageSeconds, most)
 	if err != nil {
 		return 0, err
 	}
@@ -142,12 +141,12 @@ func (q *Queries) RetainRevisions(ctx context.Context, orgID string, before time
 
 const retainRunnerLogs = `-- name: RetainRunnerLogs :execrows
 delete from runner_logs d using (
-    select l.org_id, l.runner_id, l.seq from runner_logs l where l.org_id = $1 and l.at < $2::timestamptz limit $3) gone
+    select l.org_id, l.runner_id, l.seq from runner_logs l where l.org_id = $1 and l.at < now() - make_interval(secs => $2::float8) limit $3) gone
 where d.org_id = gone.org_id and d.runner_id = gone.runner_id and d.seq = gone.seq
 `
 
-func (q *Queries) RetainRunnerLogs(ctx context.Context, orgID string, before time.Time, most int32) (int64, error) {
-	result, err := q.db.Exec(ctx, retainRunnerLogs, orgID, before, most)
+func (q *Queries) RetainRunnerLogs(ctx context.Context, orgID string, ageSeconds float64, most int32) (int64, error) {
+	result, err := q.db.Exec(ctx, retainRunnerLogs, orgID, ageSeconds, most)
 	if err != nil {
 		return 0, err
 	}
@@ -157,7 +156,7 @@ func (q *Queries) RetainRunnerLogs(ctx context.Context, orgID string, before tim
 const retainStates = `-- name: RetainStates :execrows
 delete from states d where d.org_id = $1 and (d.install_component_id, d.version) in (
     select s.install_component_id, s.version from states s
-    where s.org_id = $1 and greatest(s.created_at, s.resolved_at) < $2::timestamptz and s.status in ('kept', 'dismissed')
+    where s.org_id = $1 and greatest(s.created_at, s.resolved_at) < now() - make_interval(secs => $2::float8) and s.status in ('kept', 'dismissed')
       and s.version <= (select max(n.version) from states n where n.org_id = s.org_id and n.install_component_id = s.install_component_id) - $3::int
       and s.version < (select max(n.version) from states n where n.org_id = s.org_id and n.install_component_id = s.install_component_id and n.status = 'kept')
       and not exists (select 1 from install_components ic join workflows w on w.org_id = ic.org_id and w.install_id = ic.install_id
@@ -166,10 +165,10 @@ delete from states d where d.org_id = $1 and (d.install_component_id, d.version)
 `
 
 type RetainStatesParams struct {
-	OrgID  string
-	Before time.Time
-	Least  int32
-	Most   int32
+	OrgID      string
+	AgeSeconds float64
+	Least      int32
+	Most       int32
 }
 
 // The newest kept version of a component never goes, nor one of its last @least, nor one that waits for a person. A resolved
@@ -178,7 +177,7 @@ type RetainStatesParams struct {
 func (q *Queries) RetainStates(ctx context.Context, arg RetainStatesParams) (int64, error) {
 	result, err := q.db.Exec(ctx, retainStates,
 		arg.OrgID,
-		arg.Before,
+		arg.AgeSeconds,
 		arg.Least,
 		arg.Most,
 	)
@@ -191,7 +190,7 @@ func (q *Queries) RetainStates(ctx context.Context, arg RetainStatesParams) (int
 const retainWorkflows = `-- name: RetainWorkflows :execrows
 delete from workflows d where d.org_id = $1 and d.id in (
     select w.id from workflows w
-    where w.org_id = $1 and w.ended_at < $2::timestamptz
+    where w.org_id = $1 and w.ended_at < now() - make_interval(secs => $2::float8)
       and w.number < (select max(n.number) from workflows n where n.org_id = w.org_id and n.install_id = w.install_id)
       and not exists (select 1 from refusals r where r.org_id = w.org_id and r.workflow_id = w.id)
       and not exists (select 1 from plans p where p.org_id = w.org_id and p.workflow_id = w.id and (
@@ -206,8 +205,8 @@ delete from workflows d where d.org_id = $1 and d.id in (
 // A workflow goes with its steps, plans, reports and answers. Not the newest of its install; not one with a plan that waits or is
 // under way, or that is the last that was applied to its component; not one that a person's no names; not one whose job has not
 // ended.
-func (q *Queries) RetainWorkflows(ctx context.Context, orgID string, before time.Time, most int32) (int64, error) {
-	result, err := q.db.Exec(ctx, retainWorkflows, orgID, before, most)
+func (q *Queries) RetainWorkflows(ctx context.Context, orgID string, ageSeconds float64, most int32) (int64, error) {
+	result, err := q.db.Exec(ctx, retainWorkflows, orgID, ageSeconds, most)
 	if err != nil {
 		return 0, err
 	}
@@ -220,8 +219,8 @@ insert into due (org_id, kind, id, at) select id, 'org', id, now() + interval '1
 on conflict (org_id, kind, id) do nothing
 `
 
-// What goes when its time is over (package retain). Each statement takes at most @most rows of one org, and none that something
-// which is kept refers to.
+// What goes when its time is over (package retain), by the database's clock. Each statement takes at most @most rows of one org, and none
+// that something which is kept refers to.
 // ScheduleRetention has every org looked at that is not yet; the look itself says when the next one is due.
 func (q *Queries) ScheduleRetention(ctx context.Context) error {
 	_, err := q.db.Exec(ctx, scheduleRetention)

@@ -1,5 +1,5 @@
--- What goes when its time is over (package retain). Each statement takes at most @most rows of one org, and none that something
--- which is kept refers to.
+-- What goes when its time is over (package retain), by the database's clock. Each statement takes at most @most rows of one org, and none
+-- that something which is kept refers to.
 
 -- ScheduleRetention has every org looked at that is not yet; the look itself says when the next one is due.
 -- name: ScheduleRetention :exec
@@ -15,12 +15,12 @@ select id from orgs order by name;
 delete from log_chunks c using (
     select c.org_id, c.job_id, c.attempt, c.seq
     from jobs j join log_chunks c on c.org_id = j.org_id and c.job_id = j.id
-    where j.org_id = @org_id and j.ended_at < @before::timestamptz and c.at < @before::timestamptz limit @most) gone
+    where j.org_id = @org_id and j.ended_at < now() - make_interval(secs => @age_seconds::float8) and c.at < now() - make_interval(secs => @age_seconds::float8) limit @most) gone
 where c.org_id = gone.org_id and c.job_id = gone.job_id and c.attempt = gone.attempt and c.seq = gone.seq;
 
 -- name: RetainRunnerLogs :execrows
 delete from runner_logs d using (
-    select l.org_id, l.runner_id, l.seq from runner_logs l where l.org_id = @org_id and l.at < @before::timestamptz limit @most) gone
+    select l.org_id, l.runner_id, l.seq from runner_logs l where l.org_id = @org_id and l.at < now() - make_interval(secs => @age_seconds::float8) limit @most) gone
 where d.org_id = gone.org_id and d.runner_id = gone.runner_id and d.seq = gone.seq;
 
 -- A workflow goes with its steps, plans, reports and answers. Not the newest of its install; not one with a plan that waits or is
@@ -29,7 +29,7 @@ where d.org_id = gone.org_id and d.runner_id = gone.runner_id and d.seq = gone.s
 -- name: RetainWorkflows :execrows
 delete from workflows d where d.org_id = @org_id and d.id in (
     select w.id from workflows w
-    where w.org_id = @org_id and w.ended_at < @before::timestamptz
+    where w.org_id = @org_id and w.ended_at < now() - make_interval(secs => @age_seconds::float8)
       and w.number < (select max(n.number) from workflows n where n.org_id = w.org_id and n.install_id = w.install_id)
       and not exists (select 1 from refusals r where r.org_id = w.org_id and r.workflow_id = w.id)
       and not exists (select 1 from plans p where p.org_id = w.org_id and p.workflow_id = w.id and (
@@ -46,7 +46,7 @@ delete from workflows d where d.org_id = @org_id and d.id in (
 with gone as (
     delete from jobs d where d.org_id = @org_id and d.id in (
         select j.id from jobs j
-        where j.org_id = @org_id and j.ended_at < @before::timestamptz
+        where j.org_id = @org_id and j.ended_at < now() - make_interval(secs => @age_seconds::float8)
           and (j.owner_kind = 'build' or not exists (select 1 from steps s where s.org_id = j.org_id and s.id = j.owner_id))
           and not exists (select 1 from plans p where p.org_id = j.org_id and p.id = j.plan_id)
           and not exists (select 1 from builds b where b.org_id = j.org_id and b.id = j.owner_id and b.status in ('queued', 'running'))
@@ -65,7 +65,7 @@ select id from gone;
 -- name: RetainStates :execrows
 delete from states d where d.org_id = @org_id and (d.install_component_id, d.version) in (
     select s.install_component_id, s.version from states s
-    where s.org_id = @org_id and greatest(s.created_at, s.resolved_at) < @before::timestamptz and s.status in ('kept', 'dismissed')
+    where s.org_id = @org_id and greatest(s.created_at, s.resolved_at) < now() - make_interval(secs => @age_seconds::float8) and s.status in ('kept', 'dismissed')
       and s.version <= (select max(n.version) from states n where n.org_id = s.org_id and n.install_component_id = s.install_component_id) - @least::int
       and s.version < (select max(n.version) from states n where n.org_id = s.org_id and n.install_component_id = s.install_component_id and n.status = 'kept')
       and not exists (select 1 from install_components ic join workflows w on w.org_id = ic.org_id and w.install_id = ic.install_id
@@ -76,7 +76,7 @@ delete from states d where d.org_id = @org_id and (d.install_component_id, d.ver
 -- name: RetainRevisions :execrows
 delete from revisions d where d.org_id = @org_id and d.id in (
     select r.id from revisions r
-    where r.org_id = @org_id and r.observed_at < @before::timestamptz
+    where r.org_id = @org_id and r.observed_at < now() - make_interval(secs => @age_seconds::float8)
       and r.number < (select max(n.number) from revisions n where n.org_id = r.org_id and n.watch_id = r.watch_id)
       and not exists (select 1 from watches w where w.org_id = r.org_id and w.revision_id = r.id)
       and not exists (select 1 from apps a where a.org_id = r.org_id and a.revision_id = r.id)
@@ -86,12 +86,12 @@ delete from revisions d where d.org_id = @org_id and d.id in (
 
 -- name: RetainRegistrations :execrows
 delete from registrations d where d.org_id = @org_id and d.id in (
-    select r.id from registrations r where r.org_id = @org_id and least(r.used_at, r.expires_at) < @before::timestamptz limit @most);
+    select r.id from registrations r where r.org_id = @org_id and least(r.used_at, r.expires_at) < now() - make_interval(secs => @age_seconds::float8) limit @most);
 
 -- name: RetainIdempotencyKeys :execrows
 delete from idempotency_keys d where d.org_id = @org_id and d.key in (
-    select k.key from idempotency_keys k where k.org_id = @org_id and k.created_at < @before::timestamptz limit @most);
+    select k.key from idempotency_keys k where k.org_id = @org_id and k.created_at < now() - make_interval(secs => @age_seconds::float8) limit @most);
 
 -- name: RetainDeliveries :execrows
 delete from webhook_deliveries d where d.org_id = @org_id and (d.webhook_id, d.delivery) in (
-    select w.webhook_id, w.delivery from webhook_deliveries w where w.org_id = @org_id and w.received_at < @before::timestamptz limit @most);
+    select w.webhook_id, w.delivery from webhook_deliveries w where w.org_id = @org_id and w.received_at < now() - make_interval(secs => @age_seconds::float8) limit @most);
