@@ -809,19 +809,6 @@ func (q *Queries) LockInstall(ctx context.Context, orgID string, iD string) (Ins
 	return i, err
 }
 
-const mayApprove = `-- name: MayApprove :one
-select exists (select from tokens where org_id = $1 and id = $2 and role in ('approver', 'admin') and revoked_at is null
-    and (expires_at is null or expires_at > now()) and (app_id is null or app_id = $3))
-`
-
-// MayApprove says whether the token of an approver may still answer approvals of an app.
-func (q *Queries) MayApprove(ctx context.Context, orgID string, iD string, appID *string) (bool, error) {
-	row := q.db.QueryRow(ctx, mayApprove, orgID, iD, appID)
-	var exists bool
-	err := row.Scan(&exists)
-	return exists, err
-}
-
 const movePlan = `-- name: MovePlan :execrows
 update plans set status = $1, reason = $2 where org_id = $3 and id = $4 and status = $5
 `
@@ -1123,6 +1110,42 @@ func (q *Queries) ResetStep(ctx context.Context, arg ResetStepParams) error {
 		arg.ID,
 	)
 	return err
+}
+
+const rulesOfWorkflows = `-- name: RulesOfWorkflows :many
+select w.id, i.approvals_by_others, exists (select from tokens t where t.org_id = w.org_id and t.id = w.rule ->> 'token'
+        and t.role in ('approver', 'admin') and t.revoked_at is null and (t.expires_at is null or t.expires_at > now())
+        and (t.app_id is null or t.app_id = i.app_id)) as may
+from workflows w join installs i on i.org_id = w.org_id and i.id = w.install_id
+where w.org_id = $1 and w.id = any($2::text[]) and w.rule is not null
+`
+
+type RulesOfWorkflowsRow struct {
+	ID                string
+	ApprovalsByOthers bool
+	May               bool
+}
+
+// RulesOfWorkflows gives, of workflows with an approver's rule, whether the approver's token may still answer approvals of the app, and
+// whether the install lets nobody approve what they asked for themselves.
+func (q *Queries) RulesOfWorkflows(ctx context.Context, orgID string, ids []string) ([]RulesOfWorkflowsRow, error) {
+	rows, err := q.db.Query(ctx, rulesOfWorkflows, orgID, ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []RulesOfWorkflowsRow{}
+	for rows.Next() {
+		var i RulesOfWorkflowsRow
+		if err := rows.Scan(&i.ID, &i.ApprovalsByOthers, &i.May); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const runningAction = `-- name: RunningAction :many

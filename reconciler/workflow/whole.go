@@ -32,34 +32,57 @@ func decodeRule(w store.Workflow) (*keptRule, error) {
 	return &kept, nil
 }
 
-// ApproverRule returns the rule of an approver for a workflow, with why it approves nothing now; nil when it has none. The permission of
-// the approver is that of the token that the rule was given with.
-func ApproverRule(ctx context.Context, tx *store.Tx, w store.Workflow, install store.Install) (*api.WorkflowRule, error) {
-	kept, err := decodeRule(w)
-	if kept == nil || err != nil {
-		return nil, err
+// ApproverRules returns the rules of approvers for workflows, by workflow, with why they approve nothing now. The permission of an approver
+// is that of the token that the rule was given with.
+func ApproverRules(ctx context.Context, tx *store.Tx, workflows ...store.Workflow) (map[string]api.WorkflowRule, error) {
+	kept, ids := map[string]*keptRule{}, []string{}
+	for _, w := range workflows {
+		rule, err := decodeRule(w)
+		if err != nil {
+			return nil, err
+		}
+		if rule != nil {
+			kept[w.ID], ids = rule, append(ids, w.ID)
+		}
 	}
-	rule := &api.WorkflowRule{By: kept.By, At: kept.At, Reason: kept.Reason}
-	if w.Status != string(Running) {
-		return rule, nil // it has ended with its workflow
+	if len(ids) == 0 {
+		return nil, nil
 	}
-	may, err := tx.MayApprove(ctx, tx.Org, kept.Token, &install.AppID)
+	rows, err := tx.RulesOfWorkflows(ctx, tx.Org, ids)
 	if err != nil {
-		return nil, fmt.Errorf("permission of %s: %w", kept.By, err)
+		return nil, fmt.Errorf("rules of %d workflows: %w", len(ids), err)
 	}
+	now := map[string]store.RulesOfWorkflowsRow{}
+	for _, row := range rows {
+		now[row.ID] = row
+	}
+	all := map[string]api.WorkflowRule{}
+	for _, w := range workflows {
+		if of := kept[w.ID]; of != nil {
+			all[w.ID] = of.shown(w, now[w.ID])
+		}
+	}
+	return all, nil
+}
+
+// shown is the rule with why it approves nothing now.
+func (k *keptRule) shown(w store.Workflow, now store.RulesOfWorkflowsRow) api.WorkflowRule {
+	rule := api.WorkflowRule{By: k.By, At: k.At, Reason: k.Reason}
 	switch {
-	case !may:
-		rule.Void = kept.By + " may not approve any more: the token was revoked or has run out"
-	case install.ApprovalsByOthers && w.RequestedBy == kept.By:
+	case w.Status != string(Running): // it has ended with its workflow
+	case !now.May:
+		rule.Void = k.By + " may not approve any more: the token was revoked or has run out"
+	case now.ApprovalsByOthers && w.RequestedBy == k.By:
 		rule.Void = "the install lets nobody approve what they asked for themselves"
 	}
-	return rule, nil
+	return rule
 }
 
 // workflowRule is the rule of an approver as the core needs it.
 func (f *flow) workflowRule(ctx context.Context) (*WorkflowRule, error) {
-	rule, err := ApproverRule(ctx, f.tx, f.row, f.install)
-	if rule == nil || err != nil {
+	all, err := ApproverRules(ctx, f.tx, f.row)
+	rule, has := all[f.row.ID]
+	if !has || err != nil {
 		return nil, err
 	}
 	return &WorkflowRule{By: rule.By, Void: rule.Void}, nil
@@ -83,10 +106,11 @@ func ApproveWorkflow(ctx context.Context, tx *store.Tx, workflowID string, by Ap
 		return err
 	}
 	what := fmt.Sprintf("%s %d of %s", row.Kind, row.Number, install.Name)
-	was, err := ApproverRule(ctx, tx, row, install)
+	rules, err := ApproverRules(ctx, tx, row)
 	if err != nil {
 		return err
 	}
+	was, ruled := rules[row.ID]
 	switch {
 	case row.Cancelled:
 		return conflict(CodeWorkflowEnded, "There is nothing left to approve.", "%s is being cancelled", what)
@@ -94,9 +118,9 @@ func ApproveWorkflow(ctx context.Context, tx *store.Tx, workflowID string, by Ap
 		return conflict(CodeNotCovered, "Approve what waits by name (nuon review).", "only a provision or a deploy can be approved as a whole, and this is %s", words(row))
 	case install.ApprovalsByOthers && row.RequestedBy == by.Name:
 		return conflict(CodeOwnChange, "Ask another approver.", "%s asked for this, and install %s lets nobody approve what they asked for themselves", by.Name, install.Name)
-	case was != nil && was.Void == "" && was.By == by.Name:
+	case ruled && was.Void == "" && was.By == by.Name:
 		return nil
-	case was != nil && was.Void == "":
+	case ruled && was.Void == "":
 		return conflict(CodeHasRule, "Nothing is left to do; nuon approve --workflow "+row.ID+" --revoke takes it back.", "%s approves %s already", was.By, what)
 	}
 	raw, err := encode(keptRule{By: by.Name, Token: by.Token, At: tx.Now().UTC().Truncate(time.Second), Reason: by.Reason})

@@ -174,12 +174,24 @@ func TestWorkflowRule(t *testing.T) {
 	if set.JSON200 == nil || set.JSON200.Rule.By != w.one.mark+"-approver" || set.JSON200.Rule.Reason != "read the release" || set.JSON200.Rule.Void != "" {
 		t.Fatalf("%s", set.Body)
 	}
+	listed := func() api.WorkflowRule {
+		list, err := w.one.as("viewer").ListWorkflowsWithResponse(ctx, &api.ListWorkflowsParams{})
+		must(t, err)
+		at := slices.IndexFunc(list.JSON200.Items, func(w api.Workflow) bool { return w.ID == id })
+		return list.JSON200.Items[at].Rule
+	}
+	if listed() != set.JSON200.Rule {
+		t.Errorf("the list has the rule %+v", listed())
+	}
 	again, err := w.one.as("admin").SetWorkflowRuleWithResponse(ctx, id, api.Reason{})
 	must(t, err)
 	if f := again.ApplicationProblemJSONDefault; f == nil || f.Status != http.StatusConflict || f.Code != "has_rule" {
 		t.Errorf("of a second approver: %s", again.Body)
 	}
 	w.exec("update tokens set revoked_at = now() where name = $1", w.one.mark+"-approver")
+	if listed().Void == "" {
+		t.Error("the list does not say that the rule approves nothing any more")
+	}
 	chain, err := w.one.as("viewer").ExplainWithResponse(ctx, "workflow", id)
 	must(t, err)
 	want := w.one.mark + "-approver approved what it plans until it ends: read the release; it approves nothing any more: " +

@@ -34,8 +34,14 @@ func (s *Server) ListWorkflows(ctx context.Context, r ListWorkflowsRequestObject
 		if err != nil {
 			return err
 		}
+		rules, err := workflow.ApproverRules(ctx, tx, each(rows, func(w store.ViewWorkflowsRow) store.Workflow { return w.Workflow })...)
+		if err != nil {
+			return err
+		}
 		list.Items, err = eachErr(rows, func(w store.ViewWorkflowsRow) (api.Workflow, error) {
-			return workflowOf(w.Workflow, w.Install, w.App, w.Commit, steps, waits)
+			out, err := workflowOf(w.Workflow, w.Install, w.App, w.Commit, steps, waits)
+			out.Rule = rules[out.ID]
+			return out, err
 		})
 		return err
 	})
@@ -125,17 +131,11 @@ func viewWorkflow(ctx context.Context, tx *store.Tx, key string) (api.Workflow, 
 		return api.Workflow{}, err
 	}
 	w, err := workflowOf(row.Workflow, row.Install, row.App, row.Commit, steps, waits)
-	if err != nil || len(row.Workflow.Rule) == 0 {
-		return w, err
-	}
-	install, err := tx.InstallForStatus(ctx, tx.Org, row.Workflow.InstallID)
 	if err != nil {
 		return w, err
 	}
-	rule, err := workflow.ApproverRule(ctx, tx, row.Workflow, install)
-	if rule != nil {
-		w.Rule = *rule
-	}
+	rules, err := workflow.ApproverRules(ctx, tx, row.Workflow)
+	w.Rule = rules[w.ID]
 	return w, err
 }
 

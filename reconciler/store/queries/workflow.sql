@@ -132,10 +132,14 @@ where a.org_id = @org_id and a.plan_id = @plan_id::text and a.status = 'approved
 -- name: SetWorkflowRule :execrows
 update workflows set rule = sqlc.narg('rule'), revision = revision + 1 where org_id = @org_id and id = @id and status = 'running';
 
--- MayApprove says whether the token of an approver may still answer approvals of an app.
--- name: MayApprove :one
-select exists (select from tokens where org_id = @org_id and id = @id and role in ('approver', 'admin') and revoked_at is null
-    and (expires_at is null or expires_at > now()) and (app_id is null or app_id = @app_id));
+-- RulesOfWorkflows gives, of workflows with an approver's rule, whether the approver's token may still answer approvals of the app, and
+-- whether the install lets nobody approve what they asked for themselves.
+-- name: RulesOfWorkflows :many
+select w.id, i.approvals_by_others, exists (select from tokens t where t.org_id = w.org_id and t.id = w.rule ->> 'token'
+        and t.role in ('approver', 'admin') and t.revoked_at is null and (t.expires_at is null or t.expires_at > now())
+        and (t.app_id is null or t.app_id = i.app_id)) as may
+from workflows w join installs i on i.org_id = w.org_id and i.id = w.install_id
+where w.org_id = @org_id and w.id = any(@ids::text[]) and w.rule is not null;
 
 -- name: MovePlan :execrows
 update plans set status = @status, reason = @reason where org_id = @org_id and id = @id and status = @was;
