@@ -82,6 +82,25 @@ func TestAWorkflowBeginsWithItsInstall(t *testing.T) {
 	w.want(w.done, "[plan metrics plan network apply metrics apply network]")
 }
 
+// TestAWorkflowBeginsWithThePlanThatCopies its small artifact: no sync is waited for.
+func TestAWorkflowBeginsWithThePlanThatCopies(t *testing.T) {
+	t.Parallel()
+	w := newProvisionedWorld(t)
+	w.look()
+	w.build("metrics", "succeeded")
+	w.exec("update builds set artifact_bytes = 1000")
+	w.exec("delete from river.river_job")
+	must(t, w.rollout.Reconcile(t.Context(), w.org, w.install))
+	w.want(w.list("select kind from river.river_job"), "[]")
+	w.want(w.list(`select s.kind || ' ' || s.status || ' ' || s.reason || ' ' || s.tries || ' ' || (s.job_id is not null) || ' ' || (s.ended_at is not null)
+		from steps s join workflows w on w.id = s.workflow_id where w.status = 'running' and s.kind in ('sync', 'plan') order by s.position`),
+		"[sync succeeded left to its plan, which copies what is missing 1 false true plan running "+
+			w.one("select reason from jobs where ended_at is null")+" 1 true false]")
+	w.want(w.one("select (spec->'plan'->'from'->>'digest' <> '')::text from jobs where status = 'queued' and kind = 'plan'"), "true")
+	w.approveAll()
+	w.want(w.done, "[plan metrics apply metrics]")
+}
+
 // TestAFirstStepThatCannotBeginIsTheQueuesMatter: it holds up no other install of its range.
 func TestAFirstStepThatCannotBeginIsTheQueuesMatter(t *testing.T) {
 	t.Parallel()

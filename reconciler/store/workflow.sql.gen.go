@@ -152,14 +152,14 @@ func (q *Queries) AddResponse(ctx context.Context, arg AddResponseParams) error 
 
 const addSteps = `-- name: AddSteps :exec
 insert into steps (org_id, workflow_id, id, position, kind, component, action, trigger, destroy, needs, install_component_id, reason, tries,
-    status, job_id, target, started_at)
+    status, job_id, target, started_at, ended_at)
 select $1, s.workflow_id, s.id, s.position, s.kind, s.component, s.action, s.trigger, s.destroy, s.needs::jsonb, nullif(s.install_component, ''),
-    s.reason, s.tries, case when s.job_id = '' then 'pending' else 'running' end, nullif(s.job_id, ''), nullif(s.target, '')::jsonb,
-    case when s.job_id <> '' then now() end
+    s.reason, s.tries, s.status, nullif(s.job_id, ''), nullif(s.target, '')::jsonb,
+    case when s.status <> 'pending' then now() end, case when s.status = 'succeeded' then now() end
 from (select unnest($2::text[]) as workflow_id, unnest($3::text[]) as id, unnest($4::int[]) as position, unnest($5::text[]) as kind,
     unnest($6::text[]) as component, unnest($7::text[]) as action, unnest($8::text[]) as trigger, unnest($9::bool[]) as destroy,
     unnest($10::text[]) as needs, unnest($11::text[]) as install_component, unnest($12::text[]) as reason,
-    unnest($13::int[]) as tries, unnest($14::text[]) as job_id, unnest($15::text[]) as target) s
+    unnest($13::int[]) as tries, unnest($14::text[]) as status, unnest($15::text[]) as job_id, unnest($16::text[]) as target) s
 `
 
 type AddStepsParams struct {
@@ -176,11 +176,12 @@ type AddStepsParams struct {
 	InstallComponents []string
 	Reasons           []string
 	Tries             []int32
+	Statuses          []string
 	JobIds            []string
 	Targets           []string
 }
 
-// AddSteps adds the steps of new workflows. One with a job has begun.
+// AddSteps adds the steps of new workflows, of which some have begun, and syncs that need no job have ended.
 func (q *Queries) AddSteps(ctx context.Context, arg AddStepsParams) error {
 	_, err := q.db.Exec(ctx, addSteps,
 		arg.OrgID,
@@ -196,6 +197,7 @@ func (q *Queries) AddSteps(ctx context.Context, arg AddStepsParams) error {
 		arg.InstallComponents,
 		arg.Reasons,
 		arg.Tries,
+		arg.Statuses,
 		arg.JobIds,
 		arg.Targets,
 	)

@@ -132,6 +132,9 @@ type firstJob struct {
 	target []byte
 }
 
+// none reports whether the step is a sync that its plan does.
+func (j *firstJob) none() bool { return j != nil && j.job.Spec.Kind == "" }
+
 // starting composes a workflow, and takes it as far as it goes.
 func (r Request) starting(ctx context.Context, org string) (*starting, error) {
 	w := &starting{Request: r, id: id.New("wfl"), by: sentence(r.RequestedBy, itself)}
@@ -179,14 +182,18 @@ func (w *starting) advance(ctx context.Context) bool {
 					return false
 				}
 				jobs[s.ID] = &firstJob{job: job, target: target}
+				f.graph.Apply(c)
+				if jobs[s.ID].none() {
+					s.Job.Status, s.Job.WithPlan = JobSucceeded, true
+				}
 			case Set:
-				if c.To != StepPending {
+				if c.To != StepPending && !jobs[c.Step].none() {
 					return false
 				}
+				f.graph.Apply(c)
 			default:
 				return false
 			}
-			f.graph.Apply(c)
 		}
 	}
 	return false
@@ -243,7 +250,7 @@ func addJobs(ctx context.Context, tx *store.Tx, all []*starting) error {
 	var of []*firstJob
 	for _, w := range all {
 		for _, s := range w.steps {
-			if b := w.begun[s.ID]; b != nil {
+			if b := w.begun[s.ID]; b != nil && !b.none() {
 				jobs, of = append(jobs, b.job), append(of, b)
 			}
 		}
@@ -277,6 +284,7 @@ func addSteps(ctx context.Context, tx *store.Tx, all []*starting) error {
 			add.InstallComponents = append(add.InstallComponents, component)
 			add.Actions, add.Triggers = append(add.Actions, s.Action), append(add.Triggers, s.Trigger)
 			add.Destroys, add.Needs = append(add.Destroys, s.Destroy), append(add.Needs, string(needs))
+			add.Statuses = append(add.Statuses, string(s.Status))
 			add.Reasons, add.Tries = append(add.Reasons, s.Reason), append(add.Tries, int32(s.Tries)) //nolint:gosec // 0 or 1
 			add.JobIds, add.Targets = append(add.JobIds, job), append(add.Targets, target)
 		}

@@ -66,17 +66,17 @@ from (select unnest(@ids::text[]) as id, unnest(@install_ids::text[]) as install
     unnest(@plan_only::bool[]) as plan_only, unnest(@releases::int[]) as release, unnest(@traces::text[]) as trace) n
 returning id, number;
 
--- AddSteps adds the steps of new workflows. One with a job has begun.
+-- AddSteps adds the steps of new workflows, of which some have begun, and syncs that need no job have ended.
 -- name: AddSteps :exec
 insert into steps (org_id, workflow_id, id, position, kind, component, action, trigger, destroy, needs, install_component_id, reason, tries,
-    status, job_id, target, started_at)
+    status, job_id, target, started_at, ended_at)
 select @org_id, s.workflow_id, s.id, s.position, s.kind, s.component, s.action, s.trigger, s.destroy, s.needs::jsonb, nullif(s.install_component, ''),
-    s.reason, s.tries, case when s.job_id = '' then 'pending' else 'running' end, nullif(s.job_id, ''), nullif(s.target, '')::jsonb,
-    case when s.job_id <> '' then now() end
+    s.reason, s.tries, s.status, nullif(s.job_id, ''), nullif(s.target, '')::jsonb,
+    case when s.status <> 'pending' then now() end, case when s.status = 'succeeded' then now() end
 from (select unnest(@workflow_ids::text[]) as workflow_id, unnest(@ids::text[]) as id, unnest(@positions::int[]) as position, unnest(@kinds::text[]) as kind,
     unnest(@components::text[]) as component, unnest(@actions::text[]) as action, unnest(@triggers::text[]) as trigger, unnest(@destroys::bool[]) as destroy,
     unnest(@needs::text[]) as needs, unnest(@install_components::text[]) as install_component, unnest(@reasons::text[]) as reason,
-    unnest(@tries::int[]) as tries, unnest(@job_ids::text[]) as job_id, unnest(@targets::text[]) as target) s;
+    unnest(@tries::int[]) as tries, unnest(@statuses::text[]) as status, unnest(@job_ids::text[]) as job_id, unnest(@targets::text[]) as target) s;
 
 -- name: MoveStep :execrows
 update steps set status = @status, reason = @reason,
