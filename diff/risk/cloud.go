@@ -1,6 +1,7 @@
 package risk
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
@@ -46,17 +47,19 @@ func googlePublic(before, after raw.Value) bool {
 // azureRoleWidens compares what a role allows: actions (but not_actions) on data and on the rest, in its scopes.
 // https://learn.microsoft.com/azure/role-based-access-control/role-definitions
 func azureRoleWidens(before, after raw.Value) bool {
-	measures := []measure{{covers: globCovers}, {covers: azureScopeCovers}}
+	measures := []measure{globs, {covers: azureScopeCovers}}
 	for _, data := range []string{"", "data_"} {
 		allow, deny := data+"actions", "not_"+data+"actions"
 		if !covered(measures, azureGrants(after, allow), azureGrants(before, allow)) {
 			return true
 		}
 		// What a role leaves out is not denied, but it is not allowed either. It counts where the role has something around it.
-		for _, g := range azureLeftOut(before, deny) {
-			if meetsAny(g, azureGrants(after, allow)) && !covered(measures[:1], []grant{g}, azureLeftOut(after, deny)) {
-				return true
-			}
+		var around []string
+		for _, g := range azureGrants(after, allow) {
+			around = append(around, g.dims[0].items...)
+		}
+		if !covered(measures[:1], meeting(azureLeftOut(before, deny), around), azureLeftOut(after, deny)) {
+			return true
 		}
 	}
 	return false
@@ -75,18 +78,29 @@ func azureLeftOut(role raw.Value, key string) []grant {
 	})
 }
 
-// meetsAny says that something is in the first dimension of g and of one of others.
-func meetsAny(g grant, others []grant) bool {
-	for _, o := range others {
-		for _, a := range g.dims[0].items {
-			for _, b := range o.dims[0].items {
-				if globsMeet(a, b) {
-					return true
-				}
-			}
+// meeting are the grants that have something in common with a list of patterns. What is too much to compare has.
+func meeting(grants []grant, patterns []string) []grant {
+	known := newCoverage([]measure{globs}, []grant{{dims: []dimension{these(patterns...)}}})
+	exact, loose := known.shapes[0][0].exact, known.shapes[0][0].loose
+	meets := func(item string) bool {
+		if exact[item] || exact["*"] {
+			return true
+		}
+		others := loose
+		if item == "*" || isPattern(item) {
+			others = patterns
+		}
+		return slices.ContainsFunc(others, func(p string) bool {
+			return !spend(&known.budget, p, item) || globsMeet(item, p)
+		})
+	}
+	var out []grant
+	for _, g := range grants {
+		if slices.ContainsFunc(g.dims[0].items, meets) {
+			out = append(out, g)
 		}
 	}
-	return false
+	return out
 }
 
 func azureScopeCovers(outer, inner string) bool {

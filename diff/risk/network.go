@@ -12,7 +12,9 @@ import (
 )
 
 // flowMeasures are who may come in, by which protocol, and to which ports.
-var flowMeasures = []measure{{covers: sourceCovers}, {covers: protocolCovers}, {covers: portsCover}}
+var flowMeasures = []measure{
+	{covers: sourceCovers, wider: widerSources, loose: never}, words, {covers: portsCover, wider: widerPorts, loose: isRange},
+}
 
 // sourceCovers compares networks; every other source is only itself. * is everyone.
 func sourceCovers(outer, inner string) bool {
@@ -24,7 +26,19 @@ func sourceCovers(outer, inner string) bool {
 	return err == nil && errInner == nil && o.Bits() <= i.Bits() && o.Masked().Contains(i.Addr())
 }
 
-func protocolCovers(outer, inner string) bool { return outer == "*" || outer == inner }
+// widerSources are the networks that a network is in, as source writes them.
+func widerSources(inner string) []string {
+	out := []string{"*"}
+	if strings.HasPrefix(inner, "{") {
+		return out // a selector
+	}
+	p, err := netip.ParsePrefix(inner)
+	for bits := p.Bits() - 1; err == nil && bits >= 0; bits-- {
+		p = netip.PrefixFrom(p.Addr(), bits).Masked()
+		out = append(out, p.String())
+	}
+	return out
+}
 
 // portsCover compares "80", "80-90" and "*".
 func portsCover(outer, inner string) bool {
@@ -34,6 +48,25 @@ func portsCover(outer, inner string) bool {
 	oLow, oHigh, ok := ports(outer)
 	iLow, iHigh, alsoOK := ports(inner)
 	return ok && alsoOK && oLow <= iLow && iHigh <= oHigh
+}
+
+// widerPorts are * and the port that a range of one is.
+func widerPorts(inner string) []string {
+	out := []string{"*"}
+	if low, high, ok := ports(inner); ok && low == high {
+		out = append(out, strconv.Itoa(low))
+	}
+	return out
+}
+
+// isRange says that ports may be more than one, or one that is written in an unusual way.
+func isRange(s string) bool {
+	_, port, ok := strings.Cut(s, " ")
+	if !ok {
+		port = s
+	}
+	low, high, ok := ports(port)
+	return ok && (low != high || strconv.Itoa(low) != port)
 }
 
 func ports(s string) (low, high int, ok bool) {
@@ -114,25 +147,31 @@ const maxBits = 62
 
 // opens reports whether after lets in what before does not, and toWorld whether that comes from most of the internet.
 func opens(before, after []grant) (more, toWorld bool) {
-	budget := maxCompared
 	were := alike(before)
+	known := newCoverage(flowMeasures[1:], withoutSources(were))
 	for _, flow := range alike(after) {
 		four, six := families(flow.dims[0].items)
 		if !four && !six {
 			continue
 		}
 		var sources []string
-		for _, o := range were {
-			if budget--; covered(flowMeasures[1:], []grant{{dims: flow.dims[1:]}}, []grant{{dims: o.dims[1:]}}) {
-				sources = append(sources, o.dims[0].items...)
-			}
+		for _, i := range known.covering(grant{dims: flow.dims[1:]}) {
+			sources = append(sources, were[i].dims[0].items...)
 		}
 		hadFour, hadSix := families(sources)
-		if toWorld = four && !hadFour || six && !hadSix || budget < 0; toWorld {
+		if toWorld = four && !hadFour || six && !hadSix || known.budget < 0; toWorld {
 			break
 		}
 	}
 	return !covered(flowMeasures, after, before), toWorld
+}
+
+func withoutSources(flows []grant) []grant {
+	out := make([]grant, len(flows))
+	for i, f := range flows {
+		out[i].dims = f.dims[1:]
+	}
+	return out
 }
 
 // alike joins the sources of grants with the same protocol and ports.
@@ -236,6 +275,9 @@ func awsFlow(sources []string, protocol string, v raw.Value) grant {
 	if protocol == "-1" || from == "" || to == "" || from == "-1" {
 		return flow(sources, protocol, "*")
 	}
+	if from == to {
+		return flow(sources, protocol, from)
+	}
 	return flow(sources, protocol, from+"-"+to)
 }
 
@@ -278,7 +320,9 @@ func azureRule(v raw.Value) (grant, bool) {
 }
 
 // peerMeasures are the peers and the ports of a NetworkPolicy.
-var peerMeasures = []measure{{covers: sourceCovers}, {covers: policyPortCovers}}
+var peerMeasures = []measure{
+	{covers: sourceCovers, wider: widerSources, loose: never}, {covers: policyPortCovers, wider: widerPolicyPorts, loose: isRange},
+}
 
 // policyPortCovers compares "TCP 80-90", "TCP *" and "*".
 func policyPortCovers(outer, inner string) bool {
@@ -288,6 +332,18 @@ func policyPortCovers(outer, inner string) bool {
 	protocol, ports, _ := strings.Cut(outer, " ")
 	innerProtocol, innerPorts, _ := strings.Cut(inner, " ")
 	return protocol == innerProtocol && portsCover(ports, innerPorts)
+}
+
+// widerPolicyPorts are all ports, those of the protocol, and the port that a range of one is.
+func widerPolicyPorts(inner string) []string {
+	out := []string{"*"}
+	protocol, ports, ok := strings.Cut(inner, " ")
+	for _, w := range widerPorts(ports) {
+		if ok {
+			out = append(out, protocol+" "+w)
+		}
+	}
+	return out
 }
 
 // networkPolicyWidens says that a NetworkPolicy lets through what it did not, or no longer looks at a direction. That it selects other

@@ -13,6 +13,8 @@ import (
 // https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_grammar.html
 type policy struct {
 	allow, deny []grant
+	// named says of each of allow that it names principals, as the policy of a bucket or a key does: only there is "all" everyone.
+	named []bool
 }
 
 // The versions of policies. In the older one, which a document without a version has, ${…} is a text like any other.
@@ -46,9 +48,11 @@ var escapedWildcards = strings.NewReplacer("${*}", "\x01", "${?}", "\x02", "${$}
 
 // policyMeasures are actions, resources and principals.
 var policyMeasures = []measure{
-	{covers: globCovers, meet: globsMeet},
-	{covers: globCovers, meet: globsMeet},
-	{covers: principalCovers, meet: func(a, b string) bool { return principalCovers(a, b) || principalCovers(b, a) }},
+	globs, globs,
+	{
+		covers: principalCovers, wider: allOfThem, loose: never,
+		meet: func(a, b string) bool { return principalCovers(a, b) || principalCovers(b, a) },
+	},
 }
 
 // principalCovers: a principal is written in full, or is everyone; other wildcards have no meaning.
@@ -83,7 +87,7 @@ func parsePolicy(v raw.Value) (p policy, ok bool) {
 		}
 		switch effect, _ := str(get(s, "Effect")); effect {
 		case "Allow":
-			p.allow = append(p.allow, g)
+			p.allow, p.named = append(p.allow, g), append(p.named, !get(s, "Principal").IsNull() || !get(s, "NotPrincipal").IsNull())
 		case "Deny":
 			p.deny = append(p.deny, g)
 		default:
@@ -265,32 +269,11 @@ func public(before, after raw.Value) bool {
 	var open []grant
 	for i, g := range is.allow {
 		p := g.dims[2]
-		if len(g.cond) == 0 && (p.but || slices.Contains(p.items, "*")) && namesPrincipals(after, i) {
+		if len(g.cond) == 0 && (p.but || slices.Contains(p.items, "*")) && is.named[i] {
 			open = append(open, grant{dims: []dimension{g.dims[0], g.dims[1], these("*")}})
 		}
 	}
 	return !covered(policyMeasures, open, slices.Concat(was.allow, is.deny))
-}
-
-// namesPrincipals says that the policy is one that says who, as those of a bucket or a key do: only there is "all" everyone.
-func namesPrincipals(doc raw.Value, allow int) bool {
-	if text, ok := str(doc); ok {
-		parsed, ok := parseDocument(text)
-		if !ok {
-			return false
-		}
-		doc = parsed
-	}
-	for _, s := range oneOrMore(get(doc, "Statement")) {
-		if effect, _ := str(get(s, "Effect")); effect != "Allow" {
-			continue
-		}
-		if allow == 0 {
-			return !get(s, "Principal").IsNull() || !get(s, "NotPrincipal").IsNull()
-		}
-		allow--
-	}
-	return false
 }
 
 // allPowerful says that a policy newly allows every action on every resource.
@@ -300,11 +283,12 @@ func allPowerful(before, after raw.Value) bool {
 	if !ok || !wasOK {
 		return false
 	}
+	had := newCoverage(policyMeasures, was.allow)
 	everything := []grant{{dims: []dimension{these("*"), these("*"), {items: nil}}}}
 	for _, g := range is.allow {
 		everything[0].dims[2] = g.dims[2]
 		everything[0].cond = g.cond
-		if covered(policyMeasures, everything, []grant{g}) && !covered(policyMeasures, everything, was.allow) {
+		if covered(policyMeasures, everything, []grant{g}) && !had.covers(everything[0]) {
 			return true
 		}
 	}
@@ -321,7 +305,7 @@ func serviceWildcard(before, after raw.Value) bool {
 	}
 	var wild []grant
 	for i, g := range is.allow {
-		if g.dims[0].but || namesPrincipals(after, i) || !slices.Contains(g.dims[1].items, "*") || g.dims[1].but {
+		if g.dims[0].but || is.named[i] || !slices.Contains(g.dims[1].items, "*") || g.dims[1].but {
 			continue
 		}
 		for _, action := range g.dims[0].items {
@@ -352,7 +336,7 @@ func policyEscalates(before, after raw.Value) bool {
 	}
 	var found []grant
 	for i, g := range is.allow {
-		if namesPrincipals(after, i) {
+		if is.named[i] {
 			continue
 		}
 		all := !g.dims[1].but && slices.ContainsFunc(g.dims[1].items, func(r string) bool { return globCovers(r, "arn:aws:iam::*:role/*") })

@@ -10,7 +10,8 @@ import (
 // roleMeasures are API groups, resources, verbs, names of objects, and paths that are no resources.
 // https://kubernetes.io/docs/reference/access-authn-authz/rbac/
 var roleMeasures = []measure{
-	{covers: wordCovers}, {covers: resourceCovers}, {covers: wordCovers}, {covers: wordCovers}, {covers: pathCovers},
+	words, {covers: resourceCovers, wider: widerResources, loose: never}, words, words,
+	{covers: pathCovers, wider: allOfThem, loose: isPattern},
 }
 
 func wordCovers(outer, inner string) bool { return outer == "*" || outer == inner }
@@ -19,6 +20,17 @@ func wordCovers(outer, inner string) bool { return outer == "*" || outer == inne
 func resourceCovers(outer, inner string) bool {
 	part, ok := strings.CutPrefix(outer, "*/")
 	return wordCovers(outer, inner) || ok && strings.HasSuffix(inner, "/"+part)
+}
+
+// widerResources are * and, for a part of a resource, that part of every one.
+func widerResources(inner string) []string {
+	out := []string{"*"}
+	for i := range len(inner) {
+		if inner[i] == '/' {
+			out = append(out, "*"+inner[i:])
+		}
+	}
+	return out
 }
 
 // pathCovers: a star at the end of a path is the rest of it.
