@@ -122,14 +122,15 @@ func otherGains(was, is []grant) []string {
 		verbs []string
 	}{{gainsRead, reading}, {gainsWrite, writing}, {gainsDelete, []string{"delete", "deletecollection"}}}
 	gained := map[string]bool{}
+	had := newCoverage(roleMeasures, was)
 	for _, g := range is {
-		if covered(roleMeasures, []grant{g}, was) {
+		if had.covers(g) {
 			continue
 		}
 		gained[gainsPaths] = gained[gainsPaths] || slices.Contains(g.dims[4].items, "*")
 		for _, k := range kinds {
 			gained[k.words] = gained[k.words] || !slices.Contains(g.dims[0].items, "none") &&
-				slices.ContainsFunc(k.verbs, func(verb string) bool { return g.gains(verb, was) })
+				slices.ContainsFunc(k.verbs, func(verb string) bool { return g.gains(verb, had) })
 		}
 	}
 	var out []string
@@ -142,13 +143,13 @@ func otherGains(was, is []grant) []string {
 }
 
 // gains says that a grant of a role newly allows a verb.
-func (g grant) gains(verb string, was []grant) bool {
+func (g grant) gains(verb string, had *coverage) bool {
 	if !slices.Contains(g.dims[2].items, verb) && !slices.Contains(g.dims[2].items, "*") {
 		return false
 	}
 	one := grant{dims: slices.Clone(g.dims)}
 	one.dims[2] = these(verb)
-	return !covered(roleMeasures, []grant{one}, was)
+	return !had.covers(one)
 }
 
 // all says that a role allows every verb on every resource of every group.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
@@ -149,6 +150,9 @@ type rulebook struct {
 	exact, globs map[string][]*Rule
 	// unjudged is the rule for values that others cannot judge.
 	unjudged *Rule
+	// known are the rules of the kinds that were asked for: globs take longer to match than most objects to judge.
+	known sync.Map
+	kinds atomic.Int64
 }
 
 // compiled is made when the first change is judged.
@@ -185,6 +189,24 @@ var compiled = sync.OnceValue(func() *rulebook {
 
 // of are the rules for a kind.
 func (b *rulebook) of(engine, kind string) []*Rule {
+	key := [2]string{engine, kind}
+	if rules, ok := b.known.Load(key); ok {
+		return rules.([]*Rule)
+	}
+	rules := b.match(engine, kind)
+	if len(kind) <= maxKnownKind && b.kinds.Add(1) <= maxKnownKinds {
+		b.known.Store(key, rules)
+	}
+	return rules
+}
+
+// Bounds of what is remembered: an input may have any number of kinds.
+const (
+	maxKnownKinds = 4096
+	maxKnownKind  = 256
+)
+
+func (b *rulebook) match(engine, kind string) []*Rule {
 	out := slices.Clone(b.exact[engine+" "+kind])
 	if kind == kindOutput {
 		// An output is no resource: what a rule for all of them reads is not there.

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -92,19 +93,21 @@ func WrapTo(width int, prefix string, further int, spans ...Span) []Row {
 	}
 	used := len(prefix)
 	for _, s := range merged(spans) {
-		wide := Columns(s.Text)
-		for width > 0 && used+wide > width {
-			head, tail := split(s.Text, width-used, width/2-used)
+		for width > 0 {
+			begin, over := beginning(s.Text, width-used)
+			if !over {
+				break
+			}
+			head, tail := split(s.Text, len(begin), width-used, width/2-used)
 			if head == "" && used <= further && len(rows) > 0 {
 				break // there is no room for one character: it is cut off by the screen's edge
 			}
 			rows = append(rows, append(row, Span{head, s.Ink}))
 			row, used = Row{{Text: strings.Repeat(" ", further)}}, further
 			s.Text = tail
-			wide = Columns(tail)
 		}
 		row = append(row, s)
-		used += wide
+		used += Columns(s.Text)
 	}
 	return append(rows, row)
 }
@@ -125,13 +128,29 @@ func merged(spans []Span) []Span {
 	return out
 }
 
+// beginning is as much of a text as takes more than some columns, and a little more, so that a row costs what it shows. Not over: the text
+// takes no more columns.
+func beginning(text string, columns int) (begin string, over bool) {
+	for n := 4*max(columns, 0) + utf8.UTFMax; n < len(text); n *= 2 {
+		end := n
+		for !utf8.RuneStart(text[end]) {
+			end--
+		}
+		// What belongs to the last character may be cut: it must be behind the columns.
+		if Columns(text[:end]) > columns+2 {
+			return text[:end], true
+		}
+	}
+	return text, Columns(text) > columns
+}
+
 // split cuts text before the given column: after the last blank behind the least column if there is one, else at the column. What
-// belongs to one character stays together.
-func split(text string, column, least int) (head, tail string) {
+// belongs to one character stays together. The first begin bytes take more columns.
+func split(text string, begin, column, least int) (head, tail string) {
 	if column <= 0 {
 		return "", text
 	}
-	cut := len(ansi.Truncate(text, column, ""))
+	cut := len(ansi.Truncate(text[:begin], column, ""))
 	if blank := strings.LastIndexByte(text[:cut], ' '); cut < len(text) && blank >= 0 && Columns(text[:blank+1]) > least {
 		cut = blank + 1
 	}

@@ -45,22 +45,25 @@ func Cheap(t testing.TB, limit float64, work func()) {
 	}
 }
 
-// Growth returns how many times the processor time of small the work of large takes, all goroutines and the garbage collector counted.
-// Each runs three times, in turn, and the quickest run of each counts. No other test may run meanwhile, so it is not for tests that
-// call t.Parallel.
-func Growth(small, large func()) float64 {
-	quickest := [2]time.Duration{}
+// leastGrowing is what work takes of which the growth can be told from the clock's steps and from what is done only once.
+const leastGrowing = time.Millisecond
+
+// Growth fails the test when large takes more than limit times the processor time of small, three times in a row. All goroutines and the
+// garbage collector are counted, so no other test may run meanwhile: it is not for tests that call t.Parallel.
+func Growth(t testing.TB, limit float64, what string, small, large func()) {
+	t.Helper()
+	ratio := 0.0
 	for range 3 {
-		for i, work := range []func(){small, large} {
-			runtime.GC()
-			begun := processTime()
-			work()
-			if took := processTime() - begun; quickest[i] == 0 || took < quickest[i] {
-				quickest[i] = took
-			}
+		begun := processTime()
+		small()
+		few := processTime() - begun
+		large()
+		many := processTime() - begun - few
+		if ratio = float64(many) / float64(max(few, leastGrowing)); ratio <= limit {
+			return
 		}
 	}
-	return float64(quickest[1]) / float64(max(quickest[0], leastUnit))
+	t.Errorf("%s takes %.1f times as long, more than %g", what, ratio, limit)
 }
 
 // processTime returns the processor time that this process has used.

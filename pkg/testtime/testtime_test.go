@@ -112,3 +112,20 @@ func TestCost(t *testing.T) {
 		t.Error("the limit is not what counts")
 	}
 }
+
+// TestGrowth: what grows with the square of its input is found, and what grows with the input passes.
+func TestGrowth(t *testing.T) {
+	work := func(units int) func() {
+		return func() {
+			for range units {
+				reference()
+			}
+		}
+	}
+	if fails(t, func(t testing.TB) { Growth(t, 9, "work", work(4), work(16)) }) {
+		t.Error("four times the work is too much")
+	}
+	if !fails(t, func(t testing.TB) { Growth(t, 9, "work", work(4), work(64)) }) {
+		t.Error("sixteen times the work is not too much")
+	}
+}
