@@ -43,7 +43,7 @@ func newCrowd(t *testing.T, w *world) *crowd {
 	}
 	c.look(ctx)
 	c.work.Go(func() {
-		for sleep(ctx, 50*time.Millisecond) {
+		for sleep(ctx, 100*time.Millisecond) {
 			c.look(ctx)
 		}
 	})
@@ -99,7 +99,7 @@ func (c *crowd) next() string {
 }
 
 func (c *crowd) member(ctx context.Context, n int) {
-	for i := 0; sleep(ctx, 20*time.Millisecond); i++ {
+	for i := 0; sleep(ctx, 100*time.Millisecond); i++ {
 		method, path, body := http.MethodGet, "/v1/installs", ""
 		if i%10 == 0 { // and now and then one that changes something
 			method, path, body = http.MethodPost, "/v1/runners", fmt.Sprintf(`{"name":"extra-%d-%d","kind":"install"}`, n, i)
