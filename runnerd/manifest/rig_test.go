@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -291,8 +292,46 @@ type process struct {
 	Step                                int
 }
 
-// killed runs an apply in a process that is killed before its n-th step, and says which that was; empty when there was none.
+// killed runs an apply that ends for good when it is about to take its n-th step, and returns which step that was; empty when there was
+// none. At the first step it is a process that is killed. At the others it is an apply in this process, which is canceled and sends
+// nothing more: a fraction of the work, and it leaves the same in the cluster.
 func (r *rig) killed(p planned, step int) string {
+	r.t.Helper()
+	if step == 1 {
+		return r.killedProcess(p, step)
+	}
+	env := r.applyEnv(p)
+	ctx, cancel := context.WithCancel(testtime.Context(r.t))
+	defer cancel()
+	reached := make(chan string, 1)
+	handler := deploy.ApplyHandler(Kind{before: atStep(step, func(what string) { reached <- what; cancel() })})
+	result, err := handler.Run(ctx, env)
+	select {
+	case what := <-reached:
+		return what
+	default:
+	}
+	if err != nil || result.Status != job.Succeeded {
+		r.t.Fatalf("the apply that was to end at step %d: %v %s", step, err, result.Error)
+	}
+	return ""
+}
+
+// atStep calls die before the n-th step, and holds back all others until it returns.
+func atStep(n int, die func(what string)) func(what string) {
+	var mutex sync.Mutex
+	step := 0
+	return func(what string) {
+		mutex.Lock()
+		defer mutex.Unlock()
+		if step++; step == n {
+			die(what)
+		}
+	}
+}
+
+// killedProcess is killed in a process of its own.
+func (r *rig) killedProcess(p planned, step int) string {
 	r.t.Helper()
 	env := r.applyEnv(p)
 	told, err := json.Marshal(process{
@@ -331,17 +370,11 @@ func beProcess(given []byte) int {
 	}
 	secrets := &redact.Set{}
 	registry := &job.Registry{Reference: artifact.Reference{Host: told.Registry, PlainHTTP: true}}
-	steps := make(chan int, 1)
-	steps <- 0
-	handler := deploy.ApplyHandler(Kind{before: func(what string) {
-		n := <-steps + 1
-		if n == told.Step {
-			_ = os.WriteFile(told.Log, []byte(what), 0o600)
-			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-			select {}
-		}
-		steps <- n
-	}})
+	handler := deploy.ApplyHandler(Kind{before: atStep(told.Step, func(what string) {
+		_ = os.WriteFile(told.Log, []byte(what), 0o600)
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	})})
 	result, err := handler.Run(context.Background(), &job.Env{
 		Spec: told.Spec, Dir: told.Dir, Root: told.Dir, Log: job.NewLog(io.Discard, secrets), Redact: secrets, Key: key, KubeConfig: told.KubeConfig,
 		Vendor: registry, Install: registry, Timing: timing.Default(),
