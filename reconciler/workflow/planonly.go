@@ -59,7 +59,7 @@ func (in group) lookSynced() []Command {
 		return stop
 	}
 	if in.sync.Job != nil && in.sync.Job.Status == JobSucceeded {
-		return []Command{Set{in.sync.ID, StepSucceeded, synced}}
+		return []Command{Set{in.sync.ID, StepSucceeded, in.sync.Job.syncedAs()}}
 	}
 	if again := in.lookAgain(in.sync, "its sync was interrupted"); again != nil {
 		return again

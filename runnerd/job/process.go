@@ -33,7 +33,7 @@ import (
 // SIGINT and SIGTERM end the ctx of the handler. The error says that no result could be left; a job that failed is no error. It
 // may be called once in a process: it takes over its signals and its standard output, and hides its memory.
 func Process(ctx context.Context, handlers Handlers, at timing.Timing) error {
-	if err := hardening.HideMemory(); err != nil {
+	if err := errors.Join(hardening.HideMemory(), startCollector()); err != nil {
 		return err
 	}
 	env, err := readEnvironment()

@@ -95,7 +95,7 @@ func (a *attempt) environment() []string {
 	if a.runner.KubeConfig != "" && a.runner.kind == string(api.RunnerKindInstall) {
 		env = append(env, job.VarKubeConfig+"="+a.runner.KubeConfig)
 	}
-	return append(env,
+	return append(env, job.WithoutCollector,
 		fmt.Sprintf("%s=%s/runner/v1/jobs/%s/attempts/%d", job.VarURL, strings.TrimRight(a.runner.URL, "/"), a.record.Job, a.record.Attempt),
 		job.VarDir+"="+a.dir.Dir,
 		job.VarRoot+"="+a.runner.Dir,

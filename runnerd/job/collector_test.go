@@ -1,0 +1,24 @@
+package job
+
+import (
+	"os"
+	"runtime/debug"
+	"strings"
+	"testing"
+)
+
+// TestTheCollectorRunsInAJob: it is off only until then, and Terraform and scripts do not inherit that.
+func TestTheCollectorRunsInAJob(t *testing.T) {
+	name, value, _ := strings.Cut(WithoutCollector, "=")
+	t.Setenv(name, value)
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	if err := startCollector(); err != nil {
+		t.Fatal(err)
+	}
+	if percent := debug.SetGCPercent(100); percent != 100 {
+		t.Errorf("the collector is at %d", percent)
+	}
+	if left, set := os.LookupEnv(name); set {
+		t.Errorf("what a job starts sees %s=%s", name, left)
+	}
+}
