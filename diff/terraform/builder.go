@@ -11,6 +11,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/diff/internal/secret"
 	"github.com/nuon-toolkit/nuon/diff/risk"
 )
 
@@ -52,6 +53,31 @@ func (b *builder) learn(p *plan) {
 func (b *builder) learnChange(c *change) {
 	marked(c.before, mark{c.beforeSensitive}, b.learnValue)
 	marked(c.after, mark{c.afterSensitive}, b.learnValue)
+	b.learnNamed(c.before)
+	b.learnNamed(c.after)
+}
+
+// learnNamed learns the texts that are secrets by their names, and the passwords in addresses.
+func (b *builder) learnNamed(v diff.Raw) {
+	switch {
+	case v.IsObject():
+		for _, k := range v.Keys() {
+			child, _ := v.Get(k)
+			if text, isText := raw.Reveal(child).(string); isText && named(v, k, child) {
+				b.learnValue(raw.Of(text))
+			}
+			b.learnNamed(child)
+		}
+	case v.IsList():
+		for i := range v.Len() {
+			b.learnNamed(v.At(i))
+		}
+	default:
+		text, _ := raw.Reveal(v).(string)
+		for _, password := range secret.Passwords(text) {
+			b.learnValue(raw.Of(password))
+		}
+	}
 }
 
 func (b *builder) learnValue(secret diff.Raw) {
