@@ -11,16 +11,24 @@ import (
 // This file cuts learned secrets out of a value that says other things, too: the lines of a text, the leaves of a list or an object. A value
 // that were masked as a whole for a part of it would hide what else changes in it.
 
-// cut replaces what holds a learned secret on both sides. Hidden: that is not possible, and neither side may be shown.
-func (m *Masker) cut(before, after Side) (was, is Side, hidden bool) {
+// cut replaces what holds a learned secret on both sides. Hidden: that is not possible, and neither side may be shown. Copied: what is hidden
+// is a copy of a learned secret, and of what is cut, that some of it is new or another one than before.
+func (m *Masker) cut(before, after Side) (was, is Side, hidden, copied bool) {
 	if before.Sensitive && !before.Absent || after.Sensitive && !after.Absent {
-		return before, after, true
+		return before, after, true, false
 	}
 	c := cutter{knows: m.knows, keys: map[string]bool{}}
 	for _, s := range []Side{before, after} {
-		if !s.Absent && !s.Unknown && (!c.divisible(s.Value) || holdsAny(s.Value, m.given)) {
-			return before, after, true
+		switch {
+		case s.Absent || s.Unknown:
+		case holdsAny(s.Value, m.given):
+			return before, after, true, false
+		case !c.divisible(s.Value):
+			hidden = true
 		}
+	}
+	if hidden {
+		return before, after, true, true
 	}
 	was, is = before, after
 	sides := []*Side{&was, &is}
@@ -34,11 +42,14 @@ func (m *Masker) cut(before, after Side) (was, is Side, hidden bool) {
 		}
 		own := map[string]bool{}
 		s.Value = raw.Of(c.part(raw.Reveal(s.Value), others, own))
+		for part := range own {
+			copied = copied || s == &is && !others[part]
+		}
 		if others = own; holdsAny(s.Value, m.knows) {
-			return before, after, true
+			return before, after, true, true
 		}
 	}
-	return was, is, false
+	return was, is, false, copied
 }
 
 // cutter cuts one value.
@@ -144,6 +155,13 @@ func MaskedChange(path string) Finding {
 		Rule: RuleMasked, Source: "diff.md#what-is-masked", Risk: RiskInPlace, Security: true, IndividualApproval: true, Path: path,
 		Words: "a masked part of what runs is new or changes, and nobody can read what it is",
 	}
+}
+
+// MaskedCopy returns the finding about a field that is masked because it equals a secret, under a name that does not call it one.
+func MaskedCopy(path string) Finding {
+	f := MaskedChange(path)
+	f.Words = "a part that is new or changes is masked because it equals a secret, and nobody can read what it is"
+	return f
 }
 
 // HidesChange reports whether a field is masked as a whole, or in a part that the side before does not have.

@@ -99,16 +99,18 @@ func (m *Masker) Field(path tree.Path, before, after Side) FieldChange {
 // sides is a field without a place.
 func (m *Masker) sides(before, after Side) (f FieldChange) {
 	plain := before.Plain || after.Plain
-	hidden := m.hides(before, plain) || m.hides(after, plain)
+	hidden, copied := m.hides(before, plain) || m.hides(after, plain), false
 	if hidden {
-		before, after, hidden = m.cut(before, after)
+		before, after, hidden, copied = m.cut(before, after)
 	}
 	if hidden {
 		f.Before, f.After = m.masked(before), m.masked(after)
 		f.After.Mark = markOf(before, after)
+		f.MaskedCopy = copied && !after.Absent && f.After.Mark != Same
 		return f
 	}
 	f.Before, f.After, f.MaskedPart = shape(before), shape(after), cutChanged(before, after)
+	f.MaskedCopy = copied
 	was, wasType := sideText(before)
 	is, isType := sideText(after)
 	at := 0

@@ -105,6 +105,9 @@ type FieldChange struct {
 	Outline string `json:"outline,omitempty"`
 	// MaskedPart says that a part of the value is masked, and is new or another one than before.
 	MaskedPart bool `json:"masked_part,omitempty"`
+	// MaskedCopy says that the value, or a line of it, is masked only because it equals a secret that somebody set elsewhere, and that it
+	// is new or another one than before. The readers judge it.
+	MaskedCopy bool `json:"masked_copy,omitempty"`
 	// Lines is the line diff of a string of several lines, with three lines of context.
 	Lines []Line `json:"lines,omitempty"`
 	// ForcesReplace marks an attribute that cannot change in place.

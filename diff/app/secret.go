@@ -73,7 +73,7 @@ func conceal(before, after *diff.Side) {
 
 // nameOf is a name, or another text of a path, as people may see it.
 func nameOf(m *diff.Masker, text string) string {
-	if _, own := secret.Redact(text, nil); own != nil || secret.Form(text) {
+	if _, own := secret.Redact(text, nil); own != nil {
 		return diff.Hidden
 	}
 	return m.Text(text)
@@ -96,7 +96,7 @@ func holds(v raw.Value) bool {
 		}
 	default:
 		text, isText := raw.Reveal(v).(string)
-		return isText && (secret.Form(text) || documentHolds(text))
+		return isText && documentHolds(text)
 	}
 	return false
 }

@@ -439,7 +439,7 @@ func (c *comparer) learnNames(j *job, typ *schema.Type, v *values, out *outcome)
 	}
 	builtin := c.isBuiltin(j.id)
 	for _, side := range []raw.Value{v.before, v.after, v.live} {
-		c.names.sensitive(typ, builtin, false, none, side, func(part string) bool {
+		c.names.sensitive(typ, builtin, false, none, side, func(part string, _ bool) bool {
 			out.secrets = append(out.secrets, part)
 			return true
 		})
@@ -467,6 +467,7 @@ func (c *comparer) judge(j *job, v *values, out *outcome) {
 		Engine: diff.KindKubernetes, Group: j.id.Group, Kind: j.id.Kind, Before: before, After: v.after, Touched: touched(out.differences),
 		Regenerated: out.regenerated,
 	})
+	markRuns(out.differences, v.object())
 	for i, d := range out.differences {
 		change.Fields[i].Fold = d.fold
 	}

@@ -38,6 +38,8 @@ type difference struct {
 	// that such a part is new or another one.
 	cutBefore, cutAfter raw.Value
 	changed             bool
+	// runs: the value is that of a variable which a command of its container runs.
+	runs bool
 	// fold is the rule that folds the difference away, owner who else manages the field.
 	fold, owner string
 	// outline is what to show of a value that is too long for its line; null shows the value.

@@ -65,12 +65,6 @@ func (s *names) secret(name string) bool {
 // maxRemembered bounds the memory of names for hostile input.
 const maxRemembered = 10_000
 
-// secretText says that a text holds a secret by its own form: a private key, a password inside an address, an option that sets one.
-func secretText(text string) bool {
-	_, option := optionSets(text)
-	return option || secret.Form(text)
-}
-
 // optionSets is the secret that an argument of the form --NAME=VALUE sets.
 func optionSets(arg string) (value string, ok bool) {
 	if !strings.HasPrefix(arg, "-") {
@@ -87,14 +81,6 @@ func optionValue(args raw.Value, i int) bool {
 		return false
 	}
 	return secret.Value(strings.TrimLeft(option, "-"), args.At(i), secret.Name)
-}
-
-// secretParts are what to look for elsewhere of a text that secretText found: the secret itself, not what stands around it.
-func secretParts(text string) []string {
-	if value, ok := optionSets(text); ok {
-		return []string{value}
-	}
-	return secret.Passwords(text)
 }
 
 // minTellingNumber is how many digits a number has at least that is looked for elsewhere: shorter ones are ports, years and counts, too.
@@ -116,10 +102,9 @@ func tellingPart(v raw.Value) string {
 }
 
 // sensitive calls found with every secret in a value that is known by its name or its form, until found returns false; with an empty text
-// for what is secret and needs not be looked for elsewhere. Around says that what is around the value makes all of it secret.
-func (s *names) sensitive(
-	t *schema.Type, builtin, around bool, holds holding, v raw.Value, found func(text string) bool,
-) bool {
+// for what is secret and needs not be looked for elsewhere. Whole says that the secret is all of a text, and no part that can be cut out of
+// it. Around says that what is around the value makes all of it secret.
+func (s *names) sensitive(t *schema.Type, builtin, around bool, holds holding, v raw.Value, found foundSecret) bool {
 	switch {
 	case v.IsObject():
 		return s.sensitiveKeys(t, builtin, around, holds, v, found)
@@ -131,26 +116,27 @@ func (s *names) sensitive(
 		}
 		return true
 	case around:
-		return found(tellingPart(v))
+		return found(tellingPart(v), true)
 	}
-	text, isText := raw.Reveal(v).(string)
-	if !isText || !secretText(text) {
-		return true
+	text, _ := raw.Reveal(v).(string)
+	if value, ok := optionSets(text); ok && !found(value, true) {
+		return false
 	}
-	for _, part := range append(secretParts(text), "") {
-		if !found(part) {
+	for _, part := range secret.Passwords(text) {
+		if !found(part, false) {
 			return false
 		}
 	}
 	return true
 }
 
+// foundSecret is called with what to look for elsewhere of a secret.
+type foundSecret func(text string, whole bool) bool
+
 // sensitiveKeys is sensitive for an object. Of one that is secret as a whole only its "value" is looked for elsewhere: what stands beside it
 // are words.
-func (s *names) sensitiveKeys(
-	t *schema.Type, builtin, around bool, holds holding, v raw.Value, found func(text string) bool,
-) bool {
-	if around && !found("") {
+func (s *names) sensitiveKeys(t *schema.Type, builtin, around bool, holds holding, v raw.Value, found foundSecret) bool {
+	if around && !found("", true) {
 		return false
 	}
 	for _, k := range v.Keys() {
@@ -158,7 +144,7 @@ func (s *names) sensitiveKeys(
 		inner := around && k == "value" || s.secretIn(t, builtin, holds, v, k, child)
 		below := holds.at(builtin, v, k, child)
 		if below == secretData && !child.IsNull() && (!child.IsObject() || len(child.Keys()) > 0) {
-			if !found("") || !copiesOf(k, child, found) {
+			if !found("", true) || !copiesOf(k, child, func(text string) bool { return found(text, true) }) {
 				return false
 			}
 			continue
@@ -170,7 +156,8 @@ func (s *names) sensitiveKeys(
 	return true
 }
 
-// holds says that a value holds a secret that is known by its name or its form.
+// holds says that a value holds a secret that is known by its name, or as an option that sets it. Those known by their form are cut out of
+// their texts, see redactSides.
 func (s *names) holds(t *schema.Type, builtin bool, holds holding, v raw.Value) bool {
-	return !s.sensitive(t, builtin, false, holds, v, func(string) bool { return false })
+	return !s.sensitive(t, builtin, false, holds, v, func(_ string, whole bool) bool { return !whole })
 }

@@ -1,6 +1,9 @@
 package kubernetes
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 	"github.com/nuon-toolkit/nuon/diff/internal/secret"
@@ -13,7 +16,7 @@ import (
 // fields of these kinds, which their schema knows, say what runs, and who may do what.
 var authored = map[string]bool{
 	"env": true, "data": true, "binaryData": true, "stringData": true, "annotations": true, "httpHeaders": true, "url": true,
-	"parameters": true, "options": true, "mountOptions": true, "volumeAttributes": true, "attributes": true, "command": true, "args": true,
+	"options": true, "volumeAttributes": true, "attributes": true, "command": true, "args": true,
 }
 
 // plainPlace says that a value is shown whatever it equals.
@@ -58,10 +61,31 @@ func mixed(v raw.Value) bool {
 	return false
 }
 
-// hides says that a field hides what changes in a command, or in what is otherwise shown whatever it equals.
-func hides(d *difference, f *diff.FieldChange) bool {
-	if !secret.CommandPlace(d.path) && !plainPlace(d) {
+// scriptEnds are those of the names of files that something runs.
+var scriptEnds = []string{".sh", ".bash", ".py", ".rb", ".pl", ".js", ".ps1", ".lua", ".php", ".groovy", ".star", ".rego", ".cmd", ".bat"}
+
+// isScript says that a value is a file that something runs, by its name or its first line.
+func isScript(d *difference) bool {
+	if len(d.path) == 0 {
 		return false
 	}
-	return f.HidesChange() || d.changed
+	name := d.path[len(d.path)-1].Plain()
+	if slices.ContainsFunc(scriptEnds, func(end string) bool { return strings.HasSuffix(name, end) }) {
+		return true
+	}
+	return slices.ContainsFunc(d.values(), func(v raw.Value) bool {
+		text, _ := raw.Reveal(v).(string)
+		return strings.HasPrefix(text, "#!")
+	})
+}
+
+// hidden is the finding about a field that hides what changes in a command or a script, in what is otherwise shown whatever it equals, or
+// behind a copy of a secret under a name that does not call it one.
+func hidden(d *difference, f *diff.FieldChange) (diff.Finding, bool) {
+	if d.runs || secret.CommandPlace(d.path) || plainPlace(d) || isScript(d) {
+		if f.HidesChange() || d.changed {
+			return diff.MaskedChange(f.Path), true
+		}
+	}
+	return diff.MaskedCopy(f.Path), f.MaskedCopy && !d.regenerated
 }

@@ -122,8 +122,8 @@ func (c *comparison) fill(change *diff.Change, found []difference) {
 			f.Reorder(d.order)
 		}
 		change.Fields[i] = f
-		if change.Action != diff.Destroy && change.Action != diff.Forget && hides(d, &f) {
-			change.Judge(diff.MaskedChange(f.Path))
+		if finding, ok := hidden(d, &f); ok && change.Action != diff.Destroy && change.Action != diff.Forget {
+			change.Judge(finding)
 		}
 	}
 	for i := range change.Findings {

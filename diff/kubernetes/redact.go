@@ -85,7 +85,7 @@ func (s *names) encoded(v raw.Value) bool {
 		if !ok || !utf8.Valid(decoded) || !secret.Mentions(string(decoded)) {
 			return true
 		}
-		if _, own := secret.Redact(string(decoded), nil); own != nil || secretText(string(decoded)) {
+		if _, own := secret.Redact(string(decoded), nil); own != nil {
 			return false
 		}
 		_, inner, _, ok := tree.Embedded("", string(decoded))

@@ -132,7 +132,7 @@ func leaves(text string, found func(value string)) {
 		return
 	}
 	names := &names{}
-	names.sensitive(nil, false, false, none, inner, func(part string) bool {
+	names.sensitive(nil, false, false, none, inner, func(part string, _ bool) bool {
 		found(part)
 		return true
 	})

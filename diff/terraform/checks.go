@@ -97,9 +97,6 @@ func (b *builder) check(c check, status diff.CheckStatus) diff.Check {
 			out.Problems = append(out.Problems, diff.Plural(more, "more message", "more messages"))
 			break
 		}
-		if secret.Form(problem) {
-			problem = diff.Hidden
-		}
 		problem, _ = secret.Redact(problem, nil)
 		out.Problems = append(out.Problems, b.masker.Text(problem))
 	}

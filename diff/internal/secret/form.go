@@ -5,18 +5,14 @@ import (
 	"strings"
 )
 
-// Form says that a text holds a secret by its own form: a private key, or a password inside an address.
-func Form(text string) bool {
-	return strings.Contains(text, "PRIVATE KEY-----") || !passwords(text, func(string) bool { return false })
-}
-
 // maxPasswords is how many passwords one text tells at most.
 const maxPasswords = 64
 
 // Passwords are those inside of the addresses in a text, as they are written and, where that is something else, as they are meant.
 func Passwords(text string) []string {
 	var out []string
-	passwords(text, func(password string) bool {
+	passwords(text, func(start, end int) bool {
+		password := text[start:end]
 		out = append(out, password)
 		if plain, err := url.PathUnescape(password); err == nil && plain != password {
 			out = append(out, plain)
@@ -26,26 +22,131 @@ func Passwords(text string) []string {
 	return out
 }
 
-// passwords calls found with each SCHEME://USER:PASSWORD@ whose password is no reference to a variable, until found returns false, and says
-// whether it never did. It looks at each byte a few times at most.
-func passwords(text string, found func(password string) bool) bool {
-	for {
-		_, rest, ok := strings.Cut(text, "://")
-		if !ok {
-			return true
+// passwords calls found with the place of each password in SCHEME://USER:PASSWORD@ that is no reference to a variable, until found returns
+// false. It looks at each byte a few times at most.
+func passwords(text string, found func(start, end int) bool) {
+	for at := 0; ; {
+		i := strings.Index(text[at:], "://")
+		if i < 0 {
+			return
 		}
-		text = rest
-		end := strings.IndexAny(rest, "/ \t\r\n\"'")
-		if end < 0 {
-			end = len(rest)
+		at += i + len("://")
+		rest := text[at:]
+		if end := strings.IndexAny(rest, "/ \t\r\n\"'"); end >= 0 {
+			rest = rest[:end]
 		}
-		at := strings.LastIndexByte(rest[:end], '@')
-		if at < 0 {
+		host := strings.LastIndexByte(rest, '@')
+		if host < 0 {
 			continue
 		}
-		_, password, ok := strings.Cut(rest[:at], ":")
-		if ok && password != "" && !strings.ContainsRune("$({<", rune(password[0])) && !found(password) {
-			return false
+		user, password, ok := strings.Cut(rest[:host], ":")
+		start := at + len(user) + 1
+		if ok && password != "" && !strings.ContainsRune("$({<", rune(password[0])) && !found(start, start+len(password)) {
+			return
 		}
 	}
+}
+
+// passwordSettings are the passwords in addresses.
+func passwordSettings(text string) []setting {
+	var out []setting
+	passwords(text, func(start, end int) bool {
+		out = append(out, setting{name: "://", start: start, end: end})
+		return true
+	})
+	return out
+}
+
+// A line of a private key has so many characters at least, but for the last one.
+const minKeyLine = 16
+
+// privateKeys finds the bodies of private keys in PEM or a form like it, also where line breaks are written as escapes. What stands
+// between the lines of a key and is no part of one is left out, so that nothing can be hidden there.
+// https://www.rfc-editor.org/rfc/rfc7468
+func privateKeys(text string) []setting {
+	var out []setting
+	places(text, "PRIVATE KEY", func(start, end int) int {
+		if !opensKey(text[:start]) {
+			return end
+		}
+		p := strings.Index(text[end:min(len(text), end+maxAround)], "----")
+		if p < 0 {
+			return end
+		}
+		for p += end; p < len(text) && text[p] == '-'; p++ {
+		}
+		lines, next := keyLines(text, p)
+		out = append(out, lines...)
+		return next
+	})
+	return out
+}
+
+// opensKey reports whether a text ends in the beginning of the line before a key.
+func opensKey(before string) bool {
+	before = before[max(0, len(before)-maxAround):]
+	i := strings.LastIndex(before, "---- BEGIN ")
+	if j := strings.LastIndex(before, "-----BEGIN "); j > i {
+		i = j
+	}
+	if i < 0 {
+		return false
+	}
+	kind := strings.TrimLeft(before[i:], "-")
+	return strings.Trim(kind, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ") == ""
+}
+
+// keyLines are the lines of the key that begins at byte p, and where it ends. What is no line of a key is shown.
+func keyLines(text string, p int) (out []setting, end int) {
+	end = len(text)
+	if i := strings.Index(text[p:], "----"); i >= 0 {
+		end = p + i
+	}
+	closed := strings.HasPrefix(strings.TrimLeft(text[end:min(len(text), end+maxAround)], "- "), "END ")
+	foreign := false
+	for p = keyBreak(text, p); p < end; p = keyBreak(text, p) {
+		start := p
+		p = min(end, span(text, p, "+/=_-"))
+		switch n := len(out); {
+		case p == start || p < end && keyBreak(text, p) == p || p-start < minKeyLine && p < end && text[p] == ' ':
+			header, line := keyHeader(text, start, end)
+			if foreign = foreign || !header; foreign && !closed {
+				return out, end
+			}
+			p = line
+		case p-start >= minKeyLine || closed && !foreign || n > 0 && keyBreak(text, out[n-1].end) == start:
+			out = append(out, setting{name: "PRIVATE KEY", start: start, end: p})
+		}
+	}
+	if !foreign && len(out) > 1 { // one part, so that its size does not show
+		out[0].end = out[len(out)-1].end
+		out = out[:1]
+	}
+	return out, end
+}
+
+// keyHeader reports whether the line at byte p is a header of a key (DEK-Info: …), and returns where it ends.
+func keyHeader(text string, p, end int) (header bool, line int) {
+	line = p
+	for line < end && text[line] != '\n' && text[line] != '\\' {
+		line++
+	}
+	name, _, found := strings.Cut(text[p:line], ": ")
+	return found && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-") == "", max(line, p+1)
+}
+
+// keyBreak is where the line after byte p begins: line breaks may be escaped, once or twice, and lines indented.
+func keyBreak(text string, p int) int {
+	for p < len(text) {
+		q := skip(text, p, "\\", 2)
+		switch {
+		case strings.IndexByte(" \t\r\n", text[p]) >= 0:
+			p++
+		case q > p && q < len(text) && (text[q] == 'n' || text[q] == 'r'):
+			p = q + 1
+		default:
+			return p
+		}
+	}
+	return p
 }

