@@ -48,7 +48,7 @@ var confusable = func() map[rune]rune {
 		{"аеорсухіјѕһԁԛԝѵԍӏАВЕНІЈКМОРЅСТУХԌ", "aeopcyxijshdqwvglABEHIJKMOPSCTYXG"}, // Cyrillic
 		{"οανιρκυχγΑΒΕΖΗΙΚΜΝΟΡΤΥΧϲϳ", "oavipkuxyABEZHIKMNOPTYXcj"},                 // Greek
 		{"օսհցոԛյ", "ouhgnqj"}, // Armenian
-		{"ıɡɑɩʟ", "igail"},     // Latin
+		{"ıɡɑɩʟɪɴʀʏʙɢʜ", "igailinrybgh"}, // Latin
 	} {
 		ascii := []rune(pair.ascii)
 		for i, r := range []rune(pair.other) {
@@ -77,6 +77,8 @@ func disguises(text []rune) map[int]bool {
 				ascii++
 			case confusable[r] != 0:
 				like++
+			case mixes(r):
+				other++
 			case r > unicode.MaxASCII && unicode.IsLetter(r):
 				other++
 			}
@@ -85,7 +87,7 @@ func disguises(text []rune) map[int]bool {
 			r := text[i]
 			switch {
 			case r <= unicode.MaxASCII:
-			case confusable[r] != 0 && (ascii > 0 || other == 0 && like > 1), disguised(r):
+			case confusable[r] != 0 && (ascii > 0 || other == 0 && like > 1), disguised(r), ascii > 0 && mixes(r), isRare(r):
 				add(i)
 			case i > 0 && unicode.Is(unicode.Mn, r) && composes(text[i-1], r):
 				add(i)
@@ -97,17 +99,44 @@ func disguises(text []rune) map[int]bool {
 }
 
 func isWord(r rune) bool {
-	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.M, r) || r == '-' || r == '_' || r == '.' || r == '/'
+	return unicode.IsLetter(r) || unicode.Is(unicode.N, r) || unicode.Is(unicode.M, r) || r == '-' || r == '_' || r == '.' || r == '/'
 }
 
 // disguised says that a letter or digit is another form of an ASCII one, or of another letter: full width, bold, the sign of Kelvin.
 func disguised(r rune) bool {
-	if r < 0x2000 || !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+	if r < 0x2000 || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.Nl, r) {
 		return false
 	}
 	plain := norm.NFKC.String(string(r))
 	return len(plain) == 1 || norm.NFC.String(string(r)) != string(r)
 }
+
+// commonScripts are those in which people write today, Latin aside. Letters of others are in names only to look like something.
+// https://www.unicode.org/reports/tr31/#Table_Recommended_Scripts
+var commonScripts = []*unicode.RangeTable{
+	unicode.Arabic, unicode.Armenian, unicode.Bengali, unicode.Bopomofo, unicode.Cyrillic, unicode.Devanagari, unicode.Ethiopic, unicode.Georgian,
+	unicode.Greek, unicode.Gujarati, unicode.Gurmukhi, unicode.Han, unicode.Hangul, unicode.Hebrew, unicode.Hiragana, unicode.Kannada,
+	unicode.Katakana, unicode.Khmer, unicode.Lao, unicode.Malayalam, unicode.Myanmar, unicode.Oriya, unicode.Sinhala, unicode.Tamil,
+	unicode.Telugu, unicode.Thaana, unicode.Thai, unicode.Tibetan,
+}
+
+// beside are scripts that people write beside ASCII in one word: those of East Asia, and Greek letters of units, of which confusable has
+// those that look like ASCII.
+var beside = []*unicode.RangeTable{
+	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo, unicode.Greek, unicode.Latin, unicode.Common,
+	unicode.Inherited,
+}
+
+// phonetic are small capitals and other letters of Latin that are in no language.
+var phonetic = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x1D00, Hi: 0x1DBF, Stride: 1}}}
+
+// mixes says that a letter is of a script that does not stand beside ASCII in one word.
+func mixes(r rune) bool {
+	return r > unicode.MaxASCII && unicode.IsLetter(r) && (!unicode.In(r, beside...) || unicode.Is(phonetic, r))
+}
+
+// isRare says that a letter is of a script in which nearly nobody writes.
+func isRare(r rune) bool { return mixes(r) && !unicode.Is(unicode.Latin, r) && !unicode.In(r, commonScripts...) }
 
 func composes(letter, mark rune) bool {
 	pair := string([]rune{letter, mark})

@@ -1,5 +1,7 @@
 package diff
 
+import "fmt"
+
 // Bounds of what a screen shows of a field until somebody unfolds it.
 const (
 	screenBytes = 2 << 10
@@ -80,6 +82,17 @@ func (r *Report) JudgeCuts() {
 			}
 		}
 	}
+}
+
+// LongCommand returns the finding about a command on one line of which a screen shows a part, if it is that long.
+func LongCommand(f *FieldChange) (Finding, bool) {
+	if len(f.Lines) > 0 || len(f.After.Text) <= screenBytes {
+		return Finding{}, false
+	}
+	return Finding{
+		Rule: RuleNotShown, Source: "diff.md#what-a-report-cannot-hold", Security: true, IndividualApproval: true, Path: f.Path,
+		Words: fmt.Sprintf("a command of %d bytes on one line, of which a screen shows %d: read all of it", len(f.After.Text), screenBytes),
+	}, true
 }
 
 // unshown counts the changed lines that the report does not hold, and returns the first field that has some.

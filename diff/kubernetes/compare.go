@@ -86,8 +86,8 @@ func (c *comparer) compareHalves(j *job, v *values) []outcome {
 	for _, h := range c.halves(j, v) {
 		out = append(out, c.compareValues(&h.job, &h.values))
 	}
-	if len(out) == 0 {
-		out = []outcome{{section: nowhere, notes: skippedNotes(address(j.id, c.masker.Name), v)}}
+	if !c.options.Plain && unknownEvent(v.after) {
+		out[0].notes = append(out[0].notes, unknownEventNote(address(j.id, c.masker.Name)))
 	}
 	return out
 }

@@ -33,8 +33,6 @@ const (
 	released
 	// hook: Helm makes it at some events, and forgets it then.
 	hook
-	// skipped: it is for an event that Helm does not know, so Helm leaves it out.
-	skipped
 )
 
 // hookEvents are those that Helm knows. https://helm.sh/docs/topics/charts_hooks/#the-available-hooks
@@ -43,21 +41,22 @@ var hookEvents = []string{
 	"test-success",
 }
 
-// roleOf tells it by the annotation, as Helm reads it: events with commas between them, all of which it must know.
+// roleOf tells it by the annotation. What Helm does not know the events of it leaves out, but whoever applies these manifests may not be
+// Helm: so it is compared like any hook, see unknownEvent.
 func roleOf(object raw.Value) role {
 	if object.IsNull() {
 		return absent
 	}
-	text, ok := annotation(object, hookAnnotation)
-	if !ok {
+	if _, ok := annotation(object, hookAnnotation); !ok {
 		return released
 	}
-	for _, event := range eventsIn(text) {
-		if !slices.Contains(hookEvents, event) {
-			return skipped
-		}
-	}
 	return hook
+}
+
+// unknownEvent says that an object is a hook, and that Helm does not know all of its events.
+func unknownEvent(object raw.Value) bool {
+	text, ok := annotation(object, hookAnnotation)
+	return ok && slices.ContainsFunc(eventsIn(text), func(event string) bool { return !slices.Contains(hookEvents, event) })
 }
 
 func eventsIn(text string) []string {
@@ -116,21 +115,21 @@ type half struct {
 	values values
 }
 
-// halves splits an object that becomes a hook, or is one no more, or is left out on one side: one name, of which one object goes and
-// another one comes. It is as it was where Helm takes both sides for the same.
+// halves splits an object that becomes a hook, or is one no more: one name, of which one object goes and another one comes. It is as it was
+// where Helm takes both sides for the same.
 func (c *comparer) halves(j *job, v *values) []half {
 	if c.options.Plain {
 		return []half{{*j, *v}}
 	}
 	before, after := roleOf(v.before), roleOf(v.after)
-	if before != skipped && after != skipped && (before == absent || after == absent || before == after) {
+	if before == absent || after == absent || before == after {
 		return []half{{*j, *v}}
 	}
 	var out []half
 	if goes := (half{*j, *v}); before == hook && after != released || before == released {
 		goes.job.after, goes.job.again, goes.job.answer = nil, nil, nil
 		goes.values.after, goes.values.again, goes.values.answer = raw.Value{}, raw.Value{}, raw.Value{}
-		goes.job.why = whyGoes(after, v.after)
+		goes.job.why = whyGoes(v.after)
 		out = append(out, goes)
 	}
 	if comes := (half{*j, *v}); after == hook || after == released {
@@ -145,24 +144,18 @@ func (c *comparer) halves(j *job, v *values) []half {
 	return out
 }
 
-// skippedNotes are about an object of which Helm makes nothing on either side.
-func skippedNotes(address string, v *values) []string {
-	if roleOf(v.after) != skipped {
-		return nil
-	}
-	return []string{fmt.Sprintf("%s: Helm leaves it out, because it does not know all of the events of %s: take that away, or name one that it knows.",
-		address, hookAnnotation)}
+// unknownEventNote is about an object that Helm leaves out, and others do not.
+func unknownEventNote(address string) string {
+	return fmt.Sprintf("%s: Helm leaves it out, because it does not know all of the events of %s; kubectl and other tools apply it.",
+		address, hookAnnotation)
 }
 
-func whyGoes(after role, object raw.Value) string {
-	events := diff.Neutral(hookOf(object))
-	switch after {
-	case hook:
-		return "it becomes a hook, so Helm takes it out of the release, and makes it anew at " + strings.ReplaceAll(events, ",", ", ")
-	case skipped:
-		return "Helm does not know all of the events of its annotation " + hookAnnotation + ", and leaves it out"
+func whyGoes(object raw.Value) string {
+	if hookOf(object) == "" {
+		return ""
 	}
-	return ""
+	events := diff.Neutral(hookOf(object))
+	return "it becomes a hook, so Helm takes it out of the release, and makes it anew at " + strings.ReplaceAll(events, ",", ", ")
 }
 
 func whyComes(before role) string {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/diff/internal/secret"
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
@@ -123,6 +124,9 @@ func (c *comparison) fill(change *diff.Change, found []difference) {
 		}
 		change.Fields[i] = f
 		if finding, ok := hidden(d, &f); ok && change.Action != diff.Destroy && change.Action != diff.Forget {
+			change.Judge(finding)
+		}
+		if finding, ok := diff.LongCommand(&f); ok && secret.CommandPlace(d.path) {
 			change.Judge(finding)
 		}
 	}

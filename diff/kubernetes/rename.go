@@ -173,7 +173,7 @@ func likenesses(gone, created []candidate) []likeness {
 	compare := func(i, j int, enough, bonus float64) {
 		// What a hook made stays when the hook goes, so only a new version of it is the same thing.
 		is := created[j].role
-		if gone[i].kept || gone[i].role != is || is == skipped || is == hook && bonus == 0 {
+		if gone[i].kept || gone[i].role != is || is == hook && bonus == 0 {
 			return
 		}
 		if score := alike(gone[i].leaves, created[j].leaves); score >= enough {

@@ -41,6 +41,12 @@ func webhookRules() []Rule {
 			Words: "what happens to requests while the webhook does not answer changes: let through unchecked, or refused",
 		},
 		{
+			Name: "webhook-version", Source: k8s + "reference/using-api/deprecation-guide/#webhook-resources-v122", Kinds: webhooks, Actions: changed,
+			Paths: []string{"apiVersion"}, When: "it becomes v1beta1",
+			holds: func(l look) bool { return strings.HasSuffix(text(get(l.after, "apiVersion")), "/v1beta1") },
+			Words: "defaults are weaker in this version: requests are let through unchecked while a webhook does not answer",
+		},
+		{
 			Name: "webhook-scope", Source: source + "#matching-requests-rules", Kinds: webhooks, Actions: changed,
 			Paths: []string{"webhooks[*].namespaceSelector", "webhooks[*].objectSelector", "webhooks[*].rules", "webhooks[*].matchConditions",
 				"webhooks[*].matchPolicy"},

@@ -11,7 +11,7 @@ import (
 
 // engineRules are about policy engines, meshes and network policies that are custom resources, and about what OpenShift adds.
 func engineRules() []Rule {
-	out := slices.Concat(policyEngineRules(), meshRules(), openShiftRules())
+	out := slices.Concat(policyEngineRules(), meshRules(), openShiftRules(), releaseRules())
 	for i := range out {
 		out[i].Security = true
 		out[i].Risk = max(out[i].Risk, diff.RiskInPlace)

@@ -24,7 +24,7 @@ func kubernetesRules() []Rule {
 	for _, group := range [][]Rule{
 		immutableRules(), goneRules(), podRules(), scaleRules(), storageRules(), configRules(), crdRules(),
 		schemaRules(), quotaRules(), lifecycleRules(), reachRules(), annotationRules(), clusterServiceRules(), networkPolicyRules(), identityRules(),
-		rightsRules(), containerRules(), isolationRules(), confinementRules(), admissionRules(), engineRules(),
+		rightsRules(), containerRules(), podInputRules(), podPlaceRules(), isolationRules(), confinementRules(), admissionRules(), engineRules(),
 	} {
 		out = append(out, group...)
 	}

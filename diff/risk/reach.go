@@ -64,6 +64,18 @@ func annotationRules() []Rule {
 			Words: "requests may go without encryption",
 		},
 		{
+			Name: "route-led-away", Source: nginx + "#mirror", Kinds: ingress, Actions: present, Paths: at, Risk: diff.RiskInPlace,
+			When:  "an annotation newly copies requests to another place, or leads them there",
+			holds: func(l look) bool { return grows(ledAway(l.before), ledAway(l.after)) },
+			Words: "requests are copied or led to another place, which then gets what they hold",
+		},
+		{
+			Name: "route-checks-less", Source: nginx + "#modsecurity", Kinds: ingress, Actions: changed, Paths: at, Risk: diff.RiskInPlace,
+			When:  "a firewall of requests is turned off or taken away, or one check of several is enough from now on",
+			holds: func(l look) bool { return grows(requestChecks(l.after), requestChecks(l.before)) },
+			Words: "requests are let through that were checked before",
+		},
+		{
 			Name: "middleware-changes", Source: "https://doc.traefik.io/traefik/middlewares/http/overview/", Actions: goneOrNot,
 			Kinds: []string{"Middleware.traefik.io", "Middleware.traefik.containo.us"}, Risk: diff.RiskInPlace,
 			Paths: []string{"spec.basicAuth", "spec.digestAuth", "spec.forwardAuth", "spec.ipAllowList", "spec.ipWhiteList"},
@@ -197,6 +209,42 @@ func coveredSources(inner, outer []string) bool {
 	return true
 }
 
+// ledAway are the annotations that copy requests to another place or lead them there, with their values.
+func ledAway(v raw.Value) map[string]bool {
+	var out map[string]bool
+	eachAnnotation(v, func(prefix, name, value string) {
+		switch name {
+		case "mirror-target", "mirror-host", "permanent-redirect", "temporal-redirect", "upstream-vhost", "default-backend", "server-alias",
+			"proxy-redirect-to":
+			out = with(out, prefix+"/"+name+" "+value)
+		}
+	})
+	return out
+}
+
+// requestChecks are the annotations that ask for checks of requests.
+func requestChecks(v raw.Value) map[string]bool {
+	out := map[string]bool{"satisfy": true} // all of them, unless an annotation says otherwise
+	eachAnnotation(v, func(prefix, name, value string) {
+		switch name {
+		case "satisfy":
+			if value == "any" {
+				delete(out, "satisfy")
+			}
+		case "enable-modsecurity", "enable-owasp-core-rules", "proxy-ssl-verify":
+			if value == "true" || value == "on" {
+				out[name] = true
+			}
+		case "wafv2-acl-arn", "waf-acl-id", "web-acl-id", "shield-advanced-protection", "security-policy", "limit-rps", "limit-rpm",
+			"limit-connections", "wafv2-acl-name":
+			if value != "false" && value != "none" {
+				out[prefix+"/"+name] = true
+			}
+		}
+	})
+	return out
+}
+
 func snippets(v raw.Value) map[string]bool {
 	var out map[string]bool
 	eachAnnotation(v, func(prefix, name, value string) {
@@ -222,6 +270,8 @@ func encrypted(v raw.Value) map[string]bool {
 			if value == "true" {
 				out[name] = true
 			}
+		case "aws-load-balancer-ssl-cert", "certificate-arn":
+			out[name] = true
 		case "backend-protocol":
 			if value == "HTTPS" || value == "GRPCS" {
 				out[name] = true

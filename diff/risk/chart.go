@@ -1,0 +1,91 @@
+package risk
+
+import (
+	"maps"
+
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+)
+
+// releaseRules are about custom resources of which a controller makes a release of a chart.
+func releaseRules() []Rule {
+	kinds := []string{"Application.argoproj.io", "ApplicationSet.argoproj.io", "HelmRelease.helm.toolkit.fluxcd.io", "HelmChart.helm.cattle.io",
+		"HelmChartConfig.helm.cattle.io", "HelmRelease.helm.crossplane.io", "Release.helm.crossplane.io"}
+	return []Rule{
+		{
+			Name: "chart-values", Source: k8s + "concepts/security/pod-security-standards/", Kinds: kinds, Actions: present, Paths: []string{"spec"},
+			When:  "a value of the chart that has the name of a setting of pods newly asks for the node, or the values cannot be read",
+			holds: func(l look) bool { return grows(chartValues(l.before), chartValues(l.after)) },
+			Words: "values of the chart ask for rights on the node, or cannot be read",
+		},
+		{
+			Name: "chart-source", Source: "https://argo-cd.readthedocs.io/en/stable/user-guide/helm/", Kinds: kinds, Actions: changed,
+			Paths: []string{"**.repoURL", "**.repo", "**.repository", "**.chart.name", "spec.chart.spec.chart", "**.sourceRef", "**.chart"},
+			When:  "the place of the chart or of the manifests is another one",
+			holds: func(l look) bool { return grows(chartSources(l.before), chartSources(l.after)) },
+			Words: "what is applied comes from another place",
+		},
+	}
+}
+
+// chartValues are the risky values of a custom resource, as riskyValues.
+func chartValues(v raw.Value) map[string]bool {
+	out := map[string]bool{}
+	var visit func(v raw.Value, depth int)
+	visit = func(v raw.Value, depth int) {
+		if depth == 0 {
+			return
+		}
+		for i := range v.Len() {
+			visit(v.At(i), depth-1)
+		}
+		for _, k := range v.Keys() {
+			child, _ := v.Get(k)
+			switch k {
+			case "values", "valuesContent", "valuesObject", "set", "parameters":
+				release := map[string]any{"values": raw.Reveal(child)}
+				if k == "set" || k == "parameters" {
+					release = map[string]any{"set": raw.Reveal(child)}
+				}
+				if child.IsObject() {
+					risky("", "", child, maxSearch, out)
+				} else {
+					maps.Copy(out, riskyValues(raw.Of(release)))
+				}
+			default:
+				visit(child, depth-1)
+			}
+		}
+	}
+	visit(get(v, "spec"), maxSearch)
+	return out
+}
+
+// chartSources are the places from which a release takes its chart or its manifests.
+func chartSources(v raw.Value) map[string]bool {
+	var out map[string]bool
+	var visit func(v raw.Value, depth int)
+	visit = func(v raw.Value, depth int) {
+		if depth == 0 {
+			return
+		}
+		for i := range v.Len() {
+			visit(v.At(i), depth-1)
+		}
+		for _, k := range v.Keys() {
+			child, _ := v.Get(k)
+			switch k {
+			case "repoURL", "repo", "repository", "chart":
+				if t := text(child); t != "" {
+					out = with(out, k+" "+t)
+				}
+			case "sourceRef":
+				out = with(out, text(get(child, "kind"))+" "+text(get(child, "namespace"))+"/"+text(get(child, "name")))
+			}
+			if k != "values" && k != "valuesObject" {
+				visit(child, depth-1)
+			}
+		}
+	}
+	visit(get(v, "spec"), maxSearch)
+	return out
+}
