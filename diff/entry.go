@@ -179,7 +179,8 @@ func sameContent(a, b *Change) bool {
 
 func sameField(a, b FieldChange) bool {
 	return a.Path == b.Path && a.Pointer == b.Pointer && a.BeforePointer == b.BeforePointer && a.Before == b.Before && a.After == b.After &&
-		a.Outline == b.Outline && a.MaskedPart == b.MaskedPart && a.ForcesReplace == b.ForcesReplace && a.Reordered == b.Reordered &&
+		a.Outline == b.Outline && a.MaskedPart == b.MaskedPart && a.MaskedCopy == b.MaskedCopy &&
+		a.ForcesReplace == b.ForcesReplace && a.Reordered == b.Reordered &&
 		a.Regenerated == b.Regenerated && a.Owner == b.Owner && a.Fold == b.Fold &&
 		slices.Equal(a.Moved, b.Moved) && slices.Equal(a.Lines, b.Lines) &&
 		(a.Element == nil) == (b.Element == nil) && (a.Element == nil || *a.Element == *b.Element)
