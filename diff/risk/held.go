@@ -31,10 +31,20 @@ func (j *judge) judgeHeld(found []diff.Finding) []diff.Finding {
 		said[f.Rule] = true
 	}
 	var out []diff.Finding
-	for _, f := range JudgeManifest(before, after, at, shown) {
-		if !said[f.Rule] {
-			out = append(out, f)
+	add := func(before, after raw.Value) {
+		for _, f := range JudgeManifest(before, after, at, shown) {
+			if !said[f.Rule] {
+				out = append(out, f)
+			}
 		}
+	}
+	if !get(before, "items").IsList() && !get(after, "items").IsList() {
+		add(before, after)
+		return out
+	}
+	was, is := nested(before), nested(after)
+	for _, id := range sortedIDs(was, is) {
+		add(was[id], is[id])
 	}
 	return out
 }

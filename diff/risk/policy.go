@@ -100,13 +100,12 @@ func parsePolicy(v raw.Value) (p policy, ok bool) {
 // looksLikePolicy says that a value is a document with statements: other documents are called policies, too.
 func looksLikePolicy(v raw.Value) bool {
 	if text, ok := str(v); ok {
-		if strings.Contains(text, `"Statement"`) || !strings.Contains(text, `\u`) {
-			return strings.Contains(text, `"Statement"`)
+		if strings.Contains(strings.ToLower(text), `"statement"`) || !strings.Contains(text, `\u`) {
+			return strings.Contains(strings.ToLower(text), `"statement"`)
 		}
 		v, _ = parseDocument(text)
 	}
-	_, ok := v.Get("Statement")
-	return ok
+	return slices.ContainsFunc(v.Keys(), func(k string) bool { return strings.EqualFold(k, "Statement") })
 }
 
 // unreadable reports whether a policy that differs is one that this package does not understand.

@@ -196,6 +196,11 @@ func risky(at, key string, v raw.Value, depth int, out map[string]bool) {
 	if depth == 0 {
 		return
 	}
+	if strings.ContainsAny(text(v), "\n{") { // a template, or a document in a value
+		if doc, ok := readDocument(v); ok && (doc.IsObject() || doc.IsList()) {
+			risky(at, "", doc, depth-1, out)
+		}
+	}
 	for _, k := range v.Keys() {
 		child, _ := v.Get(k)
 		risky(at+"."+k, k, child, depth-1, out)

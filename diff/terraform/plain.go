@@ -31,6 +31,9 @@ var definitions = map[string]bool{
 
 // definesPlace says that a value is a part of such a definition. What is there to hold a secret defines nothing.
 func definesPlace(kind string, p tree.Path) bool {
+	if len(p) > 0 && p[0].Key == "metadata" && strings.HasPrefix(kind, "google_compute_") {
+		return true // startup scripts and keys for logins
+	}
 	return len(p) > 0 && definitions[p[0].Key] && !strings.Contains(kind, "secret") && !strings.Contains(kind, "sensitive")
 }
 
