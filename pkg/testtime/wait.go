@@ -30,7 +30,9 @@ const (
 
 // Rest returns how long to wait before the next check of a condition where the last one, which ran a program or asked a server, took
 // this long.
-func Rest(took time.Duration) time.Duration { return min(max(restShare*took, shortestRest), longestRest) }
+func Rest(took time.Duration) time.Duration {
+	return min(max(restShare*took, shortestRest), longestRest)
+}
 
 // Context returns the context of the test with a deadline that only ends a hang.
 func Context(t testing.TB) context.Context {
