@@ -47,7 +47,7 @@ var confusable = func() map[rune]rune {
 	for _, pair := range []struct{ other, ascii string }{
 		{"аеорсухіјѕһԁԛԝѵԍӏАВЕНІЈКМОРЅСТУХԌ", "aeopcyxijshdqwvglABEHIJKMOPSCTYXG"}, // Cyrillic
 		{"οανιρκυχγΑΒΕΖΗΙΚΜΝΟΡΤΥΧϲϳ", "oavipkuxyABEZHIKMNOPTYXcj"},                 // Greek
-		{"օսհցոԛյ", "ouhgnqj"}, // Armenian
+		{"օսհցոԛյ", "ouhgnqj"},           // Armenian
 		{"ıɡɑɩʟɪɴʀʏʙɢʜ", "igailinrybgh"}, // Latin
 	} {
 		ascii := []rune(pair.ascii)
@@ -136,7 +136,9 @@ func mixes(r rune) bool {
 }
 
 // isRare says that a letter is of a script in which nearly nobody writes.
-func isRare(r rune) bool { return mixes(r) && !unicode.Is(unicode.Latin, r) && !unicode.In(r, commonScripts...) }
+func isRare(r rune) bool {
+	return mixes(r) && !unicode.Is(unicode.Latin, r) && !unicode.In(r, commonScripts...)
+}
 
 func composes(letter, mark rune) bool {
 	pair := string([]rune{letter, mark})

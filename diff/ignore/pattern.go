@@ -24,8 +24,8 @@ func newPattern(pointer string) (pattern, error) {
 		if !found {
 			break
 		}
-		if after == "" || after[0] != '0' && after[0] != '1' {
-			return nil, fmt.Errorf(`the pointer %q has a "~" alone; write "~0" for "~" and "~1" for "/"`, diff.Neutral(pointer))
+		if after == "" || after[0] < '0' || after[0] > '3' {
+			return nil, fmt.Errorf(`the pointer %q has a "~" alone; write "~0" for "~", "~1" for "/", and in the value of a list's key "~2" for ","`, diff.Neutral(pointer))
 		}
 		rest = after
 	}
@@ -46,8 +46,9 @@ func steps(pointer string) []string {
 	return all
 }
 
-// unescape is RFC 6901's: one pass, so that "~01" is "~1".
-var unescape = strings.NewReplacer("~1", "/", "~0", "~")
+// unescape is RFC 6901's: one pass, so that "~01" is "~1". A comma or a "=" that is part of a selection stays apart from those between its
+// parts.
+var unescape = strings.NewReplacer("~1", "/", "~0", "~", "~2", "\x00,", "~3", "\x00=")
 
 // matches says that a field is the one that the pattern names, or lies in it.
 func (p pattern) matches(field []string) bool {

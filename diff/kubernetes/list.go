@@ -158,7 +158,7 @@ func keyName(e raw.Value, elem *schema.Type, keys []string) (string, bool) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		b.WriteString(k + "=" + text)
+		b.WriteString(tree.Selection(k, text))
 	}
 	return b.String(), true
 }

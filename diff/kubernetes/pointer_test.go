@@ -114,6 +114,18 @@ func mutatedSpec(t *rapid.T, before map[string]any) map[string]any {
 	}
 }
 
+// TestPointersOfHostileNames: a name that looks like a selection by two keys, or like an escape, leads to its own element alone.
+func TestPointersOfHostileNames(t *testing.T) {
+	side := func(version string) []byte {
+		return []byte(`{"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "x"}, "spec": {"list": [` +
+			`{"name": "a,v=1", "v": 1, "w": ` + version + `1}, {"name": "a", "v": 1, "w": ` + version + `2}, ` +
+			`{"name": "a~2v=1", "v": 1, "w": ` + version + `3}, {"name": "b/c=d", "w": ` + version + `4}]}}`)
+	}
+	if n := leads(t, side("1"), side("2"), Options{}); n != 4 {
+		t.Errorf("%d pointers instead of 4", n)
+	}
+}
+
 // TestPointersLeadInRealUpgrades does so on the pairs of real manifests that NUON_DIFF_CORPUS has.
 func TestPointersLeadInRealUpgrades(t *testing.T) {
 	dir := os.Getenv("NUON_DIFF_CORPUS")

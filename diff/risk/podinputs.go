@@ -44,7 +44,7 @@ func podInputRules() []Rule {
 		},
 		{
 			Name: "pod-image-volume", Source: volumes + "#image", Actions: changed, Paths: []string{"**.volumes"},
-			When:  "an image is mounted that was not", holds: gains(imageVolumes),
+			When: "an image is mounted that was not", holds: gains(imageVolumes),
 			Words: "containers see the files of another image",
 		},
 		{

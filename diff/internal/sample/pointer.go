@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -161,7 +160,7 @@ func resolve(v any, pointer string) (any, bool) {
 		child, ok := parent[step]
 		return child, ok
 	case []any:
-		return element(parent, step)
+		return element(parent, last)
 	case string:
 		return document(parent, step)
 	}
@@ -187,9 +186,6 @@ func document(text, step string) (any, bool) {
 	return nil, false
 }
 
-// keys divides a selection by several keys.
-var keys = regexp.MustCompile(`(?:^|,)([A-Za-z_]+)=`)
-
 // element is the only element of a list that a step selects.
 func element(list []any, step string) (any, bool) {
 	if i, err := strconv.Atoi(step); err == nil {
@@ -199,14 +195,8 @@ func element(list []any, step string) (any, bool) {
 		return list[i], true
 	}
 	if value, ok := strings.CutPrefix(step, "="); ok {
+		value = unescape.Replace(value)
 		return only(list, func(e any) bool { return scalar(e) == value })
-	}
-	key, value, ok := strings.Cut(step, "=")
-	if !ok {
-		return nil, false
-	}
-	if found, ok := only(list, func(e any) bool { o, _ := e.(map[string]any); return o[key] != nil && scalar(o[key]) == value }); ok {
-		return found, true
 	}
 	if found, ok := selected(list, step, false); ok {
 		return found, true
@@ -214,18 +204,17 @@ func element(list []any, step string) (any, bool) {
 	return selected(list, step, true)
 }
 
-// selected is the only element that several keys select. One that leaves a key out may have its default.
+// unescape undoes the escapes of a pointer, also those in a selection.
+var unescape = strings.NewReplacer("~1", "/", "~0", "~", "~2", ",", "~3", "=")
+
+// selected is the only element that some keys select. One that leaves a key out may have its default.
 func selected(list []any, step string, defaults bool) (any, bool) {
-	places := keys.FindAllStringSubmatchIndex(step, -1)
 	return only(list, func(e any) bool {
 		o, _ := e.(map[string]any)
-		for i, p := range places {
-			end := len(step)
-			if i+1 < len(places) {
-				end = places[i+1][0]
-			}
-			key, value := step[p[2]:p[3]], step[p[1]:end]
-			if there := o[key]; o == nil || there == nil && !defaults || there != nil && scalar(there) != value {
+		for part := range strings.SplitSeq(step, ",") {
+			key, value, ok := strings.Cut(part, "=")
+			there := o[unescape.Replace(key)]
+			if !ok || o == nil || there == nil && !defaults || there != nil && scalar(there) != unescape.Replace(value) {
 				return false
 			}
 		}

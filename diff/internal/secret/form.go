@@ -22,6 +22,10 @@ func Passwords(text string) []string {
 	return out
 }
 
+// noPassword is what GitHub documents as the password beside a token that is the user.
+// https://github.blog/2012-09-21-easier-builds-and-deployments-using-git-over-https-and-oauth/
+const noPassword = "x-oauth-basic"
+
 // passwords calls found with the place of each password in SCHEME://USER:PASSWORD@ that is no reference to a variable, until found returns
 // false. It looks at each byte a few times at most.
 func passwords(text string, found func(start, end int) bool) {
@@ -41,7 +45,7 @@ func passwords(text string, found func(start, end int) bool) {
 		}
 		user, password, ok := strings.Cut(rest[:host], ":")
 		start := at + len(user) + 1
-		if ok && password != "" && !strings.ContainsRune("$({<", rune(password[0])) && !found(start, start+len(password)) {
+		if ok && password != "" && password != noPassword && !strings.ContainsRune("$({<", rune(password[0])) && !found(start, start+len(password)) {
 			return
 		}
 	}

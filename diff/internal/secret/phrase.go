@@ -51,8 +51,8 @@ func users(text, _ string) []setting {
 	places(text, "://", func(_, end int) int {
 		stop := span(text, end, "_-.~%!$&*+=")
 		user := text[end:stop]
-		rest := text[stop:min(len(text), stop+len(":x-oauth-basic@"))]
-		if (strings.HasPrefix(rest, "@") || strings.HasPrefix(rest, ":@") || rest == ":x-oauth-basic@") && Random(user) {
+		rest := text[stop:min(len(text), stop+len(":"+noPassword+"@"))]
+		if (strings.HasPrefix(rest, "@") || strings.HasPrefix(rest, ":@") || rest == ":"+noPassword+"@") && Random(user) {
 			out = append(out, setting{name: "://", start: end, end: stop})
 		}
 		return stop

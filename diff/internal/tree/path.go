@@ -162,13 +162,14 @@ func (p Path) Pointer(shown func(Step) string) string {
 		case s.Into != "":
 			b.WriteString("@" + s.Into)
 		case s.IsSelect:
-			what := shown(s)
-			if len(s.By) == 1 {
-				what = s.By[0] + "=" + what
-			} else if len(s.By) == 0 {
-				what = "=" + what
+			switch what := shown(s); len(s.By) {
+			case 0:
+				b.WriteString("=" + escapePointer(what))
+			case 1:
+				b.WriteString(strings.ReplaceAll(Selection(s.By[0], what), "/", "~1"))
+			default: // Select is made of selections
+				b.WriteString(strings.ReplaceAll(what, "/", "~1"))
 			}
-			b.WriteString(escapePointer(what))
 		case i == 0:
 			b.WriteString(escapePointer(s.Key))
 		default:
@@ -177,6 +178,17 @@ func (p Path) Pointer(shown func(Step) string) string {
 	}
 	return b.String()
 }
+
+// Selection is KEY=VALUE as Step.Select has it of several keys, so that nothing in a value looks like another key: "~" is "~0", "," is
+// "~2", and "=" in a key is "~3".
+func Selection(key, value string) string {
+	return selectionKey.Replace(key) + "=" + selectionValue.Replace(value)
+}
+
+var (
+	selectionKey   = strings.NewReplacer("~", "~0", ",", "~2", "=", "~3")
+	selectionValue = strings.NewReplacer("~", "~0", ",", "~2")
+)
 
 func escapePointer(s string) string {
 	if !strings.ContainsAny(s, "~/") {
