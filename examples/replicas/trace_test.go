@@ -85,7 +85,7 @@ func TestOneTraceFromPushToApply(t *testing.T) {
 	w.nuon("sync", "--app", "app")
 	told()
 	w.arrived()
-	want := []string{"approval", "build", "catalog", "job apply", "job build", "job plan", "job sync", "observe", "rollout"}
+	want := []string{"approval", "build", "catalog", "job apply", "job build", "job plan", "observe", "rollout"}
 	w.until("the push is one trace", func() (bool, error) {
 		for _, names := range got.stories() {
 			applies := count(names, "job apply") // the first push applied the sandbox, too
