@@ -60,7 +60,7 @@ func (r *Rollout) ReconcileRange(ctx context.Context, q queue.RolloutRange) erro
 		}
 		return r.reconcile(ctx, tx, installs, "")
 	})
-	if err == nil || ctx.Err() != nil {
+	if err == nil || ctx.Err() != nil || len(ids) == 0 { // without ids nothing could be asked for again, so the range is
 		return err
 	}
 	slog.WarnContext(ctx, "reconcile installs one by one", "app", q.App, "installs", len(ids), "error", err)

@@ -168,3 +168,14 @@ func TestStepsAreAddedInOneStatement(t *testing.T) {
 		t.Errorf("a workflow of one component took %d statements, of three %d", one, three)
 	}
 }
+
+// TestARangeThatCannotBeReadIsAskedForAgain: whoever asked for it must not take it for done.
+func TestARangeThatCannotBeReadIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.crowd(2)
+	w.exec("alter table installs rename column app_id to elsewhere")
+	if err := w.rollout.ReconcileRange(t.Context(), queue.RolloutRange{Org: w.org, App: w.appID, First: "ins_00001", Last: "ins_00002"}); err == nil {
+		t.Error("a range of which nothing was read counts as reconciled")
+	}
+}
