@@ -56,6 +56,9 @@ func TakesComponents(runner store.Runner, kind string) bool {
 	return p.Components == nil || slices.Contains(*p.Components, kind)
 }
 
+// TakesSyncs reports whether a runner's file, as it was reported last, allows jobs of kind sync.
+func TakesSyncs(runner store.Runner) bool { return takes(KeptPolicy(runner), "sync") }
+
 // takesNone says that a poll is only a sign of life.
 func takesNone(p api.RunnerPolicy) bool { return p.Off || p.Jobs != nil && len(*p.Jobs) == 0 }
 

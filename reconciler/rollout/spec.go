@@ -58,7 +58,7 @@ func (s *snapshot) appliedSpec(p *place) (workflow.Target, error) {
 	}
 	t := workflow.Target{Deploy: deploy, Config: p.row.AppliedConfig, Timeout: cmp.Or(p.kept.Timeout, timeout(deploy.ComponentKind, ""))}
 	t.Deploy.Artifact.Repository = workflow.ArtifactRepository(s.org.ID, s.install.ID, p.component.ID)
-	t.From, t.Copied = s.from(p, t.Deploy), isApplied(p, t.Deploy)
+	t.From, t.Copied, t.Apart = s.from(p, t.Deploy), isApplied(p, t.Deploy), s.apart()
 	if p.row.AppliedReleaseID != nil {
 		t.Release = *p.row.AppliedReleaseID
 	}

@@ -120,3 +120,20 @@ func TestWhatIsSmallOrThereNeedsNoSync(t *testing.T) {
 		w.approveAll()
 	}
 }
+
+// TestARunnerThatTakesNoSyncsGetsOneThatWaits: as long as its owner does not allow syncs. A plan that copied would fail and stall.
+func TestARunnerThatTakesNoSyncsGetsOneThatWaits(t *testing.T) {
+	t.Parallel()
+	w := newProvisionedWorld(t)
+	w.look()
+	w.exec("update runners set policy = '{\"jobs\": [\"plan\", \"apply\"]}'")
+	const open = "select kind || ' ' || status || ' ' || (spec->'plan'->'from'->>'digest' is not null) from jobs where ended_at is null"
+	w.input("greeting", "salut") // of what was applied
+	w.build("metrics", "succeeded")
+	w.exec("update builds set artifact_bytes = 1000")
+	w.look()
+	w.want(w.list(open), "[sync queued false sync queued false]")
+	w.exec("update runners set policy = '{}'")
+	w.runJobs()
+	w.want(w.asked(), "[metrics web]")
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 	"github.com/nuon-toolkit/nuon/reconciler/build"
+	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
@@ -38,10 +39,14 @@ func (s *snapshot) target(p *place, made facts) (workflow.Target, error) {
 	}
 	found, err := inventoryOf(p)
 	return workflow.Target{
-		Release: s.release.ID, Deploy: deploy, From: s.from(p, deploy), Size: p.artifact.ArtifactBytes, Copied: isApplied(p, deploy),
+		Release: s.release.ID, Deploy: deploy, From: s.from(p, deploy), Size: p.artifact.ArtifactBytes, Copied: isApplied(p, deploy), Apart: s.apart(),
 		Config: raw, Found: found, Timeout: limit,
 	}, err
 }
+
+// apart reports whether each sync needs a job, because the runner's owner allows none: that job waits and says so, and goes on when it is
+// allowed, while a plan that was to copy would fail.
+func (s *snapshot) apart() bool { return !dispatch.TakesSyncs(s.runner) }
 
 // isApplied reports whether a component was applied with the very artifact of deploy, so that the install's registry got it then.
 func isApplied(p *place, deploy api.DeploySpec) bool {

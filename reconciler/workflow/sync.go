@@ -19,7 +19,9 @@ func ArtifactRepository(org, install, component string) string {
 const mostWithPlan = 1 << 20
 
 // copiedByPlan reports whether a sync to t needs no job: the artifact was copied before, or is so small that the plan copies it.
-func (t Target) copiedByPlan() bool { return t.Copied || t.Size > 0 && t.Size <= mostWithPlan }
+func (t Target) copiedByPlan() bool {
+	return !t.Apart && (t.Copied || t.Size > 0 && t.Size <= mostWithPlan)
+}
 
 // syncJob makes the copy of the artifact that the plan after it will ask for; where that copies it, job gets no spec. What comes back is
 // kept with the step: for what it was copied.

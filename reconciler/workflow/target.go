@@ -19,10 +19,11 @@ type Target struct {
 	Deploy  api.DeploySpec `json:"deploy"`  // with the values that its templates read
 	// From is where its artifact lies in the vendor's registry; Deploy.Artifact is the install's copy of it.
 	From api.ArtifactRef `json:"from,omitzero"`
-	// Size is that of the artifact in bytes, 0 when it is not known; Copied reports that it was copied before. They decide whether a
-	// sync needs a job.
+	// Size is that of the artifact in bytes, 0 when it is not known; Copied reports that it was copied before, Apart that the runner takes
+	// no plan that copies. They decide whether a sync needs a job.
 	Size   int64 `json:"-"`
 	Copied bool  `json:"-"`
+	Apart  bool  `json:"-"`
 	// Config is what World wants back as the applied config: what a later desired is compared with, and what a destroy is made
 	// of. It is opaque here.
 	Config json.RawMessage `json:"config"`
