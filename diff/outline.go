@@ -165,15 +165,19 @@ const tagsAll = "tags_all"
 
 // repeatedTags takes tags_all of a Terraform resource where tags says the same.
 func (c *Change) repeatedTags(fields []int32, taken map[int32]int32) {
+	tags := map[string]int32{} // by the path behind "tags"
+	for _, i := range fields {
+		if rest, ok := strings.CutPrefix(c.Fields[i].Path, "tags"); ok {
+			tags[rest] = i
+		}
+	}
 	for _, i := range fields {
 		rest, ok := strings.CutPrefix(c.Fields[i].Path, tagsAll)
 		if !ok {
 			continue
 		}
-		for _, j := range fields {
-			if c.Fields[j].Path == "tags"+rest && sameSides(&c.Fields[i], &c.Fields[j]) {
-				taken[i] = j
-			}
+		if j, ok := tags[rest]; ok && sameSides(&c.Fields[i], &c.Fields[j]) {
+			taken[i] = j
 		}
 	}
 }

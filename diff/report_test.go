@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
 func sample() *diff.Report {
@@ -186,6 +187,25 @@ func TestCutsAreFound(t *testing.T) {
 		}
 		if got != try.want || r.NeedsIndividualApproval() != (try.want != "") || r.Validate() != nil {
 			t.Errorf("%s: %q, want %q; individual approval: %t; %v", name, got, try.want, r.NeedsIndividualApproval(), r.Validate())
+		}
+	}
+}
+
+// TestCutNamesAreFound: of two keys or addresses that differ only behind what is shown of them, nobody sees which one changes.
+func TestCutNamesAreFound(t *testing.T) {
+	m := diff.NewMasker(diff.MaskOptions{})
+	for name, n := range map[string]int{"short": 60_000, "long": 70_000} {
+		text := strings.Repeat("k", n)
+		for what, c := range map[string]diff.Change{
+			"key":     {Address: "a", Fields: []diff.FieldChange{m.Field(tree.Path{{Key: text}}, side(t, "a"), side(t, "b"))}},
+			"address": {Address: m.Name(text), Fields: []diff.FieldChange{m.Field(tree.Path{{Key: "k"}}, side(t, "a"), side(t, "b"))}},
+		} {
+			c.Action, c.Risk = diff.Update, diff.RiskInPlace
+			r := &diff.Report{Kind: "test", Changes: []diff.Change{c}, Applyable: true}
+			r.JudgeCuts()
+			if found := len(r.Changes[0].Findings) == 1 && r.NeedsIndividualApproval(); found != (name == "long") {
+				t.Errorf("%s %s: findings %+v", name, what, r.Changes[0].Findings)
+			}
 		}
 	}
 }

@@ -95,9 +95,17 @@ func LongCommand(f *FieldChange) (Finding, bool) {
 	}, true
 }
 
-// unshown counts the changed lines that the report does not hold, and returns the first field that has some.
+// unshown counts the changed lines that the report does not hold, and returns the first field that has some. An address or a key that is
+// cut, see Masker.Text, counts as one.
 func (c *Change) unshown() (n int, path string) {
+	if len(c.Address) >= DefaultLimit {
+		n++
+	}
 	for i := range c.Fields {
+		if len(c.Fields[i].Path) >= DefaultLimit {
+			n++
+			continue
+		}
 		more := c.Fields[i].unshown()
 		if more > 0 && n == 0 {
 			path = c.Fields[i].Path

@@ -250,7 +250,8 @@ var plans = map[string]func(n int) []any{
 	},
 	"tags": func(n int) []any {
 		tags := func(version int) any {
-			return fields("tags", keyed(n, func(i int) any { return fmt.Sprint(version, "-", i) }))
+			all := keyed(n, func(i int) any { return fmt.Sprint(version, "-", i) })
+			return fields("tags", all, "tags_all", all)
 		}
 		return []any{resource(0, "aws_instance", tags(1), tags(2))}
 	},
