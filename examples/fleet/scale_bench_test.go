@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/nuon-toolkit/nuon/pkg/backoff"
 	"github.com/nuon-toolkit/nuon/reconciler/rollout"
@@ -209,7 +211,7 @@ func (p *plane) reconcileOne() (took, statements float64) {
 	defer s.Close()
 	r := rollout.New(s)
 	var install string
-	must(p.b, p.admin.QueryRow(p.b.Context(), "select id from installs order by id desc limit 1").Scan(&install))
+	must(p.b, p.admin.QueryRow(p.b.Context(), "select id from installs where name like 'acme-%' order by id desc limit 1").Scan(&install))
 	must(p.b, r.Reconcile(p.b.Context(), p.org, install)) // connects, and prepares its statements
 	before := meter.Statements()
 	const rounds = 50
@@ -225,8 +227,14 @@ func (p *plane) forgetStarted() {
 		"delete from jobs where status = 'queued' and install_id in " + copies,
 		"delete from workflows where status = 'running' and install_id in " + copies,
 	} {
-		_, err := p.admin.Exec(p.b.Context(), sql)
-		must(p.b, err)
+		// The reconciler may still be at work on the installs, and locks them in another order.
+		must(p.b, Until(p.b.Context(), settleLimit, "what was started is removed", func() (bool, error) {
+			_, err := p.admin.Exec(p.b.Context(), sql)
+			if deadlock := (*pgconn.PgError)(nil); errors.As(err, &deadlock) && deadlock.Code == "40P01" {
+				return false, nil
+			}
+			return true, err
+		}))
 	}
 }
 
