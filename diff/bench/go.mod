@@ -34,6 +34,7 @@ require (
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.48.0 // indirect
 	golang.org/x/term v0.46.0 // indirect
+	golang.org/x/text v0.43.0 // indirect
 )
 
 replace github.com/nuon-toolkit/nuon => ../..
