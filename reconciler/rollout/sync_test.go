@@ -81,7 +81,9 @@ func TestASyncThatFailsStallsItsComponent(t *testing.T) {
 // is made before the plan.
 func TestWhatIsSmallOrThereNeedsNoSync(t *testing.T) {
 	w := newProvisionedWorld(t)
-	syncs := func() string { return w.one("select count(*)::text from jobs where kind = 'sync' and spec->'sync'->>'component' = 'web'") }
+	syncs := func() string {
+		return w.one("select count(*)::text from jobs where kind = 'sync' and spec->'sync'->>'component' = 'web'")
+	}
 	before := syncs()
 	step := func(want string) {
 		t.Helper()
