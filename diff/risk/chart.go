@@ -30,62 +30,38 @@ func releaseRules() []Rule {
 // chartValues are the risky values of a custom resource, as riskyValues.
 func chartValues(v raw.Value) map[string]bool {
 	out := map[string]bool{}
-	var visit func(v raw.Value, depth int)
-	visit = func(v raw.Value, depth int) {
-		if depth == 0 {
-			return
-		}
-		for i := range v.Len() {
-			visit(v.At(i), depth-1)
-		}
-		for _, k := range v.Keys() {
-			child, _ := v.Get(k)
-			switch k {
-			case "values", "valuesContent", "valuesObject", "set", "parameters":
-				release := map[string]any{"values": raw.Reveal(child)}
-				if k == "set" || k == "parameters" {
-					release = map[string]any{"set": raw.Reveal(child)}
-				}
-				if child.IsObject() {
-					risky("", "", child, maxSearch, out)
-				} else {
-					maps.Copy(out, riskyValues(raw.Of(release)))
-				}
-			default:
-				visit(child, depth-1)
+	fieldsIn(get(v, "spec"), maxSearch, func(k string, child raw.Value) bool {
+		switch k {
+		case "values", "valuesContent", "valuesObject", "set", "parameters":
+			release := map[string]any{"values": raw.Reveal(child)}
+			if k == "set" || k == "parameters" {
+				release = map[string]any{"set": raw.Reveal(child)}
 			}
+			if child.IsObject() {
+				risky("", "", child, maxSearch, out)
+			} else {
+				maps.Copy(out, riskyValues(raw.Of(release)))
+			}
+			return false
 		}
-	}
-	visit(get(v, "spec"), maxSearch)
+		return true
+	})
 	return out
 }
 
 // chartSources are the places from which a release takes its chart or its manifests.
 func chartSources(v raw.Value) map[string]bool {
 	var out map[string]bool
-	var visit func(v raw.Value, depth int)
-	visit = func(v raw.Value, depth int) {
-		if depth == 0 {
-			return
-		}
-		for i := range v.Len() {
-			visit(v.At(i), depth-1)
-		}
-		for _, k := range v.Keys() {
-			child, _ := v.Get(k)
-			switch k {
-			case "repoURL", "repo", "repository", "chart":
-				if t := text(child); t != "" {
-					out = with(out, k+" "+t)
-				}
-			case "sourceRef":
-				out = with(out, text(get(child, "kind"))+" "+text(get(child, "namespace"))+"/"+text(get(child, "name")))
+	fieldsIn(get(v, "spec"), maxSearch, func(k string, child raw.Value) bool {
+		switch k {
+		case "repoURL", "repo", "repository", "chart":
+			if t := text(child); t != "" {
+				out = with(out, k+" "+t)
 			}
-			if k != "values" && k != "valuesObject" {
-				visit(child, depth-1)
-			}
+		case "sourceRef":
+			out = with(out, text(get(child, "kind"))+" "+text(get(child, "namespace"))+"/"+text(get(child, "name")))
 		}
-	}
-	visit(get(v, "spec"), maxSearch)
+		return k != "values" && k != "valuesObject"
+	})
 	return out
 }

@@ -134,6 +134,22 @@ func holdsBelow(p pattern, v raw.Value) bool {
 // maxSearch is how deep a block that comes or goes is searched.
 const maxSearch = 12
 
+// fieldsIn calls each with every field of a value and of what is in it, at most depth levels down. It does not go into a field for which
+// each returns false.
+func fieldsIn(v raw.Value, depth int, each func(key string, child raw.Value) bool) {
+	if depth == 0 {
+		return
+	}
+	for i := range v.Len() {
+		fieldsIn(v.At(i), depth-1, each)
+	}
+	for _, k := range v.Keys() {
+		if child, _ := v.Get(k); each(k, child) {
+			fieldsIn(child, depth-1, each)
+		}
+	}
+}
+
 // deep says that a value has something at a place that begins anywhere in it.
 func deep(p pattern, v raw.Value, depth int) bool {
 	if holdsBelow(p, v) {

@@ -331,32 +331,21 @@ func clusterServiceRules() []Rule {
 // backends are the services that a route leads to, wherever it names them.
 func backends(v raw.Value) map[string]bool {
 	var out map[string]bool
-	var visit func(v raw.Value, depth int)
-	visit = func(v raw.Value, depth int) {
-		if depth == 0 {
-			return
-		}
-		for i := range v.Len() {
-			visit(v.At(i), depth-1)
-		}
-		for _, k := range v.Keys() {
-			child, _ := v.Get(k)
-			switch {
-			case child.IsList() && (k == "backendRefs" || k == "services" || k == "alternateBackends"):
-				for _, b := range oneOrMore(child) {
-					out = with(out, text(get(b, "namespace"))+"/"+text(get(b, "name")))
-				}
-			case k == "service" || k == "to":
-				out = with(out, "/"+text(get(child, "name")))
-			case k == "serviceName":
-				out = with(out, "/"+text(child))
-			case k == "destination":
-				out = with(out, "/"+text(get(child, "host")))
+	fieldsIn(get(v, "spec"), maxSearch, func(k string, child raw.Value) bool {
+		switch {
+		case child.IsList() && (k == "backendRefs" || k == "services" || k == "alternateBackends"):
+			for _, b := range oneOrMore(child) {
+				out = with(out, text(get(b, "namespace"))+"/"+text(get(b, "name")))
 			}
-			visit(child, depth-1)
+		case k == "service" || k == "to":
+			out = with(out, "/"+text(get(child, "name")))
+		case k == "serviceName":
+			out = with(out, "/"+text(child))
+		case k == "destination":
+			out = with(out, "/"+text(get(child, "host")))
 		}
-	}
-	visit(get(v, "spec"), maxSearch)
+		return true
+	})
 	delete(out, "/")
 	return out
 }
