@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/diff/internal/sample"
 	"github.com/nuon-toolkit/nuon/diff/internal/secret"
 	"github.com/nuon-toolkit/nuon/diff/kubernetes"
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/manifest"
@@ -81,30 +82,13 @@ func TestFalseMasks(t *testing.T) {
 // TestFalseMasksInRealUpgrades: four real upgrades have secrets in Secrets only, and nothing else
 // of them is masked.
 func TestFalseMasksInRealUpgrades(t *testing.T) {
-	dir := os.Getenv("NUON_DIFF_CORPUS")
-	if dir == "" {
-		t.Skip("NUON_DIFF_CORPUS is not set: TestFalseMasks has the like in small")
-	}
-	for _, pair := range [][2]string{
-		{"argo-cd-2.14", "argo-cd-3.5"}, {"ingress-nginx-1.12", "ingress-nginx-1.15"},
-		{"metallb-0.13", "metallb-0.15"}, {"tekton-0.50", "tekton-1.0"},
-	} {
-		t.Run(pair[0], func(t *testing.T) {
-			var sides [2][]byte
-			for i, name := range pair {
-				data, err := os.ReadFile(filepath.Join(dir, name+".yaml"))
-				if err != nil {
-					t.Fatal(err)
-				}
-				sides[i] = data
+	sample.Upgrades(t, "TestFalseMasks has the like in small", func(t *testing.T, old, after []byte) {
+		for _, before := range [][]byte{nil, old} {
+			if masked := maskedPlaces(t, before, after); len(masked) > 0 {
+				t.Errorf("%d places are masked: %q", len(masked), masked)
 			}
-			for _, before := range [][]byte{nil, sides[0]} {
-				if masked := maskedPlaces(t, before, sides[1]); len(masked) > 0 {
-					t.Errorf("%d places are masked: %q", len(masked), masked)
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 // maskedInApps are the settings in real apps that are masked: the password of a chart, and four

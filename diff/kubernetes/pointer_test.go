@@ -3,8 +3,6 @@ package kubernetes
 import (
 	"bytes"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -128,25 +126,9 @@ func TestPointersOfHostileNames(t *testing.T) {
 
 // TestPointersLeadInRealUpgrades does so on the pairs of real manifests that NUON_DIFF_CORPUS has.
 func TestPointersLeadInRealUpgrades(t *testing.T) {
-	dir := os.Getenv("NUON_DIFF_CORPUS")
-	if dir == "" {
-		t.Skip("NUON_DIFF_CORPUS is not set: TestPointersLead has the same on drawn objects")
-	}
-	for _, pair := range [][2]string{
-		{"argo-cd-2.14", "argo-cd-3.5"}, {"ingress-nginx-1.12", "ingress-nginx-1.15"}, {"metallb-0.13", "metallb-0.15"}, {"tekton-0.50", "tekton-1.0"},
-	} {
-		t.Run(pair[0], func(t *testing.T) {
-			var sides [2][]byte
-			for i, name := range pair {
-				data, err := os.ReadFile(filepath.Join(dir, name+".yaml"))
-				if err != nil {
-					t.Fatal(err)
-				}
-				sides[i] = data
-			}
-			for _, o := range []Options{{}, {Limit: 1 << 20}} {
-				t.Logf("%d pointers", leads(t, sides[0], sides[1], o))
-			}
-		})
-	}
+	sample.Upgrades(t, "TestPointersLead has the same on drawn objects", func(t *testing.T, before, after []byte) {
+		for _, o := range []Options{{}, {Limit: 1 << 20}} {
+			t.Logf("%d pointers", leads(t, before, after, o))
+		}
+	})
 }
