@@ -14,13 +14,13 @@ RUN := CGO_ENABLED=0 $(GO) run -trimpath
 # Without paths in them, the packages that tests build are shared by all clones on a machine. Nobody debugs the test programs, and without
 # the tables for that they link faster.
 GOTEST := $(GO) test -trimpath -ldflags=-w
-# One package more than there are cores is tested side by side: those that take longest mostly wait for processes and servers. For the
-# same reason more tests of one package run at once. The timeout only ends a hang. The packages that take longest begin first, so that
-# none of them is alone at the end.
+# Of the packages with the race detector, as many as there are cores are tested side by side, and as many of those without: half of
+# them wait for processes and servers. For the same reason more tests of one package run at once. The timeout only ends a hang. The
+# packages that take longest start first, so that none of them is alone at the end.
 CORES ?= $(or $(shell nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null),2)
 LONGEST := ./examples/story ./examples/replicas ./runnerd/chart ./reconciler/rollout ./runnerd/module ./examples/backup ./runnerd/manifest \
 	./runnerd/helm ./examples/soak
-BESIDE := -p $(shell echo $$(($(CORES) + 1))) -parallel $(shell echo $$((4 * $(CORES)))) -timeout 80m
+BESIDE := -p $(CORES) -parallel $(shell echo $$((4 * $(CORES)))) -timeout 80m
 
 # The Terraform that examples/hello asks for.
 TERRAFORM := 1.11.4
@@ -59,19 +59,31 @@ demo-shop: build ## Build the one-process Kubernetes (minutes the first time), t
 cluster: ## Start a private Kubernetes, print its kubeconfig, stay until Ctrl-C (DIR=… keeps its state)
 	@$(RUN) ./examples/kubernetes/up $(if $(DIR),-dir $(DIR))
 
+# suite runs the tests of TESTS. RACE is which packages the race detector is for (examples/suite/split.go has the rule).
+define suite
+@terraform="$$($(RUN) ./runnerd/tool/find $(TERRAFORM))"; \
+export PATH="$$terraform:$$PATH" NUON_BIN="$(CURDIR)/bin"; \
+$(RUN) ./examples/kubernetes/with -- env $(RUN) ./reconciler/store/storetest/postgres -- \
+	env $(RUN) ./examples/suite -race $(RACE) $(if $(SLOWEST),-slowest $(SLOWEST)) $(or $(TESTS),$(LONGEST) ./...) -- $(GOTEST) $(BESIDE) -shuffle=on
+endef
+
 .PHONY: test
-test: build ## Run every test in shuffled order, with the race detector where code is concurrent, and list what was not run (TESTS=./cli/... runs some, SLOWEST=30 lists what took longest)
-	@terraform="$$($(RUN) ./runnerd/tool/find $(TERRAFORM))"; \
-	export PATH="$$terraform:$$PATH" NUON_BIN="$(CURDIR)/bin"; \
-	$(RUN) ./examples/kubernetes/with -- env $(RUN) ./reconciler/store/storetest/postgres -- \
-		env $(RUN) ./examples/suite -race $(if $(SLOWEST),-slowest $(SLOWEST)) $(or $(TESTS),$(LONGEST) ./...) -- $(GOTEST) $(BESIDE) -shuffle=on
+test: RACE := concurrent
+test: build ## Run every test in shuffled order, with the race detector where memory is shared, and list what was not run (TESTS=./cli/... runs some, SLOWEST=30 lists what took longest)
+	$(suite)
+
+.PHONY: race
+race: RACE := all
+race: build ## Run every test like make test, but all with the race detector (TESTS and SLOWEST as there)
+	$(suite)
 
 .PHONY: soak
-soak: build ## Break everything during real deploys and count what is lost, then attack it (SOAK='-for 1h -seed 7 -v' ATTACKS='-attempts 5000')
+soak: build ## Break everything during real deploys and count what is lost, attack it, then make race (SOAK='-for 1h -seed 7 -v' ATTACKS='-attempts 5000')
 	PATH="$$($(RUN) ./runnerd/tool/find $(TERRAFORM)):$$PATH" $(RUN) ./examples/soak -bin $(CURDIR)/bin $(SOAK)
 	PATH="$$($(RUN) ./runnerd/tool/find $(TERRAFORM)):$$PATH" $(RUN) ./examples/attack/campaign -bin $(CURDIR)/bin $(ATTACKS)
 	$(GO) test ./diff/oracle -run TestPairs -count=1 -pairs 100000 -timeout 30m
 	$(GO) test ./diff/attacks -run TestHiding -count=1 -attempts 2000 -timeout 30m
+	$(MAKE) race
 
 .PHONY: bench
 bench: build ## Measure, each figure as a ratio to a named peer in the same run

@@ -1,9 +1,10 @@
 // Command suite runs `go test` on packages, prints what that prints, and ends with a list of what was not run and why: tests that were
-// skipped, and the modules of this repository that the run does not reach; then the tests that failed, by name. With -race, packages
-// that start goroutines are tested with the race detector and, beside them, the others without. With -slowest N, it lists the packages
-// and tests that took longest. Its exit code is that of `go test`.
+// skipped, and the modules of this repository that the run does not reach; then the tests that failed, by name. With -race concurrent,
+// packages that share memory between goroutines are tested with the race detector and, beside them, the others without; split.go has
+// the rule. With -race all, every package is tested with it. With -slowest N, it lists the packages and tests that took longest. Its
+// exit code is that of `go test`.
 //
-//	go run ./examples/suite [-slowest N] [-race] ./... -- go test -shuffle=on
+//	go run ./examples/suite [-slowest N] [-race concurrent|all] ./... -- go test -shuffle=on
 package main
 
 import (
@@ -31,7 +32,7 @@ func main() {
 func run(args []string) (code int, err error) {
 	flags := flag.NewFlagSet("suite", flag.ContinueOnError)
 	slowest := flags.Int("slowest", 0, "how many of the slowest packages and tests to list")
-	race := flags.Bool("race", false, "test packages that start goroutines with the race detector")
+	race := flags.String("race", "none", "which packages to test with the race detector: none, concurrent or all")
 	if err := flags.Parse(args); err != nil {
 		return 2, err
 	}
@@ -40,15 +41,18 @@ func run(args []string) (code int, err error) {
 	if end < 1 || len(args) < end+3 || args[end+2] != "test" {
 		return 2, errors.New("name packages and the command that tests them, such as: ./... -- go test")
 	}
+	if !slices.Contains([]string{"none", "concurrent", "all"}, *race) {
+		return 2, fmt.Errorf("-race %s: must be none, concurrent or all", *race)
+	}
 	packages, command := args[:end], slices.Insert(slices.Clone(args[end+1:]), 2, "-json")
 	left := []string{}
 	for _, module := range []string{"examples/cluster", "examples/provider", "diff/bench"} {
 		left = append(left, fmt.Sprintf("the module %s, which is apart: cd %s && go test ./...", module, module))
 	}
 	commands := []*exec.Cmd{exec.Command(command[0], slices.Concat(command[1:], packages)...)} //nolint:gosec // the caller's own
-	if !*race || !hasCompiler() {
+	if *race == "none" || !hasCompiler() {
 		left = append(left, "the race detector: it needs a C compiler, and -race")
-	} else if commands, err = raced(command, packages); err != nil {
+	} else if commands, err = parts(command, packages, *race == "all"); err != nil {
 		return 1, err
 	}
 	r := newReport(os.Stdout)
@@ -57,26 +61,26 @@ func run(args []string) (code int, err error) {
 	return code, err
 }
 
-// raced returns the commands that test packages where goroutines may race with the race detector, and the others without, one at a time
-// so that they fill what the first ones leave of the machine.
-func raced(command, packages []string) ([]*exec.Cmd, error) {
-	concurrent, sequential, err := split(packages)
+// parts returns the commands that test packages with the race detector, as split has it, and the others without.
+func parts(command, packages []string, all bool) ([]*exec.Cmd, error) {
+	raced, others, err := split(packages, all)
 	if err != nil {
 		return nil, err
 	}
 	var commands []*exec.Cmd
-	if len(concurrent) > 0 {
-		cmd := exec.Command(command[0], slices.Concat(command[1:], []string{"-race"}, concurrent)...) //nolint:gosec // the caller's own
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
-		commands = append(commands, cmd)
-	}
-	if len(sequential) > 0 {
-		alone := []string{"-p=1"}
-		if len(concurrent) == 0 {
-			alone = nil
+	for _, part := range []struct {
+		packages []string
+		options  []string
+		env      string
+	}{
+		{raced, []string{"-race"}, "CGO_ENABLED=1"},
+		{others, nil, "CGO_ENABLED=0"}, // as the programs are built, so that the build cache serves both
+	} {
+		if len(part.packages) == 0 {
+			continue
 		}
-		cmd := exec.Command(command[0], slices.Concat(command[1:], alone, sequential)...) //nolint:gosec // the caller's own
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")                                   // as the programs are built, so that the build cache serves both
+		cmd := exec.Command(command[0], slices.Concat(command[1:], part.options, part.packages)...) //nolint:gosec // the caller's own
+		cmd.Env = append(os.Environ(), part.env)
 		commands = append(commands, cmd)
 	}
 	return commands, nil

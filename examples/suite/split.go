@@ -13,12 +13,19 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
-// split returns the packages that patterns name, in the order of the patterns: those whose own code or tests may run in several
-// goroutines, in which the race detector can find something, and the others.
-func split(patterns []string) (concurrent, sequential []string, err error) {
-	cmd := exec.Command("go", append([]string{"list", "-json=Dir,ImportPath,GoFiles,TestGoFiles,XTestGoFiles"}, patterns...)...)
+// split returns the packages that patterns name, in the order of the patterns: those that are tested with the race detector, and the
+// others. With all, that is every package. Without, it is the packages of the product
+//
+//   - whose own code shares memory between goroutines: it starts goroutines, or uses a lock, an atomic value or a channel, and
+//   - whose code or tests run it in several goroutines, without which the race detector finds nothing.
+//
+// A package that only calls such packages is tested without the race detector: what they share is raced where it is shared. So are the
+// programs in examples, which are no part of the product, and run it as processes that the race detector does not see.
+func split(patterns []string, all bool) (raced, others []string, err error) {
+	cmd := exec.Command("go", append([]string{"list", "-json=Dir,ImportPath,Module,GoFiles,TestGoFiles,XTestGoFiles"}, patterns...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
@@ -27,46 +34,67 @@ func split(patterns []string) (concurrent, sequential []string, err error) {
 	for packages := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p struct {
 			Dir, ImportPath                    string
+			Module                             struct{ Path string }
 			GoFiles, TestGoFiles, XTestGoFiles []string
 		}
 		if err := packages.Decode(&p); errors.Is(err, io.EOF) {
-			return concurrent, sequential, nil
+			return raced, others, nil
 		} else if err != nil {
-			return nil, nil, fmt.Errorf("read what go list prints: %w", err)
+			return nil, nil, fmt.Errorf("read the output of go list: %w", err)
 		}
-		raced, err := startsGoroutines(p.Dir, slices.Concat(p.GoFiles, p.TestGoFiles, p.XTestGoFiles))
-		if err != nil {
-			return nil, nil, err
+		race := all
+		if !all && !strings.HasPrefix(p.ImportPath, p.Module.Path+"/examples/") {
+			own, err := concurrency(p.Dir, p.GoFiles)
+			if err != nil {
+				return nil, nil, err
+			}
+			tests, err := concurrency(p.Dir, slices.Concat(p.TestGoFiles, p.XTestGoFiles))
+			if err != nil {
+				return nil, nil, err
+			}
+			race = (own.starts || own.shares) && (own.starts || tests.starts)
 		}
-		if raced {
-			concurrent = append(concurrent, p.ImportPath)
+		if race {
+			raced = append(raced, p.ImportPath)
 		} else {
-			sequential = append(sequential, p.ImportPath)
+			others = append(others, p.ImportPath)
 		}
 	}
 }
 
-// startsGoroutines reports whether code in one of a directory's files starts a goroutine by itself (go), by a group (Go), by a test
-// that runs beside others (Parallel) or by a server (Serve, httptest).
-func startsGoroutines(dir string, files []string) (bool, error) {
+// use is how files use goroutines.
+type use struct {
+	starts bool // a go statement, a group (Go), a test that runs beside others (Parallel), a server (Serve, httptest)
+	shares bool // a lock, an atomic value, a channel; not sync.Once and its like, which run a function one time only
+}
+
+// concurrency returns how files of a directory use goroutines.
+func concurrency(dir string, files []string) (use, error) {
+	var found use
 	for _, name := range files {
 		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(dir, name), nil, parser.SkipObjectResolution)
 		if err != nil {
-			return false, err
+			return use{}, err
 		}
-		found := slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool { return i.Path.Value == `"net/http/httptest"` })
+		for _, i := range file.Imports {
+			found.starts = found.starts || i.Path.Value == `"net/http/httptest"`
+			found.shares = found.shares || i.Path.Value == `"sync/atomic"`
+		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.GoStmt:
-				found = true
+				found.starts = true
+			case *ast.ChanType:
+				found.shares = true
 			case *ast.SelectorExpr:
-				found = found || slices.Contains([]string{"Go", "Parallel", "Serve", "ServeTLS", "ListenAndServe"}, n.Sel.Name)
+				from, _ := n.X.(*ast.Ident)
+				if from != nil && from.Name == "sync" {
+					found.shares = found.shares || !strings.HasPrefix(n.Sel.Name, "Once")
+				}
+				found.starts = found.starts || slices.Contains([]string{"Go", "Parallel", "Serve", "ServeTLS", "ListenAndServe"}, n.Sel.Name)
 			}
-			return !found
+			return true
 		})
-		if found {
-			return true, nil
-		}
 	}
-	return false, nil
+	return found, nil
 }

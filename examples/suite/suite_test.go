@@ -79,38 +79,58 @@ func TestExitCode(t *testing.T) {
 	}
 }
 
-// TestSplit: the race detector runs where code or tests may run in several goroutines, and every package is in one of the two.
+// TestSplit: without all, the race detector runs where a package of the product shares memory between goroutines and its code or tests
+// run it in several, and every package is in one of the two parts.
 func TestSplit(t *testing.T) {
 	dir := t.TempDir()
+	const parallel = "import \"testing\"\nfunc TestA(t *testing.T) { t.Parallel() }\n"
 	for name, text := range map[string]string{
-		"go.mod":             "module example.test/parts\n\ngo 1.26\n",
-		"statement/a.go":     "package statement\nfunc F() { go F() }\n",
-		"group/a.go":         "package group\nimport \"sync\"\nfunc F() { var g sync.WaitGroup; g.Go(F); g.Wait() }\n",
-		"beside/a_test.go":   "package beside\nimport \"testing\"\nfunc TestA(t *testing.T) { t.Parallel() }\n",
-		"server/a_test.go":   "package server_test\nimport (\"net/http/httptest\"; \"testing\")\nfunc TestA(*testing.T) { httptest.NewServer(nil).Close() }\n",
-		"listener/a.go":      "package listener\nimport (\"net\"; \"net/http\")\nfunc F(l net.Listener) error { return http.Serve(l, nil) }\n",
-		"plain/a.go":         "package plain\n// F does not go far.\nfunc F() { println(\"go\") }\n",
-		"plain/a_test.go":    "package plain\nimport \"testing\"\nfunc TestA(*testing.T) { F() }\n",
-		"plain/b_windows.go": "package plain\nfunc G() { go F() }\n",
+		"go.mod":               "module example.test/parts\n\ngo 1.26\n",
+		"statement/a.go":       "package statement\nfunc F() { go F() }\n",
+		"group/a.go":           "package group\nimport \"sync\"\nfunc F() { var g sync.WaitGroup; g.Go(F); g.Wait() }\n",
+		"listener/a.go":        "package listener\nimport (\"net\"; \"net/http\")\nfunc F(l net.Listener) error { return http.Serve(l, nil) }\n",
+		"lock/a.go":            "package lock\nimport \"sync\"\ntype T struct { l sync.Mutex }\n",
+		"lock/a_test.go":       "package lock\n" + parallel,
+		"atomic/a.go":          "package atomic\nimport a \"sync/atomic\"\nvar N a.Int64\n",
+		"atomic/a_test.go":     "package atomic_test\nimport (\"net/http/httptest\"; \"testing\")\nfunc TestA(*testing.T) { httptest.NewServer(nil).Close() }\n",
+		"channel/a.go":         "package channel\nfunc F(c chan int) { c <- 1 }\n",
+		"channel/a_test.go":    "package channel\nimport \"testing\"\nfunc TestA(*testing.T) { go F(make(chan int, 1)) }\n",
+		"once/a.go":            "package once\nimport \"sync\"\nvar V = sync.OnceValue(func() int { return 1 })\n",
+		"once/a_test.go":       "package once\n" + parallel,
+		"beside/a_test.go":     "package beside\n" + parallel,
+		"sequential/a.go":      "package sequential\nimport \"sync\"\ntype T struct { l sync.Mutex }\n",
+		"sequential/a_test.go": "package sequential\nimport \"testing\"\nfunc TestA(*testing.T) {}\n",
+		"plain/a.go":           "package plain\n// F does not go far.\nfunc F() { println(\"go\") }\n",
+		"plain/a_test.go":      "package plain\nimport \"testing\"\nfunc TestA(*testing.T) { F() }\n",
+		"plain/b_windows.go":   "package plain\nfunc G() { go F() }\n",
+		"examples/tool/a.go":   "package main\nfunc main() { go main() }\n",
 	} {
 		write(t, dir, name, text)
 	}
 	t.Chdir(dir)
 	t.Setenv("GOFLAGS", "-mod=mod")
 	t.Setenv("GOOS", "linux")
-	concurrent, sequential, err := split([]string{"./server", "./..."})
+	of := func(names ...string) (paths []string) {
+		for _, name := range names {
+			paths = append(paths, "example.test/parts/"+name)
+		}
+		return paths
+	}
+	raced, others, err := split([]string{"./lock", "./plain", "./..."}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const module = "example.test/parts/"
-	if want := []string{module + "server", module + "beside", module + "group", module + "listener", module + "statement"}; !slices.Equal(concurrent, want) {
-		t.Errorf("with the race detector: %v, want %v", concurrent, want)
+	if want := of("lock", "atomic", "channel", "group", "listener", "statement"); !slices.Equal(raced, want) {
+		t.Errorf("with the race detector: %v, want %v", raced, want)
 	}
-	if want := []string{module + "plain"}; !slices.Equal(sequential, want) {
-		t.Errorf("without it: %v, want %v", sequential, want)
+	if want := of("plain", "beside", "examples/tool", "once", "sequential"); !slices.Equal(others, want) {
+		t.Errorf("without it: %v, want %v", others, want)
 	}
-	if _, _, err := split([]string{"./nowhere"}); err == nil {
-		t.Error("a package that is not there is no error")
+	if raced, others, err := split([]string{"./..."}, true); err != nil || len(raced) != 11 || len(others) > 0 {
+		t.Errorf("all with the race detector: %v, without it: %v, %v", raced, others, err)
+	}
+	if _, _, err := split([]string{"./nowhere"}, false); err == nil {
+		t.Error("a package that does not exist is no error")
 	}
 }
 
@@ -121,12 +141,13 @@ func TestBothParts(t *testing.T) {
 	}
 	dir := t.TempDir()
 	write(t, dir, "go.mod", "module example.test/parts\n\ngo 1.26\n")
-	write(t, dir, "one/a_test.go", "package one\nimport \"testing\"\nfunc TestA(t *testing.T) { t.Parallel(); x := 0; c := make(chan int); go func() { x++; c <- 1 }(); x++; <-c }\n")
+	write(t, dir, "one/a.go", "package one\nfunc F(c chan int, x *int) { *x++; c <- 1 }\n")
+	write(t, dir, "one/a_test.go", "package one\nimport \"testing\"\nfunc TestA(t *testing.T) { t.Parallel(); x := 0; c := make(chan int); go F(c, &x); x++; <-c }\n")
 	write(t, dir, "two/a_test.go", "package two\nimport \"testing\"\nfunc TestA(t *testing.T) { t.Skip(\"seen\") }\n")
 	t.Chdir(dir)
 	t.Setenv("GOFLAGS", "-mod=mod")
 	t.Setenv("CGO_ENABLED", "0")
-	commands, err := raced([]string{"go", "test", "-json"}, []string{"./..."})
+	commands, err := parts([]string{"go", "test", "-json"}, []string{"./..."}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
