@@ -64,7 +64,10 @@ func onScreen(ctx context.Context, c *console.Console, client *remote.Client, ar
 		}
 	}
 	given, err := review.Open(ctx, c, client, func(a api.Approval) bool { return len(args) == 0 || named(a, args...) })
-	return errors.Join(sayAnswers(c.Out, gathered(c, given)), err) // what was answered before an error is answered
+	for _, w := range given.Workflows {
+		fmt.Fprintln(c.Out, review.WholeApproved(w))
+	}
+	return errors.Join(sayAnswers(c.Out, gathered(c, given.Approvals)), err) // what was answered before an error is answered
 }
 
 // printAll prints the plans one below the other. On a terminal those that are alike are printed once.

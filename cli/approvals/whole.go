@@ -19,9 +19,6 @@ import (
 
 // This file is `nuon approve --workflow`: a rule of the approver that approves what one workflow plans until it ends.
 
-// leftToAnswers is what such a rule never covers.
-const leftToAnswers = "what destroys or replaces something, scripts that no approver has seen for %s, and plans of which the report does not show everything"
-
 func (a *answer) wholeFlags(c *cobra.Command) {
 	c.Flags().StringVar(&a.workflow, "workflow", "", "approve what this workflow plans until it ends: its id, or an install for the one that runs there")
 	c.Flags().BoolVar(&a.revoke, "revoke", false, "with --workflow: take that back")
@@ -46,7 +43,7 @@ func (a *answer) approveWorkflow(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		return a.showWhole(w, "taken back: plans of %s ask again\n", whatOf(w))
+		return a.showWhole(w, "taken back: plans of %s ask again\n", review.NameOf(w))
 	}
 	if err := a.agreeWhole(ctx, client, w); err != nil {
 		return err
@@ -54,7 +51,7 @@ func (a *answer) approveWorkflow(ctx context.Context, args []string) error {
 	if w, err = remote.Get[api.Workflow](client.SetWorkflowRule(ctx, w.ID, api.Reason{Reason: a.reason})); err != nil {
 		return err
 	}
-	return a.showWhole(w, "approved: what %s plans until it ends; to take it back: nuon approve --workflow %s --revoke\n", whatOf(w), w.ID)
+	return a.showWhole(w, "%s\n", review.WholeApproved(w))
 }
 
 func (a *answer) showWhole(w api.Workflow, format string, args ...any) error {
@@ -65,11 +62,6 @@ func (a *answer) showWhole(w api.Workflow, format string, args ...any) error {
 		_, err := fmt.Fprintf(out, format, args...)
 		return err
 	})
-}
-
-// whatOf names a workflow in a sentence.
-func whatOf(w api.Workflow) string {
-	return console.Line(fmt.Sprintf("%s %d of %s/%s", w.Kind, w.Number, w.App, w.Install))
 }
 
 // findRunning returns a workflow by its id, or the one that runs at an install and can be approved as a whole.
@@ -88,7 +80,7 @@ func findRunning(ctx context.Context, client *remote.Client, name string) (api.W
 		return api.Workflow{}, err
 	}
 	running = slices.DeleteFunc(running, func(w api.Workflow) bool {
-		return w.PlanOnly || w.Kind != api.WorkflowKindProvision && w.Kind != api.WorkflowKindDeploy
+		return !review.Approvable(w)
 	})
 	switch len(running) {
 	case 0:
@@ -105,7 +97,7 @@ func findRunning(ctx context.Context, client *remote.Client, name string) (api.W
 
 // agreeWhole displays what would be approved, and asks. Without a terminal only the id of a workflow is taken.
 func (a *answer) agreeWhole(ctx context.Context, client *remote.Client, w api.Workflow) error {
-	c, what := a.env.Console, "this approves what "+whatOf(w)+" plans until it ends"
+	c, what := a.env.Console, "this approves what "+review.NameOf(w)+" plans until it ends"
 	if !c.Asks() {
 		if a.workflow == w.ID {
 			return nil
@@ -116,7 +108,7 @@ func (a *answer) agreeWhole(ctx context.Context, client *remote.Client, w api.Wo
 		}
 		return exit.Usagef("%s, and there is no terminal to ask on; read it with `nuon workflows get %s`, then run: %s", what, w.ID, command)
 	}
-	c.Say("%s   (%s)", whatOf(w), w.ID)
+	c.Say("%s   (%s)", review.NameOf(w), w.ID)
 	c.Say("%s", c.Wrap("  because "+console.Line(w.Reason), 2))
 	waits, err := waiting(ctx, client, api.ListApprovalsParams{Install: w.InstallID, Brief: true})
 	if err != nil {
@@ -134,25 +126,14 @@ func (a *answer) agreeWhole(ctx context.Context, client *remote.Client, w api.Wo
 			return err
 		}
 		how := "  approves now: %s: %s"
-		if review.Grave(t) || t.IndividualApproval || len(t.Scripts) > 0 {
+		if !review.Covered(t) {
 			how = "  still asks about: %s: %s"
 		}
 		c.Say(how, console.Line(review.Subject(t)), effect(t, report))
 	}
-	if next := unplanned(w); len(next) > 0 {
+	if next := review.Unplanned(w); len(next) > 0 {
 		c.Say("%s", c.Wrap("  approves once they are planned: "+console.Line(strings.Join(next, ", ")), 2))
 	}
-	c.Say("%s", c.Wrap("  never approves "+fmt.Sprintf(leftToAnswers, console.Line(w.Install)), 2))
+	c.Say("%s", c.Wrap("  never approves "+review.NeverCovered(console.Line(w.Install)), 2))
 	return c.Confirm(ctx, what, false)
-}
-
-// unplanned are the components of which a workflow has still to make the plan.
-func unplanned(w api.Workflow) []string {
-	var names []string
-	for _, s := range w.Steps {
-		if s.Kind == api.StepKindPlan && (s.Status == api.StepStatusPending || s.Status == api.StepStatusRunning) {
-			names = append(names, s.Component)
-		}
-	}
-	return names
 }

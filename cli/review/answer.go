@@ -157,6 +157,11 @@ func (m *model) typedIn(text string) tea.Cmd {
 		if text != "" {
 			return m.send(api.ResponseAnswerReject, text)
 		}
+	case wholly:
+		if text == m.wholeWord() {
+			return m.sendWhole()
+		}
+		m.typed = entry{}
 	case confirming:
 		if at.none() || text != m.word() {
 			m.typed = entry{}

@@ -161,29 +161,39 @@ func (d *desk) lookAgain(turn int) tea.Cmd {
 // list looks at the queue, or a part of it.
 func (d *desk) list(where scope) tea.Cmd {
 	return d.do(d.patience, func(ctx context.Context) tea.Msg {
-		l := listed{where: where, totals: map[string]diff.Totals{}}
+		l := listed{where: where}
 		var pages int
-		l.waiting, l.err = remote.All(func(cursor string) ([]api.Approval, string, error) {
-			pages++
-			got, err := remote.Get[api.ApprovalList](d.client.ListApprovals(ctx, &api.ListApprovalsParams{Install: where.install, Group: where.group, Brief: true, Cursor: cursor, Limit: page}))
-			return got.Items, got.Next, err
-		})
+		l.waiting, l.totals, pages, l.err = d.waiting(ctx, where, d.wanted)
 		l.large, l.err = pages > 1, slow(l.err)
-		l.waiting = slices.DeleteFunc(l.waiting, func(a api.Approval) bool { return !d.wanted(a) })
-		slices.SortStableFunc(l.waiting, func(a, b api.Approval) int { return strings.Compare(a.ID, b.ID) }) // the oldest first
-		for i := range l.waiting {
-			a := &l.waiting[i]
-			var t diff.Totals
-			if len(a.Totals) > 0 && json.Unmarshal(a.Totals, &t) == nil {
-				l.totals[a.ID] = t
-			}
-			a.Report, a.Totals = nil, nil
-		}
 		if l.err == nil && where.all() && len(l.waiting) == 0 {
 			l.busy, l.err = d.busy(ctx)
 		}
 		return l
 	})
+}
+
+// waiting reads what waits in a scope and is wanted, the oldest first and without reports, with the totals that the control plane tells and
+// the number of pages that it took.
+func (d *desk) waiting(ctx context.Context, where scope, wanted func(api.Approval) bool) ([]api.Approval, map[string]diff.Totals, int, error) {
+	pages, totals := 0, map[string]diff.Totals{}
+	waiting, err := remote.All(func(cursor string) ([]api.Approval, string, error) {
+		pages++
+		got, err := remote.Get[api.ApprovalList](d.client.ListApprovals(ctx, &api.ListApprovalsParams{
+			Install: where.install, Group: where.group, Brief: true, Cursor: cursor, Limit: page,
+		}))
+		return got.Items, got.Next, err
+	})
+	waiting = slices.DeleteFunc(waiting, func(a api.Approval) bool { return !wanted(a) })
+	slices.SortStableFunc(waiting, func(a, b api.Approval) int { return strings.Compare(a.ID, b.ID) })
+	for i := range waiting {
+		a := &waiting[i]
+		var t diff.Totals
+		if len(a.Totals) > 0 && json.Unmarshal(a.Totals, &t) == nil {
+			totals[a.ID] = t
+		}
+		a.Report, a.Totals = nil, nil
+	}
+	return waiting, totals, pages, err
 }
 
 // busy tells where something is under way that may yet end in a plan.

@@ -93,6 +93,17 @@ func several() []api.Approval {
 	}
 }
 
+// provision is what the control plane tells of the workflow of several: it waits for two of them, and has still to plan a third component.
+func provision() planned {
+	p := planned{id: "wfl_1", workflow: api.Workflow{
+		ID: "wfl_1", Number: 1, Kind: api.WorkflowKindProvision, App: "hello", Install: "acme", InstallID: "ins_helloacme", Status: api.WorkflowStatusRunning,
+		Steps: []api.Step{{Kind: api.StepKindPlan, Component: "web", Status: api.StepStatusSucceeded}, {Kind: api.StepKindPlan, Component: "cache", Status: api.StepStatusPending}},
+	}}
+	l := listOf(several()[:2])
+	p.waits, p.totals = l.waiting, l.totals
+	return p
+}
+
 // alike are plans of one component: five that are alike, one that is not, and one of another component.
 func alike() []api.Approval {
 	var all []api.Approval
@@ -145,6 +156,11 @@ func (p *plane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	mux.HandleFunc("POST /v1/approvals/{id}/response", p.respond)
 	mux.HandleFunc("GET /v1/explain/plan/{id}", func(w http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(w).Encode(api.Explanation{Chain: chain()})
+	})
+	mux.HandleFunc("GET /v1/workflows/wfl_1", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(provision().workflow) })
+	mux.HandleFunc("POST /v1/workflows/wfl_1/rule", func(w http.ResponseWriter, _ *http.Request) {
+		p.answers = append(p.answers, "wfl_1 as a whole")
+		_ = json.NewEncoder(w).Encode(provision().workflow)
 	})
 	mux.HandleFunc("GET /v1/installs", func(w http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(w).Encode(api.InstallList{Items: []api.InstallSummary{{App: "hello", Name: "acme", Status: api.InstallSummaryStatusDeploying, Reason: "working on web"}}})

@@ -40,7 +40,9 @@ func (n *notes) open(id string, several bool) tea.Cmd {
 	}
 	return n.note("open %s", id)
 }
-func (n *notes) explain(plan string) tea.Cmd { return n.note("explain %s", plan) }
+func (n *notes) workflow(id, install string) tea.Cmd { return n.note("workflow %s of %s", id, install) }
+func (n *notes) ruleOn(w api.Workflow) tea.Cmd       { return n.note("approve all of %s", w.ID) }
+func (n *notes) explain(plan string) tea.Cmd         { return n.note("explain %s", plan) }
 func (n *notes) respond(id string, r api.Response) tea.Cmd {
 	return n.note("%s %s %s %s", r.Answer, id, r.ContentDigest, r.Reason)
 }
@@ -238,6 +240,13 @@ var scenes = map[string]func(*theme, int, int) *stage{
 			}
 			s.send(o)
 		}
+		return s
+	},
+	"whole": func(t *theme, w, h int) *stage {
+		s := newStage(t, w, h, several()...)
+		s.press("A")
+		s.send(provision())
+		s.write("ac")
 		return s
 	},
 	"side": func(t *theme, w, h int) *stage {

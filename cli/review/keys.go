@@ -12,7 +12,7 @@ import (
 
 // keyMap is every key of the screen. The footer and the help are made from it.
 type keyMap struct {
-	approve, reject, why                        key.Binding
+	approve, approveWhole, reject, why          key.Binding
 	nextChange, prevChange, fold, foldAll       key.Binding
 	down, up, pageDown, pageUp, top, bottom     key.Binding
 	nextPlan, prevPlan, focus, open, members    key.Binding
@@ -27,7 +27,8 @@ func bind(show, does string, keys ...string) key.Binding {
 
 func newKeys() keyMap {
 	return keyMap{
-		approve: bind("a", "approve", "a"), reject: bind("r", "reject", "r"), why: bind("w", "why", "w"),
+		approve: bind("a", "approve", "a"), approveWhole: bind("A", "approve its whole workflow", "A"),
+		reject: bind("r", "reject", "r"), why: bind("w", "why", "w"),
 		nextChange: bind("n", "next change", "n"), prevChange: bind("p", "previous change", "p"),
 		fold: bind("o", "unfold or fold it", "o"), foldAll: bind("O", "unfold or fold all", "O"),
 		down: bind("j ↓", "down", "j", "down"), up: bind("k ↑", "up", "k", "up"),
@@ -49,7 +50,7 @@ type keyGroup struct {
 
 func (k keyMap) groups() []keyGroup {
 	return []keyGroup{
-		{"Answer", []key.Binding{k.approve, k.reject, k.why}},
+		{"Answer", []key.Binding{k.approve, k.approveWhole, k.reject, k.why}},
 		{"The diff", []key.Binding{k.nextChange, k.prevChange, k.fold, k.foldAll, k.side, k.search, k.nextMatch, k.prevMatch}},
 		{"Move", []key.Binding{k.down, k.up, k.pageDown, k.pageUp, k.top, k.bottom}},
 		{"The queue", []key.Binding{k.nextPlan, k.prevPlan, k.members, k.focus, k.open}},
@@ -59,7 +60,7 @@ func (k keyMap) groups() []keyGroup {
 
 // footer are the keys that the last row names while there is room, the most needed first.
 func (k keyMap) footer() []key.Binding {
-	return []key.Binding{k.approve, k.reject, k.help, k.quit, k.why, k.focus, k.nextChange, k.prevChange, k.search, k.open, k.fold, k.side}
+	return []key.Binding{k.approve, k.reject, k.help, k.quit, k.why, k.focus, k.nextChange, k.prevChange, k.approveWhole, k.search, k.open, k.fold, k.side}
 }
 
 // single takes apart what arrived as one message. A terminal sends keys that are typed fast, or held down over a slow line, in one

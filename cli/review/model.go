@@ -22,6 +22,8 @@ type asker interface {
 	open(id string, several bool) tea.Cmd
 	explain(plan string) tea.Cmd
 	respond(id string, r api.Response) tea.Cmd
+	workflow(id, install string) tea.Cmd
+	ruleOn(w api.Workflow) tea.Cmd
 }
 
 // focus is where the keys that move go.
@@ -38,6 +40,7 @@ type mode uint8
 const (
 	reviewing  mode = iota
 	confirming      // a name or a number is asked for before a grave plan or several are approved
+	wholly          // a name is asked for before a whole workflow is approved
 	rejecting       // a reason is asked for
 	stopped         // a question was taken back; what is still being typed is for nobody
 	searching
@@ -82,7 +85,12 @@ type model struct {
 	full    time.Time // when all of it was
 	busy    []string
 
+	opening string       // the id of the workflow that is read to be asked about; empty when none is
+	whole   planned      // what the open question about a workflow is about
+	ruling  api.Workflow // whose approval is on its way
+
 	given       []api.Approval // what was answered here
+	approved    []api.Workflow // what was approved here as a whole
 	interrupted bool
 }
 
@@ -146,6 +154,10 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		m.explained(msg)
 	case answered:
 		return m.answered(msg)
+	case planned:
+		m.planned(msg)
+	case ruled:
+		return m.ruled(msg)
 	}
 	return nil
 }
@@ -359,12 +371,12 @@ func (m *model) pressed(msg tea.KeyMsg) tea.Cmd {
 		return nil
 	}
 	switch m.mode {
-	case confirming, rejecting, searching, stopped:
+	case confirming, wholly, rejecting, searching, stopped:
 		return m.asked(msg)
 	}
 	var cmds []tea.Cmd
 	for _, one := range m.keys.single(msg) {
-		m.note = cell{}
+		m.note, m.opening = cell{}, ""
 		if m.mode == helping || m.mode == explaining {
 			m.read(one)
 		} else {
@@ -431,6 +443,8 @@ func (m *model) command(msg tea.KeyMsg) tea.Cmd {
 		m.focus = onQueue
 	case key.Matches(msg, k.approve):
 		return m.approve()
+	case key.Matches(msg, k.approveWhole):
+		return m.approveWhole()
 	case key.Matches(msg, k.reject):
 		m.reject()
 	case key.Matches(msg, k.why):

@@ -181,6 +181,9 @@ func (m *model) unheard(code int) error {
 	if n := len(m.outbox); n > 0 {
 		errs = append(errs, fmt.Errorf("%s not sent: `nuon review` shows what still waits", diff.Plural(n, "answer was", "answers were")))
 	}
+	if err := m.unheardWhole(); err != nil {
+		errs = append(errs, err)
+	}
 	if len(errs) == 0 {
 		return nil
 	}

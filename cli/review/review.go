@@ -36,24 +36,24 @@ func Possible(c *console.Console) bool {
 // Open shows the screen until a person leaves it, and gives the answers that were given there, in their order. Only plans that are
 // wanted are shown. A control plane that cannot be asked is an error before the screen opens; later it is a banner on it. When ctx
 // ends, and after Ctrl-C, the error is exit.Interrupted; the terminal is as it was in every case.
-func Open(ctx context.Context, c *console.Console, client *remote.Client, wanted func(api.Approval) bool) ([]api.Approval, error) {
+func Open(ctx context.Context, c *console.Console, client *remote.Client, wanted func(api.Approval) bool) (Given, error) {
 	return openWithin(ctx, c, client, wanted, answerWithin)
 }
 
 // openWithin is Open which waits so long for a terminal to say what its background is.
-func openWithin(ctx context.Context, c *console.Console, client *remote.Client, wanted func(api.Approval) bool, patience time.Duration) ([]api.Approval, error) {
+func openWithin(ctx context.Context, c *console.Console, client *remote.Client, wanted func(api.Approval) bool, patience time.Duration) (Given, error) {
 	d := newDesk(ctx, client, wanted)
 	defer d.close()
 	first, _ := d.list(scope{})().(listed)
 	if ctx.Err() != nil {
-		return nil, exit.Interrupted
+		return Given{}, exit.Interrupted
 	}
 	if first.err != nil {
-		return nil, first.err
+		return Given{}, first.err
 	}
 	t, err := themeFor(ctx, c, patience)
 	if err != nil {
-		return nil, err
+		return Given{}, err
 	}
 	m := newModel(d, t, host(client.URL), time.Now, first)
 	err = draw(ctx, c, m)
@@ -61,9 +61,9 @@ func openWithin(ctx context.Context, c *console.Console, client *remote.Client, 
 		err = exit.Interrupted
 	}
 	if unheard := m.unheard(exit.CodeOf(err)); unheard != nil {
-		return m.given, unheard // it has the code of how the screen ended
+		return Given{m.given, m.approved}, unheard // it has the code of how the screen ended
 	}
-	return m.given, err
+	return Given{m.given, m.approved}, err
 }
 
 // draw gives the terminal to a model until it quits. The command's context brings the signals, and has the program quit: given to

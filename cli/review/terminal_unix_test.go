@@ -74,7 +74,7 @@ func child() error {
 		patience = time.Millisecond
 	}
 	given, err := openWithin(ctx, c, client, func(api.Approval) bool { return true }, patience)
-	for _, a := range given {
+	for _, a := range given.Approvals {
 		fmt.Printf("%s: %s\n", a.Status, a.Component)
 	}
 	return err

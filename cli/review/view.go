@@ -135,7 +135,7 @@ func (m *model) footer() strip {
 	switch m.mode {
 	case searching:
 		return append(strip{{" / ", t.accent}}, m.typed.show(m.width-4)...)
-	case confirming:
+	case confirming, wholly:
 		return strip{{" enter", t.strong}, {" approve  ", t.faint}, {"esc", t.strong}, {" back", t.faint}}
 	case stopped:
 		return strip{{" enter", t.strong}, {" back", t.faint}}
@@ -533,6 +533,9 @@ const (
 
 // sheet is the rows of a question, above the footer.
 func (m *model) sheet() []strip {
+	if m.mode == wholly { // it is about more than the chosen row, which may be gone
+		return m.wholeSheet()
+	}
 	at, t := m.queue.current(), m.theme
 	if at.none() {
 		return nil

@@ -1,0 +1,222 @@
+package review
+
+import (
+	"context"
+	"fmt"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/diff/terminal"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// This file approves a workflow as a whole, by the contract of `nuon approve --workflow`.
+
+// NeverCovered describes what an approval of a whole workflow at an install leaves to an answer of its own.
+func NeverCovered(install string) string {
+	return fmt.Sprintf("what destroys or replaces something, scripts that no approver has seen for %s, and plans of which the report does not show everything", install)
+}
+
+// Covered reports whether the approval of a whole workflow answers a plan that waits.
+func Covered(a api.Approval) bool { return !Grave(a) && !a.IndividualApproval && len(a.Scripts) == 0 }
+
+// NameOf names a workflow in a sentence.
+func NameOf(w api.Workflow) string {
+	return console.Line(fmt.Sprintf("%s %d of %s/%s", w.Kind, w.Number, w.App, w.Install))
+}
+
+// Unplanned returns the components of which a workflow has still to make the plan.
+func Unplanned(w api.Workflow) []string {
+	var names []string
+	for _, s := range w.Steps {
+		if s.Kind == api.StepKindPlan && (s.Status == api.StepStatusPending || s.Status == api.StepStatusRunning) {
+			names = append(names, s.Component)
+		}
+	}
+	return names
+}
+
+// Approvable reports whether a workflow can be approved as a whole.
+func Approvable(w api.Workflow) bool {
+	return w.Status == api.WorkflowStatusRunning && !w.PlanOnly && (w.Kind == api.WorkflowKindProvision || w.Kind == api.WorkflowKindDeploy)
+}
+
+type (
+	// planned is a workflow with those of its plans that wait, also those that are not in the queue.
+	planned struct {
+		id       string
+		workflow api.Workflow
+		waits    []api.Approval
+		totals   map[string]diff.Totals
+		err      error
+	}
+	// ruled is what became of the approval of a whole workflow.
+	ruled struct {
+		workflow api.Workflow
+		err      error
+	}
+)
+
+// workflow gets a workflow with what waits of it.
+func (d *desk) workflow(id, install string) tea.Cmd {
+	return d.do(d.patience, func(ctx context.Context) tea.Msg {
+		p := planned{id: id}
+		if p.workflow, p.err = remote.Get[api.Workflow](d.client.GetWorkflow(ctx, id)); p.err == nil {
+			p.waits, p.totals, _, p.err = d.waiting(ctx, scope{install: install}, func(a api.Approval) bool { return a.Workflow == id })
+		}
+		p.err = slow(p.err)
+		return p
+	})
+}
+
+// ruleOn approves a workflow as a whole.
+func (d *desk) ruleOn(w api.Workflow) tea.Cmd {
+	return d.do(patienceToRead, func(ctx context.Context) tea.Msg {
+		now, err := remote.Get[api.Workflow](d.client.SetWorkflowRule(ctx, w.ID, api.Reason{}))
+		if err != nil {
+			now = w
+		}
+		return ruled{now, slow(err)}
+	})
+}
+
+// approveWhole reads the workflow of the chosen plan, to ask about it.
+func (m *model) approveWhole() tea.Cmd {
+	at := m.queue.current()
+	no := ""
+	switch {
+	case at.none():
+		no = "nothing waits for an answer"
+	case at.several():
+		no = "these are of several workflows; open the row with m and choose one of its plans"
+	case at.lead().approval.Workflow == "":
+		no = "it is part of no workflow; a approves it"
+	case m.ruling.ID != "":
+		no = "the approval of " + NameOf(m.ruling) + " is on its way"
+	case !m.live():
+		no = "the control plane does not answer, so nobody knows what runs"
+	}
+	if no != "" {
+		m.say(m.theme.warn, no)
+		return nil
+	}
+	a := at.lead().approval
+	m.opening = a.Workflow
+	m.say(m.theme.faint, "reading the workflow …")
+	return m.ask.workflow(a.Workflow, a.InstallID)
+}
+
+// planned opens the question about a workflow, unless another key was pressed meanwhile.
+func (m *model) planned(p planned) {
+	if p.id != m.opening || m.mode != reviewing {
+		return
+	}
+	m.opening, m.note = "", cell{}
+	switch {
+	case p.err != nil:
+		m.say(m.theme.bad, firstLine(p.err))
+	case !Approvable(p.workflow):
+		m.say(m.theme.warn, fmt.Sprintf("%s cannot be approved as a whole; a provision or a deploy can while it runs", NameOf(p.workflow)))
+	default:
+		m.mode, m.typed, m.whole = wholly, entry{}, p
+		if !m.fitsWhole() {
+			m.mode = reviewing
+			m.say(m.theme.warn, "the screen is too small for the question: nuon approve --workflow "+console.Line(p.id))
+		}
+	}
+}
+
+// wholeWord is what a person types to approve a workflow as a whole.
+func (m *model) wholeWord() string { return m.whole.workflow.Install }
+
+// sendWhole approves the workflow that was asked about.
+func (m *model) sendWhole() tea.Cmd {
+	m.mode = reviewing
+	switch {
+	case !m.live():
+		m.say(m.theme.warn, "the control plane does not answer, so nobody knows what runs")
+		return nil
+	case !m.fitsWhole():
+		m.say(m.theme.warn, "the screen is too small for the question: nuon approve --workflow "+console.Line(m.whole.id))
+		return nil
+	}
+	m.ruling = m.whole.workflow
+	return m.ask.ruleOn(m.ruling)
+}
+
+// ruled takes in what became of it.
+func (m *model) ruled(r ruled) tea.Cmd {
+	m.ruling = api.Workflow{}
+	if r.err != nil {
+		m.say(m.theme.bad, firstLine(r.err))
+		return m.look()
+	}
+	m.approved = append(m.approved, r.workflow)
+	m.say(m.theme.good, WholeApproved(r.workflow))
+	return m.look()
+}
+
+// WholeApproved describes a workflow that was approved as a whole, and how to take that back.
+func WholeApproved(w api.Workflow) string {
+	return fmt.Sprintf("approved: what %s plans until it ends; to take it back: nuon approve --workflow %s --revoke", NameOf(w), w.ID)
+}
+
+// wholeText is what is covered and what is not, in words.
+func (m *model) wholeText() []string {
+	p := m.whole
+	var now, left []string
+	for _, a := range p.waits {
+		words := console.Line(Subject(a))
+		if t := p.totals[a.ID]; t.Words() != "" {
+			words += " (" + t.Words() + ")"
+		}
+		if Covered(a) {
+			now = append(now, words)
+		} else {
+			left = append(left, words)
+		}
+	}
+	var lines []string
+	add := func(what string, names []string) {
+		if len(names) > 0 {
+			lines = append(lines, what+console.Line(some(names, mostNamed))+".")
+		}
+	}
+	add("Approves now: ", now)
+	add("Still asks about: ", left)
+	add("Approves once they are planned: ", Unplanned(p.workflow))
+	return append(lines, "Never approves "+NeverCovered(console.Line(p.workflow.Install))+".")
+}
+
+// wholeSheet is the question.
+func (m *model) wholeSheet() []strip {
+	t := m.theme
+	out := []strip{m.rule(m.width, "approve what "+NameOf(m.whole.workflow)+" plans until it ends", true, "")}
+	for _, line := range m.wholeText() {
+		for _, row := range terminal.WrapTo(m.width-1, "  ", 2, terminal.Span{Text: line}) {
+			out = append(out, t.inked(row))
+		}
+	}
+	word := console.Line(m.wholeWord())
+	return append(out, append(strip{{"  Type ", ""}, {word, t.strong}, {" to approve: ", ""}}, m.typed.show(max(m.width-24-terminal.Columns(word), 10))...))
+}
+
+// fitsWhole reports whether the whole question is on the screen: what was not shown is not approved.
+func (m *model) fitsWhole() bool { return !m.small() && len(m.wholeSheet()) <= m.height-leastElse+3 }
+
+// unheardWhole names a workflow whose approval was on its way when the screen closed.
+func (m *model) unheardWhole() error {
+	if m.ruling.ID == "" {
+		return nil
+	}
+	return fmt.Errorf("the approval of %s was on its way: `nuon workflows get %s` tells whether it arrived", NameOf(m.ruling), m.ruling.ID)
+}
+
+// Given is what a person answered on the screen, in order.
+type Given struct {
+	Approvals []api.Approval
+	Workflows []api.Workflow // approved as a whole
+}

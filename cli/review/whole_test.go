@@ -1,0 +1,140 @@
+package review
+
+import (
+	"errors"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/nuon-toolkit/nuon/cli/contexts"
+	"github.com/nuon-toolkit/nuon/cli/remote"
+	"github.com/nuon-toolkit/nuon/pkg/api"
+)
+
+// approvals of whole workflows that were sent.
+func (s *stage) rules() []string {
+	return slices.DeleteFunc(slices.Clone(s.notes.asked), func(a string) bool { return !strings.HasPrefix(a, "approve all of ") })
+}
+
+// TestAWholeWorkflow: A says what the approval of a workflow covers and what not, and sends it only after the install's name.
+func TestAWholeWorkflow(t *testing.T) {
+	s := newStage(themes["plain"], 80, 24, several()...)
+	s.press("A")
+	if last := s.notes.asked[len(s.notes.asked)-1]; last != "workflow wfl_1 of ins_helloacme" || s.mode != reviewing {
+		t.Fatalf("asked for %q in mode %d", last, s.mode)
+	}
+	s.send(provision())
+	shown := s.View()
+	for _, want := range []string{
+		"approve what provision 1 of hello/acme plans until it ends", "Approves now: metrics (3 to update).", "Still asks about: web (", "1 to destroy",
+		"Approves once they are planned: cache.", "Never approves what destroys or replaces something, scripts that no approver", "has seen for acme", "Type ", "acme", "to approve:",
+	} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("%q is not in\n%s", want, shown)
+		}
+	}
+	s.press("enter")
+	s.write("y")
+	s.press("enter")
+	if got := s.rules(); len(got) != 0 || s.mode != wholly {
+		t.Errorf("without the name: %q in mode %d", got, s.mode)
+	}
+	s.write("acme")
+	s.press("enter")
+	if got := s.rules(); !slices.Equal(got, []string{"approve all of wfl_1"}) || s.mode != reviewing {
+		t.Errorf("sent %q in mode %d", got, s.mode)
+	}
+	if s.press("q"); s.unheard(0) == nil || !strings.Contains(s.unheard(0).Error(), "nuon workflows get wfl_1") {
+		t.Errorf("while it is on its way: %v", s.unheard(0))
+	}
+	s.send(ruled{workflow: provision().workflow})
+	if s.unheard(0) != nil || len(s.approved) != 1 || !strings.Contains(s.note.text, "nuon approve --workflow wfl_1 --revoke") {
+		t.Errorf("then %v, %d, %q", s.unheard(0), len(s.approved), s.note.text)
+	}
+	s.press("A")
+	s.send(provision())
+	s.write("acme")
+	s.press("enter")
+	s.send(ruled{workflow: provision().workflow, err: errors.New("it has ended")})
+	if s.note.text != "it has ended" || len(s.approved) != 1 || s.unheard(0) != nil {
+		t.Errorf("refused: %q", s.note.text)
+	}
+}
+
+// TestAWholeWorkflowIsNotAskedAbout where it cannot be approved, where the question does not fit, and once another key was pressed.
+func TestAWholeWorkflowIsNotAskedAbout(t *testing.T) {
+	settings := several()[0]
+	settings.Workflow, settings.Component, settings.Kind = "", "", api.ApprovalKindSettings
+	over, teardown, failed := provision(), provision(), provision()
+	over.workflow.Status, teardown.workflow.Kind, failed.err = api.WorkflowStatusSucceeded, api.WorkflowKindTeardown, errors.New("gone")
+	for name, c := range map[string]struct {
+		all    []api.Approval
+		height int
+		press  func(s *stage)
+		note   string
+	}{
+		"none":        {nil, 24, func(s *stage) { s.press("A") }, "nothing waits"},
+		"a group":     {alike(), 24, func(s *stage) { s.press("A") }, "open the row with m"},
+		"settings":    {[]api.Approval{settings}, 24, func(s *stage) { s.press("A") }, "part of no workflow"},
+		"lost":        {several(), 24, func(s *stage) { s.send(listed{err: errors.New("away")}); s.press("A") }, "does not answer"},
+		"over":        {several(), 24, func(s *stage) { s.press("A"); s.send(over) }, "cannot be approved as a whole"},
+		"a teardown":  {several(), 24, func(s *stage) { s.press("A"); s.send(teardown) }, "cannot be approved as a whole"},
+		"not got":     {several(), 24, func(s *stage) { s.press("A"); s.send(failed) }, "gone"},
+		"another":     {several(), 24, func(s *stage) { s.press("A"); s.send(planned{id: "wfl_2"}) }, "reading the workflow"},
+		"another key": {several(), 24, func(s *stage) { s.press("A", "j"); s.send(provision()) }, ""},
+		"little room": {several(), 12, func(s *stage) { s.press("A"); s.send(provision()) }, "too small for the question: nuon approve --workflow wfl_1"},
+		"never shrunk": {several(), 24, func(s *stage) {
+			s.press("A")
+			s.send(provision())
+			s.write("acme")
+			s.send(tea.WindowSizeMsg{Width: 80, Height: 12})
+			s.press("enter")
+		}, "too small for the question"},
+		"lost since": {several(), 24, func(s *stage) {
+			s.press("A")
+			s.send(provision())
+			s.write("acme")
+			s.now = s.now.Add(time.Hour)
+			s.press("enter")
+		}, "does not answer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(themes["plain"], 80, c.height, c.all...)
+			c.press(s)
+			if s.mode != reviewing || !strings.Contains(s.note.text, c.note) || len(s.rules()) > 0 {
+				t.Errorf("mode %d, %q, sent %q", s.mode, s.note.text, s.rules())
+			}
+		})
+	}
+}
+
+// TestTheDeskApprovesAWorkflow: it reads what waits of it past the first page and what else is in the queue, and asks the control plane.
+func TestTheDeskApprovesAWorkflow(t *testing.T) {
+	p := &plane{approvals: several()}
+	p.approvals[1].Workflow = "wfl_2"
+	more := approvalOf("apr_9", "hello", "acme", "db", mildReport(2))
+	p.approvals = append(p.approvals, more, approvalOf("apr_8", "hello", "acme", "cache", mildReport(1)))
+	server := httptest.NewServer(p)
+	defer server.Close()
+	client, err := remote.New(contexts.Context{URL: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDesk(t.Context(), client, func(a api.Approval) bool { return a.Component == "metrics" })
+	defer d.close()
+	got, _ := d.workflow("wfl_1", "ins_helloacme")().(planned)
+	var names []string
+	for _, a := range got.waits {
+		names = append(names, a.Component+" "+got.totals[a.ID].Words())
+	}
+	if got.err != nil || !slices.Equal(names, []string{"metrics 3 to update", "cache 1 to update", "db 2 to update"}) {
+		t.Errorf("%v %q", got.err, names)
+	}
+	if r, _ := d.ruleOn(got.workflow)().(ruled); r.err != nil || !slices.Equal(p.answered(), []string{"wfl_1 as a whole"}) {
+		t.Errorf("%v %q", r.err, p.answered())
+	}
+}
