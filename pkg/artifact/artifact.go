@@ -15,36 +15,37 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// Media is the artifact type of a manifest: what is in the artifact.
+// Media is the artifact type of a manifest. It identifies the content of the artifact.
 type Media string
 
-// The kinds of artifacts that nuon makes.
+// The types of artifacts that nuon creates.
 const (
 	// MediaTerraform is a packed Terraform module with everything that it needs.
 	MediaTerraform Media = "application/vnd.nuon.terraform.v1"
-	// MediaChart is a Helm chart with its dependencies: its own files, Chart.yaml at the root.
+	// MediaChart is a Helm chart with its dependencies: the chart's files, with Chart.yaml at the
+	// root.
 	MediaChart Media = "application/vnd.nuon.chart.v1"
 	// MediaManifest is a set of Kubernetes objects: one file, manifest.yaml.
 	MediaManifest Media = "application/vnd.nuon.manifest.v1"
-	// MediaSource is a packed source tree, as the observer hands it to a build.
+	// MediaSource is a packed source tree, which the observer hands to a build.
 	MediaSource Media = "application/vnd.nuon.source.v1"
-	// MediaPlan is a plan bundle, sealed to the install key.
+	// MediaPlan is a plan bundle that is encrypted to the install key.
 	MediaPlan Media = "application/vnd.nuon.plan.v1"
 )
 
-// Form is how the one layer of an artifact is encoded.
+// Form is the encoding of the artifact's only layer.
 type Form string
 
 // The forms of a layer.
 const (
 	// FormTree is a tree of files, packed by Tarball.
 	FormTree Form = "tar+gzip"
-	// FormSealed is the JSON of a seal.Sealed; what it holds, its receiver knows.
+	// FormSealed is the JSON of a seal.Sealed. Only the receiver can tell its content.
 	FormSealed Form = "sealed+json"
 )
 
-// Annotation keys that the product uses. An artifact carries only what it was made from: never a commit, a clock, a machine or a
-// person.
+// Annotation keys that the product uses. An artifact records only its inputs, never a commit, a
+// time, a machine or a person.
 const (
 	// AnnotationTree is the git tree hash of the source directory.
 	AnnotationTree = "dev.nuon.tree"
@@ -54,25 +55,27 @@ const (
 	AnnotationFormat = "dev.nuon.format"
 )
 
-// createdAt is the fixed value of the created annotation, so that no registry or client is tempted to fill in its own.
+// createdAt is the fixed value of the created annotation, so that no registry or client fills in
+// the current time.
 const createdAt = "1970-01-01T00:00:00Z"
 
-// ErrDamaged is wrapped when bytes are not what their digest or form says.
+// ErrDamaged is wrapped when bytes do not match their digest or format.
 var ErrDamaged = errors.New("damaged artifact")
 
-// Artifact is one manifest with one layer, whole in memory.
+// Artifact is one manifest with one layer, both in memory.
 type Artifact struct {
-	// Type says what the artifact is.
+	// Type is the artifact type of the manifest.
 	Type Media
-	// Form says how Layer is encoded.
+	// Form is the encoding of Layer.
 	Form Form
-	// Annotations are those of the manifest, without the fixed created one.
+	// Annotations are the annotations of the manifest, without the fixed created annotation.
 	Annotations map[string]string
 	// Layer is the encoded content.
 	Layer []byte
 }
 
-// Pack makes an artifact of a tree of files. Within one toolchain the same arguments give the same digest.
+// Pack creates an artifact from a tree of files. With one Go toolchain, the same arguments result
+// in the same digest.
 func Pack(media Media, files []File, annotations map[string]string, limits Limits) (Artifact, error) {
 	layer, err := Tarball(files, limits)
 	if err != nil {
@@ -81,12 +84,12 @@ func Pack(media Media, files []File, annotations map[string]string, limits Limit
 	return Artifact{Type: media, Form: FormTree, Annotations: maps.Clone(annotations), Layer: layer}, nil
 }
 
-// Wrap makes an artifact of bytes that are sealed already.
+// Wrap creates an artifact from bytes that are already sealed.
 func Wrap(media Media, sealed []byte, annotations map[string]string) Artifact {
 	return Artifact{Type: media, Form: FormSealed, Annotations: maps.Clone(annotations), Layer: sealed}
 }
 
-// Digest gives the digest of the manifest, "sha256:…": the artifact's name.
+// Digest returns the digest of the manifest, "sha256:…". It identifies the artifact.
 func (a Artifact) Digest() string {
 	manifest, err := a.Manifest()
 	if err != nil {
@@ -103,7 +106,7 @@ func (a Artifact) Files(limits Limits) ([]File, error) {
 	return Untar(a.Layer, limits)
 }
 
-// Extract unpacks the layer below dir under the rules of the function Extract.
+// Extract unpacks the layer below dir, under the rules of the function Extract.
 func (a Artifact) Extract(dir string, limits Limits) error {
 	files, err := a.Files(limits)
 	if err != nil {
@@ -112,8 +115,8 @@ func (a Artifact) Extract(dir string, limits Limits) error {
 	return WriteTree(files, dir, limits)
 }
 
-// Manifest gives the bytes of the OCI 1.1 image manifest. Field order is that of the specification's types, map keys are sorted,
-// so the bytes are fixed.
+// Manifest returns the bytes of the OCI 1.1 image manifest. Fields are in the order of the
+// specification's types and map keys are sorted, so the bytes are deterministic.
 func (a Artifact) Manifest() ([]byte, error) {
 	annotations := maps.Clone(a.Annotations)
 	if annotations == nil {
@@ -134,7 +137,8 @@ func (a Artifact) Manifest() ([]byte, error) {
 	return manifest, nil
 }
 
-// bareDescriptor drops the inlined data: some registries refuse it, and the blob is pushed.
+// bareDescriptor returns the descriptor without its inlined data: some registries reject inlined
+// data, and the blob is pushed anyway.
 func bareDescriptor(full ocispec.Descriptor) ocispec.Descriptor {
 	return ocispec.Descriptor{MediaType: full.MediaType, Digest: full.Digest, Size: full.Size}
 }
@@ -147,7 +151,8 @@ func (a Artifact) layerDescriptor() ocispec.Descriptor {
 	}
 }
 
-// parseManifest reads a manifest that Manifest may have made, and gives the artifact without its layer, and where the layer is.
+// parseManifest parses a manifest of the form that Manifest creates. It returns the artifact
+// without its layer, and the descriptor of the layer.
 func parseManifest(content []byte) (Artifact, ocispec.Descriptor, error) {
 	var manifest ocispec.Manifest
 	if err := json.Unmarshal(content, &manifest); err != nil {
@@ -171,13 +176,14 @@ func parseManifest(content []byte) (Artifact, ocispec.Descriptor, error) {
 	return Artifact{Type: Media(manifest.ArtifactType), Form: Form(form), Annotations: manifest.Annotations}, layer, nil
 }
 
-// Digest gives "sha256:" and 64 hexadecimal digits for content.
+// Digest returns "sha256:" and the 64 hexadecimal digits of the hash of content.
 func Digest(content []byte) string {
 	sum := sha256.Sum256(content)
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// CheckDigest says whether text has the form that Digest gives. No other algorithm is taken: one content has one name.
+// CheckDigest reports an error unless text has the form that Digest returns. It accepts no other
+// algorithm, so that each content has exactly one name.
 func CheckDigest(text string) error {
 	digits, found := strings.CutPrefix(text, "sha256:")
 	if !found || len(digits) != 64 || strings.Trim(digits, "0123456789abcdef") != "" {

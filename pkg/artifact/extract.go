@@ -9,9 +9,10 @@ import (
 	"path/filepath"
 )
 
-// Extract unpacks a layer that Tarball (or anyone) made below dir, which must be missing or empty: what is already there could
-// lead a write elsewhere. The whole layer is checked before the first byte is written, and a failure removes dir with everything
-// that was written into it.
+// Extract unpacks a layer from Tarball, or from an untrusted source, below dir. The directory must
+// be missing or empty, because an existing link could redirect a write. Extract checks the whole
+// layer before it writes the first byte, and on failure it removes dir with everything that it
+// wrote.
 func Extract(layer []byte, dir string, limits Limits) error {
 	files, err := Untar(layer, limits)
 	if err != nil {
@@ -20,7 +21,8 @@ func Extract(layer []byte, dir string, limits Limits) error {
 	return WriteTree(files, dir, limits)
 }
 
-// WriteTree writes files below dir under the rules of Extract. Files get mode 0644 or 0755 whatever the umask, directories 0755.
+// WriteTree writes files below dir under the rules of Extract. Files get mode 0644 or 0755
+// regardless of the umask, directories 0755.
 func WriteTree(files []File, dir string, limits Limits) (err error) {
 	if err := CheckTree(files, limits); err != nil {
 		return fmt.Errorf("write tree: %w", err)
@@ -80,6 +82,6 @@ func writeFile(root *os.Root, file File) error {
 		return err
 	}
 	_, err = opened.Write(file.Content)
-	// Chmod because the umask took bits from the mode above.
+	// The umask may have removed bits from the mode of OpenFile.
 	return errors.Join(err, opened.Chmod(mode), opened.Close())
 }

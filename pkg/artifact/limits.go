@@ -5,18 +5,19 @@ import (
 	"fmt"
 )
 
-// ErrTooLarge is wrapped when a tree, a layer or a manifest is above its limit.
+// ErrTooLarge is wrapped when a tree, a layer or a manifest exceeds its limit.
 var ErrTooLarge = errors.New("too large")
 
-// Limits bound what a tree may hold, in both directions. Zero fields take the default that is named beside each.
+// Limits bound a tree when it is packed or unpacked. A zero field means the default that is named
+// beside it.
 type Limits struct {
-	// Files is the most files and links of a tree; 20,000.
+	// Files is the maximum number of files and links in a tree; default 20,000.
 	Files int
-	// FileBytes is the most bytes of one file; 64 MiB.
+	// FileBytes is the maximum size of one file in bytes; default 64 MiB.
 	FileBytes int64
-	// TotalBytes is the most bytes of all files together, unpacked; 256 MiB.
+	// TotalBytes is the maximum size of all unpacked files together in bytes; default 256 MiB.
 	TotalBytes int64
-	// PathBytes is the most bytes of one path or link target; 1,024.
+	// PathBytes is the maximum length of one path or link target in bytes; default 1,024.
 	PathBytes int
 }
 
@@ -43,14 +44,14 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// tally counts a tree against its limits while it is read.
+// tally counts the files and bytes of a tree against its limits while the tree is read.
 type tally struct {
 	limits Limits
 	files  int
 	bytes  int64
 }
 
-// room gives how many bytes the next file may have, or says why there is no next one.
+// room returns how many bytes the next file may have. It fails if no further file is allowed.
 func (t *tally) room(path string) (int64, error) {
 	if t.files >= t.limits.Files {
 		return 0, fmt.Errorf("%w: more than %d files", ErrTooLarge, t.limits.Files)
@@ -62,7 +63,7 @@ func (t *tally) room(path string) (int64, error) {
 	return min(t.limits.FileBytes, t.limits.TotalBytes-t.bytes), nil
 }
 
-// add counts the bytes of one file that was given room.
+// add counts the bytes of one file for which room was called.
 func (t *tally) add(path string, size int64) error {
 	if size > t.limits.FileBytes {
 		return fmt.Errorf("%w: %s has more than %d bytes", ErrTooLarge, path, t.limits.FileBytes)

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Whatever a registry sends for a manifest is refused as damaged, or is one that nuon could have made.
+// A manifest from a registry is either rejected as damaged, or one that nuon could have created.
 func FuzzManifest(f *testing.F) {
 	packed, err := Pack(MediaSource, sample(), map[string]string{AnnotationTree: "t"}, Limits{})
 	if err != nil {

@@ -16,20 +16,20 @@ import (
 	"oras.land/oras-go/v2/registry/remote/errcode"
 )
 
-// This file takes an artifact from one registry to another piece by piece, so that its layer need not be in memory, and need not
-// come in one go.
+// This file copies an artifact from one registry to another in parts, so that its layer need not be
+// in memory and the transfer can be resumed.
 
 // Parts is an artifact without the bytes of its layer.
 type Parts struct {
-	// Digest is the artifact's name: that of Manifest.
+	// Digest is the digest of Manifest. It identifies the artifact.
 	Digest string
-	// Manifest is the manifest byte by byte.
+	// Manifest contains the exact bytes of the manifest.
 	Manifest []byte
-	// Layer names the one layer.
+	// Layer identifies the only layer.
 	Layer Blob
 }
 
-// Blob names bytes that a registry keeps.
+// Blob identifies bytes that a registry stores.
 type Blob struct {
 	Digest string
 	Size   int64 // bytes
@@ -39,8 +39,8 @@ func (b Blob) descriptor() ocispec.Descriptor {
 	return ocispec.Descriptor{MediaType: "application/octet-stream", Digest: godigest.Digest(b.Digest), Size: b.Size}
 }
 
-// Parts reads the manifest of an artifact of that digest, checked against it. What is not an artifact of nuon, or has a layer above
-// the limit, is refused. Errors are *Error.
+// Parts fetches the manifest of the artifact with that digest and checks it against the digest. It
+// rejects manifests that nuon does not create, and layers above the limit. Errors are *Error.
 func (r *Repository) Parts(ctx context.Context, digest string) (Parts, error) {
 	if err := CheckDigest(digest); err != nil {
 		return Parts{}, fmt.Errorf("look up in %s: %w", r.reference, err)
@@ -80,7 +80,7 @@ func partsOf(manifest []byte, digest string) (Parts, error) {
 	return Parts{Digest: digest, Manifest: manifest, Layer: Blob{Digest: layer.Digest.String(), Size: layer.Size}}, nil
 }
 
-// HasBlob tells whether the repository has the bytes. Errors are *Error.
+// HasBlob reports whether the repository has the blob. Errors are *Error.
 func (r *Repository) HasBlob(ctx context.Context, blob Blob) (bool, error) {
 	there, err := r.remote.Blobs().Exists(ctx, blob.descriptor())
 	if err != nil {
@@ -89,9 +89,10 @@ func (r *Repository) HasBlob(ctx context.Context, blob Blob) (bool, error) {
 	return there, nil
 }
 
-// Fetch gives the bytes of a blob from offset on, or from its beginning when the registry cannot begin in the middle: at says where
-// they begin. They are not checked: whoever has put all of them together compares the digest. The caller closes body. Errors are
-// *Error, also those of body.
+// Fetch returns the bytes of a blob from offset, or from the start if the registry does not support
+// ranges; at is the offset of the first returned byte. The bytes are not verified: the caller
+// compares the digest of the whole blob. The caller closes body. Errors are *Error, also those of
+// body.
 func (r *Repository) Fetch(ctx context.Context, blob Blob, offset int64) (body io.ReadCloser, at int64, err error) {
 	answer, err := r.get(ctx, blob, offset)
 	if err == nil && answer.StatusCode == http.StatusRequestedRangeNotSatisfiable && offset > 0 {
@@ -111,7 +112,7 @@ func (r *Repository) Fetch(ctx context.Context, blob Blob, offset int64) (body i
 	return &fetched{ReadCloser: answer.Body, of: r, digest: blob.Digest}, at, nil
 }
 
-// get asks for a blob, from offset on.
+// get requests a blob from offset.
 func (r *Repository) get(ctx context.Context, blob Blob, offset int64) (*http.Response, error) {
 	scheme := "https"
 	if r.reference.PlainHTTP {
@@ -123,7 +124,8 @@ func (r *Repository) get(ctx context.Context, blob Blob, offset int64) (*http.Re
 	if err != nil {
 		return nil, err
 	}
-	// The bytes as they are: unpacked on the way, a part of them would begin elsewhere.
+	// Request the bytes without compression: an offset into a compressed response would point
+	// elsewhere.
 	request.Header.Set("Accept-Encoding", "identity")
 	if offset > 0 {
 		request.Header.Set("Range", fmt.Sprintf("bytes=%d-", offset))
@@ -131,7 +133,7 @@ func (r *Repository) get(ctx context.Context, blob Blob, offset int64) (*http.Re
 	return r.remote.Client.Do(request)
 }
 
-// begins gives the byte with which an answer begins.
+// begins returns the offset of the first byte of a response.
 func begins(answer *http.Response, offset int64) (int64, error) {
 	switch answer.StatusCode {
 	case http.StatusOK:
@@ -146,7 +148,7 @@ func begins(answer *http.Response, offset int64) (int64, error) {
 	return 0, refusalOf(answer)
 }
 
-// refusalOf reads an answer that is no yes, as the client of the registry has them.
+// refusalOf converts an unsuccessful response to the error type of the registry client.
 func refusalOf(answer *http.Response) error {
 	refusal := &errcode.ErrorResponse{Method: answer.Request.Method, URL: answer.Request.URL, StatusCode: answer.StatusCode}
 	var said struct {
@@ -158,14 +160,14 @@ func refusalOf(answer *http.Response) error {
 	return refusal
 }
 
-// fetched is a body whose errors say which registry they are of.
+// fetched is a body whose errors name the registry.
 type fetched struct {
 	io.ReadCloser
 	of     *Repository
 	digest string
 }
 
-// Read reads on.
+// Read reads the next bytes.
 func (f *fetched) Read(into []byte) (int, error) {
 	n, err := f.ReadCloser.Read(into)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -174,7 +176,8 @@ func (f *fetched) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// PutBlob stores the bytes of a blob, which the registry checks against its digest. Errors are *Error.
+// PutBlob stores the bytes of a blob, which the registry checks against its digest. Errors are
+// *Error.
 func (r *Repository) PutBlob(ctx context.Context, blob Blob, content io.Reader) error {
 	if err := r.remote.Blobs().Push(ctx, blob.descriptor(), content); err != nil {
 		return r.explain("push", blob.Digest, err)
@@ -182,7 +185,8 @@ func (r *Repository) PutBlob(ctx context.Context, blob Blob, content io.Reader) 
 	return nil
 }
 
-// PutManifest stores the manifest of an artifact whose layer is there already. What is there is not sent again. Errors are *Error.
+// PutManifest stores the manifest of an artifact whose layer is already in the registry. It does
+// not send what the registry already has. Errors are *Error.
 func (r *Repository) PutManifest(ctx context.Context, parts Parts) error {
 	described := ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: godigest.Digest(parts.Digest), Size: int64(len(parts.Manifest))}
 	empty := ocispec.DescriptorEmptyJSON

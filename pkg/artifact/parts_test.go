@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// partial serves the layer of an artifact as a registry that can begin in the middle does.
+// partial serves the layer of an artifact like a registry that supports range requests.
 func partial(t *testing.T, packed Artifact, edit func(w http.ResponseWriter, r *http.Request) bool) Reference {
 	t.Helper()
 	manifest, err := packed.Manifest()
@@ -55,7 +55,7 @@ func TestFetchFromTheMiddle(t *testing.T) {
 			t.Errorf("from %d: %d bytes from %d, %v", offset, len(content), at, err)
 		}
 	}
-	// What is behind its end: all of it.
+	// From an offset beyond the end, the registry returns the whole blob.
 	content, at, err := fetchAll(t, r, parts.Layer, parts.Layer.Size+7)
 	if err != nil || at != 0 || !bytes.Equal(content, packed.Layer) {
 		t.Errorf("from behind its end: %d bytes from %d, %v", len(content), at, err)
@@ -93,7 +93,7 @@ func TestFetchIsRefusedInWords(t *testing.T) {
 	}
 }
 
-// A line that breaks in the middle is told from a registry that refuses, by the body itself.
+// A body that breaks off returns an error that names the registry, and that differs from a refusal.
 func TestABodyThatBreaksSaysWhichRegistryItIsOf(t *testing.T) {
 	packed := pack(t)
 	reference := partial(t, packed, func(w http.ResponseWriter, _ *http.Request) bool {

@@ -14,51 +14,51 @@ import (
 	"oras.land/oras-go/v2/registry/remote/errcode"
 )
 
-// Reason is why a registry did not do what it was asked, as a caller may want to tell them apart.
+// Reason classifies why a registry did not do what was requested.
 type Reason string
 
 // The reasons of an Error.
 const (
-	// Unauthorized: the registry does not know the credential, or none was given.
+	// Unauthorized: the registry does not recognize the credential, or none was sent.
 	Unauthorized Reason = "unauthorized"
-	// Forbidden: the credential is known but does not allow this here.
+	// Forbidden: the credential is valid but does not allow this operation.
 	Forbidden Reason = "forbidden"
-	// NotFound: there is nothing of that digest.
+	// NotFound: the repository has no content with that digest.
 	NotFound Reason = "not found"
-	// Unreachable: no answer came.
+	// Unreachable: the registry did not respond.
 	Unreachable Reason = "unreachable"
-	// Damaged: what came is not what its digest says.
+	// Damaged: the content does not match its digest.
 	Damaged Reason = "damaged"
-	// Oversized: what came, or would come, is above the limit.
+	// Oversized: the content exceeds the limit.
 	Oversized Reason = "too large"
 	// Cancelled: the caller's context ended.
 	Cancelled Reason = "cancelled"
-	// Refused: any other answer than yes.
+	// Refused: any other unsuccessful response.
 	Refused Reason = "refused"
 )
 
-// Error says which registry did not do what, why, and what to do next.
+// Error reports a failed registry operation, its cause, and what to do next.
 type Error struct {
-	// Verb is what was tried: "push", "pull" or "look up".
+	// Verb is the operation: "push", "pull" or "look up".
 	Verb string
-	// Repository names the registry and the repository, so the side that refused.
+	// Repository names the registry and the repository.
 	Repository Reference
-	// Digest is that of the artifact.
+	// Digest is the digest of the artifact.
 	Digest string
 	// Reason classifies Err.
 	Reason Reason
-	// Status is the HTTP status, zero when no answer came.
+	// Status is the HTTP status, or zero without a response.
 	Status int
 	// Err is the cause.
 	Err error
 }
 
-// Error gives one sentence that ends with what to do next.
+// Error returns one sentence that ends with what to do next.
 func (e *Error) Error() string {
 	return fmt.Sprintf("%s %s at registry %s: %s: %v; %s", e.Verb, e.Digest, e.Repository, e.Reason, e.Err, e.hint())
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 func (e *Error) hint() string {
@@ -82,7 +82,7 @@ func (e *Error) hint() string {
 	}
 }
 
-// explain gives an error of the registry client its class.
+// explain converts an error of the registry client to an *Error and classifies it.
 func (r *Repository) explain(verb, digest string, err error) error {
 	explained := &Error{Verb: verb, Repository: r.reference, Digest: digest, Err: err}
 	var answer *errcode.ErrorResponse
@@ -90,8 +90,8 @@ func (r *Repository) explain(verb, digest string, err error) error {
 	case errors.As(err, &answer):
 		explained.Status = answer.StatusCode
 	case strings.Contains(err.Error(), "mismatch"):
-		// The client itself compares digests and sizes that headers name, and has no type for the error; TestPullChecksEveryByte
-		// notices when its words change.
+		// The client compares digests and sizes from headers itself, and has no type for that
+		// error. TestPullChecksEveryByte fails when its text changes.
 		explained.Err = fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	explained.Reason = reasonOf(explained.Err, explained.Status)

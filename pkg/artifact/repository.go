@@ -22,13 +22,14 @@ import (
 type Reference struct {
 	// Host is the registry's name and port, without a scheme: "127.0.0.1:7112".
 	Host string
-	// Repository is the path below it: "dev/vendor/hello/network".
+	// Repository is the path on that host: "dev/vendor/hello/network".
 	Repository string
-	// PlainHTTP speaks HTTP without TLS; only for the embedded registry.
+	// PlainHTTP selects HTTP without TLS. It is for the embedded registry only.
 	PlainHTTP bool
 }
 
-// ParseReference reads "host/path" as the NUON_REGISTRY variable and the control API write it. It takes no scheme, tag or digest.
+// ParseReference parses "host/path", the format of the NUON_REGISTRY variable and the control API.
+// It accepts no scheme, tag or digest.
 func ParseReference(text string, plainHTTP bool) (Reference, error) {
 	host, repository, found := strings.Cut(text, "/")
 	if !found || host == "" || repository == "" || strings.Contains(text, "://") || strings.Contains(text, "@") {
@@ -37,29 +38,30 @@ func ParseReference(text string, plainHTTP bool) (Reference, error) {
 	return Reference{Host: host, Repository: repository, PlainHTTP: plainHTTP}, nil
 }
 
-// Below gives the repository at name below this one.
+// Below returns the repository with that name below this one.
 func (r Reference) Below(name string) Reference {
 	r.Repository = strings.Trim(r.Repository+"/"+name, "/")
 	return r
 }
 
-// String gives "host/repository".
+// String returns "host/repository".
 func (r Reference) String() string { return r.Host + "/" + r.Repository }
 
-// Credential is what a registry asks for. The zero value is anonymous.
+// Credential authenticates to a registry. The zero value is anonymous.
 type Credential struct {
 	username string
 	password seal.Secret
 	token    seal.Secret
 }
 
-// Basic is a user name and a password. It also serves registries that trade it for a token of their own.
+// Basic returns a credential with a user name and a password. It also works with registries that
+// exchange it for a token.
 func Basic(username, password string) Credential {
 	return Credential{username: username, password: seal.NewSecret([]byte(password))}
 }
 
-// Bearer is a token that is sent as it is with every request, such as a runner's attempt token. It never follows a redirect to
-// another host.
+// Bearer returns a credential whose token is sent unchanged with every request, such as a runner's
+// attempt token. The token is not sent after a redirect to another host.
 func Bearer(token string) Credential {
 	return Credential{token: seal.NewSecret([]byte(token))}
 }
@@ -67,19 +69,19 @@ func Bearer(token string) Credential {
 // defaultMaxBytes bounds a layer when Repository.MaxBytes is zero.
 const defaultMaxBytes = 256 << 20
 
-// maxManifestBytes bounds a manifest; those of nuon have under 2 KiB.
+// maxManifestBytes bounds a manifest. Manifests of nuon have less than 2 KiB.
 const maxManifestBytes = 1 << 20
 
-// Repository is one repository of a registry, for use by any number of goroutines.
+// Repository is one repository of a registry. It is safe for concurrent use.
 type Repository struct {
-	// MaxBytes is the largest layer that is pushed or pulled; zero means 256 MiB.
+	// MaxBytes is the maximum size of a layer that is pushed or pulled; zero means 256 MiB.
 	MaxBytes int64
 
 	reference Reference
 	remote    *remote.Repository
 }
 
-// Open prepares the conversation with a repository; it does not connect yet.
+// Open creates a client for a repository. It does not connect.
 func Open(reference Reference, credential Credential) (*Repository, error) {
 	opened, err := remote.NewRepository(reference.String())
 	if err != nil {
@@ -112,8 +114,8 @@ func client(host string, credential Credential) remote.Client {
 	return speaking
 }
 
-// bearerClient sends a fixed token at once, without waiting for a challenge. The client below it drops the header when a redirect
-// leaves the first host.
+// bearerClient sends a fixed token with each request, without waiting for a challenge. The client
+// below it removes the header when a redirect leaves the original host.
 type bearerClient struct {
 	speaking *auth.Client
 	token    seal.Secret
@@ -125,7 +127,7 @@ func (b bearerClient) Do(request *http.Request) (*http.Response, error) {
 	return b.speaking.Do(request)
 }
 
-// Reference gives what was opened.
+// Reference returns the reference that was opened.
 func (r *Repository) Reference() Reference { return r.reference }
 
 func (r *Repository) limit() int64 {
@@ -135,8 +137,8 @@ func (r *Repository) limit() int64 {
 	return defaultMaxBytes
 }
 
-// Push stores the artifact and gives its digest. What the registry already has is not sent again, so pushing twice costs one
-// question. Errors are *Error.
+// Push stores the artifact and returns its digest. It does not send what the registry already has,
+// so a second push costs only one request. Errors are *Error.
 func (r *Repository) Push(ctx context.Context, artifact Artifact) (string, error) {
 	manifest, err := artifact.Manifest()
 	if err != nil {
@@ -175,7 +177,7 @@ func (r *Repository) pushBlob(ctx context.Context, described ocispec.Descriptor,
 	return r.remote.Blobs().Push(ctx, described, bytes.NewReader(content))
 }
 
-// Has tells whether the registry has the artifact of that digest. Errors are *Error.
+// Has reports whether the registry has the artifact with that digest. Errors are *Error.
 func (r *Repository) Has(ctx context.Context, digest string) (bool, error) {
 	if err := CheckDigest(digest); err != nil {
 		return false, fmt.Errorf("look up in %s: %w", r.reference, err)
@@ -187,13 +189,14 @@ func (r *Repository) Has(ctx context.Context, digest string) (bool, error) {
 	return there, nil
 }
 
-// Pull fetches the artifact of that digest. What comes back has been checked against it, manifest and layer; bytes that differ
-// give an error that wraps ErrDamaged. It asks one GET for the manifest and one for the layer. Errors are *Error.
+// Pull fetches the artifact with that digest, with one GET for the manifest and one for the layer.
+// It verifies both against the digest; an error about different bytes wraps ErrDamaged. Errors are
+// *Error.
 func (r *Repository) Pull(ctx context.Context, digest string) (Artifact, error) {
 	if err := CheckDigest(digest); err != nil {
 		return Artifact{}, fmt.Errorf("pull from %s: %w", r.reference, err)
 	}
-	// FetchReference, not Fetch: it needs no size beforehand.
+	// FetchReference needs no size in advance; Fetch does.
 	_, reader, err := r.remote.Manifests().FetchReference(ctx, digest)
 	if err != nil {
 		return Artifact{}, r.explain("pull", digest, err)
@@ -219,7 +222,7 @@ func (r *Repository) Pull(ctx context.Context, digest string) (Artifact, error) 
 	return artifact, nil
 }
 
-// readChecked reads at most limit bytes, which must have that digest.
+// readChecked reads at most limit bytes and verifies their digest.
 func readChecked(reader io.ReadCloser, digest string, limit int64) ([]byte, error) {
 	content, err := io.ReadAll(io.LimitReader(reader, limit+1))
 	if err = errors.Join(err, reader.Close()); err != nil {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// answering is a registry that gives one fixed answer per path suffix.
+// answering starts a registry that answers each request with handler.
 func answering(t *testing.T, handler http.HandlerFunc) Reference {
 	t.Helper()
 	server := httptest.NewServer(handler)
@@ -36,7 +36,7 @@ func pack(t *testing.T) Artifact {
 	return packed
 }
 
-// serving answers GETs of one artifact, after edit had its way with the bytes.
+// serving serves one artifact, after edit has changed the bytes.
 func serving(t *testing.T, packed Artifact, edit func(path string, content []byte) []byte) Reference {
 	manifest, err := packed.Manifest()
 	if err != nil {

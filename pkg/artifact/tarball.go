@@ -11,15 +11,18 @@ import (
 	"time"
 )
 
-// packLevel is the one compression level, part of the reproducible form. Which bytes it gives also depends on the compressor, so
-// TestDigestIsFixed pins a digest: if a new toolchain compresses otherwise, that is noticed.
+// packLevel is the compression level, which is part of the reproducible form. The bytes also depend
+// on the compressor: TestDigestIsFixed pins a digest and fails when a new toolchain compresses
+// differently.
 const packLevel = 6
 
-// tarOverhead is how much larger than its files a tar may be: a header and padding an entry, long names, and the end.
+// tarOverhead bounds the bytes that a tar archive adds per entry (header, padding, long name) and
+// for its end.
 const tarOverhead = 4096
 
-// Tarball packs files into one gzip-compressed tar whose bytes depend on nothing but the files: entries sorted by path, time
-// zero, owner 0:0 without names, modes 0644, 0755, and 0777 for links, a gzip header without name or time.
+// Tarball packs files into one gzip-compressed tar archive whose bytes depend only on the files:
+// entries are sorted by path, times are zero, the owner is 0:0 without names, modes are 0644, 0755,
+// and 0777 for links, and the gzip header has no name and no time.
 func Tarball(files []File, limits Limits) ([]byte, error) {
 	if err := CheckTree(files, limits); err != nil {
 		return nil, fmt.Errorf("pack: %w", err)
@@ -61,8 +64,9 @@ func header(file File) *tar.Header {
 	return made
 }
 
-// Untar reads a gzip-compressed tar back into files, sorted by path. It takes archives of others too, and trusts none: only
-// files, links and directories, only inside the tree, only within the limits. Errors wrap ErrUnsafe, ErrTooLarge or ErrDamaged.
+// Untar reads a gzip-compressed tar archive into files, sorted by path. It also accepts archives
+// from other programs and trusts none: it accepts only files, links and directories within the tree
+// and within the limits. Errors wrap ErrUnsafe, ErrTooLarge or ErrDamaged.
 func Untar(layer []byte, limits Limits) ([]File, error) {
 	limits = limits.orDefault()
 	compressed, err := gzip.NewReader(bytes.NewReader(layer))
@@ -115,7 +119,7 @@ func untarEntry(archive *tar.Reader, entry *tar.Header, count *tally) (File, err
 	default:
 		return File{}, fmt.Errorf("unpack: %w: %s is of tar type %q; only files, directories and symbolic links are taken", ErrUnsafe, entry.Name, entry.Typeflag)
 	}
-	// The size that the header claims is not believed: what comes is counted.
+	// The size in the header is not trusted: the actual bytes are counted.
 	content, err := io.ReadAll(io.LimitReader(archive, room+1))
 	if err != nil {
 		return File{}, damaged(err)
@@ -127,7 +131,8 @@ func untarEntry(archive *tar.Reader, entry *tar.Header, count *tally) (File, err
 	return File{Path: entry.Name, Executable: executable, Content: content}, nil
 }
 
-// damaged gives an error of the reader its class, unless the cap made it.
+// damaged marks an error of the archive reader as ErrDamaged, unless it is ErrTooLarge from
+// cappedReader.
 func damaged(err error) error {
 	if errors.Is(err, ErrTooLarge) {
 		return fmt.Errorf("unpack: %w", err)
@@ -135,8 +140,8 @@ func damaged(err error) error {
 	return fmt.Errorf("unpack: %w: %w", ErrDamaged, err)
 }
 
-// cappedReader ends with ErrTooLarge, not with a quiet end of file, when more comes than any allowed tree could need: a small
-// layer may unpack to terabytes.
+// cappedReader fails with ErrTooLarge, instead of returning end of file, when the archive is longer
+// than any allowed tree: a small layer may unpack to terabytes.
 type cappedReader struct {
 	from io.Reader
 	left int64

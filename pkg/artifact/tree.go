@@ -13,34 +13,37 @@ import (
 	"unicode/utf8"
 )
 
-// ErrUnsafe is wrapped when a tree holds what must not be packed or unpacked: a path or link that leaves it, a device, two
-// entries that fight over one name.
+// ErrUnsafe is wrapped when a tree has an entry that must not be packed or unpacked: a path or link
+// that leaves the tree, a device, or two entries with one name.
 var ErrUnsafe = errors.New("unsafe tree")
 
-// File is one file or symbolic link of a tree. Directories are implied by the paths; empty ones are not kept, as in git.
+// File is one file or symbolic link of a tree. Directories follow from the paths; empty ones are
+// dropped, as in git.
 type File struct {
 	// Path is relative to the root of the tree, with slashes: "modules/net/main.tf".
 	Path string
-	// Executable gives mode 0755 instead of 0644; no other bit is kept.
+	// Executable selects mode 0755 instead of 0644; no other bit is stored.
 	Executable bool
-	// Link, when not empty, makes this a symbolic link to that relative target, which must stay inside the tree. Content is then
-	// empty.
+	// Link, if not empty, makes the file a symbolic link to that relative target, which must be
+	// inside the tree. Content is then empty.
 	Link string
-	// Content is the whole file.
+	// Content is the content of the file.
 	Content []byte
 }
 
-// ReadOptions say what of a directory is read. The zero value reads all of it, within the default limits.
+// ReadOptions select what of a directory is read. The zero value selects everything, within the
+// default limits.
 type ReadOptions struct {
 	Limits Limits
-	// Skip, when set, is asked for every file and directory; true leaves it out, a directory with all that is in it.
+	// Skip, if set, is called for every file and directory. If it returns true, the file, or the
+	// directory with its content, is left out.
 	Skip func(path string, entry fs.DirEntry) bool
-	// Accept, when set, is asked for every file once it is open; its error ends the reading.
+	// Accept, if set, is called for every opened file. An error from it ends the read.
 	Accept func(info fs.FileInfo) error
 }
 
-// ReadDir reads the tree below a directory of the machine. A symbolic link is read as a link and never followed, also when the
-// tree changes meanwhile.
+// ReadDir reads the tree below a directory of the local machine. It reads a symbolic link as a link
+// and never follows it, also when the tree changes in the meantime.
 func ReadDir(dir string, options ReadOptions) ([]File, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -50,8 +53,8 @@ func ReadDir(dir string, options ReadOptions) ([]File, error) {
 	return ReadFS(root.FS(), options)
 }
 
-// ReadFS reads a whole file system as a tree, in the order of its paths. The result is checked like that of CheckTree. Links need
-// an fs.ReadLinkFS.
+// ReadFS reads a whole file system as a tree, in the order of its paths. The result passes
+// CheckTree. Links require an fs.ReadLinkFS.
 func ReadFS(fsys fs.FS, options ReadOptions) ([]File, error) {
 	var files []File
 	count := tally{limits: options.Limits.orDefault()}
@@ -124,12 +127,13 @@ func readEntry(fsys fs.FS, name string, entry fs.DirEntry, count *tally, accept 
 	if err := count.add(name, int64(len(content))); err != nil {
 		return File{}, err
 	}
-	// The owner's bit alone, as git has it: the others follow somebody's umask.
+	// Use only the owner's bit, as git does: the other bits depend on the umask.
 	return File{Path: name, Executable: info.Mode()&0o100 != 0, Content: content}, nil
 }
 
-// CheckTree says whether files, in any order, can be packed: paths are relative, clean and distinct, none lies below another
-// entry, links stay inside, and the limits hold. The error wraps ErrUnsafe or ErrTooLarge.
+// CheckTree checks that files, in any order, can be packed: paths are relative, clean and distinct,
+// no path is below another entry, links stay inside the tree, and the limits hold. The error wraps
+// ErrUnsafe or ErrTooLarge.
 func CheckTree(files []File, limits Limits) error {
 	count := tally{limits: limits.orDefault()}
 	taken := make(map[string]bool, len(files))
@@ -174,8 +178,9 @@ func checkPath(name string) error {
 	return nil
 }
 
-// checkLink accepts only a target whose ".." stand at its front and do not lead out. One after another name ("a/../..") could
-// climb from wherever a, itself a link, leads; without those, following links by induction never leaves the tree.
+// checkLink accepts only targets whose ".." elements are at the front and do not leave the tree. A
+// ".." after a name ("a/../..") could leave from the directory that a links to, if a is a link.
+// Without such targets it follows by induction that links never leave the tree.
 func checkLink(name, target string, limits Limits) error {
 	if len(target) > limits.PathBytes {
 		return fmt.Errorf("%w: the target of link %s has %d bytes", ErrTooLarge, name, len(target))
@@ -190,12 +195,13 @@ func checkLink(name, target string, limits Limits) error {
 	return nil
 }
 
-// plainName refuses what another system would read as a separator, a drive or an end of the name.
+// plainName rejects names with characters that another system reads as a separator or as the end of
+// the name.
 func plainName(name string) bool {
 	return utf8.ValidString(name) && !strings.ContainsAny(name, "\\\x00")
 }
 
-// sorted gives the files in the byte order of their paths.
+// sorted returns the files in the byte order of their paths.
 func sorted(files []File) []File {
 	ordered := slices.Clone(files)
 	slices.SortFunc(ordered, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })

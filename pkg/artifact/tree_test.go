@@ -29,7 +29,8 @@ func sample() []File {
 	}
 }
 
-// writeInOrder writes the sample by hand, in a given order, under a umask, with given times: everything that must not matter.
+// writeInOrder writes the files with a given order, umask and time, none of which may affect the
+// digest.
 func writeInOrder(t *testing.T, dir string, files []File, umask int, when time.Time) {
 	t.Helper()
 	old := syscall.Umask(umask)
@@ -102,8 +103,9 @@ func TestSameTreeSameDigest(t *testing.T) {
 	}
 }
 
-// TestDigestIsFixed notices when a toolchain or a library changes the bytes of an artifact: everything would be built again. If
-// that is meant, say so in the release notes and pin the new digest.
+// TestDigestIsFixed fails when a toolchain or a library changes the bytes of an artifact, which
+// means that everything is rebuilt. If the change is intended, mention it in the release notes and
+// pin the new digest.
 func TestDigestIsFixed(t *testing.T) {
 	packed, err := Pack(MediaSource, sample(), map[string]string{AnnotationTree: "abc"}, Limits{})
 	if err != nil {
@@ -148,7 +150,7 @@ func TestRoundTrip(t *testing.T) {
 		}
 		layer, err := Tarball(files, Limits{})
 		if errors.Is(err, ErrUnsafe) {
-			return // a file and a directory of one name were drawn
+			return // rapid generated a file and a directory with the same name
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -238,7 +240,7 @@ func TestUnsafeTrees(t *testing.T) {
 	}
 }
 
-// TestLinksNeverLeave follows every link of random accepted trees on a real disk.
+// TestLinksNeverLeave follows every link of random accepted trees on disk.
 func TestLinksNeverLeave(t *testing.T) {
 	base := t.TempDir()
 	round := 0
@@ -319,7 +321,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// archive makes a hostile layer by hand.
+// archive creates a hostile layer from tar headers.
 func archive(t *testing.T, headers ...*tar.Header) []byte {
 	t.Helper()
 	var out bytes.Buffer

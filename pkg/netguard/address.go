@@ -2,18 +2,19 @@ package netguard
 
 import "net/netip"
 
-// Kind is what an address is for.
+// Kind classifies an address by the network that it belongs to.
 type Kind string
 
 // The kinds.
 const (
-	Public   Kind = "public"   // anybody on the internet reaches the same machine by it
-	Private  Kind = "private"  // a network of somebody's own
+	Public   Kind = "public"   // reaches the same machine from anywhere on the internet
+	Private  Kind = "private"  // belongs to a private network
 	Loopback Kind = "loopback" // this machine
-	Special  Kind = "special"  // the link, a group, a cloud's own services, an example, or an address with another one inside
+	Special  Kind = "special"  // link-local, multicast, cloud metadata, documentation, or an address that embeds another one
 )
 
-// KindOf sorts an address. An IPv4 address that is written as an IPv6 one (::ffff:a.b.c.d) is what the IPv4 one is.
+// KindOf classifies an address. An IPv4 address in IPv6 notation (::ffff:a.b.c.d) has the kind of
+// the IPv4 address.
 func KindOf(address netip.Addr) Kind {
 	address = address.Unmap()
 	switch {
@@ -29,15 +30,18 @@ func KindOf(address netip.Addr) Kind {
 	return Public
 }
 
-// handedOut is the part of IPv6 that machines on the internet have (RFC 4291, section 2.4). What else there is carries an IPv4
-// address inside (RFC 6052, RFC 8215), which would let a private one in by another name, or leads nowhere.
+// handedOut is the part of IPv6 that is assigned to machines on the internet (RFC 4291, section
+// 2.4). Addresses outside of it embed an IPv4 address (RFC 6052, RFC 8215), which could be a
+// private one, or lead nowhere.
 var handedOut = netip.MustParsePrefix("2000::/3")
 
-// private holds what net/netip does not call private: shared address space (RFC 6598).
+// private lists the private ranges that net/netip does not count as private: shared address space
+// (RFC 6598).
 var private = []netip.Prefix{netip.MustParsePrefix("100.64.0.0/10")}
 
-// special holds what net/netip has no word for, and the addresses inside of other kinds at which clouds answer their own machines'
-// questions, with keys among the answers.
+// special lists the ranges that net/netip has no method for, and the metadata addresses of clouds
+// that are inside ranges of other kinds. Metadata services return credentials to the machines of
+// the cloud.
 var special = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),          // this network (RFC 791)
 	netip.MustParsePrefix("192.0.0.0/24"),       // protocol assignments (RFC 6890)

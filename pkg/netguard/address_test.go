@@ -32,7 +32,7 @@ func TestKindOf(t *testing.T) {
 	}
 }
 
-// Writing an IPv4 address as an IPv6 one, in any of the ways there are, never makes a public one of it.
+// An IPv4 address does not become public when it is written in any of the IPv6 notations.
 func TestNoIPv4AddressHides(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		four := [4]byte(rapid.SliceOfN(rapid.Byte(), 4, 4).Draw(t, "address"))

@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// Budget is the number of bytes that may still be read: of one answer, or of several together. It is safe for concurrent use.
+// Budget is the number of bytes that may still be read, from one response or from several together.
+// It is safe for concurrent use.
 type Budget struct {
 	mu       sync.Mutex
 	left     int64
@@ -17,7 +18,7 @@ func NewBudget(bytes int64, exceeded error) *Budget {
 	return &Budget{left: bytes, exceeded: exceeded}
 }
 
-// Set changes the bytes that are left and the error, for the bodies that are bound already as well.
+// Set changes the remaining bytes and the error, also for bodies that are already bound.
 func (b *Budget) Set(bytes int64, exceeded error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -43,10 +44,12 @@ func (b *Budget) exceededError() error {
 	return b.exceeded
 }
 
-// Bound returns a body that fails, instead of ending quietly, when more comes than the budget has left.
+// Bound returns a body that fails, instead of ending early, when it is longer than the budget
+// allows.
 func (b *Budget) Bound(body io.ReadCloser) io.ReadCloser { return &boundedBody{body, b} }
 
-// ReadAll reads to the end of an answer. When more than limit bytes come it fails with the error exceeded.
+// ReadAll reads a response to its end. It fails with the error exceeded if the response is longer
+// than limit bytes.
 func ReadAll(from io.Reader, limit int64, exceeded error) ([]byte, error) {
 	return io.ReadAll(NewBudget(limit, exceeded).Bound(io.NopCloser(from)))
 }
@@ -56,7 +59,7 @@ type boundedBody struct {
 	budget *Budget
 }
 
-// Read reads what may still come.
+// Read reads up to the remaining budget.
 func (b *boundedBody) Read(into []byte) (int, error) {
 	if len(into) == 0 {
 		return 0, nil
@@ -70,7 +73,8 @@ func (b *boundedBody) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// end tells an answer that fills its bound exactly from one that goes on.
+// end distinguishes a body that fills its budget exactly from a longer one: it returns io.EOF for
+// the former and the budget's error for the latter.
 func (b *boundedBody) end() error {
 	var one [1]byte
 	for {

@@ -41,7 +41,7 @@ func TestReadAll(t *testing.T) {
 	}
 }
 
-// Answers share one budget, and each has its own besides.
+// Several responses share one budget, and each has its own limit as well.
 func TestBudgetOfSeveral(t *testing.T) {
 	all := netguard.NewBudget(5, errBroken)
 	read := func(text string, limit int64) (string, error) {

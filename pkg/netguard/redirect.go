@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// maxRedirects is how many redirects are followed.
+// maxRedirects is the number of redirects that are followed.
 const maxRedirects = 5
 
 // RedirectError reports a redirect that is not followed.
@@ -17,8 +17,9 @@ type RedirectError struct {
 // Error describes the redirect.
 func (e *RedirectError) Error() string { return e.Why }
 
-// CheckRedirect is for http.Client: it follows at most five redirects, none that leaves https, and none to a URL with a password. The
-// transport checks each address that they lead to.
+// CheckRedirect is the CheckRedirect function for an http.Client. It follows at most five
+// redirects, none that leaves https, and none to a URL with a password. The transport checks each
+// address that a redirect leads to.
 func CheckRedirect(next *http.Request, via []*http.Request) error {
 	last := via[len(via)-1].URL
 	next.Header.Del("Referer") // may hold a signature

@@ -18,19 +18,20 @@ import (
 
 // Options configure a Transport.
 type Options struct {
-	// HTTPS and HTTP are the kinds of addresses that each scheme may lead to; none means that the scheme is not spoken. Special is never
-	// dialled.
+	// HTTPS and HTTP list the kinds of addresses that each scheme may reach. An empty list disables
+	// the scheme. Special addresses are never dialled.
 	HTTPS, HTTP []Kind
-	// Roots are the authorities that servers are believed by; nil means the system's.
+	// Roots are the certificate authorities that are trusted; nil means the system's.
 	Roots *x509.CertPool
-	// Resolver looks names up; nil means the system's.
+	// Resolver resolves names; nil means the system's resolver.
 	Resolver *net.Resolver
-	// Dial, Handshake, Header and Idle bound connecting, the TLS handshake, the wait for an answer, and each pause of its body. Zero means
-	// 10 seconds, 10 seconds, 30 seconds and 30 seconds.
+	// Dial, Handshake, Header and Idle bound connecting, the TLS handshake, the wait for the
+	// response header, and each pause within the body. Zero means 10 seconds, 10 seconds, 30
+	// seconds and 30 seconds.
 	Dial, Handshake, Header, Idle time.Duration
 }
 
-// maxHeaders bounds the header of an answer.
+// maxHeaders bounds the header of a response, in bytes.
 const maxHeaders = 64 << 10
 
 // BlockedError reports an address that may not be dialled.
@@ -38,11 +39,11 @@ type BlockedError struct {
 	// Host is the host as it was written in the URL.
 	Host   string
 	Scheme string
-	// Kind is the kind of network that it leads to.
+	// Kind is the kind of the address that was rejected.
 	Kind Kind
 }
 
-// Error describes where the host leads.
+// Error describes the kind of network that the host leads to.
 func (e *BlockedError) Error() string {
 	switch e.Kind {
 	case Private:
@@ -55,13 +56,13 @@ func (e *BlockedError) Error() string {
 	return e.Host + " leads to an address that is none of the internet"
 }
 
-// SchemeError reports a URL that is not of the web.
+// SchemeError reports a URL whose scheme is neither https nor http, or is disabled.
 type SchemeError struct{ Scheme string }
 
 // Error names the scheme.
 func (e *SchemeError) Error() string { return fmt.Sprintf("%q is not spoken here", e.Scheme) }
 
-// ErrStalled is returned when a server pauses for too long. It is a timeout, as net.Error has it.
+// ErrStalled is returned when a server pauses for too long. It implements net.Error as a timeout.
 var ErrStalled error = stalled{}
 
 type stalled struct{}
@@ -70,13 +71,13 @@ func (stalled) Error() string   { return "the server stopped sending" }
 func (stalled) Timeout() bool   { return true }
 func (stalled) Temporary() bool { return true }
 
-// Transport is an http.RoundTripper for servers that are not trusted.
+// Transport is an http.RoundTripper for untrusted servers.
 type Transport struct {
 	schemes map[string]*http.Transport
 	idle    time.Duration
 }
 
-// NewTransport returns a Transport.
+// NewTransport returns a transport with the given options.
 func NewTransport(options Options) *Transport {
 	fill := func(into *time.Duration, standard time.Duration) {
 		if *into == 0 {
@@ -102,12 +103,12 @@ func (o Options) transport(scheme string, allowed []Kind) *http.Transport {
 		IdleConnTimeout:        30 * time.Second,
 		MaxIdleConnsPerHost:    4,
 		ForceAttemptHTTP2:      true,
-		// What is compressed is for the caller to inflate, who counts both sides of it.
+		// The caller decompresses, and counts the bytes before and after.
 		DisableCompression: true,
 	}
 }
 
-// dialer returns the function that opens connections, and checks each address in the moment in which it is dialled.
+// dialer returns a dial function that checks each address at the moment of dialling.
 func (o Options) dialer(scheme string, allowed []Kind) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		host, _, err := net.SplitHostPort(address)
@@ -132,14 +133,14 @@ func (o Options) dialer(scheme string, allowed []Kind) func(context.Context, str
 	}
 }
 
-// written is an address as it was written.
+// written is a net.Addr with the address as it was written in the URL.
 type written string
 
 // Network and String implement net.Addr.
 func (written) Network() string  { return "tcp" }
 func (w written) String() string { return string(w) }
 
-// nameless takes what a name resolved to, and who was asked, out of an error.
+// nameless removes the resolved address and the name server from an error.
 func nameless(err error, address string) error {
 	var (
 		blocked   *BlockedError
@@ -162,7 +163,7 @@ func nameless(err error, address string) error {
 	return err
 }
 
-// plainLookup is what a look-up failed with; the library's own text may name the server that was asked.
+// plainLookup returns a text for a failed lookup. The library's own text may name the name server.
 func plainLookup(lookup *net.DNSError) string {
 	switch {
 	case lookup.IsNotFound:
@@ -210,17 +211,17 @@ func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// idleBody ends a body that pauses for too long while it is read.
+// idleBody is a body that fails when a single read takes longer than idle.
 type idleBody struct {
 	io.ReadCloser
-	ctx    context.Context //nolint:containedctx // that of the request, which its body ends
+	ctx    context.Context //nolint:containedctx // it is the context of the request, which ends with its body
 	cancel context.CancelCauseFunc
 	idle   time.Duration
 	timer  *time.Timer
 	once   sync.Once
 }
 
-// Read reads what the server sends next.
+// Read reads the next bytes that the server sends.
 func (b *idleBody) Read(into []byte) (int, error) {
 	b.timer.Reset(b.idle)
 	n, err := b.ReadCloser.Read(into)

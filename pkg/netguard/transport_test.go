@@ -22,7 +22,8 @@ import (
 
 var everywhere = []netguard.Kind{netguard.Public, netguard.Private, netguard.Loopback, netguard.Special}
 
-// client is a client that resolves every name to an address; the zero address resolves none.
+// client returns a client that resolves every name to the address to; the zero address resolves
+// none.
 func client(options netguard.Options, to netip.Addr) *http.Client {
 	options.Resolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		if !to.IsValid() {
@@ -35,7 +36,7 @@ func client(options netguard.Options, to netip.Addr) *http.Client {
 	return &http.Client{Transport: netguard.NewTransport(options), CheckRedirect: netguard.CheckRedirect}
 }
 
-// answer answers one question of a resolver that speaks DNS over a stream.
+// answer answers one DNS question over a stream.
 func answer(c net.Conn, to netip.Addr) {
 	defer func() { _ = c.Close() }()
 	var length [2]byte
@@ -73,7 +74,7 @@ func get(c *http.Client, url string) ([]byte, error) {
 	return io.ReadAll(response.Body)
 }
 
-// raw is a server that does as it likes with a connection.
+// raw starts a TCP server that runs serve for each connection, and returns its address.
 func raw(t *testing.T, serve func(net.Conn)) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -96,13 +97,14 @@ func raw(t *testing.T, serve func(net.Conn)) string {
 	return listener.Addr().String()
 }
 
-// silent reads what comes and says nothing until the other side goes away.
+// silent reads everything and sends nothing until the other side closes the connection.
 func silent(c net.Conn) { _, _ = io.Copy(io.Discard, c) }
 
-// asked waits for a request: a client drops a connection on which something arrives before.
+// asked waits for a request. A client drops a connection on which bytes arrive before its request.
 func asked(c net.Conn) { _, _ = http.ReadRequest(bufio.NewReader(c)) }
 
-// TestOnlyAllowedKindsAreDialled: whatever is allowed, no special address ever is.
+// TestOnlyAllowedKindsAreDialled checks that a special address is never dialled, even if the
+// options allow it.
 func TestOnlyAllowedKindsAreDialled(t *testing.T) {
 	var opened atomic.Int64
 	at := raw(t, func(net.Conn) { opened.Add(1) })
@@ -134,7 +136,8 @@ func TestOnlyAllowedKindsAreDialled(t *testing.T) {
 	}
 }
 
-// TestErrorsNameNoAddress: what a name leads to, and who resolves it, is not for whoever wrote the name.
+// TestErrorsNameNoAddress checks that errors contain neither the resolved address nor the name
+// server, because the author of the name may read them.
 func TestErrorsNameNoAddress(t *testing.T) {
 	loopback := netip.MustParseAddr("127.0.0.1")
 	all := netguard.Options{HTTPS: everywhere, HTTP: everywhere}
@@ -171,7 +174,8 @@ func TestErrorsNameNoAddress(t *testing.T) {
 	}
 }
 
-// TestServersThatStall: each way to keep a client waiting for ever has its own deadline. Only that they end is tested.
+// TestServersThatStall checks that each way to make a client wait forever has its own deadline. It
+// checks only that the requests end.
 func TestServersThatStall(t *testing.T) {
 	short := 20 * time.Millisecond
 	partial := raw(t, func(c net.Conn) {
@@ -202,7 +206,7 @@ func TestServersThatStall(t *testing.T) {
 	}
 }
 
-// TestFloods: headers and trailers end.
+// TestFloods checks that headers and trailers are bounded.
 func TestFloods(t *testing.T) {
 	flood := func(start string) string {
 		return raw(t, func(c net.Conn) {
@@ -226,7 +230,7 @@ func TestFloods(t *testing.T) {
 	}
 }
 
-// TestNoProxyIsAsked, and nothing is decompressed.
+// TestNoProxyIsAsked also checks that nothing is decompressed.
 func TestNoProxyIsAsked(t *testing.T) {
 	var proxied atomic.Int64
 	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { proxied.Add(1) }))

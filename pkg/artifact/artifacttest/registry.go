@@ -1,4 +1,4 @@
-// Package artifacttest serves a registry to tests.
+// Package artifacttest serves an OCI registry to tests.
 package artifacttest
 
 import (
@@ -10,16 +10,17 @@ import (
 
 	"github.com/distribution/distribution/v3/configuration"
 	"github.com/distribution/distribution/v3/registry/handlers"
-	_ "github.com/distribution/distribution/v3/registry/storage/driver/inmemory" // keeps what is pushed
+	_ "github.com/distribution/distribution/v3/registry/storage/driver/inmemory" // stores what is pushed
 	"github.com/sirupsen/logrus"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 )
 
-// Registry starts a registry that keeps everything in memory, and returns where it is. It ends with the test.
+// Registry starts a registry that stores everything in memory, and returns its reference. The
+// registry stops at the end of the test.
 func Registry(t testing.TB) artifact.Reference {
 	t.Helper()
-	logrus.SetOutput(io.Discard) // the registry's own log would hide what the tests say
+	logrus.SetOutput(io.Discard) // the registry's log would hide the output of the tests
 	config := &configuration.Configuration{Storage: configuration.Storage{
 		"inmemory": configuration.Parameters{}, "maintenance": configuration.Parameters{"uploadpurging": map[any]any{"enabled": false}},
 	}}
