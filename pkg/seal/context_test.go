@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// raw encrypts bytes without a context, as format 1 did and as anybody with the public key can.
+// raw encrypts bytes without a context, as format 1 did. Anyone with the public key can do so.
 func raw(t testing.TB, to Recipient, plain string) Sealed {
 	t.Helper()
 	var out bytes.Buffer
@@ -25,7 +25,8 @@ func raw(t testing.TB, to Recipient, plain string) Sealed {
 	return Sealed{KeyID: to.KeyID(), Ciphertext: out.Bytes()}
 }
 
-// TestContext: a value opens under the context that it was sealed under, and under no other, however alike the two are.
+// TestContext checks that a value opens under the context that it was sealed under and under no
+// other, however similar.
 func TestContext(t *testing.T) {
 	identity := newIdentity(t)
 	part := rapid.SampledFrom([]string{"", "a", "b", "a\n", `a"`, "a.b", "ins_1", "input", "output", "\u2028", "<"})
@@ -51,7 +52,7 @@ func TestContext(t *testing.T) {
 	})
 }
 
-// TestContextErrorNamesBothPlaces, and nothing of the value.
+// TestContextErrorNamesBothPlaces also checks that the error contains nothing of the value.
 func TestContextErrorNamesBothPlaces(t *testing.T) {
 	identity := newIdentity(t)
 	sealed, err := identity.Recipient().Seal(Context{Install: "ins_1", Kind: KindOutput, Component: "inc_a", Path: "components.a.outputs.url"}, []byte(planted))
@@ -69,7 +70,7 @@ func TestContextErrorNamesBothPlaces(t *testing.T) {
 	}
 }
 
-// TestOtherFormats: what states no context, or one of a later format, is refused.
+// TestOtherFormats checks that a plaintext without a context, or in a later format, is rejected.
 func TestOtherFormats(t *testing.T) {
 	identity := newIdentity(t)
 	context := InputContext("ins_1", "x")

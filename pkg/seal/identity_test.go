@@ -128,8 +128,8 @@ func TestHash(t *testing.T) {
 	}
 }
 
-// TestFixedForms pins what is stored: an id, a hash or a derived key that changes with a version of nuon would orphan every
-// sealed value.
+// TestFixedForms pins the stored forms. If an id, a hash or a derived key changed with a version of
+// nuon, no stored sealed value could be used any more.
 func TestFixedForms(t *testing.T) {
 	identity, err := ParseIdentity("AGE-SECRET-KEY-1SD35KJWNGU69XPMNP597XDPXYMJ8G86TLVPVZPZVUKYN7UR279YS6QQTXG")
 	if err != nil {
@@ -182,7 +182,7 @@ func TestRecipientText(t *testing.T) {
 
 func TestParseIdentityNeverRepeatsTheKey(t *testing.T) {
 	private := newIdentity(t).key().String()
-	// The last character is a part of the checksum; "0" may be the right one.
+	// The last character is part of the checksum; "0" may be the correct one.
 	last := "0"
 	if strings.HasSuffix(private, last) {
 		last = "2"

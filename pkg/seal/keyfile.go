@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 )
 
-// keyFileLimit is far above any identity file; what is larger is not one.
+// keyFileLimit is far above the size of any identity file. Larger files are rejected.
 const keyFileLimit = 16 << 10
 
-// LoadIdentity reads an identity file. Others than its owner must not be able to read it. A missing file gives an error that
-// wraps fs.ErrNotExist.
+// LoadIdentity reads an identity file. It fails if users other than the owner can read the file.
+// The error for a missing file wraps fs.ErrNotExist.
 func LoadIdentity(file string) (Identity, error) {
 	opened, err := os.Open(file)
 	if err != nil {
@@ -44,9 +44,10 @@ func LoadIdentity(file string) (Identity, error) {
 	return identity, nil
 }
 
-// CreateIdentity makes a new key and writes it to file with mode 0600. It never replaces anything: when file exists the error
-// wraps fs.ErrExist. The key is on disk before it returns, and file is either whole or not there, even when the machine stops in
-// between; a lost install key loses what was sealed to it.
+// CreateIdentity generates a key and writes it to file with mode 0600. It never replaces a file: if
+// file exists, the error wraps fs.ErrExist. The key is on disk before the function returns, and
+// file is either complete or missing, also after a crash, because values that are sealed to a lost
+// install key are lost.
 func CreateIdentity(file string) (Identity, error) {
 	identity, err := NewIdentity()
 	if err != nil {
@@ -58,7 +59,8 @@ func CreateIdentity(file string) (Identity, error) {
 	return identity, nil
 }
 
-// LoadOrCreateIdentity reads file, or creates it when it is not there. Two processes that do so at once end with the same key.
+// LoadOrCreateIdentity reads file, or creates it if it does not exist. Two processes that do so at
+// the same time get the same key.
 func LoadOrCreateIdentity(file string) (Identity, error) {
 	identity, err := LoadIdentity(file)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -71,8 +73,9 @@ func LoadOrCreateIdentity(file string) (Identity, error) {
 	return identity, err
 }
 
-// writeIdentity writes beside the file and then links: a link, unlike a rename, does not replace what is there, and unlike O_EXCL
-// on the file itself it never leaves a half-written key under the final name.
+// writeIdentity writes a temporary file in the same directory and then links it. Unlike a rename, a
+// link does not replace an existing file; and unlike O_EXCL on the file itself, it never leaves a
+// partial key under the final name.
 func writeIdentity(file string, identity Identity) error {
 	dir := filepath.Dir(file)
 	beside, err := os.CreateTemp(dir, "."+filepath.Base(file)+".*") // mode 0600, O_EXCL
@@ -97,7 +100,7 @@ func writeIdentity(file string, identity Identity) error {
 	return syncDir(dir)
 }
 
-// syncDir makes the new name itself survive a crash.
+// syncDir flushes the directory, so that the new name survives a crash.
 func syncDir(dir string) error {
 	opened, err := os.Open(dir)
 	if err != nil {

@@ -12,16 +12,16 @@ import (
 	"filippo.io/age"
 )
 
-// Recipient is the public half of a key. It may be shown and stored anywhere. The zero Recipient seals nothing and gives an
-// error.
+// Recipient is the public half of a key. It may be shown and stored anywhere. The zero Recipient
+// cannot seal: Seal returns an error.
 type Recipient struct {
 	key *age.X25519Recipient
 }
 
-// errNoRecipient is what the zero Recipient says.
+// errNoRecipient is the error of the zero Recipient.
 var errNoRecipient = errors.New("there is no key to seal to: the runner has not registered one yet")
 
-// ParseRecipient reads the text form "age1…". Surrounding space is allowed.
+// ParseRecipient parses the text form "age1…". Surrounding space is allowed.
 func ParseRecipient(text string) (Recipient, error) {
 	key, err := age.ParseX25519Recipient(strings.TrimSpace(text))
 	if err != nil {
@@ -30,10 +30,10 @@ func ParseRecipient(text string) (Recipient, error) {
 	return Recipient{key: key}, nil
 }
 
-// IsZero tells whether there is no key.
+// IsZero reports whether there is no key.
 func (r Recipient) IsZero() bool { return r.key == nil }
 
-// String gives the text form "age1…", empty for the zero Recipient.
+// String returns the text form "age1…", or the empty string for the zero Recipient.
 func (r Recipient) String() string {
 	if r.key == nil {
 		return ""
@@ -41,8 +41,8 @@ func (r Recipient) String() string {
 	return r.key.String()
 }
 
-// KeyID names the key: "key-" and 16 hexadecimal digits of a digest of the public half. The same key has the same id everywhere
-// and for ever.
+// KeyID returns the id of the key: "key-" and 16 hexadecimal digits of a digest of the public half.
+// A key has the same id everywhere and permanently.
 func (r Recipient) KeyID() string {
 	if r.key == nil {
 		return ""
@@ -51,10 +51,10 @@ func (r Recipient) KeyID() string {
 	return "key-" + hex.EncodeToString(sum[:8])
 }
 
-// MarshalText gives String.
+// MarshalText returns String.
 func (r Recipient) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// UnmarshalText reads what MarshalText gave; empty text gives the zero Recipient.
+// UnmarshalText parses what MarshalText returns. Empty text results in the zero Recipient.
 func (r *Recipient) UnmarshalText(text []byte) error {
 	if len(bytes.TrimSpace(text)) == 0 {
 		*r = Recipient{}
@@ -68,8 +68,9 @@ func (r *Recipient) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Fingerprint names the key for people who compare it: 32 hexadecimal digits in groups of four. Unlike KeyID it is long enough
-// that nobody can make another key with the same one. Empty for the zero Recipient.
+// Fingerprint returns a text by which people compare keys: 32 hexadecimal digits in groups of four.
+// Unlike KeyID, it is long enough that nobody can generate another key with the same fingerprint.
+// It is empty for the zero Recipient.
 func (r Recipient) Fingerprint() string {
 	if r.key == nil {
 		return ""
@@ -83,10 +84,10 @@ func (r Recipient) Fingerprint() string {
 	return strings.Join(groups, "-")
 }
 
-// fingerprint is what Fingerprint returns.
+// fingerprint matches the results of Fingerprint.
 var fingerprint = regexp.MustCompile(`^[0-9a-f]{4}(-[0-9a-f]{4}){7}$`)
 
-// ParseFingerprint reads what Fingerprint returned. Surrounding space and upper case are allowed.
+// ParseFingerprint parses what Fingerprint returns. Surrounding space and upper case are allowed.
 func ParseFingerprint(text string) (string, error) {
 	text = strings.ToLower(strings.TrimSpace(text))
 	if !fingerprint.MatchString(text) {
@@ -95,8 +96,9 @@ func ParseFingerprint(text string) (string, error) {
 	return text, nil
 }
 
-// Seal encrypts plain, bound to a context, so that only the holder of the private half can open it, and only under that context.
-// Two seals of the same bytes differ; compare by Context.Hash instead.
+// Seal encrypts plain, bound to a context. Only the holder of the private half can open it, and
+// only under that context. Two results for the same bytes differ; use Context.Hash to compare
+// values.
 func (r Recipient) Seal(context Context, plain []byte) (Sealed, error) {
 	if r.key == nil {
 		return Sealed{}, errNoRecipient

@@ -13,7 +13,7 @@ import (
 
 const planted = "correct-horse-battery"
 
-// hidden has its secrets in unexported fields, where printers use reflection instead of methods.
+// hidden has secrets in unexported fields, which printers access by reflection instead of methods.
 type hidden struct {
 	name     string
 	secret   Secret
@@ -22,7 +22,7 @@ type hidden struct {
 	byName   map[string]Secret
 }
 
-// shown has them in exported fields, where encoders look.
+// shown has secrets in exported fields, which encoders access.
 type shown struct {
 	Name     string            `json:"name"`
 	Secret   Secret            `json:"secret"`
