@@ -1,36 +1,39 @@
 package redact
 
-// automaton finds all forms at once in one pass over the text (Aho and Corasick, 1975): a tree of the forms' bytes, in which each
-// node knows the node of its longest proper suffix that is in the tree as well.
+// automaton finds all forms in one pass over the text (Aho and Corasick, 1975). It is a tree of the
+// forms' bytes in which each node links to the node of its longest proper suffix that is also in
+// the tree.
 type automaton struct {
 	nodes []node
-	// tables are the children of nodes with many, such as the root: most steps of ordinary text go through these.
+	// tables contain the children of the nodes with many children, such as the root. In ordinary
+	// text, most steps use them.
 	tables [][256]int32
-	// begins tells which bytes begin a form: most text is skipped by it alone.
+	// begins contains, for each byte, whether a form starts with it. Most text is skipped by this
+	// check alone.
 	begins [256]bool
 }
 
-// node is one prefix of a form. Nearly all nodes have one child, so that one is kept in place; a dense table would be 1 KiB for
-// each byte of a secret.
+// node is one prefix of a form. Nearly all nodes have one child, which is stored inline; a dense
+// table would take 1 KiB for each byte of a secret.
 type node struct {
 	child  int32
 	suffix int32
 	// depth is the length of the prefix.
 	depth int32
-	// match is the length of the longest form that ends here, 0 for none.
+	// match is the length of the longest form that ends here, or 0 for none.
 	match int32
 	more  map[byte]int32
 	label byte
-	// table is one more than the index of the node's table, 0 for none.
+	// table is one more than the index of the node's table, or 0 for none.
 	table int32
 }
 
-// manyChildren is from how many children on a node has a table.
+// manyChildren is the number of children from which a node has a table.
 const manyChildren = 3
 
 const root int32 = 0
 
-// compile makes the automaton of non-empty forms.
+// compile builds the automaton of non-empty forms.
 func compile(forms map[string]struct{}) *automaton {
 	a := &automaton{nodes: []node{{}}}
 	for form := range forms {
@@ -42,7 +45,7 @@ func compile(forms map[string]struct{}) *automaton {
 	return a
 }
 
-// tabulate makes the tables of the nodes with many children.
+// tabulate builds the tables of the nodes with many children.
 func (a *automaton) tabulate() {
 	for at := range a.nodes {
 		if len(a.nodes[at].more) < manyChildren-1 {
@@ -69,7 +72,7 @@ func (a *automaton) insert(form string) {
 	a.nodes[at].match = int32(len(form))
 }
 
-// child gives the node below at for a byte, root when there is none.
+// child returns the child of node at for a byte, or root if there is none.
 func (a *automaton) child(at int32, b byte) int32 {
 	n := &a.nodes[at]
 	if n.table > 0 {
@@ -93,7 +96,8 @@ func (a *automaton) adopt(at int32, b byte, child int32) {
 	n.more[b] = child
 }
 
-// link sets suffix and match of every node, breadth first, because a node's suffix is shorter than itself.
+// link sets suffix and match of every node. It goes breadth first because a node's suffix is
+// shorter than the node.
 func (a *automaton) link() {
 	queue := []int32{root}
 	for len(queue) > 0 {
@@ -121,7 +125,8 @@ func (a *automaton) eachChild(at int32, visit func(byte, int32)) {
 	}
 }
 
-// step gives the state after one more byte: the longest end of the text so far that begins a form.
+// step returns the state after one more byte: the longest suffix of the text so far that is a
+// prefix of a form.
 func (a *automaton) step(state int32, b byte) int32 {
 	for {
 		if next := a.child(state, b); next != root {

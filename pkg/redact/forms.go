@@ -13,13 +13,13 @@ import (
 	"strings"
 )
 
-// formsOf gives the texts in which a value of MinLength bytes or more may show.
+// formsOf returns the texts in which a value of MinLength bytes or more may appear.
 func formsOf(value []byte) []string {
 	forms := []string{string(value)}
 	for _, alphabet := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
 		forms = append(forms, base64Forms(alphabet, value)...)
 	}
-	// A password in an address, such as that of a database.
+	// A password in a URL, such as the URL of a database.
 	forms = append(forms, url.QueryEscape(string(value)), url.PathEscape(string(value)))
 	forms = append(forms, hex.EncodeToString(value), strings.ToUpper(hex.EncodeToString(value)), html.EscapeString(string(value)))
 	forms = append(forms, jsonForms(value)...)
@@ -28,18 +28,21 @@ func formsOf(value []byte) []string {
 	return append(forms, disguisedForms(value)...)
 }
 
-// minDisguised is the least length in bytes of a value whose disguises are looked for: reversed or in another case, a shorter one is
-// likely to be an ordinary word. mostDisguised is the largest, for each disguise costs several nodes a byte.
+// Disguised forms are searched only for values with minDisguised to mostDisguised bytes. Reversed
+// or in another case, a shorter value is likely to be an ordinary word; for a longer one they take
+// too much memory, because each form costs several nodes per byte.
 const (
 	minDisguised  = 8
 	mostDisguised = 512
 )
 
-// separators are what is put between the letters of a value to spell it out. The NUL makes UTF-16 of it.
+// separators are the texts that people put between the letters of a value to spell it out. With NUL
+// the value becomes UTF-16.
 var separators = []string{" ", "  ", "-", "_", ".", ",", ", ", ":", "|", "\n", "\r\n", "\t", "\x00"}
 
-// disguisedForms gives the value as people and simple programs write it to get it past a filter, and as dumps of bytes show it: backwards,
-// in capitals and in small letters, letter by letter, byte by byte as numbers and as escapes, and in pieces.
+// disguisedForms returns the forms in which people and simple programs write the value to get it
+// past a filter, and in which dumps show it: reversed, in upper and lower case, letter by letter,
+// byte by byte as numbers and as escapes, and in pieces.
 func disguisedForms(value []byte) []string {
 	if len(value) < minDisguised || len(value) > mostDisguised {
 		return nil
@@ -73,11 +76,12 @@ func disguisedForms(value []byte) []string {
 	return append(forms, pieces(text)...)
 }
 
-// minPiece is the least length in bytes of a piece of a secret that is looked for by itself.
+// minPiece is the minimum length in bytes of a piece of a secret that is searched separately.
 const minPiece = 16
 
-// pieces gives the parts of 16 bytes and more of a key or token that has as many bytes twice: printed in two halves, or broken into
-// lines, it is found all the same. A part of anything else (an address, a sentence) may be ordinary text.
+// pieces splits a random key or token of 32 bytes or more into parts of at least 16 bytes, so that
+// it is also found when it is printed in two halves or broken into lines. Other values (an address,
+// a sentence) have no pieces, because a part of them may be ordinary text.
 func pieces(text string) []string {
 	many := len(text) / minPiece
 	if many < 2 || !isRandom(text) {
@@ -93,8 +97,9 @@ func pieces(text string) []string {
 	return parts
 }
 
-// isRandom reports whether text looks as a generator made it: small letters, capitals and digits, or hexadecimal digits of both kinds,
-// without a character that words and addresses are divided by, and nearly all different.
+// isRandom reports whether text seems to be generated: it consists of upper case, lower case and
+// digits, or of hexadecimal digits with both letters and numbers, contains no character that
+// separates words or parts of addresses, and has few repeated characters.
 func isRandom(text string) bool {
 	var upper, lower, digit bool
 	seen := map[byte]bool{}
@@ -118,8 +123,9 @@ func isRandom(text string) bool {
 	return digit && (hexadecimal && (lower || upper) && len(seen) >= 6 || upper && lower && len(seen) >= 8)
 }
 
-// base32Forms gives what of the value's base32 is sure to appear when it is encoded alone or within something longer, in capitals and in
-// small letters. Base32 writes five bytes as eight characters; characters that the value shares with its neighbours are left out.
+// base32Forms returns the parts of the value's base32 that appear whether the value is encoded
+// alone or within a longer text, in upper and lower case. Base32 writes five bytes as eight
+// characters; characters that the value shares with its neighbors are left out.
 func base32Forms(value []byte) []string {
 	var forms []string
 	for before := range 5 {
@@ -134,9 +140,9 @@ func base32Forms(value []byte) []string {
 	return forms
 }
 
-// shellForms gives the value as a shell shows it when it traces what it runs, and as people write it into a command: within single
-// quotes (a quote ends them, stands for itself, and begins them anew), within double quotes, and with a backslash before each
-// letter that means something.
+// shellForms returns the value as a shell prints it in a trace, and as people write it in a
+// command: in single quotes (where a single quote is written by ending the quotes, quoting it, and
+// opening them again), in double quotes, and with a backslash before each special character.
 func shellForms(value string) []string {
 	return []string{
 		strings.ReplaceAll(value, "'", `'\''`),
@@ -160,9 +166,10 @@ func withBackslashes(value, letters string) string {
 	return out.String()
 }
 
-// lineForms gives what hides the lines of a value of several lines where they are indented, or end otherwise than there. Lines of
-// minLine bytes and more count wherever they are. A shorter one (the last of a PEM key, say) may be ordinary text, so it counts only
-// right after the end of the line before it, or right before the beginning of the line after it.
+// lineForms returns the forms that find the lines of a multi-line value when they are indented or
+// have other line ends. Lines of minLine bytes or more are found anywhere. A shorter line (for
+// example the last of a PEM key) may be ordinary text, so it is found only right after the end of
+// the line before it or, for the first line, right before the start of the next line.
 func lineForms(value []byte) []string {
 	var lines, forms []string
 	for line := range bytes.Lines(value) {
@@ -193,14 +200,15 @@ func lineForms(value []byte) []string {
 	return forms
 }
 
-// mostShort is how many short lines of a secret are looked for by themselves. A key has one; a whole file that is secret has many,
-// and each costs some ten kilobytes.
+// mostShort is the maximum number of short lines of a secret that are searched separately. A key
+// has one; a secret file has many, and each takes about ten kilobytes.
 const mostShort = 16
 
-// beside is how many bytes of the neighbour tell that a short line is the secret's.
+// beside is how many bytes of the neighboring line must match to identify a short line.
 const beside = 8
 
-// indented gives two lines that follow each other, the second at any indentation that tools and people use.
+// indented returns two consecutive lines, the second with each indentation that tools and people
+// use.
 func indented(first, second string) []string {
 	var forms []string
 	for _, end := range []string{"\n", "\r\n"} {
@@ -214,9 +222,10 @@ func indented(first, second string) []string {
 	return forms
 }
 
-// base64Forms gives what of the value's base64 is sure to appear when it is encoded alone or within something longer. Base64
-// writes three bytes as four characters, so the value can begin at three places of such a group; a character that it shares with
-// an unknown neighbour is left out: that leaves at most four bits of its first and of its last byte.
+// base64Forms returns the parts of the value's base64 that appear whether the value is encoded
+// alone or within a longer text. Base64 writes three bytes as four characters, so the value can
+// start at three offsets of such a group. A character that the value shares with an unknown
+// neighbor is left out, which reveals at most four bits of its first and of its last byte.
 func base64Forms(alphabet *base64.Encoding, value []byte) []string {
 	forms := []string{alphabet.EncodeToString(value), alphabet.WithPadding(base64.NoPadding).EncodeToString(value)}
 	for before := range 3 {
@@ -224,22 +233,22 @@ func base64Forms(alphabet *base64.Encoding, value []byte) []string {
 		encoded := alphabet.EncodeToString(padded)
 		first := (before*8 + 5) / 6
 		forms = append(forms,
-			encoded[first:len(padded)*8/6], // something follows
-			encoded[first:],                // it ends what was encoded
+			encoded[first:len(padded)*8/6], // more text follows
+			encoded[first:],                // the value ends the encoded text
 			alphabet.WithPadding(base64.NoPadding).EncodeToString(padded)[first:],
 		)
 	}
 	return forms
 }
 
-// jsonForms gives the value as it stands between the quotes of a JSON string, with and without the escapes that are only for
-// HTML, and the same once more for JSON within JSON.
+// jsonForms returns the value as it appears between the quotes of a JSON string, with and without
+// the escapes for HTML, and again for JSON within JSON.
 func jsonForms(value []byte) []string {
 	var forms []string
 	for _, html := range []bool{true, false} {
 		once := jsonEscape(value, html)
 		forms = append(forms, once, jsonEscape([]byte(once), html))
-		// What begins a template is doubled in Terraform's own strings.
+		// Terraform's strings double the first character of a template.
 		forms = append(forms, strings.NewReplacer("${", "$${", "%{", "%%{").Replace(once))
 	}
 	return forms
@@ -250,7 +259,7 @@ func jsonEscape(value []byte, html bool) string {
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(html)
 	if err := encoder.Encode(string(value)); err != nil {
-		return string(value) // a string always encodes; the plain form is looked for anyway
+		return string(value) // a string always encodes; the plain form is searched anyway
 	}
 	quoted := bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 	return string(quoted[1 : len(quoted)-1])

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// FuzzWriter holds the automaton, over pieces of any length, against a comparison at every place of the text with every form.
+// FuzzWriter compares the automaton, with writes of any length, to a comparison of every form at
+// every position of the text.
 func FuzzWriter(f *testing.F) {
 	f.Add([]byte("hunter2"), []byte("hunt"), []byte("say hunter2 and aHVudGVyMg== and hunthunter2"), uint8(3))
 	f.Add([]byte("first line of a key\nshort\nlast"), []byte("aaaa"), []byte("  first line of a key\r\n\tshort\n  last aaaaaaa"), uint8(1))

@@ -57,7 +57,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestDisguises: each spelling that docs/security.md says is found.
+// TestDisguises checks that each spelling that docs/security.md lists is found.
 func TestDisguises(t *testing.T) {
 	const secret = "tR0ub4dor-Zx81qLmP9vWc3nKy7Ee2Gh5"
 	reversed := []byte(secret)
@@ -81,7 +81,7 @@ func TestDisguises(t *testing.T) {
 		got := set.String(text)
 		left := strings.Trim(strings.ReplaceAll(got, redact.Mark, ""), "[]=%")
 		allowed := 0
-		if name == "base32 of more" { // the neighbours stay, and a character that is shared with each
+		if name == "base32 of more" { // the neighbors remain, and one character that is shared with each
 			allowed = (len("password=")*8+4)/5 + (len("&more")*8+4)/5 + 2
 		}
 		if !strings.Contains(got, redact.Mark) || len(left) > allowed {
@@ -90,8 +90,8 @@ func TestDisguises(t *testing.T) {
 	}
 }
 
-// TestOrdinaryTextIsNotMasked counts false masks: secrets that are words, addresses and sentences hide nothing of a log that only looks
-// like them.
+// TestOrdinaryTextIsNotMasked counts false positives: secrets that are words, addresses and
+// sentences mask nothing in a log with similar text.
 func TestOrdinaryTextIsNotMasked(t *testing.T) {
 	var set redact.Set
 	for _, secret := range []string{
@@ -110,7 +110,7 @@ func TestOrdinaryTextIsNotMasked(t *testing.T) {
 	}
 }
 
-// TestShells: what real shells print of a secret when they trace what they run, or quote it.
+// TestShells checks what real shells print when they trace a command with a secret, or quote it.
 func TestShells(t *testing.T) {
 	secret := `it's a "$ecret" \ for & all`
 	var set redact.Set
@@ -128,10 +128,12 @@ func TestShells(t *testing.T) {
 	}
 }
 
-// TestKeysOfSeveralLines: a PEM key is hidden to its last letter, however its lines are indented or ended.
+// TestKeysOfSeveralLines checks that a PEM key is masked completely for any indentation and line
+// end.
 func TestKeysOfSeveralLines(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		// Of odd lengths, so that the last line is of any. A key of one to four lines has all that one of many has, and takes less.
+		// The lengths vary, so that the last line has any length. A key of one to four lines covers
+		// the same cases as a longer one in less time.
 		content := rapid.SliceOfN(rapid.Byte(), 40, 150).Draw(t, "key")
 		key := string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: content}))
 		var set redact.Set
@@ -150,7 +152,8 @@ func TestKeysOfSeveralLines(t *testing.T) {
 	})
 }
 
-// TestTerraformStrings: what begins a template is doubled in Terraform's own strings.
+// TestTerraformStrings checks that the doubled first character of a template in Terraform's strings
+// is handled.
 func TestTerraformStrings(t *testing.T) {
 	var set redact.Set
 	set.Add([]byte("pa${ss}-%{word}1"))
@@ -190,10 +193,11 @@ func TestLinesOfASecret(t *testing.T) {
 	}
 }
 
-// What a set hides is: every byte within an occurrence of a form. The reference finds occurrences by comparing at every place.
+// A set masks exactly the bytes within an occurrence of a form. The reference finds occurrences by
+// comparing at every position.
 func TestWriterHidesExactlyTheOccurrences(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		// Few letters, so that secrets overlap, nest and begin within each other.
+		// Few different letters, so that secrets overlap, nest and start within each other.
 		letters := rapid.SliceOfN(rapid.SampledFrom([]byte("ab")), 4, 7)
 		secrets := rapid.SliceOfN(letters, 1, 4).Draw(t, "secrets")
 		text := rapid.SliceOfN(rapid.SampledFrom([]byte("aab. ")), 0, 60).Draw(t, "text")
@@ -222,7 +226,7 @@ func TestWriterHidesExactlyTheOccurrences(t *testing.T) {
 	})
 }
 
-// reference looks only for the raw form: the base64 of these letters has none of them in a row.
+// reference searches only for the raw form: the base64 of these letters does not occur in the text.
 func reference(text []byte, secrets [][]byte) string {
 	hidden := make([]bool, len(text))
 	for _, secret := range secrets {
@@ -246,7 +250,7 @@ func reference(text []byte, secrets [][]byte) string {
 	return out.String()
 }
 
-// Whatever surrounds a secret when it is encoded, nothing of its middle is left.
+// Nothing of the middle of a secret remains, for any text around it when it is encoded.
 func TestBase64AtEveryAlignment(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before := rapid.SliceOfN(rapid.Byte(), 0, 5).Draw(t, "before")
@@ -258,7 +262,8 @@ func TestBase64AtEveryAlignment(t *testing.T) {
 		var set redact.Set
 		set.Add(secret)
 		got := set.String(encoded)
-		// Left may be: what lies before and after, and one shared character at each end.
+		// What may remain is the encoding of the text before and after, and one shared character at
+		// each end.
 		left := strings.TrimRight(strings.ReplaceAll(got, redact.Mark, ""), "=")
 		most := (len(before)*8+5)/6 + (len(after)*8+5)/6 + 2
 		if !strings.Contains(got, redact.Mark) || len(left) > most {

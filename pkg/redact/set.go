@@ -8,31 +8,34 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// Mark stands where a secret was.
+// Mark replaces a secret in the output.
 const Mark = seal.Redacted
 
-// MinLength is the least length in bytes of a secret that is looked for. A shorter one would match all over ordinary text and
-// hide it; nothing so short keeps a secret.
+// MinLength is the minimum length in bytes of a secret that is searched. A shorter value would mask
+// matches all over ordinary text, and is too short to be secret.
 const MinLength = 4
 
-// minLine is the least length in bytes of one line of a secret of several lines (a PEM key, say) that is looked for on its own,
-// because tools indent them.
+// minLine is the minimum length in bytes of a line of a multi-line secret (for example a PEM key)
+// that is searched separately. Lines are searched separately because tools indent them.
 const minLine = 16
 
-// Set holds the secrets that are known. The zero Set is empty and ready. It is for any number of goroutines, and may grow while
-// Writers use it.
+// Set is the set of known secrets. The zero Set is empty and ready to use. It is safe for
+// concurrent use, and may grow while Writers use it.
 type Set struct {
-	mutex   sync.Mutex // guards known and the change of current
+	mutex   sync.Mutex // guards known and changes of current
 	known   map[string]struct{}
-	current atomic.Pointer[automaton] // of all that is known; nil until a text is searched for it
+	current atomic.Pointer[automaton] // finds all of known; nil until the next search
 }
 
-// Add makes secret known, as it is, in base64 (both alphabets, with and without padding) and base32, wherever it lies in what was
-// encoded, in hexadecimal, and escaped as in a URL, in HTML, in JSON (once and twice), in Terraform's language and in a shell. Of a
-// secret with several lines, each counts by itself too: one of 16 bytes and more anywhere, a shorter one beside its neighbour. Of 8 to
-// 512 bytes it is also found backwards, in capitals, in small letters, spelled out with a separator between the letters (UTF-16 is
-// one), and as a list of bytes; a random one of 32 bytes and more also in halves. Compressed, encrypted, or written by a program that
-// means to get it out, it is not found. Add reports whether the secret is looked for from now on: false for one shorter than MinLength.
+// Add adds a secret to the set. It is found as it is, in base64 (both alphabets, with and without
+// padding) and base32, also as part of a longer encoded text, in hexadecimal, and escaped as in a
+// URL, in HTML, in JSON (once and twice), in Terraform's language and in a shell. Of a multi-line
+// secret, each line is also found separately: a line of 16 bytes or more anywhere, a shorter one
+// next to its neighbor. A secret of 8 to 512 bytes is also found reversed, in upper case, in lower
+// case, spelled out with a separator between the letters (UTF-16 is one such form), and as a list
+// of bytes; a random one of 32 bytes or more also in pieces. A secret that is compressed,
+// encrypted, or written by a program that intends to leak it is not found. Add reports whether the
+// secret is searched from now on, which is false for secrets shorter than MinLength.
 func (s *Set) Add(secret []byte) bool {
 	if len(secret) < MinLength {
 		return false
@@ -45,7 +48,7 @@ func (s *Set) Add(secret []byte) bool {
 	before := len(s.known)
 	s.learn(secret)
 	if trimmed := bytes.TrimSpace(secret); len(trimmed) >= MinLength {
-		// A file's last line end is rarely printed with it.
+		// The last line end of a file is rarely printed with its content.
 		s.learn(trimmed)
 	}
 	for _, form := range lineForms(secret) {
@@ -57,8 +60,9 @@ func (s *Set) Add(secret []byte) bool {
 	return true
 }
 
-// search returns what finds all that is known, or nil where nothing is. Secrets come many at a time and each has hundreds of forms, so
-// it is made when a text is searched, not with each secret.
+// search returns the automaton for all known secrets, or nil if there are none. Secrets are added
+// in groups and each has hundreds of forms, so the automaton is built when a text is searched, not
+// with each secret.
 func (s *Set) search() *automaton {
 	if machine := s.current.Load(); machine != nil {
 		return machine
@@ -73,7 +77,7 @@ func (s *Set) search() *automaton {
 	return machine
 }
 
-// AddSecret is Add for a value that is kept as a seal.Secret.
+// AddSecret is Add for a seal.Secret.
 func (s *Set) AddSecret(secret seal.Secret) bool { return s.Add(secret.Reveal()) }
 
 func (s *Set) learn(value []byte) {
@@ -82,24 +86,24 @@ func (s *Set) learn(value []byte) {
 	}
 }
 
-// String gives text without what is secret: every byte that lies in any form of any secret is gone, and each run of such bytes is
-// one Mark.
+// String returns text without secrets: it removes every byte that is within any form of any secret,
+// and replaces each run of such bytes by one Mark.
 func (s *Set) String(text string) string {
 	if s.search() == nil {
 		return text
 	}
 	var out bytes.Buffer
 	writer := s.Writer(&out)
-	// A bytes.Buffer refuses nothing, so neither call has an error.
+	// Neither call can fail, because a bytes.Buffer accepts all writes.
 	_, _ = writer.Write([]byte(text))
 	_ = writer.Close()
 	return out.String()
 }
 
-// Bytes is String for bytes; it gives a new slice.
+// Bytes is String for bytes. It returns a new slice.
 func (s *Set) Bytes(text []byte) []byte { return []byte(s.String(string(text))) }
 
-// Contains tells whether text holds any form of any secret.
+// Contains reports whether text contains any form of any secret.
 func (s *Set) Contains(text []byte) bool {
 	machine := s.search()
 	if machine == nil {

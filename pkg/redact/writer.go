@@ -6,12 +6,13 @@ import (
 	"sync"
 )
 
-// errClosed is what Write says after Close.
+// errClosed is the error of Write after Close.
 var errClosed = errors.New("redact: write after close")
 
-// Writer passes text on without what is secret. It holds back only the end of the text that may be the beginning of a secret, so
-// ordinary lines pass at once. Close passes on what is held. It is for any number of goroutines, but each of two interleaved
-// texts hides the secrets of the other from it.
+// Writer forwards text without secrets. It holds back only the end of the text that may be the
+// start of a secret, so ordinary lines pass immediately. Close forwards what is held back. It is
+// safe for concurrent use, but if two texts are interleaved, a secret of one that is interrupted by
+// the other is not found.
 type Writer struct {
 	set *Set
 	out io.Writer
@@ -19,19 +20,21 @@ type Writer struct {
 	mutex   sync.Mutex
 	machine *automaton
 	state   int32
-	// held is what may yet turn out to be secret; hidden says of each byte whether it already has.
+	// held contains the bytes that may still turn out to be secret; hidden contains, for each,
+	// whether it already has.
 	held   []byte
 	hidden []bool
-	// marked: the last thing passed on was a Mark, and the run may go on.
+	// marked is true if the last output was a Mark, so that more secret bytes need no further Mark.
 	marked bool
 	ready  []byte
 	failed error
 }
 
-// Writer gives a Writer to out. Secrets that are added later count from the bytes that are still held on.
+// Writer returns a Writer to out. Secrets that are added later apply from the bytes on that are
+// still held back.
 func (s *Set) Writer(out io.Writer) *Writer { return &Writer{set: s, out: out} }
 
-// Write takes all of text or gives the error of the writer below.
+// Write accepts all of text or returns the error of the underlying writer.
 func (w *Writer) Write(text []byte) (int, error) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -50,7 +53,8 @@ func (w *Writer) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Flush passes on what is held, as if the text ended here. A secret that goes on in the next Write is then not found.
+// Flush forwards what is held back, as if the text ended here. A secret that continues in the next
+// Write is then not found.
 func (w *Writer) Flush() error {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -63,7 +67,7 @@ func (w *Writer) Flush() error {
 	return w.emit()
 }
 
-// Close is Flush, and no Write is taken after it. The writer below stays open.
+// Close flushes and makes further writes fail. It does not close the underlying writer.
 func (w *Writer) Close() error {
 	err := w.Flush()
 	w.mutex.Lock()
@@ -76,7 +80,7 @@ func (w *Writer) Close() error {
 	return err
 }
 
-// refresh takes over the newest set, and reads again what is held.
+// refresh switches to the newest automaton and scans the held bytes again.
 func (w *Writer) refresh() {
 	machine := w.set.search()
 	if machine == w.machine {
@@ -103,12 +107,13 @@ func (w *Writer) scan(text []byte) {
 		w.held, w.hidden = append(w.held, text[0]), append(w.hidden, false)
 		text = text[1:]
 		hide(w.hidden, w.machine.nodes[w.state].match)
-		// What begins no form that may still go on is settled.
+		// Bytes that are not part of a possible start of a form are settled.
 		w.release(len(w.held) - int(w.machine.nodes[w.state].depth))
 	}
 }
 
-// plain counts the bytes at the start of text that begin no form.
+// plain returns the number of bytes at the start of text before the first byte that a form starts
+// with.
 func (a *automaton) plain(text []byte) int {
 	for i, b := range text {
 		if a.begins[b] {
@@ -125,7 +130,7 @@ func hide(hidden []bool, n int32) {
 	}
 }
 
-// release moves the first n held bytes to what is ready.
+// release moves the first n held bytes to ready.
 func (w *Writer) release(n int) {
 	if n <= 0 {
 		return

@@ -20,8 +20,7 @@ const (
 	KindOutput = "output"
 	// KindState is one version of a Terraform state.
 	KindState = "state"
-	// KindStrayState is a partial state that Terraform wrote when it could not write the whole
-	// state.
+	// KindStrayState is a state file that a killed Terraform left behind and that is incomplete.
 	KindStrayState = "stray state"
 	// KindBundle is a plan bundle.
 	KindBundle = "bundle"
