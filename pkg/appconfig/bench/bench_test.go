@@ -14,8 +14,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
 
-// BenchmarkValidate loads every app, with all checks. The peer reads the same TOML files and decodes each with go-toml into a
-// map[string]any, which tells nothing about the format and nothing about the files that these refer to.
+// BenchmarkValidate loads every app, with all checks. The baseline reads the same TOML files and
+// decodes each with go-toml into a map[string]any, without checking the format or the files that
+// they refer to.
 func BenchmarkValidate(b *testing.B) {
 	dirs := apps(b)
 	var ours, decoded times
@@ -29,7 +30,8 @@ func BenchmarkValidate(b *testing.B) {
 	b.ReportMetric(float64(len(dirs)), "apps")
 }
 
-// TestMade: the apps that are made are right, so that what is measured is the whole way and not the way to the first mistake.
+// TestMade requires the generated apps to be valid, so that the benchmark measures a complete run
+// and not one that stops at the first error.
 func TestMade(t *testing.T) {
 	dirs := made(t)
 	if len(dirs) != madeApps {
@@ -46,7 +48,7 @@ func TestMade(t *testing.T) {
 	}
 }
 
-// apps gives the directories of the apps that are measured.
+// apps returns the directories of the apps to measure.
 func apps(b *testing.B) []string {
 	b.Helper()
 	root := os.Getenv("NUON_CORPUS")
@@ -88,13 +90,13 @@ func decode(b *testing.B, dirs []string) {
 	}
 }
 
-// sections are the directories whose files are those of the format; others hold payload.
+// sections are the directories whose files belong to the format; others are payload.
 var sections = []string{
 	"components", "actions", "runbooks", "installs", "inputs", "input_groups", "secrets", "permissions", "break_glass", "kubernetes_contexts",
 	"policies", "branches",
 }
 
-// tomlFiles finds the files of an app's config.
+// tomlFiles returns the config files of an app.
 func tomlFiles(tb testing.TB, dir string) []string {
 	tb.Helper()
 	var files []string
@@ -123,7 +125,7 @@ func tomlFiles(tb testing.TB, dir string) []string {
 	return files
 }
 
-// times are how long one thing took, each time.
+// times are the durations of all runs of one task.
 type times []time.Duration
 
 func (t *times) take(what func()) {

@@ -1,5 +1,6 @@
-// Package bench measures how long it takes to validate the configs of apps, as a ratio to merely reading and decoding their TOML.
+// Package bench measures the time to validate app configs, as a ratio to only reading and decoding
+// their TOML.
 //
-// It holds benchmarks only; `make bench` runs them. With NUON_CORPUS it measures the apps of that directory, else apps that it makes,
-// which are like those in number, size and kind.
+// It contains only benchmarks; `make bench` runs them. With NUON_CORPUS it measures the apps in
+// that directory, else generated apps of similar number, size and kinds.
 package bench

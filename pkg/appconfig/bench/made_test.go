@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// madeApps are as many as the corpus has; each has about as many files of each kind as an app there has on average.
+// madeApps is the number of apps in the corpus. Each generated app has about as many files of
+// each kind as the average app of the corpus.
 const madeApps = 30
 
 const (
@@ -17,7 +18,7 @@ const (
 	inputs     = 8
 )
 
-// made writes the apps, which are the same in each run, and gives their directories.
+// made writes the apps, which are the same in each run, and returns their directories.
 func made(tb testing.TB) []string {
 	tb.Helper()
 	root := tb.TempDir()
@@ -38,7 +39,7 @@ func made(tb testing.TB) []string {
 	return dirs
 }
 
-// appOf gives the files of one app.
+// appOf returns the files of one app.
 func appOf(n int) map[string]string {
 	files := map[string]string{
 		"metadata.toml": fmt.Sprintf("version = \"v2\"\ndisplay_name = \"App %d\"\nreadme = \"./README.md\"\n", n),
@@ -54,7 +55,7 @@ func appOf(n int) map[string]string {
 			"[[policy]]\ntype = \"kubernetes_cluster\"\ncontents = \"./policies/b.yaml\"\n",
 		"policies/a.rego": "# package nuon\n", "policies/b.yaml": kyverno,
 	}
-	if n%10 == 0 { // most policies of the corpus are comments
+	if n%10 == 0 { // most policies of the corpus contain only comments
 		files["policies/a.rego"] = rego
 	}
 	declareInputs(files)
@@ -97,7 +98,7 @@ func repository(directory string) string {
 	return fmt.Sprintf("\n[public_repo]\nrepo = \"acme/infra\"\ndirectory = %q\nbranch = \"main\"\n\n", directory)
 }
 
-// script is the step of an action.
+// script is the script of an action's step.
 var script = "#!/bin/sh\nset -eu\n\n# What it does, and what for.\n" + strings.Repeat("kubectl get pods -n \"$HOST\" -o json | jq -r .items\n", 20)
 
 const rego = `package nuon
