@@ -7,8 +7,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 )
 
-// components is the schema of a component of any type. All keys of all types are properties of it, because editors offer those; which of
-// them may stand, and which must, is a chain of conditions on the type.
+// components returns the schema of a component of any type. Its properties are all keys of all
+// types, because editors offer those. A chain of conditions on the type decides which are allowed
+// and which are required.
 func components() *Schema {
 	s := &Schema{Type: "object", Properties: map[string]*Schema{}}
 	for _, k := range componentKinds() {
@@ -24,7 +25,7 @@ func components() *Schema {
 	return s
 }
 
-// offer adds a property, which can mean one thing in one type and another in the next.
+// offer adds a property, which can have a different meaning for each type.
 func (s *Schema) offer(name string, property *Schema) {
 	known := s.Properties[name]
 	switch {
@@ -42,8 +43,9 @@ func (s *Schema) offer(name string, property *Schema) {
 // either is the title of a property that depends on the type.
 const either = "depends on the type"
 
-// chain says of the first kind, if it is the one that the type names, which of all keys may not stand and which must; else it goes on with
-// the rest. Keys are refused one by one, because editors then mark the key and not the whole file.
+// chain returns the condition on the first kind: which of all keys are not allowed and which are
+// required if the type names this kind, else the chain for the remaining kinds. It rejects keys
+// one by one, because editors then mark the key and not the whole file.
 func chain(kinds []format.Kind, typed format.Key, all map[string]*Schema) *Schema {
 	if len(kinds) == 0 {
 		return nil

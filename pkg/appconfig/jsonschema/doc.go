@@ -1,9 +1,10 @@
-// Package jsonschema makes JSON Schemas of the app config format, one for each kind of file, for editors. It reads package format and adds
-// nothing to it: what a schema cannot say (whether a component exists, whether a template can be rendered) is package appconfig's
-// business, and a file that a schema refuses is refused there too.
+// Package jsonschema generates JSON Schemas of the app config format, one per kind of file, for
+// editors. It derives them from package format and adds no rules. Package appconfig checks what a
+// schema cannot express (whether a component exists, whether a template renders), and also rejects
+// every file that a schema rejects.
 //
-// The schemas are of draft 7 and use no references, because that is what TOML language servers know how to complete from: Taplo looks
-// into properties, items, anyOf and oneOf, and not into if and then.
+// The schemas use draft 7 without references, because TOML language servers can complete from
+// those: Taplo reads properties, items, anyOf and oneOf, but not if and then.
 //
 // `nuon schema` calls it.
 package jsonschema

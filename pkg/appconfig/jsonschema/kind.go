@@ -6,7 +6,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 )
 
-// Of is the schema of files of kind k. That of the kind component holds for the components of every type.
+// Of returns the schema of files of kind k. The schema of the kind component covers every type.
 func Of(k format.Kind) *Schema {
 	s := &Schema{Type: "object"}
 	switch {
@@ -30,8 +30,8 @@ const (
 	includeKey     = "source"
 )
 
-// keysOf are the keys of a kind as its files hold them: components of the single-file form have the keys of their type in a table that
-// is called like the type.
+// keysOf returns the keys of a kind as its files contain them: in the single-file form, a
+// component has the keys of its type in a table named after the type.
 func keysOf(k format.Kind) []format.Key {
 	if k.Name != singleFileKind {
 		return k.Keys()
@@ -45,21 +45,21 @@ func keysOf(k format.Kind) []format.Key {
 	return keys
 }
 
-// typeTables are a table for each type of component, with the keys that only this type has.
+// typeTables returns a table for each type of component, with the keys that only this type has.
 func typeTables() []format.Key {
 	common, _ := format.Find(componentKind)
 	var tables []format.Key
 	for _, k := range componentKinds() {
 		own := slices.DeleteFunc(slices.Clone(k.Keys()), func(key format.Key) bool { return has(common.Keys(), key.Name) })
 		for i := range own {
-			own[i].Required = false // an app may write it above the table
+			own[i].Required = false // an app may set it above the table
 		}
 		tables = append(tables, format.Key{Name: k.Component, Type: format.Table, Description: k.Description, Keys: own})
 	}
 	return tables
 }
 
-// componentKinds are the kinds of component.
+// componentKinds returns the kinds of component.
 func componentKinds() []format.Kind {
 	return slices.DeleteFunc(slices.Clone(format.Kinds()), func(k format.Kind) bool { return k.Component == "" })
 }
@@ -68,7 +68,7 @@ func has(keys []format.Key, name string) bool {
 	return slices.ContainsFunc(keys, func(k format.Key) bool { return k.Name == name })
 }
 
-// table is the schema of a table with these keys. Of a kind of component, k is that kind.
+// table returns the schema of a table with these keys. k is the kind of component, if it is one.
 func table(keys []format.Key, k format.Kind) *Schema {
 	s := &Schema{Type: "object", Properties: map[string]*Schema{}, AdditionalProperties: unknown()}
 	for _, key := range keys {
@@ -86,7 +86,7 @@ func table(keys []format.Key, k format.Kind) *Schema {
 	return s
 }
 
-// typeOf narrows the key type to that of one kind of component, with its older spellings.
+// typeOf restricts the key type to one kind of component, with its older spellings.
 func typeOf(key format.Key, component string) format.Key {
 	old := map[string]string{}
 	for name, current := range key.OldValues {
@@ -98,7 +98,8 @@ func typeOf(key format.Key, component string) format.Key {
 	return key
 }
 
-// require asks for the required keys, unless another file is laid over this one: they may come from there.
+// require makes the required keys required. If the table may include another file, they are only
+// required without that include, because they may be in the included file.
 func (s *Schema) require(keys []format.Key) {
 	var names []string
 	for _, k := range keys {

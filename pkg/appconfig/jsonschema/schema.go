@@ -1,9 +1,9 @@
 package jsonschema
 
-// Draft is the version of JSON Schema that the schemas are written in.
+// Draft is the version of JSON Schema that the schemas use.
 const Draft = "http://json-schema.org/draft-07/schema#"
 
-// Schema is a JSON Schema, as far as this package needs it. The zero value allows everything.
+// Schema is a JSON Schema, as far as this package uses it. The zero value allows everything.
 type Schema struct {
 	Draft                string             `json:"$schema,omitempty"`
 	Title                string             `json:"title,omitempty"`
@@ -28,19 +28,21 @@ type Schema struct {
 	Taplo                *Taplo             `json:"x-taplo,omitempty"`
 }
 
-// Taplo is what the language server of that name reads besides.
+// Taplo has the extensions of the Taplo language server.
 type Taplo struct {
-	// Hidden keeps a key from being offered.
+	// Hidden excludes a key from completion.
 	Hidden bool `json:"hidden,omitempty"`
 }
 
 func hidden() *Taplo { return &Taplo{Hidden: true} }
 
-// refused is what no value fits, for the reason why: some editors show what a value must not be, so the reason is the title of that.
+// refused returns a schema that rejects every value. Some editors show the title of the schema
+// that a value must not match, so why is the title there too.
 func refused(why string) *Schema { return &Schema{Description: why, Not: &Schema{Title: why}} }
 
-// unknown refuses a key that is not in the format. It is not the schema false, because editors then mark all of the table.
+// unknown rejects a key that is not in the format. It is not the schema false, because editors
+// then mark the whole table.
 func unknown() *Schema { return refused("No key of the format.") }
 
-// scalar are the types of a value that may stand where a text is wanted: existing files rely on it.
+// scalar returns the types that are allowed where a string is expected: existing files rely on it.
 func scalar() []string { return []string{"string", "number", "boolean"} }

@@ -21,7 +21,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-// compiled is the schema of a kind, as another program reads it.
+// compiled returns the schema of a kind, compiled by another implementation.
 func compiled(t *testing.T, kind string) *validator.Schema {
 	t.Helper()
 	k, ok := format.Find(kind)
@@ -65,7 +65,8 @@ func check(t *testing.T, s *validator.Schema, text []byte) error {
 	return s.Validate(value)
 }
 
-// TestRealFiles: the schema of its kind takes every file of the examples, and of the corpus where that is at hand.
+// TestRealFiles: every file of the examples, and of the corpus if it is available, matches the
+// schema of its kind.
 func TestRealFiles(t *testing.T) {
 	roots := []string{"../../../examples"}
 	if corpus := os.Getenv("NUON_CORPUS"); corpus != "" {
@@ -103,7 +104,8 @@ func TestRealFiles(t *testing.T) {
 	}
 }
 
-// kindsAt are the kinds that a file is of, by its place, and of a component by its type; none, if no kind has its place.
+// kindsAt returns the kinds of a file by its path, and of a component by its type; none if no
+// kind has the path.
 func kindsAt(path, text string) []string {
 	dir, base := filepath.Base(filepath.Dir(path)), filepath.Base(path)
 	var names []string
@@ -120,7 +122,7 @@ func kindsAt(path, text string) []string {
 	return names
 }
 
-// TestSchemas: what each takes and refuses.
+// TestSchemas: what each schema accepts and rejects.
 func TestSchemas(t *testing.T) {
 	const helm = "type = \"helm_chart\"\nname = \"api\"\nchart_name = \"ledger-api\"\n"
 	for _, c := range []struct{ kind, text, wrong string }{
@@ -177,7 +179,7 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// TestExampleFiles: the schema of a kind takes its own example.
+// TestExampleFiles: the example of each kind matches its schema.
 func TestExampleFiles(t *testing.T) {
 	for _, k := range format.Kinds() {
 		if err := check(t, compiled(t, k.Name), []byte(k.ExampleFile())); err != nil {
@@ -186,8 +188,8 @@ func TestExampleFiles(t *testing.T) {
 	}
 }
 
-// agrees holds a schema to the decoder: what one refuses the other refuses. It is not for kinds that no file is read as alone, and for
-// files into which another one is included first.
+// agrees requires the schema and the decoder to reject the same files. It skips kinds that are
+// never read as a file alone, and files with an include.
 func agrees(t *testing.T, kind, text string, refused bool) {
 	t.Helper()
 	k, _ := format.Find(kind)

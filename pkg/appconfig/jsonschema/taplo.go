@@ -8,11 +8,12 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 )
 
-// FileName is what the file with the schema of a kind is called.
+// FileName returns the name of the schema file of a kind.
 func FileName(k format.Kind) string { return k.Name + ".json" }
 
-// TaploRules is a .taplo.toml that gives every file of an app the schema of its kind, for Taplo and editors that are built on it. The
-// schemas are in dir, with slashes, as it is seen from the .taplo.toml.
+// TaploRules returns a .taplo.toml that assigns each file of an app the schema of its kind, for
+// Taplo and editors that use it. dir is the directory of the schemas, with slashes, relative to
+// the .taplo.toml.
 //
 // No file matches two rules: all components have the schema of the kind component.
 func TaploRules(dir string) string {
@@ -32,8 +33,8 @@ func TaploRules(dir string) string {
 	return b.String()
 }
 
-// at is the kind whose schema files at a place have, where many kinds can be: that of a component of any type, and of one thing alone
-// rather than of a list of them.
+// at returns the kind whose schema applies to a path that several kinds share: the kind component
+// over those of one type, and a single declaration over a list.
 func at(place string) format.Kind {
 	var found format.Kind
 	for _, k := range format.Kinds() {
@@ -46,7 +47,8 @@ func at(place string) format.Kind {
 	return found
 }
 
-// glob is a place as Taplo has it: below any directory, and with any directories before the name.
+// glob returns a path as a Taplo pattern: below any directory, and with any directories before
+// the name.
 func glob(place string) string {
 	return "**/" + strings.Replace(place, "/*", "/**/*", 1)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/jsonschema"
 )
 
-// TestTaploRules: each place of a file has one schema.
+// TestTaploRules: each file path has one schema.
 func TestTaploRules(t *testing.T) {
 	var file struct {
 		Rule []struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 )
 
-// value is the schema of what a key holds.
+// value returns the schema of a key's value.
 func value(k format.Key) *Schema {
 	switch {
 	case k.Stray:
@@ -25,7 +25,7 @@ func value(k format.Key) *Schema {
 	return s
 }
 
-// shape is the schema of what a key holds, without its documentation.
+// shape returns the schema of a key's value, without its documentation.
 func shape(k format.Key) *Schema {
 	switch k.Type {
 	case format.String:
@@ -54,7 +54,7 @@ func stringMap() *Schema {
 	return &Schema{Type: "object", AdditionalProperties: &Schema{Type: scalar()}}
 }
 
-// least is how many elements an array must have: what is required may not be empty.
+// least returns the minimum number of elements of an array: a required one must not be empty.
 func least(k format.Key) int {
 	if k.Required {
 		return 1
@@ -62,7 +62,8 @@ func least(k format.Key) int {
 	return 0
 }
 
-// text is the schema of a key that holds a text. A template stands for any value, as nobody knows it yet.
+// text returns the schema of a text key. A template is allowed for any value, because its value
+// is not known yet.
 func text(k format.Key) *Schema {
 	free := &Schema{Type: scalar(), MinLength: least(k), Pattern: patterns[k.Format]}
 	var forms []*Schema
@@ -88,7 +89,8 @@ func text(k format.Key) *Schema {
 	return &Schema{AnyOf: forms}
 }
 
-// patterns are the formats that an expression can tell, roughly: package appconfig says more.
+// patterns approximate the formats that a regular expression can describe; package appconfig checks
+// them precisely.
 var patterns = map[string]string{
 	format.FormatDuration: `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`,
 	format.FormatCron:     `^\s*\S+(\s+\S+){4}\s*$`,
@@ -97,10 +99,10 @@ var patterns = map[string]string{
 
 func sorted(old map[string]string) []string { return slices.Sorted(maps.Keys(old)) }
 
-// noEffect is said of keys and kinds that nothing acts on.
+// noEffect describes keys and kinds that have no effect yet.
 const noEffect = "Has no effect yet."
 
-// describe is the documentation of a key, as an editor shows it.
+// describe returns the documentation of a key, as an editor shows it.
 func describe(k format.Key) string {
 	all := []string{k.Description}
 	if k.Template {
@@ -115,7 +117,7 @@ func describe(k format.Key) string {
 	return strings.Join(all, " ")
 }
 
-// defaultOf is the default as the type wants it.
+// defaultOf returns the default in the key's type.
 func defaultOf(k format.Key) any {
 	if k.Default == "" {
 		return nil
@@ -130,7 +132,7 @@ func examples(k format.Key) []any {
 	return []any{k.Example}
 }
 
-// typed is a text as the value of a key.
+// typed converts a text to the key's type.
 func typed(k format.Key, text string) any {
 	switch k.Type {
 	case format.Bool:
