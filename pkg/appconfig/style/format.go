@@ -11,31 +11,32 @@ import (
 )
 
 const (
-	// maxText is how many bytes a text may have; a file of an app has a few hundred, or some ten thousand with scripts in it.
+	// maxText bounds the bytes of a text. A typical file of an app has a few hundred bytes, or some
+	// ten thousand with scripts in it.
 	maxText = 1 << 20
-	// maxKeys is how many keys and headers a text may have. The decoder compares each key of a table with all before it, so their
-	// number is what bounds its time.
+	// maxKeys bounds the keys and headers of a text. The decoder compares each key of a table
+	// with all previous ones, so their number bounds its time.
 	maxKeys = 5000
-	// maxNesting is how deep arrays and inline tables may lie in each other.
+	// maxNesting bounds the nesting of arrays and inline tables.
 	maxNesting = 32
 )
 
-// Error is a text that cannot be formatted, and where that is seen.
+// Error is the reason why a text cannot be formatted, with its position.
 type Error struct {
-	Line, Column int // from 1; the column in bytes
+	Line, Column int // counted from 1; the column in bytes
 	Message      string
 }
 
-// Error gives "line:column: message".
+// Error returns "line:column: message".
 func (e *Error) Error() string { return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Message) }
 
-// Format lays out TOML. Any error is an [Error]; then there is no text. Its time grows with the length of the text, and its memory,
-// too.
+// Format formats TOML. Any error is an [Error]; the text is nil then. Its time and memory are
+// linear in the length of the text.
 func Format(text []byte) ([]byte, error) {
 	if len(text) > maxText {
 		return nil, &Error{1, 1, fmt.Sprintf("the text is larger than %d MiB", maxText>>20)}
 	}
-	text = bytes.TrimPrefix(text, []byte(byteOrderMark)) // the parser refuses it
+	text = bytes.TrimPrefix(text, []byte(byteOrderMark)) // the parser rejects it
 	if err := checkSyntax(text); err != nil {
 		return nil, err
 	}
@@ -51,17 +52,18 @@ func Format(text []byte) ([]byte, error) {
 		return nil, err
 	}
 	if len(lines) == 0 && len(text) > 0 {
-		return []byte("\n"), nil // an empty section, which an empty file need not be
+		return []byte("\n"), nil // an empty section; a file of zero bytes would be ignored
 	}
 	var w writer
 	w.document(lines)
 	return []byte(w.out.String()), nil
 }
 
-// byteOrderMark is what some editors begin a file with.
+// byteOrderMark is a prefix that some editors write.
 const byteOrderMark = "\ufeff"
 
-// checkSyntax has the parser find what is no TOML. Its time is linear, whatever the text.
+// checkSyntax returns the parser's error for a text that is not TOML. Its time is linear for any
+// text.
 func checkSyntax(text []byte) error {
 	var parser unstable.Parser
 	parser.Reset(text)
@@ -82,7 +84,8 @@ func checkSyntax(text []byte) error {
 	return errorAt(string(text), offset, syntax(at.Message))
 }
 
-// checkMeaning has the decoder find what only it refuses, such as a key that is there twice or a date that no calendar has.
+// checkMeaning returns the decoder's error for what the parser accepts, such as a duplicate key
+// or a date that does not exist.
 func checkMeaning(text []byte) error {
 	var values map[string]any
 	err := toml.Unmarshal(text, &values)
@@ -97,10 +100,10 @@ func checkMeaning(text []byte) error {
 	return wrong
 }
 
-// syntax words what the parser says.
+// syntax formats a message of the parser.
 func syntax(message string) string { return "TOML syntax: " + strings.TrimPrefix(message, "toml: ") }
 
-// errorAt says what is wrong at an offset.
+// errorAt returns the error at an offset.
 func errorAt(text string, offset int, message string) *Error {
 	before := text[:min(offset, len(text))]
 	return &Error{1 + strings.Count(before, "\n"), len(before) - strings.LastIndexByte(before, '\n'), message}

@@ -18,7 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestGolden: each pair of files is a text and its layout, which is its own.
+// TestGolden: each pair of files is a text and its formatted form, and formatting that changes
+// nothing.
 func TestGolden(t *testing.T) {
 	file := filepath.Join("testdata", "golden.txtar")
 	archive, err := txtar.ParseFile(file)
@@ -48,7 +49,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestBytes: what a golden file cannot show.
+// TestBytes has cases that a golden file cannot show.
 func TestBytes(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"nothing":                          {"", ""},
@@ -75,7 +76,7 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// TestRefused: what is no TOML is named with its place.
+// TestRefused: invalid TOML is an error with a position.
 func TestRefused(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"syntax":           {"a = 1\nb = = 2\n", "2:5: TOML syntax: unexpected character"},
@@ -102,7 +103,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestTime: the worst that a text of the largest size can be takes no longer than it should.
+// TestTime: the most costly texts of the largest size take no longer than they should.
 func TestTime(t *testing.T) {
 	const size = 1 << 20
 	for name, text := range map[string]string{
@@ -137,7 +138,7 @@ func manyKeys() string {
 	return b.String()
 }
 
-// TestExamples: the apps of this repository are written in this style.
+// TestExamples: the apps of this repository are formatted.
 func TestExamples(t *testing.T) {
 	found := 0
 	for name, text := range tomlBelow(t, filepath.Join("..", "..", "..", "examples")) {
@@ -155,7 +156,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestCorpus holds every file of the apps in NUON_CORPUS to the promises of the package. Without it there is nothing to do.
+// TestCorpus checks the guarantees of the package on every file of the apps in NUON_CORPUS.
 func TestCorpus(t *testing.T) {
 	dir := os.Getenv("NUON_CORPUS")
 	if dir == "" {

@@ -15,13 +15,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// reporter is what tests of any kind tell with.
+// reporter is the part of testing.TB that all kinds of tests here have.
 type reporter interface {
 	Helper()
 	Errorf(format string, a ...any)
 }
 
-// check holds a text to all that the package promises of any.
+// check checks all guarantees of the package on a text.
 func check(t reporter, text []byte) {
 	t.Helper()
 	got, err := Format(text)
@@ -61,10 +61,10 @@ func decode(text []byte) (values map[string]any, err error) {
 	return values, err
 }
 
-// sameFloat also knows nan.
+// sameFloat treats NaN as equal to itself.
 func sameFloat(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
 
-// comments are those of a text, by what they say, as the TOML parser finds them.
+// comments returns the texts of all comments, as the TOML parser finds them.
 func comments(text []byte) (all []string) {
 	each(text, func(n *unstable.Node) {
 		if n.Kind == unstable.Comment {
@@ -74,7 +74,7 @@ func comments(text []byte) (all []string) {
 	return all
 }
 
-// spellings are the keys and scalars of a text in their order, as they are written.
+// spellings returns the keys and scalars of a text in order, as written.
 func spellings(text []byte) (all []string) {
 	each(text, func(n *unstable.Node) {
 		switch n.Kind {
@@ -86,7 +86,8 @@ func spellings(text []byte) (all []string) {
 	return all
 }
 
-// each visits all nodes of a text in their order, but for the comment of an expression, which comes before the expression's.
+// each visits all nodes of a text in order, except that the comment after an expression comes
+// first.
 func each(text []byte, visit func(*unstable.Node)) {
 	parser := unstable.Parser{KeepComments: true}
 	parser.Reset(text)
@@ -106,7 +107,7 @@ func each(text []byte, visit func(*unstable.Node)) {
 	}
 }
 
-// TestProperties holds random TOML, badly laid out, to the promises.
+// TestProperties checks the guarantees on random, badly formatted TOML.
 func TestProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := generator{t: t}
@@ -118,7 +119,7 @@ func TestProperties(t *testing.T) {
 	})
 }
 
-// generator makes TOML with anything between its tokens that may be there.
+// generator writes TOML with any valid whitespace and comments between its tokens.
 type generator struct {
 	t    *rapid.T
 	keys int
@@ -132,7 +133,7 @@ func (g *generator) comment() string {
 	return g.oneOf("#", "# a", "#b c ", "#:schema x", "#!x", "##", "#  d", "#---", "#\t", "#é\"'[{", "#[x]", "#   ")
 }
 
-// lines are blank lines and comments, which may stand between any two lines.
+// lines returns blank lines and comments, which are valid between any two lines.
 func (g *generator) lines() string {
 	var b strings.Builder
 	for range g.times(3) {
@@ -149,7 +150,7 @@ func (g *generator) end() string {
 	return g.blank() + g.oneOf("", "", g.comment()) + g.oneOf("\n", "\n", "\r\n")
 }
 
-// key is one that no other is.
+// key returns a unique key.
 func (g *generator) key() string {
 	g.keys++
 	key := fmt.Sprintf(g.oneOf("k%d", "%d", "\"q.%d\"", "'=%d#'", "a-_%d", strings.Repeat("long", 11)+"%d", "\"é%d\\u00e9\""), g.keys)
@@ -198,7 +199,7 @@ func (g *generator) scalar() string {
 		`""`, `"a # b"`, `"\"\\"`, `'#'`, `''`, `"é[{=,"`, "\"\"\"\n a \n\t\r\n#\n\"\"\"", "\"\"\"\\\"\"\"\"\"", "\"\"\"a\\\n   b\"\"\"", "'''\n'' \n\\'''", "''''x'''", "\"\"\"one line\"\"\"", `"`+strings.Repeat("x", 50)+`"`)
 }
 
-// brackets are an array or an inline table of any layout.
+// brackets returns an array or an inline table in any layout.
 func (g *generator) brackets(opened, closed string, element func() string) string {
 	gap := func() string {
 		if g.times(2) > 0 {
@@ -219,7 +220,7 @@ func (g *generator) brackets(opened, closed string, element func() string) strin
 	return b.String()
 }
 
-// FuzzFormat: any bytes are refused or keep the promises.
+// FuzzFormat: for any bytes, Format either returns an error or meets the guarantees.
 func FuzzFormat(f *testing.F) {
 	for _, text := range tomlBelow(f, filepath.Join("..", "..", "..", "examples")) {
 		f.Add(text)
@@ -230,7 +231,7 @@ func FuzzFormat(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) { check(t, text) })
 }
 
-// TestCheckCanFail: the check of the promises sees each of them broken.
+// TestCheckCanFail: the comparison functions detect a violation of each guarantee.
 func TestCheckCanFail(t *testing.T) {
 	if reflect.DeepEqual(comments([]byte("a = [ # x\n]")), comments([]byte("a = []"))) {
 		t.Error("a comment may be lost")

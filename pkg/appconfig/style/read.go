@@ -6,20 +6,21 @@ import (
 	"unicode/utf8"
 )
 
-// line is what one line of a file begins with, or one of an array or inline table that is written over several.
+// line is one line of a file, or of an array or inline table over several lines; a value may add
+// more lines.
 type line struct {
 	kind    kind
-	gap     bool   // blank lines stood before it
-	key     string // of a header or a pair, without blanks around its dots; empty for the element of an array
+	gap     bool   // there are blank lines before it
+	key     string // of a header or pair, without blanks around dots; empty for an array element
 	value   value  // of a pair or element
-	comment string // the comment itself, or the one behind the header, pair or element; with its #
+	comment string // the comment line, or the comment after the header, pair or element; with its #
 }
 
-// kind is what a line is.
+// kind is the kind of a line.
 type kind int
 
 const (
-	remark kind = iota // a comment of its own
+	remark kind = iota // a comment on its own line
 	header             // [key]
 	array              // [[key]]
 	pair               // key = value, or an element
@@ -27,22 +28,22 @@ const (
 
 // value is a scalar, an array or an inline table.
 type value struct {
-	text    string // of a scalar, as it is written
+	text    string // a scalar as written
 	open    byte   // '[' or '{'; 0 for a scalar
-	opening string // comment behind the opening bracket
-	lines   []line // what is inside the brackets
-	spread  bool   // lines end directly inside the brackets
-	width   int    // columns of the value on one line; -1 if it cannot be on one
+	opening string // comment after the opening bracket
+	lines   []line // the content of the brackets
+	spread  bool   // there are line ends directly inside the brackets
+	width   int    // columns of the value on one line; -1 if it needs several lines
 }
 
-// reader takes a text apart that the TOML parser has accepted. It is strict about what it needs to know, and no more.
+// reader parses a text that the TOML parser has accepted. It only checks what it depends on.
 type reader struct {
 	text string
 	at   int
-	keys int // how many keys and headers there were
+	keys int // number of keys and headers so far
 }
 
-// document reads all of it.
+// document reads the whole text.
 func (r *reader) document() ([]line, error) {
 	var lines []line
 	for newlines := 0; ; {
@@ -98,7 +99,7 @@ func (r *reader) pair(depth int) (line, error) {
 	return line{kind: pair, key: key, value: v}, err
 }
 
-// key reads a key, dotted or not, and what ends it.
+// key reads a key, dotted or not, and the token that ends it.
 func (r *reader) key(end string) (string, error) {
 	var key strings.Builder
 	r.keys++
@@ -129,7 +130,7 @@ func (r *reader) key(end string) (string, error) {
 	}
 }
 
-// value reads what stands behind the = or in an array.
+// value reads a value after an = or in an array.
 func (r *reader) value(depth int) (value, error) {
 	from := r.at
 	switch r.peek() {
@@ -142,7 +143,7 @@ func (r *reader) value(depth int) (value, error) {
 	default:
 		r.until(" \t\r\n#,]}")
 		if r.at-from == len("2006-01-02") && r.text[from+4] == '-' && r.at+1 < len(r.text) && r.peek() == ' ' && isDigit(r.text[r.at+1]) {
-			r.at++ // a date with its time behind a blank
+			r.at++ // a date with its time after a blank
 			r.until(" \t\r\n#,]}")
 		}
 	}
@@ -169,7 +170,7 @@ func (r *reader) brackets(depth int) (value, error) {
 		case r.newline():
 			newlines, v.spread = newlines+1, true
 		case r.take(","):
-			newlines = 0 // what stands behind it belongs to what is before it
+			newlines = 0 // a comment after it belongs to the previous element
 		case r.peek() == v.close():
 			r.at++
 			v.width = v.measure()
@@ -188,7 +189,7 @@ func (r *reader) brackets(depth int) (value, error) {
 	}
 }
 
-// element reads what an array or inline table consists of.
+// element reads one element of an array or inline table.
 func (r *reader) element(open byte, depth int) (line, error) {
 	if open == '{' {
 		return r.pair(depth)
@@ -197,10 +198,10 @@ func (r *reader) element(open byte, depth int) (line, error) {
 	return line{kind: pair, value: v}, err
 }
 
-// close is the bracket that ends it.
-func (v *value) close() byte { return v.open + 2 } // so it is in ASCII
+// close returns the closing bracket.
+func (v *value) close() byte { return v.open + 2 } // in ASCII each closing bracket is 2 after the opening one
 
-// remark adds a comment that stands newlines below what is before it.
+// remark adds a comment that is newlines below the previous token.
 func (v *value) remark(text string, newlines int) {
 	last := len(v.lines) - 1
 	switch {
@@ -213,7 +214,7 @@ func (v *value) remark(text string, newlines int) {
 	}
 }
 
-// measure gives the width of brackets that have been read.
+// measure returns the width on one line of brackets that have been read.
 func (v *value) measure() int {
 	if v.opening != "" {
 		return -1

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// peek is the next byte; 0 at the end.
+// peek returns the next byte; 0 at the end.
 func (r *reader) peek() byte {
 	if r.at < len(r.text) {
 		return r.text[r.at]
@@ -15,7 +15,7 @@ func (r *reader) peek() byte {
 	return 0
 }
 
-// take passes over a word, if it is next.
+// take skips a word if it is next.
 func (r *reader) take(word string) bool {
 	if !strings.HasPrefix(r.text[r.at:], word) {
 		return false
@@ -24,17 +24,17 @@ func (r *reader) take(word string) bool {
 	return true
 }
 
-// blanks passes over spaces and tabs.
+// blanks skips spaces and tabs.
 func (r *reader) blanks() {
 	for r.peek() == ' ' || r.peek() == '\t' {
 		r.at++
 	}
 }
 
-// newline passes over the end of a line, if it is next.
+// newline skips the end of a line if it is next.
 func (r *reader) newline() bool { return r.take("\n") || r.take("\r\n") }
 
-// until passes over everything before one of these bytes.
+// until skips everything before one of these bytes.
 func (r *reader) until(stops string) {
 	if n := strings.IndexAny(r.text[r.at:], stops); n >= 0 {
 		r.at += n
@@ -50,7 +50,9 @@ func (r *reader) comment() string {
 	return tidy(strings.TrimRight(r.text[from:r.at], " \t\r"))
 }
 
-// tidy puts a space between # and a text. What is no text stays: rulers, and directives such as #! and #:schema.
+// tidy inserts a space between # and a text. It does not change rulers, and directives such as #!
+// and
+// #:schema.
 func tidy(comment string) string {
 	if first, _ := utf8.DecodeRuneInString(comment[1:]); unicode.IsLetter(first) || unicode.IsDigit(first) || strings.ContainsRune(`"'[{(`, first) {
 		return "# " + comment[1:]
@@ -58,7 +60,7 @@ func tidy(comment string) string {
 	return comment
 }
 
-// quoted passes over a string of any kind; false if it does not end.
+// quoted skips a string of any kind; it returns false if the string does not end.
 func (r *reader) quoted() bool {
 	quote := r.text[r.at : r.at+1]
 	if triple := strings.Repeat(quote, 3); r.take(triple) {
@@ -68,8 +70,8 @@ func (r *reader) quoted() bool {
 	return r.closing(quote)
 }
 
-// closing passes over the rest of a string and the quotes that end it. A text may end with up to two quotes before the three that
-// close it.
+// closing skips the rest of a string and its closing quotes. A text may end with up to two quotes
+// before the three that close it.
 func (r *reader) closing(quotes string) bool {
 	escapes := quotes[0] == '"'
 	for r.at < len(r.text) {
@@ -90,7 +92,7 @@ func (r *reader) closing(quotes string) bool {
 
 func isDigit(b byte) bool { return '0' <= b && b <= '9' }
 
-// unexpected is for a text that is read otherwise here than by the parser that has accepted it.
+// unexpected returns the error for a text that this reader does not accept although the parser did.
 func (r *reader) unexpected(wanted string) error {
 	return errorAt(r.text, r.at, fmt.Sprintf("%s was expected here", wanted))
 }

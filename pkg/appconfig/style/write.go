@@ -6,19 +6,19 @@ import (
 )
 
 const (
-	// columns is how long a line may get by writing an array on it.
+	// columns is the largest width of a line for an array on one line.
 	columns = 100
-	// longKey is how long a key may be to move the = of the lines around it.
+	// longKey is the longest key that the = of adjacent lines is aligned to.
 	longKey = 40
-	// longLine is how long a line may be to move the comments behind the lines around it.
+	// longLine is the longest line that the comments of adjacent lines are aligned to.
 	longLine = 80
-	// indent is that of one level.
+	// indent is the indentation of one level.
 	indent = "  "
-	// maxIndent is how many levels are indented, so that no text becomes much longer than it was.
+	// maxIndent bounds the levels that are indented, so that no text becomes much longer.
 	maxIndent = 8
 )
 
-// writer lays out lines.
+// writer writes formatted lines.
 type writer struct {
 	out    strings.Builder
 	column int // runes since the last newline
@@ -49,9 +49,9 @@ func (w *writer) document(lines []line) {
 	}
 }
 
-// space decides before which lines there is a blank one.
+// space decides which lines have a blank line before them.
 func space(lines []line) {
-	above := 0 // where the comments begin that stand directly above the line
+	above := 0 // index of the first comment directly above the line
 	for i := range lines {
 		l := &lines[i]
 		if i == 0 || l.gap || lines[i-1].kind != remark {
@@ -60,12 +60,13 @@ func space(lines []line) {
 		if l.kind == header || l.kind == array {
 			lines[above].gap = above > 0
 		} else if i > 0 && lines[i-1].kind != remark && lines[i-1].kind != pair {
-			l.gap = false // until a header comes
+			l.gap = false // until the next header
 		}
 	}
 }
 
-// together says that a line belongs to the block that begins with first: pairs on a line each and comments, without a gap.
+// together reports whether a line belongs to the block that starts with first: one-line pairs and
+// comments, without a gap.
 func together(first, l line) bool {
 	return first.inBlock() && l.inBlock() && !l.gap
 }
@@ -74,16 +75,16 @@ func (l line) inBlock() bool {
 	return l.kind == remark || l.kind == pair && l.onOneLine()
 }
 
-// onOneLine says that a pair of a document is written on one line. What is done to align it does not count, since that depends on
-// what is on one line.
+// onOneLine reports whether a pair of a document is written on one line. It ignores the
+// alignment, which itself depends on which pairs are on one line.
 func (l line) onOneLine() bool {
 	return l.value.fits(l.begins())
 }
 
-// begins is the column of the value of a pair that is not aligned.
+// begins returns the column of the value of a pair without alignment.
 func (l line) begins() int { return utf8.RuneCountInString(l.key) + len(" = ") }
 
-// block writes lines whose = are aligned.
+// block writes lines with aligned =.
 func (w *writer) block(lines []line) {
 	keys := 0
 	for _, l := range lines {
@@ -117,7 +118,7 @@ func (w *writer) block(lines []line) {
 	}
 }
 
-// padding is what stands between a key and the = of a block whose keys are so long.
+// padding returns the number of blanks before the = in a block with keys of this width.
 func (l line) padding(keys int) int {
 	if !l.onOneLine() {
 		return 0
@@ -125,7 +126,7 @@ func (l line) padding(keys int) int {
 	return max(0, keys-utf8.RuneCountInString(l.key))
 }
 
-// commentColumns gives the column before each comment that stands behind a pair; 0 for one that is not aligned.
+// commentColumns returns the column before each comment after a pair; 0 without alignment.
 func commentColumns(lines []line, keys int) []int {
 	at := make([]int, len(lines))
 	ends := func(l line) int {
@@ -149,12 +150,13 @@ func commentColumns(lines []line, keys int) []int {
 	return at
 }
 
-// fits says that a value is written on one line if it begins in a column.
+// fits reports whether a value that starts at the column is written on one line.
 func (v *value) fits(column int) bool {
 	return v.width >= 0 && (v.open == 0 || column+v.width <= columns || v.open == '{' && !v.spread)
 }
 
-// value writes a value that lies in depth brackets and is judged as if it began in a column.
+// value writes a value inside depth brackets. column is where it counts as starting, to decide
+// whether it fits on the line.
 func (w *writer) value(v value, depth, column int) {
 	switch {
 	case v.open == 0:
@@ -168,7 +170,7 @@ func (w *writer) value(v value, depth, column int) {
 	}
 }
 
-// flat writes a value on one line with all that is in it.
+// flat writes a value and its content on one line.
 func (w *writer) flat(v value) {
 	if v.open == 0 {
 		w.put(v.text)
@@ -180,7 +182,7 @@ func (w *writer) flat(v value) {
 	})
 }
 
-// inLine writes brackets, and what they hold one behind the other.
+// inLine writes brackets and their elements after one another.
 func (w *writer) inLine(v value, element func(line)) {
 	blank := ""
 	if v.open == '{' && len(v.lines) > 0 {
@@ -196,7 +198,7 @@ func (w *writer) inLine(v value, element func(line)) {
 	w.put(blank + string(v.close()))
 }
 
-// overLines writes brackets with one element a line.
+// overLines writes brackets with one element per line.
 func (w *writer) overLines(v value, depth int) {
 	w.put(string(v.open))
 	if v.opening != "" {
@@ -223,7 +225,7 @@ func (w *writer) overLines(v value, depth int) {
 	w.put(string(v.close()))
 }
 
-// element writes an element of brackets, with as many columns behind it.
+// element writes an element of brackets, with behind more columns after it.
 func (w *writer) element(l line, depth, behind int) {
 	w.name(l)
 	w.value(l.value, depth, w.column+behind)
