@@ -1,5 +1,6 @@
-// Package syntax reads TOML into a tree in which every key and every value knows where it is written.
+// Package syntax parses TOML into a tree in which every key and every value has its position.
 //
-// It owns what is valid TOML, and the places; it does not know which keys the app config format has. Package appconfig reads files
-// with it, and package format decodes the tree into its types.
+// It defines what is valid TOML, and positions in it; it does not depend on the keys of the app
+// config format. Package appconfig parses files with it, and package format decodes the tree into
+// its types.
 package syntax

@@ -2,8 +2,8 @@ package syntax
 
 import "strings"
 
-// Overlay lays another table over this one: keys of the other win, and tables that both have are laid over each other in the same way.
-// The other table is not changed, but its values are shared.
+// Overlay merges another table into this one: keys of the other win, and tables that both have are
+// merged recursively. The other table does not change, but its values are shared.
 func (t *Table) Overlay(other *Table) {
 	for name, theirs := range other.Each {
 		ours := t.Get(name)
@@ -19,7 +19,8 @@ func (t *Table) Overlay(other *Table) {
 	}
 }
 
-// Extend adds the elements of an array of another table to those that this one has under the same name.
+// Extend appends the elements of an array in another table to the array with the same name in
+// this one.
 func (t *Table) Extend(other *Table, name string) {
 	theirs, ok := other.Get(name).Items()
 	if !ok {
@@ -37,7 +38,7 @@ func (t *Table) Extend(other *Table, name string) {
 	t.set(name, &n)
 }
 
-// Without gives the table without a key.
+// Without returns the table without a key.
 func (t *Table) Without(name string) *Table {
 	rest := &Table{At: t.At}
 	for other, n := range t.Each {
@@ -48,7 +49,7 @@ func (t *Table) Without(name string) *Table {
 	return rest
 }
 
-// Only gives those of the named keys that the table has.
+// Only returns a table with those of the named keys that exist.
 func (t *Table) Only(names ...string) *Table {
 	some := &Table{At: t.At}
 	for _, name := range names {
@@ -59,8 +60,9 @@ func (t *Table) Only(names ...string) *Table {
 	return some
 }
 
-// Substitute replaces {{.KEY}} in all strings below the table with the value that vars has for KEY. Nothing else is looked at, and
-// what was put in is not looked at again. It fails, with the place, when all texts together would be longer than limit bytes.
+// Substitute replaces {{.KEY}} in all strings below the table with vars[KEY]. It ignores other
+// expressions, and does not substitute in the inserted values. If the texts together would be
+// longer than limit bytes, it returns the position and false.
 func (t *Table) Substitute(vars map[string]string, limit int) (Position, bool) {
 	return t.substitute(vars, &limit)
 }
@@ -94,7 +96,7 @@ func (n *Node) substitute(vars map[string]string, left *int) (Position, bool) {
 	return Position{}, true
 }
 
-// replaced gives a text with values in the place of {{.KEY}}.
+// replaced returns a text with {{.KEY}} replaced by the values.
 func replaced(text string, vars map[string]string, limit int) (string, []edit, bool) {
 	var b strings.Builder
 	var edits []edit
@@ -134,7 +136,7 @@ func replaced(text string, vars map[string]string, limit int) (string, []edit, b
 	return b.String(), edits, true
 }
 
-// Rename gives a key another name. If there is a key of that name already, the old one is dropped.
+// Rename renames a key. If the new name already exists, the old key is dropped.
 func (t *Table) Rename(old, name string) {
 	taken := t.Get(name) != nil
 	entries := t.entries
@@ -150,7 +152,7 @@ func (t *Table) Rename(old, name string) {
 	}
 }
 
-// Clone gives a table of its own with the same values.
+// Clone returns a shallow copy: another table with the same values.
 func (t *Table) Clone() *Table {
 	clone := &Table{At: t.At, entries: make([]entry, 0, len(t.entries))}
 	for name, n := range t.Each {
@@ -159,7 +161,7 @@ func (t *Table) Clone() *Table {
 	return clone
 }
 
-// With gives the table with one more key.
+// With returns the table with one more key.
 func (t *Table) With(name string, n *Node) *Table {
 	with := t.Clone()
 	with.set(name, n)

@@ -2,50 +2,51 @@ package syntax
 
 import "strconv"
 
-// Position is a place in a file. Line and Column count from 1, columns and Width in bytes; Width is 0 if it is not known. The File is
-// part of it because a key can come from an included file.
+// Position is a position in a file. Line and Column count from 1, columns and Width in bytes;
+// Width is 0 if it is unknown. File is part of it because a key can come from an included file.
 type Position struct {
 	File                string
 	Line, Column, Width int
 }
 
-// Start is the beginning of a file, for what is wrong with all of it.
+// Start returns the start of a file, for errors about the whole file.
 func Start(file string) Position { return Position{File: file, Line: 1, Column: 1} }
 
 // Node is one value.
 type Node struct {
-	// Value is a string, int64, float64, bool, *Table or []*Node; anything else is a date or a time, of a type of go-toml or time.Time,
-	// which no key of the format wants.
+	// Value is a string, int64, float64, bool, *Table or []*Node; any other type is a date or a
+	// time, of a type of go-toml or time.Time, which no key of the format accepts.
 	Value any
-	// Key is where its key is written; of an element of an array, the element itself.
+	// Key is the position of the key; for an array element, that of the element itself.
 	Key Position
-	// At is where the value is written. A table of its own header is where its name stands in the header.
+	// At is the position of the value; for a table with its own header, that of its name in the
+	// header.
 	At Position
 
-	raw   string // a string as it is written, with its quotes
-	edits []edit // what was replaced in it since
+	raw   string // a string as written, with its quotes
+	edits []edit // later replacements in it
 	made  origin
 }
 
-// origin is how a table or an array came to be, which decides what may still be added to it: sections Table, Inline Table and Array
-// of Tables of TOML 1.0.
+// origin is how a table or an array was declared, which decides what may be added to it: sections
+// Table, Inline Table and Array of Tables of TOML 1.0.
 type origin uint8
 
 const (
-	whole    origin = iota // a value: nothing is added to it any more
+	whole    origin = iota // a value: nothing may be added
 	implied                // a table above one with a header
-	headed                 // a table with a header of its own
-	dotted                 // a table that a dotted key made
+	headed                 // a table with its own header
+	dotted                 // a table declared by a dotted key
 	repeated               // an array of [[tables]]
 )
 
 // Table is a table in any spelling.
 type Table struct {
-	// At is where its name is written; the start of the file for the table that is the file.
+	// At is the position of its name; for the table of the whole file, the start of the file.
 	At Position
 
 	entries []entry
-	index   map[string]int // of entries, once there are many
+	index   map[string]int // into entries, once there are many
 }
 
 type entry struct {
@@ -53,10 +54,10 @@ type entry struct {
 	node *Node
 }
 
-// manyEntries is the length from which on looking through the entries is slower than a map.
+// manyEntries is the length above which a map is faster than a search of the entries.
 const manyEntries = 12
 
-// Get gives the value of a key, or nil.
+// Get returns the value of a key, or nil.
 func (t *Table) Get(name string) *Node {
 	if t == nil {
 		return nil
@@ -75,7 +76,7 @@ func (t *Table) Get(name string) *Node {
 	return nil
 }
 
-// Len is the number of keys.
+// Len returns the number of keys.
 func (t *Table) Len() int {
 	if t == nil {
 		return 0
@@ -83,7 +84,7 @@ func (t *Table) Len() int {
 	return len(t.entries)
 }
 
-// Each gives all keys with their values in the order in which they were first written.
+// Each iterates over all keys and values, in the order in which the keys first occur.
 func (t *Table) Each(yield func(name string, n *Node) bool) {
 	if t == nil {
 		return
@@ -95,7 +96,7 @@ func (t *Table) Each(yield func(name string, n *Node) bool) {
 	}
 }
 
-// Size is the number of values below the table, tables and arrays among them.
+// Size returns the number of values below the table, including tables and arrays.
 func (t *Table) Size() int {
 	size := 0
 	for _, n := range t.Each {
@@ -117,7 +118,7 @@ func (n *Node) size() int {
 	return size
 }
 
-// Names gives all keys in the order in which they were first written.
+// Names returns all keys, in the order in which they first occur.
 func (t *Table) Names() []string {
 	names := make([]string, 0, t.Len())
 	for name := range t.Each {
@@ -126,7 +127,7 @@ func (t *Table) Names() []string {
 	return names
 }
 
-// add appends a key that is not there yet.
+// add appends a key that does not exist yet.
 func (t *Table) add(name string, n *Node) {
 	t.entries = append(t.entries, entry{name, n})
 	switch {
@@ -140,7 +141,7 @@ func (t *Table) add(name string, n *Node) {
 	}
 }
 
-// set puts a value in the place of the one that a key has, or adds it.
+// set replaces the value of a key, or adds it.
 func (t *Table) set(name string, n *Node) {
 	for i := range t.entries {
 		if t.entries[i].name == name {
@@ -151,7 +152,7 @@ func (t *Table) set(name string, n *Node) {
 	t.add(name, n)
 }
 
-// Kind names what a value is, for sentences.
+// Kind returns the kind of the value, for messages.
 func (n *Node) Kind() string {
 	switch n.Value.(type) {
 	case string:
@@ -168,7 +169,7 @@ func (n *Node) Kind() string {
 	return "a date or time"
 }
 
-// Text gives a scalar as it is rendered later: a number or a bool may stand where a string is wanted.
+// Text returns a scalar as rendered text: a number or a bool is allowed where a string is expected.
 func (n *Node) Text() (string, bool) {
 	if n == nil {
 		return "", false
@@ -186,7 +187,7 @@ func (n *Node) Text() (string, bool) {
 	return "", false
 }
 
-// Flag gives a bool, or the one that a string says.
+// Flag returns a bool, or the bool in a string.
 func (n *Node) Flag() (value, ok bool) {
 	if n == nil {
 		return false, false
@@ -200,7 +201,7 @@ func (n *Node) Flag() (value, ok bool) {
 	return false, false
 }
 
-// Number gives a whole number, or the one that a string says.
+// Number returns an integer, or the integer in a string.
 func (n *Node) Number() (int64, bool) {
 	if n == nil {
 		return 0, false
@@ -215,7 +216,7 @@ func (n *Node) Number() (int64, bool) {
 	return 0, false
 }
 
-// Table gives a table, or nil.
+// Table returns a table, or nil.
 func (n *Node) Table() *Table {
 	if n == nil {
 		return nil
@@ -224,7 +225,7 @@ func (n *Node) Table() *Table {
 	return t
 }
 
-// Items gives the elements of an array.
+// Items returns the elements of an array.
 func (n *Node) Items() ([]*Node, bool) {
 	if n == nil {
 		return nil, false

@@ -17,26 +17,28 @@ import (
 const (
 	// maxNesting bounds tables within tables; the format needs five levels.
 	maxNesting = 32
-	// maxKeys bounds the keys of one table. go-toml, which words what is wrong with a document, compares every key of a table with all
-	// before it, so a megabyte of keys would keep it busy for a minute.
+	// maxKeys bounds the keys of one table. go-toml, whose messages describe errors in a
+	// document, compares every key of a table with all previous ones: a megabyte of keys would
+	// take it a minute.
 	maxKeys = 500
 )
 
-// ruleSyntax is the rule that what is no TOML breaks, which is UTF-8 by definition.
+// ruleSyntax is the rule about valid TOML, which includes valid UTF-8.
 const ruleSyntax = "toml-syntax"
 
-// byteOrderMark is what some editors put before UTF-8. It counts for no column.
+// byteOrderMark is a prefix of UTF-8 that some editors write. It does not count as a column.
 const byteOrderMark = "\ufeff"
 
-// Parse reads a document. file is the name that all positions have. Exactly one of the results is nil.
+// Parse parses a document. file is the name in all positions. Exactly one of the results is nil.
 func Parse(file string, data []byte) (*Table, *diagnostic.Diagnostic) {
 	return new(Parser).Parse(file, data)
 }
 
-// Parser reads documents one after another, with the memory that it took for the ones before. It is for one goroutine.
+// Parser parses documents one after another and reuses its memory. It is not safe for concurrent
+// use.
 type Parser struct{ run parser }
 
-// Parse is [Parse].
+// Parse is [Parse] with reused memory.
 func (p *Parser) Parse(file string, data []byte) (*Table, *diagnostic.Diagnostic) {
 	data = bytes.TrimPrefix(data, []byte(byteOrderMark))
 	run := &p.run
@@ -52,19 +54,19 @@ func (p *Parser) Parse(file string, data []byte) (*Table, *diagnostic.Diagnostic
 	return root, nil
 }
 
-// parser is Parse of one document.
+// parser is the state of Parse for one document.
 type parser struct {
 	unstable.Parser
 	file string
 	data []byte
-	text string // the data once more, of which keys and strings are parts
+	text string // data as a string; keys and strings are parts of it
 
-	// What position knows of the line that it looked at last.
-	line, start int // its number, and the offset at which it begins
-	seen        int // up to where it was looked at
+	// The line that position found last.
+	line, start int // its number, and the offset of its start
+	seen        int // the offset up to which line ends are counted
 
-	nodes []Node // from which the next are taken
-	keys  []part // of the expression at hand
+	nodes []Node // allocated nodes that are still unused
+	keys  []part // of the current expression
 }
 
 // part is one part of a dotted key.
@@ -74,7 +76,7 @@ type part struct {
 	end  int // offset
 }
 
-// problem is an error on the way, before it has the words that people read.
+// problem is an error inside the parser, before it becomes a diagnostic.
 type problem struct {
 	at      Position
 	message string
@@ -114,7 +116,8 @@ func (p *parser) tell(err error) *diagnostic.Diagnostic {
 	}
 }
 
-// syntax asks go-toml's decoder what is wrong with a document that its parser could not read: the decoder knows the position.
+// syntax returns the decoder's error for a document that go-toml's parser could not read, because
+// the decoder reports the position.
 func (p *parser) syntax() *diagnostic.Diagnostic {
 	var nothing map[string]any
 	err := toml.Unmarshal(p.data, &nothing)
@@ -131,7 +134,7 @@ func (p *parser) syntax() *diagnostic.Diagnostic {
 	return told
 }
 
-// lineAt gives a line of the document, counted from 1, without its end.
+// lineAt returns a line of the document, counted from 1, without its end.
 func (p *parser) lineAt(number int) string {
 	rest := p.text
 	for ; number > 1; number-- {
@@ -145,7 +148,7 @@ func (p *parser) lineAt(number int) string {
 	return strings.TrimSuffix(line, "\r")
 }
 
-// notText is what there is to say of a file that is not UTF-8.
+// notText returns the error for a file that is not UTF-8.
 func (p *parser) notText() *diagnostic.Diagnostic {
 	valid := 0
 	for valid < len(p.data) {
@@ -160,7 +163,8 @@ func (p *parser) notText() *diagnostic.Diagnostic {
 	return told
 }
 
-// position gives the place of an offset. Offsets mostly grow, so lines are counted from the last one on.
+// position returns the position of an offset. Offsets mostly grow, so it counts lines from the
+// last one.
 func (p *parser) position(offset, width int) Position {
 	if offset < p.start {
 		p.line, p.start, p.seen = 1, 0, 0
@@ -178,7 +182,7 @@ func (p *parser) position(offset, width int) Position {
 	return Position{p.file, p.line, offset - p.start + 1, width}
 }
 
-// node gives a new one.
+// node returns a new node.
 func (p *parser) node(value any, key, at Position) *Node {
 	if len(p.nodes) == 0 {
 		p.nodes = make([]Node, min(max(len(p.data)/64, 8), 64))
@@ -211,7 +215,8 @@ func tooDeep(at Position) error {
 	return &problem{at, fmt.Sprintf("tables are nested more than %d levels deep", maxNesting)}
 }
 
-// string gives the text of a key or a string. What is written without escapes is a part of the document, which saves copying it.
+// string returns the text of a key or a string. Without escapes the text is a part of the document,
+// which avoids a copy.
 func (p *parser) string(n *unstable.Node) string {
 	raw := p.text[n.Raw.Offset : n.Raw.Offset+n.Raw.Length]
 	quotes, newline := opening(raw)
@@ -221,8 +226,8 @@ func (p *parser) string(n *unstable.Node) string {
 	return string(n.Data)
 }
 
-// opening says how many bytes of quotes a string begins with, and how many bytes a line break has that follows them and is no part
-// of the text.
+// opening returns the number of opening quotes of a string, and the bytes of the line break after
+// them that is not part of the text.
 func opening(raw string) (quotes, newline int) {
 	switch {
 	case raw == "" || raw[0] != '"' && raw[0] != '\'':
@@ -237,7 +242,7 @@ func opening(raw string) (quotes, newline int) {
 	return 3, 0
 }
 
-// header enters [a.b] or [[a.b]] and gives the table that what follows belongs to.
+// header reads [a.b] or [[a.b]] and returns the table that the following lines belong to.
 func (p *parser) header(root *Table, n *unstable.Node) (*Table, error) {
 	keys, err := p.path(n)
 	if err != nil {
@@ -256,7 +261,7 @@ func (p *parser) header(root *Table, n *unstable.Node) (*Table, error) {
 	return p.table(in, last)
 }
 
-// enter goes on into a table that a header names on its way.
+// enter returns the table for an inner part of a header, and creates it if it is missing.
 func (p *parser) enter(in *Table, key part) (*Table, error) {
 	n := in.Get(key.name)
 	if n == nil {
@@ -277,7 +282,7 @@ func (p *parser) enter(in *Table, key part) (*Table, error) {
 	return nil, &problem{key.at, fmt.Sprintf("TOML syntax: key %s already exists as a value", key.name)}
 }
 
-// table is the last part of a [header].
+// table returns the table for the last part of a [header].
 func (p *parser) table(in *Table, key part) (*Table, error) {
 	n := in.Get(key.name)
 	if n == nil {
@@ -301,7 +306,7 @@ func (p *parser) table(in *Table, key part) (*Table, error) {
 	return nil, &problem{key.at, fmt.Sprintf("TOML syntax: key %s should be a table, not a value", key.name)}
 }
 
-// element is the last part of an [[array of tables]].
+// element returns a new element for the last part of an [[array of tables]].
 func (p *parser) element(in *Table, key part) (*Table, error) {
 	t := &Table{At: key.at}
 	item := p.node(t, key.at, key.at)
@@ -358,7 +363,8 @@ func (p *parser) keyValue(in *Table, n *unstable.Node, depth int) error {
 	return p.value(here, n.Value(), depth)
 }
 
-// after gives where the value begins that follows a key which ends at an offset. The parser does not tell it for arrays and bools.
+// after returns the position of the value after a key that ends at an offset. The parser does not
+// report it for arrays and bools.
 func (p *parser) after(end int) Position {
 	for end < len(p.data) && strings.IndexByte(" \t=", p.data[end]) >= 0 {
 		end++
@@ -366,7 +372,7 @@ func (p *parser) after(end int) Position {
 	return p.position(end, 0)
 }
 
-// dot goes on into a table that a dotted key names on its way.
+// dot returns the table for an inner part of a dotted key, and creates it if it is missing.
 func (p *parser) dot(in *Table, key part) (*Table, error) {
 	n := in.Get(key.name)
 	if n == nil {
@@ -384,7 +390,7 @@ func (p *parser) value(here *Node, n *unstable.Node, depth int) error {
 	if depth > maxNesting {
 		return tooDeep(here.Key)
 	}
-	if n.Raw.Length > 0 { // else the place is known from what is around it
+	if n.Raw.Length > 0 { // else the caller has set the position
 		here.At = p.position(int(n.Raw.Offset), int(n.Raw.Length))
 	}
 	switch n.Kind {
@@ -396,7 +402,7 @@ func (p *parser) value(here *Node, n *unstable.Node, depth int) error {
 		here.raw = p.text[n.Raw.Offset : n.Raw.Offset+n.Raw.Length]
 		here.At.Width = firstLine(here.raw)
 		text := p.string(n)
-		if strings.Contains(here.raw, "\r\n") { // a checkout on another system makes that of the lines: it means nothing
+		if strings.Contains(here.raw, "\r\n") { // a checkout on another system may convert line ends
 			text = strings.ReplaceAll(text, "\r\n", "\n")
 		}
 		here.Value = text
@@ -411,7 +417,7 @@ func (p *parser) value(here *Node, n *unstable.Node, depth int) error {
 	return nil
 }
 
-// firstLine gives how many bytes of a string are on its first line.
+// firstLine returns the number of bytes on the first line of a string.
 func firstLine(raw string) int {
 	if end := strings.IndexAny(raw, "\r\n"); end >= 0 {
 		return end
@@ -444,7 +450,7 @@ func (p *parser) inline(here *Node, n *unstable.Node, depth int) error {
 	return nil
 }
 
-// scalar reads a number, a date or a time. Plain whole numbers apart, which are what people write, the decoder does it.
+// scalar reads a number, a date or a time. It leaves all but plain integers to the decoder.
 func (p *parser) scalar(here *Node, n *unstable.Node) error {
 	if number, err := strconv.ParseInt(string(n.Data), 10, 64); err == nil && n.Kind == unstable.Integer && plainNumber(n.Data) {
 		here.Value = number
@@ -461,7 +467,7 @@ func (p *parser) scalar(here *Node, n *unstable.Node) error {
 	return nil
 }
 
-// plainNumber leaves out what means something else in TOML than to strconv: leading zeros, which it refuses.
+// plainNumber excludes leading zeros, which strconv accepts and TOML does not.
 func plainNumber(data []byte) bool {
 	digits := bytes.TrimLeft(data, "+-")
 	return len(digits) == 1 || len(digits) > 1 && digits[0] != '0'

@@ -13,7 +13,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// tree gives a table as toml.Unmarshal would.
+// tree returns a table as toml.Unmarshal would.
 func tree(t *Table) map[string]any {
 	all := map[string]any{}
 	for name, n := range t.Each {
@@ -46,14 +46,15 @@ var documents = []string{
 	"a.b = 1\n[a]\n", "[a]\nb = 1\n[a.b]\n", "[[a.b]]\n[a]\nc = 1\n[[a.b]]\nd = 1", "[a]\n[a.b]\nc = 1\n[[a.b]]", "a = \"\\x41\"", "a = \"\\e\"", "''' = 1", "a = 00:00:00.999999999999",
 }
 
-// Parse takes what go-toml's decoder takes, and gives the same values; of what is refused it says where.
+// Parse accepts what go-toml's decoder accepts, with the same values, and returns the position of
+// errors.
 func TestParseIsTOML(t *testing.T) {
 	for _, text := range documents {
 		t.Run(text, func(t *testing.T) { compare(t, []byte(text)) })
 	}
 }
 
-// compare holds that Parse and the decoder agree, up to the limits that Parse has besides.
+// compare checks that Parse and the decoder agree, except for the limits of Parse.
 func compare(t *testing.T, data []byte) {
 	t.Helper()
 	table, problem := Parse("f", data)
@@ -83,7 +84,7 @@ func compare(t *testing.T, data []byte) {
 	}
 }
 
-// same is reflect.DeepEqual, but for nan, which equals itself.
+// same is reflect.DeepEqual, except that NaN equals itself.
 func same(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:
@@ -123,7 +124,7 @@ func FuzzParse(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	deeper, _ := filepath.Glob("../../../examples/*/*/*.toml") // the pattern is right
+	deeper, _ := filepath.Glob("../../../examples/*/*/*.toml") // the pattern is valid
 	for _, name := range append(examples, deeper...) {
 		data, err := os.ReadFile(name) //nolint:gosec // a file of the repository
 		if err != nil {
@@ -145,7 +146,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// checkPlaces holds that all places are in the document.
+// checkPlaces checks that all positions are in the document.
 func checkPlaces(t *testing.T, lines []string, table *Table) {
 	t.Helper()
 	for name, n := range table.Each {

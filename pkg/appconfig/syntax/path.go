@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Join gives the path of a key below another path, such as steps[0].env_vars and REGION. A key that is not bare is quoted, as in TOML.
+// Join returns the path of a key below another path, such as steps[0].env_vars and REGION. A key
+// that is not bare is quoted, as in TOML.
 func Join(path, key string) string {
 	if !Bare(key) {
 		key = strconv.Quote(key)
@@ -16,10 +17,10 @@ func Join(path, key string) string {
 	return path + "." + key
 }
 
-// Item gives the path of an element, from 0.
+// Item returns the path of an element, counted from 0.
 func Item(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
-// Bare says whether TOML takes a key without quotes.
+// Bare reports whether TOML allows a key without quotes.
 func Bare(key string) bool {
 	for i := range len(key) {
 		c := key[i]
@@ -30,7 +31,7 @@ func Bare(key string) bool {
 	return key != ""
 }
 
-// Find gives the value at a path such as steps[0].env_vars.REGION or values."image.tag", or nil if there is none.
+// Find returns the value at a path such as steps[0].env_vars.REGION or values."image.tag", or nil.
 func (t *Table) Find(path string) *Node {
 	n, rest := t.walk(path)
 	if rest != "" {
@@ -39,7 +40,7 @@ func (t *Table) Find(path string) *Node {
 	return n
 }
 
-// Place is where the value at a path is written, or if there is none what is nearest above it.
+// Place returns the position of the value at a path, or of its nearest existing parent.
 func (t *Table) Place(path string) Position {
 	if n, _ := t.walk(path); n != nil {
 		return n.At
@@ -47,7 +48,7 @@ func (t *Table) Place(path string) Position {
 	return t.At
 }
 
-// KeyPlace is where the key at a path is written, or if there is none what is nearest above it.
+// KeyPlace returns the position of the key at a path, or of its nearest existing parent.
 func (t *Table) KeyPlace(path string) Position {
 	if n, _ := t.walk(path); n != nil {
 		return n.Key
@@ -55,7 +56,7 @@ func (t *Table) KeyPlace(path string) Position {
 	return t.At
 }
 
-// walk follows a path as far as it goes. It gives the last value, and what of the path is left.
+// walk follows a path as far as it exists. It returns the last value and the rest of the path.
 func (t *Table) walk(path string) (last *Node, rest string) {
 	for rest = path; rest != ""; {
 		var next *Node
@@ -77,7 +78,7 @@ func (t *Table) walk(path string) (last *Node, rest string) {
 	return last, ""
 }
 
-// step cuts the first step off a path: a key, or the number of an element, which is -1 for a key.
+// step splits the first step off a path: a key, or the index of an element, which is -1 for a key.
 func step(path string) (key string, item int, rest string) {
 	path = strings.TrimPrefix(path, ".")
 	switch {
@@ -93,7 +94,7 @@ func step(path string) (key string, item int, rest string) {
 		if err != nil {
 			return path, -1, ""
 		}
-		key, _ := strconv.Unquote(quoted) // QuotedPrefix gives what can be unquoted
+		key, _ := strconv.Unquote(quoted) // never fails after QuotedPrefix
 		return key, -1, path[len(quoted):]
 	}
 	end := strings.IndexAny(path, ".[")

@@ -7,18 +7,20 @@ import (
 	"unicode/utf8"
 )
 
-// edit is one replacement in a text: from an offset of the text as it is now, so many bytes stand for so many that were written.
+// edit is one replacement in a text: at is its offset in the current text, now the length of the
+// new part, was the length of the original part.
 type edit struct {
 	at, now, was int
-	grown        int // how many bytes longer the text is after it than what was written
+	grown        int // how many bytes longer than the original the text is up to the end of the edit
 }
 
-// Inside gives where a place in the text of a string is written. line and column are those in the text, both from 1, column and width
-// in bytes. It sees through escapes, joined lines and what Substitute has put in. For many places in one text, use Trace.
+// Inside returns the position in the file of a position in the text of a string. line and column
+// refer to the text and count from 1; column and width are in bytes. It accounts for escapes,
+// joined lines and the replacements of Substitute. For many positions in one text, use Trace.
 func (n *Node) Inside(line, column, width int) Position { return n.Trace().Inside(line, column, width) }
 
-// Trace gives what finds places in the text of a string one after another, in time that is linear if they come in order. It is for one
-// goroutine.
+// Trace returns a Trace for the string, which takes linear time if the positions come in order.
+// It is not safe for concurrent use.
 func (n *Node) Trace() *Trace {
 	t := &Trace{node: n}
 	t.text, _ = n.Value.(string)
@@ -26,15 +28,15 @@ func (n *Node) Trace() *Trace {
 	return t
 }
 
-// Trace finds out where places in the text of a string are written.
+// Trace maps positions in the text of a string to positions in its file.
 type Trace struct {
 	node *Node
 	text string
 
-	line, start int // a line of the text, and its offset
+	line, start int // the current line of the text, and its offset
 
-	made, read int // an offset in the text as it was written, and in what is written for it
-	at, begun  int // how many line breaks are before read, and the offset after the last of them
+	made, read int // the same point as an offset in the original text, and as an offset in raw
+	at, begun  int // the number of line breaks before read, and the offset after the last one
 }
 
 func (t *Trace) rewind() {
@@ -44,7 +46,7 @@ func (t *Trace) rewind() {
 	t.skip(quotes + newline)
 }
 
-// skip goes on in what is written.
+// skip moves forward in raw.
 func (t *Trace) skip(bytes int) {
 	passed := t.node.raw[t.read : t.read+bytes]
 	if last := strings.LastIndexByte(passed, '\n'); last >= 0 {
@@ -75,7 +77,8 @@ func (t *Trace) Inside(line, column, width int) Position {
 	return at
 }
 
-// offset turns a line and a column of the text into an offset, which is in the text in any case.
+// offset converts a line and a column of the text into an offset, limited to the length of the
+// text.
 func (t *Trace) offset(line, column int) int {
 	if line < t.line {
 		t.line, t.start = 1, 0
@@ -91,19 +94,19 @@ func (t *Trace) offset(line, column int) int {
 	return min(t.start+max(column, 1)-1, len(t.text))
 }
 
-// original turns an offset in the text into one in the text as it was written, before Substitute.
+// original converts an offset in the text into one in the original text, before Substitute.
 func (n *Node) original(offset int) int {
 	i := sort.Search(len(n.edits), func(i int) bool { return n.edits[i].at > offset }) - 1
 	switch {
 	case i < 0:
 		return offset
-	case offset < n.edits[i].at+n.edits[i].now: // within what was put in: where it was put
+	case offset < n.edits[i].at+n.edits[i].now: // inside a replacement: the start of the original part
 		return n.edits[i].at - (n.edits[i].grown - n.edits[i].now + n.edits[i].was)
 	}
 	return offset - n.edits[i].grown
 }
 
-// advance goes on to what is written for an offset in the text.
+// advance moves to the position in raw of an offset in the original text.
 func (t *Trace) advance(offset int) {
 	raw := t.node.raw
 	quotes, _ := opening(raw)
@@ -125,8 +128,8 @@ func (t *Trace) advance(offset int) {
 	}
 }
 
-// unit says how many bytes the next character of a string takes where it is written, and how many in the text. Only a literal one has no
-// escapes.
+// unit returns the number of bytes that the next character of a string takes in raw, and in the
+// text. A literal string has no escapes.
 func unit(raw string, literal bool) (wrote, gives int) {
 	if strings.HasPrefix(raw, "\r\n") {
 		return 2, 1
@@ -143,7 +146,7 @@ func unit(raw string, literal bool) (wrote, gives int) {
 		digits = 4
 	case 'U':
 		digits = 8
-	case ' ', '\t', '\r', '\n': // a line that goes on after the next characters
+	case ' ', '\t', '\r', '\n': // a joined line: it continues after the whitespace
 		return 1 + len(raw[1:]) - len(strings.TrimLeft(raw[1:], " \t\r\n")), 0
 	}
 	if digits == 0 || len(raw) < 2+digits {

@@ -9,7 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// written draws a text in one of the spellings of a TOML string, piece by piece, so that it is known where each character is written.
+// piece is a part of a TOML string as written and as text, so that a test knows where each
+// character is written.
 type piece struct{ raw, text string }
 
 func pieces(t *rapid.T, multi bool) []piece {
@@ -22,7 +23,7 @@ func pieces(t *rapid.T, multi bool) []piece {
 	return rapid.SliceOf(rapid.SampledFrom(choices)).Draw(t, "pieces")
 }
 
-// Every character of a text is found where it is written, whatever the spelling, in any order.
+// Inside finds the position of every character, for any spelling, in any order.
 func TestInsideFindsEveryCharacter(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		multi := rapid.Bool().Draw(t, "multi")
@@ -46,7 +47,7 @@ func TestInsideFindsEveryCharacter(t *testing.T) {
 				characters = append(characters, character{len(raw), 1 + strings.Count(before, "\n"), len(before) - strings.LastIndexByte(before, '\n')})
 			}
 			if p.raw == "\\\n   " || strings.HasPrefix(p.raw, "x\\") {
-				// What follows a joined line must not be a blank, which would be joined too.
+				// The next character must not be a blank, which would be joined too.
 				p.raw, p.text = p.raw+"|", p.text+"|"
 				if p.text == "|" {
 					characters = append(characters, character{len(raw) + len(p.raw) - 1, 1 + strings.Count(text, "\n"), len(text) - strings.LastIndexByte(text, '\n')})
@@ -74,7 +75,7 @@ func TestInsideFindsEveryCharacter(t *testing.T) {
 	})
 }
 
-// Whatever is asked for, the answer is in the document.
+// For any argument, Inside returns a position in the document.
 func TestInsideIsInTheDocument(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		document := "k = \"" + strings.ReplaceAll(rapid.StringMatching(`[a-z {}.é\\n]{0,20}`).Draw(t, "text"), `\`, `\\`) + "\""
@@ -150,7 +151,7 @@ func TestOverlay(t *testing.T) {
 	}
 }
 
-// Many keys are found like few.
+// Get finds keys in large tables like in small ones.
 func TestGet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := rapid.SliceOfDistinct(rapid.StringMatching(`[a-z]{1,4}`), rapid.ID).Draw(t, "names")
@@ -172,7 +173,7 @@ func TestGet(t *testing.T) {
 	})
 }
 
-// A path leads back to where it was made for.
+// Find returns the value for the path that Join made.
 func TestJoinAndFind(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		keys := rapid.SliceOfN(rapid.String(), 1, 4).Draw(t, "keys")
@@ -201,7 +202,7 @@ func TestJoinAndFind(t *testing.T) {
 	})
 }
 
-// TestLineEndsMeanNothing: a file whose lines end with CRLF says the same, at the same places.
+// TestLineEndsMeanNothing: a file with CRLF has the same values at the same positions.
 func TestLineEndsMeanNothing(t *testing.T) {
 	if table, _ := Parse("f", []byte(`a = "one\r\ntwo"`)); table.Get("a").Value != "one\r\ntwo" {
 		t.Error("what is written with escapes is what is meant")

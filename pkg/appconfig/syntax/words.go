@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// explained says in words for people what the parser could not read: it says what it wanted, which is seldom what was meant. line is the
-// one at which it stopped, without its end, and column where, from 1. It gives what to write instead, if that is clear, and the column of
-// what is meant.
+// explained turns an error of the parser into a message for people: the parser reports the token
+// that it expected, which is rarely the author's mistake. line is the line of the error, without
+// its end, and column counts from 1. It returns the message, what to write instead if that is
+// clear, and the column of the mistake.
 func explained(message, line string, column int) (words, hint string, at int) {
 	at = max(1, min(column, len(line)+1))
 	begins := func(beginning string) bool { return strings.HasPrefix(message, beginning) }
@@ -37,7 +38,7 @@ func explained(message, line string, column int) (words, hint string, at int) {
 
 const somethingFollows = "something follows the value"
 
-// notAssigned says what there is in the place of the = behind a key.
+// notAssigned returns the message for a key that is not followed by =.
 func notAssigned(line string, at int) (words, hint string) {
 	if at <= len(line) && line[at-1] == ':' {
 		return "a key is followed by =, not by :", "write ="
@@ -45,7 +46,8 @@ func notAssigned(line string, at int) (words, hint string) {
 	return "a key is followed by =", "write KEY = VALUE, with quotes around a key of more than one word"
 }
 
-// wrongValue says what is wrong with a value, or nothing if that cannot be told from how it begins.
+// wrongValue returns the message for an invalid value, or nothing if its start does not show the
+// mistake.
 func wrongValue(message, value string) (words, hint string) {
 	switch {
 	case value == "":
@@ -73,7 +75,7 @@ func wrongValue(message, value string) (words, hint string) {
 	return wrongWord(value)
 }
 
-// wrongWord says what is wrong with a text without quotes.
+// wrongWord returns the message for a text without quotes.
 func wrongWord(value string) (words, hint string) {
 	switch strings.ToLower(value) {
 	case "true", "yes", "on":
@@ -86,8 +88,8 @@ func wrongWord(value string) (words, hint string) {
 	return "a text stands in quotes", "write " + strconv.Quote(value)
 }
 
-// valueOf gives what a line says behind the = of a bare key, without a comment, and in which column that begins; 0 if the line is of
-// another form.
+// valueOf returns the text after the = of a bare key, without a comment, and its column; 0 if the
+// line has another form.
 func valueOf(line string) (value string, begin int) {
 	end := strings.IndexByte(line, '=')
 	if end < 0 {

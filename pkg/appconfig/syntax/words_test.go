@@ -6,7 +6,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestWords: what people get wrong in TOML is said with what to write instead, and where.
+// TestWords: common mistakes in TOML are reported with their position and what to write instead.
 func TestWords(t *testing.T) {
 	for text, want := range map[string]string{
 		"a =":                      `f:1:3: error: TOML syntax: a value is missing (write it behind the =, such as "text", 5 or true)`,
@@ -43,7 +43,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestExplained takes any message about any line, with any column.
+// TestExplained passes any message about any line, with any column.
 func TestExplained(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		message := rapid.SampledFrom([]string{
