@@ -8,10 +8,10 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/render"
 )
 
-// DefaultActionTimeout is the timeout of an action that names none.
+// DefaultActionTimeout is the timeout of an action whose file sets none.
 const DefaultActionTimeout = "5m"
 
-// Action is a file of actions/: scripts that run in an install.
+// Action is one file of actions/: scripts that run in an install.
 type Action struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
@@ -29,10 +29,11 @@ type Action struct {
 	Labels            map[string]string `json:"labels,omitempty"`
 }
 
-// Trigger says when an action runs. Its type is the current spelling.
+// Trigger defines when an action runs. Its type field has the current spelling.
 type Trigger = format.Trigger
 
-// ActionStep is one script or command. Its texts and environment are templates. Exactly one of InlineContents and Command is set.
+// ActionStep is one script or command. Its texts and environment are templates. Exactly one of
+// InlineContents and Command is set.
 type ActionStep struct {
 	Name           string            `json:"name"`
 	InlineContents string            `json:"inline_contents,omitempty"` // a script with its #! line
@@ -41,7 +42,7 @@ type ActionStep struct {
 	Source         *Source           `json:"source,omitempty"`
 }
 
-// Limit is the timeout as a duration.
+// Limit returns the timeout as a duration.
 func (a *Action) Limit() time.Duration {
 	limit, err := time.ParseDuration(a.Timeout)
 	if err != nil {
@@ -50,7 +51,8 @@ func (a *Action) Limit() time.Duration {
 	return limit
 }
 
-// Templates gives every text that is rendered for a run, by its key path, such as steps[0].env_vars.REGION.
+// Templates returns every text that is rendered for a run, by its key path, such as
+// steps[0].env_vars.REGION.
 func (a *Action) Templates() map[string]string {
 	texts := textsBy{}
 	for i, step := range a.Steps {
@@ -62,5 +64,5 @@ func (a *Action) Templates() map[string]string {
 	return texts
 }
 
-// Refs are the paths below .nuon that a run reads, canonical, sorted, unique.
+// Refs returns the paths below .nuon that a run reads: canonical, sorted, unique.
 func (a *Action) Refs() []render.Path { return refsOf(a.Templates()) }

@@ -9,26 +9,26 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-// ahead parses TOML files on all processors before anybody asks for them. Files are read by one goroutine only: not every fs.FS takes
-// more.
+// ahead parses TOML files on all processors before the loader needs them. One goroutine alone reads
+// the files, because not every fs.FS supports concurrent reads.
 type ahead struct {
 	files   map[string]*parsing
 	next    chan *parsing
-	values  atomic.Int64 // in what was parsed
+	values  atomic.Int64 // the values in all files parsed so far
 	waiting sync.WaitGroup
 }
 
-// parsing is a file that was read, and what became of it.
+// parsing is a file that was read, and the result of parsing it.
 type parsing struct {
 	file    string
 	data    []byte
 	err     error         // of reading it
-	done    chan struct{} // closed once the rest is there
-	table   *syntax.Table // nil with a problem, and if it was left out
+	done    chan struct{} // closed once table or problem is set
+	table   *syntax.Table // nil if there is a problem, or if the file was left unparsed
 	problem *diagnostic.Diagnostic
 }
 
-// begin starts with files, in the order in which they are probably asked for.
+// begin starts to read and parse files, in the order in which the loader probably needs them.
 func (l *loader) begin(files []string) {
 	files = files[:min(len(files), l.limits.Files)]
 	l.ahead = &ahead{files: make(map[string]*parsing, len(files)), next: make(chan *parsing, len(files))}
@@ -47,7 +47,9 @@ func (l *loader) begin(files []string) {
 	close(l.ahead.next)
 }
 
-// work parses what was read. More values than a config may have are left out: whoever asks for them parses until it is too many.
+// work parses the files that were read. Once more values were parsed than a config may have, it
+// leaves the remaining files unparsed: readAndParse then parses them one by one until the loader
+// reports that there are too many.
 func (a *ahead) work() {
 	var parser syntax.Parser
 	for one := range a.next {
@@ -60,7 +62,8 @@ func (a *ahead) work() {
 	}
 }
 
-// readAndParse gives what is in a TOML file. Without an error there is either a table or a problem.
+// readAndParse returns the bytes and the content of a TOML file. Without an error it returns either
+// a table or a problem.
 func (l *loader) readAndParse(file string) (data []byte, table *syntax.Table, problem *diagnostic.Diagnostic, err error) {
 	if one := l.ahead.files[file]; one != nil {
 		<-one.done

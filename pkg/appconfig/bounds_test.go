@@ -11,8 +11,8 @@ import (
 	"testing/fstest"
 )
 
-// TestValuesAreBounded: what is small in a file is large in memory, so that the values of all files are counted, with those that are
-// included once more for each file that includes them.
+// TestValuesAreBounded: a small file can take much memory, so the loader counts the values in all
+// files, and those in an included file again for each file that includes it.
 func TestValuesAreBounded(t *testing.T) {
 	const want = "more than 100000 values"
 	many := func(section string, values int) string {
@@ -50,7 +50,8 @@ func TestValuesAreBounded(t *testing.T) {
 	}
 }
 
-// TestNothingIsWaitedFor: a pipe in the place of a file is refused, and not waited for until somebody writes into it.
+// TestNothingIsWaitedFor: Load rejects a pipe in the place of a file, without blocking until
+// something writes to it.
 func TestNothingIsWaitedFor(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, maps.Clone(brokenBase(t))); err != nil {
@@ -71,7 +72,7 @@ func TestNothingIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestPoliciesAreBounded: to check a megabyte of Rego takes a second, so that there is a bound on all of it.
+// TestPoliciesAreBounded: checking a megabyte of Rego takes a second, so the total size is bounded.
 func TestPoliciesAreBounded(t *testing.T) {
 	dir := brokenBase(t)
 	var list strings.Builder
@@ -87,7 +88,7 @@ func TestPoliciesAreBounded(t *testing.T) {
 	}
 }
 
-// TestYAMLIsBounded: manifests are parsed up to a bound, beyond which nothing is told of them.
+// TestYAMLIsBounded: Load parses manifests up to a bound and reports nothing beyond it.
 func TestYAMLIsBounded(t *testing.T) {
 	for mebibytes, tells := range map[int]bool{2: true, 17: false} {
 		dir := brokenBase(t)

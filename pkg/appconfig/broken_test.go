@@ -18,15 +18,16 @@ import (
 
 var update = flag.Bool("update", false, "write what is said of the broken configs into their files")
 
-// leastBroken keeps the table of broken configs from shrinking without anybody seeing it.
+// leastBroken is the minimum number of broken configs, so that the table cannot shrink unnoticed.
 const leastBroken = 100
 
-// TestBroken says of each config below testdata/broken exactly what a person is told about it. A file of these holds what is other than
-// in testdata/base.txtar, and in want the diagnostics. Lines of its comment can say:
+// TestBroken compares the diagnostics of each config in testdata/broken with the expected ones. A
+// file there has the files that differ from testdata/base.txtar, and the diagnostics in want. Its
+// comment may have these lines:
 //
-//	without FILE         that file of the base is not there; "everything" for all of them
+//	without FILE         the base without that file; "everything": without all files
 //	at REPOSITORY BRANCH where the config itself comes from
-//	idle                 what has no effect yet is told, too; else those warnings are left out, being the same everywhere
+//	idle                 include the no-effect-yet warnings; by default they are left out
 func TestBroken(t *testing.T) {
 	base := brokenBase(t)
 	files, err := filepath.Glob("testdata/broken/*.txtar")
@@ -60,7 +61,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestBrokenBytes are the mistakes that a text file of the repository cannot hold.
+// TestBrokenBytes has the errors that need bytes which a text file of the repository cannot hold.
 func TestBrokenBytes(t *testing.T) {
 	for name, c := range map[string]struct{ file, text, want string }{
 		"a byte order mark and CRLF":  {"metadata.toml", "\ufeffversion = \"v2\"\r\nversoin = \"v2\"\r\n", `metadata.toml:2:1: error: unknown key "versoin" (did you mean "version"?)`},
@@ -83,7 +84,7 @@ func TestBrokenBytes(t *testing.T) {
 	}
 }
 
-// TestBrokenLink: what a link leads to is not read, wherever that is.
+// TestBrokenLink: Load does not follow symbolic links, wherever they lead.
 func TestBrokenLink(t *testing.T) {
 	dir := t.TempDir()
 	for name, f := range brokenBase(t) {
@@ -108,7 +109,7 @@ func TestBrokenLink(t *testing.T) {
 	}
 }
 
-// brokenBase is the app that the broken ones are made from, which is right.
+// brokenBase returns the valid app that the broken ones are derived from.
 func brokenBase(t *testing.T) fstest.MapFS {
 	t.Helper()
 	archive, err := txtar.ParseFile("testdata/base.txtar")
@@ -125,7 +126,7 @@ func brokenBase(t *testing.T) fstest.MapFS {
 	return base
 }
 
-// brokenConfig is the config that an archive makes of the base.
+// brokenConfig returns the config that an archive derives from the base.
 func brokenConfig(t *testing.T, base fstest.MapFS, broken *txtar.Archive) (dir fstest.MapFS, options Options, idle bool) {
 	t.Helper()
 	dir = maps.Clone(base)
@@ -154,7 +155,7 @@ func brokenConfig(t *testing.T, base fstest.MapFS, broken *txtar.Archive) (dir f
 	return dir, options, idle
 }
 
-// told gives the lines that a person reads.
+// told returns the diagnostics as printed.
 func told(found Diagnostics, idle bool) string {
 	var lines strings.Builder
 	for _, d := range found {
@@ -165,7 +166,7 @@ func told(found Diagnostics, idle bool) string {
 	return lines.String()
 }
 
-// changedLines gives the lines that only one of two texts has.
+// changedLines returns the lines that only one of two texts has.
 func changedLines(want, got string) string {
 	var changed strings.Builder
 	wanted, said := strings.SplitAfter(want, "\n"), strings.SplitAfter(got, "\n")
@@ -182,7 +183,8 @@ func changedLines(want, got string) string {
 	return changed.String()
 }
 
-// checkTold holds for whatever is told about any config: it has a known rule, a place that is there, and words for people.
+// checkTold checks that every diagnostic has a known rule, an existing position and a proper
+// message.
 func checkTold(t *testing.T, dir fs.FS, found Diagnostics) {
 	t.Helper()
 	for _, d := range found {
@@ -198,7 +200,7 @@ func checkTold(t *testing.T, dir fs.FS, found Diagnostics) {
 			t.Errorf("%v: the message ends with a full stop", d)
 		}
 		text, err := fs.ReadFile(dir, d.File)
-		if err != nil { // it is about a file that is missing, or a directory
+		if err != nil { // the file is missing or a directory
 			continue
 		}
 		lines := strings.Split(string(text), "\n")

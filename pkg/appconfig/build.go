@@ -11,8 +11,8 @@ import (
 	policydocument "github.com/nuon-toolkit/nuon/pkg/policy/document"
 )
 
-// app makes an App of what the files say. It is only called when nothing is wrong with that, and it puts sets into their order, so that
-// the places of their elements cannot be found any more.
+// app makes an App of the files' content. Callers call it only when there is no error. It sorts
+// sets, after which the positions of their elements can no longer be found.
 func (c *config) app() *App {
 	a := &App{
 		Groups:             values(c.groups),
@@ -50,7 +50,7 @@ func (c *config) app() *App {
 	return a
 }
 
-// singles fills in what there is one of.
+// singles sets the sections of which an app has at most one.
 func (c *config) singles(a *App) {
 	if c.metadata != nil {
 		a.Metadata = c.metadata.sorted()
@@ -85,13 +85,13 @@ func (c *config) singles(a *App) {
 	}
 }
 
-// sorted gives what the entry says with its sets in order.
+// sorted returns the entry's value with its sets sorted.
 func (e *entry[T]) sorted() T {
 	format.Sort(e.keys, &e.value)
 	return e.value
 }
 
-// values gives what entries say, nil for none.
+// values returns the entries' values, nil for none.
 func values[T any](entries []*entry[T]) []T {
 	var all []T
 	for _, e := range entries {
@@ -100,7 +100,7 @@ func values[T any](entries []*entry[T]) []T {
 	return all
 }
 
-// bounded takes the boundaries of roles away that bound nothing.
+// bounded removes permissions boundaries that restrict nothing.
 func bounded[T any](list []T, role func(*T) *format.Role) []T {
 	for i := range list {
 		if one := role(&list[i]); policydocument.None(one.PermissionsBoundary) {
@@ -110,7 +110,7 @@ func bounded[T any](list []T, role func(*T) *format.Role) []T {
 	return list
 }
 
-// byName sorts a list in place and gives it.
+// byName sorts a list in place and returns it.
 func byName[T any](list []T, name func(T) string) []T {
 	slices.SortStableFunc(list, func(a, b T) int { return cmp.Compare(name(a), name(b)) })
 	return list
@@ -128,14 +128,14 @@ func (c *config) inputList() []Input {
 	return all
 }
 
-// policyList gives the policies with their names: that of the file that holds the text, or else the policy itself, without what says its
-// language.
+// policyList returns the policies, each with a name: by default the name, without extension, of the
+// file that holds its text, or else of the file that declares it.
 func (c *config) policyList() []Policy {
 	var all []Policy
 	for _, e := range c.policies {
 		policy := e.sorted()
 		if _, ofComponents := coveredKinds[policy.Type]; ofComponents && policy.Components == nil {
-			policy.Components = []string{"*"} // of an older type
+			policy.Components = []string{"*"} // a policy of an older type applies to all
 		}
 		if held, ok := e.texts["contents"]; ok && policy.Name == "" {
 			policy.Name = policyStem(held.file)
@@ -157,7 +157,7 @@ func policyStem(file string) string {
 	return strings.TrimSuffix(base, path.Ext(base))
 }
 
-// numbered gives policies without a name one of their type and their place among those.
+// numbered names policies without a name after their type and their position among those.
 func numbered(policies []Policy) {
 	count := map[string]int{}
 	for i := range policies {
@@ -211,7 +211,7 @@ func (c *config) installList() []Install {
 	return byName(all, func(i Install) string { return i.Name })
 }
 
-// kept gives some of the values of a map, nil for none.
+// kept returns the values of a map whose names keep accepts, nil for none.
 func kept[M ~map[string]V, V any](all M, keep func(string) bool) map[string]V {
 	var some map[string]V
 	for name, value := range all {
@@ -226,7 +226,7 @@ func kept[M ~map[string]V, V any](all M, keep func(string) bool) map[string]V {
 	return some
 }
 
-// accountOf gives for which cloud account an install is, as its table says.
+// accountOf returns the cloud account of an install, as its table declares it.
 func accountOf(v format.Install) map[string]map[string]string {
 	account := map[string]map[string]string{}
 	add := func(kind string, pairs ...string) {

@@ -8,7 +8,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
 )
 
-// component makes the part of an App of a file of components/. driver is where Helm keeps its records unless the file says so.
+// component converts a file of components/ into a component of an App. driver is where Helm stores
+// its records unless the file sets a driver.
 func (c *component) component(driver string) Component {
 	format.Sort(c.keys, c.kind())
 	made := commonOf(c.common())
@@ -33,7 +34,7 @@ func (c *component) component(driver string) Component {
 	return made
 }
 
-// common is what the struct of the kind says of the keys that all kinds have.
+// common returns the keys that all kinds have, from the struct of the kind.
 func (c *component) common() format.Component {
 	switch {
 	case c.module != nil:
@@ -51,7 +52,7 @@ func (c *component) common() format.Component {
 }
 
 func commonOf(v format.Component) Component {
-	// Every component depends on the sandbox; there is a warning for saying so.
+	// Every component depends on the sandbox; listing it explicitly is a warning.
 	dependencies := slices.DeleteFunc(slices.Clone(v.Dependencies), func(name string) bool { return name == SandboxName })
 	if len(dependencies) == 0 {
 		dependencies = nil
@@ -63,13 +64,13 @@ func commonOf(v format.Component) Component {
 		Name: v.Name, Kind: v.Type, Dependencies: dependencies, VarName: v.VarName, MaxAutoRetries: v.MaxAutoRetries,
 		SkipNoops: v.SkipNoops, AutoApproveOnPoliciesPassing: v.AutoApproveOnPoliciesPassing,
 		BuildTimeout: v.BuildTimeout, DeployTimeout: v.DeployTimeout, DriftSchedule: v.DriftSchedule, OperationRoles: v.OperationRoles,
-		// Without toggleable, default_enabled has no effect, as a warning says.
+		// Without toggleable, default_enabled has no effect; that is a warning.
 		Toggleable: v.Toggleable, DefaultEnabled: v.Toggleable && v.DefaultEnabled,
 		KubernetesContext: v.KubernetesContext, Labels: v.Labels,
 	}
 }
 
-// sandboxOf makes the sandbox a component.
+// sandboxOf converts sandbox.toml into a component.
 func sandboxOf(v format.Sandbox) *Component {
 	made := &Component{
 		Name: SandboxName, Kind: KindSandbox, MaxAutoRetries: v.MaxAutoRetries, OperationRoles: v.OperationRoles, DriftSchedule: v.DriftSchedule,
@@ -91,8 +92,9 @@ func varFiles(files []format.VarFile) []string {
 	return texts
 }
 
-// storageDriver is the one that a text stands for: records are always kept in the cluster that the release is in, in the namespace of the
-// release, where Helm itself looks for them. Nothing of them is in the control plane, which is what nuon once meant.
+// storageDriver returns the driver that a name selects. Helm's records are always stored in the
+// cluster and namespace of the release, where Helm itself reads them. The name "nuon" once meant
+// the control plane, which stores none of them now; it selects configmap.
 func storageDriver(name string) string {
 	if name == driverNuon {
 		return driverConfigMap
@@ -133,7 +135,7 @@ func (c *component) docker() *Docker {
 	return &Docker{Dockerfile: path.Clean(c.build.Dockerfile)}
 }
 
-// sourceOf gives where code comes from in the form that all spellings have in common, nil for nowhere.
+// sourceOf returns the source of code in the form that all spellings share, nil for none.
 func sourceOf(r format.Repositories) *Source {
 	repository, connected := r.PublicRepo, false
 	if repository == nil {
@@ -144,7 +146,7 @@ func sourceOf(r format.Repositories) *Source {
 	}
 	source := &Source{Repo: repository.Repo, Directory: path.Clean(repository.Directory), Branch: repository.Branch, Connected: connected}
 	if source.Own() {
-		source.Branch, source.Connected = "", false // the org's access to the app's repository is used anyway, at the app's own commit
+		source.Branch, source.Connected = "", false // always read with the org's access to the app's repository, at the app's own commit
 	}
 	return source
 }

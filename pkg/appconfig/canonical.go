@@ -9,13 +9,14 @@ import (
 	"slices"
 )
 
-// canonicalFormat is part of everything that is hashed. It changes when the meaning of the encoding does, so that old digests
-// cannot be taken for new ones.
+// canonicalFormat is part of everything that is hashed. It changes when the meaning of the encoding
+// changes, so that an old digest never equals a new one.
 const canonicalFormat = "nuon.app.v2"
 
-// Canonical is the one encoding of the app: JSON with sorted keys, sets sorted, defaults filled in, referenced files inlined.
-// Comments, key order and file names cannot change it. Installs are no part of it: a wish about one install is no new version of
-// the app. Neither is where a text was fetched from.
+// Canonical returns the one encoding of the app: JSON with sorted keys and sets, defaults filled
+// in, and referenced files inlined. Comments, key order and file names do not change it. It
+// excludes installs, because a desired install is no new version of the app, and the origin of
+// remote texts.
 func (a *App) Canonical() []byte {
 	version := *a
 	version.Installs, version.Remote = nil, nil
@@ -31,17 +32,19 @@ func (a *App) Canonical() []byte {
 	}{canonicalFormat, &version})
 }
 
-// Digest is "sha256:" and the hash of Canonical. It names the app version.
+// Digest returns "sha256:" and the hash of Canonical. It identifies the app version.
 func (a *App) Digest() string { return digest(a.Canonical()) }
 
-// ConfigDigest is the digest of what a deploy of the component uses besides its artifact and the values: name, kind, dependencies,
-// engine version, templates and what else its kind is applied with. Where the code or the image comes from is the artifact's business,
-// and how often to retry, how long to wait, who approves, what it is labelled, or whether it may be switched off, changes nothing that
-// is deployed.
+// ConfigDigest returns the digest of everything that a deploy of the component uses besides its
+// artifact and the values: name, kind, dependencies, engine version, templates and the other
+// settings that its kind is applied with. It excludes the source of the code or image, which the
+// artifact covers, and settings that do not change what is deployed: retries, timeouts, approval,
+// labels and whether the component can be disabled.
 //
-// The values of a chart count with their types: 3 and "3" are two things to a chart.
+// The values of a chart count with their types: to a chart, 3 and "3" differ.
 //
-// What Terraform deploys is encoded as it always was, so that a new release makes no install look as if its config had changed.
+// Terraform components keep their original encoding, so that a new release of nuon does not make
+// every install look as if its config had changed.
 func (c *Component) ConfigDigest() string {
 	if c.Terraform != nil {
 		return c.terraformDigest()
@@ -64,7 +67,7 @@ func (c *Component) ConfigDigest() string {
 	}{canonicalFormat, &config}))
 }
 
-// terraformDigest is ConfigDigest in the encoding of nuon.app.v1.
+// terraformDigest is ConfigDigest in the encoding nuon.app.v1.
 func (c *Component) terraformDigest() string {
 	type deployed struct {
 		Name             string            `json:"name"`
@@ -86,8 +89,8 @@ func (c *Component) terraformDigest() string {
 	}}))
 }
 
-// canonicalJSON relies on encoding/json: struct fields in a fixed order, map keys sorted. All texts of an App are UTF-8 (Load
-// sees to it), so no two different ones encode alike.
+// canonicalJSON relies on encoding/json: struct fields in a fixed order, map keys sorted. All
+// texts of an App are UTF-8 (Load checks that), so no two different Apps have the same encoding.
 func canonicalJSON(v any) []byte {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
@@ -117,7 +120,7 @@ func sortedBy[T any](list []T, key func(T) string) []T {
 	return sorted
 }
 
-// nonEmpty makes a map without elements nil, as everything in an App is.
+// nonEmpty returns nil for a map without elements, as everywhere in an App.
 func nonEmpty(m map[string]string) map[string]string {
 	if len(m) == 0 {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-// checkActions looks at each action by itself, and at what it names.
+// checkActions checks each action and the names that it refers to.
 func (c *checker) checkActions() {
 	for _, one := range c.actions {
 		for i := range one.value.Triggers {
@@ -36,7 +36,7 @@ func (c *checker) checkTrigger(t *syntax.Table, path string, trigger *format.Tri
 	of, known := triggerTypes[trigger.Type]
 	switch {
 	case trigger.Type == "":
-		return // told already
+		return // reported already
 	case slices.Contains(goneTriggerTypes, trigger.Type):
 		before, _, _ := strings.Cut(trigger.Type, "-")
 		c.warnf(ruleGoneValue, at, "write "+diagnostic.Quote(before+"-provision")+" or "+diagnostic.Quote(before+"-reprovision"), "%s: %s was removed from the format and never fires", path, trigger.Type)
@@ -65,14 +65,14 @@ func (c *checker) checkTrigger(t *syntax.Table, path string, trigger *format.Tri
 	}
 }
 
-// checkTriggerComponent looks at the component that a trigger is about.
+// checkTriggerComponent checks the component that a trigger names.
 func (c *checker) checkTriggerComponent(t *syntax.Table, path string, trigger *format.Trigger, wanted bool) {
 	at := t.Place(path + ".component_name")
 	one := c.names.components[trigger.ComponentName]
 	switch {
 	case wanted && trigger.ComponentName == "":
 		c.errorf(ruleTrigger, t.Place(path+".type"), "", `%s: "component_name" is missing: %s is about one component`, path, trigger.Type)
-	case wanted && one == nil && c.lost.has(trigger.ComponentName): // told already
+	case wanted && one == nil && c.lost.has(trigger.ComponentName): // reported already
 	case wanted && one == nil:
 		c.errorf(ruleUnknownName, at, c.near(trigger.ComponentName, keysOf(c.names.components)),
 			"the trigger names the component %s, which does not exist", diagnostic.Quote(trigger.ComponentName))
@@ -112,7 +112,7 @@ func (c *checker) checkSteps(one *entry[format.Action]) {
 	c.checkUnique("step", list)
 }
 
-// checkScript looks at what is run: a script that is written there, or a program of a repository.
+// checkScript checks what a step runs: an inline script, or a program of a repository.
 func (c *checker) checkScript(t *syntax.Table, path, name string, from format.Repositories) {
 	inline, command := t.Find(path+".inline_contents"), t.Find(path+".command")
 	c.checkEnvironment(t, path+".env_vars")
@@ -127,7 +127,7 @@ func (c *checker) checkScript(t *syntax.Table, path, name string, from format.Re
 	}
 }
 
-// checkActionInputs looks at the parameters of an action.
+// checkActionInputs checks the parameters of an action.
 func (c *checker) checkActionInputs(one *entry[format.Action]) {
 	variables := map[string]string{}
 	for i := range one.value.Inputs {
@@ -158,7 +158,7 @@ func (c *checker) checkActionInputs(one *entry[format.Action]) {
 	}
 }
 
-// checkAsked tells of an input that must be given while the action also runs by itself, when nobody is there to give it.
+// checkAsked reports a required input of an action that also runs without a person to set it.
 func (c *checker) checkAsked(one *entry[format.Action], input *format.ActionInput, at syntax.Position) {
 	i := slices.IndexFunc(one.value.Triggers, func(t format.Trigger) bool { return t.Type != TriggerManual && triggerTypes[t.Type].works })
 	if i >= 0 && input.Required {
@@ -167,7 +167,7 @@ func (c *checker) checkAsked(one *entry[format.Action], input *format.ActionInpu
 	}
 }
 
-// checkActionRoles looks at the roles that an action runs with.
+// checkActionRoles checks the roles that an action runs with.
 func (c *checker) checkActionRoles(one *entry[format.Action]) {
 	c.checkRoleName(one.table, "role", one.value.Role)
 	c.checkRoleName(one.table, "break_glass_role", one.value.BreakGlassRole)

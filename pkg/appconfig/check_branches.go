@@ -6,7 +6,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-// checkBranches looks at the branches that are rolled out by rule: section 11.5.
+// checkBranches checks the branches that are rolled out by rule: section 11.5.
 func (c *checker) checkBranches() {
 	for _, one := range c.branches {
 		t, branch := one.table, &one.value

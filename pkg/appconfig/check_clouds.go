@@ -2,8 +2,8 @@ package appconfig
 
 import "github.com/nuon-toolkit/nuon/pkg/diagnostic"
 
-// checkClouds compares the cloud of the runner with that of the stack. Roles, accounts and templates are compared where they are
-// looked at.
+// checkClouds compares the cloud of the runner with the cloud of the stack. Roles, accounts and
+// templates have their own checks.
 func (c *checker) checkClouds() {
 	if c.stack == nil || c.cloud == "" {
 		return
@@ -14,5 +14,5 @@ func (c *checker) checkClouds() {
 	}
 }
 
-// stackTypes are the usual ones.
+// stackTypes are the usual stack types, by cloud.
 var stackTypes = map[string]string{cloudAWS: "aws-cloudformation", cloudAzure: "azure-bicep", cloudGCP: "gcp-terraform"}

@@ -14,10 +14,11 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/tfmodule"
 )
 
-// theRepository is how messages call Options.Tree.
+// theRepository is what messages call Options.Tree.
 const theRepository = "the repository"
 
-// local reports whether a repository is the one that the config is in, so that Options.Tree has its files.
+// local reports whether a repository is the one that holds the config, so that Options.Tree has its
+// files.
 func (c *checker) local(repo *format.Repository) bool {
 	if c.options.Tree == nil || repo == nil || strings.Contains(repo.Directory, "{{") || outside(repo.Directory) {
 		return false
@@ -25,7 +26,7 @@ func (c *checker) local(repo *format.Repository) bool {
 	return Source{Repo: repo.Repo, Branch: repo.Branch}.In(c.options.Repository, c.options.Branch)
 }
 
-// checkPlace reports a directory that the repository of the config does not have.
+// checkPlace reports a directory that does not exist in the repository of the config.
 func (c *checker) checkPlace(at syntax.Position, repo *format.Repository) {
 	dir := path.Clean(repo.Directory)
 	if !c.local(repo) || c.isDirectory(dir) {
@@ -39,10 +40,11 @@ func (c *checker) isDirectory(dir string) bool {
 	return err == nil && info.IsDir()
 }
 
-// maxSiblings bounds the entries of a directory among which the nearest is looked for.
+// maxSiblings is the largest number of directory entries among which nearDirectory searches.
 const maxSiblings = 1000
 
-// nearDirectory returns the hint for a directory that does not exist: one beside it of a name like it.
+// nearDirectory returns the hint for a directory that does not exist: a sibling with a similar
+// name.
 func (c *checker) nearDirectory(dir string) string {
 	const other = "commit it there, or correct the path, which begins at the root of the repository"
 	above, rest := ".", strings.Split(dir, "/")
@@ -66,8 +68,8 @@ func (c *checker) nearDirectory(dir string) string {
 	return fmt.Sprintf("did you mean %q?", path.Join(append([]string{above, nearest}, rest[1:]...)...))
 }
 
-// readCode reads the modules, charts and kustomizations that are in the repository of the config, each place once, and reports those
-// that no build could read.
+// readCode reads the modules, charts and kustomizations in the repository of the config, each
+// directory once, and reports those that a build could not read.
 func (c *checker) readCode() {
 	c.modules = map[string]*tfmodule.Module{}
 	known := map[string]sourcedir.Found{}
@@ -89,7 +91,7 @@ func (c *checker) readCode() {
 	}
 }
 
-// readComponent reads the code of one component, of whose kind made is.
+// readComponent reads the code of one component. made has the component's kind.
 func (c *checker) readComponent(name string, t *syntax.Table, from format.Repositories, made Component, known map[string]sourcedir.Found) {
 	repo, key := from.PublicRepo, "public_repo"
 	if repo == nil {
@@ -119,7 +121,8 @@ func (c *checker) readComponent(name string, t *syntax.Table, from format.Reposi
 	}
 }
 
-// checkModules reports the variables that modules lack, and those that they need and do not get.
+// checkModules reports variables that are set but not declared by their module, and required
+// variables that are not set.
 func (c *checker) checkModules() {
 	if c.sandbox != nil {
 		v := &c.sandbox.value
@@ -153,15 +156,15 @@ func (c *checker) checkVariables(name string, t *syntax.Table, vars map[string]s
 	}
 }
 
-// checkVarFile warns of variables in a file that the module lacks: Terraform leaves them aside, since one file may be for several
-// modules. What is a template is left to the deploy.
+// checkVarFile warns about variables in a file that the module does not declare: Terraform ignores
+// them, since one file may serve several modules. Templates are left to the deploy.
 func (c *checker) checkVarFile(module *tfmodule.Module, key string, t *syntax.Table, text string, held content, refers bool) {
 	if strings.Contains(text, "{{") {
 		return
 	}
 	set, err := tfmodule.Assignments("var_file", []byte(text))
 	if err != nil {
-		return // Terraform says it better, with the plan
+		return // Terraform reports it better, with the plan
 	}
 	known := map[string]bool{}
 	for _, variable := range module.Variables {
@@ -179,7 +182,8 @@ func (c *checker) checkVarFile(module *tfmodule.Module, key string, t *syntax.Ta
 	}
 }
 
-// checkModuleOutput returns what is wrong when a text reads an output of a component's module, or of the sandbox's.
+// checkModuleOutput returns the problem when a text reads an output that the module of a component,
+// or of the sandbox, does not declare.
 func (c *checker) checkModuleOutput(t *text, name, output string) *finding {
 	module := c.modules[name]
 	if module == nil || asksFor(t.text, output) {

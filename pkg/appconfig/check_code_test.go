@@ -13,7 +13,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/tfmodule"
 )
 
-// codeRepository is a repository with a config in app/ and modules of its own. Each test changes some of its files.
+// codeRepository is a repository with a config in app/ and its own modules. Each test changes
+// some of its files.
 var codeRepository = map[string]string{
 	"app/metadata.toml": "version = \"v2\"\n",
 	"app/sandbox.toml":  "terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/base\"\n[vars]\nzone = \"z\"\n",
@@ -33,7 +34,7 @@ var codeRepository = map[string]string{
 	"kustomize/kustomization.yaml": "resources: []\n",
 }
 
-// codeTree makes the repository with other files in the place of some; an empty text removes one.
+// codeTree returns the repository with some files replaced; an empty text removes a file.
 func codeTree(other map[string]string) fstest.MapFS {
 	all := maps.Clone(codeRepository)
 	maps.Copy(all, other)
@@ -66,7 +67,8 @@ func in(file, old, by string) map[string]string {
 	return map[string]string{file: strings.Replace(codeRepository[file], old, by, 1)}
 }
 
-// TestCode: what a config says of the code in its own repository is checked against it, at the place where the config says it.
+// TestCode: Load checks references to code in the config's own repository against that code, and
+// reports errors at their position in the config.
 func TestCode(t *testing.T) {
 	const db, web, sandbox = "app/components/db.toml", "app/components/web.toml", "app/sandbox.toml"
 	for name, c := range map[string]struct {
@@ -124,7 +126,7 @@ func TestCode(t *testing.T) {
 	}
 }
 
-// TestCodeIsNotCheckedWithoutTree: who has no repository at hand checks the config alone.
+// TestCodeIsNotCheckedWithoutTree: without a repository, Load checks the config alone.
 func TestCodeIsNotCheckedWithoutTree(t *testing.T) {
 	config, err := fs.Sub(codeTree(in("app/components/db.toml", "modules/db", "none")), "app")
 	if err != nil {
@@ -135,7 +137,8 @@ func TestCodeIsNotCheckedWithoutTree(t *testing.T) {
 	}
 }
 
-// TestModuleProblem: a build says of a module in another repository what Load says of one in the same.
+// TestModuleProblem: a build reports for a module in another repository what Load reports for a
+// module in the same one.
 func TestModuleProblem(t *testing.T) {
 	change := in("app/components/db.toml", "size =", "sizes =")
 	maps.Copy(change, in("app/components/web.toml", "outputs.url", "outputs.ur"))
@@ -179,7 +182,8 @@ func TestModuleProblem(t *testing.T) {
 	}
 }
 
-// TestModuleProblemIsBounded: a module and a config of thousands of wrong names are told of in a line.
+// TestModuleProblemIsBounded: thousands of wrong names in a module and a config make one short
+// message.
 func TestModuleProblemIsBounded(t *testing.T) {
 	app := &App{Sandbox: &Component{Name: SandboxName, Kind: KindSandbox, Terraform: &Terraform{Vars: map[string]string{}}}}
 	module := &tfmodule.Module{Dir: "m"}

@@ -8,10 +8,10 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-// maxRetries bounds max_auto_retries; more would only hide a broken component.
+// maxRetries bounds max_auto_retries; more retries would only hide a broken component.
 const maxRetries = 100
 
-// checkComponents looks at each component by itself: section 10.
+// checkComponents checks each component alone: section 10.
 func (c *checker) checkComponents() {
 	for _, one := range c.components {
 		c.checkRetries(one.table, one.MaxAutoRetries)
@@ -28,7 +28,7 @@ func (c *checker) checkComponents() {
 		case one.image != nil:
 			c.checkImage(one)
 		case one.build != nil:
-			c.checkVariableNames(one.table, "env_vars") // arguments of a build, which no program of the runner reads
+			c.checkVariableNames(one.table, "env_vars") // build arguments, which no program of the runner reads
 			c.checkDockerfile(one)
 			c.needsSource(one.table, one.build.Repositories)
 		case one.manifest != nil:
@@ -71,7 +71,7 @@ func (c *checker) checkDockerfile(one *component) {
 	}
 }
 
-// outside says whether a path leaves the directory that it is below of.
+// outside reports whether a path leads out of the directory that it is relative to.
 func outside(name string) bool {
 	clean := path.Clean(name)
 	return path.IsAbs(clean) || clean == ".." || strings.HasPrefix(clean, "../") || strings.ContainsAny(clean, "\\\x00\n")

@@ -11,14 +11,14 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-// edge is one reason for which a component comes after another one.
+// edge is one reason why a component is deployed after another one.
 type edge struct {
 	to  string
 	at  syntax.Position // where the reason is written
 	why string          // lists NAME, reads .nuon…, has kubernetes_context NAME
 }
 
-// checkDependencies looks at the lists of components that come first.
+// checkDependencies checks the dependencies lists of components, actions and runbooks.
 func (c *checker) checkDependencies() {
 	for _, one := range c.components {
 		c.checkList(one.table, "dependencies", one.Name)
@@ -31,14 +31,15 @@ func (c *checker) checkDependencies() {
 	}
 }
 
-// checkList looks at a list of components. owner is the component that it belongs to, if it is one.
+// checkList checks a dependencies list. owner is the component that has the list, empty for an
+// action or a runbook.
 func (c *checker) checkList(t *syntax.Table, key, owner string) {
 	items, _ := t.Get(key).Items()
 	seen := map[string]bool{}
 	for _, item := range items {
 		name, ok := item.Text()
 		switch {
-		case !ok || c.full() || c.names.components[name] == nil && c.lost.has(name): // told already
+		case !ok || c.full() || c.names.components[name] == nil && c.lost.has(name): // reported already
 		case seen[name]:
 			c.errorf(ruleTwice, item.At, "remove it", "the dependency %q is listed twice", name)
 		case name == SandboxName:
@@ -52,7 +53,7 @@ func (c *checker) checkList(t *syntax.Table, key, owner string) {
 	}
 }
 
-// insteadOf is the hint for a component that does not exist.
+// insteadOf returns the hint for a component that does not exist.
 func (c *checker) insteadOf(name string) string {
 	if c.names.actions[name] != nil {
 		return "that is an action: give it a trigger instead"
@@ -60,7 +61,7 @@ func (c *checker) insteadOf(name string) string {
 	return c.near(name, keysOf(c.names.components))
 }
 
-// tellContext notes that a component goes to a cluster that nothing makes yet.
+// tellContext notes a component whose cluster comes from a component that is not deployable yet.
 func (c *checker) tellContext(one *component) {
 	context := c.names.contexts[one.KubernetesContext]
 	if context == nil || !one.deployable() {
@@ -71,8 +72,8 @@ func (c *checker) tellContext(one *component) {
 	}
 }
 
-// findEdges notes what each component needs, once with the first reason: what it lists, the cluster that it goes to, and what its texts
-// read.
+// findEdges records what each component needs, each edge once with its first reason: the
+// dependencies that it lists, its cluster, and the outputs that its texts read.
 func (c *checker) findEdges() {
 	c.edges, c.upstream = map[string][]edge{}, map[string]map[string]bool{}
 	known := map[[2]string]bool{}
@@ -110,7 +111,7 @@ func (c *checker) findEdges() {
 	}
 }
 
-// needs gives the components that a component needs directly, sorted.
+// needs returns the components that a component needs directly, sorted.
 func (c *checker) needs(name string) []string {
 	names := make([]string, len(c.edges[name]))
 	for i, e := range c.edges[name] {
@@ -119,7 +120,8 @@ func (c *checker) needs(name string) []string {
 	return names
 }
 
-// comesAfter says whether a component is another one or comes after it, over any number of edges.
+// comesAfter reports whether a component is the other one or comes after it, over any number of
+// edges.
 func (c *checker) comesAfter(name, other string) bool {
 	above, known := c.upstream[name]
 	if !known {
@@ -137,7 +139,8 @@ func (c *checker) comesAfter(name, other string) bool {
 	return above[other]
 }
 
-// checkCycles looks at the components of all kinds: a cycle is wrong whether or not its members have an effect yet.
+// checkCycles reports cycles among components of all kinds: a cycle is an error whether or not its
+// members have an effect yet.
 func (c *checker) checkCycles() {
 	done := map[string]bool{}
 	sorted := slices.SortedFunc(slices.Values(c.components), func(a, b *component) int { return cmp.Compare(a.Name, b.Name) })
@@ -155,7 +158,7 @@ func (c *checker) checkCycles() {
 	}
 }
 
-// edge gives the first reason for which a component needs another one.
+// edge returns the first reason why a component needs another one.
 func (c *checker) edge(from, to string) edge {
 	i := slices.IndexFunc(c.edges[from], func(e edge) bool { return e.to == to })
 	if i < 0 {
@@ -164,7 +167,7 @@ func (c *checker) edge(from, to string) edge {
 	return c.edges[from][i]
 }
 
-// cycleHint names the reason of each step, as long as that can be taken in.
+// cycleHint names the reason of each edge in the cycle, unless the cycle is too long to read.
 func (c *checker) cycleHint(cycle []string) string {
 	const most = 4
 	if len(cycle)-1 > most {
@@ -178,13 +181,13 @@ func (c *checker) cycleHint(cycle []string) string {
 	return "remove one of these: " + strings.Join(steps, "; ")
 }
 
-// checkContexts looks at the clusters that components make.
+// checkContexts checks the components that provide clusters.
 func (c *checker) checkContexts() {
 	for _, one := range c.contexts {
 		made := c.names.components[one.value.Component]
 		at := one.table.Place("component")
 		switch {
-		case one.value.Component == "": // told already
+		case one.value.Component == "": // reported already
 		case made == nil:
 			unknown(c, at, "component", one.value.Component, c.names.components)
 		case made.Type != format.KindTerraformModule && made.Type != format.KindPulumi:
@@ -194,7 +197,7 @@ func (c *checker) checkContexts() {
 	}
 }
 
-// checkContext looks at the choice of a cluster.
+// checkContext checks the cluster that kubernetes_context selects.
 func (c *checker) checkContext(t *syntax.Table, name string) {
 	if name == "" || name == SandboxName || c.names.contexts[name] != nil || c.lost.has(name) {
 		return

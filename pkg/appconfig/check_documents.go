@@ -11,14 +11,14 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/policy/rego"
 )
 
-// embedded is a text in a language of its own, with who checks it.
+// embedded is a text in another language, with the function that checks it.
 type embedded struct {
 	*fragment
-	language string // texts of one language that are equal have one result
+	language string // equal texts in one language share one result
 	check    func(name, text string) []diagnostic.Diagnostic
 }
 
-// policyDocument is the text of a policy.
+// policyDocument returns the text of a policy with its check.
 func policyDocument(policy *format.Policy, held *fragment) embedded {
 	if policy.Engine == engineOPA {
 		inputs := rego.Inputs(policy.Type)
@@ -27,16 +27,19 @@ func policyDocument(policy *format.Policy, held *fragment) embedded {
 	return embedded{held, engineKyverno, kyverno.Check}
 }
 
-// roleDocument is a JSON document of a role on a cloud: what it may do, or its boundary.
+// roleDocument returns a JSON document of a role on a cloud, its permissions or its boundary,
+// with its check.
 func roleDocument(held *fragment, cloud string) embedded {
 	return embedded{held, "policy document of " + cloud, func(name, text string) []diagnostic.Diagnostic { return policydocument.CheckFor(name, text, cloud) }}
 }
 
-// maxDocumentBytes bounds the texts in languages of their own, all together: to check a megabyte of them takes up to a second or two.
+// maxDocumentBytes bounds the total size of policies and policy documents: checking a megabyte
+// takes up to a second or two.
 const maxDocumentBytes = 4 << 20
 
-// startDocuments begins to check all texts in languages of their own, equal ones once, beside what else there is to do: they take
-// longest. finish waits for that and tells what was found; it must be called.
+// startDocuments starts to check all policies and policy documents, equal texts once, in parallel
+// to the other checks, because they take longest. finish waits for the results and reports them;
+// the caller must call it.
 func (c *checker) startDocuments() (finish func()) {
 	type result struct {
 		embedded
@@ -76,7 +79,7 @@ func (c *checker) startDocuments() (finish func()) {
 	}
 }
 
-// tellDocument tells what was found in a text, at its places in the file.
+// tellDocument reports what was found in a text, at its positions in the file.
 func (c *checker) tellDocument(d embedded, found []diagnostic.Diagnostic) {
 	for _, one := range found {
 		c.say(one.Severity, one.Rule, d.place(one.Line, one.Column, one.Width), one.Hint, "%s", one.Message)

@@ -1,8 +1,9 @@
 package appconfig
 
-// checkEchoes looks for components that read what an action gives which runs because they were deployed, themselves or by way of
-// what needs them. Each run may give something else, and then such a component is deployed again, which runs the action again. Real apps
-// do it with actions that give the same each time, so it is a warning.
+// checkEchoes warns about a component that reads the outputs of an action which runs because that
+// component, or one that depends on it, was deployed. Each run may return a different result;
+// then the component is deployed again, which runs the action again. Real apps do this with
+// actions that always return the same, so it is a warning.
 func (c *checker) checkEchoes() {
 	type pair struct{ component, action string }
 	told := map[pair]bool{}
@@ -28,7 +29,8 @@ func (c *checker) checkEchoes() {
 	}
 }
 
-// echo gives a component with whose deploy an action runs, of those that are deployed because another one was.
+// echo returns a component whose deploy runs the action, among the component itself and those
+// that are deployed because it was.
 func (c *checker) echo(action, component string) (with string, echoes bool) {
 	for _, name := range c.deploysOf(action) {
 		if name == "" {
@@ -41,7 +43,8 @@ func (c *checker) echo(action, component string) (with string, echoes bool) {
 	return "", false
 }
 
-// deploysOf gives the components with whose deploy an action runs, each once; empty stands for all.
+// deploysOf returns the components whose deploy runs the action, each once; empty means all of
+// them.
 func (c *checker) deploysOf(action string) []string {
 	if names, known := c.deploys[action]; known {
 		return names
@@ -55,7 +58,7 @@ func (c *checker) deploysOf(action string) []string {
 			name = ""
 		case TriggerPreDeployComponent, TriggerPostDeployComponent:
 			if c.names.components[name] == nil {
-				continue // told already
+				continue // reported already
 			}
 		default:
 			continue

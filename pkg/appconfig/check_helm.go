@@ -15,15 +15,15 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-// releaseName is an RFC 1035 label: section 12, rule 14, of the length that Helm takes.
+// releaseName is an RFC 1035 label: section 12, rule 14. Helm limits its length.
 var releaseName = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
 
 const (
 	minReleaseName = 5
-	maxReleaseName = 53 // Helm takes no longer one
+	maxReleaseName = 53 // Helm's limit
 )
 
-// checkChart looks at a Helm chart: section 10.2.
+// checkChart checks a Helm chart: section 10.2.
 func (c *checker) checkChart(one *component) {
 	chart, t := one.chart, one.table
 	c.checkReleaseName(t, chart.ChartName)
@@ -53,7 +53,7 @@ func (c *checker) checkChart(one *component) {
 	}
 }
 
-// checkValuesBelow tells of keys that lie below another one, which has a value of its own.
+// checkValuesBelow reports a key whose parent key has a value too.
 func (c *checker) checkValuesBelow(values *syntax.Table) {
 	for key, n := range values.Each {
 		for i, r := range key {
@@ -66,7 +66,7 @@ func (c *checker) checkValuesBelow(values *syntax.Table) {
 	}
 }
 
-// checkDriver tells of a place for Helm's records that there is not.
+// checkDriver warns about the storage driver "nuon", which is no longer supported.
 func (c *checker) checkDriver(t *syntax.Table, key, driver string) {
 	if driver == driverNuon {
 		c.warnf(ruleGoneValue, t.Place(key), "write "+diagnostic.Quote(driverConfigMap), "%s nuon means configmap here: Helm's records stay in the cluster", key)
@@ -91,7 +91,7 @@ func (c *checker) checkReleaseName(t *syntax.Table, name string) {
 	}
 }
 
-// checkChartSource sees to it that there is one source of the chart.
+// checkChartSource requires exactly one source of the chart.
 func (c *checker) checkChartSource(one *component) {
 	t := one.table
 	switch {
@@ -107,7 +107,7 @@ func (c *checker) checkChartSource(one *component) {
 	}
 }
 
-// checkHelmRepository looks at where a chart is fetched from: what a build would refuse is told here.
+// checkHelmRepository checks where a chart is fetched from, and reports what a build would reject.
 func (c *checker) checkHelmRepository(t *syntax.Table, repo *format.HelmRepository) {
 	at := t.Place("helm_repo.repo_url")
 	const form = `write it like "https://charts.example.com" or "oci://ghcr.io/acme/charts"`
@@ -137,16 +137,17 @@ func (c *checker) checkHelmRepository(t *syntax.Table, repo *format.HelmReposito
 	}
 }
 
-// chartName is what a chart may be called: it becomes a part of addresses and of paths.
+// chartName matches valid names of charts: the name becomes part of URLs and paths.
 var chartName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,249}$`)
 
-// thisMachine says whether a host is the machine itself, with which plain http may be spoken.
+// thisMachine reports whether a host is the local machine, with which plain http is allowed.
 func thisMachine(host string) bool {
 	at, err := netip.ParseAddr(host)
 	return err == nil && at.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
 }
 
-// checkReleases tells of two components that Helm would take for one release. A namespace with a template in it is compared as text.
+// checkReleases reports two components that are one release to Helm. It compares a templated
+// namespace as text.
 func (c *checker) checkReleases() {
 	type release struct{ context, namespace, name string }
 	first := map[release]*component{}

@@ -6,12 +6,13 @@ import (
 	"strings"
 )
 
-// maxListIndex bounds the index of a list in a key of values: a longer list would be mostly holes.
+// maxListIndex bounds a list index in a values key: a longer list would be mostly empty.
 const maxListIndex = 1000
 
-// valuesKeyProblem says what is wrong with a key of Helm values, in words that follow it, or nothing. A key is what helm --set has
-// before the equals sign: names joined by dots, each with any number of [n] behind it; a dot, comma, bracket or equals sign that
-// belongs to a name has a backslash before it, or the name stands in double quotes.
+// valuesKeyProblem returns what is wrong with a key of Helm values, as a phrase that follows the
+// key, or "". The syntax is that of the key in helm --set: names joined by dots, each followed by
+// any number of [n]. Inside a name, a backslash escapes a dot, comma, bracket or equals sign, or
+// the whole name is in double quotes.
 func valuesKeyProblem(key string) string {
 	for rest := key; ; {
 		name, problem := valuesName(rest)
@@ -39,7 +40,7 @@ func valuesKeyProblem(key string) string {
 	}
 }
 
-// valuesName gives how many bytes of a key its first name takes.
+// valuesName returns the number of bytes of the key's first name.
 func valuesName(key string) (width int, problem string) {
 	if strings.HasPrefix(key, `"`) {
 		end := strings.IndexByte(key[1:], '"')

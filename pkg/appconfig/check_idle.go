@@ -6,13 +6,14 @@ import (
 	"strings"
 )
 
-// The beginnings of what is said of things that nothing comes of yet.
+// Prefixes of messages about keys and texts that have no effect yet.
 const (
 	idleWords    = "accepted, no effect yet: "
 	withoutWords = "reads what has no value yet, so that it cannot be rendered: "
 )
 
-// mergeIdle makes one warning of all that a file has without effect yet, at the first place: nobody wants to hear it key by key.
+// mergeIdle merges all no-effect-yet warnings of a file into one at the first position, because one
+// warning per key would be noise.
 func mergeIdle(found Diagnostics) Diagnostics {
 	idle := map[string][]Diagnostic{}
 	kept := found[:0]

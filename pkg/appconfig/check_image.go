@@ -8,7 +8,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-// checkImage looks at where an image comes from: section 10.3.
+// checkImage checks the source of an image: section 10.3.
 func (c *checker) checkImage(one *component) {
 	var given []string
 	for _, key := range []string{"public", "aws_ecr", "gcp_gar"} {
@@ -27,7 +27,7 @@ func (c *checker) checkImage(one *component) {
 	}
 }
 
-// imageForm is an address without a scheme, a tag or a digest.
+// imageForm matches an image address without scheme, tag or digest.
 var imageForm = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]*(:[0-9]+)?(/[a-zA-Z0-9][a-zA-Z0-9._-]*)*$`)
 
 func (c *checker) checkImageURL(t *syntax.Table, key string) {

@@ -5,7 +5,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-// checkInputs looks at the inputs of the app: section 8.1.
+// checkInputs checks the inputs of the app: section 8.1.
 func (c *checker) checkInputs() {
 	for _, one := range c.inputs {
 		c.checkGroup(one)

@@ -6,7 +6,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 )
 
-// checkInstaller looks at the addresses of installer.toml, which nothing comes of.
+// checkInstaller checks the URLs of installer.toml, which has no effect.
 func (c *checker) checkInstaller() {
 	if c.installer == nil {
 		return

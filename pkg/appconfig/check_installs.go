@@ -6,7 +6,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-// checkInstalls looks at each install file: section 11.4.
+// checkInstalls checks each install file: section 11.4.
 func (c *checker) checkInstalls() {
 	for _, one := range c.installs {
 		c.checkAccount(one)
@@ -18,7 +18,7 @@ func (c *checker) checkInstalls() {
 	}
 }
 
-// accountTables are the tables that say for which cloud account an install is.
+// accountTables are the tables that select the cloud account of an install.
 var accountTables = []struct{ key, cloud string }{{"aws_account", cloudAWS}, {"azure_account", cloudAzure}, {"gcp_account", cloudGCP}}
 
 func (c *checker) checkAccount(one *entry[format.Install]) {
@@ -37,7 +37,7 @@ func (c *checker) checkAccount(one *entry[format.Install]) {
 	}
 }
 
-// checkInstallInputs compares what an install gives with the inputs that the app declares.
+// checkInstallInputs compares the inputs that an install sets with those that the app declares.
 func (c *checker) checkInstallInputs(one *entry[format.Install]) {
 	given := map[string]bool{}
 	for name, n := range mergedTables(one.table.Get("inputs")) {
@@ -46,14 +46,14 @@ func (c *checker) checkInstallInputs(one *entry[format.Install]) {
 	}
 	for _, declared := range c.inputs {
 		input := &declared.value
-		// What the customer sets, and what is sensitive, is never in a file.
+		// Files never contain the inputs that the customer sets, nor sensitive ones.
 		if input.Required && input.Default == nil && !input.Sensitive && !input.UserConfigurable && !given[input.Name] {
 			c.errorf(ruleInstallInput, one.table.Place("name"), "add it under [inputs]", "install %q: the required input %q is missing", one.value.Name, input.Name)
 		}
 	}
 }
 
-// mergedTables gives the keys of a table, or of all tables of a list.
+// mergedTables iterates over the keys of a table, or of all tables of a list.
 func mergedTables(n *syntax.Node) func(yield func(string, *syntax.Node) bool) {
 	return func(yield func(string, *syntax.Node) bool) {
 		tables := []*syntax.Node{n}
@@ -85,7 +85,7 @@ func (c *checker) checkInstallInput(name string, n *syntax.Node) {
 	}
 	value, ok := n.Text()
 	switch {
-	case !ok: // told already
+	case !ok: // reported already
 	case declared.value.Sensitive:
 		c.warnf(ruleSensitive, n.Key, "remove it here, in git's history too, and set it with `nuon installs`",
 			"input %q is sensitive and is not read from files", name)

@@ -8,7 +8,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-// checkManifest looks at a kubernetes_manifest: section 10.5.
+// checkManifest checks a kubernetes_manifest: section 10.5.
 func (c *checker) checkManifest(one *component) {
 	t, kustomize := one.table, has(one.table, "kustomize")
 	switch {
@@ -43,7 +43,8 @@ func (c *checker) checkManifest(one *component) {
 	}
 }
 
-// checkKustomize looks at what a kustomization is made with: its paths are below the directory of the repository.
+// checkKustomize checks the settings of a kustomization: its paths must be below the directory of
+// the repository.
 func (c *checker) checkKustomize(t *syntax.Table, k *format.Kustomize) {
 	const remedy = "write a path below the directory of the repository"
 	if outside(k.Path) {

@@ -10,32 +10,33 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/tfmodule"
 )
 
-// checker is one run of the checks that need more than one key to tell: what names and templates refer to, what contradicts what.
-// Each file check_*.go holds the checks of one subject.
+// checker runs the checks that need more than one key: references of names and templates, and
+// contradictions. Each file check_*.go has the checks of one subject.
 type checker struct {
 	*config
 	*reporter
 	names    names
-	cloud    string // of the runner; empty if not known
+	cloud    string // of the runner; empty if unknown
 	texts    []*text
-	nearest  nearest // among names of modules
-	compared int     // pairs of bytes, to find near names
-	yaml     int     // bytes of YAML that were parsed
+	nearest  nearest // finds near names of variables and outputs of modules
+	compared int     // pairs of bytes compared so far to find near names
+	yaml     int     // bytes of YAML parsed so far
 
-	// without is what texts read that has no value yet, by file.
+	// without has the paths that texts read and that have no value yet, by file.
 	without  map[string]map[string]syntax.Position
-	edges    map[string][]edge           // by the component that needs: one for each that it needs, sorted
-	upstream map[string]map[string]bool  // all that a component comes after, with itself; filled as it is asked for
-	deploys  map[string][]string         // the components with whose deploy an action runs; filled as it is asked for
-	modules  map[string]*tfmodule.Module // Terraform modules in the repository of the config, by the component
-	// documents are the texts in languages of their own: policies and policy documents.
+	edges    map[string][]edge           // by the dependent component: one edge for each that it needs, sorted
+	upstream map[string]map[string]bool  // a component and all that it comes after; a cache
+	deploys  map[string][]string         // the components whose deploy runs an action; a cache
+	modules  map[string]*tfmodule.Module // Terraform modules in the repository of the config, by component
+	// documents are the texts in other languages: policies and policy documents.
 	documents []embedded
 }
 
-// names is what the config declares, by name. Of two things with one name the first counts; the second is an error of its own.
+// names has what the config declares, by name. Of two declarations with one name the first
+// counts; the second is a separate error.
 type names struct {
 	components map[string]*component
-	readable   map[string]*component // by var_name, too: templates may use it in the place of the name
+	readable   map[string]*component // by var_name too: templates may use it instead of the name
 	actions    map[string]*entry[format.Action]
 	inputs     map[string]*entry[format.Input]
 	groups     map[string]*entry[format.InputGroup]
@@ -43,10 +44,10 @@ type names struct {
 	contexts   map[string]*entry[format.KubernetesContext]
 	runbooks   map[string]*entry[format.Runbook]
 	stacks     map[string]bool   // nested ones
-	roles      map[string]string // by what is the same of two spellings of a name, to the name as it is written
+	roles      map[string]string // from the normalized name (see sameRole) to the name as written
 }
 
-// check looks at everything that the files say together.
+// check runs all checks across the files.
 func check(c *config, r *reporter) {
 	all := &checker{config: c, reporter: r}
 	all.index()
@@ -145,10 +146,10 @@ func indexed[T any](lost lost, all []*entry[T], name func(*T) string) map[string
 	return found
 }
 
-// keysOf gives the names of a part of names, for hints.
+// keysOf returns the keys of a map, as candidates for hints.
 func keysOf[V any](part map[string]V) []string { return slices.Collect(maps.Keys(part)) }
 
-// unknown says that something is named that is not declared.
+// unknown reports a reference to something that the config does not declare.
 func unknown[V any](c *checker, at syntax.Position, what, name string, declared map[string]V) {
 	if c.lost.has(name) {
 		return
@@ -156,12 +157,13 @@ func unknown[V any](c *checker, at syntax.Position, what, name string, declared 
 	c.errorf(ruleUnknownName, at, nearOr(c, name, declared, what), "the app has no %s %s", what, diagnostic.Quote(name))
 }
 
-// declaredIn is where things are declared.
+// declaredIn is where each kind of thing is declared.
 var declaredIn = map[string]string{
 	"component": "components/", "action": "actions/", "runbook": "runbooks/", "input": "inputs.toml", "secret": "secrets.toml",
 }
 
-// nearOr gives the hint for a name of a kind of thing that is not declared: the nearest one that is, or where to declare it.
+// nearOr returns the hint for a name that is not declared: the nearest declared one, or where to
+// declare it.
 func nearOr[V any](c *checker, name string, declared map[string]V, what string) string {
 	if hint := c.near(name, keysOf(declared)); hint != "" {
 		return hint
@@ -169,11 +171,11 @@ func nearOr[V any](c *checker, name string, declared map[string]V, what string) 
 	return "declare it in " + declaredIn[what]
 }
 
-// maxCompared bounds the pairs of bytes that are compared to find near names: a config of thousands of long wrong names would take a
-// minute.
+// maxCompared bounds the pairs of bytes that are compared to find near names: for a config with
+// thousands of long wrong names the search would take a minute.
 const maxCompared = 50_000_000
 
-// near asks whether the nearest of the known names was meant, or is empty.
+// near returns a hint with the nearest of the known names, or "".
 func (c *checker) near(name string, known []string) string {
 	for _, other := range known {
 		c.compared += len(name) * len(other)
@@ -184,5 +186,5 @@ func (c *checker) near(name string, known []string) string {
 	return diagnostic.DidYouMean(name, known)
 }
 
-// has says whether a key is written in a table.
+// has reports whether a table has a key.
 func has(t *syntax.Table, key string) bool { return t.Get(key) != nil }

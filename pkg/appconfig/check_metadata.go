@@ -6,7 +6,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-// colour is a hex colour: #rgb, #rrggbb, or the latter with an opacity.
+// colour matches a hex color: #rgb, #rrggbb, or #rrggbbaa with an opacity.
 var colour = regexp.MustCompile(`^#([0-9a-fA-F]{3}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})$`)
 
 func (c *checker) checkMetadata() {

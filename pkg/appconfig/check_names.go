@@ -11,19 +11,19 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/envname"
 )
 
-// reservedComponents mean something else where a component can be named.
+// reservedComponents are names that already mean something else where a component can be named.
 var reservedComponents = map[string]string{
 	SandboxName: "that is sandbox.toml",
 	"populated": ".nuon.components.populated is something else",
 }
 
-// named is a thing that the config declares, with the place of its name.
+// named is the name of something that the config declares, and its position.
 type named struct {
 	name string
 	at   syntax.Position
 }
 
-// checkNames looks at the names of everything: what they are made of, and that no two are the same.
+// checkNames checks all names: their characters, and that they are unique.
 func (c *checker) checkNames() {
 	var components []named
 	for _, one := range c.components {
@@ -57,7 +57,7 @@ func (c *checker) checkNames() {
 	c.checkRoleNames()
 }
 
-// checkEach looks at the names of the things of one kind.
+// checkEach checks the names of one kind of declaration.
 func checkEach[T any](c *checker, what string, rule nameRule, all []*entry[T], name func(*T) string) {
 	list := make([]named, 0, len(all))
 	for _, one := range all {
@@ -68,7 +68,8 @@ func checkEach[T any](c *checker, what string, rule nameRule, all []*entry[T], n
 	c.checkUnique(what, list)
 }
 
-// checkRoleNames compares standing and break-glass roles, which are all made in one account.
+// checkRoleNames requires unique names across standing and break-glass roles, which are all created
+// in one account.
 func (c *checker) checkRoleNames() {
 	var roles []named
 	for _, role := range c.roles {
@@ -80,7 +81,7 @@ func (c *checker) checkRoleNames() {
 	c.checkUnique("role", roles)
 }
 
-// checkName tells if a name is not fit. A missing name has been told about already.
+// checkName reports an invalid name. A missing name is reported elsewhere.
 func (c *checker) checkName(what string, rule nameRule, name string, at syntax.Position) {
 	if name == "" || len(name) <= maxName && rule.pattern.MatchString(name) {
 		return
@@ -92,7 +93,7 @@ func (c *checker) checkName(what string, rule nameRule, name string, at syntax.P
 	c.errorf(ruleBadName, at, hint, "%s is no name for %s %s", diagnostic.Quote(name), article(what), what)
 }
 
-// plainName is what a name would be that every kind of thing can have.
+// plainName returns the name in a form that is valid for every kind.
 func plainName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '-' || r == ' ' || r == '.' {
@@ -102,7 +103,7 @@ func plainName(name string) string {
 	}, strings.TrimSpace(name))
 }
 
-// checkUnique tells of every name that was given before.
+// checkUnique reports every name that was used before.
 func (c *checker) checkUnique(what string, all []named) {
 	first := make(map[string]syntax.Position, len(all))
 	for _, one := range all {
@@ -128,7 +129,7 @@ func (c *checker) checkEnvironment(t *syntax.Table, path string) {
 	c.checkVariableNames(t, path)
 }
 
-// checkVariableNames checks that the keys of a table can be names of environment variables.
+// checkVariableNames checks that the keys of a table are valid names of environment variables.
 func (c *checker) checkVariableNames(t *syntax.Table, path string) {
 	for name, value := range t.Find(path).Table().Each {
 		if !envname.Valid(name) {

@@ -17,7 +17,7 @@ var (
 	allOperations       = slices.Concat(sandboxOperations, componentOperations, actionOperations)
 )
 
-// checkOwnRoles looks at operation_roles of a component or the sandbox.
+// checkOwnRoles checks operation_roles of a component or of the sandbox.
 func (c *checker) checkOwnRoles(t *syntax.Table, roles []format.OperationRole, owner string, operations []string) {
 	seen := map[string]bool{}
 	for i, role := range roles {
@@ -33,7 +33,7 @@ func (c *checker) checkOwnRoles(t *syntax.Table, roles []format.OperationRole, o
 
 func (c *checker) checkOperation(t *syntax.Table, path, operation, owner string, operations []string) {
 	if !slices.Contains(allOperations, operation) || slices.Contains(operations, operation) {
-		return // what is none at all is told already
+		return // an unknown operation is reported already
 	}
 	hint := c.near(operation, operations)
 	if hint == "" {
@@ -42,7 +42,7 @@ func (c *checker) checkOperation(t *syntax.Table, path, operation, owner string,
 	c.errorf(ruleOperation, t.Place(path+".operation"), hint, "%s: %s has no operation %s", path, owner, diagnostic.Quote(operation))
 }
 
-// checkOperationRoles looks at the matrix of operation_roles.toml.
+// checkOperationRoles checks the rules of operation_roles.toml.
 func (c *checker) checkOperationRoles() {
 	if c.operationRoles == nil {
 		return
@@ -66,7 +66,8 @@ func (c *checker) checkOperationRoles() {
 
 const principalForms = `write nuon::sandbox, nuon::component:NAME or nuon::action:NAME`
 
-// principal reads nuon::KIND:NAME and gives what it is, with the operations of its kind; nil if that is not known.
+// principal parses nuon::KIND:NAME. It returns what the principal is, for messages, and the
+// operations of its kind; nil if the kind is unknown.
 func (c *checker) principal(t *syntax.Table, path, principal string) (owner string, operations []string) {
 	at := t.Place(path + ".principal")
 	bad := func(hint, format string, args ...any) {
@@ -78,7 +79,7 @@ func (c *checker) principal(t *syntax.Table, path, principal string) (owner stri
 		return "", nil
 	}
 	if principal == "" {
-		return "", nil // told already
+		return "", nil // reported already
 	}
 	kind, name, named := strings.Cut(rest, ":")
 	switch {

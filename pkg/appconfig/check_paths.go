@@ -8,10 +8,11 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 )
 
-// What there is below .nuon: section 3.2 of the format. Aliases are not in it: what templates read comes canonical.
+// The paths below .nuon: section 3.2 of the format. There are no aliases here: the paths that
+// templates read are canonical.
 
-// pathRoots are the keys below .nuon with the keys below each; nil means that they are looked at elsewhere, or that anything may
-// follow.
+// pathRoots maps the keys below .nuon to the keys below each. nil means that another check covers
+// them, or that anything may follow.
 var pathRoots = map[string][]string{
 	"install":       {"id", "name", "public_domain", "internal_domain", "inputs", "sandbox"},
 	"inputs":        {"inputs", "populated"},
@@ -35,7 +36,8 @@ var (
 	imageFields     = []string{"repository", "tag", "digest", "media_type", "size", "urls", "annotations", "artifact_type", "platform"}
 )
 
-// outputRoots are the outputs that a kind of component can have; a kind that is not here gives whatever its module does.
+// outputRoots are the outputs that each kind of component can have. The outputs of a kind that is
+// not listed depend on its module.
 var outputRoots = map[string][]string{
 	format.KindContainerImage:     {"image"},
 	format.KindDockerBuild:        {"image"},
@@ -43,7 +45,7 @@ var outputRoots = map[string][]string{
 	format.KindKubernetesManifest: {"manifest", "resources", "ingresses", "services", "deployments"},
 }
 
-// rootsWithoutValues have no value in an install yet, because what makes them has no effect yet.
+// rootsWithoutValues have no value in an install yet, because what provides them has no effect yet.
 var rootsWithoutValues = []string{"install_stack", "cloud_account", "secrets", "domain"}
 
 // The clouds.
@@ -55,7 +57,7 @@ const (
 
 var clouds = []string{cloudAWS, cloudAzure, cloudGCP}
 
-// cloudLabels are the clouds as people write them.
+// cloudLabels are the names of the clouds in messages.
 var cloudLabels = map[string]string{cloudAWS: "AWS", cloudAzure: "Azure", cloudGCP: "GCP"}
 
 // accountFields are the keys of .nuon.cloud_account, by cloud.
@@ -65,8 +67,8 @@ var accountFields = map[string][]string{
 	cloudGCP:   {"project_id", "region"},
 }
 
-// stackOutputs are what the customer's stack reports, by cloud. Those of GCP depend on the modules of the stack, so others are
-// possible there.
+// stackOutputs are the outputs of the customer's stack, by cloud. Those of GCP depend on the
+// modules of the stack, so others are possible there.
 var stackOutputs = map[string][]string{
 	cloudAWS: {
 		"account_id", "region", "vpc_id", "runner_subnet", "public_subnets", "private_subnets", "runner_iam_role_arn", "provision_iam_role_arn",
@@ -79,12 +81,12 @@ var stackOutputs = map[string][]string{
 	cloudGCP: {"project_id", "region", "network_name", "private_subnet_names", "public_subnet_names", "gke_node_pool_sa_email"},
 }
 
-// sharedStackOutputs are there on every cloud.
+// sharedStackOutputs exist on every cloud.
 var sharedStackOutputs = []string{"install_inputs", nestedStacksOutput, "phone_home_type"}
 
 const nestedStacksOutput = "custom_nested_stacks"
 
-// cloudsOfOutput gives the clouds whose stacks report an output.
+// cloudsOfOutput returns the clouds whose stacks have an output.
 func cloudsOfOutput(name string) []string {
 	var found []string
 	for _, cloud := range clouds {
@@ -95,7 +97,7 @@ func cloudsOfOutput(name string) []string {
 	return found
 }
 
-// cloudOf gives the cloud of a runner type or of a stack type, empty if it is of none.
+// cloudOf returns the cloud of a runner type or of a stack type, empty if it has none.
 func cloudOf(kind string) string {
 	cloud, _, _ := strings.Cut(kind, "-")
 	if slices.Contains(clouds, cloud) {
@@ -104,5 +106,5 @@ func cloudOf(kind string) string {
 	return ""
 }
 
-// rootNames are the keys below .nuon.
+// rootNames returns the keys below .nuon.
 func rootNames() []string { return slices.Collect(maps.Keys(pathRoots)) }

@@ -16,17 +16,17 @@ const (
 	engineOPA     = "opa"
 )
 
-// The types of policies that are about no component.
+// The types of policies that are not about a component.
 const (
-	policyCluster = "kubernetes_cluster" // which the cluster itself enforces
+	policyCluster = "kubernetes_cluster" // enforced by the cluster itself
 	policySandbox = "sandbox"
 )
 
-// policyOfActions was once a type. Nothing is planned of an action, so there is nothing to check.
+// policyOfActions is a former policy type. An action has no plan, so there is nothing to check.
 const policyOfActions = "runner_job_action_workflow"
 
-// coveredKinds are the kinds of component that policies of a type check. What a chart renders are objects like any others, so
-// policies of charts see those of manifests, too.
+// coveredKinds are the kinds of component that each type of policy checks. A chart renders ordinary
+// objects, so policies of charts check those of manifests too.
 var coveredKinds = map[string][]string{
 	format.KindTerraformModule:    {format.KindTerraformModule},
 	format.KindHelmChart:          {format.KindHelmChart, format.KindKubernetesManifest},
@@ -36,7 +36,7 @@ var coveredKinds = map[string][]string{
 	format.KindPulumi:             {format.KindPulumi},
 }
 
-// checkPolicies looks at each policy: section 11.1. It leaves the texts to startDocuments.
+// checkPolicies checks each policy: section 11.1. It leaves the texts to startDocuments.
 func (c *checker) checkPolicies() {
 	for _, one := range c.policies {
 		if one.value.Type == policyOfActions {
@@ -50,7 +50,7 @@ func (c *checker) checkPolicies() {
 	}
 }
 
-// policyText gives the text of a policy, unless it is not known.
+// policyText returns the text of a policy, unless it is unknown.
 func (c *checker) policyText(one *entry[format.Policy]) (*fragment, bool) {
 	found := fragments("", one.table, one.keys, &one.value, one.texts, func(k *format.Key) bool { return k.Name == "contents" })
 	if len(found) == 0 || strings.TrimSpace(found[0].text) == "" && found[0].file == nil {
@@ -59,13 +59,13 @@ func (c *checker) policyText(one *entry[format.Policy]) (*fragment, bool) {
 	return &found[0], true
 }
 
-// ofOlderType says whether a policy has one of the types that were there before policies named components.
+// ofOlderType reports whether a policy has a type from the time before policies named components.
 func ofOlderType(t *syntax.Table) bool {
 	kind, _ := t.Get("type").Text()
 	return strings.HasPrefix(kind, "runner_job_")
 }
 
-// checkScope looks at the components that a policy names.
+// checkScope checks the components that a policy names.
 func (c *checker) checkScope(one *entry[format.Policy]) {
 	t, kind := one.table, one.value.Type
 	covered, ofComponents := coveredKinds[kind]
@@ -73,7 +73,7 @@ func (c *checker) checkScope(one *entry[format.Policy]) {
 	n := t.Get("components")
 	switch {
 	case kind == "":
-		return // told already
+		return // reported already
 	case !ofComponents && !ofNone:
 		types := slices.Sorted(maps.Keys(coveredKinds))
 		types = append(types, policyCluster, policySandbox)
@@ -86,7 +86,7 @@ func (c *checker) checkScope(one *entry[format.Policy]) {
 	case ofNone && n != nil:
 		c.warnf(ruleNoEffect, n.Key, "remove it", "components has no effect on a policy of type %s", kind)
 		return
-	case ofComponents && n == nil && ofOlderType(t): // components were not named then: it is for all
+	case ofComponents && n == nil && ofOlderType(t): // older types name no components: the policy applies to all
 		return
 	case ofComponents && len(one.value.Components) == 0:
 		c.errorf(rulePolicyScope, t.Place("type"), `write components = ["*"] for all of them`, `"components" is missing: a policy of type %s needs it`, kind)
@@ -97,7 +97,7 @@ func (c *checker) checkScope(one *entry[format.Policy]) {
 	for _, item := range items {
 		name, ok := item.Text()
 		if !ok || c.full() {
-			continue // told already
+			continue // reported already
 		}
 		c.checkScoped(item.At, kind, name, covered, seen[name])
 		seen[name] = true
@@ -117,8 +117,8 @@ func (c *checker) checkScoped(at syntax.Position, kind, name string, covered []s
 	}
 }
 
-// checkEngine compares the language of a policy with its engine, and the engine with what is checked. It says whether the text can be
-// looked at further.
+// checkEngine compares the language of a policy with its engine, and the engine with what the
+// policy checks. It reports whether the text can be checked further.
 func (c *checker) checkEngine(one *entry[format.Policy], held *fragment) bool {
 	t, policy := one.table, &one.value
 	at := t.Place("contents")
@@ -127,7 +127,7 @@ func (c *checker) checkEngine(one *entry[format.Policy], held *fragment) bool {
 	}
 	switch isRego := looksLikeRego(held.text); {
 	case policy.Engine != engineKyverno && policy.Engine != engineOPA:
-		return false // told already
+		return false // reported already
 	case policy.Engine == engineKyverno && isRego:
 		c.errorf(rulePolicyEngine, at, `write engine = "opa"`, "the policy is Rego, and its engine is kyverno")
 		return false
@@ -142,7 +142,8 @@ func (c *checker) checkEngine(one *entry[format.Policy], held *fragment) bool {
 	return true
 }
 
-// looksLikeRego says whether the first line with something on it names a package.
+// looksLikeRego reports whether the first line that is neither empty nor a comment declares a
+// package.
 func looksLikeRego(text string) bool {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(strings.TrimPrefix(line, "\ufeff"))
@@ -153,7 +154,7 @@ func looksLikeRego(text string) bool {
 	return false
 }
 
-// looksLikeYAML says whether a text is a Kubernetes object.
+// looksLikeYAML reports whether a text is a Kubernetes object.
 func looksLikeYAML(text string) bool {
 	return strings.HasPrefix(text, "apiVersion:") || strings.Contains(text, "\napiVersion:")
 }

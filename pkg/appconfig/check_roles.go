@@ -10,10 +10,11 @@ import (
 	policydocument "github.com/nuon-toolkit/nuon/pkg/policy/document"
 )
 
-// roleCustom is the type of the roles of which there can be any number.
+// roleCustom is the only type of which an app can have more than one standing role.
 const roleCustom = "custom"
 
-// checkRoles looks at the standing and the break-glass roles: section 9. It leaves their documents to startDocuments.
+// checkRoles checks the standing and the break-glass roles: section 9. It leaves their documents to
+// startDocuments.
 func (c *checker) checkRoles() {
 	first := map[string]syntax.Position{}
 	for _, one := range c.roles {
@@ -32,10 +33,10 @@ func (c *checker) checkRoles() {
 	}
 }
 
-// isDocument wants the keys that hold JSON policy documents.
+// isDocument selects the keys that hold JSON policy documents.
 func isDocument(k *format.Key) bool { return k.Format == format.FormatJSON }
 
-// noteDocuments keeps the policy documents of a role for startDocuments.
+// noteDocuments collects the policy documents of a role for startDocuments.
 func (c *checker) noteDocuments(found []fragment, cloud string) {
 	if cloud == "" {
 		cloud = c.cloud
@@ -61,13 +62,14 @@ func (c *checker) checkRole(t *syntax.Table, role *format.Role) {
 	}
 }
 
-// way is one way in which a policy table says what a role may do.
+// way is one key by which a [[policies]] table grants permissions.
 type way struct {
 	key   string
 	cloud string // empty: any
 }
 
-// ways are those of section 9.1. GCP's permissions and Azure's actions can stand beside the roles of their cloud.
+// ways are those of section 9.1. gcp_permissions and azure_actions can be combined with the role
+// keys of their cloud.
 var ways = []way{
 	{"managed_policy_name", cloudAWS}, {"contents", ""}, {"gcp_predefined_role", cloudGCP}, {"gcp_permissions", cloudGCP},
 	{"azure_built_in_roles", cloudAzure}, {"azure_actions", cloudAzure},
@@ -125,21 +127,22 @@ func label(cloud string) string {
 	return cloud
 }
 
-// spaces are what stands between the braces and the words of an expression.
+// spaces matches a template expression and the whitespace inside its braces.
 var spaces = regexp.MustCompile(`\{\{-?\s*(.*?)\s*-?\}\}`)
 
-// sameRole gives what is the same of two spellings of a role's name.
+// sameRole normalizes the name of a role, so that different spellings of one name are equal.
 func sameRole(name string) string {
 	name = spaces.ReplaceAllString(strings.TrimSpace(name), "{{$1}}")
 	return strings.ReplaceAll(name, "{{.nuon.id}}", "{{.nuon.install.id}}")
 }
 
-// otherExpressions are those that a name is made of besides the install's id: what they give is not known here.
+// otherExpressions reports whether a name has template expressions besides the install's ID, whose
+// values are unknown here.
 func otherExpressions(role string) bool {
 	return strings.Contains(strings.ReplaceAll(sameRole(role), "{{.nuon.install.id}}", ""), "{{")
 }
 
-// checkRoleName looks for the role that a key names.
+// checkRoleName reports a key that names an undeclared role.
 func (c *checker) checkRoleName(t *syntax.Table, path, role string) {
 	if role == "" || otherExpressions(role) || c.lost.has(role) {
 		return

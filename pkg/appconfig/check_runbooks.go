@@ -8,7 +8,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-// stepKeys are the keys that mean something in a step of a runbook beside name and type, by type: section 11.3.
+// stepKeys are the keys besides name and type that have an effect in a step of a runbook, by type:
+// section 11.3.
 var stepKeys = map[string][]string{
 	"component_deploy":    {"component_name", "deploy_dependents", "plan_only"},
 	"component_tear_down": {"component_name", "tear_down_dependents", "plan_only"},
@@ -17,10 +18,10 @@ var stepKeys = map[string][]string{
 	"sandbox_deprovision": {"plan_only"},
 }
 
-// adHocKeys say what a step runs, if not an action of the app.
+// adHocKeys define what a step runs if it names no action of the app.
 var adHocKeys = []string{"command", "inline_contents", "env_vars", "timeout", "role", "public_repo", "connected_repo"}
 
-// checkRunbooks looks at the steps of each runbook.
+// checkRunbooks checks the steps of each runbook.
 func (c *checker) checkRunbooks() {
 	for _, one := range c.runbooks {
 		for i := range one.value.Steps {
@@ -36,7 +37,7 @@ func (c *checker) checkRunbooks() {
 func (c *checker) checkRunbookStep(t *syntax.Table, path string, step *format.RunbookStep) {
 	fit, known := stepKeys[step.Type]
 	if !known {
-		return // told already
+		return // reported already
 	}
 	for name, n := range t.Find(path).Table().Each {
 		if name != "name" && name != "type" && name != "labels" && !slices.Contains(fit, name) && isStepKey(name) {
@@ -55,7 +56,8 @@ func (c *checker) checkRunbookStep(t *syntax.Table, path string, step *format.Ru
 	}
 }
 
-// isStepKey says whether a key belongs to steps of some type: others were told about when the file was read.
+// isStepKey reports whether a key belongs to any type of step: other keys are reported when the
+// file is read.
 func isStepKey(name string) bool {
 	for _, keys := range stepKeys {
 		if slices.Contains(keys, name) {
@@ -65,7 +67,7 @@ func isStepKey(name string) bool {
 	return false
 }
 
-// checkActionStep wants an action of the app, or a script or command of the step's own.
+// checkActionStep requires an action of the app, or the step's own script or command.
 func (c *checker) checkActionStep(t *syntax.Table, path string, step *format.RunbookStep) {
 	own := ""
 	for _, key := range adHocKeys {

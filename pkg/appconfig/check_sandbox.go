@@ -1,6 +1,6 @@
 package appconfig
 
-// checkSandbox looks at sandbox.toml: section 6.
+// checkSandbox checks sandbox.toml: section 6.
 func (c *checker) checkSandbox() {
 	if c.sandbox == nil {
 		return

@@ -9,13 +9,13 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-// secretName is an RFC 1123 host name: section 12, rule 15.
+// secretName matches an RFC 1123 host name: section 12, rule 15.
 var secretName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 
-// namespaceName is an RFC 1123 label.
+// namespaceName matches an RFC 1123 label.
 var namespaceName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
 
-// checkSecrets looks at the options of the secrets: section 8.2.
+// checkSecrets checks the options of the secrets: section 8.2.
 func (c *checker) checkSecrets() {
 	copies := map[string]syntax.Position{}
 	for _, one := range c.secrets {
@@ -25,7 +25,7 @@ func (c *checker) checkSecrets() {
 	}
 }
 
-// checkSecretValue sees to it that a value comes from one place only.
+// checkSecretValue requires that a value has only one origin.
 func (c *checker) checkSecretValue(one *entry[format.Secret]) {
 	t, secret := one.table, &one.value
 	with := func(key, other, hint string) {
@@ -44,7 +44,7 @@ func (c *checker) checkSecretValue(one *entry[format.Secret]) {
 	}
 }
 
-// checkSync looks at the copy in the cluster.
+// checkSync checks the options for the copy in the cluster.
 func (c *checker) checkSync(one *entry[format.Secret]) {
 	t, secret := one.table, &one.value
 	for _, key := range []struct{ name, value string }{
@@ -67,7 +67,7 @@ func (c *checker) checkKubernetesName(at syntax.Position, rule *regexp.Regexp, w
 	}
 }
 
-// checkCopies tells of two copies that go to one place: of this secret, or of this one and another.
+// checkCopies reports two copies with one destination, of this secret or of this one and another.
 func (c *checker) checkCopies(one *entry[format.Secret], copies map[string]syntax.Position) {
 	t, secret := one.table, &one.value
 	add := func(at syntax.Position, namespace, name, key string) {

@@ -11,7 +11,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-// checkSource looks at [public_repo] and [connected_repo] of what stands at path; empty: of the file.
+// checkSource checks [public_repo] and [connected_repo] of the table at the path above, or of the
+// file if above is empty.
 func (c *checker) checkSource(t *syntax.Table, above string, from format.Repositories) {
 	prefix := ""
 	if above != "" {
@@ -32,7 +33,7 @@ func (c *checker) checkSource(t *syntax.Table, above string, from format.Reposit
 	c.checkBranch(t, key, repo)
 }
 
-// needsSource is checkSource for what cannot be without one.
+// needsSource is checkSource for a table that requires a source.
 func (c *checker) needsSource(t *syntax.Table, from format.Repositories) {
 	if from.PublicRepo == nil && from.ConnectedRepo == nil {
 		if !has(t, "public_repo") && !has(t, "connected_repo") {
@@ -43,11 +44,12 @@ func (c *checker) needsSource(t *syntax.Table, from format.Repositories) {
 	c.checkSource(t, "", from)
 }
 
-// checkAddress tells what is wrong with a repository address, without repeating one that may contain a password.
+// checkAddress reports a bad repository address. It does not repeat an address that may contain a
+// password.
 func (c *checker) checkAddress(t *syntax.Table, key string, repo *format.Repository) {
 	at := t.Place(key + ".repo")
 	if repo.Repo == "" {
-		return // told already
+		return // reported already
 	}
 	if scpRepo.MatchString(repo.Repo) || strings.HasPrefix(repo.Repo, "ssh://") {
 		c.warnf(ruleRepository, at, "write its https:// URL", "repo is reached over SSH, which is not supported yet")
@@ -84,11 +86,11 @@ func (c *checker) checkBranch(t *syntax.Table, key string, repo *format.Reposito
 	}
 }
 
-// fullCommit is a commit that is named in full. What is at a commit does not follow a branch, and is not meant to.
+// fullCommit matches a full commit ID, which pins a source and so is exempt from checkTip.
 var fullCommit = regexp.MustCompile(`^[0-9a-f]{40}$`)
 
-// checkTip warns when something of the app's own repository is taken from another branch than the app itself. A change that is made on
-// one branch then reaches the app and the code at different times.
+// checkTip warns when part of the app comes from another branch of the app's own repository. A
+// change on one branch then reaches the app and the code at different times.
 func (c *checker) checkTip(at syntax.Position, repo *format.Repository) {
 	own, ref := c.options.Branch, repo.Branch
 	if own == "" || ref == own || fullCommit.MatchString(ref) || looksLikeVersion.MatchString(ref) || !sameRepository(repo.Repo, c.options.Repository) {
@@ -98,16 +100,16 @@ func (c *checker) checkTip(at syntax.Position, repo *format.Repository) {
 		"this follows branch %s, and the app itself is on %s of the same repository", diagnostic.Quote(ref), diagnostic.Quote(own))
 }
 
-// looksLikeVersion is a tag such as v1.4.0, which is chosen on purpose.
+// looksLikeVersion matches a tag such as v1.4.0, which an author chooses on purpose.
 var looksLikeVersion = regexp.MustCompile(`^[a-zA-Z_/-]*v?[0-9]+(\.[0-9]+)+([-+].*)?$`)
 
-// sameRepository compares two addresses in any of their spellings.
+// sameRepository reports whether two addresses name one repository, in any spelling.
 func sameRepository(a, b string) bool {
 	a, b = plainRepository(a), plainRepository(b)
 	return a != "" && a == b
 }
 
-// plainRepository is host/owner/name in lower case.
+// plainRepository returns host/owner/name in lower case.
 func plainRepository(repo string) string {
 	if shortRepo.MatchString(repo) {
 		repo = "https://github.com/" + repo

@@ -15,7 +15,7 @@ func (c *checker) checkRunner() {
 	}
 }
 
-// checkStack looks at stack.toml: section 7.2.
+// checkStack checks stack.toml: section 7.2.
 func (c *checker) checkStack() {
 	if c.stack == nil {
 		return
@@ -49,7 +49,8 @@ func (c *checker) checkStack() {
 	c.checkUnique("nested stack", list)
 }
 
-// checkTemplateURL looks at the address of a nested stack: an S3 address on AWS, https on Azure, a module of a repository on GCP.
+// checkTemplateURL checks the URL of a nested stack: an S3 URL on AWS, https on Azure, a module
+// of a repository on GCP.
 func (c *checker) checkTemplateURL(at syntax.Position, url string) {
 	cloud := c.cloud
 	if c.stack.value.Type != "" {

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// ledger is the app of testdata/base.txtar with other or more files.
+// ledger returns the app of testdata/base.txtar with files added or replaced.
 func ledger(t *testing.T, more files) fstest.MapFS {
 	t.Helper()
 	base := maps.Clone(brokenBase(t))
@@ -26,12 +26,12 @@ const (
 	extraAction = "name = \"extra\"\n[[triggers]]\ntype = \"manual\"\n[[steps]]\nname = \"s\"\ninline_contents = \"#!/bin/sh\"\n"
 )
 
-// vars is a module that reads something.
+// vars returns a module with these variables.
 func vars(lines ...string) files {
 	return files{"components/extra.toml": extraModule + "[vars]\n" + strings.Join(lines, "\n") + "\n"}
 }
 
-// TestRightConfigs: forms that are rare and right. Nothing is told of them but what has no effect yet.
+// TestRightConfigs: rare but valid forms cause only no-effect-yet warnings.
 func TestRightConfigs(t *testing.T) {
 	gcp := files{
 		"runner.toml": "runner_type = \"gcp\"\n", "stack.toml": "type = \"gcp-terraform\"\nname = \"n\"\ndescription = \"d\"\n[[custom_nested_stacks]]\nname = \"a\"\ntemplate_url = \"acme/infra//gcp/modules/a\"\n",
@@ -77,7 +77,8 @@ func TestRightConfigs(t *testing.T) {
 	}
 }
 
-// TestWrongConfigs: what testdata/broken does not hold, with what is told of it in testdata/checks.golden.
+// TestWrongConfigs: errors that testdata/broken does not cover, with their diagnostics in
+// testdata/checks.golden.
 func TestWrongConfigs(t *testing.T) {
 	const golden = "testdata/checks.golden"
 	wrong := map[string]files{
@@ -173,7 +174,8 @@ func TestSameRepository(t *testing.T) {
 	}
 }
 
-// TestBranchTips: what is chosen on purpose, and what is not of the app's own repository, is no oversight.
+// TestBranchTips: no warning for a version tag or commit, or for another repository than the
+// app's own.
 func TestBranchTips(t *testing.T) {
 	for branch, told := range map[string]bool{
 		"main": true, "release": false, "v1.4.0": false, "chart-1.2": false, "0123456789abcdef0123456789abcdef01234567": false, "feature/x": true,
@@ -217,7 +219,7 @@ func TestSameRole(t *testing.T) {
 	}
 }
 
-// TestYAMLMistakes: the line is right, and nothing of the text is repeated.
+// TestYAMLMistakes: the line is right, and the message does not repeat the text.
 func TestYAMLMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		"a: b\nc: {hunter2\n":             "2:1: error: values_file[0].contents is not YAML: did not find expected",
@@ -238,7 +240,7 @@ func TestYAMLMistakes(t *testing.T) {
 	}
 }
 
-// TestNearIsBounded: a config of thousands of long wrong names costs no minute.
+// TestNearIsBounded: a config with thousands of long wrong names does not take minutes.
 func TestNearIsBounded(t *testing.T) {
 	c := &checker{reporter: &reporter{}}
 	if got := c.near("ledgr", []string{"ledger", "other"}); got != `did you mean "ledger"?` {
@@ -256,7 +258,7 @@ func TestNearIsBounded(t *testing.T) {
 	}
 }
 
-// TestCyclesAreTold: what the checks say of random dependencies is what a search for cycles finds.
+// TestCyclesAreTold: the checks report a cycle exactly when a simple search finds one.
 func TestCyclesAreTold(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		names := []string{"a", "b", "c", "d", "e"}
@@ -289,7 +291,8 @@ func TestCyclesAreTold(t *testing.T) {
 	})
 }
 
-// circular takes away what needs nothing that is left, as long as there is something.
+// circular removes names that need none of the remaining ones until none is left or a cycle
+// remains.
 func circular(needs map[string][]string) bool {
 	needs = maps.Clone(needs)
 	for {
@@ -303,7 +306,7 @@ func circular(needs map[string][]string) bool {
 	}
 }
 
-// TestNamesMoveNoTerminal: what somebody wrote into a template is told without its control characters.
+// TestNamesMoveNoTerminal: diagnostics contain no control characters from templates.
 func TestNamesMoveNoTerminal(t *testing.T) {
 	text := `a = '{{index .nuon "install" "secrets" "x\x1b[2J"}}{{index .nuon "cloud_account" "aws" "\a"}}{{index .nuon "\r"}}'`
 	_, found := Load(ledger(t, vars(text)), Options{})

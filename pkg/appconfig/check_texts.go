@@ -16,31 +16,32 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/render"
 )
 
-// stage is when a text is rendered, and so what there is to read: section 3.3 of the format.
+// stage is when a text is rendered. It determines which paths have a value: section 3.3 of the
+// format.
 type stage int
 
 const (
 	atDeploy  stage = iota // of a component
 	atSandbox              // before all components
-	atRun                  // of an action or a runbook, or when a role is chosen for something
+	atRun                  // of an action or a runbook, or when the role of an operation is chosen
 	atStack                // before the sandbox: the customer's stack, with roles and secrets
-	atNested               // a parameter of a nested stack, where even less can be read
+	atNested               // a parameter of a nested stack, which can read even fewer paths
 	atRunner               // settings of the runner
-	inProse                // shown to people: what cannot be resolved leaves the text as it is
+	inProse                // shown to people; if it cannot be resolved, it is shown as written
 )
 
 // text is one value that is rendered.
 type text struct {
 	fragment
 	stage stage
-	name  string // of the component that it belongs to, or SandboxName; else empty
-	idle  bool   // its owner has no effect yet, so nobody has to hear of values that are not there yet
+	name  string // the component that has the text, or SandboxName; else empty
+	idle  bool   // the owner has no effect yet, so missing values are not reported
 
-	template *render.Template // nil if it reads nothing, or was refused
+	template *render.Template // nil if it reads nothing or does not parse
 	refused  error
 }
 
-// readTexts finds every text that is rendered.
+// readTexts collects every text that is rendered.
 func (c *checker) readTexts() {
 	if c.metadata != nil {
 		c.addTexts(inProse, "", true, entryTexts(c, c.metadata, "metadata"))
@@ -103,9 +104,9 @@ func (c *checker) addTexts(stage stage, name string, idle bool, found []fragment
 	}
 }
 
-// parseTexts parses those that read something, equal ones once, on all processors.
+// parseTexts parses the texts that read something, equal ones once, on all processors.
 func (c *checker) parseTexts() {
-	const worth = 16 // texts for one processor
+	const worth = 16 // the number of texts that justifies another processor
 	equal := make(map[string][]*text, len(c.texts))
 	var distinct []string
 	for _, t := range c.texts {
@@ -128,7 +129,7 @@ func (c *checker) parseTexts() {
 	waiting.Wait()
 }
 
-// parseEqual parses texts that are equal. Only what refuses one names it.
+// parseEqual parses equal texts. They share one template, but an error names each text's own path.
 func parseEqual(texts []*text) {
 	for _, t := range texts {
 		if t.template = texts[0].template; t.template == nil {
@@ -137,12 +138,12 @@ func parseEqual(texts []*text) {
 	}
 }
 
-// unrendered wants the keys that are text and that nothing renders.
+// unrendered selects the text keys that nothing renders.
 func unrendered(k *format.Key) bool {
 	return !k.Template && !k.File && (k.Type == format.String || k.Type == format.Map || k.Type == format.Strings)
 }
 
-// tellUnrendered tells of expressions in texts that nothing renders.
+// tellUnrendered warns about expressions in texts that nothing renders.
 func (c *checker) tellUnrendered(found []fragment) {
 	for _, f := range found {
 		if at := strings.Index(f.text, "{{"); at >= 0 && strings.Contains(f.text[at:], ".nuon") {
@@ -152,7 +153,7 @@ func (c *checker) tellUnrendered(found []fragment) {
 	}
 }
 
-// checkTexts tells what is wrong with templates, and with what they read.
+// checkTexts reports invalid templates and invalid paths that they read.
 func (c *checker) checkTexts() {
 	for _, t := range c.texts {
 		switch {
@@ -174,7 +175,8 @@ func (c *checker) checkTexts() {
 	c.tellIdle()
 }
 
-// badTemplate tells of a text that does not parse. One that is shown to people is shown as it is written.
+// badTemplate reports a text that does not parse. A text for people is shown as written, so there
+// it is a warning.
 func (c *checker) badTemplate(t *text) {
 	at, message, hint := t.place(1, 1, 0), t.refused.Error(), ""
 	var refused *render.Error
@@ -184,7 +186,7 @@ func (c *checker) badTemplate(t *text) {
 	c.say(t.severity(false), ruleTemplateSyntax, at, hint, "%s: %s", t.path, message)
 }
 
-// severity is that of something wrong with the text.
+// severity returns the severity of a problem in the text.
 func (t *text) severity(warns bool) diagnostic.Severity {
 	if warns || t.stage == inProse {
 		return diagnostic.Warning
@@ -192,7 +194,7 @@ func (t *text) severity(warns bool) diagnostic.Severity {
 	return diagnostic.Error
 }
 
-// tellUse tells what is wrong with one use, or notes that it reads what nothing makes yet.
+// tellUse reports a problem with one use, or notes that it reads a path without a value yet.
 func (c *checker) tellUse(t *text, use render.Use) {
 	at := t.place(use.Line, use.Column, use.Width)
 	if found := c.checkUse(t, use.Path); found != nil {
@@ -207,7 +209,8 @@ func (c *checker) tellUse(t *text, use render.Use) {
 	}
 }
 
-// withoutValue names what a path reads that has no value yet, only because what makes it has no effect yet.
+// withoutValue returns what a path reads if that has no value yet, only because what provides it
+// has no effect yet.
 func (c *checker) withoutValue(ref render.Path) string {
 	if slices.Contains(rootsWithoutValues, ref[0]) {
 		return ".nuon." + ref[0]
@@ -220,7 +223,7 @@ func (c *checker) withoutValue(ref render.Path) string {
 	return ""
 }
 
-// noteIdle keeps what a file reads that has no value yet, with the first place.
+// noteIdle records something without a value that a file reads, with its first position.
 func (c *checker) noteIdle(at syntax.Position, what string) {
 	if c.without == nil {
 		c.without = map[string]map[string]syntax.Position{}
@@ -233,7 +236,7 @@ func (c *checker) noteIdle(at syntax.Position, what string) {
 	}
 }
 
-// tellIdle says it, once a file.
+// tellIdle reports the records of noteIdle, one warning per file.
 func (c *checker) tellIdle() {
 	for _, idle := range c.without {
 		names := slices.Sorted(maps.Keys(idle))
@@ -244,7 +247,8 @@ func (c *checker) tellIdle() {
 	}
 }
 
-// tellUndotted tells of expressions that were meant to be rendered, in a text that nothing renders.
+// tellUndotted warns about expressions without the leading dot, in a text that nothing else
+// renders.
 func (c *checker) tellUndotted(t *text) {
 	for _, use := range render.Undotted(t.text) {
 		c.warnf(ruleUndotted, t.place(use.Line, use.Column, use.Width), "write {{."+use.Written+"}}",

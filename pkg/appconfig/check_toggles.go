@@ -2,7 +2,7 @@ package appconfig
 
 import "github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
 
-// checkToggles sees to it that what is there by default needs nothing that is not.
+// checkToggles reports a component that is enabled by default but needs one that is not.
 func (c *checker) checkToggles() {
 	for _, one := range c.components {
 		if one.DefaultEnabled && !one.Toggleable {
@@ -16,7 +16,8 @@ func (c *checker) checkToggles() {
 	}
 }
 
-// checkInstallToggles compares what an install switches with what may be switched.
+// checkInstallToggles checks that an install toggles only toggleable components and that no enabled
+// component needs a disabled one.
 func (c *checker) checkInstallToggles(t *syntax.Table, install string, toggles map[string]bool) {
 	if len(toggles) == 0 {
 		return
@@ -32,7 +33,7 @@ func (c *checker) checkInstallToggles(t *syntax.Table, install string, toggles m
 	for _, one := range c.components {
 		for _, up := range c.lacks(one, toggles) {
 			if isOn(one, nil) && !isOn(c.names.components[up], nil) {
-				continue // it is so by default, and told there
+				continue // the default has the same problem, which checkToggles reports
 			}
 			at := t.KeyPlace(syntax.Join("component_toggles", up))
 			if t.Find(syntax.Join("component_toggles", up)) == nil {
@@ -44,7 +45,7 @@ func (c *checker) checkInstallToggles(t *syntax.Table, install string, toggles m
 	}
 }
 
-// isOn says whether a component is there on an install with these toggles.
+// isOn reports whether a component is enabled on an install with these toggles.
 func isOn(one *component, toggles map[string]bool) bool {
 	on, said := toggles[one.Name]
 	if !said {
@@ -53,7 +54,7 @@ func isOn(one *component, toggles map[string]bool) bool {
 	return on || !one.Toggleable
 }
 
-// lacks gives the components that one needs and that are off while it is on.
+// lacks returns the disabled components that an enabled component needs.
 func (c *checker) lacks(one *component, toggles map[string]bool) []string {
 	if !isOn(one, toggles) {
 		return nil

@@ -14,8 +14,9 @@ const (
 	secretRemedy = "use kubernetes_sync of the secret and let the workload read it there, or .nuon.secrets.NAME.arn"
 )
 
-// SecretValue says what is wrong when a template reads a path that would be the value of a secret, and what to do instead; ok is false
-// for all other paths. A check warns of it, and where it is rendered it stops in the same words. The path is canonical.
+// SecretValue reports whether a template path would read the value of a secret, with the problem
+// and what to do instead. Checks warn with these texts, and rendering fails with the same ones.
+// The path is canonical.
 func SecretValue(ref render.Path) (problem, hint string, ok bool) {
 	name := ""
 	switch {
@@ -35,26 +36,26 @@ func SecretValue(ref render.Path) (problem, hint string, ok bool) {
 	return fmt.Sprintf(".nuon.%s has no value: %s", ref, secretValues), hint, true
 }
 
-// finding is what is wrong with one use.
+// finding is a problem with one use.
 type finding struct {
 	rule, message, hint string
 	warns               bool
 }
 
-// wrong gives a finding that is an error.
+// wrong returns a finding that is an error.
 func wrong(rule, hint, format string, args ...any) *finding {
 	return &finding{rule: rule, message: fmt.Sprintf(format, args...), hint: hint}
 }
 
-// lacking gives the finding that a name is not among those there are.
+// lacking returns the finding for an unknown name, with the nearest existing name as the hint.
 func (c *checker) lacking(name string, there []string, format string, args ...any) *finding {
 	return wrong(ruleTemplatePath, c.near(name, there), format, args...)
 }
 
-// checkUse says what is wrong with what a text reads at one place, or nil.
+// checkUse returns the problem with one path that a text reads, or nil.
 func (c *checker) checkUse(t *text, ref render.Path) *finding {
 	if len(ref) == 0 {
-		return nil // refused when it was parsed
+		return nil // a parse error already
 	}
 	if problem, hint, ok := SecretValue(ref); ok {
 		if ref[0] == "install" && len(ref) > 2 && c.names.secrets[ref[2]] == nil {
@@ -95,7 +96,8 @@ func (c *checker) checkUse(t *text, ref render.Path) *finding {
 	return nil
 }
 
-// unknownField is about a key right below a root. The commonest mistake there is to leave out the level between.
+// unknownField returns the finding for an unknown key directly below a root. The most common
+// mistake is a missing level.
 func (c *checker) unknownField(ref render.Path, fields []string) *finding {
 	hint := c.near(ref[1], fields)
 	switch {
@@ -178,7 +180,8 @@ func (c *checker) checkComponentUse(t *text, ref render.Path) *finding {
 	return nil
 }
 
-// checkOutput looks at .nuon.components.NAME.outputs.OUTPUT: whether that kind of component can have it.
+// checkOutput checks that a component's kind can have the output in
+// .nuon.components.NAME.outputs.OUTPUT.
 func (c *checker) checkOutput(t *text, one *component, ref render.Path) *finding {
 	roots, closed := outputRoots[one.Type]
 	if !closed {
@@ -188,7 +191,7 @@ func (c *checker) checkOutput(t *text, one *component, ref render.Path) *finding
 		found := c.lacking(ref[3], roots, "component %q is a %s and has no output %q", one.Name, one.Type, ref[3])
 		image := roots[0] == "image" && slices.Contains(imageFields, ref[3])
 		switch {
-		case one.Type == format.KindKubernetesManifest && ref[3] == "diff": // another system that reads this format gives it
+		case one.Type == format.KindKubernetesManifest && ref[3] == "diff": // only another system that reads this format has it
 			found.warns, found.hint = true, "what a deploy changes is told with its plan; read resources instead"
 		case image:
 			found.hint = "write .nuon.components." + ref[1] + ".outputs.image." + ref[3]
@@ -220,7 +223,7 @@ func (c *checker) checkAccountUse(ref render.Path) *finding {
 	return nil
 }
 
-// checkStackUse looks at what the customer's stack reports.
+// checkStackUse checks the outputs of the customer's stack.
 func (c *checker) checkStackUse(ref render.Path) *finding {
 	if len(ref) < 3 || ref[1] != "outputs" || c.cloud == "" {
 		return nil
@@ -246,7 +249,7 @@ func (c *checker) checkStackUse(ref render.Path) *finding {
 		return wrong(ruleCloudMismatch, hint, "the stack of an app on %s reports no %q: that is one of %s", cloudLabels[c.cloud], name, strings.Join(others, " and "))
 	}
 	if c.cloud == cloudGCP && hint == "" {
-		return nil // its modules decide
+		return nil // the outputs depend on the stack's modules
 	}
 	if secret, ok := strings.CutSuffix(name, "_arn"); ok && hint == "" {
 		return wrong(ruleTemplatePath, fmt.Sprintf("declare the secret %s, or read another output", secret), "the stack reports no %q: the app has no secret %q", name, secret)
@@ -270,7 +273,7 @@ func (c *checker) checkNestedUse(ref render.Path) *finding {
 	return found
 }
 
-// checkStage says whether what is read is there when the text is rendered.
+// checkStage checks that the path has a value when the text is rendered.
 func (c *checker) checkStage(t *text, ref render.Path) *finding {
 	switch {
 	case t.stage == atSandbox && ref[0] == "components" && len(ref) > 1 && c.names.readable[ref[1]] != nil:
@@ -284,13 +287,13 @@ func (c *checker) checkStage(t *text, ref render.Path) *finding {
 	case t.stage == atStack && slices.Contains([]string{"sandbox", "components", "actions", "install_stack", "secrets"}, ref[0]):
 		found := wrong(ruleTemplateScope, "read the install, its inputs or its cloud account",
 			"the stack, its roles and secrets are made first, when .nuon.%s has no value", ref)
-		found.warns = ref[0] != "components" && ref[0] != "actions" // the others are there when the stack is made anew
+		found.warns = ref[0] != "components" && ref[0] != "actions" // the others have a value when the stack is created again
 		return found
 	}
 	return nil
 }
 
-// nestedMayRead is the restriction at the end of section 3.3.
+// nestedMayRead implements the restriction at the end of section 3.3.
 func nestedMayRead(ref render.Path) bool {
 	switch ref[0] {
 	case "app", "org":

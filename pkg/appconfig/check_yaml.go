@@ -10,15 +10,16 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxYAML bounds the text that is parsed, maxYAMLs all of them, and maxDocuments the documents of a manifest. What is beyond is left to
-// whoever deploys it.
+// maxYAML bounds the text that is parsed, maxYAMLs the total of all texts, and maxDocuments the
+// documents of a manifest. Anything larger is left to the deploy.
 const (
 	maxYAML      = 1 << 20
 	maxYAMLs     = 16 << 20
 	maxDocuments = 2000
 )
 
-// checkValuesYAML looks at a file of Helm values: it is a table. One with template expressions is known when it is rendered.
+// checkValuesYAML checks that a file of Helm values is a table. A file with template expressions is
+// only known once it is rendered.
 func (c *checker) checkValuesYAML(f *fragment) {
 	if !c.readsYAML(f.text) {
 		return
@@ -33,7 +34,7 @@ func (c *checker) checkValuesYAML(f *fragment) {
 	}
 }
 
-// checkManifestYAML looks at the documents of a manifest.
+// checkManifestYAML checks the documents of a manifest.
 func (c *checker) checkManifestYAML(f *fragment) {
 	if !c.readsYAML(f.text) {
 		return
@@ -61,7 +62,7 @@ func (c *checker) checkManifestYAML(f *fragment) {
 	}
 }
 
-// checkObject wants what every Kubernetes object has.
+// checkObject requires the fields that every Kubernetes object has.
 func (c *checker) checkObject(f *fragment, object *yaml.Node) {
 	at := f.place(object.Line, object.Column, 0)
 	if object.Kind != yaml.MappingNode {
@@ -83,7 +84,8 @@ func (c *checker) checkObject(f *fragment, object *yaml.Node) {
 	}
 }
 
-// readsYAML says whether a text is looked at: it has no template expressions, is not too long, and not too much was looked at before.
+// readsYAML reports whether to check a text: it has no template expressions and is within the
+// limits.
 func (c *checker) readsYAML(text string) bool {
 	if len(text) > maxYAML || strings.Contains(text, "{{") && strings.Contains(text, "}}") {
 		return false
@@ -92,17 +94,17 @@ func (c *checker) readsYAML(text string) bool {
 	return c.yaml <= maxYAMLs
 }
 
-// yamlLine finds the line in what the YAML parser says.
+// yamlLine matches the line number in an error of the YAML parser.
 var yamlLine = regexp.MustCompile(`line ([0-9]+): (.*)`)
 
-// badYAML tells what the parser says of a text, without what it quotes of it.
+// badYAML reports an error of the parser, without the text that it quotes.
 func (c *checker) badYAML(f *fragment, err error) {
 	line, words := 1, yamlWords(strings.TrimPrefix(err.Error(), "yaml: "))
 	if found := yamlLine.FindStringSubmatch(err.Error()); found != nil {
 		line, _ = strconv.Atoi(found[1])
 		words = yamlWords(found[2])
 		if strings.HasPrefix(words, "did not find expected") {
-			line++ // the parser counts from 0 in what it says of blocks
+			line++ // the parser counts from 0 in errors about blocks
 		}
 	}
 	hint := ""
@@ -112,7 +114,7 @@ func (c *checker) badYAML(f *fragment, err error) {
 	c.errorf(ruleYAML, f.place(line, 1, 0), hint, "%s is not YAML: %s", f.path, words)
 }
 
-// lineOf gives one line of a text, from 1.
+// lineOf returns one line of a text, counted from 1.
 func lineOf(text string, number int) string {
 	for line := range strings.Lines(text) {
 		if number--; number == 0 {
@@ -122,7 +124,7 @@ func lineOf(text string, number int) string {
 	return ""
 }
 
-// yamlWords keeps the words of the parser that quote nothing.
+// yamlWords returns the part of a parser error before any quoted text.
 func yamlWords(words string) string {
 	if end := strings.IndexAny(words, "\n`'\""); end >= 0 {
 		words = strings.TrimSpace(words[:end])

@@ -8,8 +8,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/sourcedir"
 )
 
-// Code returns where in the repository of its Source the code of a component is. It returns false for a component that is built
-// from its config alone or is of a kind that nuon does not build, and for a manifest with a repository but no [kustomize].
+// Code returns the location of a component's code in the repository of its Source. It returns
+// false for a component that is built from its config alone or is of a kind that nuon does not
+// build, and for a manifest with a repository but without [kustomize].
 func (c *Component) Code() (sourcedir.Code, bool) {
 	if c.Source == nil {
 		return sourcedir.Code{}, false
@@ -33,9 +34,10 @@ func (c *Component) Code() (sourcedir.Code, bool) {
 	return code, true
 }
 
-// Sources returns the directories that a component is built from, each with its git tree hash, in the tree of its repository; where
-// names the repository in messages. Its error says why the code cannot be built. The sources and what the config says about building
-// are the whole input of a build.
+// Sources returns the directories that a component is built from, each with its git tree hash, in
+// the tree of its repository. where names the repository in messages. The error explains why the
+// code cannot be built. The sources and the build settings in the config are the complete input
+// of a build.
 func (a *App) Sources(c *Component, tree sourcedir.Tree, where string) ([]sourcedir.Source, error) {
 	code, builds := c.Code()
 	if !builds {

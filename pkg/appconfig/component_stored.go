@@ -2,7 +2,7 @@ package appconfig
 
 import "encoding/json"
 
-// storedV1 is a component as it was stored before there were kinds besides Terraform.
+// storedV1 is the stored form of a component from before there were kinds other than Terraform.
 type storedV1 struct {
 	Kind     string            `json:"kind"`
 	Version  string            `json:"terraform_version"`
@@ -10,7 +10,8 @@ type storedV1 struct {
 	VarFiles []string          `json:"var_files"`
 }
 
-// UnmarshalJSON reads a component, also one that an earlier release has stored: versions of apps are kept as they were made.
+// UnmarshalJSON also reads a component that an earlier release stored: stored app versions never
+// change.
 func (c *Component) UnmarshalJSON(data []byte) error {
 	type plain Component
 	read := struct {

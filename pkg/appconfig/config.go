@@ -5,12 +5,13 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
 )
 
-// config is everything that the files of an app say, before it is known what it means together. Checks read it, and build makes an App
-// of it. Lists are in the order in which the files were read: by name of file, then as in the file.
+// config is the content of all files of an app, before it is validated as a whole. The checks
+// read it, and app makes an App of it. Lists are in reading order: by file name, then as in the
+// file.
 type config struct {
 	options Options
 
-	metadata *entry[format.Metadata] // nil if there is none; so are all that follow
+	metadata *entry[format.Metadata] // nil if absent, like those that follow
 	sandbox  *entry[format.Sandbox]
 	runner   *entry[format.Runner]
 	stack    *entry[format.Stack]
@@ -18,7 +19,7 @@ type config struct {
 	groups         []*entry[format.InputGroup]
 	inputs         []*entry[format.Input]
 	secrets        []*entry[format.Secret]
-	roles          []*entry[format.StandingRole] // those of permissions.toml have the type that the name of their table says
+	roles          []*entry[format.StandingRole] // those of permissions.toml have the type of their table's name
 	breakGlass     []*entry[format.Role]
 	operationRoles *entry[format.OperationRoles]
 	contexts       []*entry[format.KubernetesContext]
@@ -34,22 +35,23 @@ type config struct {
 	installSource *entry[format.InstallSource]
 	triggers      *entry[map[string]any]
 
-	// ownInputs says that each input and group is a file of its own, so that their order means nothing.
+	// ownInputs is set if each input and group has its own file, so that their order is undefined.
 	ownInputs bool
 	remote    []RemoteFile
 	lost      lost
 }
 
-// entry is one thing that a file declares: as it is written, and where.
+// entry is one declaration of a file: its value as written, and its position.
 type entry[T any] struct {
 	value T
-	table *syntax.Table // of the thing itself, if the file holds several
+	table *syntax.Table // of the declaration itself, if the file holds several
 	file  string
 	keys  []format.Key
-	texts map[string]content // of the keys that refer to files, by their paths
+	texts map[string]content // of keys that refer to files, by key path
 }
 
-// component is a file of components/, of any kind. Exactly one of the kinds is set, whose embedded Component is what is beside it.
+// component is a file of components/, of any kind. Exactly one of the kind fields is set; its
+// embedded Component equals the one here.
 type component struct {
 	format.Component
 	file  string
@@ -65,7 +67,7 @@ type component struct {
 	pulumi   *format.Pulumi
 }
 
-// kind is the struct that holds all keys of the component.
+// kind returns the struct with all keys of the component.
 func (c *component) kind() any {
 	switch {
 	case c.module != nil:
@@ -82,7 +84,7 @@ func (c *component) kind() any {
 	return c.pulumi
 }
 
-// repositories gives where its code comes from, as written; images come from no repository.
+// repositories returns the origin of the component's code, as written; an image has none.
 func (c *component) repositories() format.Repositories {
 	switch {
 	case c.module != nil:
@@ -99,35 +101,36 @@ func (c *component) repositories() format.Repositories {
 	return format.Repositories{}
 }
 
-// deployable says whether nuon deploys components of its kind so far.
+// deployable reports whether nuon deploys components of this kind so far.
 func (c *component) deployable() bool { return deploys(c.Type) }
 
-// content is the text that a key stands for when it refers to a file.
+// content is the text of the file that a key refers to.
 type content struct {
 	text string
-	file string // that holds the text: below the config directory, or the reference if it is remote
-	// unknown says that the text was not read: the file is missing, which has been told, or remote. Checks leave it out.
+	file string // path below the config directory, or the reference if the file is remote
+	// unknown is set if the text was not read: the file is remote, or missing and reported. Checks
+	// skip it.
 	unknown bool
 }
 
-// place turns a place in the text into one in a file. Lines and columns count from 1.
+// place converts a position in the text into one in its file. Lines and columns count from 1.
 func (c content) place(line, column, width int) syntax.Position {
 	return syntax.Position{File: c.file, Line: max(line, 1), Column: max(column, 1), Width: width}
 }
 
-// fragment is one text of a config, wherever it is written.
+// fragment is one text of a config, inline or in a file.
 type fragment struct {
-	owner string // "sandbox", "component web", "action smoke_test"; for sentences
+	owner string // "sandbox", "component web", "action smoke_test"; for messages
 	path  string // of the key, such as vars.cidr
 	text  string
 	key   *format.Key
 	node  *syntax.Node // the value of the key
-	file  *content     // nil unless the text is that of a file
+	file  *content     // set if the text is in a file
 
-	trace *syntax.Trace // once a place was asked for
+	trace *syntax.Trace // set on the first call of place
 }
 
-// place turns a place in the text into one in the file that holds it.
+// place converts a position in the text into one in the file that holds it.
 func (f *fragment) place(line, column, width int) syntax.Position {
 	if f.file != nil {
 		return f.file.place(line, column, width)
@@ -138,7 +141,8 @@ func (f *fragment) place(line, column, width int) syntax.Position {
 	return f.trace.Inside(line, column, width)
 }
 
-// fragments gives the texts of one thing for the keys that are wanted. Texts that are not known are left out.
+// fragments returns the texts of one declaration for the keys that wanted accepts, except unknown
+// texts.
 func fragments(owner string, t *syntax.Table, keys []format.Key, from any, texts map[string]content, wanted func(*format.Key) bool) []fragment {
 	var all []fragment
 	for text := range format.Texts(t, keys, from, wanted) {
@@ -154,5 +158,5 @@ func fragments(owner string, t *syntax.Table, keys []format.Key, from any, texts
 	return all
 }
 
-// templated wants the keys that are rendered.
+// templated selects the keys that are rendered.
 func templated(k *format.Key) bool { return k.Template }

@@ -12,8 +12,8 @@ import (
 	"testing/fstest"
 )
 
-// corpusWarnings are the rules of which real apps may be warned, and why a warning is all that it is: the first decision of the format.
-// Any other warning about them is a mistake of ours.
+// corpusWarnings are the rules that may cause warnings on real apps, and why a warning is enough.
+// Any other warning about these apps is a bug of the checks.
 var corpusWarnings = map[string]string{
 	ruleIdle:                "a key or kind that is accepted and has no effect yet says so",
 	ruleNoEffect:            "a key that has no effect where it stands says so",
@@ -30,8 +30,9 @@ var corpusWarnings = map[string]string{
 	"kyverno-not-evaluated": "parts of policies that are not evaluated",
 }
 
-// TestCorpus: every real app loads without an error and is left as it is; its digest is the same each time, also from another file
-// system; and what is warned of is what may be. NUON_CORPUS is a directory with one app in each directory.
+// TestCorpus: every real app loads without an error, Load changes no file, the digest is the same
+// each time and from another file system, and all warnings are expected. NUON_CORPUS is a
+// directory with one app per subdirectory.
 func TestCorpus(t *testing.T) {
 	counts := tally{}
 	for name, dir := range corpus(t) {
@@ -65,7 +66,7 @@ func TestCorpus(t *testing.T) {
 	t.Log(counts)
 }
 
-// corpus gives the directories of the apps by their names.
+// corpus returns the directories of the apps by name.
 func corpus(t *testing.T) map[string]string {
 	t.Helper()
 	root := os.Getenv("NUON_CORPUS")
@@ -106,7 +107,7 @@ func contentsOf(t *testing.T, dir string) fstest.MapFS {
 	return all
 }
 
-// tally counts what the apps have, by what it is and of which kind.
+// tally counts the parts of the apps by type and kind.
 type tally map[string]map[string]int
 
 func (c tally) add(what, kind string) { c.some(what, kind, 1) }
@@ -158,7 +159,7 @@ func (c tally) files(all fstest.MapFS) {
 	}
 }
 
-// String is a line for each thing with its number, and those of its kinds.
+// String returns one line per type with its count and the counts of its kinds.
 func (c tally) String() string {
 	var text strings.Builder
 	for _, what := range slices.Sorted(maps.Keys(c)) {

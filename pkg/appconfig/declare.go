@@ -8,10 +8,10 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-// maxDeclared bounds the things of one kind that an app declares.
+// maxDeclared bounds the declarations of one kind in an app.
 const maxDeclared = 5000
 
-// declare takes what a document says into the config.
+// declare adds the declarations of a document to the config.
 func (l *loader) declare(d document) {
 	c := l.config
 	switch d.section {
@@ -47,7 +47,8 @@ func (l *loader) declare(d document) {
 	}
 }
 
-// declareList reads the sections that are either one file with a list or a directory with a file for each element.
+// declareList reads the sections that are either one file with a list or a directory with one
+// file per element.
 func (l *loader) declareList(d document) {
 	c := l.config
 	switch d.section {
@@ -87,13 +88,14 @@ func (l *loader) declareList(d document) {
 // decode reads a document as one kind of file, without the files that it refers to.
 func decode[T any](l *loader, d document, kind string) *entry[T] {
 	e := &entry[T]{table: d.table, file: d.file}
-	of, _ := format.Find(kind) // kinds are named in this file only, and a test loads each
+	of, _ := format.Find(kind) // kind names occur only in this file, and a test loads each kind
 	e.keys = of.Keys()
 	format.Decode(d.table, e.keys, &e.value, l.sayOf(d))
 	return e
 }
 
-// sayOf takes what is said of a document. Where nothing comes of all of it that is said once, and not of single keys too.
+// sayOf returns the function that reports diagnostics of a document. If the whole document has no
+// effect yet, one warning covers it, and those about single keys are dropped.
 func (l *loader) sayOf(d document) func(diagnostic.Diagnostic) {
 	quiet := noEffect(d.section) != ""
 	if d.section == "components" {
@@ -107,17 +109,17 @@ func (l *loader) sayOf(d document) func(diagnostic.Diagnostic) {
 	}
 }
 
-// only reads a document that is one thing, of which there is one.
+// only reads a document of which an app has at most one.
 func only[T any](l *loader, d document, before *entry[T], kind string) *entry[T] {
 	if before != nil {
-		return before // told as both forms
+		return before // reported as both forms
 	}
 	e := decode[T](l, d, kind)
 	e.texts = l.inline(d, e.table, e.keys, &e.value)
 	return e
 }
 
-// one reads a document that is one of several things.
+// one reads a document that is one element of a list.
 func one[T any](l *loader, d document, all []*entry[T], kind string) []*entry[T] {
 	if l.crowded(d, d.table, len(all)) {
 		return all
@@ -127,12 +129,12 @@ func one[T any](l *loader, d document, all []*entry[T], kind string) []*entry[T]
 	return append(all, e)
 }
 
-// each takes apart what a document lists under a key. keys are those of the document.
+// each reads the elements that a document lists under a key. keys are those of the document.
 func each[T any](l *loader, d document, all []*entry[T], keys []format.Key, key string, values []T) []*entry[T] {
 	items, _ := d.table.Get(key).Items()
 	i := slices.IndexFunc(keys, func(k format.Key) bool { return k.Name == key })
 	if i < 0 || len(items) != len(values) {
-		return all // of the wrong shape, which was told
+		return all // of the wrong shape, which is reported already
 	}
 	for n, item := range items {
 		table := item.Table()
@@ -149,7 +151,7 @@ func each[T any](l *loader, d document, all []*entry[T], keys []format.Key, key 
 	return all
 }
 
-// crowded tells when there is too much of something. What comes after that is left out.
+// crowded reports when there are too many declarations of one kind. The rest is skipped.
 func (l *loader) crowded(d document, t *syntax.Table, so int) bool {
 	if so < maxDeclared {
 		return false
@@ -180,7 +182,7 @@ func (l *loader) declareBreakGlass(d document) {
 	c.breakGlass = one(l, d, c.breakGlass, "break-glass-role")
 }
 
-// declarePermissions reads a standing role, or a file with one for each of the types.
+// declarePermissions reads a standing role, or a file with one role for each of the types.
 func (l *loader) declarePermissions(d document) {
 	c := l.config
 	if d.single {
@@ -208,7 +210,8 @@ func (l *loader) declarePermissions(d document) {
 	}
 }
 
-// declareInstall reads a file of installs/, or installs.toml, which says where such files are.
+// declareInstall reads a file of installs/, or installs.toml, which names a repository of such
+// files.
 func (l *loader) declareInstall(d document) {
 	c := l.config
 	if d.single {
@@ -219,7 +222,7 @@ func (l *loader) declareInstall(d document) {
 	l.warnf(ruleIdle, syntax.Start(d.file), "", "accepted, no effect yet: a repository of installs")
 }
 
-// declareTriggers keeps what nobody looks into.
+// declareTriggers stores triggers.toml, which no code interprets.
 func (l *loader) declareTriggers(d document) {
 	value, _ := format.Plain(d.table).(map[string]any)
 	l.config.triggers = &entry[map[string]any]{value: value, table: d.table, file: d.file}

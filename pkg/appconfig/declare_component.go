@@ -10,10 +10,10 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-// kindJob was once a kind of component.
+// kindJob is a former kind of component.
 const kindJob = "job"
 
-// componentKinds gives the kinds of component that there are.
+// componentKinds returns all kinds of components.
 func componentKinds() []string {
 	var kinds []string
 	for _, kind := range format.Kinds() {
@@ -25,7 +25,7 @@ func componentKinds() []string {
 	return kinds
 }
 
-// declareComponent reads a file of components/. Its type says which keys it has.
+// declareComponent reads a file of components/. Its type determines its keys.
 func (l *loader) declareComponent(d document) {
 	c := l.config
 	if l.crowded(d, d.table, len(c.components)) {
@@ -78,7 +78,8 @@ func componentOf[T any](l *loader, d document, found *component, into *T) *T {
 	return into
 }
 
-// mendType tells of a key that is a misspelling of type, and reads it as that: without it no other key could be known.
+// mendType reports a misspelled type key and reads it as type: without the type, every other key
+// would be unknown.
 func (l *loader) mendType(d document) {
 	if d.table.Get("type") != nil {
 		return
@@ -99,7 +100,7 @@ func (l *loader) mendType(d document) {
 	}
 }
 
-// likelyKind is the kind of component that has most of the keys of a table.
+// likelyKind returns the kind of component that has the most keys in common with a table.
 func likelyKind(table *syntax.Table) string {
 	best, most := format.KindHelmChart, 0
 	for _, kind := range componentKinds() {
@@ -117,7 +118,7 @@ func likelyKind(table *syntax.Table) string {
 	return best
 }
 
-// badType tells of a component whose keys cannot be known.
+// badType reports a component of a missing or unknown type.
 func (l *loader) badType(d document, kind string) {
 	l.config.lost.table(d.table)
 	switch {
@@ -135,7 +136,7 @@ func (l *loader) badType(d document, kind string) {
 	}
 }
 
-// readValuesFiles reads the files that values_file names by path, which is always a file.
+// readValuesFiles reads the files of values_file.path, whose value is always a path.
 func (l *loader) readValuesFiles(d document, c *component) {
 	for i := range c.chart.ValuesFiles {
 		file := &c.chart.ValuesFiles[i]
@@ -148,8 +149,8 @@ func (l *loader) readValuesFiles(d document, c *component) {
 	}
 }
 
-// readDockerfile reads the Dockerfile if it is a file beside the config. Else it is one of the source's directory, where ./ may stand
-// before it as well.
+// readDockerfile reads the Dockerfile if it is a file beside the config. Otherwise it is a path
+// in the source's directory, which may start with ./ too.
 func (l *loader) readDockerfile(d document, c *component) {
 	name := c.build.Dockerfile
 	switch {

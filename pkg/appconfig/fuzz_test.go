@@ -11,8 +11,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// FuzzLoad holds for any bytes in any file: no panic, an App exactly when there is no error, places that exist, and an App that
-// survives JSON.
+// FuzzLoad requires for any bytes in any file: no panic, an App exactly when there is no error,
+// valid positions, and an App that survives a JSON round trip.
 func FuzzLoad(f *testing.F) {
 	f.Add("version='v2'", moduleFile("a", "[vars]\nx='{{.nuon.inputs.inputs.size}}'"), action("timeout='1m'"), inputsFile)
 	f.Add("version = \"v1\"\nreadme=\"./components/a.toml\"", "type='helm_chart'\nname='x'\nvalues={a=1}", "triggers=[{type='cron'}]", "input=[{name='x'},1]")

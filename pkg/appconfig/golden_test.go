@@ -10,7 +10,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// golden is what must be told of several configs, by name. -update writes what is told.
+// golden has the expected diagnostics of several configs, by name. -update writes the actual ones.
 type golden struct {
 	file string
 	told map[string]string

@@ -12,7 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// Files of the largest allowed size, built to be costly, must be answered soon.
+// Costly files of the largest allowed size must be processed quickly.
 func TestHostileSizes(t *testing.T) {
 	const size = 1<<20 - 100
 	fill := func(line string) string { return strings.Repeat(line, size/len(line)) }
@@ -57,7 +57,7 @@ func TestHostileSizes(t *testing.T) {
 	}
 }
 
-// Files are refused for their size before they are read, however they are referred to.
+// Load rejects a file that is too large without reading it, however the config refers to it.
 func TestLargeFilesAreNotRead(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, small().and(files{"metadata.toml": "version='v2'\nreadme='./large.toml'\n"}).fs()); err != nil {
@@ -68,7 +68,7 @@ func TestLargeFilesAreNotRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := file.Truncate(100 << 20); err != nil { // a hole: it takes no room on the disk
+		if err := file.Truncate(100 << 20); err != nil { // a sparse file: it takes no space on the disk
 			t.Fatal(err)
 		}
 		if err := file.Close(); err != nil {
@@ -87,7 +87,7 @@ func TestLargeFilesAreNotRead(t *testing.T) {
 	}
 }
 
-// counting counts what is read.
+// counting counts the bytes read.
 type counting struct {
 	fs.FS
 	bytes int
@@ -109,7 +109,7 @@ func (f *countingFile) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// ReadDir is what makes it a directory.
+// ReadDir makes countingFile an fs.ReadDirFile.
 func (f *countingFile) ReadDir(n int) ([]fs.DirEntry, error) {
 	dir, ok := f.File.(fs.ReadDirFile)
 	if !ok {
@@ -118,7 +118,7 @@ func (f *countingFile) ReadDir(n int) ([]fs.DirEntry, error) {
 	return dir.ReadDir(n)
 }
 
-// A byte order mark and the line ends of another system are no mistakes; bytes that are no text are one, with its place.
+// A byte order mark and CRLF are valid; bytes that are not text are an error with a position.
 func TestEncodings(t *testing.T) {
 	plain := mustLoad(t, small())
 	for name, change := range map[string]func(string) string{
@@ -147,7 +147,7 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// What opens but is no file is not waited for.
+// Load does not block on entries that are not regular files.
 func TestStrangeFiles(t *testing.T) {
 	dir := small().and(files{"components/a.toml": moduleFile("a", "")}).fs()
 	dir["components/b.toml"] = &fstest.MapFile{Mode: fs.ModeNamedPipe}

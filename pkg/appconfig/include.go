@@ -9,26 +9,27 @@ import (
 )
 
 const (
-	// maxIncludes bounds how deep files include others.
+	// maxIncludes bounds the depth of includes.
 	maxIncludes = 8
-	// maxIncluded bounds how often they do, in all, or what a few files say could be made into any amount.
+	// maxIncluded bounds the number of all includes; without it a few files could expand without
+	// limit.
 	maxIncluded = 500
 )
 
-// include lays the files that a document names in source over it, or adds them in inputs. An included file is no file of its own any
-// more, wherever it lies.
+// include merges the files that a document names in source over it, or adds them in inputs. An
+// included file is no longer read as a document, wherever it is in the directory.
 func (l *loader) include(d *document) {
 	if d.table == nil || !mayInclude(*d) {
 		return
 	}
 	merged := l.merged(*d, d.table, []string{d.file})
 	if merged != d.table && !l.fits(d.file, merged) {
-		l.included[d.file] = true // and so is read no further
+		l.included[d.file] = true // so that it is not read further
 	}
 	d.table = merged
 }
 
-// mayInclude says whether documents of a section can include others: section 2.3 of the format.
+// mayInclude reports whether documents of a section can include others: section 2.3 of the format.
 func mayInclude(d document) bool {
 	switch d.section {
 	case "components", "sandbox", "runner", "installer":
@@ -37,7 +38,8 @@ func mayInclude(d document) bool {
 	return d.section == "inputs" && !d.single
 }
 
-// merged gives a table together with the files that it includes. above are the files that are being read, the innermost last.
+// merged returns a table merged with the files that it includes. above are the files that are being
+// read, the innermost last.
 func (l *loader) merged(d document, table *syntax.Table, above []string) *syntax.Table {
 	for _, source := range sourcesOf(d, table) {
 		name, _ := source.Text()
@@ -57,7 +59,7 @@ func (l *loader) merged(d document, table *syntax.Table, above []string) *syntax
 	return table
 }
 
-// sourcesOf gives the values that name files to include.
+// sourcesOf returns the values that name files to include.
 func sourcesOf(d document, table *syntax.Table) []*syntax.Node {
 	var sources []*syntax.Node
 	if n := table.Get("source"); isText(n) {
@@ -78,12 +80,13 @@ func isText(n *syntax.Node) bool {
 	return ok && text != ""
 }
 
-// laid puts an included table over the one that includes it. source itself stays what the outer file says.
+// laid merges an included table over the one that includes it. The source key of the outer file
+// stays.
 func laid(d document, table, other *syntax.Table) *syntax.Table {
 	merged := table.Clone()
 	if d.section == "inputs" {
 		for _, list := range []string{"group", "input"} {
-			if items, _ := merged.Get(list).Items(); len(items) <= maxDeclared { // more are too many, which is told
+			if items, _ := merged.Get(list).Items(); len(items) <= maxDeclared { // longer lists are reported as too long
 				merged.Extend(other, list)
 			}
 		}
@@ -93,7 +96,7 @@ func laid(d document, table, other *syntax.Table) *syntax.Table {
 	return merged
 }
 
-// includedFile reads the file that an include means.
+// includedFile finds and parses the file that an include names.
 func (l *loader) includedFile(d document, at syntax.Position, name string, above []string) (string, *syntax.Table) {
 	switch {
 	case l.full():

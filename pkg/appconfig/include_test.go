@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Keys of an included file win, table by table; an included file is no component of its own; and positions stay.
+// Keys of an included file win, table by table; an included file is no separate component;
+// positions refer to the file with the key.
 func TestInclude(t *testing.T) {
 	app := mustLoad(t, small().and(files{
 		"components/a.toml":      moduleFile("a", "source = 'shared.toml'\nmax_auto_retries = 1") + "[vars]\nx = '1'\ny = '1'\n",
@@ -33,7 +34,7 @@ func TestInclude(t *testing.T) {
 	}
 }
 
-// What an included file refers to is looked for beside that file.
+// References in an included file are relative to that file.
 func TestReferencesOfIncludedFiles(t *testing.T) {
 	app := mustLoad(t, small().and(files{
 		"components/a.toml": moduleFile("a", "source = '../shared/vars.toml'"), "shared/vars.toml": "[[var_file]]\ncontents = './x.tfvars'\n", "shared/x.tfvars": "x = 1", "components/x.tfvars": "x = 2",
@@ -213,7 +214,7 @@ size = 3
 	}
 }
 
-// config_vars cannot make a file explode.
+// config_vars cannot expand a file without limit.
 func TestConfigVarsBomb(t *testing.T) {
 	text := "version='v2'\n[config_vars]\nx='" + strings.Repeat("x", 10_000) + "'\n[sandbox.vars]\ny='" + strings.Repeat("{{.x}}", 10_000) + "'\n"
 	if _, found := Load(files{"nuon.a.toml": text}.fs(), Options{}); !strings.Contains(found.String(), "nuon.a.toml:5:3: error: the file with its config_vars is larger than 4194304 bytes") {

@@ -11,8 +11,9 @@ const (
 	ApproveAll     = "approve-all"
 )
 
-// Check says what is wrong with a value for the input, such as "is not a number", or nothing. It never repeats the value. The
-// empty string fits every type: it is how an optional input is left open.
+// Check returns what is wrong with a value for the input, such as "is not a number", or "". It
+// never repeats the value. The empty string is valid for every type: it leaves an optional input
+// unset.
 func (i *Input) Check(value string) string {
 	if value == "" {
 		return ""

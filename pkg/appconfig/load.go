@@ -9,29 +9,32 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-// Options says how to load. The zero value reads the directory and nothing else.
+// Options configure Load. The zero value reads the directory and nothing else.
 type Options struct {
-	// Limits bound what is read; each zero field stands for its default.
+	// Limits bound what is read; each zero field means its default.
 	Limits Limits
-	// Fetch reads a file from elsewhere: reference is one that begins with http://, https://, git:: or file://, as it is written, and
-	// more than limit bytes are an error. It is called once for each reference of a config. A file for which it gives ErrUnread is not
-	// read, what it holds is not checked, and App.Unread counts it; if Fetch is nil, that is so of all.
+	// Fetch reads a remote file. reference starts with http://, https://, git:: or file://, as
+	// written in the config; a file of more than limit bytes is an error. Load calls Fetch once
+	// for each distinct reference. If Fetch returns ErrUnread, Load skips the checks of the
+	// file's content, and App.Unread counts it; a nil Fetch does so for all files.
 	Fetch func(reference string, limit int64) ([]byte, error)
-	// Repository and Branch say where the config itself comes from, as a component would write it, if the caller knows: what is built from
-	// another branch of the same repository is probably a mistake.
+	// Repository and Branch are where the config itself comes from, written as in a component, or
+	// empty if unknown. Code from another branch of the same repository is probably a mistake, so
+	// Load warns.
 	Repository, Branch string
-	// Tree is the work tree or commit that the config is in, from its root: modules, charts and kustomizations of the app's own
-	// repository are checked there. If it is nil, code is not checked.
+	// Tree is the root of the work tree or commit that holds the config. Load checks modules,
+	// charts and kustomizations of the app's own repository in it. If it is nil, code is not
+	// checked.
 	Tree fs.FS
 }
 
-// Limits bound what a config directory may make Load read.
+// Limits bound how much Load reads for a config directory.
 type Limits struct {
 	TOMLFile       int64 // bytes of one TOML file; default 1 MiB
 	ReferencedFile int64 // bytes of one file that a TOML file refers to; default 4 MiB
 	Total          int64 // bytes of all of them; default 64 MiB
 	Files          int   // TOML files; default 2000
-	Entries        int   // directory entries that are looked at; default 20000
+	Entries        int   // directory entries visited; default 20000
 	Depth          int   // directories below a section; default 8
 }
 
@@ -56,10 +59,12 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// Load reads the config directory that fsys is rooted at, for example os.DirFS(dir) or a tree of a git repository. It reads nothing
-// outside of it but the code in Options.Tree, follows no symbolic link and leaves the network to Options.Fetch.
+// Load reads the config directory at the root of fsys, for example os.DirFS(dir) or a tree of a git
+// repository. It reads nothing outside of fsys except the code in Options.Tree, follows no symbolic
+// links and leaves the network to Options.Fetch.
 //
-// All diagnostics come at once, sorted. The App is nil if and only if one of them is an error.
+// Load returns all diagnostics at once, sorted. The App is nil if and only if one of them is an
+// error.
 func Load(fsys fs.FS, opts Options) (*App, Diagnostics) {
 	l := &loader{
 		reader: reader{fsys: fsys, limits: opts.Limits.withDefaults()}, config: &config{options: opts, lost: lost{}},
@@ -82,24 +87,25 @@ type loader struct {
 
 	ahead    *ahead
 	toml     syntax.Parser
-	files    int // TOML files so far
-	values   int // in them so far
+	files    int // TOML files parsed so far
+	values   int // values in those files
 	parsed   map[string]*syntax.Table
-	empty    map[string]bool // files without any bytes
-	included map[string]bool // files that are part of others
-	includes int             // how often
+	empty    map[string]bool // files of zero bytes
+	included map[string]bool // files included by others
+	includes int             // number of includes so far
 	fetched  map[string]fetched
 }
 
-// document is one TOML file of a section, or the part of a nuon.APP.toml that stands for one.
+// document is one TOML file of a section, or the part of a nuon.APP.toml that replaces one.
 type document struct {
 	file    string
-	section string // the name of its file or directory without .toml, such as metadata or components; both of break_glass are break_glass
-	single  bool   // one thing in a file of its own, as in a directory
+	section string // name of its file or directory without .toml, such as metadata or components
+	single  bool   // has one declaration in its own file, as in a directory
 	table   *syntax.Table
 }
 
-// load finds all files of the format, reads them in a fixed order, and then what they declare.
+// load finds all files of the format, reads them in a fixed order, and then adds their
+// declarations.
 func (l *loader) load() {
 	documents := l.documents()
 	for i := range documents {
@@ -155,7 +161,8 @@ func (l *loader) documents() []document {
 	return all
 }
 
-// beginAll begins with all files of the format, and gives those of each section that is a directory.
+// beginAll starts to read all files of the format. It returns those of each section that is a
+// directory.
 func (l *loader) beginAll(entries []fs.DirEntry) map[string][]string {
 	below := map[string][]string{}
 	var all []string
@@ -176,7 +183,8 @@ func (l *loader) beginAll(entries []fs.DirEntry) map[string][]string {
 	return below
 }
 
-// isSectionEntry says whether an entry of the root is a directory of a section, or a link in the place of one.
+// isSectionEntry reports whether an entry of the root is the directory of a section, or a
+// symbolic link with that name.
 func isSectionEntry(entry fs.DirEntry) bool {
 	return isSection(entry.Name()) && (entry.IsDir() || entry.Type()&fs.ModeSymlink != 0)
 }
@@ -185,7 +193,7 @@ func isOfFormat(entry fs.DirEntry) bool {
 	return isRootFile(entry.Name()) || isSection(entry.Name()) && entry.IsDir()
 }
 
-// needed tells which files are missing that every app has.
+// needed reports missing files that every app must have.
 func (l *loader) needed(present map[string]bool) {
 	for _, name := range []string{"metadata.toml", "sandbox.toml"} {
 		if !present[name] {
@@ -206,11 +214,11 @@ func (l *loader) directory(name string, files []string, present map[string]bool)
 	return all
 }
 
-// maxValues bounds the values of all files, those of included files once more for each file that includes them: in memory a value takes
-// a hundred times what it takes in a file.
+// maxValues bounds the values in all files; those of an included file count again for each file
+// that includes it. In memory a value takes a hundred times its size in the file.
 const maxValues = 100_000
 
-// fits counts the values of a table, and says whether there are not too many yet.
+// fits counts the values of a table, and reports whether the total is within maxValues.
 func (l *loader) fits(file string, table *syntax.Table) bool {
 	before := l.values
 	if l.values += table.Size(); l.values <= maxValues {
@@ -222,13 +230,15 @@ func (l *loader) fits(file string, table *syntax.Table) bool {
 	return false
 }
 
-// saysSomething says whether there is anything in a TOML file but comments: authors leave such files behind.
+// saysSomething reports whether a TOML file contains more than comments: authors leave empty files
+// behind.
 func (l *loader) saysSomething(file string) bool {
 	table := l.parse(file)
 	return table == nil || table.Len() > 0
 }
 
-// document reads one TOML file. It gives nothing for one that cannot be read, or that says nothing where that is no mistake.
+// document reads one TOML file. It returns nothing for an unreadable file, or for an empty one
+// where that is allowed.
 func (l *loader) document(file, section string, single bool) []document {
 	table := l.parse(file)
 	if table == nil || table.Len() == 0 && mayBeEmpty(section, l.empty[file]) {
@@ -237,7 +247,7 @@ func (l *loader) document(file, section string, single bool) []document {
 	return []document{{file: file, section: section, single: single, table: table}}
 }
 
-// parse reads and parses a TOML file once. It is nil if that cannot be done, which is told.
+// parse reads and parses a TOML file once. If that fails, it reports the problem and returns nil.
 func (l *loader) parse(file string) *syntax.Table {
 	if table, known := l.parsed[file]; known || l.full() {
 		return table
@@ -267,7 +277,7 @@ func (l *loader) parse(file string) *syntax.Table {
 	return table
 }
 
-// isComponent says whether a file at the root is one of components/ by what it says.
+// isComponent reports whether a file at the root belongs in components/, by its type.
 func (l *loader) isComponent(name string) bool {
 	data, err := l.bytes(name, l.limits.TOMLFile)
 	if err != nil {
@@ -278,8 +288,8 @@ func (l *loader) isComponent(name string) bool {
 	return ok && slices.Contains(componentKinds(), kind)
 }
 
-// unknownFile tells of a TOML file at the root that is none of the format. What is not likely to be meant as one belongs to another program,
-// whose config lies beside the app's.
+// unknownFile reports a TOML file at the root that is not part of the format. It only warns if
+// the file probably belongs to another program whose config is in the same directory.
 func (l *loader) unknownFile(name string) {
 	hint := diagnostic.DidYouMean(name, slices.Clone(rootFiles))
 	switch {

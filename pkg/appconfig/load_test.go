@@ -22,7 +22,7 @@ directory = "modules/x"
 branch = "main"
 `
 
-// files is a config directory; small is the smallest that loads.
+// files is a config directory; small returns the smallest one that loads.
 type files map[string]string
 
 func small() files {
@@ -32,7 +32,7 @@ func small() files {
 	}
 }
 
-// and gives the directory with more files, or with other contents.
+// and returns the directory with files added or replaced.
 func (f files) and(more files) files {
 	all := maps.Clone(f)
 	maps.Copy(all, more)
@@ -180,7 +180,8 @@ func plainComponent(name string) Component {
 	}
 }
 
-// TestDiagnostics adds files to a config that is right. What must be told about them stands in testdata/diagnostics.txtar.
+// TestDiagnostics adds files to a valid config. testdata/diagnostics.txtar has the expected
+// diagnostics.
 func TestDiagnostics(t *testing.T) {
 	told := goldenOf(t, "testdata/diagnostics.txtar")
 	for name, added := range map[string]files{
@@ -389,7 +390,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// Symbolic links could lead out of a checkout. None is followed, wherever it leads.
+// Symbolic links could lead out of a checkout. Load follows none, wherever it leads.
 func TestSymbolicLinks(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "secret.txt")
 	if err := os.WriteFile(outside, []byte("hunter2"), 0o600); err != nil {

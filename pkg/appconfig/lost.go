@@ -6,14 +6,16 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
 )
 
-// lost are the words that may be names of what a config declares in files that cannot be understood: one mistake is told once, and not
-// again wherever something refers to what stands there. Too many words do no harm: the config is refused anyway.
+// lost has the words in unreadable files that may be names of declarations. A reference to one of
+// them is not reported, so that one mistake causes one error. Extra words do no harm, because the
+// config is invalid anyway.
 type lost map[string]bool
 
-// has says whether a name that is not declared may be one of these.
+// has reports whether an undeclared name may be declared in an unreadable file.
 func (l lost) has(name string) bool { return l[sameRole(name)] }
 
-// file takes the words of a TOML file that cannot be parsed: what stands behind each =, with or without quotes.
+// file adds the words of a TOML file that does not parse: the text after each =, with or without
+// quotes.
 func (l lost) file(text string) {
 	for line := range strings.Lines(text) {
 		_, value, ok := strings.Cut(line, "=")
@@ -29,7 +31,7 @@ func (l lost) file(text string) {
 	}
 }
 
-// table takes the words of a table whose name, or whose kind, is missing.
+// table adds the words of a table whose name or kind is missing.
 func (l lost) table(t *syntax.Table) {
 	for _, n := range t.Each {
 		if text, ok := n.Value.(string); ok {

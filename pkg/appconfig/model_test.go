@@ -12,7 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 )
 
-// kinds is an app with a component of each kind, which need each other in every way.
+// kinds is an app with a component of each kind, which depend on each other in every way.
 func kinds() files {
 	return small().and(files{
 		"runner.toml":              "runner_type='aws'\n",
@@ -53,7 +53,7 @@ func TestEdgesAndOrderOfAllKinds(t *testing.T) {
 	roundTrip(t, app)
 }
 
-// A circle over a cluster is one like any other.
+// A cycle that includes a Kubernetes context is reported like any other.
 func TestCircleOverAContext(t *testing.T) {
 	_, found := Load(kinds().and(files{"components/cluster.toml": moduleFile("cluster", "dependencies=['chart']")}).fs(), Options{})
 	if !strings.Contains(found.String(), "in a circle: chart -> cluster -> chart") {
@@ -74,7 +74,7 @@ func TestTemplatesOfKinds(t *testing.T) {
 	}
 }
 
-// What a deploy uses is in the config digest, and nothing else is.
+// The config digest changes exactly with what a deploy uses.
 func TestConfigDigestOfKinds(t *testing.T) {
 	base := mustLoad(t, kinds())
 	for name, c := range map[string]struct {
@@ -120,7 +120,8 @@ func TestConfigDigestOfKinds(t *testing.T) {
 	}
 }
 
-// TestWhereHelmKeepsItsRecords: as the component says, else as the runner does; never in the control plane.
+// TestWhereHelmKeepsItsRecords: the component's driver wins over the runner's; records are never
+// stored in the control plane.
 func TestWhereHelmKeepsItsRecords(t *testing.T) {
 	for _, c := range []struct{ chart, runner, want string }{
 		{"", "", "configmap"}, {"", "secret", "secret"}, {"", "nuon", "configmap"}, {"secret", "configmap", "secret"}, {"configmap", "secret", "configmap"},
@@ -135,7 +136,7 @@ func TestWhereHelmKeepsItsRecords(t *testing.T) {
 	}
 }
 
-// The sandbox of another engine is in the App, and not deployed.
+// A Pulumi sandbox is part of the App, but not of Deployed.
 func TestPulumiSandbox(t *testing.T) {
 	app := mustLoad(t, small().and(files{"sandbox.toml": "type='pulumi'\nruntime='go'\n[pulumi_config]\n\"nuon:name\"='x'\n" + repoBlock}))
 	if app.Sandbox.Pulumi == nil || app.Sandbox.Terraform != nil || app.Sandbox.Deployable() || app.Deployed().Sandbox != nil {
@@ -147,7 +148,7 @@ func TestPulumiSandbox(t *testing.T) {
 	roundTrip(t, app)
 }
 
-// Versions that an earlier release has stored can still be read.
+// Versions that an earlier release stored are still readable.
 func TestStoredByAnEarlierRelease(t *testing.T) {
 	var app App
 	err := json.Unmarshal([]byte(`{"metadata":{"version":"v2"},"sandbox":{"name":"sandbox","kind":"sandbox","terraform_version":"1.11.4","source":{"repo":".","directory":"x"}},
@@ -168,7 +169,8 @@ func TestStoredByAnEarlierRelease(t *testing.T) {
 	}
 }
 
-// The digest of what Terraform deploys is that of earlier releases: it stands in what installs remember of their deploys.
+// The digest of Terraform components equals that of earlier releases: installs store it with their
+// deploys.
 func TestTerraformDigestStays(t *testing.T) {
 	app := mustLoad(t, small().and(files{"components/web.toml": moduleFile("web", "dependencies=['net']\nmax_auto_retries=1\nlabels={a='b'}") + "[vars]\nx='<1>'\n[[var_file]]\ncontents='y'\n", "components/net.toml": moduleFile("net", "")}))
 	for name, want := range map[string]string{
@@ -182,7 +184,7 @@ func TestTerraformDigestStays(t *testing.T) {
 	}
 }
 
-// What could be a secret is not kept.
+// An App contains nothing that could be a secret.
 func TestSecretsAreNotKept(t *testing.T) {
 	app := mustLoad(t, small().and(files{
 		"metadata.toml":   "version='v2'\nslack_webhook_url='https://hooks.example.com/hunter2'\n",

@@ -14,9 +14,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/tfmodule"
 )
 
-// mismatch is one point in which a config and the Terraform module that it names do not fit.
+// mismatch is one contradiction between a config and the Terraform module that it names.
 type mismatch struct {
-	key           string // path of the key that is wrong, such as vars.cidr
+	key           string // path of the wrong key, such as vars.cidr
 	message, hint string
 }
 
@@ -31,15 +31,16 @@ func (m mismatch) String() string {
 	return text
 }
 
-// moduleValues are what a config gives a module.
+// moduleValues are the values that a config sets for a module.
 type moduleValues struct {
 	vars  map[string]string
 	files []string // texts of var_file
-	// partial is set when not all of the files were read, so that they may hold any variable.
+	// partial is set if some of the files were not read, so that they may set any variable.
 	partial bool
 }
 
-// mismatches returns the variables that the module does not have, and those that it needs and does not get.
+// mismatches returns the variables that are set but not declared by the module, and the required
+// ones that are not set.
 func (v moduleValues) mismatches(module *tfmodule.Module) []mismatch {
 	declared := map[string]bool{}
 	names := make([]string, 0, len(module.Variables))
@@ -73,11 +74,11 @@ func (v moduleValues) mismatches(module *tfmodule.Module) []mismatch {
 	return found
 }
 
-// assigns finds what looks like the name of a variable that a tfvars file of either language sets.
+// assigns matches what looks like the assignment of a variable in a tfvars file, in HCL or JSON.
 var assigns = regexp.MustCompile(`(?m)(?:^|[{,}])\s*"?([A-Za-z_][A-Za-z0-9_-]*)"?\s*[=:]`)
 
-// given returns the variables that may have a value. The var_files are templates, so that what they set is only certain once they are
-// rendered: whatever looks like a name that is set counts.
+// given returns the variables that may have a value. The var_files are templates, so what they
+// set is only certain once they are rendered: anything that looks like an assignment counts.
 func (v moduleValues) given(module *tfmodule.Module) map[string]bool {
 	given := map[string]bool{}
 	for name := range v.vars {
@@ -105,10 +106,10 @@ func noOutput(module *tfmodule.Module, name string, near *nearest) (mismatch, bo
 	}, true
 }
 
-// nearest finds near names within a bound: a repository can declare any number of them.
+// nearest finds near names within a bound, because a repository can declare any number of names.
 type nearest struct{ compared int }
 
-// or asks whether the nearest of the known names was meant, or else gives other advice.
+// or returns a hint with the nearest of the known names, or else the other hint.
 func (n *nearest) or(name string, known []string, other string) string {
 	for _, one := range known {
 		n.compared += len(name) * len(one)
@@ -121,12 +122,13 @@ func (n *nearest) or(name string, known []string, other string) string {
 	return other
 }
 
-// maxMismatches is how many are listed of one module.
+// maxMismatches is the number of mismatches that are listed for one module.
 const maxMismatches = 10
 
-// ModuleProblem returns in words why the config does not fit the Terraform module of a component, or of the sandbox: variables that
-// the module lacks or needs, and outputs that something reads and the module lacks. It is empty when they fit. Load reports the same
-// with positions for modules in the repository of the config.
+// ModuleProblem returns why the config does not match the Terraform module of a component, or of
+// the sandbox: variables that the module does not declare or that are required and not set, and
+// outputs that are read but not declared. It returns "" if they match. Load reports the same
+// problems with positions for modules in the repository of the config.
 func (a *App) ModuleProblem(name string, module *tfmodule.Module) string {
 	component, there := a.Component(name)
 	if !there || component.Terraform == nil {
@@ -144,7 +146,8 @@ func (a *App) ModuleProblem(name string, module *tfmodule.Module) string {
 	return strings.Join(words, "; ")
 }
 
-// missingOutputs returns what the config reads of a component and its module does not have.
+// missingOutputs returns the outputs of a component that the config reads and its module does not
+// declare.
 func (a *App) missingOutputs(component *Component, module *tfmodule.Module) []string {
 	var words []string
 	var near nearest
@@ -174,12 +177,12 @@ func (a *App) missingOutputs(component *Component, module *tfmodule.Module) []st
 	return words
 }
 
-// asksFor reports whether a text asks with hasKey whether there is an output before it reads it.
+// asksFor reports whether a text tests with hasKey for an output before it reads it.
 func asksFor(text, output string) bool {
 	return strings.Contains(text, "hasKey") && strings.Contains(text, strconv.Quote(output))
 }
 
-// reads reports whether a text may read something of a component; parsing it tells.
+// reads reports whether a text may read from a component; it is a cheap test before parsing.
 func reads(text string, component *Component) bool {
 	return strings.Contains(text, component.Name) || component.VarName != "" && strings.Contains(text, component.VarName)
 }

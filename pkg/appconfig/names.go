@@ -2,18 +2,18 @@ package appconfig
 
 import "regexp"
 
-// nameRule is what a name may look like.
+// nameRule defines the valid names of a kind, with a description for hints.
 type nameRule struct {
 	pattern *regexp.Regexp
 	words   string
 }
 
-// maxName bounds names, which become parts of paths and addresses.
+// maxName bounds the length of names, which become parts of paths and URLs.
 const maxName = 100
 
 var (
-	// Components and secrets: section 12, rule 13. Other than there, a name does not begin with a dot, because names become names
-	// of files.
+	// Components and secrets: section 12, rule 13. Unlike there, a name may not start with a dot,
+	// because names become file names.
 	componentName = nameRule{
 		regexp.MustCompile(`^[a-z0-9_{}][a-z0-9_{}.]*$`),
 		"lower-case letters, digits and underscores",
@@ -33,7 +33,7 @@ var (
 		"anything on one line without slashes",
 	}
 
-	// exactVersion is one released or preview version of Terraform.
+	// exactVersion matches one released or preview version of Terraform.
 	exactVersion = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`)
 )
 

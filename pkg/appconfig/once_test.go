@@ -7,8 +7,8 @@ import (
 	"testing/fstest"
 )
 
-// TestOneMistakeIsToldOnce: what a file declares that cannot be read, or whose name is missing, is not told to be missing wherever it is
-// referred to.
+// TestOneMistakeIsToldOnce: a declaration that cannot be read, or has no name, causes no errors
+// where other files refer to it.
 func TestOneMistakeIsToldOnce(t *testing.T) {
 	base := brokenBase(t)
 	for name, c := range map[string]struct{ file, old, new, want string }{
@@ -41,7 +41,7 @@ func TestOneMistakeIsToldOnce(t *testing.T) {
 	}
 }
 
-// TestNamesThatAreNowhereAreTold: a file that cannot be read keeps no other mistake from being told.
+// TestNamesThatAreNowhereAreTold: an unreadable file does not hide unrelated errors.
 func TestNamesThatAreNowhereAreTold(t *testing.T) {
 	dir := brokenBase(t)
 	dir["components/api_image.toml"] = &fstest.MapFile{Data: []byte("name = api_image\n")}
@@ -52,7 +52,8 @@ func TestNamesThatAreNowhereAreTold(t *testing.T) {
 	}
 }
 
-// TestBlankFileIsNoForm: a file that says nothing does not contradict the directory of the same section: authors leave them behind.
+// TestBlankFileIsNoForm: an empty file does not conflict with the directory of the same section,
+// because authors leave such files behind.
 func TestBlankFileIsNoForm(t *testing.T) {
 	for _, text := range []string{"", "\n", "# they are in secrets/\n"} {
 		dir := brokenBase(t)
@@ -69,7 +70,8 @@ func TestBlankFileIsNoForm(t *testing.T) {
 	}
 }
 
-// TestNamespacesOfCopiesAreRendered: every text of a secret is (section 3.3 of the format).
+// TestNamespacesOfCopiesAreRendered: every text of a secret is rendered (section 3.3 of the
+// format).
 func TestNamespacesOfCopiesAreRendered(t *testing.T) {
 	dir := brokenBase(t)
 	dir["secrets.toml"] = &fstest.MapFile{Data: []byte("[[secret]]\nname = \"mail\"\ndescription = \"d\"\nkubernetes_sync = true\n" +
@@ -80,7 +82,7 @@ func TestNamespacesOfCopiesAreRendered(t *testing.T) {
 	}
 }
 
-// TestFilesOfOthers: what belongs to another program does not stop an app, and is told; what is misspelled does.
+// TestFilesOfOthers: the file of another program is a warning; a misspelled file name is an error.
 func TestFilesOfOthers(t *testing.T) {
 	dir := brokenBase(t)
 	dir["Cargo.toml"] = &fstest.MapFile{Data: []byte("[package]\n")}
@@ -95,7 +97,7 @@ func TestFilesOfOthers(t *testing.T) {
 	}
 }
 
-// TestNamesWithSlashes: a branch is called like one of git.
+// TestNamesWithSlashes: the name of a branch may contain slashes, as in git.
 func TestNamesWithSlashes(t *testing.T) {
 	dir := brokenBase(t)
 	dir["branches/a.toml"] = &fstest.MapFile{Data: []byte("name = \"release/1.x\"\n[connected_repo]\nrepo = \"acme/app\"\ndirectory = \".\"\nbranch = \"release/1.x\"\n")}
@@ -104,7 +106,8 @@ func TestNamesWithSlashes(t *testing.T) {
 	}
 }
 
-// TestSpellingsOfNothing: a boundary that bounds nothing, and another name that is the same, are as if they were not there.
+// TestSpellingsOfNothing: a boundary without restrictions, and a var_name equal to the name, do not
+// change the digest.
 func TestSpellingsOfNothing(t *testing.T) {
 	digestOf := func(role, component string) string {
 		dir := brokenBase(t)
@@ -130,7 +133,8 @@ func TestSpellingsOfNothing(t *testing.T) {
 	}
 }
 
-// TestWordsTurnNoTerminal: names of files and things come from others, and can hold what moves or turns a terminal's text.
+// TestWordsTurnNoTerminal: names of files and declarations are untrusted, and may contain
+// characters that move or reverse a terminal's text.
 func TestWordsTurnNoTerminal(t *testing.T) {
 	dir := brokenBase(t)
 	dir["components/\u202egpj.toml"] = &fstest.MapFile{Data: []byte("type = \"terraform_module\"\nname = \"a\u202e\"\ndependencies = [\"b\u2066\"]\n")}
@@ -143,7 +147,7 @@ func TestWordsTurnNoTerminal(t *testing.T) {
 	}
 }
 
-// TestOlderPolicyTypes: the types of policies that were there before components were named for them are for all components.
+// TestOlderPolicyTypes: policies of the older types apply to all components.
 func TestOlderPolicyTypes(t *testing.T) {
 	dir := brokenBase(t)
 	dir["policies.toml"] = &fstest.MapFile{Data: []byte("[[policy]]\nname = 'p'\ntype = 'runner_job_terraform_deploy'\nengine = 'opa'\ncontents = \"\"\"\npackage nuon\n\n" +

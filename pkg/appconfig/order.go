@@ -8,14 +8,15 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/render"
 )
 
-// Edge says that one component is deployed after another, and why.
+// Edge records that one component is deployed after another, and why.
 type Edge struct {
 	From string `json:"from"` // the component that waits
 	To   string `json:"to"`   // what it waits for
 	Why  string `json:"why"`  // "listed", "reads .nuon.components.x.outputs.y in vars.z" or "kubernetes_context n"
 }
 
-// Edges are all reasons for the order of the components, sorted by From, To and Why. The sandbox is before all, and never in it.
+// Edges returns all reasons for the order of the components, sorted by From, To and Why. The
+// sandbox comes before all components and has no edges.
 func (a *App) Edges() []Edge {
 	names := a.names()
 	var edges []Edge
@@ -28,7 +29,8 @@ func (a *App) Edges() []Edge {
 	return slices.Compact(edges)
 }
 
-// names gives the components by their names and by var_name, which templates may use in the place of the name.
+// names maps both the name and the var_name of each component to its name. Templates may use
+// either.
 func (a *App) names() map[string]string {
 	names := map[string]string{}
 	for i := range a.Components {
@@ -69,9 +71,10 @@ func (a *App) edgesOf(c *Component, names map[string]string) []Edge {
 	return edges
 }
 
-// DependsOn gives the components that must be deployed before the named one, sorted: those that it lists, those whose outputs its
-// templates read, and the one whose cluster it goes to. The sandbox is upstream of all and never listed. An unknown name and the sandbox
-// depend on nothing.
+// DependsOn returns the components that must be deployed before the named one, sorted: those that
+// it lists, those whose outputs its templates read, and the one that provides its cluster. The
+// sandbox comes before all components and is never listed. An unknown name and the sandbox depend
+// on nothing.
 func (a *App) DependsOn(name string) []string {
 	c, ok := a.Component(name)
 	if !ok || name == SandboxName {
@@ -88,7 +91,8 @@ func dependenciesOf(edges []Edge) []string {
 	return slices.Sorted(maps.Keys(needs))
 }
 
-// outputsOf gives the component whose outputs a canonical ref reads. A status or an id is no reason to wait.
+// outputsOf returns the component whose outputs a canonical path reads. Reading a status or an ID
+// is no dependency.
 func outputsOf(ref render.Path) (component string, ok bool) {
 	if len(ref) < 2 || ref[0] != "components" {
 		return "", false
@@ -96,9 +100,10 @@ func outputsOf(ref render.Path) (component string, ok bool) {
 	return ref[1], len(ref) == 2 || ref[2] == "outputs"
 }
 
-// Order gives the components in groups, without the sandbox: a group is ready when all groups before it are deployed, and its members
-// can be deployed in parallel. Members are sorted by name. Load refuses cycles; in an App that has one all the same, its members and
-// what depends on them are left out.
+// Order returns the components in groups, without the sandbox. A group can be deployed once all
+// groups before it are, and its members can be deployed in parallel. Members are sorted by name.
+// Load rejects cycles; if an App has one anyway, Order leaves out its members and everything that
+// depends on them.
 func (a *App) Order() [][]string {
 	names, waits := a.names(), map[string][]string{}
 	for i := range a.Components {
@@ -124,8 +129,9 @@ func (a *App) Order() [][]string {
 	return order
 }
 
-// closedPath finds a cycle and gives it as the path that closes it, such as a, b, a. edges gives the sorted names that a name
-// needs. Names in done are not looked at again; every name that was looked at is added to it.
+// closedPath finds a cycle and returns it as a closed path, such as a, b, a. edges returns the
+// sorted names that a name needs. closedPath skips names in done and adds every name that it
+// visits to it.
 func closedPath(start string, edges func(string) []string, done map[string]bool) []string {
 	type visit struct {
 		name string

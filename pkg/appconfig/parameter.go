@@ -13,8 +13,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/envname"
 )
 
-// ActionInput is a parameter of an action: a value that each run is given. It reaches the steps as environment, never as part of a
-// template, so what somebody types is never read as a program.
+// ActionInput is a parameter of an action: a value that each run receives. Steps receive it in
+// their environment, never as part of a template, so user input is never executed as code.
 type ActionInput format.ActionInput
 
 var actionInputTypes = []string{"string", "number", "bool", "json"}
@@ -22,14 +22,15 @@ var actionInputTypes = []string{"string", "number", "bool", "json"}
 const (
 	// mostActionInputs bounds the inputs of an action.
 	mostActionInputs = 100
-	// mostInputBytes bounds the values that one run is given, all together: they become environment.
+	// mostInputBytes bounds the total size of one run's input values, because they become
+	// environment.
 	mostInputBytes = 32 << 10
-	// inputPrefix begins the variable that every input has.
+	// inputPrefix is the prefix of the variable that every input has.
 	inputPrefix = "NUON_INPUT_"
 )
 
-// Variable is the environment variable that always holds the input: NUON_INPUT_ and its name in upper case, with an underscore for
-// everything that a variable's name cannot have.
+// Variable returns the environment variable that always holds the input: NUON_INPUT_ and its name
+// in upper case, with an underscore for every character that a variable name cannot contain.
 func (i *ActionInput) Variable() string {
 	return inputPrefix + strings.Map(func(r rune) rune {
 		switch {
@@ -42,7 +43,7 @@ func (i *ActionInput) Variable() string {
 	}, i.Name)
 }
 
-// Check says what is wrong with a value, in words that follow the input's name; empty when nothing is.
+// Check returns what is wrong with a value, as a phrase that follows the input's name, or "".
 func (i *ActionInput) Check(value string) string {
 	if strings.ContainsRune(value, 0) {
 		return "holds a NUL character, which no variable can"
@@ -62,8 +63,9 @@ func (i *ActionInput) Check(value string) string {
 	return (&Input{Type: i.Type}).Check(value)
 }
 
-// InputEnvironment returns the environment that the values of inputs make, by the inputs' names: each value as the input's Variable,
-// and under the input's own name where envname.Check allows that.
+// InputEnvironment returns the environment for input values, which are keyed by input name: each
+// value under the input's Variable, and also under the input's own name where envname.Check
+// allows that.
 func InputEnvironment(values map[string]string) map[string]string {
 	env := make(map[string]string, 2*len(values))
 	for name, value := range values {
@@ -75,9 +77,9 @@ func InputEnvironment(values map[string]string) map[string]string {
 	return env
 }
 
-// CheckInputs takes the values that a run is given and returns those of all inputs, by their names: each as given, or else its
-// default. What is optional and not given is not there. problems says everything that is wrong, a sentence each, for a person; values
-// is nil then.
+// CheckInputs validates the values for a run and returns the values of all inputs by name: each as
+// given, or else its default. Optional inputs without a value are absent. problems lists everything
+// that is wrong, one sentence each, for a person; values is nil then.
 func (a *Action) CheckInputs(given map[string]string) (values map[string]string, problems []string) {
 	names, size := make([]string, 0, len(a.Inputs)), 0
 	for _, in := range a.Inputs {
@@ -115,7 +117,7 @@ func (a *Action) CheckInputs(given map[string]string) (values map[string]string,
 	return values, nil
 }
 
-// otherInputs is the hint after the name of an input that there is not.
+// otherInputs returns the hint that follows the name of an unknown input.
 func otherInputs(mistaken string, names []string) string {
 	if hint := diagnostic.DidYouMean(mistaken, names); hint != "" {
 		return ", " + hint

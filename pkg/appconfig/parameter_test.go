@@ -110,7 +110,8 @@ func TestCheckInputs(t *testing.T) {
 	}
 }
 
-// Whatever is given: every problem or the whole environment, and no variable that a program relies on.
+// For any input, CheckInputs returns either problems or all values, and none of them becomes a
+// variable that programs rely on.
 func TestCheckedInputsAreHarmless(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		name := rapid.OneOf(rapid.SampledFrom([]string{"PATH", "Home", "ld_preload", "NUON_ORG_ID", "BASH_ENV", "kubeconfig", "https_proxy", "TF_VAR_x", "AWS_PROFILE"}),

@@ -62,7 +62,8 @@ func TestOrderPutsDependenciesFirst(t *testing.T) {
 	})
 }
 
-// A cycle is found exactly when the order leaves someone out, and what is printed really closes.
+// closedPath finds a cycle exactly when Order leaves out a component, and the path that it
+// returns is closed.
 func TestClosedPath(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		app := graph(t, false)
@@ -94,8 +95,8 @@ func TestClosedPath(t *testing.T) {
 	})
 }
 
-// Comments, the order of keys and tables, the spelling of tables and the names of files mean nothing, so they must not make a new
-// version.
+// Comments, the order of keys and tables, the spelling of tables and file names do not change the
+// digest.
 func TestDigestIgnoresSpelling(t *testing.T) {
 	one := small().and(files{
 		"components/a.toml": moduleFile("a", `dependencies = ["b", "c"]`) + "[vars]\nx = \"1\"\ny = \"2\"\n",
@@ -132,7 +133,7 @@ func mustLoad(t *testing.T, f files) *App {
 	return app
 }
 
-// What changes a deploy changes the digest of the component, and of no other.
+// A change of a deploy changes the digest of that component alone.
 func TestDigestSeesChanges(t *testing.T) {
 	base := small().and(files{
 		"components/a.toml": moduleFile("a", "") + "[vars]\nx = \"1\"\n[env_vars]\nE = \"1\"\n[[var_file]]\ncontents = \"./v\"\n",
@@ -142,7 +143,7 @@ func TestDigestSeesChanges(t *testing.T) {
 	})
 	for name, test := range map[string]struct {
 		change files
-		config bool // does the config digest of a change?
+		config bool // whether the config digest changes
 	}{
 		"a variable":        {files{"components/a.toml": strings.Replace(base["components/a.toml"], `x = "1"`, `x = "2"`, 1)}, true},
 		"the environment":   {files{"components/a.toml": strings.Replace(base["components/a.toml"], `E = "1"`, `E = "2"`, 1)}, true},
@@ -170,7 +171,7 @@ func TestDigestSeesChanges(t *testing.T) {
 	}
 }
 
-// Any App goes through JSON unchanged, and its digest does not depend on the order of its parts.
+// Any App survives a JSON round trip, and its digest does not depend on the order of its parts.
 func TestCanonicalIgnoresOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		app := graph(t, false)

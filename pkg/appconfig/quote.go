@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Quote gives text as a basic string of TOML (section String of version 1.0), for whoever writes files of the format.
+// Quote returns text as a TOML basic string (section String of version 1.0), for code that writes
+// files of the format.
 func Quote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')

@@ -18,10 +18,10 @@ type reader struct {
 	limits  Limits
 	read    int64 // bytes so far
 	entries int
-	plain   map[string]bool // paths that are known to be there and to be no symbolic link
+	plain   map[string]bool // paths that exist and contain no symbolic link
 }
 
-// tomlFiles lists the TOML files below a section directory, sorted. Their names mean nothing.
+// tomlFiles lists the TOML files below a section directory, sorted. Their names have no meaning.
 func (r *reader) tomlFiles(dir string) ([]string, error) {
 	if r.linked(dir) {
 		return nil, errLink
@@ -40,7 +40,7 @@ func (r *reader) tomlFiles(dir string) ([]string, error) {
 			}
 			return nil
 		}
-		if entry.Type() == 0 { // the walk follows no link, so neither is any of what is above it
+		if entry.Type() == 0 { // the walk follows no links, so no parent is one either
 			r.know(name)
 		}
 		if strings.HasSuffix(name, ".toml") {
@@ -63,10 +63,10 @@ func (r *reader) bytes(name string, limit int64) ([]byte, error) {
 	if !r.plain[name] {
 		info, err := fs.Lstat(r.fsys, name)
 		switch {
-		case err != nil: // opening it says why
+		case err != nil: // Open returns the reason
 		case info.Mode()&fs.ModeSymlink != 0 || r.linked(path.Dir(name)):
 			return nil, errLink
-		case info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) != 0: // to open a pipe would wait for who writes into it
+		case info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) != 0: // opening a pipe would block until something writes to it
 			return nil, errIrregular
 		}
 	}
@@ -93,7 +93,7 @@ func (r *reader) bytes(name string, limit int64) ([]byte, error) {
 	return data, r.count(len(data))
 }
 
-// readAll reads what is of about a size, and no more than limit bytes of it.
+// readAll reads a file of the approximate size, and fails if it has more than limit bytes.
 func readAll(from io.Reader, size, limit int64) ([]byte, error) {
 	into := bytes.NewBuffer(make([]byte, 0, max(size, 0)+bytes.MinRead))
 	if _, err := into.ReadFrom(io.LimitReader(from, limit+1)); err != nil {
@@ -105,7 +105,7 @@ func readAll(from io.Reader, size, limit int64) ([]byte, error) {
 	return into.Bytes(), nil
 }
 
-// count adds to what was read.
+// count adds to the bytes read, and fails once they exceed the total limit.
 func (r *reader) count(size int) error {
 	if r.read += int64(size); r.read > r.limits.Total {
 		return fmt.Errorf("the files of the app are larger than %d bytes together", r.limits.Total)
@@ -113,8 +113,9 @@ func (r *reader) count(size int) error {
 	return nil
 }
 
-// linked says whether a path, or a directory above it, is a symbolic link. Links are refused rather than followed within bounds,
-// so that a checkout, a git tree and an upload of the same app read alike.
+// linked reports whether a path, or a directory above it, is a symbolic link. Links are rejected,
+// not followed within bounds, so that a checkout, a git tree and an upload of one app give the
+// same result.
 func (r *reader) linked(name string) bool {
 	var there []string
 	for at := name; at != "." && !r.plain[at]; at = path.Dir(at) {
@@ -133,7 +134,7 @@ func (r *reader) linked(name string) bool {
 	return false
 }
 
-// know remembers that nothing on a path is a link.
+// know records that no part of a path is a symbolic link.
 func (r *reader) know(name string) {
 	if r.plain == nil {
 		r.plain = map[string]bool{}
@@ -141,7 +142,7 @@ func (r *reader) know(name string) {
 	r.plain[name] = true
 }
 
-// text is bytes for what becomes part of the App.
+// text is bytes for a file that becomes part of the App.
 func (r *reader) text(name string) (string, error) {
 	data, err := r.bytes(name, r.limits.ReferencedFile)
 	if err != nil {
@@ -157,7 +158,7 @@ func asText(data []byte) (string, error) {
 	return string(data), nil
 }
 
-// reason gives an error without the path that diagnostics name anyway.
+// reason returns an error without its path, which the diagnostic names anyway.
 func reason(err error) string {
 	var at *fs.PathError
 	switch {

@@ -27,8 +27,8 @@ const (
 	ruleGoneKind       = "gone-kind"
 )
 
-// isReference says whether a value points at a file instead of being the content. Only these beginnings count: a readme may begin
-// with "github". What has more than one line is content.
+// isReference reports whether a value refers to a file instead of being the content. Only these
+// prefixes count: a readme may start with "github". A value of more than one line is content.
 func isReference(value string) bool {
 	if strings.ContainsAny(value, "\r\n") {
 		return false
@@ -45,7 +45,8 @@ func isRemote(value string) bool {
 	return false
 }
 
-// inline reads the files that keys of a struct refer to, and puts their texts in the place of the references.
+// inline reads the files that keys of a struct refer to, and replaces the references with their
+// texts.
 func (l *loader) inline(d document, t *syntax.Table, keys []format.Key, into any) map[string]content {
 	var texts map[string]content
 	for text := range format.Texts(t, keys, into, func(k *format.Key) bool { return k.File }) {
@@ -100,7 +101,7 @@ func (l *loader) local(d document, at syntax.Position, reference string) content
 	return unknown
 }
 
-// notThere says that none of the files is there that a reference may mean, or that it may mean none.
+// notThere returns the error for a reference whose candidates are all missing, or which has none.
 func (l *loader) notThere(reference string, tried []string) (message, hint string) {
 	if len(tried) == 0 {
 		return quoteless(reference) + " leads out of the config directory", "copy the file into it"
@@ -114,7 +115,7 @@ func (l *loader) notThere(reference string, tried []string) (message, hint strin
 	return fmt.Sprintf("there is no file %s: looked for %s", quoteless(reference), strings.Join(tried, " and ")), hint
 }
 
-// nearestFile finds the file of the same directory whose name is most like that of one that is not there.
+// nearestFile returns the file in the same directory whose name is most similar to a missing one.
 func (l *loader) nearestFile(name string) string {
 	entries, err := fs.ReadDir(l.fsys, path.Dir(name))
 	if l.entries += len(entries); err != nil || l.entries > l.limits.Entries {
@@ -133,14 +134,16 @@ func (l *loader) nearestFile(name string) string {
 	return nearest
 }
 
-// where is the document as the file that holds a value of it, which may be an included one.
+// where returns the document with the file that holds one of its values, which may be an included
+// file.
 func (d document) where(at syntax.Position) document {
 	d.file = at.File
 	return d
 }
 
-// candidates are the files that a local reference may mean, in the order in which they are tried: relative to the file that holds it,
-// then as section 2.2 of the format has it. Those outside of the config directory are not among them.
+// candidates returns the files that a local reference may refer to, in the order in which they
+// are tried: relative to the file that holds the reference, then as in section 2.2 of the format.
+// It leaves out paths outside of the config directory.
 func candidates(d document, reference string) []string {
 	var names []string
 	for _, base := range bases(d) {
@@ -153,7 +156,7 @@ func candidates(d document, reference string) []string {
 	return names
 }
 
-// bases are the directories that a reference in a document is relative to.
+// bases returns the directories that a reference in a document is relative to.
 func bases(d document) []string {
 	own := path.Dir(d.file)
 	switch d.section {
@@ -165,13 +168,13 @@ func bases(d document) []string {
 	return []string{own, "."}
 }
 
-// fetched is a file from elsewhere, or why it could not be read.
+// fetched is the text of a remote file, or the error of reading it.
 type fetched struct {
 	text string
 	err  error
 }
 
-// remoteText reads a file from elsewhere, once for all keys that refer to it.
+// remoteText reads a remote file, once for all keys that refer to it.
 func (l *loader) remoteText(at syntax.Position, key, reference string) content {
 	held := content{unknown: true, file: masked(reference)}
 	if problem, hint := remoteProblem(reference, l.config.options.Fetch != nil); problem != "" {
@@ -201,10 +204,11 @@ func (l *loader) remoteText(at syntax.Position, key, reference string) content {
 	return held
 }
 
-// ErrUnread is what Options.Fetch gives for a file that it leaves alone: what the file holds is not checked then.
+// ErrUnread is the error of an Options.Fetch that skips a file: Load then does not check the file's
+// content.
 var ErrUnread = errors.New("not read")
 
-// fetch reads a file from elsewhere and notes it.
+// fetch reads a remote file and records it.
 func (l *loader) fetch(reference string) fetched {
 	file := RemoteFile{Reference: reference}
 	got := fetched{err: ErrUnread}
@@ -228,7 +232,8 @@ func (l *loader) fetch(reference string) fetched {
 	return got
 }
 
-// remoteProblem says what is wrong with a reference to elsewhere, without repeating one that may contain a password.
+// remoteProblem returns what is wrong with a remote reference. It does not repeat a reference
+// that may contain a password.
 func remoteProblem(reference string, fetches bool) (problem, hint string) {
 	address, err := url.Parse(strings.TrimPrefix(reference, "git::"))
 	switch {
@@ -242,7 +247,8 @@ func remoteProblem(reference string, fetches bool) (problem, hint string) {
 	return "", ""
 }
 
-// masked gives a reference such that it can be shown: without user and query, which may hold a token.
+// masked returns a reference that is safe to show: without user and query, which may contain a
+// token.
 func masked(reference string) string {
 	forced, rest, isForced := strings.Cut(reference, "::")
 	if !isForced {
@@ -265,7 +271,7 @@ func masked(reference string) string {
 	return address.String()
 }
 
-// quoteless cuts what an author wrote to a length that a line can bear.
+// quoteless shortens user input for a message, without quotes.
 func quoteless(s string) string {
 	return strings.Trim(diagnostic.Quote(s), `"`)
 }

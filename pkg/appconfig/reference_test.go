@@ -52,7 +52,7 @@ func TestFetch(t *testing.T) {
 	if unread.Digest() == app.Digest() {
 		t.Error("the digest is the same without the texts")
 	}
-	// From where a text came makes no other version.
+	// The origin of a text does not change the version.
 	inline := base.and(files{
 		"metadata.toml":     "version='v2'\nreadme='text of https://example.com/readme.md?token=hunter2'\n",
 		"components/a.toml": strings.Replace(strings.Replace(base["components/a.toml"], "'git::", "'text of git::", 1), "'https://example.com", "'text of https://example.com", 1),
@@ -90,7 +90,7 @@ func TestFetchFails(t *testing.T) {
 	}
 }
 
-// What a reference may mean lies in the config directory, whatever is written.
+// The candidates of any reference are in the config directory.
 func TestCandidatesStayInside(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		part := rapid.SampledFrom([]string{"..", ".", "a", "", "components", "x y", "\\", "b.txt"})
@@ -109,7 +109,8 @@ func holdsReferences(t interface{ Fatalf(string, ...any) }, reference string) {
 	}
 }
 
-// FuzzReference holds for any value of a key that may refer to a file: it stays inside, and no password gets out.
+// FuzzReference: for any value of a key that may refer to a file, candidates stay inside the
+// directory and no password is printed.
 func FuzzReference(f *testing.F) {
 	for _, reference := range []string{"./a", "../a", "./../..", "https://u:hunter2@h/x", "git::https://h/x//y?ref=z", "file:///x", "./a\\..\\b", ".//a", "././a", "git::", "http://[::1]/x", "./é", "git::git::x", "https://h?a=%zz"} {
 		f.Add(reference)
@@ -131,7 +132,7 @@ func FuzzReference(f *testing.F) {
 	})
 }
 
-// A Dockerfile is one of the source's directory, unless it is beside the config.
+// A Dockerfile is a path in the source's directory, unless the file is beside the config.
 func TestDockerfile(t *testing.T) {
 	docker := func(dockerfile string) files {
 		return small().and(files{
@@ -154,7 +155,7 @@ func TestDockerfile(t *testing.T) {
 	}
 }
 
-// A values file that is named by path is one even without ./
+// values_file.path is always a file, even without ./
 func TestValuesFilePath(t *testing.T) {
 	app := mustLoad(t, small().and(files{
 		"components/a.toml":        "type='helm_chart'\nname='a'\nchart_name='hello'\n" + repoBlock + "[[values_file]]\npath='values/a.yaml'\n[[values_file]]\nsource='./values/b.yaml'\n[[values_file]]\ncontents='c: 1'\n",

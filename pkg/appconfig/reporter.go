@@ -10,16 +10,16 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-// Diagnostic is one thing to tell the author of a config; its File lies below the config directory.
+// Diagnostic is one error or warning about a config; its File is relative to the config directory.
 type Diagnostic = diagnostic.Diagnostic
 
-// Diagnostics is all there is to tell, sorted by file and position.
+// Diagnostics are all errors and warnings, sorted by file and position.
 type Diagnostics = diagnostic.Diagnostics
 
-// maxDiagnostics keeps the answer to a hostile config readable and bounded.
+// maxDiagnostics keeps the report about a hostile config readable and bounded.
 const maxDiagnostics = 1000
 
-// reporter gathers diagnostics while a config is read.
+// reporter collects diagnostics while a config is read.
 type reporter struct {
 	found   Diagnostics
 	dropped int
@@ -35,7 +35,8 @@ func (r *reporter) add(d Diagnostic) {
 	r.found = append(r.found, d)
 }
 
-// shown gives words such that they move and turn nothing on a terminal: names can come from templates and files that somebody else wrote.
+// shown replaces characters that would move or reorder text on a terminal: names can come from
+// untrusted templates and files.
 func shown(words string) string {
 	if strings.IndexFunc(words, moves) < 0 {
 		return words
@@ -48,20 +49,21 @@ func shown(words string) string {
 	}, words)
 }
 
-// moves says whether a character moves what is shown, turns its direction or breaks its line.
+// moves reports whether a character moves the cursor, changes the text direction or breaks the
+// line.
 func moves(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp)
 }
 
-// full says that nothing more will be told, so that looking is in vain.
+// full reports that further diagnostics are dropped, so that checking more is useless.
 func (r *reporter) full() bool { return r.dropped > 0 }
 
-// errorf tells that the config cannot be used. rule is one of Rules, hint what to write instead.
+// errorf reports an error: the config cannot be used. rule is one of Rules; hint is the remedy.
 func (r *reporter) errorf(rule string, at syntax.Position, hint, format string, args ...any) {
 	r.say(diagnostic.Error, rule, at, hint, format, args...)
 }
 
-// warnf tells what has no effect or is probably a mistake.
+// warnf reports something that has no effect or is probably a mistake.
 func (r *reporter) warnf(rule string, at syntax.Position, hint, format string, args ...any) {
 	r.say(diagnostic.Warning, rule, at, hint, format, args...)
 }
@@ -76,7 +78,7 @@ func (r *reporter) say(severity diagnostic.Severity, rule string, at syntax.Posi
 	})
 }
 
-// sorted ends the collection.
+// sorted returns all diagnostics, sorted and unique.
 func (r *reporter) sorted() Diagnostics {
 	all := slices.Clone(r.found)
 	all.Sort()

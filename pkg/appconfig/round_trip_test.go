@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// roundTrip holds that an App survives the database.
+// roundTrip checks that an App survives storage as JSON.
 func roundTrip(t *testing.T, app *App) {
 	t.Helper()
 	data, err := json.Marshal(app)

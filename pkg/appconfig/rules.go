@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// Rule is one thing that diagnostics of this package and of the policy checkers below pkg/policy can be about. Its name is
-// [Diagnostic].Rule.
+// Rule is one rule that diagnostics of this package and of the policy checkers below pkg/policy
+// refer to. Its name is [Diagnostic].Rule.
 type Rule struct {
 	Name string `json:"name"`
-	// Summary says in one sentence what holds.
+	// Summary states the rule in one sentence.
 	Summary string `json:"summary"`
-	// Warns says that whatever is wrong with the rule can be lived with: its diagnostics are warnings, always.
+	// Warns is set if violations are harmless: all diagnostics of the rule are warnings.
 	Warns bool `json:"warns,omitempty"`
 }
 
-// The rules that checks of this package are about.
+// The rules that checks of this package refer to.
 const (
 	ruleUnknownName     = "unknown-name"
 	ruleDuplicateName   = "duplicate-name"
@@ -73,7 +73,7 @@ const (
 	ruleModuleOutput    = "module-output"
 )
 
-// rules is the closed list: a diagnostic of another rule is a mistake of ours.
+// rules is the complete list: a diagnostic with another rule is a bug.
 var rules = []Rule{
 	// Files and syntax.
 	{Name: "toml-syntax", Summary: "A file is TOML."},
@@ -159,7 +159,7 @@ var rules = []Rule{
 	// Policies.
 	{Name: rulePolicyEngine, Summary: "A policy is written in the language of its engine, and the engine fits what is checked."},
 	{Name: rulePolicyScope, Summary: "A policy names the components that it checks, which are of its kind."},
-	// What the packages below pkg/policy say of policies and policy documents.
+	// The rules of the packages below pkg/policy about policies and policy documents.
 	{Name: "policy-size", Summary: "The text of a policy is not longer than a policy can need to be."},
 	{Name: "policy-encoding", Summary: "The text of a policy is UTF-8."},
 	{Name: "rego-syntax", Summary: "A policy in Rego parses, as v1 or else as v0."},
@@ -200,8 +200,8 @@ var rules = []Rule{
 	{Name: "iam-sid", Summary: "Sids are plain texts, each there once."},
 }
 
-// Rules gives the closed list of rules, sorted by name: what tools that show diagnostics want to know of each. Hosts such as those for
-// SARIF want to know them all, whether or not something was found.
+// Rules returns all rules, sorted by name, for tools that show diagnostics. Formats such as SARIF
+// list every rule, whether or not it was violated.
 func Rules() []Rule {
 	sorted := slices.Clone(rules)
 	slices.SortFunc(sorted, func(a, b Rule) int { return strings.Compare(a.Name, b.Name) })

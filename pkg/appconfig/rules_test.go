@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestRules: names are short words with dashes, each there once, with a sentence.
+// TestRules: rule names are short words with dashes, unique, each with a one-sentence summary.
 func TestRules(t *testing.T) {
 	name := regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 	seen := map[string]bool{}

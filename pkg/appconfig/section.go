@@ -8,13 +8,13 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
 )
 
-// rootFiles are the files that count at the root of a config directory, beside nuon.APP.toml.
+// rootFiles are the files that count at the root of a config directory, besides nuon.APP.toml.
 var rootFiles = []string{
 	"metadata.toml", "sandbox.toml", "runner.toml", "stack.toml", "inputs.toml", "secrets.toml", "permissions.toml", "break_glass.toml",
 	"operation_roles.toml", "kubernetes_contexts.toml", "policies.toml", "installer.toml", "branch.toml", "installs.toml", "triggers.toml",
 }
 
-// sectionNames are the directories that count there. Other directories hold payload.
+// sectionNames are the directories that count there. Other directories are payload.
 var sectionNames = []string{
 	"components", "actions", "runbooks", "installs", "inputs", "input_groups", "secrets", "permissions", "break_glass",
 	"kubernetes_contexts", "policies", "branches",
@@ -23,13 +23,14 @@ var sectionNames = []string{
 func isRootFile(name string) bool { return slices.Contains(rootFiles, name) }
 func isSection(name string) bool  { return slices.Contains(sectionNames, name) }
 
-// isSingleFile says whether a file at the root is a whole app in the older form.
+// isSingleFile reports whether a file at the root is a whole app in the older form.
 func isSingleFile(name string) bool {
 	return strings.HasPrefix(name, "nuon.") && strings.HasSuffix(name, ".toml") && len(name) > len("nuon..toml")
 }
 
-// rootForm gives the file that holds the same as a section directory. Others have a directory only; installs.toml is something else
-// than installs/, and branch.toml holds one branch beside those of branches/.
+// rootForm returns the file that is the alternative to a section directory. Other sections have
+// only a directory: installs.toml differs from installs/, and branch.toml holds one branch in
+// addition to those of branches/.
 func rootForm(section string) string {
 	switch section {
 	case "inputs", "input_groups":
@@ -40,7 +41,8 @@ func rootForm(section string) string {
 	return ""
 }
 
-// mayBeEmpty says whether a file that says nothing is no mistake: nothing must be in it, or it has no bytes at all.
+// mayBeEmpty reports whether a file without content is allowed: the section requires none, or the
+// file has zero bytes.
 func mayBeEmpty(section string, empty bool) bool {
 	switch section {
 	case "metadata", "sandbox":
@@ -51,7 +53,8 @@ func mayBeEmpty(section string, empty bool) bool {
 	return true
 }
 
-// noEffect names the sections of which nothing comes yet. What they say is read, checked and kept all the same.
+// noEffect describes the sections that have no effect yet, for messages. Their files are still
+// read, checked and stored.
 func noEffect(section string) string {
 	switch section {
 	case "secrets", "permissions", "policies", "runbooks":
@@ -74,7 +77,8 @@ func noEffect(section string) string {
 	return ""
 }
 
-// singleFile gives the nuon.APP.toml that is the app: the only one, in a directory without the files that it would stand for.
+// singleFile returns the nuon.APP.toml that is the app: the only one, in a directory without
+// metadata.toml.
 func (l *loader) singleFile(entries []fs.DirEntry, present map[string]bool) string {
 	found := ""
 	for _, entry := range entries {

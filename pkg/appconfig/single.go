@@ -7,10 +7,11 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
 )
 
-// maxSubstituted bounds the texts of a nuon.APP.toml with the values of config_vars in them, in bytes.
+// maxSubstituted bounds the texts of a nuon.APP.toml after the substitution of config_vars, in
+// bytes.
 const maxSubstituted = 4 << 20
 
-// sections reads a nuon.APP.toml as the documents that its tables stand for.
+// sections reads a nuon.APP.toml as the documents that its tables replace.
 func (l *loader) sections(file string) []document {
 	whole := l.parse(file)
 	if whole == nil {
@@ -41,12 +42,12 @@ func configVars(whole *syntax.Table) map[string]string {
 	return vars
 }
 
-// section gives the documents that one key of a nuon.APP.toml stands for.
+// section returns the documents that one key of a nuon.APP.toml replaces.
 func (l *loader) section(file, name string, n *syntax.Node, keys []format.Key) []document {
 	i := slices.IndexFunc(keys, func(k format.Key) bool { return k.Name == name })
 	switch {
 	case i < 0 || keys[i].Type == format.Map:
-		// A key that is not known, or config_vars: their shape is all there is to look at.
+		// An unknown key, or config_vars: only the shape is checked.
 		var whole format.SingleFile
 		format.Decode((&syntax.Table{At: n.Key}).With(name, n), keys, &whole, l.add)
 		return nil
@@ -63,7 +64,7 @@ func (l *loader) section(file, name string, n *syntax.Node, keys []format.Key) [
 	return nil
 }
 
-// elements gives a document for each table of an array.
+// elements returns a document for each table of an array.
 func (l *loader) elements(file, name string, n *syntax.Node) []document {
 	items, ok := n.Items()
 	if !ok {
@@ -85,7 +86,7 @@ func (l *loader) elements(file, name string, n *syntax.Node) []document {
 	return all
 }
 
-// flat takes the keys of a component's kind out of the table that is called like the kind.
+// flat moves the keys of a component's kind out of the nested table named after the kind.
 func flat(table *syntax.Table) *syntax.Table {
 	kind, _ := table.Get("type").Text()
 	if below := table.Get(kind).Table(); below != nil {

@@ -9,16 +9,17 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-// shortRepo is owner/name on GitHub.
+// shortRepo matches owner/name on GitHub.
 var shortRepo = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9_.-]*[A-Za-z0-9_-][A-Za-z0-9_.-]*$`)
 
-// scpRepo is git@host:path.
+// scpRepo matches git@host:path.
 var scpRepo = regexp.MustCompile(`^[A-Za-z0-9_]+@[A-Za-z0-9.-]+:[A-Za-z0-9_./~-]+$`)
 
-// branchName leaves out what git does not allow in a ref, and a leading dash.
+// branchName excludes characters that git does not allow in a ref, and a leading dash.
 var branchName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./+@#=,-]*$`)
 
-// repoProblem says what is wrong with a repository address, without repeating one that may contain a password.
+// repoProblem returns what is wrong with a repository address. It does not repeat one that may
+// contain a password.
 func repoProblem(repo string) (problem, hint string) {
 	const forms = `write "owner/name", an https:// URL, or "." for the app's own repository`
 	if repo == "." || shortRepo.MatchString(repo) {

@@ -12,13 +12,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// wording is an app without the words that it is written in: what each section says, as trees of map[string]any, []any and scalars.
+// wording is the content of an app independent of its spelling: each section as a tree of
+// map[string]any, []any and scalars.
 type wording struct {
 	single map[string]map[string]any   // by file without .toml
-	many   map[string][]map[string]any // by directory, or by file for what may be either
+	many   map[string][]map[string]any // by directory, or by file for sections with both forms
 }
 
-// fullWording says something of everything that a version of an app has.
+// fullWording sets everything that an app version can contain.
 func fullWording() wording {
 	repo := func(directory string) map[string]any {
 		return map[string]any{"repo": "acme/infra", "directory": directory, "branch": "main"}
@@ -78,20 +79,20 @@ func fullWording() wording {
 // lists are the sections that can be one file with an array, with the key of that array.
 var lists = map[string]string{"secrets": "secret", "policies": "policy", "break_glass": "role"}
 
-// sets are the arrays whose order means nothing.
+// sets are the arrays whose order is irrelevant.
 var sets = []string{"dependencies", "components", "namespaces", "operation_roles", "custom_nested_stacks", "install_groups"}
 
-// references are the keys whose text may be a file.
+// references are the keys whose value may refer to a file.
 var references = []string{"readme", "contents", "inline_contents", "manifest", "permissions_boundary"}
 
-// typed are the keys whose values keep their types.
+// typed are the keys whose values preserve their types.
 var typed = []string{"replicas", "port", "ratio", "flag", "on"}
 
 // writer writes an app in one of its many spellings.
 type writer struct {
 	t     *rapid.T
 	files fstest.MapFS
-	base  string // directory in which references of the file at hand are looked for
+	base  string // directory that references of the current file are relative to
 }
 
 func write(t *rapid.T, w wording) fstest.MapFS {
@@ -175,7 +176,7 @@ func (w *writer) comment(b *strings.Builder) {
 	}
 }
 
-// table writes the keys of a table: scalars first, then what has a header of its own.
+// table writes the keys of a table: scalars first, then those with their own header.
 func (w *writer) table(b *strings.Builder, path []string, table map[string]any) {
 	keys := rapid.Permutation(slices.Sorted(maps.Keys(table))).Draw(w.t, "keys")
 	var later []string
@@ -297,7 +298,7 @@ func load(t interface{ Fatalf(string, ...any) }, dir fstest.MapFS) *App {
 	return app
 }
 
-// However an app is written, it is one App with one digest; and it comes back from JSON as it was.
+// All spellings of an app load as one App with one digest, which survives a JSON round trip.
 func TestSpellingsOfAnAppAreOneApp(t *testing.T) {
 	want := fullWording()
 	rapid.Check(t, func(t *rapid.T) {
@@ -319,13 +320,14 @@ func write2(t *testing.T, w wording) fstest.MapFS {
 	return rapid.Custom(func(t *rapid.T) fstest.MapFS { return write(t, w) }).Example(1)
 }
 
-// changeable are the keys whose value can be any text, or any number, and what is below tables that hold such.
+// changeable are the keys whose value can be any text or number, and the tables that contain such
+// values.
 var changeable = []string{
 	"display_name", "description", "readme", "max_auto_retries", "vars", "env_vars", "labels", "default_labels", "values", "config", "inline_contents", "command", "tag", "image_url",
 	"default", "order", "parameters", "index", "directory", "branch", "manifest", "contents", "permissions_boundary", "namespaces", "managed_policy_name",
 }
 
-// changes gives every change of one value that leaves an app right, each as what makes it.
+// changes returns every change of one value that leaves an app valid, by path.
 func changes(w wording) map[string]func() {
 	all := map[string]func(){}
 	for name, table := range w.single {
@@ -369,7 +371,7 @@ func collectValue(all map[string]func(), at string, value any, set func(any), ma
 	}
 }
 
-// changedText gives another text that is as right as it was.
+// changedText returns a different text that is equally valid.
 func changedText(text string) string {
 	switch {
 	case strings.HasPrefix(text, "{\""):
@@ -384,7 +386,7 @@ func changedText(text string) string {
 	return text + "x"
 }
 
-// Any change of one value is a new version.
+// Any change of one value changes the digest.
 func TestEveryValueIsInTheDigest(t *testing.T) {
 	before := load(t, write2(t, fullWording())).Digest()
 	paths := slices.Sorted(maps.Keys(changes(fullWording())))

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestToggles: what is on needs nothing that is off, by default and on each install.
+// TestToggles: an enabled component needs no disabled one, by default and on each install.
 func TestToggles(t *testing.T) {
 	on, off := "toggleable = true\ndefault_enabled = true\n", "toggleable = true\n"
 	base := files{"components/a.toml": moduleFile("a", on), "components/b.toml": moduleFile("b", off), "components/c.toml": moduleFile("c", "")}
@@ -35,7 +35,8 @@ func TestToggles(t *testing.T) {
 	}
 }
 
-// TestInstallSettings: labels, toggles and account come through; a component of a kind without effect has no switch yet.
+// TestInstallSettings: an App has labels, toggles and account of an install; a component of a kind
+// without effect has no toggle yet.
 func TestInstallSettings(t *testing.T) {
 	app := mustLoad(t, small().and(files{
 		"components/a.toml":  moduleFile("a", "toggleable = true\n"),
@@ -55,7 +56,8 @@ func TestInstallSettings(t *testing.T) {
 	roundTrip(t, app)
 }
 
-// TestASwitchChangesNothingThatIsDeployed, but it is a new version of the app.
+// TestASwitchChangesNothingThatIsDeployed: toggleable changes the app version, not the config
+// digest.
 func TestASwitchChangesNothingThatIsDeployed(t *testing.T) {
 	before := mustLoad(t, small().and(files{"components/a.toml": moduleFile("a", "")}))
 	after := mustLoad(t, small().and(files{"components/a.toml": moduleFile("a", "toggleable = true\ndefault_enabled = true\n")}))

@@ -1,31 +1,31 @@
 package appconfig
 
-// The trigger types that start something. All others of the format are accepted, and Load warns that they have no effect yet.
-// What is about one component names it in component_name.
+// The trigger types that start something. Load accepts all others of the format, and warns that
+// they have no effect yet. A trigger for one component names it in component_name.
 const (
-	TriggerManual = "manual" // a person asks
-	TriggerCron   = "cron"   // on a schedule; without effect yet
+	TriggerManual = "manual" // a person starts it
+	TriggerCron   = "cron"   // on a schedule; no effect yet
 
-	TriggerPreDeployComponent    = "pre-deploy-component" // once its plan was approved, before its apply
+	TriggerPreDeployComponent    = "pre-deploy-component" // after its plan was approved, before its apply
 	TriggerPostDeployComponent   = "post-deploy-component"
-	TriggerPreTeardownComponent  = "pre-teardown-component" // likewise, of its destroy
+	TriggerPreTeardownComponent  = "pre-teardown-component" // likewise, for its destroy
 	TriggerPostTeardownComponent = "post-teardown-component"
-	TriggerPreEnableComponent    = "pre-enable-component" // likewise, of the deploy of a component that may be switched off
+	TriggerPreEnableComponent    = "pre-enable-component" // likewise, for the deploy of a toggleable component
 	TriggerPostEnableComponent   = "post-enable-component"
-	TriggerPreDisableComponent   = "pre-disable-component" // likewise, of the destroy of one that was switched off
+	TriggerPreDisableComponent   = "pre-disable-component" // likewise, for the destroy of a disabled component
 	TriggerPostDisableComponent  = "post-disable-component"
 
-	TriggerPreProvision         = "pre-provision" // around all of the workflow that brings a new install up
+	TriggerPreProvision         = "pre-provision" // around the whole workflow that provisions a new install
 	TriggerPostProvision        = "post-provision"
 	TriggerPostProvisionSandbox = "post-provision-sandbox"
 
 	TriggerPreDeployAll  = "pre-deploy-all-components" // around all components of a provision or a deploy
 	TriggerPostDeployAll = "post-deploy-all-components"
 
-	TriggerPreUpdateInputs  = "pre-update-inputs" // around a deploy whose only reason are changed inputs
+	TriggerPreUpdateInputs  = "pre-update-inputs" // around a deploy whose only cause is changed inputs
 	TriggerPostUpdateInputs = "post-update-inputs"
 
-	TriggerPreDeprovision         = "pre-deprovision" // around all of the workflow that removes an install
+	TriggerPreDeprovision         = "pre-deprovision" // around the whole workflow that deprovisions an install
 	TriggerPostDeprovision        = "post-deprovision"
 	TriggerPreTeardownAll         = "pre-teardown-all-components" // around the components of a deprovision
 	TriggerPostTeardownAll        = "post-teardown-all-components"
@@ -33,10 +33,10 @@ const (
 	TriggerPostDeprovisionSandbox = "post-deprovision-sandbox"
 )
 
-// triggerType is what the format says of a type.
+// triggerType describes a trigger type of the format.
 type triggerType struct {
-	component bool // an event of one component, which component_name must name
-	works     bool // it starts something
+	component bool // an event of one component, named in component_name
+	works     bool // it has an effect
 }
 
 var triggerTypes = map[string]triggerType{
@@ -55,8 +55,8 @@ var triggerTypes = map[string]triggerType{
 	"pre-secrets-sync": {}, "post-secrets-sync": {}, "role-enabled": {}, "role-disabled": {},
 }
 
-// IsIdle reports whether a trigger has no effect yet. Load warns of such triggers.
+// IsIdle reports whether a trigger has no effect yet. Load warns about such triggers.
 func IsIdle(t Trigger) bool { return !triggerTypes[t.Type].works }
 
-// goneTriggerTypes were removed from the format.
+// goneTriggerTypes are types that were removed from the format.
 var goneTriggerTypes = []string{"pre-sandbox-run", "post-sandbox-run"}
