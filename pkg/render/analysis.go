@@ -7,32 +7,32 @@ import (
 	"text/template/parse"
 )
 
-// origin is what the analysis knows about where a value comes from.
+// origin describes where a value comes from, as far as the analysis can determine it.
 type origin struct {
 	kind originKind
-	path Path // for below
-	ends bool // path is as long as it may get: it stands for all that is below it
-	at   span // where the text names it
+	path Path // set if kind is below
+	ends bool // path is cut at its maximum length and includes everything below it
+	at   span // where the text names the value
 
-	printed bool // set for what is about to be recorded: it is only printed
+	printed bool // true if the use that is about to be recorded only prints the value
 }
 
 type originKind int
 
 const (
-	other originKind = iota // anything whose sources are recorded already, or a literal
-	root                    // the object that holds "nuon" only
-	below                   // the value at path below .nuon; not recorded yet
+	other originKind = iota // a literal, or a value whose sources are already recorded
+	root                    // the object with the single key "nuon"
+	below                   // the value at path below .nuon; not yet recorded
 )
 
-// Longer paths are cut: reading a value far down counts as reading what holds it. Without a bound, a megabyte of text could write
-// gigabytes of paths.
+// Longer paths are cut: a read of a deeply nested value counts as a read of the value that contains
+// it. Without a bound, a megabyte of text could produce gigabytes of paths.
 const (
 	maxPathKeys  = 32
 	maxPathBytes = 1024
 )
 
-// follow follows keys of an origin, one after the other.
+// follow returns the origin of the value that the keys lead to from o.
 func (o origin) follow(keys ...string) origin {
 	if o.kind == root && len(keys) > 0 {
 		if keys[0] != "nuon" {
@@ -47,7 +47,7 @@ func (o origin) follow(keys ...string) origin {
 	for _, key := range o.path {
 		size += len(key)
 	}
-	path := slices.Clip(o.path) // others may share it: the first append copies
+	path := slices.Clip(o.path) // other origins may share it: the first append copies
 	for _, key := range keys {
 		size += len(key)
 		if len(path) == maxPathKeys || size > maxPathBytes {
@@ -60,14 +60,15 @@ func (o origin) follow(keys ...string) origin {
 	return o
 }
 
-// variable is a declared $name. One that is never read is still evaluated, so it counts as a read in the end.
+// variable is a declared $name. A variable that is never read is evaluated nevertheless, so in the
+// end it counts as read.
 type variable struct {
 	name string
 	from origin
 	used bool
 }
 
-// scope is what names mean at one place of the template.
+// scope contains the meaning of names at one place of the template.
 type scope struct {
 	dot  origin
 	vars []*variable
@@ -82,13 +83,15 @@ func (s *scope) find(name string) *variable {
 	return nil
 }
 
-// inner is the scope inside a control structure: what it declares ends with it.
+// inner returns the scope inside a control structure. Variables that are declared in it end with
+// it.
 func (s *scope) inner(dot origin) *scope {
 	return &scope{dot: dot, vars: slices.Clip(s.vars)}
 }
 
-// analysis walks a parsed template once and finds out which paths it can read, over all branches. The rule that makes it
-// complete: a value whose origin is not `other` is recorded at the moment when something looks at it.
+// analysis walks a parsed template once and collects the paths that it can read, over all branches.
+// It is complete because it records a value whose origin is not `other` as soon as the template
+// uses the value.
 type analysis struct {
 	name, text string
 	lines      textLines
@@ -109,7 +112,7 @@ func (a *analysis) start() *scope {
 	return &scope{dot: origin{kind: root}, vars: []*variable{start}}
 }
 
-// sorted ends the analysis and gives the refs.
+// sorted completes the analysis and returns the refs, sorted.
 func (a *analysis) sorted() []Path {
 	for _, v := range a.declared {
 		if !v.used && v.from.kind == below && len(v.from.path) > 0 {
@@ -124,12 +127,12 @@ func (a *analysis) sorted() []Path {
 	return refs
 }
 
-// note records that the template reads a value, and where it says so.
+// note records that the template reads a value, and where in the text.
 func (a *analysis) note(o origin) {
 	a.uses = append(a.uses, use{path: a.record(o.path), at: o.at, printed: o.printed})
 }
 
-// record adds a ref and gives its one copy.
+// record adds a ref and returns the one shared copy of its path.
 func (a *analysis) record(path Path) Path {
 	path = Canonical(path)
 	key := strings.Join(path, "\x00")
@@ -138,14 +141,15 @@ func (a *analysis) record(path Path) Path {
 	}
 	a.refs[key] = path
 	if len(path) == 1 && path[0] == "install" {
-		// Aliases are visible below install, so who takes it whole takes them too.
+		// Aliases are visible below install, so a template that reads install as a whole also reads
+		// their targets.
 		a.record(Path{"inputs", "inputs"})
 		a.record(Path{"sandbox"})
 	}
 	return path
 }
 
-// consume notes that something looks at a value.
+// consume records that the template uses a value.
 func (a *analysis) consume(node parse.Node, o origin) {
 	switch {
 	case o.kind == other:
@@ -156,8 +160,8 @@ func (a *analysis) consume(node parse.Node, o origin) {
 	}
 }
 
-// test notes that only the truth of a value is looked at. `.nuon` is always there, and `.nuon.install` always has an id: neither
-// is read for that.
+// test records that the template only tests a value for truth. `.nuon` always exists and
+// `.nuon.install` always has an id, so a test reads neither as a whole.
 func (a *analysis) test(node parse.Node, o origin) {
 	switch {
 	case o.kind == root, o.kind == below && len(o.path) == 0:
@@ -169,7 +173,7 @@ func (a *analysis) test(node parse.Node, o origin) {
 	}
 }
 
-// refuse keeps the first reason.
+// refuse stores the first reason to reject the template.
 func (a *analysis) refuse(node parse.Node, message, hint string) {
 	if a.refused != nil {
 		return
@@ -220,7 +224,7 @@ func (a *analysis) node(node parse.Node, s *scope) {
 		declared := len(a.declared)
 		a.consume(node.Pipe, a.pipe(node.Pipe, in))
 		for _, v := range a.declared[declared:] {
-			v.from = origin{} // elements of what was just recorded
+			v.from = origin{} // elements of the value that was just recorded
 		}
 		a.list(node.List, in.inner(origin{}))
 		a.list(node.ElseList, in.inner(in.dot))
@@ -229,7 +233,7 @@ func (a *analysis) node(node parse.Node, s *scope) {
 	}
 }
 
-// countsUp says whether a pipeline always gives a number.
+// countsUp reports whether a pipeline always results in a number.
 func countsUp(pipe *parse.PipeNode) bool {
 	last := pipe.Cmds[len(pipe.Cmds)-1]
 	switch first := last.Args[0].(type) {
@@ -262,7 +266,7 @@ func (a *analysis) pipe(pipe *parse.PipeNode, s *scope) origin {
 			}
 			continue
 		}
-		// After an assignment in a branch or a loop either value may be there.
+		// After an assignment in a branch or a loop, the variable can have either value.
 		if v := s.find(name); v != nil {
 			a.consume(decl, v.from)
 			a.consume(decl, value)
@@ -272,7 +276,8 @@ func (a *analysis) pipe(pipe *parse.PipeNode, s *scope) origin {
 	return value
 }
 
-// command evaluates one command of a pipeline. piped holds the value of the command before it, if there is one.
+// command evaluates one command of a pipeline. piped contains the value of the previous command, if
+// there is one.
 func (a *analysis) command(cmd *parse.CommandNode, piped []origin, s *scope) origin {
 	if name, ok := cmd.Args[0].(*parse.IdentifierNode); ok {
 		return a.call(name, cmd.Args[1:], piped, s)
@@ -281,7 +286,7 @@ func (a *analysis) command(cmd *parse.CommandNode, piped []origin, s *scope) ori
 	if len(cmd.Args) == 1 && len(piped) == 0 {
 		return value
 	}
-	// Arguments to what is no function: refused when it runs.
+	// The command is not a function but has arguments, which fails when the template runs.
 	a.consume(cmd, value)
 	for _, arg := range cmd.Args[1:] {
 		a.consume(arg, a.operand(arg, s))
@@ -315,10 +320,10 @@ func (a *analysis) operand(node parse.Node, s *scope) origin {
 	return origin{} // a literal
 }
 
-// chain follows fields and remembers the place, for errors while rendering.
+// chain follows fields and records the place for errors during rendering.
 func (a *analysis) chain(node parse.Node, from origin, keys []string) origin {
 	if len(keys) == 0 {
-		return from // a bare $name stands for what was named before
+		return from // a bare $name refers to the expression that was named before
 	}
 	from = from.follow(keys...)
 	from.at = a.span(node)
@@ -352,8 +357,8 @@ func (a *analysis) call(name *parse.IdentifierNode, args []parse.Node, piped []o
 	return origin{}
 }
 
-// callIndex follows literal keys, so that `index .nuon.components "a-b" "outputs"` reads what the chain would read. It ends at
-// the first other key.
+// callIndex follows literal keys, so that `index .nuon.components "a-b" "outputs"` reads the same
+// path as a chain of fields. It stops at the first key that is not a literal.
 func (a *analysis) callIndex(name parse.Node, args []parse.Node, values []origin) origin {
 	at := values[0]
 	for i := 1; i < len(values); i++ {
@@ -371,8 +376,9 @@ func (a *analysis) callIndex(name parse.Node, args []parse.Node, values []origin
 	return at
 }
 
-// structural follows literal keys through the levels of .nuon that only sort values (components, then the component), because
-// nothing is meant to read all of those. It stops where the values begin.
+// structural follows literal keys through the levels of .nuon that only group values (components,
+// then the component), because no template intends to read a whole group. It stops where the values
+// start.
 func structural(o origin, keys []parse.Node) origin {
 	for _, node := range keys {
 		key, ok := node.(*parse.StringNode)

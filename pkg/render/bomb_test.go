@@ -8,10 +8,10 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// TestBombs runs templates that do as much as they may with each costly function: all must end soon, so a unit of work that a
-// template is charged must not cost the machine much more with one function than with another.
+// TestBombs runs templates that use each costly function as much as the limits allow. All must end
+// soon: one unit of work must cost about the same machine time in every function.
 func TestBombs(t *testing.T) {
-	const part = 16 // so that the test does not take long itself
+	const part = 16 // keeps the test itself short
 	const loop = "{{$l := splitList \",\" (repeat 9000 \"a,\")}}{{$t := repeat 10000 \"word \"}}{{range $l}}{{range $l}}"
 	const end = "{{end}}{{end}}{{/*.nuon*/}}"
 	for name, body := range map[string]string{
@@ -69,8 +69,8 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// TestManyArguments calls functions of any number of arguments with so many of a size that comparing each with each, or copying the
-// first for each of the others, would take seconds.
+// TestManyArguments calls variadic functions with so many large arguments that a comparison of each
+// with each, or a copy of the first for each of the others, would take seconds.
 func TestManyArguments(t *testing.T) {
 	for name, text := range map[string]string{
 		"merge":   `{{$b := split "," (repeat 9000 "a,")}}{{$s := dict}}{{$x := merge $b ` + strings.Repeat("$s ", 20_000) + `}}{{/*.nuon*/}}`,

@@ -5,22 +5,24 @@ import (
 	"fmt"
 )
 
-// Limits of one template and one rendering. They are far above what real configs need (the largest known is half a megabyte) and
-// low enough that a hostile one ends in well under a second.
+// Limits of one template and one rendering. They are far above what real configs need (the largest
+// known config is half a megabyte), and low enough that a hostile template ends in well under a
+// second.
 const (
-	// MaxText is the largest template text, in bytes. It is the limit of a referenced file of an app config.
+	// MaxText is the maximum size of a template text in bytes. It is the limit of a referenced file
+	// of an app config.
 	MaxText = 4 << 20
-	// MaxOutput is the largest result of a template, in bytes. It does not hold for a text without `.nuon`, which is returned
-	// untouched.
+	// MaxOutput is the maximum size of a rendered template in bytes. It does not apply to a text
+	// without `.nuon`, which is returned unchanged.
 	MaxOutput = 1 << 20
 
 	maxActions   = 20_000   // {{ }} pairs in one text
-	maxCode      = 1 << 20  // bytes inside of them; the parser takes a hundred times that
-	maxVariables = 100      // text/template looks through all of them for each that is read
-	maxNesting   = 100      // if, range and with inside each other
+	maxCode      = 1 << 20  // bytes inside of them; the parser takes a hundred times as much memory
+	maxVariables = 100      // text/template searches all of them for each read
+	maxNesting   = 100      // nested if, range and with blocks
 	maxWork      = 64 << 20 // units of work of one rendering, about a byte each
-	roundCost    = 256      // units for one round of a range
-	nodeCost     = 8        // units for one step of evaluation inside a round: a key, a variable, a literal
+	roundCost    = 256      // units for one iteration of a range
+	nodeCost     = 8        // units for one evaluation step in an iteration: a key, a variable, a literal
 	callCost     = 64       // units for one function call
 	valueCost    = 16       // units for one value that a function reads
 )
@@ -30,8 +32,9 @@ var (
 	errTooMuchOutput = fmt.Errorf("its output is larger than %d bytes", MaxOutput)
 )
 
-// budget counts the work of one rendering. text/template cannot be interrupted from outside, so every function and every round of
-// a range pays here and the first one that cannot pay ends the rendering.
+// budget counts the work of one rendering. text/template cannot be interrupted from outside, so
+// every function call and every iteration of a range spends units, and the rendering ends when they
+// are used up.
 type budget struct{ left int }
 
 func (b *budget) spend(units int) error {
@@ -43,8 +46,8 @@ func (b *budget) spend(units int) error {
 	return nil
 }
 
-// walk pays for everything inside a value, which a function is about to read. A value made of the same part twice is paid for
-// twice, as it would be written.
+// walk spends the units for everything inside a value that a function is about to read. If a value
+// contains the same part twice, both count, as they would when written out.
 func (b *budget) walk(v any, depth int) error {
 	if depth > maxDepth {
 		return errTooDeep
@@ -71,7 +74,7 @@ func (b *budget) walk(v any, depth int) error {
 	return b.spend(valueCost)
 }
 
-// limitedWriter collects a template's output and refuses what is too much.
+// limitedWriter collects the output of a template and rejects output beyond MaxOutput.
 type limitedWriter struct{ data []byte }
 
 func (w *limitedWriter) Write(p []byte) (int, error) {

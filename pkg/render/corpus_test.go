@@ -11,9 +11,9 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// TestCorpus parses every template of real apps: each string of their TOML files and each whole file that one may name, README
-// included. All must be accepted. The environment variable NUON_CORPUS names the directory of the apps; without it the test has
-// nothing to read.
+// TestCorpus parses every template of real apps: each string of their TOML files and each whole
+// file that one may name, including the README. All must be accepted. The environment variable
+// NUON_CORPUS names the directory of the apps; without it the test reads nothing.
 func TestCorpus(t *testing.T) {
 	root := os.Getenv("NUON_CORPUS")
 	if root == "" {
@@ -77,7 +77,7 @@ func eachString(v any, f func(string)) {
 	}
 }
 
-// Parsing must cost little: validation parses every string of an app.
+// Parsing must be cheap, because validation parses every string of an app.
 func BenchmarkParse(b *testing.B) {
 	values := strings.Repeat("key:\n  name: some value that is not a template\n", 2000) + "region: {{ .nuon.install_stack.outputs.region }}\n"
 	for name, text := range map[string]string{

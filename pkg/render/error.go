@@ -13,19 +13,19 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-// Error is why a template was refused or could not be rendered. It holds no value, only words about the template, so it can be
-// shown and logged.
+// Error reports why a template was rejected or could not be rendered. It contains no value, only
+// text about the template, so it can be shown and logged.
 type Error struct {
-	Name    string // as given to Parse
-	Line    int    // in the template's text, from 1; 0 if not known
-	Column  int    // in bytes, from 1; 0 if not known
-	Width   int    // bytes of that line that are meant; 0 if not known
-	Path    Path   // what was read there, as written; nil if it is not about a path
+	Name    string // as passed to Parse
+	Line    int    // in the template's text, from 1; 0 if unknown
+	Column  int    // in bytes, from 1; 0 if unknown
+	Width   int    // length in bytes of the affected part of that line; 0 if unknown
+	Path    Path   // the path that was read there, as written; nil if the error is not about a path
 	Message string // what is wrong
-	Hint    string // what to do about it; may be empty
+	Hint    string // how to fix it; may be empty
 }
 
-// Error gives "name:line:column: message (hint)", without what is not known.
+// Error returns "name:line:column: message (hint)", without the parts that are unknown.
 func (e *Error) Error() string {
 	var out strings.Builder
 	out.WriteString(e.Name)
@@ -42,7 +42,7 @@ func (e *Error) Error() string {
 	return out.String()
 }
 
-// parseError turns the parser's "template: name:line: words" into an Error.
+// parseError converts the parser's "template: name:line: text" to an Error.
 func parseError(name, text string, err error) *Error {
 	refused := &Error{Name: name, Message: "the template cannot be parsed"}
 	words, ok := strings.CutPrefix(err.Error(), "template: "+parseName+":")
@@ -63,7 +63,8 @@ func parseError(name, text string, err error) *Error {
 	return refused
 }
 
-// missesFunction says that a function does not exist, and points at the first place on the line that calls it.
+// missesFunction reports that a function does not exist, and points to the first place from the
+// line on that calls it.
 func (e *Error) missesFunction(text, missing string) {
 	e.Message, e.Hint = fmt.Sprintf("there is no function %q", missing), instead(missing)
 	lines := linesOf(text)
@@ -76,7 +77,7 @@ func (e *Error) missesFunction(text, missing string) {
 	}
 }
 
-// instead is what to do about a function that does not exist.
+// instead returns the hint for a function that does not exist.
 func instead(missing string) string {
 	switch missing {
 	case "nuon":
@@ -103,13 +104,13 @@ func instead(missing string) string {
 	return "allowed are " + strings.Join(known, ", ")
 }
 
-// runLocation finds where text/template says that it was.
+// runLocation matches the position at the start of an execution error of text/template.
 var runLocation = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^template: ` + parseName + `:(\d+):(\d+): `)
 })
 
-// runError turns what text/template says about an execution into an Error. Its own words can quote values, so only words of ours
-// are passed on.
+// runError converts an execution error of text/template to an Error. The original text can quote
+// values, so only messages of this package are used.
 func (t *Template) runError(err error, root Tree) *Error {
 	failed := &Error{Name: t.name, Message: "it cannot be evaluated with these values"}
 	words := err.Error()
@@ -141,7 +142,8 @@ func (t *Template) runError(err error, root Tree) *Error {
 	return failed
 }
 
-// locate turns text/template's position into the place where the expression begins, and gives what is read there a name.
+// locate converts text/template's position to the start of the expression, and returns a label for
+// the value that is read there.
 func (t *Template) locate(failed *Error, fallback string) (label string) {
 	lines := linesOf(t.text)
 	at, known := t.sites[lines.offset(failed.Line, failed.Column)]
@@ -156,10 +158,10 @@ func (t *Template) locate(failed *Error, fallback string) (label string) {
 	return printable(".nuon." + at.path.String())
 }
 
-// maxWords is how much of a template's own words an error repeats, in bytes.
+// maxWords bounds how many bytes of a template an error repeats.
 const maxWords = 2000
 
-// printable makes words out of a template fit for a terminal.
+// printable makes text from a template safe to show in a terminal.
 func printable(words string) string {
 	if len(words) > maxWords {
 		words = strings.ToValidUTF8(words[:maxWords], "") + "…"

@@ -13,20 +13,23 @@ import (
 	"text/template"
 )
 
-// function is one allowed function. The order of arguments is Sprig's, because existing configs are written for it.
+// function is one allowed function. The order of arguments is that of Sprig, because existing
+// configs are written for it.
 type function struct {
-	min, max int // how many arguments; max < 0 means any number
+	min, max int // number of arguments; max < 0 means any number
 	run      func(args []any) (any, error)
-	// shallow functions look only at the top of their arguments. All others pay for the whole size of what they are given before
-	// they run.
+	// shallow functions read only the top level of their arguments. All others spend units for the
+	// whole size of their arguments before they run.
 	shallow bool
-	// number says that the result is always a number, so that a range over it can be refused when the template is parsed.
+	// number is true if the result is always a number, so that a range over it can be rejected when
+	// the template is parsed.
 	number bool
-	// cost is what a function does besides reading its arguments once, in units of work; nil is nothing.
+	// cost returns the units of work beyond reading the arguments once; nil means none.
 	cost func(args []any) (units int, err error)
 }
 
-// functionError is what a function of ours says. It never contains a value, so it can be shown to anyone.
+// functionError is the error of an allowed function. It never contains a value, so it can be shown
+// to anyone.
 type functionError struct {
 	name string
 	err  error
@@ -35,8 +38,8 @@ type functionError struct {
 func (e *functionError) Error() string { return e.name + ": " + e.err.Error() }
 func (e *functionError) Unwrap() error { return e.err }
 
-// functions is the allow-list. `and` and `or` are not in it: they are built into text/template, which stops at the first argument
-// that decides.
+// functions is the allow-list. `and` and `or` are not in it: they are built into text/template,
+// which stops at the first argument that decides the result.
 var functions = map[string]function{
 	"default":   {min: 2, max: 2, run: fnDefault, shallow: true},
 	"all":       {min: 0, max: -1, run: fnAll, shallow: true},
@@ -166,20 +169,21 @@ var functions = map[string]function{
 	"max":     {min: 1, max: -1, run: fnMax, number: true},
 }
 
-// Names that Parse puts into the tree itself. A template cannot call them: they are not among the names that its text is parsed
-// with.
+// Names of the functions that Parse inserts into the tree. A template cannot call them, because the
+// parser does not accept their names in its text.
 const (
-	printHook = "_print" // writes a value as section 3 of the package comment says
-	roundHook = "_round" // pays for one round of a range
-	rangeHook = "_range" // lets only lists and objects through to a range
+	printHook = "_print" // writes a value as the package comment describes
+	roundHook = "_round" // spends the units for one iteration of a range
+	rangeHook = "_range" // allows a range only over lists and objects
 )
 
-// Functions lists the names that a template may call, sorted.
+// Functions returns the names that a template may call, sorted.
 func Functions() []string {
 	return slices.Sorted(maps.Keys(parseNames()))
 }
 
-// parseNames is what the parser accepts as function names. It is shared and only read.
+// parseNames returns the function names that the parser accepts. The map is shared and must not be
+// changed.
 var parseNames = sync.OnceValue(func() map[string]any {
 	names := map[string]any{"and": true, "or": true}
 	for name := range functions {
@@ -188,7 +192,7 @@ var parseNames = sync.OnceValue(func() map[string]any {
 	return names
 })
 
-// bind makes the functions for one rendering, which pay into its budget.
+// bind returns the functions for one rendering. They spend units of its budget.
 func bind(b *budget) template.FuncMap {
 	bound := template.FuncMap{
 		printHook: func(v any) (string, error) {
@@ -226,7 +230,7 @@ func (f function) call(b *budget, args []any) (any, error) {
 		return nil, err
 	}
 	for i, arg := range args {
-		// Literals of a template arrive as Go's int; values never do.
+		// Literals in a template are of Go's type int; values never are.
 		if whole, ok := arg.(int); ok {
 			args[i] = int64(whole)
 		}

@@ -15,12 +15,13 @@ func fnAny(args []any) (any, error) {
 	return slices.ContainsFunc(args, func(v any) bool { return !isEmpty(v) }), nil
 }
 
-// fnFail ends the rendering. What the template wants to say may be made of values, so the error does not repeat it.
+// fnFail ends the rendering. The error does not contain the template's message, because the message
+// may contain values.
 func fnFail([]any) (any, error) {
 	return nil, errors.New("the template says that these values are not right")
 }
 
-// kinds are Sprig's names, which are Go's.
+// goKind returns the kind of a value under Sprig's name, which is Go's.
 func goKind(v any) string {
 	switch v.(type) {
 	case nil:
@@ -49,7 +50,7 @@ func asKey(v any) (string, error) {
 	return "", errors.New("a key must be a string, not " + kindOf(v))
 }
 
-// fnGet gives "" where there is no such key, as Sprig does.
+// fnGet returns "" if the key does not exist, like Sprig's.
 func fnGet(args []any) (any, error) {
 	object, err := asDict(args[0])
 	if err != nil {
@@ -65,7 +66,7 @@ func fnGet(args []any) (any, error) {
 	return "", nil
 }
 
-// fnPluck lists what several objects hold under one key.
+// fnPluck returns the values that several objects have under one key.
 func fnPluck(args []any) (any, error) {
 	key, err := asKey(args[0])
 	if err != nil {
@@ -110,8 +111,9 @@ func selected(args []any, keep func(keys map[string]bool, key string) bool) (any
 	return kept, nil
 }
 
-// fnMerge gives a new object: the first one that has a key wins, objects inside are merged in turn. Sprig's changes its first
-// argument; nothing here changes a value.
+// fnMerge returns a new object. For each key the first object that has it wins, and nested objects
+// are merged recursively. Unlike Sprig's, it does not change its first argument: functions never
+// change a value.
 func fnMerge(args []any) (any, error) {
 	objects := make([]map[string]any, len(args))
 	for i, arg := range args {
@@ -123,10 +125,10 @@ func fnMerge(args []any) (any, error) {
 	return merged(objects), nil
 }
 
-// merged looks at each key of each object once, however many objects there are.
+// merged merges objects. It visits each key of each object once, for any number of objects.
 func merged(objects []map[string]any) map[string]any {
 	all := map[string]any{}
-	inner := map[string][]map[string]any{} // what has to be merged in turn: keys of which two hold objects
+	inner := map[string][]map[string]any{} // objects to merge recursively: keys that are an object in two or more arguments
 	for _, object := range objects {
 		for key, v := range object {
 			have, has := all[key]
@@ -149,7 +151,7 @@ func merged(objects []map[string]any) map[string]any {
 	return all
 }
 
-// onList runs f over a copy of a list.
+// onList calls f with a copy of a list.
 func onList(v any, f func(list []any) []any) (any, error) {
 	list, err := asList(v)
 	if err != nil {
@@ -182,7 +184,8 @@ func fnCompact(args []any) (any, error) {
 	return onList(args[0], func(list []any) []any { return slices.DeleteFunc(list, isEmpty) })
 }
 
-// fnWithout leaves out what is written as one of the others is. To compare each element with each of them would take too long.
+// fnWithout removes the elements whose JSON equals that of one of the other arguments. Comparing
+// each element with each argument would take too long.
 func fnWithout(args []any) (any, error) {
 	unwanted := map[string]bool{}
 	for _, other := range args[1:] {
@@ -209,7 +212,7 @@ func fnWithout(args []any) (any, error) {
 	return kept, nil
 }
 
-// fnSlice cuts a list as Sprig does: slice list from to.
+// fnSlice returns a part of a list, like Sprig's: slice list from to.
 func fnSlice(args []any) (any, error) {
 	list, err := asList(args[0])
 	if err != nil {

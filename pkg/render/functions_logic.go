@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// kindOf names the kind of a value for an error, without the value.
+// kindOf returns the kind of a value for an error message, without the value.
 func kindOf(v any) string {
 	switch v.(type) {
 	case nil:
@@ -28,7 +28,8 @@ func kindOf(v any) string {
 	return "something else"
 }
 
-// isEmpty is Sprig's meaning of empty: null, false, 0, "", and a list or an object without elements.
+// isEmpty reports whether a value is empty in the sense of Sprig: null, false, 0, "", and a list or
+// an object without elements.
 func isEmpty(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -89,7 +90,7 @@ func asFloat(v any) (float64, bool) {
 	return 0, false
 }
 
-// equal compares by meaning: 1 and 1.0 are the same number.
+// equal compares values by meaning: 1 and 1.0 are the same number.
 func equal(a, b any) bool {
 	if x, ok := a.(int64); ok {
 		if y, ok := b.(int64); ok {
@@ -153,8 +154,7 @@ func fnDict(args []any) (any, error) {
 
 func fnList(args []any) (any, error) { return slices.Clone(args), nil }
 
-// fnDig follows keys and gives the default where one is missing:
-// dig "a" "b" "default" object.
+// fnDig follows keys and returns the default if one is missing: dig "a" "b" "default" object.
 func fnDig(args []any) (any, error) {
 	at, fallback := args[len(args)-1], args[len(args)-2]
 	for _, arg := range args[:len(args)-2] {
@@ -173,8 +173,8 @@ func fnDig(args []any) (any, error) {
 	return at, nil
 }
 
-// fnIndex is stricter than text/template's: a key that is missing is an error, as it is in a chain of fields. dig gives a default
-// instead.
+// fnIndex is stricter than text/template's: a missing key is an error, as in a chain of fields. dig
+// returns a default instead.
 func fnIndex(args []any) (any, error) {
 	at := args[0]
 	for _, arg := range args[1:] {
@@ -231,7 +231,7 @@ func fnHas(args []any) (any, error) {
 	return slices.ContainsFunc(list, func(item any) bool { return equal(args[0], item) }), nil
 }
 
-// fnKeys sorts, unlike Sprig's: the same values must give the same text.
+// fnKeys returns sorted keys, unlike Sprig's, because the same values must result in the same text.
 func fnKeys(args []any) (any, error) {
 	var keys []any
 	for _, arg := range args {
@@ -246,7 +246,7 @@ func fnKeys(args []any) (any, error) {
 	return keys, nil
 }
 
-// fnValues gives the values in the order of their keys.
+// fnValues returns the values in the order of their keys.
 func fnValues(args []any) (any, error) {
 	object, ok := args[0].(map[string]any)
 	if !ok {
@@ -287,7 +287,7 @@ func fnConcat(args []any) (any, error) {
 	return all, nil
 }
 
-// fnUniq keeps the first of equal elements.
+// fnUniq returns the list with only the first of equal elements.
 func fnUniq(args []any) (any, error) {
 	list, err := asList(args[0])
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// whole makes a whole number of a value: numbers lose their fraction, strings are read as decimal, because inputs are always
-// strings.
+// whole converts a value to an integer. Numbers lose their fraction, and strings are parsed as
+// decimal, because inputs are always strings.
 func whole(v any) (int64, error) {
 	switch v := v.(type) {
 	case int64:
@@ -34,7 +34,8 @@ func whole(v any) (int64, error) {
 
 func fnInt(args []any) (any, error) { return whole(args[0]) }
 
-// fold computes with exact numbers and refuses a result that does not fit, rather than wrap around.
+// fold computes with exact numbers. It fails if the result does not fit into 64 bits, instead of
+// overflowing.
 func fold(args []any, step func(acc, n *big.Int) error) (any, error) {
 	var acc *big.Int
 	for _, arg := range args {
@@ -108,7 +109,7 @@ func fnMax(args []any) (any, error) {
 	})
 }
 
-// decimal makes a number with a fraction of a value.
+// decimal converts a value to a float.
 func decimal(v any) (float64, error) {
 	if s, ok := v.(string); ok {
 		f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
@@ -126,7 +127,7 @@ func decimal(v any) (float64, error) {
 func fnFloat64(args []any) (any, error) { return decimal(args[0]) }
 func fnAdd1(args []any) (any, error)    { return fnAdd([]any{args[0], int64(1)}) }
 
-// rounded gives a number that JSON writes without a fraction.
+// rounded returns a function that rounds a number so that JSON writes it without a fraction.
 func rounded(how func(float64) float64) func(args []any) (any, error) {
 	return func(args []any) (any, error) {
 		f, err := decimal(args[0])
@@ -139,7 +140,7 @@ func rounded(how func(float64) float64) func(args []any) (any, error) {
 
 // fnRound rounds half away from zero: round number digits.
 func fnRound(args []any) (any, error) {
-	const most = 15 // digits that a float64 has
+	const most = 15 // decimal digits of precision of a float64
 	f, err := decimal(args[0])
 	if err != nil {
 		return nil, err

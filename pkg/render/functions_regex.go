@@ -7,10 +7,11 @@ import (
 	"regexp/syntax"
 )
 
-// maxPattern is the largest regular expression, in bytes.
+// maxPattern is the maximum length of a regular expression in bytes.
 const maxPattern = 1000
 
-// program compiles a regular expression. What is wrong with one is not repeated: it may be made of values.
+// program compiles a regular expression. The error does not contain the expression, because it may
+// contain values.
 func program(v any) (*regexp.Regexp, error) {
 	pattern, ok := v.(string)
 	if !ok {
@@ -26,8 +27,8 @@ func program(v any) (*regexp.Regexp, error) {
 	return compiled, nil
 }
 
-// Bounds of what a short expression may compile to: (a{100}){10} is a thousand instructions, and every group is kept for every one of
-// them while Go matches.
+// Bounds of what a short expression may compile to. (a{100}){10} is a thousand instructions, and
+// Go's matcher stores every group for each of them.
 const (
 	maxInstructions = 2000
 	maxGroups       = 20
@@ -37,12 +38,13 @@ var errNotRegex = errors.New("this is not a regular expression (RE2 syntax)")
 
 var errTooComplex = errors.New("the regular expression is too complex")
 
-// regexCost charges for two matches (replacing looks first how much it will write): Go's matcher looks at no more than every
-// instruction for every byte of the text, which is the second argument.
+// regexCost returns the cost of two matches, because a replacement first computes the size of its
+// result. Go's matcher executes at most every instruction for every byte of the text, which is the
+// second argument.
 func regexCost(args []any) (int, error) {
 	pattern, ok := args[0].(string)
 	if !ok || len(pattern) > maxPattern {
-		return 0, nil // refused when it runs
+		return 0, nil // rejected when the function runs
 	}
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -56,7 +58,7 @@ func regexCost(args []any) (int, error) {
 	return len(compiled.Inst) * (1 + compiled.NumCap/8) * (len(searched) + callCost), nil
 }
 
-// regex compiles the first argument and hands the others on as strings.
+// regex compiles the first argument and passes the others to f as strings.
 func regex(args []any, f func(re *regexp.Regexp, s []string) (any, error)) (any, error) {
 	re, err := program(args[0])
 	if err != nil {
@@ -90,8 +92,8 @@ func fnRegexReplaceAllLiteral(args []any) (any, error) {
 
 var errTooManyMatches = fmt.Errorf("replaces more than %d places", maxParts)
 
-// replaced looks how large the result will be before it is made: every byte of a text can match, and every match can be replaced
-// by the whole of another text.
+// replaced checks the size of the result before it is built: every byte of a text can match, and
+// every match can be replaced by the whole of another text.
 func replaced(re *regexp.Regexp, in string, width func(match []int) int, do func() string) (any, error) {
 	size := 0
 	matches := re.FindAllStringSubmatchIndex(in, maxParts+1)
@@ -106,7 +108,7 @@ func replaced(re *regexp.Regexp, in string, width func(match []int) int, do func
 	return do(), nil
 }
 
-// fnRegexSplit splits as Sprig does: regexSplit expression text n. A negative n gives all parts.
+// fnRegexSplit splits like Sprig's: regexSplit expression text n. A negative n returns all parts.
 func fnRegexSplit(args []any) (any, error) {
 	n, err := whole(args[2])
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// display is how a value is written into the output: strings as they are, everything else as JSON, null as nothing.
+// display returns a value as it is written to the output: strings unchanged, null as nothing,
+// everything else as JSON.
 func display(v any) (string, error) {
 	switch v := v.(type) {
 	case nil:
@@ -28,14 +29,14 @@ func display(v any) (string, error) {
 	return encode(v, "")
 }
 
-// encode writes JSON without HTML escapes: templates are text.
+// encode returns JSON without HTML escapes, because templates are text.
 func encode(v any, indent string) (string, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", indent)
 	if err := encoder.Encode(v); err != nil {
-		return "", errNotJSON // the encoder's own words can quote the value
+		return "", errNotJSON // the encoder's own error can quote the value
 	}
 	return strings.TrimSuffix(out.String(), "\n"), nil
 }
@@ -54,7 +55,8 @@ func asTexts(v any) ([]string, error) {
 	return texts, nil
 }
 
-// text checks that all arguments are strings (numbers and bools are written out, as Sprig does) and gives them to f.
+// text converts all arguments to strings (numbers and bools are formatted, as in Sprig) and passes
+// them to f. Other types are an error.
 func text(args []any, f func(s []string) (any, error)) (any, error) {
 	texts := make([]string, len(args))
 	for i, arg := range args {
@@ -85,7 +87,8 @@ func fnJoin(args []any) (any, error) {
 	return strings.Join(texts, separator), nil
 }
 
-// maxParts bounds what split makes: one value per byte would cost many times the size of the text.
+// maxParts bounds the number of parts of a split: one value per byte would take many times the
+// memory of the text.
 const maxParts = 10_000
 
 var errTooManyParts = fmt.Errorf("makes more than %d parts", maxParts)
@@ -98,7 +101,7 @@ func splitText(s []string) ([]string, error) {
 	return parts, nil
 }
 
-// fnSplit gives an object with keys _0, _1, ... as Sprig's does; splitList gives a list.
+// fnSplit returns an object with keys _0, _1, ..., like Sprig's; splitList returns a list.
 func fnSplit(args []any) (any, error) {
 	return text(args, func(s []string) (any, error) {
 		parts, err := splitText(s)
@@ -149,7 +152,8 @@ func fnHasSuffix(args []any) (any, error) {
 	return text(args, func(s []string) (any, error) { return strings.HasSuffix(s[1], s[0]), nil })
 }
 
-// fnContains looks for a substring, or for an element if the second argument is a list.
+// fnContains reports whether the second argument contains a substring, or an element if it is a
+// list.
 func fnContains(args []any) (any, error) {
 	if _, ok := args[1].([]any); ok {
 		return fnHas(args)
@@ -170,7 +174,7 @@ func quoted(args []any, with func(string) string) (any, error) {
 	var parts []string
 	for _, arg := range args {
 		if arg == nil {
-			continue // as Sprig does
+			continue // like Sprig
 		}
 		s, err := display(arg)
 		if err != nil {
@@ -211,8 +215,9 @@ func fnNindent(args []any) (any, error) {
 
 func fnToString(args []any) (any, error) { return display(args[0]) }
 
-// fnPrintf allows the verbs that show a value, each for one argument in turn, with a width and precision of up to three digits.
-// That leaves out addresses (%p), Go types (%T) and the formats that write megabytes from a few bytes.
+// fnPrintf allows the verbs that show a value, each for the next argument, with a width and
+// precision of up to three digits. This excludes addresses (%p), Go types (%T) and formats that
+// write megabytes from a few bytes.
 func fnPrintf(args []any) (any, error) {
 	format, ok := args[0].(string)
 	if !ok {
@@ -234,7 +239,7 @@ func fnPrintf(args []any) (any, error) {
 	return fmt.Sprintf(format, values...), nil
 }
 
-// printfVerbs lists the verbs of a format in order.
+// printfVerbs returns the verbs of a format in order.
 func printfVerbs(format string) ([]byte, error) {
 	var verbs []byte
 	width := 0
@@ -271,7 +276,8 @@ func printfVerbs(format string) ([]byte, error) {
 	return verbs, nil
 }
 
-// printfValue fits a value to its verb. Go would write %!d(string=...) into the output, which is never what was meant.
+// printfValue converts a value to the type of its verb, or fails. Go would write %!d(string=...) to
+// the output, which is never intended.
 func printfValue(verb byte, v any) (any, error) {
 	switch verb {
 	case 's', 'v', 'q':

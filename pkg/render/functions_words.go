@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// ofText runs a function of one string.
+// ofText adapts a function of one string.
 func ofText(f func(string) string) func(args []any) (any, error) {
 	return func(args []any) (any, error) {
 		return text(args, func(s []string) (any, error) { return f(s[0]), nil })
@@ -27,7 +27,7 @@ func anyList(texts []string) []any {
 	return list
 }
 
-// shown writes every value as it would be printed.
+// shown returns every value as it would be printed.
 func shown(args []any) ([]string, error) {
 	texts := make([]string, len(args))
 	for i, arg := range args {
@@ -39,7 +39,7 @@ func shown(args []any) ([]string, error) {
 	return texts, nil
 }
 
-// fnPrint puts values next to each other. Go's adds spaces between some; nobody means those.
+// fnPrint concatenates values. Unlike Go's, it never adds spaces between them.
 func fnPrint(args []any) (any, error) {
 	texts, err := shown(args)
 	return strings.Join(texts, ""), err
@@ -50,7 +50,7 @@ func fnPrintln(args []any) (any, error) {
 	return strings.Join(texts, " ") + "\n", err
 }
 
-// fnCat joins what is not null by spaces.
+// fnCat joins the values that are not null with spaces.
 func fnCat(args []any) (any, error) {
 	var texts []string
 	for _, arg := range args {
@@ -74,7 +74,7 @@ func fnToStrings(args []any) (any, error) {
 func fnTitle(args []any) (any, error)   { return ofText(initials(unicode.ToTitle))(args) }
 func fnUntitle(args []any) (any, error) { return ofText(initials(unicode.ToLower))(args) }
 
-// initials changes the first letter of every word.
+// initials returns a function that changes the first letter of every word.
 func initials(change func(rune) rune) func(string) string {
 	return func(s string) string {
 		before := ' '
@@ -98,7 +98,8 @@ func fnTrimAll(args []any) (any, error) {
 	})
 }
 
-// fnTrunc keeps so many bytes from the start, or from the end if the number is negative. It does not cut through a character.
+// fnTrunc returns n bytes from the start, or from the end if n is negative. It does not split a
+// character.
 func fnTrunc(args []any) (any, error) {
 	n, err := whole(args[0])
 	if err != nil {
@@ -116,7 +117,8 @@ func fnTrunc(args []any) (any, error) {
 	})
 }
 
-// fnSubstr gives the bytes from one place up to another: substr from to text. A negative end is the end of the text.
+// fnSubstr returns the bytes between two offsets: substr from to text. A negative end means the end
+// of the text.
 func fnSubstr(args []any) (any, error) {
 	from, err := whole(args[0])
 	if err != nil {
@@ -139,7 +141,7 @@ func fnSubstr(args []any) (any, error) {
 	})
 }
 
-// boundary moves a place in a text back to where a character begins.
+// boundary moves an offset in a text back to the start of a character.
 func boundary(s string, at int64) int64 {
 	for at > 0 && at < int64(len(s)) && !utf8.RuneStart(s[at]) {
 		at--
@@ -171,7 +173,7 @@ func fnRepeat(args []any) (any, error) {
 	})
 }
 
-// fnSplitn gives an object with keys _0, _1, ... of at most n parts.
+// fnSplitn returns an object with keys _0, _1, ... of at most n parts.
 func fnSplitn(args []any) (any, error) {
 	n, err := whole(args[1])
 	if err != nil || n < 0 || n > maxParts {
@@ -186,8 +188,9 @@ func fnSplitn(args []any) (any, error) {
 	})
 }
 
-// cased writes the words of a text in lower case with a separator between them. A word ends at what is no letter or digit, and before
-// a capital after a small letter.
+// cased returns a function that writes the words of a text in lower case with a separator between
+// them. A word ends before a character that is neither letter nor digit, and between a lower case
+// and an upper case letter.
 func cased(separator string) func(args []any) (any, error) {
 	return ofText(func(s string) string {
 		var out strings.Builder

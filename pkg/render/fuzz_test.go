@@ -9,7 +9,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// FuzzParse holds three promises for any text: no panic, errors are *Error, and rendering ends soon.
+// FuzzParse checks three properties for any text: no panic, errors are *Error, and rendering ends
+// soon.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"", "{{.nuon.install.id}}", "{{range $k, $v := .nuon.components.network.outputs.tags}}{{$k}}{{$v}}{{end}}",
@@ -51,7 +52,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// checkPlaces holds that every use stands in the text where it says.
+// checkPlaces checks that every use is in the text at its position.
 func checkPlaces(t *testing.T, text string, uses []Use) {
 	lines := strings.Split(text, "\n")
 	for _, u := range uses {

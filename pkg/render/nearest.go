@@ -7,8 +7,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-// nearest finds what a path that has no value was probably meant to be: the existing path whose first differing key is nearest. Only
-// keys that an app config or a module declares are told; the keys inside of a value may be as secret as the value.
+// nearest returns the existing path that was probably meant by a path without a value: the one
+// whose first differing key is the most similar. It considers only keys that an app config or a
+// module declares, because the keys inside of a value may be as secret as the value.
 func (t Tree) nearest(p Path) (Path, bool) {
 	p = Canonical(p)
 	for n := range p {
@@ -32,7 +33,8 @@ func (t Tree) nearest(p Path) (Path, bool) {
 	return nil, false
 }
 
-// declares says whether the keys directly below a canonical path are names that somebody declared (format section 3.2).
+// declares reports whether the keys directly below a canonical path are declared names (format
+// section 3.2).
 func declares(p Path) bool {
 	switch {
 	case len(p) == 0:

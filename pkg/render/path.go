@@ -5,19 +5,20 @@ import (
 	"strings"
 )
 
-// Path is a chain of keys below `.nuon`, for example components, network, outputs, cidr. The empty path is `.nuon` itself.
+// Path is a chain of keys below `.nuon`, for example components, network, outputs, cidr. The empty
+// path is `.nuon` itself.
 type Path []string
 
-// String gives the keys joined by dots: "components.network.outputs.cidr".
+// String returns the keys joined by dots: "components.network.outputs.cidr".
 func (p Path) String() string { return strings.Join(p, ".") }
 
-// HasPrefix says whether p is q or lies below it.
+// HasPrefix reports whether p equals q or is below it.
 func (p Path) HasPrefix(q ...string) bool {
 	return len(p) >= len(q) && slices.Equal(p[:len(q)], q)
 }
 
-// aliases are the second spellings that app configs use, with the spelling that values are stored under (format section 3.2). The
-// first match wins.
+// aliases maps the alternative paths that app configs use to the paths that values are stored under
+// (format section 3.2). The first match wins.
 var aliases = []struct{ from, to Path }{
 	{Path{"install", "sandbox"}, Path{"sandbox"}},
 	{Path{"install", "inputs"}, Path{"inputs", "inputs"}},
@@ -25,13 +26,13 @@ var aliases = []struct{ from, to Path }{
 	{Path{"name"}, Path{"install", "name"}},
 }
 
-// Canonical gives aliases their one spelling:
+// Canonical replaces aliases by their canonical path:
 //
 //	install.sandbox.outputs.X  ->  sandbox.outputs.X
 //	install.inputs.X           ->  inputs.inputs.X
 //	id, name                   ->  install.id, install.name
 //
-// Every other path comes back as it is. Canonical(Canonical(p)) = Canonical(p).
+// It returns every other path unchanged. Canonical(Canonical(p)) = Canonical(p).
 func Canonical(p Path) Path {
 	for _, alias := range aliases {
 		if p.HasPrefix(alias.from...) {

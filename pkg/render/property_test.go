@@ -57,7 +57,7 @@ func randomTree(t *rapid.T) Tree {
 	return tree
 }
 
-// knownPaths lists the paths that hold something, with the aliases.
+// knownPaths lists the paths that have a value, with the aliases.
 func knownPaths(tree Tree) []Path {
 	var known []Path
 	var walk func(at Path, v any)
@@ -75,8 +75,8 @@ func knownPaths(tree Tree) []Path {
 	return known
 }
 
-// randomTemplate writes a template of the constructs that the analysis treats differently, over few enough keys that they often
-// hit a value.
+// randomTemplate generates a template from the constructs that the analysis treats differently,
+// over so few keys that they often have a value.
 func randomTemplate(t *rapid.T, known []Path, depth int) string {
 	var expression func(depth int) string
 	chain := func() string {
@@ -133,8 +133,8 @@ func randomTemplate(t *rapid.T, known []Path, depth int) string {
 	return inner() + inner()
 }
 
-// What the analysis does not list does not exist for a template. So a template that gives something else with its refs than with
-// the whole tree shows a gap in the analysis.
+// Paths that the analysis does not list do not exist for a template. So a template whose output
+// with its refs differs from its output with the whole tree reveals a gap in the analysis.
 func TestRefsAreComplete(t *testing.T) {
 	const enough, rounds = 5, 10
 	rendered := 0
@@ -151,8 +151,8 @@ func TestRefsAreComplete(t *testing.T) {
 	t.Fatalf("only %d of all these templates could be rendered: the test shows little", rendered)
 }
 
-// refsAreComplete renders a random template with what its refs name and with everything, which must come to the same, and says
-// whether it could be rendered at all.
+// refsAreComplete renders a random template with its refs and with the whole tree, and checks that
+// the outputs are equal. It reports whether the template could be rendered at all.
 func refsAreComplete(t *rapid.T) bool {
 	tree := randomTree(t)
 	text := "{{$x := $.nuon.install}}" + randomTemplate(t, knownPaths(tree), 3) + "{{/*.nuon*/}}"

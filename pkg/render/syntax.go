@@ -7,8 +7,9 @@ import (
 	"sync"
 )
 
-// explain puts what the parser says of a template into words for people who write configs, with what to write instead, and finds the
-// place where that is possible: the parser knows the line only. What it has no better words for stays as it is.
+// explain replaces the parser's message by one for people who write configs, with a hint how to fix
+// the template. Where possible it determines the column, because the parser reports only the line.
+// Messages without a better wording are left unchanged.
 func (e *Error) explain(text string) {
 	switch said := e.Message; {
 	case strings.HasPrefix(said, "unclosed action"), strings.HasPrefix(said, "unclosed comment"):
@@ -44,7 +45,7 @@ func (e *Error) explain(text string) {
 	}
 }
 
-// point sets the place, if it is known.
+// point sets the position, if it is known.
 func (e *Error) point(text string, at span) {
 	if at.start < 0 {
 		return
@@ -53,15 +54,15 @@ func (e *Error) point(text string, at span) {
 	e.Line, e.Column, e.Width = place.Line, place.Column, place.Width
 }
 
-// nowhere is a place that is not known.
+// nowhere is an unknown position.
 var nowhere = span{-1, -1}
 
-// dashedPath is a path with a name in it that has a dash.
+// dashedPath matches a path with a name that contains a dash.
 var dashedPath = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(\.nuon(?:\.[A-Za-z0-9_]+)*)\.([A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)+)((?:\.[A-Za-z0-9_]+)*)`)
 })
 
-// dashed explains a name with a dash, which the parser takes for a minus that it does not know.
+// dashed explains a name with a dash, which the parser reads as a minus that it does not support.
 func (e *Error) dashed(text string) {
 	e.Message, e.Hint = "a name with a dash cannot stand behind a dot", `write index PATH "NAME"`
 	for _, found := range dashedPath().FindAllStringSubmatchIndex(text, -1) {
@@ -80,7 +81,7 @@ func (e *Error) dashed(text string) {
 	}
 }
 
-// notClosed finds the first expression that nothing closes.
+// notClosed returns the first expression that is not closed.
 func notClosed(text string) span {
 	for at, closed := range actions(text) {
 		if !closed {
@@ -91,7 +92,7 @@ func notClosed(text string) span {
 	return nowhere
 }
 
-// notEnded finds the innermost if, range or with that has no end.
+// notEnded returns the innermost if, range or with that has no end.
 func notEnded(text string) (what string, at span) {
 	type block struct {
 		what string
@@ -116,7 +117,8 @@ func notEnded(text string) (what string, at span) {
 	return last.what, last.at
 }
 
-// actions gives the spans of all {{ }} of a text, and whether each is closed. One that is not takes the rest.
+// actions iterates over the spans of all {{ }} of a text, and whether each is closed. One that is
+// not closed extends to the end of the text.
 func actions(text string) func(yield func(at span, closed bool) bool) {
 	return func(yield func(span, bool) bool) {
 		for at := 0; ; {
@@ -141,7 +143,7 @@ func actions(text string) func(yield func(at span, closed bool) bool) {
 	}
 }
 
-// firstWord is the word that an action begins with.
+// firstWord returns the first word of an action.
 func firstWord(action string) string {
 	action = strings.TrimLeft(strings.TrimPrefix(action, "-"), " \t\r\n")
 	end := strings.IndexFunc(action, func(r rune) bool { return r < 'a' || r > 'z' })

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestSyntax: what people get wrong in templates is said with what to write instead.
+// TestSyntax checks that messages about common mistakes state what to write instead.
 func TestSyntax(t *testing.T) {
 	for text, want := range map[string]string{
 		"x {{.nuon.a":                                 "k:1:3: an expression is not closed (write }} behind it)",
@@ -38,7 +38,7 @@ func TestSyntax(t *testing.T) {
 	}
 }
 
-// TestSyntaxPlaces: whatever does not parse, the place that is told is in the text.
+// TestSyntaxPlaces checks that the position of every parse error is inside the text.
 func TestSyntaxPlaces(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := ".nuon" + rapid.StringMatching(`(\{\{-? ?|-? ?\}\}|if |end|else|with |range |\.nuon\.a|a-b|"|`+"`"+`|'|/\*|\*/|\n|\$x|=|\||\(|\)| ){0,12}`).Draw(t, "text")

@@ -11,28 +11,28 @@ import (
 	"unicode/utf8"
 )
 
-// parseName is the name that every template has inside text/template. Errors carry the caller's name instead, which may hold any
-// characters.
+// parseName is the name of every template inside text/template. Errors contain the caller's name
+// instead, which may contain any characters.
 const parseName = "t"
 
-// Template is a checked template. It is safe for use by several goroutines.
+// Template is a checked template. It is safe for concurrent use.
 type Template struct {
 	name  string
 	text  string
 	tree  *parse.Tree // nil for a text without .nuon
 	refs  []Path
 	uses  []Use
-	sites map[int]site // by the offset that text/template names in its errors
+	sites map[int]site // by the offset that text/template reports in its errors
 }
 
-// site is where a template reads a path.
+// site is a place where a template reads a path.
 type site struct {
 	at   span
-	path Path // nil if it is not known which path below .nuon it is
+	path Path // nil if the path below .nuon is unknown
 }
 
-// Parse checks and compiles text. name is used in errors (file:line:col or a key path). The error is an *Error. A text without
-// `.nuon` is never refused.
+// Parse checks and compiles text. name is used in errors (file:line:col or a key path). The error
+// is an *Error. A text without `.nuon` is never rejected.
 func Parse(name, text string) (*Template, error) {
 	t := &Template{name: name, text: text}
 	if !strings.Contains(text, ".nuon") {
@@ -55,7 +55,7 @@ func Parse(name, text string) (*Template, error) {
 		}
 	}
 	if parse.IsEmptyTree(tree.Root) {
-		t.tree = tree // only comments: renders to what little text there is
+		t.tree = tree // only comments: the output is the text around them
 		return t, nil
 	}
 	a := newAnalysis(name, text)
@@ -71,7 +71,7 @@ func Parse(name, text string) (*Template, error) {
 	return t, nil
 }
 
-// bounds refuses what the parser should not even see.
+// bounds rejects texts that are too costly to parse.
 func bounds(name, text string) *Error {
 	switch {
 	case len(text) > MaxText:
@@ -86,13 +86,14 @@ func bounds(name, text string) *Error {
 	return nil
 }
 
-// Refs are the chains of keys below .nuon that the template reads, sorted and unique, in their canonical spelling ([Canonical]).
-// A ref stands for everything below it: a value that is handed to a function, tested or looped over whole is one ref. `index`
-// with literal keys counts as a chain; `dig` counts as the object that it looks into.
+// Refs returns the chains of keys below .nuon that the template reads, sorted and unique, in
+// canonical spelling ([Canonical]). A ref includes everything below it: a value that is passed to a
+// function, tested or looped over as a whole is one ref. `index` with literal keys counts as a
+// chain; `dig` counts as a read of the object that it searches.
 func (t *Template) Refs() []Path { return t.refs }
 
-// Execute renders the template. It sees the values at Refs and no others. The error is an *Error that names the template and the
-// path, never a value.
+// Execute renders the template. Only the values at Refs are visible to it. The error is an *Error
+// that names the template and the path, never a value.
 func (t *Template) Execute(root Tree) (string, error) { return t.execute(root, maxWork) }
 
 func (t *Template) execute(root Tree, work int) (out string, err error) {
@@ -109,8 +110,8 @@ func (t *Template) execute(root Tree, work int) (out string, err error) {
 		return "", &Error{Name: t.name, Message: "it cannot be compiled"}
 	}
 	defer func() {
-		// text/template passes Go's own run-time errors on as panics. None is known to be reachable; if one is, it must not end
-		// the program that renders.
+		// text/template passes Go's run-time errors on as panics. None is known to be reachable; if
+		// one is, it must not end the rendering program.
 		if recover() != nil {
 			out, err = "", &Error{Name: t.name, Message: "it cannot be evaluated with these values"}
 		}
@@ -122,8 +123,9 @@ func (t *Template) execute(root Tree, work int) (out string, err error) {
 	return string(written.data), nil
 }
 
-// instrument adds the hooks: what is printed goes through printHook, what is looped over through rangeHook, and every round
-// begins with roundHook, which pays for what stands in it.
+// instrument inserts the hooks: printed values go through printHook, the operand of a range goes
+// through rangeHook, and every iteration starts with roundHook, which spends the units for its
+// content.
 func instrument(root *parse.ListNode) error {
 	hooks, err := parsedHooks()
 	if err != nil {
@@ -133,7 +135,8 @@ func instrument(root *parse.ListNode) error {
 	return err
 }
 
-// parsedHooks are the calls that instrument puts into trees, which share them: nothing changes a node after it is parsed.
+// parsedHooks returns the calls that instrument inserts. All trees share them, because nodes do not
+// change after parsing.
 var parsedHooks = sync.OnceValues(func() (map[string]*parse.CommandNode, error) {
 	hooks := map[string]*parse.CommandNode{}
 	for _, name := range []string{printHook, rangeHook} {
@@ -158,7 +161,8 @@ func parsedHook(name, arg string) (*parse.ActionNode, error) {
 	return action, nil
 }
 
-// addHooks instruments what is inside a list, and says how much work one pass over it is besides function calls and loops.
+// addHooks instruments the content of a list. It returns the work of one pass over it, without
+// function calls and loops.
 func addHooks(list *parse.ListNode, hooks map[string]*parse.CommandNode) (units int, err error) {
 	if list == nil {
 		return 0, nil
@@ -195,7 +199,8 @@ func addBranchHooks(node *parse.BranchNode, hooks map[string]*parse.CommandNode)
 	return evaluation(node.Pipe) + max(first, second), err
 }
 
-// addRangeHooks leaves what a range does to its rounds, which pay for themselves.
+// addRangeHooks instruments a range. The result excludes the work of the iterations, which spend
+// their own units.
 func addRangeHooks(node *parse.RangeNode, hooks map[string]*parse.CommandNode) (units int, err error) {
 	units = evaluation(node.Pipe)
 	round, err := addHooks(node.List, hooks)
@@ -212,7 +217,7 @@ func addRangeHooks(node *parse.RangeNode, hooks map[string]*parse.CommandNode) (
 	return units + otherwise, err
 }
 
-// evaluation is how much work a pipeline is besides what its functions do.
+// evaluation returns the work of a pipeline, without the work of its functions.
 func evaluation(pipe *parse.PipeNode) int {
 	units := 2 * nodeCost * len(pipe.Decl)
 	for _, cmd := range pipe.Cmds {
@@ -224,7 +229,7 @@ func evaluation(pipe *parse.PipeNode) int {
 			case *parse.FieldNode:
 				units += nodeCost * len(arg.Ident)
 			case *parse.VariableNode:
-				units += nodeCost * (2 + len(arg.Ident)) // it is searched for
+				units += nodeCost * (2 + len(arg.Ident)) // the variable is searched for
 			case *parse.ChainNode:
 				units += nodeCost * len(arg.Field)
 				if inner, ok := arg.Node.(*parse.PipeNode); ok {

@@ -11,7 +11,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// sample is a tree with every kind of value.
+// sample returns a tree with every kind of value.
 func sample() Tree {
 	t := Tree{}
 	t.Set(Path{"install", "id"}, "inl1")
@@ -102,7 +102,7 @@ func TestExecute(t *testing.T) {
 			t.Errorf("Parse(%q): %v", test.text, err)
 			continue
 		}
-		for range 2 { // the same template gives the same text again
+		for range 2 { // the same template produces the same text again
 			got, err := tmpl.Execute(sample())
 			if err != nil || got != test.want {
 				t.Errorf("Execute(%q) = %q, %v; want %q", test.text, got, err, test.want)
@@ -270,7 +270,7 @@ func TestExecuteRefuses(t *testing.T) {
 	}
 }
 
-// Templates of the largest allowed size must be answered soon, whatever they do.
+// Templates of the maximum size must be handled soon, regardless of what they do.
 func TestLargeTemplates(t *testing.T) {
 	const count = maxActions - 10
 	for name, text := range map[string]string{
@@ -285,7 +285,7 @@ func TestLargeTemplates(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var err error
-			testtime.Cheap(t, 2_000, func() { // far below what a quadratic pass would take
+			testtime.Cheap(t, 2_000, func() { // far below the time of a quadratic pass
 				var tmpl *Template
 				if tmpl, err = Parse("big", text); err == nil {
 					_, err = tmpl.Execute(sample())

@@ -8,12 +8,12 @@ import (
 	"reflect"
 )
 
-// Tree is the JSON object below `.nuon`: map[string]any of JSON values. It holds values under their canonical paths only;
-// templates see the aliases too.
+// Tree is the JSON object below `.nuon`: map[string]any of JSON values. It contains values under
+// their canonical paths only; templates also see the aliases.
 type Tree map[string]any
 
-// Get gives the value at a path (an alias works too). The second result is false when there is no such key; a key that holds null
-// gives nil, true.
+// Get returns the value at a path or an alias. The second result is false if the key does not
+// exist; for a key with the value null, Get returns nil, true.
 func (t Tree) Get(p Path) (any, bool) {
 	var at any = map[string]any(t)
 	for _, key := range Canonical(p) {
@@ -28,8 +28,9 @@ func (t Tree) Get(p Path) (any, bool) {
 	return at, true
 }
 
-// Set stores a value at a path (an alias works too) and makes the objects above it. A parent that is not an object is replaced by
-// one. The empty path sets nothing, because the root is always an object. t must not be nil.
+// Set stores a value at a path or an alias and creates the objects above it. It replaces a parent
+// that is not an object. With the empty path it does nothing, because the root is always an object.
+// t must not be nil.
 func (t Tree) Set(p Path, v any) {
 	p = Canonical(p)
 	if len(p) == 0 {
@@ -57,8 +58,8 @@ func asObject(v any) (map[string]any, bool) {
 	return nil, false
 }
 
-// maxDepth bounds how deep a value may be nested. Terraform outputs nest a handful of levels; the bound keeps recursion over
-// hostile values finite.
+// maxDepth bounds the nesting of a value. Terraform outputs have a handful of levels; the bound
+// limits the recursion over hostile values.
 const maxDepth = 100
 
 var (
@@ -66,8 +67,8 @@ var (
 	errNotJSON = errors.New("a value is not a JSON value")
 )
 
-// plain copies a value into the few types that templates work with: nil, bool, int64, float64, string, []any and map[string]any.
-// None of them has methods, so a template cannot call any.
+// plain copies a value into the few types that templates use: nil, bool, int64, float64, string,
+// []any and map[string]any. None of them has methods, so a template cannot call any.
 func plain(v any, depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, errTooDeep
@@ -133,7 +134,8 @@ func plainNumber(n json.Number) (any, error) {
 	return plainFloat(f)
 }
 
-// plainFloat keeps whole numbers whole: JSON has one kind of number, so 3.0 that came through encoding/json prints as 3.
+// plainFloat converts whole numbers to integers: JSON has one kind of number, so 3.0 from
+// encoding/json prints as 3.
 func plainFloat(f float64) (any, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil, errNotJSON
@@ -145,13 +147,13 @@ func plainFloat(f float64) (any, error) {
 	return f, nil
 }
 
-// visible builds what a template with these refs may see: the referenced values and nothing else, with the aliases of section 3.2
-// in place.
+// visible returns the values that a template with these refs may read, with the aliases of section
+// 3.2 in place.
 func (t Tree) visible(refs []Path) (map[string]any, error) {
 	seen := Tree{}
 	for _, ref := range refs {
 		if _, ok := seen.Get(ref); ok {
-			continue // a shorter ref brought it already: refs are sorted
+			continue // a shorter ref included it already, because refs are sorted
 		}
 		value, ok := t.Get(ref)
 		if !ok {
@@ -167,8 +169,9 @@ func (t Tree) visible(refs []Path) (map[string]any, error) {
 	return seen.withAliases(), nil
 }
 
-// sketch makes what is above a missing value as far as it exists, so that a template can ask for a key that may be missing, and
-// an error can say where the path ends. What is no object is only hinted at: its value was not asked for.
+// sketch creates the existing objects above a missing value, so that a template can test for a key
+// that may be missing and an error can report where the path ends. A parent that is not an object
+// is replaced by an empty value, because the template does not read it.
 func (t Tree) sketch(seen Tree, ref Path) {
 	for n := len(ref) - 1; n > 0; n-- {
 		above, ok := t.Get(ref[:n])

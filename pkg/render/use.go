@@ -10,30 +10,32 @@ import (
 
 // Use is one place where a text names a value below .nuon.
 type Use struct {
-	Path    Path   // what is read there, canonical; of a value that is looked into further down, as far as the text says
-	Written string // the expression as it stands in the text, such as .nuon.install.inputs.cidr, $x.cidr or .cidr inside a with
+	Path    Path   // canonical path that is read; if keys follow that are not literal, only the literal part
+	Written string // the expression as written, such as .nuon.install.inputs.cidr, $x.cidr or .cidr inside a with
 	Line    int    // in the text, from 1
 	Column  int    // in bytes, from 1
-	Width   int    // bytes of the expression on that line
-	Printed bool   // it is printed as it is: nothing else looks at it here
+	Width   int    // length in bytes of the expression on that line
+	Printed bool   // true if the value is only printed here
 }
 
-// span is a part of the text, in bytes.
+// span is a range of bytes in the text.
 type span struct{ start, end int }
 
-// use is a Use before anybody asked for its line.
+// use is a Use without its line and column, which are computed later.
 type use struct {
 	path    Path
 	at      span
 	printed bool
 }
 
-// Uses are the places where the template names what it reads, in the order of the text. Their paths are those of [Template.Refs],
-// without the ones that are read only because something above them is. The same value may be named often, and one place can name
-// several: `$x.id` does, if $x is one of two things.
+// Uses returns the places where the template names what it reads, in the order of the text. Their
+// paths are those of [Template.Refs], without the ones that are read only because they are part of
+// another. One value may have many places, and one place can have several paths: `$x.id` does, if
+// $x can be one of two values.
 func (t *Template) Uses() []Use { return t.uses }
 
-// placed gives the uses in order, each once: as printed only if it is nothing else besides.
+// placed returns the uses in order and without duplicates. A use is marked as printed only if the
+// value has no other use at the same place.
 func (a *analysis) placed() []Use {
 	slices.SortFunc(a.uses, func(x, y use) int {
 		order := cmp.Or(cmp.Compare(x.at.start, y.at.start), cmp.Compare(x.at.end, y.at.end), slices.Compare(x.path, y.path))
@@ -54,7 +56,7 @@ func (a *analysis) placed() []Use {
 	return uses
 }
 
-// textLines finds lines of a text.
+// textLines maps offsets of a text to lines.
 type textLines struct {
 	text   string
 	starts []int // offset at which each line starts
@@ -72,7 +74,8 @@ func linesOf(text string) textLines {
 	}
 }
 
-// place turns offsets into a line and a column. An expression that goes over several lines is as wide as its first.
+// place returns the line and column of a span. The width of an expression that spans several lines
+// is that of its first line.
 func (l textLines) place(at span) Use {
 	line := sort.SearchInts(l.starts, at.start+1)
 	written := l.text[at.start:at.end]
@@ -80,7 +83,7 @@ func (l textLines) place(at span) Use {
 	return Use{Written: written, Line: line, Column: at.start - l.starts[line-1] + 1, Width: len(strings.TrimSuffix(first, "\r"))}
 }
 
-// offset is the opposite: -1 for a place that the text does not have.
+// offset is the inverse of place. It returns -1 for a line outside of the text.
 func (l textLines) offset(line, column int) int {
 	if line < 1 || line > len(l.starts) {
 		return -1
@@ -88,7 +91,8 @@ func (l textLines) offset(line, column int) int {
 	return l.starts[line-1] + column - 1
 }
 
-// span is where a node stands in the text. The parser gives a chain the position behind its first key; people look for its start.
+// span returns the range of a node in the text. For a chain the parser reports the position after
+// its first key; span returns its start.
 func (a *analysis) span(node parse.Node) span {
 	at := min(int(node.Position()), len(a.text))
 	switch node := node.(type) {
@@ -110,7 +114,8 @@ func (a *analysis) span(node parse.Node) span {
 	return a.reach(at, 1)
 }
 
-// last is where the last word of a pipeline ends, as far as that is cheap to tell.
+// last returns the end of the last word of a pipeline, or an earlier offset if the exact end is
+// costly to determine.
 func (a *analysis) last(pipe *parse.PipeNode) int {
 	cmd := pipe.Cmds[len(pipe.Cmds)-1]
 	node := cmd.Args[len(cmd.Args)-1]
@@ -120,7 +125,7 @@ func (a *analysis) last(pipe *parse.PipeNode) int {
 	return a.span(node).end
 }
 
-// opening finds the parenthesis in front of a pipeline.
+// opening returns the offset of the parenthesis before a pipeline.
 func (a *analysis) opening(at int) int {
 	before := strings.TrimRight(a.text[:min(at, len(a.text))], " \t\r\n")
 	return len(before) - trailing(before, "(")
@@ -130,7 +135,7 @@ func (a *analysis) reach(start, width int) span {
 	return span{start: start, end: min(start+width, len(a.text))}
 }
 
-// chainWidth is how many bytes the keys take with a dot in front of each.
+// chainWidth returns the length of the keys in bytes, with a dot before each.
 func chainWidth(keys []string) int {
 	width := 0
 	for _, key := range keys {

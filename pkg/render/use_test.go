@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// where writes a use in short: line:column path "as written".
+// where formats uses as line:column path "as written".
 func where(uses []Use) []string {
 	var all []string
 	for _, u := range uses {
@@ -100,13 +100,14 @@ func TestUsePrinted(t *testing.T) {
 	}
 }
 
-// Every ref has a place, every place names a ref (or is above one that comes with it), and the text there is what is said.
+// Every ref has a place, every place has a ref (or a part of one), and the text at the place
+// matches.
 func TestUsesAndRefsAgree(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := "{{$x := $.nuon.install}}\n" + randomTemplate(t, knownPaths(randomTree(t)), 3) + "{{/*.nuon*/}}"
 		tmpl, err := Parse("t", text)
 		if err != nil {
-			return // everything below .nuon
+			return // it reads everything below .nuon
 		}
 		named := map[string]bool{}
 		for _, u := range tmpl.Uses() {

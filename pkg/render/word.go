@@ -7,9 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// Undotted finds the expressions that were meant to read a value but lack the leading dot, such as {{nuon.install.id}}. In a text
-// without `.nuon` they are literal text, so that the braces appear in the result; in any other they are refused. Path is what the
-// same words read with the dot, canonical.
+// Undotted returns the expressions that probably should read a value but lack the leading dot, such
+// as {{nuon.install.id}}. In a text without `.nuon` they are literal text, so that the braces
+// appear in the result; in any other text they are rejected. Path is the canonical path that the
+// expression would read with the dot.
 func Undotted(text string) []Use {
 	if !strings.Contains(text, "nuon.") || !strings.Contains(text, "{{") {
 		return nil
@@ -33,8 +34,8 @@ func Undotted(text string) []Use {
 	return uses
 }
 
-// words gives the spans of the words inside actions: names, fields and chains of them, without what stands in quotes or comments. It
-// works on texts that do not parse, too.
+// words iterates over the spans of the words inside actions: names, fields and chains of them,
+// outside of quotes and comments. It also works on texts that do not parse.
 func words(text string) iter.Seq[span] {
 	return func(yield func(span) bool) {
 		for at, isWord := range tokens(text) {
@@ -45,7 +46,7 @@ func words(text string) iter.Seq[span] {
 	}
 }
 
-// tokens gives the spans of everything inside actions, and which are words.
+// tokens iterates over the spans of all tokens inside actions, and whether each is a word.
 func tokens(text string) iter.Seq2[span, bool] {
 	return func(yield func(span, bool) bool) {
 		for at := 0; ; {
@@ -65,8 +66,8 @@ func tokens(text string) iter.Seq2[span, bool] {
 	}
 }
 
-// tooMuchCode says whether there is more inside the actions of a text than the parser should see. Comments and quoted texts count
-// little, because the parser makes one node of each.
+// tooMuchCode reports whether the actions of a text contain more than the parser should process. A
+// comment or a quoted text counts little, because the parser creates one node for each.
 func tooMuchCode(text string) bool {
 	code := 0
 	for at, isWord := range tokens(text) {
@@ -82,7 +83,8 @@ func tooMuchCode(text string) bool {
 	return false
 }
 
-// token gives the size of what a text inside an action begins with, at least one byte, and whether it is a word.
+// token returns the length of the first token of a text inside an action, at least one byte, and
+// whether it is a word.
 func token(text string) (width int, isWord bool) {
 	switch {
 	case strings.HasPrefix(text, "/*"):
@@ -103,7 +105,8 @@ func wordByte(b byte) bool {
 		'0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z'
 }
 
-// enclosed is the size of a comment or a raw string that opens with skip bytes. One that does not end takes the rest.
+// enclosed returns the length of a comment or a raw string whose opening has skip bytes. One that
+// does not end extends to the end of the text.
 func enclosed(text string, skip int, end string) int {
 	if n := strings.Index(text[skip:], end); n >= 0 {
 		return skip + n + len(end)
@@ -111,7 +114,8 @@ func enclosed(text string, skip int, end string) int {
 	return len(text)
 }
 
-// quotedWidth is the size of a quoted string, which ends with its line at the latest.
+// quotedWidth returns the length of a quoted string, which ends at the end of its line at the
+// latest.
 func quotedWidth(text string) int {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {
