@@ -11,7 +11,7 @@ import (
 )
 
 // mostStatements is how many statements reconciling one install may cost at most, with those that begin and end its transaction.
-const mostStatements = 9
+const mostStatements = 8
 
 // TestReconcileCostsFewStatements: however many components an install has, and writes nothing where nothing moved.
 func TestReconcileCostsFewStatements(t *testing.T) {

@@ -117,6 +117,27 @@ func (s *Store) Close() { s.pool.Close() }
 // components and installs are hidden by row-level security, and with them whatever is read together with one of these.
 type Scope struct{ Org, App string }
 
+// idLetters are what ids consist of.
+const idLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
+
+// begin returns the message to Postgres that starts a transaction and limits it to the scope: one round trip instead of two in every unit
+// of work. Such a message has no parameters, so nothing but ids may be written into it; there is no org or app with another one.
+func (s Scope) begin(opts pgx.TxOptions) (string, error) {
+	for _, id := range []string{s.Org, s.App} {
+		if strings.Trim(id, idLetters) != "" {
+			return "", fmt.Errorf("enter org %q: %w", s.Org, ErrNotFound)
+		}
+	}
+	start := "begin"
+	if opts.IsoLevel != "" {
+		start += " isolation level " + string(opts.IsoLevel)
+	}
+	if opts.AccessMode != "" {
+		start += " " + string(opts.AccessMode)
+	}
+	return fmt.Sprintf("%s; select set_config('nuon.org', '%s', true), set_config('nuon.app', '%s', true)", start, s.Org, s.App), nil
+}
+
 // Tx is one unit of work of one scope: the queries, and what happens with them or not at all.
 type Tx struct {
 	*Queries
@@ -173,20 +194,20 @@ func (s *Store) in(ctx context.Context, scope Scope, opts pgx.TxOptions, work fu
 
 // once runs one transaction. An error that means that Postgres is away is an *Away.
 func (s *Store) once(ctx context.Context, scope Scope, opts pgx.TxOptions, work func(context.Context, *Tx) error) error {
+	var err error
+	if opts.BeginQuery, err = scope.begin(opts); err != nil {
+		return err
+	}
 	tx, err := s.pool.BeginTx(ctx, opts)
 	if isAway(ctx, err, true) {
 		return &Away{Err: err}
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("enter org: %w", err)
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // after a commit it does nothing
 	t := &Tx{Queries: New(tx), Scope: scope, tx: tx, river: s.river, tokens: &s.tokens, clock: &s.clock}
-	if err = t.SetScope(ctx, scope.Org, scope.App); err != nil {
-		err = fmt.Errorf("enter org: %w", err)
-	} else {
-		err = work(ctx, t)
-	}
+	err = work(ctx, t)
 	if isAway(ctx, err, tx.Conn().IsClosed()) {
 		return &Away{Err: err}
 	}

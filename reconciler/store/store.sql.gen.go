@@ -86,16 +86,6 @@ func (q *Queries) SetDueIn(ctx context.Context, arg SetDueInParams) error {
 	return err
 }
 
-const setScope = `-- name: SetScope :exec
-select set_config('nuon.org', $1::text, true), set_config('nuon.app', $2::text, true)
-`
-
-// SetScope says what a unit of work may see: one org, and of that one app if it is not empty.
-func (q *Queries) SetScope(ctx context.Context, org string, app string) error {
-	_, err := q.db.Exec(ctx, setScope, org, app)
-	return err
-}
-
 const takeDue = `-- name: TakeDue :many
 with at_work as (
     select kind, args->>'org' as org_id, coalesce(args->>'watch', args->>'id', args->>'install', args->>'app', args->>'org') as id

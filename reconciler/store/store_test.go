@@ -68,6 +68,22 @@ func TestAnOrgSeesNothingOfAnother(t *testing.T) {
 	}
 }
 
+// TestAScopeIsMadeOfIds: what is no id is nobody's scope, and gets no further than this.
+func TestAScopeIsMadeOfIds(t *testing.T) {
+	s, one := storetest.New(t)
+	enter := func(scope store.Scope) error {
+		return s.InScope(t.Context(), scope, func(context.Context, *store.Tx) error { t.Errorf("%q was entered", scope); return nil })
+	}
+	for _, bad := range []string{one.ID + "'", one.ID + "\x00", `\`, "', true); select set_config('nuon.org', '" + one.ID} {
+		if err := enter(store.Scope{Org: bad}); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("org %q: %v", bad, err)
+		}
+		if err := enter(store.Scope{Org: one.ID, App: bad}); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("app %q: %v", bad, err)
+		}
+	}
+}
+
 // TestAScopeOfOneAppSeesThatAppAlone, and can make nothing of another, also when the query names it.
 func TestAScopeOfOneAppSeesThatAppAlone(t *testing.T) {
 	s, org := storetest.New(t)

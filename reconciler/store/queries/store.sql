@@ -45,9 +45,5 @@ update due set at = now() + make_interval(secs => case when taken.kind = 'instal
 from taken where due.org_id = taken.org_id and due.kind = taken.kind and due.id = taken.id
 returning due.org_id, due.kind, due.id;
 
--- SetScope says what a unit of work may see: one org, and of that one app if it is not empty.
--- name: SetScope :exec
-select set_config('nuon.org', @org::text, true), set_config('nuon.app', @app::text, true);
-
 -- name: SendNotifications :exec
 select pg_notify(@channel::text, payload) from unnest(@payloads::text[]) as n (payload);
