@@ -122,7 +122,7 @@ func (r *Retain) Reconcile(ctx context.Context, org string) error {
 
 // note keeps in the audit what went, if anything did.
 func (r *Retain) note(ctx context.Context, org string, removed []Removed, next time.Duration) error {
-	return r.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+	return r.store.InScope(ctx, store.Scope{Org: org}, func(ctx context.Context, tx *store.Tx) error {
 		detail := map[string]any{}
 		for _, of := range removed {
 			detail[of.What] = of.Rows
@@ -163,7 +163,7 @@ func counted(removed []Removed, rule rule, rows int64) []Removed {
 }
 
 func (r *Retain) batch(ctx context.Context, org string, rule rule) (n int64, err error) {
-	err = r.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+	err = r.store.InScope(ctx, store.Scope{Org: org}, func(ctx context.Context, tx *store.Tx) error {
 		n, err = rule.remove(ctx, tx, r.most)
 		return err
 	})
@@ -176,7 +176,7 @@ var errOnlyLooked = errors.New("only looked")
 // DryRun gives what Run would remove now, by removing it in one transaction that is then undone.
 func (r *Retain) DryRun(ctx context.Context, org string) ([]Removed, error) {
 	var removed []Removed
-	err := r.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
+	err := r.store.InScope(ctx, store.Scope{Org: org}, func(ctx context.Context, tx *store.Tx) error {
 		removed = nil
 		for _, rule := range r.rules() {
 			total := int64(0)

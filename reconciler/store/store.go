@@ -122,20 +122,23 @@ const idLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 
 // begin returns the message to Postgres that starts a transaction and limits it to the scope: one round trip instead of two in every unit
 // of work. Such a message has no parameters, so nothing but ids may be written into it; there is no org or app with another one.
-func (s Scope) begin(opts pgx.TxOptions) (string, error) {
+func (s Scope) begin(how unit) (string, error) {
 	for _, id := range []string{s.Org, s.App} {
 		if strings.Trim(id, idLetters) != "" {
 			return "", fmt.Errorf("enter org %q: %w", s.Org, ErrNotFound)
 		}
 	}
-	start := "begin"
-	if opts.IsoLevel != "" {
-		start += " isolation level " + string(opts.IsoLevel)
+	start, plans := "begin", ""
+	if how.IsoLevel != "" {
+		start += " isolation level " + string(how.IsoLevel)
 	}
-	if opts.AccessMode != "" {
-		start += " " + string(opts.AccessMode)
+	if how.AccessMode != "" {
+		start += " " + string(how.AccessMode)
 	}
-	return fmt.Sprintf("%s; select set_config('nuon.org', '%s', true), set_config('nuon.app', '%s', true)", start, s.Org, s.App), nil
+	if how.byKey {
+		plans = ", set_config('plan_cache_mode', 'force_generic_plan', true)"
+	}
+	return fmt.Sprintf("%s; select set_config('nuon.org', '%s', true), set_config('nuon.app', '%s', true)%s", start, s.Org, s.App, plans), nil
 }
 
 // Tx is one unit of work of one scope: the queries, and what happens with them or not at all.
@@ -151,33 +154,42 @@ type Tx struct {
 
 // In runs one unit of work of one org in one transaction, which is committed when work returns nil. A unit that cannot be serialised
 // beside another, or loses its connection, is run again, so work must not have effects of its own. While Postgres is away it waits a
-// few seconds; then the error is an *Away.
+// few seconds; then the error is an *Away. Its statements find their rows by key, so Postgres plans each once on a connection.
 func (s *Store) In(ctx context.Context, org string, work func(context.Context, *Tx) error) error {
-	return s.InScope(ctx, Scope{Org: org}, work)
+	return s.in(ctx, Scope{Org: org}, unit{byKey: true}, work)
 }
 
-// InScope is In for a unit of work that may be bound to one app.
+// InScope is In for a unit of work that may be bound to one app, or whose statements may want another plan for other values: lists with
+// filters, and what goes by age.
 func (s *Store) InScope(ctx context.Context, scope Scope, work func(context.Context, *Tx) error) error {
-	return s.in(ctx, scope, pgx.TxOptions{}, work)
+	return s.in(ctx, scope, unit{}, work)
 }
 
 // Read is In for work that only reads, on one snapshot.
 func (s *Store) Read(ctx context.Context, org string, work func(context.Context, *Tx) error) error {
-	return s.ReadScope(ctx, Scope{Org: org}, work)
+	return s.in(ctx, Scope{Org: org}, unit{TxOptions: readOnly, byKey: true}, work)
 }
 
-// ReadScope is Read for a unit of work that may be bound to one app.
+// ReadScope is Read for a unit of work as InScope has it.
 func (s *Store) ReadScope(ctx context.Context, scope Scope, work func(context.Context, *Tx) error) error {
-	return s.in(ctx, scope, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, work)
+	return s.in(ctx, scope, unit{TxOptions: readOnly}, work)
+}
+
+var readOnly = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+
+// unit says how a unit of work is run.
+type unit struct {
+	pgx.TxOptions
+	byKey bool // one plan of a statement serves for all values
 }
 
 // triesOfDeadlocked is how often a unit of work that lost a deadlock is run in all.
 const triesOfDeadlocked = 4
 
-func (s *Store) in(ctx context.Context, scope Scope, opts pgx.TxOptions, work func(context.Context, *Tx) error) error {
+func (s *Store) in(ctx context.Context, scope Scope, how unit, work func(context.Context, *Tx) error) error {
 	var patience patience
 	for try := 1; ; try++ {
-		err := s.once(ctx, scope, opts, work)
+		err := s.once(ctx, scope, how, work)
 		var away *Away
 		switch {
 		case errors.As(err, &away):
@@ -193,12 +205,12 @@ func (s *Store) in(ctx context.Context, scope Scope, opts pgx.TxOptions, work fu
 }
 
 // once runs one transaction. An error that means that Postgres is away is an *Away.
-func (s *Store) once(ctx context.Context, scope Scope, opts pgx.TxOptions, work func(context.Context, *Tx) error) error {
+func (s *Store) once(ctx context.Context, scope Scope, how unit, work func(context.Context, *Tx) error) error {
 	var err error
-	if opts.BeginQuery, err = scope.begin(opts); err != nil {
+	if how.BeginQuery, err = scope.begin(how); err != nil {
 		return err
 	}
-	tx, err := s.pool.BeginTx(ctx, opts)
+	tx, err := s.pool.BeginTx(ctx, how.TxOptions)
 	if isAway(ctx, err, true) {
 		return &Away{Err: err}
 	}
@@ -206,13 +218,18 @@ func (s *Store) once(ctx context.Context, scope Scope, opts pgx.TxOptions, work 
 		return fmt.Errorf("enter org: %w", err)
 	}
 	defer tx.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // after a commit it does nothing
-	t := &Tx{Queries: New(tx), Scope: scope, tx: tx, river: s.river, tokens: &s.tokens, clock: &s.clock}
+	watched := &watchedTx{Tx: tx}
+	t := &Tx{Queries: New(watched), Scope: scope, tx: watched, river: s.river, tokens: &s.tokens, clock: &s.clock}
 	err = work(ctx, t)
 	if isAway(ctx, err, tx.Conn().IsClosed()) {
 		return &Away{Err: err}
 	}
 	if err != nil {
 		return err
+	}
+	// A commit waits for the disk even when nothing but locks was taken. There is nothing to keep.
+	if !watched.wrote && tx.Conn().PgConn().TxStatus() == inTransaction {
+		return nil
 	}
 	// The connection is the pool's again by now, so it is not looked at. Only Postgres itself says that it rolled back.
 	if err = tx.Commit(ctx); isAway(ctx, err, !errors.Is(err, pgx.ErrTxCommitRollback)) {

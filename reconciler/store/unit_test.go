@@ -1,0 +1,107 @@
+package store_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/nuon-toolkit/nuon/reconciler/queue"
+	"github.com/nuon-toolkit/nuon/reconciler/store"
+	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
+)
+
+// TestAUnitThatOnlyLocksWaitsForNoDisk: its transaction is not committed, as it has nothing to keep. Anything else is.
+func TestAUnitThatOnlyLocksWaitsForNoDisk(t *testing.T) {
+	t.Parallel()
+	s, org := storetest.New(t)
+	for _, c := range []struct {
+		name, status string
+		work         func(ctx context.Context, tx *store.Tx) error
+	}{
+		{"lock", "aborted", func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.LockApp(ctx, org.ID, "app")
+			return err
+		}},
+		{"lock and write", "committed", func(ctx context.Context, tx *store.Tx) error {
+			if _, err := tx.LockApp(ctx, org.ID, "app"); err != nil {
+				return err
+			}
+			return tx.SetDueIn(ctx, store.SetDueInParams{OrgID: org.ID, Kind: store.DueApp, ID: "app"})
+		}},
+		{"notify", "committed", func(ctx context.Context, tx *store.Tx) error {
+			return tx.Notify(ctx, store.ChannelWorkflows, org.ID+"/wfl")
+		}},
+		{"enqueue", "committed", func(ctx context.Context, tx *store.Tx) error {
+			return tx.Enqueue(ctx, queue.Catalog{Org: org.ID, App: "app"})
+		}},
+	} {
+		must(t, s.In(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
+			if _, err := tx.AppByID(ctx, org.ID, "app"); err == nil {
+				return nil
+			}
+			_, err := tx.AddApp(ctx, store.AddAppParams{OrgID: org.ID, ID: "app", Name: "shop", Directory: "."})
+			return err
+		}))
+		var transaction, status string
+		must(t, s.In(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
+			if err := c.work(ctx, tx); err != nil {
+				return err
+			}
+			return store.Raw(tx).QueryRow(ctx, "select pg_current_xact_id()::text").Scan(&transaction)
+		}))
+		must(t, s.In(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
+			return store.Raw(tx).QueryRow(ctx, "select pg_xact_status($1::text::xid8)", transaction).Scan(&status)
+		}))
+		if status != c.status {
+			t.Errorf("%s: the transaction is %s", c.name, status)
+		}
+	}
+}
+
+// TestAFailedUnitIsNoSuccess, also when its work keeps silent about the statement that failed.
+func TestAFailedUnitIsNoSuccess(t *testing.T) {
+	t.Parallel()
+	s, org := storetest.New(t)
+	err := s.In(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
+		_ = store.Raw(tx).QueryRow(ctx, "select 1 / 0").Scan(new(int))
+		return nil
+	})
+	if err == nil {
+		t.Error("a unit of work whose statement failed succeeded")
+	}
+}
+
+// TestWorkByKeyIsPlannedOnce: Postgres makes one plan of a statement for all values, where the first five times, and where it thinks
+// that worth it each time, it would make another.
+func TestWorkByKeyIsPlannedOnce(t *testing.T) {
+	t.Parallel()
+	s, org := storetest.New(t)
+	look := func(in func(work func(context.Context, *store.Tx) error) error) (once, each int) {
+		must(t, in(func(ctx context.Context, tx *store.Tx) error {
+			for range 3 {
+				if _, err := tx.PlacesOfInstalls(ctx, org.ID, []string{"ins"}); err != nil {
+					return err
+				}
+			}
+			rows, err := store.Raw(tx).Query(ctx, `select generic_plans::int, custom_plans::int from pg_prepared_statements
+				where statement like '-- name: PlacesOfInstalls %'`)
+			if err != nil {
+				return err
+			}
+			_, err = pgx.ForEachRow(rows, []any{&once, &each}, func() error { return nil })
+			return err
+		}))
+		return once, each
+	}
+	if once, each := look(func(work func(context.Context, *store.Tx) error) error { return s.In(t.Context(), org.ID, work) }); once == 0 || each != 0 {
+		t.Errorf("In: one plan served %d times, another was made %d times", once, each)
+	}
+	if once, each := look(func(work func(context.Context, *store.Tx) error) error { return s.Read(t.Context(), org.ID, work) }); once == 0 || each != 0 {
+		t.Errorf("Read: one plan served %d times, another was made %d times", once, each)
+	}
+	scope := store.Scope{Org: org.ID}
+	if _, each := look(func(work func(context.Context, *store.Tx) error) error { return s.InScope(t.Context(), scope, work) }); each == 0 {
+		t.Error("InScope: no plan was made for the values")
+	}
+}
