@@ -9,7 +9,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/policy/source"
 )
 
-// The rules are those of the IAM policy language's grammar for policies that belong to a role: what AWS refuses as malformed.
+// The rules are those of the grammar of the IAM policy language for policies of a role: they report
+// what AWS rejects as malformed.
 
 // aws checks an identity policy.
 func (c checker) aws(document *value) {
@@ -30,7 +31,8 @@ func (c checker) aws(document *value) {
 	case statements.kind != '[':
 		c.wrong(statements, "iam-shape", "Statement must be an object or a list of objects, and is "+kindOf(statements), "write it as [ … ]")
 	case len(statements.items) == 0:
-		// AWS refuses it; people write it in apps for other clouds, where nothing reads it.
+		// AWS rejects an empty list. People write it in apps for other clouds, where nothing reads
+		// it.
 		c.Warning(statements.offset, 2, "iam-missing", "Statement is empty: AWS refuses such a policy", "add a statement; a boundary that should not be there is {}")
 	default:
 		ids := map[string]bool{}
@@ -40,7 +42,8 @@ func (c checker) aws(document *value) {
 	}
 }
 
-// has says whether an object has a name, or one that is so near to it that it was meant, which is reported as such.
+// has reports whether an object has a name, or one that is so similar that it was probably meant.
+// The similar name is reported separately.
 func (c checker) has(v *value, name string) bool {
 	return slices.ContainsFunc(v.members, func(m member) bool {
 		_, near := diagnostic.Nearest(m.name, []string{name})
@@ -48,13 +51,13 @@ func (c checker) has(v *value, name string) bool {
 	})
 }
 
-// statementKeys are the keys of a statement in the policy of a role.
+// statementKeys returns the keys of a statement in the policy of a role.
 func statementKeys() []string {
 	return []string{"Sid", "Effect", "Action", "NotAction", "Resource", "NotResource", "Condition"}
 }
 
-// names reports names that an object must not have. One that is only capitalised otherwise is a warning, as it is not certain that it is
-// refused.
+// names reports names that an object must not have. A name that differs only in capitalization is a
+// warning, because AWS may accept it.
 func (c checker) names(v *value, what string, known []string) {
 	for i := range v.members {
 		m := &v.members[i]
@@ -136,7 +139,7 @@ func (c checker) effect(v *value) {
 	}
 }
 
-// exactlyOne wants one of two names.
+// exactlyOne requires exactly one of two names.
 func (c checker) exactlyOne(v *value, name, not string) {
 	switch one, other := c.has(v, name), c.has(v, not); {
 	case one && other:
@@ -146,7 +149,7 @@ func (c checker) exactlyOne(v *value, name, not string) {
 	}
 }
 
-// each gives the texts of a text or list of texts.
+// each calls check for the string, or for each string of the list.
 func (c checker) each(v *value, name string, check func(v *value)) {
 	switch {
 	case v == nil || v.hole():
@@ -183,7 +186,7 @@ func (c checker) resource(v *value) {
 	c.wrong(v, "iam-resource", fmt.Sprintf("%s is no resource: a resource is an ARN or *", source.Quote(v.text)), `write it as "arn:aws:…" or "*"`)
 }
 
-// operators are those of conditions, without ForAnyValue:, ForAllValues: and IfExists.
+// operators returns the condition operators, without ForAnyValue:, ForAllValues: and IfExists.
 func operators() []string {
 	return []string{
 		"StringEquals", "StringNotEquals", "StringEqualsIgnoreCase", "StringNotEqualsIgnoreCase", "StringLike", "StringNotLike",

@@ -9,24 +9,25 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/policy/source"
 )
 
-// The clouds whose documents are known.
+// The clouds whose documents are supported.
 const (
 	AWS   = "aws"
 	GCP   = "gcp"
 	Azure = "azure"
 )
 
-// None says whether a text means that there is no document: a boundary of "" or {} is none.
+// None reports whether a text means that there is no document: a boundary of "" or {} is none.
 func None(text string) bool {
 	text = strings.TrimSpace(strings.TrimPrefix(text, "\uFEFF"))
 	return text == "" || len(text) < 100 && strings.Join(strings.Fields(text), "") == "{}"
 }
 
-// Check gives all that can be told about a document without asking a cloud; what kind of document it is is told from its keys. File is
-// name; nil means that it can be used. A text that is None is fine.
+// Check returns all problems of a document that can be found without access to a cloud. It
+// determines the kind of document from its keys. name becomes the File of the diagnostics; the
+// result is nil if the document can be used. A text for which None is true has no problems.
 func Check(name, text string) []diagnostic.Diagnostic { return CheckFor(name, text, "") }
 
-// CheckFor is Check for a document of this cloud; "" if that is not known.
+// CheckFor is Check for a document of the given cloud, or "" if the cloud is unknown.
 func CheckFor(name, text, cloud string) []diagnostic.Diagnostic {
 	t, ok := source.New(name, text)
 	if !ok {
@@ -44,8 +45,9 @@ func CheckFor(name, text, cloud string) []diagnostic.Diagnostic {
 	return t.Diagnostics()
 }
 
-// withoutTemplates puts placeholders of the same length for template expressions: words inside of strings, strings elsewhere. With
-// blocks outside of strings nothing can be said before the text is rendered, and ok is false.
+// withoutTemplates replaces template expressions by placeholders of the same length: by words
+// inside of strings, and by strings elsewhere. If a template block is outside of a string, the
+// document cannot be checked before it is rendered, and ok is false.
 func withoutTemplates(t *source.Text) (string, bool) {
 	if !strings.Contains(t.Bytes, "{{") {
 		return t.Bytes, true
@@ -75,7 +77,7 @@ func withoutTemplates(t *source.Text) (string, bool) {
 	return string(masked), true
 }
 
-// quoted says whether the end of a piece of JSON is inside of a string.
+// quoted reports whether the end of a piece of JSON is inside of a string.
 func quoted(piece string, inside bool) bool {
 	for at := 0; at < len(piece); at++ {
 		switch {
@@ -88,7 +90,7 @@ func quoted(piece string, inside bool) bool {
 	return inside
 }
 
-// checker reports what is wrong with a document.
+// checker reports the problems of a document.
 type checker struct{ *source.Text }
 
 func (c checker) wrong(v *value, rule, message, hint string) {
@@ -99,7 +101,7 @@ func (c checker) wrongName(m *member, rule, message, hint string) {
 	c.Error(m.offset, c.width(m.offset, m.end), rule, message, hint)
 }
 
-// width is how much of the first line is meant.
+// width returns the length of the part of the range that is on its first line.
 func (c checker) width(offset, end int) int {
 	if first := strings.IndexByte(c.Bytes[offset:end], '\n'); first >= 0 {
 		return first
@@ -107,7 +109,7 @@ func (c checker) width(offset, end int) int {
 	return end - offset
 }
 
-// duplicates reports names that an object has twice, anywhere.
+// duplicates reports names that occur twice in one object, at any depth.
 func (c checker) duplicates(v *value) {
 	seen := map[string]bool{}
 	for i := range v.members {
@@ -125,7 +127,7 @@ func (c checker) duplicates(v *value) {
 
 func (c checker) check(document *value, cloud string) {
 	if document.hole() {
-		return // all of it comes from an expression
+		return // the whole document comes from an expression
 	}
 	if document.kind != '{' {
 		c.wrong(document, "iam-shape", "a document is an object, and this is "+kindOf(document), "write it as { … }")
@@ -148,7 +150,7 @@ func (c checker) check(document *value, cloud string) {
 	}
 }
 
-// cloudOf tells a document's cloud by the keys that only that cloud's documents have.
+// cloudOf determines a document's cloud by the keys that only documents of that cloud have.
 func cloudOf(document *value) string {
 	for _, m := range document.members {
 		switch {
@@ -161,7 +163,7 @@ func cloudOf(document *value) string {
 	return AWS
 }
 
-// lists wants lists under these names.
+// lists requires lists under these names.
 func (c checker) lists(document *value, names ...string) {
 	for _, name := range names {
 		if v := document.get(name); v != nil && v.kind != '[' && !v.hole() {

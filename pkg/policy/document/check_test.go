@@ -80,7 +80,8 @@ func TestValuesOfADocumentAreNotRepeated(t *testing.T) {
 	}
 }
 
-// TestCheckOfChangedDocuments changes a good document at some places: what is said must be sound.
+// TestCheckOfChangedDocuments changes a valid document in some places. The diagnostics must be
+// sound.
 func TestCheckOfChangedDocuments(t *testing.T) {
 	pieces := []string{"", ",", "{", "}", "[", "]", `"`, `\`, "{{", "}}", "{{ .x }}", "{{ if .x }}", "{{ end }}", "\n", "é", "null", "1e9", ":", "\x00", `"Sid": "Read"`}
 	rapid.Check(t, func(r *rapid.T) {
@@ -111,7 +112,7 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// TestCorpus reads the documents of real apps, if there are any at hand: none may have an error.
+// TestCorpus checks the documents of real apps, if available. None may have an error.
 func TestCorpus(t *testing.T) {
 	root := os.Getenv("NUON_CORPUS")
 	if root == "" {
@@ -151,7 +152,7 @@ func TestCorpus(t *testing.T) {
 	t.Logf("%d documents, %d warnings", count, warnings)
 }
 
-// inline finds the documents that stand in a role's file itself.
+// inline finds the documents that are contained in a role's file.
 func inline(tree any, check func(text string)) {
 	switch tree := tree.(type) {
 	case map[string]any:

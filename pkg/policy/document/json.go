@@ -11,17 +11,17 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/policy/source"
 )
 
-// maxDepth of values within values; no document of a cloud has more than ten.
+// maxDepth bounds the nesting of values; no document of a cloud has more than ten levels.
 const maxDepth = 64
 
-// value is a JSON value and where it stands.
+// value is a JSON value with its position.
 type value struct {
 	kind    jsontext.Kind // '{', '[', '"', '0', 't', 'f' or 'n'
-	text    string        // of a string
+	text    string        // content of a string
 	offset  int
 	end     int
-	members []member // of an object, in the order of the text
-	items   []value  // of an array
+	members []member // members of an object, in the order of the text
+	items   []value  // elements of an array
 }
 
 // member is a name of an object with its value.
@@ -31,7 +31,7 @@ type member struct {
 	value       value
 }
 
-// get gives the value of a name; nil if the object has none.
+// get returns the value of a name, or nil if the object does not have the name.
 func (v *value) get(name string) *value {
 	for i := range v.members {
 		if v.members[i].name == name {
@@ -41,18 +41,19 @@ func (v *value) get(name string) *value {
 	return nil
 }
 
-// hole says whether the value, or part of it, is a template expression.
+// hole reports whether the value is, or contains, a template expression.
 func (v *value) hole() bool { return v.kind == '"' && source.HasHole(v.text) }
 
-// parser reads JSON with positions.
+// parser parses JSON with positions.
 type parser struct {
 	*source.Text
 	decoder *jsontext.Decoder
-	last    int // end of the token before
+	last    int // end of the previous token
 	text    string
 }
 
-// parse reads one JSON value, which must be all there is in the text. It reports what is wrong, and ok is false.
+// parse parses one JSON value, which must be the whole text. If it cannot, it reports the error and
+// ok is false.
 func parse(t *source.Text, text string) (v value, ok bool) {
 	if strings.HasPrefix(text, "\uFEFF") {
 		text = "   " + text[len("\uFEFF"):]
@@ -69,7 +70,7 @@ func parse(t *source.Text, text string) (v value, ok bool) {
 	return v, true
 }
 
-// value reads the next value.
+// value parses the next value.
 func (p *parser) value(depth int) (v value, ok bool) {
 	if depth > maxDepth {
 		p.Error(p.skipSpace(p.last), 1, "json-syntax", "the document is nested too deep", "no document of a cloud is: write it flatter")
@@ -94,7 +95,7 @@ func (p *parser) value(depth int) (v value, ok bool) {
 	return v, true
 }
 
-// begin finds where the string token that ends here begins.
+// begin returns the start of the string token that ends at end.
 func (p *parser) begin(end int) int {
 	for at := end - 2; at >= 0; at-- {
 		if p.text[at] != '"' {
@@ -145,7 +146,7 @@ func (p *parser) array(v *value, depth int) bool {
 	}
 }
 
-// token reads the next token, and reports what is wrong with it. The token is a copy.
+// token reads the next token, and reports a syntax error. The token is a copy.
 func (p *parser) token() (jsontext.Token, bool) {
 	token, err := p.decoder.ReadToken()
 	if err != nil {
@@ -163,7 +164,7 @@ func (p *parser) skipSpace(at int) int {
 	return at
 }
 
-// reportSyntax says what people most often do wrong in JSON, in words of our own.
+// reportSyntax reports a syntax error. For the most common mistakes it has its own messages.
 func (p *parser) reportSyntax(err error) {
 	at := p.skipSpace(p.last)
 	if syntactic := (*jsontext.SyntacticError)(nil); errors.As(err, &syntactic) {

@@ -18,14 +18,16 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/policy/source"
 )
 
-// Check gives all that can be told about a text of one or more policies without a cluster. File is name; nil means that they can be used and
-// that all of them is decided here.
+// Check returns all problems of a text with one or more policies that can be found without a
+// cluster. name becomes the File of the diagnostics; the result is nil if the policies can be used
+// and all of their parts are evaluated here.
 func Check(name, text string) []diagnostic.Diagnostic {
 	_, found := Read(name, text)
 	return found
 }
 
-// Read is Check that also gives the policies; nil if there are errors. Policies of kinds that are not evaluated here are not among them.
+// Read is Check, and also returns the policies, or nil if there are errors. It leaves out policies
+// of kinds that are not evaluated here.
 func Read(name, text string) ([]Policy, []diagnostic.Diagnostic) {
 	t, ok := source.New(name, text)
 	if !ok {
@@ -72,7 +74,7 @@ func (r *reader) readAll() []Policy {
 	return policies
 }
 
-// decode keeps a mistake of the YAML library from ending the program.
+// decode decodes a document. It returns an error if the YAML library panics.
 func decode(decoder *yaml.Decoder, into *yaml.Node) (err error) {
 	defer func() {
 		if recover() != nil {
@@ -91,7 +93,7 @@ func (r *reader) reportEmpty() {
 	r.Warning(0, 0, "kyverno-empty", "the text has no policy in it, so it never says anything", hint)
 }
 
-// position finds the line in what the YAML reader says.
+// position matches the line in an error of the YAML library.
 var position = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`line (\d+): (.*)`) })
 
 func (r *reader) reportYAML(err error) {
@@ -104,7 +106,8 @@ func (r *reader) reportYAML(err error) {
 	r.Error(r.Offset(min(line, r.Lines()), 1), 0, "kyverno-yaml", "the text is not YAML: "+source.Plain(message), "check indentation, colons and quotes here and in the line before")
 }
 
-// The template expressions of this product, which may stand among Kyverno's own variables, and those that steer.
+// Expressions of this product's templates, which may occur among Kyverno's own variables, and those
+// of them that start a block.
 var (
 	nuonExpression = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{\{-?[^{}]*\.nuon\b[^{}]*\}\}`) })
 	nuonBlock      = sync.OnceValue(func() *regexp.Regexp {
@@ -112,8 +115,9 @@ var (
 	})
 )
 
-// withoutTemplates puts placeholders for this product's expressions, so that positions stay. With blocks among them the text is not
-// YAML before it is rendered, and nothing is checked.
+// withoutTemplates replaces this product's expressions by placeholders of the same length, which
+// preserves positions. If blocks are among them, the text is YAML only after it is rendered, and
+// nothing is checked.
 func (r *reader) withoutTemplates() ([]byte, bool) {
 	if !strings.Contains(r.Bytes, ".nuon") {
 		return []byte(r.Bytes), true
@@ -132,7 +136,7 @@ func (r *reader) withoutTemplates() ([]byte, bool) {
 	}), true
 }
 
-// readPolicy reads one document; ok is false if it is no policy that is evaluated here.
+// readPolicy reads one document. ok is false if it is not a policy that is evaluated here.
 func (r *reader) readPolicy(n *yaml.Node) (policy Policy, ok bool) {
 	if n.Kind != yaml.MappingNode {
 		r.shape(n, "a policy", "a map")
@@ -148,12 +152,12 @@ func (r *reader) readPolicy(n *yaml.Node) (policy Policy, ok bool) {
 	return policy, true
 }
 
-// ours says whether a document is of a kind that is read here, and reports it if not.
+// ours reports whether a document is of a supported kind, and adds a diagnostic if not.
 func (r *reader) ours(n *yaml.Node) bool {
 	versionAt, version := lookup(n, "apiVersion")
 	kindAt, kind := lookup(n, "kind")
 	if versionAt == nil || kindAt == nil {
-		return true // which is reported as missing
+		return true // the missing key is reported elsewhere
 	}
 	group, _, _ := strings.Cut(version, "/")
 	known := []string{"ClusterPolicy", "Policy"}
@@ -177,7 +181,7 @@ func (r *reader) ours(n *yaml.Node) bool {
 	return false
 }
 
-// lookup gives the value of a key of a map.
+// lookup returns the value of a key of a map.
 func lookup(n *yaml.Node, name string) (*yaml.Node, string) {
 	if n = resolve(n); n == nil || n.Kind != yaml.MappingNode {
 		return nil, ""

@@ -92,7 +92,8 @@ func TestCheckRefusesTextsThatAreMadeToTakeLong(t *testing.T) {
 	}
 }
 
-// TestCheckOfChangedPolicies takes a good policy and removes, doubles or replaces lines: what is said must be sound.
+// TestCheckOfChangedPolicies removes, duplicates or replaces lines of a valid policy. The
+// diagnostics must be sound.
 func TestCheckOfChangedPolicies(t *testing.T) {
 	pieces := append(strings.SplitAfter(good, "\n"), "  *a\n", "&a\n", "<<: {}\n", "---\n", "  \"{{ request.\": [\n", "- - -\n", "? {}\n", "!!int x\n", "spec: \"\\u0085\"\n", "{{ .nuon.x }}\n", "mutate: {foreach: [{}]}\n")
 	rapid.Check(t, func(r *rapid.T) {
@@ -122,7 +123,7 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// TestCorpus reads the policies of real apps, if there are any at hand: none may have an error.
+// TestCorpus checks the policies of real apps, if available. None may have an error.
 func TestCorpus(t *testing.T) {
 	root := os.Getenv("NUON_CORPUS")
 	if root == "" {

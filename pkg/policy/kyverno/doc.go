@@ -1,8 +1,10 @@
-// Package kyverno owns what a Kyverno policy must look like, and says which parts of it are decided here and which only by the Kyverno
-// in an install's cluster. It reads texts and gives the policies as Go values; it evaluates nothing and talks to no cluster.
+// Package kyverno checks Kyverno policies, and determines which of their parts are evaluated by the
+// previews of this product and which only by Kyverno in an install's cluster. It parses texts and
+// returns the policies as Go values; it evaluates nothing and never accesses a cluster.
 //
-// There are three things that can be said of a part. It is known, and a preview here can decide it: then nothing is said. It is valid,
-// but nothing here decides it: then that is a warning, as the preview must not pass for an answer. Or it certainly makes the policy
-// invalid: an error. A field that the policy's schema does not have is a warning, as people have such policies in use; the preview of
-// such a policy decides nothing.
+// A part of a policy is in one of three classes. A known part that a preview evaluates gets no
+// diagnostic. A valid part that nothing here evaluates gets a warning, because a preview must not
+// be mistaken for the decision of the cluster. A part that certainly makes the policy invalid gets
+// an error. A field that the schema does not have gets a warning, because policies with such fields
+// are in use; a preview of such a policy decides nothing.
 package kyverno

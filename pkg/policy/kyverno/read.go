@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	maxNodes = 100_000 // that are read of one text; aliases may stand for far more than is written
-	maxDepth = 100     // of nodes within nodes
+	maxNodes = 100_000 // nodes that are read of one text; aliases may expand to far more than is written
+	maxDepth = 100     // nested nodes
 )
 
-// reader fills the types of a policy from YAML, and reports all that does not fit.
+// reader fills the types of a policy from YAML, and reports everything that does not match them.
 type reader struct {
 	*source.Text
 	nodes, depth int
 	fields       map[reflect.Type][]field
-	variables    []*yaml.Node // scalars that may hold Kyverno's variables
+	variables    []*yaml.Node // scalars that may contain Kyverno's variables
 	names        map[string]bool
 }
 
@@ -35,7 +35,7 @@ type field struct {
 	enum  []string
 }
 
-// fieldsOf gives the fields of a type, worked out once for each text.
+// fieldsOf returns the fields of a type. It computes them once per text.
 func (r *reader) fieldsOf(t reflect.Type) []field {
 	all, known := r.fields[t]
 	if known {
@@ -57,9 +57,9 @@ func (r *reader) fieldsOf(t reflect.Type) []field {
 	return all
 }
 
-// at gives the offset and width of a node.
+// at returns the offset and width of a node.
 func (r *reader) at(n *yaml.Node) (offset, width int) {
-	const widest = 1000 // nobody wants all of a longer value underlined, and an alias can stand for it often
+	const widest = 1000 // a longer value is not underlined as a whole; aliases may repeat it often
 	offset = r.Offset(n.Line, n.Column)
 	if n.Kind != yaml.ScalarNode || n.Value == "" || len(n.Value) > widest {
 		return offset, 0
@@ -82,7 +82,7 @@ func (r *reader) doubt(n *yaml.Node, rule, message, hint string) {
 	r.Warning(offset, width, rule, message, hint)
 }
 
-// enter counts a node; it is false when there are too many, or too deep.
+// enter counts a node. It returns false if there are too many nodes or they are nested too deeply.
 func (r *reader) enter(n *yaml.Node) bool {
 	r.nodes++
 	if r.nodes > maxNodes || r.depth >= maxDepth {
@@ -175,7 +175,7 @@ func (r *reader) readScalar(n *yaml.Node, into reflect.Value, f field) {
 		r.variables = append(r.variables, n)
 		r.checkEnum(n, f)
 	case reflect.Bool:
-		yes := slices.Contains([]string{"true", "yes", "on", "y"}, strings.ToLower(n.Value)) // as Kubernetes reads YAML
+		yes := slices.Contains([]string{"true", "yes", "on", "y"}, strings.ToLower(n.Value)) // like Kubernetes' YAML parser
 		if no := slices.Contains([]string{"false", "no", "off", "n"}, strings.ToLower(n.Value)); n.Style != 0 || !yes && !no {
 			r.shape(n, f.name, "true or false")
 			return
@@ -279,7 +279,7 @@ func (r *reader) unknown(key *yaml.Node, fields []field, name string) {
 	r.doubt(key, "kyverno-unknown-field", fmt.Sprintf("%s has no field %s: a strict API server rejects the policy, and Kyverno's own CLI drops it without a word", kindName(name), source.Quote(key.Value)), hint)
 }
 
-// kindName is what an object under a field is called: an entry of rules is a rule.
+// kindName returns the name of an object under a field: an entry of rules is a rule.
 func kindName(name string) string {
 	switch name {
 	case "":
@@ -292,15 +292,16 @@ func kindName(name string) string {
 	return name
 }
 
-// later reports a part that only the cluster's Kyverno decides.
+// later reports a part that only Kyverno in the cluster evaluates.
 func (r *reader) later(key *yaml.Node, what string) {
 	r.doubt(key, "kyverno-not-evaluated", what+" is not evaluated here: the Kyverno of the install's cluster decides", elsewhere)
 }
 
-// elsewhere is what to do about a part that is not evaluated here.
+// elsewhere is the hint for a part that is not evaluated here.
 const elsewhere = "try it in a test install; a preview here says nothing about it"
 
-// pairs gives the keys and values of a map, those merged in included, and reports keys that are there twice or are no texts.
+// pairs calls each for the keys and values of a map, including merged ones. It reports duplicate
+// keys and keys that are not strings.
 func (r *reader) pairs(n *yaml.Node, each func(key, value *yaml.Node)) {
 	seen := map[string]bool{}
 	var walk func(n *yaml.Node, merged bool)
@@ -338,7 +339,7 @@ func (r *reader) pairs(n *yaml.Node, each func(key, value *yaml.Node)) {
 	walk(n, false)
 }
 
-// free reads what may have any form: only its variables, its anchors and its size count.
+// free reads a value of any form. Only its variables, its anchors and its size are checked.
 func (r *reader) free(n *yaml.Node) {
 	n = resolve(n)
 	if n == nil || !r.enter(n) {
@@ -360,7 +361,7 @@ func (r *reader) free(n *yaml.Node) {
 	}
 }
 
-// resolve gives what an alias stands for.
+// resolve returns the node that an alias refers to.
 func resolve(n *yaml.Node) *yaml.Node {
 	for range 10 {
 		if n == nil || n.Kind != yaml.AliasNode {

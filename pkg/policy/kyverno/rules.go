@@ -10,10 +10,10 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/policy/source"
 )
 
-// autogen is the annotation that says for which owners of pods a rule is made, too.
+// autogen is the annotation that lists the owners of pods for which a rule is also generated.
 const autogen = "pod-policies.kyverno.io/autogen-controllers"
 
-// checkPolicy checks what the types alone do not say.
+// checkPolicy checks the rules that the types alone do not express.
 func (r *reader) checkPolicy(n *yaml.Node, policy *Policy) {
 	_, isSet := policy.Metadata.Annotations[autogen]
 	if metadata, _ := lookup(n, "metadata"); isSet && metadata != nil {
@@ -78,7 +78,7 @@ func (r *reader) addNames(context []ContextEntry) {
 	}
 }
 
-// oneOf wants exactly one of these keys.
+// oneOf requires exactly one of these keys.
 func (r *reader) oneOf(n *yaml.Node, name string, keys ...string) {
 	var has []string
 	for _, key := range keys {
@@ -97,12 +97,12 @@ func (r *reader) oneOf(n *yaml.Node, name string, keys ...string) {
 	r.wrong(n, "kyverno-rule", fmt.Sprintf("%s has %s, and may have only one of them", name, strings.Join(has, " and ")), "make one of each")
 }
 
-// hasMerge says whether keys of a map may come from elsewhere.
+// hasMerge reports whether a map may get keys from elsewhere.
 func hasMerge(n *yaml.Node) bool {
 	return slices.ContainsFunc(n.Content, func(one *yaml.Node) bool { return one.Kind == yaml.ScalarNode && one.ShortTag() == "!!merge" })
 }
 
-// checkMatch wants a match that chooses something, in one of its forms.
+// checkMatch requires a match that selects something, in one of its forms.
 func (r *reader) checkMatch(rule *yaml.Node, key string, match Match, needed bool) {
 	n, _ := lookup(rule, key)
 	if n == nil || n.Kind != yaml.MappingNode || hasMerge(n) {
@@ -129,8 +129,9 @@ func (r *reader) checkMatch(rule *yaml.Node, key string, match Match, needed boo
 	}
 }
 
-// subresource says whether a kind such as Pod/exec, v1/Pod/exec or Pod.status means a part of an object. A group has dots, a version begins
-// with v or is a wildcard, a kind is capitalised.
+// subresource reports whether a kind such as Pod/exec, v1/Pod/exec or Pod.status is a part of an
+// object. A group contains dots, a version starts with v or is a wildcard, and a kind is
+// capitalized.
 func subresource(kind string) bool {
 	last := kind[strings.LastIndexByte(kind, '/')+1:]
 	if strings.Contains(kind, "{{") || source.HasHole(kind) || last == "" {
@@ -142,7 +143,7 @@ func subresource(kind string) bool {
 	return strings.Contains(kind, "/") && last[0] >= 'a' && last[0] <= 'z'
 }
 
-// evaluated are the operators of conditions that are decided here.
+// evaluated reports whether conditions with this operator are evaluated here.
 func evaluated(operator string) bool {
 	return slices.Contains([]string{"Equal", "Equals", "NotEqual", "NotEquals", "In", "AnyIn", "AllIn", "NotIn", "AnyNotIn", "AllNotIn"}, operator)
 }
@@ -158,7 +159,8 @@ func (r *reader) checkOperators(n *yaml.Node) {
 	}
 }
 
-// conditionLists finds the lists of conditions of a rule, wherever its schema has them.
+// conditionLists returns the lists of conditions of a rule, at all places where its schema has
+// them.
 func conditionLists(n *yaml.Node, depth int) []*yaml.Node {
 	if n = resolve(n); n == nil || depth > 4 {
 		return nil

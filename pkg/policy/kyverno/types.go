@@ -2,11 +2,11 @@ package kyverno
 
 import "go.yaml.in/yaml/v3"
 
-// The tags of the types below, beside the yaml name:
+// The types below have these tags in addition to the yaml name:
 //
-//	check:"later"    valid, but not decided here
+//	check:"later"    valid, but not evaluated here
 //	check:"required" the policy is invalid without it
-//	enum:"a,b"       what it may be
+//	enum:"a,b"       the allowed values
 
 // Policy is a ClusterPolicy or a Policy of kyverno.io/v1 or v2beta1.
 type Policy struct {
@@ -17,7 +17,7 @@ type Policy struct {
 	Status     *yaml.Node `yaml:"status"`
 }
 
-// Metadata is what Kubernetes knows of every object, as far as people write it.
+// Metadata is the metadata of a Kubernetes object, with the fields that people write.
 type Metadata struct {
 	Name              string            `yaml:"name" check:"required"`
 	Namespace         string            `yaml:"namespace"`
@@ -33,7 +33,7 @@ type Metadata struct {
 	CreationTimestamp string            `yaml:"creationTimestamp"`
 }
 
-// Spec is what a policy asks for.
+// Spec is the specification of a policy.
 type Spec struct {
 	Rules                            []Rule          `yaml:"rules" check:"required"`
 	ApplyRules                       string          `yaml:"applyRules" enum:"All,One"`
@@ -52,14 +52,14 @@ type Spec struct {
 	UseServerSideApply               bool            `yaml:"useServerSideApply"`
 }
 
-// FailureAction says what a failure does in some namespaces.
+// FailureAction is the effect of a failure in some namespaces.
 type FailureAction struct {
 	Action            string     `yaml:"action" enum:"audit,enforce,Audit,Enforce"`
 	Namespaces        []string   `yaml:"namespaces"`
 	NamespaceSelector *yaml.Node `yaml:"namespaceSelector"`
 }
 
-// Rule is one rule: what it is about, and one of the four things that it may do.
+// Rule is one rule: the objects that it applies to, and one of four actions.
 type Rule struct {
 	Name                   string            `yaml:"name" check:"required"`
 	Match                  Match             `yaml:"match" check:"required"`
@@ -76,14 +76,14 @@ type Rule struct {
 	VerifyImages           *yaml.Node        `yaml:"verifyImages" check:"later"`
 }
 
-// Match chooses objects: any or all of the filters, or, in the older form, one filter written in place.
+// Match selects objects: any or all of the filters or, in the older form, one inline filter.
 type Match struct {
 	Any []Filter `yaml:"any"`
 	All []Filter `yaml:"all"`
 	Filter
 }
 
-// Filter chooses objects by what they are and who sends them.
+// Filter selects objects by their properties and by who sends them.
 type Filter struct {
 	Resources    Resources `yaml:"resources"`
 	Subjects     []Subject `yaml:"subjects" check:"later"`
@@ -91,7 +91,8 @@ type Filter struct {
 	ClusterRoles []string  `yaml:"clusterRoles" check:"later"`
 }
 
-// Resources chooses objects by what they are. Kinds are Kind, version/Kind or group/version/Kind, and may have wildcards.
+// Resources selects objects by their properties. Kinds are Kind, version/Kind or
+// group/version/Kind, and may contain wildcards.
 type Resources struct {
 	Kinds             []string          `yaml:"kinds"`
 	Name              string            `yaml:"name"`
@@ -103,7 +104,7 @@ type Resources struct {
 	Operations        []string          `yaml:"operations" check:"later" enum:"CREATE,UPDATE,DELETE,CONNECT"`
 }
 
-// Selector chooses by labels.
+// Selector selects by labels.
 type Selector struct {
 	MatchLabels      map[string]string `yaml:"matchLabels"`
 	MatchExpressions []Expression      `yaml:"matchExpressions"`
@@ -116,7 +117,7 @@ type Expression struct {
 	Values   []string `yaml:"values"`
 }
 
-// Subject is who sends an object.
+// Subject is a sender of an object.
 type Subject struct {
 	Kind      string `yaml:"kind" check:"required"`
 	APIGroup  string `yaml:"apiGroup"`
@@ -124,7 +125,8 @@ type Subject struct {
 	Namespace string `yaml:"namespace"`
 }
 
-// ContextEntry gives a name to a value. Only variables are decided here: what the others give is in the cluster or beyond.
+// ContextEntry names a value. Only variables are evaluated here: the other values come from the
+// cluster or from outside of it.
 type ContextEntry struct {
 	Name            string     `yaml:"name" check:"required"`
 	Variable        *Variable  `yaml:"variable"`
@@ -141,7 +143,8 @@ type Variable struct {
 	Default  *yaml.Node `yaml:"default"`
 }
 
-// Conditions are all that must hold, and a list of which at least one must. The older form, a list in place, is read as All.
+// Conditions are a list that must hold as a whole, and a list of which at least one must hold. The
+// older form, an inline list, is read as All.
 type Conditions struct {
 	Any []Condition `yaml:"any"`
 	All []Condition `yaml:"all"`
@@ -155,7 +158,7 @@ type Condition struct {
 	Message  string     `yaml:"message"`
 }
 
-// Validate allows an object or not.
+// Validate accepts or rejects an object.
 type Validate struct {
 	FailureAction           string            `yaml:"failureAction" enum:"Audit,Enforce"`
 	FailureActionOverrides  []FailureAction   `yaml:"failureActionOverrides" check:"later"`
@@ -171,7 +174,7 @@ type Validate struct {
 	Assert                  *yaml.Node        `yaml:"assert" check:"later"`
 }
 
-// Deny forbids an object when its conditions hold.
+// Deny rejects an object when its conditions hold.
 type Deny struct {
 	Conditions Conditions `yaml:"conditions"`
 }

@@ -11,24 +11,26 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/policy/source"
 )
 
-// roots are the names that Kyverno itself gives, beside those of a rule's context; element and elementIndex may be followed by a number.
+// roots returns the variables that Kyverno defines, in addition to those of a rule's context.
+// element and elementIndex may be followed by a number.
 func roots() []string {
 	return []string{"request", "element", "elementIndex", "images", "image", "target", "serviceAccountName", "serviceAccountNamespace", "globalContext"}
 }
 
-// standard are the functions of JMESPath itself, which are evaluated here.
+// standard returns the functions of JMESPath itself, which are evaluated here.
 func standard() []string {
 	return strings.Fields("abs avg ceil contains ends_with floor join keys length map max max_by merge min min_by not_null reverse sort sort_by starts_with sum to_array to_number to_string type values")
 }
 
-// additional are the functions that Kyverno adds, which are not.
+// additional returns the functions that Kyverno adds, which are not evaluated here.
 func additional() []string {
 	return strings.Fields("add base64_decode base64_encode compare divide equal_fold image_normalize is_external_url items label_match lookup md5 modulo multiply object_from_lists " +
 		"parse_json parse_yaml path_canonicalize pattern_match random regex_match regex_replace_all regex_replace_all_literal replace replace_all round semver_compare sha1 sha256 split subtract " +
 		"time_add time_after time_before time_between time_diff time_now time_now_utc time_parse time_since time_to_cron time_truncate time_utc to_boolean to_lower to_upper trim trim_prefix truncate x509_decode zip")
 }
 
-// checkVariables looks into the texts of a policy for Kyverno's variables. What is not evaluated is said once for each name.
+// checkVariables checks Kyverno's variables in the texts of a policy. It reports each name that is
+// not evaluated once.
 func (r *reader) checkVariables() {
 	said := map[string]bool{}
 	for _, n := range r.variables {
@@ -49,8 +51,8 @@ func (r *reader) checkVariables() {
 	}
 }
 
-// expressions gives what stands between {{ and }}. Braces inside, which JMESPath has for itself and which variables within variables have, are
-// matched; ok is false if one stays open.
+// expressions returns the texts between {{ and }}. It matches inner braces, which JMESPath and
+// nested variables use. ok is false if one is not closed.
 func expressions(text string) (found []string, ok bool) {
 	for {
 		begin := strings.Index(text, "{{")
@@ -69,7 +71,7 @@ func expressions(text string) (found []string, ok bool) {
 	}
 }
 
-// matching gives the length of the expression that s begins with, or -1.
+// matching returns the length of the expression at the start of s, or -1.
 func matching(s string) int {
 	depth := 0
 	for at := 0; at < len(s); at++ {
@@ -89,14 +91,14 @@ func matching(s string) int {
 	return -1
 }
 
-// word is a name in an expression that is not a field of something before it.
+// word is a name in an expression that is not a field of what precedes it.
 type word struct {
 	text     string
 	function bool
-	rest     string // what follows it
+	rest     string // the text after it
 }
 
-// words gives the names of an expression, without those in quotes.
+// words returns the names of an expression, without those in quotes.
 func words(expression string) []word {
 	var all []word
 	for at := 0; at < len(expression); {
@@ -161,7 +163,7 @@ func (r *reader) checkFunction(n *yaml.Node, name string, said map[string]bool) 
 	}
 }
 
-// checkRoot looks at the first name of an expression.
+// checkRoot checks the first name of an expression.
 func (r *reader) checkRoot(n *yaml.Node, w word, said map[string]bool) {
 	name := strings.TrimRight(w.text, "0123456789")
 	if name != "element" && name != "elementIndex" {
@@ -188,7 +190,8 @@ func (r *reader) checkRoot(n *yaml.Node, w word, said map[string]bool) {
 	}
 }
 
-// checkRequest: of a request only the object, and what is told of it, is known before it is made.
+// checkRequest reports parts of a request that are unknown before the request is sent. Only the
+// object and its identity are known then.
 func (r *reader) checkRequest(n *yaml.Node, rest string, said map[string]bool) {
 	part := strings.TrimPrefix(rest, ".")
 	for end := range len(part) {

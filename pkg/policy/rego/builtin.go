@@ -9,11 +9,13 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// forbidden are the functions that reach beyond the policy's input: the network, the process that evaluates it, or its output.
+// forbidden lists the functions that access more than the policy's input: the network, the process
+// that evaluates it, or its output.
 var forbidden = []string{"http.send", "net.lookup_ip_addr", "opa.runtime", "rego.parse_module", "trace"}
 
-// Capabilities is the language that a policy may use, for whoever evaluates it: everything but what is forbidden and what
-// the language is only going to be (v2); no schema is fetched. It is shared: do not change it.
+// Capabilities returns the language that a policy may use, for the code that evaluates it:
+// everything except the forbidden functions and the features of a future version (v2). No schema is
+// fetched. The result is shared and must not be changed.
 func Capabilities(version string) *ast.Capabilities {
 	if version == V0 {
 		return capabilities(ast.RegoV0)
@@ -42,7 +44,8 @@ func restricted(version ast.RegoVersion) *ast.Capabilities {
 	return c
 }
 
-// unrepeatable are the functions that may give another value each time (those that OPA itself marks so), without the forbidden ones.
+// unrepeatable reports whether a function may return another value on each call (as marked by OPA).
+// It returns false for forbidden functions.
 func unrepeatable(name string) bool {
 	b := ast.BuiltinMap[name]
 	return b != nil && b.Nondeterministic && !slices.Contains(forbidden, name)
@@ -72,7 +75,7 @@ func (p *policy) checkCalls() {
 	}).Walk(p.module.AST)
 }
 
-// operatorOf gives the function that a node calls, nil if it is no call.
+// operatorOf returns the function that a node calls, or nil if the node is not a call.
 func operatorOf(node any) *ast.Term {
 	switch node := node.(type) {
 	case *ast.Expr:
@@ -94,7 +97,8 @@ func remedy(name string) string {
 	return "remove the call; decide by what is in input"
 }
 
-// forbiddenCall says whether the compiler only says again that a forbidden function is not there.
+// forbiddenCall reports whether a compiler error only repeats that a forbidden function does not
+// exist.
 func forbiddenCall(e *ast.Error) bool {
 	name, ok := strings.CutPrefix(e.Message, "undefined function ")
 	return ok && slices.Contains(forbidden, name)

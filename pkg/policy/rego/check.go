@@ -11,40 +11,42 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/policy/source"
 )
 
-// The languages that a policy may be written in.
+// The language versions that a policy may be written in.
 const (
 	V1 = "v1" // if and contains are keywords
-	V0 = "v0" // what was written before OPA 1.0
+	V0 = "v0" // the language before OPA 1.0
 )
 
-// Package is the package whose rules are read.
+// Package is the package whose rules are evaluated.
 const Package = "nuon"
 
-// Module is what a policy declares.
+// Module describes what a policy declares.
 type Module struct {
 	Version string      // V1 or V0
 	Rules   []string    // those of deny, warn and pass that it has, in this order
-	Inputs  []Input     // what it reads below input, each once, in the order of the text
-	AST     *ast.Module // nil if the policy has nothing but comments
+	Inputs  []Input     // what it reads below input, without duplicates, in the order of the text
+	AST     *ast.Module // nil if the policy contains only comments
 }
 
-// Input is something that a policy reads.
+// Input is a value that a policy reads.
 type Input struct {
-	Root         string // the first name below input, "plan" of input.plan.x; empty if it is worked out when the policy runs
+	Root         string // the first name below input, "plan" of input.plan.x; empty if computed at run time
 	Line, Column int
 }
 
-// Check gives all that can be told about a policy without running it. File is name; nil means that the policy can be used.
+// Check returns all problems of a policy that can be found without running it. name becomes the
+// File of the diagnostics; the result is nil if the policy can be used.
 func Check(name, text string) []diagnostic.Diagnostic { return CheckFor(name, text, nil) }
 
-// CheckFor is Check for a policy that sees only these names below input (Inputs gives them); reading another one is a warning, as
-// it is never there. Nil means that it is not known what the policy sees.
+// CheckFor is Check for a policy to which only these names below input are visible (see Inputs). A
+// read of another name is a warning, because the name never exists. Nil means that the visible
+// names are unknown.
 func CheckFor(name, text string, inputs []string) []diagnostic.Diagnostic {
 	_, found := Read(name, text, inputs)
 	return found
 }
 
-// Read is CheckFor that also gives what the policy declares; nil if it has errors.
+// Read is CheckFor, and also returns what the policy declares, or nil if it has errors.
 func Read(name, text string, inputs []string) (*Module, []diagnostic.Diagnostic) {
 	t, ok := source.New(name, text)
 	if !ok {
@@ -66,17 +68,17 @@ func Read(name, text string, inputs []string) (*Module, []diagnostic.Diagnostic)
 	return &p.module, t.Diagnostics()
 }
 
-// policy is a policy while it is checked.
+// policy is a policy that is being checked.
 type policy struct {
 	*source.Text
 	module   Module
 	compiler *ast.Compiler
-	halted   bool // nothing that follows could be told for sure
+	halted   bool // further checks would be unreliable
 }
 
 func (p *policy) halt() { p.halted = true }
 
-// guard keeps a mistake of the language's own parser or compiler from ending the program.
+// guard runs a step, and reports an error if the language's parser or compiler panics.
 func (p *policy) guard(step func()) {
 	defer func() {
 		if recover() != nil {
@@ -87,7 +89,8 @@ func (p *policy) guard(step func()) {
 	step()
 }
 
-// checkEmpty lets a policy of nothing but comments pass, as people keep such files for later, but says so.
+// checkEmpty accepts a policy that contains only comments, because people store such files for
+// later, but reports it.
 func (p *policy) checkEmpty() {
 	const hint = "write `package " + Package + "` and a rule such as `deny contains msg if { … }`"
 	text := strings.TrimPrefix(p.Bytes, "\uFEFF")
@@ -106,7 +109,7 @@ func (p *policy) checkEmpty() {
 	p.halt()
 }
 
-// parse reads the text as v1, and if that fails as v0, which is what people wrote before.
+// parse parses the text as v1 and, if that fails, as v0, the older version.
 func (p *policy) parse() {
 	module, err := parseAs(p.Bytes, ast.RegoV1)
 	p.module.Version = V1
@@ -129,7 +132,8 @@ func parseAs(text string, version ast.RegoVersion) (*ast.Module, error) {
 	return ast.ParseModuleWithOpts("", text, ast.ParserOptions{RegoVersion: version, Capabilities: capabilities(version)})
 }
 
-// warnOfOldVersion says which keywords would make a v0 policy a v1 policy, at the first rule that lacks one.
+// warnOfOldVersion reports which keywords would make a v0 policy a v1 policy, at the first rule
+// that lacks one.
 func (p *policy) warnOfOldVersion() {
 	for _, rule := range p.module.AST.Rules {
 		if errs := ast.CheckRegoV1(rule); len(errs) > 0 {
@@ -153,7 +157,7 @@ func (p *policy) checkPackage() {
 	}
 }
 
-// packageName gives the name as it is written after the keyword.
+// packageName returns the package name as it is written after the keyword.
 func packageName(pkg *ast.Package) string {
 	return strings.TrimPrefix(pkg.Path.String(), "data.")
 }
@@ -171,7 +175,8 @@ func (p *policy) compile() {
 	p.halt()
 }
 
-// reportAll reports what the parser or the compiler said, in our words where we know better ones.
+// reportAll reports the errors of the parser or the compiler, with clearer messages where
+// available.
 func (p *policy) reportAll(rule string, err error) {
 	var all ast.Errors
 	if one := (*ast.Error)(nil); errors.As(err, &one) {
@@ -181,7 +186,7 @@ func (p *policy) reportAll(rule string, err error) {
 		return
 	}
 	for _, e := range all {
-		if forbiddenCall(e) || e.Message == "error limit reached" && len(all) > 1 { // said already
+		if forbiddenCall(e) || e.Message == "error limit reached" && len(all) > 1 { // already reported
 			continue
 		}
 		message, hint := explain(e)
@@ -189,7 +194,7 @@ func (p *policy) reportAll(rule string, err error) {
 	}
 }
 
-// offset is where a location begins, in bytes from the start of the text.
+// offset returns the start of a location, in bytes from the start of the text.
 func offset(l *ast.Location) int {
 	if l == nil {
 		return 0
@@ -197,7 +202,7 @@ func offset(l *ast.Location) int {
 	return l.Offset
 }
 
-// width is how much of the location's first line is meant.
+// width returns the length of the first line of the location.
 func width(l *ast.Location) int {
 	if l == nil {
 		return 0

@@ -159,7 +159,8 @@ func TestCapabilitiesHaveNothingForbidden(t *testing.T) {
 	}
 }
 
-// TestCheckOfAnyRules puts words of the language together in any order: whatever that gives, what is said must be sound.
+// TestCheckOfAnyRules combines words of the language in random order. The diagnostics must be
+// sound.
 func TestCheckOfAnyRules(t *testing.T) {
 	words := []string{"deny", "warn", "contains", "if", "msg", "{", "}", "[", "]", "(", ")", ":=", "=", "==", "some", "in", "every", "not", "with", "as", "input", ".plan", "else", "default", "import",
 		"data", ".lib", "|", ",", ";", "\n", "\"x\"", "`y`", "$\"{", "1", "1e400", "true", "null", "_", "x", "y", "http.send", "#", "package", "nuon", ":", "&", "-", "é", "\x00"}
@@ -191,7 +192,7 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// TestCorpus reads the policies of real apps, if there are any at hand: none may have an error.
+// TestCorpus checks the policies of real apps, if available. None may have an error.
 func TestCorpus(t *testing.T) {
 	root := os.Getenv("NUON_CORPUS")
 	if root == "" {

@@ -5,29 +5,31 @@ import (
 	"strings"
 )
 
-// frame is what a bracket or quote is inside of.
+// frame is an open bracket or quote.
 type frame struct {
 	kind     byte // '(', '[' or '{' of code; '"' or '`' of a template string, whose text it is
-	first    byte // what the element that is read begins with
-	elements int  // that came before it and do not begin with a string, whose hashes differ
+	first    byte // the first byte of the current element
+	elements int  // previous elements that do not start with a string; strings have distinct hashes
 }
 
 func (f frame) isText() bool { return f.kind == '"' || f.kind == '`' }
 
-// nesting walks through the text as the language's scanner does, as far as brackets, strings and numbers go.
+// nesting scans the text like the language's scanner, as far as brackets, strings and numbers are
+// concerned.
 type nesting struct {
 	text      string
 	at        int
 	open      []frame
 	templates int
-	numbers   int // that are not plain ones
-	longest   int // digits of the longest number
-	compared  int // sum of the squares of how many elements a set or object has
+	numbers   int // numbers that are slow to compare
+	longest   int // length of the longest number
+	compared  int // sum of the squares of the number of elements of each set or object
 }
 
-// checkDepth refuses what the parser should not even see. It calls itself for each bracket, takes template strings apart several times,
-// reads numbers exactly, and compares the elements of a set or object with each other where their hashes are alike, as those of all
-// numbers with one whole part are, and those of all lists with one sum.
+// checkDepth rejects texts that are too costly to parse. The parser recurses for each bracket,
+// processes template strings several times, reads numbers exactly, and compares the elements of a
+// set or object with each other if their hashes are equal, as are those of all numbers with the
+// same integer part and of all lists with the same sum.
 func (p *policy) checkDepth() {
 	n := nesting{text: p.Bytes}
 	for ; n.at < len(n.text); n.at++ {
@@ -55,7 +57,7 @@ func (n *nesting) exceeded() string {
 	return ""
 }
 
-// step takes one byte, or a whole string, number or comment.
+// step consumes one byte, or a whole string, number or comment.
 func (n *nesting) step() {
 	if len(n.open) > 0 && n.open[len(n.open)-1].isText() {
 		n.templateText(n.open[len(n.open)-1])
@@ -85,14 +87,14 @@ func (n *nesting) step() {
 	}
 }
 
-// begin takes note of what an element begins with.
+// begin records the first byte of an element.
 func (n *nesting) begin(c byte) {
 	if last := len(n.open) - 1; last >= 0 && n.open[last].first == 0 && strings.IndexByte(" \t\r\n", c) < 0 {
 		n.open[last].first = c
 	}
 }
 
-// comma ends an element of what is open: the nth makes the square of n larger by about twice as much.
+// comma ends an element of the open bracket. The nth element increases the square of n by about 2n.
 func (n *nesting) comma() {
 	if len(n.open) == 0 {
 		return
@@ -105,7 +107,8 @@ func (n *nesting) comma() {
 	in.first = 0
 }
 
-// word takes a number, or a name of which the digits are no number. A sign in an exponent ends the one and begins another.
+// word consumes a number, or a name that may contain digits. A sign in an exponent ends one word
+// and starts another.
 func (n *nesting) word() {
 	length := 0
 	for n.at+length < len(n.text) && inWord(n.text[n.at+length]) {
@@ -145,7 +148,8 @@ func (n *nesting) beginTemplate() {
 	n.at++
 }
 
-// templateText takes one byte of a template string: its end, an escaped byte, or the begin of an expression.
+// templateText consumes one byte of a template string: its end, an escaped byte, or the start of an
+// expression.
 func (n *nesting) templateText(in frame) {
 	switch c := n.text[n.at]; {
 	case c == in.kind, c == '\n' && in.kind == '"':
@@ -164,7 +168,8 @@ func (n *nesting) close() {
 	}
 }
 
-// skipString gives how many bytes of a string follow its first quote; one that is not closed in its line ends there.
+// skipString returns how many bytes of a string follow its first quote. A string that is not closed
+// on its line ends there.
 func skipString(s string) int {
 	quote := s[0]
 	for at := 1; at < len(s); at++ {

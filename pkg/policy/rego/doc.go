@@ -1,10 +1,12 @@
-// Package rego owns what a policy in OPA's language must look like: what is checked of its text before it goes anywhere, what it
-// declares and what it reads. It parses and compiles, and never evaluates: `nuon` and the reconciler link it, and a policy is only
-// ever run in a runner.
+// Package rego checks policies in OPA's language: it checks the text before it is stored or sent
+// anywhere, and determines what the policy declares and reads. It parses and compiles but never
+// evaluates: `nuon` and the reconciler link this package, and policies run only in a runner.
 //
-// A policy is one module, `package nuon`. Its results are the rules deny (stops what is planned), warn (is shown) and pass (says what
-// was found to be fine); each is true, or gives texts, or objects with a text under msg. Other rules are its own helpers.
+// A policy is one module, `package nuon`. Its results are the rules deny (blocks what is planned),
+// warn (is shown) and pass (reports what was found to be fine). Each is true, a set of strings, or
+// a set of objects with a string under msg. Other rules are helpers.
 //
-// The text is hostile. Parsing is linear, but a compile is not: nested comprehensions double it, badly ordered conditions cube it, and
-// types may grow as 2ⁿ. What such a text costs is therefore estimated before (limit.go).
+// The text is hostile. Parsing is linear but compiling is not: each nested comprehension doubles
+// the time, badly ordered conditions cube it, and types may grow as 2ⁿ. Therefore the cost of a
+// text is estimated before it is compiled (limit.go).
 package rego

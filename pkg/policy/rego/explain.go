@@ -10,7 +10,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-// explain puts what the parser or compiler says into the words of the other diagnostics, and adds what to do.
+// explain rewords a message of the parser or compiler in the style of the other diagnostics, and
+// adds a hint.
 func explain(e *ast.Error) (message, hint string) {
 	message, hint = splitHint(e.Message)
 	switch e.Code {
@@ -61,7 +62,7 @@ func explainSyntax(message, hint string) (string, string) {
 	return clean(message), clean(hint)
 }
 
-// explainUnbound: a variable that nothing gives a value is what a misspelt name most often is.
+// explainUnbound explains a variable without a value, which is most often a misspelled name.
 func explainUnbound(message string) (string, string) {
 	if name, ok := strings.CutPrefix(message, "var "); ok {
 		name, _, _ = strings.Cut(name, " ")
@@ -70,13 +71,13 @@ func explainUnbound(message string) (string, string) {
 	return clean(message), "bind each variable before it is used under `not`, or as an argument"
 }
 
-// splitHint takes apart what the parser says and the advice that it puts in parentheses behind it.
+// splitHint splits a message of the parser from the advice that follows it in parentheses.
 func splitHint(message string) (what, hint string) {
 	what, hint, _ = strings.Cut(message, " (hint: ")
 	return what, strings.TrimSuffix(hint, ")")
 }
 
-// takes says what a function of the language takes.
+// takes describes the parameters of a function of the language.
 func takes(name string) string {
 	b := ast.BuiltinMap[name]
 	if b == nil {
@@ -98,7 +99,8 @@ func nearestFunction(name string) string {
 	return "define it in this policy, or use one of OPA's own functions"
 }
 
-// clean makes what may hold words of the text fit to be shown: on one line, without control sequences, not too long.
+// clean makes text from a policy safe to show: on one line, without control sequences, and of
+// limited length.
 func clean(message string) string {
 	const longest = 200
 	message = strings.Map(func(r rune) rune {
@@ -113,5 +115,5 @@ func clean(message string) string {
 	return message
 }
 
-// several says how many there are of something.
+// several formats a count.
 func several(n int, what string) string { return fmt.Sprintf("%d %s", n, what) }

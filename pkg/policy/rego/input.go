@@ -8,8 +8,8 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// Inputs gives the names below input that a policy of this type sees, nil if that is not known. A review holds one rendered object:
-// the policy runs once for each.
+// Inputs returns the names below input that are visible to a policy of this type, or nil if the
+// type is unknown. A review contains one rendered object: the policy runs once for each.
 func Inputs(policyType string) []string {
 	switch policyType {
 	case "sandbox", "terraform_module", "pulumi", "runner_job_terraform_deploy":
@@ -22,7 +22,7 @@ func Inputs(policyType string) []string {
 	return nil
 }
 
-// readInputs notes what the policy reads below input, and reports what is never there.
+// readInputs records what the policy reads below input, and reports names that never exist.
 func (p *policy) readInputs(known []string) {
 	seen := map[string]bool{}
 	ast.WalkRefs(p.module.AST, func(ref ast.Ref) bool {
@@ -48,7 +48,7 @@ func (p *policy) readInputs(known []string) {
 	})
 }
 
-// rootOf gives the first name below input, if the text says it.
+// rootOf returns the first name below input, if the text contains it.
 func rootOf(ref ast.Ref) string {
 	if len(ref) < 2 {
 		return ""
@@ -57,7 +57,7 @@ func rootOf(ref ast.Ref) string {
 	return clean(string(name))
 }
 
-// checkData reports a read of data that is not the policy's own: nothing else is loaded.
+// checkData reports a read of data outside of the policy, because no other data is loaded.
 func (p *policy) checkData(ref ast.Ref) {
 	if len(ref) < 2 {
 		return

@@ -6,20 +6,21 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// What a policy may cost to compile. Each is far above what people write (a policy of forty rules has 600 terms and nests two deep), and
-// each keeps one way of making a compile slow below a second; measured on texts made for it.
+// Limits on the cost of compiling a policy. Each is far above what people write (a policy of forty
+// rules has 600 terms and two levels of nesting), and each bounds one way of making a compile slow
+// to less than a second, as measured with texts made for that purpose.
 const (
-	maxDepth    = 100        // brackets within brackets
+	maxDepth    = 100        // nested brackets
 	maxDigits   = 100        // of one number, with its fraction
-	plainDigits = 15         // of a number that is quickly compared
-	maxNumbers  = 100        // that are not plain ones, or have a fraction
-	maxCompared = 4_000_000  // sum of the squares of how many elements each set and object has, strings left out: they may all have to be compared
-	maxRules    = 1000       // else branches too: the search for circles squares it
-	maxNesting  = 6          // comprehensions and template strings within each other: each doubles the cost of what it holds, template strings when parsed, too
-	maxTerms    = 50_000     // terms, those in a comprehension counted doubly for each that they are in
-	maxLiterals = 5000       // objects, arrays and sets as such: their types are compared with each other
-	maxOrdering = 30_000_000 // sum of the cubes of the conditions of each rule: they may have to be sorted
-	maxSpread   = 1 << 16    // what a type takes, written out (spread.go)
+	plainDigits = 15         // up to which a number is quickly compared
+	maxNumbers  = 100        // numbers with more digits, an exponent or a fraction
+	maxCompared = 4_000_000  // sum of the squares of the elements of each set and object that may need comparing
+	maxRules    = 1000       // including else branches: the search for cycles squares it
+	maxNesting  = 6          // nested comprehensions and template strings: each level doubles the cost
+	maxTerms    = 50_000     // terms; each level of comprehension doubles a term's weight
+	maxLiterals = 5000       // objects, arrays and sets as literals: their types are compared with each other
+	maxOrdering = 30_000_000 // sum of the cubes of the conditions of each rule, which may need sorting
+	maxSpread   = 1 << 16    // size of an expanded type (spread.go)
 )
 
 func (p *policy) tooMuch(offset, width int, what string) {
@@ -27,7 +28,8 @@ func (p *policy) tooMuch(offset, width int, what string) {
 	p.halt()
 }
 
-// checkCost estimates what the compile of a parsed policy costs, and refuses one that is made to take long.
+// checkCost estimates the cost of compiling a parsed policy, and rejects one that would take too
+// long.
 func (p *policy) checkCost() {
 	var c cost
 	for _, rule := range p.module.AST.Rules {
@@ -45,7 +47,7 @@ func (p *policy) checkCost() {
 	}
 }
 
-// cost is what the rules so far need.
+// cost is the estimated cost of the rules so far.
 type cost struct {
 	rules, terms, literals, ordering int
 	nesting, deepest                 int

@@ -8,10 +8,11 @@ import (
 	"github.com/open-policy-agent/opa/v1/types"
 )
 
-// Results are the rules that are read, in the order of their weight.
+// Results returns the names of the rules that are evaluated, most severe first.
 func Results() []string { return []string{"deny", "warn", "pass"} }
 
-// checkRules wants at least one of the rules that are read, and each of them such that it can say something.
+// checkRules requires at least one of the rules that are evaluated, and checks that each can have a
+// result.
 func (p *policy) checkRules() {
 	if packageName(p.module.AST.Package) != Package {
 		return
@@ -40,7 +41,8 @@ func (p *policy) rulesNamed(name string) []*ast.Rule {
 	return found
 }
 
-// misspelt names the rule that was perhaps meant to be one of those that are read.
+// misspelt returns a hint with the rule that was probably meant to be one of those that are
+// evaluated.
 func (p *policy) misspelt() string {
 	usual := map[string]string{"violation": "deny", "violations": "deny", "denied": "deny", "allow": "deny", "block": "deny", "error": "deny", "warning": "warn", "warnings": "warn", "passed": "pass"}
 	for _, rule := range p.module.AST.Rules {
@@ -51,7 +53,8 @@ func (p *policy) misspelt() string {
 	return "write `deny contains msg if { … }`"
 }
 
-// checkResult reports a rule that can never give true, a text, or an object with msg, as far as its types say.
+// checkResult reports a rule that, according to its types, can never be true, a string, or an
+// object with msg.
 func (p *policy) checkResult(name string, rules []*ast.Rule) {
 	const hint = "write `%s contains msg if { … }` with a text as msg"
 	first := rules[0]
@@ -65,7 +68,8 @@ func (p *policy) checkResult(name string, rules []*ast.Rule) {
 	}
 }
 
-// says tells whether a value of this type may be a result, or, at the top, a list of results.
+// says reports whether a value of this type may be a result or, at the top level, a collection of
+// results.
 func says(t types.Type, top bool) bool {
 	switch t := t.(type) {
 	case nil, types.Boolean, types.String:
@@ -93,7 +97,7 @@ func arraySays(t *types.Array) bool {
 	return t.Len() == 0 || t.Dynamic() != nil && says(t.Dynamic(), false)
 }
 
-// hasMessage says whether an object may have a text under msg.
+// hasMessage reports whether an object may have a string under msg.
 func hasMessage(t *types.Object) bool {
 	switch message := t.Select("msg").(type) {
 	case nil:

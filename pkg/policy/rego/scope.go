@@ -2,20 +2,20 @@ package rego
 
 import "github.com/open-policy-agent/opa/v1/ast"
 
-// scope is a rule, a comprehension or the body of an every: what declares variables of its own.
+// scope is a rule, a comprehension or the body of an every: a node that can declare variables.
 type scope struct {
 	number   int
 	declared map[string]bool // by some, every and :=
-	direct   map[string]bool // names that stand in it, not only in a scope within it
+	direct   map[string]bool // names that occur in it outside of nested scopes
 }
 
-// scopes knows in which scope a walk through a module is.
+// scopes tracks the open scopes of a walk through a module.
 type scopes struct {
 	known map[any]*scope
 	open  []*scope
 }
 
-// walk visits a node and all below it, with the scopes that are open at each.
+// walk visits a node and everything below it, and tracks the open scopes.
 func (s *scopes) walk(root any, visit func(node any)) {
 	ast.NewBeforeAfterVisitor(func(node any) bool {
 		if node != root || !isRule(node) {
@@ -51,7 +51,8 @@ func (s *scopes) leave(node any) {
 	}
 }
 
-// opensScope says so of rules, but not of their else branches, which see the same arguments.
+// opensScope reports whether a node opens a scope. Rules do, but not their else branches, which
+// share the arguments of the rule.
 func opensScope(node any) bool {
 	switch node.(type) {
 	case *ast.Rule, *ast.ArrayComprehension, *ast.SetComprehension, *ast.ObjectComprehension, *ast.Every:
@@ -60,8 +61,9 @@ func opensScope(node any) bool {
 	return false
 }
 
-// of gives the scope that a name here belongs to: the innermost that declares it; else the outermost in which it stands, as what is not
-// declared is one variable throughout.
+// of returns the scope that a name belongs to at this place: the innermost scope that declares it
+// or, if none does, the outermost in which it occurs, because an undeclared name is one variable
+// throughout.
 func (s *scopes) of(name string) int {
 	for i := len(s.open) - 1; i >= 0; i-- {
 		if s.open[i].declared[name] {
@@ -76,7 +78,7 @@ func (s *scopes) of(name string) int {
 	return 0
 }
 
-// read notes the names of a scope.
+// read records the names of a scope.
 func (s *scope) read(root any) {
 	ast.NewGenericVisitor(func(node any) bool {
 		if opensScope(node) && node != root {
@@ -107,7 +109,7 @@ func (s *scope) read(root any) {
 	}).Walk(root)
 }
 
-// declare notes all variables of a term.
+// declare records all variables of a term.
 func (s *scope) declare(target *ast.Term) {
 	if target == nil {
 		return

@@ -6,8 +6,10 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// definition is one place that gives a name its value: so many terms of its own, and those of other names. Both directions of one `=` are
-// of one place: what a name has from there does not count when the place is read the other way, or `[a, b] = x` would have no end.
+// definition is one place that assigns a value to a name: its own terms, and the values of other
+// names. Both directions of one `=` count as one place: the value that a name gets there does not
+// count when the place is read in the other direction, because otherwise `[a, b] = x` would grow
+// without end.
 type definition struct {
 	name  int
 	place int
@@ -16,7 +18,8 @@ type definition struct {
 	rule  *ast.Rule
 }
 
-// definitions collects them for a module. Names of rules are one for the module, those of variables one for each scope.
+// definitions collects the definitions of a module. A rule has one name per module, a variable one
+// name per scope.
 type definitions struct {
 	names map[string]int
 	rules map[string]bool
@@ -27,7 +30,7 @@ type definitions struct {
 	scopes
 }
 
-// size is the largest that a name has been found to be, and the largest by another place than that.
+// size is the largest size found for a name, and the largest size from any other place.
 type size struct{ most, place, second int }
 
 func (s *size) without(place int) int {
@@ -37,7 +40,7 @@ func (s *size) without(place int) int {
 	return s.most
 }
 
-// grow says whether the size is now larger.
+// grow records a size from a place, and reports whether that changed anything.
 func (s *size) grow(to, place int) bool {
 	switch {
 	case place == s.place:
@@ -55,7 +58,8 @@ func (s *size) grow(to, place int) bool {
 	return true
 }
 
-// spreads gives the rule in which a type, written out, would be larger than maxSpread, or nil. `a := [b, b]` doubles what b is.
+// spreads returns a rule in which an expanded type would be larger than maxSpread, or nil. `a :=
+// [b, b]` doubles the size of b.
 func spreads(module *ast.Module) *ast.Rule {
 	d := definitions{names: map[string]int{}, rules: map[string]bool{}, scopes: scopes{known: map[any]*scope{}}}
 	for _, rule := range module.Rules {
@@ -70,7 +74,7 @@ func spreads(module *ast.Module) *ast.Rule {
 	return d.estimate()
 }
 
-// ruleName is the first name of a rule's head.
+// ruleName returns the first name of a rule's head.
 func ruleName(rule *ast.Rule) ast.Var {
 	if ref := rule.Head.Ref(); len(ref) > 0 {
 		if name, ok := ref[0].Value.(ast.Var); ok {
@@ -111,7 +115,7 @@ func (d *definitions) collect(rule *ast.Rule) {
 	})
 }
 
-// unify gives every variable of the target the terms of the value.
+// unify defines every variable of the target by the terms of the value.
 func (d *definitions) unify(target, value *ast.Term) {
 	switch target.Value.(type) {
 	case ast.Var, *ast.Array, ast.Object:
@@ -134,10 +138,11 @@ func (d *definitions) define(name string, values ...*ast.Term) {
 	d.all = append(d.all, found)
 }
 
-// measure adds what the type of a term is made of. What a call is given is no part of what it gives, nor is the body of a comprehension.
+// measure adds the parts of a term's type. The arguments of a call are not part of its type, nor is
+// the body of a comprehension.
 func (d *definitions) measure(in *definition, term *ast.Term) {
 	switch v := term.Value.(type) {
-	case ast.Var: // a mere copy
+	case ast.Var: // only a copy
 		d.use(in, d.key(v))
 		return
 	case ast.Ref:
@@ -162,7 +167,8 @@ func (d *definitions) measure(in *definition, term *ast.Term) {
 	in.own++
 }
 
-// measureRef adds what is at most as large as what the reference begins with; data.nuon.name begins with that name.
+// measureRef adds the first value of the reference, which bounds its size; data.nuon.name starts
+// with that name.
 func (d *definitions) measureRef(in *definition, ref ast.Ref) {
 	if len(ref) == 0 {
 		return
@@ -178,21 +184,22 @@ func (d *definitions) measureRef(in *definition, ref ast.Ref) {
 	}
 }
 
-// within does something in the scope of a comprehension.
+// within calls do in the scope of a comprehension.
 func (d *definitions) within(comprehension any, do func()) {
 	d.enter(comprehension)
 	do()
 	d.leave(comprehension)
 }
 
-// use notes that a definition has another name's value in it. None has its own.
+// use records that a definition contains the value of another name. A definition does not use its
+// own name.
 func (d *definitions) use(in *definition, name string) {
 	if number := d.number(name); number != in.name {
 		in.uses = append(in.uses, number)
 	}
 }
 
-// key tells the variables of one scope from those of another.
+// key returns a name that is unique to the variable's scope.
 func (d *definitions) key(v ast.Var) string {
 	if d.rules[string(v)] {
 		return string(v)
@@ -209,7 +216,8 @@ func (d *definitions) number(name string) int {
 	return n
 }
 
-// estimate works the sizes out, forwards and backwards through the text in turn, until they stay.
+// estimate computes the sizes, forwards and backwards through the text in turn, until they no
+// longer change.
 func (d *definitions) estimate() *ast.Rule {
 	const rounds = 1000
 	sizes := make([]size, len(d.names))

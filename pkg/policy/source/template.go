@@ -6,19 +6,22 @@ import (
 	"unicode"
 )
 
-// hole is the rune that begins each placeholder. It is of a private area, so that no text has it by accident.
+// hole is the rune that starts each placeholder. It is from a private use area, so that texts do
+// not contain it by accident.
 const hole = "\uE000"
 
-// HasHole says whether a value was, at least in part, a template expression: nothing can be said of it.
+// HasHole reports whether a value is, or contains, a template expression, so that it cannot be
+// checked.
 func HasHole(value string) bool { return strings.Contains(value, hole) }
 
 // Expression is one `{{ … }}` of a text.
 type Expression struct {
-	Offset, End int    // of the braces, in bytes
-	Inner       string // between the braces, without the trim markers and spaces
+	Offset, End int    // including the braces, in bytes
+	Inner       string // between the braces, without trim markers and spaces
 }
 
-// Control says whether the expression steers what follows rather than giving a value: what is around it may then be anything.
+// Control reports whether the expression is control flow instead of a value. The text around it may
+// then have any form.
 func (e Expression) Control() bool {
 	if strings.HasPrefix(e.Inner, "$") {
 		return strings.Contains(e.Inner, "=")
@@ -26,7 +29,8 @@ func (e Expression) Control() bool {
 	return slices.Contains([]string{"if", "else", "end", "range", "with", "define", "template", "block", "break", "continue"}, e.word())
 }
 
-// word is what the expression begins with, if that is a name: what follows it need not be a space.
+// word returns the first word of the expression if it is a name. The character after it need not be
+// a space.
 func (e Expression) word() string {
 	end := strings.IndexFunc(e.Inner, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	if end < 0 {
@@ -35,18 +39,18 @@ func (e Expression) word() string {
 	return e.Inner[:end]
 }
 
-// opens and closes say what the expression does to the nesting of blocks.
+// opens reports whether the expression starts a block.
 func (e Expression) opens() bool {
 	return slices.Contains([]string{"if", "range", "with", "define", "block"}, e.word())
 }
 
 func (e Expression) closes() bool { return e.Inner == "end" }
 
-// Comment says whether the expression leaves nothing behind.
+// Comment reports whether the expression has no output.
 func (e Expression) Comment() bool { return strings.HasPrefix(e.Inner, "/*") }
 
-// Expressions finds the template expressions of the text, in order. An expression that is not closed, a block that is not ended and
-// an end without a block are reported; ok is then false.
+// Expressions returns the template expressions of the text, in order. It reports expressions that
+// are not closed, blocks without an end, and ends without a block; ok is then false.
 func (t *Text) Expressions() (found []Expression, ok bool) {
 	var open []Expression
 	for at := 0; ; {
@@ -81,8 +85,8 @@ func (t *Text) Expressions() (found []Expression, ok bool) {
 	return found, true
 }
 
-// expressionEnd gives how many bytes after {{ the expression reaches, its }} included, or -1 if it is not closed. Braces in the
-// strings and comments of the template language do not count.
+// expressionEnd returns the length of the expression after {{, including its }}, or -1 if it is not
+// closed. It ignores braces in the strings and comments of the template language.
 func expressionEnd(s string) int {
 	if body := strings.TrimLeft(s, "- "); strings.HasPrefix(body, "/*") {
 		end := strings.Index(s, "*/")
@@ -109,7 +113,7 @@ func expressionEnd(s string) int {
 	return -1
 }
 
-// stringEnd gives the length of the quoted string that s begins with, or -1.
+// stringEnd returns the length of the quoted string at the start of s, or -1.
 func stringEnd(s string) int {
 	quote := s[0]
 	for at := 1; at < len(s); at++ {
@@ -128,8 +132,8 @@ func trimmed(inner string) string {
 	return strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(inner), "-"))
 }
 
-// Placeholder gives a text of exactly so many bytes that can stand for an expression inside a string or a plain word, so that all
-// positions stay. HasHole knows it again.
+// Placeholder returns a text of the given length in bytes that can replace an expression inside a
+// string or a plain word, so that all positions are preserved. HasHole recognizes it.
 func Placeholder(length int) string {
 	if length < len(hole) {
 		return strings.Repeat("_", max(length, 0))

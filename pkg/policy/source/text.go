@@ -1,6 +1,7 @@
-// Package source owns the text of a policy while it is checked: where in it something stands, what is told about it, and what
-// stands in for the template expressions in it. It knows no policy language, reads no file and renders nothing. The packages beside
-// it, one for each language, call it.
+// Package source represents the text of a policy while it is checked: positions in it, the
+// diagnostics about it, and the placeholders for its template expressions. It is independent of
+// policy languages, reads no file and renders nothing. The sibling packages, one per language, call
+// it.
 package source
 
 import (
@@ -12,25 +13,26 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-// MaxBytes is the longest text that is checked: a hundred times the longest policy that people wrote.
+// MaxBytes is the maximum length of a text that is checked: a hundred times the longest known
+// policy.
 const MaxBytes = 1 << 20
 
-// maxFindings are told of one text; whoever made more mistakes than that corrects these first.
+// maxFindings is the maximum number of diagnostics for one text.
 const maxFindings = 50
 
-// Text is one policy's text and what there is to tell about it.
+// Text is the text of one policy, with the diagnostics about it.
 type Text struct {
-	Name  string // the file, as diagnostics name it
+	Name  string // the file name in diagnostics
 	Bytes string
 
-	starts []int         // offset of each line's first byte, worked out when the first position is asked for
-	marks  map[int][]int // of lines in which one was: the offset of each column that apart divides, from 0
+	starts []int         // offset of each line's first byte, computed at the first use
+	marks  map[int][]int // per line: the offset of every apart-th column, computed at the first use
 	found  diagnostic.Diagnostics
 	more   int
 }
 
-// New begins the check of a text. A text that is longer than MaxBytes, or not UTF-8, is reported, and ok is false: it must not be
-// read any further.
+// New starts the check of a text. If the text is longer than MaxBytes or not UTF-8, New reports
+// that and ok is false: the text must then not be checked further.
 func New(name, text string) (t *Text, ok bool) {
 	t = &Text{Name: name, Bytes: text}
 	if len(text) > MaxBytes {
@@ -45,7 +47,7 @@ func New(name, text string) (t *Text, ok bool) {
 	return t, true
 }
 
-// firstInvalid is the offset of the first byte that is not UTF-8, or -1.
+// firstInvalid returns the offset of the first byte that is not UTF-8, or -1.
 func firstInvalid(text string) int {
 	if utf8.ValidString(text) {
 		return -1
@@ -60,12 +62,12 @@ func firstInvalid(text string) int {
 	return -1
 }
 
-// Error reports what makes the text unusable. Offset and width are in bytes.
+// Error reports a problem that makes the text unusable. Offset and width are in bytes.
 func (t *Text) Error(offset, width int, rule, message, hint string) {
 	t.report(diagnostic.Error, offset, width, rule, message, hint)
 }
 
-// Warning reports what is probably a mistake, or has no effect.
+// Warning reports something that is probably a mistake or has no effect.
 func (t *Text) Warning(offset, width int, rule, message, hint string) {
 	t.report(diagnostic.Warning, offset, width, rule, message, hint)
 }
@@ -74,7 +76,7 @@ func (t *Text) report(severity diagnostic.Severity, offset, width int, rule, mes
 	if len(t.found) == maxFindings {
 		t.more++
 		if severity == diagnostic.Error && !t.found.HasErrors() {
-			t.found = t.found[:maxFindings-1] // an error must not be lost behind warnings
+			t.found = t.found[:maxFindings-1] // an error must not be lost among warnings
 		} else {
 			return
 		}
@@ -85,7 +87,8 @@ func (t *Text) report(severity diagnostic.Severity, offset, width int, rule, mes
 	})
 }
 
-// Position gives the line and the column, in bytes from 1, of an offset. An offset outside the text gives its nearest end.
+// Position returns the line and the column, in bytes from 1, of an offset. For an offset outside of
+// the text it returns the nearest end.
 func (t *Text) Position(offset int) (line, column int) {
 	t.findLines()
 	offset = min(max(offset, 0), len(t.Bytes))
@@ -96,8 +99,8 @@ func (t *Text) Position(offset int) (line, column int) {
 	return line, offset - t.starts[line-1] + 1
 }
 
-// Offset gives the offset of a position whose column counts runes from 1, as YAML readers count. A position outside the text gives the
-// nearest offset.
+// Offset returns the offset of a position whose column counts runes from 1, as YAML parsers do. For
+// a position outside of the text it returns the nearest offset.
 func (t *Text) Offset(line, column int) int {
 	t.findLines()
 	if line < 1 {
@@ -117,10 +120,11 @@ func (t *Text) Offset(line, column int) int {
 	return at
 }
 
-// apart is how many columns lie between two marks of a line.
+// apart is the number of columns between two marks of a line.
 const apart = 256
 
-// columns gives the marks of a line, so that not all of it has to be counted for each position in it: all of a text can be one line.
+// columns returns the marks of a line. They avoid counting a line from its start for each position,
+// because the whole text can be one line.
 func (t *Text) columns(line int) []int {
 	if marks := t.marks[line]; marks != nil {
 		return marks
@@ -140,7 +144,7 @@ func (t *Text) columns(line int) []int {
 	return marks
 }
 
-// Lines says how many lines the text has, at least one.
+// Lines returns the number of lines of the text, at least one.
 func (t *Text) Lines() int {
 	t.findLines()
 	return len(t.starts)
@@ -161,10 +165,11 @@ func (t *Text) findLines() {
 	}
 }
 
-// Failed says whether something makes the text unusable.
+// Failed reports whether the text is unusable.
 func (t *Text) Failed() bool { return t.found.HasErrors() }
 
-// Diagnostics gives all that there is to tell, sorted; nil if there is nothing. It says so when some were left out.
+// Diagnostics returns all diagnostics, sorted, or nil if there are none. The last one states how
+// many were left out.
 func (t *Text) Diagnostics() []diagnostic.Diagnostic {
 	if t.found == nil {
 		return nil
@@ -178,7 +183,8 @@ func (t *Text) Diagnostics() []diagnostic.Diagnostic {
 	return all
 }
 
-// Quote makes a word of the text fit to be shown: in quotes, on one line, without control sequences, shortened when it is long.
+// Quote makes a word of the text safe to show: in quotes, on one line, without control sequences,
+// and shortened if it is long.
 func Quote(word string) string {
 	const longest = 60
 	if len(word) > longest {
@@ -191,7 +197,7 @@ func Quote(word string) string {
 	return fmt.Sprintf("%q", word)
 }
 
-// Plain is Quote without the quotes, for words that are names or another program's messages.
+// Plain is Quote without the quotes, for names and for messages of other programs.
 func Plain(words string) string {
 	quoted := Quote(words)
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)

@@ -77,7 +77,8 @@ func TestPositionsOutsideTheTextGiveItsEnds(t *testing.T) {
 	}
 }
 
-// TestLongLine finds each of a million columns of one line, which would take minutes if each were counted from its begin.
+// TestLongLine finds each of a million columns of one line, which would take minutes if each were
+// counted from the start of the line.
 func TestLongLine(t *testing.T) {
 	const line = "é1\u00a0"
 	written := "x\n" + strings.Repeat(line, 1<<17)

@@ -1,4 +1,5 @@
-// Package sourcetest owns how the checks of policies are tested: against texts with what is said of each beside it. Only tests call it.
+// Package sourcetest tests the checks of policies with texts and their expected diagnostics. Only
+// tests import it.
 package sourcetest
 
 import (
@@ -18,11 +19,12 @@ import (
 
 var update = flag.Bool("update", false, "write what is said into the golden files")
 
-// Check is what each policy language offers.
+// Check is the check function of a policy language.
 type Check func(name, text string) []diagnostic.Diagnostic
 
-// Golden runs check on each text of an archive whose name does not end in .want, and compares what it says with the file of that name and
-// .want; none, or an empty one, means that it must say nothing.
+// Golden runs check on each text of an archive whose name does not end in .want, and compares the
+// diagnostics with the file of the same name plus .want. If that file is missing or empty, no
+// diagnostics are expected.
 func Golden(t *testing.T, file string, check Check) {
 	t.Helper()
 	archive, err := txtar.ParseFile(file)
@@ -61,7 +63,7 @@ func Golden(t *testing.T, file string, check Check) {
 	}
 }
 
-// Say writes diagnostics one a line, with their width and rule.
+// Say formats diagnostics, one per line, with their width and rule.
 func Say(found []diagnostic.Diagnostic) string {
 	var b strings.Builder
 	for _, d := range found {
@@ -73,7 +75,8 @@ func Say(found []diagnostic.Diagnostic) string {
 	return b.String()
 }
 
-// Sound reports diagnostics that no person could use: outside the text, without a rule or message, with control sequences, or not sorted.
+// Sound reports diagnostics that are useless to a person: outside of the text, without a rule or
+// message, with control sequences, or not sorted.
 func Sound(t testing.TB, text string, found []diagnostic.Diagnostic) {
 	t.Helper()
 	if len(text) > source.MaxBytes {
