@@ -7,7 +7,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/netguard"
 )
 
-// newClient makes the HTTP client of a Fetcher. There is no cookie jar.
+// newClient returns the HTTP client of a Fetcher. It has no cookie jar.
 func newClient(options Options) *http.Client {
 	secure, plain := options.kinds()
 	return &http.Client{CheckRedirect: netguard.CheckRedirect, Transport: netguard.NewTransport(netguard.Options{
@@ -16,7 +16,8 @@ func newClient(options Options) *http.Client {
 	})}
 }
 
-// kinds are the addresses that files may be at. Over http, private networks are not read.
+// kinds returns the kinds of addresses that files may be read from. Over http, private networks are
+// never read.
 func (o Options) kinds() (https, http []netguard.Kind) {
 	if o.AllowPrivate {
 		return []netguard.Kind{netguard.Public, netguard.Private, netguard.Loopback}, []netguard.Kind{netguard.Public, netguard.Loopback}
@@ -24,7 +25,7 @@ func (o Options) kinds() (https, http []netguard.Kind) {
 	return []netguard.Kind{netguard.Public}, []netguard.Kind{netguard.Public}
 }
 
-// explainBlocked puts in words why a server is not connected to.
+// explainBlocked explains why the fetcher does not connect to a server.
 func explainBlocked(blocked *netguard.BlockedError) *Error {
 	why := "its server " + plain(blocked.Error(), 300)
 	switch {

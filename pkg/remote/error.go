@@ -21,49 +21,49 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/netguard"
 )
 
-// Error is why a reference could not be read, for the person who wrote it. It does not repeat the reference, which may hold what is
-// not for everybody; who asked knows it.
+// Error reports why a reference could not be read, to the person who wrote it. It does not contain
+// the reference, which may be confidential; the caller has it.
 type Error struct {
-	// Why is what is wrong, without a full stop.
+	// Why states what is wrong, without a full stop.
 	Why string
-	// Remedy is what to do about it: imperative, lower case.
+	// Remedy states what to do about it: imperative, lower case.
 	Remedy string
-	// Passing says that it may come right by itself.
+	// Passing is true if the problem may be temporary.
 	Passing bool
 }
 
-// Error gives what is wrong.
+// Error returns Why.
 func (e *Error) Error() string { return e.Why }
 
-// Hint gives what to do about it.
+// Hint returns Remedy.
 func (e *Error) Hint() string { return e.Remedy }
 
-// refuse makes an Error that only a change to the reference, or to what it names, can mend.
+// refuse returns an Error that only a change to the reference, or to its target, can fix.
 func refuse(why, remedy string) *Error { return &Error{Why: why, Remedy: remedy} }
 
-// besides is the remedy that is always there.
+// besides is the remedy that always works.
 const besides = "put the file beside the config and write ./name"
 
 const syncAgain = "run `nuon sync` again later, or " + besides
 
 func passing(why string) *Error { return &Error{Why: why, Remedy: syncAgain, Passing: true} }
 
-// errTooMuch says that more was sent than may be read.
+// errTooMuch reports that a server sent more than may be read.
 var errTooMuch = errors.New("too much")
 
-// explain puts what went wrong between us and a server in words. An Error stays what it is.
+// explain converts a failure to an Error. It returns an Error unchanged.
 func explain(err error) *Error {
 	if found := explainKnown(err); found != nil {
 		return found
 	}
 	text := plain(cause(err).Error(), 200)
 	if strings.Contains(text, "://") {
-		text = "the server's answer cannot be used" // an address may hold what is not for everybody
+		text = "the server's answer cannot be used" // a URL may be confidential
 	}
 	return refuse(text, "check the address, or "+besides)
 }
 
-// explainKnown is explain for what there are own words for; nil for anything else.
+// explainKnown is explain for errors with a specific message; it returns nil for other errors.
 func explainKnown(err error) *Error {
 	err = cause(err)
 	var (
@@ -88,7 +88,7 @@ func explainKnown(err error) *Error {
 	return explainNetwork(err)
 }
 
-// explainNetwork is explain for what every server can do to us; nil for anything else.
+// explainNetwork is explain for network errors of any server; it returns nil for other errors.
 func explainNetwork(err error) *Error {
 	var (
 		lookup   *net.DNSError
@@ -116,7 +116,8 @@ func explainNetwork(err error) *Error {
 	return nil
 }
 
-// unknownName leaves out which name server was asked: that is the business of whoever runs this program.
+// unknownName explains a failed lookup. It leaves out the name server, which concerns only the
+// operator of this program.
 func unknownName(lookup *net.DNSError) *Error {
 	name := plain(lookup.Name, 200)
 	if lookup.IsNotFound {
@@ -125,7 +126,7 @@ func unknownName(lookup *net.DNSError) *Error {
 	return passing("the name " + name + " could not be looked up")
 }
 
-// explainGit is explain for what only the git library says; nil for anything else.
+// explainGit is explain for errors of the git library; it returns nil for other errors.
 func explainGit(err error) *Error {
 	var answer *githttp.Err
 	switch {
@@ -145,7 +146,7 @@ func explainGit(err error) *Error {
 	return nil
 }
 
-// explainStatus puts an HTTP status that is not a success in words.
+// explainStatus explains an HTTP status other than success.
 func explainStatus(status int) *Error {
 	said := fmt.Sprintf("the server answers %d %s", status, http.StatusText(status))
 	switch {
@@ -159,7 +160,8 @@ func explainStatus(status int) *Error {
 	return refuse(strings.TrimSpace(said), "check the address, or "+besides)
 }
 
-// cause takes off the wrappers of the git library that hide what they wrap, and that of the HTTP client, which repeats the URL.
+// cause unwraps errors of the git library, which hide their causes, and of the HTTP client, which
+// repeat the URL.
 func cause(err error) error {
 	for {
 		var unexpected *plumbing.UnexpectedError

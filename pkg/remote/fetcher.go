@@ -14,21 +14,22 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/netguard"
 )
 
-// Options say what a Fetcher may read. The zero value is right for a control plane.
+// Options configure what a Fetcher may read. The zero value is right for a control plane.
 type Options struct {
-	// AllowPrivate lets https:// lead into private networks and to this machine, and http:// to this machine.
+	// AllowPrivate permits https:// to private networks and to this machine, and http:// to this
+	// machine.
 	AllowPrivate bool
-	// Local lets file:// be read, which is for the machine of whoever wrote the config.
+	// Local permits file://. It is meant for the machine of the config's author.
 	Local bool
-	// Roots are the authorities that https:// servers are believed by; nil means the system's.
+	// Roots are the certificate authorities that are trusted for https://; nil means the system's.
 	Roots *x509.CertPool
-	// Timeout bounds the reading of one reference, second try included; zero means 15 seconds.
+	// Timeout bounds reading one reference, including retries; zero means 15 seconds.
 	Timeout time.Duration
-	// Resolver looks names up; nil means the system's.
+	// Resolver resolves names; nil means the system's resolver.
 	Resolver *net.Resolver
 }
 
-// Fetcher reads references. It keeps nothing of what it read, and is safe for concurrent use.
+// Fetcher reads references. It stores nothing that it read, and is safe for concurrent use.
 type Fetcher struct {
 	options Options
 	client  *http.Client
@@ -36,13 +37,13 @@ type Fetcher struct {
 
 const (
 	defaultTimeout = 15 * time.Second
-	// tries is how often something that may pass is tried, within the time.
+	// tries is the number of attempts after temporary failures, within the timeout.
 	tries = 2
-	// pause is at most how long it waits before the next try.
+	// pause is the maximum wait before the next attempt.
 	pause = 400 * time.Millisecond
 )
 
-// New makes a Fetcher.
+// New returns a Fetcher.
 func New(options Options) *Fetcher {
 	if options.Timeout <= 0 {
 		options.Timeout = defaultTimeout
@@ -50,12 +51,12 @@ func New(options Options) *Fetcher {
 	return &Fetcher{options: options, client: newClient(options)}
 }
 
-// Local makes the Fetcher of a program that runs where the config lies, by the hand of its author: file:// may be read. Else it
-// reads what a control plane would.
+// Local returns a Fetcher for a program that the config's author runs on the machine with the
+// config. It may read file://, and otherwise reads what a control plane would.
 func Local() *Fetcher { return New(Options{Local: true}) }
 
-// Fetch reads one reference: text of at most limit bytes. What keeps it from being read is an *Error; the end of ctx is ctx's error,
-// wrapped.
+// Fetch reads one reference: text of at most limit bytes. If the reference cannot be read, the
+// error is an *Error; if ctx ends, it wraps ctx's error.
 func (f *Fetcher) Fetch(ctx context.Context, reference string, limit int64) ([]byte, error) {
 	return f.fetch(ctx, reference, limit, newBudget(defaultTotal))
 }
@@ -82,7 +83,7 @@ func (f *Fetcher) fetch(ctx context.Context, text string, limit int64, budget *n
 	}
 }
 
-// read is one try.
+// read makes one attempt.
 func (f *Fetcher) read(ctx context.Context, at reference, limit int64, budget *netguard.Budget) (data []byte, err error) {
 	switch at.scheme {
 	case web:

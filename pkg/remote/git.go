@@ -17,8 +17,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/netguard"
 )
 
-// packLimits bound a repository's snapshot, whose objects are held in memory while a file is looked for among them. What is larger than
-// a file may be is not held.
+// packLimits returns the limits of a repository's snapshot, whose objects are in memory while a
+// file is searched in it. Objects that are larger than the limit of a file are not stored.
 func packLimits() gitpack.Limits {
 	return gitpack.Limits{
 		Pack: 64 << 20, Objects: 200_000, Object: 32 << 20, Tree: 16 << 20, Total: 128 << 20,
@@ -26,15 +26,16 @@ func packLimits() gitpack.Limits {
 	}
 }
 
-// repository is the other side while one file of it is read.
+// repository is a remote repository while one of its files is read.
 type repository struct {
 	server *gitpack.Remote
-	// largest is how large the file may be.
+	// largest is the maximum size of the file in bytes.
 	largest int64
 }
 
-// readGit reads one file of a repository. Of its history only the one commit is asked for, and where the server can (all large forges
-// can), of that only the directories and then the file.
+// readGit reads one file of a repository. It requests only one commit without its history, and if
+// the server supports it (all large forges do), first only the directories of that commit and then
+// the file.
 func (f *Fetcher) readGit(ctx context.Context, at reference, limit int64, budget *netguard.Budget) ([]byte, error) {
 	r, err := f.openRepository(ctx, at.url.String(), budget)
 	if err != nil {
@@ -73,7 +74,7 @@ func (f *Fetcher) openRepository(ctx context.Context, url string, budget *netgua
 	return &repository{server: server}, nil
 }
 
-// notGit is for a server that answers, but not as a git server does.
+// notGit explains a response that is not from a git server.
 func notGit(err error) error {
 	if explainKnown(err) != nil {
 		return err
@@ -81,7 +82,7 @@ func notGit(err error) error {
 	return refuse("there is no git repository at that address", "check the address; a file that is not in one is written without git::")
 }
 
-// countedTransport counts all answers of a git server together.
+// countedTransport counts all responses of a git server against one budget.
 type countedTransport struct {
 	http.RoundTripper
 	budget *netguard.Budget
@@ -96,7 +97,7 @@ func (c countedTransport) RoundTrip(request *http.Request) (*http.Response, erro
 	return response, err
 }
 
-// tip finds what a ref means: the default branch, a branch, a tag, a full name, or a commit.
+// tip returns the commit of a ref: the default branch, a branch, a tag, a full name, or a commit.
 func (r *repository) tip(ref string) (plumbing.Hash, error) {
 	if ref == "" || ref == "HEAD" {
 		if r.server.Advertised.Head == nil {
@@ -120,7 +121,7 @@ func (r *repository) offersParts() bool {
 		(r.server.Supports(capability.AllowReachableSHA1InWant) || r.server.Supports("allow-any-sha1-in-want"))
 }
 
-// readPart asks for the directories first, and then for the file.
+// readPart fetches the directories first, and then the file.
 func (r *repository) readPart(ctx context.Context, want plumbing.Hash, path string, limit int64) (data []byte, err error) {
 	var hash plumbing.Hash
 	sent := false
@@ -143,8 +144,9 @@ func (r *repository) readPart(ctx context.Context, want plumbing.Hash, path stri
 	return data, err
 }
 
-// pull asks for an object with what it holds, without its history, and without what filter leaves out. use sees what came; memory for it
-// is taken from the budget of all packs.
+// pull fetches an object with its content but without its history and the objects that filter
+// excludes, and calls use with the received objects. The memory for them is taken from the budget
+// that all packs share.
 func (r *repository) pull(
 	ctx context.Context, want plumbing.Hash, filter packp.Filter, use func(map[plumbing.Hash]object) error,
 ) (err error) {
@@ -157,8 +159,9 @@ func (r *repository) pull(
 	if err != nil {
 		return unreadable(err)
 	}
-	defer func() { _ = answer.Close() }() // only read from
-	// It waits on disk until all of it is there: servers may be slow, and memory is short.
+	defer func() { _ = answer.Close() }() // the close error does not matter: it was only read
+	// The pack is spooled to disk until it is complete, because servers may be slow and memory is
+	// scarce.
 	spool, size, err := gitpack.Spool(answer, "", limits.Pack)
 	if err != nil {
 		return unreadable(err)
@@ -176,7 +179,7 @@ func (r *repository) pull(
 	return use(objects)
 }
 
-// unreadable puts in words what is wrong with a pack.
+// unreadable explains what is wrong with a pack.
 func unreadable(err error) error {
 	switch {
 	case errors.Is(err, gitpack.ErrTooMuch):
@@ -187,20 +190,22 @@ func unreadable(err error) error {
 	return fmt.Errorf("%w: %w", errPack, err)
 }
 
-// object is a git object; its kind is commit, tree, blob or tag. The content of a blob that is too large to be the file is left out.
+// object is a git object; its kind is commit, tree, blob or tag. Blobs that exceed the maximum file
+// size have no content.
 type object struct {
 	kind plumbing.ObjectType
 	size int64
 	data []byte
 }
 
-// errPack says that a server sent something that git would not.
+// errPack reports that a server sent invalid git data.
 var errPack = errors.New("the repository's data cannot be read")
 
-// unpack takes apart what a git server sent, and calls objects by the digest of what they really are.
+// unpack parses what a git server sent. It keys the objects by the hash of their actual content.
 func unpack(ctx context.Context, pack io.ReadSeeker, size int64, limits gitpack.Limits, largest int64) (map[plumbing.Hash]object, error) {
 	objects := map[plumbing.Hash]object{}
-	// A budget of its own: its memory was taken from the shared one as a whole.
+	// A separate budget, because the memory of the whole pack was already taken from the shared
+	// one.
 	options := gitpack.Options{Limits: limits, Budget: gitpack.NewBudget(limits.Total, 1), Content: max(largest, limits.Tree)}
 	_, err := gitpack.Index(ctx, pack, size, options, func(o gitpack.Object) error {
 		if o.Kind == plumbing.BlobObject && o.Size > largest {
@@ -212,7 +217,7 @@ func unpack(ctx context.Context, pack io.ReadSeeker, size int64, limits gitpack.
 	return objects, err
 }
 
-// find gives the name of the blob that a path leads to from a commit, or from a tag of one.
+// find returns the hash of the blob at a path of a commit, or of the commit that a tag refers to.
 func find(objects map[plumbing.Hash]object, from plumbing.Hash, path string) (plumbing.Hash, error) {
 	at, err := treeOf(objects, from)
 	if err != nil {
@@ -232,9 +237,9 @@ func find(objects map[plumbing.Hash]object, from plumbing.Hash, path string) (pl
 	return at, nil
 }
 
-// treeOf gives the name of the directory that a commit has as its root.
+// treeOf returns the hash of a commit's root directory.
 func treeOf(objects map[plumbing.Hash]object, from plumbing.Hash) (plumbing.Hash, error) {
-	// A tag may name a tag; nobody stacks many.
+	// A tag may refer to another tag; long chains do not occur in practice.
 	for range 8 {
 		found, there := objects[from]
 		switch {
@@ -251,7 +256,8 @@ func treeOf(objects map[plumbing.Hash]object, from plumbing.Hash) (plumbing.Hash
 	return plumbing.ZeroHash, refuse("the tag leads through too many other tags", "write ?ref= and the commit")
 }
 
-// firstLine reads the hash in the first line of a commit or a tag; zero, which nothing has, if there is none.
+// firstLine parses the hash in the first line of a commit or a tag. Without one it returns the zero
+// hash, which no object has.
 func firstLine(data []byte, key string) plumbing.Hash {
 	line, _, _ := bytes.Cut(data, []byte("\n"))
 	text, is := strings.CutPrefix(string(line[:min(len(line), 64)]), key)
@@ -261,18 +267,18 @@ func firstLine(data []byte, key string) plumbing.Hash {
 	return plumbing.NewHash(text)
 }
 
-// entry is a line of a directory.
+// entry is an entry of a directory.
 type entry struct {
 	mode string // octal
 	hash plumbing.Hash
 }
 
-// The modes of what may be read.
+// The modes of directory entries.
 const (
 	modeDirectory  = "40000"
 	modeFile       = "100644"
 	modeExecutable = "100755"
-	modeOldFile    = "100664" // written by git long ago
+	modeOldFile    = "100664" // written by old versions of git
 	modeLink       = "120000"
 	modeSubmodule  = "160000"
 )
@@ -298,7 +304,8 @@ func checkMode(e entry, name string, last bool) error {
 	return errPack
 }
 
-// lookUp finds a name in a directory: lines of a mode, a blank, a name, a zero byte and the twenty bytes of a hash.
+// lookUp finds a name in a directory, which consists of entries with a mode, a space, a name, a
+// zero byte and the twenty bytes of a hash.
 func lookUp(objects map[plumbing.Hash]object, tree plumbing.Hash, name string) (entry, error) {
 	found, there := objects[tree]
 	if !there || found.kind != plumbing.TreeObject {
@@ -320,7 +327,7 @@ func lookUp(objects map[plumbing.Hash]object, tree plumbing.Hash, name string) (
 	return entry{}, refuse("there is no "+plain(name, 100)+" in the repository at that path", "check the path, and the branch or tag in ?ref=")
 }
 
-// blob gives a file's bytes.
+// blob returns the bytes of a file.
 func blob(objects map[plumbing.Hash]object, hash plumbing.Hash, limit int64) ([]byte, error) {
 	found, there := objects[hash]
 	switch {

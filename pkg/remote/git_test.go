@@ -13,7 +13,8 @@ import (
 	"testing"
 )
 
-// repo is a repository with a working tree, on branch main, made by the git program. Only tests use that.
+// repo is a repository with a working tree, on branch main, that is created with the git program.
+// Only tests use that program.
 type repo struct {
 	t   testing.TB
 	dir string
@@ -60,7 +61,8 @@ func (r repo) commit() string {
 	return r.git("rev-parse", "HEAD")
 }
 
-// serve gives the address of the repository, what its server was asked for, and a Fetcher that may speak to it.
+// serve returns the URL of the repository, the number of requests to its server, and a Fetcher that
+// may connect to it.
 func (r repo) serve(before func(http.ResponseWriter, *http.Request) bool) (string, *atomic.Int64, *Fetcher) {
 	r.t.Helper()
 	backend := &cgi.Handler{
@@ -84,7 +86,7 @@ func (r repo) serve(before func(http.ResponseWriter, *http.Request) bool) (strin
 	return "git::" + server.URL + "/o/r.git", &packs, New(Options{AllowPrivate: true, Roots: rootsOf(server)})
 }
 
-// sample is a repository with two branches, two kinds of tags, and all kinds of entries.
+// sample returns a repository with two branches, two kinds of tags, and all kinds of entries.
 func sample(t testing.TB) (r repo, first string) {
 	t.Helper()
 	r = newRepo(t)
@@ -134,7 +136,7 @@ func TestGitFiles(t *testing.T) {
 	}
 }
 
-// Of a large repository only the file is sent, when the server can do that.
+// From a large repository only the file is sent, if the server supports that.
 func TestGitReadsParts(t *testing.T) {
 	r := newRepo(t)
 	noise := make([]byte, 300_000)
@@ -150,7 +152,7 @@ func TestGitReadsParts(t *testing.T) {
 	}
 }
 
-// A server may offer parts and then not give them.
+// A server may advertise partial clones and then not support them.
 func TestGitFallsBackToTheWhole(t *testing.T) {
 	r := newRepo(t)
 	r.write("a", "text").commit()
@@ -171,7 +173,7 @@ func TestGitFallsBackToTheWhole(t *testing.T) {
 	}
 }
 
-// Packs of real repositories are full of deltas.
+// Packs of real repositories contain many deltas.
 func TestGitDeltas(t *testing.T) {
 	r := newRepo(t)
 	r.git("config", "uploadpack.allowFilter", "false")
@@ -223,7 +225,7 @@ func TestGitServersThatAreNone(t *testing.T) {
 		budget := newBudget(1 << 40)
 		_, err := fetcher.fetch(t.Context(), "git::"+at+"/o/r//a", limit, budget)
 		refused(t, err, "more is sent than may be read")
-		if read := 1<<40 - budget.Left(); read > 16<<20+1 { // one more byte shows that it goes on
+		if read := 1<<40 - budget.Left(); read > 16<<20+1 { // one more byte shows that there is more
 			t.Errorf("%d bytes were read", read)
 		}
 	})
@@ -270,7 +272,7 @@ func endlessRefs(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// What a hostile repository says of itself is looked for in, not believed.
+// The claims of a hostile repository are verified, not trusted.
 func TestGitServersDoNotSpoolForever(t *testing.T) {
 	r, _ := sample(t)
 	at, _, fetcher := r.serve(nil)

@@ -9,26 +9,27 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/netguard"
 )
 
-// Bounds of what one load of a config may make a Fetcher do.
+// Limits of one load of a config.
 const (
-	// defaultTotal bounds what all its references send, as it comes over the network, in bytes.
+	// defaultTotal bounds the bytes that all its references receive over the network.
 	defaultTotal = 128 << 20
-	// longestLoad bounds how long they take together.
+	// longestLoad bounds the time for all references together.
 	longestLoad = time.Minute
-	// mostReferences bounds how many there are; a hundred would be many.
+	// mostReferences bounds the number of references; a real config has far fewer than a hundred.
 	mostReferences = 500
-	// mostAtOnce is how many are read at the same time.
+	// mostAtOnce is the number of references that are read concurrently.
 	mostAtOnce = 4
 )
 
-// Load gives the function through which one load of a config reads its references, which ends with ctx. All that it reads shares
-// bounds on time, bytes and number, so that the load ends, whatever is in the config. It is safe for concurrent use.
+// Load returns the function through which one load of a config reads its references until ctx ends.
+// All reads share limits on time, bytes and number, so that the load ends for any config. The
+// function is safe for concurrent use.
 func (f *Fetcher) Load(ctx context.Context) func(reference string, limit int64) ([]byte, error) {
 	l := &load{fetcher: f, end: time.Now().Add(longestLoad), budget: newBudget(defaultTotal), places: make(chan struct{}, mostAtOnce)}
 	return func(reference string, limit int64) ([]byte, error) { return l.fetch(ctx, reference, limit) }
 }
 
-// load is what the references of one load share.
+// load is the state that the references of one load share.
 type load struct {
 	fetcher *Fetcher
 	end     time.Time
@@ -71,5 +72,5 @@ func (l *load) crowded() bool {
 	return l.asked > mostReferences
 }
 
-// newBudget returns the budget of what is received for several references.
+// newBudget returns the budget of the bytes that several references may receive.
 func newBudget(bytes int64) *netguard.Budget { return netguard.NewBudget(bytes, errTooMuch) }

@@ -16,7 +16,7 @@ func (f *Fetcher) readLocal(name string, limit int64) ([]byte, error) {
 	if !f.options.Local {
 		return nil, refuse("file:// is only read where the config lies", besides)
 	}
-	// Looked at before it is opened: opening a pipe waits for somebody to write.
+	// Stat comes before Open, because opening a pipe blocks until there is a writer.
 	if info, err := os.Stat(name); err != nil {
 		return nil, explainFile(err)
 	} else if !info.Mode().IsRegular() {
@@ -26,7 +26,7 @@ func (f *Fetcher) readLocal(name string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, explainFile(err)
 	}
-	defer func() { _ = file.Close() }() // only read from
+	defer func() { _ = file.Close() }() // the close error does not matter: it was only read
 	data, err := io.ReadAll(io.LimitReader(file, limit+1))
 	if err != nil {
 		return nil, explainFile(err)
@@ -34,11 +34,11 @@ func (f *Fetcher) readLocal(name string, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// IsLocal says whether a reference is to a file of its author's machine.
+// IsLocal reports whether a reference is to a file on the machine of its author.
 func IsLocal(reference string) bool { return strings.HasPrefix(reference, "file://") }
 
-// Carried is the slash path at which an uploaded directory carries what a reference to its author's machine names: the machine that
-// takes the upload in cannot read there.
+// Carried returns the slash path in an uploaded directory under which the file of a local reference
+// is included, because the receiver of the upload cannot read it from the author's machine.
 func Carried(reference string) string {
 	sum := sha256.Sum256([]byte(reference))
 	return ".nuon/files/" + hex.EncodeToString(sum[:])

@@ -11,7 +11,7 @@ import (
 // maxReference bounds a reference, in bytes.
 const maxReference = 2048
 
-// scheme is how a reference is read.
+// scheme selects how a reference is read.
 type scheme int
 
 const (
@@ -20,19 +20,19 @@ const (
 	local               // file://
 )
 
-// reference is a reference that is allowed in form. Whether the machine that it names may be spoken to is decided when a connection
-// is made.
+// reference is a reference with a valid form. Whether its server may be reached is decided when a
+// connection is opened.
 type reference struct {
 	scheme scheme
-	// url is what to ask for: a file, or a repository. Not set for file://.
+	// url is the URL of a file or a repository. It is nil for file://.
 	url *url.URL
 	// path is the file inside the repository, or on this machine.
 	path string
-	// ref is the branch, tag or commit of the repository; empty means the branch that it has for a default.
+	// ref is the branch, tag or commit of the repository; empty means its default branch.
 	ref string
 }
 
-// parse reads a reference. What it refuses, it refuses in words that repeat no password.
+// parse parses a reference. Its errors never contain a password.
 func parse(text string) (reference, *Error) {
 	if problem := checkText(text); problem != nil {
 		return reference{}, problem
@@ -73,7 +73,7 @@ func parseWeb(text string) (reference, *Error) {
 	return reference{scheme: web, url: at}, nil
 }
 
-// parseURL reads the URL of a server, which is all that may stand in a web address and a repository's address alike.
+// parseURL parses the URL of a server, for files and repositories.
 func parseURL(text string) (*url.URL, *Error) {
 	at, err := url.Parse(text)
 	switch {
@@ -84,11 +84,11 @@ func parseURL(text string) (*url.URL, *Error) {
 	case at.Hostname() == "" || at.Opaque != "":
 		return nil, refuse("it names no server", "write it as https://host/path")
 	}
-	at.Fragment, at.RawFragment = "", "" // a place in the file, which no server is told
+	at.Fragment, at.RawFragment = "", "" // a position in the file, which is not sent to the server
 	return at, nil
 }
 
-// parseGit reads what stands behind git::, as in https://host/repository//path/in/it?ref=branch.
+// parseGit parses the part after git::, such as https://host/repository//path/in/it?ref=branch.
 func parseGit(text string) (reference, *Error) {
 	address, problem := repositoryURL(text)
 	if problem != nil {
@@ -117,7 +117,8 @@ func parseGit(text string) (reference, *Error) {
 	return reference{}, refuse("it is not a URL", "write git::https://host/repository//path/of/the/file")
 }
 
-// repositoryURL gives a repository's address in its long form: a server's name at the beginning stands for https.
+// repositoryURL returns the full URL of a repository: https is the default for a URL that starts
+// with a server name.
 func repositoryURL(text string) (string, *Error) {
 	scheme, _, written := strings.Cut(text, "://")
 	switch {
@@ -137,14 +138,14 @@ func repositoryURL(text string) (string, *Error) {
 	return "https://" + text, nil
 }
 
-// refOf gives the ref that the query of a repository's address asks for.
+// refOf returns the ref in the query of a repository URL.
 func refOf(at *url.URL) (string, *Error) {
 	query, err := url.ParseQuery(at.RawQuery)
 	if err != nil {
 		return "", refuse("what follows its ? cannot be read", "write ?ref= and the branch, tag or commit")
 	}
 	for key := range query {
-		// Histories are never read, so how much of one is wanted makes no difference.
+		// The history is never read, so the requested depth has no effect.
 		if key != "ref" && key != "depth" {
 			return "", refuse("what follows its ? has another key than ref", "write ?ref= and the branch, tag or commit")
 		}
@@ -156,7 +157,8 @@ func refOf(at *url.URL) (string, *Error) {
 	return ref, nil
 }
 
-// pathInside gives the path of a file in a repository, which does not lead out of it.
+// pathInside returns the path of a file in a repository. It rejects paths that leave the
+// repository.
 func pathInside(escaped string) (string, *Error) {
 	inside, err := url.PathUnescape(escaped)
 	switch {
@@ -176,7 +178,8 @@ func parseLocal(text string) (reference, *Error) {
 	return reference{scheme: local, path: path.Clean(at.Path)}, nil
 }
 
-// plain makes one line of bounded length of what a stranger wrote: nothing that moves a cursor, and no broken UTF-8.
+// plain returns untrusted text on one line of bounded length, without control characters and
+// invalid UTF-8.
 func plain(text string, most int) string {
 	clean := strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

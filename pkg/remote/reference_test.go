@@ -115,7 +115,8 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// Whatever is written, what is let through leads to a server by name, or to a path that does not lead out.
+// Any reference that is accepted leads to a server by name, or to a path that does not leave its
+// root.
 func FuzzReference(f *testing.F) {
 	for _, seed := range []string{
 		"https://example.com/a", "http://[::1]:80/a?b", "git::https://example.com/o/r.git//a/b?ref=main", "git::github.com/o/r//a", "file:///a/../b",

@@ -15,7 +15,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/version"
 )
 
-// readWeb asks a server for a file.
+// readWeb fetches a file from a server.
 func (f *Fetcher) readWeb(ctx context.Context, at *url.URL, limit int64, budget *netguard.Budget) (data []byte, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
@@ -27,7 +27,7 @@ func (f *Fetcher) readWeb(ctx context.Context, at *url.URL, limit int64, budget 
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = response.Body.Close() }() // only read from
+	defer func() { _ = response.Body.Close() }() // the close error does not matter: it was only read
 	if response.StatusCode != http.StatusOK {
 		return nil, explainStatus(response.StatusCode)
 	}
@@ -44,10 +44,11 @@ func (f *Fetcher) readWeb(ctx context.Context, at *url.URL, limit int64, budget 
 	return data, checkPage(response, data)
 }
 
-// decoded gives the bytes of an answer. Servers are asked for the plain ones; some send them compressed all the same. What comes
-// over the network is bounded as well as what it grows to, so that neither an endless answer nor one that explodes is read.
+// decoded returns a reader of the decompressed response. Requests ask for an uncompressed response,
+// but some servers compress it anyway. Both the received bytes and the decompressed bytes are
+// bounded, so that neither an endless nor an exploding response is read.
 func decoded(response *http.Response, limit int64, budget *netguard.Budget) (io.Reader, error) {
-	// What cannot be compressed grows a little.
+	// Incompressible data grows slightly when it is compressed.
 	body := netguard.NewBudget(limit+limit/8+1024, tooLarge(limit)).Bound(budget.Bound(response.Body))
 	switch encoding := strings.ToLower(response.Header.Get("Content-Encoding")); encoding {
 	case "", "identity":
@@ -63,7 +64,7 @@ func decoded(response *http.Response, limit int64, budget *netguard.Budget) (io.
 	}
 }
 
-// checkPage refuses the page that forges and log-ins show people in place of the file.
+// checkPage rejects the HTML page that forges and logins show to people in place of the file.
 func checkPage(response *http.Response, data []byte) error {
 	kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if err != nil || kind != "text/html" && kind != "application/xhtml+xml" {

@@ -22,7 +22,7 @@ import (
 
 const limit = 10_000
 
-// serve gives the address of an https server, and a Fetcher that may speak to it.
+// serve returns the URL of an https server, and a Fetcher that may connect to it.
 func serve(t *testing.T, handler http.HandlerFunc) (string, *Fetcher) {
 	t.Helper()
 	server := httptest.NewTLSServer(handler)
@@ -36,7 +36,7 @@ func rootsOf(server *httptest.Server) *x509.CertPool {
 	return roots
 }
 
-// refused fails unless err is an *Error with these words, without a secret that the reference holds.
+// refused fails unless err is an *Error with these words and without secrets from the reference.
 func refused(t *testing.T, err error, words string) {
 	t.Helper()
 	var problem *Error
@@ -48,7 +48,7 @@ func refused(t *testing.T, err error, words string) {
 	}
 }
 
-// passes fails unless err may come right by itself.
+// passes fails unless err is a temporary error.
 func passes(t *testing.T, err error) {
 	t.Helper()
 	var problem *Error
@@ -59,7 +59,7 @@ func passes(t *testing.T, err error) {
 
 func TestWhatIsAsked(t *testing.T) {
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
-		t.Setenv(name, "http://127.0.0.1:1") // where nobody answers
+		t.Setenv(name, "http://127.0.0.1:1") // no server listens there
 	}
 	var asked *http.Request
 	at, fetcher := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -154,7 +154,7 @@ func bomb(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// endlessNothing is gzip that goes on and on and comes to nothing.
+// endlessNothing sends an endless gzip stream that decompresses to nothing.
 func endlessNothing(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Encoding", "gzip")
 	var nothing bytes.Buffer
@@ -171,7 +171,8 @@ func brokenOff(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprint(w, "half")
 }
 
-// A bomb that is small enough to be received goes off no further than the file may be large.
+// A compressed file that is small enough to be received is decompressed only up to the size limit
+// of a file.
 func TestABombIsNotUnpacked(t *testing.T) {
 	const grown = 8 << 20
 	var bomb bytes.Buffer
@@ -276,7 +277,7 @@ func TestPrivateAddressesAreNotDialled(t *testing.T) {
 		"http://169.254.169.254/latest/meta-data", "http://2130706433/x", "https://0.0.0.0:" + port + "/x", "http://[::1]/x", "http://[64:ff9b::7f00:1]/x",
 	} {
 		_, err := fetcher.Fetch(t.Context(), at, limit)
-		if at == "http://2130706433/x" { // a number is a name here, which nobody has
+		if at == "http://2130706433/x" { // a number counts as a host name here, which does not exist
 			refused(t, err, "")
 			continue
 		}
@@ -287,7 +288,8 @@ func TestPrivateAddressesAreNotDialled(t *testing.T) {
 	}
 }
 
-// A name that means another machine when it is looked up again is refused by what it means then.
+// A name that resolves to a different machine at the second lookup is rejected by its second
+// address.
 func TestRebinding(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close")
@@ -310,7 +312,8 @@ func TestRebinding(t *testing.T) {
 	}
 }
 
-// nameServer is a resolver that gives each name the IPv4 address that answer says, and no IPv6 one.
+// nameServer returns a resolver that resolves each name to the IPv4 address from answer, and to no
+// IPv6 address.
 func nameServer(answer func() netip.Addr) *net.Resolver {
 	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		ours, theirs := net.Pipe()
@@ -323,7 +326,7 @@ func nameServer(answer func() netip.Addr) *net.Resolver {
 	}}
 }
 
-// answerOne reads a question with its length before it (RFC 1035, section 4.2.2) and answers it.
+// answerOne reads a question with a length prefix (RFC 1035, section 4.2.2) and answers it.
 func answerOne(conn net.Conn, answer func() netip.Addr) error {
 	var length [2]byte
 	if _, err := io.ReadFull(conn, length[:]); err != nil {
@@ -352,7 +355,7 @@ func answerOne(conn net.Conn, answer func() netip.Addr) error {
 func TestSlowServers(t *testing.T) {
 	stay := func(r *http.Request) {
 		<-r.Context().Done()
-		panic(http.ErrAbortHandler) // else the answer would end well, and could be read in its last moment
+		panic(http.ErrAbortHandler) // otherwise the response would end normally and could be read in its last moment
 	}
 	for name, answer := range map[string]http.HandlerFunc{
 		"before the answer": func(_ http.ResponseWriter, r *http.Request) { stay(r) },
@@ -418,7 +421,7 @@ func TestUnreachableServers(t *testing.T) {
 	refused(t, err, "does not prove who it is")
 }
 
-// Who asks may stop asking; that is no fault of the reference.
+// A canceled context is not an error of the reference.
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	at, fetcher := serve(t, func(_ http.ResponseWriter, r *http.Request) {
