@@ -10,8 +10,6 @@ import (
 // converter makes plain values of YAML nodes as the clients of the Kubernetes API do, which read YAML 1.1.
 type converter struct {
 	text text
-	// leftOut says that blocks were left out of the text, which a tag stands for.
-	leftOut bool
 	// oldWord is told where plain words stand that are booleans only in YAML 1.1; it may be nil.
 	oldWord func(at place)
 	// repeated is told where a key stands that is in its mapping already; it may be nil. The last one counts, as it does for kubectl and Helm.
@@ -175,9 +173,6 @@ func (c *converter) scalar(n *yaml.Node) (any, error) {
 
 // tagged makes the value of a scalar with a tag. An unknown tag says nothing to the API's clients.
 func (c *converter) tagged(n *yaml.Node) (any, error) {
-	if c.leftOut && n.Tag == leftOutTag {
-		return leftOutMark + n.Value, nil
-	}
 	v := plain(n.Value)
 	var fits bool
 	switch n.Tag {

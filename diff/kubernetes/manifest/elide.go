@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"errors"
 	"hash/maphash"
 	"strings"
 
@@ -9,8 +8,6 @@ import (
 )
 
 const (
-	// leftOutTag is the YAML tag of what stands for blocks that were left out. Texts with tags of their own are parsed whole.
-	leftOutTag = "!e"
 	// leftOutMark begins the string that stands for blocks. No other string of a manifest can begin so: it is not UTF-8.
 	leftOutMark = "\xffleft out "
 	// pairFrom is the size from which on equal blocks are left out, and pairLeast how many bytes they must have.
@@ -52,35 +49,23 @@ func both(before, after *Object) (b, a raw.Value, err error) {
 	return b, a, nil
 }
 
-// errRepeated says that a key is in its mapping twice, so that the text must be parsed whole.
-var errRepeated = errors.New("a key is in its mapping twice")
-
-// parse parses what is left of both sides. If it fails, the texts must be parsed whole: the places in its errors would be wrong ones.
+// parse makes the values of what is left of both sides. False: the texts must be parsed whole.
 func (p *pairing) parse(before, after *Object) (b, a raw.Value, ok bool) {
-	b, err := before.partial(p.sides[0].rest())
-	if err != nil {
+	if b, ok = p.sides[0].rest(before); !ok {
 		return b, a, false
 	}
-	a, err = after.partial(p.sides[1].rest())
-	return b, a, err == nil
+	a, ok = p.sides[1].rest(after)
+	return b, a, ok
 }
 
-// partial parses a text from which blocks of the object were left out.
-func (o *Object) partial(data []byte) (raw.Value, error) {
-	t := o.text
-	t.data = data
-	whole := true
-	v, err := t.parseWith(func(c *converter) {
-		c.leftOut = true
-		c.repeated = func(place) { whole = false }
-	})
-	if err != nil {
-		return raw.Value{}, err
+// rest makes the value of an object without what was cut.
+func (s *side) rest(o *Object) (raw.Value, bool) {
+	v, ok := s.value(s.root(), 1)
+	if !ok {
+		return raw.Value{}, false
 	}
-	if !whole {
-		return raw.Value{}, errRepeated
-	}
-	return o.checked(v)
+	rest, err := o.checked(raw.Of(v))
+	return rest, err == nil
 }
 
 // Elided says that a value is, or holds, what stands for blocks that Pair left out. Such a value must not be shown.
@@ -101,11 +86,12 @@ func leaveOut(before, after *Object, from int, least int32) (*pairing, bool) {
 	}
 	p := &pairing{marks: &marks{seed: maphash.MakeSeed(), numbers: map[like]int{}}}
 	for i, data := range [][]byte{a.data, b.data} {
-		blocks, ok := outline(data)
-		if !ok || len(blocks) == 0 {
+		s, ok := sideOf(data)
+		if !ok {
 			return nil, false
 		}
-		p.sides[i] = &side{data: data, whole: string(data), blocks: blocks, marks: p.marks, least: least, cuts: map[int32]cut{}}
+		s.marks, s.least, s.cuts = p.marks, least, map[int32]cut{}
+		p.sides[i] = s
 	}
 	p.inside(p.sides[0].root(), p.sides[1].root(), inRoot)
 	return p, len(p.marks.examples) > 0

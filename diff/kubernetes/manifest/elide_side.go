@@ -16,9 +16,11 @@ type side struct {
 	least int32
 	// cuts are what is left out, by the first block of each.
 	cuts map[int32]cut
+	// oldWords is set when a value is met that is a boolean in YAML 1.1 only.
+	oldWords bool
 }
 
-// cut is a row of blocks that follow each other, and what stands for them.
+// cut is a row of blocks that follow each other, and the mark that stands for them.
 type cut struct {
 	last int32
 	mark string
@@ -44,7 +46,7 @@ type like struct {
 	column int32
 }
 
-// of is the mark of a row of blocks.
+// of is the mark of a row of blocks: the key and the value that stand for it.
 func (m *marks) of(l like, at example) string {
 	n, found := m.numbers[l]
 	if !found {
@@ -52,11 +54,11 @@ func (m *marks) of(l like, at example) string {
 		m.numbers[l] = n
 		m.examples = append(m.examples, at)
 	}
-	return leftOutTag + " " + markName(n)
+	return leftOutMark + markName(n)
 }
 
-// markName is what stands behind the tag: text, and no number to YAML.
-func markName(n int) string { return "x" + strconv.FormatInt(int64(n), 36) }
+// markName tells one mark from another.
+func markName(n int) string { return strconv.Itoa(n) }
 
 // children are the numbers of the blocks from first to before end that follow each other on one level.
 type children struct{ first, end int32 }

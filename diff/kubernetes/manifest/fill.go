@@ -1,12 +1,7 @@
 package manifest
 
 import (
-	"bytes"
-	"errors"
-	"io"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
@@ -27,36 +22,19 @@ func (p *pairing) fill(values ...raw.Value) bool {
 	return !f.failed
 }
 
-// parse makes the value of what each mark stands for, a mapping, all in one stream.
+// parse makes the value of what each mark stands for, a mapping.
 func (m *marks) parse() (values []map[string]any, ok bool) {
-	defer func() {
-		if recover() != nil {
-			values, ok = nil, false
-		}
-	}()
-	var stream bytes.Buffer
 	for _, e := range m.examples {
-		stream.WriteString("---\n")
 		uncut := *e.side
 		uncut.cuts = nil
-		uncut.write(&stream, children{e.first, e.side.blocks[e.last].next}, 0, false)
-	}
-	dec := yaml.NewDecoder(&stream)
-	for range m.examples {
-		var node yaml.Node
-		if dec.Decode(&node) != nil || len(node.Content) != 1 {
-			return nil, false
-		}
-		c := &converter{limit: aliasCeiling}
-		v, _, err := c.value(node.Content[0], 1)
+		v, ok := uncut.value(children{e.first, e.side.blocks[e.last].next}, 1)
 		mapping, isMapping := v.(map[string]any)
-		if err != nil || !isMapping {
+		if !ok || !isMapping {
 			return nil, false
 		}
 		values = append(values, mapping)
 	}
-	var more yaml.Node
-	return values, errors.Is(dec.Decode(&more), io.EOF)
+	return values, true
 }
 
 // filler replaces marks by what they stand for.

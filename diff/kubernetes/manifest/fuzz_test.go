@@ -234,26 +234,24 @@ func FuzzPair(f *testing.F) {
 			return
 		}
 		p, ok := leaveOut(a, b, 0, 0)
-		x, errX := a.text.parse()
-		y, errY := b.text.parse()
+		x, errX := byLibrary(a.text)
+		y, errY := byLibrary(b.text)
 		if !ok || errX != nil || errY != nil {
 			return
 		}
 		var values [2]raw.Value
 		for i, s := range p.sides {
-			rest := a.text
-			rest.data = s.rest()
-			v, err := rest.parseWith(func(c *converter) { c.leftOut = true })
-			if err != nil {
+			v, ok := s.value(s.root(), 1)
+			if !ok {
 				return // then Pair parses the whole
 			}
-			values[i] = v
+			values[i] = raw.Of(v)
 		}
 		if !p.fill(values[0], values[1]) {
 			return
 		}
 		if !values[0].Equal(x) || !values[1].Equal(y) {
-			t.Fatalf("put back, the values are others\nbefore:\n%q\nafter:\n%q\nleft:\n%q\nand\n%q", before, after, p.sides[0].rest(), p.sides[1].rest())
+			t.Fatalf("put back, the values are others\nbefore:\n%q\nafter:\n%q\nleft:\n%q\nand\n%q", before, after, p.sides[0].restText(), p.sides[1].restText())
 		}
 	})
 }

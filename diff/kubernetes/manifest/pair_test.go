@@ -27,7 +27,7 @@ func TestWhatIsLeftOut(t *testing.T) {
 			pair, ok := leaveOut(object(archive.Files[0].Data), object(archive.Files[1].Data), 0, 0)
 			got := "whole\n"
 			if ok {
-				got = numbered(string(pair.sides[0].rest()) + "===\n" + string(pair.sides[1].rest()))
+				got = numbered(string(pair.sides[0].restText()) + "===\n" + string(pair.sides[1].restText()))
 			}
 			if *update {
 				archive.Files = append(archive.Files[:2:2], txtar.File{Name: "left", Data: []byte(got)})

@@ -28,6 +28,17 @@ func (t text) parseWith(how func(*converter)) (raw.Value, error) {
 	if t.form == jsonForm {
 		return t.parseJSON()
 	}
+	c := &converter{text: t, limit: min(aliasFloor+aliasFactor*len(t.data), aliasCeiling)}
+	how(c)
+	if v, ok := t.direct(c.oldWord != nil); ok {
+		return raw.Of(v), nil
+	}
+	return c.document()
+}
+
+// document makes the value of the whole text.
+func (c *converter) document() (raw.Value, error) {
+	t := c.text
 	node, err := t.node()
 	if err != nil {
 		return raw.Value{}, err
@@ -35,8 +46,6 @@ func (t text) parseWith(how func(*converter)) (raw.Value, error) {
 	if node == nil {
 		return raw.Value{}, nil
 	}
-	c := &converter{text: t, limit: min(aliasFloor+aliasFactor*len(t.data), aliasCeiling)}
-	how(c)
 	if t.form == elementForm {
 		if node.Kind != yaml.SequenceNode || len(node.Content) != 1 {
 			return raw.Value{}, t.errorAt(place{}, "this element of a list is something else to a YAML parser; indent the list's elements alike")

@@ -1,9 +1,17 @@
 package manifest
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
-// rest is the text without what was cut, written with as little indentation as it can have: a parser looks at each space.
-func (s *side) rest() []byte {
+// leftOutTag stands for a mark in what tests print.
+const leftOutTag = "!e"
+
+func tagged(mark string) string { return leftOutTag + " x" + strings.TrimPrefix(mark, leftOutMark) }
+
+// restText is the text without what was cut, written with as little indentation as it can have.
+func (s *side) restText() []byte {
 	var out bytes.Buffer
 	s.write(&out, s.root(), 0, false)
 	return out.Bytes()
@@ -32,9 +40,9 @@ func (s *side) writeCut(out *bytes.Buffer, first int32, c cut) {
 		out.Write(s.key(first))
 		out.WriteByte(' ')
 	} else {
-		out.WriteString(c.mark + ": ")
+		out.WriteString(tagged(c.mark) + ": ")
 	}
-	out.WriteString(c.mark + "\n")
+	out.WriteString(tagged(c.mark) + "\n")
 }
 
 // key is a key with its colon, or the dash of an element.

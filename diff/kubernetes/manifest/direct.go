@@ -1,0 +1,343 @@
+package manifest
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxDirect is how deep blocks may nest to be read from their lines. Deeper ones are for the library, which knows the exact limit.
+const maxDirect = maxDepth / 2
+
+// sideOf outlines a text whose blocks can be read from their lines. False: the text is for the library alone.
+func sideOf(data []byte) (*side, bool) {
+	if bytes.IndexByte(data, '\r') >= 0 {
+		data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
+	}
+	if !printableYAML(data) {
+		return nil, false
+	}
+	blocks, ok := outline(data)
+	if !ok || len(blocks) == 0 {
+		return nil, false
+	}
+	return &side{data: data, whole: string(data), blocks: blocks}, true
+}
+
+// printableYAML reports whether the library would take every character of a text.
+func printableYAML(data []byte) bool {
+	for i := 0; i < len(data); {
+		c := data[i]
+		switch {
+		case c >= utf8.RuneSelf:
+			r, size := utf8.DecodeRune(data[i:])
+			if r < 0xa0 || r == 0xfffe || r == 0xffff || r == utf8.RuneError && size == 1 {
+				return false
+			}
+			i += size
+			continue
+		case c < ' ' && c != '\n' && c != '\t', c == 0x7f:
+			return false
+		}
+		i++
+	}
+	return true
+}
+
+// direct reads the value of a text from its lines. False: only the library can say what the text means, or a word in it is a boolean in
+// YAML 1.1 only, and the caller wants to know.
+func (t text) direct(oldWords bool) (any, bool) {
+	s, ok := sideOf(t.data)
+	if !ok {
+		return nil, false
+	}
+	root := s.root()
+	if t.form == elementForm {
+		if !s.blocks[0].is(element) || int(s.blocks[0].next) != len(s.blocks) {
+			return nil, false
+		}
+		v, ok := s.blockValue(0, 1)
+		return v, ok && !(oldWords && s.oldWords)
+	}
+	v, ok := s.value(root, 1)
+	return v, ok && !(oldWords && s.oldWords)
+}
+
+// value makes the mapping or the list that some blocks are. What was cut is there as its mark.
+func (s *side) value(c children, depth int) (any, bool) {
+	if depth > maxDirect {
+		return nil, false
+	}
+	n := 0
+	for i := c.first; i < c.end; i = s.after(i) {
+		n++
+	}
+	if s.blocks[c.first].is(element) {
+		return s.listValue(c, n, depth)
+	}
+	m := make(map[string]any, n)
+	for i := c.first; i < c.end; i = s.after(i) {
+		cut, isCut := s.cuts[i]
+		if isCut && cut.last != i {
+			m[cut.mark] = cut.mark
+			continue
+		}
+		name, ok := s.name(i)
+		if !ok || name == "<<" {
+			return nil, false
+		}
+		if isCut {
+			m[name] = cut.mark
+			continue
+		}
+		if m[name], ok = s.blockValue(i, depth); !ok {
+			return nil, false
+		}
+	}
+	return m, len(m) == n // else a key is there twice
+}
+
+// after is the block that follows a block, or the row of blocks that was cut there, on the same level.
+func (s *side) after(i int32) int32 {
+	if cut, found := s.cuts[i]; found {
+		i = cut.last
+	}
+	return s.blocks[i].next
+}
+
+func (s *side) listValue(c children, n, depth int) (any, bool) {
+	list := make([]any, 0, n)
+	for i := c.first; i < c.end; i = s.blocks[i].next {
+		v, ok := s.blockValue(i, depth)
+		if !ok || !s.blocks[i].is(element) {
+			return nil, false
+		}
+		list = append(list, v)
+	}
+	return list, true
+}
+
+// blockValue is the value of one block on a level.
+func (s *side) blockValue(i int32, depth int) (any, bool) {
+	b := &s.blocks[i]
+	switch c, parent := s.in(i); {
+	case parent:
+		return s.value(c, depth+1)
+	case b.is(open):
+		return nil, true
+	}
+	written := strings.TrimLeft(s.whole[b.colon+1:b.end], " ")
+	switch written[0] {
+	case '"', '\'':
+		return s.quotedValue(written)
+	case '|', '>':
+		return s.blockScalarValue(written, int(b.column))
+	case '{', '[':
+		return s.flowValue(firstLineOf(written))
+	}
+	v, ok := plainText(written, b.is(long))
+	if !ok {
+		return nil, false
+	}
+	if _, old := oldBoolean(v); old {
+		s.oldWords = true
+	}
+	return plain(v), true
+}
+
+func firstLineOf(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}
+
+// plainText is a scalar without quotes, its lines folded. Tabs are for the library.
+func plainText(written string, long bool) (string, bool) {
+	first, more, _ := strings.Cut(written, "\n")
+	first, ended := withoutComment(first)
+	if !long || ended {
+		return first, strings.IndexByte(first, '\t') < 0
+	}
+	var b strings.Builder
+	b.WriteString(first)
+	breaks := 0
+	for line := range strings.Lines(more) {
+		line, ended := withoutComment(strings.Trim(line, " \n"))
+		switch {
+		case line == "" && !ended:
+			breaks++
+			continue
+		case line == "": // a comment, which ends the text
+			return b.String(), strings.IndexByte(b.String(), '\t') < 0
+		case breaks == 0:
+			b.WriteByte(' ')
+		}
+		for ; breaks > 0; breaks-- {
+			b.WriteByte('\n')
+		}
+		b.WriteString(line)
+		if ended {
+			break
+		}
+	}
+	return b.String(), strings.IndexByte(b.String(), '\t') < 0
+}
+
+// withoutComment is a line without the comment at its end, and without spaces there. Ended: there is one.
+func withoutComment(line string) (text string, ended bool) {
+	if strings.HasPrefix(line, "#") {
+		return "", true
+	}
+	if i := strings.Index(line, " #"); i >= 0 {
+		line, ended = line[:i], true
+	}
+	return strings.TrimRight(line, " "), ended
+}
+
+// quotedValue is a scalar in quotes. The library reads escapes that are rare, and texts of several lines.
+func (s *side) quotedValue(written string) (any, bool) {
+	end := closingQuoteOf(written)
+	if end < 0 {
+		return nil, false
+	}
+	inner := written[1:end]
+	switch {
+	case strings.ContainsAny(inner, "\n\t"):
+	case written[0] == '\'':
+		return strings.ReplaceAll(inner, "''", "'"), true
+	case strings.IndexByte(inner, '\\') < 0:
+		return inner, true
+	default:
+		if v, ok := unescaped(inner); ok {
+			return v, true
+		}
+	}
+	return s.parsed(written[:end+1])
+}
+
+// closingQuoteOf is closingQuote of a text.
+func closingQuoteOf(s string) int {
+	quote := s[0]
+	for i := 1; i < len(s); i++ {
+		switch {
+		case quote == '"' && s[i] == '\\':
+			i++
+		case s[i] != quote:
+		case quote == '\'' && i+1 < len(s) && s[i+1] == '\'':
+			i++
+		default:
+			return i
+		}
+	}
+	return -1
+}
+
+// unescaped resolves the usual escapes of double quotes.
+func unescaped(s string) (string, bool) {
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(s, `\`)
+		b.WriteString(before)
+		if !found {
+			return b.String(), true
+		}
+		if rest == "" {
+			return "", false
+		}
+		switch rest[0] {
+		case '"', '\\':
+			b.WriteByte(rest[0])
+		case 'n':
+			b.WriteByte('\n')
+		case 't':
+			b.WriteByte('\t')
+		default:
+			return "", false
+		}
+		s = rest[1:]
+	}
+}
+
+// blockScalarValue is a literal (|) or folded (>) scalar of a block at a column. The library reads those that are folded, and those whose
+// header gives their column or keeps the newlines at their end, which is rare.
+func (s *side) blockScalarValue(written string, column int) (any, bool) {
+	header, lines, _ := strings.Cut(written, "\n")
+	header, _ = withoutComment(header)
+	indent := contentIndent(lines)
+	switch {
+	case indent <= column: // nothing is in it, and a comment follows
+	case header == "|", header == "|-":
+		return literal(lines, indent, header == "|-"), true
+	case header == ">", header == ">-":
+		v, ok := s.parsed("k: " + written)
+		m, _ := v.(map[string]any)
+		text, isText := m["k"].(string)
+		return text, ok && isText && len(m) == 1
+	}
+	return nil, false
+}
+
+// contentIndent is how far the first line that is not blank is indented; -1 without one.
+func contentIndent(lines string) int {
+	start := 0
+	for i := range len(lines) {
+		switch lines[i] {
+		case '\n':
+			start = i + 1
+		case ' ':
+		default:
+			return i - start
+		}
+	}
+	return -1
+}
+
+// literal is what the lines of a block scalar say, up to the first that is not indented so far, which is a comment. The blank lines at its
+// end do not count, and with strip neither does its last newline.
+func literal(lines string, indent int, strip bool) string {
+	end := 0
+	var b strings.Builder
+	b.Grow(len(lines))
+	for line := range strings.Lines(lines) {
+		spaces := len(line) - len(strings.TrimLeft(line, " "))
+		blank := spaces == len(line) || line[spaces] == '\n'
+		if spaces < indent && !blank {
+			break
+		}
+		if blank && spaces <= indent {
+			b.WriteByte('\n')
+			continue
+		}
+		b.WriteString(line[indent:])
+		end = b.Len()
+	}
+	text := b.String()[:end]
+	if strip {
+		text = strings.TrimSuffix(text, "\n")
+	}
+	return text
+}
+
+// flowValue is a value in brackets, which ends on its line.
+func (s *side) flowValue(line string) (any, bool) {
+	switch bare, _ := withoutComment(line); bare {
+	case "{}":
+		return map[string]any{}, true
+	case "[]":
+		return []any{}, true
+	}
+	return s.parsed(line)
+}
+
+// parsed is what the library makes of a value.
+func (s *side) parsed(written string) (any, bool) {
+	node, err := text{data: []byte(written)}.node()
+	if err != nil || node == nil {
+		return nil, false
+	}
+	repeated := false
+	c := &converter{limit: aliasFloor, oldWord: func(place) { s.oldWords = true }, repeated: func(place) { repeated = true }}
+	v, _, err := c.value(node, maxDirect)
+	return v, err == nil && !repeated && node.Kind != yaml.AliasNode
+}
