@@ -27,7 +27,7 @@ type builder struct {
 // is shown.
 func (b *builder) learn(p *plan) {
 	for name, v := range p.variables {
-		if p.sensitive[name] {
+		if p.sensitive[name] || secret.Value(name, v, secret.Name) {
 			b.learnValue(v)
 		}
 	}
@@ -36,11 +36,19 @@ func (b *builder) learn(p *plan) {
 			b.learnValue(secret)
 		}
 		for i := range l.list {
-			b.learnChange(&l.list[i].change)
+			one := &l.list[i]
+			b.learnChange(&one.change)
+			secretsOfKind(one.kind, one.change.before, b.learnValue)
+			secretsOfKind(one.kind, one.change.after, b.learnValue)
 		}
 	}
-	for _, c := range p.outputs {
+	for name, c := range p.outputs {
 		b.learnChange(&c)
+		for _, v := range []diff.Raw{c.before, c.after} {
+			if secret.Value(name, v, secret.Name) {
+				b.learnValue(v)
+			}
+		}
 	}
 	for _, secret := range p.marked {
 		b.learnValue(secret)
@@ -267,7 +275,8 @@ func (b *builder) outputs(outputs map[string]change) (same int, err error) {
 			Address: "output." + name, ResourceKind: "output", Name: name,
 			Action: k.action, Risk: outputRisk(k.action),
 		}
-		d := compareOutput(b.masker, c, k.action)
+		byName := secret.Value(name, c.before, secret.Name) || secret.Value(name, c.after, secret.Name)
+		d := compareOutput(b.masker, c, k.action, byName)
 		out.Fields = d.fields
 		risk.Judge(&out, risk.Subject{
 			Engine: diff.KindTerraform, Kind: out.ResourceKind, Before: c.before, After: c.after, Touched: d.touched,

@@ -88,6 +88,8 @@ type comparer struct {
 	action diff.Action
 	// free says that the value has no schema: that of an output.
 	free bool
+	// hides says that all of it is a secret.
+	hides bool
 	// folds says that noise is folded: in updates of resources, never where it may be what forces a replacement.
 	folds   bool
 	forcing []tree.Path
@@ -113,9 +115,10 @@ func compare(m *diff.Masker, kind string, c change, a diff.Action) differences {
 	return cmp.out
 }
 
-// compareOutput is compare for an output, which may be any value, so that nothing of it is noise.
-func compareOutput(m *diff.Masker, c change, a diff.Action) differences {
-	cmp := &comparer{masker: m, action: a, free: true}
+// compareOutput is compare for an output, which may be any value, so that nothing of it is noise. One that is secret by its name is masked
+// as a whole.
+func compareOutput(m *diff.Masker, c change, a diff.Action, byName bool) differences {
+	cmp := &comparer{masker: m, action: a, free: true, hides: byName}
 	cmp.compare(c)
 	return cmp.out
 }
@@ -146,7 +149,7 @@ func (c *comparer) walk(p tree.Path, n node, depth int) {
 	switch {
 	case n.unknown.all():
 		c.emit(p, n)
-	case n.was.all() && n.hasBefore || n.is.all() && n.hasAfter:
+	case c.hides, n.was.all() && n.hasBefore || n.is.all() && n.hasAfter:
 		c.sensitive(p, n)
 	case depth < maxDepth && fits(n, diff.Raw.IsObject):
 		count := len(c.out.fields)
@@ -198,8 +201,8 @@ func (c *comparer) emit(p tree.Path, n node) { c.add(p, n, n.before, n.after) }
 // add adds a field that shows before and after for what is at n.
 func (c *comparer) add(p tree.Path, n node, was, is diff.Raw) *diff.FieldChange {
 	plain := plainPlace(p, was, is)
-	before := diff.Side{Value: was, Absent: !n.hasBefore, Sensitive: n.was.some(), Plain: plain}
-	after := diff.Side{Value: is, Absent: !n.hasAfter, Unknown: n.unknown.some(), Sensitive: n.is.some(), Plain: plain}
+	before := diff.Side{Value: was, Absent: !n.hasBefore, Sensitive: n.was.some() || c.hides, Plain: plain}
+	after := diff.Side{Value: is, Absent: !n.hasAfter, Unknown: n.unknown.some(), Sensitive: n.is.some() || c.hides, Plain: plain}
 	conceal(&before, &after)
 	f := c.masker.Field(p, before, after)
 	if c.hidesDecision(p, n, &f, plain, f.MaskedPart && c.copies(after.Value)) {
@@ -242,8 +245,12 @@ func (c *comparer) object(p tree.Path, n node, depth int) {
 		c.emit(p, n)
 		return
 	}
+	kind := ""
+	if len(p) == 0 {
+		kind = c.kind
+	}
 	for _, k := range differing {
-		c.walk(p.Field(k), guard(n, k, n.child(k)), depth+1)
+		c.walk(p.Field(k), guard(kind, n, k, n.child(k)), depth+1)
 	}
 	c.never(count, p, n)
 }

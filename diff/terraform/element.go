@@ -144,7 +144,7 @@ func (r *elementReader) element(text []byte, deferred bool, out *elements) (err 
 	}
 	if !deferred && head.stays() && absent(within.get("importing")) && string(within.get("actions")) == `["no-op"]` {
 		out.unchanged++
-		return r.secrets(within, out)
+		return r.secrets(head.kind, within, out)
 	}
 	head.generated = r.text(within, "generated_config", &err) != ""
 	if err == nil {
@@ -228,16 +228,23 @@ func (r *elementReader) change(text []byte) (change, error) {
 	return c, err
 }
 
-// secrets adds what a change marks as sensitive, without building the values of the many that mark nothing.
-func (r *elementReader) secrets(p parts, out *elements) error {
+// secrets adds what a change marks as sensitive, or its type does, without building the values of the many that have nothing of it.
+func (r *elementReader) secrets(kind string, p parts, out *elements) error {
+	add := func(secret diff.Raw) { out.secrets = append(out.secrets, secret) }
+	if secretAttributesOf(kind) != nil {
+		v, err := r.value(p.get("after"))
+		if err != nil {
+			return err
+		}
+		secretsOfKind(kind, v, add)
+	}
 	for _, side := range []string{"before", "after"} {
 		marks := p.get(side + "_sensitive")
 		if side == "after" && bytes.Equal(p.get("before"), p.get("after")) &&
 			bytes.Equal(p.get("before_sensitive"), marks) {
 			continue
 		}
-		err := r.marked(p.get(side), marks, func(secret diff.Raw) { out.secrets = append(out.secrets, secret) })
-		if err != nil {
+		if err := r.marked(p.get(side), marks, add); err != nil {
 			return err
 		}
 	}

@@ -10,9 +10,11 @@ import (
 // This file finds secrets that nobody marks as sensitive. A provider marks most of its schema's attributes; what a configuration writes into
 // a map, a document or a script (environment variables, app settings, user data, the values of a chart) it cannot know.
 
-// guard marks what is at a key of the object n as sensitive, on both sides, where the names around it say that it is a secret.
-func guard(n node, key string, child node) node {
-	if named(n.before, key, child.before) || named(n.after, key, child.after) {
+// guard marks what is at a key of the object n as sensitive, on both sides, where the names around it say that it is a secret, or the
+// type of the resource does, which is empty below its attributes.
+func guard(kind string, n node, key string, child node) node {
+	byKind := secretByKind(kind, key, n.before) || secretByKind(kind, key, n.after)
+	if byKind || named(n.before, key, child.before) || named(n.after, key, child.after) {
 		child.was, child.is, child.named = mark{raw.Of(true)}, mark{raw.Of(true)}, true
 	}
 	return child

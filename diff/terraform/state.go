@@ -2,6 +2,7 @@ package terraform
 
 import (
 	"bytes"
+	"cmp"
 
 	"github.com/nuon-toolkit/nuon/diff"
 )
@@ -39,20 +40,31 @@ func (d *decoder) valuesOfModule(depth int) error {
 }
 
 // markedIn reads an object that has marks at one key for the value at another. It decodes only an
-// object with a mark in it.
+// object with a mark in it, or of a type with secrets.
 func (d *decoder) markedIn(value, marks string) error {
 	text, err := d.dec.ReadValue()
 	if err != nil {
 		return err
 	}
-	if _, after, ok := bytes.Cut(text, []byte(`"`+marks+`"`)); !ok || !bytes.Contains(after, []byte("true")) {
+	_, after, ok := bytes.Cut(text, []byte(`"`+marks+`"`))
+	byKind := mayHoldSecrets(text)
+	if !byKind && (!ok || !bytes.Contains(after, []byte("true"))) {
 		return nil
 	}
 	p, err := d.reader.split(text)
 	if err != nil {
 		return err
 	}
-	return d.reader.marked(p.get(value), p.get(marks), func(secret diff.Raw) { d.plan.marked = append(d.plan.marked, secret) })
+	add := func(secret diff.Raw) { d.plan.marked = append(d.plan.marked, secret) }
+	if byKind {
+		kind := d.reader.text(p, "type", &err)
+		v, wrong := d.reader.value(p.get(value))
+		if err = cmp.Or(err, wrong); err != nil {
+			return err
+		}
+		secretsOfKind(kind, v, add)
+	}
+	return d.reader.marked(p.get(value), p.get(marks), add)
 }
 
 // marked visits the values that the marks, as text, say something of.
