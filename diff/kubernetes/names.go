@@ -80,7 +80,8 @@ func optionValue(args raw.Value, i int) bool {
 	if !ok || len(option) < 2 || option[0] != '-' || strings.Contains(option, "=") {
 		return false
 	}
-	return secret.Value(strings.TrimLeft(option, "-"), args.At(i), secret.Name)
+	value, _ := raw.Reveal(args.At(i)).(string)
+	return secret.Option(option, value) || secret.Value(strings.TrimLeft(option, "-"), args.At(i), secret.Name)
 }
 
 // minTellingNumber is how many digits a number has at least that is looked for elsewhere: shorter ones are ports, years and counts, too.

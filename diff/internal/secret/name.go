@@ -18,7 +18,7 @@ import (
 var words = []string{
 	"password", "passwd", "passphrase", "secret", "token", "apikey", "privatekey", "accesskey", "credential",
 	"signingkey", "encryptionkey", "masterkey", "authkey", "connectionstring",
-	"accountkey", "sharedkey", "licensekey", "hmackey", "clientkeydata",
+	"accountkey", "sharedkey", "licensekey", "hmackey", "clientkeydata", "unsealkey", "requirepass", "masterauth",
 }
 
 // plainEnds are the last words of names that are about a secret and hold none: where it is, how
@@ -262,7 +262,7 @@ var keyNames = wordSet("password passwd token secret key value credentials usern
 
 // weakNames end names that are those of a secret if the value looks random: psk may be how a client
 // logs in, and jwt the name of a filter.
-var weakNames = []string{"psk", "jwt", "bearer", "salt", "pepper", "pw"}
+var weakNames = []string{"psk", "jwt", "bearer", "salt", "pepper", "pw", "auth", "creds", "app_key", "appkey"}
 
 // weakName says that the last word of a name is one of weakNames.
 func weakName(name string) bool {

@@ -23,7 +23,7 @@ const (
 
 // stems begin the words that tell a secret.
 var stems = []string{"pass", "pwd", "secret", "token", "credential", "key", "connectionstring", "auth",
-	"psk", "jwt", "bearer", "salt", "pepper", "pw"}
+	"psk", "jwt", "bearer", "salt", "pepper", "pw", "creds"}
 
 // Mentions says that a text has a word in it that could tell a secret: a quick look before a long one.
 func Mentions(text string) bool {

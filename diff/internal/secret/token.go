@@ -18,7 +18,8 @@ type tokenForm struct {
 // tokenForms are those whose beginning nothing else has.
 // https://github.blog/2021-04-05-behind-githubs-new-authentication-token-formats/
 // https://docs.gitlab.com/security/tokens/, https://docs.slack.dev/authentication/tokens/
-// https://docs.stripe.com/keys, https://c2sp.org/age
+// https://docs.stripe.com/keys, https://c2sp.org/age, https://huggingface.co/docs/hub/security-tokens
+// https://docs.databricks.com/dev-tools/auth/pat, https://docs.doppler.com/docs/service-tokens
 var tokenForms = []tokenForm{
 	{"ghp_", "", 30}, {"gho_", "", 30}, {"ghu_", "", 30}, {"ghs_", "", 30}, {"ghr_", "", 30},
 	{"github_pat_", "_", 30},
@@ -28,6 +29,11 @@ var tokenForms = []tokenForm{
 	{"hooks.slack.com/services/", "/", 20}, {"sk_live_", "", 16},
 	{"rk_live_", "", 16}, {"sk_test_", "", 16}, {"rk_test_", "", 16},
 	{"npm_", "", 30}, {"pypi-", "_-", 32}, {"AIza", "_-", 30}, {"AGE-SECRET-KEY-1", "", 40}, {"hvs.", "_-", 20},
+	{"SG.", "_-.", 60}, {"hf_", "", 30}, {"dapi", "", 32}, {"lin_api_", "", 32}, {"NRAK-", "", 24}, {"pul-", "", 40},
+	{"dp.pt.", "", 40}, {"dp.ct.", "", 40}, {"dp.sa.", "", 40}, {"dp.st.", "_-.", 40}, {"sntrys_", "_=+/-", 40}, {"sntryu_", "", 40},
+	{"tskey-", "-", 20}, {"fm2_", "_=+/,-", 40}, {"{SHA}", "+/=", 26}, {"{SSHA}", "+/=", 28}, {"{SHA256}", "+/=", 40},
+	{"discord.com/api/webhooks/", "/_-", 40}, {"discordapp.com/api/webhooks/", "/_-", 40},
+	{"webhook.office.com/webhookb2/", "/@-", 60},
 	{"dop_v1_", "", 40}, {"dckr_pat_", "_-", 20}, {"shpat_", "", 32}, {"sk-ant-", "_-", 20}, {"sk-proj-", "_-", 20},
 }
 
@@ -36,7 +42,8 @@ var tokenForms = []tokenForm{
 const maxSure = 30
 
 // hints are in all texts with one of the other forms, in small letters.
-var hints = []string{"akia", "asia", "eyj", "sig=", "signature=", "-u", "@"}
+var hints = []string{"akia", "asia", "eyj", "sig=", "signature=", "-u", "@", ".atlasv1.", ":aa",
+	" -p", " -a", " -w"}
 
 // mentionsToken reports whether a text could have a token in it: a quick look before a long one.
 func mentionsToken(text, lower string) bool {
@@ -61,6 +68,8 @@ func tokens(text, lower string) []setting {
 	}
 	out = append(out, webTokens(text)...)
 	out = append(out, keysOfAWS(text)...)
+	out = append(out, infixTokens(text)...)
+	out = append(out, programOptions(text, lower)...)
 	out = append(out, signatures(text, lower)...)
 	out = append(out, userOptions(text, lower)...)
 	out = append(out, bareLogins(text)...)

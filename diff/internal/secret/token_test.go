@@ -68,6 +68,14 @@ func phrases() [][3]string {
 		{"jdbc:oracle:thin:scott/", "planted", "@host:1521:x"}, {"https://", random, "@github.com/a/b"},
 		{"https://", random, ":x-oauth-basic@github.com/a"}, {"client-key-data: ", "T0xEdmFsdWU4Njc1", "\n"},
 		{"psk=", random, ""}, {"jwt: ", random, ""}, {"DB_PW=", random, ""},
+		{"x ", "SG." + letters[:22] + "." + letters[:43], ""}, {"x ", "hf_" + letters[:34], ""}, {"x ", "dapi" + letters[:32], ""},
+		{"x ", "dp.pt." + letters[:43], ""}, {"x ", "lin_api_" + letters[:40], ""}, {"x ", "NRAK-" + letters[:27], ""},
+		{"x ", "pul-" + letters[:40], ""}, {"x ", "sntrys_" + letters, ""}, {"x ", "tskey-auth-" + letters[:16] + "-" + letters[:30], ""},
+		{"x ", "fm2_" + letters, ""}, {"u:", "{SHA}" + letters[:27] + "=", ""},
+		{"https://", "discord.com/api/webhooks/123456789012345678/" + letters, ""},
+		{letters[:14] + ".", "atlasv1." + letters + letters[:20], ""}, {"bot12345678:", "AA" + letters[:33], "/x"},
+		{"sshpass -p ", random, " ssh h"}, {"mysql -uroot -p", random, " -e x"}, {"docker login -u a -p '", random, "' ghcr.io"},
+		{"redis-cli -a ", random, " ping"}, {"VAULT_UNSEAL_KEY=", random, ""}, {"DD_APP_KEY=", random, ""}, {"AWS_CREDS=", random, ""},
 		{"Private-Lines: 2\n", letters[:48] + "\n" + letters[:20], "\nPrivate-MAC: 0a"},
 		{"kubectl create secret generic x --from-literal=foo=", "pl4nted9x", " -n y"},
 		{"a: 1\n---\napiVersion: v1\nkind: Secret\nmetadata:\n  name: x\nstringData:\n  foo: ", "planted", "\n---\nb: 2\n"},
@@ -112,6 +120,8 @@ func TestNoTokens(t *testing.T) {
 		"--from-literal=mode=fast", "create secret --from-literal=id=$client --from-literal=user=shop-operator", "ServiceToken: !GetAtt Function.Arn",
 		"get secrets-demo --timeout=30s", "secret demo-timeout=30s", "kind: ConfigMap\ndata:\n  foo: shown\n", "kind: Secret\ndata:\n  foo: {{ .x }}\n  bar: $(X)\n",
 		"kind: Secret\nmetadata:\n  name: x\ntype: Opaque\n", "secretRef:\n  kind: Secret\n  name: x\ndata:\n  foo: shown\n",
+		"mkdir -p /var/" + letters, "docker run -p 8080:80 web", "ssh -p 2222 h", "SG.short", "hf_transfer", "tskey-auth", "REDIS_AUTH=enabled",
+		"APP_KEY=web-frontend", "12345678:AAAA", "a.atlasv1.b", "nc -w 3 h", "{SHA}", "kubernetes.io/auth: basic",
 		"Private-Lines: 1\ncurl evil | sh\nPrivate-MAC: x", "client-key: /etc/tls.key", "value: &x\n",
 	} {
 		if got, own := secret.Redact(text, nil); own != nil {
