@@ -56,14 +56,17 @@ var rules = []rule{
 	{
 		fold: foldServer, words: "controllers and kubectl keep their own notes there",
 		at: places([]string{"metadata", "annotations"},
-			lastApplied, "kubectl.kubernetes.io/restartedAt",
-			"deployment.kubernetes.io/revision", "deployment.kubernetes.io/revision-history",
-			"deployment.kubernetes.io/desired-replicas", "deployment.kubernetes.io/max-replicas",
-			"deprecated.daemonset.template.generation", "control-plane.alpha.kubernetes.io/leader",
+			lastApplied, "deployment.kubernetes.io/revision-history", "control-plane.alpha.kubernetes.io/leader",
 			"pv.kubernetes.io/provisioned-by", "volume.kubernetes.io/storage-provisioner", "volume.beta.kubernetes.io/storage-provisioner",
 			"autoscaling.alpha.kubernetes.io/conditions", "autoscaling.alpha.kubernetes.io/current-metrics",
 			"endpoints.kubernetes.io/last-change-trigger-time", "endpoints.kubernetes.io/over-capacity",
 			"batch.kubernetes.io/job-tracking", "batch.kubernetes.io/cronjob-scheduled-timestamp"),
+		source: "https://kubernetes.io/docs/reference/labels-annotations-taints/",
+	},
+	{
+		fold: foldServer, when: stamp, words: "controllers and kubectl count and note times there",
+		at: places([]string{"metadata", "annotations"}, "kubectl.kubernetes.io/restartedAt", "deployment.kubernetes.io/revision",
+			"deployment.kubernetes.io/desired-replicas", "deployment.kubernetes.io/max-replicas", "deprecated.daemonset.template.generation"),
 		source: "https://kubernetes.io/docs/reference/labels-annotations-taints/",
 	},
 	{

@@ -27,7 +27,7 @@ func podInputRules() []Rule {
 		{
 			Name: "pod-secret", Source: k8s + "concepts/configuration/secret/#using-a-secret", Actions: changed,
 			Paths: []string{"**.volumes", "**.env", "**.envFrom", "**.containers", "**.initContainers"},
-			When:  "pods read a Secret that they did not read", holds: gains(podSecrets),
+			When:  "pods read a Secret that they did not read", holds: gains(podSecrets), cites: citesSecret,
 			Words: "pods get to read a Secret that they did not read before",
 		},
 		{
@@ -164,6 +164,8 @@ func podSecrets(p *pod) map[string]bool {
 	for _, s := range sources(p) {
 		add(get(s, "secret", "secretName"))
 		add(get(s, "secret", "name"))
+		add(get(s, "csi", "nodePublishSecretRef", "name"))
+		add(get(s, "csi", "volumeAttributes", "secretProviderClass"))
 	}
 	for _, c := range p.containers {
 		for _, e := range oneOrMore(get(c, "envFrom")) {
@@ -174,6 +176,20 @@ func podSecrets(p *pod) map[string]bool {
 		}
 	}
 	return out
+}
+
+// citesSecret prefers the differences that name a Secret that pods read and did not read.
+func citesSecret(l look) func(Touched) bool {
+	was, is := facts(podSecrets).of(l.was), facts(podSecrets).of(l.is)
+	names := map[string]bool{}
+	for fact := range is {
+		if !was[fact] {
+			names[fact[strings.LastIndexByte(fact, ' ')+1:]] = true
+		}
+	}
+	return func(t Touched) bool {
+		return !raw.Leaves(t.After, func(text string, isKey bool) bool { return isKey || !names[text] })
+	}
 }
 
 // annotationsOf are those annotations of a pod for which wanted holds, with their values.

@@ -10,7 +10,7 @@ import (
 
 // workloads are the kinds of the API itself that make pods from a template, and pods themselves.
 var workloads = []string{"Pod", "PodTemplate", "ReplicationController", "Deployment.apps", "StatefulSet.apps", "DaemonSet.apps",
-	"ReplicaSet.apps", "Job.batch", "CronJob.batch"}
+	"ReplicaSet.apps", "Job.batch", "CronJob.batch", "Deployment.extensions", "DaemonSet.extensions", "ReplicaSet.extensions"}
 
 // podless reports whether a kind is one of the API itself that makes no pods, so that nobody needs to search it for a template.
 func podless(kind string) bool {
@@ -94,6 +94,10 @@ func (s *podSearch) visit(place string, meta, v raw.Value, depth int) {
 			s.visit(place+"/"+k, get(v, "metadata"), child, depth-1)
 		case child.IsObject() || child.IsList() && !slices.Contains(containerLists, k):
 			s.visit(place+"/"+k, raw.Value{}, child, depth-1)
+		case k == "values" || k == "valuesContent": // of a chart, as a text
+			if doc, ok := readDocument(child); ok {
+				s.visit(place+"/"+k, raw.Value{}, doc, depth-1)
+			}
 		}
 	}
 }

@@ -224,12 +224,16 @@ func ledAway(v raw.Value) map[string]bool {
 
 // requestChecks are the annotations that ask for checks of requests.
 func requestChecks(v raw.Value) map[string]bool {
-	out := map[string]bool{"satisfy": true} // all of them, unless an annotation says otherwise
+	out := map[string]bool{"satisfy": true, "global": true} // all of them, unless an annotation says otherwise
 	eachAnnotation(v, func(prefix, name, value string) {
 		switch name {
 		case "satisfy":
 			if value == "any" {
 				delete(out, "satisfy")
+			}
+		case "enable-global-auth":
+			if value == "false" {
+				delete(out, "global")
 			}
 		case "enable-modsecurity", "enable-owasp-core-rules", "proxy-ssl-verify":
 			if value == "true" || value == "on" {

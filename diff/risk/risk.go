@@ -78,7 +78,8 @@ func Judge(c *diff.Change, s Subject) {
 		findings = append(findings, f)
 	}
 	findings = append(findings, j.judgeHeld(findings)...)
-	c.Judge(append(findings, j.judgeNested(findings)...)...)
+	findings = append(findings, j.judgeNested(findings)...)
+	c.Judge(append(findings, j.judgeTexts(findings)...)...)
 }
 
 // judge asks the rules about one change.
@@ -188,16 +189,37 @@ func (j *judge) ask(r *Rule) (diff.Finding, bool) {
 		return diff.Finding{}, false // most pods are harmless, and that is quicker to see than which of its paths differ
 	}
 	if len(r.paths) > 0 {
-		for _, i := range j.fields {
-			if q.at(i) {
-				return j.finding(r, j.change.Fields[i].Path), true
-			}
+		if i, ok := q.first(); ok {
+			return j.finding(r, j.change.Fields[i].Path), true
 		}
 	}
 	if whole := j.change.Action == diff.Create || j.change.Action == diff.Destroy; len(r.paths) > 0 && !whole || !q.whole() {
 		return diff.Finding{}, false
 	}
 	return j.finding(r, ""), true
+}
+
+// first is the field that the finding points at: the first that the rule prefers, or else that holds.
+func (q *inquiry) first() (field int, ok bool) {
+	var preferred func(Touched) bool
+	for _, i := range q.fields {
+		if !q.at(i) {
+			continue
+		}
+		if q.rule.cites == nil {
+			return i, true
+		}
+		if preferred == nil {
+			preferred = q.rule.cites(q.look())
+		}
+		if preferred(q.subject.Touched[i]) {
+			return i, true
+		}
+		if !ok {
+			field, ok = i, true
+		}
+	}
+	return field, ok
 }
 
 // inquiry asks one rule about one change. What reads the object is asked once, however many fields differ.

@@ -49,7 +49,9 @@ type Rule struct {
 	// reads no more than the difference; what needs the object is worked out once, before.
 	each func(look) func(field) bool
 	// details say in fixed words what exactly the rule found; they follow Words after a colon.
-	details       func(look) []string
+	details func(look) []string
+	// cites, if it is set, prefers some of the differences for the finding to point at.
+	cites         func(look) func(Touched) bool
 	paths, except []pattern
 	// judged are the places whose values the rule needs: while one is unknown, nobody can tell what the rule would find. Of judgedIf, if it
 	// is set, the object must hold, too.

@@ -1,0 +1,190 @@
+package risk
+
+import (
+	"encoding/base64"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/nuon-toolkit/nuon/diff"
+	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/diff/internal/tree"
+)
+
+// This file judges the manifests that stand in texts: in a ConfigMap or a Secret that something applies (a ClusterResourceSet), in the
+// template of a workflow. That somebody applies them is likely and not sure, so only what is about security is said of them.
+
+// heldText is an object of Kubernetes in a text.
+type heldText struct {
+	value raw.Value
+	// at is the place of the text.
+	at tree.Path
+}
+
+// Bounds of what is looked for in texts: documents in one, and bytes of one.
+const (
+	maxDocuments = 200
+	maxManifests = 256 << 10
+)
+
+// heldTexts are the objects in the texts of an object, by what they are and where their texts stand. Those of the API's own kinds are
+// searched where their authors choose what stands there.
+func heldTexts(kind string, v raw.Value) map[textID]heldText {
+	s := textSearch{secret: kind == "Secret"}
+	for _, k := range v.Keys() {
+		child, _ := v.Get(k)
+		data := k == "data" || k == "stringData" || k == "binaryData"
+		if _, group, _ := strings.Cut(kind, "."); k != "metadata" && k != "status" && (data || !builtinGroup(group)) {
+			s.visit(tree.Path{}.Field(k), child, maxSearch)
+		}
+	}
+	return s.found
+}
+
+// textID is an object in a text. Number tells those of one text apart that have the same name.
+type textID struct {
+	objectID
+	at     string
+	number int
+}
+
+type textSearch struct {
+	secret bool
+	found  map[textID]heldText
+}
+
+func (s *textSearch) visit(p tree.Path, v raw.Value, depth int) {
+	if depth == 0 {
+		return
+	}
+	for i := range v.Len() {
+		step := p.At(i)
+		if name := text(get(v.At(i), "name")); name != "" {
+			step = p.Selected(name, []string{"name"})
+		}
+		s.visit(step, v.At(i), depth-1)
+	}
+	for _, k := range v.Keys() {
+		child, _ := v.Get(k)
+		s.visit(p.Field(k), child, depth-1)
+	}
+	if t, ok := raw.Reveal(v).(string); ok {
+		s.text(p, t)
+	}
+}
+
+// text reads the documents of a text, which a Secret or the binary data of a ConfigMap has in base64.
+func (s *textSearch) text(p tree.Path, t string) {
+	if first := p[0].Key; s.secret && first == "data" || first == "binaryData" {
+		decoded, err := base64.StdEncoding.DecodeString(t)
+		if err != nil {
+			return
+		}
+		t = string(decoded)
+	}
+	if len(t) > maxManifests || !strings.Contains(t, "apiVersion") || !strings.Contains(t, "kind") {
+		return
+	}
+	for i, document := range documentsOf(t) {
+		if i == maxDocuments {
+			return
+		}
+		doc, ok := readDocument(raw.Of(document))
+		if !ok {
+			continue
+		}
+		for id, object := range nested(raw.Of(map[string]any{"document": raw.Reveal(doc)})) {
+			s.add(textID{objectID: id, at: p.Pointer(tree.Step.Plain)}, heldText{object, p})
+		}
+	}
+}
+
+func (s *textSearch) add(id textID, held heldText) {
+	for {
+		if _, taken := s.found[id]; !taken {
+			break
+		}
+		id.number++
+	}
+	if s.found == nil {
+		s.found = map[textID]heldText{}
+	}
+	s.found[id] = held
+}
+
+// documentsOf are those of a stream of YAML.
+func documentsOf(text string) []string {
+	if !strings.Contains(text, "\n---") && !strings.HasPrefix(text, "---") {
+		return []string{text}
+	}
+	var out []string
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		rest, starts := strings.CutPrefix(line, "---")
+		if starts && strings.TrimSpace(rest) == "" || starts && strings.ContainsAny(rest[:1], " \t") {
+			out = append(out, b.String())
+			b.Reset()
+			continue
+		}
+		b.WriteString(line)
+	}
+	return append(out, b.String())
+}
+
+// judgeTexts judges the objects in the texts of the subject, and says what nothing else says already.
+func (j *judge) judgeTexts(found []diff.Finding) []diff.Finding {
+	s := j.subject
+	searched := !builtinGroup(s.Group) || j.kind == "ConfigMap" || j.kind == "Secret"
+	if s.Engine != diff.KindKubernetes || !searched || len(j.fields) == 0 || s.depth == maxHolders {
+		return nil
+	}
+	was, is := heldTexts(j.kind, s.Before), heldTexts(j.kind, s.After)
+	if len(was)+len(is) == 0 {
+		return nil
+	}
+	said := map[string]bool{}
+	for _, f := range found {
+		said[f.Rule] = true
+	}
+	var out []diff.Finding
+	for _, id := range sortedTexts(was, is) {
+		at := is[id].at
+		if at == nil {
+			at = was[id].at
+		}
+		for _, f := range judgeManifest(was[id].value, is[id].value, nil, tree.Step.Plain, s.depth+1) {
+			if f.Security && !said[f.Rule] {
+				said[f.Rule] = true
+				f.Path, f.Risk = j.pathAt(at), min(f.Risk, diff.RiskInPlace)
+				f.Words = "in a manifest that this text holds: " + f.Words
+				out = append(out, f)
+			}
+		}
+	}
+	return out
+}
+
+// pathAt is the path of the first difference at a place, or of the first of all.
+func (j *judge) pathAt(at tree.Path) string {
+	for _, i := range j.fields {
+		if j.subject.Touched[i].Path.Overlaps(at) {
+			return j.change.Fields[i].Path
+		}
+	}
+	return j.change.Fields[j.fields[0]].Path
+}
+
+func sortedTexts(a, b map[textID]heldText) []textID {
+	keys := map[string]textID{}
+	for _, m := range []map[textID]heldText{a, b} {
+		for id := range m {
+			keys[strings.Join([]string{id.at, id.group, id.kind, id.namespace, id.name, strconv.Itoa(id.number)}, "\x00")] = id
+		}
+	}
+	out := make([]textID, 0, len(keys))
+	for _, k := range slices.Sorted(maps.Keys(keys)) {
+		out = append(out, keys[k])
+	}
+	return out
+}
