@@ -9,15 +9,15 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Away says that Postgres could not be reached, or went away in the middle. What was to be done was not done, unless Unsure.
+// Away is the error for an unreachable or lost Postgres. The work was not done, unless Unsure.
 type Away struct {
-	// Unsure: the connection was lost while the transaction was being committed, so it may have been done.
+	// Unsure is set if the connection was lost during the commit, so the work may have been done.
 	Unsure bool
 	// Err is the cause.
 	Err error
 }
 
-// Error gives the cause.
+// Error returns the cause.
 func (a *Away) Error() string {
 	if a.Unsure {
 		return "the database went away during a commit, which may have been done: " + a.Err.Error()
@@ -25,23 +25,23 @@ func (a *Away) Error() string {
 	return "the database is away: " + a.Err.Error()
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (a *Away) Unwrap() error { return a.Err }
 
-// RetryAfter is when to ask again; package problem makes it a 503.
+// RetryAfter is the time to wait before a retry; package problem turns it into a 503.
 func (a *Away) RetryAfter() time.Duration { return time.Second }
 
-// How long a unit of work waits for Postgres to come back before it gives up, and between two tries. A restart or a fail-over of a
-// small server takes a few seconds.
+// Limits of the retries of a unit of work while Postgres is unreachable: the total time, and the
+// pause between two attempts. A restart or a fail-over of a small server takes a few seconds.
 const (
 	awayPatience  = 5 * time.Second
 	firstPause    = 20 * time.Millisecond
 	longestPause  = 500 * time.Millisecond
-	readOnlyState = "25006" // this server is a standby now
+	readOnlyState = "25006" // the server has become a standby
 )
 
-// isAway tells that Postgres cannot be reached, or has gone, from all that it has to say about a statement. lost says that there is no
-// connection, or that it is closed.
+// isAway reports whether a statement's error means that Postgres is unreachable or was lost. For
+// errors that do not come from Postgres, lost is the answer: the connection is missing or closed.
 func isAway(ctx context.Context, err error, lost bool) bool {
 	if err == nil || ctx.Err() != nil {
 		return false
@@ -54,7 +54,8 @@ func isAway(ctx context.Context, err error, lost bool) bool {
 	return strings.HasPrefix(pg.Code, "08") || strings.HasPrefix(pg.Code, "57P") || pg.Code == "53300" || pg.Code == readOnlyState
 }
 
-// wait pauses between two tries, longer each time; false when the patience, or ctx, is over.
+// wait pauses before the next attempt, longer each time. It returns false once the time is up or
+// ctx has ended.
 func (p *patience) wait(ctx context.Context) bool {
 	if p.until.IsZero() {
 		p.until, p.pause = time.Now().Add(awayPatience), firstPause
@@ -73,7 +74,7 @@ func (p *patience) wait(ctx context.Context) bool {
 	}
 }
 
-// patience is how much longer one unit of work waits for Postgres. Its zero value has not begun to wait.
+// patience limits how long one unit of work retries. In its zero value the time has not started.
 type patience struct {
 	until time.Time
 	pause time.Duration

@@ -17,7 +17,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// server is a Postgres of the test's own, to be ended.
+// server is a private Postgres that the test can stop.
 type server struct {
 	*testing.T
 	options pgcluster.Options
@@ -45,7 +45,7 @@ func (s *server) start() {
 	}
 }
 
-// crash ends it as a machine that loses power does.
+// crash kills the server as a power failure does.
 func (s *server) crash() {
 	s.Helper()
 	if err := syscall.Kill(s.cluster.PID(), syscall.SIGQUIT); err != nil {
@@ -57,8 +57,8 @@ func (s *server) crash() {
 	}
 }
 
-// TestPostgresGoesAway: units of work wait for it or say that it is away, never anything else; what was committed is there; and the
-// bell rings for what came while it was away.
+// TestPostgresGoesAway: units of work wait for Postgres or return *Away and no other error, no
+// commit is lost, and the notifier reports notifications that were missed.
 func TestPostgresGoesAway(t *testing.T) {
 	postgres := newServer(t)
 	dsn := postgres.cluster.DSN("postgres")
@@ -78,7 +78,7 @@ func TestPostgresGoesAway(t *testing.T) {
 	rung, ignore := bell.Wait(store.ChannelJobs, "nobody")
 	defer ignore()
 
-	// Before: as many as the pool has connections are at it all the time.
+	// Before the crash: more units than the pool has connections work all the time.
 	var committed, unsure, away atomic.Int32
 	for range 8 {
 		work.Go(func() {
@@ -108,7 +108,7 @@ func TestPostgresGoesAway(t *testing.T) {
 	await(t, "work is done", func() bool { return committed.Load() > 50 })
 	postgres.crash()
 	await(t, "the bell knows", func() bool { return bell.Listening() != nil })
-	select { // that it lost the connection is rung
+	select { // the notifier wakes waiters when it loses the connection
 	case <-rung:
 	default:
 		t.Error("nobody was woken when the connection was lost")
@@ -131,7 +131,7 @@ func TestPostgresGoesAway(t *testing.T) {
 	})
 	stop()
 	work.Wait()
-	// Every commit that was said is there; of those that nobody is sure of, none or all.
+	// Every confirmed commit is stored; of the unsure ones, any number.
 	n := 0
 	must(t, s.Read(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
 		events, err := tx.ViewAudit(ctx, store.ViewAuditParams{OrgID: org.ID, Before: math.MaxInt64, Most: math.MaxInt32})
@@ -144,7 +144,7 @@ func TestPostgresGoesAway(t *testing.T) {
 	t.Logf("%d committed, %d told that it is away, of which %d unsure", committed.Load(), away.Load(), unsure.Load())
 }
 
-// TestAUnitThatOutlivesARestart: a short absence is waited for, and nobody notices.
+// TestAUnitThatOutlivesARestart: a unit of work waits through a short outage and succeeds.
 func TestAUnitThatOutlivesARestart(t *testing.T) {
 	postgres := newServer(t)
 	dsn := postgres.cluster.DSN("postgres")

@@ -2,10 +2,10 @@ package store
 
 import "github.com/jackc/pgx/v5"
 
-// Raw is the transaction of a unit of work.
+// Raw returns the transaction of a unit of work.
 func Raw(t *Tx) pgx.Tx { return t.tx }
 
-// Statements are queries of which tests look at the plans.
+// Statements are queries whose plans tests check.
 var Statements = map[string]string{
 	"DropHealthJobs": dropHealthJobs, "DropRefusalsOfWorkflow": dropRefusalsOfWorkflow, "RetainJobs": retainJobs, "RetainRunnerLogs": retainRunnerLogs,
 	"RetainWorkflows": retainWorkflows, "StoredPlaces": storedPlaces, "ViewWorkflows": viewWorkflows,

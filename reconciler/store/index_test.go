@@ -11,8 +11,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
 )
 
-// TestLargeTablesAreReadByIndex: what is asked of an org with much history finds its rows, and does not go through all of them. Each of
-// these used to read its whole table.
+// TestLargeTablesAreReadByIndex: these queries use an index in an org with a long history. Each
+// of them once read its whole table.
 func TestLargeTablesAreReadByIndex(t *testing.T) {
 	t.Parallel()
 	dsn := storetest.DSN(t)

@@ -14,18 +14,20 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/telemetry/status"
 )
 
-// Bell is a replica's one LISTEN connection. It wakes whoever waits for a payload on a channel; a wake-up is only a hint to look
-// at the state again, and every waiter is woken when the connection was lost, because notifications may have been.
+// Bell is the notifier: a replica's one LISTEN connection. It wakes waiters for a payload on a
+// channel. A wake-up is only a hint to check the state again. When the connection was lost it
+// wakes all waiters, because notifications may have been lost too.
 type Bell struct {
 	mu         sync.Mutex
 	waiters    map[string][]chan struct{} // by channel + " " + payload
 	listening  bool
 	reconnects int
-	lost       error // why it does not listen
+	lost       error // why it is not listening
 }
 
-// How a lost LISTEN connection is found out and opened again: one that has been quiet this long is asked whether it still is one
-// (a machine that vanished says nothing), and how long it may take to answer.
+// Limits for reconnecting the LISTEN connection: the pauses between attempts, how long a
+// connection may be quiet before it is pinged (a machine that vanished sends nothing), and how
+// long the ping may take.
 const (
 	reconnectFirst   = 50 * time.Millisecond
 	reconnectLongest = time.Second
@@ -33,10 +35,10 @@ const (
 	answerWithin     = 5 * time.Second
 )
 
-// NewBell makes a bell; Run makes it ring.
+// NewBell returns a notifier, which works while Run runs.
 func NewBell() *Bell { return &Bell{waiters: map[string][]chan struct{}{}} }
 
-// Run listens until ctx ends. A lost connection is opened again, and everybody is woken then.
+// Run listens until ctx ends. It reopens a lost connection and then wakes all waiters.
 func (b *Bell) Run(ctx context.Context, s *Store) error {
 	task := status.Enter(ctx, "bell")
 	defer task.Leave()
@@ -44,11 +46,11 @@ func (b *Bell) Run(ctx context.Context, s *Store) error {
 	for {
 		heard, err := b.listen(ctx, s, task)
 		if ctx.Err() != nil {
-			return nil // that is how it ends
+			return nil // the normal end
 		}
 		b.stopped(err)
 		task.Came(err)
-		level := slog.LevelDebug // of an absence that lasts, the beginning is told
+		level := slog.LevelDebug // of a long outage, only the start is a warning
 		if heard || first {
 			pause, level = reconnectFirst, slog.LevelWarn
 		}
@@ -65,7 +67,7 @@ func (b *Bell) Run(ctx context.Context, s *Store) error {
 	}
 }
 
-// Listening gives an error while the bell has no connection.
+// Listening returns an error while the notifier has no connection.
 func (b *Bell) Listening() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -80,7 +82,7 @@ func (b *Bell) Listening() error {
 
 var errNotYet = fmt.Errorf("no connection that listens for notifications yet")
 
-// Reconnects is how often the connection was lost.
+// Reconnects returns how often the connection was lost.
 func (b *Bell) Reconnects() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -94,11 +96,11 @@ func (b *Bell) stopped(why error) {
 	b.reconnects++
 }
 
-// listen is the life of one connection; heard says that it came to listen.
+// listen handles one connection until it is lost; heard is true if it started to listen.
 func (b *Bell) listen(ctx context.Context, s *Store, task *status.Task) (heard bool, err error) {
 	task.Works("connecting")
-	// A connection of its own, beside the pool: it has LISTENs that a pool's next user must not inherit, and a pool that is used up
-	// must not keep it waiting.
+	// A separate connection beside the pool: its LISTENs must not pass to the next user of a pooled
+	// connection, and an exhausted pool must not delay it.
 	c, err := s.connect(ctx)
 	if err != nil {
 		return false, err
@@ -113,7 +115,7 @@ func (b *Bell) listen(ctx context.Context, s *Store, task *status.Task) (heard b
 	b.listening, b.lost = true, nil
 	b.mu.Unlock()
 	task.Came(nil)
-	// What was said while nobody listened is looked at now.
+	// Notifications may have been missed before this connection.
 	b.ringAll()
 	task.Waits("for a notification")
 	for {
@@ -127,7 +129,7 @@ func (b *Bell) listen(ctx context.Context, s *Store, task *status.Task) (heard b
 	}
 }
 
-// next gives the next notification, or nil when there was none for a while and the connection is well.
+// next returns the next notification, or nil if none came for a while and the connection works.
 func next(ctx context.Context, c *pgx.Conn) (*pgconn.Notification, error) {
 	waiting, stop := context.WithTimeout(ctx, quietFor)
 	n, err := c.WaitForNotification(waiting)
@@ -141,8 +143,9 @@ func next(ctx context.Context, c *pgx.Conn) (*pgconn.Notification, error) {
 	return nil, c.Ping(asking)
 }
 
-// Wait gives a channel of capacity one that receives at each notification with this payload, and what ends the waiting. Ask for
-// it before the state is read, so that no change falls between.
+// Wait returns a channel of capacity one that receives at each notification with this payload,
+// and a function that ends the waiting. Call it before reading the state, so that no change is
+// missed.
 func (b *Bell) Wait(channel, payload string) (rung <-chan struct{}, stop func()) {
 	key, c := channel+" "+payload, make(chan struct{}, 1)
 	b.mu.Lock()
@@ -178,7 +181,7 @@ func wake(waiters []chan struct{}) {
 	for _, c := range waiters {
 		select {
 		case c <- struct{}{}:
-		default: // it has been woken and did not look yet
+		default: // already notified, and not handled yet
 		}
 	}
 }

@@ -18,10 +18,10 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// riverSchema holds River's tables, apart from ours.
+// riverSchema holds River's tables, separate from nuon's own.
 const riverSchema = "river"
 
-// Schema is the version of the schema that this program was made for: the number of its newest migration.
+// Schema returns the schema version that this program needs: the number of its newest migration.
 func Schema() int {
 	files, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
@@ -30,16 +30,17 @@ func Schema() int {
 	return len(files)
 }
 
-// OldSchema says that the database is behind the program.
+// OldSchema is the error for a database whose schema is older than the program needs.
 type OldSchema struct{ Have, Need int }
 
-// Error says what to do.
+// Error includes what to do.
 func (o *OldSchema) Error() string {
 	return fmt.Sprintf("the database has schema %d and this program needs %d; run `reconciler migrate`, or start this program without --migrate=false", o.Have, o.Need)
 }
 
-// Check says whether Postgres answers, with which version, and whether its schema is one that this program works with: its own or a
-// newer one. The error is in words for an operator; an *OldSchema among them.
+// Check returns the version of Postgres, or an error for an operator if Postgres does not answer
+// or its schema does not fit: the schema must be the program's own version or newer, else the
+// error is an *OldSchema.
 func (s *Store) Check(ctx context.Context) (version string, err error) {
 	var schema int
 	row := s.pool.QueryRow(ctx, "select current_setting('server_version'), coalesce((select version from public.schema_version), 0)")
@@ -57,13 +58,15 @@ func (s *Store) Check(ctx context.Context) (version string, err error) {
 	return version, nil
 }
 
-// migrationLock is the key of the advisory lock under which River's schema is made; tern takes one of its own for ours.
+// migrationLock is the key of the advisory lock for migrating River's schema; tern takes its own
+// lock for nuon's schema.
 const migrationLock = 7_302_619_448_141
 
-// oldestPostgres is the first server version (PostgreSQL's own numbering) that the store is tested on.
+// oldestPostgres is the oldest supported server version, in PostgreSQL's own numbering.
 const oldestPostgres = 140_000
 
-// Migrate brings the database at dsn, as its owner, to this program's schema. Any number of replicas may call it at once.
+// Migrate migrates the database at dsn, as its owner, to this program's schema. Any number of
+// replicas may call it at once.
 func Migrate(ctx context.Context, dsn string) error {
 	pool, err := pgxpool.New(ctx, dsn)
 	if err != nil {
@@ -127,12 +130,12 @@ func migrateOurs(ctx context.Context, c *pgx.Conn) error {
 		return fmt.Errorf("read the schema's version: %w", err)
 	}
 	if int(version) > len(m.Migrations) {
-		return nil // a newer replica has been here: its migration left us what we need (docs/operations.md)
+		return nil // a newer replica has migrated: its schema still supports this program (docs/operations.md)
 	}
 	if err := m.Migrate(ctx); err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
-	// River adds tables when it is upgraded, so its grants are renewed each time.
+	// River adds tables in upgrades, so its grants are renewed each time.
 	if _, err := c.Exec(ctx, grantRiver); err != nil {
 		return fmt.Errorf("grant the work queue: %w", err)
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// ScheduleRetention has what each org keeps looked at, where it is not already due at some time.
+// ScheduleRetention makes the retention of each org due, where it is not scheduled yet.
 func (s *Store) ScheduleRetention(ctx context.Context) error {
 	if err := New(s.pool).ScheduleRetention(ctx); err != nil {
 		return fmt.Errorf("schedule retention: %w", err)
@@ -13,7 +13,7 @@ func (s *Store) ScheduleRetention(ctx context.Context) error {
 	return nil
 }
 
-// OrgIDs gives the ids of all orgs, by name.
+// OrgIDs returns the ids of all orgs, by name.
 func (s *Store) OrgIDs(ctx context.Context) ([]string, error) {
 	ids, err := New(s.pool).OrgIDs(ctx)
 	if err != nil {

@@ -1,6 +1,7 @@
-// Package store is the control plane's memory: Postgres, through pgx. It owns every table, all SQL (queries/*.sql, compiled by
-// sqlc) and the one way into it: a unit of work is one transaction that belongs to one org (In). It decides nothing; the rooms of
-// the reconciler call it and own what a status means.
+// Package store stores all state of the control plane in Postgres, through pgx. It owns every
+// table, all SQL (queries/*.sql, compiled by sqlc) and the only access to it: a unit of work is
+// one transaction that belongs to one org (In). It makes no decisions; the packages of the
+// reconciler call it and define what a status means.
 package store
 
 import (
@@ -21,7 +22,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 )
 
-// ErrNotFound is what a query for one row gives when there is none (pgx's own word for it).
+// ErrNotFound is the error of a query for one row that does not exist (pgx's own).
 var ErrNotFound = pgx.ErrNoRows
 
 // Store is a pool of connections to the control plane's database. It is safe for concurrent use.
@@ -32,11 +33,12 @@ type Store struct {
 	clock  clock
 }
 
-// leastPool is how many connections a replica may use if the database URL does not say (pool_max_conns): the work queue, the
-// listener, what the rooms do at once, and the API beside them.
+// leastPool is the number of connections of a replica if the database URL does not set
+// pool_max_conns: enough for the work queue, the listener, concurrent reconciles and the API.
 const leastPool = 24
 
-// Open connects to a migrated database. Every connection takes the role nuon_app, which row-level security binds.
+// Open connects to a migrated database. Every connection takes the role nuon_app, which row-level
+// security restricts.
 func Open(ctx context.Context, dsn string) (*Store, error) {
 	cfg, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
@@ -54,8 +56,8 @@ func Open(ctx context.Context, dsn string) (*Store, error) {
 		pool.Close()
 		return nil, fmt.Errorf("connect to Postgres: %w", err)
 	}
-	// River says of an insert that it happened at most once per FetchCooldown, and forgets the others: at the default of 100 ms
-	// most work of a chain would wait for the next poll.
+	// River notifies of inserts at most once per FetchCooldown and drops the other notifications:
+	// at the default of 100 ms most jobs of a chain would wait for the next poll.
 	insertOnly, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Schema: riverSchema, Logger: quiet(), FetchCooldown: time.Millisecond})
 	if err != nil {
 		pool.Close()
@@ -64,20 +66,20 @@ func Open(ctx context.Context, dsn string) (*Store, error) {
 	return &Store{pool: pool, river: insertOnly}, nil
 }
 
-// connect opens a connection of its own, beside the pool, with the pool's settings and role.
+// connect opens a connection outside the pool, with the pool's settings and role.
 func (s *Store) connect(ctx context.Context) (*pgx.Conn, error) {
 	c, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
 	if err != nil {
 		return nil, fmt.Errorf("connect to Postgres: %w", err)
 	}
 	if err := takeRole(ctx, c); err != nil {
-		_ = c.Close(context.WithoutCancel(ctx)) // the role is the matter
+		_ = c.Close(context.WithoutCancel(ctx)) // the error of takeRole matters more
 		return nil, err
 	}
 	return c, nil
 }
 
-// takeRole gives up the owner's rights for the life of the connection.
+// takeRole drops the owner's rights for the lifetime of the connection.
 func takeRole(ctx context.Context, c *pgx.Conn) error {
 	if _, err := c.Exec(ctx, "set role nuon_app"); err != nil {
 		return fmt.Errorf("take the role nuon_app (was the database migrated?): %w", err)
@@ -88,7 +90,7 @@ func takeRole(ctx context.Context, c *pgx.Conn) error {
 	return nil
 }
 
-// decodeColumn decodes a jsonb column. What is read as it stands is not parsed: Postgres has checked it.
+// decodeColumn decodes a jsonb column. It does not parse a raw value: Postgres has checked it.
 func decodeColumn(raw []byte, into any) error {
 	if text, ok := into.(*json.RawMessage); ok {
 		*text = slices.Clone(raw)
@@ -97,12 +99,12 @@ func decodeColumn(raw []byte, into any) error {
 	return json.Unmarshal(raw, into)
 }
 
-// quiet keeps River's own remarks out of the log unless they are errors.
+// quiet returns a logger for River that passes only errors on.
 func quiet() *slog.Logger {
 	return slog.New(slog.NewTextHandler(logWriter{}, &slog.HandlerOptions{Level: slog.LevelError}))
 }
 
-// logWriter hands what River says to the program's own log.
+// logWriter writes River's log lines to the program's log.
 type logWriter struct{}
 
 func (logWriter) Write(b []byte) (int, error) {
@@ -113,15 +115,17 @@ func (logWriter) Write(b []byte) (int, error) {
 // Close waits for connections in use, then closes them all.
 func (s *Store) Close() { s.pool.Close() }
 
-// Scope is what a unit of work may see and change: one org, and of that one app alone unless App is empty. Apps, their versions,
-// components and installs are hidden by row-level security, and with them whatever is read together with one of these.
+// Scope is what a unit of work may see and change: one org, and only one app of it unless App is
+// empty. Row-level security hides other apps, their versions, components and installs, and
+// everything that is read by a join with one of these.
 type Scope struct{ Org, App string }
 
-// idLetters are what ids consist of.
+// idLetters are the characters of ids.
 const idLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 
-// begin returns the message to Postgres that starts a transaction and limits it to the scope: one round trip instead of two in every unit
-// of work. Such a message has no parameters, so nothing but ids may be written into it; there is no org or app with another one.
+// begin returns the message to Postgres that starts a transaction and restricts it to the scope:
+// one round trip instead of two in every unit of work. The message has no parameters, so only ids
+// may be inserted into it; any other string names no org or app, so the error is ErrNotFound.
 func (s Scope) begin(how unit) (string, error) {
 	for _, id := range []string{s.Org, s.App} {
 		if strings.Trim(id, idLetters) != "" {
@@ -141,7 +145,7 @@ func (s Scope) begin(how unit) (string, error) {
 	return fmt.Sprintf("%s; select set_config('nuon.org', '%s', true), set_config('nuon.app', '%s', true)%s", start, s.Org, s.App, plans), nil
 }
 
-// Tx is one unit of work of one scope: the queries, and what happens with them or not at all.
+// Tx is one unit of work in one scope: its queries, and the side effects that commit with it.
 type Tx struct {
 	*Queries
 	Scope
@@ -152,15 +156,17 @@ type Tx struct {
 	clock  *clock
 }
 
-// In runs one unit of work of one org in one transaction, which is committed when work returns nil. A unit that cannot be serialised
-// beside another, or loses its connection, is run again, so work must not have effects of its own. While Postgres is away it waits a
-// few seconds; then the error is an *Away. Its statements find their rows by key, so Postgres plans each once on a connection.
+// In runs one unit of work of one org in one transaction, and commits it when work returns nil.
+// It runs work again after a serialization failure or a lost connection, so work must have no
+// other side effects. While Postgres is unreachable it retries for a few seconds; then the error
+// is an *Away. Its statements find their rows by key, so Postgres plans each only once per
+// connection.
 func (s *Store) In(ctx context.Context, org string, work func(context.Context, *Tx) error) error {
 	return s.in(ctx, Scope{Org: org}, unit{byKey: true}, work)
 }
 
-// InScope is In for a unit of work that may be bound to one app, or whose statements may want another plan for other values: lists with
-// filters, and what goes by age.
+// InScope is In for a unit of work that may be restricted to one app, or whose statements may need
+// different plans for different values: lists with filters, and selections by age.
 func (s *Store) InScope(ctx context.Context, scope Scope, work func(context.Context, *Tx) error) error {
 	return s.in(ctx, scope, unit{}, work)
 }
@@ -170,20 +176,20 @@ func (s *Store) Read(ctx context.Context, org string, work func(context.Context,
 	return s.in(ctx, Scope{Org: org}, unit{TxOptions: readOnly, byKey: true}, work)
 }
 
-// ReadScope is Read for a unit of work as InScope has it.
+// ReadScope is Read for the units of work that InScope is for.
 func (s *Store) ReadScope(ctx context.Context, scope Scope, work func(context.Context, *Tx) error) error {
 	return s.in(ctx, scope, unit{TxOptions: readOnly}, work)
 }
 
 var readOnly = pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 
-// unit says how a unit of work is run.
+// unit has the options of a unit of work.
 type unit struct {
 	pgx.TxOptions
-	byKey bool // one plan of a statement serves for all values
+	byKey bool // one plan per statement is good for all values
 }
 
-// triesOfDeadlocked is how often a unit of work that lost a deadlock is run in all.
+// triesOfDeadlocked is how often a unit of work is run in all if it loses a deadlock.
 const triesOfDeadlocked = 4
 
 func (s *Store) in(ctx context.Context, scope Scope, how unit, work func(context.Context, *Tx) error) error {
@@ -204,7 +210,7 @@ func (s *Store) in(ctx context.Context, scope Scope, how unit, work func(context
 	}
 }
 
-// once runs one transaction. An error that means that Postgres is away is an *Away.
+// once runs one transaction. If Postgres is unreachable, the error is an *Away.
 func (s *Store) once(ctx context.Context, scope Scope, how unit, work func(context.Context, *Tx) error) error {
 	var err error
 	if how.BeginQuery, err = scope.begin(how); err != nil {
@@ -227,18 +233,21 @@ func (s *Store) once(ctx context.Context, scope Scope, how unit, work func(conte
 	if err != nil {
 		return err
 	}
-	// A commit waits for the disk even when nothing but locks was taken. There is nothing to keep.
+	// A commit waits for the disk even after a transaction that only took locks. Skip it: there is
+	// nothing to commit.
 	if !watched.wrote && tx.Conn().PgConn().TxStatus() == inTransaction {
 		return nil
 	}
-	// The connection is the pool's again by now, so it is not looked at. Only Postgres itself says that it rolled back.
+	// The pool owns the connection again by now, so its state is not checked. Only Postgres itself
+	// can report a rollback.
 	if err = tx.Commit(ctx); isAway(ctx, err, !errors.Is(err, pgx.ErrTxCommitRollback)) {
 		return &Away{Unsure: true, Err: err}
 	}
 	return err
 }
 
-// leave gives up the connections to a server that takes no writes any more: after a fail-over another one does.
+// leave drops the connections to a server that has become read-only: after a fail-over another
+// one is the primary.
 func (s *Store) leave(away *Away) {
 	var pg *pgconn.PgError
 	if errors.As(away, &pg) && pg.Code == readOnlyState {
@@ -246,13 +255,14 @@ func (s *Store) leave(away *Away) {
 	}
 }
 
-// retryable are the two outcomes that Postgres asks to be tried again: serialization_failure and deadlock_detected.
+// retryable reports whether the error is serialization_failure or deadlock_detected, after which
+// Postgres expects a retry.
 func retryable(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && (pg.Code == "40001" || pg.Code == "40P01")
 }
 
-// IsConflict says that a unique constraint refused a row, and which.
+// IsConflict reports whether a unique constraint rejected a row, and which one.
 func IsConflict(err error) (constraint string, ok bool) {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == "23505" {
@@ -261,33 +271,35 @@ func IsConflict(err error) (constraint string, ok bool) {
 	return "", false
 }
 
-// IsGone says that a row refers to one that somebody removed meanwhile.
+// IsGone reports whether a row refers to one that was removed concurrently.
 func IsGone(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && pg.Code == "23503"
 }
 
-// onceWaiting merges a request with an equal one that waits, however long ago that was made. One that is being answered merges with
-// none: the trigger river_job_answered takes its key away when a worker takes it.
+// onceWaiting merges a request with an equal one that waits, however old it is. A request that is
+// running merges with none: the trigger river_job_answered clears its unique key when a worker
+// takes it.
 var onceWaiting = river.UniqueOpts{
 	ByArgs: true, ByState: append(river.UniqueOpts{}.ByState, "available", "pending", "retryable", "running", "scheduled"),
 }
 
-// Enqueue asks for work of the reconciler's own, if and when this transaction commits. However much is asked for at once, it is
-// one statement; of equal requests that wait there is one.
+// Enqueue adds work of the reconciler to the queue when this transaction commits. It takes one
+// statement for any number of requests, and merges equal requests that wait.
 func (t *Tx) Enqueue(ctx context.Context, work ...river.JobArgs) error {
 	return t.enqueue(ctx, 0, work)
 }
 
-// lastPriority is that of what comes after all else in its queue (River's lowest).
+// lastPriority is River's lowest priority: such work runs after everything else in its queue.
 const lastPriority = 4
 
-// EnqueueLast is Enqueue for work that nobody waits for and of which there may be very much: it comes after all else in its queue.
+// EnqueueLast is Enqueue for bulk work that nobody waits for: it runs after everything else in its
+// queue.
 func (t *Tx) EnqueueLast(ctx context.Context, work ...river.JobArgs) error {
 	return t.enqueue(ctx, lastPriority, work)
 }
 
-// enqueue asks for work at a priority; zero is that of its kind.
+// enqueue adds work at a priority; zero means the default of its kind.
 func (t *Tx) enqueue(ctx context.Context, priority int, work []river.JobArgs) error {
 	if len(work) == 0 {
 		return nil
@@ -305,26 +317,26 @@ func (t *Tx) enqueue(ctx context.Context, priority int, work []river.JobArgs) er
 	return nil
 }
 
-// Channels of Postgres notifications. Payloads hold ids only, divided by slashes.
+// Channels of Postgres notifications. Payloads contain only ids, separated by slashes.
 const (
-	ChannelJobs      = "nuon_jobs"      // org/runner: a job was queued for the runner, or one of its jobs is to be cancelled
+	ChannelJobs      = "nuon_jobs"      // org/runner: a job was queued for the runner, or one of its jobs must be canceled
 	ChannelWorkflows = "nuon_workflows" // org/workflow: the workflow changed
-	ChannelLogs      = "nuon_logs"      // org/job: lines came or the job ended
+	ChannelLogs      = "nuon_logs"      // org/job: new lines, or the job ended
 	ChannelTokens    = "nuon_tokens"    // org/token: the token was revoked
 )
 
-// Notify wakes whoever listens on a channel, if and when this transaction commits.
+// Notify wakes the listeners of a channel when this transaction commits.
 func (t *Tx) Notify(ctx context.Context, channel string, payloads ...string) error {
 	return t.SendNotifications(ctx, channel, payloads)
 }
 
-// Event is one thing that somebody changed.
+// Event is one change for the audit log.
 type Event struct {
 	Actor, Subject string
 	Detail         map[string]any
 }
 
-// Audit records who changed what. Detail must hold no secret.
+// Audit records who changed what. Detail must not contain secrets.
 func (t *Tx) Audit(ctx context.Context, actor, action, subject string, detail map[string]any) error {
 	return t.AuditAll(ctx, action, []Event{{actor, subject, detail}})
 }
@@ -345,32 +357,33 @@ func (t *Tx) AuditAll(ctx context.Context, action string, events []Event) error 
 	return t.AddAudits(ctx, add)
 }
 
-// Pending is one thing of any org that is due. It is all that a loop over orgs may see.
+// Pending is one due item of any org. It is all that a loop over orgs may see.
 type Pending struct{ Org, Kind, ID string }
 
-// Kinds of Pending, as the table's constraint has them.
+// Kinds of Pending, as in the table's constraint.
 const (
-	DueWatch   = "watch"   // a ref is to be polled
-	DueAttempt = "attempt" // a lease or an offer runs out; ID is job/number
-	DueInstall = "install" // an install is to be looked at again
-	DueApp     = "app"     // an app is to be looked at again
-	DueHealth  = "health"  // how what is deployed on an install is, is to be seen; ID is the install
-	DueOrg     = "org"     // what an org has kept for long enough is to be removed; ID is the org
+	DueWatch   = "watch"   // a ref must be polled
+	DueAttempt = "attempt" // a lease or an offer expires; ID is job/number
+	DueInstall = "install" // an install must be reconciled
+	DueApp     = "app"     // an app must be reconciled
+	DueHealth  = "health"  // the health of an install must be checked; ID is the install
+	DueOrg     = "org"     // an org's expired data must be removed; ID is the org
 )
 
-// TakeDueOptions say what TakeDue takes and until when it puts that off.
+// TakeDueOptions limit what TakeDue takes, and set when a taken item is due again.
 type TakeDueOptions struct {
-	Most  int32 // things at once
-	Polls int64 // of one org that wait or are under way
-	// Again is when a thing is due again that nobody puts to another time. Resync is when an install is: its request waits until it is
-	// answered.
+	Most  int32 // items per call
+	Polls int64 // waiting or running polls per org
+	// Again is when a taken item is due again if it is not rescheduled before. Resync is the same
+	// for an install, whose request waits until it is done.
 	Again, Resync time.Duration
 }
 
-// sweptTries is how often something is tried that is due again soon.
+// sweptTries is the number of attempts for work that is soon due again anyway.
 const sweptTries = 3
 
-// TakeDue claims things that are due and has enqueue turn each into work in the same transaction. It reports how many it took.
+// TakeDue claims due items and enqueues the work that enqueue returns for each, in one
+// transaction. It returns how many it claimed.
 func (s *Store) TakeDue(ctx context.Context, o TakeDueOptions, enqueue func(Pending) river.JobArgs) (int, error) {
 	n := 0
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
@@ -398,29 +411,30 @@ func (s *Store) TakeDue(ctx context.Context, o TakeDueOptions, enqueue func(Pend
 	return n, nil
 }
 
-// longestWork is how long one piece of the reconciler's own work may take.
+// longestWork bounds one job of the reconciler's work queue.
 const longestWork = 5 * time.Minute
 
-// Workers starts River's workers of a replica on this store's pool, at most so many at once of each queue. The caller stops the
-// client.
+// Workers starts River's workers of a replica on this store's pool, with a limit of concurrent
+// jobs per queue. The caller stops the client.
 func (s *Store) Workers(replica string, workers *river.Workers, most map[string]int) (*river.Client[pgx.Tx], error) {
 	queues := map[string]river.QueueConfig{}
 	for name, n := range most {
 		queues[name] = river.QueueConfig{MaxWorkers: n}
 	}
 	c, err := river.NewClient(riverpgxv5.New(s.pool), &river.Config{
-		ID:      replica, // what it has in hand is known by it (Rescue)
+		ID:      replica, // identifies the jobs that it runs (Rescue)
 		Schema:  riverSchema,
 		Logger:  quiet(),
 		Workers: workers,
 		Queues:  queues,
-		// Requests to look are worthless once answered, and those that were given up are made again from what is due.
+		// A completed request has no further use; discarded requests are created again from what
+		// is due.
 		CompletedJobRetentionPeriod: time.Minute,
 		DiscardedJobRetentionPeriod: 24 * time.Hour,
 		FetchCooldown:               time.Millisecond,
 		FetchPollInterval:           time.Second,
 		JobTimeout:                  longestWork,
-		// What a killed replica had in hand is another's soon after it could no longer have been at work on it.
+		// The jobs of a killed replica pass to another one soon after they would have timed out.
 		RescueStuckJobsAfter: longestWork + time.Minute,
 	})
 	if err != nil {
@@ -429,7 +443,7 @@ func (s *Store) Workers(replica string, workers *river.Workers, most map[string]
 	return c, nil
 }
 
-// FindOrg gives the org with a name or an id.
+// FindOrg returns the org with a name or an id.
 func (s *Store) FindOrg(ctx context.Context, nameOrID string) (Org, error) {
 	q := New(s.pool)
 	org, err := q.OrgByID(ctx, nameOrID)
@@ -442,7 +456,7 @@ func (s *Store) FindOrg(ctx context.Context, nameOrID string) (Org, error) {
 	return org, nil
 }
 
-// AddOrg makes an org.
+// AddOrg creates an org.
 func (s *Store) AddOrg(ctx context.Context, id, name string) (Org, error) {
 	org, err := New(s.pool).CreateOrg(ctx, id, name)
 	if err != nil {

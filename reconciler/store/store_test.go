@@ -16,7 +16,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
 )
 
-// open are the tables that every org may see: names of orgs, and the narrow list of what is due.
+// open are the tables that every org may read: names of orgs, and the minimal list of due items.
 var open = []string{"due", "orgs", "replicas", "schema_version", "token_keys", "uptime"}
 
 func TestEveryTableButTheOpenOnesIsSeenByItsOrgAlone(t *testing.T) {
@@ -54,7 +54,7 @@ func TestAnOrgSeesNothingOfAnother(t *testing.T) {
 		return err
 	}))
 
-	// Neither reading nor writing the other's rows works, even when the query names the other org.
+	// An org can neither read nor write the other's rows, even if the query names the other org.
 	err = s.In(t.Context(), two.ID, func(ctx context.Context, tx *store.Tx) error {
 		_, err := tx.TokenByHash(ctx, one.ID, token.Hash)
 		return err
@@ -68,7 +68,7 @@ func TestAnOrgSeesNothingOfAnother(t *testing.T) {
 	}
 }
 
-// TestAScopeIsMadeOfIds: what is no id is nobody's scope, and gets no further than this.
+// TestAScopeIsMadeOfIds: a scope with a string that is not an id is rejected before any query.
 func TestAScopeIsMadeOfIds(t *testing.T) {
 	s, one := storetest.New(t)
 	enter := func(scope store.Scope) error {
@@ -84,7 +84,8 @@ func TestAScopeIsMadeOfIds(t *testing.T) {
 	}
 }
 
-// TestAScopeOfOneAppSeesThatAppAlone, and can make nothing of another, also when the query names it.
+// TestAScopeOfOneAppSeesThatAppAlone: it can also not write to another app, even if the query
+// names it.
 func TestAScopeOfOneAppSeesThatAppAlone(t *testing.T) {
 	s, org := storetest.New(t)
 	apps := map[string]store.App{}
@@ -120,7 +121,7 @@ func TestAScopeOfOneAppSeesThatAppAlone(t *testing.T) {
 	if err == nil {
 		t.Error("made a version of another app")
 	}
-	// The connection that had a scope has none in the next unit of work.
+	// A connection that had a scope has none in the next unit of work.
 	for range 30 {
 		must(t, s.Read(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
 			seen, err := tx.ViewApps(ctx, org.ID, "", 10)
@@ -158,8 +159,9 @@ func TestWorkIsEnqueuedWithTheChangeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// TestRequestsThatWaitAreMerged: of equal requests one waits, however often and over however long they are made. One that a worker has
-// taken may have read the state too early for what came since, so it holds up no new one.
+// TestRequestsThatWaitAreMerged: only one of equal requests waits, however often and for however
+// long they are made. A running request may have read the state before the change, so it does not
+// merge with a new one.
 func TestRequestsThatWaitAreMerged(t *testing.T) {
 	t.Parallel()
 	dsn := storetest.DSN(t)
@@ -193,8 +195,8 @@ func TestRequestsThatWaitAreMerged(t *testing.T) {
 	}
 }
 
-// TestWhatIsDueIsNotHeapedUp: a thing that stays due because nobody gets to it is asked for once, however often it is looked for, and
-// not at all while a worker is at it.
+// TestWhatIsDueIsNotHeapedUp: TakeDue enqueues an item that remains due only once, and not at all
+// while a worker processes it.
 func TestWhatIsDueIsNotHeapedUp(t *testing.T) {
 	t.Parallel()
 	dsn := storetest.DSN(t)
@@ -235,8 +237,8 @@ func resync(p store.Pending) river.JobArgs {
 	return queue.Resync{Org: p.Org, Install: p.ID}
 }
 
-// TestOrgsTakeTurns: an org with very much that is due has its share of what is taken at once, and of polls no more than its bound, with
-// those that wait already.
+// TestOrgsTakeTurns: an org with many due items gets only its share of each batch, and no more
+// polls than its limit, counting those that already wait.
 func TestOrgsTakeTurns(t *testing.T) {
 	t.Parallel()
 	dsn := storetest.DSN(t)
@@ -277,7 +279,7 @@ func exec(t *testing.T, dsn, sql string) {
 	must(t, err)
 }
 
-// queued are the installs that Rollout is asked for, read as the database's owner.
+// queued returns the installs with a queued rollout or resync, read as the database's owner.
 func queued(t *testing.T, dsn string) []string {
 	t.Helper()
 	c, err := pgx.Connect(t.Context(), dsn)

@@ -12,26 +12,28 @@ import (
 	"github.com/riverqueue/river/rivertype"
 )
 
-// UptimeGap is how long no replica may have written before the control plane counts as having been away: longer than a replica
-// that is busy takes from one heartbeat to the next, and much shorter than a lease.
+// UptimeGap is the time without any heartbeat after which the control plane counts as having been
+// down: longer than the interval between two heartbeats of a busy replica, and much shorter than
+// a lease.
 const UptimeGap = 10 * time.Second
 
-// clock is how far the database's clock is ahead of this machine's, as the last heartbeat found.
+// clock is how far the database's clock is ahead of this machine's, as of the last heartbeat.
 type clock struct{ ahead atomic.Int64 } // nanoseconds
 
 func (c *clock) now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
 
-// set takes what the database says that the time is, asked for at one moment and answered by now.
+// set updates the difference from a database time that was queried at the moment asked.
 func (c *clock) set(asked, said time.Time) {
 	answered := time.Now()
 	c.ahead.Store(int64(said.Sub(asked.Add(answered.Sub(asked) / 2))))
 }
 
-// Now returns the time by the database's clock: what its rows say is compared with that, not with this machine's clock, which may be
-// minutes away from it. Until a first heartbeat it is this machine's.
+// Now returns the time by the database's clock. Compare times in rows with it and not with this
+// machine's clock, which may differ by minutes. Before the first heartbeat it is this machine's
+// time.
 func (t *Tx) Now() time.Time { return t.clock.now() }
 
-// Beat says that a replica is there, and forgets those that have not been seen for a day.
+// Beat records a replica's heartbeat, and deletes replicas that were not seen for a day.
 func (s *Store) Beat(ctx context.Context, r SayHereParams) error {
 	q := New(s.pool)
 	r.GapSeconds = UptimeGap.Seconds()
@@ -44,17 +46,18 @@ func (s *Store) Beat(ctx context.Context, r SayHereParams) error {
 	return q.ForgetReplicas(ctx)
 }
 
-// Gone takes a replica that stops off the list.
+// Gone removes a stopping replica from the list.
 func (s *Store) Gone(ctx context.Context, replica string) error {
 	return New(s.pool).DropReplica(ctx, replica)
 }
 
-// Replicas are all that were seen within a day, the oldest first.
+// Replicas returns all that were seen within a day, the oldest first.
 func (s *Store) Replicas(ctx context.Context) ([]Replica, error) {
 	return New(s.pool).ListReplicas(ctx)
 }
 
-// EmbeddedElsewhere finds a replica with an embedded registry that was there before this one and was seen within alive.
+// EmbeddedElsewhere finds a replica with an embedded registry that started before this one and
+// was seen within alive.
 func (s *Store) EmbeddedElsewhere(ctx context.Context, replica string, alive time.Duration) (other string, seen time.Duration, found bool, err error) {
 	row, err := New(s.pool).EmbeddedBefore(ctx, replica, alive.Seconds())
 	if errors.Is(err, ErrNotFound) {
@@ -63,17 +66,18 @@ func (s *Store) EmbeddedElsewhere(ctx context.Context, replica string, alive tim
 	return row.ID, time.Duration(row.Seconds * float64(time.Second)), err == nil, err
 }
 
-// Lost says what work has no hand any more.
+// Lost defines which running jobs have lost their worker.
 type Lost struct {
-	// Gone: work of a replica of which nobody has heard for so long.
+	// Gone: jobs of a replica without a heartbeat for this long.
 	Gone time.Duration
-	// Replica asks; what it was given longer than Unheard ago and is not among InHand (River's ids) it never learnt of.
+	// Replica is the caller: it never received the jobs that were assigned to it longer than
+	// Unheard ago and are not among InHand (River's ids).
 	Replica string
 	Unheard time.Duration
 	InHand  []int64
 }
 
-// Rescue makes work that is lost available again, and says how much it was.
+// Rescue makes lost jobs available again, and returns how many there were.
 func (s *Store) Rescue(ctx context.Context, lost Lost) (int64, error) {
 	n, err := New(s.pool).RescueWork(ctx, RescueWorkParams{
 		GoneSeconds: lost.Gone.Seconds(), Replica: lost.Replica, UnheardSeconds: lost.Unheard.Seconds(), InHand: append([]int64{}, lost.InHand...),
@@ -84,26 +88,27 @@ func (s *Store) Rescue(ctx context.Context, lost Lost) (int64, error) {
 	return n, nil
 }
 
-// Orgs are all orgs, by id.
+// Orgs returns all orgs, by id.
 func (s *Store) Orgs(ctx context.Context) ([]Org, error) { return New(s.pool).ListOrgs(ctx) }
 
-// FailingWork is a request to look that went wrong and is tried again.
+// FailingWork is a job that failed and will be tried again.
 type FailingWork struct {
 	Kind  string
-	Args  json.RawMessage // ids only
+	Args  json.RawMessage // only ids
 	Tries int
 	Error string
 	Next  time.Time
 }
 
-// mostFailing bounds how many are read; whoever has more knows enough. What was given up counts for a while longer, because what is due
-// is soon asked for anew, and fails again if nobody has mended it.
+// mostFailing bounds how many are read; more would not help anybody. Discarded jobs count for a
+// while longer, because what is due is soon enqueued again, and fails again unless somebody has
+// fixed it.
 const (
 	mostFailing = 200
 	givenUpFor  = 2 * time.Minute
 )
 
-// Failing is the work of all orgs that went wrong and is tried again, each once.
+// Failing returns the jobs of all orgs that failed and will be tried again, each once.
 func (s *Store) Failing(ctx context.Context) ([]FailingWork, error) {
 	waiting, err := s.river.JobList(ctx, river.NewJobListParams().States(rivertype.JobStateRetryable).First(mostFailing))
 	if err != nil {
@@ -131,7 +136,7 @@ func (s *Store) Failing(ctx context.Context) ([]FailingWork, error) {
 	return all, nil
 }
 
-// Late is how long the oldest thing that is due, of any org, waits to be taken up: by the sweep, or by a worker.
+// Late returns how long the oldest due item of any org has waited: for the sweep, or for a worker.
 func (s *Store) Late(ctx context.Context) (time.Duration, error) {
 	seconds, err := New(s.pool).LateSeconds(ctx)
 	if err != nil {
@@ -149,14 +154,14 @@ func (s *Store) Late(ctx context.Context) (time.Duration, error) {
 	return late, nil
 }
 
-// PoolUse is how the pool's connections are used.
+// PoolUse is the usage of the connection pool.
 type PoolUse struct {
 	InUse, Idle, Most int32
 	Waits             int64         // acquisitions that had to wait
-	Waited            time.Duration // in all
+	Waited            time.Duration // total
 }
 
-// PoolUse tells how the pool is used now.
+// PoolUse returns the current usage of the pool.
 func (s *Store) PoolUse() PoolUse {
 	now := s.pool.Stat()
 	return PoolUse{

@@ -26,14 +26,14 @@ type rollouts struct {
 	do func(context.Context) error
 }
 
-// idKey is where a look finds River's id of what asked for it.
+// idKey is the context key of River's id of the current job.
 type idKey struct{}
 
 func (r *rollouts) Work(ctx context.Context, job *river.Job[queue.Rollout]) error {
 	return r.do(context.WithValue(ctx, idKey{}, job.ID))
 }
 
-// NextRetry waits longer than the test.
+// NextRetry returns a time after the end of the test.
 func (*rollouts) NextRetry(*river.Job[queue.Rollout]) time.Time { return time.Now().Add(time.Hour) }
 
 // resyncs is a worker for resyncs.
@@ -44,7 +44,7 @@ type resyncs struct {
 
 func (r *resyncs) Work(ctx context.Context, _ *river.Job[queue.Resync]) error { return r.do(ctx) }
 
-// work starts a replica's workers, and gives what ends them without waiting for what they have in hand.
+// work starts a replica's workers, and returns a function that abandons their running jobs.
 func work(t *testing.T, s *store.Store, replica string, do func(context.Context) error) (abandon func()) {
 	t.Helper()
 	workers := river.NewWorkers()
@@ -84,7 +84,7 @@ func beat(t *testing.T, s *store.Store, replica string, embedded bool) {
 	}
 }
 
-// TestRescue: what a replica had in hand is another's when that one is gone, and not before.
+// TestRescue: a replica's jobs pass to another one when it is gone, and not before.
 func TestRescue(t *testing.T) {
 	s, org := storetest.New(t)
 	beat(t, s, "rep_a", false)
@@ -96,7 +96,7 @@ func TestRescue(t *testing.T) {
 			done.Add(1)
 			return nil
 		}
-		<-hold // as a process that hangs, or is not there any more
+		<-hold // like a process that hangs or is gone
 		return nil
 	})
 	ask(t, s, org.ID)
@@ -113,7 +113,8 @@ func TestRescue(t *testing.T) {
 	await(t, "it was done", func() bool { return done.Load() == 1 })
 }
 
-// A replica that was given work without learning of it (the answer was lost with the connection) gives it back.
+// A replica that was assigned a job without receiving it (the answer was lost with the connection)
+// releases it.
 func TestRescueOfWhatWasNeverHeardOf(t *testing.T) {
 	s, org := storetest.New(t)
 	beat(t, s, "rep_a", false)
@@ -147,7 +148,7 @@ func TestRescueOfWhatWasNeverHeardOf(t *testing.T) {
 	<-begun // it runs again
 }
 
-// TestFailing: work that goes wrong is seen, once, with its words.
+// TestFailing: a failing job is listed once, with its error.
 func TestFailing(t *testing.T) {
 	s, org := storetest.New(t)
 	work(t, s, "rep_a", func(context.Context) error { return errors.New("the moon is full") })
@@ -162,7 +163,8 @@ func TestFailing(t *testing.T) {
 	})
 }
 
-// TestEmbeddedElsewhere: of two with an embedded registry the later one is told of the earlier, and only while that lives.
+// TestEmbeddedElsewhere: of two replicas with an embedded registry, the later one finds the
+// earlier one, while that is alive.
 func TestEmbeddedElsewhere(t *testing.T) {
 	s, _ := storetest.New(t)
 	beat(t, s, "rep_b", true)
@@ -207,8 +209,9 @@ func TestCheckAndLate(t *testing.T) {
 	}
 }
 
-// TestDueIsByTheDatabasesClock: TakeDue compares what is due with the database's clock, so no query writes a time of a replica's
-// there. With one that is behind, what a look has just put off would be due at once, again and again.
+// TestDueIsByTheDatabasesClock: TakeDue compares due times with the database's clock, so no query
+// writes a replica's time there. With a clock that is behind, an item that was just postponed
+// would be due at once, again and again.
 func TestDueIsByTheDatabasesClock(t *testing.T) {
 	files, err := filepath.Glob("queries/*.sql")
 	if err != nil {
@@ -236,7 +239,8 @@ func TestDueIsByTheDatabasesClock(t *testing.T) {
 	}
 }
 
-// TestNowIsTheDatabasesTime on a machine whose clock is decades behind: in a bubble it is the year 2000.
+// TestNowIsTheDatabasesTime: also on a machine whose clock is decades behind; in a synctest
+// bubble it is the year 2000.
 func TestNowIsTheDatabasesTime(t *testing.T) {
 	s, org := storetest.New(t)
 	var away time.Duration
@@ -252,8 +256,8 @@ func TestNowIsTheDatabasesTime(t *testing.T) {
 	}
 }
 
-// TestDueWhileItIsLookedAt: what becomes due while a worker is at it is taken as soon as that has ended, and not when it would be due by
-// itself.
+// TestDueWhileItIsLookedAt: an item that becomes due while a worker processes it is taken as soon
+// as the worker is done, and not at its next regular time.
 func TestDueWhileItIsLookedAt(t *testing.T) {
 	s, org := storetest.New(t)
 	beat(t, s, "rep_a", false)

@@ -9,10 +9,11 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/token"
 )
 
-// errNoTokenKey is a database that was not migrated, or that somebody emptied.
+// errNoTokenKey is the error for a database that was not migrated, or was emptied.
 var errNoTokenKey = errors.New("the database has no key for the checks of tokens; add a row of 32 random bytes to token_keys")
 
-// tokenCache are read once for each replica: they change with the database, or by hand.
+// tokenCache stores the token keys, which a replica reads once: they change only with the
+// database, or manually.
 type tokenCache struct{ read atomic.Pointer[token.Keys] }
 
 func (k *tokenCache) get(ctx context.Context, q *Queries) (token.Keys, error) {
@@ -31,8 +32,8 @@ func (k *tokenCache) get(ctx context.Context, q *Queries) (token.Keys, error) {
 	return keys, nil
 }
 
-// Tokens gives what makes and checks this control plane's tokens. While Postgres is away, and they were not read before, the error is
-// an *Away.
+// Tokens returns the keys that create and check this control plane's tokens. If Postgres is
+// unreachable before they were read, the error is an *Away.
 func (s *Store) Tokens(ctx context.Context) (token.Keys, error) {
 	keys, err := s.tokens.get(ctx, New(s.pool))
 	if isAway(ctx, err, true) {
@@ -44,7 +45,7 @@ func (s *Store) Tokens(ctx context.Context) (token.Keys, error) {
 	return keys, nil
 }
 
-// Tokens is that of the store, read in this transaction.
+// Tokens returns the same keys as [Store.Tokens], read in this transaction.
 func (t *Tx) Tokens(ctx context.Context) (token.Keys, error) {
 	keys, err := t.tokens.get(ctx, t.Queries)
 	if err != nil {

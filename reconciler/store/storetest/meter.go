@@ -13,18 +13,18 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Meter is a proxy to Postgres that counts the statements which pass.
+// Meter is a proxy to Postgres that counts statements.
 type Meter struct {
-	// DSN names the database by way of the proxy.
+	// DSN connects to the database through the proxy.
 	DSN string
 
 	statements atomic.Int64
 }
 
-// Statements is how many statements have passed, with those that begin and end transactions.
+// Statements returns the number of statements so far, including begin and commit.
 func (m *Meter) Statements() int64 { return m.statements.Load() }
 
-// NewMeter starts a proxy to a database. Close what is connected through it before the test ends.
+// NewMeter starts a proxy to a database. Close all connections through it before the test ends.
 func NewMeter(t testing.TB, dsn string) *Meter {
 	t.Helper()
 	server, err := pgx.ParseConfig(dsn)
@@ -52,8 +52,8 @@ func NewMeter(t testing.TB, dsn string) *Meter {
 	return m
 }
 
-// pass carries one connection, and counts its Bind and Query messages: one for each time that a prepared statement is run, and one
-// for each text that is sent as it is (PostgreSQL's frontend/backend protocol 3.0).
+// pass forwards one connection and counts its Bind and Query messages: one per execution of a
+// prepared statement, and one per simple query (PostgreSQL's frontend/backend protocol 3.0).
 func (m *Meter) pass(client net.Conn, network, address string) {
 	defer client.Close() //nolint:errcheck // it is over
 	server, err := net.Dial(network, address)

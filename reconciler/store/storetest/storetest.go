@@ -1,5 +1,6 @@
-// Package storetest gives tests a real, migrated database of their own: a clone of one template on one Postgres per test run
-// (NUON_TEST_DATABASE_URL names it; without it a private cluster is started for the test process).
+// Package storetest gives each test a private, migrated database: a clone of one template on one
+// Postgres per test run (NUON_TEST_DATABASE_URL; without it a private cluster is started for the
+// test process).
 package storetest
 
 import (
@@ -18,7 +19,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// New is a store on an empty, migrated database with one org, which is dropped when the test ends.
+// New returns a store on an empty, migrated database with one org. The database is dropped when
+// the test ends.
 func New(t testing.TB) (*store.Store, store.Org) {
 	t.Helper()
 	s, err := store.Open(t.Context(), DSN(t))
@@ -33,16 +35,17 @@ func New(t testing.TB) (*store.Store, store.Org) {
 	return s, org
 }
 
-// DSN names an empty, migrated database of the test's own, as its owner.
+// DSN returns the address of a new, empty, migrated database, as its owner.
 func DSN(t testing.TB) string {
 	t.Helper()
 	return clone(t, template)
 }
 
-// Frozen is a database that stays as it is for as long as the process, for tests that all go on from the same rows.
+// Frozen is a database that does not change for the lifetime of the process, for tests that all
+// start with the same rows.
 type Frozen struct{ name string }
 
-// Freeze keeps what is in a test's own database, to which nothing may be connected any more. Close what is before.
+// Freeze copies a test's database, which must have no open connections.
 func Freeze(t testing.TB, dsn string) Frozen {
 	t.Helper()
 	config, err := pgx.ParseConfig(dsn)
@@ -60,13 +63,13 @@ func Freeze(t testing.TB, dsn string) Frozen {
 	return frozen
 }
 
-// DSN names a database of the test's own with everything that was frozen, as its owner.
+// DSN returns the address of a new copy of the frozen database, as its owner.
 func (f Frozen) DSN(t testing.TB) string {
 	t.Helper()
 	return clone(t, f.name)
 }
 
-// clone names a database of the test's own that is as another is; it is dropped when the test ends.
+// clone returns the address of a new copy of a database, which is dropped when the test ends.
 func clone(t testing.TB, like string) string {
 	t.Helper()
 	server, err := cluster()
@@ -86,10 +89,11 @@ func clone(t testing.TB, like string) string {
 	return withDatabase(server, name)
 }
 
-// template is the database that tests' own are cloned from. It carries the process in its name: packages are tested side by side.
+// template is the database that is cloned for tests. Its name contains the process id because
+// packages are tested in parallel.
 var template = fmt.Sprintf("template_%d", os.Getpid())
 
-// cluster starts or finds the server and makes the template, once a process.
+// cluster starts or finds the server and creates the template, once per process.
 var cluster = sync.OnceValues(func() (string, error) {
 	server := os.Getenv("NUON_TEST_DATABASE_URL")
 	ctx := context.Background()
@@ -98,7 +102,8 @@ var cluster = sync.OnceValues(func() (string, error) {
 		if err != nil {
 			return "", err
 		}
-		// The cluster ends with the process that started it; its directory is the system's temporary one.
+		// The cluster stops with the process that started it; its directory is in the system's
+		// temporary directory.
 		c, err := pgcluster.Start(ctx, pgcluster.Options{Dir: dir, Settings: map[string]string{"fsync": "off"}})
 		if err != nil {
 			return "", err
@@ -123,7 +128,7 @@ func exec(ctx context.Context, dsn, sql string) error {
 	return nil
 }
 
-// withDatabase names another database in a DSN of either form.
+// withDatabase replaces the database in a DSN of either form.
 func withDatabase(dsn, name string) string {
 	if u, err := url.Parse(dsn); err == nil && strings.HasPrefix(u.Scheme, "postgres") {
 		u.Path = "/" + name

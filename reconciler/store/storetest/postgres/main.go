@@ -1,6 +1,7 @@
-// Command postgres runs another command beside a private Postgres that all of that command's tests share: its address is in
-// NUON_TEST_DATABASE_URL (see storetest), and where its programs are in NUON_POSTGRES_BIN. They are found on the machine, else
-// fetched. With the first variable set already it only runs the command.
+// Command postgres runs another command with a private Postgres that all its tests share:
+// NUON_TEST_DATABASE_URL (see storetest) has its address, and NUON_POSTGRES_BIN the directory of
+// its programs, which are found on the machine or downloaded. If the first variable is already
+// set, it only runs the command.
 //
 //	go run ./reconciler/store/storetest/postgres -- go test ./...
 package main
@@ -18,7 +19,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest/scratch"
 )
 
-// settings are for a server that nobody needs after the run: nothing waits for a disk, and its log stays small, for it may be in memory.
+// settings are for a server whose data is worthless after the run: it never waits for a disk, and
+// its log stays small because it may be in memory.
 var settings = map[string]string{"fsync": "off", "full_page_writes": "off", "max_connections": "300", "max_wal_size": "256MB"}
 
 func main() {
@@ -58,7 +60,7 @@ func run(ctx context.Context, args []string) (code int, err error) {
 	return 0, nil
 }
 
-// start brings up the server in a directory of its own, which is the caller's to remove.
+// start starts the server in a new directory, which the caller must remove.
 func start(ctx context.Context) (cluster *pgcluster.Cluster, dir string, err error) {
 	if dir, err = scratch.Dir("nuon-pg-"); err != nil {
 		return nil, "", err

@@ -2,13 +2,14 @@ package scratch
 
 import "syscall"
 
-// shared is where Linux keeps files in memory (shm_overview(7)), and tmpfs its magic number there (statfs(2)).
+// shared is the directory of Linux's in-memory file system (shm_overview(7)), and tmpfs its magic
+// number (statfs(2)).
 const (
 	shared = "/dev/shm"
 	tmpfs  = 0x01021994
 )
 
-// memory is a directory whose files are in memory and which has enough room; empty when there is none. Containers often have one of
+// memory returns a directory in memory with enough space, or "". In containers it often has only
 // a few megabytes.
 func memory() string {
 	var found syscall.Statfs_t

@@ -2,5 +2,5 @@
 
 package scratch
 
-// memory is empty: there is no such directory that every system of this kind has.
+// memory returns "": these systems have no common directory for it.
 func memory() string { return "" }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestDir: each is new, empty and can be written to, wherever it is.
+// TestDir: each directory is new, empty and writable, wherever it is.
 func TestDir(t *testing.T) {
 	seen := map[string]bool{}
 	for range 2 {
