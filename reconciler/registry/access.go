@@ -11,14 +11,14 @@ import (
 	"github.com/distribution/distribution/v3/registry/auth"
 )
 
-// controllerName is the name under which the handlers find our access control.
+// controllerName is the name under which the handlers find nuon's access controller.
 const controllerName = "nuon"
 
-// The handlers know an access controller only by a name in a process-wide table, and the table is not made for concurrent use, so
-// it is filled before main runs.
+// The handlers find an access controller by its name in a process-wide table, which is not safe for
+// concurrent use, so it is registered before main runs.
 var errRegister = auth.Register(controllerName, newController)
 
-// controller decides every request of the handlers.
+// controller authorizes every request of the handlers.
 type controller struct {
 	signer Signer
 	now    func() time.Time
@@ -36,8 +36,9 @@ func newController(options map[string]any) (auth.AccessController, error) {
 	return controller{signer: signer, now: now}, nil
 }
 
-// Authorized lets a request pass when its token is valid and allows each access that the handlers ask for. A valid token without
-// that access is noted as denied, which the response turns into 403: asking again with the same token is no use.
+// Authorized accepts a request if its token is valid and allows every access that the handlers
+// require. For a valid token without that access it notes the denial, which the response turns
+// into a 403: a retry with the same token is useless.
 func (c controller) Authorized(request *http.Request, wanted ...auth.Access) (*auth.Grant, error) {
 	token, given := tokenOf(request)
 	if !given {
@@ -59,7 +60,7 @@ func (c controller) Authorized(request *http.Request, wanted ...auth.Access) (*a
 	return grant, nil
 }
 
-// tokenOf finds the token: the password of HTTP Basic, or a bearer token.
+// tokenOf returns the token: the password of HTTP Basic, or a bearer token.
 func tokenOf(request *http.Request) (string, bool) {
 	if _, password, basic := request.BasicAuth(); basic {
 		return password, true
@@ -71,17 +72,17 @@ func tokenOf(request *http.Request) (string, bool) {
 // challenge is the answer to a request without a valid token.
 type challenge struct{ why error }
 
-// Error gives why.
+// Error returns the reason.
 func (c challenge) Error() string { return c.why.Error() }
 
-// SetHeaders asks for HTTP Basic, which every OCI client speaks without a token service beside the registry.
+// SetHeaders requests HTTP Basic, which every OCI client supports without a separate token service.
 func (challenge) SetHeaders(_ *http.Request, w http.ResponseWriter) {
 	w.Header().Set("WWW-Authenticate", `Basic realm="nuon registry"`)
 }
 
 type deniedKey struct{}
 
-// noteDenied leaves the reason where the response writer of this request finds it.
+// noteDenied stores the reason for the response writer of this request.
 func noteDenied(ctx context.Context, why error) {
 	if response, ok := ctx.Value(deniedKey{}).(*response); ok {
 		response.denied = why

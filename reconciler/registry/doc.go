@@ -1,9 +1,10 @@
-// Package registry is the embedded OCI registry: the distribution project's own handlers over a directory of this machine, with
-// nuon's tokens at the door.
+// Package registry is the embedded OCI registry: the distribution project's own handlers over a
+// local directory, authorized by nuon's tokens.
 //
-// It owns the data directory and the tokens: a token opens the repositories below one prefix for pull, or pull and push, until a
-// time. It keeps no list of tokens; a signature over what it says makes one valid.
+// It owns the data directory and the tokens: a token allows pull, or pull and push, for the
+// repositories below one prefix, until a time. Tokens are signed and not stored.
 //
-// It never deletes, never lists what it holds, never redirects, and never speaks to another registry. `reconciler serve` mounts
-// it unless NUON_REGISTRY names an external one; it is for one replica.
+// It never deletes, never lists its content, never redirects, and never connects to another
+// registry. `reconciler serve` mounts it unless NUON_REGISTRY names an external one; it supports
+// one replica only.
 package registry

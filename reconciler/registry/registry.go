@@ -13,20 +13,21 @@ import (
 
 	"github.com/distribution/distribution/v3/configuration"
 	"github.com/distribution/distribution/v3/registry/handlers"
-	_ "github.com/distribution/distribution/v3/registry/storage/driver/filesystem" // the one driver that is linked
+	_ "github.com/distribution/distribution/v3/registry/storage/driver/filesystem" // the only driver that is linked
 	"github.com/sirupsen/logrus"
 )
 
 // defaultMaxUpload bounds one request body when Options.MaxUploadBytes is zero.
 const defaultMaxUpload = 512 << 20
 
-// Options say what New needs.
+// Options configure New.
 type Options struct {
-	// Dir is where blobs and manifests are kept; made with mode 0700 when missing.
+	// Dir stores blobs and manifests; created with mode 0700 if missing.
 	Dir string
 	// Signer verifies the tokens of requests.
 	Signer Signer
-	// Log gets one line for every request that the registry itself failed; nil means none. Refusals are the client's to report.
+	// Log receives one line for every request that failed in the registry itself; nil means none.
+	// Rejected requests are for the client to report.
 	Log *slog.Logger
 	// MaxUploadBytes bounds the body of one request; zero means 512 MiB.
 	MaxUploadBytes int64
@@ -41,7 +42,7 @@ type Registry struct {
 	maxUpload int64
 }
 
-// New opens the registry over a directory. Close it when the server has stopped.
+// New opens the registry over a directory. Close it after the server has stopped.
 func New(options Options) (opened *Registry, err error) {
 	if errRegister != nil {
 		return nil, fmt.Errorf("open registry: %w", errRegister)
@@ -52,7 +53,7 @@ func New(options Options) (opened *Registry, err error) {
 	if err := os.MkdirAll(options.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open registry: %w", err)
 	}
-	// The handlers report a bad configuration by a panic.
+	// The handlers panic on a bad configuration.
 	defer func() {
 		if panicked := recover(); panicked != nil {
 			opened, err = nil, fmt.Errorf("open registry at %s: %v", options.Dir, panicked)
@@ -66,7 +67,7 @@ func New(options Options) (opened *Registry, err error) {
 	if opened.maxUpload == 0 {
 		opened.maxUpload = defaultMaxUpload
 	}
-	// The background context: the app lives until Close, not as long as a request.
+	// The background context: the app lives until Close, not only for one request.
 	opened.app = handlers.NewApp(context.Background(), configure(options))
 	return opened, nil
 }
@@ -88,13 +89,14 @@ func configure(options Options) *configuration.Configuration {
 		},
 	}
 	config.HTTP.Secret = hex.EncodeToString(options.Signer.uploads)
-	// Relative, so that an upload's next address is right behind any proxy and no header of a client can bend it to another host.
+	// Relative, so that an upload's next URL is right behind any proxy, and no client header can
+	// point it to another host.
 	config.HTTP.RelativeURLs = true
 	return config
 }
 
-// quietHandlers silences the handlers' own access log. They take their logger from a package that only they can import, so the
-// process-wide one is all there is to turn off; nothing else of nuon logs through it.
+// quietHandlers silences the handlers' own access log. Their logger is in an internal package, so
+// only the process-wide one can be turned off; nothing else of nuon logs through it.
 func quietHandlers() {
 	logrus.SetOutput(io.Discard)
 	logrus.SetLevel(logrus.PanicLevel)
@@ -113,7 +115,7 @@ func (r *Registry) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// Close ends what runs beside the requests. Call it after the server has stopped.
+// Close stops background work. Call it after the server has stopped.
 func (r *Registry) Close() error {
 	if err := r.app.Shutdown(); err != nil {
 		return fmt.Errorf("close registry: %w", err)

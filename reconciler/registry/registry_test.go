@@ -28,7 +28,7 @@ type rig struct {
 	now    time.Time
 }
 
-// start serves a registry over dir; the clock is the rig's.
+// start serves a registry over dir, with the rig's clock.
 func start(t *testing.T, dir string) *rig {
 	t.Helper()
 	made := &rig{dir: dir, signer: newSigner(t, serverKey), now: time.Now()}
@@ -129,7 +129,7 @@ func TestKeptOverRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := start(t, dir)
-	// The token of the first is as good at the second: nothing of it is stored.
+	// The first registry's token is valid at the second one: tokens are not stored.
 	repository := second.open(t, "dev/vendor/a", artifact.Bearer(first.token("dev", ActionPull)))
 	if _, err := repository.Pull(t.Context(), packed.Digest()); err != nil {
 		t.Error(err)
@@ -180,7 +180,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// request speaks raw HTTP, for what a decent client never sends.
+// request sends raw HTTP, for requests that a proper client never sends.
 func (r *rig) request(t *testing.T, method, path, token string) (*http.Response, string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, "http://"+r.host+path, nil)
@@ -301,7 +301,7 @@ func TestAnOversizedUploadIsCut(t *testing.T) {
 	}
 }
 
-// TestAForeignClient copies with oras itself, to show that nothing of pkg/artifact is needed to read or write.
+// TestAForeignClient copies with oras itself: clients need nothing of pkg/artifact.
 func TestAForeignClient(t *testing.T) {
 	r := start(t, t.TempDir())
 	repository, err := remote.NewRepository(r.host + "/dev/vendor/foreign")

@@ -5,9 +5,9 @@ import (
 	"net/http"
 )
 
-// response is the writer of one request. It remembers the status, and replaces the handlers' 401 by a 403 that says why, when the
-// token was valid but did not reach:
-// the handlers themselves know only 401.
+// response is the writer of one request. It records the status. If the token was valid but lacks
+// the access, it replaces the handlers' 401, the only status that they support, by a 403 with the
+// reason.
 type response struct {
 	http.ResponseWriter
 	denied   error
@@ -15,10 +15,10 @@ type response struct {
 	replaced bool
 }
 
-// Unwrap lets http.ResponseController reach the writer below.
+// Unwrap lets http.ResponseController reach the underlying writer.
 func (r *response) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// WriteHeader notes the status and passes it on.
+// WriteHeader records the status and forwards it.
 func (r *response) WriteHeader(status int) {
 	if r.status != 0 {
 		return
@@ -34,13 +34,13 @@ func (r *response) WriteHeader(status int) {
 	header.Del("Content-Length")
 	header.Set("Content-Type", "application/json")
 	r.ResponseWriter.WriteHeader(http.StatusForbidden)
-	// The form of errors is that of the OCI distribution specification.
+	// The errors have the form of the OCI distribution specification.
 	_ = json.NewEncoder(r.ResponseWriter).Encode(map[string]any{
 		"errors": []map[string]string{{"code": "DENIED", "message": r.denied.Error()}},
 	})
 }
 
-// Write passes the body on, unless it was replaced.
+// Write forwards the body, unless it was replaced.
 func (r *response) Write(content []byte) (int, error) {
 	if r.status == 0 {
 		r.WriteHeader(http.StatusOK)

@@ -14,33 +14,33 @@ import (
 	"time"
 )
 
-// The actions that a token may allow. Pushing needs both: the protocol asks what is there before it sends. There is no token that
-// deletes.
+// The actions that a token may allow. Pushing requires both: the protocol checks for existing blobs
+// before it sends. No token allows deleting.
 const (
 	ActionPull = "pull"
 	ActionPush = "push"
 )
 
-// tokenPrefix makes a token recognisable to people and to secret scanners.
+// tokenPrefix makes a token recognizable to people and to secret scanners.
 const tokenPrefix = "nuonreg_"
 
-// maxTokenBytes is far above any token; what is longer is not looked at.
+// maxTokenBytes is far above any token; longer ones are rejected at once.
 const maxTokenBytes = 4096
 
-// Reasons for which a token opens nothing.
+// Reasons why a token is rejected.
 var (
 	errNotOurs = errors.New("this is no token of this registry")
 	errExpired = errors.New("the token has expired")
 )
 
-// Signer issues and verifies tokens. Every replica and every command that is given the same server key makes the same Signer. Its
-// zero value issues nothing that verifies; use NewSigner.
+// Signer issues and verifies tokens. All Signers with the same server key are equivalent, in every
+// replica and command. The zero value issues no valid tokens; use NewSigner.
 type Signer struct {
 	tokens  []byte
 	uploads []byte
 }
 
-// NewSigner derives a Signer from a server key of at least 16 secret bytes.
+// NewSigner derives a Signer from a secret server key of at least 16 bytes.
 func NewSigner(key []byte) (Signer, error) {
 	if len(key) < 16 {
 		return Signer{}, fmt.Errorf("make a registry signer: the server key has %d bytes, it needs at least 16", len(key))
@@ -56,21 +56,22 @@ func NewSigner(key []byte) (Signer, error) {
 	return Signer{tokens: tokens, uploads: uploads}, nil
 }
 
-// String keeps the keys out of logs.
+// String hides the keys from logs.
 func (Signer) String() string { return "(registry signer)" }
 
-// GoString keeps the keys out of %#v.
+// GoString hides the keys from %#v.
 func (Signer) GoString() string { return "(registry signer)" }
 
-// claims are what a token says. Short names: it travels with every request.
+// claims are the content of a token. The names are short because it is part of every request.
 type claims struct {
 	Prefix  string   `json:"p"`
 	Actions []string `json:"a"`
 	Expires int64    `json:"e"`
 }
 
-// Issue gives a token for the repositories at and below prefix, such as "dev/vendor", until expires. It is a secret; it is sent
-// as the password of HTTP Basic with any user name, or as a bearer token. An empty prefix opens nothing.
+// Issue returns a token for the repositories at and below prefix, such as "dev/vendor", until
+// expires. The token is a secret. Clients send it as the password of HTTP Basic with any user
+// name, or as a bearer token. With an empty prefix it allows nothing.
 func (s Signer) Issue(prefix string, actions []string, expires time.Time) string {
 	// Strings and a number always marshal.
 	said, _ := json.Marshal(claims{Prefix: strings.Trim(prefix, "/"), Actions: actions, Expires: expires.Unix()})
@@ -84,7 +85,7 @@ func (s Signer) sign(body string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// verify gives what a token says, when the Signer issued it and its time is not over.
+// verify returns the claims of a token that this Signer issued and that has not expired.
 func (s Signer) verify(token string, now time.Time) (claims, error) {
 	body, found := strings.CutPrefix(token, tokenPrefix)
 	if !found || len(token) > maxTokenBytes || len(s.tokens) == 0 {
@@ -108,7 +109,7 @@ func (s Signer) verify(token string, now time.Time) (claims, error) {
 	return read, nil
 }
 
-// allows tells whether the token opens repository for action.
+// allows reports whether the token allows the action on the repository.
 func (c claims) allows(repository, action string) bool {
 	if c.Prefix == "" || action != ActionPull && action != ActionPush {
 		return false

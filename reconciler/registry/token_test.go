@@ -84,7 +84,7 @@ func TestOtherKeysOpenNothing(t *testing.T) {
 	}
 }
 
-// TestNoEditedTokenPasses changes, cuts and grafts tokens in every way it can draw.
+// TestNoEditedTokenPasses changes, truncates and combines tokens at random.
 func TestNoEditedTokenPasses(t *testing.T) {
 	signer := newSigner(t, serverKey)
 	now := time.Unix(1_700_000_000, 0)
