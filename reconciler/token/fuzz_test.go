@@ -9,8 +9,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/token"
 )
 
-// FuzzParse: whatever is parsed is put together again to the very same text, so no two texts are one token; and its parts can be
-// asked for in the database.
+// FuzzParse: the parts of any accepted token form the same text again, so no two texts are one
+// token; and its parts are valid in database queries.
 func FuzzParse(f *testing.F) {
 	good, _ := keys.Mint(token.Attempt, "org_1", "job_1", "1")
 	for _, seed := range []string{"", "nuon_", good, "nuon_a." + strings.Repeat("A", 56), "nuona_..", "nuonr_é.AAAA", good + "\n"} {

@@ -1,9 +1,11 @@
-// Package token makes and reads the bearer tokens of the control plane: control tokens, registration tokens, runner keys and
-// attempt tokens. A token names its org (and what else finds its row) in clear, so that the lookup runs under row-level security,
-// and ends with 32 random bytes and a check: a keyed hash of all before it, which only this control plane can make. What does not
-// check out is refused without a lookup, so a flood of guesses costs the database nothing. The check opens nothing: only the token's
-// SHA-256 is kept, and a lookup by that hash is the comparison, so no time tells how much of a guess was right. The package never
-// stores anything and decides nobody's rights.
+// Package token creates and parses the bearer tokens of the control plane: control tokens,
+// registration tokens, runner keys and attempt tokens. A token contains its org (and what else
+// identifies its row) in clear, so that the lookup runs under row-level security. It ends with 32
+// random bytes and a check: a keyed hash of everything before it, which only this control plane
+// can compute. A token with a wrong check is rejected without a lookup, so a flood of guesses
+// costs the database nothing. The check alone grants no access: the database stores only the
+// token's SHA-256, and the lookup by that hash is the comparison, so timing does not reveal how
+// much of a guess was right. The package stores nothing and makes no authorization decisions.
 package token
 
 import (
@@ -14,7 +16,8 @@ import (
 	"strings"
 )
 
-// Prefixes, one for each kind of token. They make a token recognisable to people and to secret scanners.
+// Prefixes, one for each kind of token. They make a token recognizable to people and to secret
+// scanners.
 const (
 	Control      = "nuon"  // parts: org
 	Runner       = "nuonr" // parts: org, runner
@@ -22,27 +25,30 @@ const (
 	Attempt      = "nuona" // parts: org, job, attempt number
 )
 
-// secretBytes is how many random bytes a token has, and checkBytes how many of its check follow them. 80 bits are not guessed in
-// any number of requests, and 42 bytes are 56 characters of base64 without a bit to spare.
+// secretBytes is the number of random bytes in a token, and checkBytes the length of the check
+// after them. 80 bits cannot be guessed in any number of requests, and 42 bytes are exactly 56
+// characters of base64.
 const (
 	secretBytes = 32
 	checkBytes  = 10
 )
 
-// longest is far above any token; what is longer is not looked at.
+// longest is far above any token; longer ones are rejected at once.
 const longest = 512
 
-// Keys make and check the tokens of one control plane. The zero Keys make no token and take none.
+// Keys create and check the tokens of one control plane. The zero value creates none and accepts
+// none.
 type Keys struct{ keys [][]byte }
 
-// NewKeys gives the Keys of these keys: the first makes tokens, and all of them check.
+// NewKeys returns Keys of these keys: the first creates tokens, and all of them check.
 func NewKeys(keys ...[]byte) Keys { return Keys{keys} }
 
-// Mint makes a token `<prefix>_<part>.<part>.….<secret>` and the hash that is kept of it. The parts are ids or numbers: letters,
-// digits, - and _. plain is a secret: it is shown once to whom it is for, and never logged or stored.
+// Mint creates a token `<prefix>_<part>.<part>.….<secret>` and the hash to store. The parts are
+// ids or numbers: letters, digits, - and _. plain is a secret: show it once to its owner, and
+// never log or store it.
 func (k Keys) Mint(prefix string, parts ...string) (plain string, hash []byte) {
 	secret := make([]byte, secretBytes, secretBytes+checkBytes)
-	// crypto/rand.Read never fails: the runtime ends the program where the system has no randomness.
+	// crypto/rand.Read never fails: the runtime aborts the program if the system has no randomness.
 	_, _ = rand.Read(secret)
 	clear := prefix + "_" + strings.Join(parts, ".") + "."
 	secret = append(secret, check(k.keys[0], clear, secret)...)
@@ -50,7 +56,7 @@ func (k Keys) Mint(prefix string, parts ...string) (plain string, hash []byte) {
 	return plain, Hash(plain)
 }
 
-// check is the keyed hash at the end of a token.
+// check returns the keyed hash at the end of a token.
 func check(key []byte, clear string, secret []byte) []byte {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(clear))
@@ -58,20 +64,21 @@ func check(key []byte, clear string, secret []byte) []byte {
 	return mac.Sum(nil)[:checkBytes]
 }
 
-// Genuine reports whether this control plane made a token. It may be void all the same.
+// Genuine reports whether this control plane created a token. The token may still be void.
 func (k Keys) Genuine(plain string) bool {
 	_, _, _, ok := k.Parse(plain)
 	return ok
 }
 
-// Hash is what is kept of a token: the SHA-256 of all of it.
+// Hash returns the hash of a token that the database stores: the SHA-256 of all of it.
 func Hash(plain string) []byte {
 	sum := sha256.Sum256([]byte(plain))
 	return sum[:]
 }
 
-// Parse takes a token apart and hashes it. ok says that this control plane made it, not that it opens anything: that is for the
-// lookup of the hash. Parts hold nothing but letters, digits, - and _.
+// Parse splits a token into its parts and hashes it. ok means that this control plane created it,
+// not that it is valid: only the lookup of the hash shows that. Parts contain only letters,
+// digits, - and _.
 func (k Keys) Parse(plain string) (prefix string, parts []string, hash []byte, ok bool) {
 	if len(plain) > longest {
 		return "", nil, nil, false

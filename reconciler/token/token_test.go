@@ -12,7 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/token"
 )
 
-// keys are a control plane's: the older one still checks what it made.
+// keys are a control plane's: the older one still checks the tokens that it created.
 var keys, older = token.NewKeys([]byte("newer"), []byte("older")), token.NewKeys([]byte("older"))
 
 func TestWhatIsMintedIsParsed(t *testing.T) {
