@@ -1,6 +1,8 @@
-// Package edge is what stands before every HTTP listener of the reconciler, whatever answers behind it: it gives each request an id,
-// says which nuon answers and refuses clients of another generation, bounds how long a client may take to send and to read, sets the
-// headers that keep browsers and caches away from the answer, and turns a panic into a 500 that tells nothing. It knows no route, no token and no caller. Whoever serves a listener wraps its handler.
+// Package edge is the middleware of every HTTP listener of the reconciler. It gives each request
+// an id, sends the nuon version and rejects clients of another API generation, limits how long a
+// client may take to send and to read, sets the headers that protect answers from browsers and
+// caches, and turns a panic into a 500 without internal details. It does not depend on routes,
+// tokens or callers. Each listener wraps its handler with it.
 package edge
 
 import (
@@ -19,19 +21,20 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 )
 
-// Options are how a listener is guarded.
+// Options configure New.
 type Options struct {
-	// Time is how long a client may take to send its request and to read the answer; zero means a minute. A handler that needs
-	// another time says so with Within or Unhurried.
+	// Time is how long a client may take to send its request and to read the answer; zero means a
+	// minute. A handler that needs another limit calls Within or Unhurried.
 	Time time.Duration
-	// Log is told of panics; nil means slog.Default().
+	// Log receives panics; nil means slog.Default().
 	Log *slog.Logger
 }
 
-// usualTime is long enough for small requests over bad lines.
+// usualTime is long enough for small requests over slow connections.
 const usualTime = time.Minute
 
-// New guards a handler. Behind another guard it lets requests pass as they are: one that is guarded twice has one id and one end.
+// New wraps a handler. Inside another such wrapper it passes requests through, so that a nested
+// handler has one request id and one deadline.
 func New(next http.Handler, o Options) http.Handler {
 	if o.Time == 0 {
 		o.Time = usualTime
@@ -62,8 +65,9 @@ func New(next http.Handler, o Options) http.Handler {
 	})
 }
 
-// always are the headers of every answer. An answer is data for a program: no browser is to run, frame, guess at or keep it, and none
-// is to say elsewhere where it came from. Which transport clients must use is for the proxy to say that ends TLS.
+// always are the headers of every answer. An answer is data for a program: browsers must not run,
+// frame, sniff or store it, nor send its URL as a referrer. Strict transport security is left to
+// the proxy that terminates TLS.
 var always = map[string]string{
 	"Cache-Control":           "no-store",
 	"Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
@@ -72,13 +76,14 @@ var always = map[string]string{
 	"X-Frame-Options":         "DENY",
 }
 
-// caught answers for a handler that panicked. What has begun to be answered can only be cut off, so that nobody takes it for whole.
+// caught answers for a handler that panicked. It aborts an answer that has started, so that the
+// client does not take it for complete.
 func (o Options) caught(w *response, r *http.Request) {
 	panicked := recover()
 	if panicked == nil {
 		return
 	}
-	if panicked == http.ErrAbortHandler { //nolint:errorlint,err113 // the very value that net/http asks for
+	if panicked == http.ErrAbortHandler { //nolint:errorlint,err113 // the exact value that net/http documents
 		panic(panicked)
 	}
 	log := o.Log
@@ -95,60 +100,62 @@ func (o Options) caught(w *response, r *http.Request) {
 
 type idKey struct{}
 
-// RequestID is the id of the request that a context belongs to, empty where there is none.
+// RequestID returns the id of the request that a context belongs to, or "".
 func RequestID(ctx context.Context) string {
 	id, _ := ctx.Value(idKey{}).(string)
 	return id
 }
 
-// newID makes an id that nobody can foretell or choose: what a client says of itself does not get into the log.
+// newID returns an unpredictable id. The server chooses it, so that client input does not get
+// into the log.
 func newID() string {
 	var b [10]byte
-	_, _ = rand.Read(b[:]) // never fails: the runtime ends the program where the system has no randomness
+	_, _ = rand.Read(b[:]) // never fails: the runtime aborts the program if the system has no randomness
 	return "req_" + strings.ToLower(base32.StdEncoding.EncodeToString(b[:]))
 }
 
-// grace is what reading lasts beyond the time of a request, so that a handler ends by its own clock first, and writing beyond reading,
-// so that an answer that says "too late" can still be sent.
+// grace is added to the time of a request for reading, so that a handler's own timeout comes
+// first, and once more for writing, so that an answer about a timeout can still be sent.
 const grace = 5 * time.Second
 
-// Within gives the client of a request this long from now to send the rest of it and to read the answer; then the connection is cut.
+// Within gives the client of a request this long from now to send the rest of it and to read the
+// answer; then the connection is closed.
 func Within(w http.ResponseWriter, d time.Duration) {
 	control, until := http.NewResponseController(w), time.Now().Add(d+grace)
-	// Writers without deadlines are those of tests.
+	// Writers without deadlines occur only in tests.
 	_ = control.SetReadDeadline(until)
 	_ = control.SetWriteDeadline(until.Add(grace))
 }
 
-// Unhurried lets an answer last as long as the client reads it. Whoever streams bounds each write by itself.
+// Unhurried removes the deadlines of an answer. A streaming handler must bound each write itself.
 func Unhurried(w http.ResponseWriter) {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Time{})
 	_ = control.SetWriteDeadline(time.Time{})
 }
 
-// response knows whether its answer has begun.
+// response records whether its answer has started.
 type response struct {
 	http.ResponseWriter
 	begun bool
 }
 
-// Unwrap lets http.ResponseController find what the writer below can do.
+// Unwrap lets http.ResponseController reach the underlying writer.
 func (r *response) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// WriteHeader begins the answer, unless the status only says that there is more to come.
+// WriteHeader starts the answer, unless the status is informational.
 func (r *response) WriteHeader(status int) {
 	r.begun = r.begun || status >= http.StatusOK
 	r.ResponseWriter.WriteHeader(status)
 }
 
-// Write begins the answer.
+// Write starts the answer.
 func (r *response) Write(b []byte) (int, error) {
 	r.begun = true
 	return r.ResponseWriter.Write(b)
 }
 
-// FlushError sends what was written so far.
+// FlushError sends the buffered answer.
 func (r *response) FlushError() error {
 	r.begun = true
 	return http.NewResponseController(r.ResponseWriter).Flush()

@@ -22,7 +22,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 )
 
-// TestEveryAnswerIsGuarded: also errors, redirects and answers without a body.
+// TestEveryAnswerIsGuarded: all answers have the headers, including errors, redirects and answers
+// without a body.
 func TestEveryAnswerIsGuarded(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/ok", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") })
@@ -58,7 +59,8 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 	}
 }
 
-// TestGuardedTwice is guarded once: a request has one id, and what a handler inside says of its time holds.
+// TestGuardedTwice: a request through two wrappers has one id, and the limit that the inner
+// handler sets applies.
 func TestGuardedTwice(t *testing.T) {
 	inside := ""
 	guarded := edge.New(edge.New(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { inside = edge.RequestID(r.Context()) }), edge.Options{}), edge.Options{})
@@ -69,7 +71,7 @@ func TestGuardedTwice(t *testing.T) {
 	}
 }
 
-// TestPanic: the client learns that something went wrong and under which id to ask; only the log learns what.
+// TestPanic: the client receives an error with the request's id; only the log has the panic.
 func TestPanic(t *testing.T) {
 	var logged strings.Builder
 	guarded := edge.New(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(errors.New("password hunter2")) }),
@@ -90,7 +92,7 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// TestPanicInMidAnswer cuts the answer off: half of one must not be taken for a whole.
+// TestPanicInMidAnswer: a partial answer is aborted, so that it is not taken for complete.
 func TestPanicInMidAnswer(t *testing.T) {
 	for name, begin := range map[string]func(w http.ResponseWriter){
 		"after a write": func(w http.ResponseWriter) { _, _ = io.WriteString(w, "half") },
@@ -115,7 +117,7 @@ func TestPanicInMidAnswer(t *testing.T) {
 	}
 }
 
-// pipes is a listener whose connections are in this process, so that a test's clock can run ahead.
+// pipes is a listener with in-process connections, so that a test's fake clock can advance.
 type pipes struct{ conns chan net.Conn }
 
 func (p pipes) Accept() (net.Conn, error) {
@@ -128,7 +130,7 @@ func (p pipes) Accept() (net.Conn, error) {
 func (p pipes) Close() error   { return nil }
 func (p pipes) Addr() net.Addr { return &net.UnixAddr{} }
 
-// serve runs a guarded handler and gives a connection to it.
+// serve runs a wrapped handler and returns a connection to it.
 func serve(t *testing.T, handler http.HandlerFunc) net.Conn {
 	t.Helper()
 	listener := pipes{make(chan net.Conn, 1)}
@@ -141,7 +143,8 @@ func serve(t *testing.T, handler http.HandlerFunc) net.Conn {
 	return client
 }
 
-// TestSlowBodyIsCut: a client that sends a byte now and then holds a connection for a minute and no longer.
+// TestSlowBodyIsCut: a client that sends a byte now and then can use a connection for a minute at
+// most.
 func TestSlowBodyIsCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
@@ -150,7 +153,7 @@ func TestSlowBodyIsCut(t *testing.T) {
 			_, err := io.ReadAll(r.Body)
 			ended <- err
 		})
-		go func() { _, _ = io.Copy(io.Discard, client) }() // an answer may come
+		go func() { _, _ = io.Copy(io.Discard, client) }() // there may be an answer
 		_, err := fmt.Fprint(client, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n")
 		for err == nil && time.Since(begun) < time.Hour {
 			_, err = client.Write([]byte("x"))
@@ -165,7 +168,7 @@ func TestSlowBodyIsCut(t *testing.T) {
 	})
 }
 
-// TestSlowReaderIsCut: one that asks and never reads, too.
+// TestSlowReaderIsCut: so can a client that never reads the answer.
 func TestSlowReaderIsCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
@@ -186,7 +189,8 @@ func TestSlowReaderIsCut(t *testing.T) {
 	})
 }
 
-// TestStreamLasts: what is followed is not cut, and the request after it on the same connection has its own time.
+// TestStreamLasts: a stream has no deadline, and the next request on the same connection has its
+// own.
 func TestStreamLasts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := serve(t, func(w http.ResponseWriter, r *http.Request) {

@@ -9,8 +9,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 )
 
-// spoken refuses a request in a generation of the API that this server does not speak, in words that say which side to update. A
-// request that names none is somebody's own program, who knows what it does.
+// spoken rejects a request of another API generation than this server's, with an error that names
+// the side to update. A request without the header comes from a custom client and is accepted.
 func spoken(r *http.Request) error {
 	said := r.Header.Get(version.HeaderAPI)
 	if said == "" {
@@ -31,9 +31,9 @@ func spoken(r *http.Request) error {
 	return nil
 }
 
-// refuseGeneration answers a request that is not spoken.
+// refuseGeneration answers a request that spoken rejects.
 func refuseGeneration(w http.ResponseWriter, r *http.Request, err error) {
-	// RFC 9110, section 15.5.22, wants to be told what to upgrade to; HTTP/2 has no such header.
+	// RFC 9110, section 15.5.22, requires the header Upgrade; HTTP/2 has no such header.
 	if p, _ := problem.Of(err); p.Status == http.StatusUpgradeRequired && r.ProtoMajor == 1 {
 		w.Header().Set("Upgrade", "nuon-api/"+strconv.Itoa(version.API))
 		w.Header().Set("Connection", "Upgrade")

@@ -13,8 +13,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/api/edge"
 )
 
-// TestGenerations: a client of another generation is told which side to update, before anything is done; whoever says nothing of its
-// generation is let through.
+// TestGenerations: a client of another generation gets an error that names the side to update,
+// before the handler runs; a client without the header is accepted.
 func TestGenerations(t *testing.T) {
 	for said, want := range map[string]struct {
 		status int

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// LostAfter is when a connection of Listen's is ended at the latest whose other side does not take what it is sent, or does not
-// answer when it is asked whether it is still there. Whoever counts a byte that went out as a sign of life sends them further apart,
-// so that at most one of them was none. The first of the two can be bounded on Linux only; elsewhere it takes as long as the system
-// takes, which may be a quarter of an hour.
+// LostAfter is the time after which Listen closes a connection whose peer does not acknowledge
+// data, or does not answer keep-alive probes. Callers that treat a sent byte as a sign of life
+// send bytes less often than that, so that at most one of them is wrong. Only Linux can bound the
+// first of the two; elsewhere it takes the system's default, which may be a quarter of an hour.
 const LostAfter = 24 * time.Second
 
-// Listen listens for connections that are held for long and say little: a machine that vanishes says nothing at all. It is for
-// clients that read what they are sent; one that pauses for LostAfter is taken for lost.
+// Listen listens for long-lived connections with little traffic, and detects peers that vanish.
+// It is for clients that read at once: one that stops reading for LostAfter counts as lost.
 func Listen(ctx context.Context, address string) (net.Listener, error) {
 	return (&net.ListenConfig{
 		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: LostAfter / 2, Interval: LostAfter / 6, Count: 3},

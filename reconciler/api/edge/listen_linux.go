@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// boundUnsent bounds how long what was sent may go without being taken. Connections inherit it from their listener.
+// boundUnsent bounds how long sent data may be unacknowledged. Connections inherit the option
+// from their listener.
 func boundUnsent(_, _ string, c syscall.RawConn) (err error) {
 	control := c.Control(func(fd uintptr) {
 		err = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(LostAfter.Milliseconds()))

@@ -10,7 +10,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/api/edge"
 )
 
-// TestListenBoundsConnections: what is said of the listener holds for the connections that it takes.
+// TestListenBoundsConnections: accepted connections inherit the listener's option.
 func TestListenBoundsConnections(t *testing.T) {
 	listener, err := edge.Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {

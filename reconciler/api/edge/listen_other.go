@@ -4,5 +4,5 @@ package edge
 
 import "syscall"
 
-// boundUnsent leaves it to the system.
+// boundUnsent leaves the limit to the system.
 func boundUnsent(_, _ string, _ syscall.RawConn) error { return nil }
