@@ -1,6 +1,8 @@
-// Package quota bounds how much one caller may ask of the control plane, so that a program gone wrong, or somebody who guesses at
-// tokens, takes nothing from the others. It counts requests by caller, failed authentications with a genuine token (package token) by
-// that token, and those with anything else by address, in memory and per replica. It decides nobody's rights. The control API and the runner API ask it before they look a token up.
+// Package quota limits the request rate per caller, so that a broken program or somebody who
+// guesses tokens does not affect other callers. It counts requests by caller, failed
+// authentications with a genuine token (package token) by that token, and other failed
+// authentications by address, in memory and per replica. It makes no authorization decisions. The
+// control API and the runner API call it before they look up a token.
 package quota
 
 import (
@@ -18,43 +20,46 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 )
 
-// Options are the bounds. The zero value has generous ones: a busy client does not come near them.
+// Options are the limits. The zero value has generous ones, which a busy client does not reach.
 type Options struct {
-	// Rate is how many requests a second one caller may make for long, and Burst how many at once; zero means DefaultRate, and ten
-	// times the rate.
+	// Rate is the sustained number of requests a second for one caller, and Burst the number at
+	// once; zero means DefaultRate, and ten times the rate.
 	Rate  float64
 	Burst int
-	// BehindProxy takes the client's address from the last entry of X-Forwarded-For, which the proxy in front of this listener must
-	// set. Without it a proxy's clients count as one address.
+	// BehindProxy reads the client's address from the last entry of X-Forwarded-For, which the
+	// proxy in front of this listener must set. Without it all clients of a proxy count as one
+	// address.
 	BehindProxy bool
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// DefaultRate is how many requests a second one caller may make for long.
+// DefaultRate is the sustained number of requests a second for one caller.
 const DefaultRate = 200
 
-// Failed authentications of one address without a genuine token, and of one genuine token: a person who mistypes stays below.
+// Limits of failed authentications of one address without a genuine token, and of one genuine
+// token. A person who mistypes does not reach them.
 const (
 	strangerRate  = 10 // a second
 	strangerBurst = 300
 )
 
-// mostKept bounds each of the tables. What is dropped from one is only forgotten: a caller is known again at the next request.
+// mostKept bounds each of the tables. A dropped entry does no harm: the next request adds the
+// caller again.
 const mostKept = 1 << 16
 
-// Quota counts. It is safe for concurrent use.
+// Quota counts requests. It is safe for concurrent use.
 type Quota struct {
 	options Options
 
 	mu        sync.Mutex
-	callers   map[string]*rate.Limiter            // by who was found to call
-	known     map[[sha256.Size]byte]*rate.Limiter // by what they showed, so that nothing need be looked up to refuse them
-	void      map[[sha256.Size]byte]*rate.Limiter // by a genuine token that opened nothing
+	callers   map[string]*rate.Limiter            // by authenticated caller
+	known     map[[sha256.Size]byte]*rate.Limiter // by credential, so that a caller over its limit is rejected without a lookup
+	void      map[[sha256.Size]byte]*rate.Limiter // by genuine token that authenticated nobody
 	strangers map[string]*rate.Limiter            // by address
 }
 
-// New makes a quota in which nobody has asked for anything yet.
+// New returns an empty quota.
 func New(o Options) *Quota {
 	if o.Rate <= 0 {
 		o.Rate = DefaultRate
@@ -71,9 +76,11 @@ func New(o Options) *Quota {
 	}
 }
 
-// Admit says whether a request that shows a credential is looked at; else the error is a problem that says when to come again. What
-// was good before counts for its caller alone, and a genuine token that is void for itself alone. Anything else is not looked at while
-// its address owes for failures: whoever guesses makes no genuine token, and takes nothing from who has one behind the same address.
+// Admit reports whether to process a request with a credential; else the error is a problem with
+// the time to wait. A credential that was valid before counts for its caller alone, and a genuine
+// but void token for itself alone. Any other credential is rejected while its address has too
+// many failures. Guesses are never genuine tokens, so they do not affect genuine ones from the
+// same address.
 func (q *Quota) Admit(credential string, genuine bool, r *http.Request) error {
 	now, sum := q.options.Now(), sha256.Sum256([]byte(credential))
 	q.mu.Lock()
@@ -98,7 +105,7 @@ func (q *Quota) Admit(credential string, genuine bool, r *http.Request) error {
 	return nil
 }
 
-// Good notes whose credential a request showed. All that one caller shows counts as one.
+// Good records the caller of a valid credential. All credentials of one caller share its limit.
 func (q *Quota) Good(credential, caller string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -116,7 +123,7 @@ func (q *Quota) Good(credential, caller string) {
 	}
 }
 
-// Bad notes that what a request showed opens nothing, or nothing any more.
+// Bad records that a credential is not valid, or no longer.
 func (q *Quota) Bad(credential string, genuine bool, r *http.Request) {
 	now, sum := q.options.Now(), sha256.Sum256([]byte(credential))
 	q.mu.Lock()
@@ -140,8 +147,8 @@ func owe[K comparable](table map[K]*rate.Limiter, key K, now time.Time) {
 	limit.AllowN(now, 1)
 }
 
-// room keeps a table below its bound. First those go who have not asked for a while; when that is not enough, everybody: then so many
-// are counted at once that nobody alone is the trouble.
+// room makes room in a full table. It removes idle entries first. If that does not free half of
+// it, it clears the table: with so many active entries at once, no single one is the problem.
 func room[K comparable](table map[K]*rate.Limiter, now time.Time) {
 	if len(table) < mostKept {
 		return
@@ -156,8 +163,8 @@ func room[K comparable](table map[K]*rate.Limiter, now time.Time) {
 	}
 }
 
-// Address is where a request comes from, as it is counted: an IPv4 address, or the /64 network of an IPv6 one, which is what one
-// customer of a provider is given.
+// Address returns the address of a request as it is counted: an IPv4 address, or the /64 network
+// of an IPv6 address, which is what a provider assigns to one customer.
 func (q *Quota) Address(r *http.Request) string {
 	text := r.RemoteAddr
 	if q.options.BehindProxy {
@@ -178,23 +185,23 @@ func (q *Quota) Address(r *http.Request) string {
 	if ip.Is4() {
 		return ip.String()
 	}
-	network, _ := ip.Prefix(64) // 64 fits every IPv6 address
+	network, _ := ip.Prefix(64) // 64 is valid for every IPv6 address
 	return network.String()
 }
 
-// TooMany refuses a request because of those before it.
+// TooMany is the error for a request over a limit.
 type TooMany struct {
-	Wait time.Duration // until one is taken again
-	Who  string        // asked too often
+	Wait time.Duration // until the next request is admitted
+	Who  string        // the caller over the limit, for the message
 }
 
-// Error says so to people.
+// Error returns the message of the problem.
 func (t TooMany) Error() string { return t.problem().Error() }
 
-// Unwrap gives the problem that a client is told.
+// Unwrap returns the problem for the client.
 func (t TooMany) Unwrap() error { return t.problem() }
 
-// Seconds is when to come again, in whole seconds, at least one.
+// Seconds returns the time to wait in whole seconds, at least one.
 func (t TooMany) Seconds() int { return max(1, int(math.Ceil(t.Wait.Seconds()))) }
 
 func (t TooMany) problem() problem.Error {

@@ -11,7 +11,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 )
 
-// clock is a quota whose time only passes when the test says so.
+// clock is a quota with a fake clock.
 type clock struct {
 	*Quota
 	now time.Time
@@ -33,7 +33,7 @@ func from(address string, forwarded ...string) *http.Request {
 	return r
 }
 
-// admitted counts how many of n requests are looked at; the last refusal is given, too.
+// admitted returns how many of n requests are admitted, and the last error.
 func (c *clock) admitted(n int, credential string, r *http.Request) (admitted int, refusal error) {
 	for range n {
 		if err := c.Admit(credential, false, r); err != nil {
@@ -75,7 +75,7 @@ func TestOneCallerIsBoundedAndNoOther(t *testing.T) {
 	}
 }
 
-// TestRefusalsCostNothing: who goes on asking while refused is not kept out the longer for it.
+// TestRefusalsCostNothing: requests over the limit do not extend the wait.
 func TestRefusalsCostNothing(t *testing.T) {
 	c := newClock(Options{Rate: 1, Burst: 1})
 	c.Good("a", "alice")
@@ -121,14 +121,15 @@ func TestStrangersCountByAddress(t *testing.T) {
 	if n := guess(from("192.0.2.7:1")); n != strangerRate {
 		t.Errorf("after 1 s %d admitted, want %d", n, strangerRate)
 	}
-	// What is no longer good is a stranger's again.
+	// A credential that is no longer valid counts for the address again.
 	c.Bad("good", false, from("192.0.2.7:1"))
 	if err := c.Admit("good", false, from("192.0.2.7:1")); err == nil {
 		t.Error("a revoked token still counts as good")
 	}
 }
 
-// TestGenuineTokensCountForThemselves: neither what was guessed behind their address nor each other's failures hold them up.
+// TestGenuineTokensCountForThemselves: neither guesses from their address nor each other's failures
+// affect genuine tokens.
 func TestGenuineTokensCountForThemselves(t *testing.T) {
 	c := newClock(Options{})
 	nat := from("192.0.2.7:1")
@@ -155,7 +156,7 @@ func TestGenuineTokensCountForThemselves(t *testing.T) {
 	if err := c.Admit("another", true, nat); err != nil {
 		t.Errorf("a genuine token pays for another: %v", err)
 	}
-	c.Good("void", "alice") // it was not yet known to this replica's database
+	c.Good("void", "alice") // it was not yet in this replica's database
 	if err := c.Admit("void", true, nat); err != nil {
 		t.Errorf("a token that is good now pays for what it was: %v", err)
 	}
@@ -186,7 +187,8 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// TestMemoryIsBounded: however many come, what is kept of them has an end, and those who are at it now are still counted.
+// TestMemoryIsBounded: the tables are bounded for any number of callers, and active callers still
+// count.
 func TestMemoryIsBounded(t *testing.T) {
 	c := newClock(Options{Rate: 1, Burst: 2})
 	busy := from("192.0.2.1:1")
@@ -198,7 +200,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		c.Good(fmt.Sprint("credential", i), fmt.Sprint("caller", i))
 		c.Bad(fmt.Sprint("void", i), true, busy)
 		if i == mostKept-2000 {
-			c.now = c.now.Add(time.Second) // those so far owe nothing any more
+			c.now = c.now.Add(time.Second) // the ones so far are idle now
 		}
 	}
 	for name, n := range map[string]int{"callers": len(c.callers), "known": len(c.known), "void": len(c.void), "strangers": len(c.strangers)} {
