@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// Mux serves a mux and says "no such route" and "no such method" as problems, too.
+// Mux serves a mux and returns "no such route" and "no such method" as problems too.
 func Mux(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handler, pattern := mux.Handler(r)
@@ -24,7 +24,7 @@ func Mux(mux *http.ServeMux) http.Handler {
 	})
 }
 
-// refusal catches what the mux itself would say.
+// refusal captures the mux's own error answer.
 type refusal struct {
 	header http.Header
 	status int

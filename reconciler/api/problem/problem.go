@@ -1,6 +1,7 @@
-// Package problem is how both HTTP interfaces of the reconciler say that something went wrong: application/problem+json (RFC
-// 9457) with a stable code, one sentence, and what to do about it. An error that is not a problem of this package becomes a 500
-// that tells nothing of what happened inside. The control API and the runner API call it; it knows neither.
+// Package problem writes the errors of both HTTP interfaces of the reconciler as
+// application/problem+json (RFC 9457): a stable code, one sentence, and a remedy. An error that
+// is not a problem of this package becomes a 500 without internal details. The control API and
+// the runner API call it; it depends on neither.
 package problem
 
 import (
@@ -15,29 +16,30 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// ContentType of every answer that this package writes.
+// ContentType is the type of every answer of this package.
 const ContentType = "application/problem+json"
 
-// HeaderRequest carries the id of a request in its answer. Whoever sets it before a problem is written has it in the problem and in
-// the log, too.
+// HeaderRequest carries the id of a request in its answer. If it is set before a problem is
+// written, the problem and the log contain it too.
 const HeaderRequest = "X-Request-Id"
 
-// Error is a problem that its reader may see whole, so it must hold no secret and nothing of another org.
+// Error is a problem that the client receives in full, so it must not contain secrets or data of
+// another org.
 type Error struct {
-	Status      int              // the HTTP status; anything that is no error status counts as 500
-	Code        string           // a stable word for programs, such as not_found
+	Status      int              // the HTTP status; anything that is not an error status becomes 500
+	Code        string           // a stable identifier for programs, such as not_found
 	Title       string           // what is wrong, in one sentence
-	Detail      string           // what to do about it; may be empty
-	Diagnostics []api.Diagnostic // places in files, when the problem is in files
-	RetryAfter  int              // seconds after which to ask again; 0 says nothing of it
+	Detail      string           // the remedy; may be empty
+	Diagnostics []api.Diagnostic // positions in files, if the problem is in files
+	RetryAfter  int              // seconds to wait before a retry; 0 sends no header
 }
 
-// New makes a problem without diagnostics.
+// New returns a problem without diagnostics.
 func New(status int, code, title, detail string) Error {
 	return Error{Status: status, Code: code, Title: title, Detail: detail}
 }
 
-// Error gives the title and the detail.
+// Error returns the title and the detail.
 func (e Error) Error() string {
 	if e.Detail == "" {
 		return e.Title
@@ -45,14 +47,15 @@ func (e Error) Error() string {
 	return e.Title + " " + e.Detail
 }
 
-// Internal is what a reader sees of an error that is not a problem, and of a request that made its handler panic.
+// Internal is the answer for an error that is not a problem, and for a handler that panicked.
 var Internal = Error{
 	Status: http.StatusInternalServerError, Code: "internal",
 	Title:  "The server could not do this.",
 	Detail: "Try again; if it stays so, the reconciler's log of this time says why.",
 }
 
-// Of gives the problem that an error is or wraps. known is false for any other error, which becomes the 500 `internal`.
+// Of returns the problem that an error is or wraps. For any other error it returns Internal, and
+// known is false.
 func Of(err error) (problem Error, known bool) {
 	var value Error
 	if errors.As(err, &value) {
@@ -80,7 +83,7 @@ func Of(err error) (problem Error, known bool) {
 	return Internal, false
 }
 
-// Write answers a request with the problem that err is; an error that is none becomes 500 `internal`.
+// Write answers a request with the problem in err, or with 500 `internal`.
 func Write(w http.ResponseWriter, err error) {
 	problem, _ := Of(err)
 	if problem.Status < 400 || problem.Status > 599 {
@@ -98,10 +101,11 @@ func Write(w http.ResponseWriter, err error) {
 	header.Set("Content-Type", ContentType)
 	header.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(problem.Status)
-	_, _ = w.Write(body) // a client that has gone away is nobody to tell
+	_, _ = w.Write(body) // a client that has gone away cannot be told
 }
 
-// Writer gives a function in the form that generated servers ask for: it writes an error, and logs what its reader is not told.
+// Writer returns an error handler in the form of generated servers: it writes an error, and logs
+// what the client does not receive.
 func Writer(log *slog.Logger) func(http.ResponseWriter, *http.Request, error) {
 	return func(w http.ResponseWriter, r *http.Request, err error) {
 		if _, known := Of(err); !known && r.Context().Err() == nil {
@@ -111,11 +115,12 @@ func Writer(log *slog.Logger) func(http.ResponseWriter, *http.Request, error) {
 	}
 }
 
-// mostOfDecodeError bounds how much of a decoder's words go back to the client, in bytes.
+// mostOfDecodeError bounds how much of a decoder's error goes back to the client, in bytes.
 const mostOfDecodeError = 300
 
-// Undecodable answers a request that could not be decoded: 413 for a body that is too large, 400 for everything else. The words
-// of the decoder speak of the client's own input.
+// Undecodable answers a request that could not be decoded: 413 for a body that is too large, 400
+// for everything else. A decoder's error describes the client's own input, so it is safe to
+// return.
 func Undecodable(w http.ResponseWriter, _ *http.Request, err error) {
 	if _, known := Of(err); known {
 		Write(w, err)
