@@ -1,24 +1,25 @@
-// Package retain removes what has been kept for long enough. It owns what is kept for how long:
+// Package retain removes expired data. It defines what is stored for how long:
 //
-//	what                                   kept for                 never removed
+//	what                                   retention                never removed
 //	log chunks                             Options.Logs             of a job that has not ended
-//	workflows with their steps, plans,     Options.History          the newest of an install; one with a plan that waits, is under way
-//	reports and answers                                             or is the last applied to its component; one that a refusal names
-//	jobs with their attempts               Options.History          while their step or plan is there, they hold a lock, or a state that
-//	                                                                they left is contested
-//	superseded state versions              Options.History          the newest kept one, the last 50, contested ones; none while a
+//	workflows with their steps, plans,     Options.History          the newest of an install; one with a plan that waits, runs or was
+//	reports and answers                                             the last applied to its component; one that a refusal refers to
+//	jobs with their attempts               Options.History          while their step or plan exists, they hold a lock, or a state that
+//	                                                                they wrote is contested
+//	superseded state versions              Options.History          the newest accepted one, the last 50, contested ones; none while a
 //	                                                                restore runs on the install
-//	revisions                              Options.History          the newest of a watch, and what an app version or an input came from
-//	registrations, used or run out         Options.Logs             one that can still be used
+//	revisions                              Options.History          the newest of a watch, and those of app versions and inputs
+//	registrations, used or expired         Options.Logs             one that can still be used
 //	idempotency keys                       7 days                   (each create removes its org's, too)
-//	webhook deliveries                     1 day                    (the same delivery again then costs a poll)
-//	apps, versions, inputs, builds,        as long as they are      all: they are what things are made from, and small
+//	webhook deliveries                     1 day                    (a redelivery after that costs a poll)
+//	apps, versions, inputs, builds,        unlimited                all: they are what things are made from, and small
 //	installs, values, refusals, tokens
-//	audit events                           for ever                 the program's role may not delete them
+//	audit events                           unlimited                the program's role may not delete them
 //
-// It removes nothing in registries: an artifact is there under its digest for whoever still names it, also outside of this
-// database, and a sweep beside writers cannot know that a push is under way that names an old one.
+// It removes nothing from registries: an artifact must remain under its digest for everyone who
+// still refers to it, also outside of this database, and a sweep concurrent with writers cannot
+// exclude that a push which refers to an old artifact is under way.
 //
-// It runs once a day for each org, in batches of one short transaction each, and goes on later where its time did not suffice. The
-// queue's worker calls it, and `reconciler retain`.
+// It runs once a day for each org, in batches of one short transaction each, and continues later
+// if the time was not enough. The queue's worker calls it, and `reconciler retain`.
 package retain

@@ -9,10 +9,10 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Options say how long things are kept. What is not positive has its default.
+// Options set the retention times. A value that is not positive means its default.
 type Options struct {
-	Logs    time.Duration // of lines and registrations, from the end of the job or the use; 30 days
-	History time.Duration // of workflows, jobs, superseded states and revisions, from their end; 365 days
+	Logs    time.Duration // log lines and registrations, from the end of the job or their use; 30 days
+	History time.Duration // workflows, jobs, superseded states and revisions, from their end; 365 days
 }
 
 // The defaults of Options.
@@ -24,13 +24,15 @@ const (
 const (
 	keepKeys       = 7 * 24 * time.Hour
 	keepDeliveries = 24 * time.Hour
-	// keepRunnerLogs is for the runners' own logs; what is newer goes when there is too much of it (package dispatch).
+	// keepRunnerLogs applies to the runners' own logs; package dispatch also removes newer ones
+	// if there are too many.
 	keepRunnerLogs = 7 * 24 * time.Hour
-	// keepStates is how many state versions of a component are kept however old they are.
+	// keepStates is how many state versions of a component are retained regardless of age.
 	keepStates = 50
 )
 
-// How much one look removes at once and in all, and when the next one is due.
+// Limits of one run: rows per batch, total time, and the time until the next run if it is done or
+// not.
 const (
 	mostAtOnce = 500
 	longestRun = 2 * time.Minute
@@ -38,7 +40,7 @@ const (
 	goOn       = time.Minute
 )
 
-// Retain removes. It is safe for concurrent use.
+// Retain removes expired data. It is safe for concurrent use.
 type Retain struct {
 	store   *store.Store
 	options Options
@@ -46,7 +48,7 @@ type Retain struct {
 	longest time.Duration
 }
 
-// New makes the service.
+// New returns a Retain.
 func New(s *store.Store, o Options) *Retain {
 	if o.Logs <= 0 {
 		o.Logs = DefaultLogs
@@ -57,19 +59,20 @@ func New(s *store.Store, o Options) *Retain {
 	return &Retain{store: s, options: o, most: mostAtOnce, longest: longestRun}
 }
 
-// Removed counts rows of one kind; what goes with them is not counted.
+// Removed counts removed rows of one kind, without those that they cascade to.
 type Removed struct {
 	What string `json:"what"`
 	Rows int64  `json:"rows"`
 }
 
-// rule removes one kind of thing, at most so many rows.
+// rule removes one kind of data, at most the given number of rows.
 type rule struct {
 	what   string
 	remove func(ctx context.Context, tx *store.Tx, most int32) (int64, error)
 }
 
-// rules are in the order in which one makes room for the next: what a workflow held, a job no longer has to be kept for.
+// rules returns the rules in order of dependency: for example, a job can only be removed after the
+// workflow that refers to it.
 func (r *Retain) rules() []rule {
 	logs, history := r.options.Logs.Seconds(), r.options.History.Seconds()
 	return []rule{
@@ -103,8 +106,8 @@ func (r *Retain) rules() []rule {
 	}
 }
 
-// Reconcile removes what an org has kept for long enough, and says when it is to be looked at next: in a day, or soon if there was
-// more than one look has time for.
+// Reconcile removes an org's expired data, and schedules its next run: in a day, or soon if the
+// time was not enough.
 func (r *Retain) Reconcile(ctx context.Context, org string) error {
 	ctx, stop := context.WithTimeout(ctx, r.longest)
 	defer stop()
@@ -116,11 +119,11 @@ func (r *Retain) Reconcile(ctx context.Context, org string) error {
 	if err != nil {
 		return err
 	}
-	// The next look is noted even when the time of this one is over.
+	// Schedule the next run even if the time of this one is over.
 	return r.note(context.WithoutCancel(ctx), org, removed, next)
 }
 
-// note keeps in the audit what went, if anything did.
+// note records in the audit log what was removed, if anything.
 func (r *Retain) note(ctx context.Context, org string, removed []Removed, next time.Duration) error {
 	return r.store.InScope(ctx, store.Scope{Org: org}, func(ctx context.Context, tx *store.Tx) error {
 		detail := map[string]any{}
@@ -136,7 +139,8 @@ func (r *Retain) note(ctx context.Context, org string, removed []Removed, next t
 	})
 }
 
-// Run removes all that has been kept for long enough, and gives what went, also beside an error: each batch is kept at once.
+// Run removes all expired data. It returns what it removed also with an error, because each batch
+// is committed at once.
 func (r *Retain) Run(ctx context.Context, org string) ([]Removed, error) {
 	var removed []Removed
 	for _, rule := range r.rules() {
@@ -170,10 +174,10 @@ func (r *Retain) batch(ctx context.Context, org string, rule rule) (n int64, err
 	return n, err
 }
 
-// errOnlyLooked undoes a dry run.
+// errOnlyLooked rolls a dry run back.
 var errOnlyLooked = errors.New("only looked")
 
-// DryRun gives what Run would remove now, by removing it in one transaction that is then undone.
+// DryRun returns what Run would remove now: it removes it in one transaction and rolls that back.
 func (r *Retain) DryRun(ctx context.Context, org string) ([]Removed, error) {
 	var removed []Removed
 	err := r.store.InScope(ctx, store.Scope{Org: org}, func(ctx context.Context, tx *store.Tx) error {

@@ -46,7 +46,7 @@ func (w *world) exec(sql string, args ...any) {
 	}
 }
 
-// seed makes an org with what everything else belongs to.
+// seed creates an org with the rows that all others refer to.
 func (w *world) seed(org string) string {
 	w.Helper()
 	if _, err := w.store.AddOrg(w.Context(), org, "name-"+org[4:]); err != nil {
@@ -61,7 +61,8 @@ func (w *world) seed(org string) string {
 	return org
 }
 
-// workflow makes an ended workflow of so many days ago with a plan step, its plan of a status, and an ended plan job with a log.
+// workflow creates a workflow that ended some days ago, with a plan step, its plan with a status,
+// and an ended plan job with a log.
 func (w *world) workflow(id string, number, days int, plan string) {
 	w.Helper()
 	at := time.Now().AddDate(0, 0, -days)
@@ -78,7 +79,7 @@ func (w *world) workflow(id string, number, days int, plan string) {
 	w.exec("update jobs set kind = 'apply', plan_id = $2 where id = $3 and org_id = $1", w.org, "pln-"+id, "job-"+id)
 }
 
-// job makes an ended job with an attempt and a log.
+// job creates an ended job with an attempt and a log.
 func (w *world) job(id, owner, ownerID string, days int) {
 	w.Helper()
 	at := time.Now().AddDate(0, 0, -days)
@@ -88,7 +89,7 @@ func (w *world) job(id, owner, ownerID string, days int) {
 	w.exec("insert into log_chunks (org_id, job_id, attempt, seq, lines, at) values ($1, $2, 1, 1, '', $3), ($1, $2, 1, 2, '', $3)", w.org, id, at)
 }
 
-// left gives one column of all rows that are left of the org, in order.
+// left returns one column of all remaining rows of the org, in order.
 func (w *world) left(sql string) []string {
 	w.Helper()
 	rows, err := w.db.Query(w.Context(), sql, w.org)
@@ -109,14 +110,15 @@ func (w *world) wantLeft(sql string, want ...string) {
 	}
 }
 
-// TestWhatGoesAndWhatStays has each kind of thing old and young, and old things that something still needs.
+// TestWhatGoesAndWhatStays has old and new rows of each kind, and old rows that something still
+// needs.
 func TestWhatGoesAndWhatStays(t *testing.T) {
 	w := newWorld(t)
 	w.workflow("gone", 1, 400, "applied")
 	w.workflow("refused", 2, 400, "rejected")
 	w.workflow("waits", 3, 400, "approved")
 	w.workflow("works", 4, 400, "superseded")
-	w.workflow("applied", 5, 399, "applied") // the last that was
+	w.workflow("applied", 5, 399, "applied") // the last applied one
 	w.workflow("young", 6, 40, "superseded")
 	w.workflow("newest", 7, 400, "superseded")
 	w.exec("insert into refusals (org_id, install_component_id, desired_digest, kind, actor, reason, workflow_id) values ($1, 'ico', 'd', 'rejected', 'v', 'no', 'refused')", w.org)
@@ -152,12 +154,12 @@ func TestWhatGoesAndWhatStays(t *testing.T) {
 	w.exec("insert into webhook_deliveries (org_id, webhook_id, delivery, received_at) values ($1, 'hook', 'old', now() - interval '2 days'), ($1, 'hook', 'new', now())", w.org)
 	w.exec("insert into runner_logs (org_id, runner_id, seq, lines, many, size, at) select $1, 'run', n, '', 1, 1, now() - n * interval '1 day' from generate_series(1, 11) n", w.org)
 	first := w.org
-	w.org = w.seed("org_2") // what it has is none of the first's
+	w.org = w.seed("org_2") // separate from the first org
 	w.job("job-of-others", "step", "stp-long-gone", 400)
 	w.org = first
 
 	r := New(w.store, Options{})
-	r.most = 3 // so that there are batches
+	r.most = 3 // so that there are several batches
 	want := []Removed{
 		{"log chunks", 20}, {"runner log chunks", 5}, {"workflows", 1}, {"jobs", 3}, {"state versions", 9}, {"revisions", 1}, {"registrations", 2}, {"idempotency keys", 1}, {"webhook deliveries", 1},
 	}
@@ -197,7 +199,8 @@ func TestWhatGoesAndWhatStays(t *testing.T) {
 	}
 }
 
-// TestTheNewestKeptStateStays, however many contested or dismissed versions came after it, and while a restore runs all do.
+// TestTheNewestKeptStateStays: also if any number of contested or dismissed versions came after
+// it; while a restore runs, all versions stay.
 func TestTheNewestKeptStateStays(t *testing.T) {
 	w := newWorld(t)
 	for n := 1; n <= 120; n++ {
@@ -220,7 +223,8 @@ func TestTheNewestKeptStateStays(t *testing.T) {
 	w.wantLeft("select version::text from states where org_id = $1 and status = 'kept'", "2")
 }
 
-// TestAContestedVersionGoesOnlyLongAfterItWasResolved, however old it is, and one that its runner still keeps does not go at all.
+// TestAContestedVersionGoesOnlyLongAfterItWasResolved: regardless of its age; a version that only
+// its runner has is never removed.
 func TestAContestedVersionGoesOnlyLongAfterItWasResolved(t *testing.T) {
 	w := newWorld(t)
 	for n := 1; n <= 60; n++ {
@@ -237,8 +241,8 @@ func TestAContestedVersionGoesOnlyLongAfterItWasResolved(t *testing.T) {
 	w.wantLeft("select string_agg(version::text, ' ' order by version) from states where org_id = $1 and version <= 10", "1 2 3")
 }
 
-// TestWhatAPinNeedsStays: the release that an install is held at, its config, what it was built from, the builds, and the revisions of both,
-// however old they are.
+// TestWhatAPinNeedsStays: the release that an install is pinned to stays, with its config, inputs
+// and builds, and the revisions of both, regardless of age.
 func TestWhatAPinNeedsStays(t *testing.T) {
 	w := newWorld(t)
 	for n := range 4 {
@@ -268,7 +272,8 @@ func TestWhatAPinNeedsStays(t *testing.T) {
 	w.wantLeft("select id from jobs where org_id = $1")
 }
 
-// TestReconcile says when it is due again, and writes into the audit what went; what it has no time for it goes on with soon.
+// TestReconcile: Reconcile schedules the next run and writes an audit event; a run out of time
+// continues soon.
 func TestReconcile(t *testing.T) {
 	w := newWorld(t)
 	w.job("job-lone", "step", "stp-long-gone", 400)
@@ -276,7 +281,7 @@ func TestReconcile(t *testing.T) {
 	if err := w.store.ScheduleRetention(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	r.longest = -time.Second // it was over before it began
+	r.longest = -time.Second // the time is already over
 	if err := r.Reconcile(t.Context(), w.org); err != nil {
 		t.Fatal(err)
 	}
@@ -287,21 +292,22 @@ func TestReconcile(t *testing.T) {
 	}
 	w.wantLeft("select (at > now() + interval '23 hours')::text from due where kind = 'org' and org_id = $1", "true")
 	w.wantLeft("select actor || ' ' || action || ' ' || (detail ->> 'jobs') || ' ' || (detail ->> 'log chunks') from audit_events where org_id = $1", "retention org.retain 1 2")
-	// Scheduling again puts nothing to another time.
+	// Scheduling again does not change the time.
 	if err := w.store.ScheduleRetention(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	w.wantLeft("select (at > now() + interval '23 hours')::text from due where kind = 'org' and org_id = $1", "true")
 }
 
-// TestRetentionFollowsTheDatabasesClock: a replica whose clock is years behind removes what any other would.
+// TestRetentionFollowsTheDatabasesClock: a replica whose clock is years behind removes the same
+// rows.
 func TestRetentionFollowsTheDatabasesClock(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.job("old", "build", "bld", 400)
 	w.job("new", "build", "bld", 1)
 	dsn, org := w.db.Config().ConnString(), w.org
-	synctest.Test(t, func(t *testing.T) { // in it, it is the year 2000
+	synctest.Test(t, func(t *testing.T) { // the bubble starts in the year 2000
 		s, err := store.Open(t.Context(), dsn)
 		if err != nil {
 			t.Fatal(err)
