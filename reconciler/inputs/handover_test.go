@@ -105,7 +105,7 @@ func (b *bench) register(ctx context.Context) error {
 	return err
 }
 
-// kept is what the row of an input holds.
+// kept returns the stored row of an input.
 func (b *bench) kept(name string) (value *string, sealed seal.Sealed, hash string) {
 	b.Helper()
 	var raw []byte
@@ -116,7 +116,7 @@ func (b *bench) kept(name string) (value *string, sealed seal.Sealed, hash strin
 	return value, sealed, hash
 }
 
-// holds says that an input is kept sealed to a key, and what it holds.
+// holds checks that an input is stored sealed to a key, and its plain value.
 func (b *bench) holds(key seal.Identity, name, want string) {
 	b.Helper()
 	value, sealed, _ := b.kept(name)
@@ -129,7 +129,7 @@ func (b *bench) holds(key seal.Identity, name, want string) {
 	}
 }
 
-// rows is every row of the tables that have anything to do with inputs or runners.
+// rows returns every row of the tables that are related to inputs or runners.
 func (b *bench) rows() string {
 	b.Helper()
 	var all strings.Builder
@@ -170,7 +170,8 @@ func TestHandOver(t *testing.T) {
 	}
 }
 
-// TestHandOverTouchesOnlyItsOwn: values on another runner's install wait for that runner.
+// TestHandOverTouchesOnlyItsOwn: values of another runner's install stay sealed until that runner
+// registers.
 func TestHandOverTouchesOnlyItsOwn(t *testing.T) {
 	b := newBench(t)
 	must(t, b.put(b.seal(b.ours, "token", planted)))
@@ -182,8 +183,9 @@ func TestHandOverTouchesOnlyItsOwn(t *testing.T) {
 	b.holds(b.ours, "token", planted)
 }
 
-// TestHandOverToAMachineWithAnotherKey: once a person has said that the install key is lost, what is entered again is for the next
-// one, and what is not stays as it was: nobody can read it, and nobody pretends to.
+// TestHandOverToAMachineWithAnotherKey: after a person has declared the install key lost, values
+// that are entered again are for the next key. The others remain sealed to the lost key, which
+// nobody has.
 func TestHandOverToAMachineWithAnotherKey(t *testing.T) {
 	b := newBench(t)
 	lost := b.theirs
@@ -197,7 +199,7 @@ func TestHandOverToAMachineWithAnotherKey(t *testing.T) {
 	if err := b.put(b.seal(lost, "token", planted)); err == nil {
 		t.Error("a value is kept under a key that is lost")
 	}
-	must(t, b.put(b.seal(b.ours, "token", "again"))) // before the new machine is there
+	must(t, b.put(b.seal(b.ours, "token", "again"))) // before the new machine registers
 	b.holds(b.ours, "token", "again")
 	b.theirs = identity(t)
 	must(t, b.register(t.Context()))
@@ -207,7 +209,8 @@ func TestHandOverToAMachineWithAnotherKey(t *testing.T) {
 	b.holds(b.theirs, "password", "again")
 }
 
-// TestPutAfterRegistration: what comes sealed to our key, from a client that asked a moment too early, does not stay under it.
+// TestPutAfterRegistration: a value that a client sealed to the control plane's key just before the
+// registration is resealed.
 func TestPutAfterRegistration(t *testing.T) {
 	b := newBench(t)
 	must(t, b.register(t.Context()))
@@ -240,12 +243,13 @@ func TestPutRefusesWhatNobodyCouldRead(t *testing.T) {
 	}
 	refuse(damaged, "unreadable_secret")
 	refuse(relabelled, "unreadable_secret")
-	refuse(b.seal(b.theirs, "token", planted), "wrong_key") // the runner has not registered: nobody can tell whose that key is
+	refuse(b.seal(b.theirs, "token", planted), "wrong_key") // the runner has not registered: the key is unknown
 	must(t, b.register(t.Context()))
 	refuse(b.seal(identity(t), "token", planted), "wrong_key")
 }
 
-// TestSecretThatIsEnteredAnewIsAChange, also when it is the same; a plain value that is given again is none.
+// TestSecretThatIsEnteredAnewIsAChange: a secret counts as changed even if it is the same; an equal
+// plain value does not.
 func TestSecretThatIsEnteredAnewIsAChange(t *testing.T) {
 	b := newBench(t)
 	hash := func(v api.InputValue) string {
@@ -265,7 +269,8 @@ func TestSecretThatIsEnteredAnewIsAChange(t *testing.T) {
 	}
 }
 
-// TestSecretThatComesWhileTheRunnerRegisters: whichever is first, the value ends under the runner's key.
+// TestSecretThatComesWhileTheRunnerRegisters: in either order, the value ends sealed to the
+// runner's key.
 func TestSecretThatComesWhileTheRunnerRegisters(t *testing.T) {
 	b := newBench(t)
 	registered := make(chan error, 1)

@@ -9,11 +9,11 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// unsealed stands for a sensitive value that nobody has entered yet.
+// unsealed is a placeholder for a sensitive value that nobody has entered yet.
 var unsealed = seal.Sealed{KeyID: "none", Ciphertext: []byte("none")}
 
-// Named takes sensitive inputs that are only named, without a value, for entered ones: enough for a look at what would follow, and
-// nothing that could be kept.
+// Named treats sensitive inputs that are named without a value as entered. The result is good
+// enough for a dry run, but not for storage.
 func Named(app *appconfig.App, given []api.InputValue) []api.InputValue {
 	all := make([]api.InputValue, 0, len(given))
 	for _, v := range given {
@@ -25,8 +25,8 @@ func Named(app *appconfig.App, given []api.InputValue) []api.InputValue {
 	return all
 }
 
-// Imagine gives values as Put would keep them, for a look at what would follow: a sensitive one counts as another than before, and as
-// sealed to the key of the install's runner, if that has one.
+// Imagine returns values as Put would store them, for a dry run: a sensitive value counts as
+// changed, and as sealed to the key of the install's runner, if that has one.
 func Imagine(runner store.Runner, values []api.InputValue) ([]store.InstallInput, error) {
 	key := ""
 	if runner.Recipient != "" {

@@ -1,6 +1,7 @@
-// Package inputs keeps the values that an install is made with. It checks them against the app's config, keeps sensitive ones
-// only as ciphertext to the install's key (before that key exists, to the control plane's own) and seals them anew when the
-// install's runner registers. It never gives a value back. The control API calls it, and dispatch when a runner registers.
+// Package inputs stores the input values of installs. It checks them against the app's config,
+// stores sensitive ones only as ciphertext to the install's key (before that key exists, to the
+// control plane's own) and reseals them when the install's runner registers. It never returns a
+// value. The control API calls it, and dispatch when a runner registers.
 package inputs
 
 import (
@@ -24,8 +25,9 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Check says what is wrong with the values that are given for an install of an app: all of it, in one error. Kept are the values
-// that the install has already. Those that the app no longer asks for stand in nobody's way.
+// Check returns everything that is wrong with the values given for an install of an app, in one
+// error. kept are the values that the install has already; those that the app no longer declares
+// are ignored.
 func Check(app *appconfig.App, kept []store.InstallInput, given []api.InputValue) error {
 	var c check
 	declared, named := map[string]appconfig.Input{}, map[string]int{}
@@ -37,7 +39,7 @@ func Check(app *appconfig.App, kept []store.InstallInput, given []api.InputValue
 		switch in, known := declared[v.Name]; {
 		case named[v.Name] == 2:
 			c.say("input %s is given twice", v.Name)
-		case named[v.Name] > 2: // said already
+		case named[v.Name] > 2: // reported already
 		case !known:
 			c.say("there is no input %.60q; the app has %s", v.Name, strings.Join(slices.Sorted(maps.Keys(declared)), ", "))
 		case !v.Sealed.IsZero() && (v.Sealed.KeyID == "" || len(v.Sealed.Ciphertext) == 0):
@@ -63,14 +65,14 @@ func Check(app *appconfig.App, kept []store.InstallInput, given []api.InputValue
 	return c.err()
 }
 
-// check collects what is wrong.
+// check collects the errors.
 type check struct{ wrong []api.Diagnostic }
 
 func (c *check) say(format string, a ...any) {
 	c.wrong = append(c.wrong, api.Diagnostic{File: "inputs", Severity: "error", Message: fmt.Sprintf(format, a...)})
 }
 
-// fits says when a value came in clear that must be sealed, or the other way round.
+// fits reports a plain value that must be sealed, or the other way round.
 func (c *check) fits(in appconfig.Input, sealed bool) {
 	switch {
 	case in.Sensitive && !sealed:
@@ -89,9 +91,10 @@ func (c *check) err() error {
 	}
 }
 
-// Put keeps values of an install's inputs, which Check has let through. Ours is the control plane's key. The install's runner is
-// locked as when it registers: were it to bring its key meanwhile, neither would see the other's row, and a secret would stay
-// under our key.
+// Put stores values of an install's inputs that Check has accepted. ours is the control plane's
+// key. Put locks the install's runner like the registration does: if the runner registered its
+// key concurrently, neither transaction would see the other's row, and a secret would stay sealed
+// to the control plane's key.
 func Put(ctx context.Context, tx *store.Tx, ours seal.Identity, install store.Install, values []api.InputValue) error {
 	runner, err := tx.LockRunner(ctx, tx.Org, install.RunnerID)
 	if err != nil {
@@ -106,8 +109,8 @@ func Put(ctx context.Context, tx *store.Tx, ours seal.Identity, install store.In
 			if err != nil {
 				return err
 			}
-			// The hash is of the ciphertext as it came: entering a value anew counts as a change, and nothing can be guessed from
-			// it.
+			// The hash is of the ciphertext as received: entering a value again counts as a
+			// change, and the hash reveals nothing about it.
 			p.Hash = "sealed:" + hexSum(v.Sealed.Ciphertext)
 			if p.Sealed, err = json.Marshal(sealed); err != nil {
 				return err
@@ -120,7 +123,8 @@ func Put(ctx context.Context, tx *store.Tx, ours seal.Identity, install store.In
 	return nil
 }
 
-// own gives a sealed value as it is to be kept: under the key of the install's runner when that has one, else under ours.
+// own returns a sealed value as it is stored: sealed to the key of the install's runner if that
+// has one, else to the control plane's.
 func own(ours seal.Identity, runner store.Runner, install string, v api.InputValue) (seal.Sealed, error) {
 	if runner.Recipient != "" {
 		to, err := seal.ParseRecipient(runner.Recipient)
@@ -145,8 +149,8 @@ func own(ours seal.Identity, runner store.Runner, install string, v api.InputVal
 	return sealed, nil
 }
 
-// reseal opens what is sealed to our key and seals it to a recipient, under the same context; with an empty recipient it only checks
-// that the value can be opened.
+// reseal opens a value that is sealed to the control plane's key and seals it to a recipient,
+// under the same context; with an empty recipient it only checks that the value can be opened.
 func reseal(ours seal.Identity, recipient string, of seal.Context, sealed seal.Sealed) (seal.Sealed, error) {
 	secret, err := ours.Open(sealed, of)
 	if err != nil || recipient == "" {
@@ -159,8 +163,9 @@ func reseal(ours seal.Identity, recipient string, of seal.Context, sealed seal.S
 	return to.Seal(of, secret.Reveal())
 }
 
-// HandOver seals the values that wait under our key to the key of the runner that has just registered; from then on we cannot
-// read them. The runner's installs are looked at again: what waited for its key can go on.
+// HandOver seals the values that are sealed to the control plane's key to the key of the runner
+// that has just registered; from then on the control plane cannot read them. It enqueues a
+// reconcile of the runner's installs, which may have waited for the key.
 func HandOver(ctx context.Context, tx *store.Tx, ours seal.Identity, runner store.Runner) error {
 	if runner.Recipient == "" {
 		return nil
@@ -197,7 +202,7 @@ func HandOver(ctx context.Context, tx *store.Tx, ours seal.Identity, runner stor
 	return tx.Enqueue(ctx, work...)
 }
 
-// hashPlain is the digest of a plain input: sha256 of its JSON, like every plain value's.
+// hashPlain returns the digest of a plain input: the sha256 of its JSON, as for every plain value.
 func hashPlain(v string) string {
 	b, _ := json.Marshal(v) // a string always marshals
 	return "sha256:" + hexSum(b)
