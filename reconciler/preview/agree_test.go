@@ -11,7 +11,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/build"
 )
 
-// drawn draws what a config says of one component that is built, of a kind.
+// drawn draws the config of one component of a kind that is built.
 func drawn(t *rapid.T, kind string) *appconfig.Component {
 	one := func(label string, values ...string) string { return rapid.SampledFrom(values).Draw(t, label) }
 	c := &appconfig.Component{
@@ -45,7 +45,7 @@ func drawn(t *rapid.T, kind string) *appconfig.Component {
 	return c
 }
 
-// placeOf is where a component's code is found.
+// placeOf returns the repository and branch of a component's code.
 func placeOf(c *appconfig.Component) string {
 	if c.Source == nil {
 		return ""
@@ -53,8 +53,9 @@ func placeOf(c *appconfig.Component) string {
 	return c.Source.Repo + " " + c.Source.Branch
 }
 
-// TestDiffAgreesWithBuilds: `nuon diff app` says of a component that it is built anew exactly when a build of the same code would be another
-// one, and that it is deployed anew exactly when the digest that rollouts compare is another one.
+// TestDiffAgreesWithBuilds: `nuon diff app` reports a rebuild of a component exactly when the
+// build recipe of the same code changes, and a redeploy exactly when the digest that rollouts
+// compare changes.
 func TestDiffAgreesWithBuilds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		kind := rapid.SampledFrom([]string{appconfig.KindTerraformModule, appconfig.KindHelmChart, appconfig.KindKubernetesManifest}).Draw(t, "kind")

@@ -40,7 +40,7 @@ func (w *world) side(revision string) appcode.Side {
 	return appcode.Side{App: config, Tree: tree, Repository: w.repo.URL(), Branch: "main"}
 }
 
-// rebuilt returns the components that `nuon diff app` says are built from something else.
+// rebuilt returns the components that `nuon diff app` reports as built from something else.
 func rebuilt(t testing.TB, before, after appcode.Side) []string {
 	t.Helper()
 	code, err := appcode.Compare(before, after)
@@ -59,7 +59,7 @@ func rebuilt(t testing.TB, before, after appcode.Side) []string {
 	return slices.Compact(names)
 }
 
-// inputs returns the digest of what each component is built from.
+// inputs returns the digest of each component's build input.
 func (w *world) inputs() map[string]string {
 	w.Helper()
 	rows, err := w.db.Query(w.Context(), "select c.name, i.digest from components c join component_inputs i on i.id = c.input_id")
@@ -71,7 +71,7 @@ func (w *world) inputs() map[string]string {
 	return all
 }
 
-// push changes some of the repository's files: code that is built, what belongs to no component, and configs.
+// push changes some of the repository's files: code of components, other files, and configs.
 func (w *world) push(r *rand.Rand, step int) {
 	w.Helper()
 	module := func(name string) string {
@@ -103,8 +103,9 @@ func (w *world) push(r *rand.Rand, step int) {
 	w.repo.Git("commit", "--quiet", "--allow-empty", "--message", fmt.Sprint("step ", step))
 }
 
-// TestDiffOfCodeAgreesWithBuilds pushes at random, and compares what `nuon diff app HEAD~1` lists as built from something else with the
-// components whose build input the control plane changes.
+// TestDiffOfCodeAgreesWithBuilds pushes random changes, and compares the components that `nuon
+// diff app HEAD~1` reports as built from something else with those whose build input the control
+// plane changes.
 func TestDiffOfCodeAgreesWithBuilds(t *testing.T) {
 	seed := rand.Uint64()
 	w, r := newWorld(t), rand.New(rand.NewPCG(seed, 1))
@@ -131,7 +132,7 @@ func TestDiffOfCodeAgreesWithBuilds(t *testing.T) {
 	}
 }
 
-// TestReleasesDiff compares releases with each other: code, config, both, in both directions, and one with itself.
+// TestReleasesDiff compares releases: code, config, both, in both directions, and one with itself.
 func TestReleasesDiff(t *testing.T) {
 	w := newWorld(t)
 	w.repo.Write("modules/shared/main.tf", "output \"name\" { value = \"other\" }\n")
@@ -172,7 +173,7 @@ func TestReleasesDiff(t *testing.T) {
 	}
 }
 
-// inWords is what differs between two releases, in lines.
+// inWords returns the difference between two releases in lines.
 func inWords(t *testing.T, d api.ReleaseDiff) []string {
 	t.Helper()
 	lines := []string{}

@@ -14,7 +14,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/catalog"
 )
 
-// current is the config of the app's version; an app without components before the first one.
+// current returns the config of the app's version; an empty config before the first version.
 func current(draft catalog.Draft) (*appconfig.App, error) {
 	config := &appconfig.App{}
 	if draft.Current == nil {
@@ -26,7 +26,7 @@ func current(draft catalog.Draft) (*appconfig.App, error) {
 	return config, nil
 }
 
-// components compares what two configs say of each component, the sandbox first, then by name.
+// components compares each component in two configs, the sandbox first, then by name.
 func components(was, will *appconfig.App, builds map[string]build.Draft) []api.PreviewedComponent {
 	before, after := byName(was), byName(will)
 	names := map[string]bool{}
@@ -43,7 +43,7 @@ func components(was, will *appconfig.App, builds map[string]build.Draft) []api.P
 	return all
 }
 
-// byName gives the components that are deployed.
+// byName returns the deployed components.
 func byName(config *appconfig.App) map[string]*appconfig.Component {
 	all := map[string]*appconfig.Component{}
 	config = config.Deployed()
@@ -56,7 +56,7 @@ func byName(config *appconfig.App) map[string]*appconfig.Component {
 	return all
 }
 
-// component compares what is said of one: either may be nil.
+// component compares one component: either side may be nil.
 func component(name string, was, will *appconfig.Component, b build.Draft) api.PreviewedComponent {
 	if will == nil {
 		return api.PreviewedComponent{Name: name, Kind: was.Kind, Change: api.PreviewedComponentChangeRemoved, Reason: "it leaves the app; where it is deployed, its destroy is planned and asked for"}
@@ -72,7 +72,7 @@ func component(name string, was, will *appconfig.Component, b build.Draft) api.P
 	return c
 }
 
-// changedInputs are those that come, go, or are asked for otherwise, by name.
+// changedInputs returns the inputs that are added, removed or redefined, by name.
 func changedInputs(was, will []appconfig.Input) []api.PreviewedInput {
 	before, after := inputsByName(was), inputsByName(will)
 	all := []api.PreviewedInput{}
@@ -104,7 +104,7 @@ func inputsByName(inputs []appconfig.Input) map[string]appconfig.Input {
 	return all
 }
 
-// sameInput leaves aside how an input is shown to people.
+// sameInput ignores how an input is displayed.
 func sameInput(a, b appconfig.Input) bool {
 	sameDefault := a.Default == b.Default || a.Default != nil && b.Default != nil && *a.Default == *b.Default
 	return sameDefault && a.Type == b.Type && a.Required == b.Required && a.Sensitive == b.Sensitive

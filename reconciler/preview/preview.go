@@ -1,6 +1,8 @@
-// Package preview says what a sync of an app would cause, before anything is committed or uploaded: which components would be built
-// and why, which inputs come and go, and what would be behind on which install. It asks the rooms that would decide (catalog, build,
-// rollout) with a draft in place of what there is, so it says what they would do. It keeps nothing. The control API calls it.
+// Package preview computes what a sync of an app would cause, before anything is committed or
+// uploaded: which components would be built and why, which inputs are added and removed, and what
+// would be behind on which install. It calls the packages that make these decisions (catalog,
+// build, rollout) with a draft instead of the stored state, so its result is what they would do.
+// It stores nothing. The control API calls it.
 package preview
 
 import (
@@ -19,23 +21,24 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// mostAtOnce is how many drafts lie in memory at once; who comes later waits.
+// mostAtOnce is how many drafts may be in memory at once; further calls wait.
 const mostAtOnce = 2
 
-// Preview looks at drafts. It is safe for concurrent use.
+// Preview computes previews of drafts. It is safe for concurrent use.
 type Preview struct {
 	store   *store.Store
 	catalog *catalog.Catalog
 	slots   chan struct{}
 }
 
-// New makes the service.
+// New returns a Preview.
 func New(s *store.Store, c *catalog.Catalog) *Preview {
 	return &Preview{store: s, catalog: c, slots: make(chan struct{}, mostAtOnce)}
 }
 
-// App says what a sync of a tree would cause: of the tar+gzip of an app's repository, with its config in a directory, or of the
-// directory of an app that has none. Errors: store.ErrNotFound; a problem when it is no archive, or its config has errors.
+// App returns what a sync of a tree would cause: archive is the tar+gzip of an app's repository,
+// with its config in directory, or of the directory of an app without a repository. Errors:
+// store.ErrNotFound; a problem if the archive is invalid or the config has errors.
 func (p *Preview) App(ctx context.Context, org, appID, directory string, archive io.Reader) (api.AppPreview, error) {
 	select {
 	case p.slots <- struct{}{}:
@@ -107,7 +110,7 @@ func look(ctx context.Context, tx *store.Tx, draft catalog.Draft) (api.AppPrevie
 	return out, err
 }
 
-// versionOf is the number that the draft has as a version, or would have.
+// versionOf returns the number that the draft has, or would get, as a version.
 func versionOf(ctx context.Context, tx *store.Tx, draft catalog.Draft) (number int32, known bool, err error) {
 	version, err := tx.VersionByDigest(ctx, tx.Org, draft.App.ID, draft.Config.Digest())
 	if !errors.Is(err, store.ErrNotFound) {

@@ -31,14 +31,15 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// shelf keeps packed sources in no registry: a preview needs none.
+// shelf pushes packed sources to no registry: a preview needs none.
 type shelf struct{}
 
 func (shelf) Push(_ context.Context, _ string, source artifact.Artifact) (string, error) {
 	return source.Digest(), nil
 }
 
-// world is a control plane with a connected app that was synced, built and installed twice: east follows, west is pinned.
+// world is a control plane with a connected app that is synced, built and installed twice: east
+// follows the newest release, west is pinned.
 type world struct {
 	*testing.T
 	store   *store.Store
@@ -120,7 +121,7 @@ func (w *world) exec(sql string, args ...any) {
 	must(w, err)
 }
 
-// sync takes in what is committed, and has it built.
+// sync syncs what is committed, and marks it as built.
 func (w *world) sync() {
 	w.Helper()
 	_, err := w.catalog.SyncNow(w.Context(), org, app)
@@ -129,7 +130,8 @@ func (w *world) sync() {
 	w.exec("update releases set status = 'complete', reason = '' where status = 'building'")
 }
 
-// land makes what is wanted on an install what is applied, component by component, as if all had been deployed.
+// land makes the desired state of an install its applied state, component by component, as if all
+// had been deployed.
 func (w *world) land(install string) {
 	w.Helper()
 	var config appconfig.App
@@ -150,7 +152,7 @@ func (w *world) land(install string) {
 	}
 }
 
-// look previews the working directory as it is, committed or not.
+// look previews the working directory, committed or not.
 func (w *world) look(directory string) (api.AppPreview, error) {
 	w.Helper()
 	files, err := artifact.ReadDir(w.repo.Dir, artifact.ReadOptions{Skip: func(name string, _ fs.DirEntry) bool { return name == ".git" }})
@@ -181,7 +183,7 @@ func (w *world) everything() []string {
 	return all
 }
 
-// said is a preview in lines.
+// said returns a preview in lines.
 func said(p api.AppPreview) (lines []string) {
 	lines = append(lines, fmt.Sprintf("version %d, release %d, changed %t", p.Version, p.Release, p.Changed))
 	if p.Held != "" {
@@ -259,7 +261,7 @@ func TestAPreviewSaysWhatASyncWouldDo(t *testing.T) {
 	}
 }
 
-// TestAPreviewComesTrue: what it says would be built is built, and no more.
+// TestAPreviewComesTrue: a sync builds exactly what the preview lists.
 func TestAPreviewComesTrue(t *testing.T) {
 	w := newWorld(t)
 	w.repo.Write("modules/shared/main.tf", "output \"name\" { value = \"other\" }\n", "app/components/metrics.toml", component("metrics", "max_auto_retries = 2"))
@@ -285,7 +287,7 @@ func TestAPreviewComesTrue(t *testing.T) {
 	if after.Changed || after.Version != 2 {
 		t.Errorf("after the sync there is still something to do: %v", said(after))
 	}
-	// Back to the config and the code of version 1: both are there.
+	// Back to the config and the code of version 1: both exist already.
 	w.repo.Git("revert", "--no-edit", "HEAD")
 	back, err := w.look("app")
 	must(t, err)
@@ -299,7 +301,7 @@ func TestAPreviewComesTrue(t *testing.T) {
 	}
 }
 
-// TestAPreviewOfWhatIsWrong is refused in words.
+// TestAPreviewOfWhatIsWrong: invalid input is rejected with a problem.
 func TestAPreviewOfWhatIsWrong(t *testing.T) {
 	w := newWorld(t)
 	refusedAs := func(err error, code, words string) {
@@ -331,8 +333,8 @@ func TestAPreviewOfWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestAPreviewReadsTheAppsRepositoryByItsURL: a component that names the app's own repository and branch by the URL is built from what
-// is pushed there, and one that names another branch is not.
+// TestAPreviewReadsTheAppsRepositoryByItsURL: a component that names the app's own repository and
+// branch by URL is built from the draft; one that names another branch is not.
 func TestAPreviewReadsTheAppsRepositoryByItsURL(t *testing.T) {
 	w := newWorld(t)
 	named := func(branch string) string {

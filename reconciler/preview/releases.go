@@ -24,8 +24,8 @@ type releaseSide struct {
 	recipes    map[string]build.Recipe
 }
 
-// Releases compares what two releases of an app give to installs: the configs, and what each component is
-// built from.
+// Releases compares what two releases of an app deploy to installs: the configs, and what each
+// component is built from.
 func Releases(ctx context.Context, tx *store.Tx, from, to store.Release) (api.ReleaseDiff, error) {
 	was, err := readRelease(ctx, tx, from)
 	if err != nil {
@@ -149,8 +149,8 @@ func codeChanges(was, is build.Recipe) []api.CodeChange {
 	return changes
 }
 
-// codeChange is the code of a component as a report shows it: by directories, since a release keeps their
-// hashes and not their files.
+// codeChange returns the code changes of a component in the form of a report: by directory, since a
+// release stores only the directories' hashes and not their files.
 func codeChange(c api.ReleaseDiffComponent, problemBefore string) (appcode.Change, bool) {
 	if c.Change == api.ReleaseDiffComponentChangeAdded || c.Change == api.ReleaseDiffComponentChangeRemoved {
 		return appcode.Change{}, false
