@@ -1,9 +1,11 @@
-// Package release keeps the releases of apps. A release is a set of digests: a config and one input for each component that is
-// deployed. Installs follow the newest complete release of their app or are pinned to one.
+// Package release creates the releases of apps. A release is a set of digests: a config and one
+// build input for each deployed component. Installs follow the newest complete release of their
+// app or are pinned to one.
 //
-// It reads app versions, component inputs and builds, and adds releases. A release never changes, except that it becomes complete
-// when the last of its builds succeeds, or incomplete when a component of it cannot be built. Package build calls Make when it has
-// worked out the inputs of all components, and Built when a build has ended; the control API calls Partial.
+// It reads app versions, component inputs and builds, and adds releases. A release never changes,
+// except that it becomes complete when the last of its builds succeeds, or incomplete when a
+// component cannot be built. Package build calls Make after it has determined the inputs of all
+// components, and Built when a build has ended; the control API calls Partial.
 //
 // It never builds, deploys or pins anything.
 package release

@@ -13,9 +13,10 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Partial makes a release of what could be built of a locked app's newest one, which is incomplete. A component that could not be
-// built keeps the input and the config that it has in the newest complete release; one that is in none is left out.
-// Its errors are a problem, when there is nothing to make.
+// Partial creates a release from the components that could be built of a locked app's newest
+// release, which is incomplete. A component that could not be built gets the input and the config
+// that it has in the newest complete release; if it is not in that release, it is left out. If
+// there is nothing to create, the error is a problem.
 func Partial(ctx context.Context, tx *store.Tx, app store.App, actor string) (*store.Release, error) {
 	newest, err := tx.NewestRelease(ctx, tx.Org, app.ID)
 	if errors.Is(err, store.ErrNotFound) {
@@ -77,7 +78,7 @@ func conflict(code, title, remedy string) error {
 	return problem.New(http.StatusConflict, code, title, remedy)
 }
 
-// halfBuilt refuses a release that is complete, or that may still become so.
+// halfBuilt rejects a release that is complete, or that may still become complete.
 func halfBuilt(r store.Release, rows []store.ReleaseComponentsRow) error {
 	if r.Status == Complete {
 		return conflict("complete", fmt.Sprintf("release %d is complete", r.Number), "Installs follow it; nothing is missing from it.")
@@ -90,15 +91,15 @@ func halfBuilt(r store.Release, rows []store.ReleaseComponentsRow) error {
 	return nil
 }
 
-// merging makes the contents of a partial release.
+// merging collects the contents of a partial release.
 type merging struct {
 	contents
 	last       map[string]store.ReleaseComponentsRow // by component id
 	lastConfig *appconfig.App
-	words      []string // what became of the components that could not be built
+	words      []string // the outcome for the components that could not be built
 }
 
-// readLast reads the newest complete release; the zero Release when there is none.
+// readLast reads the newest complete release; the zero Release if there is none.
 func (m *merging) readLast(ctx context.Context, tx *store.Tx, app store.App) (store.Release, error) {
 	last, err := tx.NewestComplete(ctx, tx.Org, app.ID)
 	if errors.Is(err, store.ErrNotFound) {
@@ -118,7 +119,7 @@ func (m *merging) readLast(ctx context.Context, tx *store.Tx, app store.App) (st
 	return last, err
 }
 
-// component takes one component of the incomplete release in.
+// component adds one component of the incomplete release.
 func (m *merging) component(row store.ReleaseComponentsRow, last store.Release) error {
 	if row.Status == "succeeded" {
 		m.parts = append(m.parts, part{component: row.ComponentID, name: row.Name, input: row.InputID, inputDigest: row.InputDigest})
@@ -143,7 +144,7 @@ func (m *merging) component(row store.ReleaseComponentsRow, last store.Release) 
 	return nil
 }
 
-// keep gives a component the config that it had, with the inputs that this reads.
+// keep restores a component's previous config, with the inputs that it reads.
 func (m *merging) keep(name string) {
 	was, _ := m.lastConfig.Component(name)
 	if was == nil {
@@ -171,7 +172,7 @@ func (m *merging) keep(name string) {
 	m.config = &config
 }
 
-// drop takes a component out of the config.
+// drop removes a component from the config.
 func (m *merging) drop(name string) {
 	config := *m.config
 	config.Components = slices.DeleteFunc(slices.Clone(config.Components), func(c appconfig.Component) bool { return c.Name == name })

@@ -15,20 +15,21 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// The statuses of a release. building → complete or incomplete; incomplete → building, when a failed build is tried again.
+// The statuses of a release. building → complete or incomplete; incomplete → building, when a
+// failed build is tried again.
 const (
 	Building   = "building"
 	Complete   = "complete"
 	Incomplete = "incomplete"
 )
 
-// Commit is what one watched repository was at when a release was made, or what was uploaded.
+// Commit is the commit of one watched repository when a release was created, or an upload.
 type Commit struct {
 	Repository string `json:"repository,omitempty"`
 	Ref        string `json:"ref,omitempty"`
 	Commit     string `json:"commit,omitempty"`
 	Subject    string `json:"subject,omitempty"`
-	Upload     string `json:"upload,omitempty"` // digest of the config of an app that has no repository
+	Upload     string `json:"upload,omitempty"` // digest of the config of an app without a repository
 }
 
 // Commits decodes the commits of a release. The first is that of the app's own repository, or the upload.
@@ -43,8 +44,9 @@ func Commits(r store.Release) ([]Commit, error) {
 	return all, nil
 }
 
-// Make makes the release of what a locked app is built from now, and returns it. It returns nil when the newest release has the
-// same digests, and when something is not known yet: no version, or a component that has not been read.
+// Make creates and returns a release of a locked app's current version and inputs. It returns nil
+// if the newest release has the same digests, and if something is still missing: a version, or
+// the input of a component.
 func Make(ctx context.Context, tx *store.Tx, app store.App, commits []Commit) (*store.Release, error) {
 	if app.VersionID == nil {
 		return nil, nil
@@ -90,7 +92,7 @@ func Make(ctx context.Context, tx *store.Tx, app store.App, commits []Commit) (*
 	return add(ctx, tx, app, made, cause, commits)
 }
 
-// causeOf returns why there is a release of what was found, or nothing when there is none to make.
+// causeOf returns the cause of a new release, or "" if none is needed.
 func causeOf(ctx context.Context, tx *store.Tx, app store.App, version store.AppVersion, made contents, inputs []store.InputsToReleaseRow) (string, error) {
 	newest, err := tx.NewestRelease(ctx, tx.Org, app.ID)
 	if errors.Is(err, store.ErrNotFound) {
@@ -126,13 +128,14 @@ func causeOf(ctx context.Context, tx *store.Tx, app store.App, version store.App
 			words = append(words, in.Reason)
 		}
 	}
-	if len(words) == 0 { // nothing else can differ
+	if len(words) == 0 { // only the config can differ
 		words = append(words, "what the app is made of changed")
 	}
 	return summary(words), nil
 }
 
-// overtaken returns why a release that is complete is made again: a partial one has taken its place.
+// overtaken returns the cause for creating a complete release again because a partial one has
+// replaced it, or "".
 func overtaken(ctx context.Context, tx *store.Tx, app store.App, newest store.Release) (string, error) {
 	followed, err := tx.NewestComplete(ctx, tx.Org, app.ID)
 	if errors.Is(err, store.ErrNotFound) {
@@ -144,7 +147,7 @@ func overtaken(ctx context.Context, tx *store.Tx, app store.App, newest store.Re
 	return fmt.Sprintf("what release %d lacked has been built; it takes the place of release %d, which was partial", newest.Number, followed.Number), nil
 }
 
-// mostReasons is how many things a cause names.
+// mostReasons is how many reasons a cause lists.
 const mostReasons = 4
 
 func summary(words []string) string {
@@ -154,10 +157,10 @@ func summary(words []string) string {
 	return fmt.Sprintf("%s; and %d more", strings.Join(words[:mostReasons], "; "), len(words)-mostReasons)
 }
 
-// contents are what a release is made of.
+// contents are the parts of a release.
 type contents struct {
 	config  *appconfig.App
-	own     bool   // the config is that of no version
+	own     bool   // the config differs from that of the version
 	version string // id
 	partial bool
 	parts   []part
@@ -171,7 +174,7 @@ type part struct {
 	keptFrom           int32
 }
 
-// digest names the config, as far as it is deployed, and what each component is built from.
+// digest identifies the deployed part of the config, and the input of each component.
 func (c contents) digest() string {
 	type entry struct {
 		Name    string `json:"name"`
@@ -191,7 +194,7 @@ func (c contents) digest() string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// add writes a release and how it stands.
+// add inserts a release and sets its status.
 func add(ctx context.Context, tx *store.Tx, app store.App, made contents, cause string, commits []Commit) (*store.Release, error) {
 	if commits == nil {
 		commits = []Commit{}
@@ -221,7 +224,7 @@ func add(ctx context.Context, tx *store.Tx, app store.App, made contents, cause 
 	if err := tx.AddReleaseComponents(ctx, all); err != nil {
 		return nil, fmt.Errorf("add release %d of app %s: %w", r.Number, app.Name, err)
 	}
-	// A build that ends now does not see this release yet, so it waits until it does.
+	// A build that ends concurrently does not see this release yet, so it must wait until it does.
 	if _, err := tx.LockOpenBuilds(ctx, tx.Org, r.ID); err != nil {
 		return nil, err
 	}
@@ -229,10 +232,10 @@ func add(ctx context.Context, tx *store.Tx, app store.App, made contents, cause 
 	return &r, err
 }
 
-// Built works out anew how the releases stand that an input is part of: a build of it has ended, or another was started. It
-// returns those that changed.
+// Built updates the status of the releases that contain an input, after a build of it has ended or
+// another was started. It returns the releases whose status changed.
 func Built(ctx context.Context, tx *store.Tx, inputID string) (changed []store.Release, err error) {
-	// Of two builds that end at once, the later sees here that the other has ended.
+	// Of two builds that end concurrently, the later one sees here that the other has ended.
 	rows, err := tx.LockUnfinishedReleases(ctx, tx.Org, &inputID)
 	if err != nil {
 		return nil, fmt.Errorf("lock the releases of input %s: %w", inputID, err)
@@ -249,8 +252,8 @@ func Built(ctx context.Context, tx *store.Tx, inputID string) (changed []store.R
 	return changed, nil
 }
 
-// Followed reports whether installs that follow the newest complete release are to have this one. Before there is a complete one,
-// they show how the newest stands.
+// Followed reports whether installs that follow the newest complete release should have this one.
+// Before there is a complete release, they show the status of the newest one.
 func Followed(ctx context.Context, tx *store.Tx, r store.Release) (bool, error) {
 	followed, err := tx.NewestComplete(ctx, tx.Org, r.AppID)
 	if errors.Is(err, store.ErrNotFound) {
@@ -295,7 +298,8 @@ func stand(rows []store.ReleaseComponentsRow) (status, reason string) {
 	return Complete, ""
 }
 
-// Name returns what a release is called besides its number: the commit of the app's own repository, or the digest of the upload.
+// Name returns the name of a release besides its number: the commit of the app's own repository,
+// or the digest of the upload.
 func Name(commits []Commit) string {
 	if len(commits) == 0 {
 		return ""
