@@ -8,21 +8,22 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/netguard"
 )
 
-// repository is a remote's address that is allowed in form. Whether the machine behind a name may be spoken to is decided when a
-// connection is made, by the address that the name then has.
+// repository is a remote's URL with an allowed form. Whether the control plane may connect to its
+// host is decided per connection, by the address that the name then resolves to.
 type repository struct {
 	scheme string // https, http or file
 	host   string // with its port; empty for file
 	path   string
 }
 
-// String gives the URL in the one spelling that watches are kept by.
+// String returns the URL in the normalized spelling that watches are stored with.
 func (r repository) String() string { return r.scheme + "://" + r.host + r.path }
 
 // maxURL bounds a repository URL.
 const maxURL = 2048
 
-// parseRepository reads a repository URL and refuses, in words, what is no remote that nuon reads.
+// parseRepository parses a repository URL. It rejects URLs that nuon does not read, with a
+// message for the user.
 func parseRepository(text string) (repository, error) {
 	if len(text) > maxURL {
 		return repository{}, troubled("the repository URL has more than %d characters; check it", maxURL)
@@ -58,17 +59,19 @@ func parseRepository(text string) (repository, error) {
 	return at, nil
 }
 
-// sameHost tells whether two repository URLs are on one server, so that a credential for one may be shown to the other.
+// sameHost reports whether two repository URLs are on one server, so that a credential for one
+// may be sent to the other.
 func sameHost(a, b string) bool {
 	first, errA := parseRepository(a)
 	second, errB := parseRepository(b)
 	return errA == nil && errB == nil && first.scheme == second.scheme && first.host == second.host
 }
 
-// plainHTTPWords refuse http://.
+// plainHTTPWords is the error for http:// URLs.
 const plainHTTPWords = "http:// would send the repository and its token over the network for all to read; use the repository's https:// URL"
 
-// kinds are the addresses that repositories may be at: by https, and by http, over which only this machine is spoken to.
+// kinds returns the kinds of addresses that repositories may be at: by https, and by http, which is
+// allowed only for this machine.
 func (o Options) kinds() (https, http []netguard.Kind) {
 	if o.AllowPrivate {
 		return []netguard.Kind{netguard.Public, netguard.Private, netguard.Loopback}, []netguard.Kind{netguard.Loopback}
@@ -76,7 +79,7 @@ func (o Options) kinds() (https, http []netguard.Kind) {
 	return []netguard.Kind{netguard.Public}, nil
 }
 
-// blockedWords are why the control plane does not connect to a repository's host.
+// blockedWords returns why the control plane does not connect to a repository's host.
 func blockedWords(blocked *netguard.BlockedError) string {
 	switch {
 	case blocked.Kind == netguard.Special:

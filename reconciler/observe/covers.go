@@ -13,11 +13,11 @@ import (
 // maxRepositories is how many repositories a credential may name.
 const maxRepositories = 100
 
-// everythingBelow ends the pattern for all repositories below a path.
+// everythingBelow is the end of a pattern for all repositories below a path.
 const everythingBelow = "/*"
 
-// RepositoryPattern checks one entry of the repositories that a credential may be used for, and returns it in its one spelling: a
-// repository's https:// URL, or such a URL with /* at its end for all repositories below it.
+// RepositoryPattern checks one entry of a credential's repositories, and returns it in normalized
+// spelling: a repository's https:// URL, or a URL with /* at its end for all repositories below it.
 func RepositoryPattern(text string) (string, error) {
 	below, all := strings.CutSuffix(text, everythingBelow)
 	at, err := parseRepository(below)
@@ -37,8 +37,8 @@ func RepositoryPattern(text string) (string, error) {
 	return at.String(), nil
 }
 
-// plainPath reports whether no server can read a path as another one: it has no empty segment, no dot segment, and no separator in
-// another spelling.
+// plainPath reports whether a path is unambiguous for every server: it has no empty segment, no dot
+// segment, and no escaped separator.
 func plainPath(path string) bool {
 	if path == "" {
 		return true
@@ -52,7 +52,8 @@ func plainPath(path string) bool {
 	return true
 }
 
-// covers reports whether one of the patterns is for the repository at a URL. A .git at the end makes no difference.
+// covers reports whether one of the patterns includes the repository at a URL. A .git at the end
+// makes no difference.
 func covers(patterns []string, text string) bool {
 	at, err := parseRepository(text)
 	if err != nil || !plainPath(at.path) {
@@ -67,14 +68,14 @@ func covers(patterns []string, text string) bool {
 	})
 }
 
-// uncovered is what is wrong when a credential is to be used for another repository.
+// uncovered returns the error for a credential that must not be used for a repository.
 func uncovered(name, url string) *Trouble {
 	return troubled("the credential %s may not be used for %s; an administrator allows it with `nuon credentials update %s --add-repository %s`",
 		name, plainText(url, 200), name, plainText(url, 200))
 }
 
-// Connect returns the watch of a repository that a person names together with a credential. A credential that names no repository yet
-// may from now on be used for this one; any other must cover it.
+// Connect returns the watch of a repository that a person names together with a credential. A
+// credential without any repositories is bound to this one; any other credential must cover it.
 func (o *Observer) Connect(ctx context.Context, tx *store.Tx, url, ref, credentialID string) (store.Watch, error) {
 	if credentialID == "" {
 		return o.Watch(ctx, tx, url, ref, "")
@@ -99,8 +100,8 @@ func (o *Observer) Connect(ctx context.Context, tx *store.Tx, url, ref, credenti
 	return o.Watch(ctx, tx, url, ref, credentialID)
 }
 
-// ChangeRepositories returns the repositories of a credential with some added and some removed, in their one spelling and sorted. Its
-// error is a *Trouble.
+// ChangeRepositories returns a credential's repositories with some added and some removed,
+// normalized and sorted. Its error is a *Trouble.
 func ChangeRepositories(now, add, remove []string) ([]string, error) {
 	changed := slices.Clone(now)
 	for _, text := range remove {

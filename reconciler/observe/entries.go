@@ -12,14 +12,14 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/gittree"
 )
 
-// readTree reads one directory. A name that no file system or archive should be given is a *Trouble; any other error is damage of the
-// mirror.
+// readTree reads one directory. If a name is unsafe for file systems or archives, the error is a
+// *Trouble; any other error is damage of the mirror.
 func readTree(from storer.EncodedObjectStorer, hash plumbing.Hash) ([]object.TreeEntry, error) {
 	entries, err := gittree.Entries(from, hash)
 	return entries, mirrorError(err)
 }
 
-// mirrorError tells what is wrong with a repository from damage of its mirror.
+// mirrorError distinguishes an invalid repository from a damaged mirror.
 func mirrorError(err error) error {
 	var name *gittree.NameError
 	switch {

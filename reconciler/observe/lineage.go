@@ -2,23 +2,25 @@ package observe
 
 import "github.com/go-git/go-git/v5/plumbing"
 
-// kinship is how a commit that a ref points at now is related to the one before.
+// kinship is the ancestry of the commit that a ref points at now, relative to the previous one.
 type kinship int
 
 const (
-	// unknown: the history that could be seen does not tell.
+	// unknown: the visible history is not enough to decide.
 	unknown kinship = iota
 	// descends: the ref moved forward.
 	descends
-	// rewritten: the commit before is proved not to be part of the new history; the ref was force-pushed.
+	// rewritten: the previous commit is certainly not part of the new history; the ref was
+	// force-pushed.
 	rewritten
 )
 
-// parentsOf gives the parents of a commit, and false when its history is not at hand.
+// parentsOf returns the parents of a commit, and false if its history is not available.
 type parentsOf func(plumbing.Hash) (parents []plumbing.Hash, known bool)
 
-// kin tells how now is related to before, looking at no more than most commits on each side. History may be cut off anywhere (a
-// shallow fetch); what an ancestor of before leads to need not be seen, since before cannot be among its ancestors.
+// kin returns how now is related to before. It visits at most the given number of commits on each
+// side. The history may be cut off anywhere (a shallow fetch). The ancestors of an ancestor of
+// before need not be visible, since before cannot be among them.
 func kin(before, now plumbing.Hash, parents parentsOf, most int) kinship {
 	if before == now {
 		return descends
@@ -51,7 +53,7 @@ func kin(before, now plumbing.Hash, parents parentsOf, most int) kinship {
 	return rewritten
 }
 
-// ancestors gives the nearest known ancestors of a commit, without itself.
+// ancestors returns the nearest known ancestors of a commit, without the commit.
 func ancestors(of plumbing.Hash, parents parentsOf, most int) map[plumbing.Hash]bool {
 	found := map[plumbing.Hash]bool{}
 	for queue := []plumbing.Hash{of}; len(queue) > 0 && len(found) < most; queue = queue[1:] {

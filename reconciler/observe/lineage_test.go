@@ -8,13 +8,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// node names the commits of a made-up history.
+// node returns the hash of a commit of a generated history.
 func node(i int) (hash plumbing.Hash) {
 	binary.BigEndian.PutUint32(hash[:], uint32(i)+1)
 	return hash
 }
 
-// What kin says with a history that is cut off anywhere must agree with the whole history, or be unknown.
+// The result of kin for a history that is cut off anywhere agrees with the whole history, or is
+// unknown.
 func TestKinAgreesWithTheWholeHistory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(2, 14).Draw(t, "size")
@@ -58,7 +59,8 @@ func TestKinAgreesWithTheWholeHistory(t *testing.T) {
 	})
 }
 
-// An amended commit on a long branch is seen to be a force-push without the branch's old history.
+// For an amended commit on a long branch, kin detects the force-push without the branch's old
+// history.
 func TestKinOfAnAmendedCommit(t *testing.T) {
 	parents := func(hash plumbing.Hash) ([]plumbing.Hash, bool) {
 		if hash == node(10) || hash == node(11) {

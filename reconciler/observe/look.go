@@ -12,20 +12,22 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// depths are how much history is fetched, one after another, until it shows whether a ref was force-pushed: most pushes are of a
-// few commits, and what takes more than a thousand is left undecided.
+// depths are how much history is fetched, in successive attempts, until it shows whether a ref was
+// force-pushed: most pushes have few commits, and beyond a thousand the question remains open.
 var depths = []int{8, 64, 1024}
 
-// sighting is what a look saw at a ref that has moved.
+// sighting is an observation: what a poll found at a ref that has moved.
 type sighting struct {
 	commit *object.Commit
 	kin    kinship
-	// changed are the paths that differ from the revision before; nil when that is not known, and unknownWhy then says why.
+	// changed are the paths that differ from the previous revision; nil if that is not known, and
+	// unknownWhy then has the reason.
 	changed    []string
 	unknownWhy string
 }
 
-// look asks the remote where the ref is, and reads the commit when it has moved; nil when it has not.
+// look reads from the remote where the ref is, and reads the commit if it has moved; it returns
+// nil if not.
 func (o *Observer) look(ctx context.Context, org string, at position) (*sighting, error) {
 	if at.previous != nil && isCommit(at.watch.Ref) {
 		return nil, nil // a commit does not move
@@ -52,7 +54,7 @@ func (o *Observer) look(ctx context.Context, org string, at position) (*sighting
 	return &seen, nil
 }
 
-// findTip gives where a watch's ref is now.
+// findTip returns where a watch's ref is now.
 func findTip(ctx context.Context, from remote, watch store.Watch) (tip, error) {
 	if isCommit(watch.Ref) {
 		commit := plumbing.NewHash(watch.Ref)
@@ -69,7 +71,7 @@ func findTip(ctx context.Context, from remote, watch store.Watch) (tip, error) {
 	return found, nil
 }
 
-// incomplete turns damage that even a new mirror shows into the remote's own.
+// incomplete converts damage that even a new mirror has into a Trouble of the remote.
 func incomplete(url string, err error) error {
 	if errors.Is(err, errDamaged) {
 		return &Trouble{Words: fmt.Sprintf("%s sends a history in which objects are missing (%s); run `git fsck` there", url, plainText(err.Error(), 300)), Err: err}
@@ -77,7 +79,7 @@ func incomplete(url string, err error) error {
 	return err
 }
 
-// sight reads the commit at a tip into the mirror and compares it with the revision before.
+// sight reads the commit at a tip into the mirror and compares it with the previous revision.
 func sight(ctx context.Context, m *mirror, from remote, tip tip, previous *store.Revision) (sighting, error) {
 	var before, have plumbing.Hash
 	depth := 1
@@ -108,7 +110,7 @@ func sight(ctx context.Context, m *mirror, from remote, tip tip, previous *store
 	return seen, err
 }
 
-// recall gets the revision before back into a mirror that was lost, if the remote still gives it.
+// recall fetches the previous revision into a mirror that was lost, if the remote still has it.
 func recall(ctx context.Context, m *mirror, from remote, previous *store.Revision) error {
 	if m.whole(plumbing.NewHash(previous.Tree)) == nil {
 		return nil
@@ -123,7 +125,8 @@ func recall(ctx context.Context, m *mirror, from remote, previous *store.Revisio
 	return m.whole(plumbing.NewHash(previous.Tree))
 }
 
-// relate tells whether the ref moved forward or was rewritten, with as little history as shows it.
+// relate returns whether the ref moved forward or was rewritten, with as little history as
+// possible.
 func relate(ctx context.Context, m *mirror, from remote, tip tip, before, have plumbing.Hash) (kinship, error) {
 	for i, depth := range depths {
 		if i > 0 {
@@ -138,10 +141,10 @@ func relate(ctx context.Context, m *mirror, from remote, tip tip, before, have p
 	return unknown, nil
 }
 
-// maxChanged bounds the changed paths that are kept with a revision.
+// maxChanged bounds the changed paths that are stored with a revision.
 const maxChanged = 10_000
 
-// compare gives the paths that changed since the revision before, or why they are not known.
+// compare returns the paths that changed since the previous revision, or why they are not known.
 func compare(m *mirror, previous *store.Revision, now *object.Commit) ([]string, string, error) {
 	if m.whole(plumbing.NewHash(previous.Tree)) != nil {
 		return nil, fmt.Sprintf("what changed is not known, because commit %s is no longer given by the repository", short(previous.Commit)), nil //nolint:nilerr // the words are the answer

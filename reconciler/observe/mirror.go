@@ -19,10 +19,12 @@ import (
 	"github.com/go-git/go-git/v5/storage/filesystem"
 )
 
-// errDamaged says that a mirror lacks, or cannot read, what it should hold. The answer is to make it anew.
+// errDamaged is the error for a mirror that lacks objects or is unreadable. The remedy is to
+// create it again.
 var errDamaged = errors.New("the mirror of the repository is damaged")
 
-// mirrors are the bare, shallow copies of remotes on this machine: one a (org, URL), in a directory of this process's own.
+// mirrors are the bare, shallow copies of remotes on this machine: one per (org, URL), in a
+// directory that only this process uses.
 type mirrors struct {
 	dir string
 
@@ -40,7 +42,8 @@ type mirror struct {
 	store *filesystem.Storage
 }
 
-// with runs work on the mirror of a remote, alone. When work finds it damaged, it is made anew and work runs once more.
+// with runs work on the mirror of a remote, exclusively. If work finds it damaged, with creates
+// it again and runs work once more.
 func (m *mirrors) with(ctx context.Context, org, url string, work func(*mirror) error) error {
 	sum := sha256.Sum256([]byte(url))
 	dir := filepath.Join(m.dir, org, hex.EncodeToString(sum[:16]))
@@ -84,16 +87,17 @@ func (m *mirrors) lock(ctx context.Context, dir string) (unlock func(), err erro
 	}
 }
 
-// brokenMark is the file that a reader leaves beside a mirror in which it found damage.
+// brokenMark returns the file by which a reader marks a mirror as damaged.
 func brokenMark(dir string) string { return dir + ".broken" }
 
-// maxPacks is how many packs a mirror gathers, one a push, before it is cheaper to make it anew than to search them all.
+// maxPacks is how many packs a mirror collects, one per push, before creating it again is cheaper
+// than searching them all.
 const maxPacks = 200
 
-// maxPackBytes is how large a mirror's packs may become together: what one fetch may bring, twice.
+// maxPackBytes bounds the total size of a mirror's packs: twice the limit of one fetch.
 const maxPackBytes = 2 << 30
 
-// crowded reports whether a mirror holds more packs, or more bytes, than are worth keeping.
+// crowded reports whether a mirror has more packs, or more bytes, than are worth storing.
 func crowded(dir string) bool {
 	packs, err := os.ReadDir(packsOf(dir))
 	if err != nil {
@@ -111,7 +115,7 @@ func crowded(dir string) bool {
 
 func packsOf(dir string) string { return filepath.Join(dir, "objects", "pack") }
 
-// packs is the directory of the mirror's packs.
+// packs returns the directory of the mirror's packs.
 func (m *mirror) packs() string { return packsOf(m.dir) }
 
 func discard(dir string) error {
@@ -134,15 +138,15 @@ func openMirror(dir string) (*mirror, error) {
 	return &mirror{dir: dir, store: opened}, nil
 }
 
-// refresh forgets what was known of the packs, after one was added.
+// refresh reloads the list of packs after one was added.
 func (m *mirror) refresh() { m.store.Reindex() }
 
-// has tells whether the mirror holds an object.
+// has reports whether the mirror contains an object.
 func (m *mirror) has(hash plumbing.Hash) bool { return m.store.HasEncodedObject(hash) == nil }
 
-// commit reads a commit, or the one that a tag object leads to.
+// commit reads a commit, or the commit that a tag object points at.
 func (m *mirror) commit(hash plumbing.Hash) (*object.Commit, error) {
-	// A tag may name a tag; nobody stacks many.
+	// A tag may point at a tag, but rarely more than once.
 	for range 8 {
 		found, err := object.GetObject(m.store, hash)
 		if err != nil {
@@ -160,7 +164,7 @@ func (m *mirror) commit(hash plumbing.Hash) (*object.Commit, error) {
 	return nil, troubled("the tag leads through too many other tags; name the commit")
 }
 
-// parents is the mirror as a parentsOf.
+// parents implements parentsOf.
 func (m *mirror) parents(hash plumbing.Hash) ([]plumbing.Hash, bool) {
 	found, err := object.GetCommit(m.store, hash)
 	if err != nil {
@@ -169,14 +173,15 @@ func (m *mirror) parents(hash plumbing.Hash) ([]plumbing.Hash, bool) {
 	return found.ParentHashes, true
 }
 
-// Bounds of a tree that is read.
+// Bounds of a tree.
 const (
 	maxEntries = 500_000
 	maxDeep    = 128
 )
 
-// whole says whether every object of a tree is in the mirror and every name in it is one that a path may hold. A tree that spells
-// itself many times over (each level naming the next one twice) is counted in full and refused, though it is small to store.
+// whole checks that every object of a tree is in the mirror and that every name in it is a valid
+// part of a path. It counts entries once for each path, so it rejects a tree that is small in
+// storage but expands without limit (each level containing the next one twice).
 func (m *mirror) whole(tree plumbing.Hash) error {
 	_, err := m.count(tree, 0, map[plumbing.Hash]int{})
 	return err
@@ -214,7 +219,7 @@ func (m *mirror) count(hash plumbing.Hash, deep int, counted map[plumbing.Hash]i
 	return total, nil
 }
 
-// short is the form of a commit that people read.
+// short returns the abbreviated form of a commit.
 func short(commit string) string {
 	if len(commit) > 7 {
 		return commit[:7]

@@ -10,7 +10,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/observe/gittest"
 )
 
-// mktree writes a tree object with exactly these entries ("mode type hash\tname"), past every check of git's own.
+// mktree writes a tree object with exactly these entries ("mode type hash\tname"), without git's
+// own checks.
 func mktree(t testing.TB, repo *gittest.Repo, lines ...string) string {
 	t.Helper()
 	var raw bytes.Buffer

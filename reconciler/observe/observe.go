@@ -15,41 +15,45 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Options say how a control plane looks at git.
+// Options configure how a control plane polls git.
 type Options struct {
-	// MirrorDir is where mirrors are kept; made when missing, and this process's alone. Required.
+	// MirrorDir stores the mirrors; created if missing, and used by this process only. Required.
 	MirrorDir string
-	// AllowFileRemotes are the directories below which file:// repositories may be read; none means no file:// at all.
+	// AllowFileRemotes are the directories below which file:// repositories may be read; none
+	// means that file:// is not allowed.
 	AllowFileRemotes []string
-	// AllowPrivate lets https:// repositories be in private networks, and http:// ones on the loopback address.
+	// AllowPrivate allows https:// repositories in private networks, and http:// ones on the
+	// loopback address.
 	AllowPrivate bool
-	// Interval is how often a watch is polled, give or take a tenth; zero means a minute. One whose pushes a webhook announces is
-	// polled every 15 minutes.
+	// Interval is how often a watch is polled, give or take a tenth; zero means a minute. A watch
+	// with a webhook is polled every 15 minutes.
 	Interval time.Duration
-	// Roots are the authorities that https:// servers are believed by; nil means the system's.
+	// Roots are the certificate authorities for https:// servers; nil means the system's.
 	Roots *x509.CertPool
-	// Limits bound what one fetch may bring; zero means gitpack.Default.
+	// Limits bound what one fetch may receive; zero means gitpack.Default.
 	Limits gitpack.Limits
-	// Looked is told of every look: outcome is moved, same, trouble or error. Nil is told nothing.
+	// Looked is called after every poll: outcome is moved, same, trouble or error. It may be nil.
 	Looked func(outcome string, took time.Duration)
 }
 
-// Bounds of one look.
+// Bounds of one poll.
 const (
 	defaultInterval = time.Minute
-	// longestPause is the longest time between two looks at a repository that cannot be read.
+	// longestPause is the longest time between two polls of a repository that cannot be read.
 	longestPause = 15 * time.Minute
-	// announcedPause is the time between two polls of a repository whose pushes a webhook announces: how late a push is seen whose
-	// delivery got lost.
+	// announcedPause is the time between two polls of a repository with a webhook: the delay of a
+	// push whose delivery was lost.
 	announcedPause = 15 * time.Minute
-	// settleTime is how long after a delivery a repository is polled at the usual interval: some forges deliver before every one of
-	// their servers has the commit.
+	// settleTime is how long after a delivery a repository is polled at the usual interval: some
+	// forges deliver before all of their servers have the commit.
 	settleTime = 2 * time.Minute
-	// longestLook bounds a look, under the five minutes that a piece of the reconciler's work may take.
+	// longestLook bounds a poll. It is below the five minutes of a job in the reconciler's work
+	// queue.
 	longestLook = 4 * time.Minute
 )
 
-// Observer polls watches and reads revisions. It is safe for concurrent use; replicas share the database, not a mirror.
+// Observer polls watches and reads revisions. It is safe for concurrent use; replicas share the
+// database, but not the mirrors.
 type Observer struct {
 	store    *store.Store
 	identity seal.Identity
@@ -58,7 +62,7 @@ type Observer struct {
 	client   *http.Client
 }
 
-// New makes an Observer. identity opens the credentials that are sealed to the server's key.
+// New returns an Observer. identity opens the credentials, which are sealed to the server's key.
 func New(s *store.Store, identity seal.Identity, options Options) *Observer {
 	if options.Interval == 0 {
 		options.Interval = defaultInterval
@@ -72,10 +76,10 @@ func New(s *store.Store, identity seal.Identity, options Options) *Observer {
 	}
 }
 
-// Poll looks at one watched ref. When the ref has moved, it adds a revision and has the catalog look at every app that reads the
-// watch; else it only notes that it looked. What keeps the repository from being read is kept with the watch, in words, and is no
-// error here; the next look then comes later. An error means that the look itself did not come to an end and is to be tried
-// again.
+// Poll polls one watched ref. If the ref has moved, it adds a revision and enqueues the catalog's
+// work for every app that reads the watch; else it only records the poll. If the repository
+// cannot be read, Poll stores the reason with the watch, polls later and returns no error. An
+// error means that the poll itself failed and must be tried again.
 func (o *Observer) Poll(ctx context.Context, org, watchID string) error {
 	at, err := o.position(ctx, org, watchID)
 	if errors.Is(err, errUnwatched) {
@@ -102,7 +106,7 @@ func (o *Observer) Poll(ctx context.Context, org, watchID string) error {
 	return nil
 }
 
-// count tells how a look came out.
+// count reports the outcome of a poll.
 func (o *Observer) count(seen *sighting, took time.Duration, err error) {
 	if o.options.Looked == nil {
 		return
@@ -120,7 +124,7 @@ func (o *Observer) count(seen *sighting, took time.Duration, err error) {
 	o.options.Looked(outcome, took)
 }
 
-// lookInTime is look, with an end.
+// lookInTime is look with a timeout.
 func (o *Observer) lookInTime(ctx context.Context, org string, at position) (*sighting, error) {
 	looking, stop := context.WithTimeout(ctx, longestLook)
 	defer stop()
@@ -131,20 +135,21 @@ func (o *Observer) lookInTime(ctx context.Context, org string, at position) (*si
 	return seen, err
 }
 
-// position is what the control plane knows of a watch before it looks.
+// position is the stored state of a watch before a poll.
 type position struct {
 	watch    store.Watch
 	previous *store.Revision
 	login    login
 }
 
-// errUnwatched says that nobody reads the watch any more, so it is not polled until somebody does.
+// errUnwatched is the error for a watch without readers: it is not polled until there is one.
 var errUnwatched = errors.New("nobody reads this watch")
 
 func (o *Observer) position(ctx context.Context, org, watchID string) (at position, err error) {
 	err = o.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		at = position{}
-		// Locked, as by Watch: who begins to read it now is either seen here, or finds that it is not due and wakes it up.
+		// Locked, as by Watch: an app that starts to read it now is either found here, or finds
+		// that it is not due and makes it due.
 		if at.watch, err = tx.LockWatch(ctx, org, watchID); err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
@@ -156,7 +161,7 @@ func (o *Observer) position(ctx context.Context, org, watchID string) (at positi
 			at.watch.ID = ""
 			return tx.ClearDue(ctx, org, store.DueWatch, watchID)
 		}
-		// While this look goes on nobody else needs to begin one; its end says when the next is due.
+		// No other poll needs to start while this one runs; its end schedules the next one.
 		err = tx.SetDueIn(ctx, store.SetDueInParams{OrgID: org, Kind: store.DueWatch, ID: watchID, InSeconds: longestLook.Seconds()})
 		if err != nil {
 			return err
@@ -201,7 +206,7 @@ func (o *Observer) loginOf(ctx context.Context, tx *store.Tx, watch store.Watch)
 	return login{name: row.Name, username: username, password: password, repositories: row.Repositories}, nil
 }
 
-// remoteOf opens the other side of a watch.
+// remoteOf opens the remote of a watch.
 func (o *Observer) remoteOf(url string, with login) (remote, error) {
 	at, err := parseRepository(url)
 	if err != nil {
@@ -221,32 +226,32 @@ func (o *Observer) remoteOf(url string, with login) (remote, error) {
 	return nil, troubled("%s", plainHTTPWords)
 }
 
-// due says when a watch is looked at next: after a pause that is a tenth longer or shorter, so that a thousand watches made at
-// once do not stay in step.
+// due schedules the next poll of a watch: after a pause that varies by a tenth, so that a thousand
+// watches that were created at once do not stay in step.
 func (o *Observer) due(ctx context.Context, tx *store.Tx, watchID string, pause time.Duration) error {
 	jitter := 0.9 + 0.2*rand.Float64() //nolint:gosec // spreads load; nothing depends on it being secret
 	return tx.SetDueIn(ctx, store.SetDueInParams{OrgID: tx.Org, Kind: store.DueWatch, ID: watchID, InSeconds: pause.Seconds() * jitter})
 }
 
-// pause returns how long a watch that was just read waits for its next poll. before is the watch as it was when the poll began, ago
-// how many seconds ago a webhook last reported a push.
+// pause returns the time until the next poll of a watch that was just read. before is the watch
+// when the poll started; ago is how many seconds ago a webhook last reported a push.
 func (o *Observer) pause(watch, before store.Watch, ago float64) time.Duration {
 	switch {
 	case deliveredMeanwhile(watch, before):
-		return 0 // what was pushed may be newer than what was read
+		return 0 // the push may be newer than what was read
 	case watch.WebhookID == nil, ago < settleTime.Seconds():
 		return o.options.Interval
 	}
 	return max(announcedPause, o.options.Interval)
 }
 
-// deliveredMeanwhile reports whether a webhook reported a push while a poll went on.
+// deliveredMeanwhile reports whether a webhook reported a push during a poll.
 func deliveredMeanwhile(watch, before store.Watch) bool {
 	return watch.DeliveredAt != nil && (before.DeliveredAt == nil || !watch.DeliveredAt.Equal(*before.DeliveredAt))
 }
 
-// unannounced reports whether a ref has moved without a delivery although a webhook announces its pushes: none came since it was last
-// read, nor shortly before. Then the webhook does not work any more.
+// unannounced reports whether a ref has moved without a delivery although it has a webhook: none
+// came since the last poll, nor shortly before it. Then the webhook no longer works.
 func (o *Observer) unannounced(watch, before store.Watch, ago float64) bool {
 	if watch.WebhookID == nil || watch.DeliveredAt == nil || before.CheckedAt == nil {
 		return false
@@ -254,8 +259,8 @@ func (o *Observer) unannounced(watch, before store.Watch, ago float64) bool {
 	return watch.DeliveredAt.Before(*before.CheckedAt) && ago > (settleTime+2*o.options.Interval).Seconds()
 }
 
-// pauseInTrouble returns how long a repository that cannot be read is left alone, given for how long it could not be read: as
-// long again, so that the pause doubles without anybody counting.
+// pauseInTrouble returns the time until the next poll of a repository that cannot be read. It
+// equals the time since the last successful poll, so the pause doubles without a counter.
 func (o *Observer) pauseInTrouble(unread time.Duration) time.Duration {
 	return min(max(unread, o.options.Interval), max(longestPause, o.options.Interval))
 }

@@ -60,7 +60,7 @@ func newBench(t testing.TB, options observe.Options) *bench {
 	return &bench{t: t, store: s, org: org.ID, identity: identity, options: options, observer: observe.New(s, identity, options), dsn: dsn}
 }
 
-// connect makes an app that follows a ref.
+// connect creates an app that follows a ref.
 func (b *bench) connect(url, ref, credential string) {
 	b.t.Helper()
 	b.in(func(ctx context.Context, tx *store.Tx) error {
@@ -82,7 +82,7 @@ func (b *bench) in(work func(context.Context, *store.Tx) error) {
 	}
 }
 
-// poll looks, and gives the watch and its revision (nil when there is none).
+// poll polls, and returns the watch and its revision (nil if there is none).
 func (b *bench) poll() (store.Watch, *store.Revision) {
 	b.t.Helper()
 	if err := b.observer.Poll(b.t.Context(), b.org, b.watch); err != nil {
@@ -197,7 +197,7 @@ func TestPushesBecomeRevisions(t *testing.T) {
 	}
 }
 
-// More commits than the first fetch goes back still show that the branch only moved forward.
+// A push of more commits than the first fetch includes is still found to be a fast-forward.
 func TestAPushOfManyCommits(t *testing.T) {
 	repo := gittest.New(t)
 	repo.Write("a", "0").Commit("start")
@@ -249,7 +249,7 @@ func TestTroubleIsKeptInWordsAndGoesAway(t *testing.T) {
 	if _, still := b.now(); still == nil || still.ID != revision.ID {
 		t.Fatal("trouble took the revision away")
 	}
-	// The pause grows with the time in which nothing could be read.
+	// The pause grows with the time since the last successful poll.
 	b.passed(10 * time.Minute)
 	b.trouble("main")
 	if due := b.due(); due < 8*time.Minute || due > 12*time.Minute {
@@ -269,7 +269,7 @@ func TestTroubleIsKeptInWordsAndGoesAway(t *testing.T) {
 	b.trouble("no such directory")
 }
 
-// due returns in how long the watch is polled next, by the database's clock.
+// due returns the time until the next poll of the watch, by the database's clock.
 func (b *bench) due() time.Duration {
 	b.t.Helper()
 	var seconds float64
@@ -279,7 +279,7 @@ func (b *bench) due() time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// passed makes the last poll and the last delivery older, as when that much time has passed.
+// passed moves the last poll and the last delivery back, as if that much time had passed.
 func (b *bench) passed(d time.Duration) {
 	b.t.Helper()
 	b.sql(func(c *pgx.Conn) error {
@@ -289,7 +289,7 @@ func (b *bench) passed(d time.Duration) {
 	})
 }
 
-// sql works as the database's owner.
+// sql runs do as the database's owner.
 func (b *bench) sql(do func(*pgx.Conn) error) {
 	b.t.Helper()
 	c, err := pgx.Connect(b.t.Context(), b.dsn)
@@ -413,8 +413,8 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// TestCredentialsStayWithTheirRepositories: a credential is sent to no repository but those that it names, however the way there is
-// written, and follows no redirect to another.
+// TestCredentialsStayWithTheirRepositories: a credential is sent only to the repositories that it
+// names, for any spelling of a URL, and follows no redirect to another one.
 func TestCredentialsStayWithTheirRepositories(t *testing.T) {
 	const token = "planted-token-8271"
 	repo := gittest.New(t).Write("a", "1")
@@ -463,7 +463,7 @@ func TestCredentialsStayWithTheirRepositories(t *testing.T) {
 		b.connect(server.Origin+path, "main", "crd_1")
 		b.mustPoll()
 	}
-	// Narrowed later, it is sent no more.
+	// After its repositories are restricted, it is no longer sent.
 	b.in(func(ctx context.Context, tx *store.Tx) error {
 		_, err := tx.SetCredentialRepositories(ctx, []string{server.Origin + "/else"}, b.org, "crd_1")
 		return err
@@ -535,7 +535,7 @@ func TestTree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	repo.Git("rm", "--quiet", "--cached", "modules/web/link.md", "passwd") // fstest opens all that it finds
+	repo.Git("rm", "--quiet", "--cached", "modules/web/link.md", "passwd") // fstest opens all files that it finds
 	repo.Remove("modules/web/link.md", "passwd").Commit("without links")
 	plain, err := b.observer.Tree(t.Context(), b.org, b.mustPoll().ID)
 	if err != nil {
@@ -651,7 +651,8 @@ func eachFile(dir string, do func(string) error) error {
 	})
 }
 
-// A reader that meets damage says so in a way that is no fault of the repository, and the next reader gets a new mirror.
+// A reader that finds damage returns an error that does not blame the repository, and the next
+// reader gets a new mirror.
 func TestDamageUnderAReader(t *testing.T) {
 	repo := gittest.New(t).Write("a", "1")
 	repo.Commit("start")
@@ -676,7 +677,8 @@ func TestDamageUnderAReader(t *testing.T) {
 	}
 }
 
-// When the old commit is gone everywhere, what changed is not known, and the revision says so.
+// If the old commit no longer exists anywhere, the changed paths are unknown, and the revision
+// has the reason.
 func TestACommitThatIsGoneEverywhere(t *testing.T) {
 	t.Run("file", func(t *testing.T) { testACommitThatIsGone(t, func(repo *gittest.Repo) string { return repo.URL() }) })
 	t.Run("https", func(t *testing.T) {
@@ -707,7 +709,7 @@ func testACommitThatIsGone(t *testing.T, address func(*gittest.Repo) string) {
 	}
 }
 
-// Two replicas that look at the same moment make one revision.
+// Two replicas that poll at the same moment create one revision.
 func TestTwoReplicas(t *testing.T) {
 	repo := gittest.New(t).Write("a", "1")
 	repo.Commit("start")
@@ -733,7 +735,7 @@ func TestTwoReplicas(t *testing.T) {
 	}
 }
 
-// A watch that nobody reads is not polled.
+// A watch without readers is not polled.
 func TestUnwatched(t *testing.T) {
 	repo := gittest.New(t).Write("a", "1")
 	repo.Commit("start")
@@ -754,7 +756,7 @@ func TestUnwatched(t *testing.T) {
 	})
 }
 
-// Trees that a git client would never make are refused, and nothing of them is read.
+// Trees that a git client would never create are rejected, and nothing of them is read.
 func TestHostileTrees(t *testing.T) {
 	repo := gittest.New(t).Write("a", "1")
 	repo.Commit("start")
@@ -767,7 +769,7 @@ func TestHostileTrees(t *testing.T) {
 		repo.Git("update-ref", "refs/heads/main", repo.Git("commit-tree", "-p", "HEAD", "-m", "evil", tree))
 		b.trouble("rename it")
 	}
-	// Ten levels, each naming the next one ten times: ten thousand million files in a few hundred bytes.
+	// Ten levels, each containing the next one ten times: ten billion files in a few hundred bytes.
 	tree := mktree(t, repo, "100644 blob "+blob+"\tf")
 	for range 10 {
 		var lines []string
@@ -780,8 +782,8 @@ func TestHostileTrees(t *testing.T) {
 	b.trouble("more than 500000 files")
 }
 
-// A file that compresses to nothing is refused before it takes memory, from a server and from this machine alike. What is smaller still
-// becomes a revision.
+// A file that compresses to almost nothing is rejected before it takes memory, from a server and
+// from this machine alike. A smaller one becomes a revision.
 func TestPackBombs(t *testing.T) {
 	repo := gittest.New(t).Write("a", "1")
 	repo.Commit("start")
@@ -816,7 +818,7 @@ func TestPackBombs(t *testing.T) {
 	}
 }
 
-// Whoever begins to read a watch at the moment at which it is taken off the list finds it on the list.
+// An app that starts to read a watch while it is being taken off the due list puts it back.
 func TestAWatchThatIsReadAgain(t *testing.T) {
 	repo := gittest.New(t).Write("a", "1")
 	repo.Commit("start")
@@ -833,7 +835,7 @@ func TestAWatchThatIsReadAgain(t *testing.T) {
 			return err
 		}
 		go func() { polled <- b.observer.Poll(t.Context(), b.org, b.watch) }()
-		select { // it waits for this transaction; one that did not would be done by now
+		select { // it waits for this transaction; otherwise it would be done by now
 		case err := <-polled:
 			t.Errorf("nobody was waited for: %v", err)
 			polled <- err
@@ -848,5 +850,5 @@ func TestAWatchThatIsReadAgain(t *testing.T) {
 	if _, revision := b.now(); revision == nil {
 		t.Error("the watch was not looked at")
 	}
-	b.due() // fails when it is not
+	b.due() // fails if it is not due
 }

@@ -12,22 +12,23 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// ErrMirror is wrapped when a file cannot be read because the mirror was lost or damaged meanwhile. It says nothing about the
-// repository; whoever meets it tries again later.
+// ErrMirror is wrapped if a file cannot be read because the mirror was lost or damaged meanwhile.
+// It reveals nothing about the repository; the caller should try again later.
 var ErrMirror = errors.New("the mirror was lost while it was read; it is made anew at the next try")
 
-// lost returns how a reader of the mirror reports damage: it leaves a mark for the next one that opens the mirror.
+// lost returns the function that converts an error of a mirror's reader. It marks the mirror as
+// damaged for the next caller that opens it.
 func (m *mirror) lost() func(error) error {
 	mark := brokenMark(m.dir)
 	return func(err error) error {
-		// If even this cannot be written, the next opening finds the damage by itself.
+		// If the mark cannot be written either, the next caller finds the damage without it.
 		_ = os.WriteFile(mark, nil, 0o600)
 		return fmt.Errorf("%w: %w", ErrMirror, err)
 	}
 }
 
-// Tree gives the files of a revision, from the mirror or, when that was lost, fetched again. A *Trouble says that the repository
-// no longer gives the commit.
+// Tree returns the files of a revision, from the mirror or, if that was lost, fetched again. A
+// *Trouble means that the repository no longer has the commit.
 func (o *Observer) Tree(ctx context.Context, org, revisionID string) (*gittree.Tree, error) {
 	var (
 		revision store.Revision
@@ -50,7 +51,7 @@ func (o *Observer) Tree(ctx context.Context, org, revisionID string) (*gittree.T
 	var read *gittree.Tree
 	err = o.mirrors.with(ctx, org, watch.URL, func(m *mirror) error {
 		if m.whole(plumbing.NewHash(revision.Tree)) != nil {
-			// Only now: what the mirror has can be read while the remote is away.
+			// Only now: what the mirror contains can be read while the remote is unreachable.
 			from, err := o.remoteOf(watch.URL, with)
 			if err != nil {
 				return err
@@ -68,8 +69,8 @@ func (o *Observer) Tree(ctx context.Context, org, revisionID string) (*gittree.T
 	return read, nil
 }
 
-// retrieve fetches the commit of a revision again: by its hash, or, from servers that give only what a ref points at, with the
-// history of the watched ref.
+// retrieve fetches the commit of a revision again: by its hash, or, from servers that only send
+// what a ref points at, with the history of the watched ref.
 func retrieve(ctx context.Context, m *mirror, from remote, watch store.Watch, revision store.Revision) error {
 	commit, tree := plumbing.NewHash(revision.Commit), plumbing.NewHash(revision.Tree)
 	refused := from.fetch(ctx, m, commit, plumbing.ZeroHash, 1)

@@ -9,34 +9,36 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// remote is the other side of a mirror: a server, or a repository on this machine.
+// remote is the source of a mirror: a server, or a repository on this machine.
 type remote interface {
-	// refs lists where the branches and tags are.
+	// refs returns the branches and tags.
 	refs(ctx context.Context) (tips, error)
-	// fetch brings a commit (or a tag's commit) with its whole tree into the mirror, and as much of its history as depth commits
-	// are. have, unless zero, is a commit whose tree the mirror holds whole, so that what it shares need not be sent.
+	// fetch copies a commit (or a tag's commit) with its whole tree into the mirror, and depth
+	// commits of its history. have, unless zero, is a commit whose whole tree the mirror
+	// contains, so that the remote need not send shared objects.
 	fetch(ctx context.Context, into *mirror, want, have plumbing.Hash, depth int) error
 }
 
-// login is the credential for a remote; its zero value is none.
+// login is the credential for a remote; the zero value means none.
 type login struct {
 	name     string
 	username string
 	password seal.Secret
-	// repositories are the patterns of what the credential may be used for.
+	// repositories are the patterns of the repositories that the credential may be used for.
 	repositories []string
 }
 
-// tip is where a ref points: object is what a server can be asked for (an annotated tag's own object), commit what it leads to.
+// tip is where a ref points: object is what a server accepts in a request (an annotated tag's own
+// object), commit the commit that it leads to.
 type tip struct {
 	name           string
 	object, commit plumbing.Hash
 }
 
-// tips are the branches and tags of a remote by their full names.
+// tips are the branches and tags of a remote by full name.
 type tips map[string]tip
 
-// find gives the tip that a watch's ref means: a full name, a branch, then a tag.
+// find returns the tip that a watch's ref means: a full name, a branch, then a tag.
 func (t tips) find(ref string) (tip, bool) {
 	for _, name := range []string{ref, "refs/heads/" + ref, "refs/tags/" + ref} {
 		if found, there := t[name]; there && strings.HasPrefix(name, "refs/") {
@@ -46,5 +48,5 @@ func (t tips) find(ref string) (tip, bool) {
 	return tip{}, false
 }
 
-// isCommit tells whether a ref is a full commit hash, which never moves.
+// isCommit reports whether a ref is a full commit hash, which never moves.
 func isCommit(ref string) bool { return len(ref) == 40 && plumbing.IsHash(strings.ToLower(ref)) }

@@ -18,18 +18,20 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/gitpack"
 )
 
-// fileRemote is a repository on this machine. It is read directly, object by object; no program of it or of git is run.
+// fileRemote is a repository on this machine. It is read directly, object by object, without
+// running a program.
 type fileRemote struct {
 	url     string
 	refsOf  *filesystem.Storage
 	objects *gitpack.Repository
 }
 
-// errRefused says that a repository on this machine is not one that may be read, whether it is there or not.
+// errRefused is the error for a repository on this machine that may not be read, whether it
+// exists or not.
 var errRefused = errors.New("not below an allowed directory")
 
-// openFileRemote opens the repository at a path that lies, with all links on the way resolved, below one of the allowed
-// directories. Of what lies elsewhere it does not even say whether it is there.
+// openFileRemote opens the repository at a path that is, after resolving all links, below one of
+// the allowed directories. For other paths its error does not reveal whether they exist.
 func openFileRemote(url, dir string, options Options) (*fileRemote, error) {
 	allowed := options.AllowFileRemotes
 	if len(allowed) == 0 {
@@ -49,7 +51,7 @@ func openFileRemote(url, dir string, options Options) (*fileRemote, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Bound: a link inside of the repository's own directory cannot lead a read out of it either.
+	// Bound: a link inside of the repository's directory cannot lead a read out of it either.
 	root := osfs.New(gitDir, osfs.WithBoundOS())
 	return &fileRemote{
 		url: url, refsOf: filesystem.NewStorage(root, cache.NewObjectLRU(cache.MiByte)),
@@ -79,7 +81,8 @@ func below(dir, root string) bool {
 	return err == nil && filepath.IsLocal(relative)
 }
 
-// findGitDir finds the directory that holds the objects: of a bare repository, or the .git of a checked-out one.
+// findGitDir returns the directory with the objects: of a bare repository, or the .git of a
+// checked-out one.
 func findGitDir(url, dir string, allowed []string) (string, error) {
 	dotGit := filepath.Join(dir, ".git")
 	info, err := os.Lstat(dotGit)
@@ -129,7 +132,8 @@ func (r *fileRemote) refs(ctx context.Context) (tips, error) {
 	return found, nil
 }
 
-// peel gives the commit that a tag object leads to; what cannot be read stays as it is, and fails when it is fetched.
+// peel returns the commit that a tag object leads to. It returns an unreadable object unchanged,
+// and the fetch of it then fails.
 func (r *fileRemote) peel(ctx context.Context, hash plumbing.Hash) plumbing.Hash {
 	for range maxTags {
 		found, err := readObject(ctx, r.objects, hash)
@@ -142,7 +146,7 @@ func (r *fileRemote) peel(ctx context.Context, hash plumbing.Hash) plumbing.Hash
 	return hash
 }
 
-// maxTags is how many tags may lead from one to the next; nobody stacks many.
+// maxTags is how many tags may point at one another in a chain.
 const maxTags = 8
 
 // readObject reads a commit, a tree or a tag.
@@ -154,7 +158,7 @@ func readObject(ctx context.Context, from *gitpack.Repository, hash plumbing.Has
 	return found, err
 }
 
-// decode reads what an object says; of a file, it returns no content.
+// decode decodes an object, a file without its content.
 func decode(encoded *plumbing.MemoryObject, hash plumbing.Hash) (object.Object, error) {
 	if encoded.Type() == plumbing.BlobObject {
 		return &object.Blob{Hash: hash}, nil
@@ -201,7 +205,7 @@ func (c *objectCopy) commit(hash plumbing.Hash) (*object.Commit, error) {
 	return nil, troubled("the tag leads through too many other tags; name the commit")
 }
 
-// tree copies a directory from the bottom up: a tree that a mirror has, it has whole.
+// tree copies a directory from the bottom up, so that a mirror that has a tree has all of it.
 func (c *objectCopy) tree(hash plumbing.Hash, deep int) error {
 	if c.into.has(hash) {
 		return nil
@@ -233,7 +237,8 @@ func (c *objectCopy) tree(hash plumbing.Hash, deep int) error {
 	return err
 }
 
-// history copies the commits, without their trees, that lead to one, so that the mirror can tell whether a branch was rewritten.
+// history copies the ancestors of a commit without their trees, so that the mirror shows whether
+// a branch was rewritten.
 func (c *objectCopy) history(commit *object.Commit, depth int) error {
 	level := commit.ParentHashes
 	for copied := 1; copied < depth && len(level) > 0; {
@@ -244,7 +249,7 @@ func (c *objectCopy) history(commit *object.Commit, depth int) error {
 			}
 			found, err := c.one(hash)
 			if errors.Is(err, plumbing.ErrObjectNotFound) {
-				continue // the repository is itself shallow
+				continue // the repository itself is shallow
 			}
 			if err != nil {
 				return err
@@ -260,7 +265,7 @@ func (c *objectCopy) history(commit *object.Commit, depth int) error {
 	return nil
 }
 
-// one copies an object, and returns it without the content of a file.
+// one copies an object, and returns it, a file without its content.
 func (c *objectCopy) one(hash plumbing.Hash) (found object.Object, err error) {
 	err = c.from.Read(c.ctx, hash, func(encoded *plumbing.MemoryObject) (err error) {
 		if found, err = decode(encoded, hash); err != nil {

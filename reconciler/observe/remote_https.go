@@ -18,17 +18,17 @@ import (
 // maxRefs bounds the branches and tags of a repository.
 const maxRefs = 200_000
 
-// newClient makes the HTTP client for remotes.
+// newClient returns the HTTP client for remotes.
 func newClient(options Options) *http.Client {
 	secure, plain := options.kinds()
 	return &http.Client{CheckRedirect: sameHostOnly, Transport: netguard.NewTransport(netguard.Options{
 		HTTPS: secure, HTTP: plain, Roots: options.Roots, Dial: 20 * time.Second, Handshake: 20 * time.Second,
-		// A large repository is counted before its pack begins.
+		// A server counts the objects of a large repository before its pack starts.
 		Header: time.Minute, Idle: time.Minute,
 	})}
 }
 
-// sameHostOnly lets a server rename a repository, not send us elsewhere.
+// sameHostOnly allows redirects on the same host, for renamed repositories, but not to other hosts.
 func sameHostOnly(next *http.Request, via []*http.Request) error {
 	first := via[0].URL
 	if len(via) > 5 {
@@ -40,7 +40,7 @@ func sameHostOnly(next *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// httpRemote speaks git's smart HTTP protocol.
+// httpRemote is a remote with git's smart HTTP protocol.
 type httpRemote struct {
 	url    string
 	client *http.Client
@@ -58,7 +58,7 @@ func (r *httpRemote) open(ctx context.Context) (*gitpack.Remote, error) {
 	return gitpack.Open(ctx, &client, r.url, auth)
 }
 
-// checkRedirect keeps the credential from following a redirect to a repository that it is not for.
+// checkRedirect rejects a redirect to a repository that the credential does not cover.
 func (r *httpRemote) checkRedirect(next *http.Request, via []*http.Request) error {
 	if err := sameHostOnly(next, via); err != nil {
 		return err
@@ -104,7 +104,7 @@ func (r *httpRemote) fetch(ctx context.Context, into *mirror, want, have plumbin
 }
 
 func (r *httpRemote) fetchPack(ctx context.Context, into *mirror, request gitpack.Request) (err error) {
-	// Opened anew: the session follows a redirect that it meets here, and only here.
+	// Opened again: the session follows a redirect that it receives here, and only here.
 	opened, err := r.open(ctx)
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func (r *httpRemote) fetchPack(ctx context.Context, into *mirror, request gitpac
 	return gitpack.Store(ctx, pack, into.packs(), gitpack.Options{Limits: r.limits})
 }
 
-// refusedCommit tells whether a server would not give a commit that was asked for by its hash.
+// refusedCommit reports whether a server rejected a request for a commit by its hash.
 func refusedCommit(err error) bool {
 	return err != nil && (errors.Is(err, gitpack.ErrNotGiven))
 }

@@ -14,15 +14,16 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// keepRevision adds what was seen as the watch's newest revision, unless somebody else has moved the watch since the look began:
-// then what was seen may be the older of the two, and the watch is looked at once more. With it begins the trace of all that comes of
-// the push; the look began at `began`.
+// keepRevision adds an observation as the watch's newest revision, unless another replica has
+// moved the watch since the poll started: then the observation may be the older of the two, and
+// the watch is polled once more. A new revision starts the trace of everything that follows from
+// the push; `began` is when the poll started.
 func (o *Observer) keepRevision(ctx context.Context, org string, at position, seen sighting, began time.Time) (err error) {
 	ctx, span := telemetry.BeginAt(ctx, began, "observe", slog.String("org", org), slog.String("watch", at.watch.ID),
 		slog.String("commit", seen.commit.Hash.String()))
 	added := false
 	defer func() {
-		if added { // a look that another was quicker than is no story of its own
+		if added { // a poll that lost the race gets no trace span
 			span.End(err)
 		}
 	}()
@@ -71,7 +72,7 @@ func (o *Observer) keepRevision(ctx context.Context, org string, at position, se
 	})
 }
 
-// enqueueReaders has the catalog look at every app that reads a watch.
+// enqueueReaders enqueues the catalog's work for every app that reads a watch.
 func enqueueReaders(ctx context.Context, tx *store.Tx, watchID string) error {
 	apps, err := tx.AppsOfWatch(ctx, tx.Org, watchID)
 	if err != nil {
@@ -85,7 +86,7 @@ func enqueueReaders(ctx context.Context, tx *store.Tx, watchID string) error {
 	return nil
 }
 
-// keepChecked notes a look that found nothing new.
+// keepChecked records a poll that found nothing new.
 func (o *Observer) keepChecked(ctx context.Context, org string, at position) error {
 	return o.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		watch, err := tx.LockWatch(ctx, org, at.watch.ID)
@@ -100,8 +101,8 @@ func (o *Observer) keepChecked(ctx context.Context, org string, at position) err
 	})
 }
 
-// keepTrouble notes why the repository cannot be read. checked_at stays at the last look that succeeded: the pause before the
-// next look grows with the time since.
+// keepTrouble stores why the repository cannot be read. checked_at remains the time of the last
+// successful poll: the pause before the next poll grows with the time since.
 func (o *Observer) keepTrouble(ctx context.Context, org string, at position, trouble *Trouble) error {
 	return o.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		words := plainText(trouble.Words, 2000)
@@ -114,7 +115,7 @@ func (o *Observer) keepTrouble(ctx context.Context, org string, at position, tro
 			return err
 		}
 		if at.watch.RevisionID == nil && words != at.watch.Error {
-			// Nothing was ever read there, so whoever waits for it is to say why.
+			// Nothing was ever read there, so the apps that wait for it must report the reason.
 			if err := enqueueReaders(ctx, tx, at.watch.ID); err != nil {
 				return err
 			}
@@ -127,7 +128,8 @@ func (o *Observer) keepTrouble(ctx context.Context, org string, at position, tro
 	})
 }
 
-// changedJSON is the changed_paths column: null for the first revision and when what changed is not known.
+// changedJSON returns the changed_paths column: null for the first revision and if the changed
+// paths are unknown.
 func changedJSON(changed []string, previous *store.Revision) (json.RawMessage, error) {
 	if changed == nil || previous == nil {
 		return nil, nil
@@ -139,7 +141,7 @@ func changedJSON(changed []string, previous *store.Revision) (json.RawMessage, e
 	return encoded, nil
 }
 
-// reason says why a revision was made.
+// reason returns why a revision was created.
 func reason(watch store.Watch, previous *store.Revision, seen sighting) string {
 	ref, now := plainText(watch.Ref, 100), short(seen.commit.Hash.String())
 	what := now
@@ -163,7 +165,7 @@ func reason(watch store.Watch, previous *store.Revision, seen sighting) string {
 	return sentence
 }
 
-// subject is the first line of a commit's message.
+// subject returns the first line of a commit's message.
 func subject(message string) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(message), "\n")
 	return plainText(first, 120)

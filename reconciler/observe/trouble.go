@@ -17,27 +17,29 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/netguard"
 )
 
-// Trouble is what keeps a repository from being read, in words for the person who can change it. It is kept with the watch and
-// looked at again later by itself; it is not a fault of the control plane.
+// Trouble is the reason why a repository cannot be read, for the person who can fix it. It is
+// stored with the watch, and the next poll checks it again; it is not a fault of the control
+// plane.
 type Trouble struct {
 	// Words is a sentence that ends with what to do.
 	Words string
-	// Err is the cause, when there is one.
+	// Err is the cause, if there is one.
 	Err error
 }
 
-// Error gives the words.
+// Error returns the words.
 func (t *Trouble) Error() string { return t.Words }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (t *Trouble) Unwrap() error { return t.Err }
 
-// troubled makes a Trouble without a cause.
+// troubled returns a Trouble without a cause.
 func troubled(format string, arguments ...any) *Trouble {
 	return &Trouble{Words: fmt.Sprintf(format, arguments...)}
 }
 
-// explain puts what went wrong between us and a server in words. The caller's own end (a cancelled context) stays what it is.
+// explain converts an error of the communication with a server into a Trouble. It returns a
+// canceled context's error unchanged.
 func explain(ctx context.Context, url string, err error) error {
 	var trouble *Trouble
 	if err == nil || ctx.Err() != nil {
@@ -49,7 +51,7 @@ func explain(ctx context.Context, url string, err error) error {
 	return &Trouble{Words: words(url, cause(err)), Err: err}
 }
 
-// cause takes off the wrappers of the git library that hide what they wrap.
+// cause removes the wrappers of the git library that hide their cause.
 func cause(err error) error {
 	for {
 		var unexpected *plumbing.UnexpectedError
@@ -109,7 +111,8 @@ func words(url string, err error) string {
 	return fmt.Sprintf("%s cannot be read (%s); check that it is a git repository", url, plainText(err.Error(), 300))
 }
 
-// plainText makes one line of bounded length of what a stranger wrote: no control characters, no broken UTF-8.
+// plainText returns untrusted text as one line of bounded length, without control characters and
+// with valid UTF-8.
 func plainText(text string, most int) string {
 	clean := strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || !unicode.IsPrint(r) && r != ' ' {

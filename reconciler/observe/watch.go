@@ -11,9 +11,10 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Watch gives the watch of one ref of one repository, with one credential ("" for none), and makes it when there is none. It is
-// looked at as soon as the transaction has committed. An address or ref that is never read is refused with a *Trouble; whether
-// the repository can be reached is found out by the look.
+// Watch returns the watch of one ref of one repository, with one credential ("" for none), and
+// creates it if it does not exist. It is polled as soon as the transaction has committed. A URL
+// or ref that is never allowed is a *Trouble; whether the repository is reachable is left to the
+// poll.
 func (o *Observer) Watch(ctx context.Context, tx *store.Tx, url, ref, credentialID string) (store.Watch, error) {
 	at, err := o.allowed(url, ref)
 	if err != nil {
@@ -34,7 +35,7 @@ func (o *Observer) Watch(ctx context.Context, tx *store.Tx, url, ref, credential
 	return watch, nil
 }
 
-// wakeUp has a watch looked at that is not due at any time: it is new, or nobody read it for a while.
+// wakeUp polls a watch that is not due at any time: it is new, or had no readers for a while.
 func (o *Observer) wakeUp(ctx context.Context, tx *store.Tx, watchID string) error {
 	_, err := tx.DueOf(ctx, tx.Org, store.DueWatch, watchID)
 	if !errors.Is(err, store.ErrNotFound) {
@@ -46,8 +47,9 @@ func (o *Observer) wakeUp(ctx context.Context, tx *store.Tx, watchID string) err
 	return tx.Enqueue(ctx, queue.Poll{Org: tx.Org, Watch: watchID})
 }
 
-// Check refuses, with a *Trouble, a repository address or ref that is never read, and a file:// repository that is not there now.
-// A person who names a repository is told so at once.
+// Check returns a *Trouble for a repository URL or ref that is never allowed, and for a file://
+// repository that does not exist now, so that a person who names a repository gets the error at
+// once.
 func (o *Observer) Check(url, ref string) error {
 	at, err := o.allowed(url, ref)
 	if err == nil && at.scheme == "file" {
@@ -56,7 +58,8 @@ func (o *Observer) Check(url, ref string) error {
 	return err
 }
 
-// Refuses gives a *Trouble for a repository address or ref that is never read, whatever may be there.
+// Refuses returns a *Trouble for a repository URL or ref that is never allowed, whether it exists
+// or not.
 func (o *Observer) Refuses(url, ref string) error {
 	_, err := o.allowed(url, ref)
 	return err
@@ -83,7 +86,7 @@ func (o *Observer) allowed(url, ref string) (repository, error) {
 	return at, nil
 }
 
-// checkRef keeps what git itself would not take as the name of a ref (git-check-ref-format) away from the protocol.
+// checkRef rejects names that git itself does not accept for a ref (git-check-ref-format).
 func checkRef(ref string) error {
 	refused := ref == "" || len(ref) > 250 || strings.HasPrefix(ref, "-") || strings.HasPrefix(ref, "/") || strings.HasSuffix(ref, "/") ||
 		strings.HasSuffix(ref, ".lock") || strings.HasSuffix(ref, ".") || strings.Contains(ref, "..") || strings.Contains(ref, "@{") ||
@@ -94,6 +97,6 @@ func checkRef(ref string) error {
 	return nil
 }
 
-// SameHost tells whether two repository URLs are on one server: only then may a component's repository be read with the
-// credential of its app's.
+// SameHost reports whether two repository URLs are on one server: only then may a component's
+// repository be read with the credential of its app's.
 func SameHost(a, b string) bool { return sameHost(a, b) }

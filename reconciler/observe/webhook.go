@@ -20,27 +20,30 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// WebhookPath is the route of a webhook: its org's id and its own.
+// WebhookPath is the route of a webhook: the ids of its org and of the webhook.
 const WebhookPath = "/hooks/{org}/{hook}"
 
 // Bounds of deliveries.
 const (
-	// usualBody is the size up to which a body is read from anybody, in bytes.
+	// usualBody is the size up to which a body is read without verification, in bytes.
 	usualBody = 1 << 20
-	// largeAtOnce is how many larger bodies are in memory at once, and largeWait how long one waits for its turn.
+	// largeAtOnce is how many larger bodies may be in memory at once, and largeWait how long a
+	// request waits for its turn.
 	largeAtOnce = 4
 	largeWait   = 10 * time.Second
-	// longestResult bounds the answer that is kept with a webhook, in characters.
+	// longestResult bounds the answer that is stored with a webhook, in characters.
 	longestResult = 500
 )
 
-// Webhook answers POST at WebhookPath, wherever below it is mounted: it takes the deliveries of the forges in package forge and has the
-// branches and tags that they report as pushed polled now. It only makes a poll run sooner, so a lost delivery delays a revision by an
-// interval, and a replayed one costs a poll.
+// Webhook answers POST at WebhookPath, wherever it is mounted: it accepts the deliveries of the
+// forges in package forge and polls the branches and tags that they report as pushed. A delivery
+// only makes a poll run sooner, so a lost one delays a revision by an interval, and a replayed
+// one costs a poll.
 //
-// A delivery that was not made with the webhook's secret, is old, or names a webhook that does not exist gets one and the same 401. A
-// verified one gets the header forge.HeaderResult, 202 when something is polled and 200 with the reason when nothing is, so that people
-// see it in the forge's delivery log and no forge switches the webhook off.
+// A delivery without a valid signature of the webhook's secret, an old one, or one for a webhook
+// that does not exist gets the same 401. A verified one gets the header forge.HeaderResult, and
+// 202 if something is polled or 200 with the reason if nothing is, so that people find it in the
+// forge's delivery log and no forge disables the webhook.
 func Webhook(s *store.Store, identity seal.Identity) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(WebhookPath, &webhook{store: s, identity: identity, large: make(chan struct{}, largeAtOnce)})
@@ -63,7 +66,7 @@ func ignored(format string, arguments ...any) deliveryAnswer {
 	return deliveryAnswer{Result: "ignored", Detail: fmt.Sprintf(format, arguments...)}
 }
 
-// The refusals of deliveries.
+// The errors for rejected deliveries.
 var (
 	deliveryUnverified = problem.Error{
 		Status: http.StatusUnauthorized, Code: "unauthorized",
@@ -75,7 +78,7 @@ var (
 	deliveryBusy = problem.New(http.StatusServiceUnavailable, "busy", "Too many large deliveries at once.", "Deliver it again later.")
 )
 
-// ServeHTTP takes one delivery.
+// ServeHTTP handles one delivery.
 func (h *webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -101,10 +104,10 @@ func (h *webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func answerDelivery(w http.ResponseWriter, status int, answer deliveryAnswer) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(answer) // a client that is gone has no use for it
+	_ = json.NewEncoder(w).Encode(answer) // a client that has gone away cannot be told
 }
 
-// serve reads, verifies and takes a delivery.
+// serve reads, verifies and processes a delivery.
 func (h *webhook) serve(w http.ResponseWriter, r *http.Request, from forge.Forge, known bool) (deliveryAnswer, error) {
 	org, hook := r.PathValue("org"), r.PathValue("hook")
 	if !known || !idLike(org) || !idLike(hook) {
@@ -120,7 +123,7 @@ func (h *webhook) serve(w http.ResponseWriter, r *http.Request, from forge.Forge
 	}
 	defer release()
 	d := forge.Delivery{Header: r.Header, Body: body, Received: time.Now()}
-	// A webhook that does not exist costs the same work to refuse.
+	// Rejecting a delivery for a webhook that does not exist takes the same work.
 	if len(secrets) == 0 {
 		secrets = []seal.Secret{{}}
 	}
@@ -135,10 +138,11 @@ func (h *webhook) serve(w http.ResponseWriter, r *http.Request, from forge.Forge
 	return answer, err
 }
 
-// idLike refuses what Postgres would not even look up.
+// idLike rejects strings that Postgres does not accept.
 func idLike(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
 
-// read reads the body. Larger ones than usual are read only for a webhook that exists, and few at once; release frees the place.
+// read reads the body. It reads larger bodies than usual only for a webhook that exists, and few
+// at once; release frees the slot.
 func (h *webhook) read(w http.ResponseWriter, r *http.Request, exists bool) (body []byte, release func(), err error) {
 	release = func() {}
 	limited := http.MaxBytesReader(w, r.Body, forge.MaxBody)
@@ -164,7 +168,7 @@ func (h *webhook) read(w http.ResponseWriter, r *http.Request, exists bool) (bod
 	return append(body, rest...), release, nil
 }
 
-// unread is the answer to a body that could not be read.
+// unread returns the error for a body that could not be read.
 func unread(err error) error {
 	var large *http.MaxBytesError
 	switch {
@@ -176,7 +180,8 @@ func unread(err error) error {
 	return problem.New(http.StatusBadRequest, "bad_request", "The body of the delivery broke off.", "Deliver it again.")
 }
 
-// secrets returns the webhook's secret, and the one before while that is still accepted; none for a webhook that does not exist.
+// secrets returns the webhook's secret, and the previous one while that is still accepted; none
+// for a webhook that does not exist.
 func (h *webhook) secrets(ctx context.Context, org, hook string) (secrets []seal.Secret, err error) {
 	err = h.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		secrets = nil
@@ -211,7 +216,7 @@ func (h *webhook) open(org, hook string, encoded json.RawMessage) (seal.Secret, 
 	return h.identity.Open(sealed, seal.Context{Org: org, Kind: seal.KindWebhook, Component: hook})
 }
 
-// take has what a verified delivery reports polled, and records what it was answered.
+// take polls what a verified delivery reports, and records the answer.
 func (h *webhook) take(ctx context.Context, org, hook string, from forge.Forge, d forge.Delivery) (answer deliveryAnswer, err error) {
 	event, broken := from.Parse(d)
 	err = h.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
@@ -232,17 +237,19 @@ func (h *webhook) take(ctx context.Context, org, hook string, from forge.Forge, 
 	return answer, err
 }
 
-// about is which watches a delivery concerns.
+// about lists the watches that a delivery concerns.
 type about struct {
-	// polled are the ids of those that are pushed to, and announced those of them that it is certainly about.
+	// polled are the ids of the watches to poll, and announced those of them that the delivery
+	// certainly concerns.
 	polled, announced []string
-	// refs are the names of polled, other those of the repository's branches and tags that are watched besides.
+	// refs are the names of polled, other those of the repository's other watched branches and
+	// tags.
 	refs, other []string
-	// elsewhere is the URL of a repository with the same path at another host.
+	// elsewhere is the URL of a repository with the same path on another host.
 	elsewhere string
 }
 
-// concerns returns which watches an event is about.
+// concerns returns the watches that an event concerns.
 func concerns(event forge.Event, watches []store.Watch) (a about) {
 	for _, watch := range watches {
 		match := forge.Same
@@ -268,7 +275,7 @@ func concerns(event forge.Event, watches []store.Watch) (a about) {
 	return a
 }
 
-// pollPushed has the watches that a push is about polled now.
+// pollPushed polls the watches that a push concerns.
 func pollPushed(ctx context.Context, tx *store.Tx, hook string, from forge.Forge, d forge.Delivery, event forge.Event) (deliveryAnswer, error) {
 	watches, err := tx.WatchesPolled(ctx, tx.Org)
 	if err != nil {
@@ -294,19 +301,20 @@ func pollPushed(ctx context.Context, tx *store.Tx, hook string, from forge.Forge
 	return a.answer(event), nil
 }
 
-// takenBefore remembers a delivery and reports whether it was remembered already. One without an id is taken each time.
+// takenBefore records a delivery and reports whether it was recorded already. A delivery without
+// an id is accepted each time.
 func takenBefore(ctx context.Context, tx *store.Tx, hook string, from forge.Forge, id string, d forge.Delivery) (bool, error) {
 	if id == "" {
 		return false, nil
 	}
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%s\x00%s\x00", from.Name, id)
-	sum.Write(d.Body) // of one id with two bodies, both count: GitLab gives the pushes of one git push the same event id
+	sum.Write(d.Body) // two bodies with one id both count: GitLab uses one event id for all pushes of one git push
 	added, err := tx.AddWebhookDelivery(ctx, tx.Org, hook, sum.Sum(nil))
 	return added == 0, err
 }
 
-// answer puts what comes of a delivery in words.
+// answer describes the result of a delivery.
 func (a about) answer(event forge.Event) deliveryAnswer {
 	refs := func(list []string) string {
 		list = slices.Compact(slices.Sorted(slices.Values(list)))

@@ -20,8 +20,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
 )
 
-// FuzzWebhook: without the secret nothing is taken, whatever is sent in the name of whichever forge; with it a delivery is taken, or
-// refused for what it says. None is a 500.
+// FuzzWebhook: without the secret nothing is accepted, for any forge and body; with it a delivery
+// is accepted, or rejected for its content. No answer is a 500.
 func FuzzWebhook(f *testing.F) {
 	s, org := storetest.New(f)
 	identity, err := seal.NewIdentity()

@@ -55,7 +55,7 @@ func (b *bench) hook(secret string) *hook {
 	return h
 }
 
-// answered is what a delivery was answered.
+// answered is the answer to a delivery.
 type answered struct {
 	status         int
 	result, detail string
@@ -82,7 +82,7 @@ func (h *hook) send(method, path string, header http.Header, body []byte) answer
 	return a
 }
 
-// deliver sends a delivery of a forge, with texts of its body replaced.
+// deliver sends a delivery of a forge, with replacements in its body.
 func (h *hook) deliver(name string, replace ...string) answered {
 	h.t.Helper()
 	header, body := forgetest.Signed(h.t, name, h.secret, replace...)
@@ -97,7 +97,8 @@ func (a answered) expect(t testing.TB, what string, status int, result, detail s
 	}
 }
 
-// TestWebhook: nuon's own form, and what refuses a delivery of any form: one and the same 401.
+// TestWebhook: nuon's own form, and every reason for rejecting a delivery, which all cause the
+// same 401.
 func TestWebhook(t *testing.T) {
 	repo := gittest.New(t).Write("a", "1")
 	repo.Commit("start")
@@ -158,7 +159,7 @@ func TestWebhook(t *testing.T) {
 	h.send("GET", "/hooks/"+b.org+"/"+h.id, http.Header{}, nil).expect(t, "GET", http.StatusMethodNotAllowed, "", "")
 }
 
-// expectProblem compares the status of a verified delivery that cannot be read.
+// expectProblem compares the status of a verified delivery that cannot be parsed.
 func (a answered) expectProblem(t testing.TB, what string, status int) {
 	t.Helper()
 	if a.status != status || a.header.Get(forge.HeaderResult) == "" {
@@ -166,7 +167,8 @@ func (a answered) expectProblem(t testing.TB, what string, status int) {
 	}
 }
 
-// TestWhatDeliveriesAreAnswered: people read in the forge's delivery log what came of a delivery.
+// TestWhatDeliveriesAreAnswered: the answer, which forges show in their delivery log, states the
+// result of a delivery.
 func TestWhatDeliveriesAreAnswered(t *testing.T) {
 	b := newBench(t, observe.Options{})
 	b.connect(forgetest.Page, "main", "")
@@ -216,7 +218,7 @@ func TestWhatDeliveriesAreAnswered(t *testing.T) {
 	})
 }
 
-// TestARotatedSecret: the one before is taken until its time is over.
+// TestARotatedSecret: the previous secret is accepted until its time is over.
 func TestARotatedSecret(t *testing.T) {
 	b := newBench(t, observe.Options{})
 	b.connect(forgetest.Page, "main", "")
@@ -238,7 +240,7 @@ func TestARotatedSecret(t *testing.T) {
 	h.deliver("gitlab-push").expect(t, "after its time", 401, "", "")
 }
 
-// TestLargeDeliveries: up to 25 MiB are taken of a webhook that exists, and no more than a few at once.
+// TestLargeDeliveries: up to 25 MiB are accepted for an existing webhook, but only a few at once.
 func TestLargeDeliveries(t *testing.T) {
 	b := newBench(t, observe.Options{})
 	b.connect(forgetest.Page, "main", "")
@@ -248,8 +250,8 @@ func TestLargeDeliveries(t *testing.T) {
 	h.send("POST", "/hooks/"+b.org+"/"+h.id, header, body).expect(t, "20 MiB", 202, "polling", "main")
 }
 
-// TestPollingFollowsDeliveries: a branch whose pushes a webhook announces is polled every 15 minutes; once a push comes without a
-// delivery, or the webhook is deleted, as often as any other.
+// TestPollingFollowsDeliveries: a branch with a webhook is polled every 15 minutes; once a push
+// comes without a delivery, or the webhook is deleted, as often as any other.
 func TestPollingFollowsDeliveries(t *testing.T) {
 	repo := gittest.New(t).Write("a", "1")
 	repo.Commit("start")
@@ -278,7 +280,7 @@ func TestPollingFollowsDeliveries(t *testing.T) {
 	repo.Write("a", "2").Commit("announced")
 	script()
 	b.mustPoll()
-	next("right after a delivery", time.Minute) // not every server of the forge may have had the commit
+	next("right after a delivery", time.Minute) // some servers of the forge may not have the commit yet
 	b.passed(3 * time.Minute)
 	b.poll()
 	next("after a delivery", 15*time.Minute)
@@ -314,7 +316,8 @@ func TestPollingFollowsDeliveries(t *testing.T) {
 	next("without the webhook", time.Minute)
 }
 
-// TestADeliveryDuringAPoll is not lost: the poll may have read the branch before the push.
+// TestADeliveryDuringAPoll: such a delivery is not lost, because the poll may have read the
+// branch before the push.
 func TestADeliveryDuringAPoll(t *testing.T) {
 	repo := gittest.New(t).Write("a", "1")
 	repo.Commit("start")

@@ -1,5 +1,6 @@
-// Package gittest gives tests real git repositories, made by the git program, and a real smart-HTTP server for them (git
-// http-backend behind TLS and a token). Only tests use it; the product itself never runs git.
+// Package gittest creates real git repositories for tests with the git program, and a real
+// smart-HTTP server for them (git http-backend behind TLS and a token). Only tests use it; the
+// product never runs git.
 package gittest
 
 import (
@@ -20,10 +21,10 @@ type Repo struct {
 	t   testing.TB
 }
 
-// New makes an empty repository in a directory of the test's own.
+// New creates an empty repository in a temporary directory of the test.
 func New(t testing.TB) *Repo {
 	t.Helper()
-	// The path is resolved: on some systems the temporary directory is behind a link.
+	// Resolve the path: on some systems the temporary directory is behind a link.
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -36,10 +37,10 @@ func New(t testing.TB) *Repo {
 	return repo
 }
 
-// URL is the repository's file:// address.
+// URL returns the repository's file:// URL.
 func (r *Repo) URL() string { return "file://" + r.Dir }
 
-// Git runs git in the working tree and gives what it prints.
+// Git runs git in the working tree and returns its output.
 func (r *Repo) Git(arguments ...string) string {
 	r.t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
@@ -61,7 +62,7 @@ func environment() []string {
 		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.com")
 }
 
-// Write writes files, path and content in turn.
+// Write writes files; the arguments alternate between path and content.
 func (r *Repo) Write(pathsAndContents ...string) *Repo {
 	r.t.Helper()
 	for i := 0; i < len(pathsAndContents); i += 2 {
@@ -87,7 +88,7 @@ func (r *Repo) Remove(paths ...string) *Repo {
 	return r
 }
 
-// Symlink makes a symbolic link.
+// Symlink creates a symbolic link.
 func (r *Repo) Symlink(target, path string) *Repo {
 	r.t.Helper()
 	file := filepath.Join(r.Dir, path)
@@ -100,7 +101,7 @@ func (r *Repo) Symlink(target, path string) *Repo {
 	return r
 }
 
-// Commit commits everything and gives the commit's hash.
+// Commit commits everything and returns the commit's hash.
 func (r *Repo) Commit(message string) string {
 	r.t.Helper()
 	r.Git("add", "--all")
@@ -108,7 +109,7 @@ func (r *Repo) Commit(message string) string {
 	return r.Head()
 }
 
-// Head gives the commit that is checked out.
+// Head returns the commit that is checked out.
 func (r *Repo) Head() string {
 	r.t.Helper()
 	return r.Git("rev-parse", "HEAD")
@@ -118,14 +119,15 @@ func (r *Repo) Head() string {
 type Server struct {
 	// URL of the repository.
 	URL string
-	// Roots believe the server's certificate.
+	// Roots contain the server's certificate.
 	Roots *x509.CertPool
-	// Origin is the server's own address, without a path.
+	// Origin is the server's URL without a path.
 	Origin string
 }
 
-// Serve serves a repository through git http-backend at /repo.git. When token is not empty, it is asked for as the password of
-// HTTP Basic. Anything served before may answer instead of git (it returns true then).
+// Serve serves a repository through git http-backend at /repo.git. If token is not empty, clients
+// must send it as the password of HTTP Basic. before may answer a request instead of git; it
+// returns true then.
 func (r *Repo) Serve(token string, before func(http.ResponseWriter, *http.Request) bool) Server {
 	r.t.Helper()
 	backend := &cgi.Handler{
