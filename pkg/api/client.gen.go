@@ -2423,8 +2423,11 @@ type Offer struct {
 
 	// ComponentKind empty for an action
 	ComponentKind string `json:"component_kind,omitempty,omitzero"`
-	Job           string `json:"job"`
-	Kind          string `json:"kind"`
+
+	// Copies it is a plan that first copies its artifact, as a sync does
+	Copies bool   `json:"copies,omitempty,omitzero"`
+	Job    string `json:"job"`
+	Kind   string `json:"kind"`
 }
 
 // Offers defines model for Offers.
@@ -3136,6 +3139,9 @@ type Sync struct {
 	// Installs when they were asked for
 	Installs []InstallSummary `json:"installs,omitempty,omitzero"`
 
+	// Mark With installs: give it as since to be told only of those that changed after this answer, and perhaps of some that changed right before it. When the app's newest release is another one than before, ask for all of them again, and do so from time to time, because an install that was forgotten is in no answer.
+	Mark string `json:"mark,omitempty,omitzero"`
+
 	// Unchanged components whose input did not change
 	Unchanged []string `json:"unchanged,omitempty,omitzero"`
 }
@@ -3456,6 +3462,9 @@ type DiffReleaseParams struct {
 type GetSyncParams struct {
 	// Installs with all installs of the app, which may be many
 	Installs bool `form:"installs,omitempty" json:"installs,omitempty,omitzero"`
+
+	// Since the mark of an earlier answer: with only those installs that changed after it
+	Since string `form:"since,omitempty" json:"since,omitempty,omitzero"`
 }
 
 // ListAppVersionsParams defines parameters for ListAppVersions.
@@ -7650,6 +7659,14 @@ func NewGetSyncRequest(server string, app InApp, params *GetSyncParams) (*http.R
 		var rawQueryFragments []string
 
 		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "installs", params.Installs, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "since", params.Since, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 			return nil, err
 		} else {
 			for _, qp := range strings.Split(queryFrag, "&") {

@@ -140,7 +140,7 @@ func (d *Dispatch) claim(ctx context.Context, caller Caller, free int32, policy 
 		rows, err := tx.ClaimJobs(ctx, claim)
 		for _, row := range rows {
 			offers = append(offers, api.Offer{
-				Job: row.ID, Attempt: int(row.Attempt), Kind: row.Kind, ComponentKind: row.ComponentKind, AcceptWithinSeconds: int(AcceptWithin.Seconds()),
+				Job: row.ID, Attempt: int(row.Attempt), Kind: row.Kind, ComponentKind: row.ComponentKind, Copies: row.Copies, AcceptWithinSeconds: int(AcceptWithin.Seconds()),
 			})
 		}
 		over = len(offers) > 0

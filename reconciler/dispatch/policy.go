@@ -88,6 +88,8 @@ func forbids(runner store.Runner, job store.Job) string {
 		return fmt.Sprintf("runner %s takes no jobs now%s; whoever runs it decides that in its runner file", runner.Name, because)
 	case !takes(p, job.Kind):
 		return fmt.Sprintf("runner %s does not take jobs of kind %s now%s; whoever runs it can allow them in its runner file", runner.Name, job.Kind, because)
+	case job.Copies && !takes(p, "sync"):
+		return fmt.Sprintf("runner %s does not take jobs of kind sync now%s, and this plan begins with the copy that a sync makes; whoever runs it can allow them in its runner file", runner.Name, because)
 	case job.ComponentKind != "" && !TakesComponents(runner, job.ComponentKind):
 		return fmt.Sprintf("runner %s does not take components of kind %s; whoever runs it can allow them in its runner file", runner.Name, job.ComponentKind)
 	}

@@ -2,6 +2,7 @@ package dispatch_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -116,6 +117,41 @@ func TestNothingIsOfferedThatTheRunnerFileForbids(t *testing.T) {
 		if diff := cmp.Diff(step.want, offered(step.policy)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", step.name, diff)
 		}
+	}
+}
+
+// A plan that copies its artifact waits where the runner's file allows no syncs, and its owner is told so: one that was begun would fail.
+func TestAPlanThatCopiesWaitsForSyncs(t *testing.T) {
+	w := dispatchtest.New(t)
+	runner := w.Runner(t, dispatch.RunnerInstall)
+	copies := w.Enqueue(t, runner, dispatch.NewJob{
+		Kind: "plan", ComponentKind: "terraform_module",
+		Spec: api.JobSpec{Kind: api.JobSpecKindPlan, Plan: api.PlanSpec{From: api.ArtifactRef{Repository: "r", Digest: "sha256:a"}}},
+	})
+	w.Enqueue(t, runner, dispatch.NewJob{Kind: "plan", ComponentKind: "sandbox", Spec: api.JobSpec{Kind: api.JobSpecKindPlan}})
+	offered := func(policy api.RunnerPolicy) (got []string) {
+		t.Helper()
+		offers, err := w.Dispatch.Lease(t.Context(), runner.Caller, api.LeaseRequest{Free: 9, WaitSeconds: -1, Policy: policy}, nil)
+		must(t, err)
+		for _, offer := range offers.Offers {
+			got = append(got, fmt.Sprintf("%s %s %t", offer.Kind, offer.ComponentKind, offer.Copies))
+		}
+		return got
+	}
+	waits := func() string {
+		t.Helper()
+		job, err := w.Dispatch.Job(t.Context(), w.Org.ID, copies)
+		must(t, err)
+		return job.Waits
+	}
+	if diff := cmp.Diff([]string{"plan sandbox false"}, offered(allows("plan", "apply"))); diff != "" {
+		t.Errorf("without syncs (-want +got):\n%s", diff)
+	}
+	if got := waits(); !strings.Contains(got, "does not take jobs of kind sync now, and this plan begins with the copy") {
+		t.Errorf("waits: %q", got)
+	}
+	if diff := cmp.Diff([]string{"plan terraform_module true"}, offered(allows("plan", "sync"))); diff != "" {
+		t.Errorf("with syncs (-want +got):\n%s", diff)
 	}
 }
 

@@ -186,7 +186,7 @@ func (q *Queries) AttemptToExpire(ctx context.Context, arg AttemptToExpireParams
 }
 
 const attemptsInHand = `-- name: AttemptsInHand :many
-select a.org_id, a.job_id, a.number, a.runner_id, a.status, a.token_hashes, a.offered_at, a.accepted_at, a.lease_until, a.base_version, a.log_bytes, a.ended_at, j.org_id, j.id, j.runner_id, j.kind, j.status, j.owner_kind, j.owner_id, j.component_kind, j.trace, j.plan_id, j.install_id, j.spec, j.attempt, j.reason, j.waits, j.cancel, j.result, j.error, j.created_at, j.ended_at, coalesce(i.name, '')::text as install
+select a.org_id, a.job_id, a.number, a.runner_id, a.status, a.token_hashes, a.offered_at, a.accepted_at, a.lease_until, a.base_version, a.log_bytes, a.ended_at, j.org_id, j.id, j.runner_id, j.kind, j.status, j.owner_kind, j.owner_id, j.component_kind, j.trace, j.plan_id, j.install_id, j.spec, j.copies, j.attempt, j.reason, j.waits, j.cancel, j.result, j.error, j.created_at, j.ended_at, coalesce(i.name, '')::text as install
 from attempts a
 join jobs j on j.org_id = a.org_id and j.id = a.job_id
 left join installs i on i.org_id = j.org_id and i.id = j.install_id
@@ -235,6 +235,7 @@ func (q *Queries) AttemptsInHand(ctx context.Context, orgID string, runnerID str
 			&i.Job.PlanID,
 			&i.Job.InstallID,
 			&i.Job.Spec,
+			&i.Job.Copies,
 			&i.Job.Attempt,
 			&i.Job.Reason,
 			&i.Job.Waits,
@@ -259,14 +260,15 @@ const claimJobs = `-- name: ClaimJobs :many
 with oldest as (
     select j.id from jobs j
     where j.org_id = $1 and j.runner_id = $2 and j.status = 'queued'
-      and (not $3::bool or j.kind = any($4::text[]))
+      and (not $3::bool or j.kind = any($4::text[])
+        and (not j.copies or 'sync' = any($4::text[])))
       and (not $5::bool or j.component_kind = '' or j.component_kind = any($6::text[]))
     order by j.created_at, j.id
     limit $7 for update skip locked
 ), offered as (
     update jobs j set status = 'offered', attempt = j.attempt + 1, waits = ''
     from oldest where j.org_id = $1 and j.id = oldest.id
-    returning j.org_id, j.id, j.attempt, j.kind, j.component_kind, j.runner_id, j.created_at
+    returning j.org_id, j.id, j.attempt, j.kind, j.component_kind, j.runner_id, j.created_at, j.copies
 ), made as (
     insert into attempts (org_id, job_id, number, runner_id, status, lease_until)
     select org_id, id, attempt, runner_id, 'offered', now() + make_interval(secs => $8::float8) from offered
@@ -275,7 +277,7 @@ with oldest as (
     select org_id, 'attempt', id || '/' || attempt, now() + make_interval(secs => $8::float8) from offered
     on conflict (org_id, kind, id) do update set at = excluded.at
 )
-select id, attempt, kind, component_kind from offered order by created_at, id
+select id, attempt, kind, component_kind, copies from offered order by created_at, id
 `
 
 type ClaimJobsParams struct {
@@ -294,10 +296,12 @@ type ClaimJobsRow struct {
 	Attempt       int32
 	Kind          string
 	ComponentKind string
+	Copies        bool
 }
 
 // ClaimJobs offers a runner its oldest queued jobs: the attempts are made and put on the list of what is due in the one statement.
-// Two polls of one runner never claim the same job (skip locked). Its plan is pinned by a test.
+// Two polls of one runner never claim the same job (skip locked). A plan that copies its artifact is offered only where syncs are allowed.
+// Its plan is pinned by a test.
 func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJobsRow, error) {
 	rows, err := q.db.Query(ctx, claimJobs,
 		arg.OrgID,
@@ -321,6 +325,7 @@ func (q *Queries) ClaimJobs(ctx context.Context, arg ClaimJobsParams) ([]ClaimJo
 			&i.Attempt,
 			&i.Kind,
 			&i.ComponentKind,
+			&i.Copies,
 		); err != nil {
 			return nil, err
 		}
@@ -558,7 +563,7 @@ func (q *Queries) InsertRunner(ctx context.Context, arg InsertRunnerParams) (Run
 }
 
 const jobWithRunner = `-- name: JobWithRunner :one
-select j.org_id, j.id, j.runner_id, j.kind, j.status, j.owner_kind, j.owner_id, j.component_kind, j.trace, j.plan_id, j.install_id, j.spec, j.attempt, j.reason, j.waits, j.cancel, j.result, j.error, j.created_at, j.ended_at, r.org_id, r.id, r.name, r.kind, r.shared, r.key_hash, r.next_key_hash, r.key_since, r.registered_at, r.recipient, r.new_key, r.version, r.capacity, r.policy, r.last_seen, r.created_at, now()::timestamptz as at
+select j.org_id, j.id, j.runner_id, j.kind, j.status, j.owner_kind, j.owner_id, j.component_kind, j.trace, j.plan_id, j.install_id, j.spec, j.copies, j.attempt, j.reason, j.waits, j.cancel, j.result, j.error, j.created_at, j.ended_at, r.org_id, r.id, r.name, r.kind, r.shared, r.key_hash, r.next_key_hash, r.key_since, r.registered_at, r.recipient, r.new_key, r.version, r.capacity, r.policy, r.last_seen, r.created_at, now()::timestamptz as at
 from jobs j join runners r on r.org_id = j.org_id and r.id = j.runner_id
 where j.org_id = $1 and j.id = $2
 `
@@ -585,6 +590,7 @@ func (q *Queries) JobWithRunner(ctx context.Context, orgID string, iD string) (J
 		&i.Job.PlanID,
 		&i.Job.InstallID,
 		&i.Job.Spec,
+		&i.Job.Copies,
 		&i.Job.Attempt,
 		&i.Job.Reason,
 		&i.Job.Waits,
@@ -640,7 +646,7 @@ func (q *Queries) LockInstallsInHand(ctx context.Context, orgID string, runnerID
 }
 
 const lockJob = `-- name: LockJob :one
-select org_id, id, runner_id, kind, status, owner_kind, owner_id, component_kind, trace, plan_id, install_id, spec, attempt, reason, waits, cancel, result, error, created_at, ended_at from jobs where org_id = $1 and id = $2 for no key update
+select org_id, id, runner_id, kind, status, owner_kind, owner_id, component_kind, trace, plan_id, install_id, spec, copies, attempt, reason, waits, cancel, result, error, created_at, ended_at from jobs where org_id = $1 and id = $2 for no key update
 `
 
 // LockJob leaves room for who only refers to the job: a log that is being kept.
@@ -660,6 +666,7 @@ func (q *Queries) LockJob(ctx context.Context, orgID string, iD string) (Job, er
 		&i.PlanID,
 		&i.InstallID,
 		&i.Spec,
+		&i.Copies,
 		&i.Attempt,
 		&i.Reason,
 		&i.Waits,
@@ -746,7 +753,7 @@ const moveJob = `-- name: MoveJob :one
 update jobs set status = $1, waits = $2, error = $3, result = coalesce($4::jsonb, result),
     ended_at = case when $5::bool then now() else ended_at end
 where org_id = $6 and id = $7 and attempt = $8 and status = $9
-returning org_id, id, runner_id, kind, status, owner_kind, owner_id, component_kind, trace, plan_id, install_id, spec, attempt, reason, waits, cancel, result, error, created_at, ended_at
+returning org_id, id, runner_id, kind, status, owner_kind, owner_id, component_kind, trace, plan_id, install_id, spec, copies, attempt, reason, waits, cancel, result, error, created_at, ended_at
 `
 
 type MoveJobParams struct {
@@ -788,6 +795,7 @@ func (q *Queries) MoveJob(ctx context.Context, arg MoveJobParams) (Job, error) {
 		&i.PlanID,
 		&i.InstallID,
 		&i.Spec,
+		&i.Copies,
 		&i.Attempt,
 		&i.Reason,
 		&i.Waits,
@@ -1033,7 +1041,7 @@ func (q *Queries) TakeChallenge(ctx context.Context, orgID string, hash []byte) 
 }
 
 const tellJobEnd = `-- name: TellJobEnd :one
-update jobs set result = $1 where org_id = $2 and id = $3 and status = 'cancelled' and result is null returning org_id, id, runner_id, kind, status, owner_kind, owner_id, component_kind, trace, plan_id, install_id, spec, attempt, reason, waits, cancel, result, error, created_at, ended_at
+update jobs set result = $1 where org_id = $2 and id = $3 and status = 'cancelled' and result is null returning org_id, id, runner_id, kind, status, owner_kind, owner_id, component_kind, trace, plan_id, install_id, spec, copies, attempt, reason, waits, cancel, result, error, created_at, ended_at
 `
 
 // TellJobEnd writes the result of a job that was cancelled before anybody had it, once.
@@ -1053,6 +1061,7 @@ func (q *Queries) TellJobEnd(ctx context.Context, result json.RawMessage, orgID 
 		&i.PlanID,
 		&i.InstallID,
 		&i.Spec,
+		&i.Copies,
 		&i.Attempt,
 		&i.Reason,
 		&i.Waits,

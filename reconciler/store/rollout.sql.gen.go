@@ -264,7 +264,7 @@ func (q *Queries) InputsOfInstalls(ctx context.Context, orgID string, installIds
 }
 
 const installForStatus = `-- name: InstallForStatus :one
-select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, wanted, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, owner, labels, account, toggles, created_at from installs where org_id = $1 and id = $2
+select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, wanted, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, owner, labels, account, toggles, changed, created_at from installs where org_id = $1 and id = $2
 `
 
 func (q *Queries) InstallForStatus(ctx context.Context, orgID string, iD string) (Install, error) {
@@ -290,6 +290,7 @@ func (q *Queries) InstallForStatus(ctx context.Context, orgID string, iD string)
 		&i.Labels,
 		&i.Account,
 		&i.Toggles,
+		&i.Changed,
 		&i.CreatedAt,
 	)
 	return i, err
@@ -364,7 +365,7 @@ func (q *Queries) InstallsOfRange(ctx context.Context, arg InstallsOfRangeParams
 }
 
 const lockInstallRange = `-- name: LockInstallRange :many
-select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, wanted, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, owner, labels, account, toggles, created_at from installs where org_id = $1 and app_id = $2 and id between $3 and $4 order by id for update skip locked
+select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, wanted, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, owner, labels, account, toggles, changed, created_at from installs where org_id = $1 and app_id = $2 and id between $3 and $4 order by id for update skip locked
 `
 
 type LockInstallRangeParams struct {
@@ -409,6 +410,7 @@ func (q *Queries) LockInstallRange(ctx context.Context, arg LockInstallRangePara
 			&i.Labels,
 			&i.Account,
 			&i.Toggles,
+			&i.Changed,
 			&i.CreatedAt,
 		); err != nil {
 			return nil, err
@@ -850,12 +852,15 @@ func (q *Queries) RunnersOfInstalls(ctx context.Context, orgID string, ids []str
 }
 
 const setDesires = `-- name: SetDesires :exec
+with written as (
 update install_components ic set wanted = d.wanted, desired_digest = d.digest, desired_reason = d.reason, waits_for = d.waits, behind = d.behind,
     off = d.off, never = d.never, stuck = d.stuck
 from (select unnest($2::text[]) as id, unnest($3::text[]) as wanted, unnest($4::text[]) as digest,
     unnest($5::text[]) as reason, unnest($6::text[]) as waits, unnest($7::bool[]) as behind, unnest($8::text[]) as off,
     unnest($9::bool[]) as never, unnest($10::bool[]) as stuck) d
-where ic.org_id = $1 and ic.id = d.id
+where ic.org_id = $1 and ic.id = d.id returning ic.install_id)
+update installs i set changed = 0 -- the trigger writes it
+where i.org_id = $1 and i.id in (select w.install_id from written w)
 `
 
 type SetDesiresParams struct {
@@ -871,7 +876,7 @@ type SetDesiresParams struct {
 	Stuck   []bool
 }
 
-// SetDesires writes what is wanted of some components.
+// SetDesires writes what is wanted of some components, and that their installs changed.
 func (q *Queries) SetDesires(ctx context.Context, arg SetDesiresParams) error {
 	_, err := q.db.Exec(ctx, setDesires,
 		arg.OrgID,

@@ -181,6 +181,7 @@ type Install struct {
 	Labels            json.RawMessage
 	Account           json.RawMessage
 	Toggles           json.RawMessage
+	Changed           int64
 	CreatedAt         time.Time
 }
 
@@ -235,6 +236,7 @@ type Job struct {
 	PlanID        *string
 	InstallID     *string
 	Spec          json.RawMessage
+	Copies        bool
 	Attempt       int32
 	Reason        string
 	Waits         string
@@ -558,6 +560,7 @@ type Workflow struct {
 	Release     int32
 	Revision    int64
 	Trace       string
+	Changed     int64
 	CreatedAt   time.Time
 	EndedAt     *time.Time
 }

@@ -85,7 +85,7 @@ func (q *Queries) AddCredential(ctx context.Context, arg AddCredentialParams) (C
 const addInstall = `-- name: AddInstall :one
 insert into installs (org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, owner, labels, account, toggles)
 values ($1, $2, $3, $4, $5, $6, $7, $8, coalesce($9::jsonb, '{}'), coalesce(nullif($10::text, ''), 'hand'),
-    coalesce($11::jsonb, '{}'), coalesce($12::jsonb, '{}'), coalesce($13::jsonb, '{}')) returning org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, wanted, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, owner, labels, account, toggles, created_at
+    coalesce($11::jsonb, '{}'), coalesce($12::jsonb, '{}'), coalesce($13::jsonb, '{}')) returning org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, wanted, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, owner, labels, account, toggles, changed, created_at
 `
 
 type AddInstallParams struct {
@@ -142,6 +142,7 @@ func (q *Queries) AddInstall(ctx context.Context, arg AddInstallParams) (Install
 		&i.Labels,
 		&i.Account,
 		&i.Toggles,
+		&i.Changed,
 		&i.CreatedAt,
 	)
 	return i, err
@@ -210,6 +211,67 @@ func (q *Queries) ChangeInstall(ctx context.Context, arg ChangeInstallParams) er
 	return err
 }
 
+const changedInstalls = `-- name: ChangedInstalls :many
+select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.wanted, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.owner, i.labels, i.account, i.toggles, i.changed, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
+where i.org_id = $1 and i.app_id = $2 and i.id in (
+    select n.id from installs n where n.org_id = $1 and n.app_id = $2
+      and n.changed >= $3 and n.changed < (select pg_snapshot_xmax(pg_current_snapshot())::text::bigint)
+    union
+    select w.install_id from workflows w where w.org_id = $1
+      and w.changed >= $3 and w.changed < (select pg_snapshot_xmax(pg_current_snapshot())::text::bigint))
+order by i.name
+`
+
+type ChangedInstallsRow struct {
+	Install Install
+	App     string
+}
+
+// ChangedInstalls are the installs of an app that changed since a ReadMark, or whose workflows did. Transactions that are to come are left
+// out: a row that was restored from another database may name one.
+func (q *Queries) ChangedInstalls(ctx context.Context, orgID string, appID string, since int64) ([]ChangedInstallsRow, error) {
+	rows, err := q.db.Query(ctx, changedInstalls, orgID, appID, since)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []ChangedInstallsRow{}
+	for rows.Next() {
+		var i ChangedInstallsRow
+		if err := rows.Scan(
+			&i.Install.OrgID,
+			&i.Install.ID,
+			&i.Install.AppID,
+			&i.Install.Name,
+			&i.Install.RunnerID,
+			&i.Install.Approval,
+			&i.Install.AllowDestroy,
+			&i.Install.ApprovalsByOthers,
+			&i.Install.Rule,
+			&i.Install.Wanted,
+			&i.Install.Provisioned,
+			&i.Install.ResolvedReleaseID,
+			&i.Install.PinReleaseID,
+			&i.Install.PinReason,
+			&i.Install.PinnedBy,
+			&i.Install.Owner,
+			&i.Install.Labels,
+			&i.Install.Account,
+			&i.Install.Toggles,
+			&i.Install.Changed,
+			&i.Install.CreatedAt,
+			&i.App,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const dropInstall = `-- name: DropInstall :exec
 delete from installs where org_id = $1 and id = $2
 `
@@ -254,9 +316,9 @@ func (q *Queries) InstallsOfRunner(ctx context.Context, orgID string, runnerID s
 }
 
 const lastWorkflows = `-- name: LastWorkflows :many
-select w.org_id, w.id, w.install_id, w.number, w.kind, w.status, w.reason, w.outcome, w.requested_by, w.request, w.cancelled, w.plan_only, w.rule, w.release, w.revision, w.trace, w.created_at, w.ended_at from unnest($1::text[]) as i(id)
+select w.org_id, w.id, w.install_id, w.number, w.kind, w.status, w.reason, w.outcome, w.requested_by, w.request, w.cancelled, w.plan_only, w.rule, w.release, w.revision, w.trace, w.changed, w.created_at, w.ended_at from unnest($1::text[]) as i(id)
 cross join lateral (
-    select org_id, id, install_id, number, kind, status, reason, outcome, requested_by, request, cancelled, plan_only, rule, release, revision, trace, created_at, ended_at from workflows w where w.org_id = $2 and w.install_id = i.id order by w.number desc limit 1) w
+    select org_id, id, install_id, number, kind, status, reason, outcome, requested_by, request, cancelled, plan_only, rule, release, revision, trace, changed, created_at, ended_at from workflows w where w.org_id = $2 and w.install_id = i.id order by w.number desc limit 1) w
 `
 
 // LastWorkflows gives the newest workflow of each install.
@@ -286,6 +348,7 @@ func (q *Queries) LastWorkflows(ctx context.Context, installIds []string, orgID 
 			&i.Release,
 			&i.Revision,
 			&i.Trace,
+			&i.Changed,
 			&i.CreatedAt,
 			&i.EndedAt,
 		); err != nil {
@@ -348,6 +411,18 @@ func (q *Queries) PutInstallInput(ctx context.Context, arg PutInstallInputParams
 		arg.Hash,
 	)
 	return err
+}
+
+const readMark = `-- name: ReadMark :one
+select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as mark
+`
+
+// ReadMark is what to give ChangedInstalls later, when it is read before what is compared.
+func (q *Queries) ReadMark(ctx context.Context) (int64, error) {
+	row := q.db.QueryRow(ctx, readMark)
+	var mark int64
+	err := row.Scan(&mark)
+	return mark, err
 }
 
 const rememberAnswer = `-- name: RememberAnswer :exec
@@ -970,7 +1045,7 @@ func (q *Queries) ViewInputsToReseal(ctx context.Context, orgID string, runnerID
 }
 
 const viewInstall = `-- name: ViewInstall :many
-select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.wanted, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.owner, i.labels, i.account, i.toggles, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
+select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.wanted, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.owner, i.labels, i.account, i.toggles, i.changed, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
 where i.org_id = $1
   and (i.id = $2 or i.name = $2 or i.name = split_part($2, '/', 2) and a.name || '/' || i.name = $2) limit 2
 `
@@ -1010,6 +1085,7 @@ func (q *Queries) ViewInstall(ctx context.Context, orgID string, key string) ([]
 			&i.Install.Labels,
 			&i.Install.Account,
 			&i.Install.Toggles,
+			&i.Install.Changed,
 			&i.Install.CreatedAt,
 			&i.App,
 		); err != nil {
@@ -1082,7 +1158,7 @@ func (q *Queries) ViewInstallComponents(ctx context.Context, orgID string, insta
 }
 
 const viewInstalls = `-- name: ViewInstalls :many
-select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.wanted, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.owner, i.labels, i.account, i.toggles, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
+select i.org_id, i.id, i.app_id, i.name, i.runner_id, i.approval, i.allow_destroy, i.approvals_by_others, i.rule, i.wanted, i.provisioned, i.resolved_release_id, i.pin_release_id, i.pin_reason, i.pinned_by, i.owner, i.labels, i.account, i.toggles, i.changed, i.created_at, a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
 where i.org_id = $1 and ($2::text = '' or a.id = $2) and ($3::text = '' or i.runner_id = $3)
   and i.labels @> $4::jsonb and (a.name, i.name) > ($5::text, $6::text)
 order by a.name, i.name limit $7
@@ -1141,6 +1217,7 @@ func (q *Queries) ViewInstalls(ctx context.Context, arg ViewInstallsParams) ([]V
 			&i.Install.Labels,
 			&i.Install.Account,
 			&i.Install.Toggles,
+			&i.Install.Changed,
 			&i.Install.CreatedAt,
 			&i.App,
 		); err != nil {
@@ -1155,7 +1232,7 @@ func (q *Queries) ViewInstalls(ctx context.Context, arg ViewInstallsParams) ([]V
 }
 
 const viewJobs = `-- name: ViewJobs :many
-select j.org_id, j.id, j.runner_id, j.kind, j.status, j.owner_kind, j.owner_id, j.component_kind, j.trace, j.plan_id, j.install_id, j.spec, j.attempt, j.reason, j.waits, j.cancel, j.result, j.error, j.created_at, j.ended_at, r.org_id, r.id, r.name, r.kind, r.shared, r.key_hash, r.next_key_hash, r.key_since, r.registered_at, r.recipient, r.new_key, r.version, r.capacity, r.policy, r.last_seen, r.created_at from jobs j join runners r on r.org_id = j.org_id and r.id = j.runner_id
+select j.org_id, j.id, j.runner_id, j.kind, j.status, j.owner_kind, j.owner_id, j.component_kind, j.trace, j.plan_id, j.install_id, j.spec, j.copies, j.attempt, j.reason, j.waits, j.cancel, j.result, j.error, j.created_at, j.ended_at, r.org_id, r.id, r.name, r.kind, r.shared, r.key_hash, r.next_key_hash, r.key_since, r.registered_at, r.recipient, r.new_key, r.version, r.capacity, r.policy, r.last_seen, r.created_at from jobs j join runners r on r.org_id = j.org_id and r.id = j.runner_id
 where j.org_id = $1 and j.id = any($2::text[])
 `
 
@@ -1186,6 +1263,7 @@ func (q *Queries) ViewJobs(ctx context.Context, orgID string, ids []string) ([]V
 			&i.Job.PlanID,
 			&i.Job.InstallID,
 			&i.Job.Spec,
+			&i.Job.Copies,
 			&i.Job.Attempt,
 			&i.Job.Reason,
 			&i.Job.Waits,
@@ -1800,7 +1878,7 @@ func (q *Queries) ViewVersionsOfApp(ctx context.Context, arg ViewVersionsOfAppPa
 }
 
 const viewWorkflow = `-- name: ViewWorkflow :one
-select w.org_id, w.id, w.install_id, w.number, w.kind, w.status, w.reason, w.outcome, w.requested_by, w.request, w.cancelled, w.plan_only, w.rule, w.release, w.revision, w.trace, w.created_at, w.ended_at, i.name as install, a.name as app,
+select w.org_id, w.id, w.install_id, w.number, w.kind, w.status, w.reason, w.outcome, w.requested_by, w.request, w.cancelled, w.plan_only, w.rule, w.release, w.revision, w.trace, w.changed, w.created_at, w.ended_at, i.name as install, a.name as app,
     coalesce(r.commits -> 0 ->> 'commit', r.commits -> 0 ->> 'upload', '')::text as commit from workflows w
 join installs i on i.org_id = w.org_id and i.id = w.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
@@ -1835,6 +1913,7 @@ func (q *Queries) ViewWorkflow(ctx context.Context, orgID string, iD string) (Vi
 		&i.Workflow.Release,
 		&i.Workflow.Revision,
 		&i.Workflow.Trace,
+		&i.Workflow.Changed,
 		&i.Workflow.CreatedAt,
 		&i.Workflow.EndedAt,
 		&i.Install,
@@ -1845,7 +1924,7 @@ func (q *Queries) ViewWorkflow(ctx context.Context, orgID string, iD string) (Vi
 }
 
 const viewWorkflows = `-- name: ViewWorkflows :many
-select w.org_id, w.id, w.install_id, w.number, w.kind, w.status, w.reason, w.outcome, w.requested_by, w.request, w.cancelled, w.plan_only, w.rule, w.release, w.revision, w.trace, w.created_at, w.ended_at, i.name as install, a.name as app,
+select w.org_id, w.id, w.install_id, w.number, w.kind, w.status, w.reason, w.outcome, w.requested_by, w.request, w.cancelled, w.plan_only, w.rule, w.release, w.revision, w.trace, w.changed, w.created_at, w.ended_at, i.name as install, a.name as app,
     coalesce(r.commits -> 0 ->> 'commit', r.commits -> 0 ->> 'upload', '')::text as commit from workflows w
 join installs i on i.org_id = w.org_id and i.id = w.install_id
 join apps a on a.org_id = i.org_id and a.id = i.app_id
@@ -1905,6 +1984,7 @@ func (q *Queries) ViewWorkflows(ctx context.Context, arg ViewWorkflowsParams) ([
 			&i.Workflow.Release,
 			&i.Workflow.Revision,
 			&i.Workflow.Trace,
+			&i.Workflow.Changed,
 			&i.Workflow.CreatedAt,
 			&i.Workflow.EndedAt,
 			&i.Install,

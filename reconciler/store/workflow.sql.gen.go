@@ -548,7 +548,7 @@ func (q *Queries) FindStep(ctx context.Context, orgID string, iD string) (FindSt
 }
 
 const findWorkflow = `-- name: FindWorkflow :one
-select org_id, id, install_id, number, kind, status, reason, outcome, requested_by, request, cancelled, plan_only, rule, release, revision, trace, created_at, ended_at from workflows where org_id = $1 and id = $2
+select org_id, id, install_id, number, kind, status, reason, outcome, requested_by, request, cancelled, plan_only, rule, release, revision, trace, changed, created_at, ended_at from workflows where org_id = $1 and id = $2
 `
 
 func (q *Queries) FindWorkflow(ctx context.Context, orgID string, iD string) (Workflow, error) {
@@ -571,6 +571,7 @@ func (q *Queries) FindWorkflow(ctx context.Context, orgID string, iD string) (Wo
 		&i.Release,
 		&i.Revision,
 		&i.Trace,
+		&i.Changed,
 		&i.CreatedAt,
 		&i.EndedAt,
 	)
@@ -778,7 +779,7 @@ func (q *Queries) LockApproval(ctx context.Context, orgID string, iD string) (Lo
 
 const lockInstall = `-- name: LockInstall :one
 
-select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, wanted, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, owner, labels, account, toggles, created_at from installs where org_id = $1 and id = $2 for update
+select org_id, id, app_id, name, runner_id, approval, allow_destroy, approvals_by_others, rule, wanted, provisioned, resolved_release_id, pin_release_id, pin_reason, pinned_by, owner, labels, account, toggles, changed, created_at from installs where org_id = $1 and id = $2 for update
 `
 
 // workflow: workflows, their steps, plans, approvals and refusals, and what was applied. Everything that is read here to decide is
@@ -806,6 +807,7 @@ func (q *Queries) LockInstall(ctx context.Context, orgID string, iD string) (Ins
 		&i.Labels,
 		&i.Account,
 		&i.Toggles,
+		&i.Changed,
 		&i.CreatedAt,
 	)
 	return i, err
@@ -1193,7 +1195,7 @@ func (q *Queries) RunningAction(ctx context.Context, arg RunningActionParams) ([
 }
 
 const runningWorkflows = `-- name: RunningWorkflows :many
-select org_id, id, install_id, number, kind, status, reason, outcome, requested_by, request, cancelled, plan_only, rule, release, revision, trace, created_at, ended_at from workflows where org_id = $1 and install_id = $2 and status = 'running' order by number
+select org_id, id, install_id, number, kind, status, reason, outcome, requested_by, request, cancelled, plan_only, rule, release, revision, trace, changed, created_at, ended_at from workflows where org_id = $1 and install_id = $2 and status = 'running' order by number
 `
 
 func (q *Queries) RunningWorkflows(ctx context.Context, orgID string, installID string) ([]Workflow, error) {
@@ -1222,6 +1224,7 @@ func (q *Queries) RunningWorkflows(ctx context.Context, orgID string, installID 
 			&i.Release,
 			&i.Revision,
 			&i.Trace,
+			&i.Changed,
 			&i.CreatedAt,
 			&i.EndedAt,
 		); err != nil {

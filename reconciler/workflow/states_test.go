@@ -154,7 +154,8 @@ func TestTheDocsShowTheTables(t *testing.T) {
 		"begins behind it. A restore needs no artifact and has none. A sync of an artifact of at most 1 MiB, or of the one that was applied, has no job:\n" +
 		"it succeeds at once, as *left to its plan*, and each plan behind it copies what is missing. So such a step does not say that the install's\n" +
 		"registry has the artifact; a plan that was made behind it does (`TestWhatIsSmallOrThereNeedsNoSync`, `TestAPlanCopiesItsArtifact`). Where the\n" +
-		"runner's owner allows no syncs it has a job all the same, which waits (`TestARunnerThatTakesNoSyncsGetsOneThatWaits`).\n\n" + diagram(StepPending, stepMoves) + statesSteps +
+		"runner's owner allows no syncs it has a job all the same, which waits (`TestARunnerThatTakesNoSyncsGetsOneThatWaits`);\n" +
+		"and a plan that copies and is queued already waits as a sync does (`TestAPlanThatCopiesWaitsForSyncs`).\n\n" + diagram(StepPending, stepMoves) + statesSteps +
 		"\n## Plan\n\nA plan that is not applyable is born `empty` and stays so. `consumed` is the accept of its apply: it happens once.\n\n" + diagram(PlanReady, planMoves) +
 		"\n## Approval\n\nIt is about a plan (with the scripts that are shown with it), about scripts, or about looser approval settings of the install, and binds\n" +
 		"to the digest of exactly what was shown. One about a plan is withdrawn when that plan no longer leads to what is wanted. A yes by the\n" +

@@ -225,7 +225,7 @@ func (a *attempt) do(ctx context.Context, next verb) error {
 	if a.adopted && (next == accept || next == start) {
 		// A machine that was off for a night must not begin what its owner allows by day.
 		rule, _ := a.runner.rules.now()
-		if err := rule.Check(a.record.Kind, a.record.ComponentKind); err != nil {
+		if err := checkOffer(rule, a.record.Kind, a.record.ComponentKind, a.record.Copies); err != nil {
 			return a.giveBack(err.Error())
 		}
 	}

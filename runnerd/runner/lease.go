@@ -119,12 +119,12 @@ func (r *runner) take(ctx context.Context, offer api.Offer) bool {
 	}
 	// The rule may have changed since the poll began, and whether the control plane keeps to it is not to be relied on.
 	rule, _ := r.rules.now()
-	if err := rule.Check(offer.Kind, offer.ComponentKind); err != nil {
+	if err := checkOffer(rule, offer.Kind, offer.ComponentKind, offer.Copies); err != nil {
 		r.log.Warn("a job was offered that this runner does not take", "job", offer.Job, "attempt", offer.Attempt, "kind", offer.Kind, "component_kind", offer.ComponentKind, "reason", err)
 		return false
 	}
 	record := spool.Record{
-		Job: offer.Job, Attempt: offer.Attempt, Kind: offer.Kind, ComponentKind: offer.ComponentKind,
+		Job: offer.Job, Attempt: offer.Attempt, Kind: offer.Kind, ComponentKind: offer.ComponentKind, Copies: offer.Copies,
 		Policy: rule.RunnerPolicy, AcceptBy: time.Now().Add(within),
 	}
 	dir, err := r.spool.Create(record)
@@ -136,6 +136,17 @@ func (r *runner) take(ctx context.Context, offer api.Offer) bool {
 		return false
 	}
 	return r.look(ctx, newAttempt(r, dir, record))
+}
+
+// checkOffer returns an error if a job that was offered is not allowed. A plan that copies its artifact does what a sync does, too, and one
+// that was begun would fail.
+func checkOffer(rule policy.Rule, kind, component string, copies bool) error {
+	if copies {
+		if err := rule.Check(string(api.JobSpecKindSync), component); err != nil {
+			return err
+		}
+	}
+	return rule.Check(kind, component)
 }
 
 // look starts the goroutines that look after an attempt.

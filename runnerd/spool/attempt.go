@@ -44,6 +44,8 @@ type Record struct {
 	Kind    string `json:"kind"`
 	// ComponentKind is of the component that the job is about, as it was offered; empty for an action.
 	ComponentKind string `json:"component_kind,omitempty"`
+	// Copies reports that it is a plan that first copies its artifact, as it was offered.
+	Copies bool `json:"copies,omitempty"`
 	// Policy is what the runner file allowed when the offer was taken; it holds for all of the attempt.
 	Policy api.RunnerPolicy `json:"policy,omitzero"`
 	// Token is the attempt token; empty until the offer was accepted.

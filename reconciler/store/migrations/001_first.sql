@@ -33,6 +33,10 @@ create function river_job_answered() returns trigger language plpgsql as $$ begi
 create trigger river_job_answered before update of state on river.river_job for each row
     when (new.state = 'running' and new.unique_key is not null) execute function river_job_answered();
 
+-- The transaction that wrote a row last, as a number, in its column changed. Whoever keeps the oldest transaction that was open when they
+-- read (ReadMark) finds what changed since (ChangedInstalls).
+create function note_change() returns trigger language plpgsql as $$ begin new.changed := pg_current_xact_id()::text::bigint; return new; end $$;
+
 -- replicas are the control planes that share this database; each says that it is there. They belong to no org.
 create table replicas (
     id         text primary key,
@@ -399,6 +403,7 @@ create table installs (
     account       jsonb not null default '{}',
     -- Components that it switched on (true) or off, by name.
     toggles       jsonb not null default '{}',
+    changed       bigint not null default 0,
     created_at    timestamptz not null default now(),
     primary key (org_id, id),
     unique (org_id, app_id, name),
@@ -409,6 +414,8 @@ create table installs (
 create index installs_by_name on installs (org_id, name);
 -- The installs of a runner that registers.
 create index installs_of_runner on installs (org_id, runner_id);
+create index installs_changed on installs (org_id, app_id, changed);
+create trigger installs_note_change before insert or update on installs for each row execute function note_change();
 
 create table install_inputs (
     org_id     text not null,
@@ -516,6 +523,7 @@ create table workflows (
     release      int not null default 0,
     revision     bigint not null default 0,
     trace        text not null default '',
+    changed      bigint not null default 0,
     created_at   timestamptz not null default now(),
     ended_at     timestamptz,
     primary key (org_id, id),
@@ -527,6 +535,8 @@ create index workflows_running on workflows (org_id, install_id) where status = 
 create index workflows_by_kind on workflows (org_id, kind, id);
 create index workflows_by_status on workflows (org_id, status, id);
 create index workflows_ended on workflows (org_id, ended_at);
+create index workflows_changed on workflows (org_id, changed);
+create trigger workflows_note_change before insert or update on workflows for each row execute function note_change();
 
 create table steps (
     org_id               text not null,
@@ -689,6 +699,8 @@ create table jobs (
     plan_id    text,
     install_id text,
     spec       jsonb not null,
+    -- A plan that first copies its artifact, as a sync does: a runner's file may forbid that.
+    copies     boolean not null generated always as (kind = 'plan' and coalesce(spec #>> '{plan,from,digest}', '') <> '') stored,
     attempt    int not null default 0,
     reason     text not null,
     waits      text not null default '',

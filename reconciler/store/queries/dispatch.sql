@@ -135,19 +135,21 @@ from jobs j join runners r on r.org_id = j.org_id and r.id = j.runner_id
 where j.org_id = @org_id and j.id = @id;
 
 -- ClaimJobs offers a runner its oldest queued jobs: the attempts are made and put on the list of what is due in the one statement.
--- Two polls of one runner never claim the same job (skip locked). Its plan is pinned by a test.
+-- Two polls of one runner never claim the same job (skip locked). A plan that copies its artifact is offered only where syncs are allowed.
+-- Its plan is pinned by a test.
 -- name: ClaimJobs :many
 with oldest as (
     select j.id from jobs j
     where j.org_id = @org_id and j.runner_id = @runner_id and j.status = 'queued'
-      and (not @limited::bool or j.kind = any(@allowed::text[]))
+      and (not @limited::bool or j.kind = any(@allowed::text[])
+        and (not j.copies or 'sync' = any(@allowed::text[])))
       and (not @components_limited::bool or j.component_kind = '' or j.component_kind = any(@components::text[]))
     order by j.created_at, j.id
     limit @most for update skip locked
 ), offered as (
     update jobs j set status = 'offered', attempt = j.attempt + 1, waits = ''
     from oldest where j.org_id = @org_id and j.id = oldest.id
-    returning j.org_id, j.id, j.attempt, j.kind, j.component_kind, j.runner_id, j.created_at
+    returning j.org_id, j.id, j.attempt, j.kind, j.component_kind, j.runner_id, j.created_at, j.copies
 ), made as (
     insert into attempts (org_id, job_id, number, runner_id, status, lease_until)
     select org_id, id, attempt, runner_id, 'offered', now() + make_interval(secs => @offer_seconds::float8) from offered
@@ -156,7 +158,7 @@ with oldest as (
     select org_id, 'attempt', id || '/' || attempt, now() + make_interval(secs => @offer_seconds::float8) from offered
     on conflict (org_id, kind, id) do update set at = excluded.at
 )
-select id, attempt, kind, component_kind from offered order by created_at, id;
+select id, attempt, kind, component_kind, copies from offered order by created_at, id;
 
 -- DropWithdrawn forgets the offers of a job that nobody took, but the newest of them: nothing was done in any, and a runner that refuses
 -- what it asked for makes one after the other.

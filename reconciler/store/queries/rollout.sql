@@ -41,14 +41,17 @@ insert into install_components (org_id, id, install_id, component_id, name)
 select @org_id, unnest(@ids::text[]), @install_id, unnest(@component_ids::text[]), unnest(@names::text[])
 on conflict (org_id, install_id, component_id) do nothing;
 
--- SetDesires writes what is wanted of some components.
+-- SetDesires writes what is wanted of some components, and that their installs changed.
 -- name: SetDesires :exec
+with written as (
 update install_components ic set wanted = d.wanted, desired_digest = d.digest, desired_reason = d.reason, waits_for = d.waits, behind = d.behind,
     off = d.off, never = d.never, stuck = d.stuck
 from (select unnest(@ids::text[]) as id, unnest(@wanted::text[]) as wanted, unnest(@digests::text[]) as digest,
     unnest(@reasons::text[]) as reason, unnest(@waits::text[]) as waits, unnest(@behind::bool[]) as behind, unnest(@off::text[]) as off,
     unnest(@never::bool[]) as never, unnest(@stuck::bool[]) as stuck) d
-where ic.org_id = @org_id and ic.id = d.id;
+where ic.org_id = @org_id and ic.id = d.id returning ic.install_id)
+update installs i set changed = 0 -- the trigger writes it
+where i.org_id = @org_id and i.id in (select w.install_id from written w);
 
 -- TearDown has components stay absent until somebody asks for their deploy.
 -- name: TearDown :exec

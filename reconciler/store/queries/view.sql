@@ -77,6 +77,22 @@ where i.org_id = @org_id and (@app_id::text = '' or a.id = @app_id) and (@runner
   and i.labels @> @labels::jsonb and (a.name, i.name) > (@after_app::text, @after_name::text)
 order by a.name, i.name limit @most;
 
+-- ReadMark is what to give ChangedInstalls later, when it is read before what is compared.
+-- name: ReadMark :one
+select pg_snapshot_xmin(pg_current_snapshot())::text::bigint as mark;
+
+-- ChangedInstalls are the installs of an app that changed since a ReadMark, or whose workflows did. Transactions that are to come are left
+-- out: a row that was restored from another database may name one.
+-- name: ChangedInstalls :many
+select sqlc.embed(i), a.name as app from installs i join apps a on a.org_id = i.org_id and a.id = i.app_id
+where i.org_id = @org_id and i.app_id = @app_id and i.id in (
+    select n.id from installs n where n.org_id = @org_id and n.app_id = @app_id
+      and n.changed >= @since and n.changed < (select pg_snapshot_xmax(pg_current_snapshot())::text::bigint)
+    union
+    select w.install_id from workflows w where w.org_id = @org_id
+      and w.changed >= @since and w.changed < (select pg_snapshot_xmax(pg_current_snapshot())::text::bigint))
+order by i.name;
+
 -- LastWorkflows gives the newest workflow of each install.
 -- name: LastWorkflows :many
 select w.* from unnest(@install_ids::text[]) as i(id)
