@@ -240,14 +240,18 @@ func waitFor(ctx context.Context, c *console.Console, client *remote.Client, now
 	view := progress.Start(c)
 	defer view.Stop()
 	var patience remote.Patience
-	whole := !o.wait // the answer to a sync is without the installs
+	follow := &follower{client: client, app: now.App.ID, installs: o.wait}
+	whole, partial := !o.wait, false // the answer to a sync is without the installs
 	for {
 		patience.Seen()
 		view.Show(lines(now, o.wait))
 		if whole && now.Done && (!o.wait || o.failed(now) || settled(now)) {
-			return now, nil
+			if !partial {
+				return now, nil
+			}
+			follow.all() // what was read in parts is the end only when a look at the whole confirms it
 		}
-		next, err := again(ctx, client, now.App.ID, o, &patience)
+		next, part, err := again(ctx, follow, &patience)
 		switch {
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
 			return now, fmt.Errorf("not done within %s%s; it goes on, and `nuon sync --app %s` waits again", o.timeout, because(underWay(now)), now.App.Name)
@@ -256,7 +260,7 @@ func waitFor(ctx context.Context, c *console.Console, client *remote.Client, now
 		case err != nil:
 			return now, err
 		}
-		now, whole = next, true
+		now, whole, partial = next, true, part
 	}
 }
 
@@ -275,16 +279,16 @@ func leave(c *console.Console, view *progress.View, now api.Sync, wait bool) err
 }
 
 // again looks after a pause, and goes on trying while the control plane is away for a while.
-func again(ctx context.Context, client *remote.Client, app string, o options, patience *remote.Patience) (api.Sync, error) {
+func again(ctx context.Context, follow *follower, patience *remote.Patience) (next api.Sync, partial bool, err error) {
 	for {
 		select {
 		case <-ctx.Done():
-			return api.Sync{}, ctx.Err()
+			return api.Sync{}, false, ctx.Err()
 		case <-time.After(pause):
 		}
-		next, err := remote.Get[api.Sync](client.GetSync(ctx, app, &api.GetSyncParams{Installs: o.wait}))
+		next, partial, err = follow.next(ctx)
 		if err == nil || ctx.Err() != nil || !patience.Bears(err) {
-			return next, err
+			return next, partial, err
 		}
 	}
 }
@@ -339,7 +343,8 @@ func lines(s api.Sync, withInstalls bool) []progress.Line {
 	if !withInstalls {
 		return out
 	}
-	for _, i := range s.Installs {
+	shown, left := worthALine(s.Installs)
+	for _, i := range shown {
 		line := progress.Line{Mark: "·", Text: fmt.Sprintf("%s: %s", i.Name, i.Status)}
 		switch {
 		case i.Status == api.InstallSummaryStatusCurrent:
@@ -353,7 +358,33 @@ func lines(s api.Sync, withInstalls bool) []progress.Line {
 		}
 		out = append(out, line)
 	}
+	if left > 0 {
+		out = append(out, progress.Line{Mark: "·", Text: fmt.Sprintf("and %d more installs, %d of %d are current", left, current(s.Installs), len(s.Installs))})
+	}
 	return out
+}
+
+// mostLines is how many installs are shown while a person waits.
+const mostLines = 20
+
+// worthALine gives the installs that are shown while a person waits, and how many are not: of many, those that are not current yet.
+func worthALine(all []api.InstallSummary) (shown []api.InstallSummary, left int) {
+	if len(all) <= mostLines {
+		return all, 0
+	}
+	isCurrent := func(i api.InstallSummary) bool { return i.Status == api.InstallSummaryStatusCurrent }
+	shown = slices.DeleteFunc(slices.Clone(all), isCurrent)
+	shown = shown[:min(len(shown), mostLines)]
+	return shown, len(all) - len(shown)
+}
+
+func current(all []api.InstallSummary) (n int) {
+	for _, i := range all {
+		if i.Status == api.InstallSummaryStatusCurrent {
+			n++
+		}
+	}
+	return n
 }
 
 func show(w io.Writer, c *console.Console, s api.Sync, blocked []api.Component, withInstalls bool) error {

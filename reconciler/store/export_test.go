@@ -7,6 +7,7 @@ func Raw(t *Tx) pgx.Tx { return t.tx }
 
 // Statements are queries whose plans tests check.
 var Statements = map[string]string{
-	"DropHealthJobs": dropHealthJobs, "DropRefusalsOfWorkflow": dropRefusalsOfWorkflow, "RetainJobs": retainJobs, "RetainRunnerLogs": retainRunnerLogs,
+	"ChangedInstalls": changedInstalls,
+	"DropHealthJobs":  dropHealthJobs, "DropRefusalsOfWorkflow": dropRefusalsOfWorkflow, "RetainJobs": retainJobs, "RetainRunnerLogs": retainRunnerLogs,
 	"RetainWorkflows": retainWorkflows, "StoredPlaces": storedPlaces, "ViewWorkflows": viewWorkflows,
 }

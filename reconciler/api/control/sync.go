@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
@@ -31,7 +32,7 @@ func (s *Server) SyncApp(ctx context.Context, r SyncAppRequestObject) (SyncAppRe
 	if err := s.rooms.SyncNow(ctx, org, app.ID); err != nil {
 		return nil, err
 	}
-	sync, err := s.syncOf(ctx, app.ID, false)
+	sync, err := s.syncOf(ctx, app.ID, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +57,18 @@ func (s *Server) SyncApp(ctx context.Context, r SyncAppRequestObject) (SyncAppRe
 
 // GetSync implements GET /v1/apps/{app}/sync.
 func (s *Server) GetSync(ctx context.Context, r GetSyncRequestObject) (GetSyncResponseObject, error) {
-	sync, err := s.syncOf(ctx, r.App, r.Params.Installs)
+	if !r.Params.Installs {
+		sync, err := s.syncOf(ctx, r.App, nil)
+		return GetSync200JSONResponse(sync), err
+	}
+	var since int64
+	if r.Params.Since != "" {
+		var err error
+		if since, err = strconv.ParseInt(r.Params.Since, 10, 64); err != nil || since <= 0 {
+			return nil, problem.New(http.StatusUnprocessableEntity, "bad_mark", "since is not the mark of an answer to this request", "Leave it out to get all installs.")
+		}
+	}
+	sync, err := s.syncOf(ctx, r.App, &since)
 	return GetSync200JSONResponse(sync), err
 }
 
@@ -86,12 +98,13 @@ func (s *Server) UploadAppVersion(ctx context.Context, r UploadAppVersionRequest
 	if err != nil {
 		return nil, err
 	}
-	sync, err := s.syncOf(ctx, app.ID, false)
+	sync, err := s.syncOf(ctx, app.ID, nil)
 	return UploadAppVersion200JSONResponse(sync), err
 }
 
-// syncOf tells how far an app's current version is, with its installs if they are asked for.
-func (s *Server) syncOf(ctx context.Context, key string, installs bool) (api.Sync, error) {
+// syncOf returns how far an app's current version is; unless since is nil, with its installs: those that changed since that mark, or all
+// when it is 0.
+func (s *Server) syncOf(ctx context.Context, key string, since *int64) (api.Sync, error) {
 	sync := api.Sync{Builds: []api.Build{}, Done: true}
 	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) error {
 		row, err := findApp(ctx, tx, key)
@@ -101,13 +114,31 @@ func (s *Server) syncOf(ctx context.Context, key string, installs bool) (api.Syn
 		if sync.App, err = viewApp(ctx, tx, row); err != nil {
 			return err
 		}
-		if err := fillBuilds(ctx, tx, row, &sync); err != nil || !installs {
+		if err := fillBuilds(ctx, tx, row, &sync); err != nil || since == nil {
 			return err
 		}
-		sync.Installs, err = followers(ctx, tx, row.ID)
+		mark, err := tx.ReadMark(ctx) // before the installs: what changes while they are read is after it
+		if err != nil {
+			return err
+		}
+		sync.Mark = strconv.FormatInt(mark, 10)
+		if *since == 0 {
+			sync.Installs, err = followers(ctx, tx, row.ID)
+		} else {
+			sync.Installs, err = changedFollowers(ctx, tx, row.ID, *since)
+		}
 		return err
 	})
 	return sync, err
+}
+
+// changedFollowers reads the installs of an app that changed since a mark. Its cost grows with their number, not with that of all installs.
+func changedFollowers(ctx context.Context, tx *store.Tx, app string, since int64) ([]api.InstallSummary, error) {
+	rows, err := tx.ChangedInstalls(ctx, tx.Org, app, since)
+	if err != nil {
+		return nil, err
+	}
+	return summaries(ctx, tx, each(rows, func(r store.ChangedInstallsRow) store.ViewInstallsRow { return store.ViewInstallsRow(r) }))
 }
 
 // followers reads all installs of an app, page by page, as they are stored: whoever waits until a version is everywhere must not miss those
