@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/nuon-toolkit/nuon/cli/approvals"
 	"github.com/nuon-toolkit/nuon/cli/complete"
 	"github.com/nuon-toolkit/nuon/cli/env"
+	"github.com/nuon-toolkit/nuon/cli/exit"
 	"github.com/nuon-toolkit/nuon/cli/form"
 	"github.com/nuon-toolkit/nuon/cli/given"
 	"github.com/nuon-toolkit/nuon/cli/remote"
@@ -24,6 +27,8 @@ type running struct {
 	env    []string
 	// interactive asks for all inputs that were not given, not only for those that have no default.
 	interactive bool
+	// script is the digest of a script that the person has read, and approves with the run.
+	script string
 }
 
 // NewRun is `nuon run`.
@@ -42,8 +47,9 @@ func newRun(e *env.Env) *cobra.Command {
 have no default and were not given; --interactive (-i) asks for all that were not given. They reach its steps as the environment variables NUON_INPUT_<NAME>, and under their own names
 where these are free. --env gives its steps more environment, where the owner of the runner allows that.
 
-A script that no approver has approved for the install waits first: ` + "`nuon review INSTALL/scripts`" + ` shows it, as a difference from the one
-that was approved last.
+A script that no approver has approved for the install waits first. A terminal shows it to an approver, as a difference from the one that
+was approved last, and asks. A program passes the digest of the script that was read (scripts in ` + "`nuon review INSTALL/scripts -o json`" + `) with
+--approve-script: the run waits until its script can run, and approves that script and no other.
 
 Exit codes with --wait: 0 it succeeded, 1 it failed, 3 its script waits for an approver.`,
 		Example:           "  nuon actions run acme migrate --input to=42 --wait\n  nuon actions run acme restore --input-file plan=@plan.json --env DEBUG=1",
@@ -54,7 +60,11 @@ Exit codes with --wait: 0 it succeeded, 1 it failed, 3 its script waits for an a
 	c.Flags().StringArrayVar(&o.files, "input-file", nil, "value of an input from a file, NAME=@FILE (repeatable)")
 	c.Flags().StringArrayVar(&o.env, "env", nil, "environment for its steps, NAME=VALUE, where the runner file has free_env = true (repeatable)")
 	c.Flags().BoolVarP(&o.interactive, "interactive", "i", false, "ask for every input that is not given, also for those with a default")
+	c.Flags().StringVar(&o.script, "approve-script", "", "approve the action's script, if it waits and has this digest")
 	o.asking.Flags(c)
+	c.MarkFlagsMutuallyExclusive("approve-script", "dry-run")
+	c.MarkFlagsMutuallyExclusive("approve-script", "explain")
+	o.asking.Begun = o.begun
 	complete.Flag(e, c, "input", inputs)
 	return c
 }
@@ -82,6 +92,51 @@ func (o *running) run(ctx context.Context, install, action string) error {
 		}
 	}
 	return o.asking.Ask(ctx, install, api.NewWorkflow{Kind: api.NewWorkflowKindAction, Action: action, Env: extra, Inputs: values})
+}
+
+// How often it is looked whether a run's script asks, and how often at the most where no digest was given.
+const (
+	pause     = 500 * time.Millisecond
+	mostLooks = 4
+)
+
+// begun has the script of a run approved that an approver has not seen.
+func (o *running) begun(ctx context.Context, client *remote.Client, w api.Workflow) (api.Workflow, error) {
+	if o.script == "" && !o.asking.Env.Console.Asks() {
+		return w, nil
+	}
+	for looks := 0; ; looks++ {
+		step := manual(w)
+		if w.Status == api.WorkflowStatusRunning && step.Status == api.StepStatusWaiting && step.Approval != "" {
+			if err := approvals.Script(ctx, o.asking.Env, client, step.Approval, o.script); err != nil {
+				return w, err
+			}
+			return remote.Get[api.Workflow](client.GetWorkflow(ctx, w.ID))
+		}
+		begun := step.Status != api.StepStatusPending
+		if w.Status != api.WorkflowStatusRunning || begun || o.script == "" && looks == mostLooks {
+			return w, nil
+		}
+		select {
+		case <-ctx.Done():
+			return w, exit.Interrupted
+		case <-time.After(pause):
+		}
+		var err error
+		if w, err = remote.Get[api.Workflow](client.GetWorkflow(ctx, w.ID)); err != nil {
+			return w, err
+		}
+	}
+}
+
+// manual is the step of the action that a person runs.
+func manual(w api.Workflow) api.Step {
+	for _, s := range w.Steps {
+		if s.Kind == api.StepKindAction {
+			return s
+		}
+	}
+	return api.Step{}
 }
 
 // fillIn has a person enter inputs that were not given: those that the action requires, or all of them with --interactive.

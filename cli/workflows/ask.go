@@ -27,6 +27,9 @@ type Asking struct {
 	// that is what --wait means where what was asked for has no workflow yet. Nil where there always is one.
 	Settled func(ctx context.Context, client *remote.Client, install string, timeout time.Duration) (now api.Install, stands, err error)
 
+	// Begun is called with the workflow that was asked for, before anything is printed of it. It returns how the workflow is then. Nil does nothing.
+	Begun func(ctx context.Context, client *remote.Client, w api.Workflow) (api.Workflow, error)
+
 	follow   Following
 	planOnly bool
 	dryRun   bool
@@ -83,6 +86,11 @@ func (a *Asking) Ask(ctx context.Context, install string, n api.NewWorkflow) err
 	}
 	if a.planOnly {
 		return a.planned(ctx, client, asked.Workflow)
+	}
+	if a.Begun != nil {
+		if asked.Workflow, err = a.Begun(ctx, client, asked.Workflow); err != nil {
+			return err
+		}
 	}
 	return a.follow.End(ctx, a.Env.Console, client, asked.Workflow, func(w api.Workflow) any {
 		asked.Workflow = w
