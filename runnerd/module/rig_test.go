@@ -19,13 +19,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/distribution/distribution/v3/configuration"
-	"github.com/distribution/distribution/v3/registry/handlers"
-	_ "github.com/distribution/distribution/v3/registry/storage/driver/filesystem"
-	"github.com/sirupsen/logrus"
-
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 	"github.com/nuon-toolkit/nuon/runnerd/child"
@@ -46,8 +42,6 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	// The registry's own log would hide what the tests say.
-	logrus.SetOutput(io.Discard)
 	if given := os.Getenv(varProcess); given != "" {
 		os.Exit(beProcess([]byte(given)))
 	}
@@ -84,16 +78,7 @@ func newRig(t *testing.T) *rig {
 		t.Fatal(err)
 	}
 	r := &rig{t: t, key: key, root: t.TempDir(), stored: t.TempDir(), locked: make(chan struct{}, 100)}
-	config := &configuration.Configuration{Storage: configuration.Storage{
-		"filesystem":  configuration.Parameters{"rootdirectory": r.stored},
-		"maintenance": configuration.Parameters{"uploadpurging": map[any]any{"enabled": false}},
-	}}
-	config.HTTP.Secret = "for tests"
-	config.Log.AccessLog.Disabled = true
-	config.Log.Level = "panic"
-	config.Catalog.MaxEntries = 100
-	registry := handlers.NewApp(context.Background(), config)
-	r.registry = httptest.NewServer(registry)
+	r.registry = httptest.NewServer(artifacttest.Handler(r.stored))
 	t.Cleanup(r.registry.Close)
 
 	mux := http.NewServeMux()

@@ -3,14 +3,11 @@ package transfer
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -18,24 +15,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/distribution/distribution/v3/configuration"
-	"github.com/distribution/distribution/v3/registry/handlers"
-	_ "github.com/distribution/distribution/v3/registry/storage/driver/filesystem"
-	"github.com/sirupsen/logrus"
-
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
+	"github.com/nuon-toolkit/nuon/pkg/artifact/artifacttest"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
-
-// The registry logs by a package that has one log for the whole process.
-func TestMain(m *testing.M) {
-	logrus.SetOutput(io.Discard)
-	os.Exit(m.Run())
-}
 
 // rig is the vendor's side, which gives trouble, a real registry of an install's, and a runner between them.
 type rig struct {
@@ -157,14 +144,7 @@ func (r *rig) cut(w http.ResponseWriter, request *http.Request, after int) {
 
 // registry is the install's.
 func (r *rig) registry() http.Handler {
-	config := &configuration.Configuration{Storage: configuration.Storage{
-		"filesystem": configuration.Parameters{"rootdirectory": r.t.TempDir()}, "maintenance": configuration.Parameters{"uploadpurging": map[any]any{"enabled": false}},
-		"delete": configuration.Parameters{"enabled": true},
-	}}
-	config.HTTP.Secret = "for tests"
-	config.Log.AccessLog.Disabled = true
-	config.Log.Level = "panic"
-	registry := handlers.NewApp(context.Background(), config)
+	registry := artifacttest.Handler(r.t.TempDir())
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		r.stored.Add(max(request.ContentLength, 0))
 		if r.refuse == nil || !r.refuse(w, request) {

@@ -4,13 +4,15 @@ package artifacttest
 import (
 	"context"
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/distribution/distribution/v3/configuration"
 	"github.com/distribution/distribution/v3/registry/handlers"
-	_ "github.com/distribution/distribution/v3/registry/storage/driver/inmemory" // stores what is pushed
+	_ "github.com/distribution/distribution/v3/registry/storage/driver/filesystem" // stores what is pushed
+	_ "github.com/distribution/distribution/v3/registry/storage/driver/inmemory"   // or this one
 	"github.com/sirupsen/logrus"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
@@ -20,15 +22,25 @@ import (
 // registry stops at the end of the test.
 func Registry(t testing.TB) artifact.Reference {
 	t.Helper()
+	served := httptest.NewServer(Handler(""))
+	t.Cleanup(served.Close)
+	return artifact.Reference{Host: strings.TrimPrefix(served.URL, "http://"), PlainHTTP: true}
+}
+
+// Handler returns a registry that stores everything below a directory, in memory when that is empty.
+func Handler(dir string) http.Handler {
 	logrus.SetOutput(io.Discard) // the registry's log would hide the output of the tests
 	config := &configuration.Configuration{Storage: configuration.Storage{
 		"inmemory": configuration.Parameters{}, "maintenance": configuration.Parameters{"uploadpurging": map[any]any{"enabled": false}},
+		"delete": configuration.Parameters{"enabled": true},
 	}}
+	if dir != "" {
+		delete(config.Storage, "inmemory")
+		config.Storage["filesystem"] = configuration.Parameters{"rootdirectory": dir}
+	}
 	config.HTTP.Secret = "for tests"
 	config.Log.AccessLog.Disabled = true
 	config.Log.Level = "panic"
 	config.Catalog.MaxEntries = 100
-	served := httptest.NewServer(handlers.NewApp(context.Background(), config))
-	t.Cleanup(served.Close)
-	return artifact.Reference{Host: strings.TrimPrefix(served.URL, "http://"), PlainHTTP: true}
+	return handlers.NewApp(context.Background(), config)
 }
