@@ -278,3 +278,45 @@ func TestLoginProgramFails(t *testing.T) {
 		})
 	}
 }
+
+// A server that answers with a redirect, or something behind it that does, such as an API that somebody added, does not get the login sent
+// elsewhere: neither a token of the outputs nor one that a cloud's program gave.
+func TestNoLoginFollowsARedirect(t *testing.T) {
+	var stolen []string
+	thief := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { stolen = append(stolen, r.Header.Get("Authorization")) }))
+	defer thief.Close()
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // of the same authority
+		http.Redirect(w, r, thief.URL+r.URL.Path, http.StatusTemporaryRedirect)
+	}))
+	defer server.Close()
+	ask := func(c *Cluster) {
+		t.Helper()
+		client, err := c.Getter("x").ToDiscoveryClient()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = client.ServerVersion(); err == nil || !strings.Contains(err.Error(), "with a redirect to "+strings.TrimPrefix(thief.URL, "https://")) {
+			t.Errorf("asked, it answered %v", err)
+		}
+		for _, path := range []string{"/api/v1/pods?watch=true", "/api/v1/pods"} {
+			if _, err := client.RESTClient().Get().RequestURI(path).DoRaw(t.Context()); err == nil {
+				t.Errorf("%s was answered", path)
+			}
+		}
+	}
+	token := `echo '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"planted-of-cloud"}}'`
+	byProgram, _, err := credentialsBy(t, server, token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask(byProgram)
+	env, opened, _ := environment(t, map[string]any{"endpoint": server.URL, "certificate_authority_data": pemOf(server), "token": "planted-t"})
+	byToken, err := Open(env, atSandbox, opened)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask(byToken)
+	if len(stolen) > 0 {
+		t.Errorf("the other server was sent %q", stolen)
+	}
+}

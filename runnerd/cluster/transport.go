@@ -41,7 +41,14 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		return t.once(request, writeLimit)
 	}
 	if endless(request) {
-		return t.next.RoundTrip(request)
+		response, err := t.next.RoundTrip(request)
+		if err == nil {
+			if err = stays(request, response); err != nil {
+				_ = response.Body.Close()
+				return nil, err
+			}
+		}
+		return response, err
 	}
 	end := time.Now().Add(t.patience)
 	for pause := pauseFirst; ; pause = min(2*pause, pauseMost) {
@@ -83,7 +90,25 @@ func (t *transport) once(request *http.Request, limit time.Duration) (*http.Resp
 		return nil, err
 	}
 	response.Body = &ending{ReadCloser: response.Body, cancel: cancel}
+	if err := stays(request, response); err != nil {
+		_ = response.Body.Close()
+		return nil, err
+	}
 	return response, nil
+}
+
+// stays returns an error for a redirect to another server: the login would be sent there, too. What is behind an API server, such as that of
+// an API that somebody added, must not send the runner's login elsewhere.
+func stays(request *http.Request, response *http.Response) error {
+	if response.StatusCode < 300 || response.StatusCode > 399 {
+		return nil
+	}
+	to, err := response.Location()
+	if err != nil || to.Scheme == request.URL.Scheme && to.Host == request.URL.Host { // nothing is followed without a Location
+		return nil //nolint:nilerr // see above
+	}
+	return fmt.Errorf("the API server at %s answers %s with a redirect to %s, and no login goes there; correct the server, or what answers behind it",
+		request.URL.Host, request.URL.Path, to.Host)
 }
 
 // ending is a body whose request ends with it.

@@ -278,3 +278,65 @@ func TestProgramsOfOutputs(t *testing.T) {
 		})
 	}
 }
+
+// TestCloudLoginsOfHealth: a cloud's own program logs in only to the cluster that was applied to, by its address and the name that the program
+// is given. Everything else that the outputs of this install may say starts none, so that no token of the runner's cloud identity is made.
+func TestCloudLoginsOfHealth(t *testing.T) {
+	eks := func(name, host string) map[string]any {
+		return map[string]any{"name": name, "endpoint": "https://" + host}
+	}
+	gke := func(r *rig, endpoint string) map[string]any {
+		return map[string]any{"name": "prod", "location": "europe-west1", "endpoint": endpoint, "ca_certificate": r.authority}
+	}
+	const amazon = "x.gr7.us-east-1.eks.amazonaws.com"
+	for name, test := range map[string]struct {
+		applied, told func(r *rig) map[string]any
+		runs          bool
+		want          string
+	}{
+		"GKE, as applied": {applied: func(r *rig) map[string]any { return gke(r, r.server.URL) }, told: func(r *rig) map[string]any { return gke(r, r.server.URL) }, runs: true},
+		"EKS, another name": {
+			applied: func(*rig) map[string]any { return eks("prod", amazon) }, told: func(*rig) map[string]any { return eks("other", amazon) }, want: "last applied to",
+		},
+		"EKS, another address": {
+			applied: func(*rig) map[string]any { return eks("prod", amazon) }, told: func(*rig) map[string]any { return eks("prod", "y.gr7.us-east-1.eks.amazonaws.com") },
+			want: "last applied to",
+		},
+		"EKS, another top-level domain": {
+			applied: func(*rig) map[string]any { return eks("prod", amazon) }, told: func(*rig) map[string]any { return eks("prod", amazon+".evil") }, want: "nothing to log in with",
+		},
+		"GKE, another address": {
+			applied: func(r *rig) map[string]any { return gke(r, "https://192.0.2.1") }, told: func(r *rig) map[string]any { return gke(r, r.server.URL) }, want: "last applied to",
+		},
+		"GKE, a host of another cloud": {
+			applied: func(r *rig) map[string]any { return gke(r, r.server.URL) }, told: func(r *rig) map[string]any { return gke(r, "https://evil.example") }, want: "nothing to log in with",
+		},
+		"GKE, another authority": {
+			applied: func(r *rig) map[string]any { return gke(r, r.server.URL) }, told: func(r *rig) map[string]any {
+				other := gke(r, r.server.URL)
+				other["ca_certificate"] = strings.Replace(r.authority, "MII", "MIJ", 1)
+				return other
+			}, want: "last applied to",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			open := policy.Open().At(fixed)
+			part := r.part(test.applied(r), open)
+			outputs := test.told(r)
+			encoded, err := json.Marshal(outputs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.plain(&part, outputs) // with a keyed hash of this install: a later apply reported it, and nothing was applied to it
+			part.Deploy.Values.Proofs = []api.ValueProof{valuestest.Proof(r, r.key, install, "sandbox.outputs.cluster", string(encoded))}
+			got := r.run(part, open)
+			if r.ran() != test.runs || (r.connected.Load() > 0) != test.runs || !strings.Contains(got.Error, test.want) {
+				t.Errorf("ran %v, %d connections: %+v", r.ran(), r.connected.Load(), got)
+			}
+			if test.runs && r.sent.Load() != "Bearer planted-by-program" {
+				t.Errorf("sent %v", r.sent.Load())
+			}
+		})
+	}
+}
