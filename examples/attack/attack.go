@@ -1,10 +1,15 @@
 package attack
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net/http"
+
+	"github.com/nuon-toolkit/nuon/pkg/version"
 )
 
 // Attack is one kind of attempt of a hostile party.
@@ -24,6 +29,37 @@ func (b *Breach) Error() string { return "breach: " + b.What }
 
 // Breached returns a Breach.
 func Breached(format string, args ...any) error { return &Breach{What: fmt.Sprintf(format, args...)} }
+
+// Try makes one attempt with the choices of r.
+type Try = func(ctx context.Context, r *rand.Rand) error
+
+// Judged makes an attempt, and has what came of it judged.
+func Judged(try Try, judge func(ctx context.Context) error) Try {
+	return func(ctx context.Context, r *rand.Rand) error {
+		if err := try(ctx, r); err != nil {
+			return err
+		}
+		return judge(ctx)
+	}
+}
+
+// Send makes a call of the API with a token, and returns its status. What is answered is read and not kept.
+func Send(ctx context.Context, method, url, token string, body []byte) (int, error) {
+	request, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
+	if err != nil {
+		return 0, err
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set(version.HeaderAPI, fmt.Sprint(version.API))
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	defer answer.Body.Close() //nolint:errcheck // only read
+	_, err = io.Copy(io.Discard, answer.Body)
+	return answer.StatusCode, err
+}
 
 // Campaign makes n attempts, each of an attack that the seed chooses, and reports each to progress, which may be nil. It returns every
 // breach, with the seed of its attempt, and stops at the first attempt that could not be made.

@@ -3,6 +3,7 @@ package fleet
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/nuon-toolkit/nuon/examples/proc"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/backoff"
 	"github.com/nuon-toolkit/nuon/reconciler/token"
@@ -189,30 +191,28 @@ func body(answer *api.LeaseResponse) string {
 	return answer.Status() + " " + string(answer.Body)
 }
 
-// processorTime is what a process and its children that still run have used so far.
-func processorTime(b testing.TB, pids ...int) time.Duration { return ticksOf(b, 11, pids...) }
+// processorTime is what processes have used so far; those that have ended do not count.
+func processorTime(b testing.TB, pids ...int) (sum time.Duration) {
+	b.Helper()
+	for _, pid := range pids {
+		times, err := proc.Read(pid)
+		if err == nil || !errors.As(err, new(*proc.MalformedError)) {
+			sum += times.Own
+			continue
+		}
+		b.Fatal(err)
+	}
+	return sum
+}
 
 // reapedTime is what those children of a process have used that have ended.
-func reapedTime(b testing.TB, pid int) time.Duration { return ticksOf(b, 13, pid) }
-
-// ticksOf adds up two neighboring fields of what Linux tells of processes (proc_pid_stat(5), counted after the name).
-func ticksOf(b testing.TB, first int, pids ...int) time.Duration {
+func reapedTime(b testing.TB, pid int) time.Duration {
 	b.Helper()
-	var ticks int64
-	for _, pid := range pids {
-		raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if err != nil {
-			continue // it has ended
-		}
-		fields := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
-		for _, field := range fields[first : first+2] { // utime and stime, or cutime and cstime
-			n, err := strconv.ParseInt(field, 10, 64)
-			must(b, err)
-			ticks += n
-		}
+	times, err := proc.Read(pid)
+	if errors.As(err, new(*proc.MalformedError)) {
+		b.Fatal(err)
 	}
-	const perTick = 10 * time.Millisecond // USER_HZ is 100 on every Linux that Go runs on
-	return time.Duration(ticks) * perTick
+	return times.Reaped
 }
 
 // children are the processes that a process started.

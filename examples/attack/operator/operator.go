@@ -5,11 +5,9 @@
 package operator
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"time"
@@ -18,7 +16,6 @@ import (
 	"github.com/nuon-toolkit/nuon/examples/attack/world"
 	"github.com/nuon-toolkit/nuon/examples/fleet"
 	"github.com/nuon-toolkit/nuon/pkg/api"
-	"github.com/nuon-toolkit/nuon/pkg/version"
 )
 
 // hang ends a wait for what never comes.
@@ -80,7 +77,7 @@ func Attacks(ctx context.Context, w *world.World) ([]attack.Attack, error) {
 	var list []attack.Attack
 	for _, each := range []struct {
 		name string
-		try  func(context.Context, *rand.Rand) error
+		try  attack.Try
 	}{
 		{"looser approval settings", h.loosen},
 		{"an answer to an approval", h.approve},
@@ -88,7 +85,7 @@ func Attacks(ctx context.Context, w *world.World) ([]attack.Attack, error) {
 		{"a script with a chosen environment", h.script},
 		{"requests with random bodies", h.bodies},
 	} {
-		list = append(list, attack.Attack{Name: each.name, Try: h.judged(each.try)})
+		list = append(list, attack.Attack{Name: each.name, Try: attack.Judged(each.try, h.judge)})
 	}
 	return list, nil
 }
@@ -110,24 +107,19 @@ func (h *hostile) look(ctx context.Context) (s snapshot, err error) {
 	return s, nil
 }
 
-// judged makes an attempt and judges it.
-func (h *hostile) judged(try func(context.Context, *rand.Rand) error) func(context.Context, *rand.Rand) error {
-	return func(ctx context.Context, r *rand.Rand) error {
-		if err := try(ctx, r); err != nil {
-			return err
-		}
-		after, err := h.look(ctx)
-		if err != nil {
-			return err
-		}
-		if after != h.before {
-			return attack.Breached("counted %+v before and %+v after", h.before, after)
-		}
-		if _, err := h.Fleet.Nuon(ctx, "installs", "list"); err != nil {
-			return attack.Breached("the control plane does not answer any more: %v", err)
-		}
-		return nil
+// judge reports what must not have changed.
+func (h *hostile) judge(ctx context.Context) error {
+	after, err := h.look(ctx)
+	if err != nil {
+		return err
 	}
+	if after != h.before {
+		return attack.Breached("counted %+v before and %+v after", h.before, after)
+	}
+	if _, err := h.Fleet.Nuon(ctx, "installs", "list"); err != nil {
+		return attack.Breached("the control plane does not answer any more: %v", err)
+	}
+	return nil
 }
 
 // send makes a call with the token of a role, and returns its status.
@@ -136,25 +128,11 @@ func (h *hostile) send(ctx context.Context, role, method, path string, body any)
 	if err != nil {
 		return 0, err
 	}
-	request, err := http.NewRequestWithContext(ctx, method, h.Fleet.Control.URL()+path, bytes.NewReader(encoded))
-	if err != nil {
-		return 0, err
+	status, err := attack.Send(ctx, method, h.Fleet.Control.URL()+path, h.tokens[role], encoded)
+	if err == nil && status >= http.StatusInternalServerError {
+		return 0, attack.Breached("%s %s: %d", method, path, status)
 	}
-	request.Header.Set("Authorization", "Bearer "+h.tokens[role])
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set(version.HeaderAPI, fmt.Sprint(version.API))
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return 0, err
-	}
-	defer answer.Body.Close() //nolint:errcheck // only read
-	if _, err := io.Copy(io.Discard, answer.Body); err != nil {
-		return 0, err
-	}
-	if answer.StatusCode >= http.StatusInternalServerError {
-		return 0, attack.Breached("%s %s: %s", method, path, answer.Status)
-	}
-	return answer.StatusCode, nil
+	return status, err
 }
 
 func role(r *rand.Rand) string { return roles[r.IntN(len(roles))] }

@@ -139,21 +139,21 @@ func Attacks(s *Server, f *fleet.Fleet) []attack.Attack {
 			return p
 		}},
 	} {
-		list = append(list, attack.Attack{Name: each.name, Try: h.judged(func(_ context.Context, r *rand.Rand) error {
+		list = append(list, attack.Attack{Name: each.name, Try: attack.Judged(func(_ context.Context, r *rand.Rand) error {
 			h.answer(advertise(0), each.pack(r))
 			return nil
-		})})
+		}, h.judge)})
 	}
 	return append(list,
-		attack.Attack{Name: "references without end", Try: h.judged(func(context.Context, *rand.Rand) error {
+		attack.Attack{Name: "references without end", Try: attack.Judged(func(context.Context, *rand.Rand) error {
 			h.answer(advertise(250_000), nil)
 			return nil
-		})},
-		attack.Attack{Name: "a redirect to somewhere inside", Try: h.judged(func(_ context.Context, r *rand.Rand) error {
+		}, h.judge)},
+		attack.Attack{Name: "a redirect to somewhere inside", Try: attack.Judged(func(_ context.Context, r *rand.Rand) error {
 			targets := []string{s.inner.URL + "/x.git/info/refs", "http://169.254.169.254/latest/meta-data/", "file:///etc/passwd", "ssh://127.0.0.1/x"}
 			h.redirect.Store(&targets[r.IntN(len(targets))])
 			return nil
-		})},
+		}, h.judge)},
 	)
 }
 
@@ -189,42 +189,37 @@ func (h *hostile) answer(refs, pack []byte) {
 	h.pack.Store(&pack)
 }
 
-// judged prepares the server's answers, has the control plane look, and judges it.
-func (h *hostile) judged(prepare func(context.Context, *rand.Rand) error) func(context.Context, *rand.Rand) error {
-	return func(ctx context.Context, r *rand.Rand) error {
-		if err := prepare(ctx, r); err != nil {
-			return err
-		}
-		h.apps++
-		app := "hostile-" + strconv.Itoa(h.apps)
-		if _, err := h.fleet.Nuon(ctx, "apps", "create", app, "--repo", h.http.URL+"/"+app+".git", "--branch", "main"); err != nil {
-			return err
-		}
-		out, err := h.fleet.Nuon(ctx, "sync", "--app", app)
-		if h.asked.Swap(0) == 0 {
-			return fmt.Errorf("the control plane never asked the hostile server: %w", err)
-		}
-		if err == nil {
-			return attack.Breached("the app was read: %s", out)
-		}
-		if strings.Contains(err.Error(), "root:") || strings.Contains(err.Error(), h.inner.URL) && h.elsewhere.Load() > 0 {
-			return attack.Breached("the error tells what is inside: %v", err)
-		}
-		if n := h.elsewhere.Swap(0); n > 0 {
-			return attack.Breached("%d requests went where the redirect led", n)
-		}
-		peak, err := peakMemory(h.fleet.Replicas[0].PID())
-		if err != nil {
-			return err
-		}
-		if peak > maxMemory {
-			return attack.Breached("the control plane used %d MiB", peak>>20)
-		}
-		if _, err := h.fleet.Nuon(ctx, "sync", "--app", "honest"); err != nil {
-			return attack.Breached("another repository is not observed any more: %v", err)
-		}
-		return nil
+// judge has the control plane look at what the server answers now, and reports what came of it.
+func (h *hostile) judge(ctx context.Context) error {
+	h.apps++
+	app := "hostile-" + strconv.Itoa(h.apps)
+	if _, err := h.fleet.Nuon(ctx, "apps", "create", app, "--repo", h.http.URL+"/"+app+".git", "--branch", "main"); err != nil {
+		return err
 	}
+	out, err := h.fleet.Nuon(ctx, "sync", "--app", app)
+	if h.asked.Swap(0) == 0 {
+		return fmt.Errorf("the control plane never asked the hostile server: %w", err)
+	}
+	if err == nil {
+		return attack.Breached("the app was read: %s", out)
+	}
+	if strings.Contains(err.Error(), "root:") || strings.Contains(err.Error(), h.inner.URL) && h.elsewhere.Load() > 0 {
+		return attack.Breached("the error tells what is inside: %v", err)
+	}
+	if n := h.elsewhere.Swap(0); n > 0 {
+		return attack.Breached("%d requests went where the redirect led", n)
+	}
+	peak, err := peakMemory(h.fleet.Replicas[0].PID())
+	if err != nil {
+		return err
+	}
+	if peak > maxMemory {
+		return attack.Breached("the control plane used %d MiB", peak>>20)
+	}
+	if _, err := h.fleet.Nuon(ctx, "sync", "--app", "honest"); err != nil {
+		return attack.Breached("another repository is not observed any more: %v", err)
+	}
+	return nil
 }
 
 // peakMemory is the most that a process ever had in memory, in bytes (proc_pid_status(5)).

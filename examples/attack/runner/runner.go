@@ -10,7 +10,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"strings"
@@ -61,7 +60,7 @@ func Attacks(ctx context.Context, w *world.World) ([]attack.Attack, error) {
 	var list []attack.Attack
 	for _, each := range []struct {
 		name string
-		try  func(context.Context, *rand.Rand) error
+		try  attack.Try
 	}{
 		{"states of a plan", h.states},
 		{"the attempts of another runner", h.others},
@@ -71,7 +70,7 @@ func Attacks(ctx context.Context, w *world.World) ([]attack.Attack, error) {
 		{"a lease with a policy out of bounds", h.policy},
 		{"logs without end", h.logs},
 	} {
-		list = append(list, attack.Attack{Name: each.name, Try: h.judged(each.try)})
+		list = append(list, attack.Attack{Name: each.name, Try: attack.Judged(each.try, h.judge)})
 	}
 	return list, nil
 }
@@ -152,56 +151,38 @@ func (h *hostile) takePlan(ctx context.Context) error {
 	}
 }
 
-// judged makes an attempt and judges it.
-func (h *hostile) judged(try func(context.Context, *rand.Rand) error) func(context.Context, *rand.Rand) error {
-	return func(ctx context.Context, r *rand.Rand) error {
-		if err := try(ctx, r); err != nil {
-			return err
-		}
-		after, err := h.rows(ctx)
-		if err != nil {
-			return err
-		}
-		if after != h.before {
-			return attack.Breached("the honest install changed:\n%s\n%s", h.before, after)
-		}
-		stored, err := h.Count(ctx, `select (select coalesce(sum(bytes), 0) from states s join install_components c on c.id = s.install_component_id
-				join installs i on i.id = c.install_id where i.name = $1)
-			+ (select coalesce(sum(octet_length(lines)), 0) from log_chunks l join jobs j on j.id = l.job_id join installs i on i.id = j.install_id
-				where i.name = $1)`, world.Hostile)
-		if err != nil {
-			return err
-		}
-		if stored > maxStored {
-			return attack.Breached("the hostile runner made the control plane store %d bytes", stored)
-		}
-		if _, err := h.Fleet.Nuon(ctx, "installs", "list"); err != nil {
-			return attack.Breached("the control plane does not answer people any more: %v", err)
-		}
-		leased, err := h.Runner.LeaseWithResponse(ctx, api.LeaseRequest{Free: 1, Version: version.Number, WaitSeconds: -1})
-		if err != nil || leased.JSON200 == nil {
-			return attack.Breached("a runner with a good key is not let in: %v", err)
-		}
-		return nil
+// judge reports what must not have changed.
+func (h *hostile) judge(ctx context.Context) error {
+	after, err := h.rows(ctx)
+	if err != nil {
+		return err
 	}
+	if after != h.before {
+		return attack.Breached("the honest install changed:\n%s\n%s", h.before, after)
+	}
+	stored, err := h.Count(ctx, `select (select coalesce(sum(bytes), 0) from states s join install_components c on c.id = s.install_component_id
+			join installs i on i.id = c.install_id where i.name = $1)
+		+ (select coalesce(sum(octet_length(lines)), 0) from log_chunks l join jobs j on j.id = l.job_id join installs i on i.id = j.install_id
+			where i.name = $1)`, world.Hostile)
+	if err != nil {
+		return err
+	}
+	if stored > maxStored {
+		return attack.Breached("the hostile runner made the control plane store %d bytes", stored)
+	}
+	if _, err := h.Fleet.Nuon(ctx, "installs", "list"); err != nil {
+		return attack.Breached("the control plane does not answer people any more: %v", err)
+	}
+	leased, err := h.Runner.LeaseWithResponse(ctx, api.LeaseRequest{Free: 1, Version: version.Number, WaitSeconds: -1})
+	if err != nil || leased.JSON200 == nil {
+		return attack.Breached("a runner with a good key is not let in: %v", err)
+	}
+	return nil
 }
 
 // send makes a call as the hostile runner, with a token, and returns its status.
 func (h *hostile) send(ctx context.Context, method, path, token string, body []byte) (int, error) {
-	request, err := http.NewRequestWithContext(ctx, method, h.Fleet.Ready(0).RunnerURL+path, bytes.NewReader(body))
-	if err != nil {
-		return 0, err
-	}
-	request.Header.Set("Authorization", "Bearer "+token)
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set(version.HeaderAPI, fmt.Sprint(version.API))
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return 0, err
-	}
-	defer answer.Body.Close() //nolint:errcheck // only read
-	_, err = io.Copy(io.Discard, answer.Body)
-	return answer.StatusCode, err
+	return attack.Send(ctx, method, h.Fleet.Ready(0).RunnerURL+path, token, body)
 }
 
 func at(r ref, rest string) string {
