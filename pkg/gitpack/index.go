@@ -16,26 +16,27 @@ import (
 // Object is an object of a pack.
 type Object struct {
 	Kind plumbing.ObjectType // commit, tree, blob or tag
-	Hash plumbing.Hash       // of the content, computed here
+	Hash plumbing.Hash       // computed from the content
 	Size int64
-	// Offset and CRC are where the object begins in the pack, and the CRC-32 of what is there.
+	// Offset is the start of the object in the pack, and CRC the CRC-32 of its packed bytes.
 	Offset int64
 	CRC    uint32
-	// Content is the object itself, if Index was asked for it.
+	// Content is the content of the object if Options.Content allows its size.
 	Content []byte
 }
 
 // Options configure Index.
 type Options struct {
 	Limits Limits
-	// Budget is what all packs share; nil means the process's.
+	// Budget is the budget that packs share; nil means that of the process.
 	Budget *Budget
-	// Content is the largest object that Index passes with its content; the budget does not count it once it was passed.
+	// Content is the maximum size of an object that Index passes with its content. The budget does
+	// not count the content after it was passed.
 	Content int64
 }
 
-// Index reads a pack of size bytes and calls visit for each of its objects, once. It returns the pack's checksum. A pack that names an
-// object that it does not hold (a thin pack) is malformed.
+// Index reads a pack of size bytes and calls visit once for each of its objects. It returns the
+// checksum of the pack. A pack that refers to an object outside of it (a thin pack) is malformed.
 func Index(
 	ctx context.Context, pack io.ReadSeeker, size int64, options Options, visit func(Object) error,
 ) (checksum plumbing.Hash, err error) {
@@ -73,7 +74,7 @@ func Index(
 	return checksum, x.resolve()
 }
 
-// malformed marks an error of the git library as the pack's fault.
+// malformed marks an error of the git library as ErrMalformed.
 func malformed(err error) error {
 	var limit *LimitError
 	if errors.Is(err, ErrMalformed) || errors.As(err, &limit) {
@@ -85,13 +86,13 @@ func malformed(err error) error {
 // entry is the record of one object in the pack, in the order of offsets.
 type entry struct {
 	offset   int64
-	size     int64 // inflated, as it is stored: of an object or of a delta's instructions
-	result   int64 // what a delta makes
-	chain    int64 // what was inflated to make the object, itself included
-	base     int32 // the entry that an offset delta is based on; -1 for none
-	child    int32 // the first offset delta that is based on this; -1 for none
-	sibling  int32 // the next with the same base
-	family   int32 // how many offset deltas lead to this, itself included
+	size     int64 // inflated size, of an object or of the instructions of a delta
+	result   int64 // size of the result of a delta
+	chain    int64 // total inflated bytes to build the object, including itself
+	base     int32 // base of an offset delta; -1 for none
+	child    int32 // first offset delta that is based on this entry; -1 for none
+	sibling  int32 // next delta with the same base
+	family   int32 // number of offset deltas that descend from this entry, including itself
 	depth    int32
 	crc      uint32
 	kind     plumbing.ObjectType
@@ -107,10 +108,11 @@ type indexer struct {
 	visit   func(Object) error
 
 	entries []entry
-	// waiting are the deltas that name their base by its hash.
+	// waiting contains the deltas that refer to their base by hash.
 	waiting map[plumbing.Hash][]int32
 	total   int64
-	// held is the content that is in memory, needed what resolving may need.
+	// held is the number of bytes of content in memory; needed is the number that resolving may
+	// need.
 	held, needed int64
 	done         int
 }
@@ -178,10 +180,10 @@ func (x *indexer) scanOne(header *packfile.ObjectHeader) error {
 	return fmt.Errorf("an object of kind %d", header.Type)
 }
 
-// deltaHead is how much of a delta its two sizes take at most.
+// deltaHead is the maximum length of the two sizes at the start of a delta.
 const deltaHead = 2 * binary.MaxVarintLen64
 
-// scanDelta checks what a delta says that it makes.
+// scanDelta checks the declared size of a delta's result.
 func (x *indexer) scanDelta(header *packfile.ObjectHeader, e entry, head []byte) error {
 	result, err := resultSize(head)
 	if err != nil {
@@ -219,8 +221,8 @@ func (x *indexer) scanDelta(header *packfile.ObjectHeader, e entry, head []byte)
 	return nil
 }
 
-// resultSize reads the size of what a delta makes: the second of the two numbers that it begins with (git's pack-format
-// documentation).
+// resultSize parses the size of a delta's result: the second of the two numbers at its start (git's
+// pack-format documentation).
 func resultSize(head []byte) (int64, error) {
 	_, n := binary.Uvarint(head)
 	if n <= 0 {
@@ -233,7 +235,7 @@ func resultSize(head []byte) (int64, error) {
 	return int64(size), nil
 }
 
-// inflate reads the object at which the scanner stands.
+// inflate reads the object at the position of the scanner.
 func (x *indexer) inflate(into *sink, e *entry) error {
 	n, crc, err := x.scanner.NextObject(into)
 	if err != nil {
@@ -246,7 +248,8 @@ func (x *indexer) inflate(into *sink, e *entry) error {
 	return nil
 }
 
-// sink takes an object that is inflated: it hashes it, keeps the beginning, and fails when more comes than the object declared.
+// sink receives an inflated object. It hashes the object, stores its first bytes, and fails if the
+// object is longer than declared.
 type sink struct {
 	left int64
 	hash io.Writer // nil for none
@@ -254,7 +257,7 @@ type sink struct {
 	kept []byte
 }
 
-// Write takes the next bytes.
+// Write accepts the next bytes.
 func (s *sink) Write(data []byte) (int, error) {
 	if s.left -= int64(len(data)); s.left < 0 {
 		return 0, errors.New("an object is longer than it says")
@@ -270,7 +273,7 @@ func (s *sink) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// read inflates an object again, of which the first pass has shown that it is as large as it says.
+// read inflates an object again, whose size the first pass has verified.
 func (x *indexer) read(e *entry) ([]byte, error) {
 	if _, err := x.scanner.SeekObjectHeader(e.offset); err != nil {
 		return nil, malformed(err)

@@ -23,12 +23,12 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/gitpack/packtest"
 )
 
-// small are limits that a test exceeds quickly.
+// small returns limits that a test exceeds quickly.
 func small() gitpack.Limits {
 	return gitpack.Limits{Pack: 8 << 20, Objects: 500, Object: 8 << 20, Tree: 1 << 20, Total: 64 << 20, Depth: 200, Chain: 48 << 20, Held: 32 << 20}
 }
 
-// counted is a pack that counts what is read of it.
+// counted is a pack that counts the bytes that are read from it.
 type counted struct {
 	*bytes.Reader
 	read int64
@@ -51,7 +51,8 @@ func index(t testing.TB, limits gitpack.Limits, pack []byte) (objects []gitpack.
 	return objects, reader.read, err
 }
 
-// allocated is how many bytes a call allocates in all, which nothing else that the machine does changes.
+// allocated returns how many bytes a call allocates in total. The number does not depend on the
+// load of the machine.
 func allocated(call func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -64,14 +65,15 @@ func hashOf(content string) plumbing.Hash {
 	return plumbing.ComputeHash(plumbing.BlobObject, []byte(content))
 }
 
-// TestBombs: each pack is small, and is refused before what it describes takes memory.
+// TestBombs checks that small packs that describe a lot are rejected before they take memory.
 func TestBombs(t *testing.T) {
 	zeros := make([]byte, 1<<20)
 	for name, c := range map[string]struct {
 		make func(p *packtest.Pack)
 		want string
-		// most is how much may be allocated, in MiB. Where many objects are inflated, each may take 128 KiB more in each pass: the git
-		// library keeps inflaters and their buffers in pools, which the race detector and the garbage collector empty as they like.
+		// most is the maximum allocation in MiB. Where many objects are inflated, each may take 128
+		// KiB more per pass: the git library keeps inflaters and their buffers in pools, which the
+		// race detector and the garbage collector empty at any time.
 		most uint64
 	}{
 		"a blob of zeros": {func(p *packtest.Pack) {
@@ -118,7 +120,8 @@ func TestBombs(t *testing.T) {
 			content := strings.Repeat("a", 300)
 			p.Blob([]byte(content))
 			for range 201 {
-				// One more byte each time: 0x91/0x92 would need sizes, so the copy is written out.
+				// One more byte each time. The copy is written out because the opcodes 0x91 and
+				// 0x92 would need sizes.
 				next := content + "b"
 				operations := []byte{0x90 | 0x20, byte(len(content)), byte(len(content) >> 8), 1, 'b'}
 				p.Named(hashOf(content), packtest.Delta(int64(len(content)), int64(len(next)), operations...))
@@ -154,7 +157,8 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// TestNothingIsInflatedThatIsTooLarge: of an object that declares too much, nothing but the header is read.
+// TestNothingIsInflatedThatIsTooLarge checks that only the header of an object that declares too
+// large a size is read.
 func TestNothingIsInflatedThatIsTooLarge(t *testing.T) {
 	noise := make([]byte, 5<<20)
 	random := rand.NewChaCha8([32]byte{7})
@@ -200,7 +204,7 @@ func TestBrokenPacks(t *testing.T) {
 		"of a larger base":        func(p *packtest.Pack) { p.Based(p.Blob(base), packtest.Delta(2000, 10, 0x90, 10)) },
 		"less than it says":       func(p *packtest.Pack) { p.Based(p.Blob(base), packtest.Delta(1000, 10, 0x90, 9)) },
 		"more than it says":       func(p *packtest.Pack) { p.Based(p.Blob(base), packtest.Delta(1000, 10, 0x90, 11)) },
-		// Each names the other: a hash of a hash cannot be made, but it can be claimed.
+		// Each refers to the other. Such hashes cannot be computed, but they can be claimed.
 		"in a circle": func(p *packtest.Pack) {
 			p.Named(hashOf("b"), packtest.Delta(1, 1, 1, 'a'))
 			p.Named(hashOf("a"), packtest.Delta(1, 1, 1, 'b'))
@@ -238,7 +242,8 @@ func TestBrokenPacks(t *testing.T) {
 	})
 }
 
-// TestALongChainTakesTheMemoryOfTwo: what a chain makes is far more than may be held at once.
+// TestALongChainTakesTheMemoryOfTwo resolves a chain whose objects together take far more memory
+// than Limits.Held.
 func TestALongChainTakesTheMemoryOfTwo(t *testing.T) {
 	limits := small()
 	limits.Held, limits.Total, limits.Chain = 5<<20, 1<<30, 1<<30
@@ -253,7 +258,8 @@ func TestALongChainTakesTheMemoryOfTwo(t *testing.T) {
 	}
 }
 
-// TestBranchesAreHeldWithinBounds: deltas that fork at every level hold an object for each.
+// TestBranchesAreHeldWithinBounds resolves deltas that fork at every level, each of which requires
+// an object in memory.
 func TestBranchesAreHeldWithinBounds(t *testing.T) {
 	const size = 1 << 19
 	var p packtest.Pack
@@ -277,7 +283,7 @@ func TestBranchesAreHeldWithinBounds(t *testing.T) {
 	}
 }
 
-// TestManyObjects: a large repository is no bomb.
+// TestManyObjects checks that a large repository is accepted.
 func TestManyObjects(t *testing.T) {
 	const many = 30_000
 	var p packtest.Pack
@@ -290,7 +296,7 @@ func TestManyObjects(t *testing.T) {
 	}
 }
 
-// TestPacksShareABudget: while one pack is read, another one that does not fit beside it waits.
+// TestPacksShareABudget checks that a pack waits while another one leaves no room in the budget.
 func TestPacksShareABudget(t *testing.T) {
 	var p packtest.Pack
 	p.Blob([]byte("a"))
@@ -331,7 +337,7 @@ func git(t testing.TB, dir string, arguments ...string) string {
 	return string(printed)
 }
 
-// repository makes a repository with a history of files that deltas describe, in one pack.
+// repository creates a repository with a history of deltified files in one pack.
 func repository(t testing.TB, repack ...string) (dir, pack string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -364,7 +370,8 @@ func repository(t testing.TB, repack ...string) (dir, pack string) {
 	return dir, packs[0]
 }
 
-// TestGitAgrees: what Index says of a real pack is what git says of it, and go-git reads what Store wrote.
+// TestGitAgrees checks that Index and git agree about a real pack, and that go-git can read what
+// Store wrote.
 func TestGitAgrees(t *testing.T) {
 	for name, how := range map[string][]string{
 		"deltas by offset": {"--depth=50"}, "deltas by name": {"--depth=50", "--no-write-bitmap-index"}, "a long chain": {"--depth=4000", "--window=200"},
@@ -443,7 +450,8 @@ type neverEnds struct{}
 
 func (neverEnds) Read(into []byte) (int, error) { return len(into), nil }
 
-// FuzzIndex: whatever a server sends comes to an end within the bounds, and objects are what they are called.
+// FuzzIndex checks that reading any input ends within the limits, and that objects match their
+// hashes.
 func FuzzIndex(f *testing.F) {
 	var p packtest.Pack
 	p.Based(p.Blob([]byte("base")), packtest.Delta(4, 4, 0x90, 4))

@@ -13,21 +13,23 @@ import (
 
 // Limits bound one pack. Sizes are in bytes.
 type Limits struct {
-	// Pack is the size of the pack itself.
+	// Pack is the maximum size of the pack itself.
 	Pack int64
-	// Objects is how many objects it holds.
+	// Objects is the maximum number of objects in it.
 	Objects int64
-	// Object is the size of one blob, and of one delta's instructions.
+	// Object is the maximum size of one blob, and of one delta's instructions.
 	Object int64
-	// Tree is the size of one tree, commit or tag.
+	// Tree is the maximum size of one tree, commit or tag.
 	Tree int64
-	// Total is the size of all objects, and of all deltas, together.
+	// Total is the maximum size of all objects and all deltas together.
 	Total int64
-	// Depth is how many deltas lead from an object to one that is stored whole.
+	// Depth is the maximum number of deltas between an object and the whole object at the end of
+	// its chain.
 	Depth int
-	// Chain is the size of all that must be inflated to read one object: its base, and on the way each delta and what it makes.
+	// Chain is the maximum size of everything that is inflated to read one object: its base, and
+	// each delta and its result.
 	Chain int64
-	// Held is how much content Index holds in memory at once.
+	// Held is the maximum size of the content that Index has in memory at one time.
 	Held int64
 }
 
@@ -43,17 +45,17 @@ func Default() Limits {
 // ErrTooMuch is wrapped by every *LimitError.
 var ErrTooMuch = errors.New("too much")
 
-// ErrMalformed is wrapped when a pack is none that git would make.
+// ErrMalformed is wrapped when a pack is invalid.
 var ErrMalformed = errors.New("malformed pack")
 
-// LimitError reports a bound that a pack exceeds.
+// LimitError reports a limit that a pack exceeds.
 type LimitError struct {
 	What  string // such as "an object"
 	Limit int64
 	Unit  string // "bytes", "objects" or "deltas"
 }
 
-// Error describes the bound, such as "an object of more than 64 MiB".
+// Error describes the limit, such as "an object of more than 64 MiB".
 func (e *LimitError) Error() string {
 	if e.Unit == "bytes" && e.Limit >= 1<<20 {
 		return fmt.Sprintf("%s of more than %d MiB", e.What, e.Limit>>20)
@@ -61,10 +63,10 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("%s of more than %d %s", e.What, e.Limit, e.Unit)
 }
 
-// Unwrap makes it an ErrTooMuch.
+// Unwrap returns ErrTooMuch.
 func (e *LimitError) Unwrap() error { return ErrTooMuch }
 
-// of returns the limit on an object of a kind, and its name.
+// of returns the maximum size of an object of a kind, and the name of the kind for messages.
 func (l Limits) of(kind plumbing.ObjectType) (int64, string) {
 	switch kind {
 	case plumbing.CommitObject, plumbing.TreeObject, plumbing.TagObject:
@@ -75,7 +77,7 @@ func (l Limits) of(kind plumbing.ObjectType) (int64, string) {
 	return l.Object, "a delta"
 }
 
-// checkSize fails if an object of a kind is larger than it may be.
+// checkSize fails if an object of a kind exceeds its maximum size.
 func (l Limits) checkSize(kind plumbing.ObjectType, size int64) error {
 	if most, what := l.of(kind); size < 0 || size > most {
 		return &LimitError{What: what, Limit: most, Unit: "bytes"}
@@ -83,18 +85,20 @@ func (l Limits) checkSize(kind plumbing.ObjectType, size int64) error {
 	return nil
 }
 
-// record is the memory that Index uses for each object of a pack, its index included.
+// record is the memory in bytes that Index uses for each object of a pack, including the index.
 const record = 256
 
-// Budget bounds the memory and the work of all packs that are read at the same time. It is safe for concurrent use.
+// Budget bounds the memory and the work of all packs that are read at the same time. It is safe for
+// concurrent use.
 type Budget struct {
 	size     int64
-	records  *semaphore.Weighted // taken first
+	records  *semaphore.Weighted // acquired first
 	contents *semaphore.Weighted
 	workers  *semaphore.Weighted
 }
 
-// NewBudget returns a budget of size bytes for content, and as much for records. At most workers packs are resolved at once.
+// NewBudget returns a budget of size bytes for content, and as much for records. At most workers
+// packs are resolved at the same time.
 func NewBudget(size int64, workers int) *Budget {
 	return &Budget{
 		size: size, records: semaphore.NewWeighted(size), contents: semaphore.NewWeighted(size),
@@ -121,7 +125,7 @@ func (b *Budget) acquireRecords(ctx context.Context, n int64) (release func(), e
 	return func() { b.records.Release(weight); b.workers.Release(1) }, nil
 }
 
-// Acquire waits for room for n bytes of content. Whoever holds some must not ask for more.
+// Acquire waits for room for n bytes of content. A caller that holds some must not acquire more.
 func (b *Budget) Acquire(ctx context.Context, n int64) (release func(), err error) {
 	weight := min(n, b.size)
 	if err := b.contents.Acquire(ctx, weight); err != nil {

@@ -18,43 +18,45 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/netguard"
 )
 
-// Bounds of what a server sends before a pack.
+// Limits on what a server sends before a pack.
 const (
 	maxRefsBytes    = 16 << 20
 	maxErrorBytes   = 64 << 10
-	maxPrefaceBytes = 1 << 20 // what is shallow, and what both sides have
+	maxPrefaceBytes = 1 << 20 // the shallow commits, and the common commits
 )
 
 // Errors of a Remote.
 var (
-	// ErrNotGiven is wrapped when a server does not give an object that was asked for by its hash.
+	// ErrNotGiven is wrapped when a server does not send an object that was requested by its hash.
 	ErrNotGiven = errors.New("the server does not give the object: no branch or tag leads to it")
-	// ErrShallow is returned when a request has a depth and the server gives only whole histories.
+	// ErrShallow is returned when a request has a depth and the server supports only whole
+	// histories.
 	ErrShallow = errors.New("the server does not give shallow histories")
 )
 
-// Remote is a repository on a server that speaks git's smart HTTP protocol.
+// Remote is a repository on a server, accessed over git's smart HTTP protocol.
 type Remote struct {
-	// Advertised are the server's branches, tags and capabilities.
+	// Advertised contains the server's branches, tags and capabilities.
 	Advertised *packp.AdvRefs
 
 	session transport.UploadPackSession
 	bodies  *boundedBodies
 }
 
-// Request is what a server is asked for.
+// Request selects the objects to fetch.
 type Request struct {
-	// Want is the object: a commit, a tag, or, where the server allows it, anything else.
+	// Want is the requested object: a commit, a tag or, if the server allows it, any other object.
 	Want plumbing.Hash
-	// Have is a commit whose tree is there already; zero for none.
+	// Have is a commit whose tree the client already has; zero for none.
 	Have plumbing.Hash
-	// Depth is how many commits of history are wanted; zero means all.
+	// Depth is the number of commits of history to fetch; zero means all.
 	Depth int
-	// Filter leaves objects out, where the server can.
+	// Filter excludes objects, if the server supports that.
 	Filter packp.Filter
 }
 
-// Open asks a server for its branches and tags. The client decides which addresses may be dialled and which redirects followed.
+// Open fetches the branches and tags of a server. The client decides which addresses may be dialed
+// and which redirects are followed.
 func Open(ctx context.Context, client *http.Client, url string, auth transport.AuthMethod) (*Remote, error) {
 	endpoint, err := transport.NewEndpoint(url)
 	if err != nil {
@@ -79,7 +81,8 @@ func (r *Remote) Supports(one capability.Capability) bool {
 	return r.Advertised.Capabilities.Supports(one)
 }
 
-// Fetch asks for a pack of at most limit bytes, which the caller reads and closes. An empty pack is an empty answer.
+// Fetch requests a pack of at most limit bytes, which the caller reads and closes. An empty pack is
+// an empty stream.
 func (r *Remote) Fetch(ctx context.Context, asked Request, limit int64) (io.ReadCloser, error) {
 	request, err := r.request(asked)
 	if err != nil {
@@ -100,7 +103,7 @@ func (r *Remote) Fetch(ctx context.Context, asked Request, limit int64) (io.Read
 	return answer{pack, response}, nil
 }
 
-// answer is a pack on its way.
+// answer is the response stream with a pack.
 type answer struct {
 	pack io.Reader
 	io.Closer
@@ -115,7 +118,7 @@ func (a answer) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// notGiven recognizes the words in which servers refuse an object.
+// notGiven recognizes the error text with which servers refuse an object.
 func notGiven(err error) error {
 	if strings.Contains(err.Error(), "not our ref") {
 		return fmt.Errorf("%w: %w", ErrNotGiven, err)
@@ -147,15 +150,17 @@ func (r *Remote) request(asked Request) (*packp.UploadPackRequest, error) {
 	}
 	request.Wants = []plumbing.Hash{asked.Want}
 	if !asked.Have.IsZero() && asked.Have != asked.Want {
-		// It is called shallow, whatever more is there of its history: then the server leaves out only what that commit itself holds.
+		// The commit is sent as shallow, even if more of its history is present, so that the server
+		// leaves out only the content of that commit.
 		request.Haves = []plumbing.Hash{asked.Have}
 		request.Shallows = []plumbing.Hash{asked.Have}
 	}
 	return request, nil
 }
 
-// boundedBodies bounds the answers of a server: the list of refs, errors, and what comes before a pack, which the library holds in
-// memory. The pack's own bound is set once the rest was read. One session uses it, for one request at a time.
+// boundedBodies bounds the responses of a server: the list of refs, errors, and what precedes a
+// pack, all of which the library holds in memory. The limit of the pack itself is set after the
+// rest was read. One session uses it, for one request at a time.
 type boundedBodies struct {
 	http.RoundTripper
 	pack *netguard.Budget
@@ -185,15 +190,15 @@ func (b *boundedBodies) RoundTrip(request *http.Request) (*http.Response, error)
 	return response, nil
 }
 
-// allow sets the bound of the pack that follows.
+// allow sets the limit of the pack that follows.
 func (b *boundedBodies) allow(limit int64) {
 	if b.pack != nil {
-		// Sideband's headers take five bytes of each packet, and a packet may be small.
+		// Sideband headers take five bytes per packet, and packets may be small.
 		b.pack.Set(limit+limit/8+maxPrefaceBytes, &LimitError{What: "a pack", Limit: limit, Unit: "bytes"})
 	}
 }
 
-// newBudget returns the budget of one answer.
+// newBudget returns the budget of one response.
 func newBudget(what string, limit int64) *netguard.Budget {
 	return netguard.NewBudget(limit, &LimitError{What: what, Limit: limit, Unit: "bytes"})
 }

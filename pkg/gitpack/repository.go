@@ -18,10 +18,11 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 )
 
-// Repository reads objects of a repository on this machine that somebody else writes. It checks the sizes along an object's whole chain
-// of deltas before it inflates any of it. It is not safe for concurrent use.
+// Repository reads objects of a repository on this machine that another program writes. It checks
+// the sizes along an object's whole chain of deltas before it inflates any of it. It is not safe
+// for concurrent use.
 type Repository struct {
-	root    billy.Filesystem // the directory that holds objects
+	root    billy.Filesystem // the directory that contains objects
 	options Options
 	packs   []indexedPack
 	listed  bool
@@ -32,11 +33,11 @@ type Repository struct {
 type indexedPack struct {
 	path  string
 	index *idxfile.MemoryIndex
-	// bases holds what deltas were based on lately: a byte for the kind, and the content.
+	// bases caches recently used bases of deltas: one byte for the kind, followed by the content.
 	bases *cache.BufferLRU
 }
 
-// NewRepository returns the repository whose .git directory, or bare directory, root is.
+// NewRepository returns the repository with the .git directory, or bare directory, root.
 func NewRepository(root billy.Filesystem, options Options) *Repository {
 	if options.Budget == nil {
 		options.Budget = Shared()
@@ -44,8 +45,9 @@ func NewRepository(root billy.Filesystem, options Options) *Repository {
 	return &Repository{root: root, options: options}
 }
 
-// Read calls use with an object. Its error is plumbing.ErrObjectNotFound when the repository has no such object. use must not call
-// Read: memory for the object is taken from the budget until use returns.
+// Read calls use with an object. It returns plumbing.ErrObjectNotFound if the repository does not
+// have the object. use must not call Read: the memory for the object is taken from the budget until
+// use returns.
 func (r *Repository) Read(ctx context.Context, hash plumbing.Hash, use func(*plumbing.MemoryObject) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -68,10 +70,11 @@ func (r *Repository) take(kind plumbing.ObjectType, size int64) error {
 	return nil
 }
 
-// longestHeader is "commit ", the digits of a size, and a zero byte.
+// longestHeader is the maximum length of "commit ", the digits of a size, and a zero byte.
 const longestHeader = 32
 
-// readLoose reads an object that has a file of its own: compressed, a header such as "blob 12\x00" and the content.
+// readLoose reads an object from its own file, which contains compressed a header such as "blob
+// 12\x00" and the content.
 func (r *Repository) readLoose(ctx context.Context, hash plumbing.Hash, use func(*plumbing.MemoryObject) error) (err error) {
 	name := hash.String()
 	file, err := r.root.Open(r.root.Join("objects", name[:2], name[2:]))
@@ -81,7 +84,7 @@ func (r *Repository) readLoose(ctx context.Context, hash plumbing.Hash, use func
 	if err != nil {
 		return fmt.Errorf("read object %s: %w", name, err)
 	}
-	defer func() { _ = file.Close() }() // only read from
+	defer func() { _ = file.Close() }() // the close error does not matter: it was only read
 	inflated, err := zlib.NewReader(file)
 	if err != nil {
 		return fmt.Errorf("object %s: %w", name, malformed(err))
@@ -158,7 +161,7 @@ func (r *Repository) list() error {
 		}
 		index, err := r.readIndex(r.root.Join(dir, info.Name()))
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // repacked meanwhile
+			continue // repacked in the meantime
 		}
 		if err != nil {
 			return fmt.Errorf("index of %s: %w", name, malformed(err))
@@ -189,12 +192,12 @@ func (r *Repository) readPacked(ctx context.Context, hash plumbing.Hash, use fun
 		}
 		file, err := r.root.Open(pack.path)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // repacked meanwhile
+			continue // repacked in the meantime
 		}
 		if err != nil {
 			return fmt.Errorf("read object %s: %w", hash, err)
 		}
-		defer func() { _ = file.Close() }() // only read from
+		defer func() { _ = file.Close() }() // the close error does not matter: it was only read
 		found := chain{repository: r, pack: pack, scanner: packfile.NewScanner(file)}
 		if err := found.measure(offset); err != nil {
 			return fmt.Errorf("object %s: %w", hash, malformed(err))
@@ -213,22 +216,22 @@ func (r *Repository) readPacked(ctx context.Context, hash plumbing.Hash, use fun
 	return plumbing.ErrObjectNotFound
 }
 
-// chain is what leads from an object of a pack to one that is stored whole.
+// chain contains the deltas from an object of a pack to the whole object at the end of its chain.
 type chain struct {
 	repository *Repository
 	pack       indexedPack
 	scanner    *packfile.Scanner
 
-	deltas  []link // the object first
+	deltas  []link // starts with the requested object
 	base    link
-	cached  []byte // the base, when it was read before
+	cached  []byte // the base, if it was read before
 	kind    plumbing.ObjectType
-	largest int64 // the most memory that one step takes
+	largest int64 // the maximum memory of one step
 }
 
 type link struct{ offset, size, result int64 }
 
-// measure finds the chain, and checks every size in it. A chain that goes in a circle is too deep.
+// measure follows the chain and checks every size in it. A cyclic chain exceeds the maximum depth.
 func (c *chain) measure(offset int64) error {
 	limits, sum := c.repository.options.Limits, int64(0)
 	for {
@@ -273,7 +276,7 @@ func (c *chain) measure(offset int64) error {
 	return c.repository.take(c.kind, before)
 }
 
-// resultOf reads the beginning of a delta.
+// resultOf reads the start of a delta.
 func (c *chain) resultOf(header *packfile.ObjectHeader) (int64, error) {
 	inflated, err := c.scanner.ReadObject()
 	if err != nil {
@@ -287,7 +290,7 @@ func (c *chain) resultOf(header *packfile.ObjectHeader) (int64, error) {
 	return resultSize(head)
 }
 
-// read makes the object.
+// read builds the object.
 func (c *chain) read() (content []byte, err error) {
 	if content = c.cached; content == nil {
 		if content, err = c.inflate(c.base); err != nil {
@@ -315,7 +318,7 @@ func (c *chain) read() (content []byte, err error) {
 	return content, nil
 }
 
-// inflate reads what is stored at one place.
+// inflate inflates the entry at one offset.
 func (c *chain) inflate(at link) ([]byte, error) {
 	if _, err := c.scanner.SeekObjectHeader(at.offset); err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/gitpack/packtest"
 )
 
-// unchecked writes a pack and an index that somebody else made, into a repository.
+// unchecked writes a pack and an arbitrary index into a repository.
 func unchecked(t *testing.T, pack []byte, offsets map[plumbing.Hash]int64) string {
 	t.Helper()
 	root := t.TempDir()
@@ -47,7 +47,8 @@ func unchecked(t *testing.T, pack []byte, offsets map[plumbing.Hash]int64) strin
 	return root
 }
 
-// TestBombsOnThisMachine: what lies in a repository that another program wrote is bounded as what a server sends.
+// TestBombsOnThisMachine checks that objects in a repository of another program have the same
+// limits as those from a server.
 func TestBombsOnThisMachine(t *testing.T) {
 	wanted := hashOf("wanted")
 	for name, c := range map[string]struct {
@@ -86,7 +87,7 @@ func TestBombsOnThisMachine(t *testing.T) {
 			if !errors.Is(err, c.want) {
 				t.Errorf("got %v", err)
 			}
-			// Of a circle, 200 deltas are begun (TestBombs says what each may take).
+			// For a cyclic chain, 200 deltas are started (see TestBombs for the memory of each).
 			if took > 2<<20+200*(128<<10) {
 				t.Errorf("%d bytes were allocated", took)
 			}

@@ -8,7 +8,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 )
 
-// resolve is the second pass: it applies each delta once, from the objects that are stored whole outwards.
+// resolve is the second pass. It starts from the whole objects and applies each delta once.
 func (x *indexer) resolve() error {
 	if x.done == len(x.entries) {
 		return nil
@@ -33,16 +33,17 @@ func (x *indexer) resolve() error {
 	return nil
 }
 
-// parent is an object that more deltas are based on.
+// parent is an object that several unresolved deltas are based on.
 type parent struct {
 	at       int32
 	content  []byte
 	children []int32
 }
 
-// resolveFamily makes all objects that one object leads to. Of an object that several deltas are based on, the delta with the most
-// descendants comes last, and the object's content is let go before: so a long chain takes the memory of two objects, and what is held
-// grows with the logarithm of the number of branches.
+// resolveFamily builds all objects that descend from one object. If several deltas are based on an
+// object, the delta with the most descendants is applied last, and the object's content is released
+// before. So a long chain takes the memory of two objects, and the memory in use grows with the
+// logarithm of the number of branches.
 func (x *indexer) resolveFamily(root int32) error {
 	children := x.childrenOf(root)
 	if len(children) == 0 {
@@ -83,7 +84,7 @@ func (x *indexer) resolveFamily(root int32) error {
 	return nil
 }
 
-// childrenOf returns the deltas that are based on an object, those that lead to most others last.
+// childrenOf returns the deltas that are based on an object, those with the most descendants last.
 func (x *indexer) childrenOf(at int32) []int32 {
 	e := &x.entries[at]
 	found := x.waiting[e.hash]
@@ -103,7 +104,7 @@ func (x *indexer) childrenOf(at int32) []int32 {
 	return found
 }
 
-// hold counts content that is to be in memory.
+// hold counts content that will be in memory.
 func (x *indexer) hold(bytes int64) error {
 	if x.held += bytes; x.held > x.Limits.Held {
 		return &LimitError{What: "a pack whose deltas need memory", Limit: x.Limits.Held, Unit: "bytes"}
@@ -111,7 +112,7 @@ func (x *indexer) hold(bytes int64) error {
 	return nil
 }
 
-// patch makes one object from the one that it is based on. Its content stays held.
+// patch builds one object from its base. Its content remains counted as held.
 func (x *indexer) patch(at int32, base parent) ([]byte, error) {
 	e, from := &x.entries[at], &x.entries[base.at]
 	e.depth, e.chain = from.depth+1, from.chain+e.size+e.result
@@ -124,7 +125,7 @@ func (x *indexer) patch(at int32, base parent) ([]byte, error) {
 	if err := x.Limits.checkSize(from.kind, e.result); err != nil {
 		return nil, err
 	}
-	// The library doubles its buffer while it patches.
+	// The library doubles its buffer while it applies a patch.
 	working := e.size + 2*e.result
 	if err := x.hold(working); err != nil {
 		return nil, err

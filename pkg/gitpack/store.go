@@ -11,8 +11,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
 )
 
-// Spool copies a pack from a server to a file in dir, which it removes again when it fails. It reads no more than limit bytes; a server
-// may be slow, and a file costs less than memory meanwhile.
+// Spool copies a pack from a server to a file in dir, and removes the file if it fails. It reads at
+// most limit bytes. A file is cheaper than memory while it waits for a slow server.
 func Spool(pack io.Reader, dir string, limit int64) (file *os.File, size int64, err error) {
 	file, err = os.CreateTemp(dir, "nuon-pack-")
 	if err != nil {
@@ -28,13 +28,13 @@ func Spool(pack io.Reader, dir string, limit int64) (file *os.File, size int64, 
 	return file, size, err
 }
 
-// Discard removes a file that Spool made.
+// Discard closes and removes a file that Spool created.
 func Discard(file *os.File) error {
 	return errors.Join(file.Close(), os.Remove(file.Name()))
 }
 
-// Store reads a pack from a server and adds it, with an index, to the directory of packs of a repository. An empty answer adds nothing.
-// When it fails, nothing is left of the pack.
+// Store reads a pack from a server and adds it, with an index, to the pack directory of a
+// repository. An empty stream adds nothing. If Store fails, it leaves nothing of the pack behind.
 func Store(ctx context.Context, pack io.Reader, dir string, options Options) (err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("store a pack: %w", err)
@@ -68,7 +68,8 @@ func Store(ctx context.Context, pack io.Reader, dir string, options Options) (er
 	if err := writeIndex(&index, base+".idx"); err != nil {
 		return err
 	}
-	// A repository takes a pack up as soon as it has its name, so the index is there first.
+	// A repository uses a pack as soon as the pack has its final name, so the index is written
+	// first.
 	kept = true
 	if err := errors.Join(file.Close(), os.Rename(file.Name(), base+".pack")); err != nil {
 		return fmt.Errorf("store a pack: %w", err)

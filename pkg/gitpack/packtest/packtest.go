@@ -1,4 +1,4 @@
-// Package packtest makes git packs for tests, byte by byte, also such as git never makes.
+// Package packtest builds git packs for tests byte by byte, including packs that git never writes.
 package packtest
 
 import (
@@ -16,12 +16,13 @@ type Pack struct {
 	count uint32
 }
 
-// Add appends an object that declares a size, with the bytes that name its base, if it is a delta. It returns where the object begins.
+// Add appends an object with a declared size and, if it is a delta, the bytes that identify its
+// base. It returns the offset of the object.
 func (p *Pack) Add(kind plumbing.ObjectType, declared int64, base, content []byte) int64 {
 	return p.AddDeflated(kind, declared, base, Deflate(content))
 }
 
-// AddDeflated is Add for content that is compressed already.
+// AddDeflated is Add for content that is already compressed.
 func (p *Pack) AddDeflated(kind plumbing.ObjectType, declared int64, base, deflated []byte) int64 {
 	at := p.Offset()
 	p.count++
@@ -36,12 +37,12 @@ func (p *Pack) AddDeflated(kind plumbing.ObjectType, declared int64, base, defla
 	return at
 }
 
-// Blob appends a file.
+// Blob appends a blob.
 func (p *Pack) Blob(content []byte) int64 {
 	return p.Add(plumbing.BlobObject, int64(len(content)), nil, content)
 }
 
-// Based appends a delta of the object that begins at an offset.
+// Based appends a delta of the object at an offset.
 func (p *Pack) Based(on int64, delta []byte) int64 {
 	return p.Add(plumbing.OFSDeltaObject, int64(len(delta)), Back(p.Offset()-on), delta)
 }
@@ -51,7 +52,7 @@ func (p *Pack) Named(on plumbing.Hash, delta []byte) int64 {
 	return p.Add(plumbing.REFDeltaObject, int64(len(delta)), on[:], delta)
 }
 
-// Offset returns where the next object begins.
+// Offset returns the offset of the next object.
 func (p *Pack) Offset() int64 { return int64(12 + p.body.Len()) }
 
 // Bytes returns the pack.
@@ -65,7 +66,7 @@ func (p *Pack) Claiming(count uint32) []byte {
 	return append(pack, sum[:]...)
 }
 
-// Deflate compresses.
+// Deflate compresses content.
 func Deflate(content []byte) []byte {
 	var out bytes.Buffer
 	w := zlib.NewWriter(&out)
@@ -74,20 +75,21 @@ func Deflate(content []byte) []byte {
 	return out.Bytes()
 }
 
-// Delta returns a delta with the two sizes that it declares, and operations.
+// Delta returns a delta with two declared sizes and operations.
 func Delta(from, to int64, operations ...byte) []byte {
 	return append(binary.AppendUvarint(binary.AppendUvarint(nil, uint64(from)), uint64(to)), operations...)
 }
 
-// CopyAll returns the operations that copy n bytes from the beginning of a base, in steps of 64 KiB, of which n is a multiple.
+// CopyAll returns the operations that copy n bytes from the start of a base, in steps of 64 KiB. n
+// is a multiple of 64 KiB.
 func CopyAll(n int64) (operations []byte) {
 	for at := int64(0); at < n; at += 1 << 16 {
-		operations = append(operations, 0x80|0x04, byte(at>>16)) // offset's third byte; no size means 64 KiB
+		operations = append(operations, 0x80|0x04, byte(at>>16)) // third byte of the offset; without a size, 64 KiB are copied
 	}
 	return operations
 }
 
-// Back is how far back a base is (git's pack-format documentation).
+// Back encodes the distance back to a base (git's pack-format documentation).
 func Back(distance int64) []byte {
 	out := []byte{byte(distance & 0x7f)}
 	for distance >>= 7; distance != 0; distance >>= 7 {
