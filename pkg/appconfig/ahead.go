@@ -64,7 +64,8 @@ func (a *ahead) work() {
 
 // readAndParse returns the bytes and the content of a TOML file. Without an error it returns either
 // a table or a problem.
-func (l *loader) readAndParse(file string) (data []byte, table *syntax.Table, problem *diagnostic.Diagnostic, err error) {
+func (l *loader) readAndParse(file string) (data []byte, table *syntax.Table, problem *diagnostic.Diagnostic,
+	err error) {
 	if one := l.ahead.files[file]; one != nil {
 		<-one.done
 		data, table, problem, err = one.data, one.table, one.problem, one.err

@@ -19,7 +19,7 @@ type App struct {
 	Sandbox  *Component     `json:"sandbox,omitempty"` // deployed first; never nil in the result of Load
 	Runner   *format.Runner `json:"runner,omitempty"`  // nil without a runner.toml
 	Stack    *format.Stack  `json:"stack,omitempty"`
-	Groups   []InputGroup   `json:"groups,omitempty"` // in the order of inputs.toml; by name if each group is its own file
+	Groups   []InputGroup   `json:"groups,omitempty"` // in file order; by name if each is its own file
 	Inputs   []Input        `json:"inputs,omitempty"` // ordered like Groups
 	// Components are those of all kinds, by name, without the sandbox. Not all of them can be
 	// deployed yet: see Deployed.
@@ -36,8 +36,8 @@ type App struct {
 	Branches           []format.Branch            `json:"branches,omitempty"`
 	Installer          *format.Installer          `json:"installer,omitempty"`
 	InstallSource      *format.InstallSource      `json:"install_source,omitempty"` // installs.toml
-	Triggers           map[string]any             `json:"triggers,omitempty"`       // triggers.toml, unread beyond its syntax
-	Installs           []Install                  `json:"installs,omitempty"`       // desired installs; not part of the version
+	Triggers           map[string]any             `json:"triggers,omitempty"`       // triggers.toml, as written
+	Installs           []Install                  `json:"installs,omitempty"`       // not part of the version
 	// Remote are the remote files whose texts are part of the App, by reference.
 	Remote []RemoteFile `json:"remote,omitempty"`
 }
@@ -81,7 +81,7 @@ type Install struct {
 	AllowDestroy   bool              `json:"allow_destroy,omitempty"`
 	Inputs         map[string]string `json:"inputs,omitempty"`
 	Labels         map[string]string `json:"labels,omitempty"`
-	Toggles        map[string]bool   `json:"component_toggles,omitempty"` // deployed components that it enables or disables
+	Toggles        map[string]bool   `json:"component_toggles,omitempty"` // of deployed components
 	// Account is the cloud account of the install: at most one of aws_account, azure_account and
 	// gcp_account, with its keys.
 	Account        map[string]map[string]string `json:"account,omitempty"`

@@ -15,10 +15,11 @@ import (
 // sets, after which the positions of their elements can no longer be found.
 func (c *config) app() *App {
 	a := &App{
-		Groups:             values(c.groups),
-		Secrets:            byName(values(c.secrets), func(s Secret) string { return s.Name }),
-		Permissions:        bounded(values(c.roles), func(r *format.StandingRole) *format.Role { return &r.Role }),
-		BreakGlass:         byName(bounded(values(c.breakGlass), func(r *format.Role) *format.Role { return r }), func(r format.Role) string { return r.Name }),
+		Groups:      values(c.groups),
+		Secrets:     byName(values(c.secrets), func(s Secret) string { return s.Name }),
+		Permissions: bounded(values(c.roles), func(r *format.StandingRole) *format.Role { return &r.Role }),
+		BreakGlass: byName(bounded(values(c.breakGlass), func(r *format.Role) *format.Role { return r }),
+			func(r format.Role) string { return r.Name }),
 		KubernetesContexts: byName(values(c.contexts), func(k format.KubernetesContext) string { return k.Name }),
 		Runbooks:           byName(values(c.runbooks), func(r format.Runbook) string { return r.Name }),
 		Branches:           byName(values(c.branches), func(b format.Branch) string { return b.Name }),
@@ -146,7 +147,8 @@ func (c *config) policyList() []Policy {
 		all = append(all, policy)
 	}
 	slices.SortStableFunc(all, func(a, b Policy) int {
-		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Engine, b.Engine), cmp.Compare(a.Contents, b.Contents))
+		return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Engine, b.Engine),
+			cmp.Compare(a.Contents, b.Contents))
 	})
 	numbered(all)
 	return all
@@ -173,15 +175,18 @@ func (c *config) actionList() []Action {
 	for _, e := range c.actions {
 		v := e.sorted()
 		action := Action{
-			Name: v.Name, Description: v.Description, Timeout: v.Timeout, Triggers: v.Triggers, Dependencies: v.Dependencies, Role: v.Role,
-			BreakGlassRole: v.BreakGlassRole, KubeConfig: v.EnableKubeConfig, KubernetesContext: v.KubernetesContext, Image: v.Image, Labels: v.Labels,
+			Name: v.Name, Description: v.Description, Timeout: v.Timeout, Triggers: v.Triggers,
+			Dependencies: v.Dependencies, Role: v.Role,
+			BreakGlassRole: v.BreakGlassRole, KubeConfig: v.EnableKubeConfig, KubernetesContext: v.KubernetesContext,
+			Image: v.Image, Labels: v.Labels,
 		}
 		for _, in := range v.Inputs {
 			action.Inputs = append(action.Inputs, ActionInput(in))
 		}
 		for _, s := range v.Steps {
 			action.Steps = append(action.Steps, ActionStep{
-				Name: s.Name, InlineContents: s.InlineContents, Command: s.Command, EnvVars: s.EnvVars, Source: sourceOf(s.Repositories),
+				Name: s.Name, InlineContents: s.InlineContents, Command: s.Command, EnvVars: s.EnvVars,
+				Source: sourceOf(s.Repositories),
 			})
 		}
 		all = append(all, action)
@@ -202,10 +207,11 @@ func (c *config) installList() []Install {
 	for _, e := range c.installs {
 		v := e.sorted()
 		all = append(all, Install{
-			Name: v.Name, ApprovalOption: v.ApprovalOption, AllowDestroy: v.AllowDestroy, Labels: v.Labels, StackOverrides: v.StackOverrides,
-			Inputs:  kept(v.Inputs, func(name string) bool { return !sensitive[name] }),
-			Toggles: kept(v.ComponentToggles, func(name string) bool { return deployed[name] }),
-			Account: accountOf(v),
+			Name: v.Name, ApprovalOption: v.ApprovalOption, AllowDestroy: v.AllowDestroy, Labels: v.Labels,
+			StackOverrides: v.StackOverrides,
+			Inputs:         kept(v.Inputs, func(name string) bool { return !sensitive[name] }),
+			Toggles:        kept(v.ComponentToggles, func(name string) bool { return deployed[name] }),
+			Account:        accountOf(v),
 		})
 	}
 	return byName(all, func(i Install) string { return i.Name })

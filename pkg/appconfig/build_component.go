@@ -17,7 +17,8 @@ func (c *component) component(driver string) Component {
 	switch {
 	case c.module != nil:
 		made.EnvVars = c.module.EnvVars
-		made.Terraform = &Terraform{Version: c.module.TerraformVersion, Vars: c.module.Vars, VarFiles: varFiles(c.module.VarFiles)}
+		made.Terraform = &Terraform{Version: c.module.TerraformVersion, Vars: c.module.Vars,
+			VarFiles: varFiles(c.module.VarFiles)}
 	case c.chart != nil:
 		made.Helm = c.helm(driver)
 	case c.image != nil:
@@ -26,7 +27,8 @@ func (c *component) component(driver string) Component {
 		made.EnvVars = c.build.EnvVars
 		made.Docker = c.docker()
 	case c.manifest != nil:
-		made.Manifest = &Manifest{Text: c.manifest.Manifest, Namespace: c.manifest.Namespace, Kustomize: c.manifest.Kustomize}
+		made.Manifest = &Manifest{Text: c.manifest.Manifest, Namespace: c.manifest.Namespace,
+			Kustomize: c.manifest.Kustomize}
 	case c.pulumi != nil:
 		made.EnvVars = c.pulumi.EnvVars
 		made.Pulumi = &Pulumi{Runtime: c.pulumi.Runtime, Version: c.pulumi.PulumiVersion, Config: c.pulumi.Config}
@@ -53,7 +55,8 @@ func (c *component) common() format.Component {
 
 func commonOf(v format.Component) Component {
 	// Every component depends on the sandbox; listing it explicitly is a warning.
-	dependencies := slices.DeleteFunc(slices.Clone(v.Dependencies), func(name string) bool { return name == SandboxName })
+	dependencies := slices.DeleteFunc(slices.Clone(v.Dependencies),
+		func(name string) bool { return name == SandboxName })
 	if len(dependencies) == 0 {
 		dependencies = nil
 	}
@@ -63,7 +66,8 @@ func commonOf(v format.Component) Component {
 	return Component{
 		Name: v.Name, Kind: v.Type, Dependencies: dependencies, VarName: v.VarName, MaxAutoRetries: v.MaxAutoRetries,
 		SkipNoops: v.SkipNoops, AutoApproveOnPoliciesPassing: v.AutoApproveOnPoliciesPassing,
-		BuildTimeout: v.BuildTimeout, DeployTimeout: v.DeployTimeout, DriftSchedule: v.DriftSchedule, OperationRoles: v.OperationRoles,
+		BuildTimeout: v.BuildTimeout, DeployTimeout: v.DeployTimeout, DriftSchedule: v.DriftSchedule,
+		OperationRoles: v.OperationRoles,
 		// Without toggleable, default_enabled has no effect; that is a warning.
 		Toggleable: v.Toggleable, DefaultEnabled: v.Toggleable && v.DefaultEnabled,
 		KubernetesContext: v.KubernetesContext, Labels: v.Labels,
@@ -73,8 +77,9 @@ func commonOf(v format.Component) Component {
 // sandboxOf converts sandbox.toml into a component.
 func sandboxOf(v format.Sandbox) *Component {
 	made := &Component{
-		Name: SandboxName, Kind: KindSandbox, MaxAutoRetries: v.MaxAutoRetries, OperationRoles: v.OperationRoles, DriftSchedule: v.DriftSchedule,
-		SkipNoops: v.SkipNoops, AutoApproveOnPoliciesPassing: v.AutoApproveOnPoliciesPassing, EnvVars: v.EnvVars, Source: sourceOf(v.Repositories),
+		Name: SandboxName, Kind: KindSandbox, MaxAutoRetries: v.MaxAutoRetries, OperationRoles: v.OperationRoles,
+		DriftSchedule: v.DriftSchedule, SkipNoops: v.SkipNoops,
+		AutoApproveOnPoliciesPassing: v.AutoApproveOnPoliciesPassing, EnvVars: v.EnvVars, Source: sourceOf(v.Repositories),
 	}
 	if v.Type == "pulumi" {
 		made.Pulumi = &Pulumi{Runtime: v.Runtime, Config: v.PulumiConfig}
@@ -109,8 +114,8 @@ const (
 
 func (c *component) helm(driver string) *Helm {
 	h := &Helm{
-		ChartName: c.chart.ChartName, Repository: c.chart.HelmRepo, Namespace: c.chart.Namespace, StorageDriver: storageDriver(c.chart.StorageDriver),
-		Values: c.chart.Values, TakeOwnership: c.chart.TakeOwnership,
+		ChartName: c.chart.ChartName, Repository: c.chart.HelmRepo, Namespace: c.chart.Namespace,
+		StorageDriver: storageDriver(c.chart.StorageDriver), Values: c.chart.Values, TakeOwnership: c.chart.TakeOwnership,
 	}
 	if written, _ := c.table.Get("storage_driver").Text(); written == "" && driver != "" {
 		h.StorageDriver = storageDriver(driver)
@@ -144,9 +149,11 @@ func sourceOf(r format.Repositories) *Source {
 	if repository == nil {
 		return nil
 	}
-	source := &Source{Repo: repository.Repo, Directory: path.Clean(repository.Directory), Branch: repository.Branch, Connected: connected}
+	source := &Source{Repo: repository.Repo, Directory: path.Clean(repository.Directory), Branch: repository.Branch,
+		Connected: connected}
 	if source.Own() {
-		source.Branch, source.Connected = "", false // always read with the org's access to the app's repository, at the app's own commit
+		// It is always read with the org's access to the app's repository, at the app's own commit.
+		source.Branch, source.Connected = "", false
 	}
 	return source
 }

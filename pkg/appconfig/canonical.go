@@ -50,8 +50,9 @@ func (c *Component) ConfigDigest() string {
 		return c.terraformDigest()
 	}
 	config := Component{
-		Name: c.Name, Kind: c.Kind, Dependencies: slices.Sorted(slices.Values(c.Dependencies)), KubernetesContext: c.KubernetesContext,
-		EnvVars: nonEmpty(c.EnvVars), Helm: c.Helm, Manifest: c.Manifest, Pulumi: c.Pulumi,
+		Name: c.Name, Kind: c.Kind, Dependencies: slices.Sorted(slices.Values(c.Dependencies)),
+		KubernetesContext: c.KubernetesContext, EnvVars: nonEmpty(c.EnvVars),
+		Helm: c.Helm, Manifest: c.Manifest, Pulumi: c.Pulumi,
 	}
 	if c.Helm != nil {
 		helm := *c.Helm
@@ -84,8 +85,9 @@ func (c *Component) terraformDigest() string {
 		Format    string   `json:"format"`
 		Component deployed `json:"component"`
 	}{"nuon.app.v1", deployed{
-		Name: c.Name, Kind: c.Kind, Dependencies: slices.Sorted(slices.Values(c.Dependencies)), TerraformVersion: c.Terraform.Version,
-		Vars: c.Terraform.Vars, EnvVars: c.EnvVars, VarFiles: c.Terraform.VarFiles, Context: c.KubernetesContext,
+		Name: c.Name, Kind: c.Kind, Dependencies: slices.Sorted(slices.Values(c.Dependencies)),
+		TerraformVersion: c.Terraform.Version, Vars: c.Terraform.Vars, EnvVars: c.EnvVars,
+		VarFiles: c.Terraform.VarFiles, Context: c.KubernetesContext,
 	}}))
 }
 

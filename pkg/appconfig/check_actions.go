@@ -39,7 +39,9 @@ func (c *checker) checkTrigger(t *syntax.Table, path string, trigger *format.Tri
 		return // reported already
 	case slices.Contains(goneTriggerTypes, trigger.Type):
 		before, _, _ := strings.Cut(trigger.Type, "-")
-		c.warnf(ruleGoneValue, at, "write "+diagnostic.Quote(before+"-provision")+" or "+diagnostic.Quote(before+"-reprovision"), "%s: %s was removed from the format and never fires", path, trigger.Type)
+		c.warnf(ruleGoneValue, at,
+			"write "+diagnostic.Quote(before+"-provision")+" or "+diagnostic.Quote(before+"-reprovision"),
+			"%s: %s was removed from the format and never fires", path, trigger.Type)
 		return
 	case !known:
 		types := slices.Sorted(maps.Keys(triggerTypes))
@@ -58,7 +60,8 @@ func (c *checker) checkTrigger(t *syntax.Table, path string, trigger *format.Tri
 	case trigger.Type == TriggerCron && trigger.CronSchedule == "" && t.Find(path+".schedule") == nil:
 		c.errorf(ruleTrigger, at, `for example "0 3 * * *"`, `%s: "cron_schedule" is missing`, path)
 	case trigger.Type != TriggerCron && trigger.CronSchedule != "":
-		c.warnf(ruleNoEffect, t.KeyPlace(path+".cron_schedule"), `remove it, or write type = "cron"`, "%s: cron_schedule has no effect: %s is not a schedule", path, trigger.Type)
+		c.warnf(ruleNoEffect, t.KeyPlace(path+".cron_schedule"), `remove it, or write type = "cron"`,
+			"%s: cron_schedule has no effect: %s is not a schedule", path, trigger.Type)
 	}
 	if trigger.Index < 0 {
 		c.errorf(ruleWrongValue, t.Place(path+".index"), "write 0 or more", "%s: an index is not negative", path)
@@ -71,15 +74,19 @@ func (c *checker) checkTriggerComponent(t *syntax.Table, path string, trigger *f
 	one := c.names.components[trigger.ComponentName]
 	switch {
 	case wanted && trigger.ComponentName == "":
-		c.errorf(ruleTrigger, t.Place(path+".type"), "", `%s: "component_name" is missing: %s is about one component`, path, trigger.Type)
+		c.errorf(ruleTrigger, t.Place(path+".type"), "",
+			`%s: "component_name" is missing: %s is about one component`, path, trigger.Type)
 	case wanted && one == nil && c.lost.has(trigger.ComponentName): // reported already
 	case wanted && one == nil:
 		c.errorf(ruleUnknownName, at, c.near(trigger.ComponentName, keysOf(c.names.components)),
 			"the trigger names the component %s, which does not exist", diagnostic.Quote(trigger.ComponentName))
 	case !wanted && trigger.ComponentName != "":
-		c.warnf(ruleNoEffect, at, "remove it", "%s: component_name has no effect: %s is not about one component", path, trigger.Type)
+		c.warnf(ruleNoEffect, at, "remove it",
+			"%s: component_name has no effect: %s is not about one component", path, trigger.Type)
 	case wanted && (one.image != nil || one.build != nil) && strings.Contains(trigger.Type, "-teardown-"):
-		c.warnf(ruleNoEffect, at, "remove the trigger", "%s: %s never fires: component %q is an image, which is not torn down", path, trigger.Type, trigger.ComponentName)
+		c.warnf(ruleNoEffect, at, "remove the trigger",
+			"%s: %s never fires: component %q is an image, which is not torn down", path, trigger.Type,
+			trigger.ComponentName)
 	case wanted && isToggle(trigger.Type) && !one.Toggleable:
 		c.warnf(ruleNoEffect, at, "write toggleable = true in its file, or remove the trigger",
 			"%s: %s never fires: component %q cannot be switched off or on", path, trigger.Type, trigger.ComponentName)
@@ -101,12 +108,16 @@ func (c *checker) checkSteps(one *entry[format.Action]) {
 		command, inline := one.table.Find(path+".command"), one.table.Find(path+".inline_contents")
 		switch {
 		case inline == nil && command == nil:
-			c.errorf(ruleChooseOne, one.table.Place(path), "add one of them", "step %s has neither inline_contents nor command", diagnostic.Quote(step.Name))
+			c.errorf(ruleChooseOne, one.table.Place(path), "add one of them",
+				"step %s has neither inline_contents nor command", diagnostic.Quote(step.Name))
 		case command != nil && inline == nil && has(one.table, "image"):
-			c.errorf(ruleChooseOne, command.Key, "write the script as inline_contents", "step %s has a command: with an image, an action runs scripts only", diagnostic.Quote(step.Name))
+			c.errorf(ruleChooseOne, command.Key, "write the script as inline_contents",
+				"step %s has a command: with an image, an action runs scripts only", diagnostic.Quote(step.Name))
 		case command != nil && inline == nil && step.PublicRepo == nil && step.ConnectedRepo == nil:
-			c.errorf(ruleMissingKey, one.table.Place(path), "name the repository that holds the program, or use inline_contents",
-				"step %s has a command, and [steps.public_repo] or [steps.connected_repo] is missing", diagnostic.Quote(step.Name))
+			c.errorf(ruleMissingKey, one.table.Place(path),
+				"name the repository that holds the program, or use inline_contents",
+				"step %s has a command, and [steps.public_repo] or [steps.connected_repo] is missing",
+				diagnostic.Quote(step.Name))
 		}
 	}
 	c.checkUnique("step", list)
@@ -119,7 +130,8 @@ func (c *checker) checkScript(t *syntax.Table, path, name string, from format.Re
 	c.checkSource(t, path, from)
 	switch {
 	case inline != nil && command != nil:
-		c.errorf(ruleChooseOne, command.At, "keep one of them", "step %s has both inline_contents and command", diagnostic.Quote(name))
+		c.errorf(ruleChooseOne, command.At, "keep one of them",
+			"step %s has both inline_contents and command", diagnostic.Quote(name))
 	case command != nil:
 		if text, _ := command.Text(); strings.TrimSpace(text) == "" {
 			c.errorf(ruleMissingKey, command.At, "", "the command of step %s is empty", diagnostic.Quote(name))
@@ -134,16 +146,19 @@ func (c *checker) checkActionInputs(one *entry[format.Action]) {
 		input, path := &one.value.Inputs[i], syntax.Item("inputs", i)
 		at := one.table.Place(path + ".name")
 		if i == mostActionInputs {
-			c.errorf(ruleTooMany, at, "give structured values as one json input", "an action has at most %d inputs", mostActionInputs)
+			c.errorf(ruleTooMany, at, "give structured values as one json input",
+				"an action has at most %d inputs", mostActionInputs)
 			return
 		}
 		c.checkName("input", inputName, input.Name, at)
 		typed := ActionInput{Name: input.Name, Type: input.Type, Required: input.Required}
 		if other, taken := variables[typed.Variable()]; taken && input.Name != "" {
 			if other == input.Name {
-				c.errorf(ruleDuplicateName, at, "rename one of them", "there is a second input %s", diagnostic.Quote(other))
+				c.errorf(ruleDuplicateName, at, "rename one of them",
+					"there is a second input %s", diagnostic.Quote(other))
 			} else {
-				c.errorf(ruleDuplicateName, at, "rename one of them", "%s: %s and %s would both be the variable %s", path, other, input.Name, typed.Variable())
+				c.errorf(ruleDuplicateName, at, "rename one of them",
+					"%s: %s and %s would both be the variable %s", path, other, input.Name, typed.Variable())
 			}
 			continue
 		}
@@ -153,17 +168,20 @@ func (c *checker) checkActionInputs(one *entry[format.Action]) {
 			continue
 		}
 		if problem := typed.Check(*input.Default); problem != "" {
-			c.errorf(ruleInputValue, one.table.Place(path+".default"), "", "%s: the default of input %s %s", path, input.Name, problem)
+			c.errorf(ruleInputValue, one.table.Place(path+".default"), "",
+				"%s: the default of input %s %s", path, input.Name, problem)
 		}
 	}
 }
 
 // checkAsked reports a required input of an action that also runs without a person to set it.
 func (c *checker) checkAsked(one *entry[format.Action], input *format.ActionInput, at syntax.Position) {
-	i := slices.IndexFunc(one.value.Triggers, func(t format.Trigger) bool { return t.Type != TriggerManual && triggerTypes[t.Type].works })
+	i := slices.IndexFunc(one.value.Triggers,
+		func(t format.Trigger) bool { return t.Type != TriggerManual && triggerTypes[t.Type].works })
 	if i >= 0 && input.Required {
 		c.warnf(ruleUnattendedInput, at, "give it a default",
-			"input %s is required, and nobody gives it when the action runs by %s: it would fail", input.Name, one.value.Triggers[i].Type)
+			"input %s is required, and nobody gives it when the action runs by %s: it would fail", input.Name,
+			one.value.Triggers[i].Type)
 	}
 }
 
@@ -181,8 +199,10 @@ func (c *checker) checkActionRoles(one *entry[format.Action]) {
 	}
 	for i, trigger := range one.value.Triggers {
 		if !slices.Contains([]string{"", TriggerManual, "role-enabled", "role-disabled"}, trigger.Type) {
-			c.warnf(ruleNoEffect, one.table.Place(syntax.Item("triggers", i)+".type"), "remove it, or write role with a standing role",
-				"triggers[%d]: %s starts nothing: only a person may start what runs with a break-glass role", i, trigger.Type)
+			c.warnf(ruleNoEffect, one.table.Place(syntax.Item("triggers", i)+".type"),
+				"remove it, or write role with a standing role",
+				"triggers[%d]: %s starts nothing: only a person may start what runs with a break-glass role", i,
+				trigger.Type)
 			return
 		}
 	}

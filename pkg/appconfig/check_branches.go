@@ -24,7 +24,8 @@ func (c *checker) checkBranches() {
 			}
 		}
 		if branch.SendStatusesOnIgnore && branch.IgnoreChangesRegex == "" {
-			c.warnf(ruleNoEffect, t.KeyPlace("send_statuses_on_ignore"), "write ignore_changes_regex, or remove it", "send_statuses_on_ignore has no effect: nothing is ignored")
+			c.warnf(ruleNoEffect, t.KeyPlace("send_statuses_on_ignore"), "write ignore_changes_regex, or remove it",
+				"send_statuses_on_ignore has no effect: nothing is ignored")
 		}
 	}
 }
@@ -38,12 +39,16 @@ func (c *checker) checkInstallGroups(t *syntax.Table, groups []format.InstallGro
 		selects := len(group.LabelSelector) > 0
 		switch {
 		case selects && group.Default:
-			c.errorf(ruleChooseOne, t.KeyPlace(path+".default"), "keep one of them", "install group %s has both label_selector and default", diagnostic.Quote(group.Name))
+			c.errorf(ruleChooseOne, t.KeyPlace(path+".default"), "keep one of them",
+				"install group %s has both label_selector and default", diagnostic.Quote(group.Name))
 		case !selects && !group.Default:
-			c.errorf(ruleChooseOne, t.Place(path), `write label_selector = { ring = "0" }, or default = true`, "install group %s takes no installs: label_selector or default is missing", diagnostic.Quote(group.Name))
+			c.errorf(ruleChooseOne, t.Place(path), `write label_selector = { ring = "0" }, or default = true`,
+				"install group %s takes no installs: label_selector or default is missing",
+				diagnostic.Quote(group.Name))
 		}
 		if group.Default && fallback >= 0 {
-			c.errorf(ruleChooseOne, t.KeyPlace(path+".default"), "keep one of them", "there is a second default group: the first is %s", diagnostic.Quote(groups[fallback].Name))
+			c.errorf(ruleChooseOne, t.KeyPlace(path+".default"), "keep one of them",
+				"there is a second default group: the first is %s", diagnostic.Quote(groups[fallback].Name))
 		} else if group.Default {
 			fallback = i
 		}
@@ -61,11 +66,14 @@ func (c *checker) checkPreview(t *syntax.Table, preview *format.Preview) {
 	idle := preview.Mode == "none" || preview.Mode == "build-only"
 	switch {
 	case len(targets) > 1:
-		c.errorf(ruleChooseOne, t.KeyPlace("preview."+targets[1]), "keep one of them", "preview: both %s and %s are given", targets[0], targets[1])
+		c.errorf(ruleChooseOne, t.KeyPlace("preview."+targets[1]), "keep one of them",
+			"preview: both %s and %s are given", targets[0], targets[1])
 	case len(targets) == 0 && !idle:
-		c.errorf(ruleMissingKey, t.Place("preview"), `write install_name = "NAME", or mode = "build-only"`, "preview: install_id, install_name or label_selector is missing")
+		c.errorf(ruleMissingKey, t.Place("preview"), `write install_name = "NAME", or mode = "build-only"`,
+			"preview: install_id, install_name or label_selector is missing")
 	case len(targets) == 1 && idle:
-		c.warnf(ruleNoEffect, t.KeyPlace("preview."+targets[0]), "remove it", "preview: %s has no effect with mode %s", targets[0], preview.Mode)
+		c.warnf(ruleNoEffect, t.KeyPlace("preview."+targets[0]), "remove it",
+			"preview: %s has no effect with mode %s", targets[0], preview.Mode)
 	}
 }
 
@@ -77,10 +85,12 @@ func (c *checker) checkBranchRun(t *syntax.Table, branch *format.Branch) {
 		case key == needs && value == "":
 			c.errorf(ruleMissingKey, t.Place("run.mode"), "", `run: %q is missing: mode %s needs it`, key, run.Mode)
 		case key != needs && value != "":
-			c.warnf(ruleNoEffect, t.KeyPlace("run."+key), "remove it", "run: %s has no effect with mode %s", key, run.Mode)
+			c.warnf(ruleNoEffect, t.KeyPlace("run."+key), "remove it",
+				"run: %s has no effect with mode %s", key, run.Mode)
 		}
 	}
 	if run.Mode == "on_github_label" && branch.ConnectedRepo == nil {
-		c.errorf(ruleMissingKey, t.Place("run.mode"), "write [connected_repo]", "run: [connected_repo] is missing: mode on_github_label needs it")
+		c.errorf(ruleMissingKey, t.Place("run.mode"), "write [connected_repo]",
+			"run: [connected_repo] is missing: mode on_github_label needs it")
 	}
 }

@@ -32,7 +32,8 @@ func (c *checker) checkPlace(at syntax.Position, repo *format.Repository) {
 	if !c.local(repo) || c.isDirectory(dir) {
 		return
 	}
-	c.errorf(ruleSourceDirectory, at, c.nearDirectory(dir), "there is no directory %s in %s", quoteless(dir), theRepository)
+	c.errorf(ruleSourceDirectory, at, c.nearDirectory(dir),
+		"there is no directory %s in %s", quoteless(dir), theRepository)
 }
 
 func (c *checker) isDirectory(dir string) bool {
@@ -92,7 +93,8 @@ func (c *checker) readCode() {
 }
 
 // readComponent reads the code of one component. made has the component's kind.
-func (c *checker) readComponent(name string, t *syntax.Table, from format.Repositories, made Component, known map[string]sourcedir.Found) {
+func (c *checker) readComponent(name string, t *syntax.Table, from format.Repositories, made Component,
+	known map[string]sourcedir.Found) {
 	repo, key := from.PublicRepo, "public_repo"
 	if repo == nil {
 		repo, key = from.ConnectedRepo, "connected_repo"
@@ -135,7 +137,8 @@ func (c *checker) checkModules() {
 	}
 }
 
-func (c *checker) checkVariables(name string, t *syntax.Table, vars map[string]string, files []format.VarFile, texts map[string]content) {
+func (c *checker) checkVariables(name string, t *syntax.Table, vars map[string]string, files []format.VarFile,
+	texts map[string]content) {
 	module := c.modules[name]
 	if module == nil {
 		return
@@ -158,7 +161,8 @@ func (c *checker) checkVariables(name string, t *syntax.Table, vars map[string]s
 
 // checkVarFile warns about variables in a file that the module does not declare: Terraform ignores
 // them, since one file may serve several modules. Templates are left to the deploy.
-func (c *checker) checkVarFile(module *tfmodule.Module, key string, t *syntax.Table, text string, held content, refers bool) {
+func (c *checker) checkVarFile(module *tfmodule.Module, key string, t *syntax.Table, text string, held content,
+	refers bool) {
 	if strings.Contains(text, "{{") {
 		return
 	}

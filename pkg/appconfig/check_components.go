@@ -44,7 +44,8 @@ func (c *checker) checkComponents() {
 
 func (c *checker) checkRetries(t *syntax.Table, retries int) {
 	if retries < 0 || retries > maxRetries {
-		c.errorf(ruleWrongValue, t.Place("max_auto_retries"), "", "max_auto_retries must be between 0 and %d", maxRetries)
+		c.errorf(ruleWrongValue, t.Place("max_auto_retries"), "",
+			"max_auto_retries must be between 0 and %d", maxRetries)
 	}
 }
 
@@ -67,12 +68,14 @@ func (c *checker) checkDockerfile(one *component) {
 		return
 	}
 	if outside(file) {
-		c.errorf(ruleRepository, one.table.Place("dockerfile"), "write a path below the directory of the repository", "dockerfile %s is outside of the repository", diagnostic.Quote(file))
+		c.errorf(ruleRepository, one.table.Place("dockerfile"), "write a path below the directory of the repository",
+			"dockerfile %s is outside of the repository", diagnostic.Quote(file))
 	}
 }
 
 // outside reports whether a path leads out of the directory that it is relative to.
 func outside(name string) bool {
 	clean := path.Clean(name)
-	return path.IsAbs(clean) || clean == ".." || strings.HasPrefix(clean, "../") || strings.ContainsAny(clean, "\\\x00\n")
+	return path.IsAbs(clean) || clean == ".." || strings.HasPrefix(clean, "../") ||
+		strings.ContainsAny(clean, "\\\x00\n")
 }

@@ -47,7 +47,8 @@ func (c *checker) checkList(t *syntax.Table, key, owner string) {
 		case owner != "" && name == owner:
 			c.errorf(ruleSelfDependency, item.At, "remove it", "%s depends on itself", owner)
 		case c.names.components[name] == nil:
-			c.errorf(ruleUnknownName, item.At, c.insteadOf(name), "the dependency %s does not exist", diagnostic.Quote(name))
+			c.errorf(ruleUnknownName, item.At, c.insteadOf(name),
+				"the dependency %s does not exist", diagnostic.Quote(name))
 		}
 		seen[name] = true
 	}
@@ -91,7 +92,8 @@ func (c *checker) findEdges() {
 			}
 		}
 		if context := c.names.contexts[one.KubernetesContext]; context != nil {
-			add(one.Name, context.value.Component, func() syntax.Position { return one.table.Place("kubernetes_context") },
+			add(one.Name, context.value.Component,
+				func() syntax.Position { return one.table.Place("kubernetes_context") },
 				func() string { return "has kubernetes_context " + one.KubernetesContext })
 		}
 	}
@@ -101,7 +103,8 @@ func (c *checker) findEdges() {
 		}
 		for _, use := range t.template.Uses() {
 			if name, ok := outputsOf(use.Path); ok && c.names.readable[name] != nil {
-				add(t.name, c.names.readable[name].Name, func() syntax.Position { return t.place(use.Line, use.Column, use.Width) },
+				add(t.name, c.names.readable[name].Name,
+					func() syntax.Position { return t.place(use.Line, use.Column, use.Width) },
 					func() string { return fmt.Sprintf("reads .nuon.%s in %s", use.Path, t.path) })
 			}
 		}
@@ -143,7 +146,8 @@ func (c *checker) comesAfter(name, other string) bool {
 // members have an effect yet.
 func (c *checker) checkCycles() {
 	done := map[string]bool{}
-	sorted := slices.SortedFunc(slices.Values(c.components), func(a, b *component) int { return cmp.Compare(a.Name, b.Name) })
+	sorted := slices.SortedFunc(slices.Values(c.components),
+		func(a, b *component) int { return cmp.Compare(a.Name, b.Name) })
 	for _, one := range sorted {
 		cycle := closedPath(one.Name, c.needs, done)
 		if cycle == nil {
@@ -151,10 +155,12 @@ func (c *checker) checkCycles() {
 		}
 		closing := c.edge(cycle[0], cycle[1])
 		if len(cycle) == 2 {
-			c.errorf(ruleCycle, closing.at, "remove it, or read the output of another component", "%s depends on itself: it %s", cycle[0], closing.why)
+			c.errorf(ruleCycle, closing.at, "remove it, or read the output of another component",
+				"%s depends on itself: it %s", cycle[0], closing.why)
 			continue
 		}
-		c.errorf(ruleCycle, closing.at, c.cycleHint(cycle), "the components depend on each other in a circle: %s", strings.Join(cycle, " -> "))
+		c.errorf(ruleCycle, closing.at, c.cycleHint(cycle),
+			"the components depend on each other in a circle: %s", strings.Join(cycle, " -> "))
 	}
 }
 
@@ -206,5 +212,6 @@ func (c *checker) checkContext(t *syntax.Table, name string) {
 	if hint == "" {
 		hint = "declare it in kubernetes_contexts.toml, or leave it out for the sandbox's cluster"
 	}
-	c.errorf(ruleUnknownName, t.Place("kubernetes_context"), hint, "there is no Kubernetes context %s", diagnostic.Quote(name))
+	c.errorf(ruleUnknownName, t.Place("kubernetes_context"), hint,
+		"there is no Kubernetes context %s", diagnostic.Quote(name))
 }

@@ -22,7 +22,8 @@ type embedded struct {
 func policyDocument(policy *format.Policy, held *fragment) embedded {
 	if policy.Engine == engineOPA {
 		inputs := rego.Inputs(policy.Type)
-		return embedded{held, "rego for " + policy.Type, func(name, text string) []diagnostic.Diagnostic { return rego.CheckFor(name, text, inputs) }}
+		return embedded{held, "rego for " + policy.Type,
+			func(name, text string) []diagnostic.Diagnostic { return rego.CheckFor(name, text, inputs) }}
 	}
 	return embedded{held, engineKyverno, kyverno.Check}
 }
@@ -30,7 +31,8 @@ func policyDocument(policy *format.Policy, held *fragment) embedded {
 // roleDocument returns a JSON document of a role on a cloud, its permissions or its boundary,
 // with its check.
 func roleDocument(held *fragment, cloud string) embedded {
-	return embedded{held, "policy document of " + cloud, func(name, text string) []diagnostic.Diagnostic { return policydocument.CheckFor(name, text, cloud) }}
+	return embedded{held, "policy document of " + cloud,
+		func(name, text string) []diagnostic.Diagnostic { return policydocument.CheckFor(name, text, cloud) }}
 }
 
 // maxDocumentBytes bounds the total size of policies and policy documents: checking a megabyte
@@ -54,7 +56,8 @@ func (c *checker) startDocuments() (finish func()) {
 			continue
 		}
 		if size += len(d.text); size > maxDocumentBytes {
-			c.errorf(ruleTooMany, d.place(1, 1, 0), "split the app, or write less", "policies and policy documents are larger than %d bytes together", maxDocumentBytes)
+			c.errorf(ruleTooMany, d.place(1, 1, 0), "split the app, or write less",
+				"policies and policy documents are larger than %d bytes together", maxDocumentBytes)
 			break
 		}
 		results[key] = &result{embedded: d}

@@ -22,8 +22,10 @@ func (c *checker) checkEchoes() {
 			}
 			told[this] = true
 			if with, echoes := c.echo(action, t.name); echoes {
-				c.warnf(ruleEcho, t.place(use.Line, use.Column, use.Width), "read an output of a component instead, or see to it that the action gives the same each time",
-					"%s reads outputs of action %s, which runs whenever %s is deployed: it is deployed again whenever what the action gives differs", t.name, action, with)
+				c.warnf(ruleEcho, t.place(use.Line, use.Column, use.Width),
+					"read an output of a component instead, or see to it that the action gives the same each time",
+					"%s reads outputs of action %s, which runs whenever %s is deployed: it is deployed again whenever what the action gives differs",
+					t.name, action, with)
 			}
 		}
 	}

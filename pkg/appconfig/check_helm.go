@@ -32,20 +32,24 @@ func (c *checker) checkChart(one *component) {
 	c.checkDriver(t, "storage_driver", chart.StorageDriver)
 	for key, n := range t.Get("values").Table().Each {
 		if text, ok := n.Value.(string); ok && (text == "true" || text == "false") {
-			c.warnf(ruleValuesFlag, n.At, "write "+text+" without quotes", `%s is the text %q, and in a condition of a chart every text counts as true`,
+			c.warnf(ruleValuesFlag, n.At, "write "+text+" without quotes",
+				`%s is the text %q, and in a condition of a chart every text counts as true`,
 				syntax.Join("values", key), text)
 		}
 		if problem := valuesKeyProblem(key); problem != "" {
-			c.errorf(ruleValuesKey, n.Key, `write it as for helm --set, such as "image.tag" or "hosts[0]"`, "the key %s %s", diagnostic.Quote(key), problem)
+			c.errorf(ruleValuesKey, n.Key, `write it as for helm --set, such as "image.tag" or "hosts[0]"`,
+				"the key %s %s", diagnostic.Quote(key), problem)
 		}
 	}
 	for i, file := range chart.ValuesFiles {
 		path := syntax.Item("values_file", i)
 		switch {
 		case file.Contents != "" && file.Path != "":
-			c.errorf(ruleChooseOne, t.KeyPlace(path+".path"), "keep contents", "%s: both contents and path are given", path)
+			c.errorf(ruleChooseOne, t.KeyPlace(path+".path"), "keep contents",
+				"%s: both contents and path are given", path)
 		case file.Contents == "" && file.Path == "" && t.Find(path+".contents") == nil:
-			c.errorf(ruleMissingKey, t.Place(path), `write contents = "./values/NAME.yaml"`, "%s: contents is missing", path)
+			c.errorf(ruleMissingKey, t.Place(path), `write contents = "./values/NAME.yaml"`,
+				"%s: contents is missing", path)
 		}
 	}
 	for _, f := range fragments("", t, one.keys, one.kind(), one.texts, isValuesFile) {
@@ -60,7 +64,9 @@ func (c *checker) checkValuesBelow(values *syntax.Table) {
 			if r != '.' && r != '[' || values.Get(key[:i]) == nil {
 				continue
 			}
-			c.errorf(ruleValuesKey, n.Key, "remove one of them", "the key %s lies below %s, which has a value of its own", diagnostic.Quote(key), diagnostic.Quote(key[:i]))
+			c.errorf(ruleValuesKey, n.Key, "remove one of them",
+				"the key %s lies below %s, which has a value of its own", diagnostic.Quote(key),
+				diagnostic.Quote(key[:i]))
 			break
 		}
 	}
@@ -69,7 +75,8 @@ func (c *checker) checkValuesBelow(values *syntax.Table) {
 // checkDriver warns about the storage driver "nuon", which is no longer supported.
 func (c *checker) checkDriver(t *syntax.Table, key, driver string) {
 	if driver == driverNuon {
-		c.warnf(ruleGoneValue, t.Place(key), "write "+diagnostic.Quote(driverConfigMap), "%s nuon means configmap here: Helm's records stay in the cluster", key)
+		c.warnf(ruleGoneValue, t.Place(key), "write "+diagnostic.Quote(driverConfigMap),
+			"%s nuon means configmap here: Helm's records stay in the cluster", key)
 	}
 }
 
@@ -81,7 +88,8 @@ func (c *checker) checkReleaseName(t *syntax.Table, name string) {
 	case name == "":
 	case !releaseName.MatchString(name):
 		hint := "begin with a letter, and use lower-case letters, digits and dashes"
-		if plain := strings.ReplaceAll(plainName(name), "_", "-"); releaseName.MatchString(plain) && len(plain) >= minReleaseName && len(plain) <= maxReleaseName {
+		if plain := strings.ReplaceAll(plainName(name), "_", "-"); releaseName.MatchString(plain) &&
+			len(plain) >= minReleaseName && len(plain) <= maxReleaseName {
 			hint = "write " + diagnostic.Quote(plain)
 		}
 		c.errorf(ruleReleaseName, at, hint, "%s is no name for a Helm release", diagnostic.Quote(name))
@@ -96,10 +104,12 @@ func (c *checker) checkChartSource(one *component) {
 	t := one.table
 	switch {
 	case !has(t, "helm_repo") && !has(t, "public_repo") && !has(t, "connected_repo"):
-		c.errorf(ruleMissingKey, t.At, `repo = "." is the app's own repository`, "[public_repo], [connected_repo] or [helm_repo] is missing")
+		c.errorf(ruleMissingKey, t.At, `repo = "." is the app's own repository`,
+			"[public_repo], [connected_repo] or [helm_repo] is missing")
 		return
 	case has(t, "helm_repo") && (has(t, "public_repo") || has(t, "connected_repo")):
-		c.errorf(ruleChooseOne, t.KeyPlace("helm_repo"), "keep one of them", "both helm_repo and a repository are given")
+		c.errorf(ruleChooseOne, t.KeyPlace("helm_repo"), "keep one of them",
+			"both helm_repo and a repository are given")
 	}
 	c.checkSource(t, "", one.chart.Repositories)
 	if repo := one.chart.HelmRepo; repo != nil && repo.RepoURL != "" {
@@ -117,23 +127,30 @@ func (c *checker) checkHelmRepository(t *syntax.Table, repo *format.HelmReposito
 	case err != nil || strings.ContainsAny(repo.RepoURL, " \t\r\n"):
 		c.errorf(ruleWrongValue, at, form, "repo_url is no address of a chart repository")
 	case address.User != nil:
-		c.errorf(ruleWrongValue, at, "remove it, and put a private chart into the repository of the app", "repo_url contains a user or a password, and charts are fetched without")
+		c.errorf(ruleWrongValue, at, "remove it, and put a private chart into the repository of the app",
+			"repo_url contains a user or a password, and charts are fetched without")
 	case !slices.Contains([]string{"https", "http", "oci"}, address.Scheme) || address.Host == "":
 		c.errorf(ruleWrongValue, at, form, "repo_url is no address of a chart repository")
 	case address.Scheme == "http" && !thisMachine(address.Hostname()):
 		c.errorf(ruleWrongValue, at, "write https://", "charts are fetched over https only")
-	case address.RawQuery != "" || address.Fragment != "" || address.Scheme == "oci" && strings.Contains(path.Base(address.Path), ":"):
-		c.errorf(ruleWrongValue, at, "write the address alone, and chart and version as keys of their own", "repo_url is more than the address of a chart repository")
+	case address.RawQuery != "" || address.Fragment != "" ||
+		address.Scheme == "oci" && strings.Contains(path.Base(address.Path), ":"):
+		c.errorf(ruleWrongValue, at, "write the address alone, and chart and version as keys of their own",
+			"repo_url is more than the address of a chart repository")
 	}
 	if repo.Chart != "" && !chartName.MatchString(repo.Chart) {
-		c.errorf(ruleWrongValue, t.Place("helm_repo.chart"), "write it as the repository has it, and what stands before it into repo_url", "%s is no name of a chart", diagnostic.Quote(repo.Chart))
+		c.errorf(ruleWrongValue, t.Place("helm_repo.chart"),
+			"write it as the repository has it, and what stands before it into repo_url", "%s is no name of a chart",
+			diagnostic.Quote(repo.Chart))
 	}
 	switch {
 	case repo.Chart != "" && repo.Version == "":
 		c.warnf(ruleChartVersion, t.KeyPlace("helm_repo"), `write version = "VERSION" into [helm_repo]`,
-			"chart %s has no version: the newest there is when it is first built is taken, and kept", diagnostic.Quote(repo.Chart))
+			"chart %s has no version: the newest there is when it is first built is taken, and kept",
+			diagnostic.Quote(repo.Chart))
 	case repo.Version != "" && !strings.ContainsAny(repo.Version, "0123456789*"):
-		c.errorf(ruleWrongValue, t.Place("helm_repo.version"), `write one like "1.4.0" or "~1.4"`, "%s is neither a version nor a range of them", diagnostic.Quote(repo.Version))
+		c.errorf(ruleWrongValue, t.Place("helm_repo.version"), `write one like "1.4.0" or "~1.4"`,
+			"%s is neither a version nor a range of them", diagnostic.Quote(repo.Version))
 	}
 }
 
@@ -160,7 +177,8 @@ func (c *checker) checkReleases() {
 		if other := first[this]; other != nil && other.Name != one.Name {
 			at := other.table.Place("chart_name")
 			c.errorf(ruleReleaseTwice, one.table.Place("chart_name"), "choose another chart_name or namespace",
-				"component %s is the release %s in namespace %s already: %s:%d", other.Name, diagnostic.Quote(this.name), diagnostic.Quote(namespace), at.File, at.Line)
+				"component %s is the release %s in namespace %s already: %s:%d", other.Name,
+				diagnostic.Quote(this.name), diagnostic.Quote(namespace), at.File, at.Line)
 			continue
 		}
 		first[this] = one

@@ -18,9 +18,11 @@ func (c *checker) checkImage(one *component) {
 	}
 	switch {
 	case len(given) == 0:
-		c.errorf(ruleChooseOne, one.table.At, "write a [public] table with image_url and tag", "[public], [aws_ecr] or [gcp_gar] is missing")
+		c.errorf(ruleChooseOne, one.table.At, "write a [public] table with image_url and tag",
+			"[public], [aws_ecr] or [gcp_gar] is missing")
 	case len(given) > 1:
-		c.errorf(ruleChooseOne, one.table.KeyPlace(given[1]), "keep one of them", "both %s and %s are given", given[0], given[1])
+		c.errorf(ruleChooseOne, one.table.KeyPlace(given[1]), "keep one of them",
+			"both %s and %s are given", given[0], given[1])
 	}
 	for _, key := range given {
 		c.checkImageURL(one.table, key)
@@ -38,7 +40,8 @@ func (c *checker) checkImageURL(t *syntax.Table, key string) {
 	switch {
 	case url == "" || imageForm.MatchString(url):
 	case scheme:
-		c.errorf(ruleWrongValue, at, "write "+diagnostic.Quote(strings.TrimSuffix(plain, "/")), "image_url is an address with a scheme")
+		c.errorf(ruleWrongValue, at, "write "+diagnostic.Quote(strings.TrimSuffix(plain, "/")),
+			"image_url is an address with a scheme")
 	case strings.ContainsAny(url, "@"), strings.LastIndexByte(url, ':') > strings.LastIndexByte(url, '/'):
 		c.errorf(ruleWrongValue, at, "write the tag or digest as tag", "image_url has a tag or a digest of its own")
 	default:

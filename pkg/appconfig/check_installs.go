@@ -19,7 +19,8 @@ func (c *checker) checkInstalls() {
 }
 
 // accountTables are the tables that select the cloud account of an install.
-var accountTables = []struct{ key, cloud string }{{"aws_account", cloudAWS}, {"azure_account", cloudAzure}, {"gcp_account", cloudGCP}}
+var accountTables = []struct{ key, cloud string }{{"aws_account", cloudAWS}, {"azure_account", cloudAzure},
+	{"gcp_account", cloudGCP}}
 
 func (c *checker) checkAccount(one *entry[format.Install]) {
 	given := ""
@@ -29,9 +30,11 @@ func (c *checker) checkAccount(one *entry[format.Install]) {
 		case n == nil:
 			continue
 		case given != "":
-			c.errorf(ruleChooseOne, n.Key, "keep one of them, and write an install for each account", "an install is for one account")
+			c.errorf(ruleChooseOne, n.Key, "keep one of them, and write an install for each account",
+				"an install is for one account")
 		case c.cloud != "" && c.cloud != account.cloud:
-			c.errorf(ruleCloudMismatch, n.Key, "write ["+c.cloud+"_account]", "install %q is on %s, and the runner is on %s", one.value.Name, label(account.cloud), label(c.cloud))
+			c.errorf(ruleCloudMismatch, n.Key, "write ["+c.cloud+"_account]",
+				"install %q is on %s, and the runner is on %s", one.value.Name, label(account.cloud), label(c.cloud))
 		}
 		given = account.key
 	}
@@ -48,7 +51,8 @@ func (c *checker) checkInstallInputs(one *entry[format.Install]) {
 		input := &declared.value
 		// Files never contain the inputs that the customer sets, nor sensitive ones.
 		if input.Required && input.Default == nil && !input.Sensitive && !input.UserConfigurable && !given[input.Name] {
-			c.errorf(ruleInstallInput, one.table.Place("name"), "add it under [inputs]", "install %q: the required input %q is missing", one.value.Name, input.Name)
+			c.errorf(ruleInstallInput, one.table.Place("name"), "add it under [inputs]",
+				"install %q: the required input %q is missing", one.value.Name, input.Name)
 		}
 	}
 }

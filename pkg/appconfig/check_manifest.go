@@ -33,8 +33,10 @@ func (c *checker) checkManifest(one *component) {
 		}
 		return
 	}
-	if one.manifest.PublicRepo == nil && one.manifest.ConnectedRepo == nil && !has(t, "public_repo") && !has(t, "connected_repo") {
-		c.errorf(ruleMissingKey, t.Place("kustomize"), `repo = "." is the app's own repository`, "kustomize needs a [public_repo] or [connected_repo]")
+	if one.manifest.PublicRepo == nil && one.manifest.ConnectedRepo == nil && !has(t, "public_repo") &&
+		!has(t, "connected_repo") {
+		c.errorf(ruleMissingKey, t.Place("kustomize"), `repo = "." is the app's own repository`,
+			"kustomize needs a [public_repo] or [connected_repo]")
 	} else {
 		c.checkSource(t, "", one.manifest.Repositories)
 	}
@@ -48,15 +50,18 @@ func (c *checker) checkManifest(one *component) {
 func (c *checker) checkKustomize(t *syntax.Table, k *format.Kustomize) {
 	const remedy = "write a path below the directory of the repository"
 	if outside(k.Path) {
-		c.errorf(ruleRepository, t.Place("kustomize.path"), remedy, "path %s is outside of the repository", diagnostic.Quote(k.Path))
+		c.errorf(ruleRepository, t.Place("kustomize.path"), remedy,
+			"path %s is outside of the repository", diagnostic.Quote(k.Path))
 	}
 	for _, patch := range k.Patches {
 		if outside(patch) {
-			c.errorf(ruleRepository, t.Place("kustomize.patches"), remedy, "patch %s is outside of the repository", diagnostic.Quote(patch))
+			c.errorf(ruleRepository, t.Place("kustomize.patches"), remedy,
+				"patch %s is outside of the repository", diagnostic.Quote(patch))
 		}
 	}
 	if k.EnableHelm {
-		c.warnf(ruleGoneValue, t.Place("kustomize.enable_helm"), "make the chart a component of type helm_chart", "kustomize inflates no charts here")
+		c.warnf(ruleGoneValue, t.Place("kustomize.enable_helm"), "make the chart a component of type helm_chart",
+			"kustomize inflates no charts here")
 	}
 }
 

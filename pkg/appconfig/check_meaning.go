@@ -159,7 +159,8 @@ func unknown[V any](c *checker, at syntax.Position, what, name string, declared 
 
 // declaredIn is where each kind of thing is declared.
 var declaredIn = map[string]string{
-	"component": "components/", "action": "actions/", "runbook": "runbooks/", "input": "inputs.toml", "secret": "secrets.toml",
+	"component": "components/", "action": "actions/", "runbook": "runbooks/", "input": "inputs.toml",
+	"secret": "secrets.toml",
 }
 
 // nearOr returns the hint for a name that is not declared: the nearest declared one, or where to

@@ -44,10 +44,12 @@ func (c *checker) checkNames() {
 	checkEach(c, "input", inputName, c.inputs, func(i *format.Input) string { return i.Name })
 	checkEach(c, "input group", titleName, c.groups, func(g *format.InputGroup) string { return g.Name })
 	checkEach(c, "secret", componentName, c.secrets, func(s *format.Secret) string { return s.Name })
-	checkEach(c, "Kubernetes context", actionName, c.contexts, func(k *format.KubernetesContext) string { return k.Name })
+	checkEach(c, "Kubernetes context", actionName, c.contexts,
+		func(k *format.KubernetesContext) string { return k.Name })
 	for _, one := range c.contexts {
 		if one.value.Name == SandboxName {
-			c.errorf(ruleReservedName, one.table.Place("name"), "choose another name", "no Kubernetes context may be called %q: that is the sandbox's cluster", SandboxName)
+			c.errorf(ruleReservedName, one.table.Place("name"), "choose another name",
+				"no Kubernetes context may be called %q: that is the sandbox's cluster", SandboxName)
 		}
 	}
 	checkEach(c, "runbook", titleName, c.runbooks, func(r *format.Runbook) string { return r.Name })
@@ -111,7 +113,9 @@ func (c *checker) checkUnique(what string, all []named) {
 			continue
 		}
 		if other, taken := first[one.name]; taken {
-			c.errorf(ruleDuplicateName, one.at, "rename one of them", "there is a second %s %s: the first is in %s:%d", what, diagnostic.Quote(one.name), other.File, other.Line)
+			c.errorf(ruleDuplicateName, one.at, "rename one of them",
+				"there is a second %s %s: the first is in %s:%d", what, diagnostic.Quote(one.name), other.File,
+				other.Line)
 			continue
 		}
 		first[one.name] = one.at
@@ -123,7 +127,8 @@ func (c *checker) checkEnvironment(t *syntax.Table, path string) {
 	for name, value := range t.Find(path).Table().Each {
 		err := envname.Check(name)
 		if reserved := (*envname.Reserved)(nil); errors.As(err, &reserved) {
-			c.errorf(ruleReservedName, value.Key, reserved.Instead, "no process gets the environment variable %s from an app: %s", diagnostic.Quote(name), reserved.Why)
+			c.errorf(ruleReservedName, value.Key, reserved.Instead,
+				"no process gets the environment variable %s from an app: %s", diagnostic.Quote(name), reserved.Why)
 		}
 	}
 	c.checkVariableNames(t, path)
@@ -133,7 +138,8 @@ func (c *checker) checkEnvironment(t *syntax.Table, path string) {
 func (c *checker) checkVariableNames(t *syntax.Table, path string) {
 	for name, value := range t.Find(path).Table().Each {
 		if !envname.Valid(name) {
-			c.errorf(ruleBadName, value.Key, "use letters, digits and underscores", "%s is no name for an environment variable", diagnostic.Quote(name))
+			c.errorf(ruleBadName, value.Key, "use letters, digits and underscores",
+				"%s is no name for an environment variable", diagnostic.Quote(name))
 		}
 	}
 }

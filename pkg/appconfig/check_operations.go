@@ -24,7 +24,8 @@ func (c *checker) checkOwnRoles(t *syntax.Table, roles []format.OperationRole, o
 		path := syntax.Item("operation_roles", i)
 		c.checkOperation(t, path, role.Operation, owner, operations)
 		if role.Operation != "" && seen[role.Operation] {
-			c.errorf(ruleTwice, t.Place(path+".operation"), "keep one of them", "%s: there is a second role for %s", path, role.Operation)
+			c.errorf(ruleTwice, t.Place(path+".operation"), "keep one of them",
+				"%s: there is a second role for %s", path, role.Operation)
 		}
 		seen[role.Operation] = true
 		c.checkRoleName(t, path+".role", role.Role)
@@ -39,7 +40,8 @@ func (c *checker) checkOperation(t *syntax.Table, path, operation, owner string,
 	if hint == "" {
 		hint = "one of " + strings.Join(operations, ", ")
 	}
-	c.errorf(ruleOperation, t.Place(path+".operation"), hint, "%s: %s has no operation %s", path, owner, diagnostic.Quote(operation))
+	c.errorf(ruleOperation, t.Place(path+".operation"), hint,
+		"%s: %s has no operation %s", path, owner, diagnostic.Quote(operation))
 }
 
 // checkOperationRoles checks the rules of operation_roles.toml.
@@ -56,7 +58,9 @@ func (c *checker) checkOperationRoles() {
 		}
 		pair := rule.Principal + " " + rule.Operation
 		if first, taken := seen[pair]; taken && rule.Principal != "" && rule.Operation != "" {
-			c.errorf(ruleTwice, t.Place(path+".principal"), "keep one of them", "%s: rules[%d] in line %d is for %s and %s already", path, first, t.Place(syntax.Item("rules", first)).Line, rule.Principal, rule.Operation)
+			c.errorf(ruleTwice, t.Place(path+".principal"), "keep one of them",
+				"%s: rules[%d] in line %d is for %s and %s already", path, first,
+				t.Place(syntax.Item("rules", first)).Line, rule.Principal, rule.Operation)
 		} else {
 			seen[pair] = i
 		}
@@ -74,7 +78,8 @@ func (c *checker) principal(t *syntax.Table, path, principal string) (owner stri
 		c.errorf(rulePrincipal, at, hint, path+": "+format, args...)
 	}
 	rest, ok := strings.CutPrefix(principal, "nuon::")
-	if first, _, _ := strings.Cut(principal, ":"); !ok && slices.Contains([]string{"sandbox", "component", "action"}, first) {
+	if first, _, _ := strings.Cut(principal, ":"); !ok &&
+		slices.Contains([]string{"sandbox", "component", "action"}, first) {
 		bad("write "+diagnostic.Quote("nuon::"+principal), "%s is no principal", diagnostic.Quote(principal))
 		return "", nil
 	}
@@ -111,11 +116,13 @@ func (c *checker) principal(t *syntax.Table, path, principal string) (owner stri
 
 func (c *checker) badPrincipal(at syntax.Position, path, kind, name string, declared []string) {
 	if name == "" {
-		c.errorf(rulePrincipal, at, "write nuon::"+kind+":NAME, or nuon::"+kind+":* for all", "%s: the principal names no %s", path, kind)
+		c.errorf(rulePrincipal, at, "write nuon::"+kind+":NAME, or nuon::"+kind+":* for all",
+			"%s: the principal names no %s", path, kind)
 		return
 	}
 	if c.lost.has(name) {
 		return
 	}
-	c.errorf(ruleUnknownName, at, c.near(name, declared), "%s: the app has no %s %s", path, kind, diagnostic.Quote(name))
+	c.errorf(ruleUnknownName, at, c.near(name, declared),
+		"%s: the app has no %s %s", path, kind, diagnostic.Quote(name))
 }

@@ -30,10 +30,13 @@ var pathRoots = map[string][]string{
 }
 
 var (
-	componentFields = []string{"outputs", "status", "build_id", "component_id", "install_component_id", "name", "populated"}
-	actionFields    = []string{"outputs", "id", "status", "populated"}
-	secretFields    = []string{"arn", "name", "kubernetes_namespace", "kubernetes_name", "kubernetes_key", "timestamp", "length", "exists"}
-	imageFields     = []string{"repository", "tag", "digest", "media_type", "size", "urls", "annotations", "artifact_type", "platform"}
+	componentFields = []string{"outputs", "status", "build_id", "component_id", "install_component_id", "name",
+		"populated"}
+	actionFields = []string{"outputs", "id", "status", "populated"}
+	secretFields = []string{"arn", "name", "kubernetes_namespace", "kubernetes_name", "kubernetes_key", "timestamp",
+		"length", "exists"}
+	imageFields = []string{"repository", "tag", "digest", "media_type", "size", "urls", "annotations",
+		"artifact_type", "platform"}
 )
 
 // outputRoots are the outputs that each kind of component can have. The outputs of a kind that is
@@ -71,14 +74,19 @@ var accountFields = map[string][]string{
 // modules of the stack, so others are possible there.
 var stackOutputs = map[string][]string{
 	cloudAWS: {
-		"account_id", "region", "vpc_id", "runner_subnet", "public_subnets", "private_subnets", "runner_iam_role_arn", "provision_iam_role_arn",
-		"maintenance_iam_role_arn", "deprovision_iam_role_arn", "break_glass_role_arns", "custom_role_arns", "phone_home_type",
+		"account_id", "region", "vpc_id", "runner_subnet", "public_subnets", "private_subnets", "runner_iam_role_arn",
+		"provision_iam_role_arn",
+		"maintenance_iam_role_arn", "deprovision_iam_role_arn", "break_glass_role_arns", "custom_role_arns",
+		"phone_home_type",
 	},
 	cloudAzure: {
-		"resource_group_id", "resource_group_name", "resource_group_location", "subscription_id", "subscription_tenant_id", "network_id", "network_name",
-		"public_subnet_ids", "public_subnet_names", "private_subnet_ids", "private_subnet_names", "key_vault_id", "key_vault_name",
+		"resource_group_id", "resource_group_name", "resource_group_location", "subscription_id",
+		"subscription_tenant_id", "network_id", "network_name",
+		"public_subnet_ids", "public_subnet_names", "private_subnet_ids", "private_subnet_names", "key_vault_id",
+		"key_vault_name",
 	},
-	cloudGCP: {"project_id", "region", "network_name", "private_subnet_names", "public_subnet_names", "gke_node_pool_sa_email"},
+	cloudGCP: {"project_id", "region", "network_name", "private_subnet_names", "public_subnet_names",
+		"gke_node_pool_sa_email"},
 }
 
 // sharedStackOutputs exist on every cloud.

@@ -40,7 +40,8 @@ var coveredKinds = map[string][]string{
 func (c *checker) checkPolicies() {
 	for _, one := range c.policies {
 		if one.value.Type == policyOfActions {
-			c.warnf(ruleGoneValue, one.table.Place("type"), "remove the policy", "policies of type %s check nothing any more", policyOfActions)
+			c.warnf(ruleGoneValue, one.table.Place("type"), "remove the policy",
+				"policies of type %s check nothing any more", policyOfActions)
 			continue
 		}
 		c.checkScope(one)
@@ -52,7 +53,8 @@ func (c *checker) checkPolicies() {
 
 // policyText returns the text of a policy, unless it is unknown.
 func (c *checker) policyText(one *entry[format.Policy]) (*fragment, bool) {
-	found := fragments("", one.table, one.keys, &one.value, one.texts, func(k *format.Key) bool { return k.Name == "contents" })
+	found := fragments("", one.table, one.keys, &one.value, one.texts,
+		func(k *format.Key) bool { return k.Name == "contents" })
 	if len(found) == 0 || strings.TrimSpace(found[0].text) == "" && found[0].file == nil {
 		return nil, false
 	}
@@ -89,7 +91,8 @@ func (c *checker) checkScope(one *entry[format.Policy]) {
 	case ofComponents && n == nil && ofOlderType(t): // older types name no components: the policy applies to all
 		return
 	case ofComponents && len(one.value.Components) == 0:
-		c.errorf(rulePolicyScope, t.Place("type"), `write components = ["*"] for all of them`, `"components" is missing: a policy of type %s needs it`, kind)
+		c.errorf(rulePolicyScope, t.Place("type"), `write components = ["*"] for all of them`,
+			`"components" is missing: a policy of type %s needs it`, kind)
 		return
 	}
 	items, _ := n.Items()
@@ -113,7 +116,8 @@ func (c *checker) checkScoped(at syntax.Position, kind, name string, covered []s
 	case component == nil:
 		unknown(c, at, "component", name, c.names.components)
 	case !slices.Contains(covered, component.Type):
-		c.errorf(rulePolicyScope, at, "remove it, or write a policy of type "+component.Type, "a policy of type %s cannot check component %q, which is a %s", kind, name, component.Type)
+		c.errorf(rulePolicyScope, at, "remove it, or write a policy of type "+component.Type,
+			"a policy of type %s cannot check component %q, which is a %s", kind, name, component.Type)
 	}
 }
 
@@ -135,9 +139,13 @@ func (c *checker) checkEngine(one *entry[format.Policy], held *fragment) bool {
 		c.errorf(rulePolicyEngine, at, `write engine = "kyverno"`, "the policy is YAML, and its engine is opa")
 		return false
 	case policy.Engine == engineOPA && policy.Type == policyCluster:
-		c.errorf(rulePolicyEngine, t.Place("type"), "write the type of what is checked before it is deployed, such as helm_chart", "policies of type %s are Kyverno's, which the cluster enforces", policyCluster)
-	case policy.Engine == engineKyverno && !slices.Contains([]string{"", policyCluster, format.KindHelmChart, format.KindKubernetesManifest}, policy.Type):
-		c.warnf(rulePolicyEngine, t.Place("type"), `write it in Rego with engine = "opa"`, "a Kyverno policy of type %s is not evaluated: Kyverno checks Kubernetes objects only", policy.Type)
+		c.errorf(rulePolicyEngine, t.Place("type"),
+			"write the type of what is checked before it is deployed, such as helm_chart",
+			"policies of type %s are Kyverno's, which the cluster enforces", policyCluster)
+	case policy.Engine == engineKyverno &&
+		!slices.Contains([]string{"", policyCluster, format.KindHelmChart, format.KindKubernetesManifest}, policy.Type):
+		c.warnf(rulePolicyEngine, t.Place("type"), `write it in Rego with engine = "opa"`,
+			"a Kyverno policy of type %s is not evaluated: Kyverno checks Kubernetes objects only", policy.Type)
 	}
 	return true
 }

@@ -20,7 +20,8 @@ func (c *checker) checkRoles() {
 	for _, one := range c.roles {
 		kind, at := one.value.Type, one.table.Place("type")
 		if other, taken := first[kind]; taken && kind != roleCustom && kind != "" {
-			c.errorf(ruleRoleType, at, `keep one of them, or write type = "custom"`, "there is a second role of type %s: the first is in %s:%d", kind, other.File, other.Line)
+			c.errorf(ruleRoleType, at, `keep one of them, or write type = "custom"`,
+				"there is a second role of type %s: the first is in %s:%d", kind, other.File, other.Line)
 		} else {
 			first[kind] = at
 		}
@@ -52,7 +53,8 @@ func (c *checker) checkRole(t *syntax.Table, role *format.Role) {
 	cloud := c.cloud
 	if role.CloudPlatform != "" {
 		if cloud != "" && role.CloudPlatform != cloud {
-			c.errorf(ruleCloudMismatch, t.Place("cloud_platform"), "write cloud_platform = "+diagnostic.Quote(cloud)+", or leave it out",
+			c.errorf(ruleCloudMismatch, t.Place("cloud_platform"),
+				"write cloud_platform = "+diagnostic.Quote(cloud)+", or leave it out",
 				"the role is for %s, and the runner is on %s", label(role.CloudPlatform), label(cloud))
 		}
 		cloud = role.CloudPlatform
@@ -71,7 +73,8 @@ type way struct {
 // ways are those of section 9.1. gcp_permissions and azure_actions can be combined with the role
 // keys of their cloud.
 var ways = []way{
-	{"managed_policy_name", cloudAWS}, {"contents", ""}, {"gcp_predefined_role", cloudGCP}, {"gcp_permissions", cloudGCP},
+	{"managed_policy_name", cloudAWS}, {"contents", ""}, {"gcp_predefined_role", cloudGCP},
+	{"gcp_permissions", cloudGCP},
 	{"azure_built_in_roles", cloudAzure}, {"azure_actions", cloudAzure},
 }
 
@@ -84,23 +87,28 @@ func (c *checker) checkRolePolicy(t *syntax.Table, path string, policy *format.R
 	}
 	at := t.Place(path)
 	if len(given) == 0 {
-		c.warnf(ruleNoEffect, at, "remove it, or say what the role may do, such as "+exampleOfWay(cloud), "%s grants nothing", path)
+		c.warnf(ruleNoEffect, at, "remove it, or say what the role may do, such as "+exampleOfWay(cloud),
+			"%s grants nothing", path)
 		return
 	}
 	for _, w := range given[1:] {
 		if w.cloud != given[0].cloud || w.cloud == cloudAWS || w.cloud == "" {
-			c.errorf(ruleChooseOne, t.KeyPlace(path+"."+w.key), "write a [[policies]] table for each", "%s: both %s and %s are given", path, given[0].key, w.key)
+			c.errorf(ruleChooseOne, t.KeyPlace(path+"."+w.key), "write a [[policies]] table for each",
+				"%s: both %s and %s are given", path, given[0].key, w.key)
 			return
 		}
 	}
 	for _, w := range given {
 		if cloud != "" && w.cloud != "" && w.cloud != cloud {
-			c.errorf(ruleCloudMismatch, t.KeyPlace(path+"."+w.key), "write it for "+label(cloud)+", such as "+exampleOfWay(cloud), "%s: %s is for %s, and the role is for %s", path, w.key, label(w.cloud), label(cloud))
+			c.errorf(ruleCloudMismatch, t.KeyPlace(path+"."+w.key),
+				"write it for "+label(cloud)+", such as "+exampleOfWay(cloud),
+				"%s: %s is for %s, and the role is for %s", path, w.key, label(w.cloud), label(cloud))
 			return
 		}
 	}
 	if policy.Name == "" && given[0].key == "contents" {
-		c.errorf(ruleMissingKey, t.KeyPlace(path+".contents"), "give it a name", `%s: "name" is missing: inline contents need one`, path)
+		c.errorf(ruleMissingKey, t.KeyPlace(path+".contents"), "give it a name",
+			`%s: "name" is missing: inline contents need one`, path)
 	}
 }
 

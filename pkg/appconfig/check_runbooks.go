@@ -13,7 +13,8 @@ import (
 var stepKeys = map[string][]string{
 	"component_deploy":    {"component_name", "deploy_dependents", "plan_only"},
 	"component_tear_down": {"component_name", "tear_down_dependents", "plan_only"},
-	"action":              {"action_name", "command", "inline_contents", "env_vars", "timeout", "role", "public_repo", "connected_repo"},
+	"action": {"action_name", "command", "inline_contents", "env_vars", "timeout", "role", "public_repo",
+		"connected_repo"},
 	"sandbox_reprovision": {"skip_component_deploys", "plan_only"},
 	"sandbox_deprovision": {"plan_only"},
 }
@@ -41,13 +42,15 @@ func (c *checker) checkRunbookStep(t *syntax.Table, path string, step *format.Ru
 	}
 	for name, n := range t.Find(path).Table().Each {
 		if name != "name" && name != "type" && name != "labels" && !slices.Contains(fit, name) && isStepKey(name) {
-			c.warnf(ruleNoEffect, n.Key, "remove it", "%s: %s has no effect on a step of type %s", path, name, step.Type)
+			c.warnf(ruleNoEffect, n.Key, "remove it",
+				"%s: %s has no effect on a step of type %s", path, name, step.Type)
 		}
 	}
 	switch step.Type {
 	case "component_deploy", "component_tear_down":
 		if step.ComponentName == "" {
-			c.errorf(ruleMissingKey, t.Place(path+".type"), "", `step %s: "component_name" is missing`, diagnostic.Quote(step.Name))
+			c.errorf(ruleMissingKey, t.Place(path+".type"), "",
+				`step %s: "component_name" is missing`, diagnostic.Quote(step.Name))
 		} else if c.names.components[step.ComponentName] == nil {
 			unknown(c, t.Place(path+".component_name"), "component", step.ComponentName, c.names.components)
 		}
@@ -78,11 +81,14 @@ func (c *checker) checkActionStep(t *syntax.Table, path string, step *format.Run
 	script := t.Find(path+".inline_contents") != nil || t.Find(path+".command") != nil
 	switch {
 	case step.ActionName != "" && script:
-		c.errorf(ruleChooseOne, t.KeyPlace(path+".action_name"), "keep one of them", "step %s has both action_name and a script or command", diagnostic.Quote(step.Name))
+		c.errorf(ruleChooseOne, t.KeyPlace(path+".action_name"), "keep one of them",
+			"step %s has both action_name and a script or command", diagnostic.Quote(step.Name))
 	case step.ActionName != "" && own != "" && own != "env_vars" && own != "timeout" && own != "role":
-		c.warnf(ruleNoEffect, t.KeyPlace(path+"."+own), "remove it", "%s: %s has no effect: the step runs action %s", path, own, diagnostic.Quote(step.ActionName))
+		c.warnf(ruleNoEffect, t.KeyPlace(path+"."+own), "remove it",
+			"%s: %s has no effect: the step runs action %s", path, own, diagnostic.Quote(step.ActionName))
 	case step.ActionName == "" && !script:
-		c.errorf(ruleChooseOne, t.Place(path), "add one of them", "step %s has neither action_name nor a script or command", diagnostic.Quote(step.Name))
+		c.errorf(ruleChooseOne, t.Place(path), "add one of them",
+			"step %s has neither action_name nor a script or command", diagnostic.Quote(step.Name))
 	}
 	if step.ActionName != "" {
 		if c.names.actions[step.ActionName] == nil {

@@ -13,7 +13,8 @@ func (c *checker) checkSandbox() {
 	pulumi := value.Type == "pulumi"
 	switch {
 	case pulumi && value.Runtime == "":
-		c.errorf(ruleMissingKey, t.Place("type"), `write runtime = "go", "nodejs" or "python"`, `"runtime" is missing: the sandbox is a Pulumi program`)
+		c.errorf(ruleMissingKey, t.Place("type"), `write runtime = "go", "nodejs" or "python"`,
+			`"runtime" is missing: the sandbox is a Pulumi program`)
 	case !pulumi && value.TerraformVersion == "" && (value.Type == "" || value.Type == "terraform"):
 		c.errorf(ruleMissingKey, t.At, `write it like terraform_version = "1.11.4"`, `"terraform_version" is missing`)
 	}
@@ -24,7 +25,8 @@ func (c *checker) checkSandbox() {
 	}
 	for _, key := range other {
 		if n := t.Get(key); n != nil {
-			c.warnf(ruleNoEffect, n.Key, "remove it", "%s has no effect: the sandbox is made by %s", key, engineName(pulumi))
+			c.warnf(ruleNoEffect, n.Key, "remove it",
+				"%s has no effect: the sandbox is made by %s", key, engineName(pulumi))
 		}
 	}
 }

@@ -29,7 +29,8 @@ func (c *checker) checkSecrets() {
 func (c *checker) checkSecretValue(one *entry[format.Secret]) {
 	t, secret := one.table, &one.value
 	with := func(key, other, hint string) {
-		c.errorf(ruleSecretOptions, t.KeyPlace(other), hint, "secret %q cannot have both %s and %s", secret.Name, key, other)
+		c.errorf(ruleSecretOptions, t.KeyPlace(other), hint,
+			"secret %q cannot have both %s and %s", secret.Name, key, other)
 	}
 	switch {
 	case secret.AutoGenerate && secret.Required:
@@ -39,7 +40,8 @@ func (c *checker) checkSecretValue(one *entry[format.Secret]) {
 	case secret.Required && secret.Default != "":
 		with("required", "default", "remove one of them")
 	case secret.Default != "":
-		c.warnf(ruleNoEffect, t.KeyPlace("default"), "remove it and let the customer give the value, or write auto_generate = true",
+		c.warnf(ruleNoEffect, t.KeyPlace("default"),
+			"remove it and let the customer give the value, or write auto_generate = true",
 			"the default of secret %q has no effect: what everyone can read in a file is no secret", secret.Name)
 	}
 }
@@ -48,22 +50,27 @@ func (c *checker) checkSecretValue(one *entry[format.Secret]) {
 func (c *checker) checkSync(one *entry[format.Secret]) {
 	t, secret := one.table, &one.value
 	for _, key := range []struct{ name, value string }{
-		{"kubernetes_secret_namespace", secret.KubernetesSecretNamespace}, {"kubernetes_secret_name", secret.KubernetesSecretName},
+		{"kubernetes_secret_namespace", secret.KubernetesSecretNamespace},
+		{"kubernetes_secret_name", secret.KubernetesSecretName},
 	} {
 		switch {
 		case secret.KubernetesSync && key.value == "" && len(secret.KubernetesSyncTargets) == 0:
-			c.errorf(ruleSecretOptions, t.KeyPlace("kubernetes_sync"), "", "secret %q is copied into the cluster, and %q is missing", secret.Name, key.name)
+			c.errorf(ruleSecretOptions, t.KeyPlace("kubernetes_sync"), "",
+				"secret %q is copied into the cluster, and %q is missing", secret.Name, key.name)
 		case !secret.KubernetesSync && has(t, key.name):
-			c.warnf(ruleNoEffect, t.KeyPlace(key.name), "write kubernetes_sync = true, or remove it", "%s has no effect: secret %q is not copied into the cluster", key.name, secret.Name)
+			c.warnf(ruleNoEffect, t.KeyPlace(key.name), "write kubernetes_sync = true, or remove it",
+				"%s has no effect: secret %q is not copied into the cluster", key.name, secret.Name)
 		}
 	}
 	c.checkKubernetesName(t.Place("kubernetes_secret_name"), secretName, "a Secret", secret.KubernetesSecretName)
-	c.checkKubernetesName(t.Place("kubernetes_secret_namespace"), namespaceName, "a namespace", secret.KubernetesSecretNamespace)
+	c.checkKubernetesName(t.Place("kubernetes_secret_namespace"), namespaceName, "a namespace",
+		secret.KubernetesSecretNamespace)
 }
 
 func (c *checker) checkKubernetesName(at syntax.Position, rule *regexp.Regexp, what, name string) {
 	if name != "" && !strings.Contains(name, "{{") && (len(name) > 253 || !rule.MatchString(name)) {
-		c.errorf(ruleBadName, at, "use lower-case letters, digits and dashes", "%s is no name for %s in Kubernetes", diagnostic.Quote(name), what)
+		c.errorf(ruleBadName, at, "use lower-case letters, digits and dashes",
+			"%s is no name for %s in Kubernetes", diagnostic.Quote(name), what)
 	}
 }
 
@@ -76,7 +83,8 @@ func (c *checker) checkCopies(one *entry[format.Secret], copies map[string]synta
 		}
 		place := strings.Join([]string{sameRole(namespace), sameRole(name), key}, " ")
 		if other, taken := copies[place]; taken {
-			c.errorf(ruleSecretOptions, at, "copy it somewhere else, or under another key", "there is a second copy to key %s of Secret %s in namespace %s: the first is in %s:%d",
+			c.errorf(ruleSecretOptions, at, "copy it somewhere else, or under another key",
+				"there is a second copy to key %s of Secret %s in namespace %s: the first is in %s:%d",
 				diagnostic.Quote(key), diagnostic.Quote(name), diagnostic.Quote(namespace), other.File, other.Line)
 			return
 		}

@@ -21,7 +21,8 @@ func (c *checker) checkSource(t *syntax.Table, above string, from format.Reposit
 	repo, key := from.PublicRepo, prefix+"public_repo"
 	switch {
 	case repo != nil && from.ConnectedRepo != nil:
-		c.errorf(ruleChooseOne, t.KeyPlace(prefix+"connected_repo"), "keep one of them", "both public_repo and connected_repo are given")
+		c.errorf(ruleChooseOne, t.KeyPlace(prefix+"connected_repo"), "keep one of them",
+			"both public_repo and connected_repo are given")
 	case repo == nil:
 		repo, key = from.ConnectedRepo, prefix+"connected_repo"
 	}
@@ -37,7 +38,8 @@ func (c *checker) checkSource(t *syntax.Table, above string, from format.Reposit
 func (c *checker) needsSource(t *syntax.Table, from format.Repositories) {
 	if from.PublicRepo == nil && from.ConnectedRepo == nil {
 		if !has(t, "public_repo") && !has(t, "connected_repo") {
-			c.errorf(ruleMissingKey, t.At, `repo = "." is the app's own repository`, "[public_repo] or [connected_repo] is missing")
+			c.errorf(ruleMissingKey, t.At, `repo = "." is the app's own repository`,
+				"[public_repo] or [connected_repo] is missing")
 		}
 		return
 	}
@@ -62,7 +64,8 @@ func (c *checker) checkAddress(t *syntax.Table, key string, repo *format.Reposit
 
 func (c *checker) checkDirectory(t *syntax.Table, key string, repo *format.Repository) {
 	if outside(repo.Directory) {
-		c.errorf(ruleRepository, t.Place(key+".directory"), `write a path below the root of the repository, "." for the root itself`,
+		c.errorf(ruleRepository, t.Place(key+".directory"),
+			`write a path below the root of the repository, "." for the root itself`,
 			"directory %s is outside of the repository", diagnostic.Quote(repo.Directory))
 		return
 	}
@@ -74,13 +77,16 @@ func (c *checker) checkBranch(t *syntax.Table, key string, repo *format.Reposito
 	switch {
 	case repo.Repo == ".":
 		if repo.Branch != "" {
-			c.warnf(ruleNoEffect, at, "remove it", `the branch has no effect: repo "." is always at the app's own commit`)
+			c.warnf(ruleNoEffect, at, "remove it",
+				`the branch has no effect: repo "." is always at the app's own commit`)
 		}
 	case repo.Branch == "":
 		c.errorf(ruleMissingKey, t.Place(key), "name a branch, a tag or a full commit", `"%s.branch" is missing`, key)
 	case !branchName.MatchString(repo.Branch), strings.Contains(repo.Branch, ".."), strings.Contains(repo.Branch, "@{"),
-		strings.HasSuffix(repo.Branch, ".lock"), strings.HasSuffix(repo.Branch, "/"), strings.Contains(repo.Branch, "//"):
-		c.errorf(ruleRepository, at, "name a branch, a tag or a full commit", "%s is no name of a branch", diagnostic.Quote(repo.Branch))
+		strings.HasSuffix(repo.Branch, ".lock"), strings.HasSuffix(repo.Branch, "/"),
+		strings.Contains(repo.Branch, "//"):
+		c.errorf(ruleRepository, at, "name a branch, a tag or a full commit",
+			"%s is no name of a branch", diagnostic.Quote(repo.Branch))
 	default:
 		c.checkTip(at, repo)
 	}
@@ -93,11 +99,13 @@ var fullCommit = regexp.MustCompile(`^[0-9a-f]{40}$`)
 // change on one branch then reaches the app and the code at different times.
 func (c *checker) checkTip(at syntax.Position, repo *format.Repository) {
 	own, ref := c.options.Branch, repo.Branch
-	if own == "" || ref == own || fullCommit.MatchString(ref) || looksLikeVersion.MatchString(ref) || !sameRepository(repo.Repo, c.options.Repository) {
+	if own == "" || ref == own || fullCommit.MatchString(ref) || looksLikeVersion.MatchString(ref) ||
+		!sameRepository(repo.Repo, c.options.Repository) {
 		return
 	}
 	c.warnf(ruleBranchTip, at, `write repo = "." to take the app's own commit, or branch = `+diagnostic.Quote(own),
-		"this follows branch %s, and the app itself is on %s of the same repository", diagnostic.Quote(ref), diagnostic.Quote(own))
+		"this follows branch %s, and the app itself is on %s of the same repository", diagnostic.Quote(ref),
+		diagnostic.Quote(own))
 }
 
 // looksLikeVersion matches a tag such as v1.4.0, which an author chooses on purpose.
@@ -121,5 +129,6 @@ func plainRepository(repo string) string {
 	if err != nil || address.Path == "" {
 		return ""
 	}
-	return strings.ToLower(address.Hostname() + strings.TrimSuffix(strings.TrimSuffix(path.Clean(address.Path), "/"), ".git"))
+	return strings.ToLower(address.Hostname() +
+		strings.TrimSuffix(strings.TrimSuffix(path.Clean(address.Path), "/"), ".git"))
 }

@@ -25,7 +25,8 @@ func (c *checker) checkStack() {
 		for _, key := range []string{"vpc_nested_template_url", "runner_nested_template_url"} {
 			if !has(t, key) {
 				name, _, _ := strings.Cut(key, "_")
-				c.errorf(ruleMissingKey, t.At, "write "+key+` = "https://BUCKET.s3.REGION.amazonaws.com/`+name+`.yaml"`, "%q is missing: a stack on AWS needs it", key)
+				c.errorf(ruleMissingKey, t.At, "write "+key+` = "https://BUCKET.s3.REGION.amazonaws.com/`+name+`.yaml"`,
+					"%q is missing: a stack on AWS needs it", key)
 			}
 		}
 	}
@@ -41,7 +42,9 @@ func (c *checker) checkStack() {
 			continue
 		}
 		if first, taken := indexes[*nested.Index]; taken {
-			c.errorf(ruleDuplicateIndex, t.Place(path+".index"), "choose another index", "nested stack %s has the index %d already", diagnostic.Quote(stack.CustomNestedStacks[first].Name), *nested.Index)
+			c.errorf(ruleDuplicateIndex, t.Place(path+".index"), "choose another index",
+				"nested stack %s has the index %d already", diagnostic.Quote(stack.CustomNestedStacks[first].Name),
+				*nested.Index)
 		} else {
 			indexes[*nested.Index] = i
 		}
@@ -56,7 +59,8 @@ func (c *checker) checkTemplateURL(at syntax.Position, url string) {
 	if c.stack.value.Type != "" {
 		cloud = cloudOf(c.stack.value.Type)
 	}
-	if url == "" || strings.Contains(url, "{{") || cloud == "" || cloud == cloudGCP || c.stack.value.Type == "aws-terraform" {
+	if url == "" || strings.Contains(url, "{{") || cloud == "" || cloud == cloudGCP ||
+		c.stack.value.Type == "aws-terraform" {
 		return
 	}
 	if problem, hint := format.CheckValue(format.FormatURL, url); problem != "" {

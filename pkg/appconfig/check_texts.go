@@ -148,7 +148,8 @@ func (c *checker) tellUnrendered(found []fragment) {
 	for _, f := range found {
 		if at := strings.Index(f.text, "{{"); at >= 0 && strings.Contains(f.text[at:], ".nuon") {
 			line := 1 + strings.Count(f.text[:at], "\n")
-			c.warnf(ruleUnrendered, f.place(line, at-strings.LastIndexByte(f.text[:at], '\n'), 2), "write it out", "%s is not rendered, so that {{ }} stays as it is written", f.path)
+			c.warnf(ruleUnrendered, f.place(line, at-strings.LastIndexByte(f.text[:at], '\n'), 2), "write it out",
+				"%s is not rendered, so that {{ }} stays as it is written", f.path)
 		}
 	}
 }

@@ -6,7 +6,8 @@ import "github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
 func (c *checker) checkToggles() {
 	for _, one := range c.components {
 		if one.DefaultEnabled && !one.Toggleable {
-			c.warnf(ruleNoEffect, one.table.KeyPlace("default_enabled"), "write toggleable = true beside it, or remove it",
+			c.warnf(ruleNoEffect, one.table.KeyPlace("default_enabled"),
+				"write toggleable = true beside it, or remove it",
 				"default_enabled has no effect on a component that cannot be switched off")
 		}
 		for _, up := range c.lacks(one, nil) {
@@ -27,7 +28,8 @@ func (c *checker) checkInstallToggles(t *syntax.Table, install string, toggles m
 		case one == nil:
 			unknown(c, n.Key, "component", name, c.names.components)
 		case !one.Toggleable:
-			c.errorf(ruleToggle, n.Key, "write toggleable = true in its file, or remove it here", "component %q cannot be switched off or on", name)
+			c.errorf(ruleToggle, n.Key, "write toggleable = true in its file, or remove it here",
+				"component %q cannot be switched off or on", name)
 		}
 	}
 	for _, one := range c.components {

@@ -24,7 +24,8 @@ func SecretValue(ref render.Path) (problem, hint string, ok bool) {
 		if len(ref) > 2 {
 			name = ref[2]
 		}
-	case len(ref) > 2 && ref[0] == "secrets" && slices.Contains([]string{"value", "data", "content", "plaintext", "secret"}, ref[2]):
+	case len(ref) > 2 && ref[0] == "secrets" &&
+		slices.Contains([]string{"value", "data", "content", "plaintext", "secret"}, ref[2]):
 		name = ref[1]
 	default:
 		return "", "", false
@@ -160,18 +161,21 @@ func (c *checker) checkActionUse(ref render.Path) *finding {
 
 func (c *checker) checkComponentUse(t *text, ref render.Path) *finding {
 	if len(ref) == 1 {
-		return wrong(ruleTemplatePath, "name the component that is meant, such as .nuon.components.web.outputs", "this reads all components")
+		return wrong(ruleTemplatePath, "name the component that is meant, such as .nuon.components.web.outputs",
+			"this reads all components")
 	}
 	one := c.names.readable[ref[1]]
 	switch {
 	case ref[1] == "populated", one == nil && c.lost.has(ref[1]):
 		return nil
 	case one == nil && ref[1] == "components":
-		found := wrong(ruleTemplatePath, "write .nuon."+ref[1:].String(), ".nuon.components.components is an older shape and has no value")
+		found := wrong(ruleTemplatePath, "write .nuon."+ref[1:].String(),
+			".nuon.components.components is an older shape and has no value")
 		found.warns = true
 		return found
 	case one == nil:
-		return wrong(ruleTemplatePath, nearOr(c, ref[1], c.names.readable, "component"), "the app has no component %q", ref[1])
+		return wrong(ruleTemplatePath, nearOr(c, ref[1], c.names.readable, "component"), "the app has no component %q",
+			ref[1])
 	case len(ref) > 2 && !slices.Contains(componentFields, ref[2]):
 		return c.lacking(ref[2], componentFields, "there is no %q of a component", ref[2])
 	case len(ref) > 3 && ref[2] == "outputs":
@@ -191,7 +195,7 @@ func (c *checker) checkOutput(t *text, one *component, ref render.Path) *finding
 		found := c.lacking(ref[3], roots, "component %q is a %s and has no output %q", one.Name, one.Type, ref[3])
 		image := roots[0] == "image" && slices.Contains(imageFields, ref[3])
 		switch {
-		case one.Type == format.KindKubernetesManifest && ref[3] == "diff": // only another system that reads this format has it
+		case one.Type == format.KindKubernetesManifest && ref[3] == "diff": // exists in another system only
 			found.warns, found.hint = true, "what a deploy changes is told with its plan; read resources instead"
 		case image:
 			found.hint = "write .nuon.components." + ref[1] + ".outputs.image." + ref[3]
@@ -215,7 +219,8 @@ func (c *checker) checkAccountUse(ref render.Path) *finding {
 	case len(ref) < 2:
 		return nil
 	case c.cloud != "" && ref[1] != c.cloud:
-		return wrong(ruleCloudMismatch, "read .nuon.cloud_account."+c.cloud+"."+accountFields[c.cloud][len(accountFields[c.cloud])-1],
+		return wrong(ruleCloudMismatch,
+			"read .nuon.cloud_account."+c.cloud+"."+accountFields[c.cloud][len(accountFields[c.cloud])-1],
 			"the app runs on %s: its installs have no %s account", cloudLabels[c.cloud], cloudLabels[ref[1]])
 	case len(ref) > 2 && ref[1] != cloudGCP && !slices.Contains(accountFields[ref[1]], ref[2]):
 		return c.lacking(ref[2], accountFields[ref[1]], "there is no %q below .nuon.cloud_account.%s", ref[2], ref[1])
@@ -237,7 +242,8 @@ func (c *checker) checkStackUse(ref render.Path) *finding {
 			return c.unknownInput(ref[3])
 		}
 		return nil
-	case slices.Contains(sharedStackOutputs, name), slices.Contains(stackOutputs[c.cloud], name), c.isSecretOutput(name):
+	case slices.Contains(sharedStackOutputs, name), slices.Contains(stackOutputs[c.cloud], name),
+		c.isSecretOutput(name):
 		return nil
 	}
 	known := slices.Concat(stackOutputs[c.cloud], sharedStackOutputs)
@@ -246,13 +252,15 @@ func (c *checker) checkStackUse(ref render.Path) *finding {
 	}
 	hint := c.near(name, known)
 	if others := cloudsOfOutput(name); len(others) > 0 {
-		return wrong(ruleCloudMismatch, hint, "the stack of an app on %s reports no %q: that is one of %s", cloudLabels[c.cloud], name, strings.Join(others, " and "))
+		return wrong(ruleCloudMismatch, hint, "the stack of an app on %s reports no %q: that is one of %s",
+			cloudLabels[c.cloud], name, strings.Join(others, " and "))
 	}
 	if c.cloud == cloudGCP && hint == "" {
 		return nil // the outputs depend on the stack's modules
 	}
 	if secret, ok := strings.CutSuffix(name, "_arn"); ok && hint == "" {
-		return wrong(ruleTemplatePath, fmt.Sprintf("declare the secret %s, or read another output", secret), "the stack reports no %q: the app has no secret %q", name, secret)
+		return wrong(ruleTemplatePath, fmt.Sprintf("declare the secret %s, or read another output", secret),
+			"the stack reports no %q: the app has no secret %q", name, secret)
 	}
 	return wrong(ruleTemplatePath, hint, "the stack of an app on %s reports no %q", cloudLabels[c.cloud], name)
 }
@@ -280,14 +288,17 @@ func (c *checker) checkStage(t *text, ref render.Path) *finding {
 		return wrong(ruleTemplateScope, "turn it round: the component can read .nuon.sandbox.outputs",
 			"the sandbox is made before all components and cannot read component %q", ref[1])
 	case t.stage == atSandbox && ref.HasPrefix("sandbox", "outputs"):
-		return wrong(ruleTemplateScope, "remove it", "the sandbox cannot read its own outputs: they are not there before it is made")
+		return wrong(ruleTemplateScope, "remove it",
+			"the sandbox cannot read its own outputs: they are not there before it is made")
 	case t.stage == atNested && !nestedMayRead(ref):
 		return wrong(ruleTemplateScope, "read .nuon.install.id, .nuon.inputs.inputs, .nuon.app or .nuon.org",
 			"a parameter of a nested stack cannot read .nuon.%s: the stack is made before it has a value", ref)
-	case t.stage == atStack && slices.Contains([]string{"sandbox", "components", "actions", "install_stack", "secrets"}, ref[0]):
+	case t.stage == atStack &&
+		slices.Contains([]string{"sandbox", "components", "actions", "install_stack", "secrets"}, ref[0]):
 		found := wrong(ruleTemplateScope, "read the install, its inputs or its cloud account",
 			"the stack, its roles and secrets are made first, when .nuon.%s has no value", ref)
-		found.warns = ref[0] != "components" && ref[0] != "actions" // the others have a value when the stack is created again
+		// The others have a value when the stack is created again.
+		found.warns = ref[0] != "components" && ref[0] != "actions"
 		return found
 	}
 	return nil

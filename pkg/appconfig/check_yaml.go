@@ -30,7 +30,8 @@ func (c *checker) checkValuesYAML(f *fragment) {
 	case err != nil:
 		c.badYAML(f, err)
 	case len(root.Content) > 0 && root.Content[0].Kind != yaml.MappingNode && root.Content[0].Tag != "!!null":
-		c.errorf(ruleYAML, f.place(root.Content[0].Line, root.Content[0].Column, 0), "write key: value", "%s: Helm values are a table", f.path)
+		c.errorf(ruleYAML, f.place(root.Content[0].Line, root.Content[0].Column, 0), "write key: value",
+			"%s: Helm values are a table", f.path)
 	}
 }
 
@@ -66,7 +67,8 @@ func (c *checker) checkManifestYAML(f *fragment) {
 func (c *checker) checkObject(f *fragment, object *yaml.Node) {
 	at := f.place(object.Line, object.Column, 0)
 	if object.Kind != yaml.MappingNode {
-		c.errorf(ruleManifest, at, "write apiVersion, kind and metadata", "%s: a document of a manifest is an object", f.path)
+		c.errorf(ruleManifest, at, "write apiVersion, kind and metadata",
+			"%s: a document of a manifest is an object", f.path)
 		return
 	}
 	values := map[string]*yaml.Node{}
@@ -108,7 +110,8 @@ func (c *checker) badYAML(f *fragment, err error) {
 		}
 	}
 	hint := ""
-	if strings.HasPrefix(lineOf(f.text, line), "\t") || strings.HasPrefix(strings.TrimLeft(lineOf(f.text, line), " "), "\t") {
+	if strings.HasPrefix(lineOf(f.text, line), "\t") ||
+		strings.HasPrefix(strings.TrimLeft(lineOf(f.text, line), " "), "\t") {
 		words, hint = "a tab cannot indent", "write spaces"
 	}
 	c.errorf(ruleYAML, f.place(line, 1, 0), hint, "%s is not YAML: %s", f.path, words)

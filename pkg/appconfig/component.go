@@ -24,9 +24,11 @@ const (
 // Exactly one of the fields from Terraform to Pulumi is set, by kind; the sandbox has Terraform or
 // Pulumi.
 type Component struct {
-	Name                         string                 `json:"name"`
-	Kind                         string                 `json:"type"`                   // KindSandbox, or format's names of the kinds
-	Dependencies                 []string               `json:"dependencies,omitempty"` // as written, sorted; App.DependsOn returns all
+	Name string `json:"name"`
+	// Kind is KindSandbox, or a kind of package format.
+	Kind string `json:"type"`
+	// Dependencies are the listed ones, sorted; App.DependsOn returns all.
+	Dependencies                 []string               `json:"dependencies,omitempty"`
 	VarName                      string                 `json:"var_name,omitempty"`
 	MaxAutoRetries               int                    `json:"max_auto_retries,omitempty"`
 	SkipNoops                    bool                   `json:"skip_noops,omitempty"`
@@ -35,13 +37,15 @@ type Component struct {
 	DeployTimeout                string                 `json:"deploy_timeout,omitempty"`
 	DriftSchedule                string                 `json:"drift_schedule,omitempty"`
 	OperationRoles               []format.OperationRole `json:"operation_roles,omitempty"`
-	Toggleable                   bool                   `json:"toggleable,omitempty"`      // each install may disable or enable it
-	DefaultEnabled               bool                   `json:"default_enabled,omitempty"` // if Toggleable: enabled unless an install disables it
-	KubernetesContext            string                 `json:"kubernetes_context,omitempty"`
-	Labels                       map[string]string      `json:"labels,omitempty"`
+	// Toggleable allows each install to disable and enable it.
+	Toggleable bool `json:"toggleable,omitempty"`
+	// DefaultEnabled enables a toggleable component unless an install disables it.
+	DefaultEnabled    bool              `json:"default_enabled,omitempty"`
+	KubernetesContext string            `json:"kubernetes_context,omitempty"`
+	Labels            map[string]string `json:"labels,omitempty"`
 
 	Source  *Source           `json:"source,omitempty"`   // nil without a repository
-	EnvVars map[string]string `json:"env_vars,omitempty"` // of the process, or of the build; templates, except for docker_build
+	EnvVars map[string]string `json:"env_vars,omitempty"` // templates, except for docker_build
 
 	Terraform *Terraform `json:"terraform,omitempty"`
 	Helm      *Helm      `json:"helm,omitempty"`
@@ -56,7 +60,7 @@ type Component struct {
 type Terraform struct {
 	Version  string            `json:"terraform_version"`  // exact, such as 1.11.4
 	Vars     map[string]string `json:"vars,omitempty"`     // Terraform variables
-	VarFiles []string          `json:"var_file,omitempty"` // contents of tfvars files; later ones win, all win over Vars
+	VarFiles []string          `json:"var_file,omitempty"` // tfvars texts; later ones win, all win over Vars
 }
 
 // Helm configures the release of a helm_chart. Namespace, StorageDriver, the strings of Values and
@@ -66,8 +70,8 @@ type Helm struct {
 	Repository    *format.HelmRepository `json:"helm_repo,omitempty"` // nil if the chart is in the component's Source
 	Namespace     string                 `json:"namespace"`
 	StorageDriver string                 `json:"storage_driver"`        // once rendered: configmap or secret
-	Values        format.Scalars         `json:"values,omitempty"`      // by path as in helm --set; strings are templates
-	ValuesFiles   []string               `json:"values_file,omitempty"` // YAML texts; later ones win, Values wins over all
+	Values        format.Scalars         `json:"values,omitempty"`      // by path as in helm --set
+	ValuesFiles   []string               `json:"values_file,omitempty"` // YAML texts; later ones win, Values wins
 	TakeOwnership bool                   `json:"take_ownership,omitempty"`
 }
 

@@ -143,7 +143,8 @@ func (f *fragment) place(line, column, width int) syntax.Position {
 
 // fragments returns the texts of one declaration for the keys that wanted accepts, except unknown
 // texts.
-func fragments(owner string, t *syntax.Table, keys []format.Key, from any, texts map[string]content, wanted func(*format.Key) bool) []fragment {
+func fragments(owner string, t *syntax.Table, keys []format.Key, from any, texts map[string]content,
+	wanted func(*format.Key) bool) []fragment {
 	var all []fragment
 	for text := range format.Texts(t, keys, from, wanted) {
 		f := fragment{owner: owner, path: text.Path, text: text.Value, key: text.Key, node: text.Node}

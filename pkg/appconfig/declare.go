@@ -204,7 +204,8 @@ func (l *loader) declarePermissions(d document) {
 		if r.role == nil || table == nil {
 			continue
 		}
-		e := &entry[format.StandingRole]{value: format.StandingRole{Type: r.kind, Role: *r.role}, table: table, file: table.At.File, keys: of.Keys()}
+		e := &entry[format.StandingRole]{value: format.StandingRole{Type: r.kind, Role: *r.role}, table: table,
+			file: table.At.File, keys: of.Keys()}
 		e.texts = l.inline(d, table, e.keys, &e.value)
 		c.roles = append(c.roles, e)
 	}

@@ -93,7 +93,8 @@ func (l *loader) mendType(d document) {
 	}
 	for name, n := range d.table.Each {
 		if near, _ := diagnostic.Nearest(name, known); near == "type" {
-			l.errorf(format.RuleUnknownKey, n.Key, diagnostic.DidYouMean(name, known), "unknown key %s", diagnostic.Quote(name))
+			l.errorf(format.RuleUnknownKey, n.Key, diagnostic.DidYouMean(name, known),
+				"unknown key %s", diagnostic.Quote(name))
 			d.table.Rename(name, "type")
 			return
 		}
@@ -107,7 +108,8 @@ func likelyKind(table *syntax.Table) string {
 		of, _ := format.Find(kind)
 		has := 0
 		for name := range table.Each {
-			if slices.ContainsFunc(of.Keys(), func(k format.Key) bool { return k.Name == name && !k.Gone && !k.Stray }) {
+			if slices.ContainsFunc(of.Keys(),
+				func(k format.Key) bool { return k.Name == name && !k.Gone && !k.Stray }) {
 				has++
 			}
 		}
@@ -125,7 +127,8 @@ func (l *loader) badType(d document, kind string) {
 	case d.table.Get("type") == nil, kind == "":
 		l.errorf(ruleMissingKey, d.table.At, fmt.Sprintf("write type = %q", likelyKind(d.table)), `"type" is missing`)
 	case kind == kindJob:
-		l.errorf(ruleGoneKind, d.table.Place("type"), "write it as an action in actions/ with a post-deploy-component trigger",
+		l.errorf(ruleGoneKind, d.table.Place("type"),
+			"write it as an action in actions/ with a post-deploy-component trigger",
 			"components of type job are not supported")
 	default:
 		hint := diagnostic.DidYouMean(kind, componentKinds())

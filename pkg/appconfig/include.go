@@ -48,7 +48,8 @@ func (l *loader) merged(d document, table *syntax.Table, above []string) *syntax
 			continue
 		}
 		if l.includes++; l.includes > maxIncluded {
-			l.errorf(ruleInclude, source.At, "include less, or split the app", "files include others more than %d times", maxIncluded)
+			l.errorf(ruleInclude, source.At, "include less, or split the app",
+				"files include others more than %d times", maxIncluded)
 			return table
 		}
 		inner := d
@@ -86,7 +87,8 @@ func laid(d document, table, other *syntax.Table) *syntax.Table {
 	merged := table.Clone()
 	if d.section == "inputs" {
 		for _, list := range []string{"group", "input"} {
-			if items, _ := merged.Get(list).Items(); len(items) <= maxDeclared { // longer lists are reported as too long
+			// Longer lists are reported as too long.
+			if items, _ := merged.Get(list).Items(); len(items) <= maxDeclared {
 				merged.Extend(other, list)
 			}
 		}
@@ -102,7 +104,8 @@ func (l *loader) includedFile(d document, at syntax.Position, name string, above
 	case l.full():
 		return "", nil
 	case isRemote(name):
-		l.errorf(ruleInclude, at, "put the file beside the config and write ./name", "a file from elsewhere cannot be included")
+		l.errorf(ruleInclude, at, "put the file beside the config and write ./name",
+			"a file from elsewhere cannot be included")
 		return "", nil
 	case len(above) > maxIncludes:
 		l.errorf(ruleInclude, at, "", "files include each other more than %d levels deep", maxIncludes)
@@ -111,7 +114,8 @@ func (l *loader) includedFile(d document, at syntax.Position, name string, above
 	tried := candidates(d, name)
 	for _, file := range tried {
 		if i := slices.Index(above, file); i >= 0 {
-			l.errorf(ruleInclude, at, "remove one of them", "files include each other in a circle: %s", strings.Join(append(slices.Clone(above[i:]), file), " -> "))
+			l.errorf(ruleInclude, at, "remove one of them",
+				"files include each other in a circle: %s", strings.Join(append(slices.Clone(above[i:]), file), " -> "))
 			return "", nil
 		}
 		if _, err := fs.Stat(l.fsys, file); err == nil {

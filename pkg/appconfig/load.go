@@ -68,7 +68,8 @@ func (l Limits) withDefaults() Limits {
 func Load(fsys fs.FS, opts Options) (*App, Diagnostics) {
 	l := &loader{
 		reader: reader{fsys: fsys, limits: opts.Limits.withDefaults()}, config: &config{options: opts, lost: lost{}},
-		parsed: map[string]*syntax.Table{}, empty: map[string]bool{}, included: map[string]bool{}, fetched: map[string]fetched{},
+		parsed: map[string]*syntax.Table{}, empty: map[string]bool{}, included: map[string]bool{},
+		fetched: map[string]fetched{},
 	}
 	l.load()
 	check(l.config, &l.reporter)
@@ -127,7 +128,8 @@ func (l *loader) load() {
 func (l *loader) documents() []document {
 	entries, err := fs.ReadDir(l.fsys, ".")
 	if err != nil {
-		l.errorf(ruleUnreadableFile, syntax.Start("."), "is it a directory with a metadata.toml?", "the config directory cannot be read: %s", reason(err))
+		l.errorf(ruleUnreadableFile, syntax.Start("."), "is it a directory with a metadata.toml?",
+			"the config directory cannot be read: %s", reason(err))
 		return nil
 	}
 	var all []document
@@ -142,7 +144,8 @@ func (l *loader) documents() []document {
 		switch name := entry.Name(); {
 		case isSectionEntry(entry):
 			all = append(all, l.directory(name, below[name], present)...)
-		case entry.IsDir() || !strings.HasSuffix(name, ".toml") || strings.HasPrefix(name, "."): // payload, for references or from git
+		case entry.IsDir() || !strings.HasSuffix(name, ".toml") || strings.HasPrefix(name, "."):
+			// Payload, for references or from git.
 		case name == single:
 			all = append(all, l.sections(name)...)
 		case isRootFile(name):
@@ -154,7 +157,8 @@ func (l *loader) documents() []document {
 	switch {
 	case single != "":
 	case len(all) == 0 && !slices.ContainsFunc(entries, isOfFormat):
-		l.errorf(ruleMissingFile, syntax.Start("."), "name another directory, or write one with `nuon init`", "this is not a config directory: it has no metadata.toml")
+		l.errorf(ruleMissingFile, syntax.Start("."), "name another directory, or write one with `nuon init`",
+			"this is not a config directory: it has no metadata.toml")
 	default:
 		l.needed(present)
 	}
@@ -255,7 +259,8 @@ func (l *loader) parse(file string) *syntax.Table {
 	l.parsed[file] = nil
 	if l.files++; l.files > l.limits.Files {
 		if l.files == l.limits.Files+1 {
-			l.errorf(ruleTooMany, syntax.Start(file), "split the app", "there are more than %d TOML files", l.limits.Files)
+			l.errorf(ruleTooMany, syntax.Start(file), "split the app",
+				"there are more than %d TOML files", l.limits.Files)
 		}
 		return nil
 	}
@@ -299,7 +304,9 @@ func (l *loader) unknownFile(name string) {
 	case l.isComponent(name):
 		hint = "move it into components/"
 	default:
-		l.warnf(ruleUnknownFile, syntax.Start(name), "move it into a directory of its own if it is not part of the config", "%s is not a file of the format and is not read", name)
+		l.warnf(ruleUnknownFile, syntax.Start(name),
+			"move it into a directory of its own if it is not part of the config",
+			"%s is not a file of the format and is not read", name)
 		return
 	}
 	l.errorf(ruleUnknownFile, syntax.Start(name), hint, "%s is not a file of the format", name)

@@ -53,8 +53,9 @@ func (v moduleValues) mismatches(module *tfmodule.Module) []mismatch {
 	for _, name := range slices.Sorted(maps.Keys(v.vars)) {
 		if !declared[name] {
 			found = append(found, mismatch{
-				key: syntax.Join("vars", name), message: fmt.Sprintf("the module in %s has no variable %s", module.Dir, diagnostic.Quote(name)),
-				hint: near.or(name, names, "remove it, or declare the variable in the module"),
+				key:     syntax.Join("vars", name),
+				message: fmt.Sprintf("the module in %s has no variable %s", module.Dir, diagnostic.Quote(name)),
+				hint:    near.or(name, names, "remove it, or declare the variable in the module"),
 			})
 		}
 	}
@@ -67,8 +68,10 @@ func (v moduleValues) mismatches(module *tfmodule.Module) []mismatch {
 			continue
 		}
 		found = append(found, mismatch{
-			key: "vars", message: fmt.Sprintf("the module in %s needs a value for its variable %s", module.Dir, diagnostic.Quote(variable.Name)),
-			hint: fmt.Sprintf("set %s, or give the variable a default at %s", syntax.Join("vars", variable.Name), variable.Position),
+			key: "vars", message: fmt.Sprintf("the module in %s needs a value for its variable %s", module.Dir,
+				diagnostic.Quote(variable.Name)),
+			hint: fmt.Sprintf("set %s, or give the variable a default at %s", syntax.Join("vars", variable.Name),
+				variable.Position),
 		})
 	}
 	return found
@@ -184,7 +187,8 @@ func asksFor(text, output string) bool {
 
 // reads reports whether a text may read from a component; it is a cheap test before parsing.
 func reads(text string, component *Component) bool {
-	return strings.Contains(text, component.Name) || component.VarName != "" && strings.Contains(text, component.VarName)
+	return strings.Contains(text, component.Name) ||
+		component.VarName != "" && strings.Contains(text, component.VarName)
 }
 
 // outputOf returns the output of a component that a path reads.
@@ -195,7 +199,8 @@ func outputOf(ref render.Path, component *Component) (string, bool) {
 		}
 		return "", false
 	}
-	if len(ref) > 3 && ref[0] == "components" && ref[2] == "outputs" && (ref[1] == component.Name || ref[1] == component.VarName) {
+	if len(ref) > 3 && ref[0] == "components" && ref[2] == "outputs" &&
+		(ref[1] == component.Name || ref[1] == component.VarName) {
 		return ref[3], true
 	}
 	return "", false

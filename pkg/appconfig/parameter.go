@@ -57,7 +57,8 @@ func (i *ActionInput) Check(value string) string {
 	if value == "" {
 		return "must not be empty: it is a " + i.Type
 	}
-	if number, err := strconv.ParseFloat(value, 64); i.Type == "number" && (err != nil || math.IsNaN(number) || math.IsInf(number, 0)) {
+	if number, err := strconv.ParseFloat(value, 64); i.Type == "number" &&
+		(err != nil || math.IsNaN(number) || math.IsInf(number, 0)) {
 		return "is not a number"
 	}
 	return (&Input{Type: i.Type}).Check(value)
@@ -88,7 +89,8 @@ func (a *Action) CheckInputs(given map[string]string) (values map[string]string,
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		size += len(name) + len(given[name])
 		if !slices.Contains(names, name) {
-			problems = append(problems, fmt.Sprintf("action %s has no input %s%s", a.Name, diagnostic.Quote(name), otherInputs(name, names)))
+			problems = append(problems,
+				fmt.Sprintf("action %s has no input %s%s", a.Name, diagnostic.Quote(name), otherInputs(name, names)))
 		}
 	}
 	if size > mostInputBytes {

@@ -66,7 +66,8 @@ func (r *reader) bytes(name string, limit int64) ([]byte, error) {
 		case err != nil: // Open returns the reason
 		case info.Mode()&fs.ModeSymlink != 0 || r.linked(path.Dir(name)):
 			return nil, errLink
-		case info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) != 0: // opening a pipe would block until something writes to it
+		case info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) != 0:
+			// Opening a pipe would block until something writes to it.
 			return nil, errIrregular
 		}
 	}

@@ -238,11 +238,13 @@ func remoteProblem(reference string, fetches bool) (problem, hint string) {
 	address, err := url.Parse(strings.TrimPrefix(reference, "git::"))
 	switch {
 	case err != nil:
-		return "is no address", "write it like https://example.com/file, or put the file beside the config and write ./name"
+		return "is no address",
+			"write it like https://example.com/file, or put the file beside the config and write ./name"
 	case address.User != nil:
 		return "contains a user or a password", "remove it, or put the file beside the config and write ./name"
 	case strings.HasPrefix(reference, "file://") && !fetches:
-		return "is of a file outside of the config directory, which is only read where the config lies", "put the file beside the config and write ./name"
+		return "is of a file outside of the config directory, which is only read where the config lies",
+			"put the file beside the config and write ./name"
 	}
 	return "", ""
 }

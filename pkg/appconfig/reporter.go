@@ -68,7 +68,8 @@ func (r *reporter) warnf(rule string, at syntax.Position, hint, format string, a
 	r.say(diagnostic.Warning, rule, at, hint, format, args...)
 }
 
-func (r *reporter) say(severity diagnostic.Severity, rule string, at syntax.Position, hint, format string, args ...any) {
+func (r *reporter) say(severity diagnostic.Severity, rule string, at syntax.Position, hint, format string,
+	args ...any) {
 	if r.full() {
 		return
 	}

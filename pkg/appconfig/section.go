@@ -10,8 +10,10 @@ import (
 
 // rootFiles are the files that count at the root of a config directory, besides nuon.APP.toml.
 var rootFiles = []string{
-	"metadata.toml", "sandbox.toml", "runner.toml", "stack.toml", "inputs.toml", "secrets.toml", "permissions.toml", "break_glass.toml",
-	"operation_roles.toml", "kubernetes_contexts.toml", "policies.toml", "installer.toml", "branch.toml", "installs.toml", "triggers.toml",
+	"metadata.toml", "sandbox.toml", "runner.toml", "stack.toml", "inputs.toml", "secrets.toml", "permissions.toml",
+	"break_glass.toml",
+	"operation_roles.toml", "kubernetes_contexts.toml", "policies.toml", "installer.toml", "branch.toml",
+	"installs.toml", "triggers.toml",
 }
 
 // sectionNames are the directories that count there. Other directories are payload.
@@ -86,9 +88,11 @@ func (l *loader) singleFile(entries []fs.DirEntry, present map[string]bool) stri
 		switch {
 		case entry.IsDir() || !isSingleFile(name):
 		case present["metadata.toml"]:
-			l.warnf(ruleBothForms, syntax.Start(name), "remove one of them", "%s is not read, because metadata.toml is there", name)
+			l.warnf(ruleBothForms, syntax.Start(name), "remove one of them",
+				"%s is not read, because metadata.toml is there", name)
 		case found != "":
-			l.errorf(ruleBothForms, syntax.Start(name), "put each app into a directory of its own", "both %s and %s are there", found, name)
+			l.errorf(ruleBothForms, syntax.Start(name), "put each app into a directory of its own",
+				"both %s and %s are there", found, name)
 		default:
 			found = name
 		}

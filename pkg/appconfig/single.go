@@ -22,7 +22,8 @@ func (l *loader) sections(file string) []document {
 		l.errorf(ruleTooMany, at, "", "the file with its config_vars is larger than %d bytes", maxSubstituted)
 		return nil
 	}
-	all := []document{{file: file, section: "metadata", table: whole.Only("version", "display_name", "description", "readme")}}
+	all := []document{{file: file, section: "metadata",
+		table: whole.Only("version", "display_name", "description", "readme")}}
 	for name, n := range whole.Each {
 		all = append(all, l.section(file, name, n, kind.Keys())...)
 	}
@@ -68,7 +69,8 @@ func (l *loader) section(file, name string, n *syntax.Node, keys []format.Key) [
 func (l *loader) elements(file, name string, n *syntax.Node) []document {
 	items, ok := n.Items()
 	if !ok {
-		l.errorf(format.RuleWrongType, n.At, "write [["+name+"]]", "%q must be an array of tables, not %s", name, n.Kind())
+		l.errorf(format.RuleWrongType, n.At, "write [["+name+"]]",
+			"%q must be an array of tables, not %s", name, n.Kind())
 		return nil
 	}
 	var all []document

@@ -32,10 +32,12 @@ func repoProblem(repo string) (problem, hint string) {
 	switch {
 	case address.User != nil:
 		return "contains a user or a password", "remove it: access is set up for the org, not in the config"
-	case address.Scheme == "https" && address.Host != "", address.Scheme == "file" && address.Host == "" && path.IsAbs(address.Path):
+	case address.Scheme == "https" && address.Host != "", address.Scheme == "file" && address.Host == "" &&
+		path.IsAbs(address.Path):
 		return "", ""
 	case address.Scheme == "" && shortRepo.MatchString(strings.TrimPrefix(repo, "github.com/")):
-		return "is an address without its beginning", "write " + diagnostic.Quote(strings.TrimPrefix(repo, "github.com/"))
+		return "is an address without its beginning",
+			"write " + diagnostic.Quote(strings.TrimPrefix(repo, "github.com/"))
 	case address.Scheme == "http":
 		return "is fetched without encryption", "write https://"
 	}

@@ -21,7 +21,8 @@ func components() *Schema {
 	typed, _ := kind.Key(typeKey)
 	s.Properties[typeKey] = value(typed)
 	s.AdditionalProperties = unknown()
-	s.If, s.Then, s.Else = &Schema{Required: []string{typeKey}}, chain(componentKinds(), typed, s.Properties), &Schema{Required: []string{includeKey}}
+	s.If, s.Then, s.Else = &Schema{Required: []string{typeKey}}, chain(componentKinds(), typed, s.Properties),
+		&Schema{Required: []string{includeKey}}
 	return s
 }
 

@@ -50,11 +50,13 @@ func typeTables() []format.Key {
 	common, _ := format.Find(componentKind)
 	var tables []format.Key
 	for _, k := range componentKinds() {
-		own := slices.DeleteFunc(slices.Clone(k.Keys()), func(key format.Key) bool { return has(common.Keys(), key.Name) })
+		own := slices.DeleteFunc(slices.Clone(k.Keys()),
+			func(key format.Key) bool { return has(common.Keys(), key.Name) })
 		for i := range own {
 			own[i].Required = false // an app may set it above the table
 		}
-		tables = append(tables, format.Key{Name: k.Component, Type: format.Table, Description: k.Description, Keys: own})
+		tables = append(tables, format.Key{Name: k.Component, Type: format.Table, Description: k.Description,
+			Keys: own})
 	}
 	return tables
 }
@@ -78,7 +80,8 @@ func table(keys []format.Key, k format.Kind) *Schema {
 		s.Properties[key.Name] = value(key)
 		for _, old := range key.OldNames {
 			older := value(key)
-			older.Description, older.Deprecated, older.Taplo = "An older form of "+key.Name+". "+older.Description, true, hidden()
+			older.Description, older.Deprecated, older.Taplo = "An older form of "+key.Name+". "+older.Description,
+				true, hidden()
 			s.Properties[old] = older
 		}
 	}

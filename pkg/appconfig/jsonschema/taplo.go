@@ -27,7 +27,8 @@ func TaploRules(dir string) string {
 			}
 		}
 		if globs != nil {
-			fmt.Fprintf(&b, "\n[[rule]]\ninclude = [%s]\n\n[rule.schema]\npath = %q\n", strings.Join(globs, ", "), path.Join(dir, FileName(k)))
+			fmt.Fprintf(&b, "\n[[rule]]\ninclude = [%s]\n\n[rule.schema]\npath = %q\n", strings.Join(globs, ", "),
+				path.Join(dir, FileName(k)))
 		}
 	}
 	return b.String()

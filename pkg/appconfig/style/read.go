@@ -142,7 +142,8 @@ func (r *reader) value(depth int) (value, error) {
 		}
 	default:
 		r.until(" \t\r\n#,]}")
-		if r.at-from == len("2006-01-02") && r.text[from+4] == '-' && r.at+1 < len(r.text) && r.peek() == ' ' && isDigit(r.text[r.at+1]) {
+		if r.at-from == len("2006-01-02") && r.text[from+4] == '-' && r.at+1 < len(r.text) && r.peek() == ' ' &&
+			isDigit(r.text[r.at+1]) {
 			r.at++ // a date with its time after a blank
 			r.until(" \t\r\n#,]}")
 		}
@@ -160,7 +161,8 @@ func (r *reader) value(depth int) (value, error) {
 // brackets reads an array or an inline table.
 func (r *reader) brackets(depth int) (value, error) {
 	if depth > maxNesting {
-		return value{}, errorAt(r.text, r.at, fmt.Sprintf("arrays and inline tables are nested more than %d levels deep", maxNesting))
+		return value{}, errorAt(r.text, r.at,
+			fmt.Sprintf("arrays and inline tables are nested more than %d levels deep", maxNesting))
 	}
 	v := value{open: r.peek()}
 	r.at++

@@ -54,7 +54,8 @@ func (r *reader) comment() string {
 // and
 // #:schema.
 func tidy(comment string) string {
-	if first, _ := utf8.DecodeRuneInString(comment[1:]); unicode.IsLetter(first) || unicode.IsDigit(first) || strings.ContainsRune(`"'[{(`, first) {
+	if first, _ := utf8.DecodeRuneInString(comment[1:]); unicode.IsLetter(first) || unicode.IsDigit(first) ||
+		strings.ContainsRune(`"'[{(`, first) {
 		return "# " + comment[1:]
 	}
 	return comment

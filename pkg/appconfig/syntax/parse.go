@@ -299,9 +299,11 @@ func (p *parser) table(in *Table, key part) (*Table, error) {
 	case headed:
 		return nil, &problem{key.at, fmt.Sprintf("TOML syntax: table %s already exists", key.name)}
 	case dotted:
-		return nil, &problem{key.at, fmt.Sprintf("TOML syntax: table %s already exists as defined by a dotted key", key.name)}
+		return nil, &problem{key.at,
+			fmt.Sprintf("TOML syntax: table %s already exists as defined by a dotted key", key.name)}
 	case repeated:
-		return nil, &problem{key.at, fmt.Sprintf("TOML syntax: table %s already exists as an array of tables", key.name)}
+		return nil, &problem{key.at,
+			fmt.Sprintf("TOML syntax: table %s already exists as an array of tables", key.name)}
 	}
 	return nil, &problem{key.at, fmt.Sprintf("TOML syntax: key %s should be a table, not a value", key.name)}
 }
@@ -317,7 +319,8 @@ func (p *parser) element(in *Table, key part) (*Table, error) {
 		return t, err
 	}
 	if n.made != repeated {
-		return nil, &problem{key.at, fmt.Sprintf("TOML syntax: key %s already exists, but should be an array table", key.name)}
+		return nil, &problem{key.at,
+			fmt.Sprintf("TOML syntax: key %s already exists, but should be an array table", key.name)}
 	}
 	items, _ := n.Items()
 	items = append(items, item)
@@ -452,7 +455,8 @@ func (p *parser) inline(here *Node, n *unstable.Node, depth int) error {
 
 // scalar reads a number, a date or a time. It leaves all but plain integers to the decoder.
 func (p *parser) scalar(here *Node, n *unstable.Node) error {
-	if number, err := strconv.ParseInt(string(n.Data), 10, 64); err == nil && n.Kind == unstable.Integer && plainNumber(n.Data) {
+	if number, err := strconv.ParseInt(string(n.Data), 10, 64); err == nil && n.Kind == unstable.Integer &&
+		plainNumber(n.Data) {
 		here.Value = number
 		return nil
 	}

@@ -17,7 +17,8 @@ func explained(message, line string, column int) (words, hint string, at int) {
 		words, hint = notAssigned(line, at)
 		return words, hint, at
 	case begins("expected ']"):
-		return "the name of a table is not closed", "write ] behind it, or quote what is not a letter, digit, _ or -", at
+		return "the name of a table is not closed", "write ] behind it, or quote what is not a letter, digit, _ or -",
+			at
 	case begins("invalid escape character"):
 		return message, `write \\ for a backslash, or put the text into single quotes`, at
 	case begins("multiline") && strings.Contains(message, "not terminated"):
@@ -54,7 +55,8 @@ func wrongValue(message, value string) (words, hint string) {
 		return "a value is missing", `write it behind the =, such as "text", 5 or true`
 	case value[0] == '"' || value[0] == '\'':
 		if strings.HasSuffix(message, "cannot have new lines") || strings.HasPrefix(message, "unterminated") {
-			return "a text is not closed on its line", `close it with its quote, or write """ before and behind text of many lines`
+			return "a text is not closed on its line",
+				`close it with its quote, or write """ before and behind text of many lines`
 		}
 		if strings.HasPrefix(message, "expected newline") && strings.Contains(value, "{{") && value[0] == '"' {
 			return somethingFollows, `put the whole text into single quotes, or write \" for each quote in it`
@@ -63,7 +65,8 @@ func wrongValue(message, value string) (words, hint string) {
 			return somethingFollows, "begin a new line for each key"
 		}
 		return "", ""
-	case strings.HasPrefix(value, "“") || strings.HasPrefix(value, "”") || strings.HasPrefix(value, "‘") || strings.HasPrefix(value, "’"):
+	case strings.HasPrefix(value, "“") || strings.HasPrefix(value, "”") || strings.HasPrefix(value, "‘") ||
+		strings.HasPrefix(value, "’"):
 		return "these quotes are not those of TOML", `write straight ones: "`
 	case strings.HasPrefix(value, "{{"):
 		return "a text stands in quotes", "write " + strconv.Quote(value)
