@@ -1,20 +1,23 @@
-// Package retain removes expired data. It defines what is stored for how long:
+// Package retain removes expired data. It defines what is stored for how long, where Logs and
+// History are those of Options:
 //
-//	what                                   retention                never removed
-//	log chunks                             Options.Logs             of a job that has not ended
-//	workflows with their steps, plans,     Options.History          the newest of an install; one with a plan that waits, runs or was
-//	reports and answers                                             the last applied to its component; one that a refusal refers to
-//	jobs with their attempts               Options.History          while their step or plan exists, they hold a lock, or a state that
-//	                                                                they wrote is contested
-//	superseded state versions              Options.History          the newest accepted one, the last 50, contested ones; none while a
-//	                                                                restore runs on the install
-//	revisions                              Options.History          the newest of a watch, and those of app versions and inputs
-//	registrations, used or expired         Options.Logs             one that can still be used
-//	idempotency keys                       7 days                   (each create removes its org's, too)
-//	webhook deliveries                     1 day                    (a redelivery after that costs a poll)
-//	apps, versions, inputs, builds,        unlimited                all: they are what things are made from, and small
+//	data                                 retention  never removed
+//	log chunks                           Logs       of a job that has not ended
+//	workflows with their steps, plans,   History    the newest of an install; one with a plan that
+//	reports and answers                             waits, runs or was the last applied to its
+//	                                                component; one that a refusal refers to
+//	jobs with their attempts             History    while their step or plan exists, they hold a lock,
+//	                                                or a state that they wrote is contested
+//	superseded state versions            History    the newest "kept" one, the last 50, contested
+//	                                                ones; none while a restore runs on the install
+//	revisions                            History    the newest of a watch, and those of app versions
+//	                                                and inputs
+//	registrations, used or expired       Logs       one that can still be used
+//	idempotency keys                     7 days     (each create removes its org's, too)
+//	webhook deliveries                   1 day      (a redelivery after that costs a poll)
+//	apps, versions, inputs, builds,      unlimited  all: they are what things are made from, and small
 //	installs, values, refusals, tokens
-//	audit events                           unlimited                the program's role may not delete them
+//	audit events                         unlimited  the program's role may not delete them
 //
 // It removes nothing from registries: an artifact must remain under its digest for everyone who
 // still refers to it, also outside of this database, and a sweep concurrent with writers cannot

@@ -11,7 +11,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
 )
 
-// TestAUnitThatOnlyLocksWaitsForNoDisk: its transaction is not committed, as it has nothing to keep. Anything else is.
+// TestAUnitThatOnlyLocksWaitsForNoDisk: its transaction is not committed, because it wrote nothing.
+// Any other one is.
 func TestAUnitThatOnlyLocksWaitsForNoDisk(t *testing.T) {
 	t.Parallel()
 	s, org := storetest.New(t)
@@ -59,7 +60,7 @@ func TestAUnitThatOnlyLocksWaitsForNoDisk(t *testing.T) {
 	}
 }
 
-// TestAFailedUnitIsNoSuccess, also when its work keeps silent about the statement that failed.
+// TestAFailedUnitIsNoSuccess: also if its work ignores the error of a failed statement.
 func TestAFailedUnitIsNoSuccess(t *testing.T) {
 	t.Parallel()
 	s, org := storetest.New(t)
@@ -72,8 +73,8 @@ func TestAFailedUnitIsNoSuccess(t *testing.T) {
 	}
 }
 
-// TestWorkByKeyIsPlannedOnce: Postgres makes one plan of a statement for all values, where the first five times, and where it thinks
-// that worth it each time, it would make another.
+// TestWorkByKeyIsPlannedOnce: Postgres makes one plan of a statement for all values. By default it
+// would plan the first five executions separately, and later ones too if it expects a benefit.
 func TestWorkByKeyIsPlannedOnce(t *testing.T) {
 	t.Parallel()
 	s, org := storetest.New(t)

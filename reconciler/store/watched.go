@@ -8,10 +8,11 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// inTransaction is the status of a connection in a transaction in which nothing has failed (PostgreSQL's frontend/backend protocol).
+// inTransaction is the status of a connection in a transaction without a failed statement
+// (PostgreSQL's frontend/backend protocol).
 const inTransaction = 'T'
 
-// watchedTx is the transaction of a unit of work. It notes whether any statement may have written.
+// watchedTx is the transaction of a unit of work. It records whether any statement may have written.
 type watchedTx struct {
 	pgx.Tx
 	wrote bool
@@ -23,31 +24,32 @@ func (w *watchedTx) Exec(ctx context.Context, sql string, args ...any) (pgconn.C
 	return w.Tx.Exec(ctx, sql, args...)
 }
 
-// Query runs a statement that gives rows.
+// Query runs a statement that returns rows.
 func (w *watchedTx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
 	w.note(sql)
 	return w.Tx.Query(ctx, sql, args...)
 }
 
-// QueryRow runs a statement that gives one row.
+// QueryRow runs a statement that returns one row.
 func (w *watchedTx) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
 	w.note(sql)
 	return w.Tx.QueryRow(ctx, sql, args...)
 }
 
-// Begin starts what may write: a transaction in this one, which is not watched.
+// Begin starts a nested transaction. It counts as a write, because its statements are not watched.
 func (w *watchedTx) Begin(ctx context.Context) (pgx.Tx, error) {
 	w.wrote = true
 	return w.Tx.Begin(ctx)
 }
 
-// CopyFrom writes rows.
-func (w *watchedTx) CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error) {
+// CopyFrom inserts rows.
+func (w *watchedTx) CopyFrom(ctx context.Context, table pgx.Identifier, columns []string,
+	rows pgx.CopyFromSource) (int64, error) {
 	w.wrote = true
 	return w.Tx.CopyFrom(ctx, table, columns, rows)
 }
 
-// SendBatch runs statements of any kind.
+// SendBatch runs several statements. It counts as a write.
 func (w *watchedTx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 	w.wrote = true
 	return w.Tx.SendBatch(ctx, b)
@@ -55,10 +57,11 @@ func (w *watchedTx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResult
 
 func (w *watchedTx) note(sql string) { w.wrote = w.wrote || !onlyReads(sql) }
 
-// onlyReads reports whether a statement leaves nothing behind but locks. Of what it does not know it says that it writes.
+// onlyReads reports whether a statement changes nothing but locks. It returns false for statements
+// that it does not recognize.
 func onlyReads(sql string) bool {
 	text := sql
-	if strings.HasPrefix(text, "-- name:") { // as sqlc begins each
+	if strings.HasPrefix(text, "-- name:") { // as sqlc starts each
 		_, text, _ = strings.Cut(text, "\n")
 	}
 	return strings.HasPrefix(text, "select ") && !strings.Contains(text, "pg_notify(")
