@@ -41,7 +41,8 @@ func Check(app *appconfig.App, kept []store.InstallInput, given []api.InputValue
 			c.say("input %s is given twice", v.Name)
 		case named[v.Name] > 2: // reported already
 		case !known:
-			c.say("there is no input %.60q; the app has %s", v.Name, strings.Join(slices.Sorted(maps.Keys(declared)), ", "))
+			c.say("there is no input %.60q; the app has %s", v.Name,
+				strings.Join(slices.Sorted(maps.Keys(declared)), ", "))
 		case !v.Sealed.IsZero() && (v.Sealed.KeyID == "" || len(v.Sealed.Ciphertext) == 0):
 			c.say("input %s is sealed, but its key or its ciphertext is missing", v.Name)
 		default:
@@ -76,7 +77,8 @@ func (c *check) say(format string, a ...any) {
 func (c *check) fits(in appconfig.Input, sealed bool) {
 	switch {
 	case in.Sensitive && !sealed:
-		c.say("input %s is sensitive: give it with --secret %s, so that it is sealed before it leaves", in.Name, in.Name)
+		c.say("input %s is sensitive: give it with --secret %s, so that it is sealed before it leaves", in.Name,
+			in.Name)
 	case !in.Sensitive && sealed:
 		c.say("input %s is not sensitive: give it with --input %s=…", in.Name, in.Name)
 	}
@@ -87,7 +89,8 @@ func (c *check) err() error {
 		return nil
 	}
 	return problem.Error{
-		Status: http.StatusUnprocessableEntity, Code: "bad_inputs", Title: "the install's inputs do not fit the app", Diagnostics: c.wrong,
+		Status: http.StatusUnprocessableEntity, Code: "bad_inputs", Title: "the install's inputs do not fit the app",
+		Diagnostics: c.wrong,
 	}
 }
 
@@ -144,7 +147,8 @@ func own(ours seal.Identity, runner store.Runner, install string, v api.InputVal
 	}
 	sealed, err := reseal(ours, runner.Recipient, seal.InputContext(install, v.Name), v.Sealed)
 	if err != nil {
-		return seal.Sealed{}, problem.Error{Status: http.StatusUnprocessableEntity, Code: "unreadable_secret", Title: fmt.Sprintf("input %s: %v", v.Name, err)}
+		return seal.Sealed{}, problem.Error{Status: http.StatusUnprocessableEntity, Code: "unreadable_secret",
+			Title: fmt.Sprintf("input %s: %v", v.Name, err)}
 	}
 	return sealed, nil
 }

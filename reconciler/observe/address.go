@@ -34,12 +34,14 @@ func parseRepository(text string) (repository, error) {
 		return repository{}, troubled("%q is not a URL; write the repository as https://host/path", shown)
 	}
 	if parsed.User != nil {
-		return repository{}, troubled("the URL of the repository at %s holds a user name or a password; leave it out, keep the token with `nuon credentials create`, and name that credential for the app", parsed.Host)
+		return repository{}, troubled(
+			"the URL of the repository at %s holds a user name or a password; leave it out, keep the token with `nuon credentials create`, and name that credential for the app", parsed.Host)
 	}
 	if parsed.RawQuery != "" || parsed.Fragment != "" {
 		return repository{}, troubled("the repository URL %q has a query or a fragment; leave it out", shown)
 	}
-	at := repository{scheme: strings.ToLower(parsed.Scheme), host: strings.ToLower(parsed.Host), path: strings.TrimRight(parsed.EscapedPath(), "/")}
+	at := repository{scheme: strings.ToLower(parsed.Scheme), host: strings.ToLower(parsed.Host),
+		path: strings.TrimRight(parsed.EscapedPath(), "/")}
 	switch at.scheme {
 	case "https", "http":
 		if at.host == "" || at.path == "" {
@@ -50,11 +52,13 @@ func parseRepository(text string) (repository, error) {
 			at.host = ""
 		}
 		if at.host != "" || parsed.Path == "" {
-			return repository{}, troubled("%q names no directory of this machine; write it as file:///absolute/path", shown)
+			return repository{}, troubled("%q names no directory of this machine; write it as file:///absolute/path",
+				shown)
 		}
 		at.path = strings.TrimRight(parsed.Path, "/")
 	default:
-		return repository{}, troubled("repositories are read over https:// only, not %q; use the repository's https URL, with a token kept by `nuon credentials create` when it is private", shown)
+		return repository{}, troubled(
+			"repositories are read over https:// only, not %q; use the repository's https URL, with a token kept by `nuon credentials create` when it is private", shown)
 	}
 	return at, nil
 }
@@ -83,7 +87,8 @@ func (o Options) kinds() (https, http []netguard.Kind) {
 func blockedWords(blocked *netguard.BlockedError) string {
 	switch {
 	case blocked.Kind == netguard.Special:
-		return fmt.Sprintf("the repository's host %s; no repository is read from there", plainText(blocked.Error(), 300))
+		return fmt.Sprintf("the repository's host %s; no repository is read from there",
+			plainText(blocked.Error(), 300))
 	case blocked.Scheme == "http":
 		return plainHTTPWords
 	}

@@ -22,7 +22,8 @@ func RepositoryPattern(text string) (string, error) {
 	below, all := strings.CutSuffix(text, everythingBelow)
 	at, err := parseRepository(below)
 	if all && err != nil && at.host == "" {
-		if host, _, _ := strings.Cut(strings.TrimPrefix(below, "https://"), "/"); host != "" && below == "https://"+host {
+		if host, _, _ := strings.Cut(strings.TrimPrefix(below, "https://"), "/"); host != "" &&
+			below == "https://"+host {
 			at, err = repository{scheme: "https", host: strings.ToLower(host)}, nil
 		}
 	}
@@ -30,7 +31,9 @@ func RepositoryPattern(text string) (string, error) {
 	case err != nil:
 		return "", err
 	case at.scheme == "file" || strings.Contains(at.path, "*") || !plainPath(at.path):
-		return "", troubled("%q names no repository that a credential is for; write https://host/owner/repository, or https://host/owner/*", plainText(text, 200))
+		return "", troubled(
+			"%q names no repository that a credential is for; write https://host/owner/repository, or https://host/owner/*",
+			plainText(text, 200))
 	case all:
 		return at.String() + everythingBelow, nil
 	}
@@ -70,7 +73,8 @@ func covers(patterns []string, text string) bool {
 
 // uncovered returns the error for a credential that must not be used for a repository.
 func uncovered(name, url string) *Trouble {
-	return troubled("the credential %s may not be used for %s; an administrator allows it with `nuon credentials update %s --add-repository %s`",
+	return troubled(
+		"the credential %s may not be used for %s; an administrator allows it with `nuon credentials update %s --add-repository %s`",
 		name, plainText(url, 200), name, plainText(url, 200))
 }
 
@@ -111,7 +115,8 @@ func ChangeRepositories(now, add, remove []string) ([]string, error) {
 		}
 		at := slices.Index(changed, pattern)
 		if at < 0 {
-			return nil, troubled("the credential does not name %s; `nuon credentials list` shows what it names", plainText(pattern, 200))
+			return nil, troubled("the credential does not name %s; `nuon credentials list` shows what it names",
+				plainText(pattern, 200))
 		}
 		changed = slices.Delete(changed, at, at+1)
 	}
@@ -125,7 +130,8 @@ func ChangeRepositories(now, add, remove []string) ([]string, error) {
 		}
 	}
 	if len(changed) > maxRepositories {
-		return nil, troubled("a credential names at most %d repositories; use https://host/owner/* for all of an owner", maxRepositories)
+		return nil, troubled("a credential names at most %d repositories; use https://host/owner/* for all of an owner",
+			maxRepositories)
 	}
 	if len(changed) == 0 && len(now) > 0 {
 		return nil, troubled("a credential names at least one repository; delete it when it is for none")

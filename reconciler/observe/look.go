@@ -66,7 +66,8 @@ func findTip(ctx context.Context, from remote, watch store.Watch) (tip, error) {
 	}
 	found, there := listed.find(watch.Ref)
 	if !there {
-		return tip{}, troubled("%s has no branch or tag %q; push it, or name another ref for the app", watch.URL, plainText(watch.Ref, 200))
+		return tip{}, troubled("%s has no branch or tag %q; push it, or name another ref for the app", watch.URL,
+			plainText(watch.Ref, 200))
 	}
 	return found, nil
 }
@@ -74,7 +75,8 @@ func findTip(ctx context.Context, from remote, watch store.Watch) (tip, error) {
 // incomplete converts damage that even a new mirror has into a Trouble of the remote.
 func incomplete(url string, err error) error {
 	if errors.Is(err, errDamaged) {
-		return &Trouble{Words: fmt.Sprintf("%s sends a history in which objects are missing (%s); run `git fsck` there", url, plainText(err.Error(), 300)), Err: err}
+		return &Trouble{Words: fmt.Sprintf("%s sends a history in which objects are missing (%s); run `git fsck` there",
+			url, plainText(err.Error(), 300)), Err: err}
 	}
 	return err
 }

@@ -158,7 +158,8 @@ func (m *mirror) commit(hash plumbing.Hash) (*object.Commit, error) {
 		case *object.Tag:
 			hash = found.Target
 		default:
-			return nil, troubled("the ref leads to a %s, not to a commit; name a branch, a tag of a commit, or a commit", found.Type())
+			return nil, troubled("the ref leads to a %s, not to a commit; name a branch, a tag of a commit, or a commit",
+				found.Type())
 		}
 	}
 	return nil, troubled("the tag leads through too many other tags; name the commit")
@@ -212,7 +213,8 @@ func (m *mirror) count(hash plumbing.Hash, deep int, counted map[plumbing.Hash]i
 			return 0, fmt.Errorf("%w: %s is missing", errDamaged, entry.Hash)
 		}
 		if total > maxEntries {
-			return 0, troubled("the repository has more than %d files and directories; keep the app in a smaller one", maxEntries)
+			return 0, troubled("the repository has more than %d files and directories; keep the app in a smaller one",
+				maxEntries)
 		}
 	}
 	counted[hash] = total

@@ -130,7 +130,8 @@ func (o *Observer) lookInTime(ctx context.Context, org string, at position) (*si
 	defer stop()
 	seen, err := o.look(looking, org, at)
 	if err != nil && looking.Err() != nil && ctx.Err() == nil {
-		return nil, troubled("%s did not answer in full within %s; check that it is well, and how large it is", at.watch.URL, longestLook)
+		return nil, troubled("%s did not answer in full within %s; check that it is well, and how large it is",
+			at.watch.URL, longestLook)
 	}
 	return seen, err
 }
@@ -162,7 +163,8 @@ func (o *Observer) position(ctx context.Context, org, watchID string) (at positi
 			return tx.ClearDue(ctx, org, store.DueWatch, watchID)
 		}
 		// No other poll needs to start while this one runs; its end schedules the next one.
-		err = tx.SetDueIn(ctx, store.SetDueInParams{OrgID: org, Kind: store.DueWatch, ID: watchID, InSeconds: longestLook.Seconds()})
+		err = tx.SetDueIn(ctx, store.SetDueInParams{OrgID: org, Kind: store.DueWatch, ID: watchID,
+			InSeconds: longestLook.Seconds()})
 		if err != nil {
 			return err
 		}
@@ -197,7 +199,9 @@ func (o *Observer) loginOf(ctx context.Context, tx *store.Tx, watch store.Watch)
 	}
 	password, err := o.identity.Open(sealed, seal.Context{Org: tx.Org, Kind: seal.KindCredential, Component: row.ID})
 	if err != nil {
-		return login{}, &Trouble{Words: fmt.Sprintf("the credential %s cannot be opened with the control plane's key; create it again", row.Name), Err: err}
+		return login{}, &Trouble{
+			Words: fmt.Sprintf("the credential %s cannot be opened with the control plane's key; create it again", row.Name),
+			Err:   err}
 	}
 	username := row.Username
 	if username == "" {
@@ -230,7 +234,8 @@ func (o *Observer) remoteOf(url string, with login) (remote, error) {
 // watches that were created at once do not stay in step.
 func (o *Observer) due(ctx context.Context, tx *store.Tx, watchID string, pause time.Duration) error {
 	jitter := 0.9 + 0.2*rand.Float64() //nolint:gosec // spreads load; nothing depends on it being secret
-	return tx.SetDueIn(ctx, store.SetDueInParams{OrgID: tx.Org, Kind: store.DueWatch, ID: watchID, InSeconds: pause.Seconds() * jitter})
+	return tx.SetDueIn(ctx, store.SetDueInParams{OrgID: tx.Org, Kind: store.DueWatch, ID: watchID,
+		InSeconds: pause.Seconds() * jitter})
 }
 
 // pause returns the time until the next poll of a watch that was just read. before is the watch

@@ -35,7 +35,8 @@ var errRefused = errors.New("not below an allowed directory")
 func openFileRemote(url, dir string, options Options) (*fileRemote, error) {
 	allowed := options.AllowFileRemotes
 	if len(allowed) == 0 {
-		return nil, &Trouble{Words: "file:// repositories are not allowed on this control plane; use an https:// URL, or start it with --allow-file-remotes", Err: errRefused}
+		return nil, &Trouble{
+			Words: "file:// repositories are not allowed on this control plane; use an https:// URL, or start it with --allow-file-remotes", Err: errRefused}
 	}
 	resolved, err := filepath.EvalSymlinks(filepath.Clean(dir))
 	if err != nil {
@@ -60,7 +61,8 @@ func openFileRemote(url, dir string, options Options) (*fileRemote, error) {
 }
 
 func refuseFile(url string, allowed []string) error {
-	words := fmt.Sprintf("%s is not below a directory from which repositories may be read (%s); start the control plane with --allow-file-remotes for it", url, strings.Join(allowed, ", "))
+	words := fmt.Sprintf("%s is not below a directory from which repositories may be read (%s); start the control plane with --allow-file-remotes for it",
+		url, strings.Join(allowed, ", "))
 	return &Trouble{Words: words, Err: errRefused}
 }
 
@@ -90,7 +92,8 @@ func findGitDir(url, dir string, allowed []string) (string, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		dotGit = dir
 	case err != nil:
-		return "", troubled("%s cannot be read by the control plane (%s); let its user read it", url, plainText(err.Error(), 200))
+		return "", troubled("%s cannot be read by the control plane (%s); let its user read it", url,
+			plainText(err.Error(), 200))
 	case info.Mode().IsRegular():
 		return "", troubled("%s is a linked worktree or a submodule; name the main repository", url)
 	}
@@ -100,7 +103,8 @@ func findGitDir(url, dir string, allowed []string) (string, error) {
 	}
 	for _, needed := range []string{"HEAD", "objects"} {
 		if _, err := os.Stat(filepath.Join(resolved, needed)); err != nil {
-			return "", troubled("%s is not a git repository; run `git init` there and commit, or check the address", url)
+			return "", troubled("%s is not a git repository; run `git init` there and commit, or check the address",
+				url)
 		}
 	}
 	return resolved, nil
@@ -199,7 +203,8 @@ func (c *objectCopy) commit(hash plumbing.Hash) (*object.Commit, error) {
 		case *object.Tag:
 			hash = found.Target
 		default:
-			return nil, troubled("the ref leads to a %s, not to a commit; name a branch, a tag of a commit, or a commit", found.Type())
+			return nil, troubled("the ref leads to a %s, not to a commit; name a branch, a tag of a commit, or a commit",
+				found.Type())
 		}
 	}
 	return nil, troubled("the tag leads through too many other tags; name the commit")

@@ -35,7 +35,8 @@ func sameHostOnly(next *http.Request, via []*http.Request) error {
 		return troubled("%s redirects in circles; use the repository's own URL", first.Host)
 	}
 	if next.URL.Host != first.Host || next.URL.Scheme != first.Scheme {
-		return troubled("%s redirects to %s://%s; use the URL that it leads to, if you trust it", first.Host, next.URL.Scheme, plainText(next.URL.Host, 200))
+		return troubled("%s redirects to %s://%s; use the URL that it leads to, if you trust it", first.Host,
+			next.URL.Scheme, plainText(next.URL.Host, 200))
 	}
 	return nil
 }

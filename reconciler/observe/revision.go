@@ -18,7 +18,8 @@ import (
 // moved the watch since the poll started: then the observation may be the older of the two, and
 // the watch is polled once more. A new revision starts the trace of everything that follows from
 // the push; `began` is when the poll started.
-func (o *Observer) keepRevision(ctx context.Context, org string, at position, seen sighting, began time.Time) (err error) {
+func (o *Observer) keepRevision(ctx context.Context, org string, at position, seen sighting,
+	began time.Time) (err error) {
 	ctx, span := telemetry.BeginAt(ctx, began, "observe", slog.String("org", org), slog.String("watch", at.watch.ID),
 		slog.String("commit", seen.commit.Hash.String()))
 	added := false

@@ -98,15 +98,19 @@ func words(url string, err error) string {
 	case errors.Is(err, gitpack.ErrMalformed):
 		return fmt.Sprintf("%s cannot be read (%s); run `git fsck` there", url, plainText(err.Error(), 300))
 	case errors.As(err, &lookup):
-		return fmt.Sprintf("the name %s is not known; check the address, and the name server of the control plane's machine", plainText(lookup.Name, 200))
+		return fmt.Sprintf("the name %s is not known; check the address, and the name server of the control plane's machine",
+			plainText(lookup.Name, 200))
 	case errors.As(err, &unproven):
-		return url + " does not prove who it is: " + plainText(unproven.Error(), 300) + "; put its authority's certificate into the system's trusted ones"
+		return url + " does not prove who it is: " + plainText(unproven.Error(), 300) +
+			"; put its authority's certificate into the system's trusted ones"
 	case errors.As(err, &answer):
-		return fmt.Sprintf("%s answers with HTTP status %d; check the address, and whether the server is well", url, answer.StatusCode())
+		return fmt.Sprintf("%s answers with HTTP status %d; check the address, and whether the server is well", url,
+			answer.StatusCode())
 	case errors.Is(err, plumbing.ErrObjectNotFound):
 		return url + " lacks objects of its own history; run `git fsck` there, or push the branch again"
 	case errors.As(err, &dial):
-		return fmt.Sprintf("%s cannot be reached (%s); check the address, and that the control plane may connect to it", url, plainText(dial.Err.Error(), 200))
+		return fmt.Sprintf("%s cannot be reached (%s); check the address, and that the control plane may connect to it",
+			url, plainText(dial.Err.Error(), 200))
 	}
 	return fmt.Sprintf("%s cannot be read (%s); check that it is a git repository", url, plainText(err.Error(), 300))
 }

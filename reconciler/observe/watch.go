@@ -21,7 +21,8 @@ func (o *Observer) Watch(ctx context.Context, tx *store.Tx, url, ref, credential
 		return store.Watch{}, err
 	}
 	key := store.WatchOfParams{OrgID: tx.Org, URL: at.String(), Ref: ref, CredentialID: credentialID}
-	err = tx.AddWatch(ctx, store.AddWatchParams{OrgID: tx.Org, ID: id.New("wat"), URL: key.URL, Ref: ref, CredentialID: credentialID})
+	err = tx.AddWatch(ctx, store.AddWatchParams{OrgID: tx.Org, ID: id.New("wat"), URL: key.URL, Ref: ref,
+		CredentialID: credentialID})
 	if err != nil {
 		return store.Watch{}, fmt.Errorf("watch %s: %w", url, err)
 	}
@@ -88,11 +89,14 @@ func (o *Observer) allowed(url, ref string) (repository, error) {
 
 // checkRef rejects names that git itself does not accept for a ref (git-check-ref-format).
 func checkRef(ref string) error {
-	refused := ref == "" || len(ref) > 250 || strings.HasPrefix(ref, "-") || strings.HasPrefix(ref, "/") || strings.HasSuffix(ref, "/") ||
-		strings.HasSuffix(ref, ".lock") || strings.HasSuffix(ref, ".") || strings.Contains(ref, "..") || strings.Contains(ref, "@{") ||
+	refused := ref == "" || len(ref) > 250 || strings.HasPrefix(ref, "-") || strings.HasPrefix(ref, "/") ||
+		strings.HasSuffix(ref, "/") ||
+		strings.HasSuffix(ref, ".lock") || strings.HasSuffix(ref, ".") || strings.Contains(ref, "..") ||
+		strings.Contains(ref, "@{") ||
 		strings.ContainsAny(ref, " ~^:?*[\\\x7f") || strings.ContainsFunc(ref, func(r rune) bool { return r < ' ' })
 	if refused {
-		return troubled("%q is not the name of a branch, a tag or a commit; write it as git does, such as main or v1.2", plainText(ref, 100))
+		return troubled("%q is not the name of a branch, a tag or a commit; write it as git does, such as main or v1.2",
+			plainText(ref, 100))
 	}
 	return nil
 }

@@ -74,20 +74,25 @@ var (
 		Detail: "Enter the address and the secret that `nuon webhooks create` or `nuon webhooks rotate` printed; docs/git.md shows each forge's form.",
 	}
 	deliveryTooLarge = problem.New(http.StatusRequestEntityTooLarge, "too_large",
-		fmt.Sprintf("The delivery has more than %d MiB.", forge.MaxBody>>20), "The branch is polled all the same, if later.")
-	deliveryBusy = problem.New(http.StatusServiceUnavailable, "busy", "Too many large deliveries at once.", "Deliver it again later.")
+		fmt.Sprintf("The delivery has more than %d MiB.", forge.MaxBody>>20),
+		"The branch is polled all the same, if later.")
+	deliveryBusy = problem.New(http.StatusServiceUnavailable, "busy", "Too many large deliveries at once.",
+		"Deliver it again later.")
 )
 
 // ServeHTTP handles one delivery.
 func (h *webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		problem.Write(w, problem.New(http.StatusMethodNotAllowed, "method_not_allowed", "This route takes webhook deliveries.", "Deliver them with POST."))
+		problem.Write(w, problem.New(http.StatusMethodNotAllowed, "method_not_allowed",
+			"This route takes webhook deliveries.", "Deliver them with POST."))
 		return
 	}
 	from, known := forge.Identify(r.Header)
 	if known && from.IsUnsignedPing(r.Header) {
-		answerDelivery(w, http.StatusOK, ignored("nuon answers at this address; %s does not sign this test, so it does not show whether the secret is right", from.Title))
+		answerDelivery(w, http.StatusOK,
+			ignored("nuon answers at this address; %s does not sign this test, so it does not show whether the secret is right",
+				from.Title))
 		return
 	}
 	answer, err := h.serve(w, r, from, known)
@@ -217,7 +222,8 @@ func (h *webhook) open(org, hook string, encoded json.RawMessage) (seal.Secret, 
 }
 
 // take polls what a verified delivery reports, and records the answer.
-func (h *webhook) take(ctx context.Context, org, hook string, from forge.Forge, d forge.Delivery) (answer deliveryAnswer, err error) {
+func (h *webhook) take(ctx context.Context, org, hook string, from forge.Forge,
+	d forge.Delivery) (answer deliveryAnswer, err error) {
 	event, broken := from.Parse(d)
 	err = h.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		result := ""
@@ -232,7 +238,8 @@ func (h *webhook) take(ctx context.Context, org, hook string, from forge.Forge, 
 		return tx.SetWebhookDelivered(ctx, plainText(from.Title+" "+event.Name+": "+result, longestResult), org, hook)
 	})
 	if err == nil && broken != nil {
-		err = problem.New(http.StatusBadRequest, "bad_request", "The delivery is signed, but "+broken.Error()+".", "docs/git.md lists what each forge sends.")
+		err = problem.New(http.StatusBadRequest, "bad_request", "The delivery is signed, but "+broken.Error()+".",
+			"docs/git.md lists what each forge sends.")
 	}
 	return answer, err
 }
@@ -262,7 +269,8 @@ func concerns(event forge.Event, watches []store.Watch) (a about) {
 		case match == forge.SamePath:
 			a.elsewhere = watch.URL
 		}
-		pushed := len(event.Refs) == 0 || slices.ContainsFunc(event.Refs, func(ref string) bool { return forge.MatchesRef(ref, watch.Ref) })
+		pushed := len(event.Refs) == 0 ||
+			slices.ContainsFunc(event.Refs, func(ref string) bool { return forge.MatchesRef(ref, watch.Ref) })
 		if event.Skipped != "" || !pushed {
 			a.other = append(a.other, watch.Ref)
 			continue
@@ -276,7 +284,8 @@ func concerns(event forge.Event, watches []store.Watch) (a about) {
 }
 
 // pollPushed polls the watches that a push concerns.
-func pollPushed(ctx context.Context, tx *store.Tx, hook string, from forge.Forge, d forge.Delivery, event forge.Event) (deliveryAnswer, error) {
+func pollPushed(ctx context.Context, tx *store.Tx, hook string, from forge.Forge, d forge.Delivery,
+	event forge.Event) (deliveryAnswer, error) {
 	watches, err := tx.WatchesPolled(ctx, tx.Org)
 	if err != nil {
 		return deliveryAnswer{}, err
@@ -285,7 +294,8 @@ func pollPushed(ctx context.Context, tx *store.Tx, hook string, from forge.Forge
 	id := from.DeliveryID(d.Header)
 	if len(a.polled) > 0 {
 		if again, err := takenBefore(ctx, tx, hook, from, id, d); err != nil || again {
-			return ignored("delivery %s was taken before, so nothing is polled again; `nuon repos look` polls at any time", id), err
+			return ignored("delivery %s was taken before, so nothing is polled again; `nuon repos look` polls at any time",
+				id), err
 		}
 		if _, err := tx.LockWatches(ctx, tx.Org, a.polled); err != nil {
 			return deliveryAnswer{}, err
@@ -303,7 +313,8 @@ func pollPushed(ctx context.Context, tx *store.Tx, hook string, from forge.Forge
 
 // takenBefore records a delivery and reports whether it was recorded already. A delivery without
 // an id is accepted each time.
-func takenBefore(ctx context.Context, tx *store.Tx, hook string, from forge.Forge, id string, d forge.Delivery) (bool, error) {
+func takenBefore(ctx context.Context, tx *store.Tx, hook string, from forge.Forge, id string,
+	d forge.Delivery) (bool, error) {
 	if id == "" {
 		return false, nil
 	}
@@ -330,8 +341,9 @@ func (a about) answer(event forge.Event) deliveryAnswer {
 	case len(a.announced) > 0:
 		return deliveryAnswer{Result: "polling", Detail: refs(a.refs) + " of " + where}
 	case len(a.polled) > 0:
-		return deliveryAnswer{Result: "polling", Detail: fmt.Sprintf("%s of %s, which has the same path as %s at another host; it stays polled at the usual interval",
-			refs(a.refs), a.elsewhere, where)}
+		return deliveryAnswer{Result: "polling",
+			Detail: fmt.Sprintf("%s of %s, which has the same path as %s at another host; it stays polled at the usual interval",
+				refs(a.refs), a.elsewhere, where)}
 	case event.Skipped != "" && event.Repository.IsZero():
 		return ignored("%s", event.Skipped)
 	case event.Repository.IsZero():
@@ -339,9 +351,11 @@ func (a about) answer(event forge.Event) deliveryAnswer {
 	case event.Skipped != "" && len(a.other) > 0:
 		return ignored("%s; apps read %s of %s", event.Skipped, refs(a.other), where)
 	case len(a.other) > 0:
-		return ignored("no app reads %s of %s; apps read %s there", refs(each(event.Refs, forge.ShortRef)), where, refs(a.other))
+		return ignored("no app reads %s of %s; apps read %s there", refs(each(event.Refs, forge.ShortRef)), where,
+			refs(a.other))
 	}
-	detail := fmt.Sprintf("no app of this org reads %s; `nuon repos list` shows what is read, and by which address", where)
+	detail := fmt.Sprintf("no app of this org reads %s; `nuon repos list` shows what is read, and by which address",
+		where)
 	if event.Skipped != "" {
 		detail = event.Skipped + "; " + detail
 	}

@@ -59,15 +59,18 @@ func byName(config *appconfig.App) map[string]*appconfig.Component {
 // component compares one component: either side may be nil.
 func component(name string, was, will *appconfig.Component, b build.Draft) api.PreviewedComponent {
 	if will == nil {
-		return api.PreviewedComponent{Name: name, Kind: was.Kind, Change: api.PreviewedComponentChangeRemoved, Reason: "it leaves the app; where it is deployed, its destroy is planned and asked for"}
+		return api.PreviewedComponent{Name: name, Kind: was.Kind, Change: api.PreviewedComponentChangeRemoved,
+			Reason: "it leaves the app; where it is deployed, its destroy is planned and asked for"}
 	}
-	c := api.PreviewedComponent{Name: name, Kind: will.Kind, Change: api.PreviewedComponentChangeNone, Rebuild: b.Rebuild, Problem: b.Problem, Reason: b.Reason}
+	c := api.PreviewedComponent{Name: name, Kind: will.Kind, Change: api.PreviewedComponentChangeNone,
+		Rebuild: b.Rebuild, Problem: b.Problem, Reason: b.Reason}
 	if was == nil {
 		c.Change, c.Reason = api.PreviewedComponentChangeAdded, "it is new; "+b.Reason
 		return c
 	}
 	if keys := app.ChangedKeys(was, will); len(keys) > 0 {
-		c.Change, c.Reason = api.PreviewedComponentChangeChanged, "its config changes: "+catalog.Some(keys)+"; "+b.Reason
+		c.Change, c.Reason = api.PreviewedComponentChangeChanged,
+			"its config changes: "+catalog.Some(keys)+"; "+b.Reason
 	}
 	return c
 }

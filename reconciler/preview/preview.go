@@ -48,14 +48,16 @@ func (p *Preview) App(ctx context.Context, org, appID, directory string, archive
 	}
 	draft, err := p.catalog.Draft(ctx, org, appID, directory, archive)
 	if errors.Is(err, catalog.ErrArchive) {
-		err = problem.New(http.StatusUnprocessableEntity, "bad_archive", err.Error(), "Send the files as tar+gzip, as git would commit them.")
+		err = problem.New(http.StatusUnprocessableEntity, "bad_archive", err.Error(),
+			"Send the files as tar+gzip, as git would commit them.")
 	}
 	if err != nil {
 		return api.AppPreview{}, err
 	}
 	if draft.Config == nil {
 		return api.AppPreview{}, problem.Error{
-			Status: http.StatusUnprocessableEntity, Code: "bad_config", Title: "the config has errors, so a sync would keep the version that there is",
+			Status: http.StatusUnprocessableEntity, Code: "bad_config",
+			Title:       "the config has errors, so a sync would keep the version that there is",
 			Diagnostics: diagnostics(draft.Found),
 		}
 	}
@@ -105,7 +107,8 @@ func look(ctx context.Context, tx *store.Tx, draft catalog.Draft) (api.AppPrevie
 	}
 	out.Installs = make([]api.PreviewedInstall, 0, len(drafted.Installs))
 	for _, f := range drafted.Installs {
-		out.Installs = append(out.Installs, api.PreviewedInstall{Name: f.Install, Components: f.Components, Reason: f.Reason})
+		out.Installs = append(out.Installs,
+			api.PreviewedInstall{Name: f.Install, Components: f.Components, Reason: f.Reason})
 	}
 	return out, err
 }
@@ -123,7 +126,8 @@ func versionOf(ctx context.Context, tx *store.Tx, draft catalog.Draft) (number i
 func diagnostics(found appconfig.Diagnostics) []api.Diagnostic {
 	all := make([]api.Diagnostic, 0, len(found))
 	for _, d := range found {
-		all = append(all, api.Diagnostic{File: d.File, Line: d.Line, Column: d.Column, Severity: string(d.Severity), Message: d.Message, Hint: d.Hint})
+		all = append(all, api.Diagnostic{File: d.File, Line: d.Line, Column: d.Column, Severity: string(d.Severity),
+			Message: d.Message, Hint: d.Hint})
 	}
 	return all
 }

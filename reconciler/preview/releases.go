@@ -53,7 +53,8 @@ func Releases(ctx context.Context, tx *store.Tx, from, to store.Release) (api.Re
 
 func readRelease(ctx context.Context, tx *store.Tx, r store.Release) (releaseSide, error) {
 	side := releaseSide{
-		config: &appconfig.App{}, components: map[string]store.ReleaseComponentsRow{}, recipes: map[string]build.Recipe{},
+		config: &appconfig.App{}, components: map[string]store.ReleaseComponentsRow{},
+		recipes: map[string]build.Recipe{},
 	}
 	version, err := tx.AppVersionByID(ctx, tx.Org, r.VersionID)
 	if err == nil {
@@ -104,7 +105,8 @@ func compareComponent(name string, was, is releaseSide) api.ReleaseDiffComponent
 	after, has := is.components[name]
 	c := api.ReleaseDiffComponent{
 		Name: name, Kind: after.Kind, Change: api.ReleaseDiffComponentChangeNone, Problem: after.Problem,
-		FromBuild: int(before.Build), ToBuild: int(after.Build), FromArtifact: before.Artifact, ToArtifact: after.Artifact,
+		FromBuild: int(before.Build), ToBuild: int(after.Build), FromArtifact: before.Artifact,
+		ToArtifact: after.Artifact,
 	}
 	switch {
 	case !has:
@@ -117,7 +119,8 @@ func compareComponent(name string, was, is releaseSide) api.ReleaseDiffComponent
 	old, _ := was.config.Component(name)
 	now, _ := is.config.Component(name)
 	c.Rebuilt = before.InputDigest != after.InputDigest
-	c.Redeployed = before.Artifact != after.Artifact || old != nil && now != nil && old.ConfigDigest() != now.ConfigDigest()
+	c.Redeployed = before.Artifact != after.Artifact ||
+		old != nil && now != nil && old.ConfigDigest() != now.ConfigDigest()
 	if c.Rebuilt || c.Redeployed || old != nil && now != nil && len(app.ChangedKeys(old, now)) > 0 {
 		c.Change = api.ReleaseDiffComponentChangeChanged
 	}
@@ -163,7 +166,8 @@ func codeChange(c api.ReleaseDiffComponent, problemBefore string) (appcode.Chang
 		return gittree.File{Hash: hash, Mode: fs.ModeDir}
 	}
 	for _, code := range c.Code {
-		change.Files = append(change.Files, gittree.Change{Path: code.Directory, Before: dir(code.From), After: dir(code.To)})
+		change.Files = append(change.Files,
+			gittree.Change{Path: code.Directory, Before: dir(code.From), After: dir(code.To)})
 	}
 	return change, len(change.Files) > 0 || change.Before != change.After
 }

@@ -51,7 +51,8 @@ func (c controller) Authorized(request *http.Request, wanted ...auth.Access) (*a
 	grant := &auth.Grant{User: auth.UserInfo{Name: said.Prefix}}
 	for _, access := range wanted {
 		if access.Type != "repository" || !said.allows(access.Name, access.Action) {
-			err := fmt.Errorf("the token allows %s below %q, not %s of %s %q", strings.Join(said.Actions, " and "), said.Prefix, access.Action, access.Type, access.Name)
+			err := fmt.Errorf("the token allows %s below %q, not %s of %s %q", strings.Join(said.Actions, " and "),
+				said.Prefix, access.Action, access.Type, access.Name)
 			noteDenied(request.Context(), err)
 			return nil, challenge{err}
 		}

@@ -111,7 +111,8 @@ func (r *Registry) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 	r.app.ServeHTTP(answer, request)
 	if answer.status >= http.StatusInternalServerError {
-		r.log.Error("registry could not answer", "method", request.Method, "path", request.URL.Path, "status", answer.status)
+		r.log.Error("registry could not answer", "method", request.Method, "path", request.URL.Path, "status",
+			answer.status)
 	}
 }
 

@@ -43,7 +43,8 @@ type Signer struct {
 // NewSigner derives a Signer from a secret server key of at least 16 bytes.
 func NewSigner(key []byte) (Signer, error) {
 	if len(key) < 16 {
-		return Signer{}, fmt.Errorf("make a registry signer: the server key has %d bytes, it needs at least 16", len(key))
+		return Signer{}, fmt.Errorf("make a registry signer: the server key has %d bytes, it needs at least 16",
+			len(key))
 	}
 	tokens, err := hkdf.Key(sha256.New, key, nil, "nuon/v1/registry tokens", sha256.Size)
 	if err != nil {

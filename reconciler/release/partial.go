@@ -20,7 +20,8 @@ import (
 func Partial(ctx context.Context, tx *store.Tx, app store.App, actor string) (*store.Release, error) {
 	newest, err := tx.NewestRelease(ctx, tx.Org, app.ID)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, conflict("no_release", "app "+app.Name+" has no release yet", "Run `nuon sync` first; `nuon apps get "+app.Name+"` shows what is wrong.")
+		return nil, conflict("no_release", "app "+app.Name+" has no release yet",
+			"Run `nuon sync` first; `nuon apps get "+app.Name+"` shows what is wrong.")
 	}
 	if err != nil {
 		return nil, err
@@ -32,7 +33,8 @@ func Partial(ctx context.Context, tx *store.Tx, app store.App, actor string) (*s
 	if err := halfBuilt(newest, rows); err != nil {
 		return nil, err
 	}
-	m := merging{contents: contents{version: newest.VersionID, own: true, partial: true}, last: map[string]store.ReleaseComponentsRow{}}
+	m := merging{contents: contents{version: newest.VersionID, own: true, partial: true},
+		last: map[string]store.ReleaseComponentsRow{}}
 	if m.config, err = Config(ctx, tx, newest); err != nil {
 		return nil, err
 	}
@@ -46,7 +48,9 @@ func Partial(ctx context.Context, tx *store.Tx, app store.App, actor string) (*s
 		}
 	}
 	if last.Digest == m.digest() {
-		return nil, conflict("nothing_new", fmt.Sprintf("nothing of release %d could be built that release %d does not have", newest.Number, last.Number),
+		return nil, conflict("nothing_new",
+			fmt.Sprintf("nothing of release %d could be built that release %d does not have", newest.Number,
+				last.Number),
 			"Correct what cannot be built and push again.")
 	}
 	commits, err := Commits(newest)
@@ -81,11 +85,14 @@ func conflict(code, title, remedy string) error {
 // halfBuilt rejects a release that is complete, or that may still become complete.
 func halfBuilt(r store.Release, rows []store.ReleaseComponentsRow) error {
 	if r.Status == Complete {
-		return conflict("complete", fmt.Sprintf("release %d is complete", r.Number), "Installs follow it; nothing is missing from it.")
+		return conflict("complete", fmt.Sprintf("release %d is complete", r.Number),
+			"Installs follow it; nothing is missing from it.")
 	}
 	for _, row := range rows {
 		if row.Problem == "" && row.Status != "succeeded" && row.Status != "failed" {
-			return conflict("building", fmt.Sprintf("release %d is being built: build %d of %s has not ended", r.Number, row.Build, row.Name), "Try again when it has.")
+			return conflict("building",
+				fmt.Sprintf("release %d is being built: build %d of %s has not ended", r.Number, row.Build, row.Name),
+				"Try again when it has.")
 		}
 	}
 	return nil
@@ -122,7 +129,8 @@ func (m *merging) readLast(ctx context.Context, tx *store.Tx, app store.App) (st
 // component adds one component of the incomplete release.
 func (m *merging) component(row store.ReleaseComponentsRow, last store.Release) error {
 	if row.Status == "succeeded" {
-		m.parts = append(m.parts, part{component: row.ComponentID, name: row.Name, input: row.InputID, inputDigest: row.InputDigest})
+		m.parts = append(m.parts,
+			part{component: row.ComponentID, name: row.Name, input: row.InputID, inputDigest: row.InputDigest})
 		return nil
 	}
 	was, had := m.last[row.ComponentID]
@@ -132,11 +140,14 @@ func (m *merging) component(row store.ReleaseComponentsRow, last store.Release) 
 		if from == 0 {
 			from = last.Number
 		}
-		m.parts = append(m.parts, part{component: row.ComponentID, name: row.Name, input: was.InputID, inputDigest: was.InputDigest, keptFrom: from})
+		m.parts = append(m.parts,
+			part{component: row.ComponentID, name: row.Name, input: was.InputID, inputDigest: was.InputDigest,
+				keptFrom: from})
 		m.keep(row.Name)
 		m.words = append(m.words, fmt.Sprintf("%s stays as in release %d", row.Name, from))
 	case row.Name == appconfig.SandboxName:
-		return conflict("sandbox", "the sandbox could not be built, and everything stands on it", "Correct it and push again.")
+		return conflict("sandbox", "the sandbox could not be built, and everything stands on it",
+			"Correct it and push again.")
 	default:
 		m.drop(row.Name)
 		m.words = append(m.words, row.Name+" is left out")
@@ -175,6 +186,7 @@ func (m *merging) keep(name string) {
 // drop removes a component from the config.
 func (m *merging) drop(name string) {
 	config := *m.config
-	config.Components = slices.DeleteFunc(slices.Clone(config.Components), func(c appconfig.Component) bool { return c.Name == name })
+	config.Components = slices.DeleteFunc(slices.Clone(config.Components),
+		func(c appconfig.Component) bool { return c.Name == name })
 	m.config = &config
 }

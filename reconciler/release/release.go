@@ -93,7 +93,8 @@ func Make(ctx context.Context, tx *store.Tx, app store.App, commits []Commit) (*
 }
 
 // causeOf returns the cause of a new release, or "" if none is needed.
-func causeOf(ctx context.Context, tx *store.Tx, app store.App, version store.AppVersion, made contents, inputs []store.InputsToReleaseRow) (string, error) {
+func causeOf(ctx context.Context, tx *store.Tx, app store.App, version store.AppVersion, made contents,
+	inputs []store.InputsToReleaseRow) (string, error) {
 	newest, err := tx.NewestRelease(ctx, tx.Org, app.ID)
 	if errors.Is(err, store.ErrNotFound) {
 		return version.Reason, nil
@@ -144,7 +145,8 @@ func overtaken(ctx context.Context, tx *store.Tx, app store.App, newest store.Re
 	if err != nil || newest.Status != Complete || followed.Number <= newest.Number {
 		return "", err
 	}
-	return fmt.Sprintf("what release %d lacked has been built; it takes the place of release %d, which was partial", newest.Number, followed.Number), nil
+	return fmt.Sprintf("what release %d lacked has been built; it takes the place of release %d, which was partial",
+		newest.Number, followed.Number), nil
 }
 
 // mostReasons is how many reasons a cause lists.
@@ -195,7 +197,8 @@ func (c contents) digest() string {
 }
 
 // add inserts a release and sets its status.
-func add(ctx context.Context, tx *store.Tx, app store.App, made contents, cause string, commits []Commit) (*store.Release, error) {
+func add(ctx context.Context, tx *store.Tx, app store.App, made contents, cause string,
+	commits []Commit) (*store.Release, error) {
 	if commits == nil {
 		commits = []Commit{}
 	}
@@ -204,8 +207,8 @@ func add(ctx context.Context, tx *store.Tx, app store.App, made contents, cause 
 		return nil, fmt.Errorf("encode commits: %w", err)
 	}
 	n := store.AddReleaseParams{
-		OrgID: tx.Org, ID: id.New("rel"), AppID: app.ID, Digest: made.digest(), VersionID: made.version, Partial: made.partial,
-		Cause: cause, Commits: encoded,
+		OrgID: tx.Org, ID: id.New("rel"), AppID: app.ID, Digest: made.digest(), VersionID: made.version,
+		Partial: made.partial, Cause: cause, Commits: encoded,
 	}
 	if made.own {
 		if n.Config, err = json.Marshal(made.config); err != nil {
@@ -268,7 +271,8 @@ func settle(ctx context.Context, tx *store.Tx, r store.Release) (store.Release, 
 		return r, err
 	}
 	r.Status, r.Reason = stand(rows)
-	if err := tx.SetReleaseStatus(ctx, store.SetReleaseStatusParams{OrgID: tx.Org, ID: r.ID, Status: r.Status, Reason: r.Reason}); err != nil {
+	if err := tx.SetReleaseStatus(ctx, store.SetReleaseStatusParams{
+		OrgID: tx.Org, ID: r.ID, Status: r.Status, Reason: r.Reason}); err != nil {
 		return r, fmt.Errorf("settle release %d: %w", r.Number, err)
 	}
 	return r, nil

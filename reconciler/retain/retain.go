@@ -89,7 +89,8 @@ func (r *Retain) rules() []rule {
 			return tx.RetainJobs(ctx, tx.Org, history, most)
 		}},
 		{"state versions", func(ctx context.Context, tx *store.Tx, most int32) (int64, error) {
-			return tx.RetainStates(ctx, store.RetainStatesParams{OrgID: tx.Org, AgeSeconds: history, Least: keepStates, Most: most})
+			return tx.RetainStates(ctx,
+				store.RetainStatesParams{OrgID: tx.Org, AgeSeconds: history, Least: keepStates, Most: most})
 		}},
 		{"revisions", func(ctx context.Context, tx *store.Tx, most int32) (int64, error) {
 			return tx.RetainRevisions(ctx, tx.Org, history, most)
@@ -135,7 +136,8 @@ func (r *Retain) note(ctx context.Context, org string, removed []Removed, next t
 				return err
 			}
 		}
-		return tx.SetDueIn(ctx, store.SetDueInParams{OrgID: org, Kind: store.DueOrg, ID: org, InSeconds: next.Seconds()})
+		return tx.SetDueIn(ctx, store.SetDueInParams{OrgID: org, Kind: store.DueOrg, ID: org,
+			InSeconds: next.Seconds()})
 	})
 }
 

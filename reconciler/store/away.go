@@ -51,7 +51,8 @@ func isAway(ctx context.Context, err error, lost bool) bool {
 		return lost
 	}
 	// Connection failures, shutdowns and starts, too many connections.
-	return strings.HasPrefix(pg.Code, "08") || strings.HasPrefix(pg.Code, "57P") || pg.Code == "53300" || pg.Code == readOnlyState
+	return strings.HasPrefix(pg.Code, "08") || strings.HasPrefix(pg.Code, "57P") || pg.Code == "53300" ||
+		pg.Code == readOnlyState
 }
 
 // wait pauses before the next attempt, longer each time. It returns false once the time is up or

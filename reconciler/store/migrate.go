@@ -35,7 +35,8 @@ type OldSchema struct{ Have, Need int }
 
 // Error includes what to do.
 func (o *OldSchema) Error() string {
-	return fmt.Sprintf("the database has schema %d and this program needs %d; run `reconciler migrate`, or start this program without --migrate=false", o.Have, o.Need)
+	return fmt.Sprintf("the database has schema %d and this program needs %d; run `reconciler migrate`, or start this program without --migrate=false",
+		o.Have, o.Need)
 }
 
 // Check returns the version of Postgres, or an error for an operator if Postgres does not answer
@@ -43,7 +44,8 @@ func (o *OldSchema) Error() string {
 // error is an *OldSchema.
 func (s *Store) Check(ctx context.Context) (version string, err error) {
 	var schema int
-	row := s.pool.QueryRow(ctx, "select current_setting('server_version'), coalesce((select version from public.schema_version), 0)")
+	row := s.pool.QueryRow(ctx,
+		"select current_setting('server_version'), coalesce((select version from public.schema_version), 0)")
 	err = row.Scan(&version, &schema)
 	var pg *pgconn.PgError
 	switch {

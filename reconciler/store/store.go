@@ -58,7 +58,8 @@ func Open(ctx context.Context, dsn string) (*Store, error) {
 	}
 	// River notifies of inserts at most once per FetchCooldown and drops the other notifications:
 	// at the default of 100 ms most jobs of a chain would wait for the next poll.
-	insertOnly, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Schema: riverSchema, Logger: quiet(), FetchCooldown: time.Millisecond})
+	insertOnly, err := river.NewClient(riverpgxv5.New(pool),
+		&river.Config{Schema: riverSchema, Logger: quiet(), FetchCooldown: time.Millisecond})
 	if err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("open the work queue: %w", err)
@@ -142,7 +143,8 @@ func (s Scope) begin(how unit) (string, error) {
 	if how.byKey {
 		plans = ", set_config('plan_cache_mode', 'force_generic_plan', true)"
 	}
-	return fmt.Sprintf("%s; select set_config('nuon.org', '%s', true), set_config('nuon.app', '%s', true)%s", start, s.Org, s.App, plans), nil
+	return fmt.Sprintf("%s; select set_config('nuon.org', '%s', true), set_config('nuon.app', '%s', true)%s", start,
+		s.Org, s.App, plans), nil
 }
 
 // Tx is one unit of work in one scope: its queries, and the side effects that commit with it.
@@ -281,7 +283,8 @@ func IsGone(err error) bool {
 // running merges with none: the trigger river_job_answered clears its unique key when a worker
 // takes it.
 var onceWaiting = river.UniqueOpts{
-	ByArgs: true, ByState: append(river.UniqueOpts{}.ByState, "available", "pending", "retryable", "running", "scheduled"),
+	ByArgs: true, ByState: append(river.UniqueOpts{}.ByState, "available", "pending", "retryable", "running",
+		"scheduled"),
 }
 
 // Enqueue adds work of the reconciler to the queue when this transaction commits. It takes one
@@ -307,7 +310,8 @@ func (t *Tx) enqueue(ctx context.Context, priority int, work []river.JobArgs) er
 	rows, asked := make([]river.InsertManyParams, 0, len(work)), make(map[river.JobArgs]bool, len(work))
 	for _, w := range work {
 		if !asked[w] {
-			rows = append(rows, river.InsertManyParams{Args: w, InsertOpts: &river.InsertOpts{Priority: priority, UniqueOpts: onceWaiting}})
+			rows = append(rows, river.InsertManyParams{Args: w,
+				InsertOpts: &river.InsertOpts{Priority: priority, UniqueOpts: onceWaiting}})
 		}
 		asked[w] = true
 	}
@@ -319,7 +323,7 @@ func (t *Tx) enqueue(ctx context.Context, priority int, work []river.JobArgs) er
 
 // Channels of Postgres notifications. Payloads contain only ids, separated by slashes.
 const (
-	ChannelJobs      = "nuon_jobs"      // org/runner: a job was queued for the runner, or one of its jobs must be canceled
+	ChannelJobs      = "nuon_jobs"      // org/runner: a job was queued for the runner, or must be canceled
 	ChannelWorkflows = "nuon_workflows" // org/workflow: the workflow changed
 	ChannelLogs      = "nuon_logs"      // org/job: new lines, or the job ended
 	ChannelTokens    = "nuon_tokens"    // org/token: the token was revoked
@@ -352,7 +356,8 @@ func (t *Tx) AuditAll(ctx context.Context, action string, events []Event) error 
 		if err != nil {
 			return fmt.Errorf("audit %s: %w", action, err)
 		}
-		add.Actors, add.Subjects, add.Details = append(add.Actors, e.Actor), append(add.Subjects, e.Subject), append(add.Details, string(detail))
+		add.Actors, add.Subjects, add.Details = append(add.Actors, e.Actor), append(add.Subjects, e.Subject),
+			append(add.Details, string(detail))
 	}
 	return t.AddAudits(ctx, add)
 }
@@ -387,7 +392,9 @@ const sweptTries = 3
 func (s *Store) TakeDue(ctx context.Context, o TakeDueOptions, enqueue func(Pending) river.JobArgs) (int, error) {
 	n := 0
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		rows, err := New(tx).TakeDue(ctx, TakeDueParams{Most: o.Most, Polls: o.Polls, AgainSeconds: o.Again.Seconds(), ResyncSeconds: o.Resync.Seconds()})
+		rows, err := New(tx).TakeDue(ctx,
+			TakeDueParams{Most: o.Most, Polls: o.Polls, AgainSeconds: o.Again.Seconds(),
+				ResyncSeconds: o.Resync.Seconds()})
 		if err != nil {
 			return err
 		}
@@ -400,7 +407,8 @@ func (s *Store) TakeDue(ctx context.Context, o TakeDueOptions, enqueue func(Pend
 			if r.Kind != DueInstall {
 				opts.MaxAttempts = sweptTries
 			}
-			work[i] = river.InsertManyParams{Args: enqueue(Pending{Org: r.OrgID, Kind: r.Kind, ID: r.ID}), InsertOpts: &opts}
+			work[i] = river.InsertManyParams{Args: enqueue(Pending{Org: r.OrgID, Kind: r.Kind, ID: r.ID}),
+				InsertOpts: &opts}
 		}
 		_, err = s.river.InsertManyTx(ctx, tx, work)
 		return err

@@ -58,7 +58,8 @@ func (s *Store) Replicas(ctx context.Context) ([]Replica, error) {
 
 // EmbeddedElsewhere finds a replica with an embedded registry that started before this one and
 // was seen within alive.
-func (s *Store) EmbeddedElsewhere(ctx context.Context, replica string, alive time.Duration) (other string, seen time.Duration, found bool, err error) {
+func (s *Store) EmbeddedElsewhere(ctx context.Context, replica string,
+	alive time.Duration) (other string, seen time.Duration, found bool, err error) {
 	row, err := New(s.pool).EmbeddedBefore(ctx, replica, alive.Seconds())
 	if errors.Is(err, ErrNotFound) {
 		return "", 0, false, nil
@@ -80,7 +81,8 @@ type Lost struct {
 // Rescue makes lost jobs available again, and returns how many there were.
 func (s *Store) Rescue(ctx context.Context, lost Lost) (int64, error) {
 	n, err := New(s.pool).RescueWork(ctx, RescueWorkParams{
-		GoneSeconds: lost.Gone.Seconds(), Replica: lost.Replica, UnheardSeconds: lost.Unheard.Seconds(), InHand: append([]int64{}, lost.InHand...),
+		GoneSeconds: lost.Gone.Seconds(), Replica: lost.Replica, UnheardSeconds: lost.Unheard.Seconds(),
+		InHand: append([]int64{}, lost.InHand...),
 	})
 	if err != nil {
 		return 0, fmt.Errorf("rescue the work of replicas that are gone: %w", err)
@@ -110,12 +112,14 @@ const (
 
 // Failing returns the jobs of all orgs that failed and will be tried again, each once.
 func (s *Store) Failing(ctx context.Context) ([]FailingWork, error) {
-	waiting, err := s.river.JobList(ctx, river.NewJobListParams().States(rivertype.JobStateRetryable).First(mostFailing))
+	waiting, err := s.river.JobList(ctx,
+		river.NewJobListParams().States(rivertype.JobStateRetryable).First(mostFailing))
 	if err != nil {
 		return nil, fmt.Errorf("list the work that is tried again: %w", err)
 	}
 	givenUp, err := s.river.JobList(ctx, river.NewJobListParams().
-		States(rivertype.JobStateDiscarded).OrderBy(river.JobListOrderByFinalizedAt, river.SortOrderDesc).First(mostFailing))
+		States(rivertype.JobStateDiscarded).OrderBy(river.JobListOrderByFinalizedAt,
+		river.SortOrderDesc).First(mostFailing))
 	if err != nil {
 		return nil, fmt.Errorf("list the work that was given up: %w", err)
 	}

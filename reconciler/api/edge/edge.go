@@ -90,7 +90,8 @@ func (o Options) caught(w *response, r *http.Request) {
 	if log == nil {
 		log = slog.Default()
 	}
-	log.ErrorContext(r.Context(), "a request made its handler panic", "request", RequestID(r.Context()), "method", r.Method, "path", r.URL.Path,
+	log.ErrorContext(r.Context(), "a request made its handler panic", "request", RequestID(r.Context()), "method",
+		r.Method, "path", r.URL.Path,
 		"panic", panicked, "stack", string(debug.Stack()))
 	if w.begun {
 		panic(http.ErrAbortHandler)

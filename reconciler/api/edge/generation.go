@@ -20,12 +20,16 @@ func spoken(r *http.Request) error {
 	us := fmt.Sprintf("this control plane (version %s) speaks generation %d of the API", version.Number, version.API)
 	switch {
 	case err != nil:
-		return problem.New(http.StatusBadRequest, "bad_request", "the header "+version.HeaderAPI+" is no generation of the API; "+us, "Send a whole number, or leave it out.")
+		return problem.New(http.StatusBadRequest, "bad_request",
+			"the header "+version.HeaderAPI+" is no generation of the API; "+us,
+			"Send a whole number, or leave it out.")
 	case theirs < version.API:
-		return problem.New(http.StatusUpgradeRequired, "client_too_old", fmt.Sprintf("%s, and the client the older generation %d", us, theirs),
+		return problem.New(http.StatusUpgradeRequired, "client_too_old",
+			fmt.Sprintf("%s, and the client the older generation %d", us, theirs),
 			"Update the client (nuon or runnerd) to the control plane's version.")
 	case theirs > version.API:
-		return problem.New(http.StatusUpgradeRequired, "client_too_new", fmt.Sprintf("%s, and the client the newer generation %d", us, theirs),
+		return problem.New(http.StatusUpgradeRequired, "client_too_new",
+			fmt.Sprintf("%s, and the client the newer generation %d", us, theirs),
 			"Update the control plane, or use the client (nuon or runnerd) of its version.")
 	}
 	return nil

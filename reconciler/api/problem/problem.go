@@ -68,7 +68,8 @@ func Of(err error) (problem Error, known bool) {
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
 		return New(http.StatusRequestEntityTooLarge, "too_large",
-			fmt.Sprintf("The request's body is larger than the %d bytes that this route takes.", large.Limit), "Send less at once."), true
+			fmt.Sprintf("The request's body is larger than the %d bytes that this route takes.", large.Limit),
+			"Send less at once."), true
 	}
 	var away interface {
 		error
@@ -76,8 +77,10 @@ func Of(err error) (problem Error, known bool) {
 	}
 	if errors.As(err, &away) {
 		return Error{
-			Status: http.StatusServiceUnavailable, Code: "database_away", Title: "The control plane cannot reach its database now.",
-			Detail: "Ask again in a moment; look first whether it was done.", RetryAfter: int(max(1, away.RetryAfter().Seconds())),
+			Status: http.StatusServiceUnavailable, Code: "database_away",
+			Title:      "The control plane cannot reach its database now.",
+			Detail:     "Ask again in a moment; look first whether it was done.",
+			RetryAfter: int(max(1, away.RetryAfter().Seconds())),
 		}, true
 	}
 	return Internal, false
@@ -93,7 +96,8 @@ func Write(w http.ResponseWriter, err error) {
 	header := w.Header()
 	body, _ := json.Marshal(api.Problem{
 		Type: "urn:nuon:problem:" + problem.Code, Code: problem.Code, Status: problem.Status,
-		Title: problem.Title, Detail: problem.Detail, Diagnostics: problem.Diagnostics, Request: header.Get(HeaderRequest),
+		Title: problem.Title, Detail: problem.Detail, Diagnostics: problem.Diagnostics,
+		Request: header.Get(HeaderRequest),
 	})
 	if problem.RetryAfter > 0 {
 		header.Set("Retry-After", strconv.Itoa(problem.RetryAfter))
@@ -109,7 +113,8 @@ func Write(w http.ResponseWriter, err error) {
 func Writer(log *slog.Logger) func(http.ResponseWriter, *http.Request, error) {
 	return func(w http.ResponseWriter, r *http.Request, err error) {
 		if _, known := Of(err); !known && r.Context().Err() == nil {
-			log.ErrorContext(r.Context(), "request went wrong", "request", w.Header().Get(HeaderRequest), "method", r.Method, "path", r.URL.Path, "error", err)
+			log.ErrorContext(r.Context(), "request went wrong", "request", w.Header().Get(HeaderRequest), "method",
+				r.Method, "path", r.URL.Path, "error", err)
 		}
 		Write(w, err)
 	}

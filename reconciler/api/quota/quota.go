@@ -54,7 +54,7 @@ type Quota struct {
 
 	mu        sync.Mutex
 	callers   map[string]*rate.Limiter            // by authenticated caller
-	known     map[[sha256.Size]byte]*rate.Limiter // by credential, so that a caller over its limit is rejected without a lookup
+	known     map[[sha256.Size]byte]*rate.Limiter // by credential, to reject without a lookup
 	void      map[[sha256.Size]byte]*rate.Limiter // by genuine token that authenticated nobody
 	strangers map[string]*rate.Limiter            // by address
 }

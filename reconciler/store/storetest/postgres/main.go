@@ -21,7 +21,8 @@ import (
 
 // settings are for a server whose data is worthless after the run: it never waits for a disk, and
 // its log stays small because it may be in memory.
-var settings = map[string]string{"fsync": "off", "full_page_writes": "off", "max_connections": "300", "max_wal_size": "256MB"}
+var settings = map[string]string{"fsync": "off", "full_page_writes": "off", "max_connections": "300",
+	"max_wal_size": "256MB"}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -49,7 +50,8 @@ func run(ctx context.Context, args []string) (code int, err error) {
 			return 1, startErr
 		}
 		defer func() { err = errors.Join(err, cluster.Stop(), os.RemoveAll(dir)) }()
-		cmd.Env = append(cmd.Env, "NUON_TEST_DATABASE_URL="+cluster.DSN("postgres"), "NUON_POSTGRES_BIN="+cluster.Binaries().Dir)
+		cmd.Env = append(cmd.Env, "NUON_TEST_DATABASE_URL="+cluster.DSN("postgres"),
+			"NUON_POSTGRES_BIN="+cluster.Binaries().Dir)
 	}
 	var exited *exec.ExitError
 	if err := cmd.Run(); errors.As(err, &exited) {
