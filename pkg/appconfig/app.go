@@ -50,7 +50,7 @@ type (
 	Policy     = format.Policy // always with a name
 )
 
-// Input is a value that each install sets. In templates every value is a string, whatever its type;
+// Input is a value that each install sets. In templates every value is a string, regardless of its type;
 // the type defines which strings are valid.
 type Input format.Input
 

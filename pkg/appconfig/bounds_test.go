@@ -31,7 +31,8 @@ func TestValuesAreBounded(t *testing.T) {
 		included[fmt.Sprintf("components/c%d.toml", i)] = &fstest.MapFile{Data: []byte(strings.Replace(moduleFile(fmt.Sprintf("c%d", i), ""), "name", "source = '../shared/all.toml'\nname", 1))}
 	}
 	included["shared/all.toml"] = &fstest.MapFile{Data: []byte(strings.Repeat("[[var_file]]\ncontents='x'\n", 10000))}
-	single := fstest.MapFS{"nuon.a.toml": {Data: []byte("[config_vars]\na = '" + strings.Repeat("x", 5000) + "'\n[sandbox.vars]\n")}}
+	single := fstest.MapFS{"nuon.a.toml": {Data: []byte("[config_vars]\na = '" + strings.Repeat("x", 5000) +
+		"'\n[sandbox.vars]\n")}}
 	var b strings.Builder
 	for i := range 400 {
 		fmt.Fprintf(&b, "v%d = '%s'\n", i, strings.Repeat("{{.a}}", 10))
@@ -79,7 +80,8 @@ func TestPoliciesAreBounded(t *testing.T) {
 	for i := range 30 {
 		name := fmt.Sprintf("policies/p%d.rego", i)
 		fmt.Fprintf(&list, "[[policy]]\nname = 'p%d'\ntype = 'sandbox'\nengine = 'opa'\ncontents = './%s'\n", i, name)
-		dir[name] = &fstest.MapFile{Data: []byte(fmt.Sprintf("package nuon # %d\n", i) + strings.Repeat("# a comment of a policy\n", 10000))}
+		dir[name] = &fstest.MapFile{Data: []byte(fmt.Sprintf("package nuon # %d\n", i) +
+			strings.Repeat("# a comment of a policy\n", 10000))}
 	}
 	dir["policies.toml"] = &fstest.MapFile{Data: []byte(list.String())}
 	_, found := Load(dir, Options{})
@@ -94,10 +96,12 @@ func TestYAMLIsBounded(t *testing.T) {
 		dir := brokenBase(t)
 		manifest := func(name, text string) {
 			dir["components/"+name+".yaml"] = &fstest.MapFile{Data: []byte(text)}
-			dir["components/"+name+".toml"] = &fstest.MapFile{Data: []byte("type = 'kubernetes_manifest'\nname = '" + name + "'\nnamespace = 'x'\nmanifest = './" + name + ".yaml'\n")}
+			dir["components/"+name+".toml"] = &fstest.MapFile{Data: []byte("type = 'kubernetes_manifest'\nname = '" +
+				name + "'\nnamespace = 'x'\nmanifest = './" + name + ".yaml'\n")}
 		}
 		for i := range mebibytes {
-			manifest(fmt.Sprintf("m%02d", i), "apiVersion: v1\nkind: A\n"+strings.Repeat("#"+strings.Repeat("x", 1022)+"\n", 1023))
+			manifest(fmt.Sprintf("m%02d", i),
+				"apiVersion: v1\nkind: A\n"+strings.Repeat("#"+strings.Repeat("x", 1022)+"\n", 1023))
 		}
 		manifest("zz", "apiVersion: v1\n")
 		if _, found := Load(dir, Options{}); strings.Contains(found.String(), "components/zz.yaml:1:1: error") != tells {

@@ -127,7 +127,8 @@ func brokenBase(t *testing.T) fstest.MapFS {
 }
 
 // brokenConfig returns the config that an archive derives from the base.
-func brokenConfig(t *testing.T, base fstest.MapFS, broken *txtar.Archive) (dir fstest.MapFS, options Options, idle bool) {
+func brokenConfig(t *testing.T, base fstest.MapFS,
+	broken *txtar.Archive) (dir fstest.MapFS, options Options, idle bool) {
 	t.Helper()
 	dir = maps.Clone(base)
 	for line := range strings.Lines(string(broken.Comment)) {

@@ -78,8 +78,9 @@ func TestCode(t *testing.T) {
 		"right":               {nil, ""},
 		"no module directory": {in(db, "modules/db", "modules/dbb"), `components/db.toml:6:13: error: there is no directory modules/dbb in the repository (did you mean "modules/db"?)`},
 		"no directory above":  {in(db, "modules/db", "modles/db"), `components/db.toml:6:13: error: there is no directory modles/db in the repository (did you mean "modules/db"?)`},
-		"nothing like it": {in(db, "modules/db", "terraform"), `components/db.toml:6:13: error: there is no directory terraform in the repository ` +
-			`(commit it there, or correct the path, which begins at the root of the repository)`},
+		"nothing like it": {in(db, "modules/db", "terraform"),
+			`components/db.toml:6:13: error: there is no directory terraform in the repository ` +
+				`(commit it there, or correct the path, which begins at the root of the repository)`},
 		"no sandbox":         {in(sandbox, "modules/base", "modules/bas"), `sandbox.toml:4:13: error: there is no directory modules/bas in the repository (did you mean "modules/base"?)`},
 		"no chart directory": {in(web, "charts/web", "charts/wb"), `components/web.toml:7:13: error: there is no directory charts/wb in the repository (did you mean "charts/web"?)`},
 		"no chart":           {map[string]string{"charts/web/Chart.yaml": "", "charts/web/x": "x"}, "components/web.toml:7:13: error: there is no Chart.yaml in charts/web; commit the chart there, or correct the directory"},
@@ -118,7 +119,8 @@ func TestCode(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			found := loadCode(t, codeTree(c.change), Options{Repository: "https://github.com/acme/shop.git", Branch: "main"})
+			found := loadCode(t, codeTree(c.change),
+				Options{Repository: "https://github.com/acme/shop.git", Branch: "main"})
 			if diff := cmp.Diff(strings.TrimSpace(told(found, false)), c.want); diff != "" {
 				t.Errorf("says, with - what nobody wanted and + what is missing:\n%s", diff)
 			}
@@ -185,7 +187,8 @@ func TestModuleProblem(t *testing.T) {
 // TestModuleProblemIsBounded: thousands of wrong names in a module and a config make one short
 // message.
 func TestModuleProblemIsBounded(t *testing.T) {
-	app := &App{Sandbox: &Component{Name: SandboxName, Kind: KindSandbox, Terraform: &Terraform{Vars: map[string]string{}}}}
+	app := &App{Sandbox: &Component{Name: SandboxName, Kind: KindSandbox,
+		Terraform: &Terraform{Vars: map[string]string{}}}}
 	module := &tfmodule.Module{Dir: "m"}
 	long := strings.Repeat("x", 80)
 	for i := range 5000 {

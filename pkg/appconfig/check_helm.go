@@ -72,7 +72,7 @@ func (c *checker) checkValuesBelow(values *syntax.Table) {
 	}
 }
 
-// checkDriver warns about the storage driver "nuon", which is no longer supported.
+// checkDriver warns about the former storage driver "nuon", which means configmap now.
 func (c *checker) checkDriver(t *syntax.Table, key, driver string) {
 	if driver == driverNuon {
 		c.warnf(ruleGoneValue, t.Place(key), "write "+diagnostic.Quote(driverConfigMap),

@@ -181,9 +181,11 @@ func TestBranchTips(t *testing.T) {
 		"main": true, "release": false, "v1.4.0": false, "chart-1.2": false, "0123456789abcdef0123456789abcdef01234567": false, "feature/x": true,
 	} {
 		dir := ledger(t, files{"components/extra.toml": strings.Replace(extraModule, `"main"`, `"`+branch+`"`, 1)})
-		for repository, own := range map[string]bool{"https://github.com/acme/infra.git": true, "acme/other": false, "": false} {
+		for repository, own := range map[string]bool{"https://github.com/acme/infra.git": true, "acme/other": false,
+			"": false} {
 			_, found := Load(dir, Options{Repository: repository, Branch: "release"})
-			got := slices.ContainsFunc(found, func(d Diagnostic) bool { return d.Rule == ruleBranchTip && d.File == "components/extra.toml" })
+			got := slices.ContainsFunc(found,
+				func(d Diagnostic) bool { return d.Rule == ruleBranchTip && d.File == "components/extra.toml" })
 			if got != (told && own) {
 				t.Errorf("branch %s of acme/infra, with the app on release of %q: told %t", branch, repository, got)
 			}

@@ -55,7 +55,8 @@ func TestCorpus(t *testing.T) {
 			if again, _ := Load(os.DirFS(dir), Options{}); again.Digest() != app.Digest() {
 				t.Error("the digest is another the second time")
 			}
-			if tree, told := Load(before, Options{}); tree == nil || tree.Digest() != app.Digest() || told.String() != found.String() {
+			if tree, told := Load(before, Options{}); tree == nil || tree.Digest() != app.Digest() ||
+				told.String() != found.String() {
 				t.Error("it is another app on another file system")
 			}
 			if after := contentsOf(t, dir); !maps.EqualFunc(before, after, func(a, b *fstest.MapFile) bool { return string(a.Data) == string(b.Data) }) {
@@ -153,7 +154,8 @@ func (c tally) app(app *App) {
 
 func (c tally) files(all fstest.MapFS) {
 	for name := range all {
-		if section, _, nested := strings.Cut(name, "/"); strings.HasSuffix(name, ".toml") && (!nested && isRootFile(name) || isSection(section)) {
+		if section, _, nested := strings.Cut(name, "/"); strings.HasSuffix(name, ".toml") &&
+			(!nested && isRootFile(name) || isSection(section)) {
 			c.add("TOML files", strings.TrimSuffix(section, ".toml"))
 		}
 	}

@@ -14,12 +14,16 @@ import (
 // FuzzLoad requires for any bytes in any file: no panic, an App exactly when there is no error,
 // valid positions, and an App that survives a JSON round trip.
 func FuzzLoad(f *testing.F) {
-	f.Add("version='v2'", moduleFile("a", "[vars]\nx='{{.nuon.inputs.inputs.size}}'"), action("timeout='1m'"), inputsFile)
-	f.Add("version = \"v1\"\nreadme=\"./components/a.toml\"", "type='helm_chart'\nname='x'\nvalues={a=1}", "triggers=[{type='cron'}]", "input=[{name='x'},1]")
+	f.Add("version='v2'", moduleFile("a", "[vars]\nx='{{.nuon.inputs.inputs.size}}'"), action("timeout='1m'"),
+		inputsFile)
+	f.Add("version = \"v1\"\nreadme=\"./components/a.toml\"", "type='helm_chart'\nname='x'\nvalues={a=1}",
+		"triggers=[{type='cron'}]", "input=[{name='x'},1]")
 	f.Add("[a.b]\n[[a.c]]\n[[a.c.d]]", "a.b.c=[[{x=1}]]", "steps=[]\n[[steps]]", "\"\\u0000\"=1979-05-27T07:32:00Z")
 	f.Add("x='''\n{{.nuon", "name=\"\"\"\r\n\"\"\"\ntype=1.5", "inf=inf\nnan=nan", "\xef\xbb\xbf[[group]]")
 	f.Add("version='v2'\n[config_vars]\na='{{.b}}'\n[[components]]\ntype='helm_chart'\n[components.helm_chart]\nchart_name='{{.a}}'", "source='../inputs.toml'\ntype='docker_build'\ndockerfile='./a.toml'", "[[steps]]\ninline_contents='./a.toml'", "sources=['./actions/a.toml', 'inputs.toml']")
-	f.Add("version='v2'\nreadme='https://u@h/x'\nlabel_colors={a=1}", "type='pulumi'\n[[operation_roles]]\noperation='deploy'\nrole='{{'", "[image]\na=[nan,{b=inf}]", "source='/etc/x'\n[[group]]\n[[group]]\n")
+	f.Add("version='v2'\nreadme='https://u@h/x'\nlabel_colors={a=1}",
+		"type='pulumi'\n[[operation_roles]]\noperation='deploy'\nrole='{{'", "[image]\na=[nan,{b=inf}]",
+		"source='/etc/x'\n[[group]]\n[[group]]\n")
 	f.Fuzz(func(t *testing.T, metadata, component, action, inputs string) {
 		few := map[string]string{
 			"metadata.toml": metadata, "components/a.toml": component, "actions/a.toml": action, "inputs.toml": inputs,

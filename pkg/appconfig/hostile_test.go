@@ -77,7 +77,8 @@ func TestLargeFilesAreNotRead(t *testing.T) {
 	}
 	read := &counting{FS: os.DirFS(dir)}
 	_, found := Load(read, Options{})
-	for _, want := range []string{"inputs.toml:1:1: error: the file cannot be read: it is larger than 1048576 bytes", "metadata.toml:2:8: error: large.toml cannot be read: it is larger than 4194304 bytes"} {
+	for _, want := range []string{"inputs.toml:1:1: error: the file cannot be read: it is larger than 1048576 bytes",
+		"metadata.toml:2:8: error: large.toml cannot be read: it is larger than 4194304 bytes"} {
 		if !strings.Contains(found.String(), want) {
 			t.Errorf("says\n%v\nwant\n%s", found, want)
 		}

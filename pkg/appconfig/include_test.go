@@ -22,7 +22,8 @@ func TestInclude(t *testing.T) {
 		t.Errorf("components %+v", app.Components)
 	}
 	a, _ := app.Component("a")
-	if diff := cmp.Diff(map[string]string{"x": "1", "y": "2", "z": "3"}, a.Terraform.Vars); diff != "" || a.MaxAutoRetries != 2 || a.Labels["a"] != "b" {
+	if diff := cmp.Diff(map[string]string{"x": "1", "y": "2", "z": "3"}, a.Terraform.Vars); diff != "" ||
+		a.MaxAutoRetries != 2 || a.Labels["a"] != "b" {
 		t.Errorf("%+v\n%s", a, diff)
 	}
 	var names []string
@@ -42,7 +43,8 @@ func TestReferencesOfIncludedFiles(t *testing.T) {
 	if a, _ := app.Component("a"); a.Terraform.VarFiles[0] != "x = 1" {
 		t.Errorf("%v", a.Terraform.VarFiles)
 	}
-	_, found := Load(small().and(files{"components/a.toml": moduleFile("a", "source = '../shared/vars.toml'"), "shared/vars.toml": "[[var_file]]\ncontents = './x.tfvars'\n"}).fs(), Options{})
+	_, found := Load(small().and(files{"components/a.toml": moduleFile("a", "source = '../shared/vars.toml'"),
+		"shared/vars.toml": "[[var_file]]\ncontents = './x.tfvars'\n"}).fs(), Options{})
 	if found.String() != "shared/vars.toml:2:12: error: there is no file ./x.tfvars: looked for shared/x.tfvars and components/x.tfvars" {
 		t.Error(found)
 	}
@@ -92,7 +94,8 @@ func TestIncludeBomb(t *testing.T) {
 			sources = append(sources, fmt.Sprintf("'%d-%d.toml'", level+1, i))
 		}
 		for i := range 50 {
-			config[fmt.Sprintf("bomb/%d-%d.toml", level, i)] = "sources = [" + strings.Join(sources, ",") + "]\n[[input]]\nname = 'x'\n"
+			config[fmt.Sprintf("bomb/%d-%d.toml", level, i)] = "sources = [" + strings.Join(sources, ",") +
+				"]\n[[input]]\nname = 'x'\n"
 		}
 	}
 	config["inputs.toml"] = "source = 'bomb/0-0.toml'\n"
@@ -184,9 +187,12 @@ size = 3
 	}
 	web, _ := app.Component("web")
 	image, _ := app.Component("image")
-	if app.Metadata.DisplayName != "Legacy app" || web.Source.Repo != "acme/infra" || web.Terraform.Vars["size"] != "{{.nuon.inputs.inputs.size}}" ||
-		image.Image.Public.ImageURL != "ghcr.io/acme/app" || app.Actions[0].Steps[0].InlineContents != "#!/bin/sh\n" || app.Sandbox.Source.Repo != "acme/infra" ||
-		len(app.Secrets) != 1 || app.Permissions[0].Type != "maintenance" || app.Installs[0].Inputs["size"] != "3" || app.Runner.Type != "aws" {
+	if app.Metadata.DisplayName != "Legacy app" || web.Source.Repo != "acme/infra" ||
+		web.Terraform.Vars["size"] != "{{.nuon.inputs.inputs.size}}" ||
+		image.Image.Public.ImageURL != "ghcr.io/acme/app" || app.Actions[0].Steps[0].InlineContents != "#!/bin/sh\n" ||
+		app.Sandbox.Source.Repo != "acme/infra" ||
+		len(app.Secrets) != 1 || app.Permissions[0].Type != "maintenance" || app.Installs[0].Inputs["size"] != "3" ||
+		app.Runner.Type != "aws" {
 		t.Errorf("%+v", app)
 	}
 	for from, want := range map[string]string{
@@ -216,7 +222,8 @@ size = 3
 
 // config_vars cannot expand a file without limit.
 func TestConfigVarsBomb(t *testing.T) {
-	text := "version='v2'\n[config_vars]\nx='" + strings.Repeat("x", 10_000) + "'\n[sandbox.vars]\ny='" + strings.Repeat("{{.x}}", 10_000) + "'\n"
+	text := "version='v2'\n[config_vars]\nx='" + strings.Repeat("x", 10_000) + "'\n[sandbox.vars]\ny='" +
+		strings.Repeat("{{.x}}", 10_000) + "'\n"
 	if _, found := Load(files{"nuon.a.toml": text}.fs(), Options{}); !strings.Contains(found.String(), "nuon.a.toml:5:3: error: the file with its config_vars is larger than 4194304 bytes") {
 		t.Errorf("%.300v", found)
 	}

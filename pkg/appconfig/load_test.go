@@ -48,11 +48,13 @@ func (f files) fs() fstest.MapFS {
 }
 
 func moduleFile(name, rest string) string {
-	return fmt.Sprintf("type = \"terraform_module\"\nname = %q\nterraform_version = \"1.11.4\"\n%s\n%s", name, rest, repoBlock)
+	return fmt.Sprintf("type = \"terraform_module\"\nname = %q\nterraform_version = \"1.11.4\"\n%s\n%s", name, rest,
+		repoBlock)
 }
 
 func action(rest string) string {
-	return "name = \"a\"\n" + rest + "\n[[triggers]]\ntype = \"manual\"\n[[steps]]\nname = \"s\"\ninline_contents = \"#!/bin/sh\"\n"
+	return "name = \"a\"\n" + rest +
+		"\n[[triggers]]\ntype = \"manual\"\n[[steps]]\nname = \"s\"\ninline_contents = \"#!/bin/sh\"\n"
 }
 
 const inputsFile = `
@@ -151,7 +153,8 @@ func TestLoadEverything(t *testing.T) {
 		},
 	}
 	want.Components[3].Dependencies = []string{"a", "b"}
-	want.Components[3].Terraform.Vars = map[string]string{"n": "1", "b": "true", "url": "{{.nuon.components.net.outputs.url}}"}
+	want.Components[3].Terraform.Vars = map[string]string{"n": "1", "b": "true",
+		"url": "{{.nuon.components.net.outputs.url}}"}
 	want.Components[3].Terraform.VarFiles = []string{"x = 1\n"}
 	if diff := cmp.Diff(want, app); diff != "" {
 		t.Error(diff)
@@ -421,7 +424,8 @@ func TestSymbolicLinks(t *testing.T) {
 				}
 			}
 			_, found := Load(os.DirFS(dir), Options{})
-			if !strings.Contains(found.String(), "links are not followed") || strings.Contains(found.String(), "hunter2") {
+			if !strings.Contains(found.String(), "links are not followed") ||
+				strings.Contains(found.String(), "hunter2") {
 				t.Error(found)
 			}
 		})

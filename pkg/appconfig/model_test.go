@@ -19,7 +19,8 @@ func kinds() files {
 		"kubernetes_contexts.toml": "[[kubernetes_context]]\nname='edge'\ncomponent='cluster'\n",
 		"components/cluster.toml":  moduleFile("cluster", ""),
 		"components/image.toml":    "type='container_image'\nname='image'\nvar_name='picture'\n[public]\nimage_url='ghcr.io/acme/x'\ntag='1'\n",
-		"components/chart.toml": "type='helm_chart'\nname='chart'\nchart_name='hello'\nkubernetes_context='edge'\n" + repoBlock +
+		"components/chart.toml": "type='helm_chart'\nname='chart'\nchart_name='hello'\nkubernetes_context='edge'\n" +
+			repoBlock +
 			"[values]\n\"image.tag\"='{{.nuon.components.picture.outputs.image.tag}}'\nreplicas=3\nratio=2.0\non=true\n",
 		"components/quota.toml":  "type='kubernetes_manifest'\nname='quota'\nnamespace='x'\ndependencies=['chart']\nmanifest=\"apiVersion: v1\\nkind: ConfigMap\\nmetadata: {name: x}\\n\"\n",
 		"components/web.toml":    moduleFile("web", "dependencies=['quota']") + "[vars]\nx='{{.nuon.components.cluster.outputs.id}}'\ny='{{.nuon.components.chart.status}}'\n",
@@ -44,7 +45,8 @@ func TestEdgesAndOrderOfAllKinds(t *testing.T) {
 		t.Error(diff)
 	}
 	deployed := app.Deployed()
-	if diff := cmp.Diff([][]string{{"cluster"}, {"chart"}, {"quota"}, {"web"}}, deployed.Order()); diff != "" || deployed.Sandbox == nil || len(app.Components) != 7 {
+	if diff := cmp.Diff([][]string{{"cluster"}, {"chart"}, {"quota"}, {"web"}}, deployed.Order()); diff != "" ||
+		deployed.Sandbox == nil || len(app.Components) != 7 {
 		t.Errorf("%d components\n%s", len(app.Components), diff)
 	}
 	if diff := cmp.Diff([]string{"cluster", "quota"}, deployed.DependsOn("web")); diff != "" {
@@ -55,7 +57,8 @@ func TestEdgesAndOrderOfAllKinds(t *testing.T) {
 
 // A cycle that includes a Kubernetes context is reported like any other.
 func TestCircleOverAContext(t *testing.T) {
-	_, found := Load(kinds().and(files{"components/cluster.toml": moduleFile("cluster", "dependencies=['chart']")}).fs(), Options{})
+	_, found := Load(kinds().and(files{"components/cluster.toml": moduleFile("cluster",
+		"dependencies=['chart']")}).fs(), Options{})
 	if !strings.Contains(found.String(), "in a circle: chart -> cluster -> chart") {
 		t.Error(found)
 	}
@@ -129,7 +132,8 @@ func TestWhereHelmKeepsItsRecords(t *testing.T) {
 	} {
 		chart := "type='helm_chart'\nname='chart'\nchart_name='hello'\nstorage_driver='" + c.chart + "'\n" + repoBlock
 		runner := "runner_type='aws'\nhelm_driver='" + c.runner + "'\n"
-		app := mustLoad(t, small().and(files{"components/chart.toml": chart, "runner.toml": runner, "inputs.toml": inputsFile}))
+		app := mustLoad(t, small().and(files{"components/chart.toml": chart, "runner.toml": runner,
+			"inputs.toml": inputsFile}))
 		if got := app.Components[0].Helm.StorageDriver; got != c.want {
 			t.Errorf("%+v: got %q", c, got)
 		}
@@ -139,7 +143,8 @@ func TestWhereHelmKeepsItsRecords(t *testing.T) {
 // A Pulumi sandbox is part of the App, but not of Deployed.
 func TestPulumiSandbox(t *testing.T) {
 	app := mustLoad(t, small().and(files{"sandbox.toml": "type='pulumi'\nruntime='go'\n[pulumi_config]\n\"nuon:name\"='x'\n" + repoBlock}))
-	if app.Sandbox.Pulumi == nil || app.Sandbox.Terraform != nil || app.Sandbox.Deployable() || app.Deployed().Sandbox != nil {
+	if app.Sandbox.Pulumi == nil || app.Sandbox.Terraform != nil || app.Sandbox.Deployable() ||
+		app.Deployed().Sandbox != nil {
 		t.Errorf("%+v", app.Sandbox)
 	}
 	if got := app.Sandbox.Templates(); len(got) != 1 || got[`pulumi_config."nuon:name"`] != "x" {
@@ -172,7 +177,9 @@ func TestStoredByAnEarlierRelease(t *testing.T) {
 // The digest of Terraform components equals that of earlier releases: installs store it with their
 // deploys.
 func TestTerraformDigestStays(t *testing.T) {
-	app := mustLoad(t, small().and(files{"components/web.toml": moduleFile("web", "dependencies=['net']\nmax_auto_retries=1\nlabels={a='b'}") + "[vars]\nx='<1>'\n[[var_file]]\ncontents='y'\n", "components/net.toml": moduleFile("net", "")}))
+	app := mustLoad(t, small().and(files{"components/web.toml": moduleFile("web",
+		"dependencies=['net']\nmax_auto_retries=1\nlabels={a='b'}") + "[vars]\nx='<1>'\n[[var_file]]\ncontents='y'\n",
+		"components/net.toml": moduleFile("net", "")}))
 	for name, want := range map[string]string{
 		"web": `{"format":"nuon.app.v1","component":{"name":"web","kind":"terraform_module","dependencies":["net"],"terraform_version":"1.11.4","source":{"repo":"","directory":""},"vars":{"x":"<1>"},"var_files":["y"]}}`,
 		"net": `{"format":"nuon.app.v1","component":{"name":"net","kind":"terraform_module","terraform_version":"1.11.4","source":{"repo":"","directory":""}}}`,

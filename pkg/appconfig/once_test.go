@@ -87,12 +87,14 @@ func TestFilesOfOthers(t *testing.T) {
 	dir := brokenBase(t)
 	dir["Cargo.toml"] = &fstest.MapFile{Data: []byte("[package]\n")}
 	app, found := Load(dir, Options{})
-	if got := told(found, false); app == nil || !strings.Contains(got, "Cargo.toml:1:1: warning: Cargo.toml is not a file of the format and is not read") {
+	if got := told(found, false); app == nil ||
+		!strings.Contains(got, "Cargo.toml:1:1: warning: Cargo.toml is not a file of the format and is not read") {
 		t.Errorf("says:\n%s", got)
 	}
 	dir["actions.toml"], dir["metdata.toml"] = dir["Cargo.toml"], dir["Cargo.toml"]
 	_, found = Load(dir, Options{})
-	if got := told(found, false); !strings.Contains(got, "metdata.toml:1:1: error: ") || !strings.Contains(got, "actions.toml:1:1: error: ") {
+	if got := told(found, false); !strings.Contains(got, "metdata.toml:1:1: error: ") ||
+		!strings.Contains(got, "actions.toml:1:1: error: ") {
 		t.Errorf("says:\n%s", told(found, false))
 	}
 }
@@ -111,8 +113,10 @@ func TestNamesWithSlashes(t *testing.T) {
 func TestSpellingsOfNothing(t *testing.T) {
 	digestOf := func(role, component string) string {
 		dir := brokenBase(t)
-		dir["permissions/provision.toml"] = &fstest.MapFile{Data: []byte(role + string(dir["permissions/provision.toml"].Data))}
-		dir["components/network.toml"] = &fstest.MapFile{Data: []byte(component + string(dir["components/network.toml"].Data))}
+		dir["permissions/provision.toml"] = &fstest.MapFile{Data: []byte(role +
+			string(dir["permissions/provision.toml"].Data))}
+		dir["components/network.toml"] = &fstest.MapFile{Data: []byte(component +
+			string(dir["components/network.toml"].Data))}
 		app, found := Load(dir, Options{})
 		if app == nil {
 			t.Fatal(found)
@@ -120,7 +124,8 @@ func TestSpellingsOfNothing(t *testing.T) {
 		return app.Digest()
 	}
 	want := digestOf("", "")
-	for _, role := range []string{"permissions_boundary = ''\n", "permissions_boundary = '{}'\n", "permissions_boundary = ' { } '\n"} {
+	for _, role := range []string{"permissions_boundary = ''\n", "permissions_boundary = '{}'\n",
+		"permissions_boundary = ' { } '\n"} {
 		if digestOf(role, "") != want {
 			t.Errorf("%s makes another version", role)
 		}
@@ -128,7 +133,8 @@ func TestSpellingsOfNothing(t *testing.T) {
 	if digestOf("", "var_name = 'network'\n") != want {
 		t.Error("var_name makes another version")
 	}
-	if digestOf("", "var_name = 'net'\n") == want || digestOf("permissions_boundary = '{\"Version\": \"2012-10-17\", \"Statement\": []}'\n", "") == want {
+	if digestOf("", "var_name = 'net'\n") == want ||
+		digestOf("permissions_boundary = '{\"Version\": \"2012-10-17\", \"Statement\": []}'\n", "") == want {
 		t.Error("the digest is blind")
 	}
 }
@@ -159,7 +165,8 @@ func TestOlderPolicyTypes(t *testing.T) {
 	if got := app.Policies[0]; got.Type != "terraform_module" || len(got.Components) != 1 || got.Components[0] != "*" {
 		t.Errorf("is %+v", got)
 	}
-	dir["policies.toml"] = &fstest.MapFile{Data: []byte(strings.Replace(string(dir["policies.toml"].Data), "runner_job_terraform_deploy", "terraform_module", 1))}
+	dir["policies.toml"] = &fstest.MapFile{Data: []byte(strings.Replace(string(dir["policies.toml"].Data),
+		"runner_job_terraform_deploy", "terraform_module", 1))}
 	if app, _ = Load(dir, Options{}); app != nil {
 		t.Error("a newer type needs no components")
 	}

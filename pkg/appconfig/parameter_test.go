@@ -72,7 +72,8 @@ func TestCheckInputs(t *testing.T) {
 		{Name: "worker-count", Type: "number", Required: true}, {Name: "size", Type: "string", Default: &small}, {Name: "note", Type: "string", Default: &empty},
 		{Name: "dry_run", Type: "bool"}, {Name: "extra", Type: "json"}, {Name: "path", Type: "string"}, {Name: "LD_PRELOAD", Type: "string"}, {Name: "who", Type: "string", Required: true},
 	}}
-	given := map[string]string{"worker-count": "-1.5e3", "dry_run": "true", "extra": `{"a":[1]}`, "path": "/x", "LD_PRELOAD": "/x.so", "who": "$(reboot)\nme"}
+	given := map[string]string{"worker-count": "-1.5e3", "dry_run": "true", "extra": `{"a":[1]}`, "path": "/x",
+		"LD_PRELOAD": "/x.so", "who": "$(reboot)\nme"}
 	values, problems := a.CheckInputs(given)
 	env := InputEnvironment(values)
 	want := map[string]string{
@@ -102,7 +103,8 @@ func TestCheckInputs(t *testing.T) {
 	if _, problems = a.CheckInputs(map[string]string{"who": strings.Repeat("x", mostInputBytes), "worker-count": "1"}); len(problems) != 1 || !strings.Contains(problems[0], "larger than 32768 bytes") {
 		t.Error(problems)
 	}
-	if _, problems = (&Action{Name: "plain"}).CheckInputs(map[string]string{"x": "1"}); len(problems) != 1 || problems[0] != `action plain has no input "x", and no other either` {
+	if _, problems = (&Action{Name: "plain"}).CheckInputs(map[string]string{"x": "1"}); len(problems) != 1 ||
+		problems[0] != `action plain has no input "x", and no other either` {
 		t.Error(problems)
 	}
 	if values, problems = (&Action{Name: "plain"}).CheckInputs(nil); len(values) != 0 || problems != nil {
@@ -116,7 +118,8 @@ func TestCheckedInputsAreHarmless(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		name := rapid.OneOf(rapid.SampledFrom([]string{"PATH", "Home", "ld_preload", "NUON_ORG_ID", "BASH_ENV", "kubeconfig", "https_proxy", "TF_VAR_x", "AWS_PROFILE"}),
 			rapid.StringMatching(`[A-Za-z0-9_][A-Za-z0-9_.-]{0,20}`)).Draw(rt, "name")
-		a := Action{Name: "a", Inputs: []ActionInput{{Name: name, Type: rapid.SampledFrom(actionInputTypes).Draw(rt, "type")}}}
+		a := Action{Name: "a", Inputs: []ActionInput{{Name: name,
+			Type: rapid.SampledFrom(actionInputTypes).Draw(rt, "type")}}}
 		value := rapid.String().Draw(rt, "value")
 		values, problems := a.CheckInputs(map[string]string{name: value})
 		if (values == nil) != (len(problems) > 0) {

@@ -40,7 +40,8 @@ func TestFetch(t *testing.T) {
 		t.Error(diff)
 	}
 	a, _ := app.Component("a")
-	if app.Unread() != 0 || app.Metadata.Readme != "text of "+asked[1] || a.Terraform.VarFiles[0] != "text of "+asked[0] {
+	if app.Unread() != 0 || app.Metadata.Readme != "text of "+asked[1] ||
+		a.Terraform.VarFiles[0] != "text of "+asked[0] {
 		t.Errorf("%d unread; %q; %q", app.Unread(), app.Metadata.Readme, a.Terraform.VarFiles)
 	}
 	roundTrip(t, app)
@@ -82,7 +83,8 @@ func TestFetchFails(t *testing.T) {
 			`metadata.toml:2:8: error: "readme": the address is of a file outside of the config directory, which is only read where the config lies (put the file beside the config and write ./name)`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			app, found := Load(small().and(files{"metadata.toml": "version='v2'\nreadme='" + c.reference + "'"}).fs(), Options{Fetch: c.fetch})
+			app, found := Load(small().and(files{"metadata.toml": "version='v2'\nreadme='" + c.reference + "'"}).fs(),
+				Options{Fetch: c.fetch})
 			if app != nil || strings.TrimSpace(told(found, false)) != c.want {
 				t.Errorf("says\n%s\nwant\n%s", found, c.want)
 			}
@@ -94,15 +96,18 @@ func TestFetchFails(t *testing.T) {
 func TestCandidatesStayInside(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		part := rapid.SampledFrom([]string{"..", ".", "a", "", "components", "x y", "\\", "b.txt"})
-		reference := rapid.SampledFrom([]string{"./", "../", "", "/"}).Draw(t, "begin") + strings.Join(rapid.SliceOfN(part, 0, 6).Draw(t, "parts"), "/")
+		reference := rapid.SampledFrom([]string{"./", "../", "", "/"}).Draw(t, "begin") +
+			strings.Join(rapid.SliceOfN(part, 0, 6).Draw(t, "parts"), "/")
 		holdsReferences(t, reference)
 	})
 }
 
 func holdsReferences(t interface{ Fatalf(string, ...any) }, reference string) {
-	for _, d := range []document{{file: "metadata.toml", section: "metadata"}, {file: "components/deep/x.toml", section: "components"}, {file: "break_glass.toml", section: "break_glass"}} {
+	for _, d := range []document{{file: "metadata.toml", section: "metadata"},
+		{file: "components/deep/x.toml", section: "components"}, {file: "break_glass.toml", section: "break_glass"}} {
 		for _, name := range candidates(d, reference) {
-			if !filepath.IsLocal(filepath.FromSlash(name)) || strings.Contains(name, "..") && slices.Contains(strings.Split(name, "/"), "..") {
+			if !filepath.IsLocal(filepath.FromSlash(name)) ||
+				strings.Contains(name, "..") && slices.Contains(strings.Split(name, "/"), "..") {
 				t.Fatalf("%q of %s may be %q", reference, d.file, name)
 			}
 		}
@@ -112,7 +117,9 @@ func holdsReferences(t interface{ Fatalf(string, ...any) }, reference string) {
 // FuzzReference: for any value of a key that may refer to a file, candidates stay inside the
 // directory and no password is printed.
 func FuzzReference(f *testing.F) {
-	for _, reference := range []string{"./a", "../a", "./../..", "https://u:hunter2@h/x", "git::https://h/x//y?ref=z", "file:///x", "./a\\..\\b", ".//a", "././a", "git::", "http://[::1]/x", "./é", "git::git::x", "https://h?a=%zz"} {
+	for _, reference := range []string{"./a", "../a", "./../..", "https://u:hunter2@h/x", "git::https://h/x//y?ref=z",
+		"file:///x", "./a\\..\\b", ".//a", "././a", "git::", "http://[::1]/x", "./é", "git::git::x",
+		"https://h?a=%zz"} {
 		f.Add(reference)
 	}
 	f.Fuzz(func(t *testing.T, reference string) {
@@ -121,7 +128,8 @@ func FuzzReference(f *testing.F) {
 		if problem, _ := remoteProblem(reference, false); strings.Contains(problem, "hunter2") {
 			t.Fatalf("%q", problem)
 		}
-		if shown := masked(reference); strings.Contains(shown, "hunter2@") || strings.Contains(shown, "token=") && !strings.Contains(shown, "ref=") {
+		if shown := masked(reference); strings.Contains(shown, "hunter2@") ||
+			strings.Contains(shown, "token=") && !strings.Contains(shown, "ref=") {
 			t.Fatalf("%q is shown as %q", reference, shown)
 		}
 		text := "version='v2'\nreadme=" + Quote(reference) + "\n"

@@ -80,7 +80,8 @@ func fullWording() wording {
 var lists = map[string]string{"secrets": "secret", "policies": "policy", "break_glass": "role"}
 
 // sets are the arrays whose order is irrelevant.
-var sets = []string{"dependencies", "components", "namespaces", "operation_roles", "custom_nested_stacks", "install_groups"}
+var sets = []string{"dependencies", "components", "namespaces", "operation_roles", "custom_nested_stacks",
+	"install_groups"}
 
 // references are the keys whose value may refer to a file.
 var references = []string{"readme", "contents", "inline_contents", "manifest", "permissions_boundary"}
@@ -172,7 +173,8 @@ func (w *writer) file(name string, table map[string]any) {
 
 func (w *writer) comment(b *strings.Builder) {
 	if rapid.IntRange(0, 3).Draw(w.t, "comment") == 0 {
-		b.WriteString(rapid.SampledFrom([]string{"# why\n", "\n\n", "#:schema https://example.com\n", "  \t\n"}).Draw(w.t, "words"))
+		b.WriteString(rapid.SampledFrom([]string{"# why\n", "\n\n", "#:schema https://example.com\n",
+			"  \t\n"}).Draw(w.t, "words"))
 	}
 }
 

@@ -9,7 +9,8 @@ import (
 // TestToggles: an enabled component needs no disabled one, by default and on each install.
 func TestToggles(t *testing.T) {
 	on, off := "toggleable = true\ndefault_enabled = true\n", "toggleable = true\n"
-	base := files{"components/a.toml": moduleFile("a", on), "components/b.toml": moduleFile("b", off), "components/c.toml": moduleFile("c", "")}
+	base := files{"components/a.toml": moduleFile("a", on), "components/b.toml": moduleFile("b", off),
+		"components/c.toml": moduleFile("c", "")}
 	install := func(toggles string) files {
 		return files{"installs/east.toml": "name = 'east'\n[component_toggles]\n" + toggles}
 	}
@@ -60,11 +61,13 @@ func TestInstallSettings(t *testing.T) {
 // digest.
 func TestASwitchChangesNothingThatIsDeployed(t *testing.T) {
 	before := mustLoad(t, small().and(files{"components/a.toml": moduleFile("a", "")}))
-	after := mustLoad(t, small().and(files{"components/a.toml": moduleFile("a", "toggleable = true\ndefault_enabled = true\n")}))
+	after := mustLoad(t, small().and(files{"components/a.toml": moduleFile("a",
+		"toggleable = true\ndefault_enabled = true\n")}))
 	was, _ := before.Component("a")
 	is, _ := after.Component("a")
 	if before.Digest() == after.Digest() || was.ConfigDigest() != is.ConfigDigest() {
-		t.Errorf("the app: %t, the component: %t", before.Digest() == after.Digest(), was.ConfigDigest() == is.ConfigDigest())
+		t.Errorf("the app: %t, the component: %t", before.Digest() == after.Digest(),
+			was.ConfigDigest() == is.ConfigDigest())
 	}
 	for _, c := range []struct {
 		toggles map[string]bool

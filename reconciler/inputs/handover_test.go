@@ -65,7 +65,9 @@ func newBench(t *testing.T) *bench {
 		if err != nil {
 			return err
 		}
-		b.install, err = tx.AddInstall(ctx, store.AddInstallParams{OrgID: tx.Org, ID: id.New("ins"), AppID: app.ID, Name: "acme", RunnerID: r.ID, Approval: "prompt"})
+		b.install, err = tx.AddInstall(ctx,
+			store.AddInstallParams{OrgID: tx.Org, ID: id.New("ins"), AppID: app.ID, Name: "acme", RunnerID: r.ID,
+				Approval: "prompt"})
 		return err
 	}))
 	return b
@@ -101,7 +103,8 @@ func (b *bench) put(values ...api.InputValue) error {
 }
 
 func (b *bench) register(ctx context.Context) error {
-	_, err := dispatchtest.Register(ctx, b.dispatch, b.registration, b.theirs, api.Registration{Version: "1", Capacity: 1})
+	_, err := dispatchtest.Register(ctx, b.dispatch, b.registration, b.theirs,
+		api.Registration{Version: "1", Capacity: 1})
 	return err
 }
 
@@ -109,7 +112,8 @@ func (b *bench) register(ctx context.Context) error {
 func (b *bench) kept(name string) (value *string, sealed seal.Sealed, hash string) {
 	b.Helper()
 	var raw []byte
-	must(b, b.seed.QueryRow(b.Context(), "select value, sealed, hash from install_inputs where name = $1", name).Scan(&value, &raw, &hash))
+	must(b, b.seed.QueryRow(b.Context(), "select value, sealed, hash from install_inputs where name = $1",
+		name).Scan(&value, &raw, &hash))
 	if raw != nil {
 		must(b, json.Unmarshal(raw, &sealed))
 	}
@@ -133,7 +137,8 @@ func (b *bench) holds(key seal.Identity, name, want string) {
 func (b *bench) rows() string {
 	b.Helper()
 	var all strings.Builder
-	for _, table := range []string{"install_inputs", "installs", "runners", "registrations", "audit_events", "idempotency_keys", "river.river_job"} {
+	for _, table := range []string{"install_inputs", "installs", "runners", "registrations", "audit_events",
+		"idempotency_keys", "river.river_job"} {
 		rows, err := b.seed.Query(b.Context(), "select t::text from "+table+" t")
 		must(b, err)
 		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
@@ -145,7 +150,8 @@ func (b *bench) rows() string {
 
 func TestHandOver(t *testing.T) {
 	b := newBench(t)
-	must(t, b.put(b.seal(b.ours, "token", planted), b.seal(b.ours, "empty", ""), api.InputValue{Name: "region", Value: "eu"}))
+	must(t, b.put(b.seal(b.ours, "token", planted), b.seal(b.ours, "empty", ""),
+		api.InputValue{Name: "region", Value: "eu"}))
 	b.holds(b.ours, "token", planted)
 	_, old, oldHash := b.kept("token")
 	must(t, b.register(t.Context()))
@@ -158,12 +164,14 @@ func TestHandOver(t *testing.T) {
 		t.Errorf("the hash was %s and is %s: handing over is no change of the value", oldHash, hash)
 	}
 	var asked string
-	must(t, b.seed.QueryRow(t.Context(), "select args->>'install' from river.river_job where kind = 'rollout'").Scan(&asked))
+	must(t, b.seed.QueryRow(t.Context(),
+		"select args->>'install' from river.river_job where kind = 'rollout'").Scan(&asked))
 	if asked != b.install.ID {
 		t.Errorf("install %q is looked at, want the one that waited for the key", asked)
 	}
 	all := b.rows()
-	for what, text := range map[string]string{"the old ciphertext": base64.StdEncoding.EncodeToString(old.Ciphertext), "the old key's id": b.ours.KeyID(), "the value": planted} {
+	for what, text := range map[string]string{"the old ciphertext": base64.StdEncoding.EncodeToString(old.Ciphertext),
+		"the old key's id": b.ours.KeyID(), "the value": planted} {
 		if strings.Contains(all, text) {
 			t.Errorf("%s is still in a row", what)
 		}
@@ -192,7 +200,8 @@ func TestHandOverToAMachineWithAnotherKey(t *testing.T) {
 	must(t, b.register(t.Context()))
 	must(t, b.put(b.seal(lost, "token", planted), b.seal(lost, "password", planted)))
 	must(t, b.in(func(ctx context.Context, tx *store.Tx) error {
-		replaced, err := b.dispatch.Replace(ctx, tx, dispatch.Replacement{Runner: b.install.RunnerID, Reason: "burnt", NewKey: true})
+		replaced, err := b.dispatch.Replace(ctx, tx,
+			dispatch.Replacement{Runner: b.install.RunnerID, Reason: "burnt", NewKey: true})
 		b.registration = replaced.RegistrationToken
 		return err
 	}))
@@ -232,7 +241,8 @@ func TestPutRefusesWhatNobodyCouldRead(t *testing.T) {
 	refuse := func(v api.InputValue, code string) {
 		t.Helper()
 		var p problem.Error
-		if err := b.put(api.InputValue{Name: "region", Value: "eu"}, v); !errors.As(err, &p) || p.Status != http.StatusUnprocessableEntity || p.Code != code {
+		if err := b.put(api.InputValue{Name: "region", Value: "eu"}, v); !errors.As(err, &p) ||
+			p.Status != http.StatusUnprocessableEntity || p.Code != code {
 			t.Errorf("error %v, want %s", err, code)
 		}
 		var n int

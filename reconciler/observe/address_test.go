@@ -50,7 +50,8 @@ func TestCheckRef(t *testing.T) {
 			t.Errorf("%q: %v", ref, err)
 		}
 	}
-	for _, ref := range []string{"", "-x", "a..b", "a b", "a\nb", "a~1", "a^", "a:b", "x.lock", "/a", "a/", "@{u}", strings.Repeat("a", 300)} {
+	for _, ref := range []string{"", "-x", "a..b", "a b", "a\nb", "a~1", "a^", "a:b", "x.lock", "/a", "a/", "@{u}",
+		strings.Repeat("a", 300)} {
 		if checkRef(ref) == nil {
 			t.Errorf("%q was let through", ref)
 		}
@@ -75,7 +76,8 @@ func TestPlainText(t *testing.T) {
 }
 
 func TestCovers(t *testing.T) {
-	patterns := []string{"https://git.example/acme/app", "https://git.example/all/*", "https://whole.example/*", "https://git.example:8443/a/b.git"}
+	patterns := []string{"https://git.example/acme/app", "https://git.example/all/*", "https://whole.example/*",
+		"https://git.example:8443/a/b.git"}
 	for url, want := range map[string]bool{
 		"https://git.example/acme/app":           true,
 		"https://GIT.example/acme/app.git/":      true,
@@ -116,7 +118,8 @@ func TestCovers(t *testing.T) {
 }
 
 func TestSameHost(t *testing.T) {
-	if !SameHost("https://a.example/x", "https://A.example/y.git") || SameHost("https://a.example/x", "https://b.example/x") || SameHost("https://a/x", "http://a/x") {
+	if !SameHost("https://a.example/x", "https://A.example/y.git") ||
+		SameHost("https://a.example/x", "https://b.example/x") || SameHost("https://a/x", "http://a/x") {
 		t.Error("a credential may follow to the same server only")
 	}
 }

@@ -57,7 +57,8 @@ func newBench(t testing.TB, options observe.Options) *bench {
 		t.Fatal(err)
 	}
 	options.MirrorDir = filepath.Join(t.TempDir(), "mirrors")
-	return &bench{t: t, store: s, org: org.ID, identity: identity, options: options, observer: observe.New(s, identity, options), dsn: dsn}
+	return &bench{t: t, store: s, org: org.ID, identity: identity, options: options,
+		observer: observe.New(s, identity, options), dsn: dsn}
 }
 
 // connect creates an app that follows a ref.
@@ -70,7 +71,8 @@ func (b *bench) connect(url, ref, credential string) {
 		}
 		b.watch = watch.ID
 		app := id.New("app")
-		_, err = tx.AddApp(ctx, store.AddAppParams{OrgID: b.org, ID: app, Name: "hello-" + app[len(app)-6:], WatchID: &watch.ID, Directory: "."})
+		_, err = tx.AddApp(ctx, store.AddAppParams{OrgID: b.org, ID: app, Name: "hello-" + app[len(app)-6:],
+			WatchID: &watch.ID, Directory: "."})
 		return err
 	})
 }
@@ -156,7 +158,8 @@ func TestPushesBecomeRevisions(t *testing.T) {
 			b.connect(url, "main", "")
 
 			revision := b.mustPoll()
-			if revision.Commit != first || revision.Number != 1 || revision.Forced || revision.ChangedPaths != nil || revision.Author != "Ada" {
+			if revision.Commit != first || revision.Number != 1 || revision.Forced || revision.ChangedPaths != nil ||
+				revision.Author != "Ada" {
 				t.Fatalf("the first revision is %+v", revision)
 			}
 			if _, again := b.poll(); again.ID != revision.ID {
@@ -182,7 +185,8 @@ func TestPushesBecomeRevisions(t *testing.T) {
 			repo.Git("reset", "--quiet", "--hard", "HEAD~1")
 			forced := repo.Write("modules/db/main.tf", "# db").Commit("instead")
 			revision = b.mustPoll()
-			if !revision.Forced || revision.Commit != forced || !strings.Contains(revision.Reason, "was force-pushed from "+third[:7]) {
+			if !revision.Forced || revision.Commit != forced ||
+				!strings.Contains(revision.Reason, "was force-pushed from "+third[:7]) {
 				t.Fatalf("the force-push is %+v", revision)
 			}
 			if diff := cmp.Diff([]string{"modules/db/main.tf", "modules/web/main.tf"}, changed(t, revision)); diff != "" {
@@ -208,7 +212,8 @@ func TestAPushOfManyCommits(t *testing.T) {
 	for i := range 20 {
 		repo.Write("a", strings.Repeat("x", i+1)).Commit("more")
 	}
-	if revision := b.mustPoll(); revision.Forced || strings.Contains(revision.Reason, "too long") || len(changed(t, revision)) != 1 {
+	if revision := b.mustPoll(); revision.Forced || strings.Contains(revision.Reason, "too long") ||
+		len(changed(t, revision)) != 1 {
 		t.Fatalf("got %+v", revision)
 	}
 }
@@ -274,7 +279,8 @@ func (b *bench) due() time.Duration {
 	b.t.Helper()
 	var seconds float64
 	b.sql(func(c *pgx.Conn) error {
-		return c.QueryRow(b.t.Context(), "select extract(epoch from at - now())::float8 from due where id = $1", b.watch).Scan(&seconds)
+		return c.QueryRow(b.t.Context(), "select extract(epoch from at - now())::float8 from due where id = $1",
+			b.watch).Scan(&seconds)
 	})
 	return time.Duration(seconds * float64(time.Second))
 }
@@ -358,7 +364,8 @@ func TestServersThatDoNotAnswerWell(t *testing.T) {
 	})
 	t.Run("a cloud's own address", func(t *testing.T) {
 		b := newBench(t, observe.Options{AllowPrivate: true})
-		for _, host := range []string{"169.254.169.254", "[fd00:ec2::254]", "[fe80::1]", "0.0.0.0", "[::ffff:169.254.169.254]", "[64:ff9b::a9fe:a9fe]"} {
+		for _, host := range []string{"169.254.169.254", "[fd00:ec2::254]", "[fe80::1]", "0.0.0.0",
+			"[::ffff:169.254.169.254]", "[64:ff9b::a9fe:a9fe]"} {
 			b.connect("https://"+host+"/a", "main", "")
 			b.trouble("no repository is read from there")
 		}
@@ -379,7 +386,8 @@ func TestCredentials(t *testing.T) {
 	b := newBench(t, observe.Options{AllowPrivate: true, Roots: server.Roots})
 	credential := func(password string) string {
 		crd := id.New("crd")
-		sealed, err := b.identity.Recipient().Seal(seal.Context{Org: b.org, Kind: seal.KindCredential, Component: crd}, []byte(password))
+		sealed, err := b.identity.Recipient().Seal(seal.Context{Org: b.org, Kind: seal.KindCredential, Component: crd},
+			[]byte(password))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -388,7 +396,9 @@ func TestCredentials(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.in(func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.AddCredential(ctx, store.AddCredentialParams{OrgID: b.org, ID: crd, Name: crd, Sealed: encoded, Repositories: []string{server.URL}})
+			_, err := tx.AddCredential(ctx,
+				store.AddCredentialParams{OrgID: b.org, ID: crd, Name: crd, Sealed: encoded,
+					Repositories: []string{server.URL}})
 			return err
 		})
 		return crd
@@ -427,16 +437,19 @@ func TestCredentialsStayWithTheirRepositories(t *testing.T) {
 		}
 		switch first {
 		case "moved.git":
-			http.Redirect(w, r, strings.Replace(r.URL.String(), "/moved.git", "/victim.git", 1), http.StatusMovedPermanently)
+			http.Redirect(w, r, strings.Replace(r.URL.String(), "/moved.git", "/victim.git", 1),
+				http.StatusMovedPermanently)
 		case "renamed.git":
-			http.Redirect(w, r, strings.Replace(r.URL.String(), "/renamed.git", "/repo.git", 1), http.StatusMovedPermanently)
+			http.Redirect(w, r, strings.Replace(r.URL.String(), "/renamed.git", "/repo.git", 1),
+				http.StatusMovedPermanently)
 		default:
 			return false
 		}
 		return true
 	})
 	b := newBench(t, observe.Options{AllowPrivate: true, Roots: server.Roots})
-	sealed, err := b.identity.Recipient().Seal(seal.Context{Org: b.org, Kind: seal.KindCredential, Component: "crd_1"}, []byte(token))
+	sealed, err := b.identity.Recipient().Seal(seal.Context{Org: b.org, Kind: seal.KindCredential, Component: "crd_1"},
+		[]byte(token))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -513,7 +526,8 @@ func TestFileRemotesStayWhereTheyAreAllowed(t *testing.T) {
 			t.Errorf("%s: got %v, want words with %q", url, err, word)
 		}
 	}
-	if err := newBench(t, observe.Options{}).observer.Check(allowed.URL(), "main"); err == nil || !strings.Contains(err.Error(), "--allow-file-remotes") {
+	if err := newBench(t, observe.Options{}).observer.Check(allowed.URL(), "main"); err == nil ||
+		!strings.Contains(err.Error(), "--allow-file-remotes") {
 		t.Errorf("file:// without leave: got %v", err)
 	}
 	if err := b.observer.Check(allowed.URL(), "main"); err != nil {
@@ -666,7 +680,8 @@ func TestDamageUnderAReader(t *testing.T) {
 	if err := os.RemoveAll(b.options.MirrorDir); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := fs.ReadFile(tree, "a"); !errors.Is(err, observe.ErrMirror) || !errors.Is(tree.Err(), observe.ErrMirror) {
+	if _, err := fs.ReadFile(tree, "a"); !errors.Is(err, observe.ErrMirror) ||
+		!errors.Is(tree.Err(), observe.ErrMirror) {
 		t.Fatalf("got %v and %v, want ErrMirror", err, tree.Err())
 	}
 	if tree, err = b.observer.Tree(t.Context(), b.org, revision.ID); err != nil {
@@ -701,10 +716,12 @@ func testACommitThatIsGone(t *testing.T, address func(*gittest.Repo) string) {
 	repo.Git("reflog", "expire", "--expire=now", "--all")
 	repo.Git("gc", "--quiet", "--prune=now")
 	revision := b.mustPoll()
-	if revision.ChangedPaths != nil || !revision.Forced || !strings.Contains(revision.Reason, "what changed is not known") {
+	if revision.ChangedPaths != nil || !revision.Forced ||
+		!strings.Contains(revision.Reason, "what changed is not known") {
 		t.Fatalf("got %+v", revision)
 	}
-	if _, err := b.observer.Tree(t.Context(), b.org, first.ID); err == nil || !strings.Contains(err.Error(), "does not give this commit") {
+	if _, err := b.observer.Tree(t.Context(), b.org, first.ID); err == nil ||
+		!strings.Contains(err.Error(), "does not give this commit") {
 		t.Fatalf("got %v", err)
 	}
 }
@@ -841,7 +858,8 @@ func TestAWatchThatIsReadAgain(t *testing.T) {
 			polled <- err
 		case <-time.After(200 * time.Millisecond): //walltime: nothing says that nothing comes
 		}
-		_, err = tx.AddApp(ctx, store.AddAppParams{OrgID: b.org, ID: id.New("app"), Name: "hello", WatchID: &watch.ID, Directory: "."})
+		_, err = tx.AddApp(ctx, store.AddAppParams{OrgID: b.org, ID: id.New("app"), Name: "hello", WatchID: &watch.ID,
+			Directory: "."})
 		return err
 	})
 	if err := <-polled; err != nil {

@@ -109,7 +109,7 @@ func (h *webhook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func answerDelivery(w http.ResponseWriter, status int, answer deliveryAnswer) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(answer) // a client that has gone away cannot be told
+	_ = json.NewEncoder(w).Encode(answer) // the client may have gone away
 }
 
 // serve reads, verifies and processes a delivery.

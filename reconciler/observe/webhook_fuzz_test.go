@@ -31,7 +31,8 @@ func FuzzWebhook(f *testing.F) {
 	const planted = "the webhook's secret"
 	secret := seal.NewSecret([]byte(planted))
 	hook := id.New("hok")
-	sealed, err := identity.Recipient().Seal(seal.Context{Org: org.ID, Kind: seal.KindWebhook, Component: hook}, secret.Reveal())
+	sealed, err := identity.Recipient().Seal(seal.Context{Org: org.ID, Kind: seal.KindWebhook, Component: hook},
+		secret.Reveal())
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -50,7 +51,8 @@ func FuzzWebhook(f *testing.F) {
 		_, payload := forgetest.Load(f, name)
 		f.Add(path, now, "sha256=00", string(payload), uint8(i))
 	}
-	for _, body := range []string{"", "{", `{"repository":"x","ref":"refs/heads/main"}`, `{"ref":7}`, `{"ref":"\u0000"}`, strings.Repeat("[", 20000), "\xff"} {
+	for _, body := range []string{"", "{", `{"repository":"x","ref":"refs/heads/main"}`, `{"ref":7}`,
+		`{"ref":"\u0000"}`, strings.Repeat("[", 20000), "\xff"} {
 		f.Add(path, now, "sha256=00", body, uint8(0))
 		f.Add(path, now+" ", forge.Sign(secret, now, []byte(body)), body, uint8(1))
 		f.Add("/hooks/%00/x", "-9223372036854775808", "", body, uint8(2))

@@ -32,7 +32,8 @@ type hook struct {
 
 func (b *bench) sealed(hook, secret string) []byte {
 	b.t.Helper()
-	sealed, err := b.identity.Recipient().Seal(seal.Context{Org: b.org, Kind: seal.KindWebhook, Component: hook}, []byte(secret))
+	sealed, err := b.identity.Recipient().Seal(seal.Context{Org: b.org, Kind: seal.KindWebhook, Component: hook},
+		[]byte(secret))
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -92,7 +93,8 @@ func (h *hook) deliver(name string, replace ...string) answered {
 // expect compares an answer.
 func (a answered) expect(t testing.TB, what string, status int, result, detail string) {
 	t.Helper()
-	if a.status != status || a.result != result || !strings.Contains(a.detail, detail) || (a.header.Get(forge.HeaderResult) == "") != (status >= 400) {
+	if a.status != status || a.result != result || !strings.Contains(a.detail, detail) ||
+		(a.header.Get(forge.HeaderResult) == "") != (status >= 400) {
 		t.Errorf("%s: got %d %s (%v), want %d %s %q", what, a.status, a.body, a.header, status, result, detail)
 	}
 }
@@ -149,13 +151,17 @@ func TestWebhook(t *testing.T) {
 		t.Errorf("the refusal tells too much: %s", first)
 	}
 
-	deliver(b.org, h.id, now, forge.Sign(secret, now, body), body).expect(t, "a good delivery", http.StatusAccepted, "polling", "main of "+repo.URL())
-	deliver(b.org, h.id, now, forge.Sign(secret, now, body), body).expect(t, "a replay", http.StatusOK, "ignored", "was taken before")
-	deliver(b.org, h.id, now, forge.Sign(secret, now, nil), nil).expect(t, "an empty delivery", http.StatusAccepted, "polling", "every repository")
+	deliver(b.org, h.id, now, forge.Sign(secret, now, body), body).expect(t, "a good delivery", http.StatusAccepted,
+		"polling", "main of "+repo.URL())
+	deliver(b.org, h.id, now, forge.Sign(secret, now, body), body).expect(t, "a replay", http.StatusOK, "ignored",
+		"was taken before")
+	deliver(b.org, h.id, now, forge.Sign(secret, now, nil), nil).expect(t, "an empty delivery", http.StatusAccepted,
+		"polling", "every repository")
 	bad := []byte("{")
 	deliver(b.org, h.id, now, forge.Sign(secret, now, bad), bad).expectProblem(t, "no JSON", http.StatusBadRequest)
 	large := bytes.Repeat([]byte("x"), forge.MaxBody+1)
-	deliver(b.org, h.id, now, forge.Sign(secret, now, large), large).expect(t, "too large", http.StatusRequestEntityTooLarge, "", "")
+	deliver(b.org, h.id, now, forge.Sign(secret, now, large), large).expect(t, "too large",
+		http.StatusRequestEntityTooLarge, "", "")
 	h.send("GET", "/hooks/"+b.org+"/"+h.id, http.Header{}, nil).expect(t, "GET", http.StatusMethodNotAllowed, "", "")
 }
 
@@ -175,7 +181,8 @@ func TestWhatDeliveriesAreAnswered(t *testing.T) {
 	h := b.hook("whsec_c2VjcmV0")
 	put := func() {
 		b.in(func(ctx context.Context, tx *store.Tx) error {
-			return tx.SetDueIn(ctx, store.SetDueInParams{OrgID: b.org, Kind: store.DueWatch, ID: b.watch, InSeconds: 3600})
+			return tx.SetDueIn(ctx, store.SetDueInParams{OrgID: b.org, Kind: store.DueWatch, ID: b.watch,
+				InSeconds: 3600})
 		})
 	}
 	for _, c := range []struct {
@@ -206,7 +213,8 @@ func TestWhatDeliveriesAreAnswered(t *testing.T) {
 	}
 	header, body := forgetest.Load(t, "bitbucket-dc-ping")
 	unsigned := h.send("POST", "/hooks/"+b.org+"/"+h.id, header, body)
-	if unsigned.status != 200 || unsigned.header.Get(forge.HeaderResult) != "" || !strings.Contains(unsigned.detail, "does not sign this test") {
+	if unsigned.status != 200 || unsigned.header.Get(forge.HeaderResult) != "" ||
+		!strings.Contains(unsigned.detail, "does not sign this test") {
 		t.Errorf("an unsigned test: %+v", unsigned)
 	}
 	b.in(func(ctx context.Context, tx *store.Tx) error {
@@ -225,7 +233,9 @@ func TestARotatedSecret(t *testing.T) {
 	h := b.hook("before")
 	rotate := func(to string, grace time.Duration) {
 		b.in(func(ctx context.Context, tx *store.Tx) error {
-			_, err := tx.RotateWebhook(ctx, store.RotateWebhookParams{GraceSeconds: grace.Seconds(), Sealed: b.sealed(h.id, to), OrgID: b.org, ID: h.id})
+			_, err := tx.RotateWebhook(ctx,
+				store.RotateWebhookParams{GraceSeconds: grace.Seconds(), Sealed: b.sealed(h.id, to), OrgID: b.org,
+					ID: h.id})
 			return err
 		})
 	}
@@ -245,7 +255,8 @@ func TestLargeDeliveries(t *testing.T) {
 	b := newBench(t, observe.Options{})
 	b.connect(forgetest.Page, "main", "")
 	h := b.hook("hush")
-	header, body := forgetest.Load(t, "github-push", `"commits": [`, `"padding": "`+strings.Repeat("x", 20<<20)+`", "commits": [`)
+	header, body := forgetest.Load(t, "github-push", `"commits": [`,
+		`"padding": "`+strings.Repeat("x", 20<<20)+`", "commits": [`)
 	forgetest.Sign(header, body, h.secret)
 	h.send("POST", "/hooks/"+b.org+"/"+h.id, header, body).expect(t, "20 MiB", 202, "polling", "main")
 }
@@ -260,9 +271,11 @@ func TestPollingFollowsDeliveries(t *testing.T) {
 	h := b.hook("hush")
 	script := func() {
 		t.Helper()
-		header, body := http.Header{}, []byte(`{"repository": "`+repo.URL()+`", "ref": "main", "note": "`+rand.Text()+`"}`)
+		header, body := http.Header{},
+			[]byte(`{"repository": "`+repo.URL()+`", "ref": "main", "note": "`+rand.Text()+`"}`)
 		header.Set(forge.HeaderTimestamp, strconv.FormatInt(time.Now().Unix(), 10))
-		header.Set(forge.HeaderSignature, forge.Sign(seal.NewSecret([]byte(h.secret)), header.Get(forge.HeaderTimestamp), body))
+		header.Set(forge.HeaderSignature,
+			forge.Sign(seal.NewSecret([]byte(h.secret)), header.Get(forge.HeaderTimestamp), body))
 		h.send("POST", "/hooks/"+b.org+"/"+h.id, header, body).expect(t, "a delivery", 202, "polling", "main")
 		if b.due() > 0 {
 			t.Error("a delivery does not have it polled now")

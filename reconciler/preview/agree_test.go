@@ -25,13 +25,16 @@ func drawn(t *rapid.T, kind string) *appconfig.Component {
 	switch {
 	case kind == appconfig.KindTerraformModule:
 		c.EnvVars = map[string]string{"X": one("variable", "1", "2")}
-		c.Terraform = &appconfig.Terraform{Version: one("version", "1.11.4", "1.12.0"), Vars: map[string]string{"x": one("value", "1", "{{.nuon.install.id}}")}}
+		c.Terraform = &appconfig.Terraform{Version: one("version", "1.11.4", "1.12.0"),
+			Vars: map[string]string{"x": one("value", "1", "{{.nuon.install.id}}")}}
 	case kind == appconfig.KindHelmChart:
 		value := rapid.SampledFrom([]any{"3", int64(3), 3.0, true}).Draw(t, "value")
-		c.Helm = &appconfig.Helm{ChartName: one("release", "hello", "other"), Values: map[string]any{"x": value}, TakeOwnership: rapid.Bool().Draw(t, "take")}
+		c.Helm = &appconfig.Helm{ChartName: one("release", "hello", "other"), Values: map[string]any{"x": value},
+			TakeOwnership: rapid.Bool().Draw(t, "take")}
 		if inline {
 			c.Source = nil
-			c.Helm.Repository = &format.HelmRepository{RepoURL: one("charts", "oci://x", "https://x"), Chart: one("chart", "a", "b"), Version: one("chart version", "", "1.0.0")}
+			c.Helm.Repository = &format.HelmRepository{RepoURL: one("charts", "oci://x", "https://x"),
+				Chart: one("chart", "a", "b"), Version: one("chart version", "", "1.0.0")}
 		}
 	case inline:
 		c.Source = nil
@@ -58,7 +61,8 @@ func placeOf(c *appconfig.Component) string {
 // compare changes.
 func TestDiffAgreesWithBuilds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		kind := rapid.SampledFrom([]string{appconfig.KindTerraformModule, appconfig.KindHelmChart, appconfig.KindKubernetesManifest}).Draw(t, "kind")
+		kind := rapid.SampledFrom([]string{appconfig.KindTerraformModule, appconfig.KindHelmChart,
+			appconfig.KindKubernetesManifest}).Draw(t, "kind")
 		was, will := drawn(t, kind), drawn(t, kind)
 		said := app.EffectOf(was, will)
 		if rebuilt := build.Shape(was).Digest() != build.Shape(will).Digest(); said.Rebuild != rebuilt {

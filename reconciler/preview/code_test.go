@@ -62,7 +62,8 @@ func rebuilt(t testing.TB, before, after appcode.Side) []string {
 // inputs returns the digest of each component's build input.
 func (w *world) inputs() map[string]string {
 	w.Helper()
-	rows, err := w.db.Query(w.Context(), "select c.name, i.digest from components c join component_inputs i on i.id = c.input_id")
+	rows, err := w.db.Query(w.Context(),
+		"select c.name, i.digest from components c join component_inputs i on i.id = c.input_id")
 	must(w, err)
 	all := map[string]string{}
 	var name, digest string
@@ -90,11 +91,15 @@ func (w *world) push(r *rand.Rand, step int) {
 		case 2:
 			w.repo.Write("README.md", fmt.Sprint(step), "modules/unused/main.tf", fmt.Sprint("# ", step))
 		case 3:
-			w.repo.Write("app/components/metrics.toml", component("metrics", fmt.Sprintf("max_auto_retries = %d", r.IntN(3))))
+			w.repo.Write("app/components/metrics.toml",
+				component("metrics", fmt.Sprintf("max_auto_retries = %d", r.IntN(3))))
 		case 4:
-			w.repo.Write("app/components/metrics.toml", strings.Replace(component("metrics", ""), "1.11.4", fmt.Sprintf("1.11.%d", 4+r.IntN(3)), 1))
+			w.repo.Write("app/components/metrics.toml",
+				strings.Replace(component("metrics", ""), "1.11.4", fmt.Sprintf("1.11.%d", 4+r.IntN(3)), 1))
 		case 5: // the same code, by the URL of the repository
-			w.repo.Write("app/components/metrics.toml", strings.Replace(component("metrics", ""), `repo = "."`, fmt.Sprintf("repo = %q\nbranch = \"main\"", w.repo.URL()), 1))
+			w.repo.Write("app/components/metrics.toml",
+				strings.Replace(component("metrics", ""), `repo = "."`,
+					fmt.Sprintf("repo = %q\nbranch = \"main\"", w.repo.URL()), 1))
 		case 6:
 			w.repo.Git("rm", "-r", "--force", "--quiet", "--ignore-unmatch", "modules/"+name+"/files")
 		}

@@ -55,7 +55,8 @@ const (
 )
 
 func component(name, more string) string {
-	return "name = \"" + name + "\"\ntype = \"terraform_module\"\nterraform_version = \"1.11.4\"\n" + more + "\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/" + name + "\"\n"
+	return "name = \"" + name + "\"\ntype = \"terraform_module\"\nterraform_version = \"1.11.4\"\n" + more +
+		"\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/" + name + "\"\n"
 }
 
 func newWorld(t *testing.T) *world {
@@ -87,7 +88,9 @@ func newWorld(t *testing.T) *world {
 	must(t, err)
 	identity, err := seal.NewIdentity()
 	must(t, err)
-	observer := observe.New(s, identity, observe.Options{MirrorDir: filepath.Join(t.TempDir(), "mirrors"), AllowFileRemotes: []string{filepath.Dir(repo.Dir)}})
+	observer := observe.New(s, identity,
+		observe.Options{MirrorDir: filepath.Join(t.TempDir(), "mirrors"),
+			AllowFileRemotes: []string{filepath.Dir(repo.Dir)}})
 	w.catalog = catalog.New(s, observer, build.New(s, observer, shelf{}))
 	w.preview = preview.New(s, w.catalog)
 	must(t, s.In(t.Context(), org, func(ctx context.Context, tx *store.Tx) error {
@@ -95,13 +98,15 @@ func newWorld(t *testing.T) *world {
 		if err != nil {
 			return err
 		}
-		_, err = tx.AddApp(ctx, store.AddAppParams{OrgID: org, ID: app, Name: "shop", WatchID: &watch.ID, Directory: "app"})
+		_, err = tx.AddApp(ctx, store.AddAppParams{OrgID: org, ID: app, Name: "shop", WatchID: &watch.ID,
+			Directory: "app"})
 		return err
 	}))
 	w.sync()
 	w.exec("insert into runners (org_id, id, name, kind) values ($1, 'run', 'run', 'install')", org)
 	for _, name := range []string{"east", "west"} {
-		w.exec("insert into installs (org_id, id, app_id, name, runner_id) values ($1, $2, $3, $4, 'run')", org, "ins_"+name, app, name)
+		w.exec("insert into installs (org_id, id, app_id, name, runner_id) values ($1, $2, $3, $4, 'run')", org,
+			"ins_"+name, app, name)
 		w.land("ins_" + name)
 	}
 	w.exec("update installs set pin_release_id = (select id from releases) where name = 'west'")
@@ -135,17 +140,21 @@ func (w *world) sync() {
 func (w *world) land(install string) {
 	w.Helper()
 	var config appconfig.App
-	must(w, w.db.QueryRow(w.Context(), "select v.config from app_versions v join apps a on a.version_id = v.id").Scan(&config))
+	must(w, w.db.QueryRow(w.Context(),
+		"select v.config from app_versions v join apps a on a.version_id = v.id").Scan(&config))
 	rolls := rollout.New(w.store)
 	for _, name := range []string{"sandbox", "metrics", "web"} {
 		must(w, rolls.Reconcile(w.Context(), org, install))
 		c, _ := config.Component(name)
 		facts := map[string]any{"config": c.ConfigDigest()}
 		if name == "web" {
-			facts["values"] = []map[string]string{{"path": "inputs.inputs.size", "digest": workflow.Hash([]byte(`"s"`))}}
+			facts["values"] = []map[string]string{{"path": "inputs.inputs.size",
+				"digest": workflow.Hash([]byte(`"s"`))}}
 		}
 		var digest string
-		must(w, w.db.QueryRow(w.Context(), "select b.artifact_digest from builds b join components c on c.input_id = b.input_id where c.name = $1", name).Scan(&digest))
+		must(w, w.db.QueryRow(w.Context(),
+			"select b.artifact_digest from builds b join components c on c.input_id = b.input_id where c.name = $1",
+			name).Scan(&digest))
 		facts["artifact"] = digest
 		w.exec("update install_components set applied_digest = desired_digest, applied_artifact = 'sha256:x', applied_config = $3 where install_id = $1 and name = $2",
 			install, name, map[string]any{"after": []string{}, "facts": facts})
@@ -155,7 +164,8 @@ func (w *world) land(install string) {
 // look previews the working directory, committed or not.
 func (w *world) look(directory string) (api.AppPreview, error) {
 	w.Helper()
-	files, err := artifact.ReadDir(w.repo.Dir, artifact.ReadOptions{Skip: func(name string, _ fs.DirEntry) bool { return name == ".git" }})
+	files, err := artifact.ReadDir(w.repo.Dir,
+		artifact.ReadOptions{Skip: func(name string, _ fs.DirEntry) bool { return name == ".git" }})
 	must(w, err)
 	packed, err := artifact.Tarball(files, artifact.Limits{})
 	must(w, err)
@@ -264,20 +274,24 @@ func TestAPreviewSaysWhatASyncWouldDo(t *testing.T) {
 // TestAPreviewComesTrue: a sync builds exactly what the preview lists.
 func TestAPreviewComesTrue(t *testing.T) {
 	w := newWorld(t)
-	w.repo.Write("modules/shared/main.tf", "output \"name\" { value = \"other\" }\n", "app/components/metrics.toml", component("metrics", "max_auto_retries = 2"))
+	w.repo.Write("modules/shared/main.tf", "output \"name\" { value = \"other\" }\n", "app/components/metrics.toml",
+		component("metrics", "max_auto_retries = 2"))
 	before, err := w.look("app")
 	must(t, err)
 	w.repo.Commit("as it was previewed")
 	w.sync()
 	var version int
 	var digest string
-	must(t, w.db.QueryRow(t.Context(), "select v.number, v.digest from app_versions v join apps a on a.version_id = v.id").Scan(&version, &digest))
+	must(t, w.db.QueryRow(t.Context(),
+		"select v.number, v.digest from app_versions v join apps a on a.version_id = v.id").Scan(&version, &digest))
 	if version != 2 || digest != before.Digest {
 		t.Errorf("version %d has the digest %s, the preview said %s", version, digest, before.Digest)
 	}
 	for _, c := range before.Components {
 		var builds int
-		must(t, w.db.QueryRow(t.Context(), "select count(*) from builds b join components c on c.id = b.component_id where c.name = $1", c.Name).Scan(&builds))
+		must(t, w.db.QueryRow(t.Context(),
+			"select count(*) from builds b join components c on c.id = b.component_id where c.name = $1",
+			c.Name).Scan(&builds))
 		if rebuilt := builds == 2; rebuilt != c.Rebuild {
 			t.Errorf("%s has %d builds, the preview said %t", c.Name, builds, c.Rebuild)
 		}
@@ -338,7 +352,8 @@ func TestAPreviewOfWhatIsWrong(t *testing.T) {
 func TestAPreviewReadsTheAppsRepositoryByItsURL(t *testing.T) {
 	w := newWorld(t)
 	named := func(branch string) string {
-		return strings.Replace(component("metrics", ""), `repo = "."`, fmt.Sprintf("repo = %q\nbranch = %q", w.repo.URL(), branch), 1)
+		return strings.Replace(component("metrics", ""), `repo = "."`,
+			fmt.Sprintf("repo = %q\nbranch = %q", w.repo.URL(), branch), 1)
 	}
 	w.repo.Git("branch", "stable")
 	w.repo.Write("app/components/metrics.toml", named("main"))
@@ -359,7 +374,8 @@ func TestAPreviewReadsTheAppsRepositoryByItsURL(t *testing.T) {
 	if now := w.builds("metrics"); now != builds+1 {
 		t.Errorf("the push made %d builds", now-builds)
 	}
-	w.repo.Write("app/components/metrics.toml", named("stable"), "modules/metrics/main.tf", "output \"port\" { value = 3 }\n")
+	w.repo.Write("app/components/metrics.toml", named("stable"), "modules/metrics/main.tf",
+		"output \"port\" { value = 3 }\n")
 	if got, err = w.look("app"); err != nil || strings.Contains(metrics().Reason, "the code in") {
 		t.Errorf("stable: %+v, %v", metrics(), err)
 	}
@@ -368,6 +384,7 @@ func TestAPreviewReadsTheAppsRepositoryByItsURL(t *testing.T) {
 // builds counts the builds of a component.
 func (w *world) builds(name string) (n int) {
 	w.Helper()
-	must(w, w.db.QueryRow(w.Context(), "select count(*) from builds b join components c on c.id = b.component_id where c.name = $1", name).Scan(&n))
+	must(w, w.db.QueryRow(w.Context(),
+		"select count(*) from builds b join components c on c.id = b.component_id where c.name = $1", name).Scan(&n))
 	return n
 }

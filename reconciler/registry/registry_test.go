@@ -62,8 +62,10 @@ func (r *rig) open(t *testing.T, repository string, credential artifact.Credenti
 
 func module(t *testing.T, content string) artifact.Artifact {
 	t.Helper()
-	files := []artifact.File{{Path: "main.tf", Content: []byte(content)}, {Path: "run.sh", Executable: true, Content: []byte("#!/bin/sh\n")}}
-	packed, err := artifact.Pack(artifact.MediaTerraform, files, map[string]string{artifact.AnnotationKind: "terraform_module"}, artifact.Limits{})
+	files := []artifact.File{{Path: "main.tf", Content: []byte(content)},
+		{Path: "run.sh", Executable: true, Content: []byte("#!/bin/sh\n")}}
+	packed, err := artifact.Pack(artifact.MediaTerraform, files,
+		map[string]string{artifact.AnnotationKind: "terraform_module"}, artifact.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,9 +311,11 @@ func TestAForeignClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	repository.PlainHTTP = true
-	repository.Client = &auth.Client{Credential: auth.StaticCredential(r.host, auth.Credential{Username: "u", Password: r.token("dev", ActionPull, ActionPush)})}
+	repository.Client = &auth.Client{Credential: auth.StaticCredential(r.host,
+		auth.Credential{Username: "u", Password: r.token("dev", ActionPull, ActionPush)})}
 	store := memory.New()
-	described, err := oras.PackManifest(t.Context(), store, oras.PackManifestVersion1_1, "application/x-test", oras.PackManifestOptions{})
+	described, err := oras.PackManifest(t.Context(), store, oras.PackManifestVersion1_1, "application/x-test",
+		oras.PackManifestOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,7 +50,8 @@ func TestTokenAllows(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := said.allows(test.repository, test.action); got != test.want {
-			t.Errorf("a token for %v below %q allows %s of %q: %v, want %v", test.actions, test.prefix, test.action, test.repository, got, test.want)
+			t.Errorf("a token for %v below %q allows %s of %q: %v, want %v", test.actions, test.prefix, test.action,
+				test.repository, got, test.want)
 		}
 	}
 }

@@ -180,14 +180,18 @@ func TestWhatGoesAndWhatStays(t *testing.T) {
 	if diff := cmp.Diff(want, did); diff != "" {
 		t.Errorf("a run says (-want +got):\n%s", diff)
 	}
-	w.wantLeft("select id from workflows where org_id = $1 order by number", "refused", "waits", "works", "applied", "young", "newest")
-	w.wantLeft("select id from plans where org_id = $1 order by id", "pln-applied", "pln-newest", "pln-refused", "pln-waits", "pln-works", "pln-young")
+	w.wantLeft("select id from workflows where org_id = $1 order by number", "refused", "waits", "works", "applied",
+		"young", "newest")
+	w.wantLeft("select id from plans where org_id = $1 order by id", "pln-applied", "pln-newest", "pln-refused",
+		"pln-waits", "pln-works", "pln-young")
 	w.wantLeft("select id from approval_responses where org_id = $1 and id = 'rsp-gone'")
-	w.wantLeft("select id from jobs where org_id = $1 order by id", "job-applied", "job-contests", "job-holds", "job-newest", "job-refused", "job-waits", "job-works", "job-yesterday", "job-young")
+	w.wantLeft("select id from jobs where org_id = $1 order by id", "job-applied", "job-contests", "job-holds",
+		"job-newest", "job-refused", "job-waits", "job-works", "job-yesterday", "job-young")
 	w.wantLeft("select distinct job_id from log_chunks where org_id = $1 order by job_id", "job-works", "job-yesterday")
 	w.wantLeft("select max(seq) || ' ' || count(*) from runner_logs where org_id = $1", "6 6")
 	w.wantLeft("select coalesce(job_id, 'none') from builds where org_id = $1", "none")
-	w.wantLeft("select id from revisions where org_id = $1 order by number", "rev-1", "rev-2", "rev-3", "rev-4", "rev-5")
+	w.wantLeft("select id from revisions where org_id = $1 order by number", "rev-1", "rev-2", "rev-3", "rev-4",
+		"rev-5")
 	w.wantLeft("select min(version) filter (where status <> 'contested') || ' ' || max(version) || ' ' || count(*) from states where org_id = $1", "11 60 51")
 	w.wantLeft("select id from registrations where org_id = $1", "good")
 	w.wantLeft("select key from idempotency_keys where org_id = $1", "new")
@@ -238,7 +242,8 @@ func TestAContestedVersionGoesOnlyLongAfterItWasResolved(t *testing.T) {
 	if _, err := New(w.store, Options{}).Run(t.Context(), w.org); err != nil {
 		t.Fatal(err)
 	}
-	w.wantLeft("select string_agg(version::text, ' ' order by version) from states where org_id = $1 and version <= 10", "1 2 3")
+	w.wantLeft("select string_agg(version::text, ' ' order by version) from states where org_id = $1 and version <= 10",
+		"1 2 3")
 }
 
 // TestWhatAPinNeedsStays: the release that an install is pinned to stays, with its config, inputs

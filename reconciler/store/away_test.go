@@ -134,7 +134,8 @@ func TestPostgresGoesAway(t *testing.T) {
 	// Every confirmed commit is stored; of the unsure ones, any number.
 	n := 0
 	must(t, s.Read(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
-		events, err := tx.ViewAudit(ctx, store.ViewAuditParams{OrgID: org.ID, Before: math.MaxInt64, Most: math.MaxInt32})
+		events, err := tx.ViewAudit(ctx,
+			store.ViewAuditParams{OrgID: org.ID, Before: math.MaxInt64, Most: math.MaxInt32})
 		n = len(events)
 		return err
 	}))

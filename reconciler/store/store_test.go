@@ -72,9 +72,11 @@ func TestAnOrgSeesNothingOfAnother(t *testing.T) {
 func TestAScopeIsMadeOfIds(t *testing.T) {
 	s, one := storetest.New(t)
 	enter := func(scope store.Scope) error {
-		return s.InScope(t.Context(), scope, func(context.Context, *store.Tx) error { t.Errorf("%q was entered", scope); return nil })
+		return s.InScope(t.Context(), scope,
+			func(context.Context, *store.Tx) error { t.Errorf("%q was entered", scope); return nil })
 	}
-	for _, bad := range []string{one.ID + "'", one.ID + "\x00", `\`, "', true); select set_config('nuon.org', '" + one.ID} {
+	for _, bad := range []string{one.ID + "'", one.ID + "\x00", `\`,
+		"', true); select set_config('nuon.org', '" + one.ID} {
 		if err := enter(store.Scope{Org: bad}); !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("org %q: %v", bad, err)
 		}
@@ -98,7 +100,8 @@ func TestAScopeOfOneAppSeesThatAppAlone(t *testing.T) {
 		return nil
 	}))
 	version := func(app string) store.AddAppVersionParams {
-		return store.AddAppVersionParams{OrgID: org.ID, ID: id.New("ver"), AppID: apps[app].ID, Digest: "d", Config: []byte("{}"), Reason: "r"}
+		return store.AddAppVersionParams{OrgID: org.ID, ID: id.New("ver"), AppID: apps[app].ID, Digest: "d",
+			Config: []byte("{}"), Reason: "r"}
 	}
 	scope := store.Scope{Org: org.ID, App: apps["shop"].ID}
 	must(t, s.InScope(t.Context(), scope, func(ctx context.Context, tx *store.Tx) error {
@@ -254,10 +257,11 @@ func TestOrgsTakeTurns(t *testing.T) {
 	take := func() map[string]int {
 		t.Helper()
 		took := map[string]int{}
-		_, err := s.TakeDue(t.Context(), store.TakeDueOptions{Most: 20, Polls: 5, Again: time.Hour, Resync: time.Hour}, func(p store.Pending) river.JobArgs {
-			took[p.Org+" "+p.Kind]++
-			return resync(p)
-		})
+		_, err := s.TakeDue(t.Context(), store.TakeDueOptions{Most: 20, Polls: 5, Again: time.Hour, Resync: time.Hour},
+			func(p store.Pending) river.JobArgs {
+				took[p.Org+" "+p.Kind]++
+				return resync(p)
+			})
 		must(t, err)
 		return took
 	}
@@ -285,7 +289,8 @@ func queued(t *testing.T, dsn string) []string {
 	c, err := pgx.Connect(t.Context(), dsn)
 	must(t, err)
 	defer c.Close(t.Context()) //nolint:errcheck // the test is over
-	rows, err := c.Query(t.Context(), "select args->>'install' from river.river_job where kind in ('rollout', 'resync') order by id")
+	rows, err := c.Query(t.Context(),
+		"select args->>'install' from river.river_job where kind in ('rollout', 'resync') order by id")
 	must(t, err)
 	installs, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	must(t, err)

@@ -159,7 +159,8 @@ func TestFailing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return len(failing) == 1 && failing[0].Kind == "rollout" && failing[0].Error == "the moon is full" && failing[0].Tries == 1
+		return len(failing) == 1 && failing[0].Kind == "rollout" && failing[0].Error == "the moon is full" &&
+			failing[0].Tries == 1
 	})
 }
 
@@ -199,7 +200,8 @@ func TestCheckAndLate(t *testing.T) {
 		t.Errorf("with nothing due, work is %s late, %v", late, err)
 	}
 	err := s.In(t.Context(), org.ID, func(ctx context.Context, tx *store.Tx) error {
-		return tx.SetDueIn(ctx, store.SetDueInParams{OrgID: org.ID, Kind: store.DueApp, ID: "app_1", InSeconds: -time.Hour.Seconds()})
+		return tx.SetDueIn(ctx, store.SetDueInParams{OrgID: org.ID, Kind: store.DueApp, ID: "app_1",
+			InSeconds: -time.Hour.Seconds()})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -217,7 +219,8 @@ func TestDueIsByTheDatabasesClock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	writes, given := regexp.MustCompile(`(insert into|update) due\b`), regexp.MustCompile(`(@|sqlc\.n?arg\(')at\b|::timestamptz`)
+	writes, given := regexp.MustCompile(`(insert into|update) due\b`),
+		regexp.MustCompile(`(@|sqlc\.n?arg\(')at\b|::timestamptz`)
 	found := 0
 	for _, file := range files {
 		text, err := os.ReadFile(file)

@@ -13,7 +13,8 @@ import (
 // token; and its parts are valid in database queries.
 func FuzzParse(f *testing.F) {
 	good, _ := keys.Mint(token.Attempt, "org_1", "job_1", "1")
-	for _, seed := range []string{"", "nuon_", good, "nuon_a." + strings.Repeat("A", 56), "nuona_..", "nuonr_é.AAAA", good + "\n"} {
+	for _, seed := range []string{"", "nuon_", good, "nuon_a." + strings.Repeat("A", 56), "nuona_..", "nuonr_é.AAAA",
+		good + "\n"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, plain string) {

@@ -17,7 +17,8 @@ var keys, older = token.NewKeys([]byte("newer"), []byte("older")), token.NewKeys
 
 func TestWhatIsMintedIsParsed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		prefix := rapid.SampledFrom([]string{token.Control, token.Runner, token.Registration, token.Attempt}).Draw(t, "prefix")
+		prefix := rapid.SampledFrom([]string{token.Control, token.Runner, token.Registration, token.Attempt}).Draw(t,
+			"prefix")
 		parts := rapid.SliceOfN(rapid.StringMatching(`[a-zA-Z0-9_-]{1,30}`), 1, 4).Draw(t, "parts")
 		plain, hash := rapid.SampledFrom([]token.Keys{keys, older}).Draw(t, "keys").Mint(prefix, parts...)
 		gotPrefix, gotParts, gotHash, ok := keys.Parse(plain)

@@ -42,7 +42,8 @@ func TestMade(t *testing.T) {
 		if app == nil {
 			t.Fatalf("%s: %v", filepath.Base(dir), found.Err())
 		}
-		if files := len(tomlFiles(t, dir)); files < 15 || len(app.Components) < 5 || len(app.Policies) == 0 || len(app.Actions) == 0 {
+		if files := len(tomlFiles(t, dir)); files < 15 || len(app.Components) < 5 || len(app.Policies) == 0 ||
+			len(app.Actions) == 0 {
 			t.Errorf("%s has only %d files", filepath.Base(dir), files)
 		}
 	}

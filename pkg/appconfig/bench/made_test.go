@@ -88,10 +88,12 @@ func declareComponents(files map[string]string) {
 		files[fmt.Sprintf("components/chart-%d.toml", i)] = fmt.Sprintf("type = \"helm_chart\"\nname = \"chart_%d\"\nchart_name = \"chart-%d\"\nnamespace = \"app\"\nmax_auto_retries = 5\n%s[[values_file]]\ncontents = \"./values/%d.yaml\"\n",
 			i, i, repository("chart"), i)
 		files[fmt.Sprintf("components/values/%d.yaml", i)] = fmt.Sprintf("image:\n  repository: {{ .nuon.components.image_%d.outputs.image.repository }}\n  tag: {{ .nuon.components.image_%d.outputs.image.tag }}\n"+
-			"database: {{ .nuon.components.module_%d.outputs.address }}\n", i, i, i) + strings.Repeat("# what a chart can be told, in words\nkey: value\n", 1)
+			"database: {{ .nuon.components.module_%d.outputs.address }}\n", i, i, i) +
+			strings.Repeat("# what a chart can be told, in words\nkey: value\n", 1)
 		files[fmt.Sprintf("components/manifest-%d.toml", i)] = fmt.Sprintf("type = \"kubernetes_manifest\"\nname = \"manifest_%d\"\nnamespace = \"app\"\ndependencies = [\"chart_%d\"]\nmanifest = \"./manifests/m.yaml\"\n", i, i)
 	}
-	files["components/manifests/m.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\ndata:\n" + strings.Repeat("  # a comment\n", 10) + "  host: \"x\"\n"
+	files["components/manifests/m.yaml"] = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\ndata:\n" +
+		strings.Repeat("  # a comment\n", 10) + "  host: \"x\"\n"
 }
 
 func repository(directory string) string {
@@ -99,7 +101,8 @@ func repository(directory string) string {
 }
 
 // script is the script of an action's step.
-var script = "#!/bin/sh\nset -eu\n\n# What it does, and what for.\n" + strings.Repeat("kubectl get pods -n \"$HOST\" -o json | jq -r .items\n", 20)
+var script = "#!/bin/sh\nset -eu\n\n# What it does, and what for.\n" +
+	strings.Repeat("kubectl get pods -n \"$HOST\" -o json | jq -r .items\n", 20)
 
 const rego = `package nuon
 

@@ -111,7 +111,8 @@ func kindsAt(path, text string) []string {
 	var names []string
 	for _, k := range format.Kinds() {
 		for _, place := range k.Paths {
-			if place != base && place != dir+"/*.toml" || k.Name == "break-glass" && dir == "break_glass" || k.Name == "kubernetes-contexts" && dir == "kubernetes_contexts" {
+			if place != base && place != dir+"/*.toml" || k.Name == "break-glass" && dir == "break_glass" ||
+				k.Name == "kubernetes-contexts" && dir == "kubernetes_contexts" {
 				continue
 			}
 			if k.Component == "" || regexp.MustCompile(`(?m)^type\s*=\s*"`+k.Component+`"`).MatchString(text) {
@@ -172,7 +173,8 @@ func TestSchemas(t *testing.T) {
 	} {
 		err := check(t, compiled(t, c.kind), []byte(c.text))
 		var refused *validator.ValidationError
-		if c.wrong == "" && err != nil || c.wrong != "" && (!errors.As(err, &refused) || !strings.Contains(err.Error(), c.wrong)) {
+		if c.wrong == "" && err != nil ||
+			c.wrong != "" && (!errors.As(err, &refused) || !strings.Contains(err.Error(), c.wrong)) {
 			t.Errorf("%s:\n%s\nends with %v, want %q", c.kind, c.text, err, c.wrong)
 		}
 		agrees(t, c.kind, c.text, c.wrong != "")
@@ -193,7 +195,8 @@ func TestExampleFiles(t *testing.T) {
 func agrees(t *testing.T, kind, text string, refused bool) {
 	t.Helper()
 	k, _ := format.Find(kind)
-	if kind == "component" || kind == "full" || k.Open || strings.Contains(text, "\nsource =") || strings.HasPrefix(text, "source =") {
+	if kind == "component" || kind == "full" || k.Open || strings.Contains(text, "\nsource =") ||
+		strings.HasPrefix(text, "source =") {
 		return
 	}
 	table, wrong := syntax.Parse(kind, []byte(text))
@@ -201,7 +204,8 @@ func agrees(t *testing.T, kind, text string, refused bool) {
 		t.Fatal(wrong)
 	}
 	var said diagnostic.Diagnostics
-	format.Decode(table, k.Keys(), reflect.New(k.Type).Interface(), func(d diagnostic.Diagnostic) { said = append(said, d) })
+	format.Decode(table, k.Keys(), reflect.New(k.Type).Interface(),
+		func(d diagnostic.Diagnostic) { said = append(said, d) })
 	if said.HasErrors() != refused {
 		t.Errorf("%s: refused by the schema: %v, and by the decoder:\n%s\n%s", kind, refused, said, text)
 	}

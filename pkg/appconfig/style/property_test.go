@@ -153,7 +153,8 @@ func (g *generator) end() string {
 // key returns a unique key.
 func (g *generator) key() string {
 	g.keys++
-	key := fmt.Sprintf(g.oneOf("k%d", "%d", "\"q.%d\"", "'=%d#'", "a-_%d", strings.Repeat("long", 11)+"%d", "\"é%d\\u00e9\""), g.keys)
+	key := fmt.Sprintf(g.oneOf("k%d", "%d", "\"q.%d\"", "'=%d#'", "a-_%d", strings.Repeat("long", 11)+"%d",
+		"\"é%d\\u00e9\""), g.keys)
 	if rapid.Bool().Draw(g.t, "dotted") {
 		g.keys++
 		key += g.blank() + "." + g.blank() + fmt.Sprintf(g.oneOf("%d", "d%d", "\"\\\"%d\""), g.keys)
@@ -196,7 +197,9 @@ func (g *generator) value(depth int) string {
 
 func (g *generator) scalar() string {
 	return g.oneOf("1", "-0", "0xDead_beef", "1_000", "1e5", "6.626e-34", "+inf", "-nan", "true", "false", "0o7", "0b1", "2026-01-02", "07:32:00", "2026-01-02 07:32:00", "2026-01-02T07:32:00.5-07:00", "2026-01-02 07:32:00Z",
-		`""`, `"a # b"`, `"\"\\"`, `'#'`, `''`, `"é[{=,"`, "\"\"\"\n a \n\t\r\n#\n\"\"\"", "\"\"\"\\\"\"\"\"\"", "\"\"\"a\\\n   b\"\"\"", "'''\n'' \n\\'''", "''''x'''", "\"\"\"one line\"\"\"", `"`+strings.Repeat("x", 50)+`"`)
+		`""`, `"a # b"`, `"\"\\"`, `'#'`, `''`, `"é[{=,"`, "\"\"\"\n a \n\t\r\n#\n\"\"\"", "\"\"\"\\\"\"\"\"\"",
+		"\"\"\"a\\\n   b\"\"\"", "'''\n'' \n\\'''", "''''x'''", "\"\"\"one line\"\"\"",
+		`"`+strings.Repeat("x", 50)+`"`)
 }
 
 // brackets returns an array or an inline table in any layout.
@@ -225,7 +228,8 @@ func FuzzFormat(f *testing.F) {
 	for _, text := range tomlBelow(f, filepath.Join("..", "..", "..", "examples")) {
 		f.Add(text)
 	}
-	for _, text := range []string{"a=[#x\n1#y\n,#z\n]#", "a={#x\nb=1,}", "a=[[\n{b=\"\"\"\n\"\"\"}]]", "a.'b'.\"c\"=1979-05-27 07:32:00", "[[a]]#\n[[a.b]]\r\n", "\ufeff#\n"} {
+	for _, text := range []string{"a=[#x\n1#y\n,#z\n]#", "a={#x\nb=1,}", "a=[[\n{b=\"\"\"\n\"\"\"}]]",
+		"a.'b'.\"c\"=1979-05-27 07:32:00", "[[a]]#\n[[a.b]]\r\n", "\ufeff#\n"} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) { check(t, text) })

@@ -64,10 +64,12 @@ func compare(t *testing.T, data []byte) {
 	var want map[string]any
 	err := toml.Unmarshal([]byte(strings.TrimPrefix(string(data), byteOrderMark)), &want)
 	if problem != nil {
-		if problem.Line < 1 || problem.Column < 1 || problem.File != "f" || problem.Message == "" || problem.Rule == "" {
+		if problem.Line < 1 || problem.Column < 1 || problem.File != "f" || problem.Message == "" ||
+			problem.Rule == "" {
 			t.Fatalf("incomplete: %+v", problem)
 		}
-		beyond := strings.Contains(problem.Message, "NUL") || strings.Contains(problem.Message, "UTF-8") || strings.Contains(problem.Message, "more than")
+		beyond := strings.Contains(problem.Message, "NUL") || strings.Contains(problem.Message, "UTF-8") ||
+			strings.Contains(problem.Message, "more than")
 		if err == nil && !beyond {
 			t.Fatalf("refused what go-toml takes: %s", problem)
 		}
@@ -162,7 +164,8 @@ func checkPlaces(t *testing.T, lines []string, table *Table) {
 }
 
 func TestPlaces(t *testing.T) {
-	table, problem := Parse("f.toml", []byte("\ufeffa = 'x'\r\n[b.\"c d\"]\nlist = [ 1,\n  {e = 'f'} ]\nyes = true\n[[g]]\nh = \"\"\"\nx\"\"\"\n[[g]]\ni.j = [[1]]\n"))
+	table, problem := Parse("f.toml",
+		[]byte("\ufeffa = 'x'\r\n[b.\"c d\"]\nlist = [ 1,\n  {e = 'f'} ]\nyes = true\n[[g]]\nh = \"\"\"\nx\"\"\"\n[[g]]\ni.j = [[1]]\n"))
 	if problem != nil {
 		t.Fatal(problem)
 	}
@@ -176,12 +179,14 @@ func TestPlaces(t *testing.T) {
 			t.Errorf("%s is not there", path)
 			continue
 		}
-		got := fmt.Sprintf("%d:%d+%d %d:%d+%d", n.Key.Line, n.Key.Column, n.Key.Width, n.At.Line, n.At.Column, n.At.Width)
+		got := fmt.Sprintf("%d:%d+%d %d:%d+%d", n.Key.Line, n.Key.Column, n.Key.Width, n.At.Line, n.At.Column,
+			n.At.Width)
 		if got != want || n.At.File != "f.toml" {
 			t.Errorf("%s is at %s, want %s", path, got, want)
 		}
 	}
-	for path, want := range map[string]int{"g[1].nothing": 9, "nothing": 1, "g[7]": 6, `b."c d".list[1].x`: 4, "a.b": 1, "": 1, "[": 1, `b."`: 2} {
+	for path, want := range map[string]int{"g[1].nothing": 9, "nothing": 1, "g[7]": 6, `b."c d".list[1].x`: 4, "a.b": 1,
+		"": 1, "[": 1, `b."`: 2} {
 		if table.Find(path) != nil && path != "" {
 			t.Errorf("%s is there", path)
 		}

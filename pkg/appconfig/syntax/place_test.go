@@ -44,13 +44,17 @@ func TestInsideFindsEveryCharacter(t *testing.T) {
 				if strings.HasPrefix(p.raw, "x\\") {
 					p.text = "x"
 				}
-				characters = append(characters, character{len(raw), 1 + strings.Count(before, "\n"), len(before) - strings.LastIndexByte(before, '\n')})
+				characters = append(characters,
+					character{len(raw), 1 + strings.Count(before, "\n"),
+						len(before) - strings.LastIndexByte(before, '\n')})
 			}
 			if p.raw == "\\\n   " || strings.HasPrefix(p.raw, "x\\") {
 				// The next character must not be a blank, which would be joined too.
 				p.raw, p.text = p.raw+"|", p.text+"|"
 				if p.text == "|" {
-					characters = append(characters, character{len(raw) + len(p.raw) - 1, 1 + strings.Count(text, "\n"), len(text) - strings.LastIndexByte(text, '\n')})
+					characters = append(characters,
+						character{len(raw) + len(p.raw) - 1, 1 + strings.Count(text, "\n"),
+							len(text) - strings.LastIndexByte(text, '\n')})
 				}
 			}
 			raw, text = raw+p.raw, text+p.text
@@ -78,13 +82,15 @@ func TestInsideFindsEveryCharacter(t *testing.T) {
 // For any argument, Inside returns a position in the document.
 func TestInsideIsInTheDocument(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		document := "k = \"" + strings.ReplaceAll(rapid.StringMatching(`[a-z {}.é\\n]{0,20}`).Draw(t, "text"), `\`, `\\`) + "\""
+		document := "k = \"" +
+			strings.ReplaceAll(rapid.StringMatching(`[a-z {}.é\\n]{0,20}`).Draw(t, "text"), `\`, `\\`) + "\""
 		table, problem := Parse("f", []byte(document))
 		if problem != nil {
 			t.Fatal(problem)
 		}
 		table.Substitute(map[string]string{"a": rapid.String().Draw(t, "value")}, 1<<20)
-		at := table.Get("k").Inside(rapid.Int().Draw(t, "line"), rapid.IntRange(-5, 100).Draw(t, "column"), rapid.IntRange(-1, 50).Draw(t, "width"))
+		at := table.Get("k").Inside(rapid.Int().Draw(t, "line"), rapid.IntRange(-5, 100).Draw(t, "column"),
+			rapid.IntRange(-1, 50).Draw(t, "width"))
 		if at.Line != 1 || at.Column < 1 || at.Column+at.Width > len(document)+1 {
 			t.Fatalf("%+v in %q", at, document)
 		}
@@ -92,14 +98,16 @@ func TestInsideIsInTheDocument(t *testing.T) {
 }
 
 func TestSubstitute(t *testing.T) {
-	table, problem := Parse("f", []byte("a = \"x {{.one}} y {{ .two }} z {{.three}} {{one}} {{.one\"\nb = ['{{.one}}', {c = '{{.loop}}'}]\nd = 1\n"))
+	table, problem := Parse("f",
+		[]byte("a = \"x {{.one}} y {{ .two }} z {{.three}} {{one}} {{.one\"\nb = ['{{.one}}', {c = '{{.loop}}'}]\nd = 1\n"))
 	if problem != nil {
 		t.Fatal(problem)
 	}
 	if _, ok := table.Substitute(map[string]string{"one": "1", "two": "a longer text", "loop": "{{.one}}"}, 100); !ok {
 		t.Fatal("too long")
 	}
-	want := map[string]any{"a": "x 1 y a longer text z {{.three}} {{one}} {{.one", "b": []any{"1", map[string]any{"c": "{{.one}}"}}, "d": int64(1)}
+	want := map[string]any{"a": "x 1 y a longer text z {{.three}} {{one}} {{.one",
+		"b": []any{"1", map[string]any{"c": "{{.one}}"}}, "d": int64(1)}
 	if diff := cmp.Diff(want, tree(table)); diff != "" {
 		t.Error(diff)
 	}
@@ -134,7 +142,8 @@ func TestOverlay(t *testing.T) {
 	if diff := cmp.Diff(want, tree(merged)); diff != "" {
 		t.Error(diff)
 	}
-	if at := merged.Place("b.d"); at.File != "two" || merged.Place("b.c").File != "one" || merged.Place("g[1].x").File != "two" {
+	if at := merged.Place("b.d"); at.File != "two" || merged.Place("b.c").File != "one" ||
+		merged.Place("g[1].x").File != "two" {
 		t.Errorf("b.d is at %+v", at)
 	}
 	if diff := cmp.Diff(before, tree(other)); diff != "" {
@@ -146,7 +155,8 @@ func TestOverlay(t *testing.T) {
 	renamed := merged.Clone()
 	renamed.Rename("a", "z")
 	renamed.Rename("e", "h")
-	if got := strings.Join(renamed.Names(), " "); got != "z b g h" || renamed.Get("h").Value != int64(1) || merged.Get("a") == nil {
+	if got := strings.Join(renamed.Names(), " "); got != "z b g h" || renamed.Get("h").Value != int64(1) ||
+		merged.Get("a") == nil {
 		t.Errorf("renamed: %s", got)
 	}
 }

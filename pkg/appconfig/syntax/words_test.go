@@ -50,7 +50,8 @@ func TestExplained(t *testing.T) {
 			"", "expected '=' after key", "expected newline but got U+002E '.'", "unexpected character U+0061 'a' at start of value",
 			"strings must be quoted", "integers cannot have leading zeroes", "expected keyword \"true\"",
 		}).Draw(t, "message")
-		line := rapid.OneOf(rapid.String(), rapid.StringMatching(`[ab.]{0,3} ?=[ \t]{0,2}[a-z0-9"'#,. ]{0,9}`)).Draw(t, "line")
+		line := rapid.OneOf(rapid.String(), rapid.StringMatching(`[ab.]{0,3} ?=[ \t]{0,2}[a-z0-9"'#,. ]{0,9}`)).Draw(t,
+			"line")
 		if _, _, at := explained(message, line, rapid.IntRange(-5, 50).Draw(t, "column")); at < 1 || at > len(line)+1 {
 			t.Fatalf("the place %d is not in the line", at)
 		}

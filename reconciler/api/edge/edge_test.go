@@ -35,7 +35,8 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 	mux.HandleFunc("/panic", func(http.ResponseWriter, *http.Request) { panic("hunter2") })
 	guarded := edge.New(problem.Mux(mux), edge.Options{Log: slog.New(slog.DiscardHandler)})
 	ids := map[string]bool{}
-	for path, status := range map[string]int{"/ok": 200, "/none": 204, "/wrong": 409, "/below": 307, "/panic": 500, "/nowhere": 404} {
+	for path, status := range map[string]int{"/ok": 200, "/none": 204, "/wrong": 409, "/below": 307, "/panic": 500,
+		"/nowhere": 404} {
 		r := httptest.NewRequest(http.MethodGet, path, nil)
 		r.Header.Set("X-Request-Id", "forged\nline")
 		w := httptest.NewRecorder()
@@ -79,7 +80,8 @@ func TestPanic(t *testing.T) {
 	w := httptest.NewRecorder()
 	guarded.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/apps", nil))
 	var p api.Problem
-	if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || w.Code != http.StatusInternalServerError || p.Code != "internal" || p.Request == "" {
+	if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || w.Code != http.StatusInternalServerError ||
+		p.Code != "internal" || p.Request == "" {
 		t.Errorf("answered %d %s", w.Code, w.Body)
 	}
 	if strings.Contains(w.Body.String(), "hunter2") || w.Header().Get("X-Request-Id") != p.Request {
@@ -230,7 +232,8 @@ func TestStreamLasts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if body, _ := io.ReadAll(answer.Body); !strings.Contains(string(body), "timeout") || time.Since(begun) > 70*time.Second {
+		if body, _ := io.ReadAll(answer.Body); !strings.Contains(string(body), "timeout") ||
+			time.Since(begun) > 70*time.Second {
 			t.Errorf("after %s: %s", time.Since(begun), body)
 		}
 	})

@@ -49,7 +49,8 @@ func TestGenerations(t *testing.T) {
 			if got.StatusCode != want.status || done != (want.status == http.StatusOK) {
 				t.Errorf("answered %d, done: %t", got.StatusCode, done)
 			}
-			if got.Header.Get("Nuon-Api") != strconv.Itoa(version.API) || got.Header.Get("Nuon-Version") != version.Number {
+			if got.Header.Get("Nuon-Api") != strconv.Itoa(version.API) ||
+				got.Header.Get("Nuon-Version") != version.Number {
 				t.Errorf("headers: %v", got.Header)
 			}
 			if upgrade := got.Header.Get("Upgrade"); (upgrade == "nuon-api/"+strconv.Itoa(version.API)) != (want.status == http.StatusUpgradeRequired) {
@@ -59,10 +60,12 @@ func TestGenerations(t *testing.T) {
 				return
 			}
 			var p api.Problem
-			if err := json.NewDecoder(got.Body).Decode(&p); err != nil || p.Code != want.code || !strings.Contains(p.Detail, want.words) {
+			if err := json.NewDecoder(got.Body).Decode(&p); err != nil || p.Code != want.code ||
+				!strings.Contains(p.Detail, want.words) {
 				t.Errorf("%+v, %v", p, err)
 			}
-			if want.status == http.StatusUpgradeRequired && (!strings.Contains(p.Title, version.Number) || !strings.Contains(p.Title, "generation "+said)) {
+			if want.status == http.StatusUpgradeRequired &&
+				(!strings.Contains(p.Title, version.Number) || !strings.Contains(p.Title, "generation "+said)) {
 				t.Errorf("%q does not say who speaks what", p.Title)
 			}
 		})

@@ -33,7 +33,8 @@ func TestListenBoundsConnections(t *testing.T) {
 	}
 	option := func(level, name int) (value int) {
 		var get error
-		if err := raw.Control(func(fd uintptr) { value, get = unix.GetsockoptInt(int(fd), level, name) }); err != nil || get != nil {
+		if err := raw.Control(func(fd uintptr) { value, get = unix.GetsockoptInt(int(fd), level, name) }); err != nil ||
+			get != nil {
 			t.Fatal(err, get)
 		}
 		return value
@@ -43,7 +44,9 @@ func TestListenBoundsConnections(t *testing.T) {
 	}
 	idle, each := option(unix.IPPROTO_TCP, unix.TCP_KEEPIDLE), option(unix.IPPROTO_TCP, unix.TCP_KEEPINTVL)
 	count := option(unix.IPPROTO_TCP, unix.TCP_KEEPCNT)
-	if asked := option(unix.SOL_SOCKET, unix.SO_KEEPALIVE); asked == 0 || time.Duration(idle+count*each)*time.Second > edge.LostAfter {
-		t.Errorf("a silent one is asked after %d s, then %d times each %d s: longer than %s", idle, count, each, edge.LostAfter)
+	if asked := option(unix.SOL_SOCKET, unix.SO_KEEPALIVE); asked == 0 ||
+		time.Duration(idle+count*each)*time.Second > edge.LostAfter {
+		t.Errorf("a silent one is asked after %d s, then %d times each %d s: longer than %s", idle, count, each,
+			edge.LostAfter)
 	}
 }

@@ -105,7 +105,7 @@ func Write(w http.ResponseWriter, err error) {
 	header.Set("Content-Type", ContentType)
 	header.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(problem.Status)
-	_, _ = w.Write(body) // a client that has gone away cannot be told
+	_, _ = w.Write(body) // the client may have gone away
 }
 
 // Writer returns an error handler in the form of generated servers: it writes an error, and logs

@@ -18,7 +18,8 @@ import (
 func TestWrite(t *testing.T) {
 	gone := problem.New(http.StatusConflict, "offer_gone", "The offer is gone.", "Lease again.")
 	withPlace := problem.Error{Status: 422, Code: "bad_config", Title: "The config is wrong.",
-		Diagnostics: []api.Diagnostic{{File: "app.toml", Line: 3, Column: 1, Severity: "error", Message: "unknown key"}}}
+		Diagnostics: []api.Diagnostic{{File: "app.toml", Line: 3, Column: 1, Severity: "error",
+			Message: "unknown key"}}}
 	for name, test := range map[string]struct {
 		err    error
 		status int
@@ -40,7 +41,8 @@ func TestWrite(t *testing.T) {
 			if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
 				t.Fatalf("not JSON: %v: %s", err, w.Body)
 			}
-			if w.Code != test.status || got.Status != test.status || got.Code != test.code || got.Title == "" || got.Type != "urn:nuon:problem:"+test.code {
+			if w.Code != test.status || got.Status != test.status || got.Code != test.code || got.Title == "" ||
+				got.Type != "urn:nuon:problem:"+test.code {
 				t.Errorf("answered %d %+v, want %d %s", w.Code, got, test.status, test.code)
 			}
 			if kind := w.Header().Get("Content-Type"); kind != problem.ContentType {

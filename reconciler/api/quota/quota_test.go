@@ -56,7 +56,8 @@ func TestOneCallerIsBoundedAndNoOther(t *testing.T) {
 		t.Errorf("%d admitted, want the burst of 5", n)
 	}
 	p, known := problem.Of(err)
-	if !known || p.Status != http.StatusTooManyRequests || p.Code != "too_many_requests" || p.RetryAfter != 1 || p.Detail == "" {
+	if !known || p.Status != http.StatusTooManyRequests || p.Code != "too_many_requests" || p.RetryAfter != 1 ||
+		p.Detail == "" {
 		t.Errorf("refused with %+v", p)
 	}
 	w := httptest.NewRecorder()
@@ -203,7 +204,8 @@ func TestMemoryIsBounded(t *testing.T) {
 			c.now = c.now.Add(time.Second) // the ones so far are idle now
 		}
 	}
-	for name, n := range map[string]int{"callers": len(c.callers), "known": len(c.known), "void": len(c.void), "strangers": len(c.strangers)} {
+	for name, n := range map[string]int{"callers": len(c.callers), "known": len(c.known), "void": len(c.void),
+		"strangers": len(c.strangers)} {
 		if n > mostKept {
 			t.Errorf("%d %s are kept", n, name)
 		}
