@@ -31,6 +31,22 @@ func TestDocsNameTestsThatExist(t *testing.T) {
 	}
 }
 
+// TestDocsNameFilesThatExist checks that every Go file that a page names as `folder/file.go` is in the repository.
+func TestDocsNameFilesThatExist(t *testing.T) {
+	named, count := regexp.MustCompile("`([a-z][a-z0-9_]*(?:/[a-z0-9_]+)+\\.go)`"), 0
+	walk(t, ".md", func(page, text string) {
+		for _, found := range named.FindAllStringSubmatch(text, -1) {
+			count++
+			if _, err := os.Stat(filepath.FromSlash(found[1])); err != nil {
+				t.Errorf("%s names %s, and there is no such file", page, found[1])
+			}
+		}
+	})
+	if count == 0 {
+		t.Error("the docs name no file at all; this test looks for them in the wrong way")
+	}
+}
+
 // walk gives each file of the repository whose name ends so, with its text.
 func walk(t *testing.T, suffix string, each func(path, text string)) {
 	t.Helper()
