@@ -13,19 +13,20 @@ type automaton struct {
 	begins [256]bool
 }
 
-// node is one prefix of a form. Nearly all nodes have one child, which is stored inline; a dense
-// table would take 1 KiB for each byte of a secret.
+// node is one prefix of a form. It contains no pointer, so the garbage collector does not scan the
+// tree. A dense table in each would take 1 KiB for each byte of a secret.
 type node struct {
-	child  int32
-	suffix int32
+	// child is the first child and sibling the next child of the same parent, or root for none.
+	child, sibling int32
+	suffix         int32
 	// depth is the length of the prefix.
 	depth int32
 	// match is the length of the longest form that ends here, or 0 for none.
 	match int32
-	more  map[byte]int32
-	label byte
 	// table is one more than the index of the node's table, or 0 for none.
 	table int32
+	// label is the last byte of the prefix.
+	label byte
 }
 
 // manyChildren is the number of children from which a node has a table.
@@ -35,7 +36,11 @@ const root int32 = 0
 
 // compile builds the automaton of non-empty forms.
 func compile(forms map[string]struct{}) *automaton {
-	a := &automaton{nodes: []node{{}}}
+	most := 1 // one node for each byte, if no two forms start alike
+	for form := range forms {
+		most += len(form)
+	}
+	a := &automaton{nodes: make([]node, 1, most)}
 	for form := range forms {
 		a.insert(form)
 		a.begins[form[0]] = true
@@ -48,11 +53,17 @@ func compile(forms map[string]struct{}) *automaton {
 // tabulate builds the tables of the nodes with many children.
 func (a *automaton) tabulate() {
 	for at := range a.nodes {
-		if len(a.nodes[at].more) < manyChildren-1 {
+		many := 0
+		for child := a.nodes[at].child; child != root; child = a.nodes[child].sibling {
+			many++
+		}
+		if many < manyChildren {
 			continue
 		}
 		var table [256]int32
-		a.eachChild(int32(at), func(b byte, child int32) { table[b] = child })
+		for child := a.nodes[at].child; child != root; child = a.nodes[child].sibling {
+			table[a.nodes[child].label] = child
+		}
 		a.tables = append(a.tables, table)
 		a.nodes[at].table = int32(len(a.tables))
 	}
@@ -64,8 +75,9 @@ func (a *automaton) insert(form string) {
 		next := a.child(at, form[i])
 		if next == root {
 			next = int32(len(a.nodes))
-			a.nodes = append(a.nodes, node{depth: a.nodes[at].depth + 1})
-			a.adopt(at, form[i], next)
+			parent := &a.nodes[at]
+			a.nodes = append(a.nodes, node{label: form[i], sibling: parent.child, depth: parent.depth + 1})
+			a.nodes[at].child = next
 		}
 		at = next
 	}
@@ -78,50 +90,28 @@ func (a *automaton) child(at int32, b byte) int32 {
 	if n.table > 0 {
 		return a.tables[n.table-1][b]
 	}
-	if n.child != root && n.label == b {
-		return n.child
+	child := n.child
+	for child != root && a.nodes[child].label != b {
+		child = a.nodes[child].sibling
 	}
-	return n.more[b]
-}
-
-func (a *automaton) adopt(at int32, b byte, child int32) {
-	n := &a.nodes[at]
-	if n.child == root {
-		n.child, n.label = child, b
-		return
-	}
-	if n.more == nil {
-		n.more = map[byte]int32{}
-	}
-	n.more[b] = child
+	return child
 }
 
 // link sets suffix and match of every node. It goes breadth first because a node's suffix is
 // shorter than the node.
 func (a *automaton) link() {
-	queue := []int32{root}
-	for len(queue) > 0 {
-		at := queue[0]
-		queue = queue[1:]
-		a.eachChild(at, func(b byte, child int32) {
-			suffix := root
+	queue := make([]int32, 1, len(a.nodes)) // the root
+	for next := 0; next < len(queue); next++ {
+		at := queue[next]
+		for child := a.nodes[at].child; child != root; child = a.nodes[child].sibling {
+			n, suffix := &a.nodes[child], root
 			if at != root {
-				suffix = a.step(a.nodes[at].suffix, b)
+				suffix = a.step(a.nodes[at].suffix, n.label)
 			}
-			a.nodes[child].suffix = suffix
-			a.nodes[child].match = max(a.nodes[child].match, a.nodes[suffix].match)
+			n.suffix = suffix
+			n.match = max(n.match, a.nodes[suffix].match)
 			queue = append(queue, child)
-		})
-	}
-}
-
-func (a *automaton) eachChild(at int32, visit func(byte, int32)) {
-	n := a.nodes[at]
-	if n.child != root {
-		visit(n.label, n.child)
-	}
-	for b, child := range n.more {
-		visit(b, child)
+		}
 	}
 }
 
