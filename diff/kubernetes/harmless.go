@@ -17,7 +17,6 @@ import (
 // argument. It parses only documents that name one of them elsewhere than among labels.
 func (c *comparison) findSelected() error {
 	c.selected = map[string]bool{}
-	var mutex sync.Mutex
 	var objects []*manifest.Object
 	for _, side := range []*manifest.Set{c.before, c.after, c.live, c.answers} {
 		if side != nil {
@@ -25,17 +24,33 @@ func (c *comparison) findSelected() error {
 		}
 	}
 	labels := foldedLabels()
-	return each(len(objects), func() struct{} { return struct{}{} }, func(_ struct{}, i int) error {
-		var keys []string
+	named := make([][]string, len(objects))
+	_ = each(len(objects), func() struct{} { return struct{}{} }, func(_ struct{}, i int) error {
 		for _, key := range labels {
 			if objects[i].NamesOutside(key, "labels", "metadata") {
-				keys = append(keys, key)
+				named[i] = append(named[i], key)
 			}
 		}
-		if len(keys) == 0 {
+		return nil
+	})
+	// The shortest documents come first: what they select needs not be looked for in long ones.
+	var order []int
+	for i := range objects {
+		if named[i] != nil {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return objects[a].Size() - objects[b].Size() })
+	var mutex sync.Mutex
+	return each(len(order), func() struct{} { return struct{}{} }, func(_ struct{}, i int) error {
+		keys := named[order[i]]
+		mutex.Lock()
+		known := !slices.ContainsFunc(keys, func(key string) bool { return !c.selected[key] })
+		mutex.Unlock()
+		if known {
 			return nil
 		}
-		v, err := objects[i].Value()
+		v, err := objects[order[i]].Value()
 		if err != nil {
 			return err
 		}

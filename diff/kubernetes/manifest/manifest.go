@@ -130,6 +130,9 @@ func (o *Object) Note() string {
 	return ""
 }
 
+// Size is how many bytes the text of the object has.
+func (o *Object) Size() int { return len(o.text.data) }
+
 // NamesOutside says that the text of the object may hold a name elsewhere than as a key below some keys, the innermost first, as far as its
 // lines tell: false is sure.
 func (o *Object) NamesOutside(name string, below ...string) bool {
