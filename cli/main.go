@@ -51,6 +51,7 @@ import (
 )
 
 func main() {
+	relaxCollector()
 	silence.Over()
 	ctx, stop := interruptible()
 	err := run(ctx)
