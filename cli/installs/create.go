@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"regexp"
 
 	"github.com/spf13/cobra"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/runners"
 	"github.com/nuon-toolkit/nuon/pkg/api"
 	"github.com/nuon-toolkit/nuon/pkg/id"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
 // creating is one run of `nuon installs create`.
@@ -165,7 +165,7 @@ func (o *creating) ask(ctx context.Context, client *remote.Client, e entered) er
 const nameField = "the install's name"
 
 // goodName is what an install may be called, as the control plane has it.
-var goodName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
+var goodName = lazyregexp.New(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 
 func badName(name string) string {
 	if goodName.MatchString(name) {

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/cli/console"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 	"github.com/nuon-toolkit/nuon/pkg/version"
 )
@@ -167,7 +167,7 @@ func cut(text string) string {
 const masked = "(masked)"
 
 // inURL finds the user and password of a URL.
-var inURL = regexp.MustCompile(`://[^/?#@\s"]+@`)
+var inURL = lazyregexp.New(`://[^/?#@\s"]+@`)
 
 // telling are parts of names whose values may be secret; a name that only tells which one it is, is not.
 var telling = []string{"secret", "token", "password", "passphrase", "passwd", "private", "authorization", "cookie", "ciphertext", "credentials", "apikey", "api_key", "access_key", "signature"}

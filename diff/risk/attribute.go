@@ -2,13 +2,13 @@ package risk
 
 import (
 	"math/big"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
 // attribute is a rule about the values of some attributes of Terraform resources, in the table of a cloud.
@@ -400,7 +400,7 @@ func lowersTLS() test {
 
 const unknownTLS = 9
 
-var minorTLS = regexp.MustCompile(`(?:^|\D)1[._-]([0-3])(?:\D|$)`)
+var minorTLS = lazyregexp.New(`(?:^|\D)1[._-]([0-3])(?:\D|$)`)
 
 // tlsVersion is the minor version of the lowest TLS 1.x that a name stands for, as clouds write it:
 // TLS1_2, TLSv1.2_2021, ELBSecurityPolicy-TLS13-1-2-2021-06, 1.2. Before TLS 1.0 it is less than 0.

@@ -1,23 +1,23 @@
 package risk
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
 var (
-	adminPolicy = regexp.MustCompile(`^arn:aws[a-z-]*:iam::aws:policy/` +
+	adminPolicy = lazyregexp.New(`^arn:aws[a-z-]*:iam::aws:policy/` +
 		`(AdministratorAccess.*|IAMFullAccess|PowerUserAccess|AWSOrganizationsFullAccess)$`)
-	clusterAdmin  = regexp.MustCompile(`^arn:aws[a-z-]*:eks::aws:cluster-access-policy/AmazonEKS(Cluster)?AdminPolicy$`)
-	accountNumber = regexp.MustCompile(`^(arn:aws[a-z-]*:(iam|sts)::)?\d{12}(:.*)?$`)
-	everyGroup    = regexp.MustCompile(`^http://acs\.amazonaws\.com/groups/global/(AllUsers|AuthenticatedUsers)$`)
+	clusterAdmin  = lazyregexp.New(`^arn:aws[a-z-]*:eks::aws:cluster-access-policy/AmazonEKS(Cluster)?AdminPolicy$`)
+	accountNumber = lazyregexp.New(`^(arn:aws[a-z-]*:(iam|sts)::)?\d{12}(:.*)?$`)
+	everyGroup    = lazyregexp.New(`^http://acs\.amazonaws\.com/groups/global/(AllUsers|AuthenticatedUsers)$`)
 )
 
 // like reports values that a pattern matches, in lists and alone.
-func like(re *regexp.Regexp, example, when string) test {
+func like(re *lazyregexp.Regexp, example, when string) test {
 	t := addsLike(re.MatchString, example)
 	t.when = when
 	return t

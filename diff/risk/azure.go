@@ -2,16 +2,16 @@ package risk
 
 import (
 	"net/netip"
-	"regexp"
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
 // azureAdmin matches the names of built-in roles with which one can do everything or take all other
 // rights, and the ends of their ids.
 // https://learn.microsoft.com/azure/role-based-access-control/built-in-roles
-var azureAdmin = regexp.MustCompile(`(?i)^(Owner|Contributor|User Access Administrator|Role Based Access Control Administrator|` +
+var azureAdmin = lazyregexp.New(`(?i)^(Owner|Contributor|User Access Administrator|Role Based Access Control Administrator|` +
 	`Azure Kubernetes Service (RBAC )?Cluster Admin.*|Key Vault Administrator|` +
 	`.*/(8e3af657-a8ff-443c-a75c-2fe8c4bcb635|b24988ac-6180-42a0-ab88-20f7382dd24c|18d7d88d-d35e-4fb5-a5c3-7773c20a72d9|` +
 	`f58310d9-a9f6-439a-9e8d-f62e7b41a168))$`)

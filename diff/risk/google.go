@@ -1,19 +1,19 @@
 package risk
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
-var googleAdmin = regexp.MustCompile(`^roles/(owner|editor|iam\.securityAdmin|iam\.serviceAccountTokenCreator|` +
+var googleAdmin = lazyregexp.New(`^roles/(owner|editor|iam\.securityAdmin|iam\.serviceAccountTokenCreator|` +
 	`iam\.serviceAccountKeyAdmin|` +
 	`iam\.serviceAccountAdmin|iam\.serviceAccountUser|iam\.workloadIdentityPoolAdmin|iam\.organizationRoleAdmin|iam\.roleAdmin|` +
 	`resourcemanager\.(organization|folder|project(Iam|IAM)?)Admin|resourcemanager\.projectIamAdmin|container\.(cluster)?[aA]dmin)$`)
 
-var allScopes = regexp.MustCompile(`^(https://www\.googleapis\.com/auth/)?cloud-platform$`)
+var allScopes = lazyregexp.New(`^(https://www\.googleapis\.com/auth/)?cloud-platform$`)
 
 // googleAttributes are the rules for attributes of the Google provider.
 func googleAttributes() []attribute {

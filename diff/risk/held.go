@@ -1,13 +1,13 @@
 package risk
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
 // judgeHeld judges the object of Kubernetes that a Terraform resource manages as a manifest of it,
@@ -77,7 +77,7 @@ func readDocument(v raw.Value) (doc raw.Value, ok bool) {
 	return doc, ok
 }
 
-var versionSuffix = regexp.MustCompile(`_v\d+(beta\d+)?(_data)?$`)
+var versionSuffix = lazyregexp.New(`_v\d+(beta\d+)?(_data)?$`)
 
 // typedObject is the kind that a resource type of the Kubernetes provider stands for.
 type typedObject struct{ apiVersion, kind string }

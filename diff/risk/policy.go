@@ -1,12 +1,12 @@
 package risk
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
 // policy is what an AWS policy document allows and denies.
@@ -147,8 +147,8 @@ func parseDimension(s raw.Value, key string, fold func(string) string) (dimensio
 
 // anything is a pattern that matches all there is: in a service and an action, or in all parts of an ARN.
 var (
-	anyAction   = regexp.MustCompile(`^[*?]*\*[*?]*(:[*?]*\*[*?]*)?$`)
-	anyResource = regexp.MustCompile(`^(arn:)?(aws[a-z-]*:)?[*?:]*\*$`)
+	anyAction   = lazyregexp.New(`^[*?]*\*[*?]*(:[*?]*\*[*?]*)?$`)
+	anyResource = lazyregexp.New(`^(arn:)?(aws[a-z-]*:)?[*?:]*\*$`)
 )
 
 // action writes an action in one way: every action of every service is "*".

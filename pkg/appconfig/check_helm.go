@@ -6,17 +6,17 @@ import (
 	"net/netip"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
 // releaseName is an RFC 1035 label: section 12, rule 14. Helm limits its length.
-var releaseName = regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
+var releaseName = lazyregexp.New(`^[a-z]([-a-z0-9]*[a-z0-9])?$`)
 
 const (
 	minReleaseName = 5
@@ -155,7 +155,7 @@ func (c *checker) checkHelmRepository(t *syntax.Table, repo *format.HelmReposito
 }
 
 // chartName matches valid names of charts: the name becomes part of URLs and paths.
-var chartName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,249}$`)
+var chartName = lazyregexp.New(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,249}$`)
 
 // thisMachine reports whether a host is the local machine, with which plain http is allowed.
 func thisMachine(host string) bool {

@@ -1,11 +1,11 @@
 package appconfig
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
 // checkImage checks the source of an image: section 10.3.
@@ -30,7 +30,7 @@ func (c *checker) checkImage(one *component) {
 }
 
 // imageForm matches an image address without scheme, tag or digest.
-var imageForm = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]*(:[0-9]+)?(/[a-zA-Z0-9][a-zA-Z0-9._-]*)*$`)
+var imageForm = lazyregexp.New(`^[a-zA-Z0-9][a-zA-Z0-9._-]*(:[0-9]+)?(/[a-zA-Z0-9][a-zA-Z0-9._-]*)*$`)
 
 func (c *checker) checkImageURL(t *syntax.Table, key string) {
 	url, _ := t.Find(key + ".image_url").Text()

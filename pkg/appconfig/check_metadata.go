@@ -1,13 +1,12 @@
 package appconfig
 
 import (
-	"regexp"
-
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
 // colour matches a hex color: #rgb, #rrggbb, or #rrggbbaa with an opacity.
-var colour = regexp.MustCompile(`^#([0-9a-fA-F]{3}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})$`)
+var colour = lazyregexp.New(`^#([0-9a-fA-F]{3}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})$`)
 
 func (c *checker) checkMetadata() {
 	if c.metadata == nil {

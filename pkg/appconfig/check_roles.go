@@ -1,12 +1,12 @@
 package appconfig
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 	policydocument "github.com/nuon-toolkit/nuon/pkg/policy/document"
 )
 
@@ -136,7 +136,7 @@ func label(cloud string) string {
 }
 
 // spaces matches a template expression and the whitespace inside its braces.
-var spaces = regexp.MustCompile(`\{\{-?\s*(.*?)\s*-?\}\}`)
+var spaces = lazyregexp.New(`\{\{-?\s*(.*?)\s*-?\}\}`)
 
 // sameRole normalizes the name of a role, so that different spellings of one name are equal.
 func sameRole(name string) string {

@@ -1,19 +1,19 @@
 package appconfig
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
 // secretName matches an RFC 1123 host name: section 12, rule 15.
-var secretName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+var secretName = lazyregexp.New(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
 
 // namespaceName matches an RFC 1123 label.
-var namespaceName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
+var namespaceName = lazyregexp.New(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
 
 // checkSecrets checks the options of the secrets: section 8.2.
 func (c *checker) checkSecrets() {
@@ -67,7 +67,7 @@ func (c *checker) checkSync(one *entry[format.Secret]) {
 		secret.KubernetesSecretNamespace)
 }
 
-func (c *checker) checkKubernetesName(at syntax.Position, rule *regexp.Regexp, what, name string) {
+func (c *checker) checkKubernetesName(at syntax.Position, rule *lazyregexp.Regexp, what, name string) {
 	if name != "" && !strings.Contains(name, "{{") && (len(name) > 253 || !rule.MatchString(name)) {
 		c.errorf(ruleBadName, at, "use lower-case letters, digits and dashes",
 			"%s is no name for %s in Kubernetes", diagnostic.Quote(name), what)

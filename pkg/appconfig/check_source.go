@@ -3,12 +3,12 @@ package appconfig
 import (
 	"net/url"
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
 // checkSource checks [public_repo] and [connected_repo] of the table at the path above, or of the
@@ -93,7 +93,7 @@ func (c *checker) checkBranch(t *syntax.Table, key string, repo *format.Reposito
 }
 
 // fullCommit matches a full commit ID, which pins a source and so is exempt from checkTip.
-var fullCommit = regexp.MustCompile(`^[0-9a-f]{40}$`)
+var fullCommit = lazyregexp.New(`^[0-9a-f]{40}$`)
 
 // checkTip warns when part of the app comes from another branch of the app's own repository. A
 // change on one branch then reaches the app and the code at different times.
@@ -109,7 +109,7 @@ func (c *checker) checkTip(at syntax.Position, repo *format.Repository) {
 }
 
 // looksLikeVersion matches a tag such as v1.4.0, which an author chooses on purpose.
-var looksLikeVersion = regexp.MustCompile(`^[a-zA-Z_/-]*v?[0-9]+(\.[0-9]+)+([-+].*)?$`)
+var looksLikeVersion = lazyregexp.New(`^[a-zA-Z_/-]*v?[0-9]+(\.[0-9]+)+([-+].*)?$`)
 
 // sameRepository reports whether two addresses name one repository, in any spelling.
 func sameRepository(a, b string) bool {

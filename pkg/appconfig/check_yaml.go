@@ -3,11 +3,12 @@ package appconfig
 import (
 	"errors"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
 // maxYAML bounds the text that is parsed, maxYAMLs the total of all texts, and maxDocuments the
@@ -97,7 +98,7 @@ func (c *checker) readsYAML(text string) bool {
 }
 
 // yamlLine matches the line number in an error of the YAML parser.
-var yamlLine = regexp.MustCompile(`line ([0-9]+): (.*)`)
+var yamlLine = lazyregexp.New(`line ([0-9]+): (.*)`)
 
 // badYAML reports an error of the parser, without the text that it quotes.
 func (c *checker) badYAML(f *fragment, err error) {

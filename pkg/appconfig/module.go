@@ -3,13 +3,13 @@ package appconfig
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 	"github.com/nuon-toolkit/nuon/pkg/render"
 	"github.com/nuon-toolkit/nuon/pkg/tfmodule"
 )
@@ -78,7 +78,7 @@ func (v moduleValues) mismatches(module *tfmodule.Module) []mismatch {
 }
 
 // assigns matches what looks like the assignment of a variable in a tfvars file, in HCL or JSON.
-var assigns = regexp.MustCompile(`(?m)(?:^|[{,}])\s*"?([A-Za-z_][A-Za-z0-9_-]*)"?\s*[=:]`)
+var assigns = lazyregexp.New(`(?m)(?:^|[{,}])\s*"?([A-Za-z_][A-Za-z0-9_-]*)"?\s*[=:]`)
 
 // given returns the variables that may have a value. The var_files are templates, so what they
 // set is only certain once they are rendered: anything that looks like an assignment counts.

@@ -1,10 +1,12 @@
 package appconfig
 
-import "regexp"
+import (
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
+)
 
 // nameRule defines the valid names of a kind, with a description for hints.
 type nameRule struct {
-	pattern *regexp.Regexp
+	pattern *lazyregexp.Regexp
 	words   string
 }
 
@@ -15,26 +17,26 @@ var (
 	// Components and secrets: section 12, rule 13. Unlike there, a name may not start with a dot,
 	// because names become file names.
 	componentName = nameRule{
-		regexp.MustCompile(`^[a-z0-9_{}][a-z0-9_{}.]*$`),
+		lazyregexp.New(`^[a-z0-9_{}][a-z0-9_{}.]*$`),
 		"lower-case letters, digits and underscores",
 	}
 	actionName = nameRule{
-		regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`),
+		lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`),
 		"letters, digits, underscores and dashes",
 	}
 	inputName   = actionName
 	installName = actionName
 	titleName   = nameRule{
-		regexp.MustCompile(`^[^\x00-\x1f\x7f]+$`),
+		lazyregexp.New(`^[^\x00-\x1f\x7f]+$`),
 		"anything on one line",
 	}
 	stepName = nameRule{
-		regexp.MustCompile(`^[^\x00-\x1f\x7f/\\]+$`),
+		lazyregexp.New(`^[^\x00-\x1f\x7f/\\]+$`),
 		"anything on one line without slashes",
 	}
 
 	// exactVersion matches one released or preview version of Terraform.
-	exactVersion = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`)
+	exactVersion = lazyregexp.New(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`)
 )
 
 func article(noun string) string {

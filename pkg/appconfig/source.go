@@ -3,20 +3,20 @@ package appconfig
 import (
 	"net/url"
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
 // shortRepo matches owner/name on GitHub.
-var shortRepo = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9_.-]*[A-Za-z0-9_-][A-Za-z0-9_.-]*$`)
+var shortRepo = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9_.-]*[A-Za-z0-9_-][A-Za-z0-9_.-]*$`)
 
 // scpRepo matches git@host:path.
-var scpRepo = regexp.MustCompile(`^[A-Za-z0-9_]+@[A-Za-z0-9.-]+:[A-Za-z0-9_./~-]+$`)
+var scpRepo = lazyregexp.New(`^[A-Za-z0-9_]+@[A-Za-z0-9.-]+:[A-Za-z0-9_./~-]+$`)
 
 // branchName excludes characters that git does not allow in a ref, and a leading dash.
-var branchName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./+@#=,-]*$`)
+var branchName = lazyregexp.New(`^[A-Za-z0-9_][A-Za-z0-9_./+@#=,-]*$`)
 
 // repoProblem returns what is wrong with a repository address. It does not repeat one that may
 // contain a password.

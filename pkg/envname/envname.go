@@ -11,12 +11,13 @@ package envname
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
-var form = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var form = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // Valid reports whether name is a POSIX name of an environment variable.
 func Valid(name string) bool { return form.MatchString(name) }
@@ -90,7 +91,7 @@ func find(name string) *group {
 }
 
 // placeForm is what a cloud calls a region, a zone or a project.
-var placeForm = regexp.MustCompile(`^[A-Za-z0-9-]*$`)
+var placeForm = lazyregexp.New(`^[A-Za-z0-9-]*$`)
 
 // place reports whether clients make host names of the variable's value.
 func place(name string) bool {

@@ -2,9 +2,10 @@ package forge
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
 // Repository is where an event happened, by all that the payload says of it.
@@ -90,7 +91,7 @@ func ShortRef(ref string) string {
 type address struct{ host, path string }
 
 // scpLike is git's short form of an ssh address: git@host:owner/repository.
-var scpLike = regexp.MustCompile(`^(?:[^@/:]+@)?([^/:]+):([^/].*)$`)
+var scpLike = lazyregexp.New(`^(?:[^@/:]+@)?([^/:]+):([^/].*)$`)
 
 // parseAddress reads a URL, or git's short form of an ssh one.
 func parseAddress(text string) (address, bool) {

@@ -6,16 +6,17 @@ import (
 	"crypto/rand"
 	"encoding/base32"
 	"encoding/binary"
-	"regexp"
 	"strings"
 	"time"
+
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
 // lower is base32 in an order that sorts like the bytes it encodes (RFC 4648, section 7, in lower case).
 var lower = base32.NewEncoding("0123456789abcdefghijklmnopqrstuv").WithPadding(base32.NoPadding)
 
 // shape is the part of an id behind the prefix.
-var shape = regexp.MustCompile(`^_[0-9a-v]{26}$`)
+var shape = lazyregexp.New(`^_[0-9a-v]{26}$`)
 
 // Valid returns whether text has the form of an id with that prefix.
 func Valid(prefix, text string) bool {

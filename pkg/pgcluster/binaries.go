@@ -8,13 +8,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/nuon-toolkit/nuon/pkg/launch"
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
 // BinariesVariable is the environment variable that names the directory with postgres and initdb; when it is set nothing else is
@@ -150,7 +150,7 @@ func ignoreAbsent(err error) error {
 	return err
 }
 
-var versionLine = regexp.MustCompile(`^postgres \(PostgreSQL\) (\d+)([.0-9]*)`)
+var versionLine = lazyregexp.New(`^postgres \(PostgreSQL\) (\d+)([.0-9]*)`)
 
 // inspect asks the postgres of a directory for its version.
 func (s Search) inspect(ctx context.Context, dir, source string) (Binaries, error) {

@@ -6,10 +6,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"filippo.io/age"
+
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
 // Recipient is the public half of a key. It may be shown and stored anywhere. The zero Recipient
@@ -85,7 +86,7 @@ func (r Recipient) Fingerprint() string {
 }
 
 // fingerprint matches the results of Fingerprint.
-var fingerprint = regexp.MustCompile(`^[0-9a-f]{4}(-[0-9a-f]{4}){7}$`)
+var fingerprint = lazyregexp.New(`^[0-9a-f]{4}(-[0-9a-f]{4}){7}$`)
 
 // ParseFingerprint parses what Fingerprint returns. Surrounding space and upper case are allowed.
 func ParseFingerprint(text string) (string, error) {

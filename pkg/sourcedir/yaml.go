@@ -4,9 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"regexp"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
 // maxYAML bounds a file that is read to find what a component is built from.
@@ -16,7 +17,7 @@ const maxYAML = 1 << 20
 const maxDirectories = 200
 
 // yamlLine is how the parser names a line.
-var yamlLine = regexp.MustCompile(`line ([0-9]+)`)
+var yamlLine = lazyregexp.New(`line ([0-9]+)`)
 
 // readYAML reads one file; false when it is not there. What it says of a broken one quotes nothing of it.
 func readYAML(tree fs.FS, name string, into any) (there bool, err error) {

@@ -1,0 +1,48 @@
+// Package lazyregexp compiles regular expressions when they are used first, so that a program that starts does not pay for all of them.
+//
+// It owns nothing but that. In tests every expression is compiled at once, so that a wrong one fails there. Any package may import it.
+package lazyregexp
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// Regexp is a regular expression that is compiled when it is used first.
+type Regexp struct {
+	expression string
+	compiled   func() *regexp.Regexp
+}
+
+var inTest = len(os.Args) > 0 && strings.HasSuffix(strings.TrimSuffix(os.Args[0], ".exe"), ".test")
+
+// New returns an expression that panics at its first use if it is wrong.
+func New(expression string) *Regexp {
+	r := &Regexp{expression: expression}
+	r.compiled = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(r.expression) })
+	if inTest {
+		r.compiled()
+	}
+	return r
+}
+
+// String returns the expression.
+func (r *Regexp) String() string { return r.expression }
+
+// MatchString reports whether s contains a match.
+func (r *Regexp) MatchString(s string) bool { return r.compiled().MatchString(s) }
+
+// FindStringSubmatch returns the first match in s and its groups.
+func (r *Regexp) FindStringSubmatch(s string) []string { return r.compiled().FindStringSubmatch(s) }
+
+// FindAllStringSubmatch returns all matches in s and their groups, at most n if n is not negative.
+func (r *Regexp) FindAllStringSubmatch(s string, n int) [][]string {
+	return r.compiled().FindAllStringSubmatch(s, n)
+}
+
+// ReplaceAllString replaces all matches in src, $1 being the first group.
+func (r *Regexp) ReplaceAllString(src, with string) string {
+	return r.compiled().ReplaceAllString(src, with)
+}
