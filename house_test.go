@@ -4,12 +4,16 @@ package nuon_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -129,48 +133,88 @@ func TestNuonLinksNothingHeavy(t *testing.T) {
 		}
 	}
 	// The binary itself is the witness: what is linked is in its build information.
-	bin := filepath.Join(t.TempDir(), "nuon")
-	t.Setenv("CGO_ENABLED", "0") // built as make build does, so that the build cache has it
-	run(t, "go", "build", "-trimpath", "-o", bin, "./cli")
+	bin := filepath.Join(os.Getenv("NUON_BIN"), "nuon") // where `make test` has just built it
+	if os.Getenv("NUON_BIN") == "" {
+		bin = filepath.Join(t.TempDir(), "nuon")
+		t.Setenv("CGO_ENABLED", "0") // built as make build does, so that the build cache has it
+		run(t, "go", "build", "-trimpath", "-o", bin, "./cli")
+	}
+	modules := 0
 	lines := bufio.NewScanner(bytes.NewReader(run(t, "go", "version", "-m", bin)))
 	for lines.Scan() {
 		fields := strings.Fields(lines.Text())
 		if len(fields) < 2 || fields[0] != "dep" {
 			continue
 		}
+		modules++
 		for _, h := range heavy {
 			if fields[1] == h || strings.HasPrefix(fields[1], h+"/") {
 				t.Errorf("bin/nuon links the module %s", fields[1])
 			}
 		}
 	}
+	if modules == 0 {
+		t.Errorf("%s names no module that it links", bin)
+	}
 }
 
+// list returns the packages of a pattern: all below a directory (./pkg/...), or that of one (./cli).
 func list(t *testing.T, pattern string) []listed {
 	t.Helper()
-	decode := json.NewDecoder(bytes.NewReader(run(t, "go", "list", "-json=ImportPath,Imports,Deps", pattern)))
+	all, err := listAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []listed
+	directory, below := strings.CutSuffix(strings.TrimPrefix(pattern, "./"), "...")
+	for _, p := range all {
+		path := strings.TrimPrefix(p.ImportPath, module)
+		if below && strings.HasPrefix(path+"/", directory) || path == directory {
+			found = append(found, p)
+		}
+	}
+	if len(found) == 0 {
+		t.Fatalf("no package matches %s", pattern)
+	}
+	return found
+}
+
+// listAll lists all packages, once for all tests: each time takes a second of processor time.
+var listAll = sync.OnceValues(func() ([]listed, error) {
+	out, err := output(context.Background(), "go", "list", "-json=ImportPath,Imports,Deps", "./...")
+	if err != nil {
+		return nil, err
+	}
 	var all []listed
-	for {
+	for decode := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p listed
 		if err := decode.Decode(&p); errors.Is(err, io.EOF) {
-			return all
+			return all, nil
 		} else if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		all = append(all, p)
 	}
-}
+})
 
 func run(t *testing.T, name string, args ...string) []byte {
 	t.Helper()
+	out, err := output(t.Context(), name, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func output(ctx context.Context, name string, args ...string) ([]byte, error) {
 	var errs bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, errs.String())
+		return nil, fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, errs.String())
 	}
-	return out
+	return out, nil
 }
 
 func contains(list []string, s string) bool {
