@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
 	"embed"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -149,3 +151,28 @@ grant usage on schema river to nuon_app;
 grant select, insert, update, delete on all tables in schema river to nuon_app;
 grant usage on all sequences in schema river to nuon_app;
 grant execute on all functions in schema river to nuon_app;`
+
+// SchemaDigest digests what Migrate makes: two programs with the same one make the same schema.
+func SchemaDigest() (string, error) {
+	sum := sha256.New()
+	err := fs.WalkDir(migrations, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := migrations.ReadFile(path)
+		fmt.Fprintf(sum, "%s\n%d\n%s", path, len(text), text)
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("read migrations: %w", err)
+	}
+	queue, err := rivermigrate.New(riverpgxv5.New(nil), &rivermigrate.Config{Schema: riverSchema, Logger: quiet()})
+	if err != nil {
+		return "", fmt.Errorf("read the migrations of the work queue: %w", err)
+	}
+	for _, m := range queue.AllVersions() {
+		fmt.Fprintf(sum, "%d\n%d\n%s", m.Version, len(m.SQLUp), m.SQLUp)
+	}
+	fmt.Fprint(sum, grantRiver)
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
