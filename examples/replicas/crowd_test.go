@@ -99,9 +99,9 @@ func (c *crowd) next() string {
 }
 
 func (c *crowd) member(ctx context.Context, n int) {
-	for i := 0; sleep(ctx, 100*time.Millisecond); i++ {
+	for i := 0; sleep(ctx, 250*time.Millisecond); i++ {
 		method, path, body := http.MethodGet, "/v1/installs", ""
-		if i%10 == 0 { // and now and then one that changes something
+		if i%5 == 0 { // and now and then one that changes something
 			method, path, body = http.MethodPost, "/v1/runners", fmt.Sprintf(`{"name":"extra-%d-%d","kind":"install"}`, n, i)
 		}
 		// The end of the crowd is no failure of a replica: what was asked is waited for.

@@ -22,7 +22,11 @@ type world struct {
 	tree  string
 	// pushed counts the versions of the code that there were, and with them the builds that there should be.
 	pushed int
+	db     *questions
 }
+
+// questions is a connection to the database as its owner. It is used again: a new one costs as much as a hundred questions.
+type questions struct{ conn *pgx.Conn }
 
 func newWorld(t *testing.T, o fleet.Options) *world {
 	t.Helper()
@@ -32,10 +36,11 @@ func newWorld(t *testing.T, o fleet.Options) *world {
 	o.Bin, err = fleet.Programs(t.Context(), t.TempDir())
 	must(t, err)
 	o.Dir, o.Installers, o.Poll = dir, []string{"customer"}, 200*time.Millisecond
-	w := &world{T: t, tree: filepath.Join(dir, "vendor")}
+	w := &world{T: t, tree: filepath.Join(dir, "vendor"), db: &questions{}}
 	// What is to be stopped outlives the test's own context.
 	w.fleet, err = fleet.Start(context.WithoutCancel(t.Context()), o)
 	t.Cleanup(func() { must(t, w.fleet.Stop()) })
+	t.Cleanup(w.db.close)
 	t.Cleanup(func() {
 		if t.Failed() {
 			w.tellLogs()
@@ -145,16 +150,28 @@ func (w *world) until(what string, look func() (bool, error)) {
 
 // ask reads one number as the database's owner, who sees every org. A database that is away has none.
 func (w *world) ask(sql string, args ...any) (n int, err error) {
-	db, err := pgx.Connect(w.Context(), w.fleet.Database.DSN())
-	if err != nil {
-		return -1, nil // it is asked again
+	if w.db.conn == nil {
+		if w.db.conn, err = pgx.Connect(w.Context(), w.fleet.Database.DSN()); err != nil {
+			w.db.conn = nil
+			return -1, nil // it is asked again
+		}
 	}
-	defer db.Close(w.Context()) //nolint:errcheck // nothing is in flight on it
 	var found *int
-	if err := db.QueryRow(w.Context(), sql, args...).Scan(&found); err != nil || found == nil {
+	err = w.db.conn.QueryRow(w.Context(), sql, args...).Scan(&found)
+	if w.db.conn.IsClosed() {
+		w.db.conn = nil
+		return -1, nil // the server went away, and it is asked again
+	}
+	if err != nil || found == nil {
 		return -1, err
 	}
 	return *found, nil
+}
+
+func (q *questions) close() {
+	if q.conn != nil {
+		_ = q.conn.Close(context.Background()) // nothing is in flight on it
+	}
 }
 
 // count is ask for what must be there.
