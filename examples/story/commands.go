@@ -31,6 +31,8 @@ type teller struct {
 	loud io.Writer // where a demo is told; io.Discard in a test
 	// demo tells it to people: it may start a Kubernetes of its own, and [demo] holds in the story.
 	demo bool
+	// turns limits how many stories are told at a time; nil is no limit.
+	turns chan struct{}
 
 	mu    sync.Mutex
 	dev   *exec.Cmd
@@ -71,6 +73,10 @@ func (s *teller) condition(name string) (bool, error) {
 }
 
 func (s *teller) setup(e *testscript.Env) error {
+	if s.turns != nil {
+		s.turns <- struct{}{}
+		e.Defer(func() { <-s.turns })
+	}
 	home := filepath.Join(e.WorkDir, "home")
 	if err := os.MkdirAll(home, 0o755); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -22,6 +23,7 @@ func TestStories(t *testing.T) {
 	if err != nil || len(stories) == 0 {
 		t.Fatalf("no stories in %s: %v", repo, err)
 	}
+	turns := make(chan struct{}, runtime.NumCPU()+1)
 	for _, file := range stories {
 		// The name becomes that of a directory in which repositories lie, so it must be one that a URL can hold.
 		name := filepath.Base(filepath.Dir(file)) + "-" + strings.TrimSuffix(filepath.Base(file), ".txtar")
@@ -29,13 +31,15 @@ func TestStories(t *testing.T) {
 			if none := os.Getenv("NUON_TEST_NO_CLUSTER"); none != "" && needsCluster(t, file) {
 				t.Skip("no Kubernetes: " + none)
 			}
-			t.Parallel() // each has its own directory, ports and Postgres, and mostly waits
+			// Each has its own directory, ports and Postgres. More of them at a time than keep the processors busy would take a third
+			// more of their time in all: while a system waits for its turn it looks for work, and its story looks for what has happened.
+			t.Parallel()
 			dir, err := place()
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = os.RemoveAll(dir) }) // the story itself is told after this function has ended
-			story := &teller{bin: bin, repo: repo, loud: io.Discard}
+			story := &teller{bin: bin, repo: repo, loud: io.Discard, turns: turns}
 			testscript.Run(t, story.params([]string{file}, dir))
 		})
 	}
