@@ -149,7 +149,7 @@ const maxChanged = 10_000
 // compare returns the paths that changed since the previous revision, or why they are not known.
 func compare(m *mirror, previous *store.Revision, now *object.Commit) ([]string, string, error) {
 	if m.whole(plumbing.NewHash(previous.Tree)) != nil {
-		return nil, fmt.Sprintf("what changed is not known, because commit %s is no longer given by the repository", short(previous.Commit)), nil //nolint:nilerr // the words are the answer
+		return nil, fmt.Sprintf("what changed is not known, because commit %s is no longer given by the repository", short(previous.Commit)), nil //nolint:nilerr // the text describes the error
 	}
 	before, after := gittree.New(m.store, plumbing.NewHash(previous.Tree), nil), gittree.New(m.store, now.TreeHash, nil)
 	changes, err := gittree.Changes(before, after, maxChanged)

@@ -84,7 +84,7 @@ func Migrate(ctx context.Context, dsn string) error {
 		if _, err := c.Exec(ctx, "select pg_advisory_lock($1)", int64(migrationLock)); err != nil {
 			return fmt.Errorf("wait for another migration: %w", err)
 		}
-		defer c.Exec(context.WithoutCancel(ctx), "select pg_advisory_unlock($1)", int64(migrationLock)) //nolint:errcheck // the session's end frees it too
+		defer c.Exec(context.WithoutCancel(ctx), "select pg_advisory_unlock($1)", int64(migrationLock)) //nolint:errcheck // the end of the session releases it too
 		if err := migrateRiver(ctx, pool); err != nil {
 			return err
 		}

@@ -159,9 +159,9 @@ type Tx struct {
 }
 
 // In runs one unit of work of one org in one transaction, and commits it when work returns nil.
-// It runs work again after a serialization failure or a lost connection, so work must have no
-// other side effects. While Postgres is unreachable it retries for a few seconds; then the error
-// is an *Away. Its statements find their rows by key, so Postgres plans each only once per
+// It runs work again after a serialization failure, a deadlock or a lost connection, so work must
+// have no other side effects. While Postgres is unreachable it retries for a few seconds; then the
+// error is an *Away. Its statements find their rows by key, so Postgres plans each only once per
 // connection.
 func (s *Store) In(ctx context.Context, org string, work func(context.Context, *Tx) error) error {
 	return s.in(ctx, Scope{Org: org}, unit{byKey: true}, work)

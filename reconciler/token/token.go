@@ -36,8 +36,8 @@ const (
 // longest is far above any token; longer ones are rejected at once.
 const longest = 512
 
-// Keys create and check the tokens of one control plane. The zero value creates none and accepts
-// none.
+// Keys create and check the tokens of one control plane. The zero value accepts none, and its Mint
+// panics.
 type Keys struct{ keys [][]byte }
 
 // NewKeys returns Keys of these keys: the first creates tokens, and all of them check.

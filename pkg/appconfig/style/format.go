@@ -67,7 +67,7 @@ const byteOrderMark = "\ufeff"
 func checkSyntax(text []byte) error {
 	var parser unstable.Parser
 	parser.Reset(text)
-	for parser.NextExpression() { //nolint:revive // the parser is only asked for its error
+	for parser.NextExpression() { //nolint:revive // only the parser's error is needed
 	}
 	err := parser.Error()
 	if err == nil {

@@ -156,5 +156,5 @@ func unit(raw string, literal bool) (wrote, gives int) {
 	if err != nil {
 		return 2, 1
 	}
-	return 2 + digits, max(utf8.RuneLen(rune(code)), 1) //nolint:gosec // TOML allows no more than the runes there are
+	return 2 + digits, max(utf8.RuneLen(rune(code)), 1) //nolint:gosec // TOML allows only valid runes
 }

@@ -45,7 +45,7 @@ func TestGenerations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer got.Body.Close() //nolint:errcheck // it is read
+			defer got.Body.Close() //nolint:errcheck // the body was read
 			if got.StatusCode != want.status || done != (want.status == http.StatusOK) {
 				t.Errorf("answered %d, done: %t", got.StatusCode, done)
 			}

@@ -55,19 +55,19 @@ func NewMeter(t testing.TB, dsn string) *Meter {
 // pass forwards one connection and counts its Bind and Query messages: one per execution of a
 // prepared statement, and one per simple query (PostgreSQL's frontend/backend protocol 3.0).
 func (m *Meter) pass(client net.Conn, network, address string) {
-	defer client.Close() //nolint:errcheck // it is over
+	defer client.Close() //nolint:errcheck // the connection is done
 	server, err := net.Dial(network, address)
 	if err != nil {
 		return
 	}
-	defer server.Close() //nolint:errcheck // it is over
+	defer server.Close() //nolint:errcheck // the connection is done
 	var back sync.WaitGroup
 	back.Go(func() {
 		_, _ = io.Copy(client, server)
 		_ = client.Close()
 	})
 	defer back.Wait()
-	defer server.Close()    //nolint:errcheck // ends the way back
+	defer server.Close()    //nolint:errcheck // ends the copy to the client
 	head := make([]byte, 4) // the first message has no type
 	for {
 		if _, err := io.ReadFull(client, head); err != nil {
