@@ -250,9 +250,14 @@ func (r *Report) Risk() Risk {
 	return highest
 }
 
-// NeedsIndividualApproval reports whether a finding requires that a person approves the plan by itself. Such a plan is in no group,
-// and no rule approves it.
+// NeedsIndividualApproval reports whether a finding, or a check that does not hold, requires that a person approves the plan by itself.
+// Such a plan is in no group, and no rule approves it.
 func (r *Report) NeedsIndividualApproval() bool {
+	for _, c := range r.Checks {
+		if c.Status == CheckFail || c.Status == CheckError {
+			return true
+		}
+	}
 	for _, l := range r.lists() {
 		for _, c := range *l.changes {
 			for _, f := range c.Findings {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
+	"github.com/nuon-toolkit/nuon/diff/internal/secret"
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
@@ -23,6 +24,8 @@ type comparer struct {
 	masker *diff.Masker
 	fields []diff.FieldChange
 	plain  bool // everything is shown: a person has to see what will run
+	// hidden are findings about fields that hide what changes.
+	hidden []diff.Finding
 }
 
 // node is one place in both values.
@@ -70,8 +73,28 @@ func (c *comparer) emit(p tree.Path, n node) *diff.FieldChange {
 	if element, _ := p.Element(); f.Element != nil {
 		f.Element.Path = pathOf(element, shown)
 	}
+	switch {
+	case n.secret || c.plain || !n.hasAfter:
+	case f.MaskedCopy:
+		c.hidden = append(c.hidden, diff.MaskedCopy(f.Path))
+	case decides(p) && f.HidesChange():
+		c.hidden = append(c.hidden, diff.MaskedChange(f.Path))
+	}
 	c.fields = append(c.fields, f)
 	return &c.fields[len(c.fields)-1]
+}
+
+// programs are the keys under which a config says what runs.
+var programs = map[string]bool{"inline_contents": true, "contents": true, "cmd": true, "run": true}
+
+// decides reports whether a place says what runs, or who may do what.
+func decides(p tree.Path) bool {
+	for _, s := range p {
+		if programs[s.Key] || s.Key != "" && secret.Plain(s.Key) {
+			return true
+		}
+	}
+	return secret.CommandPlace(p)
 }
 
 // object compares key by key.

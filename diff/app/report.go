@@ -104,12 +104,14 @@ func (b *builder) pair(p pair) {
 		c.From = nameOf(b.masker, p.before.address)
 	}
 	c.Risk = c.Action.Risk()
-	c.Fields = b.fields(p)
+	var hidden []diff.Finding
+	c.Fields, hidden = b.fields(p)
 	if code != nil {
 		c.Fields = append(c.Fields, b.codeFields(code)...)
 	}
 	c.Unchanged = unchanged(p)
 	b.judge(&c, p, code)
+	c.Judge(hidden...)
 	b.report.Changes = append(b.report.Changes, c)
 }
 
@@ -129,8 +131,8 @@ func actionOf(p pair) diff.Action {
 	return diff.Update
 }
 
-// fields are the differences of a part.
-func (b *builder) fields(p pair) []diff.FieldChange {
+// fields are the differences of a part, and the findings about those that hide what changes.
+func (b *builder) fields(p pair) ([]diff.FieldChange, []diff.Finding) {
 	c := &comparer{masker: b.masker}
 	n := node{}
 	if p.before != nil {
@@ -146,7 +148,7 @@ func (b *builder) fields(p pair) []diff.FieldChange {
 		}
 		c.fields[i].ForcesReplace = actionOf(p) == diff.Replace && c.fields[i].Path == "type" && p.before.component != nil
 	}
-	return c.fields
+	return c.fields, c.hidden
 }
 
 // unchanged counts the keys that keep their value.

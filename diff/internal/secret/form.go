@@ -2,6 +2,7 @@ package secret
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -49,6 +50,25 @@ func passwords(text string, found func(start, end int) bool) {
 			return
 		}
 	}
+}
+
+// addressWithPassword reports whether a text is one address of which only the password is a secret, so that the rest can be shown.
+func addressWithPassword(text string) bool {
+	if len(text) > maxRefused || !strings.Contains(text, "://") || len(Passwords(text)) != 1 {
+		return false
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.User == nil || u.Fragment != "" {
+		return false
+	}
+	for name, values := range u.Query() {
+		if Name(name) || slices.ContainsFunc(values, func(v string) bool { return !ofWords(v, maxSegments) && !isNumber(v) }) {
+			return false
+		}
+	}
+	user := u.User.Username()
+	u.User, u.RawQuery = nil, ""
+	return !Random(user) && Ordinary(u.String())
 }
 
 // passwordSettings are the passwords in addresses.

@@ -293,4 +293,6 @@ func KeyPart(object raw.Value, key string, value raw.Value) bool {
 // Text says that a text under a name is a secret.
 func Text(name, text string) bool { return Name(name) && isSecretText(name, text) }
 
-func isSecretText(name, text string) bool { return Literal(text) && !namesObject(name, text) }
+func isSecretText(name, text string) bool {
+	return Literal(text) && !namesObject(name, text) && !addressWithPassword(text)
+}
