@@ -419,6 +419,60 @@ func resource(i int, kind string, before, after any) map[string]any {
 			"after_unknown", fields(), "before_sensitive", fields(), "after_sensitive", fields()))
 }
 
+// live are growths that are compared with what runs, too: twice as many parts, which a manager owns.
+var live = map[string]func(n int) map[string]any{
+	"variables of a container": func(n int) map[string]any {
+		return below([]string{"spec", "template", "spec", "containers", `{"name":"c"}`, "env"}, elements(n, "V", "value"))
+	},
+	"containers": func(n int) map[string]any {
+		return below([]string{"spec", "template", "spec", "containers"}, elements(n, "c", "image"))
+	},
+	"keys of a ConfigMap": func(n int) map[string]any {
+		owned := map[string]any{}
+		for k := range keyed(n, func(int) any { return nil }) {
+			owned["f:"+k] = map[string]any{}
+		}
+		return below([]string{"data"}, owned)
+	},
+	"finalizers": func(n int) map[string]any {
+		owned := map[string]any{}
+		for i := range n {
+			owned[fmt.Sprintf(`v:"example.com/1-%d"`, i)] = map[string]any{}
+		}
+		return below([]string{"metadata", "finalizers"}, owned)
+	},
+}
+
+// below is a set of fields of a manager at a path, where an element of a list is written as its keys.
+func below(path []string, owned map[string]any) map[string]any {
+	for i := len(path) - 1; i >= 0; i-- {
+		key := "f:" + path[i]
+		if strings.HasPrefix(path[i], "{") {
+			key = "k:" + path[i]
+		}
+		owned = map[string]any{key: owned}
+	}
+	return owned
+}
+
+// elements are those of a list by their names, of which a manager owns one field.
+func elements(n int, name, field string) map[string]any {
+	owned := map[string]any{}
+	for i := range n {
+		owned[fmt.Sprintf(`k:{"name":"%s%d"}`, name, i)] = map[string]any{"f:" + field: map[string]any{}}
+	}
+	return owned
+}
+
+// managed are objects of which a manager owns fields.
+func managed(objects []any, owned map[string]any) []any {
+	for _, o := range objects {
+		metadata := o.(map[string]any)["metadata"].(map[string]any)
+		metadata["managedFields"] = []any{fields("manager", "edit", "operation", "Update", "apiVersion", "v1", "fieldsType", "FieldsV1", "fieldsV1", owned)}
+	}
+	return objects
+}
+
 // TestGrowth: four times the input costs hardly more than four times the work, from reading to each format.
 func TestGrowth(t *testing.T) {
 	const n = 40
@@ -428,6 +482,21 @@ func TestGrowth(t *testing.T) {
 				before, after := documents(t, make(n, 1)), documents(t, make(n, 2))
 				return func() *diff.Report {
 					r, err := kubernetes.Report(before, after, kubernetes.Options{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					return r
+				}
+			})
+		})
+	}
+	for name, make := range live {
+		t.Run("live/"+name, func(t *testing.T) {
+			checkGrowth(t, 10*n, func(n int) func() *diff.Report {
+				before, after := documents(t, growths[name](n, 1)), documents(t, growths[name](n, 2))
+				runs := documents(t, managed(growths[name](2*n, 1), make(2*n)))
+				return func() *diff.Report {
+					r, err := kubernetes.Report(before, after, kubernetes.Options{ThreeWay: true, Live: runs})
 					if err != nil {
 						t.Fatal(err)
 					}

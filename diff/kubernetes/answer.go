@@ -63,7 +63,7 @@ func (c *comparer) added(j *job, v *values, typ *schema.Type) []tree.Path {
 		}
 	}
 	for _, p := range v.madeUp {
-		if _, _, written := find(typ, v.rendered, p); !written {
+		if _, _, written := v.written.find(typ, v.rendered, p); !written {
 			out = append(out, p)
 		}
 	}
@@ -78,9 +78,9 @@ func (c *comparer) settleScale(v *values) {
 		return
 	}
 	path := tree.Path{}.Field("spec").Field("replicas")
-	if wanted, _, ok := find(nil, v.after, path); ok {
+	if wanted, _, ok := (&selections{}).find(nil, v.after, path); ok {
 		v.live = withReplicas(v.live, wanted)
-		if _, _, written := find(nil, v.rendered, path); written {
+		if _, _, written := v.written.find(nil, v.rendered, path); written {
 			v.scaler = by
 		}
 	}
@@ -101,13 +101,13 @@ func withReplicas(object, replicas raw.Value) raw.Value {
 // servers says that a difference is the server's own doing: what it owns, fills in or chooses, and, if that is asked for, holds anything that
 // it makes up anew at each request.
 func (c *comparer) servers(d *difference, v *values, typ *schema.Type, madeUp bool) bool {
-	if _, _, written := find(typ, v.rendered, d.path); written && d.authored {
+	if _, _, written := v.written.find(typ, v.rendered, d.path); written && d.authored {
 		return false
 	}
 	if fold := foldOf(d); fold == foldServer || fold == foldDefault || bookkeeping(d.path) {
 		return true
 	}
-	if _, _, written := find(typ, v.rendered, d.path); written {
+	if _, _, written := v.written.find(typ, v.rendered, d.path); written {
 		return false
 	}
 	return d.typ.Assigned() || madeUp && slices.ContainsFunc(v.madeUp, d.path.Overlaps) || ofJob(d)

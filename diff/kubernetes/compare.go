@@ -52,6 +52,8 @@ type values struct {
 	beforeAgain raw.Value
 	// answer is what the server makes of after, answerAgain another answer, and rendered is after where the answer stands in its place.
 	answer, answerAgain, rendered raw.Value
+	// written are the elements of lists of rendered.
+	written selections
 	// madeUp are the paths at which two answers differ, and scaler is who scales what is wanted with another number of replicas.
 	madeUp []tree.Path
 	scaler string

@@ -1,7 +1,6 @@
 package kubernetes
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -20,6 +19,8 @@ type owners struct {
 type manager struct {
 	name   string
 	fields raw.Value
+	// elements are those of the lists in fields.
+	elements *selections
 }
 
 // ownersOf reads the managers of live. What manages a subresource other than scale writes nothing that a manifest sets.
@@ -34,7 +35,7 @@ func ownersOf(live, wanted raw.Value) owners {
 		if !ok || name == "" || sub != "" && sub != "scale" {
 			continue
 		}
-		o.managers = append(o.managers, manager{name: name, fields: fields})
+		o.managers = append(o.managers, manager{name: name, fields: fields, elements: &selections{}})
 	}
 	slices.SortStableFunc(o.managers, func(a, b manager) int { return strings.Compare(a.name, b.name) })
 	most := 0
@@ -67,7 +68,7 @@ func covered(fields, v raw.Value, depth int) int {
 func (o *owners) of(p tree.Path) string {
 	var others []string
 	for _, m := range o.managers {
-		if !owns(m.fields, p) {
+		if !m.owns(p) {
 			continue
 		}
 		if m.name == o.ours {
@@ -82,19 +83,20 @@ func (o *owners) of(p tree.Path) string {
 
 // byOurs says that the applier owns the field at a path.
 func (o *owners) byOurs(p tree.Path) bool {
-	return slices.ContainsFunc(o.managers, func(m manager) bool { return m.name == o.ours && owns(m.fields, p) })
+	return slices.ContainsFunc(o.managers, func(m manager) bool { return m.name == o.ours && m.owns(p) })
 }
 
-// owns says that a set of fields holds the one at a path, or all of a value around it.
-func owns(fields raw.Value, p tree.Path) bool {
-	for _, s := range p {
+// owns says that a manager's set of fields holds the one at a path, or all of a value around it.
+func (m *manager) owns(p tree.Path) bool {
+	fields := m.fields
+	for i, s := range p {
 		if s.Into != "" || s.IsIndex {
 			// A manager owns a string or an atomic list as a whole.
 			return len(fields.Keys()) == 0
 		}
 		below, ok := fields.Get("f:" + s.Key)
 		if s.IsSelect {
-			below, ok = selectedFields(fields, s)
+			below, ok = m.elements.managed(p[:i], fields, s)
 		}
 		if !ok {
 			return false
@@ -102,31 +104,4 @@ func owns(fields raw.Value, p tree.Path) bool {
 		fields = below
 	}
 	return true
-}
-
-// selectedFields are those of the element that a step selects: "k:" and its keys as JSON, or "v:" and its value.
-func selectedFields(fields raw.Value, s tree.Step) (raw.Value, bool) {
-	if len(fields.Keys()) == 0 {
-		return fields, true
-	}
-	for _, k := range fields.Keys() {
-		if plain, ok := strings.CutPrefix(k, "v:"); ok && len(s.By) == 0 {
-			var v any
-			if json.Unmarshal([]byte(plain), &v) == nil && v == any(s.Select) {
-				return fields.Get(k)
-			}
-		}
-		object, ok := strings.CutPrefix(k, "k:")
-		if !ok || len(s.By) == 0 {
-			continue
-		}
-		element, err := raw.Parse([]byte(object))
-		if err != nil {
-			continue
-		}
-		if name, ok := keyName(element, nil, s.By); ok && name == s.Select {
-			return fields.Get(k)
-		}
-	}
-	return raw.Value{}, false
 }

@@ -22,6 +22,8 @@ type remaking struct {
 	again         raw.Value
 	beforeAgain   raw.Value
 	typ           *schema.Type
+	// agains and earlier are the elements of lists of again and beforeAgain.
+	agains, earlier selections
 }
 
 // remade says that a difference is only that a value was made up anew: it lies where values are made up, both sides vary there where both
@@ -30,13 +32,13 @@ func (r *remaking) remade(d *difference) bool {
 	if !slices.ContainsFunc(r.after, d.path.Overlaps) || r.old && !slices.ContainsFunc(r.before, d.path.Overlaps) {
 		return false
 	}
-	again, _, ok := find(r.typ, r.again, d.path)
+	again, _, ok := r.agains.find(r.typ, r.again, d.path)
 	if !ok || !d.hasBefore || !d.hasAfter || !madeUp(d.path) {
 		return false
 	}
 	texts := []raw.Value{d.before, d.after, again}
 	if r.old {
-		earlier, _, ok := find(r.typ, r.beforeAgain, d.path)
+		earlier, _, ok := r.earlier.find(r.typ, r.beforeAgain, d.path)
 		if !ok {
 			return false
 		}

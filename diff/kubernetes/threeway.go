@@ -18,6 +18,8 @@ type threeWay struct {
 	out    []difference
 	// counted are the fields that the API server writes or fills in, by rule. It does so to all objects, so they are not listed.
 	counted map[string]int
+	// lasts and wants are the elements of lists of last and wanted.
+	lasts, wants selections
 }
 
 // changes are the differences that an apply makes, and those that it leaves, which are folded.
@@ -32,7 +34,7 @@ func (t *threeWay) changes(found []difference) []difference {
 			}
 			continue
 		}
-		last, typ, ok := find(t.typ, t.last, d.path)
+		last, typ, ok := t.lasts.find(t.typ, t.last, d.path)
 		d.typ, d.was = typ, typ
 		t.gone(d, last, ok)
 	}
@@ -44,7 +46,7 @@ func (t *threeWay) unset(p tree.Path) bool {
 	if len(p) == 0 || p[len(p)-1].Key == "" {
 		return false
 	}
-	parent, _, ok := find(t.typ, t.wanted, p[:len(p)-1])
+	parent, _, ok := t.wants.find(t.typ, t.wanted, p[:len(p)-1])
 	_, written := parent.Get(p[len(p)-1].Key)
 	return ok && written
 }
@@ -122,40 +124,6 @@ func (t *threeWay) theirs(d difference) {
 	}
 	d.fold = foldOthers
 	t.out = append(t.out, d)
-}
-
-// find is the value at a path that keys and selections lead to, and its type.
-func find(t *schema.Type, v raw.Value, p tree.Path) (raw.Value, *schema.Type, bool) {
-	found := true
-	for _, s := range p {
-		next, ok := raw.Value{}, false
-		switch {
-		case s.IsIndex || s.Into != "":
-		case s.IsSelect:
-			t = t.Elem()
-			next, ok = selected(t, v, s)
-		default:
-			next, ok = v.Get(s.Key)
-			ok = ok && !next.IsNull()
-			t = t.Field(s.Key)
-		}
-		v, found = next, found && ok
-	}
-	return v, t, found
-}
-
-// selected is the element of a list that a step selects.
-func selected(elem *schema.Type, l raw.Value, s tree.Step) (raw.Value, bool) {
-	for i := range l.Len() {
-		name, ok := scalarText(l.At(i))
-		if len(s.By) > 0 {
-			name, ok = keyName(l.At(i), elem, s.By)
-		}
-		if ok && name == s.Select {
-			return l.At(i), true
-		}
-	}
-	return raw.Value{}, false
 }
 
 // drifted are the differences between what was applied last and what runs, in what was applied.
