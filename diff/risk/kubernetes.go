@@ -1,6 +1,8 @@
 package risk
 
 import (
+	"slices"
+
 	"github.com/nuon-toolkit/nuon/diff"
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
@@ -36,7 +38,16 @@ func kubernetesRules() []Rule {
 
 // immutableRules are for fields that the API server never lets change. The object must be deleted and made anew.
 func immutableRules() []Rule {
-	rules := []Rule{
+	rules := slices.Concat(fixedWorkloads(), fixedObjects())
+	for i := range rules {
+		rules[i].Actions, rules[i].Risk, rules[i].Replaces = updated, diff.RiskDestroy, true
+	}
+	return rules
+}
+
+// fixedWorkloads are those for what runs, and what it needs.
+func fixedWorkloads() []Rule {
+	return []Rule{
 		{
 			Name: "workload-selector", Source: k8s + "concepts/workloads/controllers/deployment/#label-selector-updates",
 			Kinds: []string{"Deployment.apps", "DaemonSet.apps", "ReplicaSet.apps"}, Paths: []string{"spec.selector"},
@@ -95,6 +106,12 @@ func immutableRules() []Rule {
 			},
 			Words: "a volume cannot shrink: the claim is deleted and made anew, and the data goes with its volume unless that is retained",
 		},
+	}
+}
+
+// fixedObjects are those for all other objects.
+func fixedObjects() []Rule {
+	return []Rule{
 		{
 			Name: "volume-source", Source: k8s + "reference/kubernetes-api/config-and-storage-resources/persistent-volume-v1/",
 			Kinds: []string{"PersistentVolume"}, Paths: []string{"spec"},
@@ -157,10 +174,6 @@ func immutableRules() []Rule {
 			Words: "what a custom resource is called, and whether it is in a namespace, cannot change: it is deleted with all objects of its kind",
 		},
 	}
-	for i := range rules {
-		rules[i].Actions, rules[i].Risk, rules[i].Replaces = updated, diff.RiskDestroy, true
-	}
-	return rules
 }
 
 // elastic: https://kubernetes.io/docs/concepts/workloads/controllers/job/#elastic-indexed-jobs
