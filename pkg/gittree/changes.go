@@ -11,23 +11,23 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
-// ErrManyChanged is returned when more files changed than are listed.
+// ErrManyChanged is returned when more files changed than the limit.
 var ErrManyChanged = errors.New("more files changed than are listed")
 
-// Change is a file that differs between two trees. A renamed file is two changes.
+// Change is a file that differs between two trees. A renamed file results in two changes.
 type Change struct {
 	Path          string
-	Before, After File // the zero File where there is none
+	Before, After File // the zero File if the file does not exist
 }
 
-// File identifies what a tree has at a path: a file, a symbolic link or a submodule.
+// File identifies the content of a tree at a path: a file, a symbolic link or a submodule.
 type File struct {
-	Hash string // of the content
+	Hash string // hash of the content
 	Mode fs.FileMode
 }
 
-// Changes returns the files in which two trees differ, sorted by path. Only directories that differ are
-// read. More than limit changes are ErrManyChanged.
+// Changes returns the files that differ between two trees, sorted by path. It reads only
+// directories that differ. If more than limit files changed, it returns ErrManyChanged.
 func Changes(before, after *Tree, limit int) ([]Change, error) {
 	c := comparison{before: before, after: after, limit: limit}
 	if err := c.trees("", before.root, after.root); err != nil {
@@ -43,7 +43,8 @@ type comparison struct {
 	changes       []Change
 }
 
-// trees compares two directories of one name. A zero hash is a directory that is not there.
+// trees compares two directories with the same name. A zero hash means that the directory does not
+// exist.
 func (c *comparison) trees(dir string, before, after plumbing.Hash) error {
 	if before == after {
 		return nil
@@ -72,7 +73,7 @@ func (c *comparison) trees(dir string, before, after plumbing.Hash) error {
 	return nil
 }
 
-// named returns the entries of a directory by name, none for a zero hash.
+// named returns the entries of a directory by name, and none for a zero hash.
 func (t *Tree) named(hash plumbing.Hash) (map[string]object.TreeEntry, error) {
 	if hash.IsZero() {
 		return nil, nil
@@ -88,7 +89,8 @@ func (t *Tree) named(hash plumbing.Hash) (map[string]object.TreeEntry, error) {
 	return named, nil
 }
 
-// entries compares what two directories have under one name; the zero entry is nothing.
+// entries compares the entries of two directories under one name. The zero entry means that there
+// is none.
 func (c *comparison) entries(at string, before, after object.TreeEntry) error {
 	if before.Hash == after.Hash && before.Mode == after.Mode {
 		return nil
@@ -109,7 +111,7 @@ func (c *comparison) entries(at string, before, after object.TreeEntry) error {
 	return nil
 }
 
-// fileOf returns the zero File for a directory and for nothing.
+// fileOf returns the zero File for a directory and for the zero entry.
 func fileOf(entry object.TreeEntry) File {
 	if isDir(entry) || entry.Hash.IsZero() {
 		return File{}

@@ -1,10 +1,10 @@
-// Package gittree reads the tree of a git commit, or of files that could be committed, as a read-only file
-// system in which every directory has the hash that git gives it, and lists the files in which two trees
-// differ.
+// Package gittree presents the tree of a git commit, or of files that could be committed, as a
+// read-only file system in which every directory has its git tree hash, and lists the files that
+// differ between two trees.
 //
-// The reconciler names the inputs of builds by these hashes; the CLI compares work trees and commits by
-// them, so both see the same change.
+// The reconciler identifies the inputs of builds by these hashes, and the CLI compares work trees
+// and commits by them, so both detect the same changes.
 //
-// A tree is hostile input: names that mean something else to a path are refused, sizes are bounded,
-// symbolic links are not followed and submodules are left out.
+// A tree is hostile input: names with a special meaning in a path are rejected, sizes are bounded,
+// symbolic links are not followed, and submodules are left out.
 package gittree

@@ -11,17 +11,17 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/storer"
 )
 
-// NameError reports an entry that no file system or archive should be given.
+// NameError reports an entry whose name is unsafe for file systems and archives.
 type NameError struct {
 	Name    string
-	Problem string // what is wrong with the name, after "which"
+	Problem string // what is wrong with the name, to follow "which"
 }
 
 func (e *NameError) Error() string {
 	return fmt.Sprintf("the repository holds an entry named %.100q, which %s; rename it", strings.ToValidUTF8(e.Name, "\uFFFD"), e.Problem)
 }
 
-// Entries reads one directory. Its error is a *NameError for a name that is refused.
+// Entries reads one directory. For an unsafe name the error is a *NameError.
 func Entries(from storer.EncodedObjectStorer, hash plumbing.Hash) ([]object.TreeEntry, error) {
 	found, err := object.GetTree(from, hash)
 	if err != nil {
@@ -35,7 +35,7 @@ func Entries(from storer.EncodedObjectStorer, hash plumbing.Hash) ([]object.Tree
 	return found.Entries, nil
 }
 
-// plainName refuses names that mean something else to a path.
+// plainName rejects names that have a special meaning in a path.
 func plainName(name string) error {
 	switch {
 	case name == "" || name == "." || name == "..":

@@ -15,15 +15,15 @@ import (
 	"github.com/go-git/go-git/v5/storage/transactional"
 )
 
-// Builder puts a tree together from files, as git would if they were committed. What it adds is kept in
-// memory.
+// Builder builds a tree from files, with the same result as if git committed them. It stores what
+// it adds in memory.
 type Builder struct {
 	store storer.EncodedObjectStorer
 	root  buildDir
 }
 
-// NewBuilder returns a Builder of a tree whose objects may also be in base, which is only read and may be
-// nil.
+// NewBuilder returns a Builder of a tree. Objects of the tree may also be in base, which is only
+// read and may be nil.
 func NewBuilder(base storer.EncodedObjectStorer) *Builder {
 	b := &Builder{store: memory.NewStorage()}
 	if base != nil {
@@ -32,7 +32,7 @@ func NewBuilder(base storer.EncodedObjectStorer) *Builder {
 	return b
 }
 
-// buildDir is a directory that is being put together.
+// buildDir is a directory under construction.
 type buildDir struct {
 	entries []object.TreeEntry
 	below   map[string]*buildDir
@@ -48,8 +48,8 @@ func (d *buildDir) dir(name string) *buildDir {
 	return d.below[name]
 }
 
-// Add adds a file with its content, or a symbolic link with its target. Of the mode only that and the
-// executable bit count.
+// Add adds a file with its content, or a symbolic link with its target. Of the mode it uses only
+// the type and the executable bit.
 func (b *Builder) Add(file string, mode fs.FileMode, content []byte) error {
 	blob := b.store.NewEncodedObject()
 	blob.SetType(plumbing.BlobObject)
@@ -81,7 +81,7 @@ func gitMode(mode fs.FileMode) filemode.FileMode {
 	return filemode.Regular
 }
 
-// AddHash adds a file whose content is in the base already.
+// AddHash adds a file whose content is already in the base.
 func (b *Builder) AddHash(file string, mode filemode.FileMode, hash plumbing.Hash) {
 	at := &b.root
 	if dir := path.Dir(file); dir != "." {
@@ -109,7 +109,7 @@ func (b *Builder) write(d *buildDir) (plumbing.Hash, error) {
 		}
 		d.entries = append(d.entries, object.TreeEntry{Name: name, Mode: filemode.Dir, Hash: hash})
 	}
-	sort.Sort(object.TreeEntrySorter(d.entries)) // git's own order
+	sort.Sort(object.TreeEntrySorter(d.entries)) // git's order
 	made := b.store.NewEncodedObject()
 	if err := (&object.Tree{Entries: d.entries}).Encode(made); err != nil {
 		return plumbing.ZeroHash, err

@@ -16,7 +16,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/gittree"
 )
 
-// repository is a git repository with a work tree, made by the git program.
+// repository is a git repository with a work tree, created with the git program.
 type repository struct {
 	*testing.T
 	dir string
@@ -40,7 +40,7 @@ func (r *repository) git(args ...string) string {
 	return strings.TrimSpace(string(printed))
 }
 
-// commit commits all that is in the directory, and returns its tree.
+// commit commits all files in the directory, and returns the tree.
 func (r *repository) commit() *gittree.Tree {
 	r.Helper()
 	r.git("add", "--all")
@@ -78,8 +78,8 @@ func build(t *testing.T, add func(b *gittree.Builder) error) *gittree.Tree {
 	return tree
 }
 
-// TestFilesAreNamedAsGitNamesThem: files, executables, links, and directories that sort otherwise than
-// their names.
+// TestFilesAreNamedAsGitNamesThem covers files, executables, links, and directories whose sort
+// order differs from that of their names.
 func TestFilesAreNamedAsGitNamesThem(t *testing.T) {
 	repo := newRepository(t)
 	repo.write("a.txt", "2", "a/b", "", "a.b", "6", "z/y/x", "3", "a-b", "4", "run.sh", "#!/bin/sh\n", "ä/ö", "5")
@@ -127,7 +127,8 @@ func TestFilesAreNamedAsGitNamesThem(t *testing.T) {
 	}
 }
 
-// TestNothing is an empty tree, and a name that git keeps for itself is refused when it is read.
+// TestNothing checks the hash of an empty tree, and that a name that git reserves is rejected when
+// it is read.
 func TestNothing(t *testing.T) {
 	empty := build(t, func(*gittree.Builder) error { return nil })
 	if hash, _ := empty.Hash("."); hash != "4b825dc642cb6eb9a060e54bf8d69288fbee4904" {
@@ -139,8 +140,8 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// TestChanges compares two commits as git does: files, links, modes, directories that become files, and
-// what is renamed.
+// TestChanges compares two commits as git does: files, links, modes, directories that become files,
+// and renamed files.
 func TestChanges(t *testing.T) {
 	repo := newRepository(t)
 	repo.write("same/x", "1", "dir/changed", "1", "dir/removed", "1", "run.sh", "1", "was-dir/a", "1", "was-file", "1", "old/name", "long enough")

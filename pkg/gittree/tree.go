@@ -18,15 +18,15 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/storer"
 )
 
-// maxFile bounds one file that is read from a repository.
+// maxFile bounds the size of a file that is read from a repository, in bytes.
 const maxFile = 64 << 20
 
-// ErrLink is wrapped when a path leads through a symbolic link: none is ever followed.
+// ErrLink is wrapped when a path leads through a symbolic link. Links are never followed.
 var ErrLink = errors.New("is a symbolic link, and links in repositories are not followed")
 
-// Tree is the files of one git tree as a read-only fs.FS. Open, Stat and ReadDir do not follow symbolic
-// links: a link is seen as fs.ModeSymlink and can only be asked for its target. Submodules are left out. It
-// is safe for concurrent use.
+// Tree presents the files of one git tree as a read-only fs.FS. Open, Stat and ReadDir do not
+// follow symbolic links: a link has mode fs.ModeSymlink, and only ReadLink can read it. Submodules
+// are left out. A Tree is safe for concurrent use.
 type Tree struct {
 	root    plumbing.Hash
 	damaged func(error) error
@@ -36,8 +36,8 @@ type Tree struct {
 	err     error
 }
 
-// New returns the tree of a hash; the zero hash is an empty tree. When an object cannot be read, damaged,
-// which may be nil, returns the error to report in place of the one that was met.
+// New returns the tree with a hash; the zero hash is an empty tree. If an object cannot be read,
+// damaged, which may be nil, converts the error to the one that is reported.
 func New(store storer.EncodedObjectStorer, root plumbing.Hash, damaged func(error) error) *Tree {
 	if damaged == nil {
 		damaged = func(err error) error { return err }
@@ -52,8 +52,8 @@ var (
 	_ fs.StatFS     = (*Tree)(nil)
 )
 
-// Hash gives the git tree hash of a directory ("." is the root), its identity; false when there is no such
-// directory.
+// Hash returns the git tree hash of a directory ("." is the root). It returns false if the
+// directory does not exist.
 func (t *Tree) Hash(dir string) (string, bool) {
 	entry, err := t.find("hash", dir)
 	if err != nil || !isDir(entry) {
@@ -62,8 +62,8 @@ func (t *Tree) Hash(dir string) (string, bool) {
 	return entry.Hash.String(), true
 }
 
-// Err returns the first error that a reader met because an object could not be read. A caller that reads
-// the tree through code that has errors of its own checks it first.
+// Err returns the first error that occurred because an object could not be read. Code that reads
+// the tree may report such an error in its own way, so its caller should check Err first.
 func (t *Tree) Err() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -94,7 +94,7 @@ func (t *Tree) Open(name string) (fs.File, error) {
 	return &openFile{info: info, Reader: bytes.NewReader(content)}, nil
 }
 
-// ReadFile gives the content of a file.
+// ReadFile returns the content of a file.
 func (t *Tree) ReadFile(name string) ([]byte, error) {
 	entry, err := t.find("read", name)
 	if err != nil {
@@ -109,7 +109,7 @@ func (t *Tree) ReadFile(name string) ([]byte, error) {
 	return t.content("read", name, entry)
 }
 
-// Stat describes what is at a path; of a symbolic link, the link.
+// Stat describes the entry at a path. It does not follow symbolic links.
 func (t *Tree) Stat(name string) (fs.FileInfo, error) {
 	entry, err := t.find("stat", name)
 	if err != nil {
@@ -121,7 +121,7 @@ func (t *Tree) Stat(name string) (fs.FileInfo, error) {
 // Lstat is Stat.
 func (t *Tree) Lstat(name string) (fs.FileInfo, error) { return t.Stat(name) }
 
-// ReadLink gives the target of a symbolic link.
+// ReadLink returns the target of a symbolic link.
 func (t *Tree) ReadLink(name string) (string, error) {
 	entry, err := t.find("readlink", name)
 	if err != nil {
@@ -157,7 +157,7 @@ func (t *Tree) ReadDir(name string) ([]fs.DirEntry, error) {
 	return listed, nil
 }
 
-// find walks down to a path.
+// find returns the entry at a path.
 func (t *Tree) find(op, name string) (object.TreeEntry, error) {
 	if !fs.ValidPath(name) {
 		return object.TreeEntry{}, &fs.PathError{Op: op, Path: name, Err: fs.ErrInvalid}
@@ -228,7 +228,7 @@ func (t *Tree) blob(hash plumbing.Hash) ([]byte, error) {
 	return content, errors.Join(err, reader.Close())
 }
 
-// broken keeps the first error of an object that cannot be read. Its caller holds the lock.
+// broken stores the first error of an unreadable object. The caller holds the lock.
 func (t *Tree) broken(err error) error {
 	err = t.damaged(err)
 	if t.err == nil {
@@ -237,7 +237,8 @@ func (t *Tree) broken(err error) error {
 	return err
 }
 
-// info describes an entry. The mode is git's one bit; times are zero, for a commit's files have none.
+// info describes an entry. The mode has git's executable bit; times are zero, because a commit does
+// not record them.
 func (t *Tree) info(name string, entry object.TreeEntry) fs.FileInfo {
 	described := fileInfo{name: path.Base(name), mode: modeOf(entry)}
 	if !isDir(entry) {
@@ -278,7 +279,7 @@ func (i fileInfo) ModTime() time.Time { return time.Time{} }
 func (i fileInfo) IsDir() bool        { return i.mode.IsDir() }
 func (i fileInfo) Sys() any           { return nil }
 
-// openFile is a file that was read whole when it was opened.
+// openFile is a file whose content was read when it was opened.
 type openFile struct {
 	*bytes.Reader
 	info fs.FileInfo
@@ -287,7 +288,7 @@ type openFile struct {
 func (f *openFile) Stat() (fs.FileInfo, error) { return f.info, nil }
 func (f *openFile) Close() error               { return nil }
 
-// openDir is a directory that was listed when it was opened.
+// openDir is a directory whose entries were read when it was opened.
 type openDir struct {
 	info fs.FileInfo
 	left []fs.DirEntry
