@@ -6,7 +6,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// Bitbucket Cloud names the repository by its page alone, which its address for git begins with.
+// Bitbucket Cloud identifies a repository only by the URL of its page, which its git URL starts
+// with.
 var bitbucketCloud = Forge{
 	Name: "bitbucket", Title: "Bitbucket Cloud",
 	Form: Form{
@@ -25,7 +26,7 @@ var bitbucketCloud = Forge{
 	parse:     parseBitbucketCloud,
 }
 
-// Bitbucket Data Center (and Server) sends a test of the connection that it does not sign.
+// Bitbucket Data Center (and Server) sends a connection test without a signature.
 var bitbucketDataCenter = Forge{
 	Name: "bitbucket-dc", Title: "Bitbucket Data Center",
 	Form: Form{
@@ -68,7 +69,7 @@ func parseBitbucketCloud(event string, d Delivery) (Event, error) {
 		} `json:"repository"`
 		Push struct {
 			Changes []struct {
-				// New is null for a ref that was deleted.
+				// New is null for a deleted ref.
 				New *struct {
 					Type string `json:"type"`
 					Name string `json:"name"`
@@ -124,7 +125,7 @@ func parseBitbucketDataCenter(event string, d Delivery) (Event, error) {
 	for _, clone := range p.Repository.Links.Clone {
 		at.URLs = append(at.URLs, clone.Href)
 	}
-	// Older servers name the repository by its project and slug alone.
+	// Older servers identify the repository only by project and slug.
 	if len(at.URLs) == 0 && p.Repository.Slug != "" && p.Repository.Project.Key != "" {
 		at.Path = "/scm/" + p.Repository.Project.Key + "/" + p.Repository.Slug
 	}
@@ -145,7 +146,7 @@ func parseBitbucketDataCenter(event string, d Delivery) (Event, error) {
 	return pushedSeveral(at, refs)
 }
 
-// pushedSeveral is a push of the refs that it did not delete.
+// pushedSeveral returns the event of a push, with the refs that it did not delete.
 func pushedSeveral(at Repository, refs []string) (Event, error) {
 	if len(refs) == 0 {
 		return skip(at, "the push only deleted, so there is nothing to poll"), nil

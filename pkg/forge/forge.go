@@ -1,9 +1,10 @@
-// Package forge reads the webhooks that git forges send: which forge sent a delivery, whether it was made with the webhook's secret,
-// and which refs of which repository were pushed. It also holds how each forge's webhook form is filled in. It opens no connection and
-// no database, and a delivery is hostile input until Verify has passed it.
+// Package forge parses the webhooks of git forges: it determines which forge sent a delivery,
+// whether the delivery was made with the webhook's secret, and which refs of which repository were
+// pushed. It also describes how to fill in each forge's webhook form. It opens no connection and no
+// database. A delivery is hostile input until Verify has accepted it.
 //
-// One file holds all that is peculiar to one forge: its headers, its signature, its payloads and its form. To accept another forge, add
-// its file, its row in All and its section in docs/git.md.
+// Everything that is specific to a forge is in one file: its headers, signature, payloads and form.
+// To support another forge, add its file, its entry in All and its section in docs/git.md.
 package forge
 
 import (
@@ -23,30 +24,33 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// All are the forges whose webhooks are accepted. The order counts: Forgejo also sends the headers of Gitea, and both send those of
-// GitHub.
+// All lists the forges whose webhooks are accepted. The order matters: Forgejo also sends the
+// headers of Gitea, and both send those of GitHub.
 var All = []Forge{forgejo, gitea, gitlab, bitbucketCloud, bitbucketDataCenter, github, nuon}
 
-// Forge is one kind of git server, as far as its webhooks go.
+// Forge describes the webhooks of one kind of git server.
 type Forge struct {
-	// Name is what commands and records call the forge: lower case, without spaces.
+	// Name identifies the forge in commands and records: lower case, without spaces.
 	Name string
-	// Title is how the forge writes its own name.
+	// Title is the name of the forge as the forge spells it.
 	Title string
-	// Form is how a webhook is set up there.
+	// Form describes how to set up a webhook in the forge.
 	Form Form
 
-	// eventHeader holds the kind of event in every delivery of this forge.
+	// eventHeader is the header with the kind of event, which every delivery of this forge has.
 	eventHeader string
-	// also is a header that tells this forge from another one with the same eventHeader; empty if there is none.
+	// also is a header that distinguishes this forge from another one with the same eventHeader;
+	// empty if there is none.
 	also string
-	// idHeaders hold what identifies a delivery, the same when it is sent again. The first that is set counts.
+	// idHeaders are the headers that identify a delivery, with the same value when it is sent
+	// again. The first one that is set counts.
 	idHeaders []string
 	// signed reports whether a delivery was made with the secret, in constant time.
 	signed func(Delivery, seal.Secret) bool
-	// unsignedPing reports whether a delivery is a connection test that the forge never signs; nil for forges without any.
+	// unsignedPing reports whether a delivery is a connection test that the forge never signs; nil
+	// for forges without any.
 	unsignedPing func(http.Header) bool
-	// parse reads a verified delivery.
+	// parse parses a verified delivery.
 	parse func(event string, d Delivery) (Event, error)
 }
 
@@ -54,36 +58,38 @@ type Forge struct {
 type Delivery struct {
 	Header http.Header
 	Body   []byte
-	// Received is when it arrived. Forges that sign a time are refused when it is more than Window away.
+	// Received is the time of arrival. If the forge signs a time, that time must be within Window
+	// of Received.
 	Received time.Time
 }
 
-// Window is how far the signed time of a delivery may be from the time of its arrival.
+// Window is the maximum difference between the signed time of a delivery and its arrival.
 const Window = 5 * time.Minute
 
-// MaxBody is the size of the largest delivery that is read, in bytes. GitHub and GitLab send at most as much.
+// MaxBody is the maximum size of a delivery in bytes. GitHub and GitLab send at most that much.
 const MaxBody = 25 << 20
 
-// HeaderResult is in the answer to every delivery that was verified, and in no other.
+// HeaderResult is a header of the response to every verified delivery, and of no other response.
 const HeaderResult = "Nuon-Delivery"
 
 // Event is what a delivery reports.
 type Event struct {
-	// Name is the forge's own word for the kind of event.
+	// Name is the forge's name for the kind of event.
 	Name string
-	// Repository is where it happened; the zero value is every repository of the org.
+	// Repository is the affected repository; the zero value means every repository of the org.
 	Repository Repository
-	// Refs are the branches and tags that a push moved or created, such as refs/heads/main. With none, and without Skipped, the event
-	// is about every ref.
+	// Refs are the branches and tags that a push moved or created, such as refs/heads/main. If Refs
+	// and Skipped are empty, the event affects every ref.
 	Refs []string
-	// Skipped is why there is nothing to poll; empty for a push.
+	// Skipped is the reason why no poll is needed; empty for a push.
 	Skipped string
 }
 
-// ErrUnverified is returned for a delivery that was not made with the webhook's secret, or too long ago.
+// ErrUnverified is returned for a delivery that was not made with the webhook's secret, or not
+// within Window.
 var ErrUnverified = errors.New("the delivery is not signed with the secret of this webhook, or its time is more than 5 minutes off")
 
-// MalformedError is a payload that cannot be read although it is signed.
+// MalformedError reports a signed payload that cannot be parsed.
 type MalformedError struct{ Reason string }
 
 // Error returns the reason.
@@ -93,7 +99,7 @@ func malformed(format string, arguments ...any) error {
 	return &MalformedError{Reason: fmt.Sprintf(format, arguments...)}
 }
 
-// Identify returns the forge that sends such headers.
+// Identify returns the forge that sent the headers.
 func Identify(header http.Header) (Forge, bool) {
 	for _, f := range All {
 		if header.Get(f.eventHeader) != "" && (f.also == "" || header.Get(f.also) != "") {
@@ -103,7 +109,7 @@ func Identify(header http.Header) (Forge, bool) {
 	return Forge{}, false
 }
 
-// Find returns the forge of a name.
+// Find returns the forge with a name.
 func Find(name string) (Forge, bool) {
 	for _, f := range All {
 		if f.Name == name {
@@ -113,17 +119,18 @@ func Find(name string) (Forge, bool) {
 	return Forge{}, false
 }
 
-// Names are the names of all forges, those that people know best first.
+// Names returns the names of all forges, the best known first.
 func Names() []string {
 	return []string{
 		github.Name, gitlab.Name, gitea.Name, forgejo.Name, bitbucketCloud.Name, bitbucketDataCenter.Name, nuon.Name,
 	}
 }
 
-// maxHeader bounds what is read of a header that identifies a delivery.
+// maxHeader bounds how many characters of an identifying header are used.
 const maxHeader = 200
 
-// DeliveryID returns what identifies a delivery in the forge's delivery log; empty when it is not stated.
+// DeliveryID returns the id of a delivery in the forge's delivery log, or the empty string if the
+// delivery has none.
 func (f Forge) DeliveryID(header http.Header) string {
 	for _, name := range f.idHeaders {
 		if id := header.Get(name); id != "" {
@@ -133,13 +140,14 @@ func (f Forge) DeliveryID(header http.Header) string {
 	return ""
 }
 
-// IsUnsignedPing reports whether a delivery is a connection test that this forge sends without a signature. It proves nothing.
+// IsUnsignedPing reports whether a delivery is a connection test that this forge sends without a
+// signature. Such a delivery proves nothing about its sender.
 func (f Forge) IsUnsignedPing(header http.Header) bool {
 	return f.unsignedPing != nil && f.unsignedPing(header)
 }
 
-// Verify returns nil for a delivery that was made with one of the secrets, else ErrUnverified. An empty secret verifies nothing and
-// costs the same time.
+// Verify returns nil for a delivery that was made with one of the secrets, else ErrUnverified. An
+// empty secret verifies nothing and takes the same time.
 func (f Forge) Verify(d Delivery, secrets ...seal.Secret) error {
 	verified := false
 	for _, secret := range secrets {
@@ -153,7 +161,7 @@ func (f Forge) Verify(d Delivery, secrets ...seal.Secret) error {
 	return nil
 }
 
-// Parse reads what a verified delivery reports. The error is a *MalformedError.
+// Parse parses a verified delivery. The error is a *MalformedError.
 func (f Forge) Parse(d Delivery) (Event, error) {
 	event := printable(d.Header.Get(f.eventHeader))
 	parsed, err := f.parse(event, d)
@@ -163,7 +171,8 @@ func (f Forge) Parse(d Delivery) (Event, error) {
 	return parsed, err
 }
 
-// hexSignature reports whether a header holds prefix and the hexadecimal HMAC-SHA256 of content.
+// hexSignature reports whether a header consists of prefix and the hexadecimal HMAC-SHA256 of
+// content.
 func hexSignature(header, prefix string, content []byte, secret seal.Secret) bool {
 	return hmac.Equal([]byte(header), []byte(prefix+hexSum(secret, content)))
 }
@@ -172,7 +181,7 @@ func hexSum(secret seal.Secret, content []byte) string {
 	return hex.EncodeToString(sum(secret.Reveal(), content))
 }
 
-// sum returns the HMAC-SHA256 of the parts, one after the other.
+// sum returns the HMAC-SHA256 of the concatenated parts.
 func sum(key []byte, parts ...[]byte) []byte {
 	mac := hmac.New(sha256.New, key)
 	for _, part := range parts {
@@ -181,13 +190,15 @@ func sum(key []byte, parts ...[]byte) []byte {
 	return mac.Sum(nil)
 }
 
-// recent reports whether a header holds a time in Unix seconds that is within Window of the delivery's arrival.
+// recent reports whether a header contains a time in Unix seconds that is within Window of the
+// delivery's arrival.
 func recent(seconds string, d Delivery) bool {
 	at, err := strconv.ParseInt(seconds, 10, 64)
 	return err == nil && d.Received.Sub(time.Unix(at, 0)).Abs() <= Window
 }
 
-// content returns the JSON of a delivery. Some forges can also send it as a form field, which is their default on some pages.
+// content returns the JSON of a delivery. Some forges can also send it as a form field, and some of
+// their pages do so by default.
 func content(d Delivery) []byte {
 	kind, _, err := mime.ParseMediaType(d.Header.Get("Content-Type"))
 	if err != nil || kind != "application/x-www-form-urlencoded" {
@@ -195,12 +206,12 @@ func content(d Delivery) []byte {
 	}
 	fields, err := url.ParseQuery(string(d.Body))
 	if err != nil {
-		return d.Body // it is no JSON either, and is refused as such
+		return d.Body // the body is not JSON either, and is rejected as such
 	}
 	return []byte(fields.Get("payload"))
 }
 
-// decode reads the JSON of a payload. Fields that nuon does not use are not looked at.
+// decode parses the JSON of a payload. It ignores fields that nuon does not use.
 func decode(text []byte, into any) error {
 	if err := json.Unmarshal(text, into); err != nil {
 		return malformed("the payload is not the JSON of this event: %s", printable(err.Error()))
@@ -208,20 +219,21 @@ func decode(text []byte, into any) error {
 	return nil
 }
 
-// isZero reports whether a commit stands for none, as that of a deleted ref: forges write it as zeros, or not at all.
+// isZero reports whether a commit means that there is none, as for a deleted ref. Forges send zeros
+// or an empty string.
 func isZero(commit string) bool { return strings.Trim(commit, "0") == "" }
 
-// skip is an event that gives no reason to poll.
+// skip returns an event that needs no poll.
 func skip(at Repository, format string, arguments ...any) Event {
 	return Event{Repository: at, Skipped: fmt.Sprintf(format, arguments...)}
 }
 
-// notPush is the answer to all events but pushes.
+// notPush returns the event for all kinds but pushes.
 func notPush(at Repository, event string) Event {
 	return skip(at, "nuon polls after pushes only, and this is the event %q", event)
 }
 
-// pushed is a push of one ref.
+// pushed returns the event of a push of one ref.
 func pushed(at Repository, ref, after string) (Event, error) {
 	if ref == "" {
 		return Event{}, malformed("the payload of the push names no ref")
@@ -232,7 +244,7 @@ func pushed(at Repository, ref, after string) (Event, error) {
 	return Event{Repository: at, Refs: []string{ref}}, nil
 }
 
-// printable returns one line of bounded length of what a stranger wrote.
+// printable returns untrusted text on one line of bounded length, without control characters.
 func printable(text string) string {
 	clean := strings.Map(func(r rune) rune {
 		if !strconv.IsPrint(r) {

@@ -20,7 +20,7 @@ import (
 
 var secret = forge.SecretPrefix + base64.StdEncoding.EncodeToString([]byte("0123456789abcdef0123456789abcdef"))
 
-// read identifies, verifies and parses a delivery, as the reconciler does.
+// read identifies, verifies and parses a delivery, like the reconciler.
 func read(header http.Header, body []byte, secrets ...string) (forge.Forge, forge.Event, error) {
 	f, known := forge.Identify(header)
 	if !known {
@@ -38,7 +38,8 @@ func read(header http.Header, body []byte, secrets ...string) (forge.Forge, forg
 	return f, event, err
 }
 
-// TestDeliveries reads every delivery of the forges' documentation: who sent it, which refs it pushed, or why there is nothing to poll.
+// TestDeliveries parses every delivery of the forges' documentation and checks its forge, its
+// pushed refs, or the reason why no poll is needed.
 func TestDeliveries(t *testing.T) {
 	main := []string{"refs/heads/main"}
 	want := map[string]struct {
@@ -86,7 +87,8 @@ func TestDeliveries(t *testing.T) {
 	}
 }
 
-// TestOnlyTheSecretVerifies: no delivery passes without a signature, with another secret, with the empty one, or changed.
+// TestOnlyTheSecretVerifies checks that a delivery fails without a signature, with another secret,
+// with the empty secret, and when it was changed.
 func TestOnlyTheSecretVerifies(t *testing.T) {
 	for _, name := range forgetest.Names(t) {
 		refused := func(how string, header http.Header, body []byte, secrets ...string) {
@@ -103,7 +105,7 @@ func TestOnlyTheSecretVerifies(t *testing.T) {
 		forgetest.Sign(header, body, "")
 		refused("signed with the empty secret", header, body, secret, "")
 		forgetest.Sign(header, body, secret)
-		if header.Get("X-Gitlab-Token") == "" { // a token proves nothing of the body
+		if header.Get("X-Gitlab-Token") == "" { // a token does not authenticate the body
 			refused("with another body", header, append([]byte(" "), body...), secret)
 		}
 		if _, _, err := read(header, body, "the secret before", secret); err != nil {
@@ -112,7 +114,8 @@ func TestOnlyTheSecretVerifies(t *testing.T) {
 	}
 }
 
-// TestFormBodies: GitHub and Gitea can send the JSON as a form field. GitHub signs the form, Gitea the JSON.
+// TestFormBodies checks form bodies: GitHub and Gitea can send the JSON as a form field. GitHub
+// signs the form, Gitea the JSON.
 func TestFormBodies(t *testing.T) {
 	for name, signsForm := range map[string]bool{"github-push": true, "gitea-push": false, "forgejo-push": false} {
 		header, body := forgetest.Load(t, name)
@@ -129,8 +132,8 @@ func TestFormBodies(t *testing.T) {
 	}
 }
 
-// TestGitLabSigningToken: a signature is by Standard Webhooks, its time counts, and a delivery that has one does not fall back to the
-// token.
+// TestGitLabSigningToken checks Standard Webhooks signatures: the time is checked, and a delivery
+// with a signature does not fall back to the token.
 func TestGitLabSigningToken(t *testing.T) {
 	signed := func(with string, at time.Time) (http.Header, []byte) {
 		header, body := forgetest.Load(t, "gitlab-push")
@@ -161,7 +164,8 @@ func TestGitLabSigningToken(t *testing.T) {
 	}
 }
 
-// TestUnsignedPing: only the connection test of Bitbucket Data Center, and only without a signature.
+// TestUnsignedPing checks that only the connection test of Bitbucket Data Center is such a ping,
+// and only without a signature.
 func TestUnsignedPing(t *testing.T) {
 	for _, name := range forgetest.Names(t) {
 		header, body := forgetest.Load(t, name)
@@ -176,7 +180,7 @@ func TestUnsignedPing(t *testing.T) {
 	}
 }
 
-// TestNuonForm: a script may name a repository and a ref, or neither.
+// TestNuonForm checks that a script may send a repository and a ref, or neither.
 func TestNuonForm(t *testing.T) {
 	now := strconv.FormatInt(time.Now().Unix(), 10)
 	for body, want := range map[string]forge.Event{
@@ -196,13 +200,14 @@ func TestNuonForm(t *testing.T) {
 	}
 }
 
-// TestMalformedPayloads: what is signed and is no payload of a push is refused with the reason.
+// TestMalformedPayloads checks that a signed body that is not a push payload is rejected with the
+// reason.
 func TestMalformedPayloads(t *testing.T) {
 	for _, name := range []string{
 		"github-push", "gitlab-push", "gitlab-system-push", "gitea-push", "forgejo-push", "bitbucket-push", "bitbucket-dc-push",
 	} {
 		bodies := []string{"", "{", "[]", `"x"`, `{"ref": 7, "push": 7, "changes": 7}`, "\xff", strings.Repeat("[", 20_000)}
-		if !strings.HasPrefix(name, "gitlab") { // which says what it is in the body alone
+		if !strings.HasPrefix(name, "gitlab") { // GitLab states the kind of event only in the body
 			bodies = append(bodies, "null", "{}", `{"ref": "refs/heads/main"}`)
 		}
 		for _, body := range bodies {
@@ -217,7 +222,8 @@ func TestMalformedPayloads(t *testing.T) {
 	}
 }
 
-// FuzzDeliveries: whatever is sent, nothing passes without the secret, and nothing that passes makes a reader panic.
+// FuzzDeliveries checks that no input passes without the secret, and that no verified input makes a
+// parser panic.
 func FuzzDeliveries(f *testing.F) {
 	for _, name := range forgetest.Names(f) {
 		header, body := forgetest.Signed(f, name, secret)
@@ -245,7 +251,8 @@ func FuzzDeliveries(f *testing.F) {
 	})
 }
 
-// TestForms: each forge has a form that takes the address and the secret, in a list that leaves none out.
+// TestForms checks that each forge has a form with the URL and the secret, and that Names is
+// complete.
 func TestForms(t *testing.T) {
 	for _, f := range forge.All {
 		if !slices.Contains(forge.Names(), f.Name) {
@@ -267,7 +274,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestDocs: docs/git.md has a section for each forge, with the fields of its form.
+// TestDocs checks that docs/git.md has a section for each forge, with the fields of its form.
 func TestDocs(t *testing.T) {
 	page, err := os.ReadFile("../../docs/git.md")
 	if err != nil {
@@ -283,10 +290,10 @@ func TestDocs(t *testing.T) {
 		}
 		for _, field := range f.Form.Fields {
 			row := "| " + strings.ToLower(field.Name) + " |"
-			if f.Name == "forgejo" { // as for Gitea, it says
+			if f.Name == "forgejo" { // the section refers to that of Gitea
 				break
 			}
-			if f.Name == "nuon" { // a request is shown there, not a table
+			if f.Name == "nuon" { // the section shows a request instead of a table
 				if !strings.HasPrefix(field.Name, "X-") {
 					continue
 				}

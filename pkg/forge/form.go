@@ -2,17 +2,18 @@ package forge
 
 import "strings"
 
-// Form is how a webhook is entered in the pages of a forge.
+// Form describes how to enter a webhook in the pages of a forge.
 type Form struct {
-	// Page is where the form is, from the repository's page on.
+	// Page is the path to the form, starting from the repository's page.
 	Page string
-	// Fields are to be filled in; {url} and {secret} in a value stand for the webhook's own.
+	// Fields are the fields to fill in; {url} and {secret} in a value stand for those of the
+	// webhook.
 	Fields []Field
-	// Note is what else a person must know; empty if nothing.
+	// Note is further advice; empty if there is none.
 	Note string
 }
 
-// Field is one field of a form, as its label calls it.
+// Field is one field of a form. Name is its label.
 type Field struct{ Name, Value string }
 
 // Fill returns the fields with the values of one webhook.

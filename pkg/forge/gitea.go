@@ -2,7 +2,7 @@ package forge
 
 import "github.com/nuon-toolkit/nuon/pkg/seal"
 
-// Gitea signs the JSON, not the body: of a form, the field payload.
+// Gitea signs the JSON instead of the body: for a form body, the field payload.
 var gitea = Forge{
 	Name: "gitea", Title: "Gitea",
 	Form:        giteaForm("Gitea"),
@@ -14,7 +14,7 @@ var gitea = Forge{
 	parse: func(event string, d Delivery) (Event, error) { return parseHubPush(event, content(d)) },
 }
 
-// Forgejo does what Gitea does, under its own name.
+// Forgejo works like Gitea, with headers of another name.
 var forgejo = Forge{
 	Name: "forgejo", Title: "Forgejo",
 	Form:        giteaForm("Forgejo"),

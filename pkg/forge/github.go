@@ -2,8 +2,8 @@ package forge
 
 import "github.com/nuon-toolkit/nuon/pkg/seal"
 
-// GitHub signs the raw body, also of a form (docs.github.com, "Validating webhook deliveries"). The id of a delivery stays the same when
-// somebody redelivers it.
+// GitHub signs the raw body, also for a form body (docs.github.com, "Validating webhook
+// deliveries"). The id of a delivery does not change when it is redelivered.
 var github = Forge{
 	Name: "github", Title: "GitHub",
 	Form: Form{
@@ -24,7 +24,7 @@ var github = Forge{
 	parse: func(event string, d Delivery) (Event, error) { return parseHubPush(event, content(d)) },
 }
 
-// hubPayload is what GitHub, Gitea and Forgejo send alike.
+// hubPayload is the payload that GitHub, Gitea and Forgejo have in common.
 type hubPayload struct {
 	Ref        string `json:"ref"`
 	After      string `json:"after"`
@@ -37,7 +37,7 @@ type hubPayload struct {
 	} `json:"repository"`
 }
 
-// parseHubPush reads an event of GitHub, Gitea or Forgejo.
+// parseHubPush parses an event of GitHub, Gitea or Forgejo.
 func parseHubPush(event string, text []byte) (Event, error) {
 	var p hubPayload
 	if err := decode(text, &p); err != nil {

@@ -9,8 +9,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// GitLab sends a secret token as it is, or, from 19.0 on, signs with a signing token as Standard Webhooks has it. A delivery with a
-// signature must pass by that: it does not fall back to the token.
+// GitLab sends a secret token unchanged or, from version 19.0 on, signs with a signing token in the
+// format of Standard Webhooks. A delivery with a signature must pass by the signature; it does not
+// fall back to the token.
 var gitlab = Forge{
 	Name: "gitlab", Title: "GitLab",
 	Form: Form{
@@ -31,7 +32,7 @@ var gitlab = Forge{
 		if d.Header.Get(headerStandardSignature) != "" {
 			return standardSignature(d, secret)
 		}
-		// Hashed first, so that not even the length shows in the time.
+		// The values are hashed so that the time of the comparison does not reveal their lengths.
 		sent, want := sha256.Sum256([]byte(d.Header.Get("X-Gitlab-Token"))), sha256.Sum256(secret.Reveal())
 		return hmac.Equal(sent[:], want[:])
 	},
@@ -45,12 +46,13 @@ const (
 	headerStandardSignature = "Webhook-Signature"
 )
 
-// SecretPrefix begins a secret in the form of Standard Webhooks; the key in base64 follows. Forges that take any text as a secret take
-// it whole, so that one secret fits every form.
+// SecretPrefix is the start of a secret in the format of Standard Webhooks; the key in base64
+// follows. Forges that accept any text as a secret use the whole text, so that one secret works for
+// every forge.
 const SecretPrefix = "whsec_"
 
-// standardSignature reports whether a delivery is signed as Standard Webhooks has it: v1,<base64 of HMAC-SHA256(id.timestamp.body)>,
-// once or for several keys.
+// standardSignature reports whether a delivery has a Standard Webhooks signature: v1,<base64 of
+// HMAC-SHA256(id.timestamp.body)>, once or for several keys.
 func standardSignature(d Delivery, secret seal.Secret) bool {
 	encoded, is := strings.CutPrefix(string(secret.Reveal()), SecretPrefix)
 	key, err := base64.StdEncoding.DecodeString(encoded)
@@ -68,7 +70,8 @@ func standardSignature(d Delivery, secret seal.Secret) bool {
 	return found && recent(timestamp, d)
 }
 
-// parseGitLab reads an event of a project, of a group, or of the whole server, whose X-Gitlab-Event is always "System Hook".
+// parseGitLab parses an event of a project, of a group, or of the whole server. For the latter
+// X-Gitlab-Event is always "System Hook".
 func parseGitLab(event string, d Delivery) (Event, error) {
 	var p struct {
 		Kind    string `json:"object_kind"`

@@ -6,13 +6,13 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// The headers of nuon's own form, for CI and for servers that no other form fits.
+// The headers of nuon's own format, for CI and for servers that no other format fits.
 const (
 	HeaderTimestamp = "X-Nuon-Timestamp" // Unix seconds
 	HeaderSignature = "X-Nuon-Signature" // sha256=<hex of the HMAC of timestamp, ".", body>
 )
 
-// nuon's own form signs the time, and the signature identifies the delivery.
+// The nuon format signs the time, and the signature identifies the delivery.
 var nuon = Forge{
 	Name: "nuon", Title: "your own scripts",
 	Form: Form{
@@ -34,7 +34,7 @@ var nuon = Forge{
 	parse: parseNuon,
 }
 
-// Sign returns the HeaderSignature of a delivery in nuon's own form.
+// Sign returns the HeaderSignature of a delivery in the nuon format.
 func Sign(secret seal.Secret, timestamp string, body []byte) string {
 	return "sha256=" + hexSum(secret, signedText(timestamp, body))
 }

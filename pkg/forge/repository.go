@@ -8,23 +8,23 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
-// Repository is where an event happened, by all that the payload says of it.
+// Repository is the repository of an event, with everything in the payload that identifies it.
 type Repository struct {
-	// URLs are its addresses: for people, for git over https and over ssh.
+	// URLs are its web page and its git URLs over https and ssh.
 	URLs []string
-	// Path ends its https address, where the payload holds no URL; such as /scm/PROJ/shop.
+	// Path is the end of its https URL if the payload has no URL, such as /scm/PROJ/shop.
 	Path string
 }
 
-// repository returns the repository of the addresses that are set.
+// repository returns a repository with the URLs that are not empty.
 func repository(urls ...string) Repository {
 	return Repository{URLs: slices.DeleteFunc(urls, func(u string) bool { return u == "" })}
 }
 
-// IsZero reports whether no repository is named.
+// IsZero reports whether the repository is unknown.
 func (r Repository) IsZero() bool { return len(r.URLs) == 0 && r.Path == "" }
 
-// String names the repository for people, by the first of its addresses. A password in it is left out.
+// String returns the first of its URLs, for messages. It leaves out a password.
 func (r Repository) String() string {
 	if len(r.URLs) == 0 {
 		return printable(r.Path)
@@ -37,21 +37,23 @@ func (r Repository) String() string {
 	return printable(first)
 }
 
-// Match is how surely an event is about a repository.
+// Match is the confidence that an event concerns a repository.
 type Match int
 
 // The results of Matches.
 const (
-	// Other repositories are not meant.
+	// Other means that the repositories differ.
 	Other Match = iota
-	// SamePath is a repository of the same path at another host, such as that of an address inside a cluster. It may be another one.
+	// SamePath means a repository with the same path on another host, such as the host name inside
+	// a cluster. It may be a different repository.
 	SamePath
-	// Same is the repository itself.
+	// Same means that the repositories are the same.
 	Same
 )
 
-// Matches compares the repository with the address that one is watched by. Letter case, ports, a final .git or slash, and whether
-// an address is for https, ssh or people make no difference: a poll too many costs little, one too few costs an interval.
+// Matches compares the repository with the URL of a watched one. It ignores letter case, ports, a
+// final .git or slash, and whether a URL is for https, ssh or the web page. The comparison is
+// lenient because an unnecessary poll costs little, but a missed one costs a whole poll interval.
 func (r Repository) Matches(watched string) Match {
 	at, ok := parseAddress(watched)
 	if !ok {
@@ -74,7 +76,8 @@ func (r Repository) Matches(watched string) Match {
 	return found
 }
 
-// MatchesRef reports whether a pushed ref is the one that is watched. Either may be written in full (refs/heads/main) or short.
+// MatchesRef reports whether a pushed ref is the watched ref. Either may be in full
+// (refs/heads/main) or short form.
 func MatchesRef(pushed, watched string) bool {
 	if strings.HasPrefix(pushed, "refs/") && strings.HasPrefix(watched, "refs/") {
 		return pushed == watched
@@ -82,18 +85,18 @@ func MatchesRef(pushed, watched string) bool {
 	return ShortRef(pushed) == ShortRef(watched)
 }
 
-// ShortRef returns a branch or tag as people write it.
+// ShortRef returns the short form of a branch or tag.
 func ShortRef(ref string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(ref, "refs/heads/"), "refs/tags/")
 }
 
-// address is where a repository is, in the one spelling by which addresses are compared.
+// address is the location of a repository in a normalized form for comparison.
 type address struct{ host, path string }
 
-// scpLike is git's short form of an ssh address: git@host:owner/repository.
+// scpLike matches git's short form of an ssh URL: git@host:owner/repository.
 var scpLike = lazyregexp.New(`^(?:[^@/:]+@)?([^/:]+):([^/].*)$`)
 
-// parseAddress reads a URL, or git's short form of an ssh one.
+// parseAddress parses a URL or git's short form of an ssh URL.
 func parseAddress(text string) (address, bool) {
 	if !strings.Contains(text, "://") {
 		parts := scpLike.FindStringSubmatch(text)
@@ -111,7 +114,7 @@ func parseAddress(text string) (address, bool) {
 
 func hostname(text string) string { return strings.TrimSuffix(strings.ToLower(text), ".") }
 
-// bare returns a path without what addresses of one repository differ in.
+// bare returns a path without the parts in which URLs of one repository differ.
 func bare(path string) string {
 	return strings.TrimRight(strings.TrimSuffix(strings.TrimRight(strings.ToLower(path), "/"), ".git"), "/")
 }

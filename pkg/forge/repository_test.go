@@ -2,7 +2,7 @@ package forge
 
 import "testing"
 
-// TestMatches compares the addresses that forges send with those that repositories are watched by.
+// TestMatches compares the URLs that forges send with those of watched repositories.
 func TestMatches(t *testing.T) {
 	for _, c := range []struct {
 		event   Repository
@@ -42,7 +42,7 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// TestStringHidesPasswords that a script may have put into an address.
+// TestStringHidesPasswords covers passwords that a script may put into a URL.
 func TestStringHidesPasswords(t *testing.T) {
 	if got := repository("https://ada:hush@git.example/acme/shop").String(); got != "https://git.example/acme/shop" {
 		t.Errorf("got %s", got)

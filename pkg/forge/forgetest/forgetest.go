@@ -1,5 +1,5 @@
-// Package forgetest gives tests webhook deliveries in the shape of the forges' documentation, signed as the forges sign them and not by
-// the code that checks it. Only tests use it.
+// Package forgetest provides webhook deliveries in the format of the forges' documentation to
+// tests. It signs them independently of the code under test. Only tests import it.
 package forgetest
 
 import (
@@ -24,14 +24,14 @@ import (
 //go:embed deliveries
 var files embed.FS
 
-// Page is the repository's page in every delivery, and DataCenterPage how Bitbucket Data Center addresses it for git. Both with .git
-// are addresses for git.
+// Page is the URL of the repository's page in every delivery, and DataCenterPage the git URL of
+// Bitbucket Data Center without .git. With .git appended, both are git URLs.
 const (
 	Page           = "https://git.example/acme/shop"
 	DataCenterPage = "https://git.example/scm/acme/shop"
 )
 
-// Names are the names of all deliveries: the forge, then the event.
+// Names returns the names of all deliveries: the forge, followed by the event.
 func Names(t testing.TB) []string {
 	t.Helper()
 	entries, err := files.ReadDir("deliveries")
@@ -45,7 +45,8 @@ func Names(t testing.TB) []string {
 	return names
 }
 
-// Load returns a delivery without a signature, with texts of its body replaced: old and new in turn.
+// Load returns a delivery without a signature, with texts of its body replaced. replace alternates
+// between old and new texts.
 func Load(t testing.TB, name string, replace ...string) (http.Header, []byte) {
 	t.Helper()
 	raw, err := files.ReadFile("deliveries/" + name + ".http")
@@ -64,8 +65,8 @@ func Load(t testing.TB, name string, replace ...string) (http.Header, []byte) {
 	return http.Header(header), []byte(strings.NewReplacer(replace...).Replace(string(body)))
 }
 
-// Sign adds to a delivery's headers what the forge adds that has the secret. GitLab sends the token, or signs when the header is to
-// have webhook-id.
+// Sign adds the headers that a forge with the secret adds to a delivery. GitLab sends the token, or
+// a signature if the headers contain webhook-id.
 func Sign(header http.Header, body []byte, secret string) {
 	sum := func(of func() hash.Hash, key string, text []byte) []byte {
 		mac := hmac.New(of, []byte(key))
@@ -99,7 +100,7 @@ func Sign(header http.Header, body []byte, secret string) {
 	}
 }
 
-// Signed is Load with Sign.
+// Signed is Load followed by Sign.
 func Signed(t testing.TB, name, secret string, replace ...string) (http.Header, []byte) {
 	t.Helper()
 	header, body := Load(t, name, replace...)
