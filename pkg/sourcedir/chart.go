@@ -10,7 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// chartFile is what of Chart.yaml, and of requirements.yaml as older charts have it, says of other charts.
+// chartFile is the part of Chart.yaml, or of requirements.yaml in older charts, that refers to
+// other charts.
 type chartFile struct {
 	Dependencies []chartDependency `yaml:"dependencies"`
 }
@@ -20,7 +21,7 @@ type chartDependency struct {
 	Repository yaml.Node `yaml:"repository"`
 }
 
-// repository is where a chart is looked for, also where it stands elsewhere in the file.
+// repository returns the repository of a dependency. It resolves a YAML alias.
 func (d chartDependency) repository() string {
 	if d.Repository.Kind == yaml.AliasNode {
 		return d.Repository.Alias.Value
@@ -28,8 +29,9 @@ func (d chartDependency) repository() string {
 	return d.Repository.Value
 }
 
-// chartDirectories are the directories that a chart of a repository is built from: its own, those that its dependencies name as file://, and
-// those that links in them lead to. Charts of chart repositories are the build's business. Sorted.
+// chartDirectories returns the directories that a chart of a repository is built from, sorted: its
+// own, those of its file:// dependencies, and those that links in them lead to. The build fetches
+// charts from chart repositories.
 func chartDirectories(tree fs.FS, root string) ([]string, error) {
 	dirs, charts := []string{root}, []string{root}
 	for i := 0; i < len(charts); i++ {
@@ -54,7 +56,8 @@ func chartDirectories(tree fs.FS, root string) ([]string, error) {
 	return withLinked(tree, dirs)
 }
 
-// innerCharts are the charts that lie in the charts/ of another one as directories. What they need may lie elsewhere.
+// innerCharts returns the charts that are directories below the charts/ of another one. Their
+// dependencies may be elsewhere.
 func innerCharts(tree fs.FS, dir string) []string {
 	entries, err := fs.ReadDir(tree, path.Join(dir, "charts"))
 	if err != nil {
@@ -70,7 +73,7 @@ func innerCharts(tree fs.FS, dir string) []string {
 	return charts
 }
 
-// localCharts are the directories that one chart depends on.
+// localCharts returns the directories that one chart depends on.
 func localCharts(tree fs.FS, dir string) ([]string, error) {
 	var dirs []string
 	for _, file := range []string{"Chart.yaml", "requirements.yaml"} {
@@ -96,7 +99,8 @@ func localCharts(tree fs.FS, dir string) ([]string, error) {
 	return dirs, nil
 }
 
-// localChart is the directory of a dependency; empty for one that is elsewhere, or that was put below charts/.
+// localChart returns the directory of a dependency. It returns the empty string for a dependency
+// from a chart repository, or one below charts/.
 func localChart(tree fs.FS, dir, file string, need chartDependency) (string, error) {
 	target, local := strings.CutPrefix(need.repository(), "file://")
 	if !local {
@@ -119,7 +123,8 @@ func localChart(tree fs.FS, dir, file string, need chartDependency) (string, err
 	return "", fmt.Errorf("%s:%d: dependency %q is in %s, which is not there; commit it, or correct the path", file, need.Repository.Line, need.Name, at)
 }
 
-// vendored says whether a chart is below the charts/ of another one, as a directory or packed.
+// vendored reports whether a chart is below the charts/ of another one, as a directory or as an
+// archive.
 func vendored(tree fs.FS, dir, name string) bool {
 	entries, err := fs.ReadDir(tree, path.Join(dir, "charts"))
 	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {

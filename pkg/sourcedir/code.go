@@ -11,7 +11,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/tfmodule"
 )
 
-// Kind is what the code of a component is.
+// Kind is the kind of a component's code.
 type Kind string
 
 // The kinds of code.
@@ -21,19 +21,20 @@ const (
 	Kustomization Kind = "kustomization"
 )
 
-// Code names the code of a component in its repository. Paths are slash paths from the root of the repository.
+// Code locates the code of a component in its repository. Paths are slash paths from the root of
+// the repository.
 type Code struct {
 	Kind      Kind
 	Directory string
-	Patches   []string // files that are laid over a kustomization
+	Patches   []string // patch files for a kustomization
 	// AnyFile is set for a kustomization that may read every file of the repository.
 	AnyFile bool
 }
 
-// Tree is a repository whose directories git names by hashes. *gittree.Tree is one.
+// Tree is a repository whose directories have git tree hashes. *gittree.Tree implements it.
 type Tree interface {
 	fs.FS
-	// Hash returns the git tree hash of a directory, and false when there is no such directory.
+	// Hash returns the git tree hash of a directory, and false if the directory does not exist.
 	Hash(dir string) (string, bool)
 }
 
@@ -43,7 +44,8 @@ type Source struct {
 	Tree      string `json:"tree"` // git tree hash
 }
 
-// Sources returns the directories with their hashes. The tree is the one that they were found in.
+// Sources returns the directories with their hashes. tree must be the tree in which they were
+// found.
 func (f Found) Sources(tree Tree, where string) ([]Source, error) {
 	sources := make([]Source, 0, len(f.Directories))
 	for _, dir := range f.Directories {
@@ -56,13 +58,14 @@ func (f Found) Sources(tree Tree, where string) ([]Source, error) {
 	return sources, nil
 }
 
-// Found is what a repository has of a Code.
+// Found is the code that Find found in a repository.
 type Found struct {
-	Directories []string         // all that belongs to the code, sorted
+	Directories []string         // everything that belongs to the code, sorted
 	Module      *tfmodule.Module // nil for other kinds
 }
 
-// MissingError reports that the directory of the code does not exist. Where names the repository for the message.
+// MissingError reports that the directory of the code does not exist. Where names the repository in
+// the message.
 type MissingError struct {
 	Code  Code
 	Where string
@@ -73,8 +76,8 @@ func (e *MissingError) Error() string {
 		e.Code.Directory, e.Where, e.Code.Kind)
 }
 
-// Find reads the code from a tree, which is that of the repository; where names the repository in messages. Its errors are meant
-// for the author of the code: they name the file and say what to change.
+// Find reads the code from the tree of a repository; where names the repository in messages. Its
+// errors are for the author of the code: they name the file and what to change.
 func (c Code) Find(tree fs.FS, where string) (Found, error) {
 	if !fs.ValidPath(c.Directory) || !isDirectory(tree, c.Directory) {
 		return Found{}, &MissingError{Code: c, Where: where}
@@ -127,7 +130,7 @@ func (c Code) kustomization(tree fs.FS, where string) (Found, error) {
 	return Found{Directories: slices.Compact(dirs)}, nil
 }
 
-// checkPatch reports a file that is laid over a kustomization and does not exist.
+// checkPatch reports a patch file that does not exist.
 func checkPatch(tree fs.FS, name, where string) error {
 	info, err := fs.Stat(tree, name)
 	switch {
@@ -143,7 +146,8 @@ func checkPatch(tree fs.FS, name, where string) error {
 	return nil
 }
 
-// Outside returns a filter that is true for what is in none of some directories, nor on the way to one.
+// Outside returns a filter that is true for paths that are neither in one of dirs nor on the way to
+// one.
 func Outside(dirs []string) func(name string, entry fs.DirEntry) bool {
 	return func(name string, entry fs.DirEntry) bool {
 		for _, dir := range dirs {
@@ -155,8 +159,8 @@ func Outside(dirs []string) func(name string, entry fs.DirEntry) bool {
 	}
 }
 
-// Skip returns the filter for packing or comparing the code in some directories: Outside, and of a module also what a local run
-// of Terraform leaves behind.
+// Skip returns the filter for packing or comparing the code in dirs: Outside and, for a module,
+// also the files that a local Terraform run leaves behind.
 func (c Code) Skip(dirs []string) func(name string, entry fs.DirEntry) bool {
 	if c.Kind == Module {
 		return tfmodule.Outside(dirs)
@@ -164,7 +168,7 @@ func (c Code) Skip(dirs []string) func(name string, entry fs.DirEntry) bool {
 	return Outside(dirs)
 }
 
-// below reports whether a clean path is a directory or is in it.
+// below reports whether a clean path is dir or inside of it.
 func below(name, dir string) bool {
 	return dir == "." || name == dir || strings.HasPrefix(name, dir+"/")
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// treeOf makes a tree of files by their paths; a text that begins with "-> " is a link.
+// treeOf builds a tree from files by path. A text that starts with "-> " is a link.
 func treeOf(files map[string]string) fstest.MapFS {
 	tree := fstest.MapFS{}
 	for name, text := range files {
@@ -81,7 +81,7 @@ func checkDirectories(t *testing.T, got []string, err error, want []string, prob
 	}
 }
 
-// bomb is a small text of YAML that means a large one.
+// bomb returns a small YAML text that expands to a large value.
 func bomb() string {
 	var b strings.Builder
 	b.WriteString("l0: &l0 [x,x,x,x,x,x,x,x,x,x]\n")
@@ -131,7 +131,8 @@ func TestKustomizeDirectories(t *testing.T) {
 	}
 }
 
-// TestLinkedDirectories: what links in a component lead to is packed with it, and so is a part of its identity.
+// TestLinkedDirectories checks that the targets of links in a component are packed with it and are
+// part of its identity.
 func TestLinkedDirectories(t *testing.T) {
 	chain := map[string]string{"a/Chart.yaml": "", "a/l": "-> ../r0/l"}
 	many := map[string]string{"a/Chart.yaml": ""}
@@ -164,7 +165,8 @@ func TestLinkedDirectories(t *testing.T) {
 	checkDirectories(t, got, err, []string{"k", "s"}, "")
 }
 
-// TestOutside: what is in one of the directories is packed, and the way there is walked.
+// TestOutside checks that only files in the directories are packed, and that the directories on the
+// way to them are walked.
 func TestOutside(t *testing.T) {
 	tree := treeOf(map[string]string{"a/b/c": "", "a/b/d/e": "", "a/bc": "", "a/x": "", "f": "", "g/.terraform/h": ""})
 	for dirs, want := range map[string]string{"a/b": "a/b/c a/b/d/e", "a/b/d g": "a/b/d/e g/.terraform/h", ".": "a/b/c a/b/d/e a/bc a/x f g/.terraform/h"} {

@@ -11,10 +11,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// kustomizationFiles are the names that kustomize looks for.
+// kustomizationFiles are the file names that kustomize accepts.
 var kustomizationFiles = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
 
-// kustomization is what of such a file names other directories. All else that it can name is in or below its own.
+// kustomization contains the fields of a kustomization that can refer to other directories. All
+// other fields refer to files in or below its own directory.
 type kustomization struct {
 	Resources      []yaml.Node `yaml:"resources"`
 	Bases          []yaml.Node `yaml:"bases"`
@@ -30,8 +31,9 @@ func (k *kustomization) names() []yaml.Node {
 	return slices.Concat(k.Resources, k.Bases, k.Components, k.Generators, k.Transformers, k.Validators, k.Configurations, k.CRDs)
 }
 
-// kustomizeDirectories are the directories that a kustomization is built from: its own, those of the kustomizations and files that it
-// names, over any number of steps, and those that links in them lead to. What a build would have to fetch is a problem. Sorted.
+// kustomizeDirectories returns the directories that a kustomization is built from, sorted: its own,
+// those of the kustomizations and files that it refers to, directly or indirectly, and those that
+// links in them lead to. A reference that the build would have to fetch is an error.
 func kustomizeDirectories(tree fs.FS, root string) ([]string, error) {
 	if !fs.ValidPath(root) {
 		return nil, fmt.Errorf("kustomize.path %s is outside of the repository; correct it", root)
@@ -55,8 +57,8 @@ func kustomizeDirectories(tree fs.FS, root string) ([]string, error) {
 	return withLinked(tree, append(dirs, files...))
 }
 
-// readKustomization gives the directories that one names, and those of files that it names elsewhere, which kustomize then refuses in its
-// own words.
+// readKustomization returns the directories that a kustomization refers to, and those of files that
+// it refers to in other directories. kustomize rejects such files with its own message.
 func readKustomization(tree fs.FS, dir string) (dirs, besides []string, err error) {
 	file, read, err := kustomizationIn(tree, dir)
 	if err != nil {
@@ -67,7 +69,7 @@ func readKustomization(tree fs.FS, dir string) (dirs, besides []string, err erro
 			node = *node.Alias
 		}
 		name := node.Value
-		if node.Kind != yaml.ScalarNode || name == "" || strings.Contains(name, "\n") { // written out in place
+		if node.Kind != yaml.ScalarNode || name == "" || strings.Contains(name, "\n") { // inline
 			continue
 		}
 		at := path.Join(dir, name)
@@ -89,7 +91,7 @@ func readKustomization(tree fs.FS, dir string) (dirs, besides []string, err erro
 	return dirs, besides, nil
 }
 
-// kustomizationIn reads the file of a directory, which has exactly one.
+// kustomizationIn reads the kustomization file of a directory, which must have exactly one.
 func kustomizationIn(tree fs.FS, dir string) (file string, read kustomization, err error) {
 	for _, name := range kustomizationFiles {
 		name = path.Join(dir, name)

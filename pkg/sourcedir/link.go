@@ -8,14 +8,16 @@ import (
 	"strings"
 )
 
-// Bounds of the links of one component: how many files are looked at for them, and how many one leads through.
+// Limits of the links of one component: the number of files that are searched for links, and the
+// number of links that one path leads through.
 const (
 	maxEntries = 100_000
 	maxHops    = 40
 )
 
-// withLinked adds to directories those that symbolic links in them lead to: a link is packed as it is, and leads nowhere unless what it
-// names is packed, too. Links that lead nowhere in the repository add nothing. Sorted.
+// withLinked adds the directories that symbolic links in dirs lead to, and sorts the result. A link
+// is packed as a link, so its target must be packed too. Links without a target in the repository
+// add nothing.
 func withLinked(tree fs.FS, dirs []string) ([]string, error) {
 	entries := 0
 	for i := 0; i < len(dirs); i++ {
@@ -34,7 +36,7 @@ func withLinked(tree fs.FS, dirs []string) ([]string, error) {
 	return slices.Compact(dirs), nil
 }
 
-// linksIn are the symbolic links in a directory; entries counts what was looked at.
+// linksIn returns the symbolic links in a directory; entries counts the files that were searched.
 func linksIn(tree fs.FS, dir string, entries *int) ([]string, error) {
 	var links []string
 	err := fs.WalkDir(tree, dir, func(name string, entry fs.DirEntry, err error) error {
@@ -52,7 +54,8 @@ func linksIn(tree fs.FS, dir string, entries *int) ([]string, error) {
 	return links, err
 }
 
-// addLinked adds the directories that are needed to follow one link: those of the links on the way, and of what it leads to.
+// addLinked adds the directories that are needed to follow one link: those of the links on the way
+// and of the target.
 func addLinked(tree fs.FS, dirs []string, link string) []string {
 	at, rest, hops := ".", strings.Split(link, "/"), 0
 	for len(rest) > 0 {
@@ -60,7 +63,7 @@ func addLinked(tree fs.FS, dirs []string, link string) []string {
 		rest = rest[1:]
 		info, err := lstat(tree, next)
 		if err != nil {
-			return dirs // it leads nowhere, or out of the repository, which packing tells
+			return dirs // it leads nowhere or out of the repository, which packing reports
 		}
 		if info.Mode()&fs.ModeSymlink == 0 {
 			at = next
@@ -79,7 +82,7 @@ func addLinked(tree fs.FS, dirs []string, link string) []string {
 	return addDirectory(dirs, at)
 }
 
-// lstat describes what is at a path, of a link the link; a path that is none is not there.
+// lstat describes the file at a path without following a link. An invalid path does not exist.
 func lstat(tree fs.FS, name string) (fs.FileInfo, error) {
 	if !fs.ValidPath(name) {
 		return nil, fs.ErrNotExist
@@ -87,7 +90,7 @@ func lstat(tree fs.FS, name string) (fs.FileInfo, error) {
 	return fs.Lstat(tree, name)
 }
 
-// addDirectory adds a directory that lies in none of the others.
+// addDirectory adds a directory unless it is inside of another one.
 func addDirectory(dirs []string, dir string) []string {
 	if slices.ContainsFunc(dirs, func(other string) bool { return below(dir, other) }) {
 		return dirs

@@ -10,16 +10,17 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
-// maxYAML bounds a file that is read to find what a component is built from.
+// maxYAML bounds the size of a YAML file in bytes.
 const maxYAML = 1 << 20
 
-// maxDirectories bounds the directories that one component is built from.
+// maxDirectories bounds the number of directories that one component is built from.
 const maxDirectories = 200
 
-// yamlLine is how the parser names a line.
+// yamlLine matches the line number in an error of the YAML parser.
 var yamlLine = lazyregexp.New(`line ([0-9]+)`)
 
-// readYAML reads one file; false when it is not there. What it says of a broken one quotes nothing of it.
+// readYAML reads one file; it returns false if the file does not exist. The error for an invalid
+// file quotes nothing of it.
 func readYAML(tree fs.FS, name string, into any) (there bool, err error) {
 	info, err := fs.Stat(tree, name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -12,15 +12,15 @@ import (
 	"github.com/hashicorp/hcl/v2/hclparse"
 )
 
-// Assignment is a variable that a tfvars file sets.
+// Assignment is a variable assignment in a tfvars file.
 type Assignment struct {
 	Name string
-	// Line and Column are where the name is written, from 1.
+	// Line and Column are the position of the name, from 1.
 	Line, Column int
 }
 
-// Assignments returns the variables that a tfvars file sets, by name. A file whose first character is a brace is JSON, as for the
-// runner. An error names the line.
+// Assignments returns the variables that a tfvars file assigns, by name. A file whose first
+// character is a brace is parsed as JSON, as in the runner. An error names the line.
 func Assignments(name string, content []byte) (all []Assignment, err error) {
 	json := strings.HasPrefix(strings.TrimSpace(string(content)), "{")
 	if json {
@@ -56,7 +56,8 @@ func Assignments(name string, content []byte) (all []Assignment, err error) {
 	return all, nil
 }
 
-// assignedIn returns the variables that the tfvars files of a root module's directory set which Terraform loads by itself.
+// assignedIn returns the variables that are assigned in those tfvars files of a root module's
+// directory that Terraform loads automatically.
 func assignedIn(t tree, dir string) ([]string, error) {
 	entries, err := fs.ReadDir(t.fsys, dir)
 	if err != nil {

@@ -12,29 +12,30 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// The HCL parser recurses without a bound: half a megabyte of "!" overflows the stack, which ends the process and cannot be
-// recovered from. So every file is first cut into tokens, which needs no recursion, and these are counted.
+// The HCL parser recurses without a limit: half a megabyte of "!" overflows the stack, which ends
+// the process and cannot be recovered from. So every file is first split into tokens, which needs
+// no recursion, and the tokens are counted.
 const (
-	// maxNesting is how deep brackets may be nested.
+	// maxNesting is the maximum nesting of brackets.
 	maxNesting = 200
-	// maxPrefixes is how many "!" and "-" may follow each other.
+	// maxPrefixes is the maximum number of consecutive "!" and "-".
 	maxPrefixes = 100
-	// maxOperators is how many operators, indexes and template parts a file may have: a chain of them becomes a tree that is as
-	// deep as the chain is long.
+	// maxOperators is the maximum number of operators, indexes and template parts in a file. A
+	// chain of them becomes a tree as deep as the chain is long.
 	maxOperators = 50_000
 )
 
-// checkDepth refuses a file whose parsing or evaluation would recurse too deeply.
+// checkDepth rejects a file whose parsing or evaluation would recurse too deeply.
 func checkDepth(name string, content []byte) error {
 	if strings.HasSuffix(name, ".json") {
 		return checkJSONDepth(name, content)
 	}
-	// What is wrong with the tokens the parser says better.
+	// Errors in the tokens are ignored, because the parser has better messages for them.
 	tokens, _ := hclsyntax.LexConfig(content, name, hcl.InitialPos)
 	return new(nesting).count(name, tokens)
 }
 
-// checkJSONDepth also looks into the strings, each of which may be a template.
+// checkJSONDepth also checks the strings, each of which may be a template.
 func checkJSONDepth(name string, content []byte) error {
 	decoder := json.NewDecoder(bytes.NewReader(content))
 	decoder.UseNumber()
@@ -103,7 +104,7 @@ func (n *nesting) count(name string, tokens hclsyntax.Tokens) error {
 	return nil
 }
 
-// weight is what a kind of token means for the depth of the parsed tree.
+// weight is the effect of a kind of token on the depth of the parsed tree.
 type weight int
 
 const (

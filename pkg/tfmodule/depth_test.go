@@ -6,8 +6,8 @@ import (
 	"testing/fstest"
 )
 
-// Each of these once ended the process, or would have at a larger size. What is just below the bounds must get through the parser
-// alive.
+// Each of these inputs once ended the process, or would have at a larger size. An input just below
+// a limit must be parsed without a crash.
 func TestDepthIsBounded(t *testing.T) {
 	declare := func(value string) string { return "variable \"a\" {\n  default = " + value + "\n}\n" }
 	chain := func(part string, times int) string { return strings.Repeat(part, times) }

@@ -5,8 +5,8 @@ import (
 	"path"
 )
 
-// leftOut says what never belongs to a module: what a local run of Terraform left behind, and git's own files. State may hold
-// secrets.
+// leftOut reports whether a file never belongs to a module: the files of a local Terraform run, and
+// git's own files. State may contain secrets.
 func leftOut(name string) bool {
 	if name == ".terraform" || name == ".git" {
 		return true
@@ -15,8 +15,9 @@ func leftOut(name string) bool {
 	return err == nil && state
 }
 
-// Outside gives a filter that is true for what does not belong to a module with these Dirs. It fits the Skip of
-// artifact.ReadOptions and any fs.WalkDir over the same tree: a directory on the way to one of the dirs is not outside.
+// Outside returns a filter that is true for paths that do not belong to a module with these Dirs.
+// It can be used as the Skip of artifact.ReadOptions and in any fs.WalkDir over the same tree: a
+// directory on the way to one of the dirs is not outside.
 func Outside(dirs []string) func(name string, entry fs.DirEntry) bool {
 	return func(name string, entry fs.DirEntry) bool {
 		if leftOut(entry.Name()) && name != "." {

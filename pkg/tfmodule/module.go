@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// maxModules is how many directories one closure may have; real ones have tens.
+// maxModules is the maximum number of directories in one closure; real ones have tens.
 const maxModules = 500
 
 // Position is a place in a file of the tree.
@@ -21,77 +21,79 @@ type Position struct {
 	Line int
 }
 
-// String gives "file:line".
+// String returns "file:line".
 func (p Position) String() string { return fmt.Sprintf("%s:%d", p.File, p.Line) }
 
-// RemoteSource is a module that is called from outside the tree: a registry address, a git URL, an absolute path, or an
-// expression.
+// RemoteSource is a call of a module outside of the tree: a registry address, a git URL, an
+// absolute path, or an expression.
 type RemoteSource struct {
-	// Module is the label of the module block that calls it.
+	// Module is the label of the calling module block.
 	Module string
 	// Source and Version are as written; Version may be empty.
 	Source, Version string
-	// Position is that of the module block.
+	// Position is the position of the module block.
 	Position Position
 }
 
-// Provider is what one module of the closure requires.
+// Provider is a provider requirement of one module of the closure.
 type Provider struct {
-	// Name is the module's own name for it, Source its address; empty when only a resource implies it.
+	// Name is the module's local name for the provider, and Source its address, which is empty when
+	// only a resource implies the provider.
 	Name, Source string
-	// Constraints are version constraints as written.
+	// Constraints are the version constraints as written.
 	Constraints []string
-	// Dir is the module that requires it.
+	// Dir is the directory of the module that requires the provider.
 	Dir string
 }
 
-// Backend is where a root module would keep its state by itself.
+// Backend is the backend that a root module declares for its state.
 type Backend struct {
 	// Kind is the backend's type, such as "s3", or "cloud".
 	Kind string
-	// Position is that of the block.
+	// Position is the position of the block.
 	Position Position
 }
 
-// Variable is one that a root module declares.
+// Variable is a variable that a root module declares.
 type Variable struct {
-	// Name is also that of the value that it is given.
+	// Name is the name of the variable.
 	Name string
-	// Type is its type expression as written, such as "list(string)"; empty when it takes any.
+	// Type is the type expression as written, such as "list(string)"; empty if any type is allowed.
 	Type string
-	// Description is in its author's words; it may be empty.
+	// Description is the description from the module; it may be empty.
 	Description string
-	// Required says that it has no default.
+	// Required is true if the variable has no default.
 	Required bool
-	// Sensitive says that Terraform does not show it.
+	// Sensitive is true if Terraform hides the value.
 	Sensitive bool
-	// Position is that of the block.
+	// Position is the position of the block.
 	Position Position
 }
 
-// Module is a root module with all that it reads inside its tree.
+// Module is a root module with everything that it reads inside its tree.
 type Module struct {
 	// Dir is the root module's directory, relative and clean; "." for the root.
 	Dir string
-	// Dirs are the directories that make up the module, sorted; whatever lies below one of them belongs to it, so none of them
-	// lies below another.
+	// Dirs are the directories of the module, sorted. Everything below one of them belongs to the
+	// module, so none of them is below another.
 	Dirs []string
-	// Remote are the calls that leave the tree, by position.
+	// Remote are the calls of modules outside of the tree, by position.
 	Remote []RemoteSource
 	// Providers are the requirements of all modules, by Dir and Name.
 	Providers []Provider
-	// Backend is what the root module declares; nil when it does not.
+	// Backend is the backend that the root module declares; nil if it declares none.
 	Backend *Backend
-	// Variables are those of the root module, by name.
+	// Variables are the variables of the root module, by name.
 	Variables []Variable
 	// Outputs are the names of the root module's outputs, sorted.
 	Outputs []string
-	// Assigned are the names of the variables that files of the root module's directory set, which Terraform loads without
-	// being asked: terraform.tfvars and *.auto.tfvars, also as .json. Sorted.
+	// Assigned are the names of the variables that are assigned in the files of the root module's
+	// directory that Terraform loads automatically: terraform.tfvars and *.auto.tfvars, also as
+	// .json. Sorted.
 	Assigned []string
 }
 
-// Closure gives the Dirs and Remote of Read.
+// Closure returns the Dirs and Remote of Read.
 func Closure(fsys fs.FS, dir string) (dirs []string, remote []RemoteSource, err error) {
 	module, err := Read(fsys, dir)
 	if err != nil {
@@ -100,9 +102,9 @@ func Closure(fsys fs.FS, dir string) (dirs []string, remote []RemoteSource, err 
 	return module.Dirs, module.Remote, nil
 }
 
-// Read reads the module in dir of fsys and every local module that it calls. fsys is the whole tree (a repository); dir is
-// relative to it. A file system with symbolic links should be an fs.ReadLinkFS, as os.DirFS and os.Root.FS are. Errors name the
-// file and the line where there is one.
+// Read reads the module in dir of fsys and every local module that it calls. fsys is the whole tree
+// (a repository), and dir is relative to it. A file system with symbolic links should be an
+// fs.ReadLinkFS, as os.DirFS and os.Root.FS are. Errors name the file and, where known, the line.
 func Read(fsys fs.FS, dir string) (*Module, error) {
 	dir = path.Clean(dir)
 	if !fs.ValidPath(dir) {
@@ -118,15 +120,16 @@ func Read(fsys fs.FS, dir string) (*Module, error) {
 	return reading.finish(), nil
 }
 
-// reader walks from module to module, each directory once, so calls that go in a circle end; that Terraform then refuses them is
-// its own business.
+// reader walks from module to module and visits each directory once, so cyclic calls end. Terraform
+// reports them later.
 type reader struct {
 	tree   tree
 	module *Module
 	seen   map[string]bool
 }
 
-// visit reads one module directory; from says who calls it, empty for the root.
+// visit reads one module directory. from describes the caller for messages; it is empty for the
+// root.
 func (r *reader) visit(dir, from string) error {
 	if r.seen[dir] {
 		return nil
@@ -164,7 +167,7 @@ func (r *reader) visit(dir, from string) error {
 	return nil
 }
 
-// root notes what only the root module's own declarations decide.
+// root records what only the root module's own declarations determine.
 func (r *reader) root(parsed *parsedDir) (err error) {
 	r.module.Backend = parsed.backend
 	for _, name := range slices.Sorted(maps.Keys(parsed.Variables)) {
@@ -179,7 +182,7 @@ func (r *reader) root(parsed *parsedDir) (err error) {
 	return err
 }
 
-// call follows one module block, or notes it when it leaves the tree.
+// call follows one module block, or records it if it refers to a module outside of the tree.
 func (r *reader) call(dir string, called RemoteSource) error {
 	if called.Source == "" {
 		return fmt.Errorf("%s: module %q has no source; give it one, such as \"../shared\"", called.Position, called.Module)
@@ -195,14 +198,15 @@ func (r *reader) call(dir string, called RemoteSource) error {
 	return r.visit(target, fmt.Sprintf("%s: module %q: ", called.Position, called.Module))
 }
 
-// isLocal is Terraform's own rule: anything that does not start like this is an address to fetch from, also "shared" and
-// "/srv/shared".
+// isLocal implements Terraform's rule for local modules: a source without such a prefix is an
+// address to fetch from, including "shared" and "/srv/shared".
 func isLocal(source string) bool {
 	return strings.HasPrefix(source, "./") || strings.HasPrefix(source, "../") ||
 		strings.HasPrefix(source, `.\`) || strings.HasPrefix(source, `..\`)
 }
 
-// addLinked adds the directories that symbolic links of the closure lead to, until no link leads out of it.
+// addLinked adds the directories that symbolic links of the closure lead to, until no link leads
+// out of it.
 func (r *reader) addLinked() error {
 	walked := map[string]bool{}
 	for {
@@ -241,7 +245,7 @@ func (r *reader) finish() *Module {
 	return r.module
 }
 
-// outermost drops every directory that lies below another one, and sorts.
+// outermost removes every directory that is below another one, and sorts the others.
 func outermost(dirs []string) []string {
 	var kept []string
 	for _, dir := range dirs {
@@ -254,7 +258,7 @@ func outermost(dirs []string) []string {
 	return kept
 }
 
-// isBelow says whether name is dir or lies in it.
+// isBelow reports whether name is dir or inside of it.
 func isBelow(name, dir string) bool {
 	return dir == "." || name == dir || strings.HasPrefix(name, dir+"/")
 }

@@ -110,7 +110,7 @@ func TestRootOfTheTree(t *testing.T) {
 	}
 }
 
-// On a real disk, where os.DirFS alone would follow any link.
+// TestLinks uses a real disk, where os.DirFS alone would follow any link.
 func TestLinks(t *testing.T) {
 	outside := t.TempDir()
 	write(t, filepath.Join(outside, "secret.tf"), "variable \"planted\" {}\n")
@@ -167,7 +167,7 @@ func TestLinkedModuleDirectory(t *testing.T) {
 	}
 }
 
-// What Outside lets through is what an artifact of the module holds.
+// TestOutside checks that an artifact of the module contains what Outside does not filter out.
 func TestOutside(t *testing.T) {
 	tree := files(
 		"top.txt", "", "modules/readme", "",
@@ -216,8 +216,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestVariables covers the interface of the root module alone: its variables, with what override files change of them, its outputs,
-// and what Terraform sets without being asked.
+// TestVariables checks the interface of the root module: its variables, with the changes of
+// override files, its outputs, and the variables that Terraform assigns automatically.
 func TestVariables(t *testing.T) {
 	tree := files(
 		"m/a.tf", "variable \"zone\" {\n  type = list(string)\n  description = \"Where\"\n}\nvariable \"kept\" { default = null }\nmodule \"b\" { source = \"../b\" }\n",
@@ -246,7 +246,8 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// TestAssignments: both languages of tfvars files, and what is none of them, without an end that takes the program along.
+// TestAssignments covers both languages of tfvars files and invalid files, none of which may end
+// the process.
 func TestAssignments(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                    "[]",

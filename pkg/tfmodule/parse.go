@@ -13,16 +13,16 @@ import (
 	"github.com/hashicorp/terraform-config-inspect/tfconfig"
 )
 
-// maxConfigFiles bounds the .tf files of one directory.
+// maxConfigFiles is the maximum number of .tf files in one directory.
 const maxConfigFiles = 2000
 
-// parsedDir is what the files of one directory declare.
+// parsedDir contains the declarations in the files of one directory.
 type parsedDir struct {
 	*tfconfig.Module
 	backend *Backend
 }
 
-// parseDir reads the configuration files of one directory; nil when there are none.
+// parseDir parses the configuration files of one directory. It returns nil if there are none.
 func parseDir(t tree, dir string) (*parsedDir, error) {
 	names, err := configFiles(t, dir)
 	if err != nil || len(names) == 0 {
@@ -54,8 +54,8 @@ func parseDir(t tree, dir string) (*parsedDir, error) {
 	return module, nil
 }
 
-// merge restores what the blocks of an override file leave as it was: such a block changes the arguments that it has and no others,
-// but the parser takes it for the whole declaration.
+// merge restores what an override file does not change. A block in such a file changes only the
+// arguments that it contains, but the parser treats it as a complete declaration.
 func (p *parsedDir) merge(variables map[string]*tfconfig.Variable, calls map[string]*tfconfig.ModuleCall) {
 	for name, was := range variables {
 		is := p.Variables[name]
@@ -74,7 +74,7 @@ func (p *parsedDir) merge(variables map[string]*tfconfig.Variable, calls map[str
 	}
 }
 
-// isOverride reports whether Terraform lays the blocks of a file over those of the others.
+// isOverride reports whether Terraform merges the blocks of a file over those of other files.
 func isOverride(name string) bool {
 	base := strings.TrimSuffix(strings.TrimSuffix(path.Base(name), ".json"), ".tf")
 	return base == "override" || strings.HasSuffix(base, "_override")
@@ -86,7 +86,7 @@ func implied(module *tfconfig.Module, provider string) {
 	}
 }
 
-// configFiles lists what Terraform would read, overrides last.
+// configFiles returns the files that Terraform would read, overrides last.
 func configFiles(t tree, dir string) ([]string, error) {
 	entries, err := fs.ReadDir(t.fsys, dir)
 	if err != nil {
@@ -111,8 +111,8 @@ func configFiles(t tree, dir string) ([]string, error) {
 	return append(names, overrides...), nil
 }
 
-// parseFile adds what one file declares to module. The parser is somebody else's and panics where it trusts its input, so a panic
-// becomes an error.
+// parseFile adds the declarations of one file to module. The third-party parser panics on some
+// invalid input; parseFile converts a panic to an error.
 func parseFile(name string, content []byte, module *parsedDir) (err error) {
 	defer func() {
 		if caught := recover(); caught != nil {
@@ -135,7 +135,7 @@ func parseFile(name string, content []byte, module *parsedDir) (err error) {
 	return firstProblem(name, problems)
 }
 
-// firstProblem gives "file:line: what is wrong", and how many more there are.
+// firstProblem returns the error "file:line: what is wrong", with the number of further problems.
 func firstProblem(name string, problems hcl.Diagnostics) error {
 	var first *hcl.Diagnostic
 	more := 0
@@ -165,10 +165,10 @@ func firstProblem(name string, problems hcl.Diagnostics) error {
 	return fmt.Errorf("%s: %s", at, text)
 }
 
-// backendOf gives the last backend or cloud block of a file; nil for none.
+// backendOf returns the last backend or cloud block of a file, or nil if it has none.
 func backendOf(file *hcl.File) *Backend {
 	var found *Backend
-	// Whatever is wrong beside these blocks is told by the loader.
+	// The loader reports errors outside of these blocks.
 	content, _, _ := file.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "terraform"}}})
 	for _, block := range content.Blocks {
 		inner, _, _ := block.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "backend", LabelNames: []string{"type"}}, {Type: "cloud"}}})

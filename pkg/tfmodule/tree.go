@@ -10,22 +10,23 @@ import (
 )
 
 const (
-	// maxFileBytes bounds one .tf file. Terraform has no bound; the largest that people write by hand are a tenth of it.
+	// maxFileBytes bounds one .tf file. Terraform has no limit; the largest hand-written files have
+	// a tenth of it.
 	maxFileBytes = 1 << 20
 	// maxTotalBytes bounds all files of one closure together.
 	maxTotalBytes = 64 << 20
-	// maxEntries bounds how much of the tree is walked for links.
+	// maxEntries bounds how many entries of the tree are searched for links.
 	maxEntries = 100_000
 )
 
-// tree is a file system that is read without ever following a link out of it.
+// tree is a file system that is read without following a link out of it.
 type tree struct {
 	fsys fs.FS
-	read *int // bytes so far
+	read *int // bytes read so far
 }
 
-// checkDir says whether name is a directory that is reached without a link. A link on the way would have to be packed too, and
-// nobody expects that.
+// checkDir checks that name is a directory whose path contains no link. A link on the path would
+// have to be packed too, which users do not expect.
 func (t tree) checkDir(name string) error {
 	if link, err := t.linkOnTheWay(name); err != nil {
 		return err
@@ -45,8 +46,8 @@ func (t tree) checkDir(name string) error {
 	return nil
 }
 
-// linkOnTheWay gives the first part of name that is a symbolic link, or nothing. A part that is not there ends the search: there
-// is nothing to follow.
+// linkOnTheWay returns the first part of name that is a symbolic link, or the empty string. A
+// missing part ends the search.
 func (t tree) linkOnTheWay(name string) (string, error) {
 	parts := strings.Split(name, "/")
 	for i := range parts {
@@ -65,7 +66,8 @@ func (t tree) linkOnTheWay(name string) (string, error) {
 	return "", nil
 }
 
-// target gives where a link leads inside the tree. Its path must not pass through a second link: chains add nothing but ways out.
+// target returns the path that a link leads to inside the tree. The path must not contain a second
+// link, because chains of links could leave the tree.
 func (t tree) target(link string) (string, error) {
 	written, err := fs.ReadLink(t.fsys, link)
 	if err != nil {
@@ -85,7 +87,7 @@ func (t tree) target(link string) (string, error) {
 	return reached, nil
 }
 
-// readFile reads a regular file, or one that a link inside the tree names.
+// readFile reads a regular file, or the target of a link inside the tree.
 func (t tree) readFile(name string) ([]byte, error) {
 	info, err := fs.Lstat(t.fsys, name)
 	if err != nil {
@@ -120,8 +122,8 @@ func (t tree) readFile(name string) ([]byte, error) {
 	return content, nil
 }
 
-// linkedDirs walks dir and gives the directories outside it that its links lead to: the target itself, or the directory that
-// holds a target file.
+// linkedDirs walks dir and returns the directories outside of it that its links lead to: the target
+// itself, or the directory of a target file.
 func (t tree) linkedDirs(dir string) ([]string, error) {
 	var found []string
 	entries := 0
@@ -147,7 +149,7 @@ func (t tree) linkedDirs(dir string) ([]string, error) {
 		}
 		info, err := fs.Lstat(t.fsys, reached)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // git keeps dangling links, so do we; there is nothing to add
+			return nil // git allows dangling links and so does packing; there is nothing to add
 		}
 		if err != nil {
 			return err
