@@ -17,44 +17,49 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
-// BinariesVariable is the environment variable that names the directory with postgres and initdb; when it is set nothing else is
-// looked at.
+// BinariesVariable is the environment variable that names the directory with postgres and initdb.
+// If it is set, no other place is searched.
 const BinariesVariable = "NUON_POSTGRES_BIN"
 
-// OldestMajor is the oldest PostgreSQL major version that nuon works with.
+// OldestMajor is the oldest PostgreSQL major version that nuon supports.
 const OldestMajor = 14
 
-// ErrNoBinaries is wrapped when there are no usable PostgreSQL binaries. The text of the error names the package to install.
+// ErrNoBinaries is wrapped when there are no usable PostgreSQL binaries. The error text names the
+// package to install.
 var ErrNoBinaries = errors.New("no usable PostgreSQL binaries")
 
-// Binaries are one installation of PostgreSQL.
+// Binaries is one installation of PostgreSQL.
 type Binaries struct {
-	// Dir holds postgres and initdb.
+	// Dir is the directory with postgres and initdb.
 	Dir string
-	// Version is what `postgres --version` says, such as "15.18".
+	// Version is the version from `postgres --version`, such as "15.18".
 	Version string
-	// Major is its first number.
+	// Major is the major version.
 	Major int
-	// Source says how it was found, for people: "NUON_POSTGRES_BIN", "PATH", "this machine" or "fetched".
+	// Source describes where the binaries were found: "NUON_POSTGRES_BIN", "PATH", "this machine"
+	// or "fetched".
 	Source string
 }
 
-// Search says where to look. Its zero value looks everywhere and fetches nothing.
+// Search configures where to search for binaries. The zero value searches everywhere and downloads
+// nothing.
 type Search struct {
 	// Getenv reads the environment; nil means os.Getenv.
 	Getenv func(string) string
-	// Patterns are the directories to look into, as globs; nil means the usual places of Linux distributions and macOS.
+	// Patterns are globs of the directories to search; nil means the usual places of Linux
+	// distributions and macOS.
 	Patterns []string
-	// Major, when not zero, is the only major version that will do: that of a cluster which is there already.
+	// Major, if not zero, is the only accepted major version: that of an existing cluster.
 	Major int
-	// Fetch fetches binaries when none are found; nil means do not.
+	// Fetch downloads binaries if none are found; nil disables that.
 	Fetch *Fetch
 }
 
-// usualPlaces are where distributions put the server, which is rarely on PATH.
+// usualPlaces are the directories in which distributions install the server, which is rarely on
+// PATH.
 var usualPlaces = []string{
 	"/usr/lib/postgresql/*/bin",                                 // Debian, Ubuntu
-	"/usr/pgsql-*/bin",                                          // packages of the PostgreSQL project for Fedora and kin
+	"/usr/pgsql-*/bin",                                          // packages of the PostgreSQL project for Fedora and related distributions
 	"/usr/libexec/postgresql*",                                  // Alpine
 	"/usr/lib/postgresql*/bin",                                  // openSUSE
 	"/opt/homebrew/opt/postgresql@*/bin",                        // Homebrew on Apple silicon
@@ -65,8 +70,8 @@ var usualPlaces = []string{
 	"/run/current-system/sw/bin", "/nix/var/nix/profiles/*/bin", // NixOS
 }
 
-// Find gives the first usable installation: NUON_POSTGRES_BIN, PATH, the usual places with the newest version first, what was
-// fetched earlier, and at last what Fetch brings. The error wraps ErrNoBinaries.
+// Find returns the first usable installation from NUON_POSTGRES_BIN, PATH, the usual places (newest
+// version first), an earlier download, and Fetch, in this order. The error wraps ErrNoBinaries.
 func Find(ctx context.Context, search Search) (Binaries, error) {
 	getenv := search.Getenv
 	if getenv == nil {
@@ -105,7 +110,8 @@ func Find(ctx context.Context, search Search) (Binaries, error) {
 	return Binaries{}, noBinaries(search.Major, errors.Join(refused...))
 }
 
-// usual inspects the usual places, and gives what will do and why the rest will not.
+// usual inspects the usual places. It returns the usable installations, and the reasons why others
+// are not.
 func (s Search) usual(ctx context.Context) ([]Binaries, error) {
 	patterns := s.Patterns
 	if patterns == nil {
@@ -114,7 +120,7 @@ func (s Search) usual(ctx context.Context) ([]Binaries, error) {
 	var all []Binaries
 	var refused []error
 	for _, pattern := range patterns {
-		// A pattern that is none matches nothing.
+		// An invalid pattern matches nothing.
 		dirs, _ := filepath.Glob(pattern)
 		for _, dir := range dirs {
 			found, err := s.inspect(ctx, dir, "this machine")
@@ -140,7 +146,7 @@ func compareVersions(a, b string) int {
 	})
 }
 
-// errAbsent marks a directory that simply has no PostgreSQL in it.
+// errAbsent marks a directory without PostgreSQL.
 var errAbsent = errors.New("there is no postgres in it")
 
 func ignoreAbsent(err error) error {
@@ -152,7 +158,7 @@ func ignoreAbsent(err error) error {
 
 var versionLine = lazyregexp.New(`^postgres \(PostgreSQL\) (\d+)([.0-9]*)`)
 
-// inspect asks the postgres of a directory for its version.
+// inspect runs the postgres of a directory to determine its version.
 func (s Search) inspect(ctx context.Context, dir, source string) (Binaries, error) {
 	postgres := filepath.Join(dir, "postgres")
 	if _, err := os.Stat(postgres); err != nil {
@@ -172,7 +178,7 @@ func (s Search) inspect(ctx context.Context, dir, source string) (Binaries, erro
 	if parts == nil {
 		return Binaries{}, fmt.Errorf("%s says %.60q instead of a PostgreSQL version", postgres, said)
 	}
-	// The expression lets only digits pass.
+	// The regular expression matches only digits.
 	major, _ := strconv.Atoi(parts[1])
 	found := Binaries{Dir: dir, Version: parts[1] + parts[2], Major: major, Source: source}
 	switch {
@@ -184,10 +190,12 @@ func (s Search) inspect(ctx context.Context, dir, source string) (Binaries, erro
 	return found, nil
 }
 
-// askLimit is how long a postgres may take to print its version, once it has started. It only ends a hang.
+// askLimit is the maximum time for postgres to print its version after it has started. It only
+// guards against a hang.
 const askLimit = 2 * time.Minute
 
-// askVersion gives what `postgres --version` prints. That postgres may have been unpacked a moment ago.
+// askVersion returns the output of `postgres --version`. The binary may have been unpacked a moment
+// ago, so a busy file is retried.
 func askVersion(ctx context.Context, postgres string) (said []byte, err error) {
 	err = launch.Patiently(ctx, func() (err error) {
 		bounded, cancel := context.WithTimeout(ctx, askLimit)
@@ -198,7 +206,7 @@ func askVersion(ctx context.Context, postgres string) (said []byte, err error) {
 	return said, err
 }
 
-// noBinaries says in one sentence which package to install.
+// noBinaries returns an error that names the package to install.
 func noBinaries(major int, refused error) error {
 	release, _ := os.ReadFile("/etc/os-release")
 	hint := installHint(string(release), major)

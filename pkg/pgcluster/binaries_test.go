@@ -21,7 +21,7 @@ import (
 	"github.com/ulikunitz/xz"
 )
 
-// fakeBinaries makes a directory whose postgres says a version.
+// fakeBinaries creates a directory whose postgres prints a version.
 func fakeBinaries(t *testing.T, dir, version string) string {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -130,7 +130,7 @@ func TestInstallHint(t *testing.T) {
 	}
 }
 
-// jar packs headers with contents as the published jars are packed.
+// jar packs files like the published jars.
 func jar(t *testing.T, entries ...tar.Header) []byte {
 	t.Helper()
 	var packed bytes.Buffer
@@ -248,7 +248,8 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// TestFetchOfManyAtOnce fetches while other processes are started all the time, each of which holds for a moment what is being unpacked.
+// TestFetchOfManyAtOnce downloads while other processes are started continuously. Each of them
+// briefly inherits the files that are being unpacked.
 func TestFetchOfManyAtOnce(t *testing.T) {
 	content := goodJar(t)
 	fetch, _ := mirror(t, content, digestOf(content))
@@ -281,7 +282,7 @@ func TestFetchOfManyAtOnce(t *testing.T) {
 	others.Wait()
 }
 
-// TestABusyPostgres is one that something has open for writing for a while.
+// TestABusyPostgres inspects a postgres that is open for writing for a while.
 func TestABusyPostgres(t *testing.T) {
 	dir := fakeBinaries(t, filepath.Join(place(t), "bin"), "17.6")
 	writer, err := os.OpenFile(filepath.Join(dir, "postgres"), os.O_WRONLY, 0)

@@ -22,37 +22,39 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/launch"
 )
 
-// ErrInUse is wrapped by Start when another process supervises the directory.
+// ErrInUse is wrapped by Start if another process supervises the directory.
 var ErrInUse = errors.New("in use by another process")
 
-// Superuser is the one role of a new cluster.
+// Superuser is the only role of a new cluster.
 const Superuser = "nuon"
 
 const (
-	// stopPatience is how long each signal of a stop is given to work.
+	// stopPatience is how long a stop waits after each signal.
 	stopPatience = 15 * time.Second
-	// startPatience is how long the children of a killed postmaster may take to go.
+	// startPatience is how long the children of a killed postmaster may take to exit.
 	startPatience = time.Minute
-	// retryPause lies between two tries to start.
+	// retryPause is the wait between two attempts to start.
 	retryPause = 200 * time.Millisecond
 )
 
-// Options say what Start needs.
+// Options configure Start.
 type Options struct {
-	// Dir is the cluster's directory, made when missing. It belongs to the server's user afterwards; nothing else should be kept
-	// in it.
+	// Dir is the cluster's directory, which is created if it does not exist. It then belongs to the
+	// server's user; do not store other files in it.
 	Dir string
-	// Binaries are those of Find; the zero value has Start call Find with Search, for the version that the cluster was made with.
+	// Binaries are the result of Find. If it is zero, Start calls Find with Search, for the version
+	// that created the cluster.
 	Binaries Binaries
-	// Search is used when Binaries is zero.
+	// Search is used if Binaries is zero.
 	Search Search
-	// Settings are further server settings, such as "fsync": "off" for a cluster that a test throws away.
+	// Settings are additional server settings, such as "fsync": "off" for a disposable cluster of a
+	// test.
 	Settings map[string]string
-	// Log gets the server's own log; nil drops it.
+	// Log receives the server's log; nil discards it.
 	Log io.Writer
 }
 
-// Cluster is a running PostgreSQL server. Its methods may be called at once from any goroutine.
+// Cluster is a running PostgreSQL server. It is safe for concurrent use.
 type Cluster struct {
 	dir, data, socketDir string
 	binaries             Binaries
@@ -62,15 +64,15 @@ type Cluster struct {
 	lock                 *os.File
 
 	cmd  *exec.Cmd
-	done chan struct{} // closed when the postmaster has left
-	err  error         // why; read it after done
+	done chan struct{} // closed when the postmaster has exited
+	err  error         // the reason; valid after done is closed
 
 	stop sync.Once
 }
 
-// Start brings up the cluster of a directory, made new when it is not there, and returns when it takes connections. When another
-// process supervises the directory the error wraps ErrInUse; when there are no binaries, ErrNoBinaries. ctx bounds the start
-// only; the cluster runs until Stop.
+// Start starts the cluster of a directory, or creates it, and returns when it accepts connections.
+// The error wraps ErrInUse if another process supervises the directory, and ErrNoBinaries if there
+// are no binaries. ctx bounds only the start; the cluster runs until Stop.
 func Start(ctx context.Context, options Options) (*Cluster, error) {
 	cluster, err := prepare(options)
 	if err != nil {
@@ -82,7 +84,7 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 	return cluster, nil
 }
 
-// prepare makes the directories and takes the lock.
+// prepare creates the directories and takes the lock.
 func prepare(options Options) (*Cluster, error) {
 	server, err := serverOwner()
 	if err != nil {
@@ -96,7 +98,7 @@ func prepare(options Options) (*Cluster, error) {
 	if err := server.checkPlace(dir); err != nil {
 		return nil, err
 	}
-	// Parents are passable; only the cluster's own directory is closed.
+	// The parents are accessible to others; only the cluster's own directory is private.
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return nil, err
 	}
@@ -109,8 +111,9 @@ func prepare(options Options) (*Cluster, error) {
 	return cluster, nil
 }
 
-// takeLock makes us the only supervisor. Without it the next step would end the live server of another one. The kernel drops the
-// lock when we end, however we end.
+// takeLock makes this process the only supervisor. Without the lock, the next step could stop the
+// running server of another supervisor. The kernel releases the lock when the process ends for any
+// reason.
 func (c *Cluster) takeLock() error {
 	lock, err := filelock.Try(filepath.Join(c.dir, "lock"))
 	if errors.Is(err, filelock.ErrHeld) {
@@ -120,7 +123,8 @@ func (c *Cluster) takeLock() error {
 	return err
 }
 
-// unlock frees the directory. Closing the file alone would not, for as long as a child that is just being forked has a copy of it.
+// unlock releases the directory. Closing the file alone would not release it while a newly forked
+// child has a copy of the descriptor.
 func (c *Cluster) unlock() error { return filelock.Unlock(c.lock) }
 
 func (c *Cluster) start(ctx context.Context, options Options) error {
@@ -153,7 +157,7 @@ func (c *Cluster) start(ctx context.Context, options Options) error {
 	}
 }
 
-// choose settles the binaries. A data directory belongs to one major version.
+// choose determines the binaries. A data directory can be used by one major version only.
 func (c *Cluster) choose(ctx context.Context, options Options) error {
 	major, err := c.majorOfData()
 	if err != nil {
@@ -172,7 +176,7 @@ func (c *Cluster) choose(ctx context.Context, options Options) error {
 	return err
 }
 
-// majorOfData gives the major version that made the data directory, zero when it is new.
+// majorOfData returns the major version that created the data directory, or zero if there is none.
 func (c *Cluster) majorOfData() (int, error) {
 	content, err := os.ReadFile(filepath.Join(c.data, "PG_VERSION"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -188,8 +192,8 @@ func (c *Cluster) majorOfData() (int, error) {
 	return major, nil
 }
 
-// initialise makes the data directory beside its place and renames it when it is whole: an initdb that was cut short leaves
-// nothing that looks like a cluster.
+// initialise creates the data directory under a temporary name and renames it when it is complete,
+// so that an interrupted initdb leaves nothing that looks like a cluster.
 func (c *Cluster) initialise(ctx context.Context) error {
 	if major, err := c.majorOfData(); err != nil || major != 0 {
 		return err
@@ -201,12 +205,12 @@ func (c *Cluster) initialise(ctx context.Context) error {
 	if err := os.RemoveAll(beside); err != nil {
 		return err
 	}
-	// The thread must live as long as the child, which is told when it ends.
+	// The thread must live as long as the child, which gets a signal when the thread ends.
 	runtime.LockOSThread()
 	err := launch.Patiently(ctx, func() error {
 		command := c.command(ctx, syscall.SIGKILL, "initdb", "-D", beside, "-U", Superuser,
 			"--auth=trust", "--encoding=UTF8", "--locale=C", "--no-instructions", "--no-sync")
-		// initdb reports its progress on stdout; only what goes wrong is of interest.
+		// initdb reports its progress on stdout; only errors matter.
 		command.Stdout = nil
 		return command.Run()
 	})
@@ -223,15 +227,15 @@ func (c *Cluster) initialise(ctx context.Context) error {
 func (c *Cluster) command(ctx context.Context, whenOrphaned syscall.Signal, name string, arguments ...string) *exec.Cmd {
 	command := exec.CommandContext(ctx, filepath.Join(c.binaries.Dir, name), arguments...)
 	command.Dir, command.Stdout, command.Stderr = c.dir, c.output, c.output
-	// English messages whatever the user's locale, because leavingChildren reads them.
+	// leavingChildren parses the messages, so they must be in English for any locale of the user.
 	command.Env = []string{"PATH=" + c.binaries.Dir + ":/usr/bin:/bin", "LC_ALL=C", "TZ=UTC"}
 	command.SysProcAttr = childAttributes(c.owner.credential(), whenOrphaned)
-	// Children of a killed postmaster hold its output open; do not wait for them.
+	// Children of a killed postmaster keep its output open; do not wait for them.
 	command.WaitDelay = 2 * time.Second
 	return command
 }
 
-// startOnce starts a postmaster and waits until it is ready or has left.
+// startOnce starts a postmaster and waits until it is ready or has exited.
 func (c *Cluster) startOnce(ctx context.Context) error {
 	c.output.reset()
 	c.done = make(chan struct{})
@@ -256,8 +260,8 @@ func (c *Cluster) startOnce(ctx context.Context) error {
 	}
 }
 
-// arguments gives the server its directory, its socket and its settings. Those of the caller come before the last two, which keep
-// others out.
+// arguments returns the server's arguments: its directory, its socket and its settings. The
+// caller's settings precede the last two, which deny access to others.
 func (c *Cluster) arguments() []string {
 	arguments := []string{"-D", c.data, "-k", c.socketDir}
 	settings := []string{"max_connections=100", "shared_buffers=64MB", "log_min_messages=log", "log_checkpoints=off", "logging_collector=off"}
@@ -270,8 +274,9 @@ func (c *Cluster) arguments() []string {
 	return arguments
 }
 
-// watch starts the postmaster, waits until it leaves, and says why. It keeps its thread for that long: the kernel ties the signal
-// for orphans to the thread. ctx bounds the start alone, which the postmaster outlives.
+// watch starts the postmaster, waits until it exits, and records the reason. It occupies its thread
+// for that time, because the kernel ties the signal for orphans to the thread. ctx bounds only the
+// start; the postmaster outlives it.
 func (c *Cluster) watch(ctx context.Context, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -290,14 +295,14 @@ func (c *Cluster) watch(ctx context.Context, started chan<- error) {
 	}
 }
 
-// leavingChildren tells from the server's last words whether processes of a killed postmaster still hold its shared memory: they
-// are about to leave.
+// leavingChildren reports whether processes of a killed postmaster still use its shared memory,
+// according to the server's last messages. Such processes are about to exit.
 func (c *Cluster) leavingChildren() bool {
 	return strings.Contains(c.output.String(), "pre-existing shared memory block")
 }
 
-// DSN gives a connection string for a database of the cluster; an empty name means "postgres", which is always there. It holds no
-// secret.
+// DSN returns a connection string for a database of the cluster; an empty name means "postgres",
+// which always exists. The string contains no secret.
 func (c *Cluster) DSN(database string) string {
 	if database == "" {
 		database = "postgres"
@@ -305,7 +310,7 @@ func (c *Cluster) DSN(database string) string {
 	return fmt.Sprintf("host=%s user=%s dbname=%s sslmode=disable", quote(c.socketDir), Superuser, quote(database))
 }
 
-// quote writes a value as the keyword form of a connection string wants it.
+// quote quotes a value for the keyword form of a connection string.
 func quote(value string) string {
 	if value != "" && !strings.ContainsAny(value, ` '\`) {
 		return value
@@ -313,17 +318,17 @@ func quote(value string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(value) + "'"
 }
 
-// Binaries gives what the cluster runs with.
+// Binaries returns the binaries of the cluster.
 func (c *Cluster) Binaries() Binaries { return c.binaries }
 
-// PID gives the process id of the postmaster.
+// PID returns the process id of the postmaster.
 func (c *Cluster) PID() int { return c.cmd.Process.Pid }
 
-// Done is closed when the postmaster has left, asked or not. Call Stop then too, to free the directory; after that Start brings
-// it up again.
+// Done returns a channel that is closed when the postmaster has exited for any reason. Call Stop
+// then too, to release the directory; after that, Start can start the cluster again.
 func (c *Cluster) Done() <-chan struct{} { return c.done }
 
-// Err says why the postmaster left; nil while it runs.
+// Err returns the reason why the postmaster exited, or nil while it runs.
 func (c *Cluster) Err() error {
 	select {
 	case <-c.done:
@@ -333,7 +338,8 @@ func (c *Cluster) Err() error {
 	}
 }
 
-// Stop ends the server, at first by ending its connections, then by force, and frees the directory. It may be called again.
+// Stop stops the server, first by closing its connections and then by force, and releases the
+// directory. It may be called several times.
 func (c *Cluster) Stop() error {
 	var err error
 	c.stop.Do(func() {
@@ -342,7 +348,8 @@ func (c *Cluster) Stop() error {
 	return err
 }
 
-// end sends fast, immediate and kill, each with time to work.
+// end sends the signals for a fast shutdown, an immediate shutdown and a kill, and waits after
+// each.
 func (c *Cluster) end() error {
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGKILL} {
 		if err := c.cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {

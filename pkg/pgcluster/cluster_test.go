@@ -20,7 +20,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// superviseVariable turns the test binary into a supervisor of its own: a process that can be killed, or run as another user.
+// superviseVariable makes the test binary run as a supervisor: a process that can be killed, or run
+// as another user.
 const superviseVariable = "NUON_TEST_SUPERVISE"
 
 func TestMain(m *testing.M) {
@@ -45,7 +46,7 @@ func supervise(dir string) int {
 	return 0
 }
 
-// place gives a directory that the server's user can pass; t.TempDir is closed.
+// place returns a directory that is accessible to the server's user; t.TempDir is not.
 func place(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "nuon-pg-test-")
@@ -81,7 +82,7 @@ func start(t testing.TB, dir string) *Cluster {
 	return cluster
 }
 
-// query runs SQL that gives one text, over a new connection.
+// query runs SQL with a single text result, over a new connection.
 func query(t testing.TB, cluster *Cluster, sql string) string {
 	t.Helper()
 	ctx := testtime.Context(t)
@@ -97,7 +98,7 @@ func query(t testing.TB, cluster *Cluster, sql string) string {
 	return text
 }
 
-// made gives a cluster with one row in it.
+// made returns a cluster with one row in it.
 func made(t testing.TB, dir string) *Cluster {
 	t.Helper()
 	cluster := start(t, dir)
@@ -137,7 +138,8 @@ func TestNewThenExisting(t *testing.T) {
 	mustKeep(t, start(t, dir))
 }
 
-// A child that is being forked at the moment of a stop has a copy of the lock's file until it has started its program.
+// A child that is forked during a stop has a copy of the lock file's descriptor until it executes
+// its program.
 func TestAForkDoesNotKeepTheDirectory(t *testing.T) {
 	dir := filepath.Join(place(t), "pg")
 	first := start(t, dir)
@@ -165,7 +167,7 @@ func TestSecondSupervisorIsRefused(t *testing.T) {
 func TestPostmasterKilled(t *testing.T) {
 	dir := filepath.Join(place(t), "pg")
 	cluster := made(t, dir)
-	// A busy child holds the shared memory for a moment longer than its parent lives.
+	// A busy child uses the shared memory for a moment longer than its parent lives.
 	busy, err := pgx.Connect(t.Context(), cluster.DSN(""))
 	if err != nil {
 		t.Fatal(err)
@@ -184,8 +186,8 @@ func TestPostmasterKilled(t *testing.T) {
 	mustKeep(t, start(t, dir))
 }
 
-// TestNeverTwoOnTheSameData holds a child of a killed postmaster still: while it lives it could write, so no new postmaster may
-// start on the data.
+// TestNeverTwoOnTheSameData stops a child of a killed postmaster with a signal. While the child
+// exists it could write, so no new postmaster may start on the data.
 func TestNeverTwoOnTheSameData(t *testing.T) {
 	dir := filepath.Join(place(t), "pg")
 	cluster := made(t, dir)
@@ -227,7 +229,8 @@ func TestStalePidFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, rest, _ := strings.Cut(string(whole), "\n")
-	// A live process of the very user that runs the server is the hard case: to PostgreSQL it looks like a running postmaster.
+	// A live process of the server's user is the difficult case: to PostgreSQL it looks like a
+	// running postmaster.
 	alive := exec.Command("sleep", "1000")
 	alive.SysProcAttr = &syscall.SysProcAttr{Credential: cluster.owner.credential()}
 	if err := alive.Start(); err != nil {
@@ -269,7 +272,8 @@ func TestStalePidFiles(t *testing.T) {
 	}
 }
 
-// TestStray starts a postmaster that no supervisor watches, as is left on systems that do not tell a child of its parent's death.
+// TestStray starts a postmaster without a supervisor. Such a postmaster remains on systems that do
+// not signal a child when its parent dies.
 func TestStray(t *testing.T) {
 	dir := filepath.Join(place(t), "pg")
 	cluster := made(t, dir)
@@ -287,7 +291,7 @@ func TestStray(t *testing.T) {
 	testtime.Until(t, "the stray is ready", func() bool { return cluster.readPidFile().status == "ready" })
 	again := start(t, dir)
 	mustKeep(t, again)
-	_ = testtime.Receive(t, left, "the end of the stray") // how it left does not matter
+	_ = testtime.Receive(t, left, "the end of the stray") // how it exited does not matter
 }
 
 // supervisor runs this test binary as a supervisor process.
@@ -353,7 +357,7 @@ func TestSupervisorKilled(t *testing.T) {
 	}
 }
 
-// TestOrphanLeavesByItself needs the kernel to tell the child, as Linux does.
+// TestOrphanLeavesByItself requires a kernel that signals orphans, such as Linux.
 func TestOrphanLeavesByItself(t *testing.T) {
 	if childAttributes(nil, syscall.SIGINT).Pdeathsig == 0 {
 		t.Skip("this system does not tell a child that its parent is gone")

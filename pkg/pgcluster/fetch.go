@@ -17,36 +17,38 @@ import (
 )
 
 const (
-	// fetchBase is the directory of Maven Central with the builds of the project zonkyio/embedded-postgres-binaries, small
-	// relocatable PostgreSQL servers.
+	// fetchBase is the directory of Maven Central with the builds of the project
+	// zonkyio/embedded-postgres-binaries, which are small relocatable PostgreSQL servers.
 	fetchBase = "https://repo1.maven.org/maven2/io/zonky/test/postgres"
-	// fetchVersion is the build that is fetched; its first number is the major.
+	// fetchVersion is the version of the build; its first number is the major version.
 	fetchVersion = "17.6.0"
 	fetchMajor   = 17
 
 	// maxJarBytes bounds the download; a jar has about 15 MB.
 	maxJarBytes = 128 << 20
-	// fetchPatience bounds the whole of a fetch.
+	// fetchPatience bounds a whole fetch.
 	fetchPatience = 10 * time.Minute
 )
 
-// Fetch gets PostgreSQL binaries over the network into a cache, once. The zero value fetches from Maven Central into the user's
-// cache directory.
+// Fetch downloads PostgreSQL binaries into a cache, once. The zero value downloads from Maven
+// Central into the user's cache directory.
 type Fetch struct {
-	// Base replaces the directory of the server; for a mirror, and for tests.
+	// Base replaces the URL of the directory, for a mirror and for tests.
 	Base string
-	// Cache is the directory to keep them in; empty means nuon/postgres below the user's cache directory, or
-	// /var/cache/nuon/postgres for root, whose own cache the server's user cannot reach.
+	// Cache is the cache directory; empty means nuon/postgres below the user's cache directory or,
+	// for root, /var/cache/nuon/postgres, because root's own cache is not accessible to the
+	// server's user.
 	Cache string
 	// Client makes the requests; nil means http.DefaultClient.
 	Client *http.Client
-	// Progress, when set, is told in a sentence what is being fetched.
+	// Progress, if set, receives a sentence about what is being downloaded.
 	Progress func(string)
 
-	platform string // replaces the machine's own, in tests
+	platform string // replaces the machine's platform in tests
 }
 
-// get gives the cached binaries, fetching them when they are not there. A major other than zero must be the one that is offered.
+// get returns the cached binaries, and downloads them first if necessary. A major other than zero
+// must be the available version.
 func (f Fetch) get(ctx context.Context, major int) (Binaries, error) {
 	if major != 0 && major != fetchMajor {
 		return Binaries{}, fmt.Errorf("only PostgreSQL %d can be fetched", fetchMajor)
@@ -100,8 +102,8 @@ func (f Fetch) cacheDir() (string, error) {
 	return filepath.Join(cache, "nuon", "postgres"), nil
 }
 
-// install downloads, checks, unpacks and tries the binaries beside their place, and renames them when they work. Two that do so
-// at once end with one of the two.
+// install downloads, verifies, unpacks and tests the binaries under a temporary name, and renames
+// them if they work. If two processes do so at the same time, one of the results remains.
 func (f Fetch) install(ctx context.Context, platform, cache, final string) (err error) {
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return err
@@ -119,7 +121,7 @@ func (f Fetch) install(ctx context.Context, platform, cache, final string) (err 
 	if err := unpackJar(jar, tree); err != nil {
 		return err
 	}
-	// The server's user may be another than ours.
+	// The server's user may differ from the current user.
 	if err := os.Chmod(beside, 0o755); err != nil {
 		return err
 	}
@@ -135,7 +137,7 @@ func (f Fetch) install(ctx context.Context, platform, cache, final string) (err 
 	return nil
 }
 
-// address follows the layout of a Maven repository.
+// address returns the URL of the jar in the layout of a Maven repository.
 func (f Fetch) address(platform string) string {
 	base := strings.TrimSuffix(f.Base, "/")
 	if base == "" {
@@ -145,7 +147,8 @@ func (f Fetch) address(platform string) string {
 	return base + "/" + name + "/" + fetchVersion + "/" + name + "-" + fetchVersion + ".jar"
 }
 
-// download writes the file at address to file, when it has the digest that is published beside it.
+// download writes the file at address to file, and verifies the digest that is published next to
+// it.
 func (f Fetch) download(ctx context.Context, address, file string) error {
 	published, err := f.publishedDigest(ctx, address+".sha256")
 	if err != nil {
@@ -177,7 +180,7 @@ func (f Fetch) download(ctx context.Context, address, file string) error {
 	return nil
 }
 
-// publishedDigest reads a .sha256 file: 64 hexadecimal digits, perhaps a name after them.
+// publishedDigest reads a .sha256 file: 64 hexadecimal digits, optionally followed by a name.
 func (f Fetch) publishedDigest(ctx context.Context, address string) (string, error) {
 	body, err := f.request(ctx, address)
 	if err != nil {
@@ -210,7 +213,7 @@ func (f Fetch) request(ctx context.Context, address string) (io.ReadCloser, erro
 	}
 	answer, err := client.Do(request)
 	if err != nil {
-		// The error of net/http names the address already.
+		// The error of net/http already contains the URL.
 		return nil, fmt.Errorf("download: %w", err)
 	}
 	if answer.StatusCode != http.StatusOK {
@@ -219,7 +222,7 @@ func (f Fetch) request(ctx context.Context, address string) (io.ReadCloser, erro
 	return answer.Body, nil
 }
 
-// CanFetch tells whether there are binaries to fetch for this machine.
+// CanFetch reports whether binaries for this machine can be downloaded.
 func CanFetch() bool {
 	_, err := Fetch{}.platformName()
 	return err == nil

@@ -7,13 +7,14 @@ import (
 	"strings"
 )
 
-// InstallHint says in half a sentence how to get PostgreSQL on this machine.
+// InstallHint returns a phrase that states how to install PostgreSQL on this machine.
 func InstallHint() string {
 	release, _ := os.ReadFile("/etc/os-release")
 	return installHint(string(release), 0)
 }
 
-// installHint reads os-release(5), whose ID and ID_LIKE name the distribution and its kin. A major of zero asks for any version.
+// installHint uses the ID and ID_LIKE of os-release(5), which name the distribution and its
+// relatives. A major of zero means any version.
 func installHint(release string, major int) string {
 	command := packageCommand(runtime.GOOS, release, major)
 	if command == "" {

@@ -11,16 +11,16 @@ import (
 	"syscall"
 )
 
-// owner is the user that runs the server. Only root has to name one: PostgreSQL refuses to run as root, and initdb refuses a user
-// without a passwd entry too.
+// owner is the user that runs the server. Only root has to choose another user: PostgreSQL refuses
+// to run as root, and initdb refuses a user without a passwd entry.
 type owner struct {
 	name     string
 	uid, gid int
-	// switched is true when the server does not run as ourselves.
+	// switched is true if the server runs as another user than this process.
 	switched bool
 }
 
-// serverOwner gives ourselves, or for root the user postgres, or else nobody.
+// serverOwner returns the current user or, for root, the user postgres or nobody.
 func serverOwner() (owner, error) {
 	if os.Geteuid() != 0 {
 		return owner{uid: os.Geteuid(), gid: os.Getegid()}, nil
@@ -50,7 +50,7 @@ func (o owner) credential() *syscall.Credential {
 	return &syscall.Credential{Uid: uint32(o.uid), Gid: uint32(o.gid)}
 }
 
-// take gives a file or directory to the owner.
+// take changes the owner of a file or directory to o.
 func (o owner) take(path string) error {
 	if !o.switched {
 		return nil
@@ -58,7 +58,7 @@ func (o owner) take(path string) error {
 	return os.Lchown(path, o.uid, o.gid)
 }
 
-// passes tells whether the owner may pass through (a directory) or run (a file).
+// passes reports whether the owner may traverse a directory or execute a file.
 func (o owner) passes(info fs.FileInfo) bool {
 	mode := info.Mode().Perm()
 	of, known := info.Sys().(*syscall.Stat_t)
@@ -72,8 +72,9 @@ func (o owner) passes(info fs.FileInfo) bool {
 	}
 }
 
-// CheckPlace says whether a cluster could live in dir: every directory above it that exists must let the server's user pass. Only
-// for root is that ever a question, because the server then runs as another user; a root's home is closed to it.
+// CheckPlace reports an error if a cluster cannot be in dir: the server's user must be able to
+// traverse every existing directory above it. The check matters only for root, because the server
+// then runs as another user, to which root's home is not accessible.
 func CheckPlace(dir string) error {
 	server, err := serverOwner()
 	if err != nil {
@@ -104,7 +105,8 @@ func (o owner) checkPlace(dir string) error {
 	}
 }
 
-// reachableByServer says whether the server's user could run a file: what another user installed into root's home is no use.
+// reachableByServer reports an error if the server's user cannot run a file, for example because it
+// is installed in root's home.
 func reachableByServer(file string) error {
 	server, err := serverOwner()
 	if err != nil {

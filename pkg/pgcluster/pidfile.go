@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// pidFile is what a postmaster writes into its data directory, postmaster.pid:
-// line 1 its process id, line 8 its status.
+// pidFile is the content of postmaster.pid, which a postmaster writes to its data directory: line 1
+// is its process id, line 8 its status.
 type pidFile struct {
 	pid    int
 	status string
@@ -23,7 +23,7 @@ type pidFile struct {
 
 func (c *Cluster) pidFileName() string { return filepath.Join(c.data, "postmaster.pid") }
 
-// readPidFile gives the zero value when there is none.
+// readPidFile returns the zero value if there is no file.
 func (c *Cluster) readPidFile() pidFile {
 	content, err := os.ReadFile(c.pidFileName())
 	if err != nil {
@@ -37,8 +37,9 @@ func (c *Cluster) readPidFile() pidFile {
 	return read
 }
 
-// clearStray makes way for a new postmaster. One that still runs on this very directory outlived its supervisor, for we hold the
-// lock: it is stopped. A pid file that names some other process is disarmed.
+// clearStray prepares for a new postmaster. A postmaster that still runs on this directory has
+// outlived its supervisor, because this process holds the lock; clearStray stops it. It disarms a
+// pid file that names another process.
 func (c *Cluster) clearStray(ctx context.Context) error {
 	read := c.readPidFile()
 	if read.lines == nil {
@@ -60,7 +61,7 @@ func (c *Cluster) isOurPostmaster(pid int) bool {
 	return strings.Contains(commandLine(pid), "\x00"+c.data+"\x00")
 }
 
-// stopStray ends a postmaster gently, then firmly.
+// stopStray stops a postmaster, gently at first and then by force.
 func (c *Cluster) stopStray(ctx context.Context, pid int) error {
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGKILL} {
 		if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
@@ -74,12 +75,13 @@ func (c *Cluster) stopStray(ctx context.Context, pid int) error {
 	return fmt.Errorf("PostgreSQL process %d still holds %s and does not end; end it by hand: kill -9 %d", pid, c.data, pid)
 }
 
-// disarmPidFile deals with a pid file that names a process which is not our postmaster. When that process is alive and of our own
-// user, as happens when pids start over after a reboot, PostgreSQL would take it for a running postmaster and refuse. Putting the
-// pid of its parent, ours, in its place makes PostgreSQL see the file as stale and yet go on to check the shared memory that the
-// file names:
-// children of a killed postmaster that still live are noticed. So the file is changed, never removed, unless it is garbage that
-// PostgreSQL cannot read either.
+// disarmPidFile handles a pid file that names a process other than this cluster's postmaster. If
+// that process is alive and belongs to the same user, as happens when pids restart after a reboot,
+// PostgreSQL would mistake it for a running postmaster and refuse to start. disarmPidFile replaces
+// the pid by that of this process, the parent of the new postmaster. PostgreSQL then treats the
+// file as stale, but still checks the shared memory that the file names, and so detects surviving
+// children of a killed postmaster. Therefore the file is changed and never removed, unless
+// PostgreSQL cannot parse it either.
 func (c *Cluster) disarmPidFile(read pidFile) error {
 	if read.lines == nil {
 		return nil
@@ -92,12 +94,12 @@ func (c *Cluster) disarmPidFile(read pidFile) error {
 	}
 	read.lines[0] = strconv.Itoa(os.Getpid())
 	if len(read.lines) > 7 {
-		read.lines[7] = "" // it is no longer ready
+		read.lines[7] = "" // it is not ready any more
 	}
 	return c.replacePidFile(strings.Join(read.lines, "\n"))
 }
 
-// replacePidFile writes beside and renames, so that a crash leaves no half of it.
+// replacePidFile writes a temporary file and renames it, so that a crash leaves no partial file.
 func (c *Cluster) replacePidFile(content string) error {
 	beside := c.pidFileName() + ".nuon"
 	if err := os.WriteFile(beside, []byte(content), 0o600); err != nil {
@@ -112,7 +114,8 @@ func (c *Cluster) replacePidFile(content string) error {
 	return nil
 }
 
-// until asks done every few milliseconds, for at most limit; there is no signal to wait for when a process is not our child.
+// until calls done every few milliseconds until it returns true, for at most limit. It polls
+// because there is no signal for the end of a process that is not a child.
 func until(ctx context.Context, limit time.Duration, done func() bool) (bool, error) {
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()

@@ -11,15 +11,16 @@ import (
 	"syscall"
 )
 
-// maxSocketPath is the longest path of a unix socket, without the zero byte at its end, that every system takes: 103 bytes on
-// macOS, 107 on Linux.
+// maxSocketPath is the maximum length in bytes of a unix socket path that every system supports,
+// without the terminating zero byte: 103 on macOS, 107 on Linux.
 const maxSocketPath = 103
 
 const socketName = ".s.PGSQL.5432"
 
-// prepareSocketDir makes the directory of the socket, 0700 and the server's own:
-// that is all that keeps others out, for the server trusts whoever reaches it. It lies in the cluster's directory, or, where that
-// path is too long for a socket, below the temporary directory, by a name that depends on the cluster's alone.
+// prepareSocketDir creates the directory of the socket with mode 0700 for the server's user. The
+// mode is the only access control, because the server trusts every client. The directory is in the
+// cluster's directory or, if that path is too long for a socket, below the temporary directory,
+// with a name that depends only on the cluster's path.
 func (c *Cluster) prepareSocketDir() error {
 	c.socketDir = filepath.Join(c.dir, "run")
 	if len(filepath.Join(c.socketDir, socketName+".lock")) > maxSocketPath {
@@ -32,7 +33,7 @@ func (c *Cluster) prepareSocketDir() error {
 	return makeOwned(c.socketDir, c.owner)
 }
 
-// shortTempDir prefers os.TempDir, but a TMPDIR of a test or of macOS is itself long.
+// shortTempDir returns os.TempDir unless it is long, as in tests and on macOS.
 func shortTempDir() string {
 	if dir := os.TempDir(); len(dir) < 40 {
 		return dir
@@ -40,8 +41,9 @@ func shortTempDir() string {
 	return "/tmp"
 }
 
-// makeOwned makes a directory with mode 0700 for the owner. One that is there must be a directory of the owner's or ours: below a
-// shared temporary directory another user may have been first.
+// makeOwned creates a directory with mode 0700 for the owner. An existing file must be a directory
+// of the owner or of the current user: below a shared temporary directory, another user may have
+// created it.
 func makeOwned(dir string, server owner) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
@@ -60,8 +62,9 @@ func makeOwned(dir string, server owner) error {
 	return server.take(dir)
 }
 
-// clearSocket removes what a killed postmaster left. We hold the lock and have stopped any stray, so whatever process the
-// socket's lock file names, it is not listening here.
+// clearSocket removes the socket files of a killed postmaster. This process holds the lock and has
+// stopped any stray postmaster, so no process is listening on them, even if the socket's lock file
+// names one.
 func (c *Cluster) clearSocket() error {
 	for _, name := range []string{socketName, socketName + ".lock"} {
 		if err := os.Remove(filepath.Join(c.socketDir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {

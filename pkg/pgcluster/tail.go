@@ -6,17 +6,18 @@ import (
 	"sync"
 )
 
-// tailBytes is how much of a child's last words an error repeats.
+// tailBytes is the length in bytes of the end of a child's output that an error repeats.
 const tailBytes = 2048
 
-// tail passes a child's output on and keeps the end of it.
+// tail forwards a child's output and stores the end of it.
 type tail struct {
 	to   io.Writer
 	mu   sync.Mutex
 	last []byte
 }
 
-// Write keeps and passes on; an output that cannot be written is dropped, because an error here would end the child.
+// Write stores and forwards output. It ignores errors of the underlying writer, because an error
+// here would end the child.
 func (t *tail) Write(said []byte) (int, error) {
 	t.mu.Lock()
 	t.last = append(t.last, said...)
@@ -30,14 +31,14 @@ func (t *tail) Write(said []byte) (int, error) {
 	return len(said), nil
 }
 
-// String gives the last words on one line.
+// String returns the end of the output on one line.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return strings.Join(strings.FieldsFunc(string(t.last), func(r rune) bool { return r == '\n' || r == '\r' }), " | ")
 }
 
-// reset forgets the last words, before another try.
+// reset discards the stored output before another attempt.
 func (t *tail) reset() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

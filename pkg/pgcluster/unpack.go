@@ -16,14 +16,15 @@ import (
 )
 
 const (
-	// maxTreeBytes bounds what a jar unpacks to; a server has about 60 MB.
+	// maxTreeBytes bounds the unpacked size of a jar; a server has about 60 MB.
 	maxTreeBytes = 768 << 20
-	// maxTreeEntries bounds how many files that is; a server has about 1,500.
+	// maxTreeEntries bounds the number of files; a server has about 1,500.
 	maxTreeEntries = 20_000
 )
 
-// unpackJar unpacks the one .txz of a jar below dir, which it makes. The digest says only that the bytes are the published ones,
-// so they are confined all the same: files, directories and links that stay below dir, within bounds.
+// unpackJar unpacks the only .txz of a jar below dir, which it creates. The digest proves only that
+// the bytes are the published ones, so the content is confined nevertheless: only files,
+// directories and links that stay below dir, within limits.
 func unpackJar(jar, dir string) error {
 	archive, err := zip.OpenReader(jar)
 	if err != nil {
@@ -67,7 +68,8 @@ func unpackJar(jar, dir string) error {
 }
 
 func unpackTar(plain io.Reader, root *os.Root) error {
-	// One more byte than allowed is read, so that too much is an error and not an end.
+	// The limit is one byte more than allowed, so that a larger archive is an error instead of a
+	// truncated one.
 	limited := &io.LimitedReader{R: plain, N: maxTreeBytes + 1}
 	archive := tar.NewReader(limited)
 	for entries := 0; ; entries++ {
@@ -90,8 +92,8 @@ func unpackTar(plain io.Reader, root *os.Root) error {
 	}
 }
 
-// unpackEntry writes through an os.Root, which refuses every path that leaves it, also by way of a link that an earlier entry
-// made.
+// unpackEntry writes through an os.Root, which rejects every path that leaves it, also through a
+// link from an earlier entry.
 func unpackEntry(content io.Reader, header *tar.Header, root *os.Root) error {
 	name := filepath.FromSlash(path.Clean(header.Name))
 	if name == "." {
@@ -131,6 +133,6 @@ func unpackFile(content io.Reader, header *tar.Header, root *os.Root, name strin
 		return err
 	}
 	_, err = io.Copy(out, content)
-	// Chmod because the umask took bits from the mode, and another user runs these.
+	// The umask may have removed bits from the mode, and another user runs these files.
 	return errors.Join(err, out.Chmod(mode), out.Close())
 }

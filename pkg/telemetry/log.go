@@ -11,13 +11,14 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// LogOptions say what a program's own log looks like. The zero value is text from info on.
+// LogOptions configure the log of a program. The zero value selects text from level info.
 type LogOptions struct {
 	Format string // text or json; empty for text
 	Level  string // debug, info, warn or error; empty for info
 }
 
-// NewLog makes a log that adds to each line what its context is about (With), and the trace that it is in.
+// NewLog returns a logger that adds the attributes of the context (With) and its trace id to each
+// line.
 func NewLog(w io.Writer, o LogOptions) (*slog.Logger, error) {
 	var level slog.Level
 	if o.Level != "" {
@@ -37,8 +38,8 @@ func NewLog(w io.Writer, o LogOptions) (*slog.Logger, error) {
 
 type aboutKey struct{}
 
-// With says what ctx is about: every log line and span of it carries these. A key that is there already gets the newer value, one
-// without a value is left out.
+// With adds attributes to ctx that every log line and span under it has. A new value replaces that
+// of the same key; an attribute without a value is left out.
 func With(ctx context.Context, about ...slog.Attr) context.Context {
 	all := slices.Clone(attrsOf(ctx))
 	for _, a := range about {
@@ -55,7 +56,8 @@ func attrsOf(ctx context.Context) []slog.Attr {
 	return about
 }
 
-// handler adds what is in the context. A line's own attributes win.
+// handler adds the attributes of the context to each line. The line's own attributes take
+// precedence.
 type handler struct{ slog.Handler }
 
 // Handle writes one line.
@@ -73,10 +75,10 @@ func (h handler) Handle(ctx context.Context, line slog.Record) error {
 	return h.Handler.Handle(ctx, line)
 }
 
-// WithAttrs keeps the wrapping.
+// WithAttrs returns a handler with the same wrapping.
 func (h handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return handler{h.Handler.WithAttrs(attrs)}
 }
 
-// WithGroup keeps the wrapping.
+// WithGroup returns a handler with the same wrapping.
 func (h handler) WithGroup(name string) slog.Handler { return handler{h.Handler.WithGroup(name)} }

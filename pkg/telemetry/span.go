@@ -11,16 +11,17 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Span is one piece of work on the way from a push to what came of it. A nil Span does nothing.
+// Span is one piece of work in the trace from a push to its results. A nil Span does nothing.
 type Span struct{ span trace.Span }
 
-// Begin opens a span below the one that ctx is in (or a new trace), from now on. Its attributes are ids and plain words, never
-// secrets; they are in the log lines of the returned context, too. End must be called.
+// Begin starts a span below that of ctx, or in a new trace. Its attributes are ids and plain words,
+// never secrets; log lines of the returned context contain them too. End must be called.
 func Begin(ctx context.Context, name string, about ...slog.Attr) (context.Context, *Span) {
 	return begin(ctx, name, about)
 }
 
-// BeginAt is Begin for work that began earlier: whoever looks for something tells of it only when there was something.
+// BeginAt is Begin for work that started earlier. Code that polls uses it to record a span only if
+// it found something.
 func BeginAt(ctx context.Context, since time.Time, name string, about ...slog.Attr) (context.Context, *Span) {
 	return begin(ctx, name, about, trace.WithTimestamp(since))
 }
@@ -35,7 +36,7 @@ func begin(ctx context.Context, name string, about []slog.Attr, options ...trace
 	return ctx, &Span{span}
 }
 
-// attributes gives log attributes OpenTelemetry's form.
+// attributes converts log attributes to OpenTelemetry attributes.
 func attributes(about []slog.Attr) []attribute.KeyValue {
 	all := make([]attribute.KeyValue, 0, len(about))
 	for _, a := range about {
@@ -44,7 +45,8 @@ func attributes(about []slog.Attr) []attribute.KeyValue {
 	return all
 }
 
-// End closes the span. An error marks it as failed without repeating its words, which may hold more than ids.
+// End ends the span. An error marks it as failed; the error's text is not recorded, because it may
+// contain more than ids.
 func (s *Span) End(err error) {
 	if s == nil {
 		return
@@ -55,25 +57,27 @@ func (s *Span) End(err error) {
 	s.span.End()
 }
 
-// Failed marks the span as failed, for a reason that is no error of the program's own.
+// Failed marks the span as failed for a reason that is not an error of the program.
 func (s *Span) Failed() {
 	if s != nil {
 		s.span.SetStatus(codes.Error, "")
 	}
 }
 
-// traceparent is the one header of W3C Trace Context that is kept; it is the form of every `trace` column and field.
+// traceparent is the only header of W3C Trace Context that is used. Every `trace` column and field
+// contains its value.
 const traceparent = "traceparent"
 
-// Inject gives the place of ctx in its trace, as a W3C traceparent; empty when it is in none.
+// Inject returns the position of ctx in its trace as a W3C traceparent, or the empty string if ctx
+// has no trace.
 func Inject(ctx context.Context) string {
 	header := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, header)
 	return header.Get(traceparent)
 }
 
-// Extract puts ctx at a place that Inject gave, perhaps in another program. What is not a traceparent is no place, and changes
-// nothing.
+// Extract continues the trace at a position from Inject, possibly from another program. It ignores
+// text that is not a traceparent.
 func Extract(ctx context.Context, place string) context.Context {
 	if place == "" {
 		return ctx

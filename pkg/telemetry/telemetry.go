@@ -1,7 +1,8 @@
-// Package telemetry is how the programs say what they do to whoever runs them: spans of OpenTelemetry traces, and log lines that
-// carry the ids of what they are about. It owns the forms and the export; it never decides anything, keeps nothing, and must be
-// given ids only, never a secret. The reconciler and runnerd call it; nuon does not. What it needs travels in the context, so that
-// a function which was given no telemetry works as well and pays nothing.
+// Package telemetry reports what the programs do to their operators: as spans of OpenTelemetry
+// traces, and as log lines with the ids of the affected objects. It owns the formats and the
+// export. It never makes decisions and stores nothing, and callers must pass ids only, never a
+// secret. The reconciler and runnerd call it; nuon does not. Its state is in the context, so that
+// functions whose context has no telemetry work as well, at no cost.
 package telemetry
 
 import (
@@ -21,15 +22,16 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// scope names the instrumentation in what is exported.
+// scope is the instrumentation scope of exported spans.
 const scope = "github.com/nuon-toolkit/nuon"
 
 type tracerKey struct{}
 
-// Start reads the standard variables (OTEL_EXPORTER_OTLP_ENDPOINT and its kin; OpenTelemetry's specification lists them) and gives
-// a context in which Begin opens spans, and what sends the last of them. Without an endpoint, or with OTEL_SDK_DISABLED or
-// OTEL_TRACES_EXPORTER=none, nothing is recorded or exported, and stop does nothing. Only OTLP over HTTP is spoken. A collector that
-// cannot be reached is told to the log; it never keeps the program from its work.
+// Start reads the standard variables (OTEL_EXPORTER_OTLP_ENDPOINT and others in OpenTelemetry's
+// specification). It returns a context in which Begin starts spans, and a function that sends the
+// remaining spans. Without an endpoint, or with OTEL_SDK_DISABLED or OTEL_TRACES_EXPORTER=none,
+// nothing is recorded or exported, and stop does nothing. Only OTLP over HTTP is supported. An
+// unreachable collector is reported in the log and never blocks the program.
 func Start(ctx context.Context, service, version string) (_ context.Context, stop func(context.Context) error, err error) {
 	idle := func(context.Context) error { return nil }
 	if !wanted(os.Getenv) {
@@ -48,16 +50,16 @@ func Start(ctx context.Context, service, version string) (_ context.Context, sto
 	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
 		return ctx, idle, fmt.Errorf("read OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
-	// OpenTelemetry has one place for errors of its background export, for the whole process.
+	// OpenTelemetry has one process-wide handler for errors of its background export.
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { slog.Warn("traces are not exported", "error", err) }))
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
 	return context.WithValue(ctx, tracerKey{}, provider.Tracer(scope)), provider.Shutdown, nil
 }
 
-// StopTime is how long a program may take to send its last spans when it ends.
+// StopTime is the maximum time for a program to send its last spans when it ends.
 const StopTime = 2 * time.Second
 
-// wanted tells whether the environment names a place for traces.
+// wanted reports whether the environment configures an endpoint for traces.
 func wanted(getenv func(string) string) bool {
 	if strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") || strings.EqualFold(getenv("OTEL_TRACES_EXPORTER"), "none") {
 		return false
@@ -72,7 +74,8 @@ func protocol(getenv func(string) string) string {
 	return getenv("OTEL_EXPORTER_OTLP_PROTOCOL")
 }
 
-// Carry gives ctx the telemetry of another context: for work that lives longer than, or began apart from, where Start was called.
+// Carry returns ctx with the telemetry of another context. It is for work that outlives the context
+// of Start, or that has a separate context.
 func Carry(ctx, from context.Context) context.Context {
 	if tracer := tracerOf(from); tracer != nil {
 		return context.WithValue(ctx, tracerKey{}, tracer)

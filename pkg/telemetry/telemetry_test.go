@@ -14,7 +14,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// TestWithoutAnEndpoint: nothing is recorded, and a place in a trace that came from elsewhere is passed on as it is.
+// TestWithoutAnEndpoint checks that nothing is recorded, and that a trace position from another
+// program is passed on unchanged.
 func TestWithoutAnEndpoint(t *testing.T) {
 	for _, name := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} {
 		t.Setenv(name, "")
@@ -45,7 +46,8 @@ func TestWithoutAnEndpoint(t *testing.T) {
 	}
 }
 
-// TestExport sends two spans to a collector: one trace, ids as attributes, the words of an error nowhere.
+// TestExport sends two spans to a collector and checks for one trace, ids as attributes, and no
+// text of an error.
 func TestExport(t *testing.T) {
 	var got collector.ExportTraceServiceRequest
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -90,7 +92,8 @@ func TestProtocolThatIsNotSpoken(t *testing.T) {
 	}
 }
 
-// TestLog: a line has what its context is about; its own words win.
+// TestLog checks that a line has the attributes of its context, and that its own attributes take
+// precedence.
 func TestLog(t *testing.T) {
 	var out bytes.Buffer
 	log, err := NewLog(&out, LogOptions{Format: "json", Level: "debug"})

@@ -1,6 +1,6 @@
-// Package health answers whether a program lives (/healthz) and whether it should be given work (/readyz), for load balancers,
-// supervisors and people. It owns the two routes and their form; what is checked is its caller's. The reconciler mounts it on every
-// listener.
+// Package health reports whether a program is alive (/healthz) and whether it should receive work
+// (/readyz), to load balancers, supervisors and people. It owns the two routes and their format;
+// the caller provides the checks. The reconciler mounts it on every listener.
 package health
 
 import (
@@ -13,12 +13,13 @@ import (
 	"time"
 )
 
-// Check is one thing that is looked at.
+// Check is one check of a program's health.
 type Check struct {
 	Name string
-	// Probe gives an error whose words say what is wrong.
+	// Probe returns an error that describes the problem.
 	Probe func(context.Context) error
-	// Optional: it is shown, but the program is ready without it, as a part of its work is.
+	// Optional checks are shown but do not affect readiness, because the program can do part of its
+	// work without them.
 	Optional bool
 }
 
@@ -29,7 +30,7 @@ type Answer struct {
 	Checks   []Result `json:"checks"`
 }
 
-// Result is how one check came out.
+// Result is the result of one check.
 type Result struct {
 	Name         string  `json:"name"`
 	OK           bool    `json:"ok"`
@@ -38,7 +39,7 @@ type Result struct {
 	Error        string  `json:"error,omitempty"`
 }
 
-// Bounds of the checks: however often somebody asks, each is made at most once in freshFor.
+// Limits of the checks: each runs at most once per freshFor, for any number of requests.
 const (
 	freshFor  = time.Second
 	probeTime = 3 * time.Second
@@ -54,13 +55,13 @@ type Health struct {
 	last  []Result
 }
 
-// New makes the health of a program from its checks, in the order in which they are shown.
+// New returns the health of a program with checks in the order in which they are shown.
 func New(checks ...Check) *Health { return &Health{checks: checks} }
 
-// Drain says that the program is about to stop: it is not ready any more, though it still answers.
+// Drain marks the program as about to stop: it is not ready any more, but still answers.
 func (h *Health) Drain() { h.draining.Store(true) }
 
-// Look makes the checks, or gives how they came out a moment ago.
+// Look runs the checks, or returns results that are at most freshFor old.
 func (h *Health) Look(ctx context.Context) Answer {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -76,7 +77,8 @@ func (h *Health) Look(ctx context.Context) Answer {
 	return a
 }
 
-// probe makes all checks at once. One caller's hurry must not become every caller's bad news, so it has its own time.
+// probe runs all checks concurrently. It has its own timeout instead of the caller's, because its
+// results are shared by all callers.
 func (h *Health) probe(ctx context.Context) []Result {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), probeTime)
 	defer stop()
@@ -96,9 +98,9 @@ func (h *Health) probe(ctx context.Context) []Result {
 	return all
 }
 
-// Over answers the two routes and leaves all others to next. Once the program drains, each answer is the last of its connection, so that
-// the client makes its next one elsewhere. Connections that wait for a request stay open: a request that is on its way on one would be
-// lost if it was closed now.
+// Over handles the two routes and passes all others to next. Once the program drains, each response
+// is the last one on its connection, so that the client sends its next request elsewhere. Idle
+// connections stay open, because closing them would lose a request that is already on its way.
 func (h *Health) Over(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if h.draining.Load() {
@@ -109,7 +111,7 @@ func (h *Health) Over(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 		case r.URL.Path == "/healthz":
 			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-			_, _ = io.WriteString(w, "ok\n") // a caller that has gone away is nobody to tell
+			_, _ = io.WriteString(w, "ok\n") // the client may have disconnected
 		case r.URL.Path == "/readyz":
 			h.ready(w, r)
 		default:
@@ -126,5 +128,5 @@ func (h *Health) ready(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", "1")
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
-	_ = json.NewEncoder(w).Encode(a) // as above
+	_ = json.NewEncoder(w).Encode(a) // see above
 }

@@ -27,8 +27,8 @@ func ask(t *testing.T, h http.Handler, path string) (int, Answer) {
 	return w.Code, a
 }
 
-// TestReady goes through a program's life: what it needs goes away and comes back, what it can do without goes away, it drains. Each
-// check is made at most once a second.
+// TestReady follows a program through its life: a required dependency fails and recovers, an
+// optional one fails, the program drains. Each check runs at most once a second.
 func TestReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var needed, optional error
@@ -48,7 +48,7 @@ func TestReady(t *testing.T) {
 		}
 		expect(http.StatusOK, true)
 		needed = errors.New("no route")
-		expect(http.StatusOK, true) // it was asked a moment ago
+		expect(http.StatusOK, true) // the result of the last check is still fresh
 		time.Sleep(2 * time.Second)
 		if a := expect(http.StatusServiceUnavailable, false); a.Checks[0].Error != "no route" || a.Checks[0].OK {
 			t.Errorf("the checks are %+v", a.Checks)
@@ -74,7 +74,8 @@ func TestReady(t *testing.T) {
 	})
 }
 
-// TestDrainingEndsAConnectionWithItsNextAnswer: what is already on its way on an open connection is answered, and the connection ends.
+// TestDrainingEndsAConnectionWithItsNextAnswer checks that a request on an open connection is
+// answered, and that the connection then closes.
 func TestDrainingEndsAConnectionWithItsNextAnswer(t *testing.T) {
 	h := New()
 	server := httptest.NewServer(h.Over(http.NotFoundHandler()))
@@ -94,7 +95,7 @@ func TestDrainingEndsAConnectionWithItsNextAnswer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _ = io.Copy(io.Discard, answer.Body) // so that the connection can be used again
+		_, _ = io.Copy(io.Discard, answer.Body) // so that the connection can be reused
 		_ = answer.Body.Close()
 		if reused != want.reused || answer.Close != want.ends {
 			t.Errorf("request %d: on an open connection %v, the last of it %v; want %+v", i, reused, answer.Close, want)
@@ -102,7 +103,7 @@ func TestDrainingEndsAConnectionWithItsNextAnswer(t *testing.T) {
 	}
 }
 
-// TestAProbeThatHangs is given up; it keeps nobody waiting for ever.
+// TestAProbeThatHangs checks that a hanging probe is aborted and does not block callers forever.
 func TestAProbeThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := New(Check{Name: "database", Probe: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }})

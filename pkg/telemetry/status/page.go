@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// Page is what /debug/status shows.
+// Page is the content of /debug/status.
 type Page struct {
 	Program string    `json:"program"`
 	Version string    `json:"version"`
 	Started time.Time `json:"started"`
 	Tasks   []State   `json:"tasks"`
-	// Failing is work that is tried again and again, in words.
+	// Failing lists work that fails repeatedly.
 	Failing []Failure `json:"failing,omitempty"`
 }
 
-// Failure is one thing that goes wrong each time it is tried.
+// Failure is work that fails at every attempt.
 type Failure struct {
 	What  string    `json:"what"`
 	Tries int       `json:"tries"`
@@ -27,7 +27,8 @@ type Failure struct {
 	Next  time.Time `json:"next"`
 }
 
-// Handler serves a board: as HTML to a browser, as JSON to all others and with ?format=json. failing may be nil.
+// Handler serves a board as HTML to browsers, and as JSON to other clients and with ?format=json.
+// failing may be nil.
 func (b *Board) Handler(program, version string, failing func(context.Context) ([]Failure, error)) http.Handler {
 	started := time.Now()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -43,13 +44,13 @@ func (b *Board) Handler(program, version string, failing func(context.Context) (
 		if strings.Contains(r.Header.Get("Accept"), "text/html") && r.URL.Query().Get("format") != "json" {
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
 			w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
-			_ = html.Execute(w, page) // a browser that has gone away is nobody to tell
+			_ = html.Execute(w, page) // the client may have disconnected
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
 		e := json.NewEncoder(w)
 		e.SetIndent("", "  ")
-		_ = e.Encode(page) // as above
+		_ = e.Encode(page) // see above
 	})
 }
 

@@ -1,6 +1,7 @@
-// Package status is where the long-lived goroutines of a program say what they do, so that a person who looks at /debug/status sees
-// at once which of them waits for what, and since when. It owns the board and its page; it watches nobody and decides nothing. The
-// loops of the reconciler and of runnerd call it, by the board in their context; without one their words go nowhere.
+// Package status collects what the long-lived goroutines of a program are doing, so that
+// /debug/status shows which of them waits for what and since when. It owns the board and its page;
+// it supervises nothing and decides nothing. The loops of the reconciler and of runnerd report to
+// the board in their context; without a board their reports are discarded.
 package status
 
 import (
@@ -11,40 +12,41 @@ import (
 	"time"
 )
 
-// Board holds the tasks of one program. It is safe for concurrent use.
+// Board is the list of the tasks of one program. It is safe for concurrent use.
 type Board struct {
 	mu    sync.Mutex
 	tasks map[*Task]struct{}
 }
 
-// NewBoard makes an empty board.
+// NewBoard returns an empty board.
 func NewBoard() *Board { return &Board{tasks: map[*Task]struct{}{}} }
 
 type boardKey struct{}
 
-// On gives a context whose goroutines are on the board.
+// On returns a context whose goroutines report to the board.
 func (b *Board) On(ctx context.Context) context.Context { return context.WithValue(ctx, boardKey{}, b) }
 
-// Task is one goroutine on the board. A nil Task takes every word and keeps none.
+// Task is one goroutine on the board. All methods of a nil Task do nothing.
 type Task struct {
 	board *Board
 	state State
 }
 
-// State is what a task last said.
+// State is the last reported state of a task.
 type State struct {
 	Name string `json:"name"`
-	// Waits tells whether it waits; else it works.
+	// Waits is true if the task waits, and false if it works.
 	Waits bool `json:"waits"`
-	// What it waits for ("for the next sweep") or works at ("taking what is due").
+	// What is what it waits for ("for the next sweep") or works on ("taking what is due").
 	What  string    `json:"what"`
 	Since time.Time `json:"since"`
-	// Error is the last thing that went wrong, at ErrorAt; it stays until something went well.
+	// Error is the last error, which occurred at ErrorAt. It is cleared by the next success.
 	Error   string    `json:"error,omitempty"`
 	ErrorAt time.Time `json:"error_at,omitzero"`
 }
 
-// Enter puts the calling goroutine on the board of ctx; nil when there is none. It says Leave when it ends.
+// Enter adds the calling goroutine to the board of ctx. It returns nil if there is none. The
+// goroutine calls Leave when it ends.
 func Enter(ctx context.Context, name string) *Task {
 	b, _ := ctx.Value(boardKey{}).(*Board)
 	if b == nil {
@@ -57,7 +59,7 @@ func Enter(ctx context.Context, name string) *Task {
 	return t
 }
 
-// Leave takes the task off the board.
+// Leave removes the task from the board.
 func (t *Task) Leave() {
 	if t == nil {
 		return
@@ -67,10 +69,10 @@ func (t *Task) Leave() {
 	delete(t.board.tasks, t)
 }
 
-// Waits says what the goroutine waits for from now on: "for the next sweep".
+// Waits reports what the goroutine waits for from now on: "for the next sweep".
 func (t *Task) Waits(what string) { t.say(true, what) }
 
-// Works says what the goroutine is doing from now on: "taking what is due".
+// Works reports what the goroutine works on from now on: "taking what is due".
 func (t *Task) Works(what string) { t.say(false, what) }
 
 func (t *Task) say(waits bool, what string) {
@@ -82,7 +84,7 @@ func (t *Task) say(waits bool, what string) {
 	t.state.Waits, t.state.What, t.state.Since = waits, what, time.Now()
 }
 
-// Came says how what the goroutine did came out: an error is shown until something went well.
+// Came reports the result of the goroutine's work. An error is shown until the next success.
 func (t *Task) Came(err error) {
 	if t == nil {
 		return
@@ -96,7 +98,7 @@ func (t *Task) Came(err error) {
 	t.state.Error, t.state.ErrorAt = err.Error(), time.Now()
 }
 
-// Tasks are all that are on the board, by name.
+// Tasks returns all tasks on the board, by name.
 func (b *Board) Tasks() []State {
 	b.mu.Lock()
 	defer b.mu.Unlock()

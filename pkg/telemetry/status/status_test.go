@@ -36,7 +36,8 @@ func TestTasksSayWhatTheyDo(t *testing.T) {
 	}
 }
 
-// TestWithoutABoard: a task without a board has no place to keep anything, and takes every call; it appears on no other board.
+// TestWithoutABoard checks that a task without a board accepts every call and stores nothing, and
+// that it does not appear on another board.
 func TestWithoutABoard(t *testing.T) {
 	other := NewBoard()
 	kept := Enter(other.On(t.Context()), "kept")
