@@ -1,6 +1,6 @@
 package api
 
-// String is what people call a Kubernetes object: Deployment shop/web, Namespace shop.
+// String returns the usual name of a Kubernetes object: Deployment shop/web, Namespace shop.
 func (o ObjectRef) String() string {
 	if o.Namespace == "" {
 		return o.Kind + " " + o.Name

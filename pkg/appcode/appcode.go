@@ -1,8 +1,8 @@
-// Package appcode compares the code that the components of an app are built from in two trees of the app's
-// repository.
+// Package appcode compares the code of an app's components in two trees of the app's repository.
 //
-// It names code as the control plane's builds do (appconfig's Sources), so a component that is listed here
-// is one whose build input differs. `nuon diff app` and tests of the control plane use it.
+// It identifies code in the same way as the control plane's builds (appconfig's Sources), so a
+// component is listed exactly if its build input differs. `nuon diff app` and tests of the control
+// plane use the package.
 package appcode
 
 import (
@@ -22,26 +22,27 @@ type Side struct {
 	App *appconfig.App
 	// Tree is the whole repository.
 	Tree *gittree.Tree
-	// Repository and Branch say what the tree is of: components that name both have their code in it. They may
-	// be empty.
+	// Repository and Branch identify the tree: it contains the code of the components that name
+	// both. They may be empty.
 	Repository, Branch string
 }
 
-// Change is how the code of a component differs.
+// Change describes how the code of a component differs.
 type Change struct {
-	// Files are those that changed in the directories that the component is built from, sorted by path.
+	// Files are the changed files in the directories that the component is built from, sorted by
+	// path.
 	Files []gittree.Change
 	// More reports that more files changed than are listed.
 	More bool
-	// Before and After say why the component cannot be built on that side; empty if it can.
+	// Before and After state why the component cannot be built on that side; empty if it can.
 	Before, After string
 }
 
-// maxFiles bounds the files that are listed of all components together.
+// maxFiles bounds the number of listed files of all components together.
 const maxFiles = 10_000
 
-// Compare returns the components whose code differs, by name. A component whose code is not in
-// both trees is left out.
+// Compare returns the components whose code differs, by name. It leaves out a component whose code
+// is not in both trees.
 func Compare(before, after Side) (map[string]Change, error) {
 	was, is := before.read(), after.read()
 	if err := cmp.Or(before.Tree.Err(), after.Tree.Err()); err != nil {
@@ -72,13 +73,13 @@ func Compare(before, after Side) (map[string]Change, error) {
 	return all, nil
 }
 
-// code is what a component is built from, or why it cannot be built.
+// code is the input of a component's build, or the reason why it cannot be built.
 type code struct {
 	sources []sourcedir.Source
 	problem string
 }
 
-// read returns the code of every component that is deployed and whose code is in the tree.
+// read returns the code of every deployed component whose code is in the tree.
 func (s Side) read() map[string]code {
 	all := map[string]code{}
 	deployed := s.App.Deployed()

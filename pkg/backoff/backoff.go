@@ -1,6 +1,6 @@
-// Package backoff spaces out the tries of something that may pass.
+// Package backoff computes the pauses between attempts of an operation that may fail temporarily.
 //
-// It never decides what is tried again, nor how often: the caller's loop does.
+// It never decides what is retried or how often: the caller's loop does.
 package backoff
 
 import (
@@ -26,7 +26,8 @@ func (b *Backoff) Next() time.Duration {
 	return pause
 }
 
-// Jitter returns a random pause of the upper half of pause, so that a thousand clients do not come back in the same moment.
+// Jitter returns a random pause in the upper half of pause, so that many clients do not retry at
+// the same moment.
 func Jitter(pause time.Duration) time.Duration {
 	if pause <= 1 {
 		return pause
@@ -34,7 +35,7 @@ func Jitter(pause time.Duration) time.Duration {
 	return pause/2 + rand.N(pause/2) //nolint:gosec // spreads load; nothing depends on it being secret
 }
 
-// Pause waits, and reports whether it waited to the end; false when ctx ended first.
+// Pause waits for the given duration. It returns false if ctx ended first.
 func Pause(ctx context.Context, pause time.Duration) bool {
 	if pause <= 0 {
 		return ctx.Err() == nil

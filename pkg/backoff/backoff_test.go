@@ -53,7 +53,7 @@ func TestJitter(t *testing.T) {
 
 func TestPause(t *testing.T) {
 	for name, test := range map[string]struct {
-		pause, end time.Duration // of the context; none when zero
+		pause, end time.Duration // end of the context; none if zero
 		want       bool
 		took       time.Duration
 	}{

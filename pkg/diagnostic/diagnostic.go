@@ -1,7 +1,8 @@
-// Package diagnostic owns what there is to tell the author of a text: where something is wrong, what, and what to write instead.
+// Package diagnostic represents problems in a text for its author: where something is wrong, what,
+// and what to write instead.
 //
-// Readers of the app config format and of the policies in it give diagnostics; the CLI, the API and code hosts show them. The
-// package reads no file and knows no format.
+// Parsers of the app config format and of the policies in it create diagnostics; the CLI, the API
+// and code hosts show them. The package reads no file and depends on no format.
 package diagnostic
 
 import (
@@ -12,28 +13,28 @@ import (
 	"strings"
 )
 
-// Severity says whether a text can be used as it is.
+// Severity states whether a text can be used despite a problem.
 type Severity string
 
 // The severities.
 const (
 	Error   Severity = "error"   // the text cannot be used
-	Warning Severity = "warning" // it can, but something in it has no effect or is probably a mistake
+	Warning Severity = "warning" // the text can be used, but part of it has no effect or is probably a mistake
 )
 
-// Diagnostic is one thing to tell.
+// Diagnostic is one problem.
 type Diagnostic struct {
 	File     string   `json:"file"`            // slash path below the directory that was read
 	Line     int      `json:"line"`            // from 1
 	Column   int      `json:"column"`          // in bytes, from 1
-	Width    int      `json:"width,omitempty"` // bytes of that line that are meant; 0 if not known
+	Width    int      `json:"width,omitempty"` // length in bytes of the affected part of the line; 0 if unknown
 	Severity Severity `json:"severity"`
-	Rule     string   `json:"rule"`           // the rule that was broken, a short name such as unknown-key
+	Rule     string   `json:"rule"`           // short name of the violated rule, such as unknown-key
 	Message  string   `json:"message"`        // what is wrong
-	Hint     string   `json:"hint,omitempty"` // what to write instead, such that it can be pasted or done
+	Hint     string   `json:"hint,omitempty"` // what to write or do instead, in a form that can be pasted or executed
 }
 
-// String gives "file:line:column: severity: message (hint)".
+// String returns "file:line:column: severity: message (hint)".
 func (d Diagnostic) String() string {
 	text := fmt.Sprintf("%s:%d:%d: %s: %s", d.File, d.Line, d.Column, d.Severity, d.Message)
 	if d.Hint != "" {
@@ -42,15 +43,15 @@ func (d Diagnostic) String() string {
 	return text
 }
 
-// Diagnostics is all there is to tell.
+// Diagnostics is a list of problems.
 type Diagnostics []Diagnostic
 
-// HasErrors says whether one of them is an error.
+// HasErrors reports whether one of them is an error.
 func (d Diagnostics) HasErrors() bool {
 	return slices.ContainsFunc(d, func(one Diagnostic) bool { return one.Severity == Error })
 }
 
-// Count gives how many are errors and how many are warnings.
+// Count returns the number of errors and the number of warnings.
 func (d Diagnostics) Count() (wrong, warned int) {
 	for _, one := range d {
 		if one.Severity == Error {
@@ -60,7 +61,7 @@ func (d Diagnostics) Count() (wrong, warned int) {
 	return wrong, len(d) - wrong
 }
 
-// Strict gives them with every warning turned into an error.
+// Strict returns the diagnostics with every warning turned into an error.
 func (d Diagnostics) Strict() Diagnostics {
 	strict := slices.Clone(d)
 	for i := range strict {
@@ -69,7 +70,8 @@ func (d Diagnostics) Strict() Diagnostics {
 	return strict
 }
 
-// Err is nil without errors. Otherwise it says them all, one a line, without the warnings.
+// Err returns an error with all errors, one per line and without the warnings. It returns nil if
+// there are none.
 func (d Diagnostics) Err() error {
 	var wrong Diagnostics
 	for _, one := range d {
@@ -83,7 +85,7 @@ func (d Diagnostics) Err() error {
 	return errors.New(wrong.String())
 }
 
-// String gives all of them, one a line.
+// String returns all diagnostics, one per line.
 func (d Diagnostics) String() string {
 	lines := make([]string, len(d))
 	for i, one := range d {
@@ -92,7 +94,8 @@ func (d Diagnostics) String() string {
 	return strings.Join(lines, "\n")
 }
 
-// Sort puts them in the order in which a person reads: by file, position, and then by what they say.
+// Sort sorts the diagnostics in reading order: by file, by position, and then by severity, message
+// and hint.
 func (d Diagnostics) Sort() {
 	slices.SortStableFunc(d, func(a, b Diagnostic) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),

@@ -26,7 +26,8 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// TestDiagnostics: they are sorted by file and place, counted, and become errors all together or by themselves.
+// TestDiagnostics checks that diagnostics are sorted by file and position, counted, and converted
+// to errors.
 func TestDiagnostics(t *testing.T) {
 	all := Diagnostics{
 		{File: "b.toml", Line: 1, Column: 1, Severity: Warning, Rule: "idle", Message: "m"},

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// DidYouMean gives a hint with the known name that is nearest to a mistaken one, or nothing if none is near.
+// DidYouMean returns a hint with the known name that is most similar to a mistaken one, or the
+// empty string if none is similar.
 func DidYouMean(mistaken string, known []string) string {
 	if name, ok := Nearest(mistaken, known); ok {
 		return fmt.Sprintf("did you mean %q?", name)
@@ -14,10 +15,11 @@ func DidYouMean(mistaken string, known []string) string {
 	return ""
 }
 
-// Nearest finds the known name with the fewest edits; ties go to the first in alphabetical order. More edits than a third of the
-// name, or two, is not near; then it is the only name that begins as the mistaken one, or that the mistaken one begins with.
+// Nearest returns the known name with the fewest edits, and the first in alphabetical order among
+// equals. The maximum is a third of the name's length, but at least two edits. If no name is within
+// the maximum, it returns the only known name that is a prefix of the mistaken one or vice versa.
 func Nearest(mistaken string, known []string) (string, bool) {
-	const longest = 100 // no known name is longer; keeps the work bounded
+	const longest = 100 // no known name is longer; bounds the work
 	if len(mistaken) > longest {
 		return "", false
 	}
@@ -33,9 +35,10 @@ func Nearest(mistaken string, known []string) (string, bool) {
 	return best, best != ""
 }
 
-// begun gives the only known name of which one is the beginning of the other, such as terraform_module for terraform.
+// begun returns the only known name for which one of the two names is a prefix of the other, such
+// as terraform_module for terraform.
 func begun(mistaken string, known []string) string {
-	const least = 2 // bytes that say something
+	const least = 2 // minimum length in bytes of a meaningful prefix
 	found := ""
 	for _, name := range known {
 		if min(len(name), len(mistaken)) < least || !strings.HasPrefix(name, mistaken) && !strings.HasPrefix(mistaken, name) {

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// Quote quotes what an author wrote, cut to a length that a line can bear.
+// Quote quotes text from an author, shortened to fit on a line.
 func Quote(s string) string {
 	const most = 60
 	if len(s) > most {

@@ -1,12 +1,15 @@
-// Package envname decides which environment variables an app, an operator or a control plane may set for programs that a runner
-// starts.
+// Package envname decides which environment variables an app, an operator or a control plane may
+// set for programs that a runner starts.
 //
-// It owns the one list of reserved names: variables by which a shell, the linker, an interpreter, git, ssh, a cloud's client or
-// the runner itself would run other code, reach another server or act as somebody else. The list holds for the inputs and the
-// environment of actions, the env_vars of components, the environment in a plan's bundle and that of credential plugins. The
-// config format, the control plane and the runner call Check; only the runner's answer protects the runner.
+// It owns the list of reserved names: variables by which a shell, the linker, an interpreter, git,
+// ssh, a cloud client or the runner itself would run other code, contact another server or act
+// under another identity. The list applies to the inputs and the environment of actions, the
+// env_vars of components, the environment in a plan's bundle, and that of credential plugins. The
+// config format, the control plane and the runner call Check; only the runner's check protects the
+// runner.
 //
-// It says nothing about the variables that a runner's owner passes on with --pass-env: those are the owner's own.
+// It does not restrict the variables that a runner's owner passes on with --pass-env, because those
+// belong to the owner.
 package envname
 
 import (
@@ -25,17 +28,18 @@ func Valid(name string) bool { return form.MatchString(name) }
 // Reserved is the error of Check for a reserved name.
 type Reserved struct {
 	Name    string
-	Why     string // what programs do with the variable
+	Why     string // how programs use the variable
 	Instead string // what to do instead
 }
 
-// Error names the variable, and says why it is reserved and what to do instead.
+// Error returns the variable, the reason why it is reserved, and what to do instead.
 func (r *Reserved) Error() string {
 	return fmt.Sprintf("the environment variable %.60s is reserved: %s; %s", r.Name, r.Why, r.Instead)
 }
 
-// Check returns an error if name is no name of an environment variable, and a *Reserved if it is a reserved one. Case does not
-// count: some shells tie path to PATH, and proxies are read in both cases.
+// Check returns an error if name is not a valid name of an environment variable, and a *Reserved if
+// it is reserved. It ignores case, because some shells link path to PATH, and proxies are read in
+// both cases.
 func Check(name string) error {
 	if !Valid(name) {
 		return fmt.Errorf("%.60q is no name for an environment variable; use letters, digits and underscores", name)
@@ -46,7 +50,8 @@ func Check(name string) error {
 	return nil
 }
 
-// CheckValue returns an error if value cannot be the value of the variable name, which Check has accepted.
+// CheckValue returns an error if value cannot be the value of the variable name, which Check has
+// accepted.
 func CheckValue(name, value string) error {
 	if strings.ContainsRune(value, 0) {
 		return fmt.Errorf("the environment variable %.60s holds a NUL character; remove it", name)
@@ -75,7 +80,7 @@ func CheckAll(environ map[string]string) error {
 	return nil
 }
 
-// find returns the group that reserves a name in upper case, nil if none does.
+// find returns the group that reserves a name in upper case, or nil.
 func find(name string) *group {
 	if slices.Contains(harmless, name) {
 		return nil
@@ -90,10 +95,10 @@ func find(name string) *group {
 	return nil
 }
 
-// placeForm is what a cloud calls a region, a zone or a project.
+// placeForm matches the names of regions, zones and projects of clouds.
 var placeForm = lazyregexp.New(`^[A-Za-z0-9-]*$`)
 
-// place reports whether clients make host names of the variable's value.
+// place reports whether clients build host names from the variable's value.
 func place(name string) bool {
 	return slices.Contains(places, strings.ToUpper(name))
 }

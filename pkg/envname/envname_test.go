@@ -7,7 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Each of these gave its author another program, server or identity in something that runners start.
+// In some program that runners start, each of these gave its author another program, server or
+// identity.
 func TestReserved(t *testing.T) {
 	for _, name := range []string{
 		"PATH", "path", "Home", "SHELL", "IFS", "ENV", "BASH_ENV", "BASH_FUNC_ls", "BASHOPTS", "SHELLOPTS", "PS4", "PROMPT_COMMAND",
@@ -30,7 +31,7 @@ func TestReserved(t *testing.T) {
 	}
 }
 
-// These are in the configs of real apps, or harmless beside a reserved name.
+// These occur in configs of real apps, or are harmless although similar to a reserved name.
 func TestFree(t *testing.T) {
 	for _, name := range []string{
 		"AWS_REGION", "AWS_DEFAULT_REGION", "CLUSTER_NAME", "COMMAND", "DB_HOST", "GIT_USER_EMAIL", "GIT_USER_NAME", "GOOGLE_PROJECT",
@@ -67,7 +68,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// The case of a name changes nothing.
+// Check treats a name equally in any case.
 func TestCaseDoesNotCount(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		name := rapid.StringMatching(`(LD_|BASH_|GIT_|AWS_|TF_|NUON_|PYTHON|NODE_)?[A-Za-z_][A-Za-z0-9_]{0,20}`).Draw(rt, "name")
@@ -77,7 +78,7 @@ func TestCaseDoesNotCount(t *testing.T) {
 	})
 }
 
-// Find compares in upper case, and an exception that excepts nothing is a mistake.
+// find compares in upper case, and an exception that has no effect is a mistake.
 func TestList(t *testing.T) {
 	seen := map[string]bool{}
 	for _, g := range groups {
@@ -95,7 +96,7 @@ func TestList(t *testing.T) {
 		if err := Check(name); err != nil {
 			t.Error(err)
 		}
-		if reserved := func() bool { // without the exception it would be reserved
+		if reserved := func() bool { // it would be reserved without the exception
 			for _, g := range groups {
 				for _, prefix := range g.prefixes {
 					if strings.HasPrefix(name, prefix) {

@@ -12,14 +12,16 @@ const (
 	ofTheOwner  = "the runner's owner sets it for the runner, and passes it on with runnerd run --pass-env where that is needed"
 )
 
-// places are variables that choose a region, zone or project of the cloud that the runner's identity is for. Real apps set them
-// for their scripts. They lead to no other server, as long as the value has the form of such a name.
+// places are variables that select a region, zone or project in the cloud of the runner's identity.
+// Real apps set them for their scripts. They do not lead to another server if the value has the
+// form of such a name.
 var places = []string{
 	"AWS_REGION", "AWS_DEFAULT_REGION", "GOOGLE_PROJECT", "GOOGLE_CLOUD_PROJECT", "GOOGLE_REGION", "GOOGLE_ZONE",
 	"CLOUDSDK_CORE_PROJECT", "CLOUDSDK_COMPUTE_REGION", "CLOUDSDK_COMPUTE_ZONE", "ARM_SUBSCRIPTION_ID", "AZURE_SUBSCRIPTION_ID",
 }
 
-// harmless are names below a reserved prefix that no program acts on, or that choose what is no danger. Real apps use them.
+// harmless are names with a reserved prefix that no program acts on, or that select something safe.
+// Real apps use them.
 var harmless = append([]string{
 	"AWS_ACCOUNT_ID", "AWS_DEFAULT_OUTPUT", "AWS_MAX_ATTEMPTS", "AWS_RETRY_MODE",
 	"GIT_AUTHOR_EMAIL", "GIT_AUTHOR_NAME", "GIT_BRANCH", "GIT_COMMIT", "GIT_COMMITTER_EMAIL", "GIT_COMMITTER_NAME", "GIT_REF",
@@ -28,8 +30,9 @@ var harmless = append([]string{
 	"PYTHON_VERSION", "RUBY_VERSION",
 }, places...)
 
-// groups is the list. A family whose names are known to the last one (node's, ssh's) has names, so that NODE_SECURITY_GROUP_ID and
-// SSH_USER stay free; one that grows (git's, Python's) has a prefix.
+// groups is the list of reserved names. A family whose names are all known (node's, ssh's) is
+// listed by name, so that NODE_SECURITY_GROUP_ID and SSH_USER remain allowed; one that grows
+// (git's, Python's) is listed by prefix.
 var groups = []group{
 	{
 		why: "the runner sets it", instead: anotherName,

@@ -1,10 +1,12 @@
 // Package filelock takes exclusive locks on files, with flock(2).
 //
-// A lock belongs to the open file, not to the process: a child that inherits the file holds the lock as well, and the kernel frees it
-// when the last copy is closed, however the processes end. The lock file is made with mode 0600 and stays; Clear removes old ones.
+// A lock belongs to the open file, not to the process: a child that inherits the file holds the
+// lock as well, and the kernel releases it when the last copy is closed, however the processes end.
+// The lock file is created with mode 0600 and is not removed on release; Clear removes old lock
+// files.
 //
-// It never decides what a lock protects and words no message for users. Every program of nuon that shares a directory with another
-// process calls it.
+// It never decides what a lock protects, and returns no messages for users. Every program of nuon
+// that shares a directory with another process calls it.
 package filelock
 
 import (
@@ -22,11 +24,13 @@ import (
 // ErrHeld is wrapped when another open file holds the lock.
 var ErrHeld = errors.New("held by another process")
 
-// pollInterval is the pause between two tries of Wait: the kernel can wait for a lock, but not for a context as well.
+// pollInterval is the pause between two attempts of Wait. Wait polls because the kernel cannot wait
+// for a lock and a context at the same time.
 const pollInterval = 50 * time.Millisecond
 
-// Try takes the lock on a file, which it makes, and returns the open file that holds it. Closing the file frees the lock, unless a
-// child has a copy. A file that was removed after it was opened locks nobody out; Try reports it as held.
+// Try takes the lock on a file, which it creates if necessary, and returns the open file that holds
+// the lock. Closing the file releases the lock, unless a child has a copy. A file that was removed
+// after it was opened excludes nobody; Try reports it as held.
 func Try(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -47,8 +51,9 @@ func Try(path string) (*os.File, error) {
 	return file, nil
 }
 
-// Wait takes the lock on a file, which it makes, and waits for it until ctx ends. It calls held once when it has to wait; held may be
-// nil. It sets the file's modification time, by which Clear finds locks that nobody uses.
+// Wait takes the lock on a file, which it creates if necessary, and waits for it until ctx ends. It
+// calls held once if it has to wait; held may be nil. It sets the file's modification time, by
+// which Clear finds unused locks.
 func Wait(ctx context.Context, path string, held func()) (release func(), err error) {
 	poll := time.NewTicker(pollInterval)
 	defer poll.Stop()
@@ -74,7 +79,8 @@ func Wait(ctx context.Context, path string, held func()) (release func(), err er
 	}
 }
 
-// Held reports whether the lock on a file is held. It makes no file: the lock of a missing one is free.
+// Held reports whether the lock on a file is held. It does not create the file: the lock of a
+// missing file is free.
 func Held(path string) (bool, error) {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -91,14 +97,15 @@ func Held(path string) (bool, error) {
 	return false, errors.Join(err, closed)
 }
 
-// Unlock frees the lock and closes the file. Unlike Close alone, it also frees the lock while a child that is being forked still has a
-// copy of the file.
+// Unlock releases the lock and closes the file. Unlike Close alone, it releases the lock also while
+// a newly forked child still has a copy of the file.
 func Unlock(file *os.File) error {
 	return errors.Join(flock(file, syscall.LOCK_UN), file.Close())
 }
 
-// Clear removes the lock files NAME.lock in a directory that Wait has not taken since before, with the directory NAME if it is empty,
-// and returns the number of lock files. It leaves those that are held, and those whose NAME holds something.
+// Clear removes the lock files NAME.lock in a directory that Wait has not taken since before, each
+// with the directory NAME if that is empty, and returns the number of removed lock files. It skips
+// locks that are held, and those whose NAME is not empty.
 func Clear(dir string, before time.Time) (int, error) {
 	names, err := filepath.Glob(filepath.Join(dir, "*.lock"))
 	if err != nil {
@@ -112,7 +119,7 @@ func Clear(dir string, before time.Time) (int, error) {
 		}
 		file, err := Try(name)
 		if err != nil {
-			continue // it is in use
+			continue // in use
 		}
 		if err := os.Remove(strings.TrimSuffix(name, ".lock")); err == nil || errors.Is(err, fs.ErrNotExist) {
 			if os.Remove(name) == nil {

@@ -86,7 +86,7 @@ func TestUnlockFreesWhatACopyHolds(t *testing.T) {
 	}
 }
 
-// The kernel frees the lock of a process that is killed.
+// The kernel releases the lock of a killed process.
 func TestDeathFreesTheLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	file := try(t, path)
@@ -128,7 +128,7 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// Who waits for a lock file that is removed waits for the one that takes its place.
+// A waiter for a lock file that is removed then waits for its replacement.
 func TestALockFileThatWasRemoved(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	first := try(t, path)
@@ -168,7 +168,7 @@ func TestClear(t *testing.T) {
 		return path
 	}
 	alone, empty, full, held, young := make("alone"), make("empty", "."), make("full", "tree"), make("held"), make("young")
-	try(t, held) // unlike Wait this leaves its time alone
+	try(t, held) // unlike Wait, this does not change its modification time
 	release, err := Wait(t.Context(), young, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -6,9 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// HideMemory keeps what this process has in its memory from the disk and from other processes of its user: it writes no core files,
-// nobody but root attaches to it, and nobody but root reads the environ, mem, maps and fd of its directory in /proc. The limit on
-// core files is inherited by what it starts; the rest ends with an exec. A process that attached before this call stays attached.
+// HideMemory protects the memory of this process from the disk and from other processes of its
+// user: the process writes no core files, and only root can attach to it and read the environ, mem,
+// maps and fd of its directory in /proc. Child processes inherit the limit on core files; the rest
+// ends with an exec. A process that attached before this call stays attached.
 func HideMemory() error {
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
 		return fmt.Errorf("switch core files off: %w", err)

@@ -13,7 +13,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/hardening"
 )
 
-// The test binary is also the process that holds a key.
+// TestMain runs the test binary as the process that holds a key, if the environment selects that.
 func TestMain(m *testing.M) {
 	switch os.Getenv("HARDENING_TEST") {
 	case "hidden":
@@ -24,13 +24,14 @@ func TestMain(m *testing.M) {
 		fallthrough
 	case "plain":
 		fmt.Println("ready")
-		_, _ = io.ReadAll(os.Stdin) // until the test has looked
+		_, _ = io.ReadAll(os.Stdin) // until the test has inspected this process
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }
 
-// Another process of the same user reads the environment, memory and files of an ordinary process, and none of a hidden one.
+// TestHideMemory checks that another process of the same user can read the environment, memory and
+// files of an ordinary process, and none of a hidden one.
 func TestHideMemory(t *testing.T) {
 	for _, role := range []string{"plain", "hidden"} {
 		t.Run(role, func(t *testing.T) {
@@ -68,7 +69,8 @@ func TestHideMemory(t *testing.T) {
 	}
 }
 
-// as makes a command run as an ordinary user, where the test is root: root reads everything.
+// as makes a command run as an ordinary user if the test runs as root, because root can read
+// everything.
 func as(t *testing.T, command *exec.Cmd) *exec.Cmd {
 	t.Helper()
 	command.Dir = "/"
@@ -78,10 +80,10 @@ func as(t *testing.T, command *exec.Cmd) *exec.Cmd {
 	return command
 }
 
-// shared copies a program to where every user may run it.
+// shared copies a program to a directory in which every user may run it.
 func shared(t *testing.T, program string) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "hardening-*") // below /tmp itself: the directories of a test are its user's alone
+	dir, err := os.MkdirTemp("", "hardening-*") // below /tmp itself: the directories of a test are private to its user
 	if err != nil {
 		t.Fatal(err)
 	}

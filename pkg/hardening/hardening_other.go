@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// HideMemory switches core files off; only Linux can hide the rest.
+// HideMemory disables core files; only Linux supports the rest.
 func HideMemory() error {
 	if err := syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}); err != nil {
 		return fmt.Errorf("switch core files off: %w", err)

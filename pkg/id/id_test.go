@@ -17,7 +17,7 @@ func TestNewIsUniqueShapedAndSortsByTime(t *testing.T) {
 		seen[n] = true
 	}
 	first := New("bld")
-	time.Sleep(2 * time.Millisecond) // an id has the time in milliseconds
+	time.Sleep(2 * time.Millisecond) // ids have a resolution of milliseconds
 	if second := New("bld"); second <= first {
 		t.Fatalf("%s was made after %s and does not sort after it", second, first)
 	}

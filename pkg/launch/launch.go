@@ -1,12 +1,14 @@
 // Package launch starts programs that were written a moment ago.
 //
-// A system refuses to run a file that somebody has open for writing: "text file busy" (ETXTBSY, execve(2)). Whoever has written a
-// program and closed it is still refused now and then, because every process that was started meanwhile, by any goroutine, was born
-// with a copy of the open file, and has it until it becomes its own program (close-on-exec). On a busy machine that takes a while.
-// Nothing is wrong then, and there is nothing to wait on: one tries again, as the go command does (https://go.dev/issue/22315).
+// A system refuses to run a file that is open for writing: "text file busy" (ETXTBSY, execve(2)). A
+// process that has written a program and closed it may still get this error, because every process
+// that any goroutine started in the meantime inherited a copy of the open file, and has it until
+// its own exec (close-on-exec). On a busy machine that takes a while. There is no event to wait
+// for, so the start is retried, as the go command does (https://go.dev/issue/22315).
 //
-// It owns this trying again and for how long. It never writes a program and never chooses how one runs. Whoever starts what this
-// process may have unpacked, fetched or rendered calls it: pgcluster, runnerd/tool and runnerd/action.
+// The package owns these retries and their time limit. It never writes a program and never chooses
+// how one runs. Code that starts programs which this process may have unpacked, downloaded or
+// rendered calls it: pgcluster, runnerd/tool and runnerd/action.
 package launch
 
 import (
@@ -20,18 +22,21 @@ import (
 )
 
 const (
-	// patience is for how long a program may be busy. A process that is being born needs microseconds, and its turn on the processor; a
-	// file that stays open is another's mistake, which is to come out.
+	// patience is how long a program may be busy. A newly forked process needs microseconds and its
+	// turn on the processor; a file that stays open longer is an error elsewhere, which must be
+	// reported.
 	patience = 20 * time.Second
-	// firstPause grows to longestPause.
+	// firstPause is the first pause between attempts; pauses double up to longestPause.
 	firstPause   = time.Millisecond
 	longestPause = 250 * time.Millisecond
 )
 
-// Patiently calls start, which starts a program, and calls it again while the program's file is still open for writing somewhere. Start
-// makes a new exec.Cmd each time, because one that could not be started is used up; it may also wait for the program's end, for what
-// has run is never busy. Its error is given as it is, with what to do about it when the file stays busy; it wraps that of ctx too when
-// ctx has ended meanwhile.
+// Patiently calls start, which starts a program, and calls it again while the program's file is
+// still open for writing somewhere. start must create a new exec.Cmd for each call, because one
+// that failed to start cannot be reused. It may also wait for the program to end, because a program
+// that has run is never busy. Patiently returns the error of start unchanged. If the file stays
+// busy, it adds what to do about that; if ctx has ended in the meantime, the error wraps that of
+// ctx too.
 func Patiently(ctx context.Context, start func() error) error {
 	begun := time.Now()
 	pauses := backoff.Backoff{First: firstPause, Most: longestPause}

@@ -18,9 +18,9 @@ var errBusy = fmt.Errorf("start: %w", &os.PathError{Op: "fork/exec", Path: "/p",
 func TestPatiently(t *testing.T) {
 	other := errors.New("another mistake")
 	for name, test := range map[string]struct {
-		busy  time.Duration // for how long
+		busy  time.Duration // how long the file is busy
 		then  error
-		limit time.Duration // of the context; none when zero
+		limit time.Duration // limit of the context; none if zero
 		want  []error
 		tries int // zero for any
 		took  time.Duration
@@ -66,7 +66,8 @@ func TestPatiently(t *testing.T) {
 	}
 }
 
-// TestAProgramThatIsBeingWritten is refused by the system until the writer lets go of it, and starts then.
+// TestAProgramThatIsBeingWritten checks that a program which the system refuses to start while it
+// is open for writing starts after it is closed.
 func TestAProgramThatIsBeingWritten(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "program")
 	writer, err := os.OpenFile(program, os.O_WRONLY|os.O_CREATE, 0o755)

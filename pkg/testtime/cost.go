@@ -8,12 +8,13 @@ import (
 	"time"
 )
 
-// leastUnit is less than a unit takes on any machine.
+// leastUnit is less than the time of a unit on any machine.
 const leastUnit = 20 * time.Microsecond
 
-// Cost returns the processor time of the work, as a multiple of that of a fixed piece of Go code (a unit) that runs right after it
-// in the same thread. Other programs, other tests and the race detector change it little: they slow down both. Work that other
-// goroutines do for it is not counted.
+// Cost returns the processor time of the work, as a multiple of that of a fixed piece of Go code (a
+// unit) that runs right after it in the same thread. Other programs, other tests and the race
+// detector affect the result little, because they slow down both. Work in other goroutines is not
+// counted.
 func Cost(work func()) float64 {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -27,15 +28,16 @@ func measure(work func()) time.Duration {
 	return cpuTime() - begun
 }
 
-// Cheap fails the test when the work costs more units than the limit. A unit is about a millisecond of one idle core, without the
-// race detector. Limits are at least ten times the usual cost, and far below that of work that grows with the square of its input.
+// Cheap fails the test if the work costs more units than the limit. A unit is about a millisecond
+// of one idle core, without the race detector. Limits are at least ten times the usual cost, and
+// far below that of quadratic work.
 func Cheap(t testing.TB, limit float64, work func()) {
 	t.Helper()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	took := measure(work)
 	if float64(took) <= limit*float64(leastUnit) {
-		return // a fuzz test has no time to measure what is nothing
+		return // saves a fuzz test the time to measure negligible work
 	}
 	cost := float64(took) / float64(max(unit(), leastUnit))
 	t.Logf("cost: %.1f units of %g", cost, limit)
@@ -44,12 +46,14 @@ func Cheap(t testing.TB, limit float64, work func()) {
 	}
 }
 
-// leastGrowing is what work takes of which the growth can be told from the clock's steps and from what is done only once.
+// leastGrowing is the minimum time from which growth can be distinguished from the clock's
+// resolution and from one-time work.
 const leastGrowing = time.Millisecond
 
-// Growth fails the test when large takes more than limit times the processor time of small. The least of three times counts for each,
-// since others on the machine only make them longer. All goroutines and the garbage collector are counted, so no other test may run
-// meanwhile: it is not for tests that call t.Parallel.
+// Growth fails the test if large takes more than limit times the processor time of small. It
+// measures each up to three times and uses the minimum, because other load only increases the
+// times. The processor time includes all goroutines and the garbage collector, so no other test may
+// run at the same time: do not use it in tests that call t.Parallel.
 func Growth(t testing.TB, limit float64, what string, small, large func()) {
 	t.Helper()
 	few := max(processCost(small), leastGrowing)
@@ -58,7 +62,7 @@ func Growth(t testing.TB, limit float64, what string, small, large func()) {
 	}
 	ratio := float64(processCost(large)) / float64(few)
 	for again := 0; again < 2 && ratio > limit; again++ {
-		// Over several rounds, a turn of the garbage collector counts for both alike.
+		// Over several rounds, a run of the garbage collector affects both equally.
 		few := max(processCost(func() { repeat(small) }), leastGrowing)
 		ratio = min(ratio, float64(processCost(func() { repeat(large) }))/float64(few))
 	}
@@ -73,14 +77,15 @@ func repeat(work func()) {
 	}
 }
 
-// processCost returns the processor time that this process uses meanwhile.
+// processCost returns the processor time that this process uses while work runs.
 func processCost(work func()) time.Duration {
 	begun := processTime()
 	work()
 	return processTime() - begun
 }
 
-// unit returns the mean processor time of one unit of work, over so many units that the clock's steps do not matter.
+// unit returns the mean processor time of one unit of work, over so many units that the clock's
+// resolution does not matter.
 func unit() time.Duration {
 	begun, n := cpuTime(), 0
 	for n < 4 || cpuTime()-begun < 8*time.Millisecond {
@@ -90,7 +95,8 @@ func unit() time.Duration {
 	return (cpuTime() - begun) / time.Duration(n)
 }
 
-// reference does what most of the measured code does: it makes strings, keeps them in a map and sorts them.
+// reference is the unit of work. It does what most of the measured code does: it creates strings,
+// stores them in a map and sorts them.
 func reference() {
 	const n = 2000
 	index := make(map[string]int, n)

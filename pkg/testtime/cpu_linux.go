@@ -12,7 +12,8 @@ func cpuTime() time.Duration { return clock(unix.CLOCK_THREAD_CPUTIME_ID) }
 // processTime returns the processor time that this process has used.
 func processTime() time.Duration { return clock(unix.CLOCK_PROCESS_CPUTIME_ID) }
 
-// clock reads a clock to the nanosecond. What getrusage says of the processor time advances by whole ticks of 1 to 10 ms.
+// clock reads a clock with a resolution of nanoseconds. The processor time of getrusage advances in
+// ticks of 1 to 10 ms.
 func clock(id int32) time.Duration {
 	var now unix.Timespec
 	if err := unix.ClockGettime(id, &now); err != nil {

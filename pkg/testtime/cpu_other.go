@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// cpuTime returns the processor time that this process has used: nothing says it for one thread here.
+// cpuTime returns the processor time that this process has used, because that of a single thread is
+// not available.
 func cpuTime() time.Duration { return processTime() }
 
 // processTime returns the processor time that this process has used.

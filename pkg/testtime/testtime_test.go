@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// spy notes what a helper says of a test that fails.
+// spy records the result that a helper reports for a test.
 type spy struct {
 	testing.TB
 	failed bool
@@ -80,7 +80,7 @@ func TestContextEndsAHang(t *testing.T) {
 	})
 }
 
-// TestCost: work costs what it is in units, whoever else keeps the processors busy.
+// TestCost checks that the cost of work in units does not depend on other load.
 func TestCost(t *testing.T) {
 	stop := make(chan struct{})
 	var busy sync.WaitGroup
@@ -104,7 +104,7 @@ func TestCost(t *testing.T) {
 			}
 		}
 	}
-	median := func(work func()) float64 { // a single one is wrong when others come or go between the work and its unit
+	median := func(work func()) float64 { // a single cost is wrong if other load changes between the work and its unit
 		costs := []float64{Cost(work), Cost(work), Cost(work), Cost(work), Cost(work)}
 		slices.Sort(costs)
 		return costs[2]
@@ -119,7 +119,7 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// TestGrowth: what grows with the square of its input is found, and what grows with the input passes.
+// TestGrowth checks that quadratic growth is detected, and that linear growth passes.
 func TestGrowth(t *testing.T) {
 	work := func(units int) func() {
 		return func() {

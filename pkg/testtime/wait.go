@@ -1,8 +1,10 @@
-// Package testtime holds what tests need to know about time: a limit that only ends a hang, ways to wait for something within
-// that limit, and a measure of work that a busy machine does not change.
+// Package testtime provides time limits to tests: a limit that only ends a hang, functions that
+// wait for a condition within that limit, and a measure of work that does not depend on the load of
+// the machine.
 //
-// It owns the one limit of this repository's tests; no test sets a shorter one of its own on something that the test does not
-// control the clock of. It knows nothing of what the tests wait for. Only tests and the programs that tests start import it.
+// It owns the only such limit of this repository's tests. No test sets a shorter one on something
+// whose clock it does not control. It is independent of what the tests wait for. Only tests and the
+// programs that tests start import it.
 package testtime
 
 import (
@@ -13,23 +15,26 @@ import (
 )
 
 const (
-	// Limit is how long a test waits for something that must happen. It is never a statement about speed: it is far longer than
-	// anything takes on a machine that does many other things, and only turns a hang into a failure that names what hangs.
-	// It is below the ten minutes that go test gives a whole package unless it is told otherwise.
+	// Limit is how long a test waits for something that must happen. It does not measure speed: it
+	// is far longer than anything takes on a busy machine, and only turns a hang into a failure
+	// that names what hangs. It is below the default timeout of ten minutes that go test sets for a
+	// package.
 	Limit = 8 * time.Minute
-	// firstPoll is the pause after the first check of a condition that gives no signal. Each pause is a quarter longer than the one
-	// before, up to longestPoll, so that a long wait leaves the processors to what it waits for and lasts at most a quarter longer.
+	// firstPoll is the pause after the first check of a condition that gives no signal. Each pause
+	// is a quarter longer than the one before, up to longestPoll, so that a long wait leaves the
+	// processors to the awaited work and lasts at most a quarter longer.
 	firstPoll   = 5 * time.Millisecond
 	longestPoll = 100 * time.Millisecond
-	// A check that starts programs costs as much as what it waits for: on a busy machine many such checks would keep each other
-	// waiting. So the pause after one is restShare times as long as it took, between shortestRest and longestRest.
+	// A check that starts programs is as expensive as the awaited work: on a busy machine, many
+	// such checks would delay each other. So the pause after such a check is restShare times as
+	// long as the check took, between shortestRest and longestRest.
 	restShare    = 4
 	shortestRest = 200 * time.Millisecond
 	longestRest  = 2 * time.Second
 )
 
-// Rest returns how long to wait before the next check of a condition where the last one, which ran a program or asked a server, took
-// this long.
+// Rest returns the wait before the next check of a condition whose last check, which ran a program
+// or called a server, took this long.
 func Rest(took time.Duration) time.Duration {
 	return min(max(restShare*took, shortestRest), longestRest)
 }
@@ -42,11 +47,11 @@ func Context(t testing.TB) context.Context {
 	return ctx
 }
 
-// After returns a channel that receives when a test has waited so long that it hangs.
+// After returns a channel that receives when a test has waited for Limit.
 func After() <-chan time.Time { return time.After(Limit) }
 
-// Receive returns what arrives on the channel, or the zero value when the channel is closed. It fails the test when nothing
-// arrives; what names the thing that is waited for.
+// Receive returns the next value of the channel, or the zero value if the channel is closed. It
+// fails the test if nothing arrives; what describes the awaited value.
 func Receive[T any](t testing.TB, from <-chan T, what string) T {
 	t.Helper()
 	select {
@@ -58,7 +63,8 @@ func Receive[T any](t testing.TB, from <-chan T, what string) T {
 	}
 }
 
-// Until waits until the condition holds, and fails the test when it never does; what names the condition.
+// Until waits until the condition holds, and fails the test if it never does; what describes the
+// condition.
 func Until(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	UntilNoError(t, what, func() error {
@@ -71,7 +77,8 @@ func Until(t testing.TB, what string, holds func() bool) {
 
 var errNotYet = fmt.Errorf("not yet")
 
-// UntilNoError waits until the check returns no error, and fails the test with the last error when it never does.
+// UntilNoError waits until the check returns no error. It fails the test with the last error if
+// that never happens.
 func UntilNoError(t testing.TB, what string, check func() error) {
 	t.Helper()
 	end := After()

@@ -1,7 +1,8 @@
-// Package excerpt owns how one line of a text is shown with a mark below the part that is meant: how many columns it takes, and which
-// part of it there is room for.
+// Package excerpt formats one line of a text for a terminal, with a mark below the affected part.
+// It computes how many columns the line takes, and which part of it fits.
 //
-// It decides neither colours nor what stands around the line, and reads no file. `nuon validate` calls it.
+// It does not choose colors or what surrounds the line, and reads no file. `nuon validate` calls
+// it.
 package excerpt
 
 import (
@@ -14,27 +15,29 @@ import (
 
 // Line is one line as a terminal shows it.
 type Line struct {
-	Text  string // nothing in it that a terminal would obey; at most as wide as there is room
+	Text  string // without control sequences; no wider than the room
 	At    int    // columns before the mark
 	Width int    // columns of the mark, at least one
 }
 
 const (
-	// tab is how many columns a tab goes on to a multiple of.
+	// tab is the tab width in columns.
 	tab = 4
-	// most bounds the bytes of a line that are looked at around the mark: lines can be megabytes.
+	// most bounds how many bytes around the mark are processed, because a line can be megabytes
+	// long.
 	most = 4096
-	// leastRoom is what a line is shown in even where there is less.
+	// leastRoom is the minimum width that is used, even if there is less room.
 	leastRoom = 16
 
 	cut = "…"
 )
 
-// Of shows a line, of which width bytes from column on are meant, in room columns. Column is in bytes, from 1; it may be beyond the
-// end of the line, and a width of 0 is that of one character.
+// Of formats a line in room columns, and marks width bytes from column on. column is in bytes, from
+// 1, and may be beyond the end of the line. A width of 0 marks one character.
 //
-// A line that is too long is cut such that the mark's beginning is in it. Tabs become blanks, and so does what a terminal would obey or
-// would show as something else than it is; bytes that are no text become the sign for that.
+// A line that is too long is cut so that the start of the mark is visible. Tabs become spaces, and
+// so do control characters and characters that display as something else. Invalid bytes become the
+// replacement character.
 func Of(line string, column, width, room int) Line {
 	room = max(room, leastRoom)
 	from := min(max(column-1, 0), len(line))
@@ -44,7 +47,7 @@ func Of(line string, column, width, room int) Line {
 	return fit(cells, begin, max(end, begin+1), room)
 }
 
-// around leaves out what is far from the mark, so that the work is bounded.
+// around drops the parts that are far from the mark, to bound the work.
 func around(line string, from, to int) (string, int, int) {
 	begin, end := max(from-most, 0), min(from+most, len(line))
 	for begin > 0 && begin < from && !utf8.RuneStart(line[begin]) {
@@ -53,13 +56,14 @@ func around(line string, from, to int) (string, int, int) {
 	return line[begin:end], from - begin, min(to, end) - begin
 }
 
-// cell is one character, and how many columns it takes.
+// cell is one character with its width in columns.
 type cell struct {
 	text  string
 	width int
 }
 
-// split makes cells of a line, and gives those at which the mark begins and before which it ends.
+// split splits a line into cells. It returns the index of the first marked cell, and the index
+// after the last one.
 func split(line string, from, to int) (cells []cell, begin, end int) {
 	column, begin, end := 0, -1, -1
 	for at := 0; at < len(line); {
@@ -94,7 +98,7 @@ func show(r rune, column int) cell {
 	return cell{text, ansi.StringWidth(text)}
 }
 
-// fit cuts cells to the room that there is.
+// fit cuts cells to the available room.
 func fit(cells []cell, begin, end, room int) Line {
 	first, last := window(cells, begin, room)
 	var shown strings.Builder
@@ -120,7 +124,8 @@ func fit(cells []cell, begin, end, room int) Line {
 	return l
 }
 
-// window gives the cells that are shown: all if there is room, else those from somewhat before the mark on.
+// window returns the range of visible cells: all if they fit, else those from slightly before the
+// mark on.
 func window(cells []cell, begin, room int) (first, last int) {
 	if total(cells) <= room {
 		return 0, len(cells)
@@ -129,7 +134,7 @@ func window(cells []cell, begin, room int) (first, last int) {
 	for first < begin && before-total(cells[:first]) > room/3 && total(cells[first:]) > room-1 {
 		first++
 	}
-	left := room - 1 // for the sign at the end
+	left := room - 1 // for the ellipsis at the end
 	if first > 0 {
 		left--
 	}
@@ -138,7 +143,7 @@ func window(cells []cell, begin, room int) (first, last int) {
 		left -= cells[last].width
 		last++
 	}
-	if last == len(cells)-1 && cells[last].width <= left+1 { // the sign would take the place of the last character
+	if last == len(cells)-1 && cells[last].width <= left+1 { // the ellipsis would replace only the last character
 		last++
 	}
 	return first, last

@@ -8,7 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestOf: the mark is below what is meant, whatever stands before it, and long lines are cut around it.
+// TestOf checks that the mark is below the affected part for any text before it, and that long
+// lines are cut around it.
 func TestOf(t *testing.T) {
 	for name, c := range map[string]struct {
 		line          string
@@ -47,8 +48,8 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestFits: whatever the line, it is no wider than the room, nothing in it is obeyed by a terminal, and the mark's beginning is in
-// it or right behind it.
+// TestFits checks for any line that it fits into the room, contains nothing that controls a
+// terminal, and contains the start of the mark or ends right before it.
 func TestFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		line := string(rapid.SliceOfN(rapid.Byte(), 0, 200).Draw(t, "bytes"))

@@ -1,7 +1,7 @@
-// Package sarif writes diagnostics as code hosts read them: the Static Analysis Results Interchange Format, version 2.1.0, of which it
-// has the parts that say what is wrong and where.
+// Package sarif converts diagnostics to the format that code hosts read: the Static Analysis
+// Results Interchange Format, version 2.1.0, limited to what is wrong and where.
 //
-// It knows no rule by itself and reads no file. `nuon validate` calls it.
+// It defines no rules and reads no file. `nuon validate` calls it.
 package sarif
 
 import (
@@ -20,7 +20,7 @@ import (
 type Rule struct {
 	Name    string
 	Summary string // a sentence
-	Warns   bool   // its results are warnings, always
+	Warns   bool   // true if its results are always warnings
 }
 
 // Tool is the program that found the results.
@@ -29,11 +29,11 @@ type Tool struct {
 	Rules         []Rule
 }
 
-// Text gives the line that the i-th diagnostic is about, if it is known: columns of diagnostics are bytes, and those of the format
-// characters.
+// Text returns the line of the i-th diagnostic, if it is known. It is needed because columns of
+// diagnostics count bytes, and those of the format count characters.
 type Text func(i int) (line string, ok bool)
 
-// Log is a whole file of the format.
+// Log is a complete file of the format.
 type Log struct {
 	Schema  string `json:"$schema"`
 	Version string `json:"version"`
@@ -102,13 +102,15 @@ type region struct {
 const (
 	schema  = "https://json.schemastore.org/sarif-2.1.0.json"
 	version = "2.1.0"
-	// root is what hosts take for the root of the repository.
+	// root is the variable that hosts resolve to the root of the repository.
 	root = "%SRCROOT%"
-	// fingerprint names how results are known again after lines moved.
+	// fingerprint is the key of the fingerprints by which results are matched after lines have
+	// moved.
 	fingerprint = "nuonDiagnostic/v1"
 )
 
-// New makes a log. The files of the diagnostics are slash paths below the root of the repository. Text may be nil.
+// New returns a log. The files of the diagnostics are slash paths below the root of the repository.
+// text may be nil.
 func New(t Tool, found diagnostic.Diagnostics, text Text) Log {
 	d := driver{Name: t.Name, Version: t.Version, Rules: []descriptor{}}
 	for _, r := range t.Rules {
@@ -140,7 +142,7 @@ func levelOf(r Rule) string {
 	return string(diagnostic.Error)
 }
 
-// sentence is the message with its hint, which is often a command to the reader.
+// sentence returns the message with its hint, which is often an instruction to the reader.
 func sentence(d diagnostic.Diagnostic) string {
 	if d.Hint == "" {
 		return d.Message
@@ -156,7 +158,7 @@ func regionOf(d diagnostic.Diagnostic) region {
 	return at
 }
 
-// characters gives a region of bytes of a line as one of characters.
+// characters converts a region in bytes of a line to one in characters.
 func (r region) characters(line string) region {
 	r.StartColumn = characters(line, r.StartColumn)
 	if r.EndColumn > 0 {
@@ -165,7 +167,7 @@ func (r region) characters(line string) region {
 	return r
 }
 
-// characters turns a column in bytes into one in characters.
+// characters converts a column in bytes to one in characters.
 func characters(line string, column int) int {
 	if column-1 > len(line) {
 		return utf8.RuneCountInString(line) + column - len(line)
@@ -173,7 +175,8 @@ func characters(line string, column int) int {
 	return utf8.RuneCountInString(line[:column-1]) + 1
 }
 
-// known is what a result is known by again: all that is said of it but the place in the file, and how many of the same come before it.
+// known returns the fingerprint of a result. It covers the rule, the file, the message, and the
+// number of equal results before it, but not the position in the file.
 func known(d diagnostic.Diagnostic, seen map[string]int) string {
 	same := strings.Join([]string{d.Rule, d.File, d.Message}, "\x00")
 	seen[same]++

@@ -28,7 +28,7 @@ func log() Log {
 	return New(tool, found(), func(i int) (string, bool) { return `größe = "äöü" # three`, i == 1 })
 }
 
-// TestGolden is the log as hosts read it.
+// TestGolden checks the log in the form that hosts read.
 func TestGolden(t *testing.T) {
 	got, err := json.MarshalIndent(log(), "", "  ")
 	if err != nil {
@@ -52,7 +52,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestFingerprints stay when lines move, and tell all results apart.
+// TestFingerprints checks that fingerprints do not change when lines move, and that they are
+// unique.
 func TestFingerprints(t *testing.T) {
 	moved := found()
 	for i := range moved {
@@ -71,7 +72,8 @@ func TestFingerprints(t *testing.T) {
 	}
 }
 
-// TestNothingFound is a log with an empty list, which tells a host that what it knew of is gone.
+// TestNothingFound checks that a log without results has an empty list, from which a host concludes
+// that earlier results are fixed.
 func TestNothingFound(t *testing.T) {
 	got, err := json.Marshal(New(Tool{Name: "nuon"}, nil, nil))
 	if err != nil || !strings.Contains(string(got), `"results":[]`) || !strings.Contains(string(got), `"rules":[]`) {
