@@ -32,7 +32,7 @@ func Jitter(pause time.Duration) time.Duration {
 	if pause <= 1 {
 		return pause
 	}
-	return pause/2 + rand.N(pause/2) //nolint:gosec // spreads load; nothing depends on it being secret
+	return pause/2 + rand.N(pause/2) //nolint:gosec // it spreads load and need not be unpredictable
 }
 
 // Pause waits for the given duration. It returns false if ctx ended first.

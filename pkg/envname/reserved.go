@@ -14,7 +14,7 @@ const (
 
 // places are variables that select a region, zone or project in the cloud of the runner's identity.
 // Real apps set them for their scripts. They do not lead to another server if the value has the
-// form of such a name.
+// form of a region, zone or project name.
 var places = []string{
 	"AWS_REGION", "AWS_DEFAULT_REGION", "GOOGLE_PROJECT", "GOOGLE_CLOUD_PROJECT", "GOOGLE_REGION", "GOOGLE_ZONE",
 	"CLOUDSDK_CORE_PROJECT", "CLOUDSDK_COMPUTE_REGION", "CLOUDSDK_COMPUTE_ZONE", "ARM_SUBSCRIPTION_ID", "AZURE_SUBSCRIPTION_ID",

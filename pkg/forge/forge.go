@@ -141,7 +141,7 @@ func (f Forge) DeliveryID(header http.Header) string {
 }
 
 // IsUnsignedPing reports whether a delivery is a connection test that this forge sends without a
-// signature. Such a delivery proves nothing about its sender.
+// signature. It proves nothing about the sender.
 func (f Forge) IsUnsignedPing(header http.Header) bool {
 	return f.unsignedPing != nil && f.unsignedPing(header)
 }

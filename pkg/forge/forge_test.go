@@ -164,8 +164,8 @@ func TestGitLabSigningToken(t *testing.T) {
 	}
 }
 
-// TestUnsignedPing checks that only the connection test of Bitbucket Data Center is such a ping,
-// and only without a signature.
+// TestUnsignedPing checks that only the connection test of Bitbucket Data Center is recognized, and
+// only without a signature.
 func TestUnsignedPing(t *testing.T) {
 	for _, name := range forgetest.Names(t) {
 		header, body := forgetest.Load(t, name)

@@ -63,7 +63,7 @@ func (t *Tree) Hash(dir string) (string, bool) {
 }
 
 // Err returns the first error that occurred because an object could not be read. Code that reads
-// the tree may report such an error in its own way, so its caller should check Err first.
+// the tree may report this error in its own way, so its caller should check Err first.
 func (t *Tree) Err() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -214,7 +214,7 @@ func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 // idleBody is a body that fails when a single read takes longer than idle.
 type idleBody struct {
 	io.ReadCloser
-	ctx    context.Context //nolint:containedctx // it is the context of the request, which ends with its body
+	ctx    context.Context //nolint:containedctx // context of the request, which ends with its body
 	cancel context.CancelCauseFunc
 	idle   time.Duration
 	timer  *time.Timer

@@ -272,8 +272,8 @@ func TestStalePidFiles(t *testing.T) {
 	}
 }
 
-// TestStray starts a postmaster without a supervisor. Such a postmaster remains on systems that do
-// not signal a child when its parent dies.
+// TestStray starts a postmaster without a supervisor, as one that remains on systems that do not
+// signal a child when its parent dies.
 func TestStray(t *testing.T) {
 	dir := filepath.Join(place(t), "pg")
 	cluster := made(t, dir)

@@ -224,8 +224,8 @@ func indented(first, second string) []string {
 
 // base64Forms returns the parts of the value's base64 that appear whether the value is encoded
 // alone or within a longer text. Base64 writes three bytes as four characters, so the value can
-// start at three offsets of such a group. A character that the value shares with an unknown
-// neighbor is left out, which reveals at most four bits of its first and of its last byte.
+// start at three offsets of a group. A character that the value shares with an unknown neighbor is
+// left out, which reveals at most four bits of its first and of its last byte.
 func base64Forms(alphabet *base64.Encoding, value []byte) []string {
 	forms := []string{alphabet.EncodeToString(value), alphabet.WithPadding(base64.NoPadding).EncodeToString(value)}
 	for before := range 3 {

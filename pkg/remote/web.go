@@ -68,7 +68,7 @@ func decoded(response *http.Response, limit int64, budget *netguard.Budget) (io.
 func checkPage(response *http.Response, data []byte) error {
 	kind, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if err != nil || kind != "text/html" && kind != "application/xhtml+xml" {
-		return nil //nolint:nilerr // a server that does not say what it sends sends no page
+		return nil //nolint:nilerr // a response without a content type is not an HTML page
 	}
 	start := bytes.ToLower(bytes.TrimSpace(data[:min(len(data), 512)]))
 	if !bytes.HasPrefix(start, []byte("<!doctype html")) && !bytes.HasPrefix(start, []byte("<html")) {

@@ -1,7 +1,7 @@
 package render
 
 import (
-	"crypto/sha1" //nolint:gosec // a name for a text, as in existing configs; nothing is protected with it
+	"crypto/sha1" //nolint:gosec // it names a text, as in existing configs, and protects nothing
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/hex"

@@ -58,7 +58,8 @@ func kustomizeDirectories(tree fs.FS, root string) ([]string, error) {
 }
 
 // readKustomization returns the directories that a kustomization refers to, and those of files that
-// it refers to in other directories. kustomize rejects such files with its own message.
+// it refers to in other directories. kustomize rejects files in other directories with its own
+// message.
 func readKustomization(tree fs.FS, dir string) (dirs, besides []string, err error) {
 	file, read, err := kustomizationIn(tree, dir)
 	if err != nil {

@@ -25,9 +25,9 @@ const (
 	// processors to the awaited work and lasts at most a quarter longer.
 	firstPoll   = 5 * time.Millisecond
 	longestPoll = 100 * time.Millisecond
-	// A check that starts programs is as expensive as the awaited work: on a busy machine, many
-	// such checks would delay each other. So the pause after such a check is restShare times as
-	// long as the check took, between shortestRest and longestRest.
+	// A check that starts programs is as expensive as the awaited work: on a busy machine, many of
+	// them would delay each other. So the pause after one is restShare times as long as the check
+	// took, between shortestRest and longestRest.
 	restShare    = 4
 	shortestRest = 200 * time.Millisecond
 	longestRest  = 2 * time.Second

@@ -198,8 +198,8 @@ func (r *reader) call(dir string, called RemoteSource) error {
 	return r.visit(target, fmt.Sprintf("%s: module %q: ", called.Position, called.Module))
 }
 
-// isLocal implements Terraform's rule for local modules: a source without such a prefix is an
-// address to fetch from, including "shared" and "/srv/shared".
+// isLocal implements Terraform's rule for local modules: a source without one of these prefixes is
+// an address to fetch from, including "shared" and "/srv/shared".
 func isLocal(source string) bool {
 	return strings.HasPrefix(source, "./") || strings.HasPrefix(source, "../") ||
 		strings.HasPrefix(source, `.\`) || strings.HasPrefix(source, `..\`)

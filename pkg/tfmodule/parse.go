@@ -54,8 +54,8 @@ func parseDir(t tree, dir string) (*parsedDir, error) {
 	return module, nil
 }
 
-// merge restores what an override file does not change. A block in such a file changes only the
-// arguments that it contains, but the parser treats it as a complete declaration.
+// merge restores what an override file does not change. A block in an override file changes only
+// the arguments that it contains, but the parser treats it as a complete declaration.
 func (p *parsedDir) merge(variables map[string]*tfconfig.Variable, calls map[string]*tfconfig.ModuleCall) {
 	for name, was := range variables {
 		is := p.Variables[name]

@@ -4,7 +4,7 @@ package packtest
 import (
 	"bytes"
 	"compress/zlib"
-	"crypto/sha1" //nolint:gosec // what git's format prescribes
+	"crypto/sha1" //nolint:gosec // required by the pack format
 	"encoding/binary"
 
 	"github.com/go-git/go-git/v5/plumbing"
@@ -62,7 +62,7 @@ func (p *Pack) Bytes() []byte { return p.Claiming(p.count) }
 func (p *Pack) Claiming(count uint32) []byte {
 	pack := binary.BigEndian.AppendUint32([]byte("PACK\x00\x00\x00\x02"), count)
 	pack = append(pack, p.body.Bytes()...)
-	sum := sha1.Sum(pack) //nolint:gosec // what git's format prescribes
+	sum := sha1.Sum(pack) //nolint:gosec // required by the pack format
 	return append(pack, sum[:]...)
 }
 

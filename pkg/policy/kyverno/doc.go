@@ -5,6 +5,6 @@
 // A part of a policy is in one of three classes. A known part that a preview evaluates gets no
 // diagnostic. A valid part that nothing here evaluates gets a warning, because a preview must not
 // be mistaken for the decision of the cluster. A part that certainly makes the policy invalid gets
-// an error. A field that the schema does not have gets a warning, because policies with such fields
-// are in use; a preview of such a policy decides nothing.
+// an error. A field that the schema does not have gets a warning, because policies with unknown
+// fields are in use; a preview of a policy with unknown fields decides nothing.
 package kyverno
