@@ -45,7 +45,7 @@ var private = []netip.Prefix{netip.MustParsePrefix("100.64.0.0/10")}
 var special = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),          // this network (RFC 791)
 	netip.MustParsePrefix("192.0.0.0/24"),       // protocol assignments (RFC 6890)
-	netip.MustParsePrefix("192.0.2.0/24"),       // documentation (RFC 5737), and the next two of them
+	netip.MustParsePrefix("192.0.2.0/24"),       // documentation (RFC 5737), also the next two
 	netip.MustParsePrefix("198.51.100.0/24"),    //
 	netip.MustParsePrefix("203.0.113.0/24"),     //
 	netip.MustParsePrefix("192.88.99.0/24"),     // relays of 6to4 (RFC 7526)
