@@ -159,18 +159,23 @@ func parseManifest(content []byte) (Artifact, ocispec.Descriptor, error) {
 		return Artifact{}, ocispec.Descriptor{}, fmt.Errorf("%w: the manifest is not JSON: %w", ErrDamaged, err)
 	}
 	if manifest.MediaType != ocispec.MediaTypeImageManifest || len(manifest.Layers) != 1 {
-		return Artifact{}, ocispec.Descriptor{}, fmt.Errorf("%w: the manifest is %q with %d layers, an artifact of nuon is %q with one", ErrDamaged, manifest.MediaType, len(manifest.Layers), ocispec.MediaTypeImageManifest)
+		return Artifact{}, ocispec.Descriptor{}, fmt.Errorf(
+			"%w: the manifest is %q with %d layers, an artifact of nuon is %q with one",
+			ErrDamaged, manifest.MediaType, len(manifest.Layers), ocispec.MediaTypeImageManifest)
 	}
 	layer := manifest.Layers[0]
 	form, ours := strings.CutPrefix(layer.MediaType, manifest.ArtifactType+".")
 	if !ours || !slices.Contains([]Form{FormTree, FormSealed}, Form(form)) {
-		return Artifact{}, ocispec.Descriptor{}, fmt.Errorf("%w: artifact type %q with a layer of type %q is not one that nuon makes", ErrDamaged, manifest.ArtifactType, layer.MediaType)
+		return Artifact{}, ocispec.Descriptor{}, fmt.Errorf(
+			"%w: artifact type %q with a layer of type %q is not one that nuon makes",
+			ErrDamaged, manifest.ArtifactType, layer.MediaType)
 	}
 	if err := CheckDigest(layer.Digest.String()); err != nil {
 		return Artifact{}, ocispec.Descriptor{}, fmt.Errorf("%w: layer: %w", ErrDamaged, err)
 	}
 	if layer.Size < 0 {
-		return Artifact{}, ocispec.Descriptor{}, fmt.Errorf("%w: the layer has a size of %d bytes", ErrDamaged, layer.Size)
+		return Artifact{}, ocispec.Descriptor{}, fmt.Errorf("%w: the layer has a size of %d bytes",
+			ErrDamaged, layer.Size)
 	}
 	delete(manifest.Annotations, ocispec.AnnotationCreated)
 	return Artifact{Type: Media(manifest.ArtifactType), Form: Form(form), Annotations: manifest.Annotations}, layer, nil

@@ -58,7 +58,8 @@ func (t *tally) room(path string) (int64, error) {
 	}
 	t.files++
 	if len(path) > t.limits.PathBytes {
-		return 0, fmt.Errorf("%w: path %.60q… has %d bytes, at most %d are allowed", ErrTooLarge, path, len(path), t.limits.PathBytes)
+		return 0, fmt.Errorf("%w: path %.60q… has %d bytes, at most %d are allowed",
+			ErrTooLarge, path, len(path), t.limits.PathBytes)
 	}
 	return min(t.limits.FileBytes, t.limits.TotalBytes-t.bytes), nil
 }

@@ -29,7 +29,8 @@ func FuzzManifest(f *testing.F) {
 			}
 			return
 		}
-		if CheckDigest(layer.Digest.String()) != nil || layer.Size < 0 || !slices.Contains([]Form{FormTree, FormSealed}, came.Form) {
+		if CheckDigest(layer.Digest.String()) != nil || layer.Size < 0 ||
+			!slices.Contains([]Form{FormTree, FormSealed}, came.Form) {
 			t.Fatalf("taken: %+v with a layer %+v", came, layer)
 		}
 		came.Layer = []byte("a layer")

@@ -102,8 +102,10 @@ func (r *Repository) Fetch(ctx context.Context, blob Blob, offset int64) (body i
 	if err != nil {
 		return nil, 0, r.explain("pull", blob.Digest, err)
 	}
-	if at, err = begins(answer, offset); err == nil && answer.ContentLength >= 0 && at+answer.ContentLength != blob.Size {
-		err = fmt.Errorf("%w: it has %d bytes there, and should have %d", ErrDamaged, at+answer.ContentLength, blob.Size)
+	if at, err = begins(answer, offset); err == nil && answer.ContentLength >= 0 &&
+		at+answer.ContentLength != blob.Size {
+		err = fmt.Errorf("%w: it has %d bytes there, and should have %d",
+			ErrDamaged, at+answer.ContentLength, blob.Size)
 	}
 	if err != nil {
 		_ = answer.Body.Close()
@@ -119,7 +121,8 @@ func (r *Repository) get(ctx context.Context, blob Blob, offset int64) (*http.Re
 		scheme = "http"
 	}
 	ctx = auth.AppendRepositoryScope(ctx, r.remote.Reference, auth.ActionPull)
-	address := fmt.Sprintf("%s://%s/v2/%s/blobs/%s", scheme, r.remote.Reference.Host(), r.remote.Reference.Repository, blob.Digest)
+	address := fmt.Sprintf("%s://%s/v2/%s/blobs/%s",
+		scheme, r.remote.Reference.Host(), r.remote.Reference.Repository, blob.Digest)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
@@ -150,11 +153,13 @@ func begins(answer *http.Response, offset int64) (int64, error) {
 
 // refusalOf converts an unsuccessful response to the error type of the registry client.
 func refusalOf(answer *http.Response) error {
-	refusal := &errcode.ErrorResponse{Method: answer.Request.Method, URL: answer.Request.URL, StatusCode: answer.StatusCode}
+	refusal := &errcode.ErrorResponse{Method: answer.Request.Method, URL: answer.Request.URL,
+		StatusCode: answer.StatusCode}
 	var said struct {
 		Errors errcode.Errors `json:"errors"`
 	}
-	if raw, err := io.ReadAll(io.LimitReader(answer.Body, maxManifestBytes)); err == nil && json.Unmarshal(raw, &said) == nil {
+	if raw, err := io.ReadAll(io.LimitReader(answer.Body, maxManifestBytes)); err == nil &&
+		json.Unmarshal(raw, &said) == nil {
 		refusal.Errors = said.Errors
 	}
 	return refusal
@@ -188,7 +193,8 @@ func (r *Repository) PutBlob(ctx context.Context, blob Blob, content io.Reader) 
 // PutManifest stores the manifest of an artifact whose layer is already in the registry. It does
 // not send what the registry already has. Errors are *Error.
 func (r *Repository) PutManifest(ctx context.Context, parts Parts) error {
-	described := ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: godigest.Digest(parts.Digest), Size: int64(len(parts.Manifest))}
+	described := ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: godigest.Digest(parts.Digest),
+		Size: int64(len(parts.Manifest))}
 	empty := ocispec.DescriptorEmptyJSON
 	if err := r.pushBlob(ctx, bareDescriptor(empty), empty.Data); err != nil {
 		return r.explain("push", parts.Digest, err)

@@ -46,7 +46,8 @@ func TestFetchFromTheMiddle(t *testing.T) {
 	packed := pack(t)
 	r := open(t, partial(t, packed, nil), Credential{})
 	parts, err := r.Parts(t.Context(), packed.Digest())
-	if err != nil || parts.Layer.Digest != Digest(packed.Layer) || parts.Layer.Size != int64(len(packed.Layer)) || Digest(parts.Manifest) != packed.Digest() {
+	if err != nil || parts.Layer.Digest != Digest(packed.Layer) || parts.Layer.Size != int64(len(packed.Layer)) ||
+		Digest(parts.Manifest) != packed.Digest() {
 		t.Fatalf("%+v, %v", parts, err)
 	}
 	for _, offset := range []int64{0, 1, parts.Layer.Size - 1} {
@@ -70,9 +71,12 @@ func TestFetchIsRefusedInWords(t *testing.T) {
 		reason Reason
 		words  string
 	}{
-		"gone":           {func(w http.ResponseWriter) { w.WriteHeader(http.StatusNotFound) }, NotFound, "was pushed to this registry"},
-		"forbidden":      {func(w http.ResponseWriter) { w.WriteHeader(http.StatusForbidden) }, Forbidden, "use another credential"},
-		"another length": {func(w http.ResponseWriter) { _, _ = w.Write([]byte("short")) }, Damaged, "it has 5 bytes there"},
+		"gone": {func(w http.ResponseWriter) { w.WriteHeader(http.StatusNotFound) }, NotFound,
+			"was pushed to this registry"},
+		"forbidden": {func(w http.ResponseWriter) { w.WriteHeader(http.StatusForbidden) }, Forbidden,
+			"use another credential"},
+		"another length": {func(w http.ResponseWriter) { _, _ = w.Write([]byte("short")) }, Damaged,
+			"it has 5 bytes there"},
 		"another part": {func(w http.ResponseWriter) {
 			w.Header().Set("Content-Range", "bytes 1-2/9")
 			w.WriteHeader(http.StatusPartialContent)
@@ -83,10 +87,12 @@ func TestFetchIsRefusedInWords(t *testing.T) {
 		}, Refused, "no tea"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := open(t, partial(t, packed, func(w http.ResponseWriter, _ *http.Request) bool { test.answer(w); return true }), Credential{})
+			r := open(t, partial(t, packed,
+				func(w http.ResponseWriter, _ *http.Request) bool { test.answer(w); return true }), Credential{})
 			_, _, err := fetchAll(t, r, layer, 4)
 			var refused *Error
-			if !errors.As(err, &refused) || refused.Reason != test.reason || !strings.Contains(err.Error(), test.words) {
+			if !errors.As(err, &refused) || refused.Reason != test.reason ||
+				!strings.Contains(err.Error(), test.words) {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -102,9 +108,11 @@ func TestABodyThatBreaksSaysWhichRegistryItIsOf(t *testing.T) {
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	})
-	content, _, err := fetchAll(t, open(t, reference, Credential{}), Blob{Digest: Digest(packed.Layer), Size: int64(len(packed.Layer))}, 0)
+	content, _, err := fetchAll(t, open(t, reference, Credential{}),
+		Blob{Digest: Digest(packed.Layer), Size: int64(len(packed.Layer))}, 0)
 	var refused *Error
-	if content != nil && len(content) > 10 || !errors.As(err, &refused) || refused.Repository != reference || refused.Status != 0 {
+	if content != nil && len(content) > 10 || !errors.As(err, &refused) ||
+		refused.Repository != reference || refused.Status != 0 {
 		t.Errorf("%d bytes, %v", len(content), err)
 	}
 }

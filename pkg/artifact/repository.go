@@ -33,7 +33,8 @@ type Reference struct {
 func ParseReference(text string, plainHTTP bool) (Reference, error) {
 	host, repository, found := strings.Cut(text, "/")
 	if !found || host == "" || repository == "" || strings.Contains(text, "://") || strings.Contains(text, "@") {
-		return Reference{}, fmt.Errorf("%q is not a registry repository; write it as host/path, without scheme, tag or digest", text)
+		return Reference{}, fmt.Errorf(
+			"%q is not a registry repository; write it as host/path, without scheme, tag or digest", text)
 	}
 	return Reference{Host: host, Repository: repository, PlainHTTP: plainHTTP}, nil
 }
@@ -146,9 +147,11 @@ func (r *Repository) Push(ctx context.Context, artifact Artifact) (string, error
 	}
 	digest := Digest(manifest)
 	if int64(len(artifact.Layer)) > r.limit() {
-		return "", fmt.Errorf("push %s to %s: %w: the layer has %d bytes, at most %d are allowed", digest, r.reference, ErrTooLarge, len(artifact.Layer), r.limit())
+		return "", fmt.Errorf("push %s to %s: %w: the layer has %d bytes, at most %d are allowed",
+			digest, r.reference, ErrTooLarge, len(artifact.Layer), r.limit())
 	}
-	described := ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: godigest.Digest(digest), Size: int64(len(manifest))}
+	described := ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: godigest.Digest(digest),
+		Size: int64(len(manifest))}
 	there, err := r.remote.Manifests().Exists(ctx, described)
 	if err != nil {
 		return "", r.explain("look up", digest, err)
@@ -182,7 +185,8 @@ func (r *Repository) Has(ctx context.Context, digest string) (bool, error) {
 	if err := CheckDigest(digest); err != nil {
 		return false, fmt.Errorf("look up in %s: %w", r.reference, err)
 	}
-	there, err := r.remote.Manifests().Exists(ctx, ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: godigest.Digest(digest)})
+	there, err := r.remote.Manifests().Exists(ctx,
+		ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: godigest.Digest(digest)})
 	if err != nil {
 		return false, r.explain("look up", digest, err)
 	}
@@ -210,7 +214,8 @@ func (r *Repository) Pull(ctx context.Context, digest string) (Artifact, error) 
 		return Artifact{}, r.explain("pull", digest, err)
 	}
 	if layer.Size > r.limit() {
-		return Artifact{}, r.explain("pull", digest, fmt.Errorf("%w: the layer has %d bytes, at most %d are allowed", ErrTooLarge, layer.Size, r.limit()))
+		return Artifact{}, r.explain("pull", digest,
+			fmt.Errorf("%w: the layer has %d bytes, at most %d are allowed", ErrTooLarge, layer.Size, r.limit()))
 	}
 	reader, err = r.remote.Blobs().Fetch(ctx, layer)
 	if err != nil {

@@ -132,7 +132,8 @@ func TestRefusalsSayWhoAndWhatNext(t *testing.T) {
 			if test.want == NotFound {
 				return
 			}
-			if _, err := repository.Push(t.Context(), packed); !errors.As(err, &refusal) || refusal.Reason != test.want {
+			if _, err := repository.Push(t.Context(), packed); !errors.As(err, &refusal) ||
+				refusal.Reason != test.want {
 				t.Errorf("push gives %v, want %s", err, test.want)
 			}
 		})
@@ -201,7 +202,8 @@ func TestPullRefusesForeignManifests(t *testing.T) {
 		"huge number": `{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","artifactType":"x","layers":[{"mediaType":"x.tar+gzip","digest":"` + Digest(nil) + `","size":9000000000000}]}`,
 	} {
 		reference := serving(t, packed, func(string, []byte) []byte { return []byte(foreign) })
-		if _, err := open(t, reference, Credential{}).Pull(t.Context(), Digest([]byte(foreign))); !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrTooLarge) {
+		if _, err := open(t, reference, Credential{}).Pull(t.Context(),
+			Digest([]byte(foreign))); !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrTooLarge) {
 			t.Errorf("%s gives %v", name, err)
 		}
 	}
@@ -222,8 +224,10 @@ func TestReferences(t *testing.T) {
 			t.Errorf("repository %q was opened", repository)
 		}
 	}
-	for _, text := range []string{"", "sha256:", "sha256:" + strings.Repeat("A", 64), "sha512:" + strings.Repeat("a", 64), "latest"} {
-		if _, err := open(t, Reference{Host: "h:1", Repository: "a"}, Credential{}).Pull(t.Context(), text); err == nil {
+	for _, text := range []string{"", "sha256:", "sha256:" + strings.Repeat("A", 64),
+		"sha512:" + strings.Repeat("a", 64), "latest"} {
+		if _, err := open(t, Reference{Host: "h:1", Repository: "a"},
+			Credential{}).Pull(t.Context(), text); err == nil {
 			t.Errorf("digest %q was taken", text)
 		}
 	}

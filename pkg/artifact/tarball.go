@@ -117,7 +117,9 @@ func untarEntry(archive *tar.Reader, entry *tar.Header, count *tally) (File, err
 		return File{Path: entry.Name, Link: entry.Linkname}, nil
 	case tar.TypeReg:
 	default:
-		return File{}, fmt.Errorf("unpack: %w: %s is of tar type %q; only files, directories and symbolic links are taken", ErrUnsafe, entry.Name, entry.Typeflag)
+		return File{}, fmt.Errorf(
+			"unpack: %w: %s is of tar type %q; only files, directories and symbolic links are taken",
+			ErrUnsafe, entry.Name, entry.Typeflag)
 	}
 	// The size in the header is not trusted: the actual bytes are counted.
 	content, err := io.ReadAll(io.LimitReader(archive, room+1))

@@ -101,7 +101,8 @@ func readEntry(fsys fs.FS, name string, entry fs.DirEntry, count *tally, accept 
 		return File{Path: name, Link: target}, nil
 	case 0:
 	default:
-		return File{}, fmt.Errorf("%w: %s is neither a file, a directory nor a symbolic link; remove it from the tree", ErrUnsafe, name)
+		return File{}, fmt.Errorf("%w: %s is neither a file, a directory nor a symbolic link; remove it from the tree",
+			ErrUnsafe, name)
 	}
 	opened, err := fsys.Open(name)
 	if err != nil {

@@ -81,20 +81,23 @@ func TestSameTreeSameDigest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		packed, err := Pack(MediaTerraform, files, map[string]string{AnnotationKind: "terraform_module", AnnotationTree: "abc"}, Limits{})
+		packed, err := Pack(MediaTerraform, files,
+			map[string]string{AnnotationKind: "terraform_module", AnnotationTree: "abc"}, Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		digests = append(digests, packed.Digest())
 	}
-	inMemory, err := Pack(MediaTerraform, backwards, map[string]string{AnnotationTree: "abc", AnnotationKind: "terraform_module"}, Limits{})
+	inMemory, err := Pack(MediaTerraform, backwards,
+		map[string]string{AnnotationTree: "abc", AnnotationKind: "terraform_module"}, Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if digests[0] != digests[1] || digests[0] != inMemory.Digest() {
 		t.Errorf("digests differ: %v and %s in memory", digests, inMemory.Digest())
 	}
-	other, err := Pack(MediaTerraform, backwards, map[string]string{AnnotationTree: "abd", AnnotationKind: "terraform_module"}, Limits{})
+	other, err := Pack(MediaTerraform, backwards,
+		map[string]string{AnnotationTree: "abd", AnnotationKind: "terraform_module"}, Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +130,8 @@ func TestManifestNamesNothingButItsInputs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(manifest), `"annotations":{"org.opencontainers.image.created":"1970-01-01T00:00:00Z"}`) {
+	if !strings.Contains(string(manifest),
+		`"annotations":{"org.opencontainers.image.created":"1970-01-01T00:00:00Z"}`) {
 		t.Errorf("manifest is %s", manifest)
 	}
 	back, layer, err := parseManifest(manifest)
@@ -139,7 +143,8 @@ func TestManifestNamesNothingButItsInputs(t *testing.T) {
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		part := rapid.StringMatching(`[a-z]{1,3}|é|x{120}|\.hid`)
-		names := rapid.SliceOfNDistinct(rapid.SliceOfN(part, 1, 4), 0, 12, func(parts []string) string { return strings.Join(parts, "/") })
+		names := rapid.SliceOfNDistinct(rapid.SliceOfN(part, 1, 4), 0, 12,
+			func(parts []string) string { return strings.Join(parts, "/") })
 		var files []File
 		for _, parts := range names.Draw(t, "names") {
 			files = append(files, File{
@@ -350,14 +355,16 @@ func TestHostileLayers(t *testing.T) {
 		layer []byte
 		want  error
 	}{
-		"climbing":  {archive(t, &tar.Header{Name: "../../evil", Typeflag: tar.TypeReg, Mode: 0o644}), ErrUnsafe},
-		"absolute":  {archive(t, &tar.Header{Name: "/evil", Typeflag: tar.TypeReg, Mode: 0o644}), ErrUnsafe},
-		"device":    {archive(t, &tar.Header{Name: "d", Typeflag: tar.TypeBlock, Mode: 0o644}), ErrUnsafe},
-		"hard link": {archive(t, &tar.Header{Name: "h", Linkname: "/etc/passwd", Typeflag: tar.TypeLink, Mode: 0o644}), ErrUnsafe},
+		"climbing": {archive(t, &tar.Header{Name: "../../evil", Typeflag: tar.TypeReg, Mode: 0o644}), ErrUnsafe},
+		"absolute": {archive(t, &tar.Header{Name: "/evil", Typeflag: tar.TypeReg, Mode: 0o644}), ErrUnsafe},
+		"device":   {archive(t, &tar.Header{Name: "d", Typeflag: tar.TypeBlock, Mode: 0o644}), ErrUnsafe},
+		"hard link": {archive(t, &tar.Header{Name: "h", Linkname: "/etc/passwd", Typeflag: tar.TypeLink, Mode: 0o644}),
+			ErrUnsafe},
 		"link, then through it": {archive(t,
 			&tar.Header{Name: "l", Linkname: "/tmp", Typeflag: tar.TypeSymlink, Mode: 0o777},
 			&tar.Header{Name: "l/evil", Typeflag: tar.TypeReg, Mode: 0o644}), ErrUnsafe},
-		"bomb":      {archive(t, &tar.Header{Name: "big", Typeflag: tar.TypeReg, Size: 3 << 20, Mode: 0o644}), ErrTooLarge},
+		"bomb": {archive(t, &tar.Header{Name: "big", Typeflag: tar.TypeReg, Size: 3 << 20, Mode: 0o644}),
+			ErrTooLarge},
 		"cut short": {whole[:len(whole)/2], ErrDamaged},
 		"not gzip":  {[]byte("hello"), ErrDamaged},
 		"empty":     {nil, ErrDamaged},

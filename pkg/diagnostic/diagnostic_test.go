@@ -8,10 +8,13 @@ import (
 )
 
 func TestNearest(t *testing.T) {
-	known := []string{"description", "display_name", "terraform_module", "helm_chart", "go", "nodejs", "vpc_id", "name", "names"}
+	known := []string{"description", "display_name", "terraform_module", "helm_chart", "go", "nodejs",
+		"vpc_id", "name", "names"}
 	for mistaken, want := range map[string]string{
-		"descripton": "description", "dispaly_name": "display_name", "displayname": "display_name", "nam": "name", "nmae": "name",
-		"terraform": "terraform_module", "helm": "helm_chart", "golang": "go", "vpc": "vpc_id", "colour": "", "": "", "x": "", "d": "",
+		"descripton": "description", "dispaly_name": "display_name", "displayname": "display_name",
+		"nam": "name", "nmae": "name",
+		"terraform": "terraform_module", "helm": "helm_chart", "golang": "go", "vpc": "vpc_id", "colour": "",
+		"": "", "x": "", "d": "",
 		strings.Repeat("name", 100): "",
 	} {
 		if got, ok := Nearest(mistaken, known); got != want || ok != (want != "") {
@@ -32,7 +35,8 @@ func TestDiagnostics(t *testing.T) {
 	all := Diagnostics{
 		{File: "b.toml", Line: 1, Column: 1, Severity: Warning, Rule: "idle", Message: "m"},
 		{File: "a.toml", Line: 10, Column: 2, Severity: Warning, Rule: "idle", Message: "m"},
-		{File: "a.toml", Line: 9, Column: 3, Severity: Error, Rule: "cron", Message: "is not a schedule", Hint: "write one"},
+		{File: "a.toml", Line: 9, Column: 3, Severity: Error, Rule: "cron",
+			Message: "is not a schedule", Hint: "write one"},
 		{File: "a.toml", Line: 9, Column: 1, Severity: Warning, Rule: "idle", Message: "m"},
 	}
 	all.Sort()
@@ -46,7 +50,8 @@ func TestDiagnostics(t *testing.T) {
 	if err := all.Err(); err == nil || err.Error() != "a.toml:9:3: error: is not a schedule (write one)" {
 		t.Errorf("the error is %v", err)
 	}
-	if strict := all.Strict(); strings.Contains(strict.String(), "warning:") || !strings.Contains(all.String(), "warning:") {
+	if strict := all.Strict(); strings.Contains(strict.String(), "warning:") ||
+		!strings.Contains(all.String(), "warning:") {
 		t.Errorf("strict:\n%v\nbefore:\n%v", strict, all)
 	}
 	if right := all[:1]; right.HasErrors() || right.Err() != nil {

@@ -41,7 +41,8 @@ func begun(mistaken string, known []string) string {
 	const least = 2 // minimum length in bytes of a meaningful prefix
 	found := ""
 	for _, name := range known {
-		if min(len(name), len(mistaken)) < least || !strings.HasPrefix(name, mistaken) && !strings.HasPrefix(mistaken, name) {
+		if min(len(name), len(mistaken)) < least ||
+			!strings.HasPrefix(name, mistaken) && !strings.HasPrefix(mistaken, name) {
 			continue
 		}
 		if found != "" && found != name {

@@ -167,7 +167,8 @@ func TestClear(t *testing.T) {
 		}
 		return path
 	}
-	alone, empty, full, held, young := make("alone"), make("empty", "."), make("full", "tree"), make("held"), make("young")
+	alone, empty, full, held, young := make("alone"), make("empty", "."), make("full", "tree"),
+		make("held"), make("young")
 	try(t, held) // unlike Wait, this does not change its modification time
 	release, err := Wait(t.Context(), young, nil)
 	if err != nil {

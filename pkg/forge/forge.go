@@ -87,7 +87,8 @@ type Event struct {
 
 // ErrUnverified is returned for a delivery that was not made with the webhook's secret, or not
 // within Window.
-var ErrUnverified = errors.New("the delivery is not signed with the secret of this webhook, or its time is more than 5 minutes off")
+var ErrUnverified = errors.New(
+	"the delivery is not signed with the secret of this webhook, or its time is more than 5 minutes off")
 
 // MalformedError reports a signed payload that cannot be parsed.
 type MalformedError struct{ Reason string }

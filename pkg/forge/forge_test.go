@@ -47,23 +47,28 @@ func TestDeliveries(t *testing.T) {
 		refs      []string
 		skipped   string
 	}{
-		"github-push":               {"github", "72d3162e-cc78-11e3-81ab-4c9367dc0958", main, ""},
-		"github-push-deleted":       {"github", "5a0e1d8a-cc78-11e3-8d1f-4c9367dc0958", nil, "refs/heads/main was deleted"},
-		"github-ping":               {"github", "0b989ba4-242f-11e5-81e1-c7b6966d2516", nil, "the webhook works"},
-		"github-issues":             {"github", "72d3162e-cc78-11e3-81ab-4c9367dc0959", nil, `the event "issues"`},
-		"gitlab-push":               {"gitlab", "f5e5f430-f57b-4e6e-9fac-d9128cd7232f", main, ""},
-		"gitlab-system-push":        {"gitlab", "13792a34-cac6-4fda-95a8-c58e00a39550", main, ""},
-		"gitlab-tag-deleted":        {"gitlab", "13792a34-cac6-4fda-95a8-c58e00a3954f", nil, "refs/tags/v1.0.0 was deleted"},
-		"gitlab-issue":              {"gitlab", "13792a34-cac6-4fda-95a8-c58e00a39551", nil, `the event "Issue Hook"`},
-		"gitea-push":                {"gitea", "f6266f16-1bf3-46a5-9ea4-602e06ead473", main, ""},
-		"gitea-delete":              {"gitea", "f6266f16-1bf3-46a5-9ea4-602e06ead475", nil, "branch main was deleted"},
-		"forgejo-push":              {"forgejo", "f6266f16-1bf3-46a5-9ea4-602e06ead474", main, ""},
-		"bitbucket-push":            {"bitbucket", "8ba0e2a1-5e5e-4b4a-9f0d-2f6a3c1d0b7e", []string{"refs/heads/main", "refs/tags/v1.0.0"}, ""},
-		"bitbucket-push-deleted":    {"bitbucket", "8ba0e2a1-5e5e-4b4a-9f0d-2f6a3c1d0b7f", nil, "the push only deleted"},
-		"bitbucket-dc-push":         {"bitbucket-dc", "1d8a3f52-4d5e-4a5b-8f0b-2f5d0a7c9e11", main, ""},
-		"bitbucket-dc-push-old":     {"bitbucket-dc", "1d8a3f52-4d5e-4a5b-8f0b-2f5d0a7c9e12", main, ""},
-		"bitbucket-dc-push-deleted": {"bitbucket-dc", "1d8a3f52-4d5e-4a5b-8f0b-2f5d0a7c9e13", nil, "the push only deleted"},
-		"bitbucket-dc-ping":         {"bitbucket-dc", "1d8a3f52-4d5e-4a5b-8f0b-2f5d0a7c9e14", nil, "the webhook works"},
+		"github-push": {"github", "72d3162e-cc78-11e3-81ab-4c9367dc0958", main, ""},
+		"github-push-deleted": {"github", "5a0e1d8a-cc78-11e3-8d1f-4c9367dc0958", nil,
+			"refs/heads/main was deleted"},
+		"github-ping":        {"github", "0b989ba4-242f-11e5-81e1-c7b6966d2516", nil, "the webhook works"},
+		"github-issues":      {"github", "72d3162e-cc78-11e3-81ab-4c9367dc0959", nil, `the event "issues"`},
+		"gitlab-push":        {"gitlab", "f5e5f430-f57b-4e6e-9fac-d9128cd7232f", main, ""},
+		"gitlab-system-push": {"gitlab", "13792a34-cac6-4fda-95a8-c58e00a39550", main, ""},
+		"gitlab-tag-deleted": {"gitlab", "13792a34-cac6-4fda-95a8-c58e00a3954f", nil,
+			"refs/tags/v1.0.0 was deleted"},
+		"gitlab-issue": {"gitlab", "13792a34-cac6-4fda-95a8-c58e00a39551", nil, `the event "Issue Hook"`},
+		"gitea-push":   {"gitea", "f6266f16-1bf3-46a5-9ea4-602e06ead473", main, ""},
+		"gitea-delete": {"gitea", "f6266f16-1bf3-46a5-9ea4-602e06ead475", nil, "branch main was deleted"},
+		"forgejo-push": {"forgejo", "f6266f16-1bf3-46a5-9ea4-602e06ead474", main, ""},
+		"bitbucket-push": {"bitbucket", "8ba0e2a1-5e5e-4b4a-9f0d-2f6a3c1d0b7e",
+			[]string{"refs/heads/main", "refs/tags/v1.0.0"}, ""},
+		"bitbucket-push-deleted": {"bitbucket", "8ba0e2a1-5e5e-4b4a-9f0d-2f6a3c1d0b7f", nil,
+			"the push only deleted"},
+		"bitbucket-dc-push":     {"bitbucket-dc", "1d8a3f52-4d5e-4a5b-8f0b-2f5d0a7c9e11", main, ""},
+		"bitbucket-dc-push-old": {"bitbucket-dc", "1d8a3f52-4d5e-4a5b-8f0b-2f5d0a7c9e12", main, ""},
+		"bitbucket-dc-push-deleted": {"bitbucket-dc", "1d8a3f52-4d5e-4a5b-8f0b-2f5d0a7c9e13", nil,
+			"the push only deleted"},
+		"bitbucket-dc-ping": {"bitbucket-dc", "1d8a3f52-4d5e-4a5b-8f0b-2f5d0a7c9e14", nil, "the webhook works"},
 	}
 	for _, name := range forgetest.Names(t) {
 		header, body := forgetest.Signed(t, name, secret)
@@ -126,7 +131,8 @@ func TestFormBodies(t *testing.T) {
 		}
 		forgetest.Sign(header, signed, secret)
 		header.Set("Content-Type", "application/x-www-form-urlencoded")
-		if _, event, err := read(header, form, secret); err != nil || !slices.Equal(event.Refs, []string{"refs/heads/main"}) {
+		if _, event, err := read(header, form, secret); err != nil ||
+			!slices.Equal(event.Refs, []string{"refs/heads/main"}) {
 			t.Errorf("%s: %+v, %v", name, event, err)
 		}
 	}
@@ -194,7 +200,8 @@ func TestNuonForm(t *testing.T) {
 		header.Set(forge.HeaderTimestamp, now)
 		header.Set(forge.HeaderSignature, forge.Sign(seal.NewSecret([]byte(secret)), now, []byte(body)))
 		_, event, err := read(header, []byte(body), secret)
-		if err != nil || event.Name != want.Name || !slices.Equal(event.Refs, want.Refs) || event.Repository.String() != want.Repository.String() {
+		if err != nil || event.Name != want.Name || !slices.Equal(event.Refs, want.Refs) ||
+			event.Repository.String() != want.Repository.String() {
 			t.Errorf("%q: %+v, %v", body, event, err)
 		}
 	}
@@ -204,9 +211,11 @@ func TestNuonForm(t *testing.T) {
 // reason.
 func TestMalformedPayloads(t *testing.T) {
 	for _, name := range []string{
-		"github-push", "gitlab-push", "gitlab-system-push", "gitea-push", "forgejo-push", "bitbucket-push", "bitbucket-dc-push",
+		"github-push", "gitlab-push", "gitlab-system-push", "gitea-push", "forgejo-push",
+		"bitbucket-push", "bitbucket-dc-push",
 	} {
-		bodies := []string{"", "{", "[]", `"x"`, `{"ref": 7, "push": 7, "changes": 7}`, "\xff", strings.Repeat("[", 20_000)}
+		bodies := []string{"", "{", "[]", `"x"`, `{"ref": 7, "push": 7, "changes": 7}`, "\xff",
+			strings.Repeat("[", 20_000)}
 		if !strings.HasPrefix(name, "gitlab") { // GitLab states the kind of event only in the body
 			bodies = append(bodies, "null", "{}", `{"ref": "refs/heads/main"}`)
 		}
@@ -232,7 +241,8 @@ func FuzzDeliveries(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, name, signature, contentType, body string) {
 		header := http.Header{}
-		for _, key := range []string{"X-Hub-Signature-256", "X-Hub-Signature", "X-Gitea-Signature", "X-Gitlab-Token", "Webhook-Signature"} {
+		for _, key := range []string{"X-Hub-Signature-256", "X-Hub-Signature", "X-Gitea-Signature",
+			"X-Gitlab-Token", "Webhook-Signature"} {
 			header.Set(key, signature)
 		}
 		header.Set("Content-Type", contentType)
@@ -245,7 +255,8 @@ func FuzzDeliveries(f *testing.F) {
 			t.Errorf("%s passes with %q", name, signature)
 		}
 		event, err := by.Parse(d)
-		if err == nil && event.Repository.Matches("https://git.example/acme/shop") == forge.Same && event.Repository.IsZero() {
+		if err == nil && event.Repository.Matches("https://git.example/acme/shop") == forge.Same &&
+			event.Repository.IsZero() {
 			t.Errorf("%s %q is about a repository that it does not name", name, body)
 		}
 	})

@@ -29,7 +29,8 @@ var nuon = Forge{
 	idHeaders:   []string{HeaderSignature},
 	signed: func(d Delivery, secret seal.Secret) bool {
 		timestamp := d.Header.Get(HeaderTimestamp)
-		return hexSignature(d.Header.Get(HeaderSignature), "sha256=", signedText(timestamp, d.Body), secret) && recent(timestamp, d)
+		return hexSignature(d.Header.Get(HeaderSignature), "sha256=", signedText(timestamp, d.Body),
+			secret) && recent(timestamp, d)
 	},
 	parse: parseNuon,
 }

@@ -20,12 +20,14 @@ func TestMatches(t *testing.T) {
 		{repository("https://git.example/a%20b/shop"), "https://git.example/a b/shop", Same},
 		{repository("https://git.example./acme/shop"), "https://git.example/acme/shop", Same},
 		{repository("https://git.example/group/sub/shop"), "https://git.example/group/sub/shop.git", Same},
-		{repository("ssh://git@dc.example:7999/proj/shop.git", "https://dc.example/scm/proj/shop.git"), "https://dc.example/scm/PROJ/shop.git", Same},
+		{repository("ssh://git@dc.example:7999/proj/shop.git", "https://dc.example/scm/proj/shop.git"),
+			"https://dc.example/scm/PROJ/shop.git", Same},
 		{Repository{Path: "/scm/PROJ/shop"}, "https://dc.example/context/scm/proj/shop.git", Same},
 		{repository("file:///srv/git/shop"), "file:///srv/git/shop", Same},
 
 		{repository("https://git.example/acme/shop"), "http://gitea.internal:3000/acme/shop", SamePath},
-		{repository("https://other.example/acme/shop", "https://git.example/acme/shop"), "https://git.example/acme/shop", Same},
+		{repository("https://other.example/acme/shop", "https://git.example/acme/shop"),
+			"https://git.example/acme/shop", Same},
 
 		{repository("https://github.com/acme/shop2"), "https://github.com/acme/shop", Other},
 		{repository("https://github.com/acme/shop"), "https://github.com/acme/shop2", Other},
@@ -33,7 +35,8 @@ func TestMatches(t *testing.T) {
 		{Repository{Path: "/scm/PROJ/shop"}, "https://dc.example/scm/proj/workshop.git", Other},
 		{Repository{Path: "/scm/PROJ/shop"}, "https://dc.example/proj/shop.git", Other},
 		{repository(), "https://github.com/acme/shop", Other},
-		{repository("://", "https://", "https://github.com", "%zz", ":", "git@"), "https://github.com/acme/shop", Other},
+		{repository("://", "https://", "https://github.com", "%zz", ":", "git@"),
+			"https://github.com/acme/shop", Other},
 		{repository("https://github.com"), "https://github.com/", Other},
 	} {
 		if got := c.event.Matches(c.watched); got != c.want {

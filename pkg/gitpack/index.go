@@ -49,7 +49,8 @@ func Index(
 	if _, err := pack.Seek(0, io.SeekStart); err != nil {
 		return checksum, fmt.Errorf("read a pack: %w", err)
 	}
-	x := &indexer{Options: options, ctx: ctx, scanner: packfile.NewScanner(pack), visit: visit, waiting: map[plumbing.Hash][]int32{}}
+	x := &indexer{Options: options, ctx: ctx, scanner: packfile.NewScanner(pack), visit: visit,
+		waiting: map[plumbing.Hash][]int32{}}
 	_, count, err := x.scanner.Header()
 	if err != nil {
 		return checksum, malformed(err)
@@ -154,7 +155,8 @@ func (x *indexer) scan(count int) error {
 }
 
 func (x *indexer) scanOne(header *packfile.ObjectHeader) error {
-	e := entry{offset: header.Offset, size: header.Length, kind: header.Type, base: -1, child: -1, sibling: -1, family: 1}
+	e := entry{offset: header.Offset, size: header.Length, kind: header.Type, base: -1,
+		child: -1, sibling: -1, family: 1}
 	sink := &sink{left: header.Length}
 	switch header.Type {
 	case plumbing.CommitObject, plumbing.TreeObject, plumbing.BlobObject, plumbing.TagObject:
@@ -169,7 +171,8 @@ func (x *indexer) scanOne(header *packfile.ObjectHeader) error {
 		e.hash, e.chain, e.resolved = hasher.Sum(), e.size, true
 		x.done++
 		x.entries = append(x.entries, e)
-		return x.visit(Object{Kind: e.kind, Hash: e.hash, Size: e.size, Offset: e.offset, CRC: e.crc, Content: sink.kept})
+		return x.visit(Object{Kind: e.kind, Hash: e.hash, Size: e.size, Offset: e.offset,
+			CRC: e.crc, Content: sink.kept})
 	case plumbing.OFSDeltaObject, plumbing.REFDeltaObject:
 		sink.keep = deltaHead
 		if err := x.inflate(sink, &e); err != nil {

@@ -25,7 +25,8 @@ import (
 
 // small returns limits that a test exceeds quickly.
 func small() gitpack.Limits {
-	return gitpack.Limits{Pack: 8 << 20, Objects: 500, Object: 8 << 20, Tree: 1 << 20, Total: 64 << 20, Depth: 200, Chain: 48 << 20, Held: 32 << 20}
+	return gitpack.Limits{Pack: 8 << 20, Objects: 500, Object: 8 << 20, Tree: 1 << 20, Total: 64 << 20, Depth: 200,
+		Chain: 48 << 20, Held: 32 << 20}
 }
 
 // counted is a pack that counts the bytes that are read from it.
@@ -168,7 +169,8 @@ func TestNothingIsInflatedThatIsTooLarge(t *testing.T) {
 	if _, read, err := index(t, small(), p.Bytes()); !errors.Is(err, gitpack.ErrTooMuch) || read > 1<<16 {
 		t.Errorf("%d bytes of the pack were read, %v", read, err)
 	}
-	if _, read, err := index(t, small(), new(packtest.Pack).Claiming(501)); !errors.Is(err, gitpack.ErrTooMuch) || read > 1<<16 {
+	if _, read, err := index(t, small(), new(packtest.Pack).Claiming(501)); !errors.Is(err, gitpack.ErrTooMuch) ||
+		read > 1<<16 {
 		t.Errorf("%d bytes of the pack were read, %v", read, err)
 	}
 	p = packtest.Pack{}
@@ -190,20 +192,28 @@ func TestBrokenPacks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, make := range map[string]func(p *packtest.Pack){
-		"longer than said":        func(p *packtest.Pack) { p.Add(plumbing.BlobObject, 10, nil, base) },
-		"shorter than said":       func(p *packtest.Pack) { p.Add(plumbing.BlobObject, 2000, nil, base) },
-		"no kind":                 func(p *packtest.Pack) { p.Add(plumbing.ObjectType(5), 1000, nil, base) },
-		"kind 0":                  func(p *packtest.Pack) { p.Add(plumbing.ObjectType(0), 1000, nil, base) },
-		"a base that is not here": func(p *packtest.Pack) { p.Named(hashOf("elsewhere"), packtest.Delta(1000, 10, 0x90, 10)) },
-		"no base before":          func(p *packtest.Pack) { p.Add(plumbing.OFSDeltaObject, 5, []byte{1}, packtest.Delta(1000, 10)) },
-		"inside of its base":      func(p *packtest.Pack) { p.Based(p.Blob(base)+1, packtest.Delta(1000, 10, 0x90, 10)) },
-		"based on itself":         func(p *packtest.Pack) { p.Add(plumbing.OFSDeltaObject, 5, []byte{0}, packtest.Delta(1000, 10)) },
-		"a delta of nothing":      func(p *packtest.Pack) { p.Based(p.Blob(base), nil) },
-		"sizes without an end":    func(p *packtest.Pack) { p.Based(p.Blob(base), bytes.Repeat([]byte{0xff}, 30)) },
-		"out of its base":         func(p *packtest.Pack) { p.Based(p.Blob(base), packtest.Delta(1000, 900, 0x93, 0xff, 0xff, 0x10)) },
-		"of a larger base":        func(p *packtest.Pack) { p.Based(p.Blob(base), packtest.Delta(2000, 10, 0x90, 10)) },
-		"less than it says":       func(p *packtest.Pack) { p.Based(p.Blob(base), packtest.Delta(1000, 10, 0x90, 9)) },
-		"more than it says":       func(p *packtest.Pack) { p.Based(p.Blob(base), packtest.Delta(1000, 10, 0x90, 11)) },
+		"longer than said":  func(p *packtest.Pack) { p.Add(plumbing.BlobObject, 10, nil, base) },
+		"shorter than said": func(p *packtest.Pack) { p.Add(plumbing.BlobObject, 2000, nil, base) },
+		"no kind":           func(p *packtest.Pack) { p.Add(plumbing.ObjectType(5), 1000, nil, base) },
+		"kind 0":            func(p *packtest.Pack) { p.Add(plumbing.ObjectType(0), 1000, nil, base) },
+		"a base that is not here": func(p *packtest.Pack) {
+			p.Named(hashOf("elsewhere"), packtest.Delta(1000, 10, 0x90, 10))
+		},
+		"no base before": func(p *packtest.Pack) {
+			p.Add(plumbing.OFSDeltaObject, 5, []byte{1}, packtest.Delta(1000, 10))
+		},
+		"inside of its base": func(p *packtest.Pack) { p.Based(p.Blob(base)+1, packtest.Delta(1000, 10, 0x90, 10)) },
+		"based on itself": func(p *packtest.Pack) {
+			p.Add(plumbing.OFSDeltaObject, 5, []byte{0}, packtest.Delta(1000, 10))
+		},
+		"a delta of nothing":   func(p *packtest.Pack) { p.Based(p.Blob(base), nil) },
+		"sizes without an end": func(p *packtest.Pack) { p.Based(p.Blob(base), bytes.Repeat([]byte{0xff}, 30)) },
+		"out of its base": func(p *packtest.Pack) {
+			p.Based(p.Blob(base), packtest.Delta(1000, 900, 0x93, 0xff, 0xff, 0x10))
+		},
+		"of a larger base":  func(p *packtest.Pack) { p.Based(p.Blob(base), packtest.Delta(2000, 10, 0x90, 10)) },
+		"less than it says": func(p *packtest.Pack) { p.Based(p.Blob(base), packtest.Delta(1000, 10, 0x90, 9)) },
+		"more than it says": func(p *packtest.Pack) { p.Based(p.Blob(base), packtest.Delta(1000, 10, 0x90, 11)) },
 		// Each refers to the other. Such hashes cannot be computed, but they can be claimed.
 		"in a circle": func(p *packtest.Pack) {
 			p.Named(hashOf("b"), packtest.Delta(1, 1, 1, 'a'))
@@ -278,7 +288,8 @@ func TestBranchesAreHeldWithinBounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	limits.Held = 3 << 20
-	if _, _, err := index(t, limits, p.Bytes()); err == nil || err.Error() != "a pack whose deltas need memory of more than 3 MiB" {
+	if _, _, err := index(t, limits, p.Bytes()); err == nil ||
+		err.Error() != "a pack whose deltas need memory of more than 3 MiB" {
 		t.Fatalf("got %v", err)
 	}
 }
@@ -310,7 +321,8 @@ func TestPacksShareABudget(t *testing.T) {
 	err := read(t.Context(), func(gitpack.Object) error {
 		waiting, stop := context.WithCancel(t.Context())
 		stop()
-		if err := read(waiting, func(gitpack.Object) error { within++; return nil }); !errors.Is(err, context.Canceled) {
+		if err := read(waiting,
+			func(gitpack.Object) error { within++; return nil }); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
 		return nil
@@ -329,7 +341,8 @@ func git(t testing.TB, dir string, arguments ...string) string {
 	command := exec.Command("git", arguments...)
 	command.Dir = dir
 	command.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull,
-		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.com")
+		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=Ada",
+		"GIT_COMMITTER_EMAIL=ada@example.com")
 	printed, err := command.CombinedOutput()
 	if err != nil {
 		t.Fatalf("git %s: %v\n%s", strings.Join(arguments, " "), err, printed)
@@ -374,7 +387,8 @@ func repository(t testing.TB, repack ...string) (dir, pack string) {
 // Store wrote.
 func TestGitAgrees(t *testing.T) {
 	for name, how := range map[string][]string{
-		"deltas by offset": {"--depth=50"}, "deltas by name": {"--depth=50", "--no-write-bitmap-index"}, "a long chain": {"--depth=4000", "--window=200"},
+		"deltas by offset": {"--depth=50"}, "deltas by name": {"--depth=50", "--no-write-bitmap-index"},
+		"a long chain": {"--depth=4000", "--window=200"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, path := repository(t, how...)
@@ -393,7 +407,8 @@ func TestGitAgrees(t *testing.T) {
 				t.Fatal(err)
 			}
 			into := filepath.Join(t.TempDir(), ".git", "objects", "pack")
-			if err := gitpack.Store(t.Context(), bytes.NewReader(pack), into, gitpack.Options{Limits: gitpack.Default()}); err != nil {
+			if err := gitpack.Store(t.Context(), bytes.NewReader(pack), into,
+				gitpack.Options{Limits: gitpack.Default()}); err != nil {
 				t.Fatal(err)
 			}
 			root := osfs.New(filepath.Dir(filepath.Dir(into)))
@@ -438,7 +453,8 @@ func TestStoreLeavesNothingOfABrokenPack(t *testing.T) {
 		}
 	}
 	endless := io.LimitReader(neverEnds{}, 1<<40)
-	if err := gitpack.Store(t.Context(), endless, dir, gitpack.Options{Limits: small()}); !errors.Is(err, gitpack.ErrTooMuch) {
+	if err := gitpack.Store(t.Context(), endless, dir,
+		gitpack.Options{Limits: small()}); !errors.Is(err, gitpack.ErrTooMuch) {
 		t.Errorf("endless: got %v", err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {

@@ -75,7 +75,9 @@ const longestHeader = 32
 
 // readLoose reads an object from its own file, which contains compressed a header such as "blob
 // 12\x00" and the content.
-func (r *Repository) readLoose(ctx context.Context, hash plumbing.Hash, use func(*plumbing.MemoryObject) error) (err error) {
+func (r *Repository) readLoose(
+	ctx context.Context, hash plumbing.Hash, use func(*plumbing.MemoryObject) error,
+) (err error) {
 	name := hash.String()
 	file, err := r.root.Open(r.root.Join("objects", name[:2], name[2:]))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -132,7 +134,9 @@ func looseHeader(from *bufio.Reader) (kind plumbing.ObjectType, size int64, err 
 	return kind, size, err
 }
 
-func handOver(kind plumbing.ObjectType, content []byte, hash plumbing.Hash, use func(*plumbing.MemoryObject) error) error {
+func handOver(
+	kind plumbing.ObjectType, content []byte, hash plumbing.Hash, use func(*plumbing.MemoryObject) error,
+) error {
 	if plumbing.ComputeHash(kind, content) != hash {
 		return fmt.Errorf("object %s: %w", hash, malformed(errors.New("it is another object than its name says")))
 	}
@@ -166,7 +170,8 @@ func (r *Repository) list() error {
 		if err != nil {
 			return fmt.Errorf("index of %s: %w", name, malformed(err))
 		}
-		r.packs = append(r.packs, indexedPack{r.root.Join(dir, name+".pack"), index, cache.NewBufferLRU(16 * cache.MiByte)})
+		r.packs = append(r.packs, indexedPack{r.root.Join(dir, name+".pack"), index,
+			cache.NewBufferLRU(16 * cache.MiByte)})
 	}
 	r.listed = true
 	return nil

@@ -41,7 +41,8 @@ func unchecked(t *testing.T, pack []byte, offsets map[plumbing.Hash]int64) strin
 		t.Fatal(err)
 	}
 	_, err = idxfile.NewEncoder(file).Encode(table)
-	if err := errors.Join(err, file.Close(), os.WriteFile(filepath.Join(dir, "pack-"+sum.String()+".pack"), pack, 0o600)); err != nil {
+	if err := errors.Join(err, file.Close(),
+		os.WriteFile(filepath.Join(dir, "pack-"+sum.String()+".pack"), pack, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	return root
@@ -72,8 +73,10 @@ func TestBombsOnThisMachine(t *testing.T) {
 		"in a circle": {func(p *packtest.Pack) int64 {
 			return p.Named(wanted, packtest.Delta(6, 6, 0x90, 6))
 		}, gitpack.ErrTooMuch},
-		"another object":   {func(p *packtest.Pack) int64 { return p.Blob([]byte("another")) }, gitpack.ErrMalformed},
-		"longer than said": {func(p *packtest.Pack) int64 { return p.Add(plumbing.BlobObject, 3, nil, []byte("wanted")) }, gitpack.ErrMalformed},
+		"another object": {func(p *packtest.Pack) int64 { return p.Blob([]byte("another")) }, gitpack.ErrMalformed},
+		"longer than said": {func(p *packtest.Pack) int64 {
+			return p.Add(plumbing.BlobObject, 3, nil, []byte("wanted"))
+		}, gitpack.ErrMalformed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var p packtest.Pack
@@ -114,7 +117,8 @@ func TestLooseObjects(t *testing.T) {
 			root := t.TempDir()
 			dir := filepath.Join(root, "objects", hash.String()[:2])
 			packed := packtest.Deflate([]byte(c.file))
-			if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, hash.String()[2:]), packed, 0o600)); err != nil {
+			if err := errors.Join(os.MkdirAll(dir, 0o700),
+				os.WriteFile(filepath.Join(dir, hash.String()[2:]), packed, 0o600)); err != nil {
 				t.Fatal(err)
 			}
 			from := gitpack.NewRepository(osfs.New(root), gitpack.Options{Limits: small()})

@@ -28,7 +28,8 @@ func (x *indexer) resolve() error {
 		}
 	}
 	if x.done < len(x.entries) {
-		return fmt.Errorf("%w: %d objects are based on objects that it does not hold", ErrMalformed, len(x.entries)-x.done)
+		return fmt.Errorf("%w: %d objects are based on objects that it does not hold",
+			ErrMalformed, len(x.entries)-x.done)
 	}
 	return nil
 }

@@ -18,7 +18,8 @@ type NameError struct {
 }
 
 func (e *NameError) Error() string {
-	return fmt.Sprintf("the repository holds an entry named %.100q, which %s; rename it", strings.ToValidUTF8(e.Name, "\uFFFD"), e.Problem)
+	return fmt.Sprintf("the repository holds an entry named %.100q, which %s; rename it",
+		strings.ToValidUTF8(e.Name, "\uFFFD"), e.Problem)
 }
 
 // Entries reads one directory. For an unsafe name the error is a *NameError.

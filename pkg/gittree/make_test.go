@@ -31,7 +31,8 @@ func newRepository(t *testing.T) *repository {
 
 func (r *repository) git(args ...string) string {
 	r.Helper()
-	command := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false"}, args...)...)
+	command := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com", "-c",
+		"commit.gpgsign=false"}, args...)...)
 	command.Dir = r.dir
 	printed, err := command.CombinedOutput()
 	if err != nil {
@@ -118,11 +119,13 @@ func TestFilesAreNamedAsGitNamesThem(t *testing.T) {
 		t.Error("a link is followed")
 	}
 	var names []string
-	err = fs.WalkDir(tree, ".", func(name string, _ fs.DirEntry, err error) error { names = append(names, name); return err })
+	err = fs.WalkDir(tree, ".",
+		func(name string, _ fs.DirEntry, err error) error { names = append(names, name); return err })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{".", "a", "a/b", "a-b", "a.b", "a.txt", "run.sh", "z", "z/link", "z/y", "z/y/x", "ä", "ä/ö"}, names); diff != "" {
+	if diff := cmp.Diff([]string{".", "a", "a/b", "a-b", "a.b", "a.txt", "run.sh", "z", "z/link", "z/y", "z/y/x", "ä",
+		"ä/ö"}, names); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -144,7 +147,8 @@ func TestNothing(t *testing.T) {
 // and renamed files.
 func TestChanges(t *testing.T) {
 	repo := newRepository(t)
-	repo.write("same/x", "1", "dir/changed", "1", "dir/removed", "1", "run.sh", "1", "was-dir/a", "1", "was-file", "1", "old/name", "long enough")
+	repo.write("same/x", "1", "dir/changed", "1", "dir/removed", "1", "run.sh", "1", "was-dir/a", "1", "was-file", "1",
+		"old/name", "long enough")
 	before := repo.commit()
 	repo.write("dir/changed", "2", "dir/below/added", "1")
 	for _, gone := range []string{"dir/removed", "was-dir", "was-file", "old"} {

@@ -42,7 +42,8 @@ func New(store storer.EncodedObjectStorer, root plumbing.Hash, damaged func(erro
 	if damaged == nil {
 		damaged = func(err error) error { return err }
 	}
-	return &Tree{store: store, root: root, damaged: damaged, known: map[plumbing.Hash][]object.TreeEntry{plumbing.ZeroHash: nil}}
+	return &Tree{store: store, root: root, damaged: damaged,
+		known: map[plumbing.Hash][]object.TreeEntry{plumbing.ZeroHash: nil}}
 }
 
 var (
@@ -177,7 +178,9 @@ func (t *Tree) find(op, name string) (object.TreeEntry, error) {
 		if err != nil {
 			return at, &fs.PathError{Op: op, Path: name, Err: err}
 		}
-		found := slices.IndexFunc(entries, func(entry object.TreeEntry) bool { return entry.Name == part && !isSubmodule(entry) })
+		found := slices.IndexFunc(entries, func(entry object.TreeEntry) bool {
+			return entry.Name == part && !isSubmodule(entry)
+		})
 		if found < 0 {
 			return at, &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
 		}
@@ -206,7 +209,8 @@ func (t *Tree) content(op, name string, entry object.TreeEntry) ([]byte, error) 
 	if size, err := t.store.EncodedObjectSize(entry.Hash); err != nil {
 		return nil, &fs.PathError{Op: op, Path: name, Err: t.broken(err)}
 	} else if size > maxFile {
-		return nil, &fs.PathError{Op: op, Path: name, Err: fmt.Errorf("has more than %d MiB; keep large files out of the repository", maxFile>>20)}
+		return nil, &fs.PathError{Op: op, Path: name,
+			Err: fmt.Errorf("has more than %d MiB; keep large files out of the repository", maxFile>>20)}
 	}
 	content, err := t.blob(entry.Hash)
 	if err != nil {

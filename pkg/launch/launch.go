@@ -46,7 +46,8 @@ func Patiently(ctx context.Context, start func() error) error {
 		case !errors.Is(err, syscall.ETXTBSY):
 			return err
 		case time.Since(begun) >= patience:
-			return fmt.Errorf("%w, and still is after %s: something keeps it open for writing; end that and try again", err, patience)
+			return fmt.Errorf("%w, and still is after %s: something keeps it open for writing; end that and try again",
+				err, patience)
 		}
 		if !backoff.Pause(ctx, pauses.Next()) {
 			return fmt.Errorf("%w: %w", err, ctx.Err())

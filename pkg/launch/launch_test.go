@@ -25,12 +25,15 @@ func TestPatiently(t *testing.T) {
 		tries int // zero for any
 		took  time.Duration
 	}{
-		"not busy":           {tries: 1},
-		"another mistake":    {then: other, want: []error{other}, tries: 1},
-		"busy":               {busy: 10 * time.Millisecond, tries: 5, took: 15 * time.Millisecond}, // after 0, 1, 3, 7 and 15 ms
-		"busy, then another": {busy: 2 * time.Millisecond, then: other, want: []error{other}, tries: 3, took: 3 * time.Millisecond},
-		"busy for ever":      {busy: time.Hour, want: []error{syscall.ETXTBSY}, took: patience},
-		"given up":           {busy: time.Hour, limit: time.Second, want: []error{syscall.ETXTBSY, context.DeadlineExceeded}, took: time.Second},
+		"not busy":        {tries: 1},
+		"another mistake": {then: other, want: []error{other}, tries: 1},
+		// It tries after 0, 1, 3, 7 and 15 ms.
+		"busy": {busy: 10 * time.Millisecond, tries: 5, took: 15 * time.Millisecond},
+		"busy, then another": {busy: 2 * time.Millisecond, then: other, want: []error{other}, tries: 3,
+			took: 3 * time.Millisecond},
+		"busy for ever": {busy: time.Hour, want: []error{syscall.ETXTBSY}, took: patience},
+		"given up": {busy: time.Hour, limit: time.Second,
+			want: []error{syscall.ETXTBSY, context.DeadlineExceeded}, took: time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -10,7 +10,7 @@ const (
 	Public   Kind = "public"   // reaches the same machine from anywhere on the internet
 	Private  Kind = "private"  // belongs to a private network
 	Loopback Kind = "loopback" // this machine
-	Special  Kind = "special"  // link-local, multicast, cloud metadata, documentation, or an address that embeds another one
+	Special  Kind = "special"  // link-local, multicast, cloud metadata, documentation, or with an embedded address
 )
 
 // KindOf classifies an address. An IPv4 address in IPv6 notation (::ffff:a.b.c.d) has the kind of
@@ -51,7 +51,7 @@ var special = []netip.Prefix{
 	netip.MustParsePrefix("192.88.99.0/24"),     // relays of 6to4 (RFC 7526)
 	netip.MustParsePrefix("198.18.0.0/15"),      // benchmarks (RFC 2544)
 	netip.MustParsePrefix("240.0.0.0/4"),        // reserved (RFC 1112), with the broadcast address
-	netip.MustParsePrefix("2001::/23"),          // protocol assignments, with Teredo's inner IPv4 addresses (RFC 2928, RFC 4380)
+	netip.MustParsePrefix("2001::/23"),          // protocol assignments, including Teredo (RFC 2928, RFC 4380)
 	netip.MustParsePrefix("2001:db8::/32"),      // documentation (RFC 3849)
 	netip.MustParsePrefix("3fff::/20"),          // documentation (RFC 9637)
 	netip.MustParsePrefix("2002::/16"),          // 6to4: an IPv4 address inside (RFC 3056)

@@ -115,16 +115,17 @@ func (o Options) dialer(scheme string, allowed []Kind) func(context.Context, str
 		if err != nil {
 			return nil, fmt.Errorf("dial: %w", err)
 		}
-		dialer := &net.Dialer{Timeout: o.Dial, Resolver: o.Resolver, Control: func(_, dialed string, _ syscall.RawConn) error {
-			at, err := netip.ParseAddrPort(dialed)
-			if err != nil {
-				return &BlockedError{Host: host, Scheme: scheme, Kind: Special}
-			}
-			if kind := KindOf(at.Addr()); kind == Special || !slices.Contains(allowed, kind) {
-				return &BlockedError{Host: host, Scheme: scheme, Kind: kind}
-			}
-			return nil
-		}}
+		dialer := &net.Dialer{Timeout: o.Dial, Resolver: o.Resolver,
+			Control: func(_, dialed string, _ syscall.RawConn) error {
+				at, err := netip.ParseAddrPort(dialed)
+				if err != nil {
+					return &BlockedError{Host: host, Scheme: scheme, Kind: Special}
+				}
+				if kind := KindOf(at.Addr()); kind == Special || !slices.Contains(allowed, kind) {
+					return &BlockedError{Host: host, Scheme: scheme, Kind: kind}
+				}
+				return nil
+			}}
 		opened, err := dialer.DialContext(ctx, network, address)
 		if err != nil {
 			return nil, nameless(err, address)

@@ -27,7 +27,8 @@ var everywhere = []netguard.Kind{netguard.Public, netguard.Private, netguard.Loo
 func client(options netguard.Options, to netip.Addr) *http.Client {
 	options.Resolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		if !to.IsValid() {
-			return nil, &net.OpError{Op: "dial", Net: "udp", Addr: &net.UDPAddr{IP: net.IPv4(10, 9, 8, 7), Port: 53}, Err: errors.New("refused")}
+			return nil, &net.OpError{Op: "dial", Net: "udp", Addr: &net.UDPAddr{IP: net.IPv4(10, 9, 8, 7), Port: 53},
+				Err: errors.New("refused")}
 		}
 		ours, theirs := net.Pipe()
 		go answer(theirs, to)
@@ -110,8 +111,10 @@ func TestOnlyAllowedKindsAreDialled(t *testing.T) {
 	at := raw(t, func(net.Conn) { opened.Add(1) })
 	_, port, _ := net.SplitHostPort(at)
 	for _, url := range []string{
-		"https://169.254.169.254/latest/meta-data", "https://[fe80::1]/", "https://[fd00:ec2::254]/", "https://224.0.0.1/", "https://0.0.0.0:" + port,
-		"https://[::]:" + port, "https://[::ffff:169.254.169.254]/", "https://[64:ff9b::a9fe:a9fe]/", "https://[2002:a9fe:a9fe::]/",
+		"https://169.254.169.254/latest/meta-data", "https://[fe80::1]/", "https://[fd00:ec2::254]/",
+		"https://224.0.0.1/", "https://0.0.0.0:" + port,
+		"https://[::]:" + port, "https://[::ffff:169.254.169.254]/", "https://[64:ff9b::a9fe:a9fe]/",
+		"https://[2002:a9fe:a9fe::]/",
 		"https://168.63.129.16/", "https://100.100.100.200/", "https://255.255.255.255/",
 	} {
 		_, err := get(client(netguard.Options{HTTPS: everywhere, HTTP: everywhere}, netip.Addr{}), url)
@@ -120,8 +123,10 @@ func TestOnlyAllowedKindsAreDialled(t *testing.T) {
 			t.Errorf("%s: got %v", url, err)
 		}
 	}
-	for _, url := range []string{"https://127.0.0.1:" + port, "https://localhost:" + port, "http://127.0.0.1:" + port, "https://[::ffff:127.0.0.1]:" + port, "https://100.64.0.1/"} {
-		_, err := get(&http.Client{Transport: netguard.NewTransport(netguard.Options{HTTPS: []netguard.Kind{netguard.Public}})}, url)
+	for _, url := range []string{"https://127.0.0.1:" + port, "https://localhost:" + port, "http://127.0.0.1:" + port,
+		"https://[::ffff:127.0.0.1]:" + port, "https://100.64.0.1/"} {
+		_, err := get(&http.Client{Transport: netguard.NewTransport(
+			netguard.Options{HTTPS: []netguard.Kind{netguard.Public}})}, url)
 		var blocked *netguard.BlockedError
 		if !errors.As(err, &blocked) {
 			t.Errorf("%s: got %v", url, err)
@@ -131,7 +136,8 @@ func TestOnlyAllowedKindsAreDialled(t *testing.T) {
 		t.Errorf("%d connections were opened", n)
 	}
 	var scheme *netguard.SchemeError
-	if _, err := get(client(netguard.Options{HTTPS: everywhere}, netip.Addr{}), "ftp://127.0.0.1/"); !errors.As(err, &scheme) {
+	if _, err := get(client(netguard.Options{HTTPS: everywhere}, netip.Addr{}),
+		"ftp://127.0.0.1/"); !errors.As(err, &scheme) {
 		t.Errorf("ftp: got %v", err)
 	}
 }
@@ -150,7 +156,8 @@ func TestErrorsNameNoAddress(t *testing.T) {
 		client *http.Client
 		url    string
 	}{
-		"private":    {client(netguard.Options{HTTPS: []netguard.Kind{netguard.Public}}, netip.MustParseAddr("10.9.8.7")), "https://git.example/"},
+		"private": {client(netguard.Options{HTTPS: []netguard.Kind{netguard.Public}},
+			netip.MustParseAddr("10.9.8.7")), "https://git.example/"},
 		"special":    {client(all, netip.MustParseAddr("169.254.169.254")), "https://git.example/"},
 		"no port":    {client(all, loopback), "https://git.example:1/"},
 		"reset":      {client(all, loopback), "http://git.example:" + brokenPort + "/"},
@@ -223,7 +230,8 @@ func TestFloods(t *testing.T) {
 		"informational ones": "HTTP/1.1 103 Early Hints\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := get(client(netguard.Options{HTTP: everywhere}, netip.Addr{}), "http://"+flood(start)); err == nil {
+			if _, err := get(client(netguard.Options{HTTP: everywhere}, netip.Addr{}),
+				"http://"+flood(start)); err == nil {
 				t.Error("no error")
 			}
 		})
@@ -243,7 +251,8 @@ func TestNoProxyIsAsked(t *testing.T) {
 		t.Setenv(name, proxy.URL)
 	}
 	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
-	data, err := get(client(netguard.Options{HTTP: everywhere}, netip.MustParseAddr("127.0.0.1")), "http://git.example:"+port+"/")
+	data, err := get(client(netguard.Options{HTTP: everywhere}, netip.MustParseAddr("127.0.0.1")),
+		"http://git.example:"+port+"/")
 	if err != nil || string(data) != `accepts ""` || proxied.Load() > 0 {
 		t.Errorf("got %q, %v; the proxy was asked %d times", data, err, proxied.Load())
 	}

@@ -59,7 +59,7 @@ type Search struct {
 // PATH.
 var usualPlaces = []string{
 	"/usr/lib/postgresql/*/bin",                                 // Debian, Ubuntu
-	"/usr/pgsql-*/bin",                                          // packages of the PostgreSQL project for Fedora and related distributions
+	"/usr/pgsql-*/bin",                                          // the PostgreSQL project, for Fedora
 	"/usr/libexec/postgresql*",                                  // Alpine
 	"/usr/lib/postgresql*/bin",                                  // openSUSE
 	"/opt/homebrew/opt/postgresql@*/bin",                        // Homebrew on Apple silicon
@@ -80,7 +80,9 @@ func Find(ctx context.Context, search Search) (Binaries, error) {
 	if named := getenv(BinariesVariable); named != "" {
 		found, err := search.inspect(ctx, named, BinariesVariable)
 		if err != nil {
-			return Binaries{}, fmt.Errorf("use PostgreSQL of %s=%s: %w: %w; name a directory that holds postgres and initdb, or unset it", BinariesVariable, named, ErrNoBinaries, err)
+			return Binaries{}, fmt.Errorf(
+				"use PostgreSQL of %s=%s: %w: %w; name a directory that holds postgres and initdb, or unset it",
+				BinariesVariable, named, ErrNoBinaries, err)
 		}
 		return found, nil
 	}
@@ -185,7 +187,8 @@ func (s Search) inspect(ctx context.Context, dir, source string) (Binaries, erro
 	case major < OldestMajor:
 		return Binaries{}, fmt.Errorf("%s is version %s, older than %d", postgres, found.Version, OldestMajor)
 	case s.Major != 0 && major != s.Major:
-		return Binaries{}, fmt.Errorf("%s is version %s, but the cluster was made by version %d", postgres, found.Version, s.Major)
+		return Binaries{}, fmt.Errorf("%s is version %s, but the cluster was made by version %d",
+			postgres, found.Version, s.Major)
 	}
 	return found, nil
 }
@@ -213,5 +216,6 @@ func noBinaries(major int, refused error) error {
 	if refused == nil {
 		return fmt.Errorf("%w on this machine; %s", ErrNoBinaries, hint)
 	}
-	return fmt.Errorf("%w on this machine (%s); %s", ErrNoBinaries, strings.ReplaceAll(refused.Error(), "\n", "; "), hint)
+	return fmt.Errorf("%w on this machine (%s); %s",
+		ErrNoBinaries, strings.ReplaceAll(refused.Error(), "\n", "; "), hint)
 }

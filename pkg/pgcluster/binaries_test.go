@@ -27,7 +27,8 @@ func fakeBinaries(t *testing.T, dir, version string) string {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for name, script := range map[string]string{"postgres": "#!/bin/sh\necho 'postgres (PostgreSQL) " + version + "'\n", "initdb": "#!/bin/sh\n"} {
+	for name, script := range map[string]string{"postgres": "#!/bin/sh\necho 'postgres (PostgreSQL) " + version + "'\n",
+		"initdb": "#!/bin/sh\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -56,11 +57,14 @@ func TestFindOrder(t *testing.T) {
 		version string
 		source  string
 	}{
-		"the variable":       {Search{Getenv: environment(map[string]string{BinariesVariable: named, "PATH": onPath}), Patterns: usual}, "14.1", BinariesVariable},
-		"PATH":               {Search{Getenv: environment(map[string]string{"PATH": empty + ":relative:" + onPath}), Patterns: usual}, "15.2", "PATH"},
+		"the variable": {Search{Getenv: environment(map[string]string{BinariesVariable: named, "PATH": onPath}),
+			Patterns: usual}, "14.1", BinariesVariable},
+		"PATH": {Search{Getenv: environment(map[string]string{"PATH": empty + ":relative:" + onPath}),
+			Patterns: usual}, "15.2", "PATH"},
 		"the newest":         {Search{Getenv: environment(nil), Patterns: usual}, "16.10", "this machine"},
 		"of the right major": {Search{Getenv: environment(nil), Patterns: usual, Major: 15}, "15.9", "this machine"},
-		"PATH of another":    {Search{Getenv: environment(map[string]string{"PATH": onPath}), Patterns: usual, Major: 16}, "16.10", "this machine"},
+		"PATH of another": {Search{Getenv: environment(map[string]string{"PATH": onPath}), Patterns: usual,
+			Major: 16}, "16.10", "this machine"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -89,10 +93,13 @@ func TestFindSaysWhatToInstall(t *testing.T) {
 		search Search
 		want   []string
 	}{
-		"nothing":      {Search{Getenv: environment(nil), Patterns: []string{}}, []string{BinariesVariable, "DATABASE_URL"}},
-		"too old":      {Search{Getenv: environment(nil), Patterns: []string{old}}, []string{"13.4", "older than 14"}},
-		"wrong major":  {Search{Getenv: environment(map[string]string{"PATH": old}), Patterns: []string{}, Major: 15}, []string{"older than 14"}},
-		"bad variable": {Search{Getenv: environment(map[string]string{BinariesVariable: root})}, []string{BinariesVariable, root, "unset it"}},
+		"nothing": {Search{Getenv: environment(nil), Patterns: []string{}},
+			[]string{BinariesVariable, "DATABASE_URL"}},
+		"too old": {Search{Getenv: environment(nil), Patterns: []string{old}}, []string{"13.4", "older than 14"}},
+		"wrong major": {Search{Getenv: environment(map[string]string{"PATH": old}), Patterns: []string{}, Major: 15},
+			[]string{"older than 14"}},
+		"bad variable": {Search{Getenv: environment(map[string]string{BinariesVariable: root})},
+			[]string{BinariesVariable, root, "unset it"}},
 		"old variable": {Search{Getenv: environment(map[string]string{BinariesVariable: old})}, []string{"13.4"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -197,7 +204,8 @@ func mirror(t *testing.T, content []byte, digest string) (Fetch, *int) {
 	t.Helper()
 	asked := new(int)
 	var mu sync.Mutex
-	const path = "/maven/embedded-postgres-binaries-test-amd64/" + fetchVersion + "/embedded-postgres-binaries-test-amd64-" + fetchVersion + ".jar"
+	const path = "/maven/embedded-postgres-binaries-test-amd64/" + fetchVersion +
+		"/embedded-postgres-binaries-test-amd64-" + fetchVersion + ".jar"
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case path:
@@ -243,7 +251,8 @@ func TestFetch(t *testing.T) {
 		t.Errorf("the cache holds %v: %v", left, err)
 	}
 	search.Major = 15
-	if _, err := Find(t.Context(), search); !errors.Is(err, ErrNoBinaries) || !strings.Contains(err.Error(), "only PostgreSQL 17") {
+	if _, err := Find(t.Context(), search); !errors.Is(err, ErrNoBinaries) ||
+		!strings.Contains(err.Error(), "only PostgreSQL 17") {
 		t.Errorf("for version 15: %v", err)
 	}
 }
@@ -301,7 +310,8 @@ func TestFetchRefuses(t *testing.T) {
 	good := goodJar(t)
 	climbing := jar(t, file("../../evil", "x", 0o755))
 	absolute := jar(t, file("/tmp/evil", "x", 0o755))
-	through := jar(t, tar.Header{Name: "l", Typeflag: tar.TypeSymlink, Linkname: "../../..", Mode: 0o777}, file("l/evil", "x", 0o644))
+	through := jar(t, tar.Header{Name: "l", Typeflag: tar.TypeSymlink, Linkname: "../../..", Mode: 0o777},
+		file("l/evil", "x", 0o644))
 	device := jar(t, tar.Header{Name: "d", Typeflag: tar.TypeChar, Mode: 0o644})
 	useless := jar(t, file("bin/postgres", "#!/bin/sh\nexit 3\n", 0o755), file("bin/initdb", "", 0o755))
 	noTar := zipped(t, map[string][]byte{"readme": []byte("x")})
@@ -343,7 +353,8 @@ func TestFetchFromNowhere(t *testing.T) {
 	fetch, _ := mirror(t, goodJar(t), "")
 	fetch.Base += "elsewhere"
 	_, err := Find(t.Context(), Search{Getenv: environment(nil), Patterns: []string{}, Fetch: &fetch})
-	if !errors.Is(err, ErrNoBinaries) || !strings.Contains(err.Error(), "404") || !strings.Contains(err.Error(), "DATABASE_URL") {
+	if !errors.Is(err, ErrNoBinaries) || !strings.Contains(err.Error(), "404") ||
+		!strings.Contains(err.Error(), "DATABASE_URL") {
 		t.Errorf("got %v, want the status and what to install", err)
 	}
 }

@@ -94,7 +94,8 @@ func prepare(options Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	cluster := &Cluster{dir: dir, data: filepath.Join(dir, "data"), owner: server, output: &tail{to: options.Log}, settings: options.Settings}
+	cluster := &Cluster{dir: dir, data: filepath.Join(dir, "data"), owner: server, output: &tail{to: options.Log},
+		settings: options.Settings}
 	if err := server.checkPlace(dir); err != nil {
 		return nil, err
 	}
@@ -166,7 +167,8 @@ func (c *Cluster) choose(ctx context.Context, options Options) error {
 	c.binaries = options.Binaries
 	if c.binaries.Dir != "" {
 		if major != 0 && major != c.binaries.Major {
-			return fmt.Errorf("the cluster was made by PostgreSQL %d, and %s is version %s; use binaries of version %d, or another directory", major, c.binaries.Dir, c.binaries.Version, major)
+			return fmt.Errorf("the cluster was made by PostgreSQL %d, and %s is version %s; use binaries of version %d, or another directory",
+				major, c.binaries.Dir, c.binaries.Version, major)
 		}
 		return nil
 	}
@@ -187,7 +189,8 @@ func (c *Cluster) majorOfData() (int, error) {
 	}
 	major, err := strconv.Atoi(strings.TrimSpace(string(content)))
 	if err != nil {
-		return 0, fmt.Errorf("%s is not a PostgreSQL data directory: its PG_VERSION says %.20q; move it away", c.data, content)
+		return 0, fmt.Errorf("%s is not a PostgreSQL data directory: its PG_VERSION says %.20q; move it away",
+			c.data, content)
 	}
 	return major, nil
 }
@@ -224,7 +227,9 @@ func (c *Cluster) initialise(ctx context.Context) error {
 	return nil
 }
 
-func (c *Cluster) command(ctx context.Context, whenOrphaned syscall.Signal, name string, arguments ...string) *exec.Cmd {
+func (c *Cluster) command(
+	ctx context.Context, whenOrphaned syscall.Signal, name string, arguments ...string,
+) *exec.Cmd {
 	command := exec.CommandContext(ctx, filepath.Join(c.binaries.Dir, name), arguments...)
 	command.Dir, command.Stdout, command.Stderr = c.dir, c.output, c.output
 	// leavingChildren parses the messages, so they must be in English for any locale of the user.
@@ -264,7 +269,8 @@ func (c *Cluster) startOnce(ctx context.Context) error {
 // caller's settings precede the last two, which deny access to others.
 func (c *Cluster) arguments() []string {
 	arguments := []string{"-D", c.data, "-k", c.socketDir}
-	settings := []string{"max_connections=100", "shared_buffers=64MB", "log_min_messages=log", "log_checkpoints=off", "logging_collector=off"}
+	settings := []string{"max_connections=100", "shared_buffers=64MB", "log_min_messages=log", "log_checkpoints=off",
+		"logging_collector=off"}
 	for _, name := range slices.Sorted(maps.Keys(c.settings)) {
 		settings = append(settings, name+"="+c.settings[name])
 	}

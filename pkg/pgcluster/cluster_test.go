@@ -117,7 +117,8 @@ func mustKeep(t testing.TB, cluster *Cluster) {
 func TestNewThenExisting(t *testing.T) {
 	dir := filepath.Join(place(t), "pg")
 	cluster := made(t, dir)
-	if got := query(t, cluster, "select current_setting('listen_addresses') || current_setting('server_encoding')"); got != "UTF8" {
+	if got := query(t, cluster,
+		"select current_setting('listen_addresses') || current_setting('server_encoding')"); got != "UTF8" {
 		t.Errorf("listen addresses and encoding are %q, want none and UTF8", got)
 	}
 	info, err := os.Stat(dir)
@@ -280,7 +281,8 @@ func TestStray(t *testing.T) {
 	if err := cluster.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	stray := exec.Command(filepath.Join(cluster.binaries.Dir, "postgres"), "-D", cluster.data, "-k", cluster.socketDir, "-c", "listen_addresses=")
+	stray := exec.Command(filepath.Join(cluster.binaries.Dir, "postgres"), "-D", cluster.data, "-k", cluster.socketDir,
+		"-c", "listen_addresses=")
 	stray.Dir = dir
 	stray.SysProcAttr = &syscall.SysProcAttr{Credential: cluster.owner.credential(), Setpgid: true}
 	if err := stray.Start(); err != nil {
@@ -413,7 +415,8 @@ func TestAsAnOrdinaryUser(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
-	cluster, err := Start(t.Context(), Options{Dir: filepath.Join(place(t), "pg"), Settings: map[string]string{"fsync": "off", "listen_addresses": "127.0.0.1", "max_connections": "17"}})
+	cluster, err := Start(t.Context(), Options{Dir: filepath.Join(place(t), "pg"),
+		Settings: map[string]string{"fsync": "off", "listen_addresses": "127.0.0.1", "max_connections": "17"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -484,7 +487,8 @@ func TestDSNQuotes(t *testing.T) {
 	cluster := &Cluster{socketDir: `/tmp/it's a \ dir`}
 	config, err := pgx.ParseConfig(cluster.DSN("my db"))
 	if err != nil || config.Host != cluster.socketDir || config.Database != "my db" || config.User != Superuser {
-		t.Errorf("%s parses as host %q, database %q, user %q: %v", cluster.DSN("my db"), config.Host, config.Database, config.User, err)
+		t.Errorf("%s parses as host %q, database %q, user %q: %v",
+			cluster.DSN("my db"), config.Host, config.Database, config.User, err)
 	}
 }
 
@@ -496,7 +500,8 @@ func TestClosedPlace(t *testing.T) {
 	}
 	inside := filepath.Join(dir, "not", "yet", "there")
 	err := server.checkPlace(inside)
-	if err == nil || !strings.Contains(err.Error(), "postgres") || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "/var/lib") {
+	if err == nil || !strings.Contains(err.Error(), "postgres") || !strings.Contains(err.Error(), dir) ||
+		!strings.Contains(err.Error(), "/var/lib") {
 		t.Errorf("a closed parent gives %v, want who, where and what to do", err)
 	}
 	if err := os.Chmod(dir, 0o711); err != nil {

@@ -175,7 +175,8 @@ func (f Fetch) download(ctx context.Context, address, file string) error {
 		return fmt.Errorf("download %s: it has more than %d bytes", address, int64(maxJarBytes))
 	}
 	if came := hex.EncodeToString(sum.Sum(nil)); came != published {
-		return fmt.Errorf("download %s: its SHA-256 is %s, but %s was published; nothing of it was used", address, came, published)
+		return fmt.Errorf("download %s: its SHA-256 is %s, but %s was published; nothing of it was used",
+			address, came, published)
 	}
 	return nil
 }
@@ -217,7 +218,8 @@ func (f Fetch) request(ctx context.Context, address string) (io.ReadCloser, erro
 		return nil, fmt.Errorf("download: %w", err)
 	}
 	if answer.StatusCode != http.StatusOK {
-		return nil, errors.Join(fmt.Errorf("download %s: the server says %s", address, answer.Status), answer.Body.Close())
+		return nil, errors.Join(fmt.Errorf("download %s: the server says %s", address,
+			answer.Status), answer.Body.Close())
 	}
 	return answer.Body, nil
 }

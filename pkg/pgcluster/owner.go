@@ -97,7 +97,8 @@ func (o owner) checkPlace(dir string) error {
 			return err
 		}
 		if err == nil && !o.passes(info) {
-			return fmt.Errorf("%s: the user %s, who runs PostgreSQL for root, may not pass through %s; use a directory that is open to it, for example below /var/lib", dir, o.name, parent)
+			return fmt.Errorf("%s: the user %s, who runs PostgreSQL for root, may not pass through %s; use a directory that is open to it, for example below /var/lib",
+				dir, o.name, parent)
 		}
 		if parent == filepath.Dir(parent) {
 			return nil

@@ -72,7 +72,8 @@ func (c *Cluster) stopStray(ctx context.Context, pid int) error {
 			return err
 		}
 	}
-	return fmt.Errorf("PostgreSQL process %d still holds %s and does not end; end it by hand: kill -9 %d", pid, c.data, pid)
+	return fmt.Errorf("PostgreSQL process %d still holds %s and does not end; end it by hand: kill -9 %d",
+		pid, c.data, pid)
 }
 
 // disarmPidFile handles a pid file that names a process other than this cluster's postmaster. If

@@ -21,7 +21,8 @@ func formsOf(value []byte) []string {
 	}
 	// A password in a URL, such as the URL of a database.
 	forms = append(forms, url.QueryEscape(string(value)), url.PathEscape(string(value)))
-	forms = append(forms, hex.EncodeToString(value), strings.ToUpper(hex.EncodeToString(value)), html.EscapeString(string(value)))
+	forms = append(forms, hex.EncodeToString(value), strings.ToUpper(hex.EncodeToString(value)),
+		html.EscapeString(string(value)))
 	forms = append(forms, jsonForms(value)...)
 	forms = append(forms, base32Forms(value)...)
 	forms = append(forms, shellForms(string(value))...)

@@ -10,7 +10,8 @@ import (
 // every position of the text.
 func FuzzWriter(f *testing.F) {
 	f.Add([]byte("hunter2"), []byte("hunt"), []byte("say hunter2 and aHVudGVyMg== and hunthunter2"), uint8(3))
-	f.Add([]byte("first line of a key\nshort\nlast"), []byte("aaaa"), []byte("  first line of a key\r\n\tshort\n  last aaaaaaa"), uint8(1))
+	f.Add([]byte("first line of a key\nshort\nlast"), []byte("aaaa"),
+		[]byte("  first line of a key\r\n\tshort\n  last aaaaaaa"), uint8(1))
 	f.Add([]byte(`it's "$x" \ `), []byte("\x00\xff\x00\xff"), []byte("it'\\''s \"$x\" \\ \\u0000\ufffd"), uint8(7))
 	f.Add([]byte("abab"), []byte("baba"), []byte("abababababab"), uint8(2))
 	f.Fuzz(func(t *testing.T, one, two, text []byte, piece uint8) {

@@ -31,21 +31,22 @@ func TestForms(t *testing.T) {
 	twice, _ := json.Marshal(string(escaped[1 : len(escaped)-1]))
 	inner := strings.Trim(string(escaped), `"`)
 	for name, test := range map[string]struct{ text, want string }{
-		"raw":               {"is " + secret + "!", "is (sensitive)!"},
-		"nothing":           {"is nothing", "is nothing"},
-		"twice in a row":    {secret + secret, "(sensitive)"},
-		"json":              {`{"a":` + string(escaped) + `}`, `{"a":"(sensitive)"}`},
-		"json in json":      {`{"a":` + string(twice) + `}`, `{"a":"(sensitive)"}`},
-		"json without html": {`x` + strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(inner) + `x`, `x(sensitive)x`},
-		"url query":         {"x=" + url.QueryEscape(secret) + "&", "x=(sensitive)&"},
-		"url path":          {"/" + url.PathEscape(secret) + "/", "/(sensitive)/"},
-		"base64":            {base64.StdEncoding.EncodeToString([]byte(secret)) + ".", "(sensitive)."},
-		"base64 raw":        {base64.RawStdEncoding.EncodeToString([]byte(secret)) + ".", "(sensitive)."},
-		"base64 url":        {base64.URLEncoding.EncodeToString([]byte(secret)) + ".", "(sensitive)."},
-		"base64 raw url":    {base64.RawURLEncoding.EncodeToString([]byte(secret)) + ".", "(sensitive)."},
-		"hex":               {hex.EncodeToString([]byte(secret)) + ".", "(sensitive)."},
-		"upper hex":         {"0x" + strings.ToUpper(hex.EncodeToString([]byte(secret))), "0x(sensitive)"},
-		"html":              {"<b>" + html.EscapeString(secret) + "</b>", "<b>(sensitive)</b>"},
+		"raw":            {"is " + secret + "!", "is (sensitive)!"},
+		"nothing":        {"is nothing", "is nothing"},
+		"twice in a row": {secret + secret, "(sensitive)"},
+		"json":           {`{"a":` + string(escaped) + `}`, `{"a":"(sensitive)"}`},
+		"json in json":   {`{"a":` + string(twice) + `}`, `{"a":"(sensitive)"}`},
+		"json without html": {`x` + strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`,
+			"&").Replace(inner) + `x`, `x(sensitive)x`},
+		"url query":      {"x=" + url.QueryEscape(secret) + "&", "x=(sensitive)&"},
+		"url path":       {"/" + url.PathEscape(secret) + "/", "/(sensitive)/"},
+		"base64":         {base64.StdEncoding.EncodeToString([]byte(secret)) + ".", "(sensitive)."},
+		"base64 raw":     {base64.RawStdEncoding.EncodeToString([]byte(secret)) + ".", "(sensitive)."},
+		"base64 url":     {base64.URLEncoding.EncodeToString([]byte(secret)) + ".", "(sensitive)."},
+		"base64 raw url": {base64.RawURLEncoding.EncodeToString([]byte(secret)) + ".", "(sensitive)."},
+		"hex":            {hex.EncodeToString([]byte(secret)) + ".", "(sensitive)."},
+		"upper hex":      {"0x" + strings.ToUpper(hex.EncodeToString([]byte(secret))), "0x(sensitive)"},
+		"html":           {"<b>" + html.EscapeString(secret) + "</b>", "<b>(sensitive)</b>"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var set redact.Set
@@ -66,16 +67,21 @@ func TestDisguises(t *testing.T) {
 	utf16 := strings.Join(strings.Split(secret, ""), "\x00")
 	var dump, escaped, numbers []string
 	for _, b := range []byte(secret) {
-		dump, escaped, numbers = append(dump, fmt.Sprintf("%02x", b)), append(escaped, fmt.Sprintf("%%%02X", b)), append(numbers, fmt.Sprint(b))
+		dump, escaped, numbers = append(dump, fmt.Sprintf("%02x", b)), append(escaped, fmt.Sprintf("%%%02X", b)),
+			append(numbers, fmt.Sprint(b))
 	}
 	var set redact.Set
 	set.Add([]byte(secret))
 	for name, text := range map[string]string{
-		"reversed": string(reversed), "capitals": strings.ToUpper(secret), "small letters": strings.ToLower(secret), "spaced": spaced,
-		"one a line": strings.ReplaceAll(spaced, " ", "\n"), "UTF-16": utf16, "first half": secret[:16], "second half": secret[16:],
-		"base32": base32.StdEncoding.EncodeToString([]byte(secret)), "small base32": strings.ToLower(base32.StdEncoding.EncodeToString([]byte(secret))),
+		"reversed": string(reversed), "capitals": strings.ToUpper(secret),
+		"small letters": strings.ToLower(secret), "spaced": spaced,
+		"one a line": strings.ReplaceAll(spaced, " ", "\n"), "UTF-16": utf16, "first half": secret[:16],
+		"second half":    secret[16:],
+		"base32":         base32.StdEncoding.EncodeToString([]byte(secret)),
+		"small base32":   strings.ToLower(base32.StdEncoding.EncodeToString([]byte(secret))),
 		"base32 of more": base32.StdEncoding.EncodeToString([]byte("password=" + secret + "&more")),
-		"a dump":         strings.Join(dump, " "), "colons": strings.Join(dump, ":"), "percent": strings.Join(escaped, ""),
+		"a dump":         strings.Join(dump, " "), "colons": strings.Join(dump, ":"),
+		"percent": strings.Join(escaped, ""),
 		"numbers": "[" + strings.Join(numbers, ", ") + "]", "entities": "&#" + strings.Join(numbers, ";&#") + ";",
 	} {
 		got := set.String(text)
@@ -95,14 +101,16 @@ func TestDisguises(t *testing.T) {
 func TestOrdinaryTextIsNotMasked(t *testing.T) {
 	var set redact.Set
 	for _, secret := range []string{
-		"password", "postgres://app:hunter2@db.example.internal:5432/production-database", "the quick brown fox jumps over the lazy dog",
-		"Sw0rd", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+		"password", "postgres://app:hunter2@db.example.internal:5432/production-database",
+		"the quick brown fox jumps over the lazy dog", "Sw0rd",
+		"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
 	} {
 		set.Add([]byte(secret))
 	}
 	for _, text := range []string{
-		"connected to db.example.internal:5432 as app", "production-database is ready", "over the lazy dog", "SW0RD sw0rd dr0wS",
-		"id=9f86d081", "postgres://app:other@db.example.internal:5432/x", "pass word", "drow", "module.network.aws_subnet.private[3]: Creation complete",
+		"connected to db.example.internal:5432 as app", "production-database is ready", "over the lazy dog",
+		"SW0RD sw0rd dr0wS", "id=9f86d081", "postgres://app:other@db.example.internal:5432/x", "pass word", "drow",
+		"module.network.aws_subnet.private[3]: Creation complete",
 	} {
 		if got := set.String(text); got != text {
 			t.Errorf("%q became %q", text, got)
@@ -115,7 +123,8 @@ func TestShells(t *testing.T) {
 	secret := `it's a "$ecret" \ for & all`
 	var set redact.Set
 	set.Add([]byte(secret))
-	for _, script := range []string{`set -x; : "$SECRET"`, `set -x; V="$SECRET"`, `printf %s "$SECRET"`, `export V="$SECRET"; export -p | grep V=`} {
+	for _, script := range []string{`set -x; : "$SECRET"`, `set -x; V="$SECRET"`, `printf %s "$SECRET"`,
+		`export V="$SECRET"; export -p | grep V=`} {
 		run := exec.CommandContext(t.Context(), "/bin/sh", "-c", script)
 		run.Env = []string{"SECRET=" + secret, "PATH=" + os.Getenv("PATH")}
 		said, err := run.CombinedOutput()
@@ -145,7 +154,8 @@ func TestKeysOfSeveralLines(t *testing.T) {
 			text += indent + strings.TrimSpace(line) + end
 		}
 		text += indent + "EOT" + end
-		left := strings.TrimSpace(strings.ReplaceAll(strings.NewReplacer(redact.Mark, "", "key = <<-EOT", "").Replace(set.String(text)), "EOT", ""))
+		left := strings.TrimSpace(strings.ReplaceAll(strings.NewReplacer(redact.Mark, "", "key = <<-EOT",
+			"").Replace(set.String(text)), "EOT", ""))
 		if left != "" {
 			t.Fatalf("%q is left of\n%s", left, text)
 		}
@@ -256,7 +266,8 @@ func TestBase64AtEveryAlignment(t *testing.T) {
 		before := rapid.SliceOfN(rapid.Byte(), 0, 5).Draw(t, "before")
 		secret := rapid.SliceOfN(rapid.Byte(), 4, 40).Draw(t, "secret")
 		after := rapid.SliceOfN(rapid.Byte(), 0, 5).Draw(t, "after")
-		encodings := []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding}
+		encodings := []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding,
+			base64.URLEncoding, base64.RawURLEncoding}
 		encoding := rapid.IntRange(0, len(encodings)-1).Draw(t, "encoding")
 		encoded := encodings[encoding].EncodeToString(append(append(append([]byte{}, before...), secret...), after...))
 		var set redact.Set
@@ -358,7 +369,8 @@ func BenchmarkWriter(b *testing.B) {
 	for i := range 50 {
 		set.Add([]byte(strings.Repeat("k", i%7) + "secret" + strings.Repeat("v", i)))
 	}
-	text := []byte(strings.Repeat("module.network.terraform_data.subnet[3]: Creation complete after 0s [id=0b1c2d3e]\n", 1000))
+	text := []byte(strings.Repeat("module.network.terraform_data.subnet[3]: Creation complete after 0s [id=0b1c2d3e]\n",
+		1000))
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
 		writer := set.Writer(&bytes.Buffer{})

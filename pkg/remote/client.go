@@ -20,7 +20,8 @@ func newClient(options Options) *http.Client {
 // never read.
 func (o Options) kinds() (https, http []netguard.Kind) {
 	if o.AllowPrivate {
-		return []netguard.Kind{netguard.Public, netguard.Private, netguard.Loopback}, []netguard.Kind{netguard.Public, netguard.Loopback}
+		return []netguard.Kind{netguard.Public, netguard.Private, netguard.Loopback},
+			[]netguard.Kind{netguard.Public, netguard.Loopback}
 	}
 	return []netguard.Kind{netguard.Public}, []netguard.Kind{netguard.Public}
 }
@@ -34,5 +35,6 @@ func explainBlocked(blocked *netguard.BlockedError) *Error {
 	case blocked.Scheme == "http" && blocked.Kind == netguard.Private:
 		return refuse(why+", which is read over https only", "write https://, or "+besides)
 	}
-	return refuse(why+"; a control plane reads from private networks only when it is started with --allow-private-remotes", besides)
+	return refuse(why+
+		"; a control plane reads from private networks only when it is started with --allow-private-remotes", besides)
 }

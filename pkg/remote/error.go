@@ -103,14 +103,16 @@ func explainNetwork(err error) *Error {
 	case errors.As(err, &lookup):
 		return unknownName(lookup)
 	case errors.As(err, &unproven):
-		return refuse("the server does not prove who it is: "+plain(unproven.Error(), 200), "mend its certificate, or "+besides)
+		return refuse("the server does not prove who it is: "+plain(unproven.Error(), 200),
+			"mend its certificate, or "+besides)
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &late) && late.Timeout():
 		return passing("it did not come in time")
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return passing("the server refuses connections")
 	case errors.As(err, &disk):
 		return passing("there was no room to keep it for a moment")
-	case errors.As(err, &dial), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.Is(err, http.ErrServerClosed):
+	case errors.As(err, &dial), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF),
+		errors.Is(err, http.ErrServerClosed):
 		return passing("the connection to the server broke")
 	}
 	return nil
@@ -131,13 +133,15 @@ func explainGit(err error) *Error {
 	var answer *githttp.Err
 	switch {
 	case errors.Is(err, transport.ErrAuthenticationRequired), errors.Is(err, transport.ErrAuthorizationFailed):
-		return refuse("the server asks who wants to read the repository, or has none of that name", "check the address; when it is private, "+besides)
+		return refuse("the server asks who wants to read the repository, or has none of that name",
+			"check the address; when it is private, "+besides)
 	case errors.Is(err, transport.ErrRepositoryNotFound):
 		return refuse("there is no such repository", "check the address, or "+besides)
 	case errors.Is(err, transport.ErrEmptyRemoteRepository):
 		return refuse("the repository is empty", "push the file, or "+besides)
 	case errors.Is(err, gitpack.ErrNotGiven):
-		return refuse("the server does not give that commit, to which no branch or tag leads any more", "write a branch or a tag in ?ref=, or push the commit again")
+		return refuse("the server does not give that commit, to which no branch or tag leads any more",
+			"write a branch or a tag in ?ref=, or push the commit again")
 	case errors.Is(err, errPack), errors.Is(err, gitpack.ErrMalformed):
 		return refuse("what the server sends is no git repository's data", "run `git fsck` there, or "+besides)
 	case errors.As(err, &answer):
@@ -153,8 +157,10 @@ func explainStatus(status int) *Error {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return refuse(strings.TrimSpace(said)+": not everybody may read it", "make it public, or "+besides)
 	case status == http.StatusNotFound || status == http.StatusGone:
-		return refuse(strings.TrimSpace(said)+": there is no such file, or not for everybody", "check the address, or "+besides)
-	case status == http.StatusTooManyRequests || status == http.StatusRequestTimeout || status >= http.StatusInternalServerError:
+		return refuse(strings.TrimSpace(said)+": there is no such file, or not for everybody",
+			"check the address, or "+besides)
+	case status == http.StatusTooManyRequests || status == http.StatusRequestTimeout ||
+		status >= http.StatusInternalServerError:
 		return passing(strings.TrimSpace(said))
 	}
 	return refuse(strings.TrimSpace(said), "check the address, or "+besides)

@@ -84,7 +84,9 @@ func (f *Fetcher) fetch(ctx context.Context, text string, limit int64, budget *n
 }
 
 // read makes one attempt.
-func (f *Fetcher) read(ctx context.Context, at reference, limit int64, budget *netguard.Budget) (data []byte, err error) {
+func (f *Fetcher) read(
+	ctx context.Context, at reference, limit int64, budget *netguard.Budget,
+) (data []byte, err error) {
 	switch at.scheme {
 	case web:
 		data, err = f.readWeb(ctx, at.url, limit, budget)

@@ -79,7 +79,8 @@ func notGit(err error) error {
 	if explainKnown(err) != nil {
 		return err
 	}
-	return refuse("there is no git repository at that address", "check the address; a file that is not in one is written without git::")
+	return refuse("there is no git repository at that address",
+		"check the address; a file that is not in one is written without git::")
 }
 
 // countedTransport counts all responses of a git server against one budget.
@@ -101,7 +102,8 @@ func (c countedTransport) RoundTrip(request *http.Request) (*http.Response, erro
 func (r *repository) tip(ref string) (plumbing.Hash, error) {
 	if ref == "" || ref == "HEAD" {
 		if r.server.Advertised.Head == nil {
-			return plumbing.ZeroHash, refuse("the repository has no default branch", "write ?ref= and the branch, tag or commit behind the path")
+			return plumbing.ZeroHash, refuse("the repository has no default branch",
+				"write ?ref= and the branch, tag or commit behind the path")
 		}
 		return *r.server.Advertised.Head, nil
 	}
@@ -113,7 +115,8 @@ func (r *repository) tip(ref string) (plumbing.Hash, error) {
 	if plumbing.IsHash(strings.ToLower(ref)) && len(ref) == 40 {
 		return plumbing.NewHash(strings.ToLower(ref)), nil
 	}
-	return plumbing.ZeroHash, refuse(fmt.Sprintf("the repository has no branch or tag %s", plain(ref, 100)), "write ?ref= and a branch, a tag, or a commit in full")
+	return plumbing.ZeroHash, refuse(fmt.Sprintf("the repository has no branch or tag %s", plain(ref, 100)),
+		"write ?ref= and a branch, a tag, or a commit in full")
 }
 
 func (r *repository) offersParts() bool {
@@ -122,7 +125,9 @@ func (r *repository) offersParts() bool {
 }
 
 // readPart fetches the directories first, and then the file.
-func (r *repository) readPart(ctx context.Context, want plumbing.Hash, path string, limit int64) (data []byte, err error) {
+func (r *repository) readPart(
+	ctx context.Context, want plumbing.Hash, path string, limit int64,
+) (data []byte, err error) {
 	var hash plumbing.Hash
 	sent := false
 	err = r.pull(ctx, want, packp.FilterBlobNone(), func(objects map[plumbing.Hash]object) (err error) {
@@ -183,7 +188,8 @@ func (r *repository) pull(
 func unreadable(err error) error {
 	switch {
 	case errors.Is(err, gitpack.ErrTooMuch):
-		return refuse("the repository is too large to look for a file in", "refer to the file by its own https:// address (forges call it raw), or "+besides)
+		return refuse("the repository is too large to look for a file in",
+			"refer to the file by its own https:// address (forges call it raw), or "+besides)
 	case errors.Is(err, gitpack.ErrNotGiven), explainKnown(err) != nil:
 		return err
 	}
@@ -202,11 +208,14 @@ type object struct {
 var errPack = errors.New("the repository's data cannot be read")
 
 // unpack parses what a git server sent. It keys the objects by the hash of their actual content.
-func unpack(ctx context.Context, pack io.ReadSeeker, size int64, limits gitpack.Limits, largest int64) (map[plumbing.Hash]object, error) {
+func unpack(
+	ctx context.Context, pack io.ReadSeeker, size int64, limits gitpack.Limits, largest int64,
+) (map[plumbing.Hash]object, error) {
 	objects := map[plumbing.Hash]object{}
 	// A separate budget, because the memory of the whole pack was already taken from the shared
 	// one.
-	options := gitpack.Options{Limits: limits, Budget: gitpack.NewBudget(limits.Total, 1), Content: max(largest, limits.Tree)}
+	options := gitpack.Options{Limits: limits, Budget: gitpack.NewBudget(limits.Total, 1),
+		Content: max(largest, limits.Tree)}
 	_, err := gitpack.Index(ctx, pack, size, options, func(o gitpack.Object) error {
 		if o.Kind == plumbing.BlobObject && o.Size > largest {
 			o.Content = nil
@@ -250,7 +259,8 @@ func treeOf(objects map[plumbing.Hash]object, from plumbing.Hash) (plumbing.Hash
 		case found.kind == plumbing.CommitObject:
 			return firstLine(found.data, "tree "), nil
 		default:
-			return plumbing.ZeroHash, refuse("the ref leads to no commit", "write ?ref= and a branch, a tag of a commit, or a commit")
+			return plumbing.ZeroHash, refuse("the ref leads to no commit",
+				"write ?ref= and a branch, a tag of a commit, or a commit")
 		}
 	}
 	return plumbing.ZeroHash, refuse("the tag leads through too many other tags", "write ?ref= and the commit")
@@ -324,7 +334,8 @@ func lookUp(objects map[plumbing.Hash]object, tree plumbing.Hash, name string) (
 		}
 		rest = after[len(hash):]
 	}
-	return entry{}, refuse("there is no "+plain(name, 100)+" in the repository at that path", "check the path, and the branch or tag in ?ref=")
+	return entry{}, refuse("there is no "+plain(name, 100)+" in the repository at that path",
+		"check the path, and the branch or tag in ?ref=")
 }
 
 // blob returns the bytes of a file.

@@ -34,7 +34,8 @@ func (r repo) git(arguments ...string) string {
 	command := exec.Command("git", arguments...)
 	command.Dir = r.dir
 	command.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull,
-		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.com")
+		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=Ada",
+		"GIT_COMMITTER_EMAIL=ada@example.com")
 	printed, err := command.CombinedOutput()
 	if err != nil {
 		r.t.Fatalf("git %s: %v\n%s", strings.Join(arguments, " "), err, printed)
@@ -90,7 +91,8 @@ func (r repo) serve(before func(http.ResponseWriter, *http.Request) bool) (strin
 func sample(t testing.TB) (r repo, first string) {
 	t.Helper()
 	r = newRepo(t)
-	first = r.write("a.yaml", "one").write("deep/er/b.yaml", "deep").write("bin", "\xff").write("large", strings.Repeat("a", limit+1)).commit()
+	first = r.write("a.yaml", "one").write("deep/er/b.yaml", "deep").write("bin",
+		"\xff").write("large", strings.Repeat("a", limit+1)).commit()
 	r.git("tag", "light")
 	r.git("tag", "--annotate", "--message", "tag", "heavy")
 	r.git("branch", "feature/x")
@@ -114,9 +116,11 @@ func TestGitFiles(t *testing.T) {
 			r.git("config", "uploadpack.allowFilter", setting)
 			at, _, fetcher := r.serve(nil)
 			for below, want := range map[string]string{
-				"//a.yaml": "two", "//deep/er/b.yaml": "deep", "//a.yaml?ref=main": "two", "//a.yaml?ref=feature/x": "one", "//a.yaml?ref=light": "one",
-				"//a.yaml?ref=heavy": "one", "//a.yaml?ref=refs/tags/heavy": "one", "//a.yaml?ref=" + first: "one", "//a.yaml?ref=" + strings.ToUpper(first): "one",
-				"//a.yaml?ref=HEAD": "two",
+				"//a.yaml": "two", "//deep/er/b.yaml": "deep", "//a.yaml?ref=main": "two",
+				"//a.yaml?ref=feature/x": "one", "//a.yaml?ref=light": "one",
+				"//a.yaml?ref=heavy": "one", "//a.yaml?ref=refs/tags/heavy": "one", "//a.yaml?ref=" + first: "one",
+				"//a.yaml?ref=" + strings.ToUpper(first): "one",
+				"//a.yaml?ref=HEAD":                      "two",
 			} {
 				data, err := fetcher.Fetch(t.Context(), at+below, limit)
 				if err != nil || string(data) != want {
@@ -124,10 +128,14 @@ func TestGitFiles(t *testing.T) {
 				}
 			}
 			for below, words := range map[string]string{
-				"//none": "there is no none", "//deep/none": "there is no none", "//none/a.yaml": "there is no none", "//deep": "a directory", "//deep/er": "a directory",
-				"//a.yaml/b": "a file, not a directory", "//link": "symbolic link", "//out": "symbolic link", "//dirlink/er/b.yaml": "symbolic link", "//sub": "submodule",
-				"//sub/a": "submodule", "//bin": "not UTF-8", "//large": "larger than", "//a.yaml?ref=none": "no branch or tag none", "//a.yaml?ref=" + first[:10]: "no branch or tag",
-				"//a.yaml?ref=" + strings.Repeat("1", 40): "does not give that commit", "//.git/config": "there is no .git",
+				"//none": "there is no none", "//deep/none": "there is no none", "//none/a.yaml": "there is no none",
+				"//deep": "a directory", "//deep/er": "a directory",
+				"//a.yaml/b": "a file, not a directory", "//link": "symbolic link", "//out": "symbolic link",
+				"//dirlink/er/b.yaml": "symbolic link", "//sub": "submodule",
+				"//sub/a": "submodule", "//bin": "not UTF-8", "//large": "larger than",
+				"//a.yaml?ref=none": "no branch or tag none", "//a.yaml?ref=" + first[:10]: "no branch or tag",
+				"//a.yaml?ref=" + strings.Repeat("1", 40): "does not give that commit",
+				"//.git/config": "there is no .git",
 			} {
 				_, err := fetcher.Fetch(t.Context(), at+below, limit)
 				refused(t, err, words)
@@ -168,7 +176,8 @@ func TestGitFallsBackToTheWhole(t *testing.T) {
 		fmt.Fprint(w, "0045ERR upload-pack: not our ref "+strings.Repeat("1", 36))
 		return true
 	})
-	if data, err := fetcher.Fetch(t.Context(), at+"//a", limit); err != nil || string(data) != "text" || packs.Load() != 2 {
+	if data, err := fetcher.Fetch(t.Context(), at+"//a", limit); err != nil ||
+		string(data) != "text" || packs.Load() != 2 {
 		t.Fatalf("got %q, %v, with %d packs", data, err, packs.Load())
 	}
 }
@@ -205,11 +214,14 @@ func TestGitServersThatAreNone(t *testing.T) {
 		answer func(http.ResponseWriter, *http.Request)
 		words  string
 	}{
-		"asks who":  {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, "asks who wants to read"},
+		"asks who": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) },
+			"asks who wants to read"},
 		"not there": {http.NotFound, "no such repository"},
-		"busy":      {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }, "502 Bad Gateway"},
-		"a page":    {page("text/html", "<!doctype html>"), "no git repository at that address"},
-		"endless":   {endless, ""},
+		"busy": {func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusBadGateway)
+		}, "502 Bad Gateway"},
+		"a page":  {page("text/html", "<!doctype html>"), "no git repository at that address"},
+		"endless": {endless, ""},
 		"away": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://127.0.0.1:1/"+r.URL.Path, http.StatusFound)
 		}, ""},

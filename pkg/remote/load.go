@@ -25,7 +25,8 @@ const (
 // All reads share limits on time, bytes and number, so that the load ends for any config. The
 // function is safe for concurrent use.
 func (f *Fetcher) Load(ctx context.Context) func(reference string, limit int64) ([]byte, error) {
-	l := &load{fetcher: f, end: time.Now().Add(longestLoad), budget: newBudget(defaultTotal), places: make(chan struct{}, mostAtOnce)}
+	l := &load{fetcher: f, end: time.Now().Add(longestLoad), budget: newBudget(defaultTotal),
+		places: make(chan struct{}, mostAtOnce)}
 	return func(reference string, limit int64) ([]byte, error) { return l.fetch(ctx, reference, limit) }
 }
 
@@ -42,7 +43,8 @@ type load struct {
 
 func (l *load) fetch(ctx context.Context, reference string, limit int64) ([]byte, error) {
 	if l.crowded() {
-		return nil, refuse(fmt.Sprintf("the config has more than %d references to other places", mostReferences), besides)
+		return nil, refuse(fmt.Sprintf("the config has more than %d references to other places",
+			mostReferences), besides)
 	}
 	within, cancel := context.WithDeadline(ctx, l.end)
 	defer cancel()

@@ -67,8 +67,11 @@ func TestALoadEnds(t *testing.T) {
 		}
 	})
 	t.Run("in bytes", func(t *testing.T) {
-		at, fetcher := serve(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, strings.Repeat("a", limit)) })
-		l := &load{fetcher: fetcher, end: time.Now().Add(time.Hour), budget: newBudget(2*limit + 100), places: make(chan struct{}, 1)}
+		at, fetcher := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprint(w, strings.Repeat("a", limit))
+		})
+		l := &load{fetcher: fetcher, end: time.Now().Add(time.Hour), budget: newBudget(2*limit + 100),
+			places: make(chan struct{}, 1)}
 		for range 2 {
 			if _, err := l.fetch(t.Context(), at+"/x", limit); err != nil {
 				t.Fatal(err)
@@ -82,7 +85,8 @@ func TestALoadEnds(t *testing.T) {
 			<-r.Context().Done()
 			panic(http.ErrAbortHandler)
 		})
-		l := &load{fetcher: fetcher, end: time.Now().Add(100 * time.Millisecond), budget: newBudget(limit), places: make(chan struct{}, 1)}
+		l := &load{fetcher: fetcher, end: time.Now().Add(100 * time.Millisecond), budget: newBudget(limit),
+			places: make(chan struct{}, 1)}
 		for range 400 {
 			_, err := l.fetch(t.Context(), at+"/x", limit)
 			refused(t, err, "together took more than")
@@ -111,7 +115,8 @@ func TestLocalFiles(t *testing.T) {
 	}
 	for reference, words := range map[string]string{
 		write("large", strings.Repeat("a", limit+1)): "larger than", write("binary", "\xff"): "not UTF-8",
-		"file://" + dir: "not a regular file", "file://" + dir + "/pipe": "not a regular file", "file:///dev/zero": "not a regular file", "file://" + dir + "/none": "does not exist",
+		"file://" + dir: "not a regular file", "file://" + dir + "/pipe": "not a regular file",
+		"file:///dev/zero": "not a regular file", "file://" + dir + "/none": "does not exist",
 	} {
 		_, err := Local().Fetch(t.Context(), reference, limit)
 		refused(t, err, words)

@@ -45,7 +45,8 @@ func parse(text string) (reference, *Error) {
 	case strings.HasPrefix(text, "file://"):
 		return parseLocal(text)
 	}
-	return reference{}, refuse("it begins with none of https://, http://, git:: and file://", "write https:// or git::https:// and the address, or ./name for a file beside the config")
+	return reference{}, refuse("it begins with none of https://, http://, git:: and file://",
+		"write https:// or git::https:// and the address, or ./name for a file beside the config")
 }
 
 func checkText(text string) *Error {
@@ -54,7 +55,8 @@ func checkText(text string) *Error {
 	case len(text) > maxReference:
 		return refuse("it is longer than 2048 bytes", "shorten it")
 	case !utf8.ValidString(text) || strings.IndexFunc(text, strange) >= 0:
-		return refuse("it has a character in it that no address has", "write spaces as %20, and remove what cannot be seen")
+		return refuse("it has a character in it that no address has",
+			"write spaces as %20, and remove what cannot be seen")
 	case strings.Contains(text, "{{"):
 		return refuse("it has a template in it, and it is read when the app is synced, before there is an install",
 			"write the address in full, and keep the template for inside of the file")
@@ -68,7 +70,8 @@ func parseWeb(text string) (reference, *Error) {
 		return reference{}, problem
 	}
 	if strings.Trim(at.Path, "/") == "" && at.RawQuery == "" {
-		return reference{}, refuse("it names a server, and no file there", "write the path of the file after the server's name")
+		return reference{}, refuse("it names a server, and no file there",
+			"write the path of the file after the server's name")
 	}
 	return reference{scheme: web, url: at}, nil
 }
@@ -80,7 +83,8 @@ func parseURL(text string) (*url.URL, *Error) {
 	case err != nil:
 		return nil, refuse("it is not a URL", "write it as https://host/path")
 	case at.User != nil:
-		return nil, refuse("it holds a user name or a password", "take it out: only files that anybody may read can be referred to; put others beside the config and write ./name")
+		return nil, refuse("it holds a user name or a password",
+			"take it out: only files that anybody may read can be referred to; put others beside the config and write ./name")
 	case at.Hostname() == "" || at.Opaque != "":
 		return nil, refuse("it names no server", "write it as https://host/path")
 	}
@@ -104,7 +108,8 @@ func parseGit(text string) (reference, *Error) {
 	}
 	repository, inside, there := strings.Cut(at.EscapedPath(), "//")
 	if !there || strings.Trim(repository, "/") == "" {
-		return reference{}, refuse("it does not say which file of the repository it means", "write git::https://host/repository//path/of/the/file")
+		return reference{}, refuse("it does not say which file of the repository it means",
+			"write git::https://host/repository//path/of/the/file")
 	}
 	if found.path, problem = pathInside(inside); problem != nil {
 		return reference{}, problem
@@ -125,9 +130,11 @@ func repositoryURL(text string) (string, *Error) {
 	case written && (scheme == "https" || scheme == "http"):
 		return text, nil
 	case written && scheme == "file":
-		return "", refuse("repositories of this machine are not read", "write ./name for a file beside the config, or the repository's https URL")
+		return "", refuse("repositories of this machine are not read",
+			"write ./name for a file beside the config, or the repository's https URL")
 	case written && scheme != "ssh" && scheme != "git+ssh" && scheme != "ssh+git":
-		return "", refuse("repositories are read over https only", "write git::https://host/repository//path/of/the/file")
+		return "", refuse("repositories are read over https only",
+			"write git::https://host/repository//path/of/the/file")
 	case written || strings.Contains(text, "@"):
 		return "", refuse("repositories are not read over ssh, for which there is no key",
 			"write git::https://host/repository//path/of/the/file if anybody may read it; else put the file beside the config and write ./name")
@@ -147,11 +154,13 @@ func refOf(at *url.URL) (string, *Error) {
 	for key := range query {
 		// The history is never read, so the requested depth has no effect.
 		if key != "ref" && key != "depth" {
-			return "", refuse("what follows its ? has another key than ref", "write ?ref= and the branch, tag or commit")
+			return "", refuse("what follows its ? has another key than ref",
+				"write ?ref= and the branch, tag or commit")
 		}
 	}
 	ref := query.Get("ref")
-	if len(query["ref"]) > 1 || len(ref) > 255 || !utf8.ValidString(ref) || strings.ContainsFunc(ref, unicode.IsControl) {
+	if len(query["ref"]) > 1 || len(ref) > 255 || !utf8.ValidString(ref) ||
+		strings.ContainsFunc(ref, unicode.IsControl) {
 		return "", refuse("its ref is none that git knows", "write ?ref= and the branch, tag or commit, once")
 	}
 	return ref, nil
@@ -164,16 +173,20 @@ func pathInside(escaped string) (string, *Error) {
 	switch {
 	case err != nil || !utf8.ValidString(inside) || strings.ContainsFunc(inside, unicode.IsControl):
 		return "", refuse("the path of its file cannot be read", "write the path as it is in the repository")
-	case inside == "" || strings.HasPrefix(inside, "/") || path.Clean(inside) != inside || inside == "." || inside == ".." || strings.HasPrefix(inside, "../"):
-		return "", refuse("the path of its file is none inside the repository", "write it without .., and without a slash at either end")
+	case inside == "" || strings.HasPrefix(inside, "/") || path.Clean(inside) != inside || inside == "." ||
+		inside == ".." || strings.HasPrefix(inside, "../"):
+		return "", refuse("the path of its file is none inside the repository",
+			"write it without .., and without a slash at either end")
 	}
 	return inside, nil
 }
 
 func parseLocal(text string) (reference, *Error) {
 	at, err := url.Parse(text)
-	if err != nil || at.Host != "" && at.Host != "localhost" || at.User != nil || at.RawQuery != "" || at.Fragment != "" || !path.IsAbs(at.Path) {
-		return reference{}, refuse("it names no file of this machine", "write file:// and the absolute path, or ./name for a file beside the config")
+	if err != nil || at.Host != "" && at.Host != "localhost" || at.User != nil || at.RawQuery != "" ||
+		at.Fragment != "" || !path.IsAbs(at.Path) {
+		return reference{}, refuse("it names no file of this machine",
+			"write file:// and the absolute path, or ./name for a file beside the config")
 	}
 	return reference{scheme: local, path: path.Clean(at.Path)}, nil
 }

@@ -9,17 +9,18 @@ import (
 
 func TestParse(t *testing.T) {
 	for text, want := range map[string]reference{
-		"https://example.com/a/b.yaml":                             {scheme: web},
-		"http://example.com/a?x=1":                                 {scheme: web},
-		"https://example.com/?file=a":                              {scheme: web},
-		"https://example.com/a#part":                               {scheme: web},
-		"git::https://example.com/o/r.git//a/b.yaml":               {scheme: git, path: "a/b.yaml"},
-		"git::https://example.com/o/r//a%20b?ref=v1":               {scheme: git, path: "a b", ref: "v1"},
-		"git::https://example.com/o/r//a?ref=feature/x&depth=1":    {scheme: git, path: "a", ref: "feature/x"},
-		"git::github.com/o/r//a?ref=" + strings.Repeat("0123", 10): {scheme: git, path: "a", ref: strings.Repeat("0123", 10)},
-		"git::http://127.0.0.1:3000/o/r//a":                        {scheme: git, path: "a"},
-		"file:///srv/a.yaml":                                       {scheme: local, path: "/srv/a.yaml"},
-		"file://localhost/srv/a%20b":                               {scheme: local, path: "/srv/a b"},
+		"https://example.com/a/b.yaml":                          {scheme: web},
+		"http://example.com/a?x=1":                              {scheme: web},
+		"https://example.com/?file=a":                           {scheme: web},
+		"https://example.com/a#part":                            {scheme: web},
+		"git::https://example.com/o/r.git//a/b.yaml":            {scheme: git, path: "a/b.yaml"},
+		"git::https://example.com/o/r//a%20b?ref=v1":            {scheme: git, path: "a b", ref: "v1"},
+		"git::https://example.com/o/r//a?ref=feature/x&depth=1": {scheme: git, path: "a", ref: "feature/x"},
+		"git::github.com/o/r//a?ref=" + strings.Repeat("0123",
+			10): {scheme: git, path: "a", ref: strings.Repeat("0123", 10)},
+		"git::http://127.0.0.1:3000/o/r//a": {scheme: git, path: "a"},
+		"file:///srv/a.yaml":                {scheme: local, path: "/srv/a.yaml"},
+		"file://localhost/srv/a%20b":        {scheme: local, path: "/srv/a b"},
 	} {
 		got, problem := parse(text)
 		if problem != nil {
@@ -105,7 +106,8 @@ func TestRefusedReferences(t *testing.T) {
 }
 
 func TestPlain(t *testing.T) {
-	for text, want := range map[string]string{"a\x1b[31mb\r\nc": "a [31mb  c", "\xffok": "\uFFFDok", "a\u202eb": "a b", " ok ": "ok"} {
+	for text, want := range map[string]string{"a\x1b[31mb\r\nc": "a [31mb  c", "\xffok": "\uFFFDok",
+		"a\u202eb": "a b", " ok ": "ok"} {
 		if got := plain(text, 100); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
@@ -119,8 +121,10 @@ func TestPlain(t *testing.T) {
 // root.
 func FuzzReference(f *testing.F) {
 	for _, seed := range []string{
-		"https://example.com/a", "http://[::1]:80/a?b", "git::https://example.com/o/r.git//a/b?ref=main", "git::github.com/o/r//a", "file:///a/../b",
-		"git::git@example.com:o/r//a", "https://u:p@h/a", "git::https://h/r//%2e%2e/%2e%2e/a", "git::https://h//r//a", "https://\x00", "git::::", "git::a.b",
+		"https://example.com/a", "http://[::1]:80/a?b", "git::https://example.com/o/r.git//a/b?ref=main",
+		"git::github.com/o/r//a", "file:///a/../b", "git::git@example.com:o/r//a", "https://u:p@h/a",
+		"git::https://h/r//%2e%2e/%2e%2e/a", "git::https://h//r//a",
+		"https://\x00", "git::::", "git::a.b",
 		"git::https://h/r//a?ref=%ff", "git::a.b?//c", "git::a.b#//c", "https://h/%2f%2f", "git::https://h/%2f//x",
 	} {
 		f.Add(seed)
@@ -128,7 +132,8 @@ func FuzzReference(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		got, problem := parse(text)
 		if problem != nil {
-			if problem.Why == "" || problem.Remedy == "" || strings.ContainsFunc(problem.Why+problem.Remedy, unicode.IsControl) || len(problem.Why) > 400 {
+			if problem.Why == "" || problem.Remedy == "" ||
+				strings.ContainsFunc(problem.Why+problem.Remedy, unicode.IsControl) || len(problem.Why) > 400 {
 				t.Fatalf("%q: bad words: %+v", text, problem)
 			}
 			return
@@ -139,7 +144,8 @@ func FuzzReference(f *testing.F) {
 				t.Fatalf("%q: %+v", text, got)
 			}
 		case git:
-			if got.path == "" || path.IsAbs(got.path) || path.Clean(got.path) != got.path || strings.HasPrefix(got.path, "..") && (len(got.path) == 2 || got.path[2] == '/') {
+			if got.path == "" || path.IsAbs(got.path) || path.Clean(got.path) != got.path ||
+				strings.HasPrefix(got.path, "..") && (len(got.path) == 2 || got.path[2] == '/') {
 				t.Fatalf("%q leads out of the repository: %q", text, got.path)
 			}
 			if got.url.RawQuery != "" || got.url.Path == "" {
@@ -151,7 +157,8 @@ func FuzzReference(f *testing.F) {
 			}
 			return
 		}
-		if got.url.User != nil || got.url.Hostname() == "" || got.url.Scheme != "https" && got.url.Scheme != "http" || got.url.Fragment != "" {
+		if got.url.User != nil || got.url.Hostname() == "" || got.url.Scheme != "https" && got.url.Scheme != "http" ||
+			got.url.Fragment != "" {
 			t.Fatalf("%q leads to %s", text, got.url)
 		}
 	})

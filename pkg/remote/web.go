@@ -16,7 +16,9 @@ import (
 )
 
 // readWeb fetches a file from a server.
-func (f *Fetcher) readWeb(ctx context.Context, at *url.URL, limit int64, budget *netguard.Budget) (data []byte, err error) {
+func (f *Fetcher) readWeb(
+	ctx context.Context, at *url.URL, limit int64, budget *netguard.Budget,
+) (data []byte, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
 		return nil, refuse("it is not a URL", "write it as https://host/path")
@@ -60,7 +62,8 @@ func decoded(response *http.Response, limit int64, budget *netguard.Budget) (io.
 		}
 		return grown, err
 	default:
-		return nil, refuse("the server sends it compressed as "+plain(encoding, 40)+", which was not asked for", besides)
+		return nil, refuse("the server sends it compressed as "+plain(encoding,
+			40)+", which was not asked for", besides)
 	}
 }
 
@@ -75,7 +78,8 @@ func checkPage(response *http.Response, data []byte) error {
 		return nil
 	}
 	remedy := "write the address of the file itself (forges call it raw)"
-	if owner, file, is := strings.Cut(response.Request.URL.EscapedPath(), "/blob/"); is && response.Request.URL.Host == "github.com" {
+	if owner, file, is := strings.Cut(response.Request.URL.EscapedPath(), "/blob/"); is &&
+		response.Request.URL.Host == "github.com" {
 		remedy = "write https://raw.githubusercontent.com" + plain(owner+"/"+file, 300)
 	}
 	return refuse("the answer is a web page", remedy)

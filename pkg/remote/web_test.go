@@ -43,7 +43,8 @@ func refused(t *testing.T, err error, words string) {
 	if !errors.As(err, &problem) {
 		t.Fatalf("got %v, want an *Error with %q", err, words)
 	}
-	if said := problem.Why + "; " + problem.Remedy; !strings.Contains(said, words) || strings.Contains(said, "hunter2") || problem.Remedy == "" {
+	if said := problem.Why + "; " + problem.Remedy; !strings.Contains(said, words) ||
+		strings.Contains(said, "hunter2") || problem.Remedy == "" {
 		t.Fatalf("got %q, want words with %q", said, words)
 	}
 }
@@ -90,15 +91,25 @@ func TestAnswersThatAreRefused(t *testing.T) {
 		answer http.HandlerFunc
 		words  string
 	}{
-		"not there":       {http.NotFound, "404 Not Found: there is no such file"},
-		"not for us":      {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }, "not everybody may read it"},
-		"nothing":         {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, "204"},
-		"a part":          {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusPartialContent) }, "206"},
-		"away":            {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }, "502 Bad Gateway; run `nuon sync` again"},
-		"no text":         {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "a\xff") }, "not UTF-8 text"},
-		"a zero byte":     {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "a\x00") }, "not UTF-8 text"},
-		"too large":       {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, strings.Repeat("a", limit+1)) }, "larger than 10000 bytes"},
-		"said too large":  {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Length", "99999999999") }, "larger than 10000 bytes"},
+		"not there": {http.NotFound, "404 Not Found: there is no such file"},
+		"not for us": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) },
+			"not everybody may read it"},
+		"nothing": {func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusNoContent)
+		}, "204"},
+		"a part": {func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusPartialContent)
+		}, "206"},
+		"away": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) },
+			"502 Bad Gateway; run `nuon sync` again"},
+		"no text":     {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "a\xff") }, "not UTF-8 text"},
+		"a zero byte": {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "a\x00") }, "not UTF-8 text"},
+		"too large": {func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprint(w, strings.Repeat("a", limit+1))
+		}, "larger than 10000 bytes"},
+		"said too large": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "99999999999")
+		}, "larger than 10000 bytes"},
 		"endless":         {endless, "larger than 10000 bytes"},
 		"a page":          {page("text/html; charset=utf-8", "\n<!DOCTYPE html><html>sign in"), "web page"},
 		"endless headers": {endlessHeaders, ""},
@@ -201,7 +212,9 @@ func TestAnswersThatAreTaken(t *testing.T) {
 			_, _ = io.WriteString(out, "packed")
 			_ = out.Close()
 		}, "packed"},
-		"as large as may be":     {func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, strings.Repeat("a", limit)) }, strings.Repeat("a", limit)},
+		"as large as may be": {func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprint(w, strings.Repeat("a", limit))
+		}, strings.Repeat("a", limit)},
 		"empty":                  {func(http.ResponseWriter, *http.Request) {}, ""},
 		"text that is said HTML": {page("text/html", "kind: Policy\n"), "kind: Policy\n"},
 		"HTML that is wanted":    {page("text/plain", "<html>"), "<html>"},
@@ -220,11 +233,14 @@ func TestAForgesPageIsNamed(t *testing.T) {
 		Header:  http.Header{"Content-Type": {"text/html"}},
 		Request: httptest.NewRequest(http.MethodGet, "https://github.com/o/r/blob/main/a/b.yaml", nil),
 	}
-	refused(t, checkPage(response, []byte("<!doctype html>")), "write https://raw.githubusercontent.com/o/r/main/a/b.yaml")
+	refused(t, checkPage(response, []byte("<!doctype html>")),
+		"write https://raw.githubusercontent.com/o/r/main/a/b.yaml")
 }
 
 func TestRedirects(t *testing.T) {
-	plainServer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "plain") }))
+	plainServer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "plain")
+	}))
 	t.Cleanup(plainServer.Close)
 	var at string
 	at, fetcher := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -252,7 +268,8 @@ func TestRedirects(t *testing.T) {
 		t.Errorf("five redirects: got %q, %v", data, err)
 	}
 	for path, words := range map[string]string{
-		"/6": "more than 5 times", "/insecure": "from https to http", "/user": "user name or a password", "/file": "from https to file", "/nowhere": "cannot be used",
+		"/6": "more than 5 times", "/insecure": "from https to http", "/user": "user name or a password",
+		"/file": "from https to file", "/nowhere": "cannot be used",
 	} {
 		_, err := fetcher.Fetch(t.Context(), at+path, limit)
 		refused(t, err, words)
@@ -273,8 +290,10 @@ func TestPrivateAddressesAreNotDialled(t *testing.T) {
 	fetcher := New(Options{Roots: rootsOf(server)})
 	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
 	for _, at := range []string{
-		server.URL + "/x", plainServer.URL + "/x", "git::" + server.URL + "/o/r//x", "https://localhost:" + port + "/x", "https://[::ffff:127.0.0.1]:" + port + "/x",
-		"http://169.254.169.254/latest/meta-data", "http://2130706433/x", "https://0.0.0.0:" + port + "/x", "http://[::1]/x", "http://[64:ff9b::7f00:1]/x",
+		server.URL + "/x", plainServer.URL + "/x", "git::" + server.URL + "/o/r//x", "https://localhost:" + port + "/x",
+		"https://[::ffff:127.0.0.1]:" + port + "/x",
+		"http://169.254.169.254/latest/meta-data", "http://2130706433/x", "https://0.0.0.0:" + port + "/x",
+		"http://[::1]/x", "http://[64:ff9b::7f00:1]/x",
 	} {
 		_, err := fetcher.Fetch(t.Context(), at, limit)
 		if at == "http://2130706433/x" { // a number counts as a host name here, which does not exist
@@ -383,7 +402,9 @@ func TestASecondTry(t *testing.T) {
 		asked int64
 		works bool
 	}{
-		"busy":      {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }, 2, true},
+		"busy": {func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}, 2, true},
 		"hung up":   {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 2, true},
 		"not there": {http.NotFound, 1, false},
 	} {

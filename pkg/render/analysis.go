@@ -262,7 +262,8 @@ func (a *analysis) pipe(pipe *parse.PipeNode, s *scope) origin {
 			v := &variable{name: name, from: value}
 			s.vars = append(s.vars, v)
 			if a.declared = append(a.declared, v); len(a.declared) > maxVariables {
-				a.refuse(decl, fmt.Sprintf("more than %d variables are declared", maxVariables), "write what they stand for in their place")
+				a.refuse(decl, fmt.Sprintf("more than %d variables are declared", maxVariables),
+					"write what they stand for in their place")
 			}
 			continue
 		}

@@ -62,7 +62,8 @@ func TestBombs(t *testing.T) {
 			testtime.Cheap(t, 5_000, func() { _, err = tmpl.execute(Tree{}, maxWork/part) })
 			runtime.ReadMemStats(&after)
 			t.Logf("%d MB allocated: %v", (after.TotalAlloc-before.TotalAlloc)>>20, err)
-			if err == nil || !strings.Contains(err.Error(), "more work") && !strings.Contains(err.Error(), "larger than") && !strings.Contains(err.Error(), "more than") {
+			if err == nil || !strings.Contains(err.Error(), "more work") &&
+				!strings.Contains(err.Error(), "larger than") && !strings.Contains(err.Error(), "more than") {
 				t.Errorf("it ended with %v", err)
 			}
 		})
@@ -73,7 +74,8 @@ func TestBombs(t *testing.T) {
 // with each, or a copy of the first for each of the others, would take seconds.
 func TestManyArguments(t *testing.T) {
 	for name, text := range map[string]string{
-		"merge":   `{{$b := split "," (repeat 9000 "a,")}}{{$s := dict}}{{$x := merge $b ` + strings.Repeat("$s ", 20_000) + `}}{{/*.nuon*/}}`,
+		"merge": `{{$b := split "," (repeat 9000 "a,")}}{{$s := dict}}{{$x := merge $b ` + strings.Repeat("$s ",
+			20_000) + `}}{{/*.nuon*/}}`,
 		"without": `{{$b := splitList "," (repeat 9000 "a,")}}{{$c := append $b "x"}}{{$d := append $b "y"}}{{$x := without (list ` + strings.Repeat("$c ", 50) + `) ` + strings.Repeat("$d ", 50) + `}}{{/*.nuon*/}}`,
 	} {
 		t.Run(name, func(t *testing.T) {

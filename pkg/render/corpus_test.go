@@ -79,12 +79,14 @@ func eachString(v any, f func(string)) {
 
 // Parsing must be cheap, because validation parses every string of an app.
 func BenchmarkParse(b *testing.B) {
-	values := strings.Repeat("key:\n  name: some value that is not a template\n", 2000) + "region: {{ .nuon.install_stack.outputs.region }}\n"
+	values := strings.Repeat("key:\n  name: some value that is not a template\n",
+		2000) + "region: {{ .nuon.install_stack.outputs.region }}\n"
 	for name, text := range map[string]string{
-		"untouched":  "{{ .Values.x }} some text",
-		"var":        "{{.nuon.components.network.outputs.cidr}}",
-		"values":     values,
-		"many":       strings.Repeat("key: {{ .nuon.install_stack.outputs.region }} {{ .nuon.inputs.inputs.a }}\n", 1000),
+		"untouched": "{{ .Values.x }} some text",
+		"var":       "{{.nuon.components.network.outputs.cidr}}",
+		"values":    values,
+		"many": strings.Repeat("key: {{ .nuon.install_stack.outputs.region }} {{ .nuon.inputs.inputs.a }}\n",
+			1000),
 		"expression": `{{ if gt (len .nuon.install_stack.outputs.roles) 0 }}{{ index (values .nuon.install_stack.outputs.roles) 0 }}{{ end }}`,
 	} {
 		b.Run(name, func(b *testing.B) {

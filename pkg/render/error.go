@@ -82,8 +82,10 @@ func instead(missing string) string {
 	switch missing {
 	case "nuon":
 		return "write .nuon with a leading dot"
-	case "now", "date", "dateInZone", "ago", "env", "expandenv", "getHostByName", "uuidv4", "randAlphaNum", "randAlpha", "randNumeric",
-		"randAscii", "randInt", "randBytes", "shuffle", "genPrivateKey", "genCA", "genSelfSignedCert", "genSignedCert", "bcrypt", "htpasswd":
+	case "now", "date", "dateInZone", "ago", "env", "expandenv", "getHostByName", "uuidv4", "randAlphaNum",
+		"randAlpha", "randNumeric",
+		"randAscii", "randInt", "randBytes", "shuffle", "genPrivateKey", "genCA", "genSelfSignedCert",
+		"genSignedCert", "bcrypt", "htpasswd":
 		return "take it out: a template gives the same text every time, so nothing reads the clock, the environment, the network or randomness"
 	case "toYaml", "mustToYaml":
 		return "write toPrettyJson: YAML reads JSON"
@@ -135,7 +137,8 @@ func (t *Template) runError(err error, root Tree) *Error {
 			failed.Hint = printable("the nearest that has one is .nuon." + near.String())
 		}
 	case strings.Contains(words, "nil pointer evaluating"), strings.Contains(words, "nil data"):
-		failed.Message, failed.Hint = label+" has no value: what it looks into is null", "`dig` can ask for what may be missing"
+		failed.Message, failed.Hint = label+" has no value: what it looks into is null",
+			"`dig` can ask for what may be missing"
 	case strings.Contains(words, "can't evaluate field"):
 		failed.Message = label + " has no value: what it looks into is not an object"
 	}

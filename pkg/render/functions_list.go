@@ -128,7 +128,9 @@ func fnMerge(args []any) (any, error) {
 // merged merges objects. It visits each key of each object once, for any number of objects.
 func merged(objects []map[string]any) map[string]any {
 	all := map[string]any{}
-	inner := map[string][]map[string]any{} // objects to merge recursively: keys that are an object in two or more arguments
+	// inner contains the objects to merge recursively: keys that are an object in two or more
+	// arguments.
+	inner := map[string][]map[string]any{}
 	for _, object := range objects {
 		for key, v := range object {
 			have, has := all[key]

@@ -44,7 +44,8 @@ func declares(p Path) bool {
 	case p[0] == "components":
 		return len(p) <= 2 || len(p) == 3 && p[2] == "outputs"
 	case p.HasPrefix("actions", "workflows"):
-		return len(p) <= 3 || p[3] == "outputs" && len(p) == 4 || p.HasPrefix(append(slices.Clone(p[:3]), "outputs", "steps")...) && len(p) <= 6
+		return len(p) <= 3 || p[3] == "outputs" && len(p) == 4 ||
+			p.HasPrefix(append(slices.Clone(p[:3]), "outputs", "steps")...) && len(p) <= 6
 	case len(p) == 1:
 		return true
 	}

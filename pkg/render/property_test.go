@@ -80,7 +80,8 @@ func knownPaths(tree Tree) []Path {
 func randomTemplate(t *rapid.T, known []Path, depth int) string {
 	var expression func(depth int) string
 	chain := func() string {
-		from := rapid.SampledFrom([]string{"$.nuon.", "$.nuon.", "$.nuon.", "$.nuon.", "$.nuon.", "$.nuon.", ".nuon.", "$x.", ".", "$x", "$.nuon"}).Draw(t, "from")
+		from := rapid.SampledFrom([]string{"$.nuon.", "$.nuon.", "$.nuon.", "$.nuon.", "$.nuon.", "$.nuon.", ".nuon.",
+			"$x.", ".", "$x", "$.nuon"}).Draw(t, "from")
 		switch from {
 		case "$x", "$.nuon":
 			return from
@@ -177,7 +178,8 @@ func executeWhole(t *rapid.T, tmpl *Template, tree Tree) (string, error) {
 		t.Fatal(err)
 	}
 	b := &budget{left: maxWork}
-	compiled, err := template.New(parseName).Option("missingkey=error").Funcs(bind(b)).AddParseTree(parseName, tmpl.tree)
+	compiled, err := template.New(parseName).Option("missingkey=error").Funcs(
+		bind(b)).AddParseTree(parseName, tmpl.tree)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,13 +33,15 @@ func (e *Error) explain(text string) {
 		name := strings.Trim(strings.TrimPrefix(said, "undefined variable "), `"`)
 		e.Message, e.Hint = "there is no variable "+name, "set it before: {{ "+name+" := … }}"
 	case strings.HasPrefix(said, `unexpected "="`):
-		e.Message, e.Hint = "an expression does not compare with =", `write eq A B, such as {{ if eq .nuon.install.name "acme" }}`
+		e.Message, e.Hint = "an expression does not compare with =",
+			`write eq A B, such as {{ if eq .nuon.install.name "acme" }}`
 	case strings.HasPrefix(said, "non executable command in pipeline"):
 		e.Message, e.Hint = "what stands behind a | must be a function", "write A | FUNCTION"
 	case strings.HasPrefix(said, "missing value for command"):
 		e.Message, e.Hint = "an expression is empty", "write what it should give, or remove it"
 	case strings.HasPrefix(said, "missing value for "):
-		e.Message, e.Hint = strings.TrimPrefix(said, "missing value for ")+" says nothing to look at", "write an expression behind it"
+		e.Message, e.Hint = strings.TrimPrefix(said, "missing value for ")+" says nothing to look at",
+			"write an expression behind it"
 	case strings.Contains(said, "U+002D '-'"):
 		e.dashed(text)
 	}

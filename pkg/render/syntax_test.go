@@ -41,14 +41,16 @@ func TestSyntax(t *testing.T) {
 // TestSyntaxPlaces checks that the position of every parse error is inside the text.
 func TestSyntaxPlaces(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		text := ".nuon" + rapid.StringMatching(`(\{\{-? ?|-? ?\}\}|if |end|else|with |range |\.nuon\.a|a-b|"|`+"`"+`|'|/\*|\*/|\n|\$x|=|\||\(|\)| ){0,12}`).Draw(t, "text")
+		text := ".nuon" + rapid.StringMatching(`(\{\{-? ?|-? ?\}\}|if |end|else|with |range |\.nuon\.a|a-b|"|`+"`"+
+			`|'|/\*|\*/|\n|\$x|=|\||\(|\)| ){0,12}`).Draw(t, "text")
 		_, err := Parse("k", text)
 		var refused *Error
 		if !errors.As(err, &refused) {
 			return
 		}
 		lines := linesOf(text)
-		if refused.Line > len(lines.starts) || refused.Column > 0 && lines.offset(refused.Line, refused.Column)+refused.Width > len(text) {
+		if refused.Line > len(lines.starts) || refused.Column > 0 &&
+			lines.offset(refused.Line, refused.Column)+refused.Width > len(text) {
 			t.Fatalf("%q: %v, %d wide, is not in it", text, refused, refused.Width)
 		}
 	})

@@ -38,7 +38,8 @@ func (t *Template) Uses() []Use { return t.uses }
 // value has no other use at the same place.
 func (a *analysis) placed() []Use {
 	slices.SortFunc(a.uses, func(x, y use) int {
-		order := cmp.Or(cmp.Compare(x.at.start, y.at.start), cmp.Compare(x.at.end, y.at.end), slices.Compare(x.path, y.path))
+		order := cmp.Or(cmp.Compare(x.at.start, y.at.start), cmp.Compare(x.at.end, y.at.end),
+			slices.Compare(x.path, y.path))
 		if order == 0 && x.printed != y.printed {
 			order = 1
 			if y.printed {
@@ -80,7 +81,8 @@ func (l textLines) place(at span) Use {
 	line := sort.SearchInts(l.starts, at.start+1)
 	written := l.text[at.start:at.end]
 	first, _, _ := strings.Cut(written, "\n")
-	return Use{Written: written, Line: line, Column: at.start - l.starts[line-1] + 1, Width: len(strings.TrimSuffix(first, "\r"))}
+	return Use{Written: written, Line: line, Column: at.start - l.starts[line-1] + 1,
+		Width: len(strings.TrimSuffix(first, "\r"))}
 }
 
 // offset is the inverse of place. It returns -1 for a line outside of the text.

@@ -42,7 +42,8 @@ const (
 var ErrContext = errors.New("sealed for another use")
 
 // ErrFormat is wrapped by Open when the plaintext does not state a context.
-var ErrFormat = errors.New("sealed by an older version of nuon, which did not record what for; enter the value again or plan again")
+var ErrFormat = errors.New(
+	"sealed by an older version of nuon, which did not record what for; enter the value again or plan again")
 
 // Context identifies a sealed value and the place where it may be used. All fields are immutable
 // ids or names. A value opens only under the context that it was sealed under.
@@ -141,7 +142,8 @@ func (c Context) unwrap(plain []byte) ([]byte, error) {
 		return nil, ErrFormat
 	}
 	if found.Format != Format {
-		return nil, fmt.Errorf("sealed in format %d, and this version of nuon reads format %d; update it", found.Format, Format)
+		return nil, fmt.Errorf("sealed in format %d, and this version of nuon reads format %d; update it",
+			found.Format, Format)
 	}
 	return nil, fmt.Errorf("%w: it was sealed as %s, and it stands where %s belongs", ErrContext, found.Context, c)
 }

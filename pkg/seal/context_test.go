@@ -31,7 +31,8 @@ func TestContext(t *testing.T) {
 	identity := newIdentity(t)
 	part := rapid.SampledFrom([]string{"", "a", "b", "a\n", `a"`, "a.b", "ins_1", "input", "output", "\u2028", "<"})
 	contexts := rapid.Custom(func(t *rapid.T) Context {
-		return Context{Org: part.Draw(t, "org"), Install: part.Draw(t, "install"), Kind: part.Draw(t, "kind"), Component: part.Draw(t, "component"), Path: part.Draw(t, "path")}
+		return Context{Org: part.Draw(t, "org"), Install: part.Draw(t, "install"), Kind: part.Draw(t, "kind"),
+			Component: part.Draw(t, "component"), Path: part.Draw(t, "path")}
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		one, other := contexts.Draw(t, "one"), contexts.Draw(t, "other")
@@ -55,7 +56,8 @@ func TestContext(t *testing.T) {
 // TestContextErrorNamesBothPlaces also checks that the error contains nothing of the value.
 func TestContextErrorNamesBothPlaces(t *testing.T) {
 	identity := newIdentity(t)
-	sealed, err := identity.Recipient().Seal(Context{Install: "ins_1", Kind: KindOutput, Component: "inc_a", Path: "components.a.outputs.url"}, []byte(planted))
+	sealed, err := identity.Recipient().Seal(Context{Install: "ins_1", Kind: KindOutput, Component: "inc_a",
+		Path: "components.a.outputs.url"}, []byte(planted))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +65,8 @@ func TestContextErrorNamesBothPlaces(t *testing.T) {
 	if err == nil || strings.Contains(err.Error(), planted) {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"output components.a.outputs.url (component inc_a) of install ins_1", "input inputs.inputs.token of install ins_2"} {
+	for _, want := range []string{"output components.a.outputs.url (component inc_a) of install ins_1",
+		"input inputs.inputs.token of install ins_2"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: want %q", err, want)
 		}
@@ -87,7 +90,8 @@ func TestOtherFormats(t *testing.T) {
 		}
 	}
 	later := strings.Replace(string(context.line()), ":2,", ":3,", 1)
-	if _, err := identity.Open(raw(t, identity.Recipient(), later+"value"), context); err == nil || !strings.Contains(err.Error(), "format 3") {
+	if _, err := identity.Open(raw(t, identity.Recipient(), later+"value"), context); err == nil ||
+		!strings.Contains(err.Error(), "format 3") {
 		t.Error(err)
 	}
 	spaced := strings.Replace(string(context.line()), ",", ", ", 1)
@@ -105,7 +109,8 @@ func TestFingerprint(t *testing.T) {
 	if print == newIdentity(t).Recipient().Fingerprint() || (Recipient{}).Fingerprint() != "" {
 		t.Error("fingerprints name no key")
 	}
-	for _, wrong := range []string{"", recipient.KeyID(), print[:len(print)-1], strings.ReplaceAll(print, "-", ""), print + "-0000"} {
+	for _, wrong := range []string{"", recipient.KeyID(), print[:len(print)-1],
+		strings.ReplaceAll(print, "-", ""), print + "-0000"} {
 		if _, err := ParseFingerprint(wrong); err == nil {
 			t.Errorf("%q was read", wrong)
 		}

@@ -53,12 +53,14 @@ func ParseIdentity(text string) (Identity, error) {
 		key, err := age.ParseX25519Identity(line)
 		if err != nil {
 			// The error of age is left out because it may quote a part of the key.
-			return Identity{}, fmt.Errorf("line %d: this is not an age X25519 identity; it must start with \"AGE-SECRET-KEY-1\"", number+1)
+			return Identity{}, fmt.Errorf(
+				"line %d: this is not an age X25519 identity; it must start with \"AGE-SECRET-KEY-1\"", number+1)
 		}
 		found = key
 	}
 	if found == nil {
-		return Identity{}, errors.New("there is no key in it; it must have a line that starts with \"AGE-SECRET-KEY-1\"")
+		return Identity{}, errors.New(
+			"there is no key in it; it must have a line that starts with \"AGE-SECRET-KEY-1\"")
 	}
 	return identityOf(found), nil
 }
@@ -93,13 +95,15 @@ func (i Identity) Open(sealed Sealed, context Context) (Secret, error) {
 		return Secret{}, fmt.Errorf("open a value that needs key %s: no key was loaded: %w", sealed.KeyID, ErrWrongKey)
 	}
 	if sealed.KeyID != i.KeyID() {
-		return Secret{}, fmt.Errorf("open a value that needs key %s: the key at hand is %s: %w", sealed.KeyID, i.KeyID(), ErrWrongKey)
+		return Secret{}, fmt.Errorf("open a value that needs key %s: the key at hand is %s: %w",
+			sealed.KeyID, i.KeyID(), ErrWrongKey)
 	}
 	reader, err := age.Decrypt(bytes.NewReader(sealed.Ciphertext), i.key())
 	if err != nil {
 		var mismatch *age.NoIdentityMatchError
 		if errors.As(err, &mismatch) {
-			return Secret{}, fmt.Errorf("open a value that names key %s but was not made for it: %w", sealed.KeyID, ErrWrongKey)
+			return Secret{}, fmt.Errorf("open a value that names key %s but was not made for it: %w",
+				sealed.KeyID, ErrWrongKey)
 		}
 		return Secret{}, fmt.Errorf("open a value with key %s: %w: %w", sealed.KeyID, ErrBroken, err)
 	}

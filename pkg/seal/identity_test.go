@@ -62,14 +62,16 @@ func TestOpenSaysWhichKeyIsNeeded(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = mine.Open(sealed, InputContext("ins_1", "x"))
-	if !errors.Is(err, ErrWrongKey) || !strings.Contains(err.Error(), other.KeyID()) || !strings.Contains(err.Error(), mine.KeyID()) {
+	if !errors.Is(err, ErrWrongKey) || !strings.Contains(err.Error(), other.KeyID()) ||
+		!strings.Contains(err.Error(), mine.KeyID()) {
 		t.Errorf("error is %v, want both key ids and ErrWrongKey", err)
 	}
 	relabelled := Sealed{KeyID: mine.KeyID(), Ciphertext: sealed.Ciphertext}
 	if _, err = mine.Open(relabelled, InputContext("ins_1", "x")); !errors.Is(err, ErrWrongKey) {
 		t.Errorf("a relabelled value gives %v, want ErrWrongKey", err)
 	}
-	if _, err = (Identity{}).Open(sealed, InputContext("ins_1", "x")); !errors.Is(err, ErrWrongKey) || !strings.Contains(err.Error(), other.KeyID()) {
+	if _, err = (Identity{}).Open(sealed, InputContext("ins_1", "x")); !errors.Is(err, ErrWrongKey) ||
+		!strings.Contains(err.Error(), other.KeyID()) {
 		t.Errorf("without a key: %v, want the id that is needed", err)
 	}
 	if _, err = (Recipient{}).Seal(Context{}, []byte("x")); err == nil {
@@ -135,7 +137,8 @@ func TestFixedForms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	everything := Context{Org: "org_1", Install: "ins_1", Kind: KindOutput, Component: "inc_1", Path: `components."a.b".outputs.<url>`}
+	everything := Context{Org: "org_1", Install: "ins_1", Kind: KindOutput, Component: "inc_1",
+		Path: `components."a.b".outputs.<url>`}
 	got := map[string]string{
 		"recipient":    identity.Recipient().String(),
 		"key id":       identity.KeyID(),

@@ -28,14 +28,16 @@ func LoadIdentity(file string) (Identity, error) {
 		return Identity{}, fmt.Errorf("read key file %s: it is not a regular file", file)
 	}
 	if open := info.Mode().Perm() & 0o077; open != 0 {
-		return Identity{}, fmt.Errorf("read key file %s: others may read it (mode %04o); run: chmod 600 %s", file, info.Mode().Perm(), file)
+		return Identity{}, fmt.Errorf("read key file %s: others may read it (mode %04o); run: chmod 600 %s",
+			file, info.Mode().Perm(), file)
 	}
 	text, err := io.ReadAll(io.LimitReader(opened, keyFileLimit+1))
 	if err != nil {
 		return Identity{}, fmt.Errorf("read key file %s: %w", file, err)
 	}
 	if len(text) > keyFileLimit {
-		return Identity{}, fmt.Errorf("read key file %s: it is larger than %d bytes, so it is no key file", file, keyFileLimit)
+		return Identity{}, fmt.Errorf("read key file %s: it is larger than %d bytes, so it is no key file",
+			file, keyFileLimit)
 	}
 	identity, err := ParseIdentity(string(text))
 	if err != nil {

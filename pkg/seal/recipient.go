@@ -26,7 +26,8 @@ var errNoRecipient = errors.New("there is no key to seal to: the runner has not 
 func ParseRecipient(text string) (Recipient, error) {
 	key, err := age.ParseX25519Recipient(strings.TrimSpace(text))
 	if err != nil {
-		return Recipient{}, fmt.Errorf("read public key: it must be an age X25519 recipient that starts with \"age1\": %w", err)
+		return Recipient{}, fmt.Errorf(
+			"read public key: it must be an age X25519 recipient that starts with \"age1\": %w", err)
 	}
 	return Recipient{key: key}, nil
 }
@@ -92,7 +93,8 @@ var fingerprint = lazyregexp.New(`^[0-9a-f]{4}(-[0-9a-f]{4}){7}$`)
 func ParseFingerprint(text string) (string, error) {
 	text = strings.ToLower(strings.TrimSpace(text))
 	if !fingerprint.MatchString(text) {
-		return "", fmt.Errorf("%.60q is no key fingerprint; it has eight groups of four hexadecimal digits, as `runnerd status` prints it", text)
+		return "", fmt.Errorf("%.60q is no key fingerprint; it has eight groups of four hexadecimal digits, as `runnerd status` prints it",
+			text)
 	}
 	return text, nil
 }

@@ -62,7 +62,8 @@ func TestNothingShowsASecret(t *testing.T) {
 		slog.New(handler(&log)).Info("planted", "secret", secret, "identity", identity, "in", in, "out", out)
 		texts[name] = log.String()
 	}
-	spellings := []string{planted, fmt.Sprintf("%x", planted), fmt.Sprintf("%d", []byte(planted)), private, "AGE-SECRET", fmt.Sprint([]byte(planted))}
+	spellings := []string{planted, fmt.Sprintf("%x", planted), fmt.Sprintf("%d", []byte(planted)), private,
+		"AGE-SECRET", fmt.Sprint([]byte(planted))}
 	for where, text := range texts {
 		for _, spelling := range spellings {
 			if strings.Contains(text, spelling) {

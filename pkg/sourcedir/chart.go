@@ -84,7 +84,8 @@ func localCharts(tree fs.FS, dir string) ([]string, error) {
 			return nil, err
 		}
 		if !there && file == "Chart.yaml" {
-			return nil, fmt.Errorf("there is no Chart.yaml in %s; commit the chart there, or correct the directory", dir)
+			return nil, fmt.Errorf("there is no Chart.yaml in %s; commit the chart there, or correct the directory",
+				dir)
 		}
 		for _, need := range chart.Dependencies {
 			at, err := localChart(tree, dir, name, need)
@@ -118,9 +119,12 @@ func localChart(tree fs.FS, dir, file string, need chartDependency) (string, err
 		return "", fmt.Errorf("%s:%d: dependency %q leads out of the repository; copy it into the repository and name it by a path such as file://../%s",
 			file, need.Repository.Line, need.Name, need.Name)
 	case err == nil && info.Mode()&fs.ModeSymlink != 0:
-		return "", fmt.Errorf("%s:%d: dependency %q is in %s, which is a symbolic link; name the directory that it leads to", file, need.Repository.Line, need.Name, at)
+		return "", fmt.Errorf(
+			"%s:%d: dependency %q is in %s, which is a symbolic link; name the directory that it leads to",
+			file, need.Repository.Line, need.Name, at)
 	}
-	return "", fmt.Errorf("%s:%d: dependency %q is in %s, which is not there; commit it, or correct the path", file, need.Repository.Line, need.Name, at)
+	return "", fmt.Errorf("%s:%d: dependency %q is in %s, which is not there; commit it, or correct the path",
+		file, need.Repository.Line, need.Name, at)
 }
 
 // vendored reports whether a chart is below the charts/ of another one, as a directory or as an

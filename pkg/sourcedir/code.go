@@ -72,7 +72,8 @@ type MissingError struct {
 }
 
 func (e *MissingError) Error() string {
-	return fmt.Sprintf("there is no directory %s in %s; commit the %s there, or correct the directory in the component's config",
+	return fmt.Sprintf(
+		"there is no directory %s in %s; commit the %s there, or correct the directory in the component's config",
 		e.Code.Directory, e.Where, e.Code.Kind)
 }
 

@@ -28,7 +28,8 @@ type kustomization struct {
 }
 
 func (k *kustomization) names() []yaml.Node {
-	return slices.Concat(k.Resources, k.Bases, k.Components, k.Generators, k.Transformers, k.Validators, k.Configurations, k.CRDs)
+	return slices.Concat(k.Resources, k.Bases, k.Components, k.Generators, k.Transformers, k.Validators,
+		k.Configurations, k.CRDs)
 }
 
 // kustomizeDirectories returns the directories that a kustomization is built from, sorted: its own,
@@ -75,12 +76,14 @@ func readKustomization(tree fs.FS, dir string) (dirs, besides []string, err erro
 		}
 		at := path.Join(dir, name)
 		if path.IsAbs(name) || !fs.ValidPath(at) && !strings.Contains(name, "://") {
-			return nil, nil, fmt.Errorf("%s:%d: %s leads out of the repository; copy it into the repository", file, node.Line, at)
+			return nil, nil, fmt.Errorf("%s:%d: %s leads out of the repository; copy it into the repository",
+				file, node.Line, at)
 		}
 		info, err := fs.Stat(tree, at)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil, nil, fmt.Errorf("%s:%d: there is no %q in the repository, and a build fetches nothing for a kustomization; commit it there", file, node.Line, name)
+			return nil, nil, fmt.Errorf("%s:%d: there is no %q in the repository, and a build fetches nothing for a kustomization; commit it there",
+				file, node.Line, name)
 		case err != nil:
 			return nil, nil, fmt.Errorf("%s:%d: %v; commit what it leads to", file, node.Line, err)
 		case info.IsDir():
@@ -108,7 +111,8 @@ func kustomizationIn(tree fs.FS, dir string) (file string, read kustomization, e
 		}
 	}
 	if file == "" {
-		return "", read, fmt.Errorf("there is no %s in %s; commit it there, or correct the path", kustomizationFiles[0], dir)
+		return "", read, fmt.Errorf("there is no %s in %s; commit it there, or correct the path",
+			kustomizationFiles[0], dir)
 	}
 	return file, read, nil
 }

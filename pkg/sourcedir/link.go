@@ -29,7 +29,8 @@ func withLinked(tree fs.FS, dirs []string) ([]string, error) {
 			dirs = addLinked(tree, dirs, link)
 		}
 		if len(dirs) > maxDirectories {
-			return nil, fmt.Errorf("symbolic links in %s lead to more than %d directories; put copies in their place", dirs[0], maxDirectories)
+			return nil, fmt.Errorf("symbolic links in %s lead to more than %d directories; put copies in their place",
+				dirs[0], maxDirectories)
 		}
 	}
 	slices.Sort(dirs)
@@ -44,7 +45,9 @@ func linksIn(tree fs.FS, dir string, entries *int) ([]string, error) {
 			return err
 		}
 		if *entries++; *entries > maxEntries {
-			return fmt.Errorf("%s and what belongs to it hold more than %d files; put the component into a directory of its own", dir, maxEntries)
+			return fmt.Errorf(
+				"%s and what belongs to it hold more than %d files; put the component into a directory of its own",
+				dir, maxEntries)
 		}
 		if entry.Type() == fs.ModeSymlink {
 			links = append(links, name)

@@ -26,7 +26,9 @@ func BeginAt(ctx context.Context, since time.Time, name string, about ...slog.At
 	return begin(ctx, name, about, trace.WithTimestamp(since))
 }
 
-func begin(ctx context.Context, name string, about []slog.Attr, options ...trace.SpanStartOption) (context.Context, *Span) {
+func begin(
+	ctx context.Context, name string, about []slog.Attr, options ...trace.SpanStartOption,
+) (context.Context, *Span) {
 	ctx = With(ctx, about...)
 	tracer := tracerOf(ctx)
 	if tracer == nil {

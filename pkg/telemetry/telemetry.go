@@ -32,20 +32,24 @@ type tracerKey struct{}
 // remaining spans. Without an endpoint, or with OTEL_SDK_DISABLED or OTEL_TRACES_EXPORTER=none,
 // nothing is recorded or exported, and stop does nothing. Only OTLP over HTTP is supported. An
 // unreachable collector is reported in the log and never blocks the program.
-func Start(ctx context.Context, service, version string) (_ context.Context, stop func(context.Context) error, err error) {
+func Start(
+	ctx context.Context, service, version string,
+) (_ context.Context, stop func(context.Context) error, err error) {
 	idle := func(context.Context) error { return nil }
 	if !wanted(os.Getenv) {
 		return ctx, idle, nil
 	}
 	if p := protocol(os.Getenv); p != "" && !strings.HasPrefix(p, "http/") {
-		return ctx, idle, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL is %q; use http/protobuf, and the collector's port for it (usually 4318)", p)
+		return ctx, idle, fmt.Errorf(
+			"OTEL_EXPORTER_OTLP_PROTOCOL is %q; use http/protobuf, and the collector's port for it (usually 4318)", p)
 	}
 	exporter, err := otlptracehttp.New(ctx)
 	if err != nil {
 		return ctx, idle, fmt.Errorf("set up the export of traces: %w", err)
 	}
 	about, err := resource.New(ctx,
-		resource.WithAttributes(attribute.String("service.name", service), attribute.String("service.version", version)),
+		resource.WithAttributes(attribute.String("service.name", service),
+			attribute.String("service.version", version)),
 		resource.WithFromEnv(), resource.WithTelemetrySDK())
 	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
 		return ctx, idle, fmt.Errorf("read OTEL_RESOURCE_ATTRIBUTES: %w", err)
@@ -61,7 +65,8 @@ const StopTime = 2 * time.Second
 
 // wanted reports whether the environment configures an endpoint for traces.
 func wanted(getenv func(string) string) bool {
-	if strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") || strings.EqualFold(getenv("OTEL_TRACES_EXPORTER"), "none") {
+	if strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") ||
+		strings.EqualFold(getenv("OTEL_TRACES_EXPORTER"), "none") {
 		return false
 	}
 	return getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""

@@ -36,7 +36,8 @@ func TestWithoutAnEndpoint(t *testing.T) {
 	if got := Inject(ctx); got != place {
 		t.Errorf("the place became %q", got)
 	}
-	for _, bad := range []string{"", "x", "00-0-0-00", "00-00000000000000000000000000000000-0000000000000000-01", strings.Repeat("a", 1<<16)} {
+	for _, bad := range []string{"", "x", "00-0-0-00", "00-00000000000000000000000000000000-0000000000000000-01",
+		strings.Repeat("a", 1<<16)} {
 		if got := Inject(Extract(t.Context(), bad)); got != "" {
 			t.Errorf("%.20q became the place %q", bad, got)
 		}
@@ -73,11 +74,13 @@ func TestExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	spans := got.GetResourceSpans()[0].GetScopeSpans()[0].GetSpans()
-	if len(spans) != 2 || !bytes.Equal(spans[0].GetTraceId(), spans[1].GetTraceId()) || !bytes.Equal(spans[0].GetParentSpanId(), spans[1].GetSpanId()) {
+	if len(spans) != 2 || !bytes.Equal(spans[0].GetTraceId(), spans[1].GetTraceId()) ||
+		!bytes.Equal(spans[0].GetParentSpanId(), spans[1].GetSpanId()) {
 		t.Fatalf("exported %v", spans)
 	}
 	text := got.String()
-	for word, want := range map[string]bool{"nuon.org": true, "org_1": true, `"test"`: true, http.ErrAbortHandler.Error(): false} {
+	for word, want := range map[string]bool{"nuon.org": true, "org_1": true, `"test"`: true,
+		http.ErrAbortHandler.Error(): false} {
 		if strings.Contains(text, word) != want {
 			t.Errorf("%q in what was exported: %v\n%s", word, !want, text)
 		}
@@ -108,7 +111,8 @@ func TestLog(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &line); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]any{"msg": "hello", "level": "DEBUG", "runner": "r", "org": "mine", "job": "job_1", "trace_id": "0af7651916cd43dd8448eb211c80319c"}
+	want := map[string]any{"msg": "hello", "level": "DEBUG", "runner": "r", "org": "mine", "job": "job_1",
+		"trace_id": "0af7651916cd43dd8448eb211c80319c"}
 	delete(line, "time")
 	if len(line) != len(want) {
 		t.Errorf("the line is %v", line)

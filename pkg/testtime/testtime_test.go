@@ -62,7 +62,8 @@ func TestWhatComesLateComes(t *testing.T) {
 
 func TestRest(t *testing.T) {
 	for took, want := range map[time.Duration]time.Duration{
-		0: shortestRest, 10 * time.Millisecond: shortestRest, 100 * time.Millisecond: 400 * time.Millisecond, time.Minute: longestRest,
+		0: shortestRest, 10 * time.Millisecond: shortestRest, 100 * time.Millisecond: 400 * time.Millisecond,
+		time.Minute: longestRest,
 	} {
 		if got := Rest(took); got != want {
 			t.Errorf("after a check of %s: %s, want %s", took, got, want)
@@ -114,7 +115,8 @@ func TestCost(t *testing.T) {
 	if few < 0.1 || many < 4 || few > 20 || many > 400 || many < 3*few {
 		t.Errorf("2 units cost %.1f, 40 cost %.1f", few, many)
 	}
-	if fails(t, func(t testing.TB) { Cheap(t, 20, work(2)) }) || !fails(t, func(t testing.TB) { Cheap(t, 2, work(40)) }) {
+	if fails(t, func(t testing.TB) { Cheap(t, 20, work(2)) }) ||
+		!fails(t, func(t testing.TB) { Cheap(t, 2, work(40)) }) {
 		t.Error("the limit is not what counts")
 	}
 }

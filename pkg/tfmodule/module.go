@@ -155,12 +155,14 @@ func (r *reader) visit(dir, from string) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(parsed.RequiredProviders)) {
 		required := parsed.RequiredProviders[name]
-		r.module.Providers = append(r.module.Providers, Provider{Name: name, Source: required.Source, Constraints: required.VersionConstraints, Dir: dir})
+		r.module.Providers = append(r.module.Providers,
+			Provider{Name: name, Source: required.Source, Constraints: required.VersionConstraints, Dir: dir})
 	}
 	for _, name := range slices.Sorted(maps.Keys(parsed.ModuleCalls)) {
 		called := parsed.ModuleCalls[name]
 		at := Position{File: called.Pos.Filename, Line: called.Pos.Line}
-		if err := r.call(dir, RemoteSource{Module: name, Source: called.Source, Version: called.Version, Position: at}); err != nil {
+		if err := r.call(dir, RemoteSource{Module: name, Source: called.Source, Version: called.Version,
+			Position: at}); err != nil {
 			return err
 		}
 	}
@@ -185,7 +187,8 @@ func (r *reader) root(parsed *parsedDir) (err error) {
 // call follows one module block, or records it if it refers to a module outside of the tree.
 func (r *reader) call(dir string, called RemoteSource) error {
 	if called.Source == "" {
-		return fmt.Errorf("%s: module %q has no source; give it one, such as \"../shared\"", called.Position, called.Module)
+		return fmt.Errorf("%s: module %q has no source; give it one, such as \"../shared\"",
+			called.Position, called.Module)
 	}
 	if !isLocal(called.Source) {
 		r.module.Remote = append(r.module.Remote, called)
@@ -193,7 +196,8 @@ func (r *reader) call(dir string, called RemoteSource) error {
 	}
 	target := path.Join(dir, called.Source)
 	if !fs.ValidPath(target) || strings.Contains(called.Source, `\`) {
-		return fmt.Errorf("%s: module %q calls %q, which leads out of the repository; move that module into it", called.Position, called.Module, called.Source)
+		return fmt.Errorf("%s: module %q calls %q, which leads out of the repository; move that module into it",
+			called.Position, called.Module, called.Source)
 	}
 	return r.visit(target, fmt.Sprintf("%s: module %q: ", called.Position, called.Module))
 }
@@ -229,7 +233,8 @@ func (r *reader) addLinked() error {
 			r.seen[dir] = true
 		}
 		if len(r.seen) > maxModules {
-			return fmt.Errorf("symbolic links of module %s lead to more than %d directories; split the component", r.module.Dir, maxModules)
+			return fmt.Errorf("symbolic links of module %s lead to more than %d directories; split the component",
+				r.module.Dir, maxModules)
 		}
 	}
 }

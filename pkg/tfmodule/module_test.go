@@ -24,12 +24,15 @@ func files(pairs ...string) fstest.MapFS {
 
 func TestRead(t *testing.T) {
 	tree := files(
-		"modules/web/main.tf", "module \"shared\" {\n  source = \"../shared\"\n}\n\nmodule \"part\" {\n  source = \"./part\"\n}\nresource \"random_pet\" \"a\" {}\n",
+		"modules/web/main.tf",
+		"module \"shared\" {\n  source = \"../shared\"\n}\n\nmodule \"part\" {\n  source = \"./part\"\n}\nresource \"random_pet\" \"a\" {}\n",
 		"modules/web/state.tf", "terraform {\n  backend \"s3\" {\n    bucket = \"x\"\n  }\n}\n",
 		"modules/web/part/main.tf", "module \"again\" {\n  source = \"../../shared\"\n}\n",
 		"modules/web/scripts/run.sh", "#!/bin/sh\n",
-		"modules/shared/main.tf.json", `{"module": {"vpc": {"source": "terraform-aws-modules/vpc/aws", "version": "5.0.0"}}}`,
-		"modules/shared/versions.tf", "terraform {\n  required_providers {\n    time = {\n      source = \"hashicorp/time\"\n      version = \"~> 0.14\"\n    }\n  }\n}\n",
+		"modules/shared/main.tf.json",
+		`{"module": {"vpc": {"source": "terraform-aws-modules/vpc/aws", "version": "5.0.0"}}}`,
+		"modules/shared/versions.tf",
+		"terraform {\n  required_providers {\n    time = {\n      source = \"hashicorp/time\"\n      version = \"~> 0.14\"\n    }\n  }\n}\n",
 		"modules/other/main.tf", "resource \"terraform_data\" \"x\" {}\n",
 	)
 	got, err := Read(tree, "modules/web")
@@ -61,14 +64,16 @@ func TestReadRefuses(t *testing.T) {
 		dir  string
 		want string
 	}{
-		"directory outside":     {files("a.tf", ""), "../x", "leads out of the repository"},
-		"absolute directory":    {files("a.tf", ""), "/etc", "leads out of the repository"},
-		"no such directory":     {files("m/a.tf", ""), "n", "there is no directory n in the repository"},
-		"file as directory":     {files("m/a.tf", ""), "m/a.tf", "is not a directory"},
-		"no configuration":      {files("m/readme", "", "m/x/a.tf", ""), "m", "there are no .tf files in m"},
-		"call that escapes":     {files("m/a.tf", call("../../../x")), "m", `m/a.tf:2: module "x" calls "../../../x", which leads out of the repository`},
-		"call of nothing":       {files("m/a.tf", call("../n")), "m", `m/a.tf:2: module "x": there is no directory n`},
-		"call of an empty one":  {files("m/a.tf", call("../n"), "n/b", ""), "m", `m/a.tf:2: module "x": there are no .tf files in n`},
+		"directory outside":  {files("a.tf", ""), "../x", "leads out of the repository"},
+		"absolute directory": {files("a.tf", ""), "/etc", "leads out of the repository"},
+		"no such directory":  {files("m/a.tf", ""), "n", "there is no directory n in the repository"},
+		"file as directory":  {files("m/a.tf", ""), "m/a.tf", "is not a directory"},
+		"no configuration":   {files("m/readme", "", "m/x/a.tf", ""), "m", "there are no .tf files in m"},
+		"call that escapes": {files("m/a.tf", call("../../../x")), "m",
+			`m/a.tf:2: module "x" calls "../../../x", which leads out of the repository`},
+		"call of nothing": {files("m/a.tf", call("../n")), "m", `m/a.tf:2: module "x": there is no directory n`},
+		"call of an empty one": {files("m/a.tf", call("../n"), "n/b", ""), "m",
+			`m/a.tf:2: module "x": there are no .tf files in n`},
 		"call with backslashes": {files("m/a.tf", call(`..\\n`)), "m", "leads out of the repository"},
 		"call without source":   {files("m/a.tf", "module \"x\" {}\n"), "m", `m/a.tf:1: module "x" has no source`},
 		"syntax":                {files("m/a.tf", "\n\nresource {\n"), "m", "m/a.tf:3: "},
@@ -119,14 +124,20 @@ func TestLinks(t *testing.T) {
 		want  []string
 		wrong string
 	}{
-		"to a file beside":        {links: map[string]string{"m/b.tf": "../common/b.tf"}, want: []string{"common", "m"}},
-		"to a directory":          {links: map[string]string{"m/scripts": "../common/deep"}, want: []string{"common/deep", "m"}},
-		"inside the module":       {links: map[string]string{"m/b.tf": "a.tf.txt"}, want: []string{"m"}},
-		"that dangles":            {links: map[string]string{"m/b.txt": "../nowhere/b.txt"}, want: []string{"m"}},
-		"absolute":                {links: map[string]string{"m/b.tf": filepath.Join(outside, "secret.tf")}, wrong: "m/b.tf leads out of the repository"},
-		"out by dots":             {links: map[string]string{"m/b.tf": "../../secret.tf"}, wrong: "m/b.tf leads out of the repository"},
-		"out by a second link":    {links: map[string]string{"door": outside, "m/b.tf": "../door/secret.tf"}, wrong: "leads through another one, door"},
-		"as the module directory": {links: map[string]string{"m/x": "../common", "m/x.tf": "x/call.tf.txt"}, wrong: "leads through another one"},
+		"to a file beside": {links: map[string]string{"m/b.tf": "../common/b.tf"},
+			want: []string{"common", "m"}},
+		"to a directory": {links: map[string]string{"m/scripts": "../common/deep"},
+			want: []string{"common/deep", "m"}},
+		"inside the module": {links: map[string]string{"m/b.tf": "a.tf.txt"}, want: []string{"m"}},
+		"that dangles":      {links: map[string]string{"m/b.txt": "../nowhere/b.txt"}, want: []string{"m"}},
+		"absolute": {links: map[string]string{"m/b.tf": filepath.Join(outside, "secret.tf")},
+			wrong: "m/b.tf leads out of the repository"},
+		"out by dots": {links: map[string]string{"m/b.tf": "../../secret.tf"},
+			wrong: "m/b.tf leads out of the repository"},
+		"out by a second link": {links: map[string]string{"door": outside, "m/b.tf": "../door/secret.tf"},
+			wrong: "leads through another one, door"},
+		"as the module directory": {links: map[string]string{"m/x": "../common", "m/x.tf": "x/call.tf.txt"},
+			wrong: "leads through another one"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -162,7 +173,8 @@ func TestLinkedModuleDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, err := Closure(os.DirFS(root), "m")
-	if err == nil || !strings.Contains(err.Error(), "m/a.tf:1") || !strings.Contains(err.Error(), "symbolic link alias") {
+	if err == nil || !strings.Contains(err.Error(), "m/a.tf:1") ||
+		!strings.Contains(err.Error(), "symbolic link alias") {
 		t.Fatal(err)
 	}
 }
@@ -183,7 +195,8 @@ func TestOutside(t *testing.T) {
 	for _, file := range read {
 		got = append(got, file.Path)
 	}
-	want := []string{"modules/shared/main.tf", "modules/web/.terraform.lock.hcl", "modules/web/main.tf", "modules/web/sub/run.sh"}
+	want := []string{"modules/shared/main.tf", "modules/web/.terraform.lock.hcl", "modules/web/main.tf",
+		"modules/web/sub/run.sh"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatal(diff)
 	}
@@ -220,12 +233,14 @@ func FuzzRead(f *testing.F) {
 // override files, its outputs, and the variables that Terraform assigns automatically.
 func TestVariables(t *testing.T) {
 	tree := files(
-		"m/a.tf", "variable \"zone\" {\n  type = list(string)\n  description = \"Where\"\n}\nvariable \"kept\" { default = null }\nmodule \"b\" { source = \"../b\" }\n",
+		"m/a.tf",
+		"variable \"zone\" {\n  type = list(string)\n  description = \"Where\"\n}\nvariable \"kept\" { default = null }\nmodule \"b\" { source = \"../b\" }\n",
 		"m/b.tf", "variable \"key\" {\n  type = string\n  sensitive = true\n}\noutput \"url\" { value = 1 }\n",
 		"m/c.tf.json", `{"variable": {"size": {"type": "number"}}, "output": {"name": {"value": "x"}}}`,
 		"m/a_override.tf", "variable \"kept\" { description = \"Mine\" }\nmodule \"b\" { count = 2 }\n",
 		"m/override.tf.json", `{"variable": {"size": {"default": 2}}}`,
-		"m/terraform.tfvars", "key = \"k\"\n", "m/more.auto.tfvars.json", `{"zone": []}`, "m/others.tfvars", "size = 3\n",
+		"m/terraform.tfvars", "key = \"k\"\n", "m/more.auto.tfvars.json", `{"zone": []}`,
+		"m/others.tfvars", "size = 3\n",
 		"b/b.tf", "variable \"inner\" {}\noutput \"deep\" { value = 1 }\n",
 	)
 	got, err := Read(tree, "m")
@@ -241,7 +256,8 @@ func TestVariables(t *testing.T) {
 	if diff := cmp.Diff(want, got.Variables); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([][]string{{"name", "url"}, {"key", "zone"}, {"b", "m"}}, [][]string{got.Outputs, got.Assigned, got.Dirs}); diff != "" {
+	if diff := cmp.Diff([][]string{{"name", "url"}, {"key", "zone"}, {"b", "m"}},
+		[][]string{got.Outputs, got.Assigned, got.Dirs}); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -171,13 +171,15 @@ func backendOf(file *hcl.File) *Backend {
 	// The loader reports errors outside of these blocks.
 	content, _, _ := file.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "terraform"}}})
 	for _, block := range content.Blocks {
-		inner, _, _ := block.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "backend", LabelNames: []string{"type"}}, {Type: "cloud"}}})
+		inner, _, _ := block.Body.PartialContent(&hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "backend",
+			LabelNames: []string{"type"}}, {Type: "cloud"}}})
 		for _, declared := range inner.Blocks {
 			kind := declared.Type
 			if len(declared.Labels) > 0 {
 				kind = declared.Labels[0]
 			}
-			found = &Backend{Kind: kind, Position: Position{File: declared.DefRange.Filename, Line: declared.DefRange.Start.Line}}
+			found = &Backend{Kind: kind,
+				Position: Position{File: declared.DefRange.Filename, Line: declared.DefRange.Start.Line}}
 		}
 	}
 	return found

@@ -75,14 +75,16 @@ func (t tree) target(link string) (string, error) {
 	}
 	reached := path.Join(path.Dir(link), written)
 	if path.IsAbs(written) || !fs.ValidPath(reached) || strings.ContainsAny(written, "\\\x00") {
-		return "", fmt.Errorf("the symbolic link %s leads out of the repository, to %q; put the file itself there", link, written)
+		return "", fmt.Errorf("the symbolic link %s leads out of the repository, to %q; put the file itself there",
+			link, written)
 	}
 	second, err := t.linkOnTheWay(reached)
 	if err != nil {
 		return "", err
 	}
 	if second != "" {
-		return "", fmt.Errorf("the symbolic link %s leads through another one, %s; let it name the file itself", link, second)
+		return "", fmt.Errorf("the symbolic link %s leads through another one, %s; let it name the file itself",
+			link, second)
 	}
 	return reached, nil
 }
@@ -117,7 +119,8 @@ func (t tree) readFile(name string) ([]byte, error) {
 		return nil, fmt.Errorf("%s has more than %d bytes; split it", name, maxFileBytes)
 	}
 	if *t.read += len(content); *t.read > maxTotalBytes {
-		return nil, fmt.Errorf("%s: the module and those that it calls have more than %d bytes; split the component", name, maxTotalBytes)
+		return nil, fmt.Errorf("%s: the module and those that it calls have more than %d bytes; split the component",
+			name, maxTotalBytes)
 	}
 	return content, nil
 }
@@ -132,7 +135,8 @@ func (t tree) linkedDirs(dir string) ([]string, error) {
 			return err
 		}
 		if entries++; entries > maxEntries {
-			return fmt.Errorf("%s holds more than %d files; put the module into a directory of its own", dir, maxEntries)
+			return fmt.Errorf("%s holds more than %d files; put the module into a directory of its own",
+				dir, maxEntries)
 		}
 		if name != dir && leftOut(entry.Name()) {
 			if entry.IsDir() {

@@ -31,8 +31,9 @@ func Registry(t testing.TB) artifact.Reference {
 func Handler(dir string) http.Handler {
 	logrus.SetOutput(io.Discard) // the registry's log would hide the output of the tests
 	config := &configuration.Configuration{Storage: configuration.Storage{
-		"inmemory": configuration.Parameters{}, "maintenance": configuration.Parameters{"uploadpurging": map[any]any{"enabled": false}},
-		"delete": configuration.Parameters{"enabled": true},
+		"inmemory":    configuration.Parameters{},
+		"maintenance": configuration.Parameters{"uploadpurging": map[any]any{"enabled": false}},
+		"delete":      configuration.Parameters{"enabled": true},
 	}}
 	if dir != "" {
 		delete(config.Storage, "inmemory")

@@ -16,15 +16,20 @@ var update = flag.Bool("update", false, "write the golden files")
 
 func found() diagnostic.Diagnostics {
 	return diagnostic.Diagnostics{
-		{File: "apps/web/metadata.toml", Line: 2, Column: 1, Width: 11, Severity: diagnostic.Error, Rule: "unknown-key", Message: `unknown key "displayname"`, Hint: `did you mean "display_name"?`},
-		{File: "apps/web/a b:ä.toml", Line: 3, Column: 9, Width: 6, Severity: diagnostic.Warning, Rule: "idle", Message: "accepted, no effect yet: labels"},
-		{File: "apps/web/a b:ä.toml", Line: 7, Column: 1, Severity: diagnostic.Warning, Rule: "idle", Message: "accepted, no effect yet: labels"},
-		{File: "x.toml", Line: 0, Column: 0, Severity: diagnostic.Error, Rule: "new", Message: "a rule that is in no list"},
+		{File: "apps/web/metadata.toml", Line: 2, Column: 1, Width: 11, Severity: diagnostic.Error, Rule: "unknown-key",
+			Message: `unknown key "displayname"`, Hint: `did you mean "display_name"?`},
+		{File: "apps/web/a b:ä.toml", Line: 3, Column: 9, Width: 6, Severity: diagnostic.Warning, Rule: "idle",
+			Message: "accepted, no effect yet: labels"},
+		{File: "apps/web/a b:ä.toml", Line: 7, Column: 1, Severity: diagnostic.Warning, Rule: "idle",
+			Message: "accepted, no effect yet: labels"},
+		{File: "x.toml", Line: 0, Column: 0, Severity: diagnostic.Error, Rule: "new",
+			Message: "a rule that is in no list"},
 	}
 }
 
 func log() Log {
-	tool := Tool{"nuon", "1.2.3", []Rule{{Name: "idle", Summary: "Nothing acts on it yet.", Warns: true}, {Name: "unknown-key", Summary: "Keys are those of the format."}}}
+	tool := Tool{"nuon", "1.2.3", []Rule{{Name: "idle", Summary: "Nothing acts on it yet.", Warns: true},
+		{Name: "unknown-key", Summary: "Keys are those of the format."}}}
 	return New(tool, found(), func(i int) (string, bool) { return `größe = "äöü" # three`, i == 1 })
 }
 
@@ -85,7 +90,8 @@ func TestCharacters(t *testing.T) {
 	for _, c := range []struct {
 		line         string
 		column, want int
-	}{{"abc", 1, 1}, {"abc", 3, 3}, {"abc", 4, 4}, {"abc", 6, 6}, {"äbc", 3, 2}, {"äbc", 5, 4}, {"", 1, 1}, {"日本", 7, 3}, {"日本", 9, 5}} {
+	}{{"abc", 1, 1}, {"abc", 3, 3}, {"abc", 4, 4}, {"abc", 6, 6}, {"äbc", 3, 2}, {"äbc", 5, 4}, {"", 1, 1},
+		{"日本", 7, 3}, {"日本", 9, 5}} {
 		if got := characters(c.line, c.column); got != c.want {
 			t.Errorf("column %d of %q is character %d, want %d", c.column, c.line, got, c.want)
 		}

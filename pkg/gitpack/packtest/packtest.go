@@ -84,7 +84,8 @@ func Delta(from, to int64, operations ...byte) []byte {
 // is a multiple of 64 KiB.
 func CopyAll(n int64) (operations []byte) {
 	for at := int64(0); at < n; at += 1 << 16 {
-		operations = append(operations, 0x80|0x04, byte(at>>16)) // third byte of the offset; without a size, 64 KiB are copied
+		// The third byte of the offset; without a size, 64 KiB are copied.
+		operations = append(operations, 0x80|0x04, byte(at>>16))
 	}
 	return operations
 }

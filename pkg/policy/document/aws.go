@@ -15,8 +15,10 @@ import (
 // aws checks an identity policy.
 func (c checker) aws(document *value) {
 	c.names(document, "a policy document", []string{"Version", "Id", "Statement"})
-	if v := document.get("Version"); v != nil && !v.hole() && (v.kind != '"' || v.text != "2012-10-17" && v.text != "2008-10-17") {
-		c.wrong(v, "iam-version", "there is no version "+source.Plain(c.Bytes[v.offset:v.end])+" of the policy language", `write "2012-10-17"`)
+	if v := document.get("Version"); v != nil && !v.hole() &&
+		(v.kind != '"' || v.text != "2012-10-17" && v.text != "2008-10-17") {
+		c.wrong(v, "iam-version", "there is no version "+source.Plain(c.Bytes[v.offset:v.end])+
+			" of the policy language", `write "2012-10-17"`)
 	}
 	statements := document.get("Statement")
 	switch {
@@ -29,11 +31,13 @@ func (c checker) aws(document *value) {
 	case statements.kind == '{':
 		c.statement(statements, map[string]bool{})
 	case statements.kind != '[':
-		c.wrong(statements, "iam-shape", "Statement must be an object or a list of objects, and is "+kindOf(statements), "write it as [ … ]")
+		c.wrong(statements, "iam-shape",
+			"Statement must be an object or a list of objects, and is "+kindOf(statements), "write it as [ … ]")
 	case len(statements.items) == 0:
 		// AWS rejects an empty list. People write it in apps for other clouds, where nothing reads
 		// it.
-		c.Warning(statements.offset, 2, "iam-missing", "Statement is empty: AWS refuses such a policy", "add a statement; a boundary that should not be there is {}")
+		c.Warning(statements.offset, 2, "iam-missing", "Statement is empty: AWS refuses such a policy",
+			"add a statement; a boundary that should not be there is {}")
 	default:
 		ids := map[string]bool{}
 		for i := range statements.items {
@@ -61,12 +65,14 @@ func statementKeys() []string {
 func (c checker) names(v *value, what string, known []string) {
 	for i := range v.members {
 		m := &v.members[i]
-		if slices.Contains(known, m.name) || source.HasHole(m.name) || m.name == "Principal" || m.name == "NotPrincipal" {
+		if slices.Contains(known, m.name) || source.HasHole(m.name) || m.name == "Principal" ||
+			m.name == "NotPrincipal" {
 			continue
 		}
 		same := slices.IndexFunc(known, func(k string) bool { return strings.EqualFold(k, m.name) })
 		if same >= 0 {
-			c.Warning(m.offset, c.width(m.offset, m.end), "iam-unknown-key", fmt.Sprintf("%s is written %s", source.Quote(m.name), known[same]), "write "+known[same])
+			c.Warning(m.offset, c.width(m.offset, m.end), "iam-unknown-key",
+				fmt.Sprintf("%s is written %s", source.Quote(m.name), known[same]), "write "+known[same])
 			continue
 		}
 		hint := diagnostic.DidYouMean(m.name, known)
@@ -103,7 +109,8 @@ func (c checker) statement(v *value, ids map[string]bool) {
 func (c checker) principals(v *value) {
 	for i := range v.members {
 		if m := &v.members[i]; m.name == "Principal" || m.name == "NotPrincipal" {
-			c.wrongName(m, "iam-principal", m.name+" has no place in the policy of a role: the role is who acts", "remove "+m.name)
+			c.wrongName(m, "iam-principal",
+				m.name+" has no place in the policy of a role: the role is who acts", "remove "+m.name)
 		}
 	}
 }
@@ -118,12 +125,14 @@ func (c checker) id(v *value, ids map[string]bool) {
 	}
 	for _, r := range v.text {
 		if r < '0' || r > '9' && r < 'A' || r > 'Z' && r < 'a' || r > 'z' {
-			c.wrong(v, "iam-sid", fmt.Sprintf("the Sid %s has %q in it, and may have only letters and digits", source.Quote(v.text), r), "write only A-Z, a-z and 0-9")
+			c.wrong(v, "iam-sid", fmt.Sprintf("the Sid %s has %q in it, and may have only letters and digits",
+				source.Quote(v.text), r), "write only A-Z, a-z and 0-9")
 			return
 		}
 	}
 	if ids[v.text] && v.text != "" {
-		c.wrong(v, "iam-sid", "another statement has the Sid "+source.Quote(v.text)+", too", "give each statement a Sid of its own, or none")
+		c.wrong(v, "iam-sid", "another statement has the Sid "+source.Quote(v.text)+", too",
+			"give each statement a Sid of its own, or none")
 	}
 	ids[v.text] = true
 }
@@ -156,14 +165,16 @@ func (c checker) each(v *value, name string, check func(v *value)) {
 	case v.kind == '"':
 		check(v)
 	case v.kind != '[':
-		c.wrong(v, "iam-shape", fmt.Sprintf("%s must be a text or a list of texts, and is %s", name, kindOf(v)), "write it as [ … ]")
+		c.wrong(v, "iam-shape", fmt.Sprintf("%s must be a text or a list of texts, and is %s", name,
+			kindOf(v)), "write it as [ … ]")
 	case len(v.items) == 0:
 		c.wrong(v, "iam-missing", name+" is empty", "name at least one, or remove the statement")
 	default:
 		for i := range v.items {
 			item := &v.items[i]
 			if item.kind != '"' {
-				c.wrong(item, "iam-shape", fmt.Sprintf("an entry of %s must be a text, and is %s", name, kindOf(item)), "put it in quotes")
+				c.wrong(item, "iam-shape",
+					fmt.Sprintf("an entry of %s must be a text, and is %s", name, kindOf(item)), "put it in quotes")
 			} else if !item.hole() {
 				check(item)
 			}
@@ -176,23 +187,26 @@ func (c checker) action(v *value) {
 	if v.text == "*" || ok && service != "" && action != "" {
 		return
 	}
-	c.wrong(v, "iam-action", fmt.Sprintf("%s is no action: an action is service:Name", source.Quote(v.text)), `write it as "s3:GetObject", "s3:*" or "*"`)
+	c.wrong(v, "iam-action", fmt.Sprintf("%s is no action: an action is service:Name", source.Quote(v.text)),
+		`write it as "s3:GetObject", "s3:*" or "*"`)
 }
 
 func (c checker) resource(v *value) {
 	if strings.HasPrefix(v.text, "*") || strings.HasPrefix(v.text, "arn:") || strings.HasPrefix(v.text, "${") {
 		return
 	}
-	c.wrong(v, "iam-resource", fmt.Sprintf("%s is no resource: a resource is an ARN or *", source.Quote(v.text)), `write it as "arn:aws:…" or "*"`)
+	c.wrong(v, "iam-resource", fmt.Sprintf("%s is no resource: a resource is an ARN or *", source.Quote(v.text)),
+		`write it as "arn:aws:…" or "*"`)
 }
 
 // operators returns the condition operators, without ForAnyValue:, ForAllValues: and IfExists.
 func operators() []string {
 	return []string{
-		"StringEquals", "StringNotEquals", "StringEqualsIgnoreCase", "StringNotEqualsIgnoreCase", "StringLike", "StringNotLike",
-		"NumericEquals", "NumericNotEquals", "NumericLessThan", "NumericLessThanEquals", "NumericGreaterThan", "NumericGreaterThanEquals",
-		"DateEquals", "DateNotEquals", "DateLessThan", "DateLessThanEquals", "DateGreaterThan", "DateGreaterThanEquals",
-		"Bool", "BinaryEquals", "IpAddress", "NotIpAddress", "ArnEquals", "ArnLike", "ArnNotEquals", "ArnNotLike", "Null",
+		"StringEquals", "StringNotEquals", "StringEqualsIgnoreCase", "StringNotEqualsIgnoreCase", "StringLike",
+		"StringNotLike", "NumericEquals", "NumericNotEquals", "NumericLessThan", "NumericLessThanEquals",
+		"NumericGreaterThan", "NumericGreaterThanEquals", "DateEquals", "DateNotEquals", "DateLessThan",
+		"DateLessThanEquals", "DateGreaterThan", "DateGreaterThanEquals", "Bool", "BinaryEquals", "IpAddress",
+		"NotIpAddress", "ArnEquals", "ArnLike", "ArnNotEquals", "ArnNotLike", "Null",
 	}
 }
 
@@ -201,14 +215,16 @@ func (c checker) condition(v *value) {
 		return
 	}
 	if v.kind != '{' {
-		c.wrong(v, "iam-shape", "Condition must be an object, and is "+kindOf(v), `write it as { "StringEquals": { … } }`)
+		c.wrong(v, "iam-shape", "Condition must be an object, and is "+kindOf(v),
+			`write it as { "StringEquals": { … } }`)
 		return
 	}
 	for i := range v.members {
 		m := &v.members[i]
 		c.operator(m)
 		if m.value.kind != '{' && !m.value.hole() {
-			c.wrong(&m.value, "iam-shape", "a condition must be an object of keys and values, and is "+kindOf(&m.value), `write it as { "aws:RequestTag/name": "value" }`)
+			c.wrong(&m.value, "iam-shape", "a condition must be an object of keys and values, and is "+kindOf(&m.value),
+				`write it as { "aws:RequestTag/name": "value" }`)
 		}
 		for j := range m.value.members {
 			c.conditionValue(&m.value.members[j].value)
@@ -219,11 +235,14 @@ func (c checker) condition(v *value) {
 func (c checker) conditionValue(v *value) {
 	for i := range v.items {
 		if item := &v.items[i]; item.kind == '{' || item.kind == '[' || item.kind == 'n' {
-			c.wrong(item, "iam-shape", "an entry of a condition's values must be a text, a number, or true or false, and is "+kindOf(item), "put it in quotes")
+			c.wrong(item, "iam-shape",
+				"an entry of a condition's values must be a text, a number, or true or false, and is "+kindOf(item),
+				"put it in quotes")
 		}
 	}
 	if v.kind == '{' || v.kind == 'n' {
-		c.wrong(v, "iam-shape", "a condition's value must be a text or a list of texts, and is "+kindOf(v), "put it in quotes")
+		c.wrong(v, "iam-shape", "a condition's value must be a text or a list of texts, and is "+kindOf(v),
+			"put it in quotes")
 	}
 }
 
@@ -237,7 +256,8 @@ func (c checker) operator(m *member) {
 			name = name[len(prefix):]
 		}
 	}
-	if end := len(name) - len("IfExists"); end > 0 && strings.EqualFold(name[end:], "IfExists") && !strings.EqualFold(name, "NullIfExists") {
+	if end := len(name) - len("IfExists"); end > 0 && strings.EqualFold(name[end:], "IfExists") &&
+		!strings.EqualFold(name, "NullIfExists") {
 		name = name[:end]
 	}
 	known := operators()

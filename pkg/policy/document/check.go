@@ -115,7 +115,8 @@ func (c checker) duplicates(v *value) {
 	for i := range v.members {
 		m := &v.members[i]
 		if seen[m.name] && !source.HasHole(m.name) {
-			c.wrongName(m, "json-duplicate", "the key "+source.Quote(m.name)+" is here twice", "remove one, or make one list of both")
+			c.wrongName(m, "json-duplicate", "the key "+source.Quote(m.name)+" is here twice",
+				"remove one, or make one list of both")
 		}
 		seen[m.name] = true
 		c.duplicates(&m.value)
@@ -141,7 +142,8 @@ func (c checker) check(document *value, cloud string) {
 		c.lists(document, "includedPermissions", "bindings", "excludedPermissions")
 	case Azure:
 		for i := range document.members {
-			if m := &document.members[i]; slices.Contains([]string{"actions", "notactions", "dataactions", "notdataactions", "assignablescopes", "permissions"}, strings.ToLower(m.name)) {
+			if m := &document.members[i]; slices.Contains([]string{"actions", "notactions", "dataactions",
+				"notdataactions", "assignablescopes", "permissions"}, strings.ToLower(m.name)) {
 				c.lists(document, m.name)
 			}
 		}
@@ -156,7 +158,8 @@ func cloudOf(document *value) string {
 		switch {
 		case slices.Contains([]string{"includedPermissions", "bindings"}, m.name):
 			return GCP
-		case slices.Contains([]string{"assignableScopes", "actions", "dataactions", "rolename", "permissions"}, strings.ToLower(m.name)):
+		case slices.Contains([]string{"assignableScopes", "actions", "dataactions", "rolename", "permissions"},
+			strings.ToLower(m.name)):
 			return Azure
 		}
 	}

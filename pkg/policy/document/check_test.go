@@ -33,7 +33,8 @@ func TestLineEndsAndByteOrderMarkAreNoMistakes(t *testing.T) {
 }
 
 func TestNone(t *testing.T) {
-	for text, want := range map[string]bool{"": true, " \n": true, "{}": true, "{ \n }": true, "[]": false, "{\"a\": 1}": false, "null": false} {
+	for text, want := range map[string]bool{"": true, " \n": true, "{}": true, "{ \n }": true, "[]": false,
+		"{\"a\": 1}": false, "null": false} {
 		if got := document.None(text); got != want {
 			t.Errorf("None(%q) = %v", text, got)
 		}
@@ -83,7 +84,8 @@ func TestValuesOfADocumentAreNotRepeated(t *testing.T) {
 // TestCheckOfChangedDocuments changes a valid document in some places. The diagnostics must be
 // sound.
 func TestCheckOfChangedDocuments(t *testing.T) {
-	pieces := []string{"", ",", "{", "}", "[", "]", `"`, `\`, "{{", "}}", "{{ .x }}", "{{ if .x }}", "{{ end }}", "\n", "é", "null", "1e9", ":", "\x00", `"Sid": "Read"`}
+	pieces := []string{"", ",", "{", "}", "[", "]", `"`, `\`, "{{", "}}", "{{ .x }}", "{{ if .x }}", "{{ end }}", "\n",
+		"é", "null", "1e9", ":", "\x00", `"Sid": "Read"`}
 	rapid.Check(t, func(r *rapid.T) {
 		text := good
 		for range rapid.IntRange(0, 4).Draw(r, "changes") {
@@ -128,7 +130,8 @@ func TestCorpus(t *testing.T) {
 			}
 		}
 	}
-	for _, pattern := range []string{"*/permissions/*.json", "*/permissions/*.toml", "*/permissions.toml", "*/break_glass.toml"} {
+	for _, pattern := range []string{"*/permissions/*.json", "*/permissions/*.toml",
+		"*/permissions.toml", "*/break_glass.toml"} {
 		files, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)
@@ -157,7 +160,8 @@ func inline(tree any, check func(text string)) {
 	switch tree := tree.(type) {
 	case map[string]any:
 		for key, value := range tree {
-			if text, ok := value.(string); ok && (key == "contents" || key == "permissions_boundary") && !strings.HasPrefix(text, ".") {
+			if text, ok := value.(string); ok && (key == "contents" || key == "permissions_boundary") &&
+				!strings.HasPrefix(text, ".") {
 				check(text)
 			}
 			inline(value, check)

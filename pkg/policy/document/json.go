@@ -58,7 +58,8 @@ func parse(t *source.Text, text string) (v value, ok bool) {
 	if strings.HasPrefix(text, "\uFEFF") {
 		text = "   " + text[len("\uFEFF"):]
 	}
-	p := parser{Text: t, text: text, decoder: jsontext.NewDecoder(bytes.NewReader([]byte(text)), jsontext.AllowDuplicateNames(true))}
+	p := parser{Text: t, text: text, decoder: jsontext.NewDecoder(bytes.NewReader([]byte(text)),
+		jsontext.AllowDuplicateNames(true))}
 	if v, ok = p.value(0); !ok {
 		return v, false
 	}
@@ -73,7 +74,8 @@ func parse(t *source.Text, text string) (v value, ok bool) {
 // value parses the next value.
 func (p *parser) value(depth int) (v value, ok bool) {
 	if depth > maxDepth {
-		p.Error(p.skipSpace(p.last), 1, "json-syntax", "the document is nested too deep", "no document of a cloud is: write it flatter")
+		p.Error(p.skipSpace(p.last), 1, "json-syntax", "the document is nested too deep",
+			"no document of a cloud is: write it flatter")
 		return v, false
 	}
 	token, ok := p.token()
@@ -179,7 +181,8 @@ func (p *parser) reportSyntax(err error) {
 	case strings.HasSuffix(before, ",") && (rest[0] == '}' || rest[0] == ']'):
 		at = len(before) - 1
 		message, hint = "a comma before "+rest[:1], "remove the comma"
-	case rest[0] == ',' && (strings.HasPrefix(strings.TrimLeft(rest[1:], " \t\r\n"), "}") || strings.HasPrefix(strings.TrimLeft(rest[1:], " \t\r\n"), "]")):
+	case rest[0] == ',' && (strings.HasPrefix(strings.TrimLeft(rest[1:], " \t\r\n"), "}") ||
+		strings.HasPrefix(strings.TrimLeft(rest[1:], " \t\r\n"), "]")):
 		message, hint = "a comma behind the last entry", "remove the comma"
 	case strings.HasPrefix(rest, "//") || strings.HasPrefix(rest, "/*") || rest[0] == '#':
 		message, hint = "JSON has no comments", "remove the comment"

@@ -103,14 +103,17 @@ func (r *reader) reportYAML(err error) {
 			line, message = n, m[2]
 		}
 	}
-	r.Error(r.Offset(min(line, r.Lines()), 1), 0, "kyverno-yaml", "the text is not YAML: "+source.Plain(message), "check indentation, colons and quotes here and in the line before")
+	r.Error(r.Offset(min(line, r.Lines()), 1), 0, "kyverno-yaml", "the text is not YAML: "+source.Plain(message),
+		"check indentation, colons and quotes here and in the line before")
 }
 
 // Expressions of this product's templates, which may occur among Kyverno's own variables, and those
 // of them that start a block.
 var (
-	nuonExpression = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{\{-?[^{}]*\.nuon\b[^{}]*\}\}`) })
-	nuonBlock      = sync.OnceValue(func() *regexp.Regexp {
+	nuonExpression = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\{\{-?[^{}]*\.nuon\b[^{}]*\}\}`)
+	})
+	nuonBlock = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`\{\{-?\s*(?:if|range|with)\s[^{}]*\.nuon\b[^{}]*\}\}`)
 	})
 )
@@ -165,8 +168,11 @@ func (r *reader) ours(n *yaml.Node) bool {
 	switch {
 	case (version == "kyverno.io/v1" || version == "kyverno.io/v2beta1") && slices.Contains(known, kind):
 		return true
-	case group == "policies.kyverno.io", group == "kyverno.io" && slices.Contains(others, kind), group == "admissionregistration.k8s.io":
-		r.doubt(kindAt, "kyverno-not-evaluated", fmt.Sprintf("a %s of %s is not evaluated here: the install's cluster decides", source.Plain(kind), source.Plain(version)), elsewhere)
+	case group == "policies.kyverno.io", group == "kyverno.io" && slices.Contains(others, kind),
+		group == "admissionregistration.k8s.io":
+		r.doubt(kindAt, "kyverno-not-evaluated",
+			fmt.Sprintf("a %s of %s is not evaluated here: the install's cluster decides",
+				source.Plain(kind), source.Plain(version)), elsewhere)
 	case group == "kyverno.io" && !slices.Contains(known, kind):
 		hint := diagnostic.DidYouMean(kind, slices.Concat(known, others))
 		if hint == "" {
@@ -174,9 +180,11 @@ func (r *reader) ours(n *yaml.Node) bool {
 		}
 		r.wrong(kindAt, "kyverno-kind", "Kyverno has no kind "+source.Quote(kind), hint)
 	case kind == "ClusterPolicy" || kind == "Policy":
-		r.wrong(versionAt, "kyverno-kind", "there is no "+source.Plain(kind)+" of "+source.Quote(version), "write kyverno.io/v1")
+		r.wrong(versionAt, "kyverno-kind",
+			"there is no "+source.Plain(kind)+" of "+source.Quote(version), "write kyverno.io/v1")
 	default:
-		r.wrong(kindAt, "kyverno-kind", fmt.Sprintf("a %s of %s is no Kyverno policy", source.Quote(kind), source.Quote(version)), "put other objects into a component; write a ClusterPolicy of kyverno.io/v1 here")
+		r.wrong(kindAt, "kyverno-kind", fmt.Sprintf("a %s of %s is no Kyverno policy", source.Quote(kind),
+			source.Quote(version)), "put other objects into a component; write a ClusterPolicy of kyverno.io/v1 here")
 	}
 	return false
 }

@@ -52,11 +52,14 @@ func TestReadGivesThePolicies(t *testing.T) {
 	}
 	p := policies[1]
 	rule := p.Spec.Rules[0]
-	if p.Metadata.Name != "no-host-network" || p.Spec.ValidationFailureAction != "Audit" || rule.Match.Any[0].Resources.Kinds[0] != "Pod" || rule.Validate.Pattern == nil {
+	if p.Metadata.Name != "no-host-network" || p.Spec.ValidationFailureAction != "Audit" ||
+		rule.Match.Any[0].Resources.Kinds[0] != "Pod" || rule.Validate.Pattern == nil {
 		t.Errorf("%+v", p)
 	}
-	old, _ := kyverno.Read("p.yaml", strings.Replace(good, "      validate:\n", "      preconditions:\n        - {key: a, operator: Equals, value: b}\n      validate:\n", 1))
-	if conditions := old[0].Spec.Rules[0].Preconditions; len(conditions.All) != 1 || conditions.All[0].Operator != "Equals" {
+	old, _ := kyverno.Read("p.yaml", strings.Replace(good, "      validate:\n",
+		"      preconditions:\n        - {key: a, operator: Equals, value: b}\n      validate:\n", 1))
+	if conditions := old[0].Spec.Rules[0].Preconditions; len(conditions.All) != 1 ||
+		conditions.All[0].Operator != "Equals" {
 		t.Errorf("conditions of the older form: %+v", conditions)
 	}
 	if policies, _ := kyverno.Read("p.yaml", strings.Replace(good, "Enforce", "Sometimes", 1)); policies != nil {
@@ -66,26 +69,32 @@ func TestReadGivesThePolicies(t *testing.T) {
 
 func TestCheckRefusesTextsThatAreMadeToTakeLong(t *testing.T) {
 	var laughs strings.Builder
-	laughs.WriteString("apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: a}\nstatus:\n  a: &a0 [x, x]\n")
+	laughs.WriteString(
+		"apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: a}\nstatus:\n  a: &a0 [x, x]\n")
 	for i := range 40 {
 		fmt.Fprintf(&laughs, "  a%d: &a%d [*a%d, *a%d]\n", i+1, i+1, i, i)
 	}
 	tests := []struct{ name, text, want string }{
 		{"aliases of aliases", laughs.String(), "more than 100000 values"},
-		{"aliases of themselves", "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: a}\nspec: &s\n  rules: []\n  webhookConfiguration: *s\n", ""},
-		{"flow lists", "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nstatus: " + strings.Repeat("[", 5000) + strings.Repeat("]", 5000), "100 deep"},
+		{"aliases of themselves",
+			"apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: a}\nspec: &s\n  rules: []\n  webhookConfiguration: *s\n", ""},
+		{"flow lists", "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nstatus: " + strings.Repeat("[", 5000) +
+			strings.Repeat("]", 5000), "100 deep"},
 		{"open flow lists", "a: " + strings.Repeat("[", 500000), "kyverno-yaml"},
 		{"block lists", strings.Repeat("- ", 300000), ""},
 		{"long key", strings.Repeat("a", 1<<19) + ": b", ""},
-		{"one long line", "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: a}\nspec: {rules: [" + strings.Repeat("{name: 1}, ", 80_000) + "]}", "more like these"},
+		{"one long line", "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: a}\nspec: {rules: [" +
+			strings.Repeat("{name: 1}, ", 80_000) + "]}", "more like these"},
 		{"size", strings.Repeat("# x\n", 1<<19), "policy-size"},
-		{"merges into themselves", "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: &m {<<: *m, name: a}\nspec: {rules: []}\n", ""},
+		{"merges into themselves",
+			"apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: &m {<<: *m, name: a}\nspec: {rules: []}\n", ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			found := kyverno.Check("p.yaml", test.text)
 			sourcetest.Sound(t, test.text, found)
-			if said := sourcetest.Say(found); !diagnostic.Diagnostics(found).HasErrors() || !strings.Contains(said, test.want) {
+			if said := sourcetest.Say(found); !diagnostic.Diagnostics(found).HasErrors() ||
+				!strings.Contains(said, test.want) {
 				t.Errorf("said %q, not %q", said, test.want)
 			}
 		})
@@ -95,7 +104,8 @@ func TestCheckRefusesTextsThatAreMadeToTakeLong(t *testing.T) {
 // TestCheckOfChangedPolicies removes, duplicates or replaces lines of a valid policy. The
 // diagnostics must be sound.
 func TestCheckOfChangedPolicies(t *testing.T) {
-	pieces := append(strings.SplitAfter(good, "\n"), "  *a\n", "&a\n", "<<: {}\n", "---\n", "  \"{{ request.\": [\n", "- - -\n", "? {}\n", "!!int x\n", "spec: \"\\u0085\"\n", "{{ .nuon.x }}\n", "mutate: {foreach: [{}]}\n")
+	pieces := append(strings.SplitAfter(good, "\n"), "  *a\n", "&a\n", "<<: {}\n", "---\n", "  \"{{ request.\": [\n",
+		"- - -\n", "? {}\n", "!!int x\n", "spec: \"\\u0085\"\n", "{{ .nuon.x }}\n", "mutate: {foreach: [{}]}\n")
 	rapid.Check(t, func(r *rapid.T) {
 		lines := strings.SplitAfter(good, "\n")
 		for range rapid.IntRange(0, 5).Draw(r, "changes") {

@@ -87,7 +87,8 @@ func (r *reader) enter(n *yaml.Node) bool {
 	r.nodes++
 	if r.nodes > maxNodes || r.depth >= maxDepth {
 		if r.nodes <= maxNodes+1 {
-			r.wrong(n, "kyverno-limit", fmt.Sprintf("the policy has more than %d values, or they are more than %d deep", maxNodes, maxDepth), "split it into several policies")
+			r.wrong(n, "kyverno-limit", fmt.Sprintf("the policy has more than %d values, or they are more than %d deep",
+				maxNodes, maxDepth), "split it into several policies")
 			r.nodes = maxNodes + 1
 		}
 		return false
@@ -168,15 +169,18 @@ func (r *reader) readScalar(n *yaml.Node, into reflect.Value, f field) {
 	switch into.Kind() {
 	case reflect.String:
 		if tag != "!!str" && tag != "!!timestamp" {
-			r.wrong(n, "kyverno-shape", fmt.Sprintf("%s must be a text, and %s is not one", f.name, source.Quote(n.Value)), "put it in quotes")
+			r.wrong(n, "kyverno-shape", fmt.Sprintf("%s must be a text, and %s is not one", f.name,
+				source.Quote(n.Value)), "put it in quotes")
 			return
 		}
 		into.SetString(n.Value)
 		r.variables = append(r.variables, n)
 		r.checkEnum(n, f)
 	case reflect.Bool:
-		yes := slices.Contains([]string{"true", "yes", "on", "y"}, strings.ToLower(n.Value)) // like Kubernetes' YAML parser
-		if no := slices.Contains([]string{"false", "no", "off", "n"}, strings.ToLower(n.Value)); n.Style != 0 || !yes && !no {
+		// These are the spellings that Kubernetes' YAML parser accepts.
+		yes := slices.Contains([]string{"true", "yes", "on", "y"}, strings.ToLower(n.Value))
+		if no := slices.Contains([]string{"false", "no", "off", "n"}, strings.ToLower(n.Value)); n.Style != 0 ||
+			!yes && !no {
 			r.shape(n, f.name, "true or false")
 			return
 		}
@@ -213,7 +217,8 @@ func wanted(kind reflect.Kind) string {
 }
 
 func (r *reader) shape(n *yaml.Node, name, want string) {
-	r.wrong(n, "kyverno-shape", fmt.Sprintf("%s must be %s, and is %s", name, want, kindOf(n)), "write "+name+" as "+want)
+	r.wrong(n, "kyverno-shape", fmt.Sprintf("%s must be %s, and is %s", name, want, kindOf(n)),
+		"write "+name+" as "+want)
 }
 
 func kindOf(n *yaml.Node) string {
@@ -276,7 +281,10 @@ func (r *reader) unknown(key *yaml.Node, fields []field, name string) {
 	if hint == "" {
 		hint = "remove it"
 	}
-	r.doubt(key, "kyverno-unknown-field", fmt.Sprintf("%s has no field %s: a strict API server rejects the policy, and Kyverno's own CLI drops it without a word", kindName(name), source.Quote(key.Value)), hint)
+	r.doubt(key, "kyverno-unknown-field",
+		fmt.Sprintf(
+			"%s has no field %s: a strict API server rejects the policy, and Kyverno's own CLI drops it without a word",
+			kindName(name), source.Quote(key.Value)), hint)
 }
 
 // kindName returns the name of an object under a field: an entry of rules is a rule.
@@ -294,7 +302,8 @@ func kindName(name string) string {
 
 // later reports a part that only Kyverno in the cluster evaluates.
 func (r *reader) later(key *yaml.Node, what string) {
-	r.doubt(key, "kyverno-not-evaluated", what+" is not evaluated here: the Kyverno of the install's cluster decides", elsewhere)
+	r.doubt(key, "kyverno-not-evaluated",
+		what+" is not evaluated here: the Kyverno of the install's cluster decides", elsewhere)
 }
 
 // elsewhere is the hint for a part that is not evaluated here.
@@ -329,7 +338,8 @@ func (r *reader) pairs(n *yaml.Node, each func(key, value *yaml.Node)) {
 				walk(value, true)
 			case source.HasHole(key.Value):
 			case seen[key.Value] && !merged:
-				r.wrong(key, "kyverno-duplicate", "the key "+source.Quote(key.Value)+" is here twice", "remove one of them")
+				r.wrong(key, "kyverno-duplicate",
+					"the key "+source.Quote(key.Value)+" is here twice", "remove one of them")
 			case !seen[key.Value]:
 				seen[key.Value] = true
 				each(key, value)

@@ -35,7 +35,8 @@ func (r *reader) checkPolicy(n *yaml.Node, policy *Policy) {
 		r.checkRule(rule, &policy.Spec.Rules[i])
 		if at, name := lookup(rule, "name"); at != nil && name != "" && !source.HasHole(name) {
 			if seen[name] {
-				r.wrong(at, "kyverno-duplicate", "another rule of this policy is called "+source.Quote(name)+", too", "give each rule a name of its own")
+				r.wrong(at, "kyverno-duplicate", "another rule of this policy is called "+source.Quote(name)+", too",
+					"give each rule a name of its own")
 			}
 			seen[name] = true
 		}
@@ -45,11 +46,13 @@ func (r *reader) checkPolicy(n *yaml.Node, policy *Policy) {
 func (r *reader) checkRule(n *yaml.Node, rule *Rule) {
 	const longest = 63
 	if at, name := lookup(n, "name"); at != nil && len(name) > longest && !source.HasHole(name) {
-		r.wrong(at, "kyverno-value", fmt.Sprintf("the name of a rule has at most %d characters, and this one has %d", longest, len(name)), "shorten it")
+		r.wrong(at, "kyverno-value", fmt.Sprintf("the name of a rule has at most %d characters, and this one has %d",
+			longest, len(name)), "shorten it")
 	}
 	r.oneOf(n, "a rule", "validate", "mutate", "generate", "verifyImages")
 	if validate, _ := lookup(n, "validate"); validate != nil && validate.Kind == yaml.MappingNode {
-		r.oneOf(validate, "validate", "pattern", "anyPattern", "deny", "foreach", "podSecurity", "cel", "manifests", "assert")
+		r.oneOf(validate, "validate", "pattern", "anyPattern", "deny", "foreach", "podSecurity",
+			"cel", "manifests", "assert")
 	}
 	if mutate, _ := lookup(n, "mutate"); mutate != nil && mutate.Kind == yaml.MappingNode {
 		r.oneOf(mutate, "mutate", "patchStrategicMerge", "patchesJson6902", "foreach")
@@ -91,15 +94,19 @@ func (r *reader) oneOf(n *yaml.Node, name string, keys ...string) {
 	}
 	choice := strings.Join(keys[:len(keys)-1], ", ") + " or " + keys[len(keys)-1]
 	if len(has) == 0 {
-		r.wrong(n, "kyverno-rule", fmt.Sprintf("%s does nothing: it has none of %s", name, strings.ReplaceAll(choice, " or ", " and ")), "add one of "+choice)
+		r.wrong(n, "kyverno-rule", fmt.Sprintf("%s does nothing: it has none of %s", name,
+			strings.ReplaceAll(choice, " or ", " and ")), "add one of "+choice)
 		return
 	}
-	r.wrong(n, "kyverno-rule", fmt.Sprintf("%s has %s, and may have only one of them", name, strings.Join(has, " and ")), "make one of each")
+	r.wrong(n, "kyverno-rule", fmt.Sprintf("%s has %s, and may have only one of them", name,
+		strings.Join(has, " and ")), "make one of each")
 }
 
 // hasMerge reports whether a map may get keys from elsewhere.
 func hasMerge(n *yaml.Node) bool {
-	return slices.ContainsFunc(n.Content, func(one *yaml.Node) bool { return one.Kind == yaml.ScalarNode && one.ShortTag() == "!!merge" })
+	return slices.ContainsFunc(n.Content, func(one *yaml.Node) bool {
+		return one.Kind == yaml.ScalarNode && one.ShortTag() == "!!merge"
+	})
 }
 
 // checkMatch requires a match that selects something, in one of its forms.
@@ -118,7 +125,8 @@ func (r *reader) checkMatch(rule *yaml.Node, key string, match Match, needed boo
 	case len(has) == 0 && needed:
 		r.wrong(n, "kyverno-missing", key+" chooses nothing", "add any with a list of resources")
 	case len(has) > 1 && (has[0] == "any" || has[0] == "all"):
-		r.wrong(n, "kyverno-rule", fmt.Sprintf("%s has %s, and may have only one form", key, strings.Join(has, " and ")), "put all of it under any, or all of it under all")
+		r.wrong(n, "kyverno-rule", fmt.Sprintf("%s has %s, and may have only one form", key,
+			strings.Join(has, " and ")), "put all of it under any, or all of it under all")
 	}
 	for _, filter := range slices.Concat(match.Any, match.All, []Filter{match.Filter}) {
 		for _, kind := range filter.Resources.Kinds {
@@ -145,14 +153,16 @@ func subresource(kind string) bool {
 
 // evaluated reports whether conditions with this operator are evaluated here.
 func evaluated(operator string) bool {
-	return slices.Contains([]string{"Equal", "Equals", "NotEqual", "NotEquals", "In", "AnyIn", "AllIn", "NotIn", "AnyNotIn", "AllNotIn"}, operator)
+	return slices.Contains([]string{"Equal", "Equals", "NotEqual", "NotEquals", "In", "AnyIn", "AllIn", "NotIn",
+		"AnyNotIn", "AllNotIn"}, operator)
 }
 
 // checkOperators reports the operators below a rule that are not evaluated here.
 func (r *reader) checkOperators(n *yaml.Node) {
 	for _, list := range conditionLists(n, 0) {
 		for _, condition := range list.Content {
-			if at, operator := lookup(condition, "operator"); at != nil && !evaluated(operator) && strings.Contains(operator, "Than") {
+			if at, operator := lookup(condition, "operator"); at != nil && !evaluated(operator) &&
+				strings.Contains(operator, "Than") {
 				r.later(at, "the operator "+source.Plain(operator))
 			}
 		}

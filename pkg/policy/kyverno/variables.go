@@ -14,7 +14,8 @@ import (
 // roots returns the variables that Kyverno defines, in addition to those of a rule's context.
 // element and elementIndex may be followed by a number.
 func roots() []string {
-	return []string{"request", "element", "elementIndex", "images", "image", "target", "serviceAccountName", "serviceAccountNamespace", "globalContext"}
+	return []string{"request", "element", "elementIndex", "images", "image", "target", "serviceAccountName",
+		"serviceAccountNamespace", "globalContext"}
 }
 
 // standard returns the functions of JMESPath itself, which are evaluated here.
@@ -131,7 +132,8 @@ func letter(c byte) bool { return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' &
 
 func (r *reader) checkExpression(n *yaml.Node, expression string, said map[string]bool) {
 	if expression == "" {
-		r.doubt(n, "kyverno-variable", "a variable without a name", "name it, such as {{ request.object.metadata.name }}")
+		r.doubt(n, "kyverno-variable", "a variable without a name",
+			"name it, such as {{ request.object.metadata.name }}")
 		return
 	}
 	for i, w := range words(expression) {
@@ -200,7 +202,8 @@ func (r *reader) checkRequest(n *yaml.Node, rest string, said map[string]bool) {
 			break
 		}
 	}
-	if part == rest || slices.Contains([]string{"object", "operation", "namespace", "name", "kind"}, part) || said["request."+part] {
+	if part == rest || slices.Contains([]string{"object", "operation", "namespace", "name", "kind"},
+		part) || said["request."+part] {
 		return
 	}
 	said["request."+part] = true

@@ -38,8 +38,11 @@ var (
 func restricted(version ast.RegoVersion) *ast.Capabilities {
 	c := ast.CapabilitiesForThisVersion(ast.CapabilitiesRegoVersion(version))
 	c.Builtins = slices.DeleteFunc(c.Builtins, func(b *ast.Builtin) bool { return slices.Contains(forbidden, b.Name) })
-	c.Features = slices.DeleteFunc(c.Features, func(f string) bool { return f == ast.FeatureRegoV2 || f == ast.FeatureRegoV2Import })
-	c.FutureKeywords = slices.DeleteFunc(c.FutureKeywords, func(k string) bool { return !slices.Contains([]string{"contains", "every", "if", "in"}, k) })
+	c.Features = slices.DeleteFunc(c.Features, func(f string) bool {
+		return f == ast.FeatureRegoV2 || f == ast.FeatureRegoV2Import
+	})
+	c.FutureKeywords = slices.DeleteFunc(c.FutureKeywords,
+		func(k string) bool { return !slices.Contains([]string{"contains", "every", "if", "in"}, k) })
 	c.AllowNet = []string{}
 	return c
 }
@@ -66,9 +69,11 @@ func (p *policy) checkCalls() {
 		switch {
 		case own[name]:
 		case slices.Contains(forbidden, name):
-			p.Error(offset(operator.Location), len(name), "rego-forbidden", fmt.Sprintf("a policy may not call %s: it sees only its input", name), remedy(name))
+			p.Error(offset(operator.Location), len(name), "rego-forbidden",
+				fmt.Sprintf("a policy may not call %s: it sees only its input", name), remedy(name))
 		case unrepeatable(name):
-			p.Warning(offset(operator.Location), len(name), "rego-not-repeatable", fmt.Sprintf("%s gives another value each time, so the same plan may get another answer", name),
+			p.Warning(offset(operator.Location), len(name), "rego-not-repeatable",
+				fmt.Sprintf("%s gives another value each time, so the same plan may get another answer", name),
 				"decide by what is in input alone")
 		}
 		return false

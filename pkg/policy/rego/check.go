@@ -53,7 +53,8 @@ func Read(name, text string, inputs []string) (*Module, []diagnostic.Diagnostic)
 		return nil, t.Diagnostics()
 	}
 	p := &policy{Text: t}
-	steps := []func(){p.checkEmpty, p.checkDepth, p.parse, p.checkPackage, p.checkCost, p.checkCalls, p.compile, p.checkRules}
+	steps := []func(){p.checkEmpty, p.checkDepth, p.parse, p.checkPackage, p.checkCost, p.checkCalls,
+		p.compile, p.checkRules}
 	for _, step := range steps {
 		if p.guard(step); p.halted {
 			break
@@ -82,7 +83,8 @@ func (p *policy) halt() { p.halted = true }
 func (p *policy) guard(step func()) {
 	defer func() {
 		if recover() != nil {
-			p.Error(0, 0, "rego-syntax", "the policy cannot be read: its form is one that the reader did not expect", "write it more simply")
+			p.Error(0, 0, "rego-syntax",
+				"the policy cannot be read: its form is one that the reader did not expect", "write it more simply")
 			p.halt()
 		}
 	}()
@@ -129,7 +131,8 @@ func (p *policy) parse() {
 }
 
 func parseAs(text string, version ast.RegoVersion) (*ast.Module, error) {
-	return ast.ParseModuleWithOpts("", text, ast.ParserOptions{RegoVersion: version, Capabilities: capabilities(version)})
+	return ast.ParseModuleWithOpts("",
+		text, ast.ParserOptions{RegoVersion: version, Capabilities: capabilities(version)})
 }
 
 // warnOfOldVersion reports which keywords would make a v0 policy a v1 policy, at the first rule
@@ -152,7 +155,8 @@ func (p *policy) warnOld(where *ast.Location) {
 func (p *policy) checkPackage() {
 	pkg := p.module.AST.Package
 	if got := packageName(pkg); got != Package {
-		p.Error(offset(pkg.Location), width(pkg.Location), "rego-package", fmt.Sprintf("no rules in package %s: the policy is in package %s, which is not read", Package, got),
+		p.Error(offset(pkg.Location), width(pkg.Location), "rego-package",
+			fmt.Sprintf("no rules in package %s: the policy is in package %s, which is not read", Package, got),
 			"write `package "+Package+"`")
 	}
 }

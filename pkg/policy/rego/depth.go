@@ -50,7 +50,8 @@ func (n *nesting) exceeded() string {
 	case n.longest > maxDigits:
 		return fmt.Sprintf("a number has more than %d digits", maxDigits)
 	case n.numbers > maxNumbers:
-		return fmt.Sprintf("more than %d numbers have a fraction, an exponent or more than %d digits", maxNumbers, plainDigits)
+		return fmt.Sprintf("more than %d numbers have a fraction, an exponent or more than %d digits",
+			maxNumbers, plainDigits)
 	case n.compared > maxCompared:
 		return "its sets and objects have too many elements"
 	}

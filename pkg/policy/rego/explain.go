@@ -66,7 +66,8 @@ func explainSyntax(message, hint string) (string, string) {
 func explainUnbound(message string) (string, string) {
 	if name, ok := strings.CutPrefix(message, "var "); ok {
 		name, _, _ = strings.Cut(name, " ")
-		return "nothing gives " + clean(name) + " a value", "check the name, or bind it first: `" + clean(name) + " := input.…` or `some " + clean(name) + " in …`"
+		return "nothing gives " + clean(name) + " a value",
+			"check the name, or bind it first: `" + clean(name) + " := input.…` or `some " + clean(name) + " in …`"
 	}
 	return clean(message), "bind each variable before it is used under `not`, or as an argument"
 }

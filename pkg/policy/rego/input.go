@@ -41,7 +41,9 @@ func (p *policy) readInputs(known []string) {
 		line, column := p.Position(offset(ref[0].Location))
 		p.module.Inputs = append(p.module.Inputs, Input{Root: root, Line: line, Column: column})
 		if root != "" && known != nil && !slices.Contains(known, root) {
-			p.Warning(offset(ref[0].Location), len("input.")+len(root), "rego-input", fmt.Sprintf("input.%s is never there: a policy of this type sees input.%s", root, strings.Join(known, ", input.")),
+			p.Warning(offset(ref[0].Location), len("input.")+len(root), "rego-input",
+				fmt.Sprintf("input.%s is never there: a policy of this type sees input.%s",
+					root, strings.Join(known, ", input.")),
 				"read input."+known[0]+", or change the policy's type")
 		}
 		return false
@@ -63,7 +65,8 @@ func (p *policy) checkData(ref ast.Ref) {
 		return
 	}
 	if name, ok := ref[1].Value.(ast.String); ok && string(name) != Package {
-		p.Warning(offset(ref[0].Location), len("data.")+len(name), "rego-data", fmt.Sprintf("data.%s is never there: a policy sees its input and its own rules", clean(string(name))),
+		p.Warning(offset(ref[0].Location), len("data.")+len(name), "rego-data",
+			fmt.Sprintf("data.%s is never there: a policy sees its input and its own rules", clean(string(name))),
 			"write what it would hold into this policy")
 	}
 }

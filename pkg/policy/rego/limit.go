@@ -24,7 +24,8 @@ const (
 )
 
 func (p *policy) tooMuch(offset, width int, what string) {
-	p.Error(offset, width, "rego-limit", "the policy is too intricate to be checked: "+what, "split it into simpler rules or into several policies")
+	p.Error(offset, width, "rego-limit", "the policy is too intricate to be checked: "+what,
+		"split it into simpler rules or into several policies")
 	p.halt()
 }
 

@@ -27,7 +27,8 @@ func (p *policy) checkRules() {
 	}
 	if p.module.Rules == nil {
 		pkg := p.module.AST.Package
-		p.Error(offset(pkg.Location), width(pkg.Location), "rego-rules", "the policy has none of the rules deny, warn and pass, so it never says anything", p.misspelt())
+		p.Error(offset(pkg.Location), width(pkg.Location), "rego-rules",
+			"the policy has none of the rules deny, warn and pass, so it never says anything", p.misspelt())
 	}
 }
 
@@ -44,7 +45,8 @@ func (p *policy) rulesNamed(name string) []*ast.Rule {
 // misspelt returns a hint with the rule that was probably meant to be one of those that are
 // evaluated.
 func (p *policy) misspelt() string {
-	usual := map[string]string{"violation": "deny", "violations": "deny", "denied": "deny", "allow": "deny", "block": "deny", "error": "deny", "warning": "warn", "warnings": "warn", "passed": "pass"}
+	usual := map[string]string{"violation": "deny", "violations": "deny", "denied": "deny", "allow": "deny",
+		"block": "deny", "error": "deny", "warning": "warn", "warnings": "warn", "passed": "pass"}
 	for _, rule := range p.module.AST.Rules {
 		if meant, ok := usual[string(ruleName(rule))]; ok {
 			return fmt.Sprintf("name the rule %s rather than %s", meant, ruleName(rule))
@@ -59,12 +61,14 @@ func (p *policy) checkResult(name string, rules []*ast.Rule) {
 	const hint = "write `%s contains msg if { … }` with a text as msg"
 	first := rules[0]
 	if len(first.Head.Args) > 0 {
-		p.Error(offset(first.Location), width(first.Location), "rego-rules", name+" is a function, and nothing calls it", fmt.Sprintf(hint, name))
+		p.Error(offset(first.Location), width(first.Location), "rego-rules",
+			name+" is a function, and nothing calls it", fmt.Sprintf(hint, name))
 		return
 	}
 	document := p.compiler.TypeEnv.GetByRef(ast.MustParseRef("data." + Package + "." + name))
 	if document != nil && !says(document, true) {
-		p.Error(offset(first.Location), width(first.Location), "rego-rules", name+" can never give true, a text or an object with msg", fmt.Sprintf(hint, name))
+		p.Error(offset(first.Location), width(first.Location), "rego-rules",
+			name+" can never give true, a text or an object with msg", fmt.Sprintf(hint, name))
 	}
 }
 
@@ -105,7 +109,8 @@ func hasMessage(t *types.Object) bool {
 	case types.String:
 		return true
 	case types.Any:
-		return len(message) == 0 || slices.ContainsFunc(message, func(one types.Type) bool { _, text := one.(types.String); return text })
+		return len(message) == 0 || slices.ContainsFunc(message,
+			func(one types.Type) bool { _, text := one.(types.String); return text })
 	}
 	return false
 }

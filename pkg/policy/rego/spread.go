@@ -92,7 +92,8 @@ func (d *definitions) collect(rule *ast.Rule) {
 	d.walk(rule, func(node any) {
 		switch node := node.(type) {
 		case *ast.Expr:
-			if terms, ok := node.Terms.([]*ast.Term); ok && len(terms) == 3 && (node.IsAssignment() || node.IsEquality()) {
+			if terms, ok := node.Terms.([]*ast.Term); ok && len(terms) == 3 &&
+				(node.IsAssignment() || node.IsEquality()) {
 				d.place++
 				d.unify(terms[1], terms[2])
 				if node.IsEquality() {

@@ -26,13 +26,16 @@ func (e Expression) Control() bool {
 	if strings.HasPrefix(e.Inner, "$") {
 		return strings.Contains(e.Inner, "=")
 	}
-	return slices.Contains([]string{"if", "else", "end", "range", "with", "define", "template", "block", "break", "continue"}, e.word())
+	return slices.Contains([]string{"if", "else", "end", "range", "with", "define", "template", "block",
+		"break", "continue"}, e.word())
 }
 
 // word returns the first word of the expression if it is a name. The character after it need not be
 // a space.
 func (e Expression) word() string {
-	end := strings.IndexFunc(e.Inner, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	end := strings.IndexFunc(e.Inner, func(r rune) bool {
+		return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
 	if end < 0 {
 		return e.Inner
 	}
@@ -71,7 +74,8 @@ func (t *Text) Expressions() (found []Expression, ok bool) {
 		case e.opens():
 			open = append(open, e)
 		case e.closes() && len(open) == 0:
-			t.Error(begin, at-begin, "template-syntax", "{{ end }} closes nothing", "remove it, or open the block with {{ if … }}")
+			t.Error(begin, at-begin, "template-syntax", "{{ end }} closes nothing",
+				"remove it, or open the block with {{ if … }}")
 			return found, false
 		case e.closes():
 			open = open[:len(open)-1]
@@ -79,7 +83,8 @@ func (t *Text) Expressions() (found []Expression, ok bool) {
 	}
 	if len(open) > 0 {
 		last := open[len(open)-1]
-		t.Error(last.Offset, last.End-last.Offset, "template-syntax", "a template block begins here and never ends", "close it with {{ end }}")
+		t.Error(last.Offset, last.End-last.Offset, "template-syntax", "a template block begins here and never ends",
+			"close it with {{ end }}")
 		return found, false
 	}
 	return found, true

@@ -37,7 +37,8 @@ func New(name, text string) (t *Text, ok bool) {
 	t = &Text{Name: name, Bytes: text}
 	if len(text) > MaxBytes {
 		t.Bytes = ""
-		t.Error(0, 0, "policy-size", fmt.Sprintf("the text has %d bytes, more than the %d that a policy may have", len(text), MaxBytes), "split it into several policies")
+		t.Error(0, 0, "policy-size", fmt.Sprintf("the text has %d bytes, more than the %d that a policy may have",
+			len(text), MaxBytes), "split it into several policies")
 		return t, false
 	}
 	if at := firstInvalid(text); at >= 0 {
@@ -83,7 +84,8 @@ func (t *Text) report(severity diagnostic.Severity, offset, width int, rule, mes
 	}
 	line, column := t.Position(offset)
 	t.found = append(t.found, diagnostic.Diagnostic{
-		File: t.Name, Line: line, Column: column, Width: max(width, 0), Severity: severity, Rule: rule, Message: message, Hint: hint,
+		File: t.Name, Line: line, Column: column, Width: max(width, 0), Severity: severity, Rule: rule,
+		Message: message, Hint: hint,
 	})
 }
 

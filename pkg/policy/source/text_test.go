@@ -31,7 +31,8 @@ func TestNewRefusesWhatMustNotBeRead(t *testing.T) {
 			t.Errorf("%.20q: %v, %v", test.text, ok, found)
 			continue
 		}
-		if !ok && (found[0].Rule != test.rule || found[0].Line != test.line || found[0].Column != test.col || found[0].File != "f") {
+		if !ok && (found[0].Rule != test.rule || found[0].Line != test.line ||
+			found[0].Column != test.col || found[0].File != "f") {
 			t.Errorf("%.20q: %+v", test.text, found[0])
 		}
 	}
@@ -105,7 +106,9 @@ func TestErrorsAreNotLostBehindManyWarnings(t *testing.T) {
 	if len(found) != 50 || !diagnostic.Diagnostics(found).HasErrors() || !text.Failed() {
 		t.Errorf("%d things, failed %v", len(found), text.Failed())
 	}
-	if !slices.ContainsFunc(found, func(d diagnostic.Diagnostic) bool { return strings.Contains(d.Message, "151 more") }) {
+	if !slices.ContainsFunc(found, func(d diagnostic.Diagnostic) bool {
+		return strings.Contains(d.Message, "151 more")
+	}) {
 		t.Error("nothing says that some are not shown")
 	}
 }
@@ -135,7 +138,8 @@ func TestExpressions(t *testing.T) {
 		{"a {{ .nuon.x }} {{- .y -}}", []string{".nuon.x", ".y"}, ""},
 		{"{{ index .x \"}}\" }}{{ `}}` }}", []string{"index .x \"}}\"", "`}}`"}, ""},
 		{"{{/* }} \" */}}{{- /* a */ -}}", []string{"/* }} \" */", "/* a */"}, ""},
-		{"{{ if .x }}{{ range .y }}{{ end }}{{ else }}{{ end }}", []string{"if .x", "range .y", "end", "else", "end"}, ""},
+		{"{{ if .x }}{{ range .y }}{{ end }}{{ else }}{{ end }}",
+			[]string{"if .x", "range .y", "end", "else", "end"}, ""},
 		{"{{ if(.x) }}{{end}}{{with\n.x}}{{end}}", []string{"if(.x)", "end", "with\n.x", "end"}, ""},
 		{"{{ .x }", nil, "never ends"},
 		{"{{ \"a }}", nil, "never ends"},
@@ -161,7 +165,9 @@ func TestExpressions(t *testing.T) {
 
 func TestControlAndComment(t *testing.T) {
 	for inner, want := range map[string][2]bool{
-		"if .x": {true, false}, "if(.x)": {true, false}, "range\t.x": {true, false}, "iffy .x": {false, false}, "if_x": {false, false}, "else": {true, false}, "end": {true, false}, "$a := .x": {true, false}, "$a": {false, false}, ".iffy": {false, false}, "/* x */": {false, true}, "template \"x\"": {true, false},
+		"if .x": {true, false}, "if(.x)": {true, false}, "range\t.x": {true, false}, "iffy .x": {false, false},
+		"if_x": {false, false}, "else": {true, false}, "end": {true, false}, "$a := .x": {true, false},
+		"$a": {false, false}, ".iffy": {false, false}, "/* x */": {false, true}, "template \"x\"": {true, false},
 	} {
 		if e := (source.Expression{Inner: inner}); e.Control() != want[0] || e.Comment() != want[1] {
 			t.Errorf("%q: control %v, comment %v", inner, e.Control(), e.Comment())

@@ -88,7 +88,8 @@ func (h *Health) probe(ctx context.Context) []Result {
 		probes.Go(func() {
 			began := time.Now()
 			err := c.Probe(ctx)
-			all[i] = Result{Name: c.Name, OK: err == nil, Optional: c.Optional, Milliseconds: float64(time.Since(began).Microseconds()) / 1000}
+			all[i] = Result{Name: c.Name, OK: err == nil, Optional: c.Optional,
+				Milliseconds: float64(time.Since(began).Microseconds()) / 1000}
 			if err != nil {
 				all[i].Error = err.Error()
 			}

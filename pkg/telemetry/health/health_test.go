@@ -82,7 +82,8 @@ func TestDrainingEndsAConnectionWithItsNextAnswer(t *testing.T) {
 	defer server.Close()
 	client := server.Client()
 	var reused bool
-	trace := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) { reused = c.Reused }})
+	trace := httptrace.WithClientTrace(t.Context(),
+		&httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) { reused = c.Reused }})
 	for i, want := range []struct{ drains, reused, ends bool }{{}, {true, true, true}, {true, false, true}} {
 		if want.drains {
 			h.Drain()

@@ -16,7 +16,8 @@ func Serve(ctx context.Context, address string, page http.Handler) (at string, s
 	if err != nil {
 		return "", nil, fmt.Errorf("listen for status: %w", err)
 	}
-	server := &http.Server{Handler: page, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: time.Minute, IdleTimeout: 2 * time.Minute}
+	server := &http.Server{Handler: page, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: time.Minute,
+		IdleTimeout: 2 * time.Minute}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }() // serves requests until stop
 	return l.Addr().String(), func() error {

@@ -19,14 +19,17 @@ func TestTasksSayWhatTheyDo(t *testing.T) {
 	bell.Works("connecting")
 	bell.Came(errors.New("no <route>"))
 	tasks := board.Tasks()
-	if len(tasks) != 2 || tasks[0].Name != "bell" || tasks[0].Waits || tasks[0].Error != "no <route>" || !tasks[1].Waits || tasks[1].What != "for the next sweep" {
+	if len(tasks) != 2 || tasks[0].Name != "bell" || tasks[0].Waits || tasks[0].Error != "no <route>" ||
+		!tasks[1].Waits || tasks[1].What != "for the next sweep" {
 		t.Fatalf("the board is %+v", tasks)
 	}
-	if page := get(t, board, "text/html"); !strings.Contains(page, "no &lt;route&gt;") || !strings.Contains(page, "waits for the next sweep") || !strings.Contains(page, "a &lt;job&gt;") {
+	if page := get(t, board, "text/html"); !strings.Contains(page, "no &lt;route&gt;") ||
+		!strings.Contains(page, "waits for the next sweep") || !strings.Contains(page, "a &lt;job&gt;") {
 		t.Errorf("the page is\n%s", page)
 	}
 	var page Page
-	if err := json.Unmarshal([]byte(get(t, board, "*/*")), &page); err != nil || len(page.Tasks) != 2 || page.Failing[0].Tries != 3 {
+	if err := json.Unmarshal([]byte(get(t, board, "*/*")), &page); err != nil || len(page.Tasks) != 2 ||
+		page.Failing[0].Tries != 3 {
 		t.Errorf("the JSON is %+v, %v", page, err)
 	}
 	bell.Came(nil)
@@ -49,7 +52,8 @@ func TestWithoutABoard(t *testing.T) {
 	task.Works("at nothing")
 	task.Came(errors.New("bad"))
 	task.Leave()
-	if tasks := other.Tasks(); len(tasks) != 1 || tasks[0].Name != "kept" || tasks[0].What != "starting" || tasks[0].Error != "" {
+	if tasks := other.Tasks(); len(tasks) != 1 || tasks[0].Name != "kept" ||
+		tasks[0].What != "starting" || tasks[0].Error != "" {
 		t.Errorf("another board has %+v", tasks)
 	}
 	kept.Leave()

@@ -87,10 +87,12 @@ func Sound(t testing.TB, text string, found []diagnostic.Diagnostic) {
 		if d.Line < 1 || d.Line > len(lines) || d.Column < 1 || d.Column > len(lines[d.Line-1])+1 {
 			t.Errorf("%s: outside the text of %d lines", d, len(lines))
 		}
-		if d.Rule == "" || d.Message == "" || d.Hint == "" || d.Severity != diagnostic.Error && d.Severity != diagnostic.Warning {
+		if d.Rule == "" || d.Message == "" || d.Hint == "" ||
+			d.Severity != diagnostic.Error && d.Severity != diagnostic.Warning {
 			t.Errorf("%s: not complete", d)
 		}
-		if said := d.Message + d.Hint; !utf8.ValidString(said) || strings.ContainsFunc(said, func(r rune) bool { return r < ' ' || r == 0x7f }) || len(said) > 2000 {
+		if said := d.Message + d.Hint; !utf8.ValidString(said) ||
+			strings.ContainsFunc(said, func(r rune) bool { return r < ' ' || r == 0x7f }) || len(said) > 2000 {
 			t.Errorf("%q: not fit to be shown", said)
 		}
 		if i > 0 && (found[i-1].Line > d.Line || found[i-1].Line == d.Line && found[i-1].Column > d.Column) {
