@@ -1,6 +1,8 @@
-// Package lazyregexp compiles regular expressions when they are used first, so that a program that starts does not pay for all of them.
+// Package lazyregexp compiles regular expressions at their first use, which shortens the start of a
+// program.
 //
-// It owns nothing but that. In tests every expression is compiled at once, so that a wrong one fails there. Any package may import it.
+// In tests it compiles every expression immediately, so that an invalid one fails there. Any
+// package may import it.
 package lazyregexp
 
 import (
@@ -10,7 +12,7 @@ import (
 	"sync"
 )
 
-// Regexp is a regular expression that is compiled when it is used first.
+// Regexp is a regular expression that is compiled at its first use.
 type Regexp struct {
 	expression string
 	compiled   func() *regexp.Regexp
@@ -18,7 +20,7 @@ type Regexp struct {
 
 var inTest = len(os.Args) > 0 && strings.HasSuffix(strings.TrimSuffix(os.Args[0], ".exe"), ".test")
 
-// New returns an expression that panics at its first use if it is wrong.
+// New returns a regular expression. If the expression is invalid, its first use panics.
 func New(expression string) *Regexp {
 	r := &Regexp{expression: expression}
 	r.compiled = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(r.expression) })
@@ -28,7 +30,7 @@ func New(expression string) *Regexp {
 	return r
 }
 
-// String returns the expression.
+// String returns the source text of the expression.
 func (r *Regexp) String() string { return r.expression }
 
 // MatchString reports whether s contains a match.
@@ -42,7 +44,7 @@ func (r *Regexp) FindAllStringSubmatch(s string, n int) [][]string {
 	return r.compiled().FindAllStringSubmatch(s, n)
 }
 
-// ReplaceAllString replaces all matches in src, $1 being the first group.
+// ReplaceAllString replaces all matches in src; $1 in with is the first group.
 func (r *Regexp) ReplaceAllString(src, with string) string {
 	return r.compiled().ReplaceAllString(src, with)
 }

@@ -1,7 +1,7 @@
 // Package netguard opens connections to servers that an untrusted person names, within rules.
 //
 // Transport dials only the kinds of addresses that its options allow. It checks the address at the
-// moment of dialling, so that a name whose DNS answer changes between two lookups does not bypass
+// moment of dialing, so that a name whose DNS answer changes between two lookups does not bypass
 // the rule, and checks it again after each redirect. It never uses a proxy from the environment,
 // because then only the proxy's address could be checked. Handshakes, headers and pauses within a
 // body have deadlines, headers have a size limit, and nothing is decompressed.

@@ -19,7 +19,7 @@ import (
 // Options configure a Transport.
 type Options struct {
 	// HTTPS and HTTP list the kinds of addresses that each scheme may reach. An empty list disables
-	// the scheme. Special addresses are never dialled.
+	// the scheme. Special addresses are never dialed.
 	HTTPS, HTTP []Kind
 	// Roots are the certificate authorities that are trusted; nil means the system's.
 	Roots *x509.CertPool
@@ -34,7 +34,7 @@ type Options struct {
 // maxHeaders bounds the header of a response, in bytes.
 const maxHeaders = 64 << 10
 
-// BlockedError reports an address that may not be dialled.
+// BlockedError reports an address that may not be dialed.
 type BlockedError struct {
 	// Host is the host as it was written in the URL.
 	Host   string
@@ -108,7 +108,7 @@ func (o Options) transport(scheme string, allowed []Kind) *http.Transport {
 	}
 }
 
-// dialer returns a dial function that checks each address at the moment of dialling.
+// dialer returns a dial function that checks each address at the moment of dialing.
 func (o Options) dialer(scheme string, allowed []Kind) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		host, _, err := net.SplitHostPort(address)

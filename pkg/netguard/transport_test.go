@@ -104,7 +104,7 @@ func silent(c net.Conn) { _, _ = io.Copy(io.Discard, c) }
 // asked waits for a request. A client drops a connection on which bytes arrive before its request.
 func asked(c net.Conn) { _, _ = http.ReadRequest(bufio.NewReader(c)) }
 
-// TestOnlyAllowedKindsAreDialled checks that a special address is never dialled, even if the
+// TestOnlyAllowedKindsAreDialled checks that a special address is never dialed, even if the
 // options allow it.
 func TestOnlyAllowedKindsAreDialled(t *testing.T) {
 	var opened atomic.Int64

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestTheTreeIsOnePieceOfMemory holds the number of allocations for the tree of a secret, which has tens of
-// thousands of nodes: a job builds it again for each group of secrets that it learns.
+// TestTheTreeIsOnePieceOfMemory bounds the number of allocations for the tree of a secret, which
+// has tens of thousands of nodes. A job rebuilds the tree for each group of secrets that it adds.
 func TestTheTreeIsOnePieceOfMemory(t *testing.T) {
 	var s Set
 	for _, secret := range []string{"aQ3-", "Zx9_", "kP71"} {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/distribution/distribution/v3/configuration"
 	"github.com/distribution/distribution/v3/registry/handlers"
-	_ "github.com/distribution/distribution/v3/registry/storage/driver/filesystem" // stores what is pushed
-	_ "github.com/distribution/distribution/v3/registry/storage/driver/inmemory"   // or this one
+	_ "github.com/distribution/distribution/v3/registry/storage/driver/filesystem" // storage driver
+	_ "github.com/distribution/distribution/v3/registry/storage/driver/inmemory"   // storage driver
 	"github.com/sirupsen/logrus"
 
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
@@ -27,7 +27,8 @@ func Registry(t testing.TB) artifact.Reference {
 	return artifact.Reference{Host: strings.TrimPrefix(served.URL, "http://"), PlainHTTP: true}
 }
 
-// Handler returns a registry that stores everything below a directory, in memory when that is empty.
+// Handler returns a registry that stores everything below a directory, or in memory if dir is
+// empty.
 func Handler(dir string) http.Handler {
 	logrus.SetOutput(io.Discard) // the registry's log would hide the output of the tests
 	config := &configuration.Configuration{Storage: configuration.Storage{
