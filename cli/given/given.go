@@ -1,5 +1,6 @@
-// Package given reads values that stand on the command line as NAME=VALUE and NAME=@FILE. It sends nothing and knows nothing of what
-// they are for; secrets are read by package vault. The commands with --input, --env and --label use it.
+// Package given parses command-line values of the forms NAME=VALUE and NAME=@FILE for the commands with
+// --input, --env and --label. It sends nothing and does not depend on what the values are for; package
+// vault reads secrets.
 package given
 
 import (
@@ -12,7 +13,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exit"
 )
 
-// Pairs reads the NAME=VALUE values of a flag. Of one name twice, the last counts.
+// Pairs parses the NAME=VALUE values of a flag. If a name occurs twice, the last value wins.
 func Pairs(flag string, pairs []string) (map[string]string, error) {
 	out := make(map[string]string, len(pairs))
 	for _, p := range pairs {
@@ -25,8 +26,8 @@ func Pairs(flag string, pairs []string) (map[string]string, error) {
 	return out, nil
 }
 
-// Files reads the NAME=@FILE values of a flag, each value from its file, without the line end that an editor puts last. The @ may
-// be left out.
+// Files parses the NAME=@FILE values of a flag and reads each value from its
+// file, without the final line break that editors add. The @ is optional.
 func Files(flag string, pairs []string) (map[string]string, error) {
 	named, err := Pairs(flag, pairs)
 	if err != nil {
@@ -40,7 +41,7 @@ func Files(flag string, pairs []string) (map[string]string, error) {
 	return named, nil
 }
 
-// limit bounds a value that is read from a file, in bytes.
+// limit is the maximum size of a value that is read from a file, in bytes.
 const limit = 1 << 20
 
 func content(file string) (string, error) {

@@ -11,7 +11,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// TestAPlainSecretStaysHere: a value in clear for a sensitive input is refused before it leaves this machine.
+// TestAPlainSecretStaysHere checks that a plain-text value for
+// a sensitive input is rejected before anything is sent.
 func TestAPlainSecretStaysHere(t *testing.T) {
 	for _, line := range []string{"create acme --app hello --input token=hush", "update acme --input token=hush"} {
 		p, e := start(t)
@@ -25,8 +26,8 @@ func TestAPlainSecretStaysHere(t *testing.T) {
 	}
 }
 
-// TestUpdateShowsFirst what would change and what would follow: alone with --preview, before the question on a terminal, and not at
-// all in a script.
+// TestUpdateShowsFirst checks when the preview of an update is printed: alone
+// with --preview, before the question on a terminal, and never in a script.
 func TestUpdateShowsFirst(t *testing.T) {
 	preview := `hello/acme would change:
   input greeting  "hi" → "hey"
@@ -70,7 +71,7 @@ and then:
 	}
 }
 
-// TestUpdateOfNothing: an update without a change is wrong usage, also on a terminal.
+// TestUpdateOfNothing checks that an update without a change is a usage error, also on a terminal.
 func TestUpdateOfNothing(t *testing.T) {
 	for _, typed := range []string{"", "y\n"} {
 		p, e := start(t)
@@ -83,7 +84,8 @@ func TestUpdateOfNothing(t *testing.T) {
 	}
 }
 
-// TestToggles: switching off is shown and asked first, and needs --yes in a script; switching on just works there.
+// TestToggles checks that disabling components shows a preview and asks first,
+// and requires --yes in a script, while enabling them in a script needs neither.
 func TestToggles(t *testing.T) {
 	for name, c := range map[string]struct {
 		line  string
@@ -117,7 +119,7 @@ func TestToggles(t *testing.T) {
 	}
 }
 
-// TestOwner: hand and file are all that an install can belong to.
+// TestOwner checks that an install can belong only to hand or file.
 func TestOwner(t *testing.T) {
 	p, e := start(t)
 	if err := execute(t, New(e), "owner", "acme", "hand"); err != nil || p.changed.Owner != "hand" {
@@ -128,7 +130,8 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-// TestForget: what leaves something behind is asked about first; what is gone is not.
+// TestForget checks that forgetting an install that leaves resources
+// behind asks first, and that forgetting a deprovisioned one does not.
 func TestForget(t *testing.T) {
 	for line, code := range map[string]int{"forget acme": 0, "forget acme --force": exit.Usage, "forget acme --force --yes": 0} {
 		p, e := start(t)
@@ -138,7 +141,8 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// TestPinning: where an install is held, by word or by what it is at; and back.
+// TestPinning checks pinning to a given release and to the
+// current one, rolling back, and unpinning.
 func TestPinning(t *testing.T) {
 	all := []api.Release{{Number: 7, Status: "complete"}, {Number: 6, Status: "incomplete"}, {Number: 5, Status: "complete"}, {Number: 4, Status: "building"}, {Number: 3, Status: "complete"}}
 	for line, c := range map[string]struct {

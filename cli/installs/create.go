@@ -20,7 +20,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
-// creating is one run of `nuon installs create`.
+// creating is the state of one run of `nuon installs create`.
 type creating struct {
 	env      *env.Env
 	new      api.NewInstall
@@ -28,7 +28,7 @@ type creating struct {
 	approval string
 	labels   []string
 	on, off  []string
-	// interactive asks for all inputs that were not given, not only for those that have no default.
+	// interactive asks for all inputs that have no value yet, not only for those without a default.
 	interactive bool
 	values      values
 	settling    settling
@@ -65,7 +65,7 @@ plane's while that runner has not registered. --key-fingerprint says which key i
 	o.values.flags(c)
 	o.settling.flags(c)
 	c.MarkFlagsMutuallyExclusive("file", "interactive")
-	_ = c.MarkFlagRequired("app") // fails only for a flag that is not there
+	_ = c.MarkFlagRequired("app") // fails only for an unknown flag
 	complete.Flag(e, c, "app", complete.Apps)
 	complete.Flag(e, c, "runner", complete.Runners)
 	complete.FlagWords(c, "approval", "prompt", "approve-all")
@@ -119,15 +119,16 @@ func (o *creating) run(ctx context.Context, args []string) error {
 	return o.end(ctx, client, made)
 }
 
-// keyOfNew asks for the key of an install that is to be created: that of its runner, if one that has registered will work for it.
+// keyOfNew returns the request for the sealing key of an install that
+// does not exist yet: the key of its runner if that one has registered.
 func keyOfNew(runner string) api.GetSealingKeyParams {
 	return api.GetSealingKeyParams{Runner: runner, Shared: runner == ""}
 }
 
-// asks reports whether a person fills in what is missing. A file is complete.
+// asks reports whether a person fills in missing values. With a file, nobody is asked.
 func (o *creating) asks() bool { return o.file == "" && o.env.Console.Asks() }
 
-// ask refuses what must not leave in clear, and has a person fill in what was not given.
+// ask rejects plain-text values of sensitive inputs and shows a form for the missing values.
 func (o *creating) ask(ctx context.Context, client *remote.Client, e entered) error {
 	if len(e.plain) == 0 && !o.asks() {
 		return nil
@@ -161,10 +162,10 @@ func (o *creating) ask(ctx context.Context, client *remote.Client, e entered) er
 	return nil
 }
 
-// nameField is the form's field for the name; no input can be called so.
+// nameField is the name of the form's field for the install's name. No input can have this name.
 const nameField = "the install's name"
 
-// goodName is what an install may be called, as the control plane has it.
+// goodName matches valid install names; the control plane has the same rule.
 var goodName = lazyregexp.New(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 
 func badName(name string) string {
@@ -174,7 +175,7 @@ func badName(name string) string {
 	return "is no name: use lower-case letters, digits, - and _, at most 63, the first a letter or digit"
 }
 
-// end prints what was made, and waits if that is wanted.
+// end prints the new install, after waiting for it with --wait.
 func (o *creating) end(ctx context.Context, client *remote.Client, made api.CreatedInstall) error {
 	c := o.env.Console
 	if o.settling.wait && made.Runner.RegistrationToken == "" {
@@ -190,7 +191,7 @@ func (o *creating) end(ctx context.Context, client *remote.Client, made api.Crea
 	return err
 }
 
-// showMade prints a new install for people, and how to start a runner that was made with it.
+// showMade prints a new install for people and, if its runner is new too, how to start that runner.
 func showMade(w io.Writer, made api.CreatedInstall) error {
 	if _, err := fmt.Fprintf(w, "install %s/%s made (%s)\n", made.Install.App, made.Install.Name, made.Install.ID); err != nil {
 		return err
@@ -201,7 +202,7 @@ func showMade(w io.Writer, made api.CreatedInstall) error {
 	return runners.HowToStart(w, made.Runner)
 }
 
-// merged are the entries of both; those of the second count.
+// merged returns the union of both maps; values of the second take precedence.
 func merged(first, second map[string]string) map[string]string {
 	if len(first) == 0 && len(second) == 0 {
 		return nil
@@ -215,7 +216,7 @@ func merged(first, second map[string]string) map[string]string {
 	return all
 }
 
-// switched are toggles with those that were named on the command line.
+// switched returns the toggles with the components added that --enable and --disable name.
 func switched(toggles map[string]bool, on, off []string) (map[string]bool, error) {
 	all := map[string]bool{}
 	for name, is := range toggles {

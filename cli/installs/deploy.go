@@ -12,7 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// NewDeploy is `nuon deploy`.
+// NewDeploy returns the command `nuon deploy`.
 func NewDeploy(e *env.Env) *cobra.Command {
 	a := workflows.Asking{Env: e, Settled: settled(e.Console)}
 	n := api.NewWorkflow{Kind: api.NewWorkflowKindDeploy}
@@ -86,7 +86,7 @@ approval. When nothing is left, ` + "`nuon installs forget`" + ` drops the recor
 	return c
 }
 
-// list is names in a sentence: a, b and c.
+// list joins names for a sentence: a, b and c.
 func list(names []string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")

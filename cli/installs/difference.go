@@ -11,19 +11,19 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
 
-// Outcome is what a sync of install files does about one install.
+// Outcome is the effect of a sync of install files on one install.
 type Outcome string
 
-// The outcomes.
+// The outcomes of a sync for one install.
 const (
-	OutcomeCreate  Outcome = "create"  // there is a file and no install
-	OutcomeChange  Outcome = "change"  // the install is not as its file says
-	OutcomeNone    Outcome = "none"    // it is
-	OutcomeRefused Outcome = "refused" // the file may not change it; the reason says why, and what to do
-	OutcomeNoFile  Outcome = "no_file" // it belongs to a file that is not there; nothing is done
+	OutcomeCreate  Outcome = "create"  // the file has no install
+	OutcomeChange  Outcome = "change"  // the install differs from its file
+	OutcomeNone    Outcome = "none"    // the install matches its file
+	OutcomeRefused Outcome = "refused" // the file may not change the install; the reason states why and what to do
+	OutcomeNoFile  Outcome = "no_file" // the install belongs to a file that does not exist; nothing is done
 )
 
-// Difference is what a sync of install files would do about one install, and why.
+// Difference is what a sync of install files would do to one install, and why.
 type Difference struct {
 	Install string  `json:"install"`
 	Outcome Outcome `json:"outcome"`
@@ -35,8 +35,8 @@ type Difference struct {
 	change api.InstallChange
 }
 
-// compare says what a sync would do: about each install file of an app, in their order, and about each install that belongs to a
-// file that is not there.
+// compare returns the effects of a sync: one for each install file of the app, in the order
+// of the files, then one for each install that belongs to a file that does not exist.
 func compare(app *appconfig.App, name string, installs []api.Install, takeOwnership bool) []Difference {
 	var all []Difference
 	for _, f := range app.Installs {
@@ -58,7 +58,7 @@ func compare(app *appconfig.App, name string, installs []api.Install, takeOwners
 	return all
 }
 
-// created is the install that a file asks for.
+// created returns the difference that creates the install of a file.
 func created(name string, f appconfig.Install) Difference {
 	d := Difference{Install: f.Name, Outcome: OutcomeCreate, Changes: []Move{}}
 	d.create = api.NewInstall{App: name, Owner: api.NewInstallOwnerFile}
@@ -84,7 +84,7 @@ func created(name string, f appconfig.Install) Difference {
 	return d
 }
 
-// changed is what makes an install what its file says.
+// changed returns the difference that makes an install match its file.
 func changed(app *appconfig.App, f appconfig.Install, i api.Install, takeOwnership bool) Difference {
 	d := Difference{Install: f.Name, id: i.ID, Changes: []Move{}}
 	d.change = change(app, f, i)
@@ -107,11 +107,12 @@ func changed(app *appconfig.App, f appconfig.Install, i api.Install, takeOwnersh
 	return d
 }
 
-// change is what a file sets that is not so. What the file does not name is as the app has it by default: inputs with a default,
-// labels (none) and components that may be switched. Inputs that the customer sets are in nobody's file, and stay.
+// change returns the settings of a file that the install does not have. What the file
+// leaves out gets the app's default: inputs with a default, labels (none) and components
+// with a toggle. Inputs that the customer sets are never in a file, and stay unchanged.
 func change(app *appconfig.App, f appconfig.Install, i api.Install) api.InstallChange {
 	c := api.InstallChange{By: api.InstallChangeByFile}
-	asked := i.Pending.Settings // what waits for an approver already is not asked for again
+	asked := i.Pending.Settings // settings that already wait for an approver are not requested again
 	waits := i.Pending.Approval != ""
 	if f.ApprovalOption != string(i.Approval) || waits && f.ApprovalOption != string(asked.Approval) {
 		c.Approval = api.InstallChangeApproval(f.ApprovalOption)
@@ -148,7 +149,7 @@ func change(app *appconfig.App, f appconfig.Install, i api.Install) api.InstallC
 	return c
 }
 
-// wanted is the value of an input that a file asks for, if it says anything about it.
+// wanted returns the value that a file sets for an input; says is false if the file sets none.
 func wanted(in appconfig.Input, f appconfig.Install) (value string, says bool) {
 	if in.Sensitive {
 		return "", false
@@ -162,7 +163,7 @@ func wanted(in appconfig.Input, f appconfig.Install) (value string, says bool) {
 	return *in.Default, true
 }
 
-// is the value that an input of an install has: its own, or the default.
+// is returns the value of an input of an install: its own, or the default.
 func is(in appconfig.Input, i api.Install) string {
 	n := slices.IndexFunc(i.Inputs, func(v api.InputValue) bool { return v.Name == in.Name })
 	switch {
@@ -178,7 +179,7 @@ func sameAccount(a, b map[string]map[string]string) bool {
 	return maps.EqualFunc(a, b, maps.Equal[map[string]string, map[string]string])
 }
 
-// account is a cloud account as a person reads it.
+// account formats a cloud account for people.
 func account(a map[string]map[string]string) string {
 	var all []string
 	for _, kind := range slices.Sorted(maps.Keys(a)) {

@@ -15,7 +15,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
 
-// shop is an app with an input of each sort and a component that may be switched, and these install files.
+// shop returns an app with one input of each kind, a component
+// with a toggle, and the given install files.
 func shop(installs map[string]string) fs.FS {
 	module := "terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/x\"\n"
 	files := fstest.MapFS{}
@@ -44,7 +45,7 @@ func loaded(t interface{ Fatal(...any) }, files fs.FS) *appconfig.App {
 	return app
 }
 
-// TestCompare is the whole table of what a sync does about an install, and why it leaves one alone.
+// TestCompare checks every outcome of a sync, with the reason where a sync leaves an install alone.
 func TestCompare(t *testing.T) {
 	account := map[string]map[string]string{"aws_account": {"region": "eu-west-1"}}
 	acme := api.Install{ID: "ins_1", Name: "acme", Approval: "prompt", Owner: "file"}
@@ -107,7 +108,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestCompareWithoutAFile: one that belongs to a file which is gone is named; people's own are nobody's business here.
+// TestCompareWithoutAFile checks that an install that belongs to a
+// missing file is reported, and that installs that people manage are not.
 func TestCompareWithoutAFile(t *testing.T) {
 	got := compare(loaded(t, shop(nil)), "shop", []api.Install{{App: "shop", Name: "left", Owner: "file"}, {Name: "ours", Owner: "hand"}}, true)
 	if len(got) != 1 || got[0].Install != "left" || got[0].Outcome != OutcomeNoFile || !strings.Contains(got[0].Reason, "nuon installs generate-config shop/left") {
@@ -115,8 +117,8 @@ func TestCompareWithoutAFile(t *testing.T) {
 	}
 }
 
-// TestAGeneratedFileChangesNothing: whatever an install is, the file that is written of it is a valid one, and a sync of it changes
-// nothing.
+// TestAGeneratedFileChangesNothing checks that the file generated
+// for any install is valid, and that syncing it changes nothing.
 func TestAGeneratedFileChangesNothing(t *testing.T) {
 	base := loaded(t, shop(nil))
 	var config api.AppConfig
@@ -161,10 +163,10 @@ func TestAGeneratedFileChangesNothing(t *testing.T) {
 	})
 }
 
-// storable is a text that the control plane can keep: of valid UTF-8, and without NUL.
+// storable returns a text that the control plane can store: valid UTF-8 without NUL bytes.
 func storable(s string) string { return strings.ReplaceAll(strings.ToValidUTF8(s, "?"), "\x00", "") }
 
-// TestShowDifferences says the outcome of each with its changes below each other.
+// TestShowDifferences checks the printed outcomes, each with its changes indented below it.
 func TestShowDifferences(t *testing.T) {
 	var out strings.Builder
 	err := showDifferences(&out, "shop", []Difference{

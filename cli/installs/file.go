@@ -13,9 +13,10 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
 
-// readFile reads an install file as part of the app that it belongs to, so that every rule of the format is checked, and puts what
-// it says into n; what is there already was said on the command line and stays. What the format warns of in the file is said: an
-// input that is sensitive is not read from it. It gives the file's inputs.
+// readFile reads an install file as part of its app, so that every rule of the format
+// is checked, and fills n from it; values that n already has come from the command
+// line and take precedence. It prints the format's warnings about the file, for
+// example that a sensitive input in it is not used. It returns the inputs of the file.
 func readFile(c *console.Console, file string, n *api.NewInstall) (map[string]string, error) {
 	if file == "" {
 		return nil, nil
@@ -32,7 +33,7 @@ func readFile(c *console.Console, file string, n *api.NewInstall) (map[string]st
 	if err != nil {
 		return nil, err
 	}
-	if filepath.Base(filepath.Dir(full)) != "installs" { // another file may have the name of one that is
+	if filepath.Base(filepath.Dir(full)) != "installs" { // a file elsewhere may have the name of an install
 		return nil, exit.Usagef("%s is not in the installs directory of an app: put it there, so that it is checked with the app", file)
 	}
 	dir := filepath.Dir(filepath.Dir(full))
@@ -54,7 +55,8 @@ func readFile(c *console.Console, file string, n *api.NewInstall) (map[string]st
 	return nil, exit.Usagef("%s is no install of the app in %s", file, dir)
 }
 
-// fill puts what a file says of an install, besides its inputs, into a new one; what was said on the command line stays.
+// fill copies the settings of a file, except its inputs, into a new
+// install. Approval settings from the command line take precedence.
 func fill(n *api.NewInstall, i appconfig.Install) {
 	n.Name, n.AllowDestroy = i.Name, n.AllowDestroy || i.AllowDestroy
 	if n.Approval == "" {

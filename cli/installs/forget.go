@@ -47,7 +47,7 @@ The key that is pinned for it on this machine is dropped, too, also when the con
 	return c
 }
 
-// dropPin drops the key that is pinned for an install.
+// dropPin removes the pinned key of an install.
 func dropPin(e *env.Env, install string) error {
 	known, err := pins.Open(e.Context)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/syntax"
 )
 
-// installFile is an installs/*.toml file, as the format has its keys.
+// installFile is the content of an installs/*.toml file, with the keys of the format.
 type installFile struct {
 	Name           string            `json:"name"`
 	ApprovalOption string            `json:"approval_option"`
@@ -57,7 +57,8 @@ no part of it.`,
 	}
 }
 
-// fileOf is the file of an install. What the app does not have any more is left out: a file that names it has an error.
+// fileOf returns the file for an install. It leaves out what the app
+// no longer declares, because a file that names it would be invalid.
 func fileOf(i api.Install, config api.AppConfig) installFile {
 	f := installFile{
 		Name: i.Name, ApprovalOption: string(i.Approval), AllowDestroy: i.AllowDestroy, Labels: i.Labels,
@@ -78,7 +79,7 @@ func fileOf(i api.Install, config api.AppConfig) installFile {
 	return f
 }
 
-// sensitive are the names of the inputs that no file holds.
+// sensitive returns the names of the sensitive inputs, which no file contains.
 func sensitive(config api.AppConfig) []string {
 	var names []string
 	for _, in := range config.Inputs {
@@ -89,7 +90,7 @@ func sensitive(config api.AppConfig) []string {
 	return names
 }
 
-// encode returns the text of the file of an app, with a remark on the inputs that are not in it.
+// encode returns the text of the file of an app, with a comment on the inputs that it leaves out.
 func (f installFile) encode(app string, secrets []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "name            = %s\napproval_option = %s\n", appconfig.Quote(f.Name), appconfig.Quote(f.ApprovalOption))
@@ -108,7 +109,7 @@ func (f installFile) encode(app string, secrets []string) string {
 	return b.String()
 }
 
-// table writes a TOML table, its keys below each other by name; one without keys is left out.
+// table writes a TOML table with its keys sorted and aligned, or nothing if it has no keys.
 func table[V any](b *strings.Builder, name string, values map[string]V, text func(V) string) {
 	if len(values) == 0 {
 		return

@@ -48,7 +48,7 @@ func newGet(e *env.Env) *cobra.Command {
 	return c
 }
 
-// show prints an install for people, with more lines after its own facts.
+// show prints an install for people, with additional lines after its own facts.
 func show(w io.Writer, i api.Install, more ...string) error {
 	lines := []string{fmt.Sprintf("%s/%s (%s): %s", i.App, i.Name, i.ID, i.Status), "  " + i.Reason}
 	lines = append(append(lines, facts(i)...), more...)
@@ -78,7 +78,7 @@ func show(w io.Writer, i api.Install, more ...string) error {
 	return nil
 }
 
-// facts are what is to be said of an install besides its status, a line each.
+// facts returns one line for each fact about an install besides its status.
 func facts(i api.Install) []string {
 	var lines []string
 	say := func(format string, a ...any) { lines = append(lines, "  "+fmt.Sprintf(format, a...)) }
@@ -124,7 +124,7 @@ func facts(i api.Install) []string {
 	return append(lines, toggles(i.Toggles)...)
 }
 
-// setBy names who set looser approval settings.
+// setBy names the person who loosened the approval settings.
 func setBy(r api.ApprovalRule) string {
 	switch {
 	case r.By == "":
@@ -146,7 +146,7 @@ func approvalWords(approval string, allowDestroy, byOthers bool) string {
 	return approval
 }
 
-// toggles says which components were switched on and off.
+// toggles describes which components were switched on and off.
 func toggles(all map[string]bool) []string {
 	var on, off []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -166,7 +166,7 @@ func toggles(all map[string]bool) []string {
 	return lines
 }
 
-// pairs are names with their values on one line, by name.
+// pairs formats names with their values on one line, sorted by name.
 func pairs(m map[string]string) string {
 	all := make([]string, 0, len(m))
 	for _, k := range slices.Sorted(maps.Keys(m)) {
@@ -175,7 +175,7 @@ func pairs(m map[string]string) string {
 	return strings.Join(all, ", ")
 }
 
-// because puts a reason behind a sentence, if there is one.
+// because formats a reason as a suffix; an empty reason yields an empty string.
 func because(reason string) string {
 	if reason == "" {
 		return ""
@@ -183,10 +183,12 @@ func because(reason string) string {
 	return ": " + reason
 }
 
-// mostShown bounds the output of a component as people see it, in characters: what a chart gives is kilobytes of JSON.
+// mostShown is the maximum number of characters shown of a
+// component's output. Outputs of charts can be kilobytes of JSON.
 const mostShown = 100
 
-// bounded gives the beginning of a value that is too long to be read, and says where all of it is.
+// bounded returns the beginning of a value that is too long to
+// show, with a hint at how to get all of it.
 func bounded(v string) string {
 	all := []rune(v)
 	if len(all) <= mostShown {

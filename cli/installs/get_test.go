@@ -7,7 +7,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// TestNoInputsAreSaidSo: a heading without anything below it looks as if something was lost.
+// TestNoInputsAreSaidSo checks that an install without inputs
+// says so; an empty heading would look like lost data.
 func TestNoInputsAreSaidSo(t *testing.T) {
 	var got strings.Builder
 	if err := show(&got, api.Install{}); err != nil {
@@ -18,7 +19,7 @@ func TestNoInputsAreSaidSo(t *testing.T) {
 	}
 }
 
-// TestLongOutputsAreCut: what a chart gives is kilobytes of JSON, between which nothing else would be seen.
+// TestLongOutputsAreCut checks that a chart's kilobytes of JSON do not hide everything else.
 func TestLongOutputsAreCut(t *testing.T) {
 	long := `{"web":"` + strings.Repeat("ä", 2*mostShown) + `"}`
 	i := api.Install{Components: []api.InstallComponent{{Name: "web", Outputs: []api.OutputValue{{Name: "services", Value: []byte(long)}, {Name: "short", Value: []byte(`"whole"`)}}}}}

@@ -1,6 +1,7 @@
-// Package installs is `nuon installs`: the customers' copies of an app, how they stand, and all that a vendor does with them from
-// the first question of a form to the last record. It also holds `nuon deploy`, which brings one up to date. What is to be changed
-// is shown before it is done; what cannot be undone waits for a person's yes.
+// Package installs implements `nuon installs`, which manages the installs of an app
+// from creation to the deletion of their records, and `nuon deploy`, which deploys
+// to one. Its commands show a change before they make it, and require confirmation
+// for what cannot be undone. Other commands use its waiting and its rows.
 package installs
 
 import (
@@ -18,7 +19,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// New is the command with its verbs.
+// New returns the command with its subcommands.
 func New(e *env.Env) *cobra.Command {
 	c := &cobra.Command{Use: "installs", Short: "The installs: customers' copies of an app"}
 	c.AddCommand(newCreate(e), newList(e), newGet(e), newUpdate(e), newSync(e), newOwner(e), newGenerateConfig(e),
@@ -27,7 +28,7 @@ func New(e *env.Env) *cobra.Command {
 	return c
 }
 
-// statuses are how an install can stand.
+// statuses are the possible statuses of an install.
 var statuses = []string{"new", "current", "behind", "waiting_for_approval", "deploying", "stalled", "refused", "waiting", "deprovisioning", "gone"}
 
 func newList(e *env.Env) *cobra.Command {
@@ -64,7 +65,7 @@ func newList(e *env.Env) *cobra.Command {
 	return c
 }
 
-// Rows are installs as the rows of a table: name, app, release, status, why.
+// Rows returns table rows for installs: name, app, release, status, reason.
 func Rows(items []api.InstallSummary) [][]string {
 	var rows [][]string
 	for _, i := range items {

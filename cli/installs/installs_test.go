@@ -23,10 +23,11 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// plane is a control plane with a sealing key of its own and one of the install acme, which keeps all that it is sent.
+// plane is a fake control plane with its own sealing key and one
+// of the install acme. It records everything that it receives.
 type plane struct {
 	own, acme seal.Identity
-	installs  []api.Install // that there are; acme at least
+	installs  []api.Install // at least acme
 	config    api.AppConfig
 	effects   []api.PreviewedEffect
 	history   []api.Workflow
@@ -37,7 +38,7 @@ type plane struct {
 	pinned    *api.NewPin
 	asked     *api.NewWorkflow
 	answer    api.Asked
-	all       string // every address and body that came in
+	all       string // all addresses and bodies that were received
 }
 
 func start(t *testing.T) (*plane, *env.Env) {
@@ -111,7 +112,7 @@ func start(t *testing.T) (*plane, *env.Env) {
 	return p, &env.Env{Console: &console.Console{In: strings.NewReader(""), Out: &strings.Builder{}, Err: &strings.Builder{}, Output: "table"}}
 }
 
-// giveInstall answers with the install that the path names, by its id or name.
+// giveInstall responds with the install that the path names by id or name.
 func (p *plane) giveInstall(w http.ResponseWriter, r *http.Request) {
 	for _, i := range p.installs {
 		if key := r.PathValue("install"); key == i.ID || key == i.Name {
@@ -123,7 +124,7 @@ func (p *plane) giveInstall(w http.ResponseWriter, r *http.Request) {
 	give(w, api.Problem{Code: "not_found", Title: "there is no such install", Status: http.StatusNotFound})
 }
 
-// atATerminal makes the console one at which somebody types.
+// atATerminal makes the console a terminal with the typed text as its input.
 func atATerminal(e *env.Env, typed string) {
 	e.Console.In, e.Console.InIsTerminal, e.Console.ErrIsTerminal = strings.NewReader(typed), true, true
 }
@@ -155,8 +156,9 @@ func execute(t *testing.T, c *cobra.Command, args ...string) error {
 	return c.ExecuteContext(t.Context())
 }
 
-// TestSecretsAreSealed: a sensitive value opens with the right key alone (the control plane's before there is an install, then
-// the install's), and is found nowhere in what was sent or printed.
+// TestSecretsAreSealed checks that a sensitive value can be opened only
+// with the right key (the control plane's before the install exists,
+// then the install's), and appears nowhere in what was sent or printed.
 func TestSecretsAreSealed(t *testing.T) {
 	t.Setenv("API_TOKEN", "hush-1")
 	file := filepath.Join(t.TempDir(), "key.pem")
@@ -201,7 +203,8 @@ func TestSecretsAreSealed(t *testing.T) {
 	}
 }
 
-// TestMistakesAreFoundFirst: nothing is sent of a command with a mistake in it, and a secret in an argument is not repeated.
+// TestMistakesAreFoundFirst checks that a command with a mistake in it sends
+// nothing, and that the error does not repeat a secret from an argument.
 func TestMistakesAreFoundFirst(t *testing.T) {
 	for name, c := range map[string]struct {
 		args []string
@@ -228,7 +231,7 @@ func TestMistakesAreFoundFirst(t *testing.T) {
 	}
 }
 
-// app writes an app with two installs, and gives its directory.
+// app writes an app with two installs and returns its directory.
 func app(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -264,12 +267,13 @@ func write(t *testing.T, file, text string) {
 
 var quiet = &console.Console{Out: io.Discard, Err: io.Discard}
 
-// TestReadFile: what the file says, from wherever it is named; what was said on the command line goes before it.
+// TestReadFile checks the settings read from a file, named from
+// several directories; values from the command line take precedence.
 func TestReadFile(t *testing.T) {
 	dir := app(t)
 	acme := api.NewInstall{Name: "acme", Approval: "approve-all", AllowDestroy: true}
 	for name, c := range map[string]struct {
-		in, file string // the working directory below the app's, and the file as named there
+		in, file string // working directory within the app's, and the file as named from there
 		n, want  api.NewInstall
 		inputs   map[string]string
 	}{
@@ -297,7 +301,7 @@ func TestReadFile(t *testing.T) {
 	}
 }
 
-// TestReadFileKeepsTheRules of the format, and says where one is broken.
+// TestReadFileKeepsTheRules checks that violations of the format are reported with their position.
 func TestReadFileKeepsTheRules(t *testing.T) {
 	for name, c := range map[string]struct{ file, text, says string }{
 		"no TOML":           {"installs/acme.toml", "name = acme\n", "acme.toml:1:8: "},
@@ -325,7 +329,8 @@ func TestReadFileKeepsTheRules(t *testing.T) {
 	}
 }
 
-// TestAFileHoldsNoSecrets: a sensitive input in a file is not sent, as nothing would seal it, and the person is told.
+// TestAFileHoldsNoSecrets checks that a sensitive input in a file is not
+// sent, because nothing would seal it, and that the person is warned.
 func TestAFileHoldsNoSecrets(t *testing.T) {
 	dir := app(t)
 	write(t, filepath.Join(dir, "installs", "acme.toml"), "name = \"acme\"\n[inputs]\ntoken = \"hush\"\n")
@@ -340,7 +345,8 @@ func TestAFileHoldsNoSecrets(t *testing.T) {
 	}
 }
 
-// TestCreateFromAFile: a value on the command line goes before the file's, and the way to start the runner is told.
+// TestCreateFromAFile checks that a value on the command line takes precedence
+// over the file's, and that the command prints how to start the runner.
 func TestCreateFromAFile(t *testing.T) {
 	dir := app(t)
 	t.Chdir(dir)
@@ -357,7 +363,7 @@ func TestCreateFromAFile(t *testing.T) {
 	}
 }
 
-// TestUpdateLeavesWhatIsNotNamed: a flag that was not given changes nothing.
+// TestUpdateLeavesWhatIsNotNamed checks that an absent flag changes nothing.
 func TestUpdateLeavesWhatIsNotNamed(t *testing.T) {
 	yes, no := true, false
 	for line, want := range map[string]*api.InstallChange{
@@ -374,7 +380,8 @@ func TestUpdateLeavesWhatIsNotNamed(t *testing.T) {
 	}
 }
 
-// TestAsking: deploy, teardown and deprovision ask for a workflow, and with --wait end as it stands.
+// TestAsking checks the workflows that deploy, teardown and deprovision request, and their exit code with
+// --wait.
 func TestAsking(t *testing.T) {
 	running := api.Asked{Workflow: api.Workflow{ID: "wfl_1", App: "hello", Install: "acme", Kind: "deploy", Number: 2, Status: "running"}}
 	for name, c := range map[string]struct {
@@ -414,7 +421,8 @@ func TestAsking(t *testing.T) {
 	}
 }
 
-// TestShowHidesWhatIsSensitive, and what came from elsewhere cannot move the cursor.
+// TestShowHidesWhatIsSensitive checks that show hides sensitive
+// values, and that text from elsewhere cannot move the cursor.
 func TestShowHidesWhatIsSensitive(t *testing.T) {
 	i := api.Install{
 		ID: "ins_1", App: "hello", Name: "acme", Status: "current", Reason: "at\x1b[2J version 3", Approval: "prompt", Runner: "r", RunnerOnline: true,

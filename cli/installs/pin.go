@@ -50,7 +50,7 @@ Without a RELEASE it is the one that is applied. What differs from that release 
 	return c
 }
 
-// hold pins an install and says what that means for it.
+// hold pins an install and prints the consequences.
 func hold(ctx context.Context, e *env.Env, client *remote.Client, install string, p api.NewPin, s *settling) error {
 	i, err := remote.Get[api.Install](client.PinInstall(ctx, install, p))
 	if err != nil {
@@ -61,7 +61,8 @@ func hold(ctx context.Context, e *env.Env, client *remote.Client, install string
 	})
 }
 
-// showHeld prints what an install is held at, what follows from it, and what to type next.
+// showHeld prints the release that an install is pinned to,
+// the consequences, and the commands to run next.
 func showHeld(w io.Writer, i api.Install) error {
 	lines := []string{fmt.Sprintf("%s/%s is held at release %s (the newest is %d)%s", i.App, i.Name, console.Release(i.Pinned, i.Commit), i.Latest, because(i.PinReason))}
 	if i.Pinned == 0 {
@@ -137,7 +138,8 @@ update to the code and the config of that release, with plans and approvals, and
 	return c
 }
 
-// before is the release to roll back to: the last complete one before that which an install is to have.
+// before returns the release to roll back to: the newest
+// complete one older than the install's target.
 func before(ctx context.Context, client *remote.Client, i api.Install) (int, error) {
 	found := 0
 	_, err := remote.All(func(cursor string) ([]api.Release, string, error) {
@@ -148,7 +150,7 @@ func before(ctx context.Context, client *remote.Client, i api.Install) (int, err
 			}
 		}
 		if found > 0 {
-			l.Next = "" // what is older does not matter
+			l.Next = "" // older releases do not matter
 		}
 		return nil, l.Next, err
 	})

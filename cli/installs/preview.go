@@ -15,15 +15,15 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// Move is one thing about an install that a change sets: what it is now and what it would be. A value that nobody may read is said
-// to be so.
+// Move is the change of one field of an install, from its current
+// value to the new one. A sensitive value is replaced by a note.
 type Move struct {
 	Field string `json:"field"`
 	From  string `json:"from"`
 	To    string `json:"to"`
 }
 
-// Preview is what a change of an install would do: what `nuon installs update --preview` prints.
+// Preview is the output of `nuon installs update --preview`: the effects of a change of an install.
 type Preview struct {
 	Install    string                `json:"install"`
 	App        string                `json:"app"`
@@ -31,13 +31,13 @@ type Preview struct {
 	Components []api.PreviewedEffect `json:"components"`
 }
 
-// preview asks what a change would cause.
+// preview requests the effects of a change from the control plane.
 func preview(ctx context.Context, client *remote.Client, i api.Install, change api.InstallChange) (Preview, error) {
 	p, err := remote.Get[api.InstallPreview](client.PreviewInstall(ctx, i.ID, change))
 	return Preview{Install: i.Name, App: i.App, Changes: moves(i, change), Components: p.Components}, err
 }
 
-// moves are what a change sets, field by field; what is so already is left out.
+// moves returns the changed fields. It leaves out those that already have the new value.
 func moves(i api.Install, change api.InstallChange) []Move {
 	all := []Move{}
 	add := func(field, from, to string) {
@@ -75,7 +75,7 @@ func moves(i api.Install, change api.InstallChange) []Move {
 	return all
 }
 
-// inputOf is an input of an install as a person sees it.
+// inputOf returns the current value of an input for people.
 func inputOf(i api.Install, name string) string {
 	n := slices.IndexFunc(i.Inputs, func(v api.InputValue) bool { return v.Name == name })
 	switch {
@@ -87,7 +87,7 @@ func inputOf(i api.Install, name string) string {
 	return strconv.Quote(i.Inputs[n].Value)
 }
 
-// quoted is a label's value; an empty one is none.
+// quoted returns a label's value in quotes; "(none)" for an empty one.
 func quoted(v string) string {
 	if v == "" {
 		return "(none)"
@@ -102,7 +102,7 @@ func onOff(on bool) string {
 	return "off"
 }
 
-// showPreview prints what a change would do for people.
+// showPreview prints the effects of a change for people.
 func showPreview(w io.Writer, p Preview) error {
 	lines := []string{fmt.Sprintf("%s/%s would change:", p.App, p.Install)}
 	if len(p.Changes) == 0 {
@@ -134,7 +134,7 @@ func showPreview(w io.Writer, p Preview) error {
 	return nil
 }
 
-// showMoves are changes for people, a line each, their values below each other.
+// showMoves returns one line for each change, with the values aligned.
 func showMoves(all []Move, indent string) []string {
 	width := 0
 	for _, m := range all {
@@ -151,7 +151,7 @@ func showMoves(all []Move, indent string) []string {
 	return lines
 }
 
-// effect is what becomes of a component, in a word that goes before its reason.
+// effect returns the word for the effect on a component; the reason follows it.
 func effect(e api.PreviewedEffectEffect) string {
 	switch e {
 	case api.PreviewedEffectEffectBehind:
@@ -164,7 +164,7 @@ func effect(e api.PreviewedEffectEffect) string {
 	return string(e)
 }
 
-// many says how many of something there are.
+// many returns a count with its noun in singular or plural.
 func many(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

@@ -16,10 +16,10 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// settling is what the commands that change an install and may wait for what follows have in common.
+// settling holds the --wait and --timeout flags of the commands that change an install.
 type settling struct {
 	wait    bool
-	timeout time.Duration // 0 for ever
+	timeout time.Duration // 0 waits for ever
 }
 
 func (s *settling) flags(c *cobra.Command) {
@@ -27,7 +27,8 @@ func (s *settling) flags(c *cobra.Command) {
 	c.Flags().DurationVar(&s.timeout, "timeout", 30*time.Minute, "with --wait: stop waiting after this long")
 }
 
-// settled is what --wait means for a command whose request has no workflow yet (workflows.Asking).
+// settled returns the implementation of --wait for a request
+// that has no workflow yet; see workflows.Asking.
 func settled(c *console.Console) func(context.Context, *remote.Client, string, time.Duration) (now api.Install, stands, err error) {
 	return func(ctx context.Context, client *remote.Client, install string, timeout time.Duration) (api.Install, error, error) {
 		s := settling{wait: true, timeout: timeout}
@@ -39,10 +40,11 @@ func settled(c *console.Console) func(context.Context, *remote.Client, string, t
 	}
 }
 
-// pause is how long to wait before the next look at an install.
+// pause is the interval between two polls of an install.
 const pause = 500 * time.Millisecond
 
-// settle waits until none of the installs (by id) can go on by itself, and gives how they stand then.
+// settle waits until none of the installs (by id) can progress
+// without a person, and returns their state.
 func (s *settling) settle(ctx context.Context, c *console.Console, client *remote.Client, ids []string) ([]api.Install, error) {
 	if s.timeout > 0 {
 		var cancel context.CancelFunc
@@ -71,13 +73,13 @@ func (s *settling) settle(ctx context.Context, c *console.Console, client *remot
 			}
 		}
 		select {
-		case <-ctx.Done(): // the next look says how
+		case <-ctx.Done(): // the next poll fails with the cause
 		case <-time.After(pause):
 		}
 	}
 }
 
-// continues describes installs that nobody waits for any more.
+// continues describes the installs that still change when the command stops waiting.
 func continues(all []api.Install) string {
 	var busy []string
 	for _, i := range all {
@@ -91,7 +93,7 @@ func continues(all []api.Install) string {
 	return strings.Join(busy, "; ") + ", and continues"
 }
 
-// followable are the commands to follow or end what continues on installs.
+// followable returns the commands that follow or cancel the work that continues on installs.
 func followable(all []api.Install) []progress.Next {
 	if len(all) != 1 {
 		return []progress.Next{{Command: "nuon installs list --watch", To: "follow it"}, {Command: "nuon workflows list --status running", To: "find what to cancel"}}
@@ -121,8 +123,9 @@ func allSettled(all []api.Install) bool {
 	return true
 }
 
-// Settles reports whether an install with this status cannot go on by itself. Blocked is the control plane's word that it waits for what
-// only a person or another release gives.
+// Settles reports whether an install with this status cannot
+// progress without a person or another release. Blocked is the
+// control plane's flag for an install that waits for one of those.
 func Settles(status string, blocked bool) bool {
 	if blocked {
 		return true
@@ -151,12 +154,13 @@ func progressOf(all []api.Install) []progress.Line {
 	return lines
 }
 
-// NeedsMore is the error about an install that is blocked: what is missing, and what to do once it is there.
+// NeedsMore returns the error for an install that is blocked:
+// what is missing and what to do about it.
 func NeedsMore(install, reason string) error {
 	return exit.With(exit.Failed, fmt.Errorf("%s does not go on by itself: %s (`nuon explain install %[1]s` shows what led to it)", install, strings.TrimRight(reason, ".")))
 }
 
-// verdict is the exit code for how installs stand after waiting.
+// verdict returns the exit code for the state of the installs after waiting.
 func verdict(all []api.Install) error {
 	var waiting, refused []string
 	for _, i := range all {
@@ -181,10 +185,11 @@ func verdict(all []api.Install) error {
 	return nil
 }
 
-// address names an install in commands and messages. Another app may have an install of the same name.
+// address returns the name of an install for commands and messages. It
+// includes the app, because another app may have an install of the same name.
 func address(app, install string) string { return app + "/" + install }
 
-// end is how a command that changed one install ends: it waits if that is wanted and prints the install.
+// end waits for the changed install if --wait is set, and prints it.
 func (s *settling) end(ctx context.Context, c *console.Console, client *remote.Client, i api.Install, people func(api.Install) error) error {
 	if s.wait {
 		now, err := s.settle(ctx, c, client, []string{i.ID})

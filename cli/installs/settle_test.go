@@ -22,8 +22,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// course is a control plane on which installs stand one way after the other, the last one for ever; "away" is one that is not
-// there, "blocked" an install that waits for what only a person gives. It answers in this process, so that a test's clock can run ahead.
+// course is a fake control plane whose installs go through a list of statuses, one per
+// request, and keep the last one. "away" fails the request; "blocked" is an install
+// that waits for a person. It answers in process, so that a test can use a fake clock.
 type course map[string][]string
 
 func (c course) Do(r *http.Request) (*http.Response, error) {
@@ -59,8 +60,9 @@ func (c course) client(t *testing.T) *remote.Client {
 	return client
 }
 
-// TestSettle waits until no install can go on by itself, over a control plane that is away for a while, and the code says how they
-// stand: a failure before a no before an approval.
+// TestSettle checks that settle waits until no install can progress without
+// a person, also when the control plane is unreachable for a while, and that
+// the exit code puts a failure before a rejection before a waiting approval.
 func TestSettle(t *testing.T) {
 	for name, c := range map[string]struct {
 		course course
@@ -95,7 +97,7 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// TestSettleIsInterrupted by Ctrl-C at once.
+// TestSettleIsInterrupted checks that Ctrl-C stops the waiting at once.
 func TestSettleIsInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -114,8 +116,9 @@ func TestSettleIsInterrupted(t *testing.T) {
 	})
 }
 
-// TestWaitWithoutAWorkflow: what was asked for is begun later, or is there already. Waiting means the install then, and the code says
-// how it stands.
+// TestWaitWithoutAWorkflow checks a request that starts no workflow
+// now, because the work starts later or is done already: --wait then
+// waits for the install, and its status determines the exit code.
 func TestWaitWithoutAWorkflow(t *testing.T) {
 	for status, code := range map[string]int{"current": 0, "waiting_for_approval": exit.Waiting, "stalled": exit.Failed} {
 		t.Run(status, func(t *testing.T) {

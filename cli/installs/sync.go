@@ -30,7 +30,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// syncing is one run of `nuon installs sync`.
+// syncing is the state of one run of `nuon installs sync`.
 type syncing struct {
 	env           *env.Env
 	app           string
@@ -117,7 +117,8 @@ func (o *syncing) run(ctx context.Context, args []string) error {
 	return o.apply(ctx, client, app, name, all, keys)
 }
 
-// readKeys returns the fingerprints of --key-fingerprint by install, each of which has a file.
+// readKeys returns the fingerprints of --key-fingerprint by
+// install, and requires a file for each of them.
 func (o *syncing) readKeys(app *appconfig.App) (map[string]string, error) {
 	keys, err := given.Pairs("--key-fingerprint", o.keys)
 	if err != nil {
@@ -134,7 +135,8 @@ func (o *syncing) readKeys(app *appconfig.App) (map[string]string, error) {
 	return keys, nil
 }
 
-// show prints what would be done; by name, the installs that something would be done about.
+// show prints the effects of the sync; with -o name, the names
+// of the installs that it would create or change.
 func (o *syncing) show(app string, all []Difference) error {
 	c := o.env.Console
 	if c.Output != "name" {
@@ -147,19 +149,19 @@ func (o *syncing) show(app string, all []Difference) error {
 	return c.List(all, nil, rows)
 }
 
-// todo are the differences that a sync does away with.
+// todo returns the differences that a sync resolves.
 func todo(all []Difference) []Difference {
 	return slices.DeleteFunc(slices.Clone(all), func(d Difference) bool { return d.Outcome != OutcomeCreate && d.Outcome != OutcomeChange })
 }
 
-// load reads the app's directory, and says what is wrong in it, or odd in its install files.
+// load reads the app's directory. It prints all errors, and the warnings about install files.
 func (o *syncing) load(ctx context.Context, dir string) (*appconfig.App, error) {
 	app, found, err := validate.Load(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
 	for _, d := range found {
-		if d.Severity == diagnostic.Error || strings.HasPrefix(d.File, "installs/") { // what else is warned of is no matter of installs
+		if d.Severity == diagnostic.Error || strings.HasPrefix(d.File, "installs/") { // other warnings do not concern installs
 			o.env.Console.Say("%s", console.Line(d.String()))
 		}
 	}
@@ -169,7 +171,7 @@ func (o *syncing) load(ctx context.Context, dir string) (*appconfig.App, error) 
 	return app, nil
 }
 
-// installs are all installs of the app, whole.
+// installs returns all installs of the app in full.
 func (o *syncing) installs(ctx context.Context, client *remote.Client, app api.App) ([]api.Install, error) {
 	briefs, err := remote.All(func(cursor string) ([]api.InstallSummary, string, error) {
 		l, err := remote.Get[api.InstallList](client.ListInstalls(ctx, &api.ListInstallsParams{App: app.ID, Cursor: cursor}))
@@ -185,7 +187,8 @@ func (o *syncing) installs(ctx context.Context, client *remote.Client, app api.A
 	return look(ctx, client, ids)
 }
 
-// apply asks and does it, an install after the other; one that fails does not keep the others from theirs.
+// apply asks and then syncs one install after the other. It
+// continues with the others when one fails.
 func (o *syncing) apply(ctx context.Context, client *remote.Client, app *appconfig.App, name string, all []Difference,
 	keys map[string]string,
 ) error {
@@ -221,7 +224,7 @@ func (o *syncing) apply(ctx context.Context, client *remote.Client, app *appconf
 	return errors.Join(errors.Join(failed...), o.wait(ctx, client, ids))
 }
 
-// one does what is to be done about one install, and says so.
+// one creates or changes one install and prints the result.
 func (o *syncing) one(ctx context.Context, client *remote.Client, d Difference, secrets map[string]seal.Secret,
 	to sealing,
 ) (install string, err error) {
@@ -252,7 +255,7 @@ func (o *syncing) one(ctx context.Context, client *remote.Client, d Difference, 
 	return made.Install.ID, err
 }
 
-// sayPending says that the approval settings of a file wait for an approver.
+// sayPending prints that the approval settings of a file wait for an approver.
 func (o *syncing) sayPending(i api.Install) {
 	if p := i.Pending; p.Approval != "" {
 		words := approvalWords(string(p.Settings.Approval), p.Settings.AllowDestroy, p.Settings.ApprovalsByOthers)
@@ -261,7 +264,7 @@ func (o *syncing) sayPending(i api.Install) {
 	}
 }
 
-// wait waits, if that is wanted, until none of them can go on by itself.
+// wait waits, with --wait, until none of the installs can progress without a person.
 func (o *syncing) wait(ctx context.Context, client *remote.Client, ids []string) error {
 	if !o.settling.wait || len(ids) == 0 {
 		return nil
@@ -273,8 +276,8 @@ func (o *syncing) wait(ctx context.Context, client *remote.Client, ids []string)
 	return verdict(now)
 }
 
-// read gets the sensitive inputs of new installs: those of --secret, and from a person those that one cannot do without. All of
-// them are there before anything is made.
+// read returns the sensitive inputs of new installs: those of --secret, and those that a
+// person enters for required inputs. It reads all of them before any install is created.
 func (o *syncing) read(ctx context.Context, app *appconfig.App, todo []Difference) (map[string]map[string]seal.Secret, error) {
 	all := map[string]map[string]seal.Secret{}
 	for _, d := range todo {
@@ -309,7 +312,7 @@ func (o *syncing) read(ctx context.Context, app *appconfig.App, todo []Differenc
 	return all, nil
 }
 
-// fillIn asks for the sensitive inputs that a new install cannot do without and has not been given.
+// fillIn asks for the required sensitive inputs of a new install that have no value yet.
 func (o *syncing) fillIn(ctx context.Context, app *appconfig.App, install string, have map[string]seal.Secret) error {
 	page := form.Page{Title: "Sensitive inputs of " + install, Description: "They are sealed before they leave this machine."}
 	for _, in := range app.Inputs {
@@ -341,7 +344,7 @@ func withOutcome(all []Difference, o Outcome) []string {
 	return names
 }
 
-// sum says how much a sync does: "creates 2 and changes 1 install".
+// sum summarizes a sync: "creates 2 and changes 1 install".
 func sum(all []Difference) string {
 	creates, changes := len(withOutcome(all, OutcomeCreate)), len(withOutcome(all, OutcomeChange))
 	switch {
@@ -353,7 +356,7 @@ func sum(all []Difference) string {
 	return fmt.Sprintf("creates %d and changes %s", creates, many(changes, "install"))
 }
 
-// showDifferences prints what a sync would do for people.
+// showDifferences prints the effects of a sync for people.
 func showDifferences(w io.Writer, app string, all []Difference) error {
 	var lines []string
 	for _, d := range all {

@@ -15,7 +15,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// written puts the shop and its install files on disk, and gives the directory.
+// written writes the shop and its install files to disk and returns the directory.
 func written(t *testing.T, installs map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -25,7 +25,8 @@ func written(t *testing.T, installs map[string]string) string {
 	return dir
 }
 
-// TestSync: what is done about two files, one new and one of an install that differs, and when nothing is done at all.
+// TestSync checks a sync of two files, one of a new install and one
+// of an install that differs, and the cases in which nothing is done.
 func TestSync(t *testing.T) {
 	files := map[string]string{"acme": "name = \"acme\"\n[inputs]\nnote = \"n\"\n", "globex": "name = \"globex\"\n"}
 	owned := api.Install{ID: "ins_acme", App: "hello", Name: "acme", Approval: "prompt", Owner: "file", Status: "current"}
@@ -91,7 +92,8 @@ func TestSync(t *testing.T) {
 	}
 }
 
-// TestSyncOfNothing to do asks nobody; programs get the outcomes, and the names only of what would be done.
+// TestSyncOfNothing checks that a sync without changes asks no questions, that
+// programs get the outcomes, and that -o name prints only installs that would change.
 func TestSyncOfNothing(t *testing.T) {
 	dir := written(t, map[string]string{"acme": "name = \"acme\"\n"})
 	for format, want := range map[string]string{"table": "= acme  is as its file says\n", "name": "", "json": "none"} {
@@ -115,7 +117,8 @@ func TestSyncOfNothing(t *testing.T) {
 	}
 }
 
-// TestSyncOfABrokenFile says where it is broken, and sends nothing.
+// TestSyncOfABrokenFile checks that an invalid file is
+// reported with its position, and that nothing is sent.
 func TestSyncOfABrokenFile(t *testing.T) {
 	dir := written(t, map[string]string{"acme": "name = \"acme\"\n[inputs]\ncolour = \"red\"\n"})
 	p, e := start(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// toggling is one run of `nuon installs enable` or `disable`.
+// toggling is the state of one run of `nuon installs enable` or `disable`.
 type toggling struct {
 	env      *env.Env
 	on       bool
@@ -49,7 +49,7 @@ func (o *toggling) command(c *cobra.Command) *cobra.Command {
 }
 
 func (o *toggling) run(ctx context.Context, client *remote.Client, args []string) error {
-	// A script is asked for --yes before anything is sent, but only for what takes something away.
+	// In a script, disabling requires --yes before anything is sent; enabling does not.
 	if !o.on && !o.yes && !o.env.Console.Asks() {
 		return o.env.Console.Confirm(ctx, "this plans the removal of what is there of "+list(args[1:])+" in "+args[0], false)
 	}

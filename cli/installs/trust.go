@@ -50,7 +50,7 @@ func keyLine(i api.Install, pin string) string {
 	return "  key " + i.KeyFingerprint + " is NOT the pinned one, " + pin + ": compare it with `runnerd status`, then `nuon installs trust " + address(i.App, i.Name) + "`"
 }
 
-// trusted is what `nuon installs trust` did.
+// trusted is the result of `nuon installs trust`.
 type trusted struct {
 	Name        string `json:"name"`
 	ID          string `json:"id"`
@@ -118,7 +118,8 @@ func trust(ctx context.Context, e *env.Env, client *remote.Client, typed, given 
 	})
 }
 
-// compared returns an error unless a person, or the fingerprint that they gave, says that a key is the right one.
+// compared returns an error unless a person confirms that a
+// key is the right one, or --key-fingerprint matches it.
 func compared(ctx context.Context, c *console.Console, of pins.Install, pin pins.Pin, shown, given string) error {
 	switch {
 	case given == shown:

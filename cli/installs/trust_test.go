@@ -18,12 +18,13 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// liar is a control plane that names any key and any install, another org each time, and stores what it is sent.
+// liar is a fake control plane that returns any key and any install,
+// another org in each response, and records what it receives.
 type liar struct {
 	key     seal.Identity
 	holder  api.SealingKeyHolder
 	install api.Install
-	sent    []api.InputValue // sensitive inputs, of any request
+	sent    []api.InputValue // sensitive inputs of all requests
 	sentFor string           // id of the install of the last request
 }
 
@@ -69,7 +70,8 @@ func hostile(t *testing.T) (*liar, *env.Env) {
 	return l, &env.Env{Console: &console.Console{In: strings.NewReader(""), Out: &strings.Builder{}, Err: &strings.Builder{}, Output: "table"}}
 }
 
-// do runs a command that ends with a code, and returns all that it said; what was sent before is forgotten.
+// do runs a command, checks its exit code, and returns its
+// output and error. It first clears the record of what was sent.
 func (l *liar) do(t *testing.T, e *env.Env, code int, line string) string {
 	t.Helper()
 	l.sent, l.sentFor = nil, ""
@@ -85,7 +87,7 @@ func (l *liar) do(t *testing.T, e *env.Env, code int, line string) string {
 	return said.String() + fmt.Sprint(err)
 }
 
-// opens checks that the one value that was sent opens with a key.
+// opens checks that exactly one value was sent and that the key opens it.
 func (l *liar) opens(t *testing.T, key seal.Identity) {
 	t.Helper()
 	if len(l.sent) != 1 {
@@ -113,8 +115,9 @@ func says(t *testing.T, said string, wants ...string) {
 	}
 }
 
-// TestAPinnedKeyIsTheOnlyOne: after the first use, neither another recipient nor the control plane's own key gets a value, however
-// the control plane describes the install; and each refusal says what to do.
+// TestAPinnedKeyIsTheOnlyOne checks that after the first use no value is
+// sealed to another recipient or to the control plane's own key, however the
+// control plane describes the install, and that each error states what to do.
 func TestAPinnedKeyIsTheOnlyOne(t *testing.T) {
 	lies := map[string]func(*liar){
 		"another key of a runner":     func(*liar) {},
@@ -145,11 +148,11 @@ func TestAPinnedKeyIsTheOnlyOne(t *testing.T) {
 					says(t, said, pinned, l.print(), "`runnerd status`", "nuon installs trust ")
 				}
 			}
-			// A second create of that name is how a sync of files would be led around the pin.
+			// By creating the name a second time, a sync of files could be made to bypass the pin.
 			if l.install.App == "hello" && l.install.Name == "acme" {
 				says(t, l.do(t, e, exit.Failed, createToken), pinned, l.print(), "--key-fingerprint")
 			}
-			// The right key is good whoever the control plane says holds it.
+			// The right key is accepted, even if the control plane reports another holder.
 			l.key, l.install = first, api.Install{ID: "ins_acme", App: "hello", Name: "acme"}
 			l.do(t, e, 0, updateToken)
 			l.opens(t, first)
@@ -157,7 +160,8 @@ func TestAPinnedKeyIsTheOnlyOne(t *testing.T) {
 	}
 }
 
-// TestAnotherInstallsKeyIsNone: a control plane that answers with another pinned install, or calls it by this one's name, gets nothing.
+// TestAnotherInstallsKeyIsNone checks that no value is sealed when the control
+// plane answers with another pinned install, or gives that one this install's name.
 func TestAnotherInstallsKeyIsNone(t *testing.T) {
 	l, e := hostile(t)
 	l.do(t, e, 0, updateToken)
@@ -168,7 +172,8 @@ func TestAnotherInstallsKeyIsNone(t *testing.T) {
 	says(t, l.do(t, e, exit.Failed, updateToken), "install ins_globex is pinned as globex")
 }
 
-// TestUntilItsRunnerHasRegistered the control plane's key is good for an install, and it is not pinned.
+// TestUntilItsRunnerHasRegistered checks that the control plane's
+// key is used until the runner registers, and is not pinned.
 func TestUntilItsRunnerHasRegistered(t *testing.T) {
 	l, e := hostile(t)
 	l.holder = api.SealingKeyHolderServer
@@ -183,7 +188,8 @@ func TestUntilItsRunnerHasRegistered(t *testing.T) {
 	l.opens(t, l.key)
 }
 
-// TestAGivenFingerprint: on the first use, and in CI, the key must have it; it does not replace a pin.
+// TestAGivenFingerprint checks that the key must have the given fingerprint,
+// on the first use and in CI, and that the flag does not replace a pin.
 func TestAGivenFingerprint(t *testing.T) {
 	for _, line := range []string{updateToken, createToken} {
 		l, e := hostile(t)
@@ -199,7 +205,8 @@ func TestAGivenFingerprint(t *testing.T) {
 	}
 }
 
-// TestNowhereToPin: without a place that can be written, a value is sealed only to a key whose fingerprint was given.
+// TestNowhereToPin checks that without a writable place for pins,
+// a value is sealed only to a key whose fingerprint was given.
 func TestNowhereToPin(t *testing.T) {
 	l, e := hostile(t)
 	file := filepath.Join(t.TempDir(), "file")
@@ -214,7 +221,8 @@ func TestNowhereToPin(t *testing.T) {
 	l.opens(t, l.key)
 }
 
-// TestABrokenPinHoldsNothing: a pin that cannot be read is an error, and no first use.
+// TestABrokenPinHoldsNothing checks that an unreadable pin is
+// an error and does not count as a first use.
 func TestABrokenPinHoldsNothing(t *testing.T) {
 	l, e := hostile(t)
 	l.do(t, e, 0, updateToken)
@@ -235,7 +243,8 @@ func TestABrokenPinHoldsNothing(t *testing.T) {
 	}
 }
 
-// TestSyncPinsEachInstall: fingerprints are given by install; of several, the one whose key is another gets nothing.
+// TestSyncPinsEachInstall checks that fingerprints are given per install,
+// and that only the install whose key does not match receives nothing.
 func TestSyncPinsEachInstall(t *testing.T) {
 	l, e := hostile(t)
 	dir := written(t, map[string]string{"acme": "name = \"acme\"\n", "globex": "name = \"globex\"\n"})
@@ -251,14 +260,16 @@ func TestSyncPinsEachInstall(t *testing.T) {
 		t.Fatal(err)
 	}
 	says(t, said.String()+err.Error(), "pinned the key of hello/acme", "globex: --key-fingerprint is "+wrong)
-	l.opens(t, l.key) // one, that of acme
-	// A control plane that hides acme has the next sync make it again: with the pinned key alone.
+	l.opens(t, l.key) // exactly one value: that of acme
+	// If the control plane hides acme, the next sync creates it
+	// again, but seals only to the pinned key.
 	l.key = identity(t)
 	says(t, l.do(t, e, exit.Failed, "sync "+written(t, map[string]string{"acme": "name = \"acme\"\n"})+" --app hello --yes --secret token=env:TOKEN"),
 		"hello/acme is another install than the one whose key is pinned")
 }
 
-// TestTrust: a person who compared the keys, or a script that has the fingerprint, pins another one; nobody else does.
+// TestTrust checks that only a person who compared the keys,
+// or a script with the fingerprint, can pin another key.
 func TestTrust(t *testing.T) {
 	l, e := hostile(t)
 	l.do(t, e, 0, updateToken)
@@ -291,7 +302,8 @@ func TestTrust(t *testing.T) {
 	l.opens(t, l.key)
 }
 
-// TestAnInstallMadeAgain has another key: trust accepts it, and forget drops the pin of the one before.
+// TestAnInstallMadeAgain checks that an install created again has another
+// key: trust accepts it, and forget drops the pin of the old one.
 func TestAnInstallMadeAgain(t *testing.T) {
 	l, e := hostile(t)
 	l.do(t, e, 0, updateToken)
@@ -307,7 +319,7 @@ func TestAnInstallMadeAgain(t *testing.T) {
 	l.opens(t, l.key)
 }
 
-// TestGetShowsTheKey, and whether it is the pinned one.
+// TestGetShowsTheKey checks that get prints the key and whether it is the pinned one.
 func TestGetShowsTheKey(t *testing.T) {
 	l, e := hostile(t)
 	says(t, l.do(t, e, 0, "get acme"), "key: none yet")

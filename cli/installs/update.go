@@ -17,7 +17,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// updating is one run of `nuon installs update`.
+// updating is the state of one run of `nuon installs update`.
 type updating struct {
 	env      *env.Env
 	approval string
@@ -26,7 +26,8 @@ type updating struct {
 	labels   []string
 	values   values
 	preview  bool
-	// interactive shows a form of the inputs if no change is given, and asks before the change is made.
+	// interactive shows a form of the inputs if no change is
+	// given, and asks before making the change.
 	interactive bool
 	settling    settling
 }
@@ -118,7 +119,8 @@ func (o *updating) run(ctx context.Context, install string, says func(flag strin
 	return o.apply(ctx, client, i, change)
 }
 
-// ask refuses what must not leave in clear and, if a person is to say what to change, shows the form of the inputs.
+// ask rejects plain-text values of sensitive inputs and, if
+// asks is set, shows the form of the inputs.
 func (o *updating) ask(ctx context.Context, client *remote.Client, i api.Install, e entered, asks bool) error {
 	if len(e.plain) == 0 && !asks {
 		return nil
@@ -143,7 +145,7 @@ func (o *updating) ask(ctx context.Context, client *remote.Client, i api.Install
 	return err
 }
 
-// apply shows what a change would do where somebody is to see it first, and makes it.
+// apply shows the effects of a change with --preview or --interactive, and makes the change.
 func (o *updating) apply(ctx context.Context, client *remote.Client, i api.Install, change api.InstallChange) error {
 	if o.preview {
 		p, err := preview(ctx, client, i, change)
@@ -160,7 +162,7 @@ func (o *updating) apply(ctx context.Context, client *remote.Client, i api.Insta
 	return makeChange(ctx, o.env, client, i, change, &o.settling)
 }
 
-// confirm shows what a change would do and has a person say yes to it.
+// confirm shows the effects of a change and asks for confirmation.
 func confirm(ctx context.Context, e *env.Env, client *remote.Client, i api.Install, change api.InstallChange, what string) error {
 	p, err := preview(ctx, client, i, change)
 	if err != nil {
@@ -174,7 +176,7 @@ func confirm(ctx context.Context, e *env.Env, client *remote.Client, i api.Insta
 	return e.Console.Confirm(ctx, what, false)
 }
 
-// makeChange changes an install and prints how it stands.
+// makeChange changes an install and prints the result.
 func makeChange(ctx context.Context, e *env.Env, client *remote.Client, i api.Install, change api.InstallChange, s *settling) error {
 	i, err := remote.Get[api.Install](client.UpdateInstall(ctx, i.ID, change))
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// values are inputs as they are given on the command line, in a file or in a form.
+// values holds the values of inputs from the command line.
 type values struct {
 	plain   []string // NAME=VALUE
 	files   []string // NAME=FILE or NAME=@FILE
@@ -52,16 +52,17 @@ func fingerprint(flag, text string) (string, error) {
 	return print, nil
 }
 
-// any says that something was given.
+// any reports whether a value was given.
 func (v *values) any() bool { return len(v.plain)+len(v.files)+len(v.secrets) > 0 }
 
-// entered are values that were read, and not sealed yet.
+// entered holds values that were read and are not sealed yet.
 type entered struct {
 	plain  map[string]string
 	secret map[string]seal.Secret
 }
 
-// read reads what the flags say, before anything is sent. Those of the flags go before those of more.
+// read reads the values of the flags, before anything is sent.
+// They take precedence over those of more.
 func (v *values) read(ctx context.Context, e *env.Env, more map[string]string) (entered, error) {
 	g := entered{plain: map[string]string{}, secret: map[string]seal.Secret{}}
 	maps.Copy(g.plain, more)
@@ -88,13 +89,13 @@ func (v *values) read(ctx context.Context, e *env.Env, more map[string]string) (
 	return g, nil
 }
 
-// add takes what was entered in a form.
+// add adds the values that a person entered in a form.
 func (g entered) add(a form.Answers) {
 	maps.Copy(g.plain, a.Plain)
 	maps.Copy(g.secret, a.Secret)
 }
 
-// names are those that have a value.
+// names returns the names of the inputs that have a value.
 func (g entered) names() map[string]bool {
 	all := map[string]bool{}
 	for name := range g.plain {
@@ -106,7 +107,7 @@ func (g entered) names() map[string]bool {
 	return all
 }
 
-// check refuses a value in clear for an input that is sensitive, before it leaves this machine.
+// check rejects a plain-text value for a sensitive input before anything is sent.
 func (g entered) check(config api.AppConfig) error {
 	for _, in := range config.Inputs {
 		if _, plain := g.plain[in.Name]; plain && in.Sensitive {
@@ -116,14 +117,15 @@ func (g entered) check(config api.AppConfig) error {
 	return nil
 }
 
-// sealing is where the sensitive inputs of an install go.
+// sealing identifies the install and key that sensitive inputs are sealed for.
 type sealing struct {
 	install pins.Install
-	which   api.GetSealingKeyParams // asks for the key
+	which   api.GetSealingKeyParams // the request for the key
 	given   string                  // --key-fingerprint
 }
 
-// key returns the key to seal to, if it is one that may be trusted with the values of the install: see pins.Store.Accept.
+// key returns the key to seal to, if it may be trusted with
+// the values of the install; see pins.Store.Accept.
 func (s sealing) key(ctx context.Context, e *env.Env, client *remote.Client) (vault.Key, error) {
 	known, err := pins.Open(e.Context)
 	if err != nil {
@@ -143,17 +145,17 @@ func (s sealing) key(ctx context.Context, e *env.Env, client *remote.Client) (va
 	return key, nil
 }
 
-// pinned is a key as it is compared with a pin.
+// pinned converts a key for the comparison with a pin.
 func pinned(key vault.Key) pins.Key {
 	return pins.Key{Fingerprint: key.Fingerprint(), OfRunner: key.Holder == api.SealingKeyHolderRunner}
 }
 
-// described is an install as the control plane describes it, and as it was typed.
+// described returns the install for package pins, with the name that was typed.
 func described(i api.Install, typed string) pins.Install {
 	return pins.Install{ID: i.ID, App: i.App, Name: i.Name, Typed: typed}
 }
 
-// seal returns the inputs of an install as they are sent: the sensitive ones sealed to its key.
+// seal returns the inputs of an install as they are sent, the sensitive ones sealed to its key.
 func (g entered) seal(ctx context.Context, e *env.Env, client *remote.Client, to sealing) ([]api.InputValue, error) {
 	var key vault.Key
 	if len(g.secret) > 0 {
@@ -176,8 +178,9 @@ func (g entered) seal(ctx context.Context, e *env.Env, client *remote.Client, to
 	return out, nil
 }
 
-// declared is what the version of an app declares that an install is at: the pinned one, or (0) the newest. An app without a
-// version declares nothing; whoever needs one is told so by the control plane.
+// declared returns the config of the app at the pinned release, or of the
+// newest one if pinned is 0. For an app without a version it returns an
+// empty config; the control plane reports the error where one is needed.
 func declared(ctx context.Context, client *remote.Client, app string, pinned int) (api.AppConfig, error) {
 	config, err := remote.Get[api.AppConfig](client.GetAppConfig(ctx, app, &api.GetAppConfigParams{Release: pinned}))
 	if remote.CodeIs(err, "not_found") || remote.CodeIs(err, "no_version") {

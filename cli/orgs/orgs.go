@@ -1,4 +1,4 @@
-// Package orgs is `nuon orgs`: whom the control plane takes the caller for.
+// Package orgs implements `nuon orgs`, which shows the org, role and identity of the caller.
 package orgs
 
 import (
@@ -16,14 +16,15 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// New is the command with its verbs.
+// New returns the command with its subcommands.
 func New(e *env.Env) *cobra.Command {
 	c := &cobra.Command{Use: "orgs", Short: "The org that you work in, and who you are there"}
 	c.AddCommand(newGet(e))
 	return c
 }
 
-// org is what the control plane says of the caller, with the org under the name by which -o name knows a thing.
+// org is the control plane's description of the caller, with
+// the org as the name that -o name prints.
 type org struct {
 	Name string `json:"name"`
 	api.Whoami

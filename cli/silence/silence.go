@@ -1,11 +1,12 @@
-// Package silence keeps the libraries that nuon links from asking the terminal questions before main begins. The screens' library
-// asks for the background colour in its package initialisation, in every command, also in `nuon --version`, and waits five
-// seconds for the answer of a terminal that gives none. It does not ask a dumb terminal, so the terminal is one until main says
-// that it has begun.
+// Package silence stops linked libraries from querying the terminal before main starts.
+// Bubble Tea queries the background color during package initialization, in every command
+// including `nuon --version`, and waits five seconds if the terminal does not answer. It
+// does not query a dumb terminal, so this package sets TERM to dumb until main calls Over.
 //
-// Main calls Over and nothing else uses it. It must import the standard library alone: packages are initialised in the order of
-// their paths as soon as what they import is (Go specification, "Program initialization"), and only so this one comes before the
-// library, which needs golang.org/x/sys.
+// Only main calls Over. The package must import nothing but the standard library:
+// packages are initialized in the order of their import paths as soon as their imports
+// are initialized (Go specification, "Program initialization"), and only therefore
+// this package is initialized before the library, which imports golang.org/x/sys.
 package silence
 
 import "os"
@@ -14,14 +15,14 @@ const name = "TERM"
 
 var (
 	term, set = os.LookupEnv(name)
-	_         = os.Setenv(name, "dumb") // fails only for a name or a value that cannot be one
+	_         = os.Setenv(name, "dumb") // fails only for an invalid name or value
 )
 
-// Over says that main has begun: the environment is what it was.
+// Over restores the environment; main calls it when it starts.
 func Over() {
 	if set {
-		_ = os.Setenv(name, term) // it was there before
+		_ = os.Setenv(name, term) // cannot fail: the value was set before
 		return
 	}
-	_ = os.Unsetenv(name) // fails nowhere that has an environment
+	_ = os.Unsetenv(name) // cannot fail on a system that has an environment
 }
