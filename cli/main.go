@@ -1,5 +1,6 @@
-// Command nuon is the vendor's tool: it validates and syncs apps, shows what waits, takes a person's yes or no, and runs the
-// whole system on one machine with `nuon dev`. It is a client of the control API and does no work of its own.
+// Command nuon is the CLI for vendors: it validates and syncs apps, shows approvals and answers them,
+// and runs the whole system on one machine with `nuon dev`. It is a client of the control API and changes
+// nothing in customer accounts itself.
 package main
 
 import (
@@ -77,7 +78,8 @@ func run(ctx context.Context) error {
 	return err
 }
 
-// label says that something is an error, unless it is only how things stand: that a plan waits, or that somebody said no.
+// label returns the prefix of an error message: "error: ", or "" for an exit code that only reports a
+// state (a plan waits for approval, or a person rejected it).
 func label(err error) string {
 	switch exit.CodeOf(err) {
 	case exit.Waiting, exit.Rejected:
@@ -86,7 +88,8 @@ func label(err error) string {
 	return "error: "
 }
 
-// misused says that an error is cobra's own about arguments and flags; cobra has no type for it.
+// misused reports whether err is one of cobra's own errors about arguments and flags. Cobra has no type
+// for them, so the message decides.
 func misused(err error) bool {
 	for _, p := range []string{"unknown command", "unknown flag", "unknown shorthand", "accepts ", "requires at least", "required flag", "invalid argument", "flag needs an argument", "if any flags in the group", "at least one of the flags in the group"} {
 		if strings.HasPrefix(err.Error(), p) {
@@ -125,7 +128,7 @@ func newRoot(e *env.Env) *cobra.Command {
 	root.PersistentFlags().BoolVar(&e.Debug, "debug", false, "show each exchange with the control plane on stderr, secrets masked (NUON_DEBUG=1 does the same)")
 	root.PersistentFlags().BoolVar(&noColor, "no-color", false, "no colours (NO_COLOR does the same)")
 	complete.FlagWords(root, "output", console.Formats...)
-	_ = root.RegisterFlagCompletionFunc("context", complete.Contexts) // fails only for a flag that is not there
+	_ = root.RegisterFlagCompletionFunc("context", complete.Contexts) // fails only for an undefined flag
 
 	root.AddGroup(
 		&cobra.Group{ID: "journeys", Title: "Journeys:"},
@@ -142,7 +145,8 @@ func newRoot(e *env.Env) *cobra.Command {
 	return root
 }
 
-// strict makes cobra's own commands refuse what they do not know; by themselves they show some help and call it a success.
+// strict makes cobra's built-in commands return an error for unknown arguments. By default they print
+// help and exit with 0.
 func strict(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -172,8 +176,8 @@ func add(root *cobra.Command, group string, commands ...*cobra.Command) {
 	}
 }
 
-// verbsOnly makes a command that only holds others show its help, and refuse a verb that it does not have: cobra by itself would
-// show the help and call it a success.
+// verbsOnly configures a command that only groups subcommands: without arguments it prints its help, and
+// an unknown subcommand is an error. By default cobra would print the help and exit with 0.
 func verbsOnly(c *cobra.Command) {
 	c.Use, c.DisableFlagsInUseLine, c.SuggestionsMinimumDistance = c.Name()+" COMMAND", true, 2
 	c.Args = func(c *cobra.Command, args []string) error {
@@ -187,6 +191,7 @@ func verbsOnly(c *cobra.Command) {
 		return fmt.Errorf("unknown command %q for %q%s", args[0], c.CommandPath(), like)
 	}
 	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
-	// Cobra has a usage line for a command that runs, and another for one that has commands; this one runs only to say so.
+	// Cobra prints one usage line for a command that runs and another for a command with subcommands. This
+	// command runs only to print its help, so the second line is enough.
 	c.SetUsageTemplate(strings.Replace(c.UsageTemplate(), "{{if .HasAvailableSubCommands}}\n  {{.CommandPath}} [command]{{end}}", "", 1))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/env"
 )
 
-// TestMisuse: a command that is not there, or is called wrongly, is refused as such, at every level.
+// TestMisuse checks that an unknown command or a wrong call is refused as a usage error, at every level.
 func TestMisuse(t *testing.T) {
 	for line, want := range map[string]string{
 		"nonsense":                 `unknown command "nonsense" for "nuon"`,

@@ -15,10 +15,10 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/version"
 )
 
-// asNuon holds the arguments, as JSON, with which the test binary is nuon.
+// asNuon is the environment variable with the arguments, as JSON, that makes the test binary run as nuon.
 const asNuon = "NUON_TEST_ARGUMENTS"
 
-// TestAsNuon is no test: it is how the test binary becomes the program for TestProcess.
+// TestAsNuon is not a test: the test binary runs it to act as the nuon program for TestProcess.
 func TestAsNuon(t *testing.T) {
 	text, is := os.LookupEnv(asNuon)
 	if !is {
@@ -32,7 +32,8 @@ func TestAsNuon(t *testing.T) {
 	main()
 }
 
-// nuon runs the program in a process of its own against a control plane, and gives both its outputs and its exit code.
+// nuon runs the program in a separate process against a control plane and returns stdout, stderr and the
+// exit code.
 func nuon(t *testing.T, url string, args ...string) (out, remarks string, code int) {
 	t.Helper()
 	c := command(t, url, args...)
@@ -45,8 +46,8 @@ func nuon(t *testing.T, url string, args ...string) (out, remarks string, code i
 	return o.String(), e.String(), c.ProcessState.ExitCode()
 }
 
-// TestProcess: what a shell sees: the exit code, results on stdout, words on stderr, and nothing in them that a terminal would
-// obey.
+// TestProcess checks what a shell sees: the exit code, results on stdout, messages on stderr, and no
+// terminal control sequences in either.
 func TestProcess(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {

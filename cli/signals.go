@@ -10,8 +10,9 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exit"
 )
 
-// interruptible is a context that Ctrl-C or SIGTERM ends, with the exit code for it as the cause. From then on both do what they
-// do to any program, so a second one ends what the first could not. Stop waits for the goroutine that listens.
+// interruptible returns a context that is canceled by Ctrl-C or SIGTERM, with the exit code of the signal
+// as the cause. After the first signal both have their default effect again, so a second one kills a
+// program that does not stop. Stop cancels the context and waits for the listening goroutine to end.
 func interruptible() (ctx context.Context, stop func()) {
 	ctx, end := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
@@ -32,20 +33,20 @@ func interruptible() (ctx context.Context, stop func()) {
 	}
 }
 
-// signalled is the end of a context by a signal. It counts as context.Canceled: that is what everybody asks for who wants to know
-// whether a context has ended.
+// signalled is the cause of a context that was canceled by a signal. It matches context.Canceled, because
+// callers test for that error to find out whether a context was canceled.
 type signalled struct{ code *exit.Error }
 
-// Error has no words: who did it knows.
+// Error returns an empty message: the person who sent the signal needs none.
 func (signalled) Error() string { return "" }
 
-// Is says so.
+// Is reports whether target is context.Canceled.
 func (signalled) Is(target error) bool { return target == context.Canceled }
 
-// Unwrap gives the exit code.
+// Unwrap returns the exit code.
 func (s signalled) Unwrap() error { return s.code }
 
-// meaning is the exit code for a signal.
+// meaning returns the exit code for a signal.
 func meaning(s os.Signal) *exit.Error {
 	if s == syscall.SIGTERM {
 		return exit.Terminated
@@ -53,8 +54,9 @@ func meaning(s os.Signal) *exit.Error {
 	return exit.Interrupted
 }
 
-// ended is how a command ended, seen from outside it. A command knows that its context has ended but not why; and an output that
-// nobody reads any more is no failure that anybody wants words for.
+// ended translates the error that a command returned into the error that the program exits with. A command
+// sees that its context was canceled but not why; ended takes the signal from the cause. A closed stdout
+// (EPIPE) becomes an exit code without a message.
 func ended(ctx context.Context, err error) error {
 	var signal signalled
 	var write *os.PathError
@@ -64,7 +66,7 @@ func ended(ctx context.Context, err error) error {
 	case (errors.Is(err, exit.Interrupted) || errors.Is(err, context.Canceled)) && errors.As(context.Cause(ctx), &signal):
 		return signal.code
 	case errors.Is(err, exit.Interrupted):
-		return exit.Interrupted // typed at a question; whatever words were put before it help nobody
+		return exit.Interrupted // Ctrl-C at a prompt; the wrapping message is dropped
 	case errors.As(err, &write) && errors.Is(err, syscall.EPIPE) && write.Path == os.Stdout.Name():
 		return exit.ClosedPipe
 	}

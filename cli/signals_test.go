@@ -21,7 +21,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// command is the program with arguments, as a process that has not begun; see TestAsNuon.
+// command returns the program with arguments as a process that has not been started; see TestAsNuon.
 func command(t *testing.T, url string, args ...string) *exec.Cmd {
 	t.Helper()
 	text, err := json.Marshal(args)
@@ -33,7 +33,7 @@ func command(t *testing.T, url string, args ...string) *exec.Cmd {
 	return c
 }
 
-// stuck is a control plane that takes a request, says that it has it, and does not answer.
+// stuck starts a control plane that receives a request, reports it on asked, and never answers.
 func stuck(t *testing.T) (url string, asked <-chan struct{}) {
 	t.Helper()
 	came, over := make(chan struct{}, 16), make(chan struct{})
@@ -51,7 +51,8 @@ func stuck(t *testing.T) (url string, asked <-chan struct{}) {
 	return s.URL, came
 }
 
-// full is a control plane with so many apps, whose names are as odd as names can be.
+// full starts a control plane with the given number of apps. Their names hold quotes, wide characters and
+// control sequences.
 func full(t *testing.T, many int) string {
 	t.Helper()
 	var l api.AppList
@@ -63,7 +64,8 @@ func full(t *testing.T, many int) string {
 	return s.URL
 }
 
-// TestSignals: at a request that is not answered, the program ends at once, without a word, with the code that a shell knows.
+// TestSignals checks that a signal during an unanswered request ends the program at once, without a
+// message, with the exit code 128+signal.
 func TestSignals(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		for _, line := range []string{"apps list", "apps list --watch", "builds retry bld_1 --wait", "workflows watch wfl_1", "credentials create x --from env:HOME", "logs job_1 -f"} {
@@ -78,7 +80,7 @@ func TestSignals(t *testing.T) {
 			if err := c.Process.Signal(signal); err != nil {
 				t.Fatal(err)
 			}
-			_ = c.Wait() // its code is what counts
+			_ = c.Wait() // only the exit code matters
 			if code := c.ProcessState.ExitCode(); code != 128+int(signal) || out.Len() > 0 || remarks.Len() > 0 {
 				t.Errorf("%v ended nuon %s with %d, printed %q, said %q", signal, line, code, out.String(), remarks.String())
 			}
@@ -86,8 +88,9 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// TestAClosedPipe: who reads no more hears nothing more, and nobody is told: the program dies of it like any other, or ends with
-// the same code where that signal is ignored.
+// TestAClosedPipe checks that the program ends without a message when the reader of its output closes the
+// pipe: it is killed by SIGPIPE like any other program, or exits with the same code where SIGPIPE is
+// ignored.
 func TestAClosedPipe(t *testing.T) {
 	url := full(t, 300)
 	for _, ignored := range []bool{false, true} {
@@ -114,11 +117,11 @@ func TestAClosedPipe(t *testing.T) {
 	}
 }
 
-// terminal runs the program on a terminal of its own, of this size, and gives all that it draws there.
+// terminal runs the program on a pseudo-terminal of a given size and records everything that it draws.
 type terminal struct {
 	hand *os.File
 	cmd  *exec.Cmd
-	done chan struct{} // closed when all was read
+	done chan struct{} // closed when all output was read
 
 	lock sync.Mutex
 	text string
@@ -131,7 +134,7 @@ func onTerminal(t *testing.T, columns, rows uint16, c *exec.Cmd) *terminal {
 		t.Fatal(err)
 	}
 	term := &terminal{hand: hand, cmd: c, done: make(chan struct{})}
-	go func() { // reads until the program has gone
+	go func() { // reads until the program has exited
 		defer close(term.done)
 		b := make([]byte, 4<<10)
 		for {
@@ -154,7 +157,7 @@ func (term *terminal) drawn() string {
 	return term.text
 }
 
-// until waits for a text on the screen.
+// until waits until the screen shows a text.
 func (term *terminal) until(t *testing.T, text string) {
 	t.Helper()
 	testtime.UntilNoError(t, fmt.Sprintf("the screen shows %q", text), func() error {
@@ -172,7 +175,7 @@ func (term *terminal) until(t *testing.T, text string) {
 	})
 }
 
-// ends gives the exit code.
+// ends waits for the program to exit and returns its exit code.
 func (term *terminal) ends(t *testing.T) int {
 	t.Helper()
 	var failed *exec.ExitError
@@ -183,7 +186,8 @@ func (term *terminal) ends(t *testing.T) int {
 	return term.cmd.ProcessState.ExitCode()
 }
 
-// TestSmallTerminal: at 20 columns and 5 rows a table is still one, a watched one fits, and both leave the terminal as it was.
+// TestSmallTerminal checks at 20 columns and 5 rows that a table is printed in full, that a watched table
+// fits the screen, and that both restore the terminal.
 func TestSmallTerminal(t *testing.T) {
 	url := full(t, 40)
 	list := onTerminal(t, 20, 5, command(t, url, "apps", "list"))
@@ -207,7 +211,8 @@ func TestSmallTerminal(t *testing.T) {
 	}
 }
 
-// TestQuestions: Ctrl-C, as a character and as SIGTERM, at a question; nothing is done, and the terminal is as it was.
+// TestQuestions checks that Ctrl-C, typed or sent as SIGTERM, cancels a prompt: nothing is done, and the
+// terminal is restored.
 func TestQuestions(t *testing.T) {
 	for name, c := range map[string]struct {
 		line, prompt, typed string

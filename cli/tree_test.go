@@ -17,14 +17,14 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/version"
 )
 
-// tree is the whole command, writing into two buffers.
+// tree returns the root command, writing into two buffers.
 func tree() (root *cobra.Command, out, remarks *bytes.Buffer) {
 	out, remarks = &bytes.Buffer{}, &bytes.Buffer{}
 	root = newRoot(&env.Env{Console: &console.Console{In: strings.NewReader(""), Out: out, Err: remarks, Output: "table"}})
 	return root, out, remarks
 }
 
-// every calls do for the root and each command below it, those that cobra adds among them.
+// every calls do for the root and for each command below it, including those that cobra adds.
 func every(t *testing.T, do func(t *testing.T, c *cobra.Command)) {
 	t.Helper()
 	root, _, _ := tree()
@@ -40,16 +40,17 @@ func every(t *testing.T, do func(t *testing.T, c *cobra.Command)) {
 	walk(root)
 }
 
-// named finds an argument in how a command is used, of which a shell by itself knows nothing; flags and what they take come after it.
+// named matches an argument in a usage line that a shell cannot complete without help. Flags and their
+// values come after it.
 var named = regexp.MustCompile(`^ \[?([A-CE-Z]|D[A-HJ-Z])`)
 
-// TestEveryCommandIsDescribed in a line without a full stop, as are its flags; and has a rule for its arguments, so that one too
-// many is refused and not ignored.
+// TestEveryCommandIsDescribed checks that each command and flag has a one-line description without a full
+// stop, and that each command has a rule for its arguments, so that a surplus argument is an error.
 func TestEveryCommandIsDescribed(t *testing.T) {
 	ours := 0
 	every(t, func(t *testing.T, c *cobra.Command) {
 		if strings.HasPrefix(c.CommandPath(), "nuon completion") || c.Name() == "help" {
-			return // cobra's own words
+			return // cobra's own text
 		}
 		ours++
 		if c.Short == "" || strings.HasSuffix(c.Short, ".") || strings.Contains(c.Short, "\n") {
@@ -83,7 +84,8 @@ func TestEveryCommandIsDescribed(t *testing.T) {
 	}
 }
 
-// TestHelpOfEveryCommand, in both ways, without a control plane: the same text, with its usage.
+// TestHelpOfEveryCommand checks that `nuon help x` and `nuon x --help` print the same text, with the
+// usage, and need no control plane.
 func TestHelpOfEveryCommand(t *testing.T) {
 	t.Setenv("NUON_URL", "http://127.0.0.1:1")
 	every(t, func(t *testing.T, c *cobra.Command) {
@@ -109,7 +111,7 @@ func TestHelpOfEveryCommand(t *testing.T) {
 	})
 }
 
-// TestVersion is one line on stdout.
+// TestVersion checks that --version prints one line on stdout.
 func TestVersion(t *testing.T) {
 	root, out, remarks := tree()
 	root.SetArgs([]string{"--version"})
@@ -118,7 +120,8 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestWrongUse ends before anything is asked or done, with the code for it or as cobra's own mistake, which run gives that code.
+// TestWrongUse checks that wrong use fails before any request or change, with exit code Usage or with an
+// error of cobra that run maps to Usage.
 func TestWrongUse(t *testing.T) {
 	t.Setenv("NUON_CONFIG", t.TempDir()+"/none.toml")
 	t.Setenv("NUON_URL", "")
@@ -178,7 +181,8 @@ func TestWrongUse(t *testing.T) {
 	}
 }
 
-// TestWithoutAControlPlane: the code says so, and the words what to do, for every command that needs one.
+// TestWithoutAControlPlane checks for every command that needs a control plane that its error has the
+// right exit code and explains what to do.
 func TestWithoutAControlPlane(t *testing.T) {
 	t.Setenv("NUON_CONFIG", t.TempDir()+"/none.toml")
 	t.Setenv("NUON_URL", "")
@@ -203,7 +207,7 @@ func TestWithoutAControlPlane(t *testing.T) {
 	}
 }
 
-// TestCompletion completes commands and their flags, and makes a script for each shell.
+// TestCompletion checks that commands and flags are completed and that each shell has a completion script.
 func TestCompletion(t *testing.T) {
 	for line, want := range map[string][]string{
 		"__complete ":                  {"validate\t", "sync\t", "installs\t", "dev\t"},
@@ -215,7 +219,7 @@ func TestCompletion(t *testing.T) {
 		"completion zsh":               {"#compdef nuon"},
 		"completion fish":              {"complete -c nuon"},
 		"completion powershell":        {"Register-ArgumentCompleter"},
-		"__complete installs create -": {"--app\t"}, // what is required comes first
+		"__complete installs create -": {"--app\t"}, // required flags come first
 		"__complete help ":             {"installs\t"},
 	} {
 		root, out, _ := tree()
@@ -232,18 +236,18 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// TestNoColor turns colour off before a command prints anything.
+// TestNoColor checks that --no-color disables color before a command prints anything.
 func TestNoColor(t *testing.T) {
 	e := &env.Env{Console: &console.Console{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}, Output: "table", Color: true}}
 	root := newRoot(e)
 	root.SetArgs([]string{"--no-color", "validate", t.TempDir()})
-	_ = root.ExecuteContext(t.Context()) // an empty directory is no app
+	_ = root.ExecuteContext(t.Context()) // fails: an empty directory is not an app
 	if e.Console.Color {
 		t.Error("is still coloured")
 	}
 }
 
-// TestLabel: how things stand is no error; Ctrl-C and what was said already have no words to put it before.
+// TestLabel checks which exit codes have the prefix "error: ". Codes that only report a state have none.
 func TestLabel(t *testing.T) {
 	for code, want := range map[int]string{exit.Failed: "error: ", exit.Usage: "error: ", exit.Unreachable: "error: ", exit.Waiting: "", exit.Rejected: ""} {
 		if got := label(exit.With(code, nil)); got != want {
@@ -252,7 +256,7 @@ func TestLabel(t *testing.T) {
 	}
 }
 
-// TestReferenceIsUpToDate: docs/cli.md says what the commands say.
+// TestReferenceIsUpToDate checks that docs/cli.md is the output of `nuon reference`.
 func TestReferenceIsUpToDate(t *testing.T) {
 	root, out, _ := tree()
 	root.SetArgs([]string{"reference"})
@@ -268,7 +272,7 @@ func TestReferenceIsUpToDate(t *testing.T) {
 	}
 }
 
-// TestOutputFromTheEnvironment: NUON_OUTPUT is what -o is where it is not given.
+// TestOutputFromTheEnvironment checks that NUON_OUTPUT sets the default of -o.
 func TestOutputFromTheEnvironment(t *testing.T) {
 	t.Setenv("NUON_CONFIG", t.TempDir()+"/none.toml")
 	for _, c := range []struct{ set, line, prints, says string }{
