@@ -1,6 +1,6 @@
-// Command nuon is the CLI for vendors: it validates and syncs apps, shows approvals and answers them,
-// and runs the whole system on one machine with `nuon dev`. It is a client of the control API and changes
-// nothing in customer accounts itself.
+// Command nuon is the CLI for vendors: it validates and syncs apps, shows approvals
+// and answers them, and runs the whole system on one machine with `nuon dev`. It is
+// a client of the control API and changes nothing in customer accounts itself.
 package main
 
 import (
@@ -78,8 +78,8 @@ func run(ctx context.Context) error {
 	return err
 }
 
-// label returns the prefix of an error message: "error: ", or "" for an exit code that only reports a
-// state (a plan waits for approval, or a person rejected it).
+// label returns the prefix of an error message: "error: ", or "" for an exit code
+// that only reports a state (a plan waits for approval, or a person rejected it).
 func label(err error) string {
 	switch exit.CodeOf(err) {
 	case exit.Waiting, exit.Rejected:
@@ -88,8 +88,8 @@ func label(err error) string {
 	return "error: "
 }
 
-// misused reports whether err is one of cobra's own errors about arguments and flags. Cobra has no type
-// for them, so the message decides.
+// misused reports whether err is one of cobra's own errors about arguments and
+// flags. Cobra has no type for them, so the message decides.
 func misused(err error) bool {
 	for _, p := range []string{"unknown command", "unknown flag", "unknown shorthand", "accepts ", "requires at least", "required flag", "invalid argument", "flag needs an argument", "if any flags in the group", "at least one of the flags in the group"} {
 		if strings.HasPrefix(err.Error(), p) {
@@ -145,8 +145,8 @@ func newRoot(e *env.Env) *cobra.Command {
 	return root
 }
 
-// strict makes cobra's built-in commands return an error for unknown arguments. By default they print
-// help and exit with 0.
+// strict makes cobra's built-in commands return an error for unknown
+// arguments. By default they print help and exit with 0.
 func strict(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -176,8 +176,9 @@ func add(root *cobra.Command, group string, commands ...*cobra.Command) {
 	}
 }
 
-// verbsOnly configures a command that only groups subcommands: without arguments it prints its help, and
-// an unknown subcommand is an error. By default cobra would print the help and exit with 0.
+// verbsOnly configures a command that only groups subcommands: without
+// arguments it prints its help, and an unknown subcommand is an error. By
+// default cobra would print the help and exit with 0.
 func verbsOnly(c *cobra.Command) {
 	c.Use, c.DisableFlagsInUseLine, c.SuggestionsMinimumDistance = c.Name()+" COMMAND", true, 2
 	c.Args = func(c *cobra.Command, args []string) error {
@@ -191,7 +192,7 @@ func verbsOnly(c *cobra.Command) {
 		return fmt.Errorf("unknown command %q for %q%s", args[0], c.CommandPath(), like)
 	}
 	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
-	// Cobra prints one usage line for a command that runs and another for a command with subcommands. This
-	// command runs only to print its help, so the second line is enough.
+	// Cobra prints one usage line for a command that runs and another for a command with
+	// subcommands. This command runs only to print its help, so the second line is enough.
 	c.SetUsageTemplate(strings.Replace(c.UsageTemplate(), "{{if .HasAvailableSubCommands}}\n  {{.CommandPath}} [command]{{end}}", "", 1))
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/env"
 )
 
-// TestMisuse checks that an unknown command or a wrong call is refused as a usage error, at every level.
+// TestMisuse checks that an unknown command or a wrong call is refused as a
+// usage error, at every level.
 func TestMisuse(t *testing.T) {
 	for line, want := range map[string]string{
 		"nonsense":                 `unknown command "nonsense" for "nuon"`,

@@ -15,7 +15,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/version"
 )
 
-// asNuon is the environment variable with the arguments, as JSON, that makes the test binary run as nuon.
+// asNuon is the environment variable with the arguments, as JSON, that makes
+// the test binary run as nuon.
 const asNuon = "NUON_TEST_ARGUMENTS"
 
 // TestAsNuon is not a test: the test binary runs it to act as the nuon program for TestProcess.
@@ -32,8 +33,8 @@ func TestAsNuon(t *testing.T) {
 	main()
 }
 
-// nuon runs the program in a separate process against a control plane and returns stdout, stderr and the
-// exit code.
+// nuon runs the program in a separate process against a control plane and
+// returns stdout, stderr and the exit code.
 func nuon(t *testing.T, url string, args ...string) (out, remarks string, code int) {
 	t.Helper()
 	c := command(t, url, args...)
@@ -46,8 +47,8 @@ func nuon(t *testing.T, url string, args ...string) (out, remarks string, code i
 	return o.String(), e.String(), c.ProcessState.ExitCode()
 }
 
-// TestProcess checks what a shell sees: the exit code, results on stdout, messages on stderr, and no
-// terminal control sequences in either.
+// TestProcess checks what a shell sees: the exit code, results on stdout,
+// messages on stderr, and no terminal control sequences in either.
 func TestProcess(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {

@@ -10,9 +10,10 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exit"
 )
 
-// interruptible returns a context that is canceled by Ctrl-C or SIGTERM, with the exit code of the signal
-// as the cause. After the first signal both have their default effect again, so a second one kills a
-// program that does not stop. Stop cancels the context and waits for the listening goroutine to end.
+// interruptible returns a context that is canceled by Ctrl-C or SIGTERM, with
+// the exit code of the signal as the cause. After the first signal both have
+// their default effect again, so a second one kills a program that does not
+// stop. Stop cancels the context and waits for the listening goroutine to end.
 func interruptible() (ctx context.Context, stop func()) {
 	ctx, end := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
@@ -33,8 +34,8 @@ func interruptible() (ctx context.Context, stop func()) {
 	}
 }
 
-// signalled is the cause of a context that was canceled by a signal. It matches context.Canceled, because
-// callers test for that error to find out whether a context was canceled.
+// signalled is the cause of a context that was canceled by a signal. It matches context.Canceled,
+// because callers test for that error to find out whether a context was canceled.
 type signalled struct{ code *exit.Error }
 
 // Error returns an empty message: the person who sent the signal needs none.
@@ -54,9 +55,9 @@ func meaning(s os.Signal) *exit.Error {
 	return exit.Interrupted
 }
 
-// ended translates the error that a command returned into the error that the program exits with. A command
-// sees that its context was canceled but not why; ended takes the signal from the cause. A closed stdout
-// (EPIPE) becomes an exit code without a message.
+// ended translates the error that a command returned into the error that the program
+// exits with. A command sees that its context was canceled but not why; ended takes the
+// signal from the cause. A closed stdout (EPIPE) becomes an exit code without a message.
 func ended(ctx context.Context, err error) error {
 	var signal signalled
 	var write *os.PathError

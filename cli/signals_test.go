@@ -21,7 +21,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// command returns the program with arguments as a process that has not been started; see TestAsNuon.
+// command returns the program with arguments as a process that has not been
+// started; see TestAsNuon.
 func command(t *testing.T, url string, args ...string) *exec.Cmd {
 	t.Helper()
 	text, err := json.Marshal(args)
@@ -51,8 +52,8 @@ func stuck(t *testing.T) (url string, asked <-chan struct{}) {
 	return s.URL, came
 }
 
-// full starts a control plane with the given number of apps. Their names hold quotes, wide characters and
-// control sequences.
+// full starts a control plane with the given number of apps. Their names hold
+// quotes, wide characters and control sequences.
 func full(t *testing.T, many int) string {
 	t.Helper()
 	var l api.AppList
@@ -88,9 +89,9 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// TestAClosedPipe checks that the program ends without a message when the reader of its output closes the
-// pipe: it is killed by SIGPIPE like any other program, or exits with the same code where SIGPIPE is
-// ignored.
+// TestAClosedPipe checks that the program ends without a message when the
+// reader of its output closes the pipe: it is killed by SIGPIPE like any other
+// program, or exits with the same code where SIGPIPE is ignored.
 func TestAClosedPipe(t *testing.T) {
 	url := full(t, 300)
 	for _, ignored := range []bool{false, true} {
@@ -117,7 +118,8 @@ func TestAClosedPipe(t *testing.T) {
 	}
 }
 
-// terminal runs the program on a pseudo-terminal of a given size and records everything that it draws.
+// terminal runs the program on a pseudo-terminal of a given size and records
+// everything that it draws.
 type terminal struct {
 	hand *os.File
 	cmd  *exec.Cmd
@@ -186,8 +188,8 @@ func (term *terminal) ends(t *testing.T) int {
 	return term.cmd.ProcessState.ExitCode()
 }
 
-// TestSmallTerminal checks at 20 columns and 5 rows that a table is printed in full, that a watched table
-// fits the screen, and that both restore the terminal.
+// TestSmallTerminal checks at 20 columns and 5 rows that a table is printed in
+// full, that a watched table fits the screen, and that both restore the terminal.
 func TestSmallTerminal(t *testing.T) {
 	url := full(t, 40)
 	list := onTerminal(t, 20, 5, command(t, url, "apps", "list"))
@@ -211,8 +213,8 @@ func TestSmallTerminal(t *testing.T) {
 	}
 }
 
-// TestQuestions checks that Ctrl-C, typed or sent as SIGTERM, cancels a prompt: nothing is done, and the
-// terminal is restored.
+// TestQuestions checks that Ctrl-C, typed or sent as SIGTERM, cancels a
+// prompt: nothing is done, and the terminal is restored.
 func TestQuestions(t *testing.T) {
 	for name, c := range map[string]struct {
 		line, prompt, typed string

@@ -40,12 +40,13 @@ func every(t *testing.T, do func(t *testing.T, c *cobra.Command)) {
 	walk(root)
 }
 
-// named matches an argument in a usage line that a shell cannot complete without help. Flags and their
-// values come after it.
+// named matches an argument in a usage line that a shell cannot complete
+// without help. Flags and their values come after it.
 var named = regexp.MustCompile(`^ \[?([A-CE-Z]|D[A-HJ-Z])`)
 
-// TestEveryCommandIsDescribed checks that each command and flag has a one-line description without a full
-// stop, and that each command has a rule for its arguments, so that a surplus argument is an error.
+// TestEveryCommandIsDescribed checks that each command and flag has a one-line
+// description without a full stop, and that each command has a rule for its
+// arguments, so that a surplus argument is an error.
 func TestEveryCommandIsDescribed(t *testing.T) {
 	ours := 0
 	every(t, func(t *testing.T, c *cobra.Command) {
@@ -84,8 +85,8 @@ func TestEveryCommandIsDescribed(t *testing.T) {
 	}
 }
 
-// TestHelpOfEveryCommand checks that `nuon help x` and `nuon x --help` print the same text, with the
-// usage, and need no control plane.
+// TestHelpOfEveryCommand checks that `nuon help x` and `nuon x --help` print
+// the same text, with the usage, and need no control plane.
 func TestHelpOfEveryCommand(t *testing.T) {
 	t.Setenv("NUON_URL", "http://127.0.0.1:1")
 	every(t, func(t *testing.T, c *cobra.Command) {
@@ -120,8 +121,8 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestWrongUse checks that wrong use fails before any request or change, with exit code Usage or with an
-// error of cobra that run maps to Usage.
+// TestWrongUse checks that wrong use fails before any request or change, with
+// exit code Usage or with an error of cobra that run maps to Usage.
 func TestWrongUse(t *testing.T) {
 	t.Setenv("NUON_CONFIG", t.TempDir()+"/none.toml")
 	t.Setenv("NUON_URL", "")
@@ -181,8 +182,8 @@ func TestWrongUse(t *testing.T) {
 	}
 }
 
-// TestWithoutAControlPlane checks for every command that needs a control plane that its error has the
-// right exit code and explains what to do.
+// TestWithoutAControlPlane checks for every command that needs a control plane
+// that its error has the right exit code and explains what to do.
 func TestWithoutAControlPlane(t *testing.T) {
 	t.Setenv("NUON_CONFIG", t.TempDir()+"/none.toml")
 	t.Setenv("NUON_URL", "")
@@ -207,7 +208,8 @@ func TestWithoutAControlPlane(t *testing.T) {
 	}
 }
 
-// TestCompletion checks that commands and flags are completed and that each shell has a completion script.
+// TestCompletion checks that commands and flags are completed and that each
+// shell has a completion script.
 func TestCompletion(t *testing.T) {
 	for line, want := range map[string][]string{
 		"__complete ":                  {"validate\t", "sync\t", "installs\t", "dev\t"},
@@ -247,7 +249,8 @@ func TestNoColor(t *testing.T) {
 	}
 }
 
-// TestLabel checks which exit codes have the prefix "error: ". Codes that only report a state have none.
+// TestLabel checks which exit codes have the prefix "error: ". Codes that only
+// report a state have none.
 func TestLabel(t *testing.T) {
 	for code, want := range map[int]string{exit.Failed: "error: ", exit.Usage: "error: ", exit.Unreachable: "error: ", exit.Waiting: "", exit.Rejected: ""} {
 		if got := label(exit.With(code, nil)); got != want {

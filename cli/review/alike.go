@@ -10,20 +10,22 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// This file says which plans are read as one: those that the control plane has found to be alike (Approval.group).
+// This file groups the plans that are shown as one: those that the control plane reports as alike
+// (Approval.group).
 
-// Gather puts plans together that are alike. What stands alone is a list of one. They come in the order of all, but for the plans of
-// a component of which some are alike: those are told together, at the place of the first, the most first and what is like no other
-// last.
+// Gather groups plans that are alike; a plan without such siblings is a list
+// of one. The result is in the order of all, with one exception: if some plans
+// of a component are alike, all plans of that component are listed together at
+// the place of the first, the largest groups first and single plans last.
 func Gather(all []api.Approval) [][]api.Approval {
 	return gather(all, func(a api.Approval) api.Approval { return a })
 }
 
-// gather is Gather for whatever holds an approval.
+// gather is Gather for any type that holds an approval.
 func gather[T any](all []T, of func(T) api.Approval) [][]T {
-	clusters := make(map[string][]T) // of a group
-	families := make(map[string][]T) // of a component at all installs
-	crowded := make(map[string]bool) // families in which some are alike
+	clusters := make(map[string][]T) // by group
+	families := make(map[string][]T) // by component, across all installs
+	crowded := make(map[string]bool) // families that have alike plans
 	for _, t := range all {
 		a := of(t)
 		f := familyOf(a)
@@ -43,22 +45,22 @@ func gather[T any](all []T, of func(T) api.Approval) [][]T {
 			out = append(out, []T{t})
 		case families[f] != nil:
 			out = append(out, parted(families[f], clusters, of)...)
-			families[f] = nil // told
+			families[f] = nil // already in out
 		}
 	}
 	return out
 }
 
-// familyOf is what plans have in common that may be alike.
+// familyOf returns the key that alike plans share: app, subject and verb.
 func familyOf(a api.Approval) string {
 	return strings.Join([]string{a.App, Subject(a), Verb(a)}, "\x00")
 }
 
-// groupOf is the group of a plan that has one. It says of what component, too, so that a control plane cannot put plans together that
-// are of different ones.
+// groupOf returns the key of a plan's group. It includes the family, so that a
+// control plane cannot group plans of different components.
 func groupOf(a api.Approval) string { return familyOf(a) + "\x00" + a.Group }
 
-// parted are the plans of one family: those that are alike, then the exceptions.
+// parted splits the plans of one family into its groups, the largest first.
 func parted[T any](family []T, clusters map[string][]T, of func(T) api.Approval) [][]T {
 	var out [][]T
 	told := map[string]bool{}
@@ -76,7 +78,7 @@ func parted[T any](family []T, clusters map[string][]T, of func(T) api.Approval)
 	return out
 }
 
-// Place says where plans that are alike are: "hello/acme", or "40 installs of hello".
+// Place describes where alike plans are: "hello/acme", or "40 installs of hello".
 func Place(alike []api.Approval) string {
 	if len(alike) == 1 {
 		return alike[0].App + "/" + alike[0].Install
@@ -84,7 +86,8 @@ func Place(alike []api.Approval) string {
 	return fmt.Sprintf("%s of %s", diff.Plural(len(alike), "install", "installs"), alike[0].App)
 }
 
-// Names are the installs of plans, sorted, at most so many of them by name: "acme, globex and 38 more".
+// Names lists the installs of plans, sorted, with at most `most` of them by
+// name: "acme, globex and 38 more".
 func Names(alike []api.Approval, most int) string {
 	names := make([]string, 0, len(alike))
 	for _, a := range alike {
@@ -94,7 +97,7 @@ func Names(alike []api.Approval, most int) string {
 	return some(names, most)
 }
 
-// some names so many of all and counts the rest.
+// some joins the first `most` names and counts the rest.
 func some(names []string, most int) string {
 	if len(names) <= most {
 		return strings.Join(names, ", ")
@@ -102,11 +105,12 @@ func some(names []string, most int) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-// OfAll is the report of one of several plans that are alike, as it holds for all of them: placeholders stand for the install's own
-// name and id, and for values that it has of its own. It is for display only: answers bind to each plan's own content.
+// OfAll returns the report of one of several alike plans in a form that holds
+// for all of them: placeholders replace the install's own name, id and values.
+// It is for display only: answers bind to each plan's own content.
 func OfAll(a api.Approval, r *diff.Report) *diff.Report {
 	return diff.Group([]diff.Member{{Install: a.Install, Names: []string{a.Install, a.InstallID}, Report: r.Gist()}})[0].Report
 }
 
-// Placeholders says what OfAll puts in the place of names.
+// Placeholders explains the placeholders of OfAll to the user.
 const Placeholders = "‹own name› stands for the name of each install, ‹own name 2› for its id"

@@ -16,7 +16,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// yesTo are the answers that a yes to these plans is.
+// yesTo returns the requests that an approval of these plans sends.
 func yesTo(all ...api.Approval) (out []string) {
 	for _, a := range all {
 		out = append(out, "approve "+a.ID+" "+a.ContentDigest)
@@ -24,12 +24,13 @@ func yesTo(all ...api.Approval) (out []string) {
 	return out
 }
 
-// without leaves out the plan of one install.
+// without returns all plans except that of one install.
 func without(all []api.Approval, install string) []api.Approval {
 	return slices.DeleteFunc(slices.Clone(all), func(a api.Approval) bool { return a.Install == install })
 }
 
-// TestGather: plans that are alike come together, the most first, their component's exceptions behind them; all else stays in its place.
+// TestGather checks that alike plans are grouped, the largest group first and the
+// component's other plans after it, and that everything else keeps its place.
 func TestGather(t *testing.T) {
 	made := func(app, install, component, group string) api.Approval {
 		return api.Approval{App: app, Install: install, Component: component, Group: group}
@@ -62,7 +63,8 @@ func TestGather(t *testing.T) {
 	}
 }
 
-// TestGatherLosesNothing: every plan is told once, and plans are together just when they are of one component and one group.
+// TestGatherLosesNothing checks that every plan appears exactly once, and that
+// plans are grouped exactly if they have the same component and group.
 func TestGatherLosesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var all []api.Approval
@@ -97,7 +99,7 @@ func TestGatherLosesNothing(t *testing.T) {
 	})
 }
 
-// TestNames counts what it does not name.
+// TestNames checks that names above the limit are counted.
 func TestNames(t *testing.T) {
 	all := alike()[:5]
 	for most, want := range map[int]string{2: "acme, globex and 3 more", 5: "acme, globex, hooli, initech, umbrella", 9: "acme, globex, hooli, initech, umbrella"} {
@@ -110,8 +112,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestOneAnswerToManyPlans: an answer to a group goes to each plan in it that was there when it was given, bound to that plan's own
-// content, and to no other.
+// TestOneAnswerToManyPlans checks that an answer to a group goes to each plan that was in
+// it when the answer was given, bound to that plan's own content, and to no other plan.
 func TestOneAnswerToManyPlans(t *testing.T) {
 	all, doomed := alike(), alikeGrave()
 	late := func(a api.Approval, install string) api.Approval {
@@ -204,21 +206,21 @@ func TestOneAnswerToManyPlans(t *testing.T) {
 	}
 }
 
-// approveAll approves the chosen group, of so many.
+// approveAll approves the selected group and types the number of its plans.
 func (s *stage) approveAll(count string) {
 	s.press("a")
 	s.write(count)
 	s.press("enter")
 }
 
-// taken is what the control plane says of an answer that it takes.
+// taken returns the control plane's response to an accepted answer.
 func taken(id string, now time.Time) answered {
 	return answered{id: id, answer: api.ResponseAnswerApprove, approval: api.Approval{
 		ID: id, App: "hello", Install: "install-" + id[4:], Component: "web", Status: api.ApprovalStatusApproved, CreatedAt: began, Response: api.GivenResponse{Actor: "vera", At: now},
 	}}
 }
 
-// crowd are so many plans that are alike.
+// crowd returns n alike plans.
 func crowd(n int) []api.Approval {
 	var all []api.Approval
 	one := approvalOf("apr", "hello", "acme", "web", mildReport(1))
@@ -231,7 +233,8 @@ func crowd(n int) []api.Approval {
 	return all
 }
 
-// TestAThousandInstalls: one report is read, a few answers are on their way at once, and each goes out when there is room.
+// TestAThousandInstalls checks that only one report is fetched, and that only
+// a few answers are in flight at a time.
 func TestAThousandInstalls(t *testing.T) {
 	all := crowd(1000)
 	s := newStage(plainTheme, 120, 40, all...)
@@ -271,8 +274,9 @@ func TestAThousandInstalls(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatBreaksOff: what was not sent when the control plane went away is not sent when it is back, and what became another
-// plan in the meantime is not answered.
+// TestAnAnswerThatBreaksOff checks that answers that were not sent because the
+// control plane became unreachable are not sent later, and that a plan whose
+// content changed in the meantime is not answered.
 func TestAnAnswerThatBreaksOff(t *testing.T) {
 	all := crowd(20)
 	s := newStage(plainTheme, 120, 40, all...)
@@ -304,8 +308,9 @@ func TestAnAnswerThatBreaksOff(t *testing.T) {
 	s.shows(t, "not install-0019: it no longer waits as it was shown")
 }
 
-// TestWhatIsChosenStaysChosen: a plan to which another one is alike suddenly is a row of a group that is open, and an answer is to it
-// alone; closing the group chooses the group.
+// TestWhatIsChosenStaysChosen checks that a selected plan stays selected when
+// it becomes part of a group: the group is open, and an answer goes to that
+// plan only. Closing the group selects the group.
 func TestWhatIsChosenStaysChosen(t *testing.T) {
 	all := alike()
 	s := newStage(plainTheme, 100, 30, all[0], all[6])
@@ -326,7 +331,8 @@ func TestWhatIsChosenStaysChosen(t *testing.T) {
 	s.shows(t, "no other plan is like this one")
 }
 
-// TestTheGroupsReportIsReadFromOneThatWaits, again from the next when the first could not be had.
+// TestTheGroupsReportIsReadFromOneThatWaits checks that a group shows the report
+// of a waiting plan, and that of the next one when the first cannot be fetched.
 func TestTheGroupsReportIsReadFromOneThatWaits(t *testing.T) {
 	all := alike()
 	s := &stage{notes: &notes{}, now: noon}
@@ -342,7 +348,7 @@ func TestTheGroupsReportIsReadFromOneThatWaits(t *testing.T) {
 	}
 }
 
-// TestALargeQueueIsLookedAtInParts: of a group that is chosen, the group.
+// TestALargeQueueIsLookedAtInParts checks that in a large queue only the selected group is polled.
 func TestALargeQueueIsLookedAtInParts(t *testing.T) {
 	s := newStage(plainTheme, 110, 30, alike()...)
 	l := listOf(alike())
@@ -361,7 +367,7 @@ func TestALargeQueueIsLookedAtInParts(t *testing.T) {
 	}
 }
 
-// TestSecurityIsSeenInTheQueue: who only goes through the queue sees which plan touches who may do what.
+// TestSecurityIsSeenInTheQueue checks that the queue marks plans with security-relevant changes.
 func TestSecurityIsSeenInTheQueue(t *testing.T) {
 	all := several()
 	r := mildReport(2)
@@ -371,7 +377,8 @@ func TestSecurityIsSeenInTheQueue(t *testing.T) {
 	newStage(plainTheme, 80, 24, all...).shows(t, "1 security ~2    5m")
 }
 
-// TestSide puts both sides beside each other where there is room, makes room where there can be some, and says where there is none.
+// TestSide checks the side-by-side layout: where it fits, where the queue must
+// move, and the message where the screen is too narrow.
 func TestSide(t *testing.T) {
 	s := grave(plainTheme, 120, 40)
 	s.shows(t, "┬")

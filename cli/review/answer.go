@@ -13,8 +13,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// refusal is why the chosen row cannot be answered now, in words; empty when it can. What a person says yes to must be on the
-// screen, and be what waits.
+// refusal returns why the selected row cannot be answered now, or "" if it
+// can. A person may only approve what is on the screen and still waits.
 func (m *model) refusal(answer api.ResponseAnswer) string {
 	at := m.queue.current()
 	switch {
@@ -43,13 +43,14 @@ func (m *model) refusal(answer api.ResponseAnswer) string {
 	return ""
 }
 
-// name is what a plan is called.
+// name returns the display name of a plan.
 func name(a api.Approval) string {
 	return console.Line(fmt.Sprintf("%s on %s/%s", Subject(a), a.App, a.Install))
 }
 
-// cover binds an answer to the chosen row: to the plan that was read, by the content that was shown; or to each of the plans that are
-// alike and wait, by the content that it has now, whichever of them it is whose report was read.
+// cover records which plans the next answer is for, with the content digest that it
+// binds to: for a single plan the digest that was shown; for a group each waiting
+// plan with its current digest, even though only one report of the group was shown.
 func (m *model) cover() {
 	m.covered, m.missed = nil, nil
 	at := m.queue.current()
@@ -62,8 +63,9 @@ func (m *model) cover() {
 	}
 }
 
-// prune takes out of a question the plans that no longer are what was asked about. When none is left the question is given up. Keys go
-// on to be swallowed then until enter or esc, so that the rest of what a person is typing does nothing to another plan.
+// prune removes from the open question the plans that ended or changed since it was
+// asked. When none is left, the mode becomes stopped: keys are ignored until enter
+// or esc, so that the rest of what the user is typing does not act on another plan.
 func (m *model) prune() {
 	if m.mode != confirming && m.mode != rejecting {
 		return
@@ -80,7 +82,7 @@ func (m *model) prune() {
 	}
 }
 
-// approve answers one plan, or asks once more before a grave one and before several.
+// approve answers one plan. For a grave plan and for several plans it opens a confirmation first.
 func (m *model) approve() tea.Cmd {
 	if no := m.refusal(api.ResponseAnswerApprove); no != "" {
 		m.say(m.theme.warn, no)
@@ -94,7 +96,7 @@ func (m *model) approve() tea.Cmd {
 	return m.send(api.ResponseAnswerApprove, "")
 }
 
-// reject asks for the reason.
+// reject opens the prompt for the reason.
 func (m *model) reject() {
 	if no := m.refusal(api.ResponseAnswerReject); no != "" {
 		m.say(m.theme.warn, no)
@@ -104,7 +106,8 @@ func (m *model) reject() {
 	m.mode, m.typed = rejecting, entry{}
 }
 
-// word is what a person types before an answer that asks: nobody approves more or fewer plans than they think.
+// word returns the text that a person types to confirm an approval. It contains
+// the number of plans, so that nobody approves more or fewer plans than intended.
 func (m *model) word() string {
 	at := m.queue.current()
 	if at.none() {
@@ -113,7 +116,7 @@ func (m *model) word() string {
 	return Word(Subject(at.lead().approval), len(m.covered), at.grave())
 }
 
-// send gives the answer to what was covered when it was asked for, bound to what was there then.
+// send queues the answer for the covered plans, bound to the digests that cover recorded.
 func (m *model) send(answer api.ResponseAnswer, reason string) tea.Cmd {
 	m.mode = reviewing
 	if no := m.refusal(answer); no != "" {
@@ -129,7 +132,7 @@ func (m *model) send(answer api.ResponseAnswer, reason string) tea.Cmd {
 	return m.post()
 }
 
-// asked is a key while something is being typed.
+// asked handles a key while the user types a text.
 func (m *model) asked(msg tea.KeyMsg) tea.Cmd {
 	switch msg.String() {
 	case "esc":
@@ -142,7 +145,7 @@ func (m *model) asked(msg tea.KeyMsg) tea.Cmd {
 	return nil
 }
 
-// typedIn is the end of typing.
+// typedIn handles enter: it acts on the typed text according to the mode.
 func (m *model) typedIn(text string) tea.Cmd {
 	at := m.queue.current()
 	switch m.mode {
@@ -177,7 +180,7 @@ func firstLine(err error) string {
 	return text
 }
 
-// whyPlan opens the chain of reasons of the chosen plan.
+// whyPlan opens the overlay with the causes of the selected plan.
 func (m *model) whyPlan() tea.Cmd {
 	at := m.queue.current()
 	if at.none() {
@@ -185,7 +188,7 @@ func (m *model) whyPlan() tea.Cmd {
 	}
 	m.mode = explaining
 	m.overlay = scroller{document: document{preface: []paragraph{{"  ", []terminal.Span{{Text: "reading why …", Ink: terminal.Faint}}}}}}
-	if at.lead().approval.Plan == "" { // of scripts and settings it says itself why they wait
+	if at.lead().approval.Plan == "" { // scripts and settings carry their own reason
 		m.overlay = scroller{document: document{preface: []paragraph{{"  ", []terminal.Span{{Text: console.Line(at.lead().approval.Reason)}}}}}}
 		return nil
 	}
@@ -209,7 +212,7 @@ func (m *model) explained(x explained) {
 		if !strings.HasPrefix(c.Name, what+" ") {
 			what += " " + c.Name
 		} else {
-			what = c.Name // which says already what it is
+			what = c.Name // the name already contains the record type
 		}
 		below := strings.Repeat(" ", terminal.Columns(arrow))
 		out = append(out, paragraph{"  ", []terminal.Span{{Text: arrow, Ink: terminal.Faint}, {Text: console.Line(what), Ink: terminal.Bold}, {Text: at, Ink: terminal.Faint}}})

@@ -16,7 +16,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exit"
 )
 
-// shade is what is known of a terminal's background.
+// shade is the brightness of a terminal's background.
 type shade uint8
 
 const (
@@ -25,27 +25,28 @@ const (
 	light
 )
 
-// answerWithin is how long the screen waits before it opens for a terminal to say what its background is. A later answer changes the
-// theme of the open screen (see model.repaint).
+// answerWithin is how long the screen waits for the terminal to report its background
+// before it opens. A later report changes the theme of the open screen (see model.repaint).
 const answerWithin = 300 * time.Millisecond
 
-// mostSaid bounds what is read of it, in bytes.
+// mostSaid limits the terminal's report, in bytes.
 const mostSaid = 4096
 
-// question asks for the background colour (xterm's "OSC 11"), and then for what every terminal tells (DA1), so that one which does
-// not know the first need not be waited for.
+// question requests the background color (xterm's OSC 11) and then the device attributes (DA1).
+// Every terminal answers DA1, so its answer ends the wait on terminals that do not support OSC 11.
 const question = "\x1b]11;?\x1b\\\x1b[c"
 
 const colorWords = `11;rgb:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})`
 
 var (
 	colorAnswer = regexp.MustCompile(`\x1b\]` + colorWords)
-	lateAnswer  = regexp.MustCompile(`^` + colorWords + `$`) // as keys: what brackets it are keys of their own
+	lateAnswer  = regexp.MustCompile(`^` + colorWords + `$`) // as key input, without the escape sequences around it
 	lastAnswer  = regexp.MustCompile(`\x1b\[\?[0-9;]*c`)
 )
 
-// background is what NUON_THEME says (light or dark), else the terminal, else COLORFGBG. It is owed when the terminal was asked and may
-// still answer. The error is exit.Interrupted.
+// background returns the background according to NUON_THEME (light or dark),
+// else to the terminal, else to COLORFGBG. owed reports that the terminal was
+// queried and may still answer. The only error is exit.Interrupted.
 func background(ctx context.Context, c *console.Console, patience time.Duration) (on shade, owed bool, err error) {
 	switch os.Getenv("NUON_THEME") {
 	case "light":
@@ -63,7 +64,8 @@ func background(ctx context.Context, c *console.Console, patience time.Duration)
 	return shadeOfColors(os.Getenv("COLORFGBG")), !lastAnswer.MatchString(said), nil
 }
 
-// shadeOfColors reads what some terminals set COLORFGBG to: foreground;background, of the sixteen colours.
+// shadeOfColors parses COLORFGBG, which some terminals set to
+// "foreground;background" with numbers of the 16 colors.
 func shadeOfColors(said string) shade {
 	parts := strings.Split(said, ";")
 	n, err := strconv.Atoi(parts[len(parts)-1])
@@ -76,10 +78,11 @@ func shadeOfColors(said string) shade {
 	return dark
 }
 
-// ctrlC is what the key sends while the terminal passes everything on.
+// ctrlC is the byte that the key sends while the terminal is in raw mode.
 const ctrlC = '\x03'
 
-// ask asks the terminal, which must be one on both sides, and gives what arrived.
+// ask queries the terminal and returns the bytes that it sent. Input and
+// output must both be the terminal.
 func ask(ctx context.Context, c *console.Console, patience time.Duration) string {
 	tty, is := c.In.(*os.File)
 	if !is {
@@ -111,18 +114,18 @@ func ask(ctx context.Context, c *console.Console, patience time.Duration) string
 	return said
 }
 
-// shadeOf reads a terminal's answer.
+// shadeOf parses a terminal's answer to question.
 func shadeOf(said string) shade { return shadeIn(colorAnswer.FindStringSubmatch(said)) }
 
-// shadeOfLate reads an answer that came as keys.
+// shadeOfLate parses an answer that arrived as key input.
 func shadeOfLate(keys string) shade { return shadeIn(lateAnswer.FindStringSubmatch(keys)) }
 
-// shadeIn takes what matched colorWords, and its parts.
+// shadeIn computes the shade from a match of colorWords.
 func shadeIn(m []string) shade {
 	if m == nil {
 		return unknown
 	}
-	weights := []float64{0.299, 0.587, 0.114} // of red, green and blue for the eye (ITU-R BT.601)
+	weights := []float64{0.299, 0.587, 0.114} // luma weights of red, green and blue (ITU-R BT.601)
 	bright := 0.0
 	for i, w := range weights {
 		v, err := strconv.ParseUint(m[i+1], 16, 16)

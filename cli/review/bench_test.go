@@ -15,14 +15,16 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// manyLines is a report that takes about so many lines on a screen: 3 for each of its changes.
+// manyLines returns a report of about this many screen lines: 3 for each change.
 func manyLines(lines int) *diff.Report { return mildReport(lines / 3) }
 
-// moves are the keys of a person who reads: a row, a change, a page, the ends and back.
+// moves are the keys of a typical reader: down a row, next change, page down,
+// to both ends and back.
 var moves = []string{"j", "n", " ", "j", "n", "G", "k", "b", "p", "g"}
 
-// BenchmarkFrame measures a key and the frame that follows it, with a diff of 50,000 lines on a screen of 140×45. The peer is the
-// screen library's own viewport, given the same diff as text and moved alike; it holds nothing but text, and draws no queue.
+// BenchmarkFrame measures one key press and the following frame, with a diff of
+// 50,000 lines on a screen of 140×45. The peer is the screen library's own viewport
+// with the same diff as text and the same moves; it has only text and draws no queue.
 func BenchmarkFrame(b *testing.B) {
 	s := newStage(newTheme(true, true, dark), 140, 45, approvalOf("apr_1", "hello", "acme", "web", manyLines(50_000)))
 	if s.queue.current().reading().view.len() < 50_000 {
@@ -50,8 +52,9 @@ func BenchmarkFrame(b *testing.B) {
 	report(b, ours, theirs, "frame")
 }
 
-// BenchmarkCrowd measures a key and the frame that follows it with a thousand plans in the queue that are alike, closed and open. The
-// peer is the screen library's own viewport, given the rows of the open queue as text.
+// BenchmarkCrowd measures one key press and the following frame with a thousand
+// alike plans in the queue, with the group closed and open. The peer is the
+// screen library's own viewport with the rows of the open queue as text.
 func BenchmarkCrowd(b *testing.B) {
 	s := newStage(newTheme(true, true, dark), 140, 45, crowd(1000)...)
 	s.press("m")
@@ -81,7 +84,8 @@ func BenchmarkCrowd(b *testing.B) {
 	report(b, ours, theirs, "frame")
 }
 
-// BenchmarkOpen measures from a plan as the control plane sends it to its first frame. The peer only decodes the same JSON.
+// BenchmarkOpen measures the time from a plan's JSON to its first frame. The
+// peer only decodes the same JSON.
 func BenchmarkOpen(b *testing.B) {
 	a := approvalOf("apr_1", "hello", "acme", "web", manyLines(50_000))
 	var ours, theirs []time.Duration
@@ -105,7 +109,7 @@ func BenchmarkOpen(b *testing.B) {
 }
 
 func report(b *testing.B, ours, theirs []time.Duration, what string) {
-	b.ReportMetric(0, "ns/op") // both together, which says nothing
+	b.ReportMetric(0, "ns/op") // hides ns/op, which would include both
 	mine, peer := median(ours), median(theirs)
 	b.ReportMetric(1000*mine.Seconds(), "ms/"+what)
 	b.ReportMetric(1000*ours[len(ours)*95/100].Seconds(), "ms/"+what+"-95%")
@@ -143,7 +147,8 @@ func move(v *viewport.Model, k string) {
 	}
 }
 
-// TestAFrameCostsWhatIsSeen: a diff a hundred times as long takes no more work to draw, and none of it is laid out beforehand.
+// TestAFrameCostsWhatIsSeen checks that a diff a hundred times as long takes
+// no more work to draw, and that nothing is laid out in advance.
 func TestAFrameCostsWhatIsSeen(t *testing.T) {
 	work := func(lines int) float64 {
 		s := newStage(plainTheme, 140, 45, approvalOf("apr_1", "hello", "acme", "web", manyLines(lines)))

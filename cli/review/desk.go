@@ -21,40 +21,40 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// What the desk tells the screen. Each comes once for one thing that was asked of it.
+// The messages that the desk sends to the model. Each answers one command.
 type (
-	// beat makes the screen look at its clock.
+	// beat is sent every beatEvery, so that the model reads its clock.
 	beat struct{}
-	// due says that it is time to look at the queue again.
+	// due signals that the next poll of the queue is due.
 	due struct{ turn int }
-	// rested says that a plan has been chosen for a moment, so it is worth getting.
+	// rested signals that a row has been selected for restAfter, so its report is worth fetching.
 	rested struct{ id string }
-	// listed is what waits, without reports.
+	// listed holds the waiting plans, without reports.
 	listed struct {
 		waiting []api.Approval
-		totals  map[string]diff.Totals // by approval, where the control plane tells them
+		totals  map[string]diff.Totals // by approval id, where the control plane sends them
 		where   scope
 		large   bool     // it took more than one page
-		busy    []string // what is under way, told when nothing waits
+		busy    []string // installs with work in progress; set when nothing waits
 		err     error
 	}
-	// opened is one plan with its report, or how it ended.
+	// opened holds one plan with its report, or how it ended.
 	opened struct {
 		id       string
-		several  bool // the report is shown for all that are alike
+		several  bool // the report is shown for a whole group
 		approval api.Approval
 		page     *terminal.Page
 		report   *diff.Report
 		flaw     error // what is wrong with the report
-		err      error // why it could not be got
+		err      error // why it could not be fetched
 	}
-	// explained is the chain of reasons of a plan.
+	// explained holds the causes of a plan.
 	explained struct {
 		plan  string
 		chain []api.Cause
 		err   error
 	}
-	// answered is what became of an answer.
+	// answered holds the result of an answer.
 	answered struct {
 		id       string
 		answer   api.ResponseAnswer
@@ -63,21 +63,22 @@ type (
 	}
 )
 
-// scope is a part of what waits: at one install, or of one group; all of it when both are empty.
+// scope selects waiting plans: those of one install, those of one group, or
+// all if both fields are empty.
 type scope struct {
 	install string // id
-	group   string // as the control plane calls it
+	group   string // the control plane's group id
 }
 
-// all says that nothing is left out.
+// all reports whether the scope includes every plan.
 func (s scope) all() bool { return s == scope{} }
 
-// has says that a plan that waits would be listed.
+// has reports whether the scope includes a waiting plan.
 func (s scope) has(a api.Approval) bool {
 	return (s.install == "" || s.install == a.InstallID) && (s.group == "" || s.group == a.Group)
 }
 
-// How often the desk looks, give or take jitter, and how long it waits for an answer.
+// How often the desk polls (plus jitter), and how long it waits for a response.
 const (
 	beatEvery = time.Second
 	lookEvery = 1500 * time.Millisecond
@@ -88,18 +89,20 @@ const (
 	patienceToRead = time.Minute // a report can be large
 )
 
-// page is how many approvals are got at once, and mostBusy of how many installs the screen tells what is under way.
+// page is the page size of lists. mostBusy is the maximum number of installs
+// with work in progress that the screen lists.
 const (
 	page     = 500
 	mostBusy = 10
 )
 
-// desk asks the control plane on behalf of the screen. Each of its methods gives a command that bubbletea runs beside the screen;
-// close ends those that run and waits for them.
+// desk makes requests to the control plane on behalf of the screen. Each of
+// its methods returns a command that bubbletea runs concurrently with the
+// screen; close cancels running commands and waits for them.
 type desk struct {
 	client   *remote.Client
 	wanted   func(api.Approval) bool
-	patience time.Duration   // how long it waits for an answer
+	patience time.Duration   // the timeout of a request
 	ctx      context.Context //nolint:containedctx // the life of the screen, of which each command is a part
 	cancel   context.CancelFunc
 
@@ -122,7 +125,7 @@ func (d *desk) close() {
 	d.work.Wait()
 }
 
-// do makes a command that ends when the desk closes, or after a time.
+// do returns a command that runs f until the desk closes or limit has passed.
 func (d *desk) do(limit time.Duration, f func(ctx context.Context) tea.Msg) tea.Cmd {
 	return func() tea.Msg {
 		d.mu.Lock()
@@ -137,13 +140,13 @@ func (d *desk) do(limit time.Duration, f func(ctx context.Context) tea.Msg) tea.
 		defer cancel()
 		msg := f(ctx)
 		if d.ctx.Err() != nil {
-			return nil // nobody waits for it any more
+			return nil // the screen is closing
 		}
 		return msg
 	}
 }
 
-// after gives msg later.
+// after returns a command that sends msg after a wait.
 func (d *desk) after(wait time.Duration, msg tea.Msg) tea.Cmd {
 	return d.do(wait, func(ctx context.Context) tea.Msg {
 		<-ctx.Done()
@@ -153,12 +156,13 @@ func (d *desk) after(wait time.Duration, msg tea.Msg) tea.Cmd {
 
 func (d *desk) beat() tea.Cmd { return d.after(beatEvery, beat{}) }
 
-// lookAgain comes a little sooner or later each time, so that many screens do not ask at once.
+// lookAgain schedules the next poll, with jitter, so that many screens do not
+// poll at the same time.
 func (d *desk) lookAgain(turn int) tea.Cmd {
 	return d.after(lookEvery+rand.N(jitter), due{turn})
 }
 
-// list looks at the queue, or a part of it.
+// list fetches the waiting plans of a scope.
 func (d *desk) list(where scope) tea.Cmd {
 	return d.do(d.patience, func(ctx context.Context) tea.Msg {
 		l := listed{where: where}
@@ -172,8 +176,9 @@ func (d *desk) list(where scope) tea.Cmd {
 	})
 }
 
-// waiting reads what waits in a scope and is wanted, the oldest first and without reports, with the totals that the control plane tells and
-// the number of pages that it took.
+// waiting fetches the plans of a scope that wait and for which wanted returns
+// true, the oldest first and without reports. It also returns the totals that
+// the control plane sent and the number of pages.
 func (d *desk) waiting(ctx context.Context, where scope, wanted func(api.Approval) bool) ([]api.Approval, map[string]diff.Totals, int, error) {
 	pages, totals := 0, map[string]diff.Totals{}
 	waiting, err := remote.All(func(cursor string) ([]api.Approval, string, error) {
@@ -196,7 +201,7 @@ func (d *desk) waiting(ctx context.Context, where scope, wanted func(api.Approva
 	return waiting, totals, pages, err
 }
 
-// busy tells where something is under way that may yet end in a plan.
+// busy lists the installs with work in progress that may lead to a plan.
 func (d *desk) busy(ctx context.Context) ([]string, error) {
 	got, err := remote.Get[api.InstallList](d.client.ListInstalls(ctx, &api.ListInstallsParams{Limit: page}))
 	if err != nil {
@@ -211,7 +216,8 @@ func (d *desk) busy(ctx context.Context) ([]string, error) {
 	return lines, nil
 }
 
-// open gets a plan with its report and lays it out; for several that are alike, with placeholders for what is the install's own.
+// open fetches a plan with its report and lays it out; for a group, with
+// placeholders for the install's own names.
 func (d *desk) open(id string, several bool) tea.Cmd {
 	return d.do(patienceToRead, func(ctx context.Context) tea.Msg {
 		o := opened{id: id, several: several}
@@ -228,7 +234,7 @@ func (d *desk) open(id string, several bool) tea.Cmd {
 	})
 }
 
-// lay lays the report out.
+// lay lays out the report.
 func (o *opened) lay() {
 	if o.several {
 		o.report = OfAll(o.approval, o.report)
@@ -236,7 +242,7 @@ func (o *opened) lay() {
 	o.page = terminal.NewPage(o.report, terminal.PageOptions{})
 }
 
-// explain gets the chain of reasons of a plan.
+// explain fetches the causes of a plan.
 func (d *desk) explain(plan string) tea.Cmd {
 	return d.do(d.patience, func(ctx context.Context) tea.Msg {
 		x, err := remote.Get[api.Explanation](d.client.Explain(ctx, api.ExplainParamsKindPlan, plan))
@@ -244,7 +250,7 @@ func (d *desk) explain(plan string) tea.Cmd {
 	})
 }
 
-// respond gives a person's answer to what was shown.
+// respond sends a person's answer.
 func (d *desk) respond(id string, r api.Response) tea.Cmd {
 	return d.do(patienceToRead, func(ctx context.Context) tea.Msg {
 		a, err := remote.Get[api.Approval](d.client.RespondApproval(ctx, id, r))
@@ -253,7 +259,8 @@ func (d *desk) respond(id string, r api.Response) tea.Cmd {
 	})
 }
 
-// slow names a request that took too long: to the library it is just the end of its context.
+// slow turns a timeout into an error that names it; the client library only
+// returns its context's error.
 func slow(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return exit.With(exit.Unreachable, errors.New("the control plane does not answer in time"))

@@ -14,7 +14,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// deskAt is a desk that asks a server.
+// deskAt returns a desk for a test server.
 func deskAt(t *testing.T, handler http.Handler, wanted func(api.Approval) bool) *desk {
 	t.Helper()
 	s := httptest.NewServer(handler)
@@ -30,7 +30,8 @@ func deskAt(t *testing.T, handler http.Handler, wanted func(api.Approval) bool) 
 
 func all(api.Approval) bool { return true }
 
-// TestDeskLists reads every page, and keeps what is wanted; when nothing waits it tells what is under way.
+// TestDeskLists checks that list reads every page and applies the filter, and
+// that it lists work in progress when nothing waits.
 func TestDeskLists(t *testing.T) {
 	p := &plane{approvals: several()}
 	l, _ := deskAt(t, p, all).list(scope{})().(listed)
@@ -57,7 +58,8 @@ func TestDeskLists(t *testing.T) {
 	}
 }
 
-// TestDeskOpens keeps the report once, laid out, and says what is wrong with one that does not hold.
+// TestDeskOpens checks that open returns the laid-out report without the raw
+// one, and what is wrong with an invalid report.
 func TestDeskOpens(t *testing.T) {
 	p := &plane{approvals: several()}
 	p.approvals[0].Report = []byte(`{"kind":"terraform","totals":{"destroy":3},"applyable":true}`)
@@ -82,7 +84,8 @@ func TestDeskOpens(t *testing.T) {
 	}
 }
 
-// TestDeskCloses ends what is under way, waits for it, and begins nothing new.
+// TestDeskCloses checks that close cancels running commands, waits for them,
+// and starts no new ones.
 func TestDeskCloses(t *testing.T) {
 	asked := make(chan struct{})
 	d := deskAt(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -104,7 +107,7 @@ func TestDeskCloses(t *testing.T) {
 	}
 }
 
-// TestSlow names a control plane that takes too long, and counts as nobody there.
+// TestSlow checks that a timeout has its own message and the exit code Unreachable.
 func TestSlow(t *testing.T) {
 	d := deskAt(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }), all)
 	d.patience = time.Millisecond
@@ -114,7 +117,8 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// TestOneLookAtATime: only the look that was planned last is made, never two at once, and of a large queue only a part.
+// TestOneLookAtATime checks that only the poll that was scheduled last is made, that
+// two polls never run at once, and that only a part of a large queue is polled.
 func TestOneLookAtATime(t *testing.T) {
 	s := newStage(plainTheme, 100, 30, several()...)
 	lists := func() (n int, last string) {

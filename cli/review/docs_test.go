@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestKeysAreDescribed holds the table in docs/review.md to the key map; -update writes it anew.
+// TestKeysAreDescribed compares the table in docs/review.md with the key map; -update rewrites it.
 func TestKeysAreDescribed(t *testing.T) {
 	const file, begin, end = "../../docs/review.md", "<!-- keys -->\n", "<!-- /keys -->"
 	raw, err := os.ReadFile(file)

@@ -12,7 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// began is when the plans of the tests were made, and noon is the screen's clock.
+// began is when the test plans were created; noon is the screen's clock.
 var (
 	began = time.Date(2026, 3, 4, 11, 55, 0, 0, time.UTC)
 	noon  = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
@@ -30,8 +30,8 @@ func reportOf(changes ...diff.Change) *diff.Report {
 	return r
 }
 
-// grave is a report with a bit of everything: what is updated, replaced and destroyed, a text of lines, wide characters and some
-// that a terminal would obey.
+// graveReport returns a report with one of everything: updates, replacements,
+// deletions, multi-line text, wide characters and terminal control sequences.
 func graveReport() *diff.Report {
 	r := reportOf(
 		diff.Change{Address: "terraform_data.page", Action: diff.Update, ResourceKind: "terraform_data", Name: "page", Fields: []diff.FieldChange{
@@ -58,7 +58,7 @@ func graveReport() *diff.Report {
 
 func number(n int) diff.Shown { return diff.Shown{Text: fmt.Sprint(n), Type: diff.TypeNumber} }
 
-// mildReport only adds and changes, n things, each in its own way.
+// mildReport returns a report that only creates and updates n resources, each in a different way.
 func mildReport(n int) *diff.Report {
 	var changes []diff.Change
 	for i := range n {
@@ -70,7 +70,7 @@ func mildReport(n int) *diff.Report {
 	return reportOf(changes...)
 }
 
-// approvalOf is a plan that waits; place is app/install/component.
+// approvalOf returns a waiting plan.
 func approvalOf(id, app, install, component string, r *diff.Report) api.Approval {
 	raw, err := json.Marshal(r)
 	if err != nil {
@@ -84,7 +84,7 @@ func approvalOf(id, app, install, component string, r *diff.Report) api.Approval
 	}
 }
 
-// several wait: one of them is grave.
+// several returns three waiting plans, one of them grave.
 func several() []api.Approval {
 	return []api.Approval{
 		approvalOf("apr_1", "hello", "acme", "metrics", mildReport(3)),
@@ -93,7 +93,8 @@ func several() []api.Approval {
 	}
 }
 
-// provision is what the control plane tells of the workflow of several: it waits for two of them, and has still to plan a third component.
+// provision returns the workflow of several: two of its plans wait, and a
+// third component has no plan yet.
 func provision() planned {
 	p := planned{id: "wfl_1", workflow: api.Workflow{
 		ID: "wfl_1", Number: 1, Kind: api.WorkflowKindProvision, App: "hello", Install: "acme", InstallID: "ins_helloacme", Status: api.WorkflowStatusRunning,
@@ -104,7 +105,8 @@ func provision() planned {
 	return p
 }
 
-// alike are plans of one component: five that are alike, one that is not, and one of another component.
+// alike returns plans of one component: five that are alike, one that is not,
+// and one of another component.
 func alike() []api.Approval {
 	var all []api.Approval
 	for i, install := range []string{"acme", "globex", "hooli", "initech", "umbrella"} {
@@ -119,7 +121,7 @@ func alike() []api.Approval {
 	return append(all, odd, approvalOf("apr_7", "hello", "acme", "web", mildReport(1)))
 }
 
-// alikeGrave are three plans that are alike, and destroy.
+// alikeGrave returns three alike plans that destroy something.
 func alikeGrave() []api.Approval {
 	var all []api.Approval
 	for i, install := range []string{"acme", "globex", "hooli"} {
@@ -130,13 +132,13 @@ func alikeGrave() []api.Approval {
 	return all
 }
 
-// plane is a control plane at which plans wait. What it does is changed under its lock.
+// plane is a fake control plane with waiting plans. Its behavior is changed under its lock.
 type plane struct {
 	mu        sync.Mutex
 	approvals []api.Approval
 	answers   []string // "id answer digest reason"
-	down      bool     // it answers as something before it would
-	refuse    string   // the id of one that somebody else answers first
+	down      bool     // it answers like a proxy in front of it
+	refuse    string   // the id of a plan that somebody else answers first
 }
 
 func (p *plane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -177,7 +179,7 @@ func chain() []api.Cause {
 	}
 }
 
-// list gives two to a page.
+// list returns pages of two.
 func (p *plane) list(w http.ResponseWriter, r *http.Request) {
 	var l api.ApprovalList
 	from := 0
@@ -232,7 +234,7 @@ func (p *plane) respond(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(a)
 }
 
-// end takes a plan from the queue as the control plane would.
+// end removes a plan from the queue as the control plane does.
 func (p *plane) end(id, reason string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -23,7 +23,7 @@ func init() { time.Local = time.UTC } // frames show times of day
 
 var update = flag.Bool("update", false, "write the golden frames anew")
 
-// notes is an asker that only writes down what was asked for.
+// notes is an asker that only records the requests.
 type notes struct{ asked []string }
 
 func (n *notes) note(format string, a ...any) tea.Cmd {
@@ -54,7 +54,7 @@ type stage struct {
 	now   time.Time
 }
 
-// listOf is what the desk would have heard.
+// listOf returns the message that the desk would send for a poll.
 func listOf(all []api.Approval) listed {
 	l := listed{totals: map[string]diff.Totals{}}
 	for _, a := range all {
@@ -75,7 +75,7 @@ func openedOf(a api.Approval) opened {
 	return o
 }
 
-// openedAs is what the desk gives for plans of which this one was read.
+// openedAs returns the desk's message for a group whose report was read from this plan.
 func openedAs(a api.Approval) opened {
 	o := opened{id: a.ID, approval: a, several: true}
 	if o.report, o.flaw = ReportOf(a); o.flaw == nil {
@@ -84,7 +84,7 @@ func openedAs(a api.Approval) opened {
 	return o
 }
 
-// newStage shows the plans, the first of them open.
+// newStage returns a screen that shows the plans, with the first one open.
 func newStage(t *theme, width, height int, all ...api.Approval) *stage {
 	s := &stage{notes: &notes{}, now: noon}
 	s.model = newModel(s.notes, t, "nuon.example", func() time.Time { return s.now }, listOf(all))
@@ -100,20 +100,20 @@ func newStage(t *theme, width, height int, all ...api.Approval) *stage {
 
 func (s *stage) send(msg tea.Msg) { s.Update(msg) }
 
-// pass lets time pass, in which the control plane goes on answering.
+// pass advances the clock, while polls continue to succeed.
 func (s *stage) pass(d time.Duration) {
 	s.now = s.now.Add(d)
 	s.heard = s.now
 	s.send(beat{})
 }
 
-// named are the keys that are not a character.
+// named maps the names of keys without a character.
 var named = map[string]tea.KeyType{
 	"enter": tea.KeyEnter, "esc": tea.KeyEsc, "tab": tea.KeyTab, "up": tea.KeyUp, "down": tea.KeyDown, "backspace": tea.KeyBackspace,
 	"ctrl+c": tea.KeyCtrlC, "ctrl+n": tea.KeyCtrlN, "ctrl+p": tea.KeyCtrlP, "ctrl+w": tea.KeyCtrlW, "left": tea.KeyLeft, "home": tea.KeyHome, "ctrl+z": tea.KeyCtrlZ,
 }
 
-// press presses keys one after the other: named ones, or a character.
+// press presses keys one after the other: named keys or characters.
 func (s *stage) press(keys ...string) tea.Cmd {
 	var cmd tea.Cmd
 	for _, k := range keys {
@@ -134,7 +134,7 @@ func (s *stage) write(text string) {
 	}
 }
 
-// scenes are what the golden frames show.
+// scenes are the screens of the golden frames.
 var scenes = map[string]func(*theme, int, int) *stage{
 	"queue": func(t *theme, w, h int) *stage { return newStage(t, w, h, several()...) },
 	"grave": grave,
@@ -261,7 +261,7 @@ var scenes = map[string]func(*theme, int, int) *stage{
 	},
 }
 
-// grave has the plan open that destroys something.
+// grave opens the plan that destroys something.
 func grave(t *theme, w, h int) *stage {
 	s := newStage(t, w, h, several()...)
 	s.press("J")
@@ -275,8 +275,9 @@ var themes = map[string]*theme{
 	"dark": newTheme(true, true, dark), "light": newTheme(true, true, light), "plain": newTheme(false, false, unknown),
 }
 
-// TestFrames: every scene as it looks, on both sizes, without colour in every case and with the colours of both themes where they
-// tell most. `go test ./cli/review -update` writes them anew.
+// TestFrames compares every scene with its golden frame in both sizes: without
+// color always, and in the colors of both themes for the scenes where they
+// matter. `go test ./cli/review -update` rewrites the frames.
 func TestFrames(t *testing.T) {
 	for scene, show := range scenes {
 		for _, size := range [][2]int{{80, 24}, {140, 45}} {
@@ -307,7 +308,7 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// fits says that a frame is no larger than its screen.
+// fits checks that a frame is no larger than its screen.
 func fits(t testing.TB, frame string, width, height int) {
 	t.Helper()
 	lines := strings.Split(strings.TrimSuffix(frame, "\n"), "\n")

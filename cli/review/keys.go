@@ -10,7 +10,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/terminal"
 )
 
-// keyMap is every key of the screen. The footer and the help are made from it.
+// keyMap holds every key binding of the screen. The footer and the help are generated from it.
 type keyMap struct {
 	approve, approveWhole, reject, why          key.Binding
 	nextChange, prevChange, fold, foldAll       key.Binding
@@ -42,7 +42,7 @@ func newKeys() keyMap {
 	}
 }
 
-// keyGroup is a part of the help.
+// keyGroup is a section of the help.
 type keyGroup struct {
 	title string
 	keys  []key.Binding
@@ -58,14 +58,15 @@ func (k keyMap) groups() []keyGroup {
 	}
 }
 
-// footer are the keys that the last row names while there is room, the most needed first.
+// footer returns the bindings that the footer shows while there is room, the most important first.
 func (k keyMap) footer() []key.Binding {
 	return []key.Binding{k.approve, k.reject, k.help, k.quit, k.why, k.focus, k.nextChange, k.prevChange, k.approveWhole, k.search, k.open, k.fold, k.side}
 }
 
-// single takes apart what arrived as one message. A terminal sends keys that are typed fast, or held down over a slow line, in one
-// piece: those that only move count one by one, and a piece that has another key in it does not count at all, because nobody
-// answers in a hurry, and what a terminal says of itself is no key. What is pasted never is.
+// single splits a message with several keys into single keys. A terminal sends keys that are typed
+// fast, or held down over a slow line, as one message. If all of them only move, each counts. If
+// any of them does something else, all are ignored: an answer must be a deliberate key press, and
+// a terminal's report about itself also arrives this way. Pasted text is always ignored.
 func (k keyMap) single(msg tea.KeyMsg) []tea.KeyMsg {
 	switch {
 	case msg.Paste:
@@ -84,18 +85,18 @@ func (k keyMap) single(msg tea.KeyMsg) []tea.KeyMsg {
 	return each
 }
 
-// entry is a line that a person types.
+// entry is a line editor for typed text.
 type entry struct {
 	runes []rune
 	at    int // the cursor
 }
 
-// most bounds it, in characters.
+// most is the maximum length of an entry, in characters.
 const most = 1000
 
 func (e *entry) String() string { return string(e.runes) }
 
-// press takes one key of the editing kind.
+// press handles one editing key.
 func (e *entry) press(msg tea.KeyMsg) {
 	switch msg.String() {
 	case "left", "ctrl+b":
@@ -131,7 +132,8 @@ func (e *entry) remove(i int) {
 	}
 }
 
-// insert takes what prints; a line end in what is pasted is a blank.
+// insert adds the printable runes; each white space character, including a
+// newline in pasted text, becomes a space.
 func (e *entry) insert(runes []rune) {
 	var in []rune
 	for _, r := range runes {
@@ -145,7 +147,7 @@ func (e *entry) insert(runes []rune) {
 	e.runes, e.at = append(append(e.runes[:e.at:e.at], in...), e.runes[e.at:]...), e.at+len(in)
 }
 
-// show is the line with its cursor, the part of it that fits.
+// show renders the part of the line around the cursor that fits into width.
 func (e *entry) show(width int) strip {
 	from := 0
 	for from < e.at && terminal.Columns(string(e.runes[from:e.at]))+2 > width {

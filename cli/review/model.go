@@ -13,7 +13,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// asker is where the screen's commands come from: the desk, or a test.
+// asker returns the commands of the screen. The desk implements it; tests use a fake.
 type asker interface {
 	beat() tea.Cmd
 	lookAgain(turn int) tea.Cmd
@@ -26,7 +26,7 @@ type asker interface {
 	ruleOn(w api.Workflow) tea.Cmd
 }
 
-// focus is where the keys that move go.
+// focus is the pane that movement keys act on.
 type focus uint8
 
 const (
@@ -34,76 +34,79 @@ const (
 	onDiff
 )
 
-// mode is what the screen is doing.
+// mode is what the screen currently does with keys.
 type mode uint8
 
 const (
 	reviewing  mode = iota
-	confirming      // a name or a number is asked for before a grave plan or several are approved
-	wholly          // a name is asked for before a whole workflow is approved
-	rejecting       // a reason is asked for
-	stopped         // a question was taken back; what is still being typed is for nobody
+	confirming      // a typed name or number confirms the approval of a grave plan or of several
+	wholly          // a typed name confirms the approval of a whole workflow
+	rejecting       // the user types the reason
+	stopped         // a question was withdrawn; keys are ignored until enter or esc
 	searching
 	helping
 	explaining
 )
 
-// model is the screen. Update and View are pure: what they need of the world comes in messages, and by the clock.
+// model is the state of the screen. Update and View are pure: input comes only
+// from messages and the clock.
 type model struct {
 	ask   asker
 	keys  keyMap
 	theme *theme
 	clock func() time.Time
-	place string // which control plane this is
+	place string // the control plane's host
 
 	width, height int
 	mode          mode
 	focus         focus
 	queue         queue
-	overlay       scroller // help, or why
+	overlay       scroller // help, or the causes of a plan
 	typed         entry    // what is being typed
 	query         matcher  // what is searched for
-	found         int      // the line of the last match
+	found         int      // the line of the current match, -1 for none
 	note          cell     // what the last key did
-	counting      bool     // the note says how many wait
+	counting      bool     // the note counts the waiting plans
 	noted         time.Time
 	now           time.Time
 
-	side    bool              // diffs stand side by side
-	covered []letter          // what the open question is about
-	missed  []string          // the installs that have left it since
-	outbox  []letter          // answers that are still to be sent
-	flight  map[string]letter // those that are on their way, by the approval's id
+	side    bool              // show the two sides of a diff next to each other
+	covered []letter          // the plans that the open question is about
+	missed  []string          // installs that left the question since it was asked
+	outbox  []letter          // answers that have not been sent yet
+	flight  map[string]letter // answers in flight, by approval id
 
-	begin   tea.Cmd   // what Init does besides
-	looking bool      // a look at the queue is on the way
-	turn    int       // of the looks, so that only one is ever planned
-	heard   time.Time // when the control plane last said what waits
-	lost    time.Time // when it stopped to; zero while it answers
-	why     error     // and why
-	large   bool      // the queue takes several pages, so all of it is looked at less often
-	full    time.Time // when all of it was
+	begin   tea.Cmd   // the command that Init runs besides the beat
+	looking bool      // a poll of the queue is in flight
+	turn    int       // the number of the current poll, so that only one is ever scheduled
+	heard   time.Time // time of the last successful poll
+	lost    time.Time // when polls started to fail; zero while they succeed
+	why     error     // the error of the last failed poll
+	large   bool      // the queue has several pages, so the full list is polled less often
+	full    time.Time // time of the last poll of the full list
 	busy    []string
 
-	opening string       // the id of the workflow that is read to be asked about; empty when none is
-	whole   planned      // what the open question about a workflow is about
-	ruling  api.Workflow // whose approval is on its way
+	opening string       // id of the workflow that is being fetched for a question; empty if none
+	whole   planned      // the workflow that the open question is about
+	ruling  api.Workflow // the workflow whose approval is in flight
 
-	given       []api.Approval // what was answered here
-	approved    []api.Workflow // what was approved here as a whole
+	given       []api.Approval // approvals answered on this screen
+	approved    []api.Workflow // workflows approved as a whole on this screen
 	interrupted bool
 }
 
 const (
-	// mostNames is how many installs are named above a report.
+	// mostNames is the maximum number of install names above a report.
 	mostNames = 12
-	// justNow is for how long a plan has only just come up. It is not answered then: the key was meant for what was there before.
+	// justNow is how long a plan must have been on the screen before it can be
+	// answered. An earlier key press was meant for what was shown before.
 	justNow = 400 * time.Millisecond
-	// noteFor is how long it is told what a key did.
+	// noteFor is how long the footer shows the result of a key.
 	noteFor = 8 * time.Second
-	// staleAfter is for how long what was heard counts as how things are.
+	// staleAfter is how long the result of a poll counts as current.
 	staleAfter = 12 * time.Second
-	// fullEvery is how often a large queue is looked at as a whole; in between only the chosen install is.
+	// fullEvery is how often all of a large queue is polled; in between only
+	// the selected row's scope is.
 	fullEvery = 10 * time.Second
 )
 
@@ -113,10 +116,10 @@ func newModel(ask asker, t *theme, place string, clock func() time.Time, first l
 	return m
 }
 
-// Init begins to look.
+// Init starts the clock and the first poll.
 func (m *model) Init() tea.Cmd { return tea.Batch(m.ask.beat(), m.begin) }
 
-// Update takes one message.
+// Update handles one message.
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	m.now = m.clock()
 	cmd := m.update(msg)
@@ -162,10 +165,10 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// live says that what the screen shows is how things are, as far as anybody can know.
+// live reports whether the screen shows the current state of the queue.
 func (m *model) live() bool { return m.lost.IsZero() && m.now.Sub(m.heard) < staleAfter }
 
-// look asks what waits, once at a time.
+// look polls the queue, unless a poll is already in flight.
 func (m *model) look() tea.Cmd {
 	if m.looking {
 		return nil
@@ -177,7 +180,7 @@ func (m *model) look() tea.Cmd {
 	return m.ask.list(scope{})
 }
 
-// listed takes in what waits, and plans the next look.
+// listed merges the result of a poll and schedules the next one.
 func (m *model) listed(l listed) tea.Cmd {
 	m.looking = false
 	m.turn++
@@ -205,10 +208,11 @@ func (m *model) listed(l listed) tea.Cmd {
 	return tea.Batch(again, m.fetch(), m.fates())
 }
 
-// mostFates is how many plans that no longer wait are looked up at once.
+// mostFates is the maximum number of ended plans that are fetched at once.
 const mostFates = 20
 
-// fates looks up how plans ended that no longer wait: the list says only that they are gone.
+// fates fetches plans that no longer wait, to learn how they ended: the list
+// of waiting plans only omits them.
 func (m *model) fates() tea.Cmd {
 	var cmds []tea.Cmd
 	for _, i := range m.queue.items {
@@ -223,7 +227,8 @@ func (m *model) fates() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// fetch gets the report of the chosen row if it is not there, and how a plan ended if that is not known.
+// fetch requests the report of the selected row if it is not loaded, or how
+// its plan ended if that is unknown.
 func (m *model) fetch() tea.Cmd {
 	at := m.queue.current()
 	if at.none() {
@@ -239,7 +244,7 @@ func (m *model) fetch() tea.Cmd {
 	return m.ask.open(lead.approval.ID, at.several())
 }
 
-// opened takes in a plan, and what is shown of it, or of all that are like it.
+// opened stores a fetched plan and shows its report, for the plan or for its group.
 func (m *model) opened(o opened) {
 	i := m.queue.find(o.id)
 	if i != nil && o.err == nil {
@@ -258,7 +263,7 @@ func (m *model) opened(o opened) {
 	}
 }
 
-// heardOf takes in how a plan stands.
+// heardOf stores the current state of a plan.
 func (m *model) heardOf(i *item, a api.Approval) {
 	if a.ContentDigest != i.approval.ContentDigest {
 		i.since = m.now
@@ -270,7 +275,7 @@ func (m *model) heardOf(i *item, a api.Approval) {
 	i.end(m.now, true)
 }
 
-// show has a row's report on the screen. One that is shown already keeps its place.
+// show displays a row's report. A report that is already shown keeps its scroll position.
 func (m *model) show(at row, o opened) {
 	r := at.reading()
 	if r.loading, r.failed = false, o.err; o.err != nil || r.view != nil && r.shown == o.approval.ContentDigest {
@@ -286,7 +291,7 @@ func (m *model) show(at row, o opened) {
 	m.queue.forget()
 }
 
-// preface says anew above each report of a group at which installs its plans wait.
+// preface updates the lines above each group's report, which name the installs that still wait.
 func (m *model) preface() {
 	for _, g := range m.queue.groups {
 		if g.view != nil {
@@ -295,7 +300,7 @@ func (m *model) preface() {
 	}
 }
 
-// preface is what is said above a report. It has as many lines whatever becomes of the plans.
+// preface returns the lines above a report. Their number does not change when plans of the row end.
 func preface(at row) []paragraph {
 	a, ink := at.lead().approval, terminal.Bold
 	if at.grave() {
@@ -321,7 +326,7 @@ func preface(at row) []paragraph {
 	return out
 }
 
-// choose moves to another row of the queue.
+// choose selects row n of the queue.
 func (m *model) choose(n int) tea.Cmd {
 	n = min(max(n, 0), len(m.queue.rows)-1)
 	if n < 0 || n == m.queue.selected {
@@ -331,7 +336,7 @@ func (m *model) choose(n int) tea.Cmd {
 	return m.chosen()
 }
 
-// chosen begins to get what is shown of the row that was chosen just now.
+// chosen starts to load the report of the row that was just selected.
 func (m *model) chosen() tea.Cmd {
 	m.found = -1
 	at := m.queue.current()
@@ -345,7 +350,7 @@ func (m *model) chosen() tea.Cmd {
 	return m.ask.after(restAfter, rested{at.id()})
 }
 
-// pressed takes what was typed.
+// pressed handles a key.
 func (m *model) pressed(msg tea.KeyMsg) tea.Cmd {
 	if key.Matches(msg, m.keys.interrupt) {
 		m.interrupted = true
@@ -386,8 +391,9 @@ func (m *model) pressed(msg tea.KeyMsg) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// repaint takes what the terminal says of its background only now that the screen is open, as over a slow line. It arrives as keys, which
-// nobody pressed, so it counts as none, also where a text is typed.
+// repaint handles a background report that the terminal sends after the screen
+// has opened, for example over a slow line. The report arrives as key input,
+// but must not count as keys, even while the user types.
 func (m *model) repaint(msg tea.KeyMsg) bool {
 	if msg.Type != tea.KeyRunes || msg.Paste {
 		return false
@@ -402,7 +408,7 @@ func (m *model) repaint(msg tea.KeyMsg) bool {
 	return true
 }
 
-// read is a key while help or why is open.
+// read handles a key while the overlay (help or causes) is open.
 func (m *model) read(msg tea.KeyMsg) {
 	switch {
 	case key.Matches(msg, m.keys.quit, m.keys.back, m.keys.help, m.keys.why, m.keys.open):
@@ -412,7 +418,7 @@ func (m *model) read(msg tea.KeyMsg) {
 	}
 }
 
-// command is a key of the screen itself.
+// command handles a key of the main screen.
 func (m *model) command(msg tea.KeyMsg) tea.Cmd {
 	k := m.keys
 	switch {
@@ -455,7 +461,7 @@ func (m *model) command(msg tea.KeyMsg) tea.Cmd {
 	return nil
 }
 
-// enter goes from the queue to the diff, and from a plan that has ended to the next that waits.
+// enter moves the focus from the queue to the diff, or from an ended plan to the next waiting one.
 func (m *model) enter() tea.Cmd {
 	at := m.queue.current()
 	if at.none() {
@@ -473,7 +479,7 @@ func (m *model) enter() tea.Cmd {
 	return m.choose(next)
 }
 
-// members opens the group of the chosen row, or closes it.
+// members opens or closes the group of the selected row.
 func (m *model) members() tea.Cmd {
 	was := m.queue.current()
 	if !m.queue.toggle() {
@@ -486,7 +492,7 @@ func (m *model) members() tea.Cmd {
 	return m.chosen()
 }
 
-// browse is a key that moves in the queue or in the diff.
+// browse handles a key that moves in the queue or in the diff.
 func (m *model) browse(msg tea.KeyMsg) tea.Cmd {
 	at, k := m.queue.current(), m.keys
 	if m.focus == onQueue {
@@ -535,7 +541,7 @@ func (m *model) step(v *scroller, by int, none string) {
 	m.focus = onDiff
 }
 
-// match goes to the next place that was searched for.
+// match moves to the next match of the search.
 func (m *model) match(v *scroller, by int) {
 	from := v.top.line
 	if m.found >= 0 {
@@ -557,7 +563,7 @@ func (m *model) match(v *scroller, by int) {
 	m.found = line
 }
 
-// moved is a key that moves a window.
+// moved handles a key that scrolls a pane.
 func (m *model) moved(v *scroller, msg tea.KeyMsg) {
 	k := m.keys
 	switch {
@@ -576,12 +582,12 @@ func (m *model) moved(v *scroller, msg tea.KeyMsg) {
 	}
 }
 
-// say tells what came of a key, in the footer's place.
+// say shows a message in the footer.
 func (m *model) say(s style, text string) {
 	m.note, m.noted, m.counting = cell{console.Line(text), s}, m.now, false
 }
 
-// uncount takes back a note that says how many wait, which is another number now.
+// uncount clears a note that counts the waiting plans when that number has changed.
 func (m *model) uncount() {
 	if m.counting {
 		m.note, m.counting = cell{}, false

@@ -22,7 +22,7 @@ import (
 
 var plainTheme = newTheme(false, false, unknown)
 
-// screen is a frame without its styles.
+// screen returns a frame without styles.
 func (s *stage) screen() string { return ansi.Strip(s.View()) }
 
 func (s *stage) shows(t testing.TB, want string) {
@@ -32,7 +32,7 @@ func (s *stage) shows(t testing.TB, want string) {
 	}
 }
 
-// sent are the answers that were given.
+// sent returns the answers that were sent.
 func (s *stage) sent() []string {
 	var out []string
 	for _, a := range s.notes.asked {
@@ -43,7 +43,8 @@ func (s *stage) sent() []string {
 	return out
 }
 
-// TestAnswers: a yes and a no go to the plan that is shown, with the digest that was shown, once.
+// TestAnswers checks that an approval and a rejection go to the plan on the
+// screen, with the digest that was shown, once.
 func TestAnswers(t *testing.T) {
 	all := several()
 	mild, grim := all[0], all[1]
@@ -109,14 +110,15 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// open goes to the second plan and reads it.
+// open selects the second plan and shows its report.
 func open(s *stage, a api.Approval) {
 	s.press("J")
 	s.send(openedOf(a))
 	s.pass(time.Second)
 }
 
-// TestSomebodyElseWasFirst: whoever answers second is told by whom and when, and the screen asks.
+// TestSomebodyElseWasFirst checks that the second person to answer sees who
+// answered first and when.
 func TestSomebodyElseWasFirst(t *testing.T) {
 	s := newStage(plainTheme, 100, 30, several()...)
 	s.press("a")
@@ -138,7 +140,7 @@ func TestSomebodyElseWasFirst(t *testing.T) {
 	s.shows(t, "web on hello/acme ──")
 }
 
-// TestLeavingMeanwhile: who leaves while an answer is on its way is told so.
+// TestLeavingMeanwhile checks that a user who leaves while an answer is in flight gets a message.
 func TestLeavingMeanwhile(t *testing.T) {
 	s := newStage(plainTheme, 100, 30, several()...)
 	if cmd := s.press("a", "q"); cmd != nil && cmd() == tea.Quit() {
@@ -159,7 +161,8 @@ func TestLeavingMeanwhile(t *testing.T) {
 	}
 }
 
-// TestALateListChangesNothing: one that was made before an answer, and one of another install.
+// TestALateListChangesNothing checks that a list from before an answer, and
+// one of another install, do not change a plan.
 func TestALateListChangesNothing(t *testing.T) {
 	all := several()
 	s := newStage(plainTheme, 100, 30, all...)
@@ -187,7 +190,7 @@ func TestALateListChangesNothing(t *testing.T) {
 	}
 }
 
-// TestQueueStaysSmall: what has ended goes at last, and the chosen plan stays chosen.
+// TestQueueStaysSmall checks that ended plans are removed in the end, and that the selection stays.
 func TestQueueStaysSmall(t *testing.T) {
 	s := newStage(plainTheme, 100, 30, several()...)
 	for i := range 100 {
@@ -226,7 +229,7 @@ func TestQueueStaysSmall(t *testing.T) {
 	}
 }
 
-// TestMoving: by change, by row, by page, to the ends, and what is not there says so.
+// TestMoving checks moves by change, row and page and to both ends, and the messages at the ends.
 func TestMoving(t *testing.T) {
 	all := []api.Approval{approvalOf("apr_1", "hello", "acme", "web", mildReport(40))}
 	s := newStage(plainTheme, 100, 30, all...)
@@ -270,7 +273,7 @@ func TestMoving(t *testing.T) {
 	s.shows(t, "search for something first")
 }
 
-// TestFolding shows what goes in full, and folds it again.
+// TestFolding checks that a folded deletion can be shown in full and folded again.
 func TestFolding(t *testing.T) {
 	s := grave(plainTheme, 100, 40)
 	s.shows(t, "2 fields, folded")
@@ -282,7 +285,8 @@ func TestFolding(t *testing.T) {
 	s.shows(t, "known after apply: id")
 }
 
-// TestSizes: no frame is larger than its screen, whatever is on it and however it is resized; a small one says so, and quits.
+// TestSizes checks that no frame is larger than its screen, in any scene and after
+// any resize, and that a screen that is too small reports it and can be quit.
 func TestSizes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		scene := rapid.SampledFrom(slices.Sorted(maps.Keys(scenes))).Draw(t, "scene")
@@ -325,7 +329,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestHostileTexts: whatever a control plane says, nothing on the screen but the screen's own styles is a control character.
+// TestHostileTexts checks that texts from the control plane cannot put control
+// characters on the screen.
 func TestHostileTexts(t *testing.T) {
 	const evil = "\x1b[2J\x1b]52;c;ZXZpbA==\x07\u202e\u200b\x9b31m\r\n\t"
 	r := reportOf(diff.Change{Address: "a" + evil, Action: diff.Destroy, ResourceKind: evil, Name: evil, Why: evil, Fields: []diff.FieldChange{
@@ -363,7 +368,7 @@ func TestHostileTexts(t *testing.T) {
 	clean("lost")
 }
 
-// TestEntry edits a line as a shell does.
+// TestEntry checks the editing keys of a typed line.
 func TestEntry(t *testing.T) {
 	s := newStage(plainTheme, 60, 20, several()...)
 	s.press("r")
@@ -382,7 +387,8 @@ func TestEntry(t *testing.T) {
 	fits(t, s.View(), 60, 20)
 }
 
-// TestRepaint: what the terminal says of its background once the screen is open is no key, and chooses the theme while it is owed.
+// TestRepaint checks that a late report of the terminal's background does not
+// count as a key, and that it sets the theme if it was still expected.
 func TestRepaint(t *testing.T) {
 	const said = "11;rgb:ffff/fafa/f0f0"
 	for name, c := range map[string]struct {
@@ -416,7 +422,7 @@ func TestRepaint(t *testing.T) {
 	}
 }
 
-// TestShade reads what terminals say of their background.
+// TestShade checks the parsing of terminals' background reports.
 func TestShade(t *testing.T) {
 	for said, want := range map[string]shade{
 		"\x1b]11;rgb:1e1e/1e1e/2e2e\x1b\\\x1b[?62c": dark, "\x1b]11;rgb:ffff/ffff/ffff\x07": light, "\x1b]11;rgb:ff/f0/e0\x07": light,
@@ -433,8 +439,8 @@ func TestShade(t *testing.T) {
 	}
 }
 
-// TestWhatEndedElsewhereCarriesItsOwnMark: a plan that somebody else approved is looked up, and not marked as withdrawn, also when it is not
-// the one that is chosen.
+// TestWhatEndedElsewhereCarriesItsOwnMark checks that a plan that somebody else
+// approved is fetched and not marked as withdrawn, even if it is not selected.
 func TestWhatEndedElsewhereCarriesItsOwnMark(t *testing.T) {
 	t.Parallel()
 	all := several()

@@ -12,42 +12,42 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// This file sends answers. What a person says of plans that are alike goes out as an answer to each of them, a few at a time, bound to
-// the content that it had when the person said so.
+// This file sends answers. An answer to a group becomes one request per plan, a few
+// at a time, each bound to the content that its plan had when the user answered.
 
-// letter is the answer to one plan.
+// letter is a queued answer to one plan.
 type letter struct {
 	to     *item
 	digest string
 	batch  *batch
 }
 
-// response is the answer as it is sent: about the plan and the content that were displayed.
+// response returns the request body, which names the plan and the displayed content digest.
 func (l letter) response() api.Response {
 	return api.Response{Answer: l.batch.answer, Plan: l.to.approval.Plan, ContentDigest: l.digest, Reason: l.batch.reason}
 }
 
-// holds says that the plan still waits as it was when the answer was given.
+// holds reports whether the plan still waits with the content that was answered.
 func (l letter) holds() bool { return !l.to.ended && l.to.approval.ContentDigest == l.digest }
 
-// batch is what one answer of a person became.
+// batch is one answer of a person, which covers one or more plans.
 type batch struct {
 	answer api.ResponseAnswer
 	reason string
-	lead   api.Approval // one of them
+	lead   api.Approval // one of the plans, for messages
 	all    int
-	done   int      // so many were taken
-	left   []string // the installs of the others
-	err    error    // the first that went wrong
+	done   int      // number of accepted answers
+	left   []string // installs whose answer failed or was not sent
+	err    error    // the first error
 }
 
-// mostAtOnce is how many answers are on their way at once.
+// mostAtOnce is the maximum number of answers in flight.
 const mostAtOnce = 6
 
-// errMoved is an answer that was not given, because its plan did not wait for it.
+// errMoved is the error of an answer that was not sent because its plan had ended or changed.
 var errMoved = errors.New("it no longer waits as it was shown")
 
-// post sends what may be sent now.
+// post sends queued answers up to the limit of answers in flight.
 func (m *model) post() tea.Cmd {
 	var cmds []tea.Cmd
 	for len(m.outbox) > 0 && len(m.flight) < mostAtOnce {
@@ -65,7 +65,7 @@ func (m *model) post() tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// miss notes an answer that was not taken.
+// miss records an answer that failed or was not sent.
 func (b *batch) miss(l letter, err error) {
 	b.left = append(b.left, l.to.approval.Install)
 	if b.err == nil {
@@ -73,7 +73,7 @@ func (b *batch) miss(l letter, err error) {
 	}
 }
 
-// withhold keeps back what is still to be sent of a batch.
+// withhold removes the unsent answers of a batch from the queue.
 func (m *model) withhold(b *batch, err error) {
 	keep := m.outbox[:0:0]
 	for _, l := range m.outbox {
@@ -87,8 +87,9 @@ func (m *model) withhold(b *batch, err error) {
 	m.outbox = keep
 }
 
-// answered takes in what became of an answer. One that was refused is looked up: somebody else may have been first. When nobody
-// answers, the rest is kept back.
+// answered handles the result of an answer. If a single answer failed, the
+// plan is fetched: somebody else may have answered first. If the control plane
+// is unreachable, the rest of the batch is not sent.
 func (m *model) answered(a answered) tea.Cmd {
 	l, sent := m.flight[a.id]
 	if !sent {
@@ -99,7 +100,7 @@ func (m *model) answered(a answered) tea.Cmd {
 	i.sending = false
 	var look tea.Cmd
 	if a.err == nil {
-		a.approval.Group = i.approval.Group // it stays where it is seen
+		a.approval.Group = i.approval.Group // so that the plan stays in its row
 		i.approval = a.approval
 		i.end(m.now, true)
 		b.done++
@@ -123,7 +124,7 @@ func (m *model) answered(a answered) tea.Cmd {
 	return tea.Batch(look, more)
 }
 
-// tell says how far a batch is, or what became of it.
+// tell shows the progress of a batch, or its result.
 func (m *model) tell(b *batch) {
 	over := b.done+len(b.left) == b.all
 	switch {
@@ -139,7 +140,7 @@ func (m *model) tell(b *batch) {
 	}
 }
 
-// past is what was done, as the statuses of approvals say it.
+// past returns the answer as an approval status: "approved" or "rejected".
 func (b *batch) past() string {
 	if b.answer == api.ResponseAnswerApprove {
 		return string(api.ApprovalStatusApproved)
@@ -154,7 +155,7 @@ func (b *batch) name() string {
 	return console.Line(fmt.Sprintf("%s on %s of %s", Subject(b.lead), diff.Plural(b.done, "install", "installs"), b.lead.App))
 }
 
-// leftOver says what else there is to do.
+// leftOver describes how many plans still wait.
 func (m *model) leftOver() string {
 	switch left, _ := m.queue.waiting(); left {
 	case 0:
@@ -166,11 +167,11 @@ func (m *model) leftOver() string {
 	}
 }
 
-// mostUnheard is how many answers that were on their way are named.
+// mostUnheard is the maximum number of in-flight answers that unheard names.
 const mostUnheard = 10
 
-// unheard names the answers that were on their way when the screen closed: nobody here knows whether they arrived. Those that were not
-// sent are counted.
+// unheard returns an error that names the answers that were in flight when the screen closed,
+// whose result is unknown, and that counts the unsent ones. It is nil if there are none.
 func (m *model) unheard(code int) error {
 	var errs []error
 	for _, i := range m.queue.items {

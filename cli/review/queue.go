@@ -11,45 +11,47 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// reading is what is shown of a plan, or of plans that are alike.
+// reading is the report that is shown for a plan or a group.
 type reading struct {
-	view   *scroller // nil until it has been read
+	view   *scroller // nil until the report is loaded
 	report *diff.Report
-	of     string // the id of the plan that was asked for
-	shown  string // the content digest that view shows
-	flaw   error  // the report does not hold
-	failed error  // it could not be got
+	of     string // the id of the plan that was requested
+	shown  string // the content digest of the report in view
+	flaw   error  // why the report is invalid
+	failed error  // why it could not be fetched
 
-	loading bool      // the report is on the way
-	seen    time.Time // when it was chosen
-	arrived time.Time // when view came up
+	loading bool      // a request is in flight
+	seen    time.Time // when it was last selected
+	arrived time.Time // when view was first shown
 }
 
-// drop forgets what was read.
+// drop discards the loaded report.
 func (r *reading) drop() { r.view, r.report, r.shown, r.flaw = nil, nil, "", nil }
 
-// item is a plan in the queue. One that has ended stays for a while, so that nothing goes from under a person's eyes.
+// item is a plan in the queue. An ended plan stays for a while, so that it
+// does not vanish while a person reads it.
 type item struct {
 	reading
-	approval api.Approval // as it was last heard of, without its report
+	approval api.Approval // as last received, without its report
 	totals   diff.Totals
 	counted  bool      // totals are known
-	since    time.Time // when it came, with the content that it has
+	since    time.Time // when this content first appeared
 
-	queued  bool      // an answer is to be sent
-	sending bool      // an answer is on the way
+	queued  bool      // an answer waits to be sent
+	sending bool      // an answer is in flight
 	ended   bool      // it no longer waits
 	settled bool      // how it ended is known
-	over    time.Time // when it was found to have ended
+	over    time.Time // when it was first seen as ended
 }
 
-// grave says that a yes to it must be said twice. The report's own word counts, too.
+// grave reports whether an approval needs a typed confirmation: by the
+// approval's own flags or by its report.
 func (i *item) grave() bool { return Grave(i.approval) || i.report != nil && i.report.Destructive() }
 
-// answering says that it has an answer that the control plane has not taken yet.
+// answering reports whether an answer is queued or in flight.
 func (i *item) answering() bool { return i.queued || i.sending }
 
-// end notes that a plan no longer waits, and whether it is known how.
+// end marks a plan as no longer waiting. settled reports whether it is known how it ended.
 func (i *item) end(now time.Time, settled bool) {
 	if !i.ended {
 		i.over = now
@@ -57,34 +59,35 @@ func (i *item) end(now time.Time, settled bool) {
 	i.ended, i.settled = true, settled
 }
 
-// group is plans of the queue that are alike, which are read as one. Once there are several it stays one until all of them are
-// forgotten.
+// group is a set of alike plans that are shown as one. Once it has several
+// plans it stays a group until all of them have left the queue.
 type group struct {
 	reading
 	key   string
-	items []*item // in the order of the queue; those that have ended, too
-	open  bool    // its plans are rows of their own below it
-	most  int     // how many it has ever had, for its place in the queue
+	items []*item // in the order of the queue, including ended ones
+	open  bool    // its plans are shown as rows below it
+	most  int     // the largest number of plans that it ever had, which decides its place in the queue
 }
 
-// waiting are the plans of the group that wait, in the order of the queue.
+// waiting returns the plans of the group that still wait, in the order of the queue.
 func (g *group) waiting() []*item {
 	return slices.DeleteFunc(slices.Clone(g.items), func(i *item) bool { return i.ended })
 }
 
-// row is a line of the queue: one plan, or plans that are alike. With both it is one plan below its open group.
+// row is a line of the queue: a plan (item), a group, or with both fields set
+// a plan below its open group.
 type row struct {
 	group *group
 	item  *item
 }
 
-// none says that there is nothing in the queue.
+// none reports whether the row is empty because the queue is.
 func (r row) none() bool { return r.group == nil && r.item == nil }
 
-// several says that the row is about plans that are alike.
+// several reports whether the row is a group.
 func (r row) several() bool { return r.item == nil && r.group != nil }
 
-// reading is what is shown for the row.
+// reading returns the report that is shown for the row.
 func (r row) reading() *reading {
 	if r.several() {
 		return &r.group.reading
@@ -92,7 +95,7 @@ func (r row) reading() *reading {
 	return &r.item.reading
 }
 
-// items are the plans that the row is about.
+// items returns the plans of the row.
 func (r row) items() []*item {
 	switch {
 	case r.none():
@@ -103,7 +106,7 @@ func (r row) items() []*item {
 	return []*item{r.item}
 }
 
-// covers are the plans that an answer would go to.
+// covers returns the plans that an answer would be sent to.
 func (r row) covers() []*item {
 	if r.several() {
 		return r.group.waiting()
@@ -111,7 +114,7 @@ func (r row) covers() []*item {
 	return r.items()
 }
 
-// lead is the plan that stands for the row: the first that waits, else the first.
+// lead returns the plan that represents the row: the first waiting one, else the first.
 func (r row) lead() *item {
 	items := r.items()
 	for _, i := range items {
@@ -122,24 +125,25 @@ func (r row) lead() *item {
 	return items[0]
 }
 
-// ended says that nothing of the row waits any more.
+// ended reports whether no plan of the row waits any more.
 func (r row) ended() bool {
 	return !slices.ContainsFunc(r.items(), func(i *item) bool { return !i.ended })
 }
 
 func (r row) answering() bool { return slices.ContainsFunc(r.items(), (*item).answering) }
 
-// grave says that a yes to the row must be said twice.
+// grave reports whether an approval of the row needs a typed confirmation.
 func (r row) grave() bool {
 	return slices.ContainsFunc(r.covers(), (*item).grave) || r.several() && r.group.report != nil && r.group.report.Destructive()
 }
 
-// read says that there is nothing to get for the row: its report is there, and, for one plan, how it ended.
+// read reports whether nothing is left to fetch for the row: its report is
+// loaded and, for a single ended plan, how it ended is known.
 func (r row) read() bool {
 	return r.reading().view != nil && (r.item == nil || !r.item.ended || r.item.settled)
 }
 
-// id tells rows apart.
+// id identifies the row.
 func (r row) id() string {
 	switch {
 	case r.none():
@@ -150,7 +154,7 @@ func (r row) id() string {
 	return r.item.approval.ID
 }
 
-// scope is the part of what waits that the row is of.
+// scope returns the scope that contains the row's plans.
 func (r row) scope() scope {
 	if r.several() {
 		return scope{group: r.lead().approval.Group}
@@ -158,7 +162,7 @@ func (r row) scope() scope {
 	return scope{install: r.item.approval.InstallID}
 }
 
-// alike are the plans that the row tells of: those that wait, or all when none does.
+// alike returns the plans that the row describes: the waiting ones, or all if none waits.
 func (r row) alike() []*item {
 	if r.ended() {
 		return r.items()
@@ -166,7 +170,7 @@ func (r row) alike() []*item {
 	return r.covers()
 }
 
-// name is what the row is called: "web on hello/acme", "web on 40 installs of hello".
+// name returns the display name of the row: "web on hello/acme", "web on 40 installs of hello".
 func (r row) name() string {
 	a := r.lead().approval
 	if !r.several() {
@@ -178,7 +182,7 @@ func (r row) name() string {
 // places counts the installs of a group: "40 installs".
 func (r row) places() string { return diff.Plural(len(r.alike()), "install", "installs") }
 
-// since is when the last of the row's waiting plans came.
+// since returns when the newest of the row's waiting plans appeared.
 func (r row) since() time.Time {
 	var last time.Time
 	for _, i := range r.covers() {
@@ -189,7 +193,7 @@ func (r row) since() time.Time {
 	return last
 }
 
-// approvals are those of plans.
+// approvals returns the approvals of items.
 func approvals(items []*item) []api.Approval {
 	out := make([]api.Approval, 0, len(items))
 	for _, i := range items {
@@ -198,16 +202,16 @@ func approvals(items []*item) []api.Approval {
 	return out
 }
 
-// queue is the plans in the order in which they came, and the rows in which they are shown.
+// queue holds the plans in order of arrival, and the rows that show them.
 type queue struct {
 	items    []*item
 	groups   map[string]*group
 	rows     []row
-	selected int // the row
-	top      int // the first row that is seen
+	selected int // index of the selected row
+	top      int // index of the first visible row
 }
 
-// How much is kept of what is over: plans in the queue, how many and for how long; and reports that are laid out.
+// Limits on ended plans in the queue (their number and age) and on the number of loaded reports.
 const (
 	mostEnded = 20
 	keepEnded = time.Minute
@@ -230,7 +234,7 @@ func (q *queue) find(id string) *item {
 	return nil
 }
 
-// waiting counts the plans that wait, and those of them that are grave.
+// waiting counts the waiting plans, and how many of them are grave.
 func (q *queue) waiting() (all, grave int) {
 	for _, i := range q.items {
 		if !i.ended {
@@ -243,7 +247,8 @@ func (q *queue) waiting() (all, grave int) {
 	return all, grave
 }
 
-// next is the number of the next row that waits, round the end; -1 when there is none.
+// next returns the index of the next waiting row after the selected one,
+// wrapping around; -1 if there is none.
 func (q *queue) next() int {
 	for n := range q.rows {
 		if i := (q.selected + 1 + n) % len(q.rows); !q.rows[i].ended() {
@@ -253,7 +258,8 @@ func (q *queue) next() int {
 	return -1
 }
 
-// merge takes in what was heard, and gives the plans that no longer wait and those that have another content now.
+// merge applies the result of a poll. It returns the plans that no longer wait
+// and those whose content changed.
 func (q *queue) merge(now time.Time, l listed) (gone, changed []*item) {
 	known := make(map[string]*item, len(q.items))
 	for _, i := range q.items {
@@ -290,7 +296,8 @@ func (q *queue) merge(now time.Time, l listed) (gone, changed []*item) {
 	return gone, changed
 }
 
-// tidy drops what ended a while ago, and the oldest of what is too much. The plans of a group go together, when all have ended.
+// tidy removes plans that ended a while ago, and the oldest ended ones above
+// the limit. The plans of a group are removed together, when all have ended.
 func (q *queue) tidy(now time.Time) {
 	current, tooMany := q.current(), -mostEnded
 	together := q.together(now)
@@ -308,7 +315,8 @@ func (q *queue) tidy(now time.Time) {
 	})
 }
 
-// together are the plans of the groups that stay: those of which one waits, or is chosen, or has not ended for long.
+// together returns the plans of the groups that stay: groups with a plan that
+// waits, is being answered or ended recently, and the selected group.
 func (q *queue) together(now time.Time) map[*item]bool {
 	out := map[*item]bool{}
 	current := q.current().group
@@ -323,8 +331,8 @@ func (q *queue) together(now time.Time) map[*item]bool {
 	return out
 }
 
-// arrange makes the rows. What was chosen stays chosen: a plan that was a row of its own, and is alike to another now, opens the group
-// that it comes to.
+// arrange rebuilds the rows and keeps the selection. If the selected plan
+// becomes part of a group, that group is opened.
 func (q *queue) arrange() {
 	chosen := q.current()
 	old := q.groups
@@ -351,7 +359,7 @@ func (q *queue) arrange() {
 	q.choose(chosen)
 }
 
-// choose selects a row again among new ones; its group's, if it is a plan whose group was closed.
+// choose selects row r among the rebuilt rows, or r's group if r is a plan whose group was closed.
 func (q *queue) choose(r row) {
 	at := slices.IndexFunc(q.rows, func(n row) bool { return n.item == r.item && (r.item != nil || n.group == r.group) })
 	if at < 0 && r.group != nil {
@@ -360,7 +368,7 @@ func (q *queue) choose(r row) {
 	q.selected = max(at, 0)
 }
 
-// toggle opens the group of the chosen row, or closes it. It says whether there is one.
+// toggle opens or closes the group of the selected row. It reports whether the row has a group.
 func (q *queue) toggle() bool {
 	at := q.current()
 	if at.group == nil {
@@ -373,7 +381,7 @@ func (q *queue) toggle() bool {
 	return true
 }
 
-// readings are all that may have something laid out.
+// readings returns all loaded reports.
 func (q *queue) readings() []*reading {
 	var out []*reading
 	for _, g := range q.groups {
@@ -385,7 +393,7 @@ func (q *queue) readings() []*reading {
 	return slices.DeleteFunc(out, func(r *reading) bool { return r.view == nil })
 }
 
-// forget drops what is laid out of the plans that were looked at longest ago.
+// forget discards the least recently viewed reports above mostPages.
 func (q *queue) forget() {
 	open := q.readings()
 	if at := q.current(); !at.none() {
@@ -397,7 +405,7 @@ func (q *queue) forget() {
 	}
 }
 
-// scroll keeps the chosen row in a window of so many.
+// scroll moves the window of the given height so that it contains the selected row.
 func (q *queue) scroll(height int) {
 	q.top = min(q.top, q.selected, max(len(q.rows)-height, 0))
 	q.top = max(q.top, q.selected-height+1)

@@ -1,15 +1,19 @@
-// Package review is the screen of `nuon review`: the plans that wait on one side, the diff of one on the other, and a key for yes
-// and one for no.
+// Package review implements the full-screen view of `nuon review`: the queue of
+// waiting plans, the diff of the selected one, and keys to approve and to reject.
 //
-// It owns what is on the screen and nothing else: everything that it does is a request of the control API, which a command can make
-// as well. An answer names the digest of what was shown; what nobody has read, what no longer waits and what the control plane
-// cannot be asked about is not answered. Texts of a plan are laid out by diff/terminal, which neutralises them.
+// It owns only the screen. Each action is one request to the control API that
+// a CLI command can make too. An answer names the content digest of the report
+// on the screen. The screen refuses to answer a plan that was not shown, that
+// no longer waits, or while the control plane is unreachable. diff/terminal
+// lays out the texts of a plan and neutralizes control sequences in them.
 //
-// Plans that are alike are one row of the queue, are read once and answered with one key (alike.go, queue.go): each gets an answer of its
-// own, bound to its own content, a few at a time (post.go).
+// Plans that the control plane reports as alike form one row of the queue: they are shown
+// once and answered with one key (alike.go, queue.go). Each plan gets its own answer,
+// bound to its own content, and only a few answers are in flight at a time (post.go).
 //
-// The model is pure: messages in, frames out (model.go, answer.go, post.go, view.go). The desk (desk.go) asks the control plane. The
-// approvals package opens the screen and says on paper what it says on a terminal.
+// The model is pure: messages in, frames out (model.go, answer.go, post.go, view.go).
+// The desk (desk.go) makes the requests to the control plane. Package approvals opens
+// the screen, and prints the same content where there is no terminal.
 package review
 
 import (
@@ -28,19 +32,21 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// Possible says that there is a terminal to draw on, and keys to read.
+// Possible reports whether the console has a terminal to draw on and to read keys from.
 func Possible(c *console.Console) bool {
 	return c.InIsTerminal && c.OutIsTerminal && os.Getenv("TERM") != "dumb"
 }
 
-// Open shows the screen until a person leaves it, and gives the answers that were given there, in their order. Only plans that are
-// wanted are shown. A control plane that cannot be asked is an error before the screen opens; later it is a banner on it. When ctx
-// ends, and after Ctrl-C, the error is exit.Interrupted; the terminal is as it was in every case.
+// Open shows the screen until the user leaves it and returns the answers that were
+// given, in order. It shows only the approvals for which wanted returns true. If
+// the first request fails, Open returns an error without opening the screen; a
+// later failure is shown as a banner. When ctx is canceled or the user presses
+// Ctrl-C, the error is exit.Interrupted. The terminal is restored in every case.
 func Open(ctx context.Context, c *console.Console, client *remote.Client, wanted func(api.Approval) bool) (Given, error) {
 	return openWithin(ctx, c, client, wanted, answerWithin)
 }
 
-// openWithin is Open which waits so long for a terminal to say what its background is.
+// openWithin is Open with a limit on the wait for the terminal to report its background color.
 func openWithin(ctx context.Context, c *console.Console, client *remote.Client, wanted func(api.Approval) bool, patience time.Duration) (Given, error) {
 	d := newDesk(ctx, client, wanted)
 	defer d.close()
@@ -61,14 +67,14 @@ func openWithin(ctx context.Context, c *console.Console, client *remote.Client, 
 		err = exit.Interrupted
 	}
 	if unheard := m.unheard(exit.CodeOf(err)); unheard != nil {
-		return Given{m.given, m.approved}, unheard // it has the code of how the screen ended
+		return Given{m.given, m.approved}, unheard // has the exit code of err
 	}
 	return Given{m.given, m.approved}, err
 }
 
-// draw gives the terminal to a model until it quits. The command's context brings the signals, and has the program quit: given to
-// bubbletea itself, it would end the program without waiting for who reads the keys. Bubbletea restores the terminal when it ends, and
-// after a panic.
+// draw runs the model on the terminal until it quits. When ctx is canceled, draw quits the
+// program itself: bubbletea with this context would return without waiting for the goroutine
+// that reads the keys. Bubbletea restores the terminal when it ends and after a panic.
 func draw(ctx context.Context, c *console.Console, m tea.Model) error {
 	program := tea.NewProgram(m, tea.WithInput(c.In), tea.WithOutput(c.Out), tea.WithAltScreen(), tea.WithoutSignalHandler())
 	defer context.AfterFunc(ctx, program.Quit)()
@@ -84,7 +90,7 @@ func draw(ctx context.Context, c *console.Console, m tea.Model) error {
 	return nil
 }
 
-// host is the part of an address that people know a control plane by.
+// host returns the host of a control plane's URL, or the whole address if it has none.
 func host(address string) string {
 	if u, err := url.Parse(address); err == nil && u.Host != "" {
 		return console.Line(u.Host)

@@ -11,7 +11,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
 
-// scriptReport is how a changed script is shown.
+// scriptReport returns the report of a changed script.
 func scriptReport(t *testing.T) json.RawMessage {
 	t.Helper()
 	action := func(text string) []appconfig.Action {
@@ -28,7 +28,8 @@ func scriptReport(t *testing.T) json.RawMessage {
 	return raw
 }
 
-// TestScriptsOnTheScreen: scripts are read and answered on the smallest usual screen, alone and with a plan.
+// TestScriptsOnTheScreen checks that scripts can be read and answered on a
+// screen of 80×24, alone and together with a plan.
 func TestScriptsOnTheScreen(t *testing.T) {
 	t.Parallel()
 	alone := api.Approval{
@@ -56,7 +57,7 @@ func TestScriptsOnTheScreen(t *testing.T) {
 	}
 }
 
-// frames are all that is on the screen from the top of the diff to its end.
+// frames returns everything on the screen, from the top of the diff to its end.
 func (s *stage) frames() string {
 	var all strings.Builder
 	for range 4 {

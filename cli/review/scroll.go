@@ -6,8 +6,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/terminal"
 )
 
-// document is what a pane shows: some lines of its own, then the page of a report, if any. Its lines are laid out when they are
-// asked for.
+// document is the content of a pane: some lines of its own, followed by the
+// page of a report, if any. Lines are laid out on demand.
 type document struct {
 	preface []paragraph
 	page    *terminal.Page
@@ -61,21 +61,22 @@ func (d *document) changes() int {
 
 func (d *document) head(change int) int { return len(d.preface) + d.page.Head(change) }
 
-// place is a row of a document.
+// place is a position in a document: a line, and a row within that line when it is wrapped.
 type place struct{ line, row int }
 
 func (p place) after(q place) bool { return p.line > q.line || p.line == q.line && p.row > q.row }
 
-// scroller is a window on a document. No move costs more than what it passes over and shows.
+// scroller is a window on a document. A move costs no more than the lines that it passes and shows.
 type scroller struct {
 	document
-	top    place // the first row that is seen
+	top    place // the first visible row
 	height int
-	cursor int  // the change that keys are about
-	side   bool // the report's two sides stand beside each other
+	cursor int  // the selected change
+	side   bool // the report's two sides are shown next to each other
 }
 
-// beside lays the report out with its two sides beside each other, or one below the other, and stays at the change that keys are about.
+// beside switches between the side-by-side and the stacked layout, and scrolls
+// to the selected change.
 func (s *scroller) beside(side bool) {
 	if s.page == nil || s.side == side {
 		return
@@ -88,7 +89,7 @@ func (s *scroller) beside(side bool) {
 	s.settle()
 }
 
-// resize keeps what is at the top there.
+// resize changes the size of the window and keeps the line at its top.
 func (s *scroller) resize(width, height int) {
 	if width != s.width {
 		s.top.row = 0
@@ -97,13 +98,13 @@ func (s *scroller) resize(width, height int) {
 	s.settle()
 }
 
-// placed is a row with the line that it belongs to.
+// placed is a row with the number of its line.
 type placed struct {
 	terminal.Row
 	line int
 }
 
-// visible is what the window shows.
+// visible returns the rows in the window.
 func (s *scroller) visible() []placed {
 	out := make([]placed, 0, s.height)
 	for line, skip := s.top.line, s.top.row; line < s.len() && len(out) < s.height; line, skip = line+1, 0 {
@@ -117,7 +118,8 @@ func (s *scroller) visible() []placed {
 	return out
 }
 
-// lastTop is the place at which the end of the document is at the end of the window.
+// lastTop returns the top position at which the last row of the document is
+// the last row of the window.
 func (s *scroller) lastTop() place {
 	room := s.height
 	for line := s.len() - 1; line >= 0; line-- {
@@ -130,14 +132,14 @@ func (s *scroller) lastTop() place {
 	return place{}
 }
 
-// settle takes the window back to where the document is.
+// settle moves the window up if it extends beyond the end of the document.
 func (s *scroller) settle() {
 	if last := s.lastTop(); s.top.after(last) {
 		s.top = last
 	}
 }
 
-// move goes down by rows, or up if there are less than none.
+// move scrolls down by rows, or up if rows is negative.
 func (s *scroller) move(rows int) {
 	for ; rows > 0 && s.down(); rows-- {
 	}
@@ -147,7 +149,7 @@ func (s *scroller) move(rows int) {
 	s.follow()
 }
 
-// down goes one row down, if there is one.
+// down scrolls one row down. It returns false at the end.
 func (s *scroller) down() bool {
 	switch {
 	case s.top.row+1 < len(s.rows(s.top.line)):
@@ -160,7 +162,7 @@ func (s *scroller) down() bool {
 	return true
 }
 
-// up goes one row up, if there is one.
+// up scrolls one row up. It returns false at the top.
 func (s *scroller) up() bool {
 	switch {
 	case s.top.row > 0:
@@ -182,7 +184,7 @@ func (s *scroller) end() {
 	s.follow()
 }
 
-// follow moves the cursor to a change that is seen, if its own is not.
+// follow selects a visible change if the selected one is not visible.
 func (s *scroller) follow() {
 	first := -1
 	for _, r := range s.visible() {
@@ -193,7 +195,7 @@ func (s *scroller) follow() {
 		case change == s.cursor:
 			return
 		case first < 0 || s.head(first) < s.top.line && s.head(change) >= s.top.line:
-			first = change // rather one that begins in the window
+			first = change // prefer one that starts in the window
 		}
 	}
 	if first >= 0 {
@@ -201,7 +203,7 @@ func (s *scroller) follow() {
 	}
 }
 
-// step goes to the next change, or the one before.
+// step selects the next change, or with a negative by the previous one.
 func (s *scroller) step(by int) (moved bool) {
 	to := s.cursor + by
 	if to < 0 || to >= s.changes() {
@@ -212,7 +214,8 @@ func (s *scroller) step(by int) (moved bool) {
 	return true
 }
 
-// reveal scrolls so that a change is seen from its head on, as far as there is room; one that is all there already stays.
+// reveal scrolls so that a change is visible from its first line on, as far as
+// it fits. A change that is already fully visible does not scroll.
 func (s *scroller) reveal(change int) {
 	head, rows := s.head(change), 0
 	seen := s.visible()
@@ -231,7 +234,8 @@ func (s *scroller) reveal(change int) {
 	s.settle()
 }
 
-// fold unfolds the change at the cursor, or folds it again; with all, every one. It says whether there was anything to do.
+// fold toggles the folding of the selected change, or of all changes. It
+// reports whether anything is foldable.
 func (s *scroller) fold(all bool) bool {
 	if s.changes() == 0 || !all && !s.page.Folds(s.cursor) {
 		return false
@@ -249,7 +253,8 @@ func (s *scroller) fold(all bool) bool {
 	return true
 }
 
-// find looks for a text from a line on, forwards or backwards and round the end, and shows where it is.
+// find searches for a text from a line on, in the direction of by and wrapping
+// around, and scrolls to the match.
 func (s *scroller) find(text string, from, by int) (line int, found bool) {
 	n := s.len()
 	m := matcher(text)
@@ -264,7 +269,7 @@ func (s *scroller) find(text string, from, by int) (line int, found bool) {
 	return 0, false
 }
 
-// show scrolls so that a line is seen, with a little of what is above it.
+// show scrolls so that a line is visible, with a few lines above it.
 func (s *scroller) show(line int) {
 	if change, ok := s.changeAt(line); ok {
 		s.cursor = change
@@ -281,7 +286,8 @@ func (s *scroller) show(line int) {
 	s.settle()
 }
 
-// share is how far the window is, in percent of the document's lines; -1 when all of it is seen.
+// share returns the scroll position as a percentage of the document's lines;
+// -1 if the whole document is visible.
 func (s *scroller) share() int {
 	last := s.lastTop()
 	switch {
@@ -293,10 +299,10 @@ func (s *scroller) share() int {
 	return min(s.top.line*100/s.len(), 99)
 }
 
-// matcher looks for a text as people mean it: in any case, unless it has a capital letter.
+// matcher searches for a text. It ignores case unless the text contains a capital letter.
 type matcher string
 
-// next is the first place at which it is in s, in bytes, and where that ends; -1 when it is not.
+// next returns the byte range of the first match in s, or -1, -1.
 func (m matcher) next(s string) (from, to int) {
 	if m == "" {
 		return -1, -1
@@ -310,7 +316,7 @@ func (m matcher) next(s string) (from, to int) {
 	return from, from + len(m)
 }
 
-// lower makes the letters of ASCII small; every place in the text stays where it is.
+// lower converts ASCII letters to lower case and keeps all byte offsets.
 func lower(s string) string {
 	return strings.Map(func(r rune) rune {
 		if 'A' <= r && r <= 'Z' {
@@ -320,7 +326,7 @@ func lower(s string) string {
 	}, s)
 }
 
-// marked gives the parts of a strip that match a style of their own.
+// marked applies a style to the parts of a strip that match.
 func (m matcher) marked(s strip, as style) strip {
 	var text strings.Builder
 	for _, c := range s {
@@ -331,7 +337,7 @@ func (m matcher) marked(s strip, as style) strip {
 		return s
 	}
 	var out strip
-	base, at := 0, 0 // where the search began, and where the cell begins
+	base, at := 0, 0 // byte offsets: start of the current search, start of the current cell
 	for _, c := range s {
 		for c.text != "" {
 			for from >= 0 && at >= base+to {

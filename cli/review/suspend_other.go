@@ -2,5 +2,5 @@
 
 package review
 
-// canSuspend says that there is no job control here.
+// canSuspend returns false: this system has no job control.
 func canSuspend() bool { return false }

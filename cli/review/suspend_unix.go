@@ -8,8 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// canSuspend says that a shell waits that would wake this process again. A process group that is the session's own has none: its
-// stop signal is thrown away, and whoever waits to be woken waits for ever (credentials(7), orphaned process groups).
+// canSuspend reports whether a parent shell exists that can resume this process.
+// The kernel discards stop signals to an orphaned process group, such as the
+// session leader's own, so a suspend would never be resumed (credentials(7)).
 func canSuspend() bool {
 	session, err := unix.Getsid(0)
 	return err == nil && session != syscall.Getpgrp()

@@ -35,8 +35,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// childIs tells this program, run again, to be a person's `nuon review`; "bomb" lets X break it, and "hasty" does not wait long for what the
-// terminal says of itself.
+// childIs is the environment variable that makes the test binary run as `nuon
+// review`. With "bomb" the key X makes it panic; with "hasty" it does not wait
+// long for the terminal's background report.
 const childIs = "NUON_TEST_REVIEW"
 
 func TestMain(m *testing.M) {
@@ -51,7 +52,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child is what the command does, and prints the answers that were given.
+// child does what the command does, and prints the answers that were given.
 func child() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -80,7 +81,7 @@ func child() error {
 	return err
 }
 
-// bomb is a screen with a mistake in it, which X brings out in Update and Y in a command.
+// bomb is a model with a bug: X panics in Update, Y in a command.
 type bomb struct{ *model }
 
 func (b bomb) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
@@ -94,29 +95,30 @@ func (b bomb) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return b, cmd
 }
 
-// seat is a person at a terminal.
+// seat is a user at a terminal.
 type seat struct {
 	t       *testing.T
 	tty     *os.File // the program's side
-	screen  *os.File // the person's
+	screen  *os.File // the user's side
 	command *exec.Cmd
 	before  *term.State
 	vt      vt10x.Terminal
-	mute    bool          // the terminal does not say by itself what it is asked
-	over    chan struct{} // the screen has nothing more to show
+	mute    bool          // the terminal does not answer queries by itself
+	over    chan struct{} // closed when the screen has nothing more to show
 
 	mu       sync.Mutex
 	shown    bytes.Buffer
-	shownTo  int // how much of it is on the emulated terminal
-	answered int // how often it was asked and has answered
+	shownTo  int // how many bytes of it were written to the emulated terminal
+	answered int // how many queries were seen
 }
 
-// lightBackground is what the terminal says when it is asked for its background.
+// lightBackground is the terminal's answer to the background query.
 const lightBackground = "\x1b]11;rgb:ffff/fafa/f0f0\x1b\\\x1b[?62c"
 
-// sit opens the screen of a plane's plans on a terminal. With a shell it is a job of that shell. The terminal says that its
-// background is light when it is asked, except to who is hasty. CI is set wherever the test runs: a library takes it for the absence
-// of a terminal.
+// sit opens the screen on a terminal, with the plans of p. With a shell the
+// program is a job of that shell. The terminal answers the background query
+// with a light background, except in mode "hasty". CI is set wherever the test
+// runs, because a library takes it as a sign that there is no terminal.
 func sit(t *testing.T, p *plane, mode, shell string) *seat {
 	t.Helper()
 	server := httptest.NewServer(p)
@@ -142,7 +144,7 @@ func sit(t *testing.T, p *plane, mode, shell string) *seat {
 	}
 	go s.read()
 	t.Cleanup(func() {
-		_ = s.command.Process.Kill() // it may have ended
+		_ = s.command.Process.Kill() // it may have exited
 		_ = s.tty.Close()
 		_ = s.screen.Close()
 		<-s.over
@@ -150,14 +152,14 @@ func sit(t *testing.T, p *plane, mode, shell string) *seat {
 	return s
 }
 
-// read shows on the emulated terminal what the program writes, until the terminal is closed.
+// read copies the program's output to the emulated terminal until the terminal is closed.
 func (s *seat) read() {
 	defer close(s.over)
 	part := make([]byte, 1<<16)
 	for {
 		n, err := s.screen.Read(part)
 		if s.show(part[:n]) && !s.mute {
-			_, _ = s.screen.WriteString(lightBackground) // a program that has gone asks no more
+			_, _ = s.screen.WriteString(lightBackground) // fails if the program has exited
 		}
 		if err != nil {
 			return
@@ -165,8 +167,9 @@ func (s *seat) read() {
 	}
 }
 
-// show takes what the program wrote, and tells whether it asked for the background. It arrives in any pieces: a question may come in
-// two, and so may a character, which the emulated terminal would drop.
+// show passes the program's output on and reports whether it contains a new
+// background query. Output arrives in arbitrary pieces: a query may be split,
+// and so may a character, which the emulated terminal would drop.
 func (s *seat) show(part []byte) (asked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,14 +182,14 @@ func (s *seat) show(part []byte) (asked bool) {
 			break
 		}
 	}
-	_, _ = s.vt.Write(all[s.shownTo:to]) // it takes everything
+	_, _ = s.vt.Write(all[s.shownTo:to]) // never fails
 	s.shownTo = to
 	was := s.answered
 	s.answered = bytes.Count(all, []byte(question))
 	return s.answered > was
 }
 
-// size changes the size for both sides at once: what the program draws in answer is read only then.
+// size changes the size of both sides at once: the program's response is read only after that.
 func (s *seat) size(columns, rows int) {
 	s.t.Helper()
 	s.mu.Lock()
@@ -216,13 +219,13 @@ func (s *seat) raw() string {
 	return s.shown.String()
 }
 
-// sees waits until something is on the screen.
+// sees waits until a text is on the screen.
 func (s *seat) sees(want string) {
 	s.t.Helper()
 	s.wait(func() bool { return strings.Contains(s.seen(), want) }, fmt.Sprintf("no %q", want))
 }
 
-// told waits until something was on the screen, for what is shown for a while only.
+// told waits until a text was written to the screen at any time, for messages that disappear.
 func (s *seat) told(want string) {
 	s.t.Helper()
 	s.wait(func() bool { return strings.Contains(s.raw(), want) }, "it was never told "+want)
@@ -238,7 +241,7 @@ func (s *seat) wait(until func() bool, without string) {
 	})
 }
 
-// leaves waits for the end of the program, and checks the exit code, and that the terminal is as it was.
+// leaves waits for the program to exit and checks the exit code and that the terminal was restored.
 func (s *seat) leaves(code int) {
 	s.t.Helper()
 	ended := make(chan error, 1)
@@ -259,7 +262,7 @@ func (s *seat) leaves(code int) {
 	s.restored()
 }
 
-// restored checks that the terminal is as it was before: its modes, its screen, its cursor and how it pastes.
+// restored checks that the terminal's modes, screen, cursor and paste mode are as before.
 func (s *seat) restored() {
 	s.t.Helper()
 	after, err := term.GetState(int(s.tty.Fd()))
@@ -271,10 +274,11 @@ func (s *seat) restored() {
 	}
 }
 
-// onLight is how the light theme shows the chosen plan, and no other.
+// onLight is the style of the selected plan in the light theme, and in no other.
 const onLight = "48;5;153"
 
-// TestALateAnswer: a terminal that says what its background is when the screen is open gets its theme then, and presses no key.
+// TestALateAnswer checks that a background report after the screen opened
+// changes the theme and counts as no key.
 func TestALateAnswer(t *testing.T) {
 	t.Parallel()
 	p := &plane{approvals: several()}
@@ -297,7 +301,7 @@ func TestALateAnswer(t *testing.T) {
 	}
 }
 
-// TestOnATerminal reads, approves, rejects and leaves, as a person does.
+// TestOnATerminal reads, approves, rejects and leaves like a user.
 func TestOnATerminal(t *testing.T) {
 	t.Parallel()
 	p := &plane{approvals: several()}
@@ -340,7 +344,8 @@ func TestOnATerminal(t *testing.T) {
 	}
 }
 
-// TestAGroupOnATerminal answers plans that are alike together, once their count was typed, while one of them goes away, and the exception by itself.
+// TestAGroupOnATerminal answers a group after its number was typed, while one
+// of its plans ends, and answers the exception separately.
 func TestAGroupOnATerminal(t *testing.T) {
 	t.Parallel()
 	p := &plane{approvals: alike(), refuse: "apr_4"}
@@ -359,7 +364,7 @@ func TestAGroupOnATerminal(t *testing.T) {
 	s.sees("Type 4 to approve")
 	s.keys("4\r")
 	s.told("approved: metrics on 3 of 4; not initech: this plan of metrics no longer")
-	s.sees("None of these plans waits any more (3 approved, 1 rejected, 1 withdrawn).") // once the queue was looked at again
+	s.sees("None of these plans waits any more (3 approved, 1 rejected, 1 withdrawn).") // after the next poll
 	s.keys("J")
 	s.sees("deploy metrics on hello/wayne")
 	s.answer("r", "Why?")
@@ -369,13 +374,13 @@ func TestAGroupOnATerminal(t *testing.T) {
 	s.leaves(exit.Done)
 	want := []string{"apr_1 approve true ", "apr_3 approve true ", "apr_5 approve true ", "apr_6 reject true not like the others"}
 	got := p.answered()
-	slices.Sort(got) // a few are on their way at once
+	slices.Sort(got) // several are in flight at once
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("answers (-want +got)\n%s", d)
 	}
 }
 
-// answer presses a key for what is seen, and waits for what it does. A plan that has only just come up is not answered yet.
+// answer presses a key for a visible plan and waits for its effect. It first waits out justNow.
 func (s *seat) answer(key, want string) {
 	s.t.Helper()
 	<-time.After(justNow) //walltime: the plan has to be on the screen for longer than this
@@ -383,7 +388,8 @@ func (s *seat) answer(key, want string) {
 	s.sees(want)
 }
 
-// TestUnderYourEyes: a plan that goes stale, one that somebody else answers, and a control plane that goes away and comes back.
+// TestUnderYourEyes covers a plan that becomes stale, one that somebody else
+// answers, and a control plane that becomes unreachable and comes back.
 func TestUnderYourEyes(t *testing.T) {
 	t.Parallel()
 	p := &plane{approvals: several(), refuse: "apr_3"}
@@ -408,7 +414,8 @@ func TestUnderYourEyes(t *testing.T) {
 	}
 }
 
-// TestTheTerminalIsRestored however the screen ends.
+// TestTheTerminalIsRestored checks that the terminal is restored for every way
+// in which the screen ends.
 func TestTheTerminalIsRestored(t *testing.T) {
 	for name, c := range map[string]struct {
 		mode string
@@ -432,7 +439,8 @@ func TestTheTerminalIsRestored(t *testing.T) {
 	}
 }
 
-// TestSuspend goes to the shell and back; without a shell it stays.
+// TestSuspend checks that ctrl+z goes to the shell and back, and that without
+// a shell it does nothing.
 func TestSuspend(t *testing.T) {
 	t.Parallel()
 	s := sit(t, &plane{approvals: several()}, "yes", `set -m; "$SELF"; echo "stopped"; fg >/dev/null; echo "ended $?"`)
@@ -452,7 +460,7 @@ func TestSuspend(t *testing.T) {
 	alone.leaves(0)
 }
 
-// TestNobodyThere is an error before the screen opens.
+// TestNobodyThere checks that an unreachable control plane is an error before the screen opens.
 func TestNobodyThere(t *testing.T) {
 	t.Parallel()
 	s := sit(t, &plane{down: true}, "yes", "")

@@ -12,7 +12,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/terminal"
 )
 
-// style is what a stretch of text looks like: the numbers between "\x1b[" and "m". Empty is the terminal's own.
+// style holds the parameters of an SGR escape sequence, between "\x1b[" and
+// "m". Empty means the terminal's default.
 type style string
 
 func (s style) over(below style) style {
@@ -25,21 +26,23 @@ func (s style) over(below style) style {
 	return below + ";" + s
 }
 
-// theme is how the screen looks. The inks of a diff are those of the plain output where the background lets them be.
+// theme holds the styles of the screen. The inks of a diff match the plain
+// output where the background allows it.
 type theme struct {
 	ink [terminal.Inks]style
 
 	faint, strong, accent, rule style
-	selected, aside             style // the chosen plan, where the keys go and where they do not
+	selected, aside             style // the selected row, with and without focus
 	good, bad, warn             style
 	alarm, notice               style // banners
 	match                       style
 
-	owed bool // the terminal was asked for its background, and may still answer
+	owed bool // the terminal was queried for its background and may still answer
 }
 
-// newTheme makes the theme for a background. Without color only weight and reverse are used. What there are 256 colours for (rich) has
-// colours that can be read on its background; on an unknown one the sixteen must do, which people choose themselves.
+// newTheme returns the theme for a background. Without color it uses only bold, faint and
+// reverse. With 256 colors (rich) and a known background it uses colors that are readable on that
+// background. Otherwise it uses the 16 colors of the terminal, which users configure themselves.
 func newTheme(color, rich bool, on shade) *theme {
 	if !color {
 		t := &theme{
@@ -71,20 +74,22 @@ func newTheme(color, rich bool, on shade) *theme {
 	return t
 }
 
-// themeFor chooses a theme for the terminal that the console is on. It must run before the screen reads the terminal.
+// themeFor returns the theme for the console's terminal. It must run before
+// the screen reads from the terminal.
 func themeFor(ctx context.Context, c *console.Console, patience time.Duration) (*theme, error) {
 	if !c.Color {
 		return newTheme(false, false, unknown), nil
 	}
-	// The console knows that this is a terminal; termenv would say that it is none wherever CI is set.
-	rich := termenv.NewOutput(c.Out, termenv.WithTTY(true)).EnvColorProfile() <= termenv.ANSI256 // the richest is the smallest
+	// WithTTY: the console has already checked for a terminal, and termenv reports
+	// none wherever CI is set. Profiles with more colors have smaller values.
+	rich := termenv.NewOutput(c.Out, termenv.WithTTY(true)).EnvColorProfile() <= termenv.ANSI256
 	on, owed, err := background(ctx, c, patience)
 	t := newTheme(true, rich, on)
 	t.owed = rich && owed
 	return t, err
 }
 
-// cell is a stretch of text in one style, and strip a row of them.
+// cell is a piece of text in one style. A strip is a row of cells.
 type (
 	cell struct {
 		text  string
@@ -101,7 +106,7 @@ func (s strip) width() int {
 	return n
 }
 
-// cut leaves out what goes beyond a width, and says so.
+// cut truncates the strip to width and marks the cut with "…".
 func (s strip) cut(width int) strip {
 	if s.width() <= width {
 		return s
@@ -118,7 +123,7 @@ func (s strip) cut(width int) strip {
 	return out
 }
 
-// draw writes exactly width columns (fewer for the last strip of a row, which nothing follows) over a style.
+// draw writes exactly width columns in the given base style. The last strip of a row is not padded.
 func (s strip) draw(b *strings.Builder, width int, below style, last bool) {
 	used := 0
 	for _, c := range s.cut(width) {
@@ -142,7 +147,7 @@ func put(b *strings.Builder, text string, s style) {
 	b.WriteString("\x1b[0m")
 }
 
-// inked is a row of a diff in the theme's colours.
+// inked converts a row of a diff to the theme's styles.
 func (t *theme) inked(r terminal.Row) strip {
 	s := make(strip, len(r))
 	for i, span := range r {

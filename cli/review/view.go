@@ -14,23 +14,26 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// The sizes at which the screen changes: below the least it only says so, and from wide on the queue stands beside the diff.
+// Sizes at which the layout changes: below the minimum the screen only reports
+// its size; from wide on the queue is shown to the left of the diff.
 const (
 	leastWidth, leastHeight = 40, 10
 	wide                    = 110
-	// sideBySide is what a diff needs to have its two sides beside each other (terminal.Page.SetSide); the queue makes room for it.
+	// sideBySide is the width that a diff needs for two columns (terminal.Page.SetSide).
+	// In this mode the queue moves above the diff if necessary.
 	sideBySide = 100 + gutter
 )
 
 func (m *model) small() bool { return m.width < leastWidth || m.height < leastHeight }
 
-// frame is where things are on the screen. Everything has a row of header, a rule and a footer; sheet rows stand above the footer.
+// frame holds the sizes of the panes. Every layout has a header row, a rule
+// and a footer; the rows of the sheet are above the footer.
 type frame struct {
-	beside      bool // the queue stands beside the diff, not above it
+	beside      bool // the queue is to the left of the diff, not above it
 	queueWidth  int
 	queueHeight int
 	diffWidth   int
-	diffHeight  int // rows of the diff's pane, banners included
+	diffHeight  int // rows of the diff pane, including banners
 	body        int // rows between the first rule and the sheet
 }
 
@@ -47,10 +50,10 @@ func (m *model) frame() frame {
 	return f
 }
 
-// gutter is the columns left of a diff, for the mark of the chosen change.
+// gutter is the number of columns to the left of a diff that mark the selected change.
 const gutter = 2
 
-// arrange gives everything that scrolls its size. Update ends with it, so that View only draws.
+// arrange sets the size of everything that scrolls. Update calls it last, so that View only draws.
 func (m *model) arrange() {
 	if m.small() {
 		return
@@ -94,14 +97,14 @@ func (m *model) View() string {
 	return b.String()
 }
 
-// tooSmall says so in the room that there is.
+// tooSmall draws the message that the terminal is too small.
 func (m *model) tooSmall(b *strings.Builder) {
 	text := fmt.Sprintf("too small: %d×%d of at least %d×%d. q quits", m.width, m.height, leastWidth, leastHeight)
 	rows := strings.Split(ansi.Wrap(text, max(m.width, 1), ""), "\n")
 	b.WriteString(strings.Join(rows[:min(len(rows), max(m.height, 1))], "\n"))
 }
 
-// header says how much waits, and whether anybody would tell if that changed.
+// header shows how many plans wait, and whether the screen is current.
 func (m *model) header() strip {
 	t := m.theme
 	all, grave := m.queue.waiting()
@@ -125,7 +128,7 @@ func (m *model) header() strip {
 	return left
 }
 
-// footer is what the last key did, else the keys.
+// footer shows the result of the last key, else the key bindings.
 func (m *model) footer() strip {
 	t := m.theme
 	if m.note.text != "" && m.mode == reviewing && m.now.Sub(m.noted) < noteFor {
@@ -165,7 +168,7 @@ func (m *model) footer() strip {
 	return s
 }
 
-// rule is a line with a title, and something at its right end.
+// rule draws a line with a title, and with end at its right.
 func (m *model) rule(width int, title string, focused bool, end string) strip {
 	t := m.theme
 	st := t.strong
@@ -241,7 +244,7 @@ func (m *model) drawAbove(b *strings.Builder, f frame) {
 	}
 }
 
-// queueRow draws one row of the queue: a mark, what it is, what it does, and for how long it has waited.
+// queueRow draws one row of the queue: its mark, name and counts, and how long it has waited.
 func (m *model) queueRow(b *strings.Builder, n, width int, last bool) {
 	t := m.theme
 	if n >= len(m.queue.rows) {
@@ -272,8 +275,8 @@ func (m *model) queueRow(b *strings.Builder, n, width int, last bool) {
 	append(left, tail...).draw(b, width, below, last)
 }
 
-// label is what a row of the queue is: a plan, a group and how many installs it is at, or one of these; in few words where there is
-// little room.
+// label describes a row of the queue: a plan, a group with the number of its
+// installs, or a plan of an open group. It is shorter where there is little room.
 func (m *model) label(at row, room int) strip {
 	t, a, st := m.theme, at.lead().approval, style("")
 	if at.ended() {
@@ -297,7 +300,7 @@ func (m *model) label(at row, room int) strip {
 	return strip{{console.Line(fmt.Sprintf("%s/%s %s", a.App, a.Install, Subject(a))), st}, {" ", ""}}
 }
 
-// bare leaves out the colours of a strip, which the chosen row's own would make hard to read.
+// bare removes the styles of a strip, which would be hard to read on the selected row.
 func bare(s strip) strip {
 	for i := range s {
 		s[i].style = ""
@@ -305,13 +308,13 @@ func bare(s strip) strip {
 	return s
 }
 
-// mark says at a glance how a row stands.
+// mark returns the symbol for the status of a row.
 func (m *model) mark(at row) cell {
 	t := m.theme
 	status := at.lead().approval.Status
 	for _, i := range at.items() {
 		if i.approval.Status != status {
-			status = "" // they ended in several ways
+			status = "" // mixed results
 		}
 	}
 	switch {
@@ -324,19 +327,19 @@ func (m *model) mark(at row) cell {
 	case status == api.ApprovalStatusWithdrawn:
 		return cell{"○", t.faint}
 	case at.ended():
-		return cell{"·", t.faint} // how is not known yet, or differs
+		return cell{"·", t.faint} // unknown or mixed result
 	case at.grave():
 		return cell{"!", t.bad}
 	}
 	return cell{" ", ""}
 }
 
-// signInks are the colours of the counts of a row.
+// signInks maps the actions in a row's counts to inks.
 var signInks = map[diff.Action]terminal.Ink{
 	diff.Create: terminal.Create, diff.Update: terminal.Update, diff.Replace: terminal.Replace, diff.Destroy: terminal.Destroy,
 }
 
-// counts is what a row does, in numbers; first what touches who may do or reach what.
+// counts summarizes the changes of a row in numbers, security-relevant changes first.
 func (m *model) counts(at row) strip {
 	i := at.lead()
 	if !i.counted {
@@ -352,7 +355,7 @@ func (m *model) counts(at row) strip {
 	return s
 }
 
-// diffRows are the rows of the diff's pane: banners, then what is seen of the plan.
+// diffRows returns the rows of the diff pane: banners, then the visible part of the report.
 func (m *model) diffRows(f frame) []strip {
 	rows := m.banners(f.diffWidth)
 	at := m.queue.current()
@@ -383,7 +386,8 @@ func (m *model) diffRows(f frame) []strip {
 	return rows
 }
 
-// nothing is the screen when no plan waits: what is under way may yet end in one.
+// nothing returns the content when no plan waits: the installs with work in
+// progress that may lead to a plan.
 func (m *model) nothing() []strip {
 	rows := []strip{nil, {{"  Nothing waits for an approval.", m.theme.strong}}, {{"  A plan appears here as soon as it is ready.", m.theme.faint}}, nil}
 	for _, line := range m.busy {
@@ -392,7 +396,7 @@ func (m *model) nothing() []strip {
 	return rows
 }
 
-// banners say what stands against an answer.
+// banners returns the warnings that explain why a plan cannot be answered.
 func (m *model) banners(width int) []strip {
 	t := m.theme
 	var out []strip
@@ -420,7 +424,7 @@ func (m *model) banners(width int) []strip {
 	return out
 }
 
-// fate is what became of the plans of a group that no longer wait, in words; nothing when all wait.
+// fate describes how the ended plans of a group ended, or "" if all plans wait.
 func fate(at row) string {
 	counts, names := map[string]int{}, []string{}
 	for _, i := range at.items() {
@@ -451,7 +455,7 @@ func fate(at row) string {
 	return "No longer among them" + how + ": " + some(names, 5) + "."
 }
 
-// ending is how a plan ended, in words.
+// ending describes how a plan ended.
 func (m *model) ending(i *item) (style, string) {
 	a, t := i.approval, m.theme
 	when := ""
@@ -472,7 +476,7 @@ func (m *model) ending(i *item) (style, string) {
 	return t.alarm, "This plan is stale and cannot be approved any more: " + Verdict(a) + "."
 }
 
-// drawOverlay draws help, or why, over the whole body.
+// drawOverlay draws the help or the causes of a plan over the whole body.
 func (m *model) drawOverlay(b *strings.Builder, f frame) {
 	title := "help"
 	if m.mode == explaining {
@@ -492,7 +496,7 @@ func (m *model) drawOverlay(b *strings.Builder, f frame) {
 	}
 }
 
-// help is made from the key map, in two columns where there is room.
+// help renders the key map, in two columns if there is room.
 func (m *model) help() []paragraph {
 	var out []paragraph
 	const column = 12
@@ -525,15 +529,16 @@ func padded(text string, width int) string {
 	return text + strings.Repeat(" ", max(width-terminal.Columns(text), 1))
 }
 
-// mostNamed is how many rows the question before a grave yes has for what goes, and leastElse how many the rest of the screen needs.
+// mostNamed is the maximum number of destroyed resources that a confirmation
+// lists. leastElse is the number of rows that the rest of the screen needs.
 const (
 	mostNamed = 5
 	leastElse = 9
 )
 
-// sheet is the rows of a question, above the footer.
+// sheet returns the rows of the open question, which are drawn above the footer.
 func (m *model) sheet() []strip {
-	if m.mode == wholly { // it is about more than the chosen row, which may be gone
+	if m.mode == wholly { // independent of the selected row, which may have ended
 		return m.wholeSheet()
 	}
 	at, t := m.queue.current(), m.theme
@@ -562,7 +567,7 @@ func (m *model) sheet() []strip {
 	return nil
 }
 
-// asking is what the open question is about.
+// asking names the subject of the open question.
 func (m *model) asking() string {
 	at := m.queue.current()
 	if !at.several() {
@@ -572,7 +577,8 @@ func (m *model) asking() string {
 	return console.Line(fmt.Sprintf("%s on %s of %s", Subject(a), diff.Plural(len(m.covered), "install", "installs"), a.App))
 }
 
-// those are the installs that the question about several is about, and the ones that left it since, as far as there is room.
+// those lists the installs that a question about a group is about, and those
+// that left it since it was asked.
 func (m *model) those(room int) []strip {
 	if !m.queue.current().several() || room < 2 {
 		return nil
@@ -588,7 +594,7 @@ func (m *model) those(room int) []strip {
 	return out
 }
 
-// stakes is what an answer that asks would let happen, in counts.
+// stakes summarizes the effect of the approval in counts.
 func (m *model) stakes(at row) strip {
 	switch totals := at.lead().totals; {
 	case at.grave():
@@ -599,7 +605,7 @@ func (m *model) stakes(at row) strip {
 	return strip{{"  Each changes something.", ""}}
 }
 
-// danger says what a grave plan would do.
+// danger describes what a grave plan would do.
 func (m *model) danger(at row) string {
 	i := at.lead()
 	var parts []string
@@ -619,7 +625,7 @@ func (m *model) danger(at row) string {
 	return which + strings.Join(parts, " and ") + ". It cannot be undone."
 }
 
-// doomed names what goes, as far as there is room.
+// doomed lists the resources that will be destroyed, as far as there is room.
 func (m *model) doomed(at row, room int) []strip {
 	report := at.reading().report
 	if report == nil {
@@ -636,7 +642,7 @@ func (m *model) doomed(at row, room int) []strip {
 	case len(rows) <= room:
 		return rows
 	case room < 2:
-		return nil // how many they are is said above
+		return nil // the counts above must do
 	}
 	return append(rows[:room-1], strip{{fmt.Sprintf("      and %d more", len(rows)-room+1), m.theme.faint}})
 }

@@ -13,9 +13,10 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// This file approves a workflow as a whole, by the contract of `nuon approve --workflow`.
+// This file approves a workflow as a whole, under the same rules as `nuon approve --workflow`.
 
-// NeverCovered describes what an approval of a whole workflow at an install leaves to an answer of its own.
+// NeverCovered describes which plans of an install still need their own answer
+// after the approval of a whole workflow.
 func NeverCovered(install string) string {
 	return fmt.Sprintf("what destroys or replaces something, scripts that no approver has seen for %s, and plans of which the report does not show everything", install)
 }
@@ -23,12 +24,12 @@ func NeverCovered(install string) string {
 // Covered reports whether the approval of a whole workflow answers a plan that waits.
 func Covered(a api.Approval) bool { return !Grave(a) && !a.IndividualApproval && len(a.Scripts) == 0 }
 
-// NameOf names a workflow in a sentence.
+// NameOf returns the display name of a workflow.
 func NameOf(w api.Workflow) string {
 	return console.Line(fmt.Sprintf("%s %d of %s/%s", w.Kind, w.Number, w.App, w.Install))
 }
 
-// Unplanned returns the components of which a workflow has still to make the plan.
+// Unplanned returns the components of a workflow that have no plan yet.
 func Unplanned(w api.Workflow) []string {
 	var names []string
 	for _, s := range w.Steps {
@@ -45,7 +46,7 @@ func Approvable(w api.Workflow) bool {
 }
 
 type (
-	// planned is a workflow with those of its plans that wait, also those that are not in the queue.
+	// planned holds a workflow and its waiting plans, including those that are not in the queue.
 	planned struct {
 		id       string
 		workflow api.Workflow
@@ -53,14 +54,14 @@ type (
 		totals   map[string]diff.Totals
 		err      error
 	}
-	// ruled is what became of the approval of a whole workflow.
+	// ruled holds the result of the approval of a whole workflow.
 	ruled struct {
 		workflow api.Workflow
 		err      error
 	}
 )
 
-// workflow gets a workflow with what waits of it.
+// workflow fetches a workflow and its waiting plans.
 func (d *desk) workflow(id, install string) tea.Cmd {
 	return d.do(d.patience, func(ctx context.Context) tea.Msg {
 		p := planned{id: id}
@@ -83,7 +84,7 @@ func (d *desk) ruleOn(w api.Workflow) tea.Cmd {
 	})
 }
 
-// approveWhole reads the workflow of the chosen plan, to ask about it.
+// approveWhole fetches the workflow of the selected plan, to open the question about it.
 func (m *model) approveWhole() tea.Cmd {
 	at := m.queue.current()
 	no := ""
@@ -109,7 +110,7 @@ func (m *model) approveWhole() tea.Cmd {
 	return m.ask.workflow(a.Workflow, a.InstallID)
 }
 
-// planned opens the question about a workflow, unless another key was pressed meanwhile.
+// planned opens the question about a workflow, unless another key was pressed in the meantime.
 func (m *model) planned(p planned) {
 	if p.id != m.opening || m.mode != reviewing {
 		return
@@ -129,10 +130,11 @@ func (m *model) planned(p planned) {
 	}
 }
 
-// wholeWord is what a person types to approve a workflow as a whole.
+// wholeWord returns the text that a person types to approve a workflow as a
+// whole: the install's name.
 func (m *model) wholeWord() string { return m.whole.workflow.Install }
 
-// sendWhole approves the workflow that was asked about.
+// sendWhole approves the workflow of the open question.
 func (m *model) sendWhole() tea.Cmd {
 	m.mode = reviewing
 	switch {
@@ -147,7 +149,7 @@ func (m *model) sendWhole() tea.Cmd {
 	return m.ask.ruleOn(m.ruling)
 }
 
-// ruled takes in what became of it.
+// ruled handles the result of the approval of a workflow.
 func (m *model) ruled(r ruled) tea.Cmd {
 	m.ruling = api.Workflow{}
 	if r.err != nil {
@@ -159,12 +161,12 @@ func (m *model) ruled(r ruled) tea.Cmd {
 	return m.look()
 }
 
-// WholeApproved describes a workflow that was approved as a whole, and how to take that back.
+// WholeApproved describes an approved workflow and how to revoke the approval.
 func WholeApproved(w api.Workflow) string {
 	return fmt.Sprintf("approved: what %s plans until it ends; to take it back: nuon approve --workflow %s --revoke", NameOf(w), w.ID)
 }
 
-// wholeText is what is covered and what is not, in words.
+// wholeText describes what the approval covers and what it does not.
 func (m *model) wholeText() []string {
 	p := m.whole
 	var now, left []string
@@ -191,7 +193,7 @@ func (m *model) wholeText() []string {
 	return append(lines, "Never approves "+NeverCovered(console.Line(p.workflow.Install))+".")
 }
 
-// wholeSheet is the question.
+// wholeSheet renders the question.
 func (m *model) wholeSheet() []strip {
 	t := m.theme
 	out := []strip{m.rule(m.width, "approve what "+NameOf(m.whole.workflow)+" plans until it ends", true, "")}
@@ -204,10 +206,12 @@ func (m *model) wholeSheet() []strip {
 	return append(out, append(strip{{"  Type ", ""}, {word, t.strong}, {" to approve: ", ""}}, m.typed.show(max(m.width-24-terminal.Columns(word), 10))...))
 }
 
-// fitsWhole reports whether the whole question is on the screen: what was not shown is not approved.
+// fitsWhole reports whether the whole question fits on the screen. A question
+// that is only partly visible cannot be answered.
 func (m *model) fitsWhole() bool { return !m.small() && len(m.wholeSheet()) <= m.height-leastElse+3 }
 
-// unheardWhole names a workflow whose approval was on its way when the screen closed.
+// unheardWhole returns an error that names a workflow whose approval was in
+// flight when the screen closed.
 func (m *model) unheardWhole() error {
 	if m.ruling.ID == "" {
 		return nil
@@ -215,7 +219,7 @@ func (m *model) unheardWhole() error {
 	return fmt.Errorf("the approval of %s was on its way: `nuon workflows get %s` tells whether it arrived", NameOf(m.ruling), m.ruling.ID)
 }
 
-// Given is what a person answered on the screen, in order.
+// Given holds the answers that a person gave on the screen, in order.
 type Given struct {
 	Approvals []api.Approval
 	Workflows []api.Workflow // approved as a whole

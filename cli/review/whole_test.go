@@ -15,12 +15,13 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// approvals of whole workflows that were sent.
+// rules returns the approvals of whole workflows that were sent.
 func (s *stage) rules() []string {
 	return slices.DeleteFunc(slices.Clone(s.notes.asked), func(a string) bool { return !strings.HasPrefix(a, "approve all of ") })
 }
 
-// TestAWholeWorkflow: A says what the approval of a workflow covers and what not, and sends it only after the install's name.
+// TestAWholeWorkflow checks that A shows what the approval of a workflow covers and
+// what it does not, and that it is sent only after the install's name was typed.
 func TestAWholeWorkflow(t *testing.T) {
 	s := newStage(themes["plain"], 80, 24, several()...)
 	s.press("A")
@@ -65,7 +66,8 @@ func TestAWholeWorkflow(t *testing.T) {
 	}
 }
 
-// TestAWholeWorkflowIsNotAskedAbout where it cannot be approved, where the question does not fit, and once another key was pressed.
+// TestAWholeWorkflowIsNotAskedAbout checks that the question is not opened where the
+// workflow cannot be approved, where it does not fit, and after another key was pressed.
 func TestAWholeWorkflowIsNotAskedAbout(t *testing.T) {
 	settings := several()[0]
 	settings.Workflow, settings.Component, settings.Kind = "", "", api.ApprovalKindSettings
@@ -112,7 +114,8 @@ func TestAWholeWorkflowIsNotAskedAbout(t *testing.T) {
 	}
 }
 
-// TestTheDeskApprovesAWorkflow: it reads what waits of it past the first page and what else is in the queue, and asks the control plane.
+// TestTheDeskApprovesAWorkflow checks that the desk finds waiting plans after the
+// first page and ignores those of other workflows, and that it sends the approval.
 func TestTheDeskApprovesAWorkflow(t *testing.T) {
 	p := &plane{approvals: several()}
 	p.approvals[1].Workflow = "wfl_2"

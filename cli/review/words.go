@@ -11,7 +11,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// Verb is what an approval lets happen: deploy, DESTROY, a state that is taken back, run scripts, or loosen settings.
+// Verb describes the effect of an approval: deploy, DESTROY, restore a state
+// version, run scripts, or loosen settings.
 func Verb(a api.Approval) string {
 	switch {
 	case a.Destroy:
@@ -26,10 +27,10 @@ func Verb(a api.Approval) string {
 	return "deploy"
 }
 
-// Subject is what an approval is about: a component, scripts, or settings.
+// Subject returns what an approval is about: a component, scripts, or settings.
 func Subject(a api.Approval) string { return cmp.Or(a.Component, string(a.Kind)) }
 
-// SetBy is who set an approval rule, and when; empty when nobody is recorded.
+// SetBy describes who set an approval rule and when; it is empty if nobody is recorded.
 func SetBy(r api.ApprovalRule) string {
 	if r.By == "" {
 		return ""
@@ -44,7 +45,8 @@ func SetBy(r api.ApprovalRule) string {
 	return words
 }
 
-// Verdict is how an approval ended: by whom and why, else its reason. It is not neutralised.
+// Verdict describes how an approval ended: by whom and why, else its reason.
+// Callers must neutralize the text.
 func Verdict(a api.Approval) string {
 	if a.Response.Actor == "" {
 		return a.Reason
@@ -59,11 +61,13 @@ func Verdict(a api.Approval) string {
 	return s
 }
 
-// Grave says that a yes must be said to this plan by itself, and twice: it destroys or replaces something, or takes a state back.
+// Grave reports whether a plan must be approved on its own and with a typed
+// confirmation: it destroys or replaces something, or restores an old state.
 func Grave(a api.Approval) bool { return a.Destructive || a.Destroy || a.Restore > 0 }
 
-// Word is what a person types to approve plans of a component: its name before a grave one, with the number where there are several,
-// and the number alone before several that are not.
+// Word returns the text that a person types to approve plans of a component:
+// the component's name for one grave plan, the name and the number for several
+// grave ones, and only the number for several others.
 func Word(subject string, plans int, grave bool) string {
 	switch {
 	case !grave:
@@ -74,8 +78,9 @@ func Word(subject string, plans int, grave bool) string {
 	return fmt.Sprintf("%s %d", subject, plans)
 }
 
-// ReportOf reads the report of an approval, with the scripts that a yes approves. An error says that it must not be approved: what a person
-// would be shown does not hold.
+// ReportOf decodes and validates the report of an approval, including the
+// scripts that the approval covers. After an error the plan must not be
+// approved, because its report cannot be shown correctly.
 func ReportOf(a api.Approval) (*diff.Report, error) {
 	report, err := read(a, a.Report)
 	if err != nil || len(a.ScriptReport) == 0 || string(a.ScriptReport) == "null" {
@@ -102,7 +107,8 @@ func read(a api.Approval, raw json.RawMessage) (*diff.Report, error) {
 	return &report, nil
 }
 
-// Scripts names the scripts that a yes to an approval approves: "scripts migrate, smoke"; empty when there are none.
+// Scripts names the scripts that an approval covers: "scripts migrate, smoke";
+// empty if there are none.
 func Scripts(a api.Approval) string {
 	var names []string
 	for _, s := range a.Scripts {
@@ -117,7 +123,7 @@ func Scripts(a api.Approval) string {
 	return "scripts " + strings.Join(names, ", ")
 }
 
-// UnderWay says that an install goes on by itself, or would.
+// UnderWay reports whether an install has work in progress or pending, with a reason to show.
 func UnderWay(i api.InstallSummary) bool {
 	switch i.Status {
 	case api.InstallSummaryStatusNew, api.InstallSummaryStatusBehind, api.InstallSummaryStatusDeploying, api.InstallSummaryStatusDeprovisioning,
@@ -127,7 +133,7 @@ func UnderWay(i api.InstallSummary) bool {
 	return false
 }
 
-// ago is a stretch of time as people say it.
+// ago formats a duration in its largest unit.
 func ago(d time.Duration) string {
 	switch {
 	case d < time.Second:
