@@ -15,9 +15,9 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
-// ApplyHandler returns the handler of a kind's apply jobs. It applies the plan of the approved
-// bundle and no other: when anything that the plan was made from has changed, the result is stale
-// and nothing was done.
+// ApplyHandler returns the handler of a kind's apply jobs. It applies only the plan
+// of the approved bundle. When any input of the plan has changed, the result is stale
+// and nothing is changed.
 func ApplyHandler(kind Kind) job.Handler {
 	return job.HandlerFunc(func(whole context.Context, env *job.Env) (api.JobResult, error) {
 		ctx, stop := limited(whole, env)
@@ -57,7 +57,7 @@ func apply(ctx context.Context, env *job.Env, kind Kind) (api.ApplyResult, error
 	if err != nil {
 		return api.ApplyResult{}, err
 	}
-	// What was done counts more than that cleaning up failed.
+	// A failed cleanup does not change the result of the apply.
 	defer func() {
 		if closing := session.Close(ctx); closing != nil {
 			env.Log.Warn("after the apply: %v", closing)
@@ -78,7 +78,8 @@ func apply(ctx context.Context, env *job.Env, kind Kind) (api.ApplyResult, error
 	return made, err
 }
 
-// check reports as stale a bundle that is not that of the approved plan, and a plan that was made elsewhere.
+// check returns a stale error for a bundle that does not belong to the approved plan,
+// and for a plan that was made in another environment.
 func (b bundle) check(spec api.ApplySpec) error {
 	settings, err := settingsDigest(spec.Deploy)
 	if err != nil {
@@ -109,19 +110,21 @@ func (b bundle) check(spec api.ApplySpec) error {
 	return sameTarget(noted.Target, ambient.Target(os.Environ()))
 }
 
-// sameTarget reports as stale a plan that was made while the runner's own identity worked on
-// another account, cluster or region. Programs read these variables again at the apply.
+// sameTarget returns a stale error for a plan that was made while the runner's own
+// identity worked on another account, cluster or region. Programs read these variables
+// again during the apply.
 func sameTarget(then, now map[string]string) error {
 	for _, name := range slices.Concat(slices.Sorted(maps.Keys(then)), slices.Sorted(maps.Keys(now))) {
 		if then[name] != now[name] {
-			// Without the values: they name the customer's accounts.
+			// The error omits the values, because they name the customer's accounts.
 			return job.Stale("the runner has another %s in its environment than when the plan was made", name)
 		}
 	}
 	return nil
 }
 
-// unchanged reports as stale a plan that does not fit what is found now, or that comes to another report.
+// unchanged returns a stale error when the observed basis differs from the plan's, or when
+// the plan now produces another report.
 func unchanged(ctx context.Context, session Session, spec api.ApplySpec, plan bundle) error {
 	now, err := session.Observe(ctx)
 	if err != nil {
@@ -144,7 +147,7 @@ func unchanged(ctx context.Context, session Session, spec api.ApplySpec, plan bu
 	return nil
 }
 
-// same reports as stale what is not what the plan was made from.
+// same returns a stale error when the observation differs from the basis of the plan.
 func (o Observation) same(then api.Basis) error {
 	switch {
 	case o.StateLineage != then.StateLineage:

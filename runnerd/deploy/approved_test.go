@@ -12,20 +12,20 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
-// componentKinds are the kinds that the engine deploys. What holds for one holds for all: none of
-// them sees a bundle, a basis or a digest before the engine has checked it.
+// componentKinds are the kinds that the engine deploys. The engine treats them alike:
+// no kind sees a bundle, a basis or a digest before the engine has checked it.
 var componentKinds = []string{"sandbox", "terraform_module", "helm_chart", "kubernetes_manifest"}
 
 // departure is one way in which an apply departs from the approved plan.
 type departure struct {
 	name string
-	// depart changes the world, or what the control plane orders.
+	// depart changes the target, or the job that the control plane sends.
 	depart func(r *rig, spec *api.ApplySpec)
 	stale  bool
 	words  []string
 }
 
-// orders are what a control plane may order that nobody approved.
+// orders are apply jobs of a control plane that nobody approved.
 var orders = []departure{
 	{"another desired digest", func(_ *rig, s *api.ApplySpec) {
 		s.Basis.DesiredDigest = "sha256:newer"
@@ -79,15 +79,16 @@ var orders = []departure{
 	}, true, []string{"than what was approved"}},
 }
 
-// movedTo orders a bundle that the install made for something else, and that somebody sealed again
-// for this component.
+// movedTo makes the apply use a bundle that the install made for another context and that
+// somebody sealed again for this component.
 func movedTo(r *rig, s *api.ApplySpec, change func(*seal.Context)) {
 	context := contextOf(r.deploy)
 	change(&context)
 	s.Bundle = r.push(authenticate(context, r.tree(r.opened(s.Bundle)), r.key))
 }
 
-// bundles are what somebody may put into the registry: everybody can seal to the install's public key.
+// bundles are contents that an attacker may push to the registry: anyone can seal to the
+// install's public key.
 var bundles = []departure{
 	{"of a stranger", func(r *rig, s *api.ApplySpec) {
 		stranger, err := seal.NewIdentity()
@@ -164,7 +165,7 @@ var bundles = []departure{
 	}, false, []string{"LD_PRELOAD", "reserved"}},
 }
 
-// moves are what may have happened since the plan.
+// moves are changes that may happen between plan and apply.
 var moves = []departure{
 	{"a field", func(r *rig, _ *api.ApplySpec) {
 		r.report = reportOf("data.color", "green")
@@ -206,8 +207,9 @@ var moves = []departure{
 	}, true, []string{"another AWS_PROFILE in its environment"}},
 }
 
-// TestApprovedIsApplied: whatever departs from the approved plan ends stale or failed, in words,
-// with nothing done. That it is the departure that ends it, the same apply without one shows.
+// TestApprovedIsApplied requires that each departure from the approved plan ends stale
+// or failed, with an explanation and without any change. The same apply without a departure
+// succeeds, so that it is the departure that ends it.
 func TestApprovedIsApplied(t *testing.T) {
 	for _, kind := range componentKinds {
 		for _, d := range slices.Concat(orders, bundles, moves) {
@@ -224,7 +226,8 @@ func TestApprovedIsApplied(t *testing.T) {
 	}
 }
 
-// TestAppliedInOrder: the kind is asked in the order that Session promises, and is given what it stored.
+// TestAppliedInOrder requires that the engine calls the kind in the order that Session
+// documents, and hands it the files that it stored.
 func TestAppliedInOrder(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "helm_chart")
@@ -254,7 +257,8 @@ func TestAppliedInOrder(t *testing.T) {
 	}
 }
 
-// TestNothingToApply stores no bundle, and returns how the component stands.
+// TestNothingToApply requires that no bundle is stored, and that the plan returns
+// the component's outputs and health.
 func TestNothingToApply(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "kubernetes_manifest")
@@ -274,7 +278,8 @@ func TestNothingToApply(t *testing.T) {
 	}
 }
 
-// TestAFailedApply reports why, and how the objects are where that is known.
+// TestAFailedApply requires the reason in the error, and the health of the
+// objects where it is known.
 func TestAFailedApply(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "helm_chart")
@@ -294,7 +299,7 @@ func TestAFailedApply(t *testing.T) {
 	}
 }
 
-// TestPlansThatCannotBeSealed are refused before anything is stored.
+// TestPlansThatCannotBeSealed requires that they are rejected before anything is stored.
 func TestPlansThatCannotBeSealed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "terraform_module")

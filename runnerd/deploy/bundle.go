@@ -17,21 +17,21 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
-// A plan bundle is everything that the apply of one plan needs and that must not differ from the
-// time of the plan. It is an artifact of type artifact.MediaPlan, sealed to the install key. The
-// sealed bytes are
+// A plan bundle is everything that the apply of one plan needs and that must not differ from
+// the time of the plan. It is an artifact of type artifact.MediaPlan, sealed to the install
+// key. The sealed bytes are
 //
 //	nuon plan bundle 2\n    bundleMagic
 //	hmac:…\n                the hash of the rest and of its context, keyed with the install key
 //	…                       a packed tree
 //
-// Everybody can seal to the install key, because its public half is public; only its holder can
-// make the hash. The hash is checked before anything of the tree is read. It and the seal hold for
-// one install, component and kind (contextOf). The tree holds
+// Anyone can seal to the install key, because its public half is public, but only its
+// holder can compute the hash. The hash is checked before anything in the tree is read.
+// Hash and seal are bound to one install, component and kind (contextOf). The tree holds
 //
 //	bundle.json    the fields of note: what the plan was made from
 //	report.json    the report that people see, to explain what moved
-//	files/…        what the kind stored
+//	files/…        the files that the kind stored
 const (
 	bundleMagic = "nuon plan bundle 2\n"
 	noteName    = "bundle.json"
@@ -39,20 +39,22 @@ const (
 	filesName   = "files/"
 )
 
-// note is bundle.json. It holds secrets.
+// note is the content of bundle.json. It holds secrets.
 type note struct {
 	Basis api.Basis `json:"basis"`
-	// ReportDigest is that of the report that people see.
+	// ReportDigest is the digest of the report that people see.
 	ReportDigest string `json:"report_digest"`
-	// Settings is the digest of what the component was planned with beside its values.
+	// Settings is the digest of the component's settings at the time of the
+	// plan, without its values.
 	Settings string      `json:"settings"`
 	Destroy  bool        `json:"destroy"`
 	Restore  api.Restore `json:"restore"`
-	// Environ are the environment variables that the apply runs with.
+	// Environ holds the environment variables that the apply runs with.
 	Environ map[string]string `json:"environ,omitempty"`
-	// Target is what of the runner's own environment chose the account, the cluster and the region.
+	// Target holds the variables of the runner's own environment that chose the account,
+	// the cluster and the region.
 	Target map[string]string `json:"target,omitempty"`
-	// Secrets are the texts that the report was masked with.
+	// Secrets are the texts that were masked in the report.
 	Secrets []string `json:"secrets"`
 }
 
@@ -63,14 +65,16 @@ type bundle struct {
 	files  []artifact.File
 }
 
-// contextOf returns what the plan bundles of a component are sealed for: its install, its id and its kind.
+// contextOf returns the seal context of a component's plan bundles:
+// its install, its id and its kind.
 func contextOf(spec api.DeploySpec) seal.Context {
 	return seal.Context{
 		Install: spec.InstallID, Kind: seal.KindBundle, Component: spec.InstallComponent, Path: spec.ComponentKind,
 	}
 }
 
-// settingsDigest names what a component is planned with beside its values and its artifact.
+// settingsDigest returns the digest of a component's settings other than its
+// values and its artifact.
 func settingsDigest(spec api.DeploySpec) (string, error) {
 	encoded, err := json.Marshal([]any{spec.Terraform, spec.Helm, spec.Manifest, spec.Cluster})
 	if err != nil {
@@ -79,7 +83,8 @@ func settingsDigest(spec api.DeploySpec) (string, error) {
 	return artifact.Digest(encoded), nil
 }
 
-// seal packs the bundle, authenticates it and seals it. Each sealing of the same bundle is another artifact.
+// seal packs, authenticates and seals the bundle. Sealing the same bundle twice returns
+// two different artifacts.
 func (b bundle) seal(context seal.Context, key seal.Identity) (artifact.Artifact, error) {
 	noted, err := json.Marshal(b.note)
 	if err != nil {
@@ -97,7 +102,7 @@ func (b bundle) seal(context seal.Context, key seal.Identity) (artifact.Artifact
 	return sealPlain(context, authenticate(context, packed, key), key.Recipient())
 }
 
-// authenticate puts the magic and the keyed hash before a packed tree.
+// authenticate prepends the magic and the keyed hash to a packed tree.
 func authenticate(context seal.Context, packed []byte, key seal.Identity) []byte {
 	return slices.Concat([]byte(bundleMagic), []byte(context.Hash(key, packed)), []byte("\n"), packed)
 }
@@ -124,8 +129,8 @@ func pull(ctx context.Context, env *job.Env, spec api.ApplySpec) (bundle, error)
 	return open(contextOf(spec.Deploy), packed, env.Key)
 }
 
-// open returns a bundle that was made with the same install key and for the same context. Every
-// error ends with what to do.
+// open returns a bundle that was made with the same install key and for the same context.
+// Every error ends with the remedy.
 func open(context seal.Context, packed artifact.Artifact, key seal.Identity) (bundle, error) {
 	if packed.Type != artifact.MediaPlan || packed.Form != artifact.FormSealed {
 		return bundle{}, fmt.Errorf("the artifact is of type %s, not a plan bundle; "+
@@ -169,7 +174,7 @@ func authentic(context seal.Context, plain []byte, key seal.Identity) ([]byte, e
 	return packed, nil
 }
 
-// read sorts the files of a bundle's tree.
+// read assigns the files of a bundle's tree to the fields of the bundle.
 func read(tree []artifact.File) (bundle, error) {
 	var made bundle
 	noted := false
@@ -196,7 +201,8 @@ func read(tree []artifact.File) (bundle, error) {
 	return made, nil
 }
 
-// checkEnviron refuses environment variables that would change how programs run rather than what they do.
+// checkEnviron rejects environment variables that would change how programs run
+// instead of what they do.
 func checkEnviron(environ map[string]string) error {
 	if err := envname.CheckAll(environ); err != nil {
 		return fmt.Errorf("the environment of the plan: %w", err)
@@ -204,7 +210,7 @@ func checkEnviron(environ map[string]string) error {
 	return nil
 }
 
-// StoredFiles returns what the kind stored in a plan bundle of the component that a spec deploys.
+// StoredFiles returns the files that the kind stored in a plan bundle of the spec's component.
 func StoredFiles(spec api.DeploySpec, packed artifact.Artifact, key seal.Identity) ([]artifact.File, error) {
 	opened, err := open(contextOf(spec), packed, key)
 	return opened.files, err

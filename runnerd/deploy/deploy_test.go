@@ -10,7 +10,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
-// TestClusterIdentity differs by key, component and cluster.
+// TestClusterIdentity requires that the hash differs by key, component and cluster.
 func TestClusterIdentity(t *testing.T) {
 	t.Parallel()
 	var keys [2]seal.Identity
@@ -37,7 +37,8 @@ func TestClusterIdentity(t *testing.T) {
 	}
 }
 
-// TestAPlanCopiesItsArtifact: where no sync did, and once.
+// TestAPlanCopiesItsArtifact requires that a plan copies its artifact when no
+// sync did, and only once.
 func TestAPlanCopiesItsArtifact(t *testing.T) {
 	r := newRig(t, "terraform_module")
 	r.vendor = &job.Registry{Reference: artifacttest.Registry(t)}

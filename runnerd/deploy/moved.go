@@ -7,7 +7,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// moved explains how the report that is computed now differs from the approved one.
+// moved explains how the newly computed report differs from the approved one.
 func moved(approved []byte, now *diff.Report) string {
 	const (
 		other   = "the plan comes to something else now than what was approved"

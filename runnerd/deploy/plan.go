@@ -14,9 +14,9 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
-// PlanHandler returns the handler of a kind's plan jobs. The result has the masked report, and
-// either the reference of the sealed bundle that an apply needs or, when there is nothing to apply,
-// the outputs and the health as they are.
+// PlanHandler returns the handler of a kind's plan jobs. The result holds the masked report,
+// and either the reference of the sealed bundle that an apply needs or, when there is nothing
+// to apply, the current outputs and health.
 func PlanHandler(kind Kind) job.Handler {
 	return job.HandlerFunc(func(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		ctx, stop := limited(ctx, env)
@@ -32,7 +32,8 @@ func PlanHandler(kind Kind) job.Handler {
 	})
 }
 
-// copyArtifact copies the artifact of a plan that no sync copied to the install's registry, where the plan and its apply pull it.
+// copyArtifact copies the artifact of a plan to the install's registry when no sync has done
+// so. The plan and its apply pull it from there.
 func copyArtifact(ctx context.Context, env *job.Env) error {
 	from, deploy := env.Spec.Plan.From, env.Spec.Plan.Deploy
 	if from.Digest == "" {
@@ -47,7 +48,7 @@ func copyArtifact(ctx context.Context, env *job.Env) error {
 	})
 }
 
-// openValues opens the values of a job. Every secret in them is known to the redactor when it returns.
+// openValues opens the values of a job. When it returns, the redactor has every secret in them.
 func openValues(env *job.Env, spec api.DeploySpec) (*values.Values, error) {
 	if env.Key.IsZero() {
 		return nil, errors.New("this runner has no install key, so no plan can be sealed or opened; start it with --key-file")
@@ -86,7 +87,7 @@ func plan(ctx context.Context, env *job.Env, kind Kind) (result api.PlanResult, 
 	return result, err
 }
 
-// describe returns what the control plane may know of a plan.
+// describe returns the part of a plan that the control plane may see.
 func describe(spec api.PlanSpec, planned Plan) (api.PlanResult, error) {
 	encoded, err := json.Marshal(planned.Report)
 	if err != nil {
@@ -124,8 +125,8 @@ func asItStands(ctx context.Context, op *Operation, session Session, result api.
 	return result, nil
 }
 
-// cluster returns the identity of the component's cluster with its keyed hash; nothing for a kind
-// that has no cluster.
+// cluster returns the identity of the component's cluster with its keyed hash, or the zero
+// value for a kind without a cluster.
 func (op *Operation) cluster(identity string) api.ClusterIdentity {
 	if identity == "" {
 		return api.ClusterIdentity{}

@@ -19,30 +19,30 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
 
-// world is what a fake kind plans for and changes.
+// world is the target that a fake kind plans for and changes.
 type world struct {
 	observed Observation
 	report   diff.Report
-	// refuses, if set, is why nothing can be planned.
+	// refuses, if set, is the error of each plan.
 	refuses error
-	// fails, if set, is how an apply ends.
+	// fails, if set, is the error of an apply.
 	fails   error
 	health  api.Health
 	files   []artifact.File
 	environ map[string]string
-	// calls are the methods that were called, in order.
+	// calls lists the methods that were called, in order.
 	calls []string
-	// stored is what the last apply was given.
+	// stored is the Stored of the last apply.
 	stored *Stored
 }
 
-// Open is that of a Kind.
+// Open implements Kind.
 func (w *world) Open(_ context.Context, op *Operation) (Session, error) {
 	w.calls, w.stored = []string{"open"}, op.Stored
 	return &fake{w, op}, nil
 }
 
-// fake is a session of a world.
+// fake is a session on a world.
 type fake struct {
 	*world
 	op *Operation
@@ -103,7 +103,7 @@ type rig struct {
 	log      bytes.Buffer
 }
 
-// newRig returns one with a component of a kind, and something to apply.
+// newRig returns a rig with a component of a kind, and a change to apply.
 func newRig(t *testing.T, kind string) *rig {
 	t.Helper()
 	key, err := seal.NewIdentity()
@@ -126,7 +126,7 @@ func newRig(t *testing.T, kind string) *rig {
 	}
 }
 
-// reportOf is a report of one field of one object.
+// reportOf returns a report of one field of one object.
 func reportOf(field, value string) diff.Report {
 	made := diff.Report{Kind: diff.KindKubernetes, Applyable: true, Changes: []diff.Change{{
 		Address: "ConfigMap/settings", ResourceKind: "ConfigMap", Name: "settings", Action: diff.Update, Risk: diff.Update.Risk(),
@@ -159,7 +159,7 @@ func (r *rig) mustPlan() api.PlanResult {
 	return planned
 }
 
-// approved is the apply of a plan as the control plane orders it.
+// approved returns the apply of a plan as the control plane sends it.
 func (r *rig) approved(planned api.PlanResult) api.ApplySpec {
 	return api.ApplySpec{
 		Deploy: r.deploy, Plan: "pln_1", Destroy: r.destroy, Restore: r.restore, Bundle: planned.Bundle, Basis: planned.Basis,
@@ -190,7 +190,7 @@ func (r *rig) authenticate(packed []byte) []byte {
 	return authenticate(contextOf(r.deploy), packed, r.key)
 }
 
-// tree packs the files of a bundle as seal does, with more beside them.
+// tree packs the files of a bundle as seal does, plus more files.
 func (r *rig) tree(b bundle, more ...artifact.File) []byte {
 	r.t.Helper()
 	noted, err := json.Marshal(b.note)
@@ -209,7 +209,8 @@ func (r *rig) tree(b bundle, more ...artifact.File) []byte {
 	return packed
 }
 
-// push seals the plain bytes of a bundle to the install's public key, as everybody can, and pushes them.
+// push seals the plain bytes of a bundle to the install's public key, as anyone
+// can, and pushes them.
 func (r *rig) push(plain []byte) api.ArtifactRef {
 	r.t.Helper()
 	sealed, err := sealPlain(contextOf(r.deploy), plain, r.key.Recipient())
@@ -228,7 +229,8 @@ func (r *rig) pushArtifact(packed artifact.Artifact) api.ArtifactRef {
 	return made
 }
 
-// ends checks that an apply did nothing, and why: stale, or failed.
+// ends checks that an apply changed nothing, and that it ended stale or failed
+// with the given words.
 func (r *rig) ends(spec api.ApplySpec, stale bool, words ...string) {
 	r.t.Helper()
 	r.calls = nil

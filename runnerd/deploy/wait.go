@@ -9,14 +9,15 @@ import (
 )
 
 const (
-	// WaitMargin is what a wait leaves of the job's time, so that the job can report what it waited
-	// for in vain.
+	// WaitMargin is the part of the job's time that a wait leaves unused, so that the job can
+	// still report which object was not ready.
 	WaitMargin = 20 * time.Second
-	// unlimitedWait bounds a wait in a job that has no time limit: the default of deploy_timeout.
+	// unlimitedWait bounds a wait in a job without a time limit. It is the
+	// default of deploy_timeout.
 	unlimitedWait = 15 * time.Minute
 )
 
-// WaitTime returns how long a wait may take.
+// WaitTime returns the longest time that a wait may take.
 func WaitTime(ctx context.Context) time.Duration {
 	end, limited := ctx.Deadline()
 	if !limited {
@@ -25,7 +26,7 @@ func WaitTime(ctx context.Context) time.Duration {
 	return max(time.Until(end)-WaitMargin, time.Second)
 }
 
-// WithWaitTime returns a context that ends WaitTime from now.
+// WithWaitTime returns a context that ends after WaitTime.
 func WithWaitTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, WaitTime(ctx))
 }
