@@ -9,44 +9,49 @@ import (
 	"time"
 )
 
-// Program is what to run.
+// Program is a program to run.
 type Program struct {
-	// Path is the executable, absolute; Args are what it is called with, its own name first.
+	// Path is the absolute path of the executable. Args are its arguments,
+	// starting with its own name.
 	Path string
 	Args []string
-	// Dir is where it runs, and Env all of its environment.
+	// Dir is the working directory, and Env the complete environment.
 	Dir string
 	Env []string
-	// Stdin is what it reads; nil for nothing. Run does not close it.
+	// Stdin is the program's input; nil for none. Run does not close it.
 	Stdin *os.File
-	// Stdout and Stderr take what it prints, each from a goroutine of its own, until Run returns.
+	// Stdout and Stderr receive the output, each from a separate goroutine, until Run returns.
 	Stdout, Stderr io.Writer
-	// Name is the program in sentences.
+	// Name is the program's name in messages.
 	Name string
-	// Group says that an interrupt is for all that it started, too; else only for the program, which has to see to the rest.
+	// Group sends an interrupt to the whole process group. Otherwise only the program gets it
+	// and has to stop the processes that it started.
 	Group bool
-	// Grace is how long it may take to end after an interrupt.
+	// Grace is how long the program may take to end after an interrupt.
 	Grace time.Duration
-	// Warn gets sentences for the job's log.
+	// Warn writes a line to the job's log.
 	Warn func(format string, args ...any)
 }
 
-// Setup is what holds for every program that this process runs.
+// Setup holds the settings for every program that this process runs.
 type Setup struct {
-	// Started, when set, is called when a program has been started. What it returns is told to Program.Warn.
+	// Started, when set, is called after a program has been started. Its error
+	// is passed to Program.Warn.
 	Started func() error
-	// User is whom programs run as; nil for this process's own user.
+	// User is the user that programs run as; nil for this process's own user.
 	User *User
 }
 
 var setup Setup
 
-// Configure sets what holds for every program from now on. A process calls it before it runs the first.
+// Configure sets the settings for all programs that are started later. A process calls it
+// before it runs the first one.
 func Configure(s Setup) { setup = s }
 
-// Run starts the program and waits for its end. When it has returned nothing of the program's process group runs any more. The
-// error is an *exec.ExitError when the program did not succeed, and one of the start when it did not begin; after the end of ctx
-// it is whatever came of that.
+// Run starts the program and waits for its end. When it returns, no process of the program's
+// process group is running. The error is an *exec.ExitError when the program failed,
+// and a start error when it did not start. After the end of ctx the error is the one with which
+// the interrupted program ended.
 func (p Program) Run(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -90,7 +95,7 @@ func (p Program) Run(ctx context.Context) error {
 	return err
 }
 
-// wait waits for the program, or brings about its end.
+// wait waits until the program ends, and stops it when ctx ends.
 func (p Program) wait(ctx context.Context, command *exec.Cmd) (err error) {
 	group, ended := command.Process.Pid, make(chan error, 1)
 	go func() { ended <- command.Wait() }() // waits for the end of the program
@@ -106,7 +111,7 @@ func (p Program) wait(ctx context.Context, command *exec.Cmd) (err error) {
 	if p.Group {
 		to = -group
 	}
-	_ = syscall.Kill(to, syscall.SIGINT) // fails when it has just ended, which is what we want
+	_ = syscall.Kill(to, syscall.SIGINT) // fails if the program has just ended, which is fine
 	patience := time.NewTimer(p.Grace)
 	defer patience.Stop()
 	select {
@@ -122,5 +127,5 @@ func (p Program) wait(ctx context.Context, command *exec.Cmd) (err error) {
 	return err
 }
 
-// killGroup kills a process group, and tells whether there was anybody in it.
+// killGroup kills a process group, and reports whether it had any process.
 func killGroup(group int) bool { return syscall.Kill(-group, syscall.SIGKILL) == nil }

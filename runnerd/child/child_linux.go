@@ -7,12 +7,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// roomy is how much a program may print after the death of the process that reads it, before it is held up: what the kernel grants
-// to everybody.
+// roomy is the pipe size in bytes: how much a program may print after the death of the process
+// that reads its output, before a write blocks. It is the largest size that the kernel
+// grants to every user.
 const roomy = 1 << 20
 
-// spareOf opens the reading end of a pipe once more, and makes room in the pipe. Opened anew, because a file that is given to a
-// program knows no deadlines any more. Without one, or in a pipe that stays small, all is well until this process dies.
+// spareOf opens the reading end of a pipe a second time, and enlarges the pipe.
+// It reopens the file because a file that is passed to a program no longer supports deadlines.
+// Without the second reader, or with a small pipe, everything works until this process dies.
 func spareOf(read *os.File) *os.File {
 	raw, err := read.SyscallConn()
 	if err != nil {

@@ -4,5 +4,6 @@ package child
 
 import "os"
 
-// spareOf gives none: what a program prints after the death of the process that reads it ends the program.
+// spareOf returns nil: a program that prints after the death of the process that reads its
+// output is ended by the write.
 func spareOf(*os.File) *os.File { return nil }

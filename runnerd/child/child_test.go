@@ -17,7 +17,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// The test's own program runs a Program when it is told to, so that it can be killed.
+// TestMain runs a Program when CHILD_TEST_SCRIPT is set, so that a test can kill the
+// process that runs it.
 func TestMain(m *testing.M) {
 	if err := Become(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -64,12 +65,12 @@ func TestOutputAndEnd(t *testing.T) {
 	}
 }
 
-// failing is a writer that takes nothing.
+// failing is a writer that fails on every write.
 type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, errors.New("no room") }
 
-// More than a pipe holds is printed, and nobody wants it.
+// TestOutputThatNobodyTakes prints more than a pipe holds to a writer that rejects it.
 func TestOutputThatNobodyTakes(t *testing.T) {
 	program := shell("head -c 5000000 /dev/zero", time.Minute)
 	program.Stdout = failing{}
@@ -78,7 +79,8 @@ func TestOutputThatNobodyTakes(t *testing.T) {
 	}
 }
 
-// A grandchild that has left the group and holds the output open does not keep anybody.
+// TestOutputHeldOpen checks that a grandchild that left the group and holds the output
+// open does not delay Run.
 func TestOutputHeldOpen(t *testing.T) {
 	program := shell("setsid sleep 100000 & echo $!", time.Minute)
 	if err := program.Run(t.Context()); err != nil {
@@ -124,7 +126,8 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// When the process that looks after it is killed, the program goes on: it may print more than anybody reads, and ends by itself.
+// TestDeathOfTheParent checks that a program continues when the process that runs it is killed:
+// it may print more than is read, and comes to its regular end.
 func TestDeathOfTheParent(t *testing.T) {
 	dir := t.TempDir()
 	parent := exec.Command(os.Args[0])
@@ -147,7 +150,7 @@ func TestDeathOfTheParent(t *testing.T) {
 	}
 }
 
-// readPID waits for a file with a process's number.
+// readPID waits for a file with a process id, and returns the id.
 func readPID(t *testing.T, file string) int {
 	t.Helper()
 	pid := 0
@@ -161,7 +164,7 @@ func readPID(t *testing.T, file string) int {
 	return pid
 }
 
-// mustBeGone waits until a process is gone or a zombie.
+// mustBeGone waits until a process has ended or is a zombie.
 func mustBeGone(t *testing.T, pid int) {
 	t.Helper()
 	testtime.Until(t, "the end of the program", func() bool {

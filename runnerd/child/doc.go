@@ -1,14 +1,18 @@
 // Package child runs one program for a job: Terraform, or a step of an action.
 //
-// It owns how such a program ends: it leads a process group of its own; it is interrupted when the job is to end, and killed after
-// a grace with all that it has started. And it owns that the program outlives the job's own process, should that be killed: what
-// the program prints then goes nowhere, but does not end it. Terraform comes to its end that way, finds nobody who takes its state,
-// and puts it into a file, where it is found. (That the kernel ends a program with its parent is not used: it tells a program once
-// for each thread of the parent, and Terraform takes the second interrupt for the order to leave everything as it is.)
+// It owns how the program ends: the program leads its own process group, is interrupted
+// when the job ends, and is killed with all processes that it started after a grace period.
+// It also makes the program survive the death of the job's own process: its output is then
+// discarded but does not end it. Terraform finishes that way, cannot store its state,
+// and writes the state to a file, where the runner finds it. (The kernel's parent death signal
+// is not used: the kernel sends it once for each thread of the parent, and Terraform takes
+// the second interrupt as an order to stop immediately.)
 //
-// It owns whom programs run as, and how files pass between that user and a process of root: what is admitted, shown and given to
-// programs, and how a file that they left is read without being led astray.
+// It owns the user that programs run as, and how files pass between that user
+// and a process of root: which files programs may enter, read and own, and how a file
+// that they left is read safely.
 //
-// It never decides what to run and never looks at the output. Packages module and action call it, in the job's own process; the
-// runner ends what a dead job process leaves behind.
+// It never decides what to run and never interprets the output. Packages module and action
+// call it in the job's own process; the runner ends the processes that a dead job
+// process leaves behind.
 package child

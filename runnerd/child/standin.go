@@ -7,15 +7,17 @@ import (
 	"strings"
 )
 
-// The variables of a stand-in.
+// The environment variables that configure a stand-in.
 const (
 	varProgram = "NUON_CHILD_PROGRAM"
 	varUser    = "NUON_CHILD_USER"
 )
 
-// StandIn returns what a library is to be given that starts the program at path itself, and knows nothing of this package: the program
-// and env, where Setup names no user; else the executable of this process, and env with the variables by which it becomes that program,
-// as that user. The main function of this process's program calls Become first.
+// StandIn returns the executable and the environment to pass to a library that starts
+// the program at path by its own means. Where Setup has no user, these are the program and env.
+// Otherwise they are the executable of this process, and env plus the variables
+// that make it become that program as that user. The main function of this process's
+// program calls Become first.
 func StandIn(path string, env map[string]string) (executable string, environ map[string]string, err error) {
 	user := setup.User
 	if user == nil {
@@ -36,7 +38,8 @@ func StandIn(path string, env map[string]string) (executable string, environ map
 	return executable, environ, nil
 }
 
-// Become makes this process the program that it stands in for, and does not return then. In any other process it does nothing.
+// Become replaces this process by the program that it stands in for, and does not return
+// in that case. In any other process it does nothing.
 func Become() error {
 	path, found := os.LookupEnv(varProgram)
 	if !found {
@@ -55,7 +58,7 @@ func Become() error {
 	return become(path, append([]string{path}, os.Args[1:]...), environ, user)
 }
 
-// parseIDs reads UID:GID.
+// parseIDs parses UID:GID.
 func parseIDs(text string) (*User, error) {
 	uid, gid, _ := strings.Cut(text, ":")
 	u, err := strconv.ParseUint(uid, 10, 32)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestStandInOfThisUser: without another user the program is started as it is, without a process before it.
+// TestStandInOfThisUser requires that without another user the program is started directly.
 func TestStandInOfThisUser(t *testing.T) {
 	executable, environ, err := StandIn("/bin/sh", map[string]string{"GREETING": "hello"})
 	if want := map[string]string{"GREETING": "hello"}; err != nil || executable != "/bin/sh" || !maps.Equal(environ, want) {
@@ -15,7 +15,8 @@ func TestStandInOfThisUser(t *testing.T) {
 	}
 }
 
-// TestStandInOfAnotherUser: it is the other user's, who gets no rights back.
+// TestStandInOfAnotherUser requires that the program runs as the other user and
+// cannot regain rights.
 func TestStandInOfAnotherUser(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root: a stand-in becomes another user")

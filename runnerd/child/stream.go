@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// stream brings what is written to a pipe to where it is wanted.
+// stream copies what is written to a pipe to a writer.
 type stream struct {
 	write, read *os.File
-	// spare is the reading end once more, for the program to hold: should this process die, what the program prints goes nowhere,
-	// but does not end it. It may be nil.
+	// spare is a second handle of the reading end, which the program inherits: if this process
+	// dies, the program's output is discarded but does not end the program. It may be nil.
 	spare   *os.File
 	drained chan struct{}
 }
@@ -22,14 +22,15 @@ func newStream(to io.Writer) (*stream, error) {
 		return nil, fmt.Errorf("open a pipe: %w", err)
 	}
 	made := &stream{write: write, read: read, spare: spareOf(read), drained: make(chan struct{})}
-	go func() { // waits for the end of the pipe, or for the deadline of finish
+	go func() { // copies until the end of the pipe, or until the deadline of finish
 		defer close(made.drained)
 		_, _ = io.Copy(&patient{to: to}, read)
 	}()
 	return made, nil
 }
 
-// patient goes on reading when nobody takes the text any more: a program must not be held up by that.
+// patient continues to accept text after its writer has failed, so that a failed writer
+// never blocks the program.
 type patient struct {
 	to     io.Writer
 	failed bool
@@ -43,7 +44,7 @@ func (p *patient) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// began closes what is the program's alone.
+// began closes this process's copies of the files that the program has inherited.
 func (s *stream) began() {
 	_ = s.write.Close()
 	if s.spare != nil {
@@ -51,11 +52,11 @@ func (s *stream) began() {
 	}
 }
 
-// drainLimit is how long output that was written may take to be read, once the program is gone. A process that left its group can
-// hold the pipe open for ever.
+// drainLimit bounds how long output that was written may take to be read after the program has
+// ended. A process that left the group can hold the pipe open forever.
 const drainLimit = time.Second
 
-// finish reads what is still in the pipe and closes it.
+// finish reads the rest of the pipe and closes it.
 func (s *stream) finish() {
 	_ = s.read.SetReadDeadline(time.Now().Add(drainLimit))
 	<-s.drained

@@ -11,21 +11,25 @@ import (
 	"syscall"
 )
 
-// User is whom programs run as, where that is another than the one of this process. It is set by Configure, in a process of root.
+// User is the user that programs run as when it differs from that of this process.
+// Configure sets it, in a process of root.
 type User struct {
 	UID, GID uint32
-	// Home and Temp are directories of its own: HOME and TMPDIR of programs, unless they are given others than this process has.
+	// Home and Temp are the user's own directories. They become HOME and TMPDIR of programs,
+	// unless those are set to other values than in this process.
 	Home, Temp string
 }
 
-// Separate tells whether programs run as another user than this process.
+// Separate reports whether programs run as another user than this process.
 func Separate() bool { return setup.User != nil }
 
-// The functions below do nothing where programs run as this process's own user. They are for a process of root that works beside
-// programs which may be hostile: it changes the owner of nothing that such a program can reach already, and opens nothing on the
-// word of a path that the program can change.
+// The functions below do nothing where programs run as this process's own user.
+// They are for a process of root that runs beside programs which may be hostile:
+// they never change the owner of a file that such a program can already reach, and never open
+// a file by a path that the program can change.
 
-// Admit lets programs pass through a directory, and no more: neither list nor change it. What is in it cannot be replaced by them.
+// Admit allows programs to traverse a directory, but not to list or change it.
+// They cannot replace its entries.
 func Admit(dir string) error {
 	if setup.User == nil {
 		return nil
@@ -33,8 +37,8 @@ func Admit(dir string) error {
 	return errors.Join(os.Chmod(dir, 0o710), os.Lchown(dir, os.Geteuid(), int(setup.User.GID)))
 }
 
-// Show lets programs read a file, or a directory with all below it, and execute what its owner may execute. It lies in a directory
-// that programs cannot change.
+// Show allows programs to read a file, or a directory with everything below it, and to execute
+// what its owner may execute. The path is in a directory that programs cannot change.
 func Show(path string) error {
 	return hand(path, func(root *os.Root, name string, mode fs.FileMode) error {
 		if err := root.Lchown(name, os.Geteuid(), int(setup.User.GID)); err != nil || mode&fs.ModeSymlink != 0 {
@@ -44,15 +48,17 @@ func Show(path string) error {
 	})
 }
 
-// Give makes a file, or a directory with all below it, the programs' own. It lies in a directory that programs cannot change, and
-// nobody but this process has been let into it yet.
+// Give makes programs the owner of a file, or of a directory with everything below it.
+// The path is in a directory that programs cannot change, and only this process has
+// had access to it so far.
 func Give(path string) error {
 	return hand(path, func(root *os.Root, name string, _ fs.FileMode) error {
 		return root.Lchown(name, int(setup.User.UID), int(setup.User.GID))
 	})
 }
 
-// hand calls each for all below a path and then for itself, so that it is closed to programs until all is done. No link is followed.
+// hand calls each for everything below a path and then for the path itself, so that the path
+// stays closed to programs until all is done. It follows no links.
 func hand(path string, each func(root *os.Root, name string, mode fs.FileMode) error) error {
 	if setup.User == nil {
 		return nil
@@ -92,8 +98,9 @@ func handBelow(root *os.Root, name string, each func(root *os.Root, name string,
 	return each(root, name, info.Mode())
 }
 
-// Owned returns an error unless a file is the programs' own: a program can make a hard link to a file that it may not read, in a place
-// that this process reads. It is asked of an open file.
+// Owned returns an error unless programs own the file: a program can place a hard
+// link to a file that it may not read where this process reads. Callers pass the
+// FileInfo of an open file.
 func Owned(info fs.FileInfo) error {
 	if setup.User == nil {
 		return nil
@@ -104,15 +111,17 @@ func Owned(info fs.FileInfo) error {
 	return nil
 }
 
-// ReadLeft reads a file that a program left in or below dir: a regular one of at most so many bytes, not by a link that leads out of
-// dir, and the programs' own.
+// ReadLeft reads a file that a program left in or below dir. The file must be regular,
+// have at most most bytes, belong to the programs' user, and not be reached by a link
+// that leads out of dir.
 func ReadLeft(dir, name string, most int64) ([]byte, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = root.Close() }()
-	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // not to wait for the writer of a pipe
+	// O_NONBLOCK, so that the open does not wait for the writer of a named pipe.
+	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -134,10 +143,10 @@ func ReadLeft(dir, name string, most int64) ([]byte, error) {
 	return content, err
 }
 
-// ErrTooLarge is wrapped by ReadLeft.
+// ErrTooLarge is the error that ReadLeft wraps for a file that is too large.
 var ErrTooLarge = errors.New("too large")
 
-// environ replaces the home and temporary directories of this process by the user's.
+// environ replaces the home and temporary directories of this process with the user's.
 func (u *User) environ(given []string) []string {
 	var made []string
 	own := map[string]string{"HOME": u.Home, "TMPDIR": u.Temp}

@@ -10,9 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// become replaces this process by a program of another user, in the way of start.
+// become replaces this process by a program of another user, with the
+// restrictions that start applies.
 func become(path string, args, environ []string, user *User) error {
-	runtime.LockOSThread() // the setting below is that of a thread, and this one becomes the program
+	// The prctl setting belongs to a thread, and this thread becomes the program.
+	runtime.LockOSThread()
 	if err := errors.Join(
 		syscall.Setgroups(nil), syscall.Setgid(int(user.GID)), syscall.Setuid(int(user.UID)),
 		unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0),
@@ -22,8 +24,9 @@ func become(path string, args, environ []string, user *User) error {
 	return fmt.Errorf("become %s: %w", path, syscall.Exec(path, args, environ)) //nolint:gosec // it is the program that runnerd was to run
 }
 
-// start starts the command; as another user, with no groups but that user's own, and without a way to more rights: no program that it
-// runs gets any from its file's set-user-ID bit or capabilities.
+// start starts the command, as another user if Setup has one: with only that user's own group,
+// and with no way to gain rights. No program that it runs gets rights from its file's
+// set-user-ID bit or capabilities.
 func start(command *exec.Cmd) error {
 	user := setup.User
 	if user == nil {
@@ -32,8 +35,9 @@ func start(command *exec.Cmd) error {
 	command.Env = user.environ(command.Env)
 	command.SysProcAttr.Credential = &syscall.Credential{Uid: user.UID, Gid: user.GID}
 	started := make(chan error)
-	go func() { // until the program is started
-		// The setting is that of a thread, and inherited by what it starts. The thread ends with this goroutine, which keeps it.
+	go func() { // ends when the program is started
+		// The setting belongs to the thread, and its children inherit it. The goroutine stays
+		// locked to the thread, so the thread ends with it.
 		runtime.LockOSThread()
 		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 			started <- fmt.Errorf("forbid the program new rights: %w", err)

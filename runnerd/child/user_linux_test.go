@@ -30,7 +30,8 @@ func write(t *testing.T, path, content string) string {
 	return path
 }
 
-// A program passes through what it is admitted to, reads what it is shown, and owns what it is given.
+// TestHandingOver checks that a program can traverse what it is admitted to, can read what it
+// is shown, and owns what it is given.
 func TestHandingOver(t *testing.T) {
 	dir := childtest.Another(t)
 	shown, given := filepath.Join(dir, "shown"), filepath.Join(dir, "given")
@@ -59,7 +60,7 @@ func TestHandingOver(t *testing.T) {
 	if info, err := os.Stat(outside); err != nil || info.Sys().(*syscall.Stat_t).Uid != 0 {
 		t.Errorf("what a link leads to was given away: %v", err)
 	}
-	// What has a home of its own keeps it, and this process has lost nothing.
+	// A HOME that was set explicitly stays, and this process has lost no rights.
 	program := shell(`test "$HOME" = /elsewhere`)
 	program.Env = append(program.Env, "HOME=/elsewhere")
 	if err := program.Run(t.Context()); err != nil {
@@ -71,7 +72,8 @@ func TestHandingOver(t *testing.T) {
 	}
 }
 
-// Root reads nothing for a program that the program may not read itself, whatever that puts in the place of a file.
+// TestTrapsForRoot checks that root reads no file on behalf of a program that the program could
+// not read, even if the program replaces a file by a link.
 func TestTrapsForRoot(t *testing.T) {
 	dir := childtest.Another(t)
 	secret, tree := write(t, filepath.Join(dir, "install.key"), "the key"), filepath.Join(dir, "tree")
@@ -90,7 +92,7 @@ func TestTrapsForRoot(t *testing.T) {
 				err = errors.Join(err, os.Symlink(secret, left))
 			case "relative link":
 				err = errors.Join(err, os.Symlink("../../install.key", left))
-			case "hard link": // which a program may make where fs.protected_hardlinks is 0
+			case "hard link": // a program may make one where fs.protected_hardlinks is 0
 				err = errors.Join(err, os.Link(secret, left))
 			case "named pipe":
 				err = errors.Join(err, syscall.Mkfifo(left, 0o600))

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// start starts the command; as another user, with no groups but that user's own.
+// start starts the command, as another user with only that user's own group if Setup has one.
 func start(command *exec.Cmd) error {
 	if user := setup.User; user != nil {
 		command.Env = user.environ(command.Env)

@@ -1,6 +1,6 @@
 // Package childtest makes the programs of a test run as another user than the test.
 //
-// It never tries anything itself. Tests of what starts programs use it.
+// It contains no assertions. Tests of packages that start programs use it.
 package childtest
 
 import (
@@ -12,16 +12,18 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/child"
 )
 
-// UID is that user, and its group: nobody's.
+// UID is the id of that user and of its group: nobody.
 const UID = 65534
 
-// Another makes programs run as another user until the test ends, and returns a runner's directory that this user passes through.
+// Another makes programs run as another user until the test ends, and returns a runner
+// directory that this user can traverse.
 func Another(t *testing.T) (root string) {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("needs root: only root can start programs as another user")
 	}
-	root, err := os.MkdirTemp("", "another-user-*") // not below those of tests, which are root's alone
+	// Not below the directories of tests, which only root can enter.
+	root, err := os.MkdirTemp("", "another-user-*")
 	if err != nil {
 		t.Fatal(err)
 	}
