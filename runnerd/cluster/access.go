@@ -21,18 +21,21 @@ import (
 // sandbox is the context of the cluster that an install's sandbox made.
 const sandbox = "sandbox"
 
-// inCluster is the variable by which a pod finds its API server.
+// inCluster is the environment variable with the address of the API server in a pod.
 const inCluster = "KUBERNETES_SERVICE_HOST"
 
-// Open finds the cluster of a job: for the context sandbox the kubeconfig that the runner was given, then the outputs at spec.Path
-// of the opened values, then for the context sandbox the cluster that the runner is in. (Another context names another cluster: what
-// is meant for it must never get into the runner's own.) Each secret in what it finds is known to env.Redact before this returns. A
-// plugin that gives credentials runs; the cluster itself is not asked yet.
+// Open returns the cluster of a job. It tries in this order: for the context sandbox
+// the runner's own kubeconfig; the outputs at spec.Path of the opened values; for the context
+// sandbox the cluster that the runner runs in. (Any other context names another cluster,
+// and its objects must never get into the runner's own cluster.) Every secret that Open
+// finds is added to env.Redact before it returns. It runs the credential plugin, but sends no
+// request to the cluster.
 //
-// Outputs count only whole and authentic, as the output named cluster of the sandbox or a component: so address, authority and login
-// all come from one apply of this install, none from what the control plane or a person wrote, and a secret gets nowhere but to the
-// server that it came with. A program that they name must be allowed by the runner's owner. Where env.OnlyCluster names a cluster,
-// any other is refused before a plugin runs.
+// Outputs count only as a whole and when they are authentic, as the output named cluster
+// of the sandbox or a component. So address, authority and login all come from one apply
+// of this install and never from the control plane or a person, and a secret is sent only to
+// the server that it came with. The runner's owner must have allowed a program that they name.
+// Where env.OnlyCluster names a cluster, any other cluster is rejected before a plugin runs.
 func Open(env *job.Env, spec api.ClusterSpec, opened *values.Values) (*Cluster, error) {
 	opener := opener{
 		log: env.Log, secret: func(text []byte) { env.Redact.Add(text) }, hide: env.Redact.String, environ: os.Environ(),
@@ -57,8 +60,8 @@ func Open(env *job.Env, spec api.ClusterSpec, opened *values.Values) (*Cluster, 
 	return nil, noAccess(spec)
 }
 
-// checkOrigin returns an error unless what is at a path is the output cluster of the sandbox or a component, as a runner of this
-// install reported it.
+// checkOrigin returns an error unless the path names the output cluster of the sandbox
+// or a component, as a runner of this install reported it.
 func checkOrigin(opened *values.Values, path []string) error {
 	where := ".nuon." + strings.Join(path, ".")
 	ofSandbox := len(path) == 3 && path[0] == "sandbox" && path[1] == "outputs"
@@ -72,7 +75,7 @@ func checkOrigin(opened *values.Values, path []string) error {
 	return nil
 }
 
-// noAccess says all that was looked for.
+// noAccess returns an error that lists all places that were searched.
 func noAccess(spec api.ClusterSpec) error {
 	if spec.Context != sandbox {
 		return fmt.Errorf("there is no access to the cluster of the context %s: its component gives no outputs at .nuon.%s; deploy the component, and let it have an output cluster",
@@ -82,13 +85,14 @@ func noAccess(spec api.ClusterSpec) error {
 		"let the sandbox have an output cluster, or start the runner with runnerd run --kubeconfig", strings.Join(spec.Path, "."))
 }
 
-// FromFile gives the cluster of a kubeconfig's context, the current one when it is empty.
+// FromFile returns the cluster of a kubeconfig's context, or of the current context
+// when context is empty.
 func FromFile(path, context string, log Log) (*Cluster, error) {
 	opener := opener{log: log, secret: func([]byte) {}, hide: func(text string) string { return text }, environ: os.Environ(), mayExec: none}
 	return opener.file(path, context)
 }
 
-// outputsAt gives the cluster's outputs, nil when there are none.
+// outputsAt returns the cluster's outputs, or nil when there are none.
 func outputsAt(opened *values.Values, path []string) (map[string]any, error) {
 	if opened == nil || len(path) == 0 {
 		return nil, nil //nolint:nilnil // no outputs are no error
@@ -97,7 +101,8 @@ func outputsAt(opened *values.Values, path []string) (map[string]any, error) {
 	for i, part := range path {
 		quoted[i] = fmt.Sprintf("%q", part)
 	}
-	// The template is ours and reads one path, so the one thing that can be wrong is that nothing is there.
+	// The template is ours and reads one path, so it can only fail because
+	// that path does not exist.
 	text, err := opened.Render("the cluster's outputs", "{{ toJson (index .nuon "+strings.Join(quoted, " ")+") }}")
 	if err != nil || text == "null" {
 		return nil, nil //nolint:nilerr,nilnil // see above
@@ -109,29 +114,29 @@ func outputsAt(opened *values.Values, path []string) (map[string]any, error) {
 	return made, nil
 }
 
-// Told says whether there are outputs that tell of a cluster where the spec says.
+// Told reports whether the outputs at the spec's path describe a cluster.
 func Told(opened *values.Values, spec api.ClusterSpec) bool {
 	found, err := outputsAt(opened, spec.Path)
 	return found != nil || err != nil
 }
 
-// opener makes a Cluster of what leads to one.
+// opener creates a Cluster from a kubeconfig, from outputs or from the pod's own access.
 type opener struct {
 	log Log
-	// secret is told each secret that is found.
+	// secret is called with each secret that is found.
 	secret func([]byte)
-	// hide takes known secrets out of a text.
+	// hide masks known secrets in a text.
 	hide    func(string) string
 	environ []string
 	// mayExec reports whether outputs may name a program to log in with.
 	mayExec func(command string) bool
-	// only is the identity of the one cluster that may be reached; empty for any.
+	// only is the identity of the one cluster that may be reached; empty for any cluster.
 	only string
 }
 
 func none(string) bool { return false }
 
-// inside gives the cluster that the runner is in.
+// inside returns the cluster that the runner runs in.
 func (o opener) inside() (*Cluster, error) {
 	config, err := rest.InClusterConfig()
 	if err != nil {
@@ -140,7 +145,7 @@ func (o opener) inside() (*Cluster, error) {
 	return o.open(config)
 }
 
-// open gives the Cluster of a configuration that is complete but for its plugin.
+// open returns the Cluster of a configuration that is complete except for its plugin.
 func (o opener) open(config *rest.Config) (*Cluster, error) {
 	if err := rest.LoadTLSFiles(config); err != nil {
 		return nil, fmt.Errorf("the access to the cluster at %s: %w; correct the path of the certificate", config.Host, err)
@@ -164,23 +169,25 @@ func (o opener) open(config *rest.Config) (*Cluster, error) {
 		}
 	}
 	config.UserAgent = "nuon-runner"
-	config.QPS, config.Burst = 100, 200 // the server has limits of its own; the client's default of five a second is for people
+	// The server has its own limits; the client's default of five requests
+	// a second is for people.
+	config.QPS, config.Burst = 100, 200
 	config.WarningHandler = &warnings{log: o.log}
 	config.Wrap(c.bounded)
 	return c, nil
 }
 
-// identityOf names a cluster by what does not change while it is the same: its address, its authority, the name in its certificate,
-// and how one logs in there, without the credential.
+// identityOf returns a digest of what identifies a cluster permanently: its address,
+// its authority, the name in its certificate, and the login method without the credential.
 func identityOf(config *rest.Config) string {
 	address := strings.TrimSuffix(strings.ToLower(config.Host), "/")
-	encoded, _ := json.Marshal([]string{ // texts always encode
+	encoded, _ := json.Marshal([]string{ // encoding texts never fails
 		address, strings.TrimSpace(string(config.CAData)), config.ServerName, strconv.FormatBool(config.Insecure), loginOf(config),
 	})
 	return artifact.Digest(encoded)
 }
 
-// loginOf names how a configuration logs in.
+// loginOf returns a text that identifies how a configuration logs in.
 func loginOf(config *rest.Config) string {
 	as := ""
 	if who := config.Impersonate; who.UserName != "" {
@@ -203,7 +210,7 @@ func loginOf(config *rest.Config) string {
 	return "nothing" + as
 }
 
-// file gives the cluster of a kubeconfig in a file of the runner's own.
+// file returns the cluster of a kubeconfig file of the runner's owner.
 func (o opener) file(path, context string) (*Cluster, error) {
 	content, err := readBounded(path)
 	if err != nil {

@@ -20,7 +20,8 @@ import (
 
 const authority = "-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIUQ29tcGxldGVseSBtYWRlIHVw\n-----END CERTIFICATE-----\n"
 
-// environment gives an Env and opened values with a cluster's outputs at .nuon.sandbox.outputs.cluster.
+// environment returns an Env and opened values with a cluster's outputs at
+// .nuon.sandbox.outputs.cluster.
 func environment(t *testing.T, outputs any) (*job.Env, *values.Values, *strings.Builder) {
 	t.Helper()
 	known := &redact.Set{}
@@ -204,7 +205,8 @@ func TestIdentityIsAddressAndAuthority(t *testing.T) {
 	}
 }
 
-// credentialsBy serves an API that takes the token of the moment, and gives the cluster that logs in by a program.
+// credentialsBy serves an API that accepts the current token, and returns the cluster
+// that logs in with a program.
 func credentialsBy(t *testing.T, server *httptest.Server, script string) (*Cluster, *job.Env, error) {
 	t.Helper()
 	t.Setenv(inCluster, "")
@@ -279,13 +281,15 @@ func TestLoginProgramFails(t *testing.T) {
 	}
 }
 
-// A server that answers with a redirect, or something behind it that does, such as an API that somebody added, does not get the login sent
-// elsewhere: neither a token of the outputs nor one that a cloud's program gave.
+// TestNoLoginFollowsARedirect checks that a server that answers with a redirect,
+// or an added API behind it that does, cannot make the runner send its login elsewhere:
+// neither a token of the outputs nor one that a cloud's program returned.
 func TestNoLoginFollowsARedirect(t *testing.T) {
 	var stolen []string
 	thief := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { stolen = append(stolen, r.Header.Get("Authorization")) }))
 	defer thief.Close()
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { // of the same authority
+	// It has the same certificate authority as the thief.
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, thief.URL+r.URL.Path, http.StatusTemporaryRedirect)
 	}))
 	defer server.Close()

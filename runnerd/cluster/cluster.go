@@ -11,42 +11,43 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Log takes what people will read; a *job.Log is one.
+// Log receives the messages for people; *job.Log implements it.
 type Log interface {
 	Debug(format string, args ...any)
 	Info(format string, args ...any)
 	Warn(format string, args ...any)
 }
 
-// Cluster is one cluster with the access that a job has to it. It is for any number of goroutines.
+// Cluster is one cluster with the access that a job has to it. It is safe for concurrent use.
 type Cluster struct {
 	config   *rest.Config
 	identity string
 	log      Log
 	kinds    *kinds
-	// wraps go around the connection that config makes, the first innermost.
+	// wraps are the round trippers around the connection that config makes, innermost first.
 	wraps  []func(http.RoundTripper) http.RoundTripper
 	client *client
-	// login gives tokens; nil where the configuration holds what to log in with.
+	// login returns tokens. It is nil where the configuration itself holds the credentials.
 	login *source
 }
 
-// client is the one client of a Cluster for objects of any kind, so that all requests count against one limit.
+// client is the shared client of a Cluster for objects of any kind, so that all requests
+// count against one limit.
 type client struct {
 	once    sync.Once
 	dynamic dynamic.Interface
 	trouble error
 }
 
-// Identity names the cluster: "sha256:…" of its address and its certificate authority. Credentials are not part of it, so that a
-// rotated token makes no other cluster.
+// Identity returns "sha256:…", a digest of the cluster's address, its certificate authority
+// and its login method. It excludes credentials, so that a rotated token does not change it.
 func (c *Cluster) Identity() string { return c.identity }
 
-// Address is where the API server is, as a person knows it.
+// Address returns the URL of the API server.
 func (c *Cluster) Address() string { return c.config.Host }
 
-// REST gives the configuration for a client, as a copy. Its requests are bounded and counted out as transport says, what the server
-// warns of goes to the log, each sentence once.
+// REST returns a copy of the client configuration. Requests have the time limits and retries
+// of transport; warnings of the server go to the log, each sentence once.
 func (c *Cluster) REST() *rest.Config {
 	made := rest.CopyConfig(c.config)
 	for _, wrap := range c.wraps {
@@ -55,8 +56,8 @@ func (c *Cluster) REST() *rest.Config {
 	return made
 }
 
-// Wrapped gives the same cluster through another transport: wrap gets the one that there is, and sees each request before it does. What is
-// known of the cluster's kinds is shared.
+// Wrapped returns the same cluster with another transport: wrap gets the current one and sees
+// each request first. Both share the discovered kinds.
 func (c *Cluster) Wrapped(wrap func(http.RoundTripper) http.RoundTripper) *Cluster {
 	made := *c
 	made.wraps = append(slices.Clip(c.wraps), wrap)
@@ -64,7 +65,8 @@ func (c *Cluster) Wrapped(wrap func(http.RoundTripper) http.RoundTripper) *Clust
 	return &made
 }
 
-// Mapper says which resource a kind is. It asks the server once; who makes new kinds says so by Invalidate.
+// Mapper returns the mapping of kinds to resources. It sends one discovery request;
+// callers that create kinds call Invalidate.
 func (c *Cluster) Mapper() (meta.RESTMapper, error) {
 	if err := c.kinds.open(c.config); err != nil {
 		return nil, err
@@ -72,7 +74,7 @@ func (c *Cluster) Mapper() (meta.RESTMapper, error) {
 	return c.kinds.mapper, nil
 }
 
-// Dynamic gives a client for objects of any kind.
+// Dynamic returns a client for objects of any kind.
 func (c *Cluster) Dynamic() (dynamic.Interface, error) {
 	c.client.once.Do(func() { c.client.dynamic, c.client.trouble = dynamic.NewForConfig(c.REST()) })
 	if c.client.trouble != nil {
@@ -81,5 +83,6 @@ func (c *Cluster) Dynamic() (dynamic.Interface, error) {
 	return c.client.dynamic, nil
 }
 
-// Invalidate forgets what kinds the server has; for when it got more, as by a CustomResourceDefinition.
+// Invalidate discards the discovered kinds. It is called after kinds were added, for example
+// by a CustomResourceDefinition.
 func (c *Cluster) Invalidate() { c.kinds.invalidate() }

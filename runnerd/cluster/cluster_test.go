@@ -85,7 +85,8 @@ func TestWaitSaysWhyNot(t *testing.T) {
 		group.Go(func() {
 			health, err := c.Wait(t.Context(), refs, 15*time.Second)
 			var unready *cluster.NotReadyError
-			for limit := 30 * time.Second; limit < testtime.Limit; limit *= 2 { // a busy cluster may not yet know why
+			// A busy cluster may not have a reason yet.
+			for limit := 30 * time.Second; limit < testtime.Limit; limit *= 2 {
 				if errors.As(err, &unready) && strings.Contains(unready.Error(), test.reason) {
 					break
 				}
@@ -109,7 +110,8 @@ func TestWaitSaysWhyNot(t *testing.T) {
 	}
 }
 
-// A claim that is bound only when a pod uses it is nothing to wait for.
+// TestAClaimThatNobodyUses checks that a claim that is bound only when a pod uses
+// it is not waited for.
 func TestAClaimThatNobodyUses(t *testing.T) {
 	t.Parallel()
 	c, _ := open(t)
@@ -123,7 +125,8 @@ func TestAClaimThatNobodyUses(t *testing.T) {
 	}
 }
 
-// What a chart calls its objects gets into sentences.
+// TestNamesAreSafeToPrint checks Name, because the names of a chart's
+// objects appear in messages.
 func TestNamesAreSafeToPrint(t *testing.T) {
 	said := cluster.Name(api.ObjectRef{Kind: "Pod\x1b[2J", Namespace: "a\nb", Name: strings.Repeat("x", 10_000)})
 	if strings.ContainsAny(said, "\x1b\n") || len(said) > 1000 {
@@ -131,7 +134,8 @@ func TestNamesAreSafeToPrint(t *testing.T) {
 	}
 }
 
-// A Job that failed for good ends the wait long before its time, in which the test would hang.
+// TestWaitEndsEarly checks that a Job that failed for good ends the wait long before its
+// timeout, after which the test would hang.
 func TestWaitEndsEarly(t *testing.T) {
 	t.Parallel()
 	c, log := open(t)
@@ -147,7 +151,7 @@ func TestWaitEndsEarly(t *testing.T) {
 	}
 }
 
-// way is a way to the cluster that a test can cut and mend.
+// way is a connection to the cluster that a test can cut and restore.
 type way struct {
 	address string
 	mutex   sync.Mutex
@@ -163,7 +167,7 @@ func newWay(t *testing.T, to string) *way {
 	}
 	w := &way{address: listener.Addr().String(), open: map[net.Conn]bool{}}
 	t.Cleanup(func() { _ = listener.Close(); w.set(true) })
-	go func() { // accepts until the test ends
+	go func() { // accepts connections until the test ends
 		for {
 			from, err := listener.Accept()
 			if err != nil {
@@ -193,7 +197,7 @@ func (w *way) carry(from net.Conn, to string) {
 	_, _ = io.Copy(from, there)
 }
 
-// set cuts the way, with all connections, or mends it.
+// set cuts the way and closes all connections, or restores it.
 func (w *way) set(cut bool) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
@@ -234,7 +238,7 @@ func TestWaitGoesOnWhenTheServerComesBack(t *testing.T) {
 		})
 	})
 	done := make(chan error)
-	go func() { // waits on the cut way
+	go func() { // waits over the cut way
 		_, err := c.Wait(t.Context(), refs, testtime.Limit)
 		done <- err
 	}()
@@ -249,7 +253,8 @@ func TestWaitGoesOnWhenTheServerComesBack(t *testing.T) {
 	}
 }
 
-// A server that says that it cannot just now is asked again by the wait; one that forbids it is not.
+// TestWaitGoesOnWhileTheServerIsOverloaded checks that Wait retries a server that is
+// temporarily unavailable, but not one that forbids the request.
 func TestWaitGoesOnWhileTheServerIsOverloaded(t *testing.T) {
 	t.Parallel()
 	direct, _ := open(t)

@@ -12,28 +12,31 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// condition is how one object is.
+// condition is the readiness of one object.
 type condition struct {
 	ref    api.ObjectRef
 	status api.ObjectHealthStatus
-	// ready: nothing is left to wait for.
+	// ready means that there is nothing left to wait for.
 	ready bool
-	// reason is one sentence without its full stop; empty when it is ready.
+	// reason is one sentence without a full stop; empty when the object is ready.
 	reason string
-	// word is Kubernetes' own for what ails a pod of it, as CrashLoopBackOff: it stays the same while counts in the reason move.
+	// word is Kubernetes' own name for the problem of one of its pods, such as
+	// CrashLoopBackOff. It stays the same while counts in the reason change.
 	word string
-	// final: it does not become ready by itself any more.
+	// final means that the object can no longer become ready without a change.
 	final bool
 }
 
-// judge says how an object is, nil for one that is not there. The rules are those of kstatus, but where they leave a person alone:
-// a Job is ready when it is complete, a Pod that failed is not, a rollout that is paused is left alone, a load balancer has an
-// address.
+// judge returns the condition of an object, which is nil when the object does not exist.
+// The rules are those of kstatus, with exceptions where kstatus does not fit a person who
+// waits: a Job is ready when it is complete, a failed Pod is not ready, a paused rollout is not
+// waited for, and a load balancer needs an address.
 func judge(ref api.ObjectRef, object *unstructured.Unstructured) condition {
 	made := condition{ref: ref}
 	if object == nil {
 		if ref.Group == "batch" && ref.Kind == "Job" {
-			made.ready = true // one that is done may remove itself (ttlSecondsAfterFinished)
+			// A finished Job may have removed itself (ttlSecondsAfterFinished).
+			made.ready = true
 			return made
 		}
 		return made.degraded("it is not there")
@@ -43,7 +46,7 @@ func judge(ref api.ObjectRef, object *unstructured.Unstructured) condition {
 	}
 	result, err := status.Compute(object)
 	if err != nil {
-		// An odd status is no reason to wait for ever.
+		// An unreadable status is no reason to wait forever.
 		made.ready, made.status, made.reason = true, api.ObjectHealthStatusUnknown, "its status cannot be read"
 		return made
 	}
@@ -71,7 +74,8 @@ func (c condition) progressing(reason string) condition {
 	return c
 }
 
-// ownRules judges what kstatus sees otherwise than a person who waits.
+// ownRules returns the condition of objects that kstatus judges differently
+// than a person who waits.
 func ownRules(made condition, object *unstructured.Unstructured) (condition, bool) {
 	if object.GetDeletionTimestamp() != nil {
 		return made, false
@@ -128,7 +132,7 @@ func jobRule(made condition, object *unstructured.Unstructured) (condition, bool
 	return made.progressing(reason), true
 }
 
-// serviceRule: who reads the outputs wants the address.
+// serviceRule waits for the address of a load balancer, because readers of the outputs need it.
 func serviceRule(made condition, object *unstructured.Unstructured) (condition, bool) {
 	addresses, _, _ := unstructured.NestedSlice(object.Object, "status", "loadBalancer", "ingress")
 	external, _, _ := unstructured.NestedSlice(object.Object, "spec", "externalIPs")
@@ -138,7 +142,7 @@ func serviceRule(made condition, object *unstructured.Unstructured) (condition, 
 	return made.progressing("its load balancer has no address yet"), true
 }
 
-// statusCondition is one of an object's status.conditions.
+// statusCondition is one entry of an object's status.conditions.
 type statusCondition struct{ kind, status, reason, message string }
 
 func conditionsOf(object *unstructured.Unstructured) []statusCondition {
@@ -159,13 +163,14 @@ func conditionsOf(object *unstructured.Unstructured) []statusCondition {
 // mostReason bounds a reason, in bytes.
 const mostReason = 300
 
-// counted is how kstatus tells of a rollout: "Updated: 1/3".
+// counted matches how kstatus reports a rollout: "Updated: 1/3".
 var counted = regexp.MustCompile(`^([A-Za-z]+): (\d+)/(\d+)$`)
 
-// leaving is how kstatus tells of the pods that a rollout has replaced: "Pending termination: 2".
+// leaving matches how kstatus reports the pods that a rollout has replaced:
+// "Pending termination: 2".
 var leaving = regexp.MustCompile(`^Pending termination: (\d+)$`)
 
-// words makes a sentence of what kstatus says.
+// words turns a result of kstatus into a sentence.
 func words(result *status.Result) string {
 	said := result.Message
 	if found := counted.FindStringSubmatch(said); found != nil {
@@ -189,13 +194,13 @@ func words(result *status.Result) string {
 	return diff.Neutral(short(said, mostReason))
 }
 
-// text gives a text in an object, empty when there is none.
+// text returns a string field of an object, or "" when it does not exist.
 func text(object *unstructured.Unstructured, fields ...string) string {
 	found, _, _ := unstructured.NestedString(object.Object, fields...)
 	return found
 }
 
-// either gives the first that says something.
+// either returns the first text that is not empty.
 func either(texts ...string) string {
 	for _, each := range texts {
 		if each != "" {
@@ -205,7 +210,7 @@ func either(texts ...string) string {
 	return ""
 }
 
-// short cuts a text to most bytes.
+// short cuts a text to at most most bytes.
 func short(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -16,7 +16,7 @@ func objectOf(t *testing.T, text string) *unstructured.Unstructured {
 	if err := yaml.Unmarshal([]byte(text), &object.Object); err != nil {
 		t.Fatal(err)
 	}
-	// As from a server: whole numbers are int64.
+	// A server returns whole numbers as int64.
 	encoded, err := object.MarshalJSON()
 	if err == nil {
 		err = object.UnmarshalJSON(encoded)
@@ -93,7 +93,8 @@ func TestHealthNamesTheWorstFirst(t *testing.T) {
 	}
 }
 
-// What an autoscaler, a controller and the server change by themselves is in no output.
+// TestOutputsHoldWhatStays checks that fields that an autoscaler, a controller or the server
+// changes are in no output.
 func TestOutputsHoldWhatStays(t *testing.T) {
 	before := objectOf(t, "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a, namespace: n, resourceVersion: '1', generation: 1, annotations: {deployment.kubernetes.io/revision: '1'}, labels: {x: y}}\nspec: {replicas: 1, template: {metadata: {annotations: {key: planted-note}}, spec: {containers: [{name: c, image: web:1, command: [planted-word], env: [{name: PASSWORD, value: planted-env}]}]}}}\nstatus: {replicas: 1, readyReplicas: 1}")
 	after := before.DeepCopy()

@@ -20,20 +20,22 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// ExplainedError is what an API server, or the way to it, refused, in words: one sentence and what to do. It wraps the error that it explains.
+// ExplainedError explains an error of an API server, or of the connection to it, in one
+// sentence with a remedy. It wraps the original error.
 type ExplainedError struct {
 	words string
 	err   error
 }
 
-// Error gives the words. They are bounded, hold no control characters and no value of a field.
+// Error returns the explanation. It has a bounded length and contains no control
+// characters and no field values.
 func (e *ExplainedError) Error() string { return e.words }
 
-// Unwrap gives the error that is explained.
+// Unwrap returns the original error.
 func (e *ExplainedError) Unwrap() error { return e.err }
 
-// Explain says in words what an API server, or the way to it, refused, and what to do; the result wraps err. What is explained
-// already, and errors of other things, stay as they are.
+// Explain wraps an error of an API server, or of the connection to it, in an ExplainedError.
+// Errors that are already explained, and all other errors, are returned unchanged.
 func Explain(err error) error {
 	var explained *ExplainedError
 	if err == nil || errors.As(err, &explained) {
@@ -58,15 +60,15 @@ func Explain(err error) error {
 	return &ExplainedError{words: words, err: err}
 }
 
-// mostMessage bounds what is told of a server's or webhook's own words, in bytes.
+// mostMessage bounds how much of a server's or webhook's own message is shown, in bytes.
 const mostMessage = 600
 
 func tidy(text string) string {
 	return diff.Neutral(short(strings.Join(strings.Fields(text), " "), mostMessage))
 }
 
-// What the messages of API servers look like. Their wording has been the same since Kubernetes 1.9 or longer; one that is not
-// recognised is told as it is.
+// Patterns of the messages of API servers. Their wording has been the same since Kubernetes 1.9
+// or longer; a message that matches none is shown as it is.
 var (
 	webhookDenied = regexp.MustCompile(`(?s)admission webhook "([^"]+)" denied the request(?:: (.*)| without explanation)`)
 	webhookAway   = regexp.MustCompile(`(?s)failed calling webhook "([^"]+)": (.*)`)
@@ -78,7 +80,8 @@ var (
 	noMatch       = regexp.MustCompile(`no matches for (?:kind "([^"]*)" in (?:version|group) "([^"]*)"|([A-Za-z0-9.]+/[^,]*), (?:Kind|Resource)=(\w+))`)
 )
 
-// ofStatus puts an API server's refusal into words. What its admission says is looked at first: that comes under many reasons.
+// ofStatus explains the status of an API server. Messages of admission come first, because they
+// occur with many reasons.
 func ofStatus(status metav1.Status) string {
 	if words := ofAdmission(status.Message); words != "" {
 		return words
@@ -128,13 +131,13 @@ func ofAdmission(message string) string {
 	return ""
 }
 
-// isInvalid is the message of an object that is not valid; fieldAt finds the fields in it.
+// isInvalid matches the message for an invalid object; fieldAt finds the fields in it.
 var (
 	isInvalid = regexp.MustCompile(`(?s)([A-Za-z][\w.-]*) "([^"]+)" is invalid: (.*)`)
 	fieldAt   = regexp.MustCompile(`(?:^|[\[ ])([A-Za-z][\w.\[\]/-]*): (?:Invalid|Required|Unsupported|Duplicate|Forbidden|Too|Internal)`)
 )
 
-// ofText is for libraries that lose the type of a refusal on its way, and keep its words.
+// ofText explains errors of libraries that lose the type of a status but preserve its message.
 func ofText(message string) string {
 	if words := ofAdmission(message); words != "" {
 		return words
@@ -159,7 +162,7 @@ func ofText(message string) string {
 	return invalid(status)
 }
 
-// forbidden names who may not do what on what and where.
+// forbidden explains which user may not use which verb on which resource, and where.
 func forbidden(status metav1.Status) string {
 	found := notAllowed.FindStringSubmatch(status.Message)
 	if found == nil {
@@ -181,7 +184,7 @@ func forbidden(status metav1.Status) string {
 		fmt.Sprintf("; give it a Role or ClusterRole with the verb %s on %s", verb, tidy(what))
 }
 
-// object names what a refusal is about.
+// object returns the kind and name of the object that a status is about.
 func object(status metav1.Status) string {
 	if status.Details == nil || status.Details.Name == "" {
 		return "the object"
@@ -189,7 +192,7 @@ func object(status metav1.Status) string {
 	return either(status.Details.Kind, "object") + " " + status.Details.Name
 }
 
-// invalid names the fields and why, without their values: one may be a secret.
+// invalid explains which fields are invalid and why, without their values: one may be a secret.
 func invalid(status metav1.Status) string {
 	if status.Details == nil || len(status.Details.Causes) == 0 {
 		return tidy(object(status)+" is not valid") + "; correct it"
@@ -208,11 +211,11 @@ func invalid(status metav1.Status) string {
 	return tidy(object(status)+" is not valid") + ": " + named + "; correct it"
 }
 
-// withoutValue takes the value out of a cause's message, as in `Invalid value: "x": must be …`: what is behind the last value that
-// stands there.
+// withoutValue removes the value from a cause's message such as `Invalid value: "x":
+// must be …`. It returns the text after the last value.
 func withoutValue(message string) string {
 	kind, rest, found := strings.Cut(message, " value: ")
-	if !found || kind == "Required" { // that one has none
+	if !found || kind == "Required" { // a required field has no value
 		return message
 	}
 	detail := ""
@@ -220,7 +223,7 @@ func withoutValue(message string) string {
 		detail = rest[at+2:]
 	}
 	if kind == "Unsupported" {
-		// The detail lists what is supported behind a colon of its own.
+		// The detail has a second colon before the list of supported values.
 		if _, supported, is := strings.Cut(rest, ": supported values: "); is {
 			return "has an unsupported value; supported are " + supported
 		}
@@ -253,7 +256,7 @@ func notFound(status metav1.Status) string {
 	return tidy(object(status)+" is not there ("+status.Message+")") + "; deploy what makes it first"
 }
 
-// noKind is for a kind that the server does not have.
+// noKind explains that the server does not have a kind.
 func noKind(message string) string {
 	found := noMatch.FindStringSubmatch(message)
 	if found == nil {
@@ -263,7 +266,7 @@ func noKind(message string) string {
 	return tidy(fmt.Sprintf("the cluster has no kind %s in %s: there is no CRD for it", kind, version)) + "; install its CustomResourceDefinition first, or correct apiVersion and kind"
 }
 
-// ofConnection puts into words that nobody, or somebody else, answered.
+// ofConnection explains that no server answered, or a server with another certificate.
 func ofConnection(err error) string {
 	where := "the API server"
 	var request *url.Error
@@ -271,7 +274,7 @@ func ofConnection(err error) string {
 		if parsed, parseErr := url.Parse(request.URL); parseErr == nil {
 			where += " at " + parsed.Scheme + "://" + parsed.Host
 		}
-		err = request.Err // the rest of the URL is nobody's business
+		err = request.Err // the rest of the URL is not shown
 	}
 	var (
 		verification *tls.CertificateVerificationError
@@ -294,7 +297,8 @@ func ofConnection(err error) string {
 	return ""
 }
 
-// passing says whether an error goes away by itself when the server comes back, so that a wait may go on.
+// passing reports whether an error may disappear when the server recovers,
+// so that a wait can continue.
 func passing(err error) bool {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {

@@ -18,13 +18,14 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/ambient"
 )
 
-// given reads the outputs that tell of a cluster. Clouds' modules call the same thing by different names.
+// given reads the outputs that describe a cluster. The modules of different clouds use
+// different names for the same output.
 type given struct {
 	outputs map[string]any
 	where   string
 }
 
-// text gives the first of the names that has a text.
+// text returns the first of the named outputs that is a text and not empty.
 func (g given) text(names ...string) string {
 	for _, name := range names {
 		if text, ok := g.outputs[name].(string); ok && text != "" {
@@ -34,7 +35,7 @@ func (g given) text(names ...string) string {
 	return ""
 }
 
-// pem gives a certificate or key, which may be written as PEM or as base64 of it.
+// pem returns a certificate or key that is given as PEM or as base64 of it.
 func (g given) pem(names ...string) ([]byte, error) {
 	text := strings.TrimSpace(g.text(names...))
 	if text == "" || strings.HasPrefix(text, "-----BEGIN ") {
@@ -47,7 +48,7 @@ func (g given) pem(names ...string) ([]byte, error) {
 	return decoded, nil
 }
 
-// outputs gives the cluster that outputs tell of. path is where they are.
+// outputs returns the cluster that the outputs at path describe.
 func (o opener) outputs(outputs map[string]any, path string) (*Cluster, error) {
 	g := given{outputs: outputs, where: ".nuon." + path}
 	if insecure, _ := outputs["insecure_skip_tls_verify"].(bool); insecure {
@@ -76,7 +77,8 @@ func (o opener) outputs(outputs map[string]any, path string) (*Cluster, error) {
 	return o.open(config)
 }
 
-// credentials finds how to log in: what the outputs hold themselves, or the program by which the cloud's identity of the runner does.
+// credentials sets how to log in: with what the outputs hold, or with the program that uses
+// the runner's identity in the cloud.
 func (o opener) credentials(config *rest.Config, g given) (err error) {
 	if config.CAData, err = g.pem("certificate_authority_data", "cluster_ca_certificate", "ca_certificate", "certificate_authority"); err != nil {
 		return err
@@ -104,21 +106,22 @@ func (o opener) credentials(config *rest.Config, g given) (err error) {
 	return nil
 }
 
-// eks is the address of a cluster in Amazon's cloud, in one of its partitions; it says the region.
+// eks matches the address of an EKS cluster in any AWS partition, and captures the region.
 var eks = regexp.MustCompile(`^[a-z0-9.-]+\.([a-z]{2}(?:-[a-z]+)+-\d+)\.eks\.(?:` +
 	`amazonaws\.com|amazonaws\.com\.cn|amazonaws\.eu|c2s\.ic\.gov|sc2s\.sgov\.gov|cloud\.adc-e\.uk|csp\.hci\.ic\.gov)$`)
 
-// eksName is what Amazon lets a cluster be called. It becomes an argument.
+// eksName matches the names that AWS allows for a cluster. The name becomes an argument.
 var eksName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]{0,99}$`)
 
-// cloudPlugin gives the program by which the runner's identity in a cloud logs in to the cloud's clusters, nil when it is not known which
-// cloud it is. Its arguments are ours.
+// cloudPlugin returns the program that logs in to the clusters of a cloud with the runner's
+// identity there, or nil when the cloud is unknown. We choose its arguments.
 func cloudPlugin(config *rest.Config, g given, environ []string) *clientcmdapi.ExecConfig {
 	parsed, err := url.Parse(config.Host)
 	if err != nil {
 		return nil
 	}
-	const version = "client.authentication.k8s.io/v1beta1" // the one that all versions of these programs know
+	// The one version that all releases of these programs support.
+	const version = "client.authentication.k8s.io/v1beta1"
 	host, name := strings.ToLower(parsed.Hostname()), g.text("name", "cluster_name")
 	if found := eks.FindStringSubmatch(host); found != nil && eksName.MatchString(name) {
 		return &clientcmdapi.ExecConfig{
@@ -139,9 +142,10 @@ func cloudPlugin(config *rest.Config, g given, environ []string) *clientcmdapi.E
 	return made
 }
 
-// isGoogle reports whether an address is one of a GKE cluster: a name that Google gives, or the bare address that GKE's modules return,
-// with the cluster's own authority, so that the token reaches nobody but the holder of its key. Any other host, whatever the outputs
-// say of a location or a project, is not Google's, and gets no token of the runner's.
+// isGoogle reports whether an address belongs to a GKE cluster: a name that Google assigns,
+// or the bare address that GKE's modules return together with the cluster's own authority,
+// so that the token reaches only the holder of its key. Any other host is not Google's and gets
+// no token of the runner, even if the outputs have a location or a project.
 func isGoogle(config *rest.Config, host string, g given) bool {
 	if strings.HasSuffix(host, ".gke.goog") {
 		return true
@@ -150,8 +154,8 @@ func isGoogle(config *rest.Config, host string, g given) bool {
 	return err == nil && len(config.CAData) > 0 && g.text("location") != "" && g.text("name", "cluster_name") != ""
 }
 
-// checkExec returns an error for a program that the outputs of a cluster name and the runner's owner does not allow, or one whose
-// environment would make it another program.
+// checkExec returns an error for a program that the outputs of a cluster name and the runner's
+// owner does not allow, and for one whose environment could make another program run.
 func (o opener) checkExec(plugin *clientcmdapi.ExecConfig, where string) error {
 	if !o.mayExec(plugin.Command) {
 		return fmt.Errorf("%s names the program %.60q to log in with, and this runner does not run it: its owner can add it to exec under [cluster] in the runner file, "+
@@ -165,7 +169,7 @@ func (o opener) checkExec(plugin *clientcmdapi.ExecConfig, where string) error {
 	return nil
 }
 
-// plugin reads an output exec.
+// plugin parses an output named exec.
 func plugin(given map[string]any, where string) (*clientcmdapi.ExecConfig, error) {
 	made := &clientcmdapi.ExecConfig{APIVersion: "client.authentication.k8s.io/v1"}
 	made.Command, _ = given["command"].(string)
@@ -194,7 +198,7 @@ func plugin(given map[string]any, where string) (*clientcmdapi.ExecConfig, error
 	return made, nil
 }
 
-// checkAddress: credentials go to this address.
+// checkAddress checks the address that credentials are sent to.
 func checkAddress(address, where string) error {
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Host == "" {

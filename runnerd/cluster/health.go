@@ -12,11 +12,11 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// mostUnready bounds how many objects a Health names; api.Health says so.
+// mostUnready bounds how many objects a Health names, as documented in api.Health.
 const mostUnready = 20
 
-// Health says how objects are. One that is not there is degraded, but for a Job: those may remove themselves. What is wrong with the
-// pods of an object is part of its reason.
+// Health returns the health of objects. An object that does not exist is degraded, except for a
+// Job, which may remove itself. The reason of an object includes the problems of its pods.
 func (c *Cluster) Health(ctx context.Context, refs []api.ObjectRef) (api.Health, error) {
 	looked, err := c.assess(ctx, refs)
 	if err != nil {
@@ -25,7 +25,7 @@ func (c *Cluster) Health(ctx context.Context, refs []api.ObjectRef) (api.Health,
 	return healthOf(looked), nil
 }
 
-// assess looks at objects and judges them, in the order of refs.
+// assess reads objects and returns their conditions, in the order of refs.
 func (c *Cluster) assess(ctx context.Context, refs []api.ObjectRef) ([]condition, error) {
 	objects, err := c.look(ctx, refs)
 	if err != nil {
@@ -39,7 +39,7 @@ func (c *Cluster) assess(ctx context.Context, refs []api.ObjectRef) ([]condition
 		if made[i].ready || objects[i] == nil {
 			continue
 		}
-		group.Go(func() error { // asks why one object is not ready
+		group.Go(func() error { // finds out why one object is not ready
 			made[i] = c.withPods(ctx, c.withClass(ctx, made[i], objects[i]), objects[i])
 			return nil
 		})
@@ -47,7 +47,8 @@ func (c *Cluster) assess(ctx context.Context, refs []api.ObjectRef) ([]condition
 	return made, group.Wait()
 }
 
-// withClass lets a claim alone that is bound when a pod uses it, which none may do for long (a CronJob's).
+// withClass marks a claim as ready that is bound only when a pod uses it, because no pod may
+// use it for a long time (a CronJob's).
 func (c *Cluster) withClass(ctx context.Context, made condition, object *unstructured.Unstructured) condition {
 	if made.ref.Group != "" || made.ref.Kind != "PersistentVolumeClaim" || made.status != api.ObjectHealthStatusProgressing {
 		return made
@@ -63,7 +64,7 @@ func (c *Cluster) withClass(ctx context.Context, made condition, object *unstruc
 	return made
 }
 
-// healthOf sums up.
+// healthOf summarizes conditions.
 func healthOf(looked []condition) api.Health {
 	made := api.Health{Status: api.HealthStatusReady, Objects: []api.ObjectHealth{}, At: time.Now().UTC()}
 	for _, each := range looked {
@@ -80,7 +81,7 @@ func healthOf(looked []condition) api.Health {
 	return made
 }
 
-// severity orders what may be said of an object.
+// severity returns the rank of a status; a higher rank is worse.
 func severity(status api.ObjectHealthStatus) int {
 	return slices.Index([]api.ObjectHealthStatus{
 		api.ObjectHealthStatus(api.HealthStatusReady), api.ObjectHealthStatusUnknown, api.ObjectHealthStatusProgressing, api.ObjectHealthStatusDegraded,

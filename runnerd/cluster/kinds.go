@@ -14,7 +14,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// kinds is what a server told of the kinds that it has, in memory.
+// kinds caches in memory the kinds that a server has.
 type kinds struct {
 	once      sync.Once
 	trouble   error
@@ -22,7 +22,7 @@ type kinds struct {
 	mapper    *restmapper.DeferredDiscoveryRESTMapper
 }
 
-// open makes the clients; nothing is asked yet.
+// open creates the clients. It sends no request.
 func (k *kinds) open(config *rest.Config) error {
 	k.once.Do(func() {
 		client, err := discovery.NewDiscoveryClientForConfig(config)
@@ -38,11 +38,12 @@ func (k *kinds) open(config *rest.Config) error {
 
 func (k *kinds) invalidate() {
 	if k.mapper != nil {
-		k.mapper.Reset() // invalidates the discovery as well
+		k.mapper.Reset() // also invalidates the discovery
 	}
 }
 
-// Getter gives access for libraries that are built for kubectl: everything without a namespace of its own is in namespace.
+// Getter returns access for libraries that are built for kubectl. Objects without
+// a namespace belong to namespace.
 func (c *Cluster) Getter(namespace string) genericclioptions.RESTClientGetter {
 	return &getter{cluster: c, namespace: namespace}
 }
@@ -52,10 +53,10 @@ type getter struct {
 	namespace string
 }
 
-// ToRESTConfig gives the cluster's own configuration.
+// ToRESTConfig returns the cluster's own configuration.
 func (g *getter) ToRESTConfig() (*rest.Config, error) { return g.cluster.REST(), nil }
 
-// ToDiscoveryClient gives the one in memory that everybody shares.
+// ToDiscoveryClient returns the shared client with its cache in memory.
 func (g *getter) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error) {
 	if err := g.cluster.kinds.open(g.cluster.config); err != nil {
 		return nil, err
@@ -63,10 +64,11 @@ func (g *getter) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error)
 	return g.cluster.kinds.discovery, nil
 }
 
-// ToRESTMapper gives the one in memory that everybody shares.
+// ToRESTMapper returns the shared mapper with its cache in memory.
 func (g *getter) ToRESTMapper() (meta.RESTMapper, error) { return g.cluster.Mapper() }
 
-// ToRawKubeConfigLoader gives a kubeconfig that says the namespace and nothing else: nobody may find another way to a cluster.
+// ToRawKubeConfigLoader returns a kubeconfig with the namespace and nothing else, so that no
+// library finds another cluster.
 func (g *getter) ToRawKubeConfigLoader() clientcmd.ClientConfig {
 	overrides := &clientcmd.ConfigOverrides{Context: clientcmdapi.Context{Namespace: g.namespace}}
 	return clientcmd.NewDefaultClientConfig(*clientcmdapi.NewConfig(), overrides)

@@ -30,8 +30,8 @@ func readBounded(path string) ([]byte, error) {
 	return content, err
 }
 
-// kubeconfig gives the cluster of one context of a kubeconfig; the current one when context is empty. where is what the kubeconfig is called
-// in errors.
+// kubeconfig returns the cluster of one context of a kubeconfig, or of the current context when
+// context is empty. where is the kubeconfig's name in errors.
 func (o opener) kubeconfig(config *clientcmdapi.Config, context, where string) (*Cluster, error) {
 	if context == "" {
 		context = config.CurrentContext
@@ -39,7 +39,8 @@ func (o opener) kubeconfig(config *clientcmdapi.Config, context, where string) (
 	if config.Contexts[context] == nil {
 		return nil, fmt.Errorf("%s has no context %q; it has %s", where, context, strings.Join(slices.Sorted(maps.Keys(config.Contexts)), ", "))
 	}
-	// Not the loading rules of kubectl: they look into the environment and the home of whoever started the runner.
+	// kubectl's loading rules are not used: they read the environment and the home directory
+	// of the person who started the runner.
 	made, err := clientcmd.NewNonInteractiveClientConfig(*config, context, &clientcmd.ConfigOverrides{}, nil).ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("the context %q of %s: %w; correct the kubeconfig", context, where, err)
@@ -58,11 +59,12 @@ func (o opener) kubeconfig(config *clientcmdapi.Config, context, where string) (
 	return o.open(made)
 }
 
-// givenKubeconfig checks a kubeconfig that came with a cluster's outputs: it must be whole, for nothing on this machine belongs to it.
+// givenKubeconfig checks a kubeconfig that came with a cluster's outputs and returns its
+// cluster. It must be self-contained, because no file on this machine belongs to it.
 func (o opener) givenKubeconfig(text []byte, where string) (*Cluster, error) {
 	config, err := clientcmd.Load(text)
 	if err != nil {
-		// The library's words may quote the text, which holds secrets.
+		// The library's error may quote the text, which holds secrets.
 		return nil, fmt.Errorf("%s is no kubeconfig; give the whole text of one", where)
 	}
 	for name, user := range config.AuthInfos {
@@ -105,8 +107,9 @@ func refuseInsecure(where string) error {
 	return fmt.Errorf("%s says that the cluster's certificate is not to be checked, which lets anybody in between take over the cluster; give certificate_authority_data instead", where)
 }
 
-// WriteKubeconfig writes a kubeconfig by which a program reaches the cluster as this job does, readable by nobody else. What a plugin gave
-// is in it as it is now: it lasts for as long as the plugin said, which is longer than a job.
+// WriteKubeconfig writes a kubeconfig with which a program reaches the cluster as this
+// job does. Only its owner can read the file. It contains the plugin's current credential,
+// which is valid for as long as the plugin stated: longer than a job.
 func (c *Cluster) WriteKubeconfig(ctx context.Context, path string) error {
 	const name = "nuon"
 	user := &clientcmdapi.AuthInfo{

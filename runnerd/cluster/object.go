@@ -16,23 +16,25 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// workers is how many requests of one question are under way at once.
+// workers is the number of concurrent requests of one call.
 const workers = 8
 
-// Ref names an object.
+// Ref returns the reference of an object.
 func Ref(u *unstructured.Unstructured) api.ObjectRef {
 	kind := u.GroupVersionKind()
 	return api.ObjectRef{Group: kind.Group, Version: kind.Version, Kind: kind.Kind, Namespace: u.GetNamespace(), Name: u.GetName()}
 }
 
-// mostName bounds a name in a sentence; Kubernetes allows 253 bytes, a chart may hold anything.
+// mostName bounds a name in a message, in bytes. Kubernetes allows 253; a chart
+// may contain any name.
 const mostName = 600
 
-// Name is how a sentence calls an object: its kind, namespace and name, safe to print.
+// Name returns an object's kind, namespace and name for messages, safe to print.
 func Name(ref api.ObjectRef) string { return diff.Neutral(short(ref.String(), mostName)) }
 
-// Resource gives the client for objects of ref's kind; in ref's namespace, which does not count for a kind that has none. A kind that
-// the server does not have gives an error for which meta.IsNoMatchError holds.
+// Resource returns the client for objects of ref's kind, in ref's namespace unless the kind
+// is cluster-scoped. For a kind that the server does not have it returns an error for which
+// meta.IsNoMatchError is true.
 func (c *Cluster) Resource(ref api.ObjectRef) (dynamic.ResourceInterface, error) {
 	mapper, err := c.Mapper()
 	if err != nil {
@@ -52,8 +54,8 @@ func (c *Cluster) Resource(ref api.ObjectRef) (dynamic.ResourceInterface, error)
 	return client.Resource(mapping.Resource).Namespace(ref.Namespace), nil
 }
 
-// Objects gets objects as they are, in the order of refs; those that are not there, or whose kind the server does not have, are left
-// out.
+// Objects returns the current objects in the order of refs. It omits objects that do not exist,
+// or whose kind the server does not have.
 func (c *Cluster) Objects(ctx context.Context, refs []api.ObjectRef) ([]*unstructured.Unstructured, error) {
 	found, err := c.look(ctx, refs)
 	if err != nil {
@@ -68,7 +70,7 @@ func (c *Cluster) Objects(ctx context.Context, refs []api.ObjectRef) ([]*unstruc
 	return made, nil
 }
 
-// look is Objects with nil in place of what is not there.
+// look is like Objects, but has nil for each object that does not exist.
 func (c *Cluster) look(ctx context.Context, refs []api.ObjectRef) ([]*unstructured.Unstructured, error) {
 	made := make([]*unstructured.Unstructured, len(refs))
 	group, ctx := errgroup.WithContext(ctx)
@@ -89,7 +91,7 @@ func (c *Cluster) look(ctx context.Context, refs []api.ObjectRef) ([]*unstructur
 	return made, nil
 }
 
-// get gives one object, nil when it is not there.
+// get returns one object, or nil when it does not exist.
 func (c *Cluster) get(ctx context.Context, ref api.ObjectRef) (*unstructured.Unstructured, error) {
 	resource, err := c.Resource(ref)
 	if meta.IsNoMatchError(err) {

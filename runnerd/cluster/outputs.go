@@ -12,9 +12,11 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
-// Outputs gives the outputs resources, services, ingresses and deployments of objects: resources as a list of what there is, the others
-// by namespace and name, as the API has them. Of each there is only what does not change by itself (no counts of what is ready, no versions), so that a
-// component that reads them is not deployed for nothing. from, key and secret are those of values.Output.
+// Outputs returns the outputs resources, services, ingresses and deployments of objects:
+// resources is a list of all objects; the others hold objects by namespace and name,
+// as the API returns them. They contain only fields that do not change on their own (no ready
+// counts, no versions), so that components that read them are not deployed without need.
+// from, key and secret are passed to values.Output.
 func (c *Cluster) Outputs(ctx context.Context, refs []api.ObjectRef, from values.Producer, key seal.Identity, secret func(string) bool) ([]api.Output, error) {
 	objects, err := c.Objects(ctx, refs)
 	if err != nil {
@@ -46,7 +48,7 @@ func (b byName) add(object *unstructured.Unstructured, value any) {
 	b[object.GetNamespace()][object.GetName()] = value
 }
 
-// outputsOf gives the four outputs by their names.
+// outputsOf returns the four outputs by name.
 func outputsOf(objects []*unstructured.Unstructured) map[string]any {
 	resources, services, ingresses, deployments := []any{}, byName{}, byName{}, byName{}
 	for _, object := range objects {
@@ -65,9 +67,10 @@ func outputsOf(objects []*unstructured.Unstructured) map[string]any {
 	return map[string]any{"resources": resources, "services": services, "ingresses": ingresses, "deployments": deployments}
 }
 
-// deployment gives of a Deployment what is no secret by its nature. A chart writes values into what its containers are started with, into
-// annotations and probes, and nobody outside the account may read those. How many replicas there are is an autoscaler's, so it changes
-// by itself.
+// deployment returns the fields of a Deployment that cannot hold secrets. A chart writes
+// values into the arguments and environment of containers, into annotations and into probes,
+// and nobody outside the account may read those. The replica count is left out because
+// an autoscaler changes it.
 func deployment(object *unstructured.Unstructured) map[string]any {
 	made := steady(object)
 	pod := map[string]any{}
@@ -89,7 +92,7 @@ func deployment(object *unstructured.Unstructured) map[string]any {
 	return made
 }
 
-// only gives the named parts that there are.
+// only returns the named fields that exist.
 func only(whole map[string]any, names ...string) map[string]any {
 	made := map[string]any{}
 	for _, name := range names {
@@ -100,7 +103,7 @@ func only(whole map[string]any, names ...string) map[string]any {
 	return made
 }
 
-// steady gives of an object its identity, labels and spec, and the named parts of its status.
+// steady returns an object's identity, labels and spec, and the named fields of its status.
 func steady(object *unstructured.Unstructured, status ...string) map[string]any {
 	made := map[string]any{
 		"apiVersion": object.GetAPIVersion(),

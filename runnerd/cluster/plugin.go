@@ -24,15 +24,16 @@ import (
 )
 
 const (
-	// pluginLimit is how long a plugin may take for one credential, and pluginGrace how long after it was told to end.
+	// pluginLimit is how long a plugin may take for one credential, and pluginGrace how long
+	// after it was interrupted.
 	pluginLimit, pluginGrace = 60 * time.Second, 2 * time.Second
-	// pluginOutput bounds what a plugin may print, in bytes.
+	// pluginOutput bounds a plugin's output, in bytes.
 	pluginOutput = 1 << 20
-	// renewBefore is how long before its end a token is replaced.
+	// renewBefore is how long before its expiry a token is replaced.
 	renewBefore = 30 * time.Second
 )
 
-// credential is what a plugin prints, of either version of its protocol. It holds secrets.
+// credential is the output of a plugin, in either version of the protocol. It holds secrets.
 type credential struct {
 	Kind   string `json:"kind"`
 	Status *struct {
@@ -43,8 +44,9 @@ type credential struct {
 	} `json:"status"`
 }
 
-// source runs a plugin for credentials. The library's own way is not used: it gives the program all of this process's environment, prints what
-// the program says to where nobody looks, and tells of its failure without it.
+// source runs a plugin for credentials. client-go's own implementation is not used:
+// it passes this process's whole environment to the program, prints the program's standard
+// error where nobody reads it, and reports a failure without it.
 type source struct {
 	path    string
 	args    []string
@@ -58,7 +60,8 @@ type source struct {
 	expires time.Time
 }
 
-// plug replaces the plugin in config by ours, gives ours, and asks it once: what is wrong with it is said before anything else is done.
+// plug replaces the plugin in config by our own, returns it, and runs it once, so that its
+// errors are reported before anything else is done.
 func (o opener) plug(config *rest.Config) (*source, error) {
 	given := config.ExecProvider
 	config.ExecProvider = nil
@@ -73,7 +76,7 @@ func (o opener) plug(config *rest.Config) (*source, error) {
 		return nil, err
 	}
 	if got.Status.ClientCertificateData != "" {
-		// Certificates are for hours, a job is shorter: this one is not asked for again.
+		// Certificates last for hours and a job is shorter, so this one is not renewed.
 		config.CertData, config.KeyData = []byte(got.Status.ClientCertificateData), []byte(got.Status.ClientKeyData)
 	}
 	if got.Status.Token != "" {
@@ -116,12 +119,12 @@ func (o opener) source(given *clientcmdapi.ExecConfig, config *rest.Config) (*so
 	return made, nil
 }
 
-// secretName tells by a variable's name whether its value is one.
+// secretName reports whether a variable's name suggests that its value is a secret.
 func secretName(name string) bool {
 	return slices.ContainsFunc([]string{"SECRET", "TOKEN", "PASSWORD", "KEY"}, func(word string) bool { return strings.Contains(strings.ToUpper(name), word) })
 }
 
-// pluginInfo is what a plugin is told.
+// pluginInfo returns the content of KUBERNETES_EXEC_INFO for a plugin.
 func pluginInfo(given *clientcmdapi.ExecConfig, config *rest.Config) (string, error) {
 	spec := map[string]any{"interactive": false}
 	if given.ProvideClusterInfo {
@@ -134,7 +137,7 @@ func pluginInfo(given *clientcmdapi.ExecConfig, config *rest.Config) (string, er
 	return string(encoded), nil
 }
 
-// ask runs the program.
+// ask runs the program and returns its credential.
 func (s *source) ask(ctx context.Context) (credential, error) {
 	ctx, cancel := context.WithTimeout(ctx, pluginLimit)
 	defer cancel()
@@ -154,7 +157,7 @@ func (s *source) ask(ctx context.Context) (credential, error) {
 	}
 	var got credential
 	if err := json.Unmarshal(stdout.text.Bytes(), &got); err != nil || got.Status == nil || got.Status.Token == "" && got.Status.ClientCertificateData == "" {
-		// What it printed may be a credential in another form, so it is not shown.
+		// The output may be a credential in another format, so it is not shown.
 		return credential{}, fmt.Errorf("the program %s printed no ExecCredential with a status%s; see to it that it is of a version that knows %s", s.name, s.said(stderr.text.Bytes()), "client.authentication.k8s.io")
 	}
 	for _, secret := range []string{got.Status.Token, got.Status.ClientKeyData} {
@@ -165,7 +168,7 @@ func (s *source) ask(ctx context.Context) (credential, error) {
 	return got, nil
 }
 
-// said gives the end of what a program said on its standard error, as one line without secrets.
+// said returns the end of a program's standard error as one line without secrets.
 func (s *source) said(text []byte) string {
 	const most = 1000
 	words := strings.Join(strings.Fields(s.opener.hide(string(text))), " ")
@@ -182,7 +185,8 @@ func (s *source) keep(got credential) {
 	s.token, s.expires = got.Status.Token, got.Status.ExpirationTimestamp
 }
 
-// current gives a token; not the one that the server did not take.
+// current returns a valid token. It runs the program again when the token has expired,
+// or when it is the refused one, which the server rejected.
 func (s *source) current(ctx context.Context, refused string) (string, error) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -198,7 +202,8 @@ func (s *source) current(ctx context.Context, refused string) (string, error) {
 	return s.token, nil
 }
 
-// login puts the token on each request, and tries once more with another when the server did not take it.
+// login adds the token to each request, and retries once with a new token when
+// the server rejects it.
 type login struct {
 	source *source
 	next   http.RoundTripper
@@ -235,14 +240,14 @@ func (l *login) send(request *http.Request, token string) (*http.Response, error
 	return l.next.RoundTrip(sent)
 }
 
-// heard keeps what a program prints, up to pluginOutput; more than that ends the program.
+// heard stores a program's output, up to pluginOutput bytes. More output ends the program.
 type heard struct {
 	text   bytes.Buffer
 	enough context.CancelFunc
 	full   bool
 }
 
-// Write refuses what is too much.
+// Write returns an error for output beyond the limit.
 func (h *heard) Write(p []byte) (int, error) {
 	if h.text.Len()+len(p) > pluginOutput {
 		h.full = true

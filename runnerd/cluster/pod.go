@@ -15,22 +15,23 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// mostPods bounds how many pods of one object are looked at.
+// mostPods bounds how many pods of one object are read.
 const mostPods = 200
 
-// podTrouble is what ails a pod.
+// podTrouble is the problem of a pod.
 type podTrouble struct {
 	pod       *corev1.Pod
 	container string
-	// reason is Kubernetes' own word, as CrashLoopBackOff.
+	// reason is Kubernetes' own name for it, such as CrashLoopBackOff.
 	reason, message string
-	// bad: it does not go away by itself soon.
+	// bad means that the problem does not disappear soon without a change.
 	bad bool
-	// crashed: the container ran before, and its last log is that of the run before.
+	// crashed means that the container ran before, so that the previous run's
+	// log is the useful one.
 	crashed bool
 }
 
-// words is the trouble in one sentence.
+// words returns the problem as one sentence.
 func (t podTrouble) words() string {
 	made := fmt.Sprintf("pod %s: %s", t.pod.Name, t.reason)
 	if t.container != "" {
@@ -42,10 +43,11 @@ func (t podTrouble) words() string {
 	return diff.Neutral(short(made, mostReason))
 }
 
-// core gives the typed client for pods, events and logs.
+// core returns the typed client for pods, events and logs.
 func (c *Cluster) core() (*typedcore.CoreV1Client, error) { return typedcore.NewForConfig(c.REST()) }
 
-// podsOf gives the pods that an object of the built-in kinds has made, by its selector; none for other kinds.
+// podsOf returns the pods of an object of a built-in kind, found by its selector;
+// none for other kinds.
 func (c *Cluster) podsOf(ctx context.Context, object *unstructured.Unstructured) ([]corev1.Pod, error) {
 	if object.GetKind() == "Pod" && object.GroupVersionKind().Group == "" {
 		var pod corev1.Pod
@@ -69,7 +71,7 @@ func (c *Cluster) podsOf(ctx context.Context, object *unstructured.Unstructured)
 	return list.Items, nil
 }
 
-// selectorOf gives the selector of an object's pods, empty for kinds that have none.
+// selectorOf returns the selector of an object's pods, or "" for kinds without one.
 func selectorOf(object *unstructured.Unstructured) string {
 	switch object.GroupVersionKind().Group {
 	case "apps", "batch":
@@ -91,7 +93,8 @@ func selectorOf(object *unstructured.Unstructured) string {
 	return made.String()
 }
 
-// worst gives the trouble of the pod that is worst, the newest of them; false when all are ready.
+// worst returns the problem of the pod in the worst condition, the newest one among equals.
+// It returns false when all pods are ready.
 func worst(pods []corev1.Pod) (podTrouble, bool) {
 	var found []podTrouble
 	for i := range pods {
@@ -113,7 +116,7 @@ func worst(pods []corev1.Pod) (podTrouble, bool) {
 	}), true
 }
 
-// troubleOf says what keeps a pod from being ready.
+// troubleOf returns the reason why a pod is not ready.
 func troubleOf(pod *corev1.Pod) (podTrouble, bool) {
 	if pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded {
 		return podTrouble{}, false
@@ -139,14 +142,14 @@ func troubleOf(pod *corev1.Pod) (podTrouble, bool) {
 	return podTrouble{pod: pod, container: notReady(pod), reason: "not ready"}, true
 }
 
-// containerTrouble says what keeps a container from running.
+// containerTrouble returns the reason why a container does not run.
 func containerTrouble(pod *corev1.Pod, each corev1.ContainerStatus) (podTrouble, bool) {
 	made := podTrouble{pod: pod, container: each.Name}
 	switch {
 	case each.State.Waiting != nil:
 		made.reason, made.message = each.State.Waiting.Reason, each.State.Waiting.Message
 		if made.reason == "" || made.reason == "ContainerCreating" || made.reason == "PodInitializing" {
-			return podTrouble{}, false // on its way
+			return podTrouble{}, false // still starting
 		}
 		made.bad = true
 		if last := each.LastTerminationState.Terminated; last != nil {
@@ -163,7 +166,7 @@ func containerTrouble(pod *corev1.Pod, each corev1.ContainerStatus) (podTrouble,
 	return podTrouble{}, false
 }
 
-// notReady names the first container that is not ready.
+// notReady returns the name of the first container that is not ready.
 func notReady(pod *corev1.Pod) string {
 	for _, each := range pod.Status.ContainerStatuses {
 		if !each.Ready {
@@ -173,14 +176,14 @@ func notReady(pod *corev1.Pod) string {
 	return ""
 }
 
-// withPods adds to what ails an object what ails its pods: the one thing that helps a person. What cannot be read of the pods
-// is no reason to say less of the object.
+// withPods adds the problem of an object's pods to its condition, because that is what a person
+// can act on. If the pods cannot be read, the condition stays as it is.
 func (c *Cluster) withPods(ctx context.Context, made condition, object *unstructured.Unstructured) condition {
 	if made.ready || object == nil {
 		return made
 	}
 	for _, each := range conditionsOf(object) {
-		if each.kind == "ReplicaFailure" && each.status == "True" { // a quota, an admission
+		if each.kind == "ReplicaFailure" && each.status == "True" { // a quota or an admission rule
 			made = made.degraded(diff.Neutral(short(made.reason+"; "+each.message, mostReason)))
 			return made
 		}
@@ -195,7 +198,8 @@ func (c *Cluster) withPods(ctx context.Context, made condition, object *unstruct
 		return made
 	}
 	made.word = trouble.reason
-	made.reason = trouble.words() + " (" + made.reason + ")" // what a person can act on comes first
+	// What a person can act on comes first.
+	made.reason = trouble.words() + " (" + made.reason + ")"
 	if trouble.bad {
 		made.status = api.ObjectHealthStatusDegraded
 	}

@@ -19,14 +19,16 @@ import (
 )
 
 const (
-	// tellingLimit is how long the telling may take; mostTellings how many objects it is about.
+	// tellingLimit bounds how long tell may take, and mostTellings how many objects it reports.
 	tellingLimit, mostTellings = 15 * time.Second, 5
-	// mostEvents of an object, and mostLines and mostLog bytes of a container's log.
+	// mostEvents bounds the events of an object, mostLines and mostLog (in bytes)
+	// the log of a container.
 	mostEvents, mostLines, mostLog = 5, 20, 16 << 10
 )
 
-// tell writes to the log what a person would look up by hand of what is not ready: the newest warnings among the events of the object, of
-// what it made and of its worst pod, and the last lines that this pod logged.
+// tell logs what a person would look up about objects that are not ready: the newest
+// warning events of the object, of its newest ReplicaSet and of its worst pod, and the last
+// log lines of that pod.
 func (c *Cluster) tell(ctx context.Context, unready []condition) {
 	for i, each := range unready {
 		if i == mostTellings {
@@ -61,7 +63,8 @@ func (c *Cluster) tellOne(ctx context.Context, what condition) {
 	}
 }
 
-// newestReplicaSet gives the one of a Deployment's last rollout: what refuses its pods is told there.
+// newestReplicaSet returns the ReplicaSet of a Deployment's last rollout, whose events contain
+// the reason when its pods are rejected.
 func (c *Cluster) newestReplicaSet(ctx context.Context, object *unstructured.Unstructured) *unstructured.Unstructured {
 	selector := selectorOf(object)
 	if object.GetKind() != "Deployment" || selector == "" {
@@ -88,7 +91,7 @@ func (c *Cluster) tellEvents(ctx context.Context, namespace string, uids []types
 		return
 	}
 	if namespace == "" {
-		namespace = metav1.NamespaceDefault // where events of objects without a namespace are
+		namespace = metav1.NamespaceDefault // events of cluster-scoped objects are in this namespace
 	}
 	for _, uid := range uids {
 		list, err := core.Events(namespace).List(ctx, metav1.ListOptions{
@@ -125,7 +128,7 @@ func times(event corev1.Event) string {
 	return ""
 }
 
-// tellLog logs the last lines of the container that ails; of its last run when it crashed.
+// tellLog logs the last lines of the failing container, or of its previous run when it crashed.
 func (c *Cluster) tellLog(ctx context.Context, trouble podTrouble) {
 	core, err := c.core()
 	if err != nil {
@@ -139,7 +142,8 @@ func (c *Cluster) tellLog(ctx context.Context, trouble podTrouble) {
 	options := &corev1.PodLogOptions{Container: container, TailLines: &lines, LimitBytes: &most, Previous: trouble.crashed}
 	text, err := readLog(core.Pods(trouble.pod.Namespace).GetLogs(trouble.pod.Name, options).Stream(ctx))
 	if err != nil {
-		c.log.Debug("the log of pod %s: %v", trouble.pod.Name, Explain(err)) // as for a container that never ran
+		// A container that never ran has no log.
+		c.log.Debug("the log of pod %s: %v", trouble.pod.Name, Explain(err))
 		return
 	}
 	if len(text) == 0 {

@@ -14,16 +14,17 @@ import (
 )
 
 const (
-	// readLimit bounds one request that reads, and writeLimit one that writes: a server ends those itself after 60 s, and only what it says
-	// then tells whether it was done.
+	// readLimit bounds one read request, and writeLimit one write request. A server ends
+	// a write after 60 s, and only its answer reports whether the write was made.
 	readLimit, writeLimit = 30 * time.Second, 70 * time.Second
-	// patience is how long a read is tried again while nobody answers, and the pauses go from pauseFirst to pauseMost.
+	// patience is how long a read is retried while the server does not answer. The pauses grow
+	// from pauseFirst to pauseMost.
 	patience              = 30 * time.Second
 	pauseFirst, pauseMost = 200 * time.Millisecond, 5 * time.Second
 )
 
-// bounded is the transport of a Cluster: each request has an end, and a read that got no answer is tried again. A write never is: it may
-// have been done.
+// bounded returns the transport of a Cluster: each request has a time limit, and a read without
+// an answer is retried. A write is never retried, because the server may have executed it.
 func (c *Cluster) bounded(next http.RoundTripper) http.RoundTripper {
 	return &transport{next: next, log: c.log, patience: patience}
 }
@@ -69,19 +70,20 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 }
 
-// endless: a watch, and a log that is followed, take as long as they take.
+// endless reports whether a request is a watch or follows a log. These have no time limit.
 func endless(request *http.Request) bool {
 	query := request.URL.Query()
 	return query.Get("watch") == "true" || query.Get("watch") == "1" || query.Get("follow") == "true"
 }
 
-// silence: nobody answered. A server that cannot be who it claims to be is another matter.
+// silence reports whether the server did not answer. A server with the wrong
+// certificate is not silent.
 func silence(err error) bool {
 	var network net.Error
 	return utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &network)
 }
 
-// once sends the request, and ends it after limit, the reading of its answer too.
+// once sends the request with a time limit that includes reading the response body.
 func (t *transport) once(request *http.Request, limit time.Duration) (*http.Response, error) {
 	ctx, cancel := context.WithTimeoutCause(request.Context(), limit, fmt.Errorf("no answer of %s in %s: %w", request.URL.Host, limit, context.DeadlineExceeded))
 	response, err := t.next.RoundTrip(request.WithContext(ctx))
@@ -97,27 +99,29 @@ func (t *transport) once(request *http.Request, limit time.Duration) (*http.Resp
 	return response, nil
 }
 
-// stays returns an error for a redirect to another server: the login would be sent there, too. What is behind an API server, such as that of
-// an API that somebody added, must not send the runner's login elsewhere.
+// stays returns an error for a redirect to another server, because the login would be
+// sent there, too. A server behind the API server, such as that of an added API, must not
+// redirect the runner's login.
 func stays(request *http.Request, response *http.Response) error {
 	if response.StatusCode < 300 || response.StatusCode > 399 {
 		return nil
 	}
 	to, err := response.Location()
-	if err != nil || to.Scheme == request.URL.Scheme && to.Host == request.URL.Host { // nothing is followed without a Location
+	// Without a Location no redirect is followed.
+	if err != nil || to.Scheme == request.URL.Scheme && to.Host == request.URL.Host {
 		return nil //nolint:nilerr // see above
 	}
 	return fmt.Errorf("the API server at %s answers %s with a redirect to %s, and no login goes there; correct the server, or what answers behind it",
 		request.URL.Host, request.URL.Path, to.Host)
 }
 
-// ending is a body whose request ends with it.
+// ending is a response body that cancels its request when it is closed.
 type ending struct {
 	io.ReadCloser
 	cancel context.CancelFunc
 }
 
-// Close closes the body and lets go of the request.
+// Close closes the body and cancels the request's context.
 func (e *ending) Close() error {
 	err := e.ReadCloser.Close()
 	e.cancel()

@@ -21,7 +21,8 @@ func (silent) Debug(string, ...any) {}
 func (silent) Info(string, ...any)  {}
 func (silent) Warn(string, ...any)  {}
 
-// A read that got no answer is tried again, a write is not: it may have been done.
+// TestOnlyReadsAreTriedAgain checks that a read without an answer is retried. A write is not,
+// because the server may have executed it.
 func TestOnlyReadsAreTriedAgain(t *testing.T) {
 	var calls atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

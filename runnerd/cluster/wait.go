@@ -10,28 +10,29 @@ import (
 )
 
 const (
-	// lookFirst and lookMost bound the pause between two looks at what is waited for; it grows by half.
+	// lookFirst and lookMost bound the pause between two polls; the pause
+	// grows by half each time.
 	lookFirst, lookMost = 250 * time.Millisecond, 3 * time.Second
-	// tellEvery is how often the log says what is waited for.
+	// tellEvery is how often the log reports progress.
 	tellEvery = 10 * time.Second
-	// finalAfter is how long an object has to be beyond hope before the wait ends: a controller may still be at the sentence that it
-	// said of the last rollout.
+	// finalAfter is how long an object has to be final before the wait ends: its status may
+	// still be that of the last rollout.
 	finalAfter = 10 * time.Second
 )
 
-// NotReadyError is the end of a wait in which an object did not become ready.
+// NotReadyError is the error of a wait in which an object did not become ready.
 type NotReadyError struct {
-	// Object is the one that is worst, and Reason what is said of it.
+	// Object is the object in the worst condition, and Reason is its reason.
 	Object api.ObjectRef
 	Reason string
-	// Others is how many more are not ready.
+	// Others is the number of other objects that are not ready.
 	Others int
-	// Waited is how long; Final says that waiting any longer would not have helped.
+	// Waited is the duration of the wait. Final means that a longer wait would not have helped.
 	Waited time.Duration
 	Final  bool
 }
 
-// Error gives one sentence, and what to do.
+// Error returns one sentence with a remedy.
 func (e *NotReadyError) Error() string {
 	others := ""
 	if e.Others > 0 {
@@ -44,9 +45,10 @@ func (e *NotReadyError) Error() string {
 	return fmt.Sprintf("%s is not ready %s%s: %s; its events and last lines are in the step's log%s", Name(e.Object), ending, others, e.Reason, remedy)
 }
 
-// Wait waits until all objects are ready, at most timeout. What it waits for goes to the log now and then. When it ends otherwise, the error is a
-// *NotReadyError, or ctx's; the health is that of the last look, and events and last log lines of what is not ready
-// are in the log. While the API server does not answer the wait goes on.
+// Wait waits until all objects are ready, for at most timeout, and logs its progress. Otherwise
+// the error is a *NotReadyError or that of ctx, the health is that of the last successful poll,
+// and the log has the events and last log lines of the objects that are not ready.
+// Wait continues while the API server does not answer.
 func (c *Cluster) Wait(ctx context.Context, refs []api.ObjectRef, timeout time.Duration) (api.Health, error) {
 	w := &wait{cluster: c, refs: refs, begun: time.Now(), told: map[string]bool{}, hopeless: map[api.ObjectRef]time.Time{}, toldAt: time.Now()}
 	limited, cancel := context.WithTimeout(ctx, timeout)
@@ -59,30 +61,31 @@ func (c *Cluster) Wait(ctx context.Context, refs []api.ObjectRef, timeout time.D
 	case ctx.Err() != nil:
 		return health, fmt.Errorf("wait for the objects to become ready: %w", context.Cause(ctx))
 	case err != nil && w.last == nil:
-		return health, err // not one look succeeded
+		return health, err // no poll succeeded
 	}
-	// What follows explains; it may take a moment longer than the wait.
+	// The explanation may take a little longer than the wait.
 	telling, stop := context.WithTimeout(ctx, tellingLimit)
 	defer stop()
 	c.tell(telling, w.unready())
 	return health, w.failure()
 }
 
-// wait is one call of Wait.
+// wait is the state of one call of Wait.
 type wait struct {
 	cluster *Cluster
 	refs    []api.ObjectRef
 	begun   time.Time
-	// last is the last look that succeeded.
+	// last is the result of the last successful poll.
 	last []condition
-	// told holds what was told once; toldAt is when progress was told.
+	// told holds the keys of the messages that are logged once; toldAt is when
+	// progress was last logged.
 	told   map[string]bool
 	toldAt time.Time
-	// hopeless holds since when an object is final.
+	// hopeless maps each final object to the time since which it is final.
 	hopeless map[api.ObjectRef]time.Time
 }
 
-// run looks again and again; it tells whether all became ready.
+// run polls until all objects are ready, and reports whether they are.
 func (w *wait) run(ctx context.Context) (bool, error) {
 	var trouble error
 	for pause := lookFirst; ; pause = min(pause*3/2, lookMost) {
@@ -119,7 +122,8 @@ func (w *wait) run(ctx context.Context) (bool, error) {
 	}
 }
 
-// look looks at what was not ready the last time; when all of that is, once more at everything.
+// look polls the objects that were not ready in the last poll. When all of them are ready,
+// it polls all objects again.
 func (w *wait) look(ctx context.Context) error {
 	var places []int
 	var refs []api.ObjectRef
@@ -147,7 +151,7 @@ func (w *wait) look(ctx context.Context) error {
 	return err
 }
 
-// unready gives what is not ready, the worst first.
+// unready returns the conditions of the objects that are not ready, degraded ones first.
 func (w *wait) unready() []condition {
 	var bad, others []condition
 	for _, each := range w.last {
@@ -162,7 +166,7 @@ func (w *wait) unready() []condition {
 	return append(bad, others...)
 }
 
-// beyondHope says whether one object has been final for long enough.
+// beyondHope reports whether an object has been final for long enough.
 func (w *wait) beyondHope() bool {
 	for _, each := range w.last {
 		if !each.final || each.ready {
@@ -181,7 +185,8 @@ func (w *wait) beyondHope() bool {
 	return false
 }
 
-// progress tells now and then how far it is, and at once, but only once, what looks bad.
+// progress logs the number of ready objects from time to time, and each degraded object
+// immediately but only once.
 func (w *wait) progress() {
 	unready := w.unready()
 	for _, each := range unready {
@@ -197,10 +202,10 @@ func (w *wait) progress() {
 	w.cluster.log.Info("%d of %d ready: waiting for %s (%s)", len(w.refs)-len(unready), len(w.refs), Name(first.ref), first.reason)
 }
 
-// mostTold bounds the sentences that are told once.
+// mostTold bounds the number of messages that are logged once.
 const mostTold = 50
 
-// once warns, but of the same thing only once; what is the same, the key says, or the sentence itself when it is empty.
+// once logs a warning once for each key, or once for each message when key is empty.
 func (w *wait) once(key, format string, args ...any) {
 	said := fmt.Sprintf(format, args...)
 	if key == "" {
@@ -213,11 +218,12 @@ func (w *wait) once(key, format string, args ...any) {
 	w.cluster.log.Warn("%s", said)
 }
 
-// failure is the end of a wait that did not come to a good one.
+// failure returns the error of a wait that did not succeed.
 func (w *wait) failure() error {
 	unready := w.unready()
 	if len(unready) == 0 {
-		return errors.New("the objects were ready, and are looked at no more") // cannot be: run tells
+		// Cannot happen: run reports success in this case.
+		return errors.New("the objects were ready, and are looked at no more")
 	}
 	first := unready[0]
 	for _, each := range unready {

@@ -6,17 +6,17 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// warnings takes what the server warns of in its answers, and logs each sentence once.
+// warnings logs the warnings in the server's responses, each text once.
 type warnings struct {
 	log   Log
 	mutex sync.Mutex
 	seen  map[string]bool
 }
 
-// mostWarnings bounds how many a job's log gets.
+// mostWarnings bounds the number of warnings in a job's log.
 const mostWarnings = 50
 
-// HandleWarningHeader takes one warning; 299 is the code of those that are meant for people.
+// HandleWarningHeader logs one warning. Code 299 is for warnings that are meant for people.
 func (w *warnings) HandleWarningHeader(code int, _, text string) {
 	if code != 299 || text == "" {
 		return

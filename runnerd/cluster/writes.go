@@ -13,12 +13,12 @@ const FieldManager = "nuon-runner"
 // CannotChange reports whether an API server's message says that a field cannot be changed in place.
 func CannotChange(message string) bool { return immutable.MatchString(message) }
 
-// minSecret is the shortest value of a Secret, in bytes, that is hidden wherever it occurs. A
-// shorter one would hide half of what is logged.
+// minSecret is the shortest value of a Secret, in bytes, that is masked everywhere.
+// A shorter one would mask half of the log.
 const minSecret = 6
 
-// LearnSecret adds the values of an object to the known secrets if it is a Secret, so that no
-// message of the server quotes them.
+// LearnSecret adds the values of an object to the known secrets if it is a Secret,
+// so that messages of the server that quote them are masked.
 func LearnSecret(object map[string]any, known *values.Secrets) {
 	if object["apiVersion"] != "v1" || object["kind"] != "Secret" {
 		return

@@ -1,8 +1,9 @@
-// Package clustertest gives tests a real cluster, and each a namespace of its own in it.
+// Package clustertest gives each test a real cluster and a separate namespace in it.
 //
-// It never starts a cluster: the variable NUON_TEST_KUBECONFIG names the file of one, which `make test` and `make cluster` start. A test
-// that finds none fails, unless NUON_TEST_NO_CLUSTER says why there is none: then it is skipped with that reason, which `make test`
-// lists at its end. Only tests use it.
+// It never starts a cluster: the variable NUON_TEST_KUBECONFIG names the kubeconfig
+// of one, which `make test` and `make cluster` start. Without it a test fails,
+// unless NUON_TEST_NO_CLUSTER holds the reason: then the test is skipped with that reason,
+// which `make test` lists at its end. Only tests use it.
 package clustertest
 
 import (
@@ -24,13 +25,13 @@ import (
 )
 
 const (
-	// Variable names the kubeconfig.
+	// Variable is the environment variable with the path of the kubeconfig.
 	Variable = "NUON_TEST_KUBECONFIG"
-	// VariableNone holds the reason why there is no cluster.
+	// VariableNone is the environment variable with the reason why there is no cluster.
 	VariableNone = "NUON_TEST_NO_CLUSTER"
 )
 
-// Kubeconfig gives the path of the file by which tests reach their cluster.
+// Kubeconfig returns the path of the kubeconfig of the tests' cluster.
 func Kubeconfig(t testing.TB) string {
 	t.Helper()
 	path, none := os.Getenv(Variable), os.Getenv(VariableNone)
@@ -43,7 +44,7 @@ func Kubeconfig(t testing.TB) string {
 	return path
 }
 
-// Open gives the cluster. Its log goes to the test's.
+// Open returns the cluster. Its log goes to the test's log.
 func Open(t testing.TB) *cluster.Cluster {
 	t.Helper()
 	c, err := cluster.FromFile(Kubeconfig(t), "", NewLog(t))
@@ -53,10 +54,11 @@ func Open(t testing.TB) *cluster.Cluster {
 	return c
 }
 
-// Name makes a name that no other test has.
+// Name returns a name that no other test has.
 func Name(prefix string) string { return fmt.Sprintf("%s-%08x", prefix, rand.Uint32()) } //nolint:gosec // it only has to be another one
 
-// Namespace makes a namespace, which is deleted at the end of the test, without waiting for that.
+// Namespace creates a namespace. It is deleted at the end of the test, without
+// waiting for the deletion.
 func Namespace(t testing.TB, c *cluster.Cluster) string {
 	t.Helper()
 	name := Name("t")
@@ -67,7 +69,8 @@ func Namespace(t testing.TB, c *cluster.Cluster) string {
 	return name
 }
 
-// Create makes the objects of a YAML text with documents, those that name no namespace in namespace, and gives their names.
+// Create creates the objects of a YAML text with one or more documents, and returns their
+// references. Objects without a namespace are created in namespace.
 func Create(t testing.TB, c *cluster.Cluster, namespace, text string) []api.ObjectRef {
 	t.Helper()
 	var made []api.ObjectRef
@@ -92,7 +95,7 @@ func Create(t testing.TB, c *cluster.Cluster, namespace, text string) []api.Obje
 	return made
 }
 
-// Delete deletes an object, which may be gone already.
+// Delete deletes an object; the object may already be deleted.
 func Delete(t testing.TB, c *cluster.Cluster, ref api.ObjectRef) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), testtime.Limit)
@@ -106,7 +109,7 @@ func Delete(t testing.TB, c *cluster.Cluster, ref api.ObjectRef) {
 	}
 }
 
-// Get gives an object, nil when it is not there.
+// Get returns an object, or nil when it does not exist.
 func Get(t testing.TB, c *cluster.Cluster, ref api.ObjectRef) *unstructured.Unstructured {
 	t.Helper()
 	found, err := c.Objects(t.Context(), []api.ObjectRef{ref})
@@ -119,23 +122,23 @@ func Get(t testing.TB, c *cluster.Cluster, ref api.ObjectRef) *unstructured.Unst
 	return found[0]
 }
 
-// Log keeps what is logged, and shows it with the test's own.
+// Log stores log lines, and also writes them to the test's log.
 type Log struct {
 	t     testing.TB
 	mutex sync.Mutex
 	lines []string
 }
 
-// NewLog gives a Log that is empty.
+// NewLog returns an empty Log.
 func NewLog(t testing.TB) *Log { return &Log{t: t} }
 
-// Debug takes one line.
+// Debug adds one line.
 func (l *Log) Debug(format string, args ...any) { l.add("debug ", format, args) }
 
-// Info takes one line.
+// Info adds one line.
 func (l *Log) Info(format string, args ...any) { l.add("info ", format, args) }
 
-// Warn takes one line.
+// Warn adds one line.
 func (l *Log) Warn(format string, args ...any) { l.add("warn ", format, args) }
 
 func (l *Log) add(level, format string, args []any) {
@@ -146,7 +149,7 @@ func (l *Log) add(level, format string, args []any) {
 	l.t.Log(line)
 }
 
-// Text gives all lines so far.
+// Text returns all lines so far.
 func (l *Log) Text() string {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
