@@ -16,17 +16,19 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// This file displays what an answer covers, and asks.
+// This file displays what an answer covers, and asks for confirmation.
 
-// mostNamed is how many installs are named where plans that are alike are shown, and mostAsked where they are asked about. mostIDs is
-// how many ids the command has that a script is told to run.
+// mostNamed is the maximum number of installs named where plans of a group are shown;
+// mostAsked is the maximum where a person is asked about them. mostIDs is the maximum
+// number of ids in the command that an error suggests to scripts.
 const (
 	mostNamed = 12
 	mostAsked = 100
 	mostIDs   = 50
 )
 
-// alikeTo returns the plans that wait and are like one of them, that one first. What comes after this is not answered.
+// alikeTo returns a waiting plan and the other waiting plans of its group, the given
+// one first. The answer does not cover plans that join the group later.
 func alikeTo(ctx context.Context, client *remote.Client, t api.Approval) ([]api.Approval, error) {
 	all := []api.Approval{t}
 	if t.Group == "" {
@@ -41,8 +43,9 @@ func alikeTo(ctx context.Context, client *remote.Client, t api.Approval) ([]api.
 	})...), nil
 }
 
-// agree has a person agree to what is answered: it displays the counts and the risk of each, and asks. Without a terminal, only what
-// was named exactly is answered. A rejection of what is named needs no question.
+// agree asks a person to confirm the answer: it displays the counts and the risk of
+// each plan and asks. Without a terminal, it accepts only plans that are named
+// exactly. Rejecting named plans needs no confirmation.
 func (a *answer) agree(ctx context.Context, client *remote.Client, targets []api.Approval) error {
 	rejects, many := a.give == api.ResponseAnswerReject, a.all || a.alike
 	for _, t := range targets {
@@ -63,8 +66,8 @@ func (a *answer) agree(ctx context.Context, client *remote.Client, targets []api
 	return a.ask(ctx, groups, len(targets))
 }
 
-// refuse is the error where nobody can be asked and nobody was shown what would be answered: it names the command that says which
-// plans are meant.
+// refuse returns the error for an answer without a terminal that does not name its
+// plans exactly. It suggests the command that does.
 func (a *answer) refuse(targets []api.Approval) error {
 	what := "this " + string(a.give) + "s " + review.Subject(targets[0]) + " on " + review.Place(targets)
 	if a.all {
@@ -88,7 +91,8 @@ func (a *answer) refuse(targets []api.Approval) error {
 	return exit.Usagef("%s, and there is no terminal to ask on; read it with `%s`, then run: %s", what, read, command)
 }
 
-// display prints what would be answered, plans that are alike once. A report that does not add up cannot be approved.
+// display prints what the answer covers, with the plans of a group once. It returns an
+// error for an approval of a plan whose report is inconsistent.
 func (a *answer) display(ctx context.Context, client *remote.Client, groups [][]api.Approval) error {
 	c := a.env.Console
 	for _, alike := range groups {
@@ -122,7 +126,7 @@ func (a *answer) display(ctx context.Context, client *remote.Client, groups [][]
 	return nil
 }
 
-// effect is what a plan does in counts, and its highest risk.
+// effect describes the counts of a plan and its highest risk.
 func effect(a api.Approval, report *diff.Report) string {
 	t, risk := totals(a), diff.RiskNone
 	if report != nil {
@@ -141,7 +145,8 @@ func effect(a api.Approval, report *diff.Report) string {
 	return strings.Join(append(words, "highest risk: "+risk.Words()), "; ")
 }
 
-// ask asks about each group that is destructive by its name, and about the rest together.
+// ask asks for confirmation: for each destructive group by the name of its component,
+// and for all others together.
 func (a *answer) ask(ctx context.Context, groups [][]api.Approval, all int) error {
 	if a.give == api.ResponseAnswerReject {
 		return a.env.Console.Confirm(ctx, "this rejects "+diff.Plural(all, "plan", "plans"), false)
@@ -164,7 +169,7 @@ func (a *answer) ask(ctx context.Context, groups [][]api.Approval, all int) erro
 	return a.typed(ctx, "Type %s to approve "+diff.Plural(rest, "plan", "plans")+": ", fmt.Sprint(rest))
 }
 
-// typed has a person type a word.
+// typed asks a person to type a word, and returns an error if they type another.
 func (a *answer) typed(ctx context.Context, prompt, word string) error {
 	got, err := a.env.Console.Ask(ctx, fmt.Sprintf(prompt, word))
 	if err == nil && strings.TrimSpace(got) != word {
@@ -173,8 +178,8 @@ func (a *answer) typed(ctx context.Context, prompt, word string) error {
 	return err
 }
 
-// totals are the counts of a plan; none for one that has no report.
+// totals returns the counts of a plan; all are zero if the plan has no report.
 func totals(a api.Approval) (t diff.Totals) {
-	_ = json.Unmarshal(a.Totals, &t) // then there are none
+	_ = json.Unmarshal(a.Totals, &t) // on error, the counts stay zero
 	return t
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// fleet are plans of one component at several installs that are alike, one at wayne that is not, and one of another component.
+// fleet returns plans of one component that are alike on several installs, one on
+// wayne that differs, and one of another component.
 func fleet(t *testing.T, action diff.Action) *plane {
 	t.Helper()
 	p := &plane{}
@@ -48,13 +49,14 @@ func fleet(t *testing.T, action diff.Action) *plane {
 	return p
 }
 
-// onTerminal has the commands print on a terminal of so many columns, at which nobody is.
+// onTerminal makes the commands print on a terminal of this width, without a person
+// who could answer.
 func (p *plane) onTerminal(columns int) *plane {
 	p.onto = console.Console{OutIsTerminal: true, Width: columns}
 	return p
 }
 
-// typing has somebody at a terminal who types this.
+// typing adds a person who types this text on a terminal.
 func (p *plane) typing(t *testing.T, text string) *plane {
 	t.Helper()
 	person, tty, err := pty.Open()
@@ -69,7 +71,8 @@ func (p *plane) typing(t *testing.T, text string) *plane {
 	return p
 }
 
-// ends runs a command at which a person types something, or nobody is at a terminal, and expects what it answers and how it ends.
+// ends runs a command, with a person who types something or without a terminal if
+// types is empty. It checks the answers that were sent, the exit code and the error.
 func (p *plane) ends(t *testing.T, types, line string, want []string, code int, says string) {
 	t.Helper()
 	if types != "" {
@@ -84,8 +87,8 @@ func (p *plane) ends(t *testing.T, types, line string, want []string, code int, 
 	}
 }
 
-// TestAlike: one command answers the plan that is named and all that wait and are like it, each by its own digest, once a person has
-// agreed to just that on a terminal.
+// TestAlike checks that one command answers the named plan and all waiting plans of its
+// group, each by its own digest, after a person confirmed exactly that on a terminal.
 func TestAlike(t *testing.T) {
 	three := []string{"apr_1 approve sha256:1", "apr_2 approve sha256:2", "apr_3 approve sha256:3"}
 	nos := []string{"apr_1 reject sha256:1 no", "apr_2 reject sha256:2 no", "apr_3 reject sha256:3 no"}
@@ -93,7 +96,7 @@ func TestAlike(t *testing.T) {
 	for name, c := range map[string]struct {
 		action diff.Action
 		line   string
-		types  string // "" is nobody at a terminal
+		types  string // "" is without a terminal
 		want   []string
 		code   int
 		says   string
@@ -125,7 +128,7 @@ func TestAlike(t *testing.T) {
 	}
 }
 
-// TestAlikeSaysWhatItAsks: which installs, what each has, and what became of it.
+// TestAlikeSaysWhatItAsks checks the output: the installs, what each plan changes, and the result.
 func TestAlikeSaysWhatItAsks(t *testing.T) {
 	out, remarks, err := fleet(t, diff.Destroy).typing(t, "web 3").run(t, "table", "approve", "acme/web", "--alike")
 	if err != nil || out != "approved: web on 3 installs of hello\n" {
@@ -153,8 +156,9 @@ func TestAlikeSaysWhatItAsks(t *testing.T) {
 	}
 }
 
-// TestSomeOfMany: one that cannot be answered does not keep the others from it, is named, and is in the exit code; when nobody answers
-// any more, the rest is not sent.
+// TestSomeOfMany checks that one plan that cannot be answered does not prevent the
+// other answers, is named, and determines the exit code, and that nothing more is sent
+// once the control plane is unreachable.
 func TestSomeOfMany(t *testing.T) {
 	p := fleet(t, diff.Update)
 	p.withdrawn = "apr_2"
@@ -181,7 +185,8 @@ func TestSomeOfMany(t *testing.T) {
 	}
 }
 
-// TestList: alike is one row on a terminal, and each is one in a pipe, with --each and as data.
+// TestList checks that plans of a group are one row on a terminal, and one row each in
+// a pipe, with --each and as data.
 func TestList(t *testing.T) {
 	out, remarks, err := fleet(t, diff.Update).onTerminal(120).run(t, "table", "approvals", "list")
 	want := "" +
@@ -216,7 +221,8 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestReviewOfAlike: on a terminal what is alike is printed once, with placeholders, and read once; --each prints all.
+// TestReviewOfAlike checks that on a terminal, plans of a group are fetched and
+// printed once, with placeholders, and that --each prints all of them.
 func TestReviewOfAlike(t *testing.T) {
 	p := fleet(t, diff.Update).onTerminal(100)
 	for i := range p.approvals {

@@ -19,7 +19,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// answer is what approve and reject have in common.
+// answer holds the flags and the state that approve and reject share.
 type answer struct {
 	env     *env.Env
 	give    api.ResponseAnswer
@@ -29,14 +29,14 @@ type answer struct {
 	alike   bool
 	digest  string
 
-	workflow string // it is approved as a whole
-	revoke   bool   // that is taken back
+	workflow string // the workflow to approve as a whole
+	revoke   bool   // takes that approval back
 
-	exact bool // the person named what they were shown: ids, or a content digest
-	left  int  // so many were left out of --all
+	exact bool // the person named exactly what they were shown: ids, or a content digest
+	left  int  // number of plans that --all leaves out
 }
 
-// NewApprove is `nuon approve`.
+// NewApprove returns the command `nuon approve`.
 func NewApprove(e *env.Env) *cobra.Command {
 	a := answer{env: e, give: api.ResponseAnswerApprove}
 	c := &cobra.Command{
@@ -66,7 +66,7 @@ ask. Your permission is checked again at each use; --revoke takes the approval b
 	return c
 }
 
-// NewReject is `nuon reject`.
+// NewReject returns the command `nuon reject`.
 func NewReject(e *env.Env) *cobra.Command {
 	a := answer{env: e, give: api.ResponseAnswerReject}
 	c := &cobra.Command{
@@ -133,10 +133,10 @@ func (a *answer) run(ctx context.Context, args []string) error {
 	if err == nil && a.left > 0 {
 		err = exit.With(exit.Waiting, fmt.Errorf("%s to be approved by name", diff.Plural(a.left, "plan still waits", "plans still wait")))
 	}
-	return errors.Join(a.show(done), err) // what was answered before an error is answered
+	return errors.Join(a.show(done), err) // the answers before an error are recorded
 }
 
-// respond answers one after the other until one fails, and gives those that it has answered.
+// respond answers one plan after the other until one fails, and returns those that it answered.
 func (a *answer) respond(ctx context.Context, client *remote.Client, targets []api.Approval) ([]api.Approval, error) {
 	done := []api.Approval{}
 	for _, t := range targets {
@@ -149,13 +149,15 @@ func (a *answer) respond(ctx context.Context, client *remote.Client, targets []a
 	return done, nil
 }
 
-// mostTold is how many plans that could not be answered are named, and tellEvery after how many a person is told how far it is.
+// mostTold is the maximum number of errors that are printed; tellEvery is the number
+// of answers after which progress is printed.
 const (
 	mostTold  = 20
 	tellEvery = 100
 )
 
-// respondAll answers all of many. One that fails does not keep the others from their answer, unless nobody answers any more.
+// respondAll answers many plans. It continues after a failure, unless the control
+// plane is unreachable.
 func (a *answer) respondAll(ctx context.Context, client *remote.Client, targets []api.Approval) ([]api.Approval, error) {
 	done, failed := []api.Approval{}, []error{}
 	for i, t := range targets {
@@ -184,7 +186,7 @@ func (a *answer) respondAll(ctx context.Context, client *remote.Client, targets 
 	return done, errors.Join(failed...)
 }
 
-// send gives the answer to one plan, bound to what was displayed of it.
+// send sends the answer for one plan, bound to the plan and content that were displayed.
 func (a *answer) send(ctx context.Context, client *remote.Client, t api.Approval) (api.Approval, error) {
 	given := api.Response{Answer: a.give, Plan: t.Plan, ContentDigest: t.ContentDigest, Reason: a.reason}
 	got, err := remote.Get[api.Approval](client.RespondApproval(ctx, t.ID, given))
@@ -201,7 +203,8 @@ func (a *answer) show(done []api.Approval) error {
 	return a.env.Console.Result(done, func(w io.Writer) error { return sayAnswers(w, gathered(a.env.Console, done)) })
 }
 
-// sayAnswers says what was answered, a plan, or plans that are alike, to a line. Alike is not how they were answered.
+// sayAnswers prints one line for each answered plan or group of plans. Plans of a
+// group can have different results, and get one line for each.
 func sayAnswers(w io.Writer, done [][]api.Approval) error {
 	for _, alike := range done {
 		for _, d := range byStatus(alike) {
@@ -213,7 +216,7 @@ func sayAnswers(w io.Writer, done [][]api.Approval) error {
 	return nil
 }
 
-// byStatus divides plans by what became of them.
+// byStatus groups plans by their status.
 func byStatus(all []api.Approval) [][]api.Approval {
 	var out [][]api.Approval
 	for _, a := range all {
@@ -227,7 +230,8 @@ func byStatus(all []api.Approval) [][]api.Approval {
 	return out
 }
 
-// find gives an approval by its id, or the one that waits for install/component (or app/install/component).
+// find returns an approval by its id, or the one that waits for install/component (or
+// app/install/component).
 func find(ctx context.Context, client *remote.Client, name string) (api.Approval, error) {
 	if !strings.Contains(name, "/") {
 		return remote.Get[api.Approval](client.GetApproval(ctx, name))
@@ -243,7 +247,7 @@ func find(ctx context.Context, client *remote.Client, name string) (api.Approval
 		}
 	}
 	if plans := slices.DeleteFunc(slices.Clone(found), func(a api.Approval) bool { return a.Component == "" }); len(plans) == 1 {
-		found = plans // a component may be called settings or scripts
+		found = plans // a component may be named settings or scripts
 	}
 	switch len(found) {
 	case 0:
@@ -254,7 +258,8 @@ func find(ctx context.Context, client *remote.Client, name string) (api.Approval
 	return api.Approval{}, exit.Usagef("%s is not clear: say %s/%s or %s/%s", name, found[0].App, name, found[1].App, name)
 }
 
-// targets returns the approvals to answer. --all leaves out what is approved one by one.
+// targets returns the approvals to answer. --all leaves out those that require an
+// individual approval.
 func (a *answer) targets(ctx context.Context, client *remote.Client, args []string) ([]api.Approval, error) {
 	if a.all {
 		return a.everything(ctx, client)
@@ -279,7 +284,7 @@ func (a *answer) targets(ctx context.Context, client *remote.Client, args []stri
 	return out, nil
 }
 
-// everything returns what waits and may be answered together, and reports what may not.
+// everything returns the waiting approvals that may be answered together, and reports the others.
 func (a *answer) everything(ctx context.Context, client *remote.Client) ([]api.Approval, error) {
 	all, err := waiting(ctx, client, api.ListApprovalsParams{Install: a.install, Brief: true})
 	if err == nil && len(all) == 0 {

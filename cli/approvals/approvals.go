@@ -1,7 +1,9 @@
-// Package approvals is `nuon review`, `nuon approvals`, `nuon approve` and `nuon reject`: what waits for a person, and that person's
-// answer. An answer carries the plan and the digest that were displayed, so nobody approves what they have not seen: on a terminal the
-// commands display what they answer and ask, elsewhere they take ids and digests alone. Plans that are alike are displayed and answered
-// together; each gets an answer of its own.
+// Package approvals implements `nuon review`, `nuon approvals`, `nuon approve` and
+// `nuon reject`, with which people read waiting approvals and answer them. An answer
+// carries the plan and the digest that were displayed, so nobody approves what they
+// have not seen: on a terminal the commands display what the answer covers and ask;
+// elsewhere they accept only ids and digests. Plans that are alike are displayed and
+// answered together, but an answer is sent for each.
 package approvals
 
 import (
@@ -23,7 +25,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// NewReview is `nuon review`.
+// NewReview returns the command `nuon review`.
 func NewReview(e *env.Env) *cobra.Command {
 	var print, each bool
 	install := ""
@@ -38,7 +40,7 @@ func NewReview(e *env.Env) *cobra.Command {
 			if install != "" {
 				args = append(args, install)
 			}
-			spoiled := e.Debug && e.Console.ErrIsTerminal // what --debug writes would go across the screen
+			spoiled := e.Debug && e.Console.ErrIsTerminal // the output of --debug would overwrite the screen
 			if print || each || spoiled || e.Console.Output != "table" || !review.Possible(e.Console) {
 				return printAll(ctx, e.Console, client, args, each)
 			}
@@ -52,7 +54,7 @@ func NewReview(e *env.Env) *cobra.Command {
 	return c
 }
 
-// onScreen opens the screen. What is named and does not wait is printed instead, if that is all.
+// onScreen opens the review screen. It prints the named approvals instead if none of them waits.
 func onScreen(ctx context.Context, c *console.Console, client *remote.Client, args []string) error {
 	if len(args) > 0 {
 		found, err := chosen(ctx, client, args, true)
@@ -67,10 +69,10 @@ func onScreen(ctx context.Context, c *console.Console, client *remote.Client, ar
 	for _, w := range given.Workflows {
 		fmt.Fprintln(c.Out, review.WholeApproved(w))
 	}
-	return errors.Join(sayAnswers(c.Out, gathered(c, given.Approvals)), err) // what was answered before an error is answered
+	return errors.Join(sayAnswers(c.Out, gathered(c, given.Approvals)), err) // the answers before an error are recorded
 }
 
-// printAll prints the plans one below the other. On a terminal those that are alike are printed once.
+// printAll prints the plans one after the other. On a terminal it prints plans of a group once.
 func printAll(ctx context.Context, c *console.Console, client *remote.Client, args []string, each bool) error {
 	once := !each && c.Output == "table" && c.OutIsTerminal
 	found, err := chosen(ctx, client, args, once || c.Output == "name")
@@ -96,7 +98,7 @@ func printAll(ctx context.Context, c *console.Console, client *remote.Client, ar
 	})
 }
 
-// printOnce prints plans of which those that are alike are read once.
+// printOnce prints plans, and fetches and prints those of a group once.
 func printOnce(ctx context.Context, c *console.Console, client *remote.Client, found []api.Approval, args []string) error {
 	if len(found) == 0 {
 		return nothing(ctx, c.Out, c, client, args)
@@ -111,7 +113,7 @@ func printOnce(ctx context.Context, c *console.Console, client *remote.Client, f
 	return show(c.Out, c, groups)
 }
 
-// whole is an approval with its report.
+// whole returns an approval with its report, and fetches it if necessary.
 func whole(ctx context.Context, client *remote.Client, a api.Approval) (api.Approval, error) {
 	if len(a.Report) > 0 {
 		return a, nil
@@ -119,7 +121,8 @@ func whole(ctx context.Context, client *remote.Client, a api.Approval) (api.Appr
 	return remote.Get[api.Approval](client.GetApproval(ctx, a.ID))
 }
 
-// waiting returns what waits of what is asked for, the oldest first: what others wait for comes before them.
+// waiting returns the waiting approvals of a request, oldest first, because later ones
+// can depend on earlier ones.
 func waiting(ctx context.Context, client *remote.Client, p api.ListApprovalsParams) ([]api.Approval, error) {
 	all, err := remote.All(func(cursor string) ([]api.Approval, string, error) {
 		p.Cursor = cursor
@@ -130,8 +133,10 @@ func waiting(ctx context.Context, client *remote.Client, p api.ListApprovalsPara
 	return all, err
 }
 
-// chosen are the approvals that are meant: all that wait; or those by id, whatever became of them, and those that wait at an
-// install or for one of its components. Brief ones may be without their reports. An install that is not there is an error.
+// chosen returns the approvals that the arguments name: all waiting ones without
+// arguments, approvals by id in any status, and those that wait on an install or for
+// one of its components. With brief, they may lack their reports. It returns an error
+// for an install that does not exist.
 func chosen(ctx context.Context, client *remote.Client, args []string, brief bool) ([]api.Approval, error) {
 	if len(args) == 0 {
 		return waiting(ctx, client, api.ListApprovalsParams{Brief: brief})
@@ -164,7 +169,7 @@ func chosen(ctx context.Context, client *remote.Client, args []string, brief boo
 	return out, nil
 }
 
-// known says whether there is an install that can be called so, or the install of a component that can.
+// known returns an error unless an install, or the install of a component, of this name exists.
 func known(ctx context.Context, client *remote.Client, arg string) error {
 	_, err := remote.Get[api.Install](client.GetInstall(ctx, arg))
 	install, both := above(arg)
@@ -177,13 +182,14 @@ func known(ctx context.Context, client *remote.Client, arg string) error {
 	return err
 }
 
-// above is what is before the last slash: the install of a component.
+// above returns the part before the last slash, which is the install of a component.
 func above(s string) (install string, found bool) {
 	i := strings.LastIndexByte(s, '/')
 	return s[:max(i, 0)], i > 0
 }
 
-// named says that a person may mean this plan by one of the words: its id, its install, or its component there.
+// named reports whether one of the words names this plan: by its id, by its install,
+// or by install and component.
 func named(a api.Approval, words ...string) bool {
 	for _, w := range words {
 		for _, install := range []string{a.Install, a.App + "/" + a.Install, a.InstallID} {
@@ -206,7 +212,7 @@ func ids(all []api.Approval) [][]string {
 	return rows
 }
 
-// nothing says that no plan waits, and what is under way that may yet end in one.
+// nothing prints that no plan waits, and what is in progress that may still result in one.
 func nothing(ctx context.Context, w io.Writer, c *console.Console, client *remote.Client, args []string) error {
 	all, err := remote.All(func(cursor string) ([]api.InstallSummary, string, error) {
 		l, err := remote.Get[api.InstallList](client.ListInstalls(ctx, &api.ListInstallsParams{Cursor: cursor}))
@@ -231,10 +237,10 @@ func nothing(ctx context.Context, w io.Writer, c *console.Console, client *remot
 	return nil
 }
 
-// mostUnderWay is how many installs are named of those at which something is under way.
+// mostUnderWay is the maximum number of installs named that have work in progress.
 const mostUnderWay = 10
 
-// at says that an install is meant, by itself or by one of its components.
+// at reports whether one of the words names an install, or one of its components.
 func at(i api.InstallSummary, words []string) bool {
 	for _, w := range words {
 		install, both := above(w)
@@ -247,7 +253,7 @@ func at(i api.InstallSummary, words []string) bool {
 	return false
 }
 
-// alone are plans of which each is told by itself.
+// alone returns a group of its own for each plan.
 func alone(all []api.Approval) [][]api.Approval {
 	out := make([][]api.Approval, 0, len(all))
 	for _, a := range all {
@@ -256,7 +262,8 @@ func alone(all []api.Approval) [][]api.Approval {
 	return out
 }
 
-// gathered are plans as people are told of them: on a terminal those that are alike are one.
+// gathered returns the groups in which plans are printed: on a terminal, plans that
+// are alike form one group.
 func gathered(c *console.Console, all []api.Approval) [][]api.Approval {
 	if c.OutIsTerminal {
 		return review.Gather(all)
@@ -276,7 +283,7 @@ func show(w io.Writer, c *console.Console, groups [][]api.Approval) error {
 	return nil
 }
 
-// showOne prints the plan that is the first of those that are alike.
+// showOne prints the first plan for a group of plans that are alike.
 func showOne(w io.Writer, c *console.Console, alike []api.Approval) error {
 	a := alike[0]
 	report, err := review.ReportOf(a)

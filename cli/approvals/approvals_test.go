@@ -20,22 +20,24 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// plane is a control plane at which approvals wait. It gives two to a page, and notes each answer as "id answer digest reason".
+// plane is a fake control plane with waiting approvals. Its pages have two items, and
+// it records each answer as "id answer digest reason".
 type plane struct {
 	approvals []api.Approval
 	answers   []string
-	withdrawn string // the id of one that can no longer be answered
-	down      string // the id of one at whose answer the control plane goes away
-	bare      bool   // a brief list has no reports
-	deaf      bool   // it does not know what a group is
-	read      int    // so many plans were read by themselves
-	displayed func() // what happens once a plan was read, before it is answered
+	withdrawn string // id of an approval that can no longer be answered
+	down      string // id of the approval whose answer makes the control plane unreachable
+	bare      bool   // brief lists have no reports
+	deaf      bool   // ignores the group parameter of requests
+	read      int    // number of approvals that were fetched individually
+	displayed func() // called after an approval was fetched, before it is answered
 	installs  []api.InstallSummary
 	workflows []api.Workflow
-	onto      console.Console // what run prints on
+	onto      console.Console // the console of run
 }
 
-// fourPlans wait: two apps have an install acme, and one of the plans destroys.
+// fourPlans returns four waiting plans: two apps have an install acme, and one of the
+// plans destroys.
 func fourPlans(t *testing.T) *plane {
 	t.Helper()
 	report, err := json.Marshal(diff.Report{Kind: diff.KindTerraform, Notes: []string{"a note of the plan"}})
@@ -53,7 +55,8 @@ func fourPlans(t *testing.T) *plane {
 	return p
 }
 
-// workflow gives a workflow, and notes what is done about its rule as "id method reason".
+// workflow responds with a workflow, and records changes of its approval rule as "id
+// method reason".
 func (p *plane) workflow(w http.ResponseWriter, r *http.Request) {
 	i := slices.IndexFunc(p.workflows, func(w api.Workflow) bool { return w.ID == r.PathValue("id") })
 	if i < 0 {
@@ -161,7 +164,7 @@ func (p *plane) respond(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(a)
 }
 
-// run calls one of the three commands, and gives what it printed on each side.
+// run runs one of the three commands and returns its standard output and standard error.
 func (p *plane) run(t *testing.T, output string, line ...string) (out, remarks string, err error) {
 	t.Helper()
 	s := httptest.NewServer(p)
@@ -181,13 +184,13 @@ func (p *plane) run(t *testing.T, output string, line ...string) (out, remarks s
 	return o.String(), e.String(), err
 }
 
-// TestAnswers: an answer goes to what was displayed to the person, with its plan and digest, and to nothing else. Without a terminal
-// that is what is named by its id or digest.
+// TestAnswers checks that an answer covers only what was displayed to the person, with its
+// plan and digest. Without a terminal, that is what the command names by id or digest.
 func TestAnswers(t *testing.T) {
 	one, two, three, four := "apr_1 approve sha256:1", "apr_2 approve sha256:2", "apr_3 approve sha256:3", "apr_4 approve sha256:4"
 	for name, c := range map[string]struct {
 		line  string
-		types string // at a terminal; "" is nobody at one
+		types string // text typed on a terminal; "" is without a terminal
 		want  []string
 		code  int
 		says  string
@@ -249,8 +252,9 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestAPlanIsDisplayedBeforeTheQuestion with its counts, its risk and the command that is exact; and a plan that replaced it meanwhile
-// is not approved in its place.
+// TestAPlanIsDisplayedBeforeTheQuestion checks that the question follows the plan's
+// counts, its risk and the exact command, and that a plan that replaced it meanwhile
+// is not approved instead.
 func TestAPlanIsDisplayedBeforeTheQuestion(t *testing.T) {
 	p := fleet(t, diff.Replace).typing(t, "db")
 	p.approvals[4].Scripts = []api.ApprovalScript{{Action: "migrate"}}
@@ -261,7 +265,7 @@ func TestAPlanIsDisplayedBeforeTheQuestion(t *testing.T) {
 		t.Errorf("displayed %q, %v", remarks, err)
 	}
 
-	// The plan that is displayed is withdrawn while the person reads, and another one waits in its place.
+	// The displayed plan is withdrawn while the person reads, and another one waits in its place.
 	p = fleet(t, diff.Update).typing(t, "y")
 	p.displayed = func() {
 		newer := p.approvals[4]
@@ -274,7 +278,8 @@ func TestAPlanIsDisplayedBeforeTheQuestion(t *testing.T) {
 	}
 }
 
-// TestAllNamesWhatItLeavesOut, and how to approve it: plans that destroy, and looser settings.
+// TestAllNamesWhatItLeavesOut checks that --all names what it leaves out (plans that
+// destroy, and looser settings), and how to approve it.
 func TestAllNamesWhatItLeavesOut(t *testing.T) {
 	p := fourPlans(t)
 	p.approvals[2].Kind, p.approvals[2].Component, p.approvals[2].Plan = api.ApprovalKindSettings, "", ""
@@ -296,7 +301,8 @@ func TestAllNamesWhatItLeavesOut(t *testing.T) {
 	}
 }
 
-// TestAllLeavesOutWhatIsNotShown: what changes behind a mask, or is cut from the report, is approved by name.
+// TestAllLeavesOutWhatIsNotShown checks that --all leaves out plans with changes that
+// are masked or cut from the report.
 func TestAllLeavesOutWhatIsNotShown(t *testing.T) {
 	p := fourPlans(t)
 	p.approvals[0].IndividualApproval = true
@@ -310,7 +316,7 @@ func TestAllLeavesOutWhatIsNotShown(t *testing.T) {
 	}
 }
 
-// TestNothingToAnswer is said to people, and is an empty list to programs.
+// TestNothingToAnswer checks that people get a message, and programs an empty list.
 func TestNothingToAnswer(t *testing.T) {
 	out, remarks, err := (&plane{}).run(t, "json", "approve", "--all")
 	if err != nil || out != "[]\n" || !strings.Contains(remarks, "nothing waits") {
@@ -343,7 +349,8 @@ func TestNothingToAnswer(t *testing.T) {
 	}
 }
 
-// TestAnAnswerBeforeAnErrorIsShown: it was given.
+// TestAnAnswerBeforeAnErrorIsShown checks that answers before an error are printed,
+// because they are recorded.
 func TestAnAnswerBeforeAnErrorIsShown(t *testing.T) {
 	p := fourPlans(t)
 	p.withdrawn = "apr_4"
@@ -356,7 +363,7 @@ func TestAnAnswerBeforeAnErrorIsShown(t *testing.T) {
 	}
 }
 
-// TestFormats: an answer is given once, and printed in the format that was asked for.
+// TestFormats checks that an answer is sent once and printed in the requested format.
 func TestFormats(t *testing.T) {
 	for output, want := range map[string]string{"name": "apr_3\n", "table": "approved: web on hello/globex\n"} {
 		p := fourPlans(t)
@@ -375,7 +382,8 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// TestReview shows each plan with its reason and how to answer it, and what came from elsewhere cannot move the cursor.
+// TestReview checks that review shows each plan with its reason and how to answer it,
+// and that text from elsewhere cannot move the cursor.
 func TestReview(t *testing.T) {
 	p := fourPlans(t)
 	p.approvals = p.approvals[:2]
@@ -398,7 +406,7 @@ func TestReview(t *testing.T) {
 	}
 }
 
-// TestARestoreIsNoDeploy: it is shown as what it is, and no blanket yes lets it through.
+// TestARestoreIsNoDeploy checks that a restore is shown as one, and that --all does not approve it.
 func TestARestoreIsNoDeploy(t *testing.T) {
 	p := fourPlans(t)
 	p.approvals = p.approvals[:1]
@@ -413,7 +421,8 @@ func TestARestoreIsNoDeploy(t *testing.T) {
 	}
 }
 
-// TestAReportThatDoesNotAddUpIsNotShown: its totals are what a person trusts.
+// TestAReportThatDoesNotAddUpIsNotShown checks that a report with inconsistent totals
+// is not shown, because people rely on the totals.
 func TestAReportThatDoesNotAddUpIsNotShown(t *testing.T) {
 	for name, c := range map[string]struct{ report, says string }{
 		"totals of nothing":    {`{"kind":"terraform","totals":{"destroy":3},"applyable":true}`, "do not approve it"},
@@ -438,8 +447,8 @@ func TestAReportThatDoesNotAddUpIsNotShown(t *testing.T) {
 	}
 }
 
-// TestReviewOfSome: installs, components of them and ids name what is shown; a name that nothing has is an error, one at which
-// nothing waits is not.
+// TestReviewOfSome checks that installs, their components and ids select what is shown,
+// and that an unknown name is an error while a name for which nothing waits is not.
 func TestReviewOfSome(t *testing.T) {
 	for line, want := range map[string]string{
 		"":                       "apr_1 apr_2 apr_3 apr_4",

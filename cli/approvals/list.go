@@ -18,19 +18,19 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// New is the command `nuon approvals` with its verbs.
+// New returns the command `nuon approvals` with its subcommands.
 func New(e *env.Env) *cobra.Command {
 	c := &cobra.Command{Use: "approvals", Short: "What waits for a yes or a no (plans, scripts, looser settings), and what became of it"}
 	c.AddCommand(newList(e))
 	return c
 }
 
-// statuses are how an approval can stand.
+// statuses are the possible statuses of an approval.
 var statuses = []string{
 	string(api.ApprovalStatusWaiting), string(api.ApprovalStatusApproved), string(api.ApprovalStatusRejected), string(api.ApprovalStatusWithdrawn),
 }
 
-// mostInRow is how many installs a row of the table names.
+// mostInRow is the maximum number of installs that a table row names.
 const mostInRow = 3
 
 func newList(e *env.Env) *cobra.Command {
@@ -70,7 +70,7 @@ func newList(e *env.Env) *cobra.Command {
 	return c
 }
 
-// together are the rows of plans of which those that are alike are one.
+// together returns table rows with one row for each group of plans that are alike.
 func together(e *env.Env, all []api.Approval) [][]string {
 	var rows [][]string
 	for _, alike := range review.Gather(all) {
@@ -82,7 +82,7 @@ func together(e *env.Env, all []api.Approval) [][]string {
 	return rows
 }
 
-// cells are the row of plans that are alike.
+// cells returns the row of a group of plans that are alike.
 func cells(alike []api.Approval) []string {
 	a, at := alike[0], alike[0].Install
 	if len(alike) > 1 {

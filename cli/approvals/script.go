@@ -12,11 +12,12 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// This file has a person approve the script of an action that they run.
+// This file asks a person to approve the script of an action that they run.
 
-// Script has the script approved that an approval is about: that of the digest, which names what a person has read; without a digest the one
-// that it shows on a terminal, after a yes. Where nobody can be asked, or the person may not approve, the script keeps waiting, and Script
-// prints how it is answered.
+// Script approves the script of an approval. With a digest, it approves only a script
+// of that digest, which the person has read before. Without one, it displays the
+// script on a terminal and asks. If nobody can be asked, or the person may not
+// approve, the script keeps waiting and Script prints how to answer it.
 func Script(ctx context.Context, e *env.Env, client *remote.Client, approval, digest string) error {
 	t, err := remote.Get[api.Approval](client.GetApproval(ctx, approval))
 	if err != nil || t.Status != api.ApprovalStatusWaiting || len(t.Scripts) == 0 {
@@ -39,10 +40,10 @@ func Script(ctx context.Context, e *env.Env, client *remote.Client, approval, di
 		return nil
 	}
 	if err := showOne(c.Err, c, []api.Approval{t}); err != nil {
-		return err // it does not add up, so nobody approves it
+		return err // the report is inconsistent, so nobody may approve it
 	}
 	if err := c.Confirm(ctx, "this approves "+review.Scripts(t)+" for "+review.Place([]api.Approval{t}), false); err != nil {
-		if exit.CodeOf(err) == exit.Rejected { // a person who does not say yes has not said no
+		if exit.CodeOf(err) == exit.Rejected { // a declined confirmation does not reject the script
 			c.Say("it keeps waiting: %s", read)
 			return nil
 		}
@@ -51,7 +52,7 @@ func Script(ctx context.Context, e *env.Env, client *remote.Client, approval, di
 	return sendScript(ctx, e, client, t)
 }
 
-// sendScript approves what was displayed, or read before.
+// sendScript approves a script that was displayed, or read before.
 func sendScript(ctx context.Context, e *env.Env, client *remote.Client, t api.Approval) error {
 	a := answer{env: e, give: api.ResponseAnswerApprove}
 	if _, err := a.send(ctx, client, t); err != nil {

@@ -10,8 +10,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// TestOneAnswerToAWorkflowsScriptsAndPlans: --all of an install displays what waits there, scripts that no approver has seen and plans, and asks
-// once. A plan that is shown with scripts says which, and one yes approves both.
+// TestOneAnswerToAWorkflowsScriptsAndPlans checks that --all on an install displays
+// the waiting scripts and plans and asks once. A plan with scripts names them, and one
+// confirmation approves both.
 func TestOneAnswerToAWorkflowsScriptsAndPlans(t *testing.T) {
 	p := fleet(t, diff.Update).typing(t, "2")
 	scripts, plan := &p.approvals[0], &p.approvals[4]

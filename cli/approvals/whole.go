@@ -17,7 +17,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// This file is `nuon approve --workflow`: a rule of the approver that approves what one workflow plans until it ends.
+// This file implements `nuon approve --workflow`, with which an approver approves all
+// plans of one workflow until it ends.
 
 func (a *answer) wholeFlags(c *cobra.Command) {
 	c.Flags().StringVar(&a.workflow, "workflow", "", "approve what this workflow plans until it ends: its id, or an install for the one that runs there")
@@ -25,7 +26,7 @@ func (a *answer) wholeFlags(c *cobra.Command) {
 	complete.Flag(a.env, c, "workflow", complete.RunningWorkflows)
 }
 
-// approveWorkflow approves a workflow as a whole, or takes that back.
+// approveWorkflow approves a workflow as a whole, or revokes that approval.
 func (a *answer) approveWorkflow(ctx context.Context, args []string) error {
 	if len(args) > 0 || a.all || a.alike || a.digest != "" || a.install != "" {
 		return exit.Usagef("--workflow approves a whole workflow: leave out plans, --all, --alike, --digest and --install")
@@ -64,7 +65,8 @@ func (a *answer) showWhole(w api.Workflow, format string, args ...any) error {
 	})
 }
 
-// findRunning returns a workflow by its id, or the one that runs at an install and can be approved as a whole.
+// findRunning returns a workflow by its id, or the one that runs on an install and can
+// be approved as a whole.
 func findRunning(ctx context.Context, client *remote.Client, name string) (api.Workflow, error) {
 	if strings.HasPrefix(name, "wfl_") {
 		return remote.Get[api.Workflow](client.GetWorkflow(ctx, name))
@@ -95,7 +97,8 @@ func findRunning(ctx context.Context, client *remote.Client, name string) (api.W
 	return api.Workflow{}, exit.Usagef("%d workflows run at %s: say which of %s", len(running), install, strings.Join(ids, ", "))
 }
 
-// agreeWhole displays what would be approved, and asks. Without a terminal only the id of a workflow is taken.
+// agreeWhole displays what the approval covers and asks for confirmation. Without a
+// terminal it accepts only the id of a workflow.
 func (a *answer) agreeWhole(ctx context.Context, client *remote.Client, w api.Workflow) error {
 	c, what := a.env.Console, "this approves what "+review.NameOf(w)+" plans until it ends"
 	if !c.Asks() {

@@ -10,7 +10,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// atWork is fleet with two workflows that run at globex, and a provision at acme of which web waits.
+// atWork returns fleet with four running workflows: a provision of acme that covers
+// two of the plans, two deploys of globex, and a teardown of hooli.
 func atWork(t *testing.T) *plane {
 	t.Helper()
 	p := fleet(t, diff.Update)
@@ -30,11 +31,12 @@ func atWork(t *testing.T) *plane {
 	return p
 }
 
-// TestApproveAWorkflow: on a terminal a person is shown what is covered and what is not, and asked; a script passes the workflow's id.
+// TestApproveAWorkflow checks that a person on a terminal is shown what the approval covers
+// and what it does not, and is asked, and that a script passes the id of the workflow.
 func TestApproveAWorkflow(t *testing.T) {
 	for name, c := range map[string]struct {
 		line  string
-		types string // "" is nobody at a terminal
+		types string // "" is without a terminal
 		want  []string
 		code  int
 		says  string

@@ -23,7 +23,7 @@ import (
 	elsewhere "github.com/nuon-toolkit/nuon/pkg/remote"
 )
 
-// openWorkTree finds the work tree that a directory is in.
+// openWorkTree opens the git work tree that contains a directory.
 func openWorkTree(dir string) (*worktree.Repository, error) {
 	w, err := worktree.Open(dir)
 	switch {
@@ -37,8 +37,9 @@ func openWorkTree(dir string) (*worktree.Repository, error) {
 	return w, nil
 }
 
-// committed is the commit that a directory of a git work tree is at. What is not committed below it is refused: the control plane
-// reads the repository, not this directory.
+// committed returns the commit of a directory in a git work tree. It returns an error
+// if anything below the directory is not committed, because the control plane reads
+// the repository, not the directory.
 func committed(dir string) (string, error) {
 	w, err := openWorkTree(dir)
 	if err != nil {
@@ -63,7 +64,8 @@ func committed(dir string) (string, error) {
 	return head.Hash().String(), nil
 }
 
-// packTree makes the tar+gzip of a work tree: what would be in the next commit if all of it were added now.
+// packTree returns the tar+gzip of a work tree: the content of the commit that would
+// result from adding all files now.
 func packTree(w *worktree.Repository) (io.Reader, error) {
 	files, err := w.Files()
 	if err != nil {
@@ -88,7 +90,7 @@ func packTree(w *worktree.Repository) (io.Reader, error) {
 	return &out, nil
 }
 
-// add puts a file or a link into an archive; one that was removed is left out.
+// add adds a file or a link to an archive, and skips a file that was removed.
 func add(t *tar.Writer, root *os.Root, file string) error {
 	content, info, err := worktree.Read(root, file)
 	switch {
@@ -104,8 +106,8 @@ func add(t *tar.Writer, root *os.Root, file string) error {
 	return err
 }
 
-// pack makes the tar+gzip of a directory: its regular files, without .git, and what its config refers to elsewhere on this machine. The
-// control plane bounds and checks what it gets.
+// pack returns the tar+gzip of a directory: its regular files, without .git, and the other
+// local files that its config refers to. The control plane limits and checks the archive.
 func (d directory) pack(ctx context.Context) (io.Reader, error) {
 	var out bytes.Buffer
 	z := gzip.NewWriter(&out)
@@ -128,7 +130,7 @@ func packFiles(t *tar.Writer, files fs.FS) error {
 			return err
 		case e.IsDir() && (e.Name() == ".git" || e.Name() == ".terraform"):
 			return fs.SkipDir
-		case !e.Type().IsRegular(), e.Name() == ".git": // a work tree or submodule has a file that says where its repository is
+		case !e.Type().IsRegular(), e.Name() == ".git": // .git is a file in linked work trees and submodules
 			return nil
 		}
 		b, err := fs.ReadFile(files, path)
@@ -139,7 +141,8 @@ func packFiles(t *tar.Writer, files fs.FS) error {
 	})
 }
 
-// packElsewhere adds what file:// references name: nobody else can read it.
+// packElsewhere adds the files that file:// references name, because only this machine
+// can read them.
 func packElsewhere(ctx context.Context, t *tar.Writer, config *appconfig.App) error {
 	for _, file := range config.Remote {
 		if !elsewhere.IsLocal(file.Reference) {

@@ -19,7 +19,7 @@ import (
 	elsewhere "github.com/nuon-toolkit/nuon/pkg/remote"
 )
 
-// runGit runs git in a directory, and gives what it printed.
+// runGit runs git in a directory and returns its output.
 func runGit(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	c := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"}, args...)...)
@@ -42,7 +42,8 @@ func write(t *testing.T, dir, file, text string) {
 	}
 }
 
-// repository is a work tree with an app in apps/shop, a file beside it, and all of it committed; and that commit.
+// repository creates a work tree with an app in apps/shop and a file outside of it,
+// commits everything, and returns the directory and the commit.
 func repository(t *testing.T) (dir, commit string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -56,12 +57,12 @@ func repository(t *testing.T) (dir, commit string) {
 	return dir, runGit(t, dir, "rev-parse", "HEAD")
 }
 
-// TestCommitted: a directory is at a commit only when nothing below it differs from that commit; what is beside it does not
-// matter.
+// TestCommitted checks that a directory is at a commit only if nothing below it
+// differs from that commit. Files outside the directory do not matter.
 func TestCommitted(t *testing.T) {
 	for name, c := range map[string]struct {
 		change  func(dir string)
-		differs string // the file named, from the app's directory; empty when it is at the commit
+		differs string // the file that the error names, relative to the app's directory; empty for none
 	}{
 		"nothing":            {func(string) {}, ""},
 		"changed":            {func(dir string) { write(t, dir, "apps/shop/metadata.toml", "version = \"v3\"\n") }, "metadata.toml"},
@@ -99,7 +100,8 @@ func TestCommitted(t *testing.T) {
 	}
 }
 
-// TestCommittedElsewhere: the work tree is found from its root, through links, and where it is one of several of a repository.
+// TestCommittedElsewhere checks that the work tree is found from its root, through
+// symbolic links, and in a linked work tree of a repository.
 func TestCommittedElsewhere(t *testing.T) {
 	dir, commit := repository(t)
 	links := t.TempDir()
@@ -132,8 +134,7 @@ func TestCommittedElsewhere(t *testing.T) {
 	}
 }
 
-// TestNotCommitted: without a work tree or a commit there is nothing that could have been pushed, and the person is told what to
-// do.
+// TestNotCommitted checks that the error states what to do if there is no work tree or no commit.
 func TestNotCommitted(t *testing.T) {
 	empty := t.TempDir()
 	runGit(t, empty, "init", "-q")
@@ -144,7 +145,7 @@ func TestNotCommitted(t *testing.T) {
 	}
 }
 
-// unpack reads a tar+gzip, and gives its files.
+// unpack returns the files of a tar+gzip by name.
 func unpack(t *testing.T, r io.Reader) map[string]string {
 	t.Helper()
 	z, err := gzip.NewReader(r)
@@ -174,8 +175,8 @@ func unpack(t *testing.T, r io.Reader) map[string]string {
 	}
 }
 
-// TestPack: an upload holds the regular files and nothing else: no repository, no provider caches, and nothing that a link points
-// to.
+// TestPack checks that an upload contains only regular files: no repository, no
+// provider caches, and no targets of links.
 func TestPack(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
 	write(t, outside, "secret", "hush")
@@ -227,7 +228,7 @@ func TestPack(t *testing.T) {
 	}
 }
 
-// TestPackNothing: a directory that is not there is an error that names it.
+// TestPackNothing checks that the error for a missing directory names it.
 func TestPackNothing(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
 	if _, err := (directory{path: none, config: &appconfig.App{}}).pack(t.Context()); err == nil || !strings.Contains(err.Error(), none) {

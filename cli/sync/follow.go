@@ -11,23 +11,24 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// refreshAfter is how long no install may change before all of them are read again: an install that was forgotten is in no answer.
+// refreshAfter is the time without changes after which all installs are read again. A
+// poll for changes does not report installs that were forgotten.
 const refreshAfter = time.Minute
 
-// follower reads how far a sync is. It reads all installs once, and then those that changed, so that a poll does not cost more for an app with
-// more installs.
+// follower polls the progress of a sync. It reads all installs once, and after that only
+// those that changed, so that the cost of a poll does not grow with the number of installs.
 type follower struct {
 	client   *remote.Client
 	app      string
 	installs bool // read the installs, too
 
-	mark    string // of the last answer, empty to read all installs
-	release int    // number of the release that the installs were compared with
+	mark    string // cursor of the last response; empty to read all installs
+	release int    // number of the release in the last response
 	known   map[string]api.InstallSummary
-	moved   time.Time // when an install changed last, or all were read
+	moved   time.Time // time of the last change of an install, or of the last full read
 }
 
-// next reads what is now. Partial reports that only what changed was read.
+// next polls once. Partial reports that only changed installs were read.
 func (f *follower) next(ctx context.Context) (now api.Sync, partial bool, err error) {
 	if !f.installs {
 		now, err = f.read(ctx, "")
@@ -40,7 +41,7 @@ func (f *follower) next(ctx context.Context) (now api.Sync, partial bool, err er
 		}
 		partial = now.App.Release.Number == f.release
 	}
-	if !partial { // which release installs are to have has moved, without a change to any of them
+	if !partial { // a new release changes the target of all installs without a change to any of them
 		if now, err = f.read(ctx, ""); err != nil {
 			return now, false, err
 		}
@@ -63,5 +64,5 @@ func (f *follower) read(ctx context.Context, since string) (api.Sync, error) {
 	return remote.Get[api.Sync](f.client.GetSync(ctx, f.app, &api.GetSyncParams{Installs: f.installs, Since: since}))
 }
 
-// all has the next answer be about all installs.
+// all makes the next poll read all installs.
 func (f *follower) all() { f.mark = "" }

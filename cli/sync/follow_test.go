@@ -17,7 +17,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// marked is a control plane that keeps marks: changes are what is told of at each mark.
+// marked is a fake control plane that supports cursors; step returns the names of the
+// installs that changed before each poll.
 type marked struct {
 	all     []api.InstallSummary
 	release int
@@ -55,12 +56,12 @@ func (m *marked) set(name string, status api.InstallSummaryStatus) []string {
 	return []string{name}
 }
 
-// TestFollowsWhatChanged: all installs are read at first, again when the app has another release or nothing changed for a while, and once more
-// before it is over.
+// TestFollowsWhatChanged checks that all installs are read first, again after a new
+// release or a period without changes, and once more at the end.
 func TestFollowsWhatChanged(t *testing.T) {
 	for name, c := range map[string]struct {
 		step  func(n int, m *marked) []string
-		asked string // the marks, - for all
+		asked string // the cursors of the polls, - for all installs
 	}{
 		"two changes": {func(n int, m *marked) []string {
 			switch n {
@@ -116,7 +117,8 @@ func TestFollowsWhatChanged(t *testing.T) {
 	}
 }
 
-// TestAForgottenInstallIsNotWaitedFor: it is in no answer, and found to be gone by the next look at all.
+// TestAForgottenInstallIsNotWaitedFor checks that an install that no response contains
+// any more is noticed at the next full read.
 func TestAForgottenInstallIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &marked{step: func(n int, m *marked) []string {
@@ -134,7 +136,8 @@ func TestAForgottenInstallIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-// TestManyInstallsTakeFewLines while a person waits: those that are not current, and how many the others are.
+// TestManyInstallsTakeFewLines checks that with many installs, the progress shows
+// those that are not current and counts the others.
 func TestManyInstallsTakeFewLines(t *testing.T) {
 	s := state(true)
 	for n := range 1000 {

@@ -14,7 +14,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// preview says what a sync of the directory as it is now would cause.
+// preview prints what a sync of the directory in its present state would cause.
 func preview(ctx context.Context, e *env.Env, o options, args []string) error {
 	client, err := e.Client()
 	if err != nil {
@@ -43,7 +43,8 @@ func preview(ctx context.Context, e *env.Env, o options, args []string) error {
 	return foreseen(p)
 }
 
-// ask sends the files: the work tree of a connected app, the directory of another.
+// ask sends the files and returns the preview: for a connected app it sends the work
+// tree, for another the directory.
 func ask(ctx context.Context, client *remote.Client, at directory) (api.AppPreview, error) {
 	app := at.app
 	if app.Repository == "" {
@@ -64,7 +65,8 @@ func ask(ctx context.Context, client *remote.Client, at directory) (api.AppPrevi
 	return remote.Get[api.AppPreview](client.PreviewAppWithBody(ctx, app.ID, &api.PreviewAppParams{Directory: w.Dir}, "application/gzip", archive))
 }
 
-// foreseen is the exit code: what could not be built would fail, and the rest is for people to judge.
+// foreseen returns the exit code of a preview. Only components that cannot be built
+// make it fail; people judge the rest.
 func foreseen(p api.AppPreview) error {
 	var broken []string
 	for _, c := range p.Components {
@@ -78,7 +80,7 @@ func foreseen(p api.AppPreview) error {
 	return exit.With(exit.Failed, fmt.Errorf("%s could not be built; mend it before it is merged", strings.Join(broken, ", ")))
 }
 
-// effect says in a word or two what would become of a component.
+// effect describes the effect on a component in a few words.
 func effect(c api.PreviewedComponent) string {
 	switch {
 	case c.Problem != "":
@@ -95,7 +97,7 @@ func effect(c api.PreviewedComponent) string {
 	return "unchanged"
 }
 
-// outlook is the first sentence of a preview.
+// outlook returns the first sentence of a preview.
 func outlook(app api.App, p api.AppPreview) string {
 	switch {
 	case !p.Changed:
@@ -110,7 +112,7 @@ func outlook(app api.App, p api.AppPreview) string {
 	return fmt.Sprintf("A sync of %s would make release %d.", app.Name, p.Release)
 }
 
-// asked says what would be asked of installs that is not asked now, or is not any more.
+// asked describes an input that the change adds, removes or changes.
 func asked(i api.PreviewedInput) string {
 	s := fmt.Sprintf("input %s is %s", i.Name, i.Change)
 	if i.Required && i.Change != api.PreviewedInputChangeRemoved {
@@ -119,7 +121,7 @@ func asked(i api.PreviewedInput) string {
 	return s
 }
 
-// moved are the installs that would not stay as they are, and how many would.
+// moved returns the installs that would change, and the number of those that would not.
 func moved(p api.AppPreview) (all []api.PreviewedInstall, still int) {
 	for _, i := range p.Installs {
 		if len(i.Components) == 0 {
@@ -131,7 +133,7 @@ func moved(p api.AppPreview) (all []api.PreviewedInstall, still int) {
 	return all, still
 }
 
-// unmoved says how many installs would stay as they are.
+// unmoved describes how many installs would not change.
 func unmoved(still, others int) string {
 	switch {
 	case still == 0 && others == 0:
@@ -144,7 +146,7 @@ func unmoved(still, others int) string {
 	return "Nothing would change on " + diff.Plural(still, "other install", "other installs") + "."
 }
 
-// showPreview prints a preview for people, and in a pipe its tables alone.
+// showPreview prints a preview for people; in a pipe it prints only the tables.
 func showPreview(w io.Writer, c *console.Console, app api.App, p api.AppPreview) error {
 	var components, installs [][]string
 	for _, x := range p.Components {
@@ -179,17 +181,17 @@ func showPreview(w io.Writer, c *console.Console, app api.App, p api.AppPreview)
 	return nil
 }
 
-// gap divides what is shown to people.
+// gap prints a blank line between sections on a terminal.
 func gap(w io.Writer, c *console.Console) {
 	if c.OutIsTerminal {
 		fmt.Fprintln(w)
 	}
 }
 
-// mostInComment is how many installs a comment names one by one.
+// mostInComment is the maximum number of installs that a comment names one by one.
 const mostInComment = 50
 
-// markdown is a preview as a comment on a pull request.
+// markdown formats a preview as a comment on a pull request.
 func markdown(app api.App, p api.AppPreview) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**nuon**: %s\n", plain(outlook(app, p)))
@@ -230,7 +232,8 @@ func markdown(app api.App, p api.AppPreview) string {
 	return b.String()
 }
 
-// plain keeps text from elsewhere from being taken for Markdown, HTML, a mention or another cell.
+// plain escapes untrusted text for Markdown, so that it is not parsed as markup, HTML,
+// a mention or a table cell.
 func plain(s string) string {
 	var b strings.Builder
 	for _, r := range console.Line(s) {
@@ -241,7 +244,7 @@ func plain(s string) string {
 		case r == '&':
 			b.WriteString("&amp;")
 			continue
-		case r == '@': // who is called so must not be told
+		case r == '@': // prevents a mention, which would notify the user of that name
 			b.WriteString("@\u2060")
 			continue
 		case strings.ContainsRune("\\`*_[]|#~!>", r):

@@ -11,7 +11,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// TestPackTree packs what a commit of everything would have: no file that git ignores, none that was removed, and what is new.
+// TestPackTree checks that the archive has the content of a commit of everything: with
+// new files, and without ignored and removed ones.
 func TestPackTree(t *testing.T) {
 	dir, _ := repository(t)
 	write(t, dir, "apps/shop/new.toml", "new\n")
@@ -21,7 +22,7 @@ func TestPackTree(t *testing.T) {
 	write(t, dir, "apps/shop/build.log", "ignored\n")
 	write(t, dir, "forced.log", "ignored, and yet added\n")
 	runGit(t, dir, "add", "-f", "forced.log")
-	runGit(t, dir, "rm", "-q", "--cached", "README.md") // it stays, untracked
+	runGit(t, dir, "rm", "-q", "--cached", "README.md") // the file stays, untracked
 	runGit(t, dir, "mv", "apps/shop/components/web.toml", "apps/shop/components/page.toml")
 	w, err := openWorkTree(dir + "/apps/shop")
 	if err != nil {
@@ -43,7 +44,7 @@ func TestPackTree(t *testing.T) {
 	}
 }
 
-// draft is a preview in which something of each kind would happen.
+// draft returns a preview with an effect of each kind.
 func draft() api.AppPreview {
 	return api.AppPreview{
 		Changed: true, Release: 5,
@@ -61,7 +62,7 @@ func draft() api.AppPreview {
 	}
 }
 
-// TestShowPreview says it to people, to programs, and in a comment.
+// TestShowPreview checks the output for people, for programs, and as a comment.
 func TestShowPreview(t *testing.T) {
 	app := api.App{Name: "shop"}
 	var out strings.Builder
@@ -87,7 +88,7 @@ func TestShowPreview(t *testing.T) {
 	}
 }
 
-// TestPlain: names and subjects of commits cannot write the comment, nor call anybody.
+// TestPlain checks that names and commit subjects cannot add markup or mentions to the comment.
 func TestPlain(t *testing.T) {
 	for text, want := range map[string]string{
 		"a|b\n[x](http://y) <b>": `a\|b \[x\](http://y) &lt;b\>`, "@vera `rm`": "@\u2060vera \\`rm\\`", "modules/web": "modules/web", "**# &amp;": `\*\*\# &amp;amp;`,
@@ -98,7 +99,8 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// TestOutlookAndVerdict: the first sentence fits each case, and what cannot be built is the only thing that fails.
+// TestOutlookAndVerdict checks the first sentence in each case, and that a preview
+// fails only for what cannot be built.
 func TestOutlookAndVerdict(t *testing.T) {
 	app := api.App{Name: "shop"}
 	for want, p := range map[string]api.AppPreview{
@@ -122,7 +124,8 @@ func TestOutlookAndVerdict(t *testing.T) {
 	}
 }
 
-// TestDryRunSendsTheFiles of a connected app's whole work tree, with the place of its config in it; of another its directory.
+// TestDryRunSendsTheFiles checks that a dry run sends the whole work tree of a connected
+// app, with the path of its config in it, and only the directory of another app.
 func TestDryRunSendsTheFiles(t *testing.T) {
 	for name, c := range map[string]struct {
 		app             api.App

@@ -1,5 +1,7 @@
-// Package sync is `nuon sync`: have the control plane look at an app now, and wait as long as was asked. A connected app is read
-// from its repository, and the directory at hand must be what was pushed; an app without one is uploaded.
+// Package sync implements `nuon sync`, which makes the control plane read an app now
+// and optionally waits for the builds and installs. For a connected app the control
+// plane reads its repository, and the local directory must match what was pushed; for
+// an app without a repository the command uploads the directory.
 package sync
 
 import (
@@ -26,7 +28,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
 
-// options are the command's flags.
+// options are the flags of the command.
 type options struct {
 	app     string
 	noWait  bool
@@ -38,7 +40,7 @@ type options struct {
 	markdown bool
 }
 
-// New is the command.
+// New returns the command.
 func New(e *env.Env) *cobra.Command {
 	var o options
 	c := &cobra.Command{
@@ -112,7 +114,8 @@ func run(ctx context.Context, e *env.Env, o options, args []string) error {
 	return verdict(now, blocked, o)
 }
 
-// releaseRest waits for the builds and, when the newest release is incomplete, releases what could be built of it.
+// releaseRest waits for the builds and, if the newest release is incomplete, creates a
+// partial release of what could be built.
 func releaseRest(ctx context.Context, c *console.Console, client *remote.Client, now api.Sync, o options) (api.Sync, error) {
 	builds := o
 	builds.wait, builds.partial = false, false
@@ -124,14 +127,14 @@ func releaseRest(ctx context.Context, c *console.Console, client *remote.Client,
 	switch {
 	case err == nil:
 		c.Say("release %d is partial: %s", made.Number, console.Line(made.Cause))
-	case remote.CodeIs(err, "complete"), remote.CodeIs(err, "nothing_new") && now.App.Release.Partial: // it is released already
+	case remote.CodeIs(err, "complete"), remote.CodeIs(err, "nothing_new") && now.App.Release.Partial: // such a release exists already
 	default:
 		return now, err
 	}
 	return remote.Get[api.Sync](client.GetSync(ctx, now.App.ID, &api.GetSyncParams{}))
 }
 
-// failed reports whether what was synced does not get to the installs.
+// failed reports whether the synced version cannot reach the installs.
 func (o options) failed(s api.Sync) bool {
 	if o.partial {
 		return hasConfigError(s) || s.App.Release.Status != api.ReleaseComplete
@@ -139,7 +142,8 @@ func (o options) failed(s api.Sync) bool {
 	return s.Failed
 }
 
-// unbuildable gives the components whose code cannot be built at all, which is told apart from a build that failed.
+// unbuildable returns the components whose code cannot be built at all, as opposed to
+// those with a failed build.
 func unbuildable(ctx context.Context, client *remote.Client, now api.Sync) (blocked []api.Component, err error) {
 	if !now.Failed {
 		return nil, nil
@@ -153,7 +157,7 @@ func unbuildable(ctx context.Context, client *remote.Client, now api.Sync) (bloc
 	return blocked, err
 }
 
-// look makes the control plane look at the app: at its repository, or at an upload.
+// look makes the control plane read the app now: its repository, or an upload.
 func look(ctx context.Context, e *env.Env, client *remote.Client, o options, args []string) (api.Sync, error) {
 	if o.app != "" && len(args) == 0 {
 		app, err := remote.Get[api.App](client.GetApp(ctx, o.app))
@@ -190,14 +194,14 @@ func lookAt(ctx context.Context, e *env.Env, client *remote.Client, name, dir st
 	return remote.Get[api.Sync](client.SyncApp(ctx, at.app.ID, api.SyncRequest{Commit: commit}))
 }
 
-// directory is a directory that holds the config of an app, which has no errors.
+// directory is a directory with the valid config of an app.
 type directory struct {
 	app    api.App
-	path   string // full
+	path   string // absolute
 	config *appconfig.App
 }
 
-// directoryOf finds the app that a directory is the config of.
+// directoryOf returns the app whose config the directory contains.
 func directoryOf(ctx context.Context, e *env.Env, client *remote.Client, name, dir string) (at directory, err error) {
 	if at.path, err = filepath.Abs(dir); err != nil {
 		return at, err
@@ -215,7 +219,7 @@ func directoryOf(ctx context.Context, e *env.Env, client *remote.Client, name, d
 	return at, err
 }
 
-// check finds what is wrong with the config before anything is sent.
+// check validates the config before anything is sent.
 func check(ctx context.Context, c *console.Console, dir string) (*appconfig.App, error) {
 	config, found, err := validate.Load(ctx, dir)
 	if err != nil {
@@ -230,10 +234,11 @@ func check(ctx context.Context, c *console.Console, dir string) (*appconfig.App,
 	return config, nil
 }
 
-// pause is how long to wait before the next look at what is under way.
+// pause is the interval between two polls.
 const pause = 500 * time.Millisecond
 
-// waitFor looks again until the builds have ended and, with --wait, every install has it or cannot get it by itself.
+// waitFor polls until the builds have ended and, with --wait, each install has the
+// release or cannot get it without a person.
 func waitFor(ctx context.Context, c *console.Console, client *remote.Client, now api.Sync, o options) (api.Sync, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
@@ -241,7 +246,7 @@ func waitFor(ctx context.Context, c *console.Console, client *remote.Client, now
 	defer view.Stop()
 	var patience remote.Patience
 	follow := &follower{client: client, app: now.App.ID, installs: o.wait}
-	whole, partial := !o.wait, false // the answer to a sync is without the installs
+	whole, partial := !o.wait, false // the response to the sync request does not include installs
 	for {
 		patience.Seen()
 		view.Show(lines(now, o.wait))
@@ -249,7 +254,7 @@ func waitFor(ctx context.Context, c *console.Console, client *remote.Client, now
 			if !partial {
 				return now, nil
 			}
-			follow.all() // what was read in parts is the end only when a look at the whole confirms it
+			follow.all() // a full read must confirm the result of partial reads
 		}
 		next, part, err := again(ctx, follow, &patience)
 		switch {
@@ -264,7 +269,7 @@ func waitFor(ctx context.Context, c *console.Console, client *remote.Client, now
 	}
 }
 
-// leave prints what continues after Ctrl-C, and how to follow or end it.
+// leave prints what continues after Ctrl-C, and the commands to follow or cancel it.
 func leave(c *console.Console, view *progress.View, now api.Sync, wait bool) error {
 	again := "nuon sync --app " + now.App.Name
 	var cancel []progress.Next
@@ -278,7 +283,7 @@ func leave(c *console.Console, view *progress.View, now api.Sync, wait bool) err
 	return view.Leave(c, what, append([]progress.Next{{Command: again, To: "wait again"}}, cancel...)...)
 }
 
-// again looks after a pause, and goes on trying while the control plane is away for a while.
+// again polls after a pause, and retries while the control plane is unreachable for a short time.
 func again(ctx context.Context, follow *follower, patience *remote.Patience) (next api.Sync, partial bool, err error) {
 	for {
 		select {
@@ -293,7 +298,7 @@ func again(ctx context.Context, follow *follower, patience *remote.Patience) (ne
 	}
 }
 
-// settled says that no install can go on by itself.
+// settled reports whether no install can progress without a person.
 func settled(s api.Sync) bool {
 	for _, i := range s.Installs {
 		if !installs.Settles(string(i.Status), i.Blocked) {
@@ -303,7 +308,7 @@ func settled(s api.Sync) bool {
 	return true
 }
 
-// underWay says what a sync still waits for.
+// underWay describes what the sync still waits for.
 func underWay(s api.Sync) string {
 	var all []string
 	for _, b := range s.Builds {
@@ -319,7 +324,7 @@ func underWay(s api.Sync) string {
 	return strings.Join(all, "; ")
 }
 
-// because puts a reason behind a sentence, if there is one.
+// because formats a reason as a suffix; an empty reason yields an empty string.
 func because(reason string) string {
 	if reason == "" {
 		return ""
@@ -327,7 +332,7 @@ func because(reason string) string {
 	return ": " + reason
 }
 
-// lines are the builds and, with --wait, the installs as a person who waits sees them.
+// lines returns the progress lines of the builds and, with --wait, of the installs.
 func lines(s api.Sync, withInstalls bool) []progress.Line {
 	var out []progress.Line
 	for _, b := range s.Builds {
@@ -364,10 +369,11 @@ func lines(s api.Sync, withInstalls bool) []progress.Line {
 	return out
 }
 
-// mostLines is how many installs are shown while a person waits.
+// mostLines is the maximum number of installs that the progress shows.
 const mostLines = 20
 
-// worthALine gives the installs that are shown while a person waits, and how many are not: of many, those that are not current yet.
+// worthALine returns the installs that the progress shows, and the number of the
+// others. If there are too many to show all, it leaves out those that are current.
 func worthALine(all []api.InstallSummary) (shown []api.InstallSummary, left int) {
 	if len(all) <= mostLines {
 		return all, 0
@@ -413,7 +419,8 @@ func show(w io.Writer, c *console.Console, s api.Sync, blocked []api.Component, 
 	return c.Table(w, []string{"INSTALL", "APP", "RELEASE", "STATUS", "WHY"}, installs.Rows(s.Installs))
 }
 
-// headline says which release the app is at, and what keeps its newest commit from being one.
+// headline describes the release of the app and, if its newest commit did not become a
+// release, why.
 func headline(a api.App) string {
 	commit := ""
 	if a.Revision.Commit != "" {
@@ -435,7 +442,7 @@ func headline(a api.App) string {
 	return fmt.Sprintf("%s is at release %d, %s", a.Name, a.Release.Number, commit)
 }
 
-// of says what a config is of; an upload is of nothing that has a name.
+// of formats the commit of a config as a suffix; it is empty for an upload, which has no commit.
 func of(commit string) string {
 	if commit == "" {
 		return ""
@@ -443,7 +450,7 @@ func of(commit string) string {
 	return " of " + commit
 }
 
-// verdict is the exit code for how things stand.
+// verdict returns the exit code for the result of a sync.
 func verdict(s api.Sync, blocked []api.Component, o options) error {
 	switch {
 	case hasConfigError(s):
@@ -481,7 +488,8 @@ func verdict(s api.Sync, blocked []api.Component, o options) error {
 	return nil
 }
 
-// old reports whether what an install is behind with was rejected before the commit or the version that is synced now.
+// old reports whether an install's rejection is older than the commit or version that
+// is synced now.
 func old(i api.InstallSummary, a api.App) bool {
 	since := a.Revision.ObservedAt
 	if since.IsZero() {
@@ -502,7 +510,7 @@ func names(components []api.Component) string {
 	return strings.Join(all, ", ")
 }
 
-// failures says which builds failed, and how to see what they said.
+// failures describes the failed builds, and how to read their logs.
 func failures(builds []api.Build) string {
 	var all []string
 	for _, b := range builds {

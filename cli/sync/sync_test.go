@@ -9,7 +9,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// seen is a sync of an app at release 1 with one build.
+// seen returns a sync of an app at release 1 with one build, with a change applied.
 func seen(change func(*api.Sync)) api.Sync {
 	s := api.Sync{
 		App: api.App{
@@ -32,7 +32,7 @@ func TestShowAndVerdict(t *testing.T) {
 		blocked []api.Component
 		wait    bool
 		code    int
-		shows   string // lines that must be there, in order
+		shows   string // consecutive lines of the output
 		not     string
 		says    string
 	}{
@@ -93,7 +93,7 @@ func TestShowAndVerdict(t *testing.T) {
 	}
 }
 
-// TestUnderWay: who gives up waiting is told what for.
+// TestUnderWay checks the description of what a sync still waits for.
 func TestUnderWay(t *testing.T) {
 	s := seen(func(s *api.Sync) {
 		s.Installs = []api.InstallSummary{{Name: "acme", Status: "current"}, {Name: "globex", Status: "deploying", Reason: "working on web"}}

@@ -23,8 +23,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// looks is a control plane that stands otherwise at each look; the last state stays. It answers in this process, so that a test's
-// clock can run ahead.
+// looks is a fake control plane that returns the next state at each poll, and keeps
+// the last one. It answers in process, so that a test can use a fake clock.
 type looks struct {
 	states []api.Sync
 	n      int
@@ -57,7 +57,7 @@ func (l *looks) client(t *testing.T) *remote.Client {
 	return c
 }
 
-// state is how an app stands: done or not, and its installs.
+// state returns the state of an app: done or not, with installs of these statuses.
 func state(done bool, installs ...api.InstallSummaryStatus) api.Sync {
 	s := api.Sync{App: api.App{ID: "app_1", Name: "shop"}, Done: done}
 	for _, i := range installs {
@@ -66,7 +66,7 @@ func state(done bool, installs ...api.InstallSummaryStatus) api.Sync {
 	return s
 }
 
-// blocked has an install wait for what only a person gives.
+// blocked makes an install wait for a person.
 func blocked(s api.Sync, install int) api.Sync {
 	s.Installs[install].Blocked = true
 	return s
@@ -74,8 +74,8 @@ func blocked(s api.Sync, install int) api.Sync {
 
 var quiet = &console.Console{Out: io.Discard, Err: io.Discard}
 
-// TestWaitFor: builds are always waited for; installs with --wait alone, until none can go on by itself; and a failed build is
-// the end.
+// TestWaitFor checks that a sync always waits for builds, waits for installs only with
+// --wait and until none can progress without a person, and stops at a failed build.
 func TestWaitFor(t *testing.T) {
 	failed := state(true, "deploying")
 	failed.Failed = true
@@ -120,8 +120,9 @@ func TestWaitFor(t *testing.T) {
 	}
 }
 
-// TestWaitForEnds: a timeout says what is under way and how to go on, Ctrl-C says nothing, and what cannot be asked is its own
-// error.
+// TestWaitForEnds checks the ways in which waiting ends early: a timeout reports what
+// is under way and how to continue, Ctrl-C reports what continues, and an unreachable
+// control plane has its own error.
 func TestWaitForEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		building := state(false)
@@ -139,7 +140,7 @@ func TestWaitForEnds(t *testing.T) {
 		l := &looks{states: []api.Sync{state(false)}}
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Hour, nil)
 		defer cancel()
-		go func() { // a person's Ctrl-C
+		go func() { // Ctrl-C
 			<-time.After(10 * pause)
 			cancel()
 		}()
@@ -160,7 +161,8 @@ func TestWaitForEnds(t *testing.T) {
 	})
 }
 
-// TestWorstOfManyInstalls: one that stalled counts most, then a no, then a question.
+// TestWorstOfManyInstalls checks the exit code for several installs: stalled takes
+// precedence over rejected, and rejected over waiting for an approval.
 func TestWorstOfManyInstalls(t *testing.T) {
 	for _, c := range []struct {
 		installs []api.InstallSummaryStatus
@@ -179,7 +181,8 @@ func TestWorstOfManyInstalls(t *testing.T) {
 	}
 }
 
-// TestAnOldRejectionIsNotThisSyncs: what was rejected before the commit that is synced is no verdict on it; a rejection of this commit is.
+// TestAnOldRejectionIsNotThisSyncs checks that only a rejection of the synced commit
+// counts, not one from before it.
 func TestAnOldRejectionIsNotThisSyncs(t *testing.T) {
 	pushed := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {
@@ -201,7 +204,8 @@ func TestAnOldRejectionIsNotThisSyncs(t *testing.T) {
 	}
 }
 
-// TestLines: a person who waits sees what turns, what is done, what failed and what asks.
+// TestLines checks the marks of the progress lines: running, done, failed and waiting
+// for an approval.
 func TestLines(t *testing.T) {
 	s := state(false, "current", "stalled", "waiting_for_approval", "deploying", "gone")
 	s.Builds = []api.Build{
@@ -222,12 +226,12 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// plane is a control plane with one app, which notes what it was asked for.
+// plane is a fake control plane with one app. It records the requests.
 type plane struct {
 	app   api.App
 	sync  *api.SyncRequest
 	files map[string]string
-	// directory is where the config is in the files that a preview sends.
+	// directory is the path of the config within the files of a preview request.
 	directory string
 	now       api.Sync
 	fault     *api.Problem
@@ -256,7 +260,7 @@ func (p *plane) start(t *testing.T) *env.Env {
 			return
 		}
 		at := p.now
-		at.Installs = nil // only when they are asked for
+		at.Installs = nil // only on request
 		give(w, at)
 	})
 	mux.HandleFunc("GET /v1/apps/{app}/sync", func(w http.ResponseWriter, r *http.Request) {
@@ -285,7 +289,7 @@ func (p *plane) start(t *testing.T) *env.Env {
 	return &env.Env{Console: &console.Console{Out: &strings.Builder{}, Err: &strings.Builder{}, Output: "table"}}
 }
 
-// valid makes the work tree of repository one of a valid app.
+// valid makes the work tree of repository contain a valid app.
 func valid(t *testing.T) (dir, commit string) {
 	t.Helper()
 	dir, _ = repository(t)
@@ -308,8 +312,8 @@ func execute(t *testing.T, e *env.Env, args ...string) error {
 	return c.ExecuteContext(t.Context())
 }
 
-// TestSyncOfADirectory: a connected app is looked at for the commit at hand, one that is uploaded gets the files, and neither
-// before the config is right and committed.
+// TestSyncOfADirectory checks that a connected app is synced at the local commit and that the
+// files of another app are uploaded, but neither before the config is valid and committed.
 func TestSyncOfADirectory(t *testing.T) {
 	connected := api.App{ID: "app_1", Name: "shop", Repository: "https://git.example/shop"}
 	uploaded := api.App{ID: "app_1", Name: "shop"}
@@ -320,7 +324,7 @@ func TestSyncOfADirectory(t *testing.T) {
 		fault  *api.Problem
 		code   int
 		says   string
-		commit bool // the commit at hand was asked for
+		commit bool // the request names the local commit
 		upload bool
 	}{
 		"connected":            {app: connected, commit: true},
@@ -354,7 +358,7 @@ func TestSyncOfADirectory(t *testing.T) {
 	}
 }
 
-// TestSyncOfWhatWasPushed: with --app alone the directory does not matter at all.
+// TestSyncOfWhatWasPushed checks that with --app alone the directory does not matter.
 func TestSyncOfWhatWasPushed(t *testing.T) {
 	t.Chdir(t.TempDir())
 	p := &plane{app: api.App{ID: "app_1", Name: "shop", Repository: "r"}}
@@ -366,7 +370,8 @@ func TestSyncOfWhatWasPushed(t *testing.T) {
 	}
 }
 
-// TestSyncPrintsWhatIs as data, too, also when it ends in a code.
+// TestSyncPrintsWhatIs checks that the result is printed as data, too, also with a
+// nonzero exit code.
 func TestSyncPrintsWhatIs(t *testing.T) {
 	p := &plane{app: api.App{ID: "app_1", Name: "shop", Repository: "r"}, now: state(true, "waiting_for_approval")}
 	e := p.start(t)

@@ -17,17 +17,21 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// Asking is what the commands that ask for a workflow have in common: their flags, the question before what cannot be undone,
-// what is printed, and the exit code. Env is needed; the rest is set by the flags.
+// Asking is what the commands that ask for a workflow have in common: their flags, the
+// question before what cannot be undone, what is printed, and the exit code. Env is
+// needed; the rest is set by the flags.
 type Asking struct {
 	Env *env.Env
-	// Risk says what would be done, as a sentence without its full stop, where a person has to say yes first; empty where not.
+	// Risk says what would be done, as a sentence without its full stop, where a person
+	// has to say yes first; empty where not.
 	Risk string
-	// Settled waits until an install cannot go on by itself (for ever when the timeout is 0) and gives how it stands, as an exit code too:
-	// that is what --wait means where what was asked for has no workflow yet. Nil where there always is one.
+	// Settled waits until an install cannot go on by itself (for ever when the timeout is
+	// 0) and gives how it stands, as an exit code too: that is what --wait means where
+	// what was asked for has no workflow yet. Nil where there always is one.
 	Settled func(ctx context.Context, client *remote.Client, install string, timeout time.Duration) (now api.Install, stands, err error)
 
-	// Begun is called with the workflow that was asked for, before anything is printed of it. It returns how the workflow is then. Nil does nothing.
+	// Begun is called with the workflow that was asked for, before anything is printed of
+	// it. It returns how the workflow is then. Nil does nothing.
 	Begun func(ctx context.Context, client *remote.Client, w api.Workflow) (api.Workflow, error)
 
 	follow   Following
@@ -98,7 +102,8 @@ func (a *Asking) Ask(ctx context.Context, install string, n api.NewWorkflow) err
 	})
 }
 
-// unbegun says why there is no workflow, and waits for what comes of it all the same if that is wanted.
+// unbegun says why there is no workflow, and waits for what comes of it all the same
+// if that is wanted.
 func (a *Asking) unbegun(ctx context.Context, client *remote.Client, asked api.Asked) error {
 	var stands error
 	if a.follow.Wait && a.Settled != nil {
@@ -117,13 +122,14 @@ func (a *Asking) unbegun(ctx context.Context, client *remote.Client, asked api.A
 	return stands
 }
 
-// dryRun asks what would be done.
+// dryRun requests the steps of a workflow without starting it.
 func dryRun(ctx context.Context, client *remote.Client, install string, n api.NewWorkflow) (api.Asked, error) {
 	n.DryRun = true
 	return remote.Get[api.Asked](client.CreateWorkflow(ctx, install, &api.CreateWorkflowParams{}, n))
 }
 
-// sure has a person say yes to what cannot be undone, who is shown the steps first. Planning alone needs no yes.
+// sure asks a person to confirm what cannot be undone, after displaying the steps.
+// --plan-only needs no confirmation.
 func (a *Asking) sure(ctx context.Context, client *remote.Client, install string, n api.NewWorkflow) error {
 	if a.Risk == "" || a.planOnly {
 		return nil
@@ -142,7 +148,7 @@ func (a *Asking) sure(ctx context.Context, client *remote.Client, install string
 	return a.Env.Console.Confirm(ctx, a.Risk, a.yes)
 }
 
-// showPlanned prints what would be done, or why nothing would.
+// showPlanned prints the steps of a dry run, or why there are none.
 func showPlanned(w io.Writer, asked api.Asked) error {
 	if len(asked.Workflow.Steps) == 0 {
 		_, err := fmt.Fprintln(w, console.Line(cmp.Or(asked.Outcome, "nothing would be done")))
@@ -154,19 +160,20 @@ func showPlanned(w io.Writer, asked api.Asked) error {
 	return showTree(w, asked.Workflow.Steps, time.Time{})
 }
 
-// Following is what the commands that may wait for a workflow have in common. The zero value does not wait.
+// Following holds the --wait and --timeout flags of the commands that can wait for a
+// workflow. The zero value does not wait.
 type Following struct {
 	Wait    bool
-	Timeout time.Duration // 0 for ever
+	Timeout time.Duration // 0 waits for ever
 }
 
-// Flags gives a command --wait, with this help, and --timeout.
+// Flags adds --wait, with this help text, and --timeout.
 func (f *Following) Flags(c *cobra.Command, help string) {
 	c.Flags().BoolVar(&f.Wait, "wait", false, help)
 	c.Flags().DurationVar(&f.Timeout, "timeout", 0, "with --wait: stop waiting after this long (default: never)")
 }
 
-// Check refuses a --timeout that nothing would heed.
+// Check rejects a negative --timeout, and one without --wait.
 func (f *Following) Check() error {
 	if f.Timeout < 0 || f.Timeout > 0 && !f.Wait {
 		return exit.Usagef("--timeout goes with --wait, and is how long to wait, such as 10m")
@@ -174,8 +181,9 @@ func (f *Following) Check() error {
 	return nil
 }
 
-// End waits for a workflow if that is wanted, prints it (for programs: what as makes of it) and gives the exit code for how it
-// stands. Who does not wait is told how to follow it.
+// End waits for a workflow if Wait is set, prints it (for programs: the value that as
+// returns for it), and returns the exit code for its status. Without Wait, it prints
+// how to follow the workflow.
 func (f *Following) End(ctx context.Context, c *console.Console, client *remote.Client, w api.Workflow, as func(api.Workflow) any) error {
 	var err error
 	if f.Wait {

@@ -18,7 +18,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// plane is a control plane that answers every request for a workflow with the same one, and keeps what it was asked.
+// plane is a control plane that answers every request for a workflow with the same
+// one, and keeps what it was asked.
 type plane struct {
 	answer api.Workflow
 	asked  []api.NewWorkflow
@@ -84,8 +85,8 @@ func command(a *Asking) *cobra.Command {
 	return c
 }
 
-// TestRisk: what cannot be undone is not asked for before a person said yes, and that person has seen the steps; where nobody can
-// be asked, --yes says it.
+// TestRisk: what cannot be undone is not asked for before a person said yes, and that
+// person has seen the steps; where nobody can be asked, --yes says it.
 func TestRisk(t *testing.T) {
 	w := standing("running", "pending", "pending", "pending")
 	for name, c := range map[string]struct {
@@ -121,7 +122,8 @@ func TestRisk(t *testing.T) {
 	}
 }
 
-// TestPlanOnly waits for the plans by itself, asks nobody although there is a risk, and prints what each would change.
+// TestPlanOnly waits for the plans by itself, asks nobody although there is a risk,
+// and prints what each would change.
 func TestPlanOnly(t *testing.T) {
 	w := standing("succeeded", "succeeded")
 	w.PlanOnly, w.Steps[0].Plan = true, "pln_1"
@@ -152,7 +154,8 @@ func TestPlanOnly(t *testing.T) {
 	}
 }
 
-// TestSteps: retry and skip find the step that a person means, and say what to do where that is not clear.
+// TestSteps: retry and skip find the step that a person means, and say what to do
+// where that is not clear.
 func TestSteps(t *testing.T) {
 	w := standing("failed")
 	w.Steps = append(group("web", "succeeded"), group("db", "pending")...)

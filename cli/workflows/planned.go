@@ -19,7 +19,8 @@ type Planned struct {
 	Plans    []api.Plan   `json:"plans"`
 }
 
-// planned waits for a workflow that plans only, prints what its plans would change, and gives the exit code.
+// planned waits for a workflow that plans only, prints what its plans would change,
+// and gives the exit code.
 func (a *Asking) planned(ctx context.Context, client *remote.Client, w api.Workflow) error {
 	w, err := a.follow.over(ctx, a.Env.Console, client, w.ID)
 	if err != nil {

@@ -98,8 +98,9 @@ needs an action goes on. A skipped component counts as a no to what is wanted of
 	return c
 }
 
-// pick gives the step of that id, or of the component or action of that name: the first that fits what is to be done with it. Where
-// none fits it is the last, so that the control plane says what is in the way.
+// pick gives the step of that id, or of the component or action of that name: the
+// first that fits what is to be done with it. Where none fits it is the last, so that
+// the control plane says what is in the way.
 func pick(w api.Workflow, key string, fits func(api.Step) bool) (api.Step, error) {
 	var of []api.Step
 	for _, s := range w.Steps {

@@ -13,7 +13,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// node is what is done to one component, or one action that belongs to none: what a person sees as one thing.
+// node is what is done to one component, or one action that belongs to none: what a
+// person sees as one thing.
 type node struct {
 	name  string
 	steps []api.Step
@@ -21,8 +22,9 @@ type node struct {
 	also  []string // what it waits for besides the one that it is shown below
 }
 
-// forest arranges steps as trees. A node stands below the last of the nodes that it needs; only those before it in the order of
-// the steps count, so whatever the control plane sends, this ends.
+// forest arranges steps as trees. A node stands below the last of the nodes that it
+// needs; only those before it in the order of the steps count, so whatever the control
+// plane sends, this ends.
 func forest(steps []api.Step) (roots []*node) {
 	var nodes []*node
 	of := map[string]int{} // step id to its node
@@ -54,7 +56,8 @@ func forest(steps []api.Step) (roots []*node) {
 	return roots
 }
 
-// title is what a node is called by its first step: an action that belongs to no component with what makes it run.
+// title is what a node is called by its first step: an action that belongs to no
+// component with what makes it run.
 func title(s api.Step) string {
 	switch {
 	case s.Component != "":
@@ -87,8 +90,9 @@ func (n *node) above(other *node) bool {
 	return slices.ContainsFunc(n.under, func(u *node) bool { return u == other || u.above(other) })
 }
 
-// showTree prints the steps as trees: what hangs below a node waits for it. Now is what running steps are measured against; a zero
-// one is for steps that nobody has begun, which are printed as one line for each node.
+// showTree prints the steps as trees: what hangs below a node waits for it. Now is
+// what running steps are measured against; a zero one is for steps that nobody has
+// begun, which are printed as one line for each node.
 func showTree(out io.Writer, steps []api.Step, now time.Time) error {
 	t := &tree{now: now, width: len("  * approve  ") + leastName}
 	for _, n := range forest(steps) {

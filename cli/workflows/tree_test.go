@@ -38,8 +38,8 @@ func picture(t *testing.T, steps []api.Step, now time.Time) string {
 	return b.String()
 }
 
-// TestTree: what waits for something hangs below it; what waits for two hangs below the last, and says which other it waits for
-// unless that is above already.
+// TestTree: what waits for something hangs below it; what waits for two hangs below
+// the last, and says which other it waits for unless that is above already.
 func TestTree(t *testing.T) {
 	steps := group("sandbox", "pending")
 	steps = append(steps, group("metrics", "pending", "sandbox")...)
@@ -73,7 +73,8 @@ func TestTreeOfRemovals(t *testing.T) {
 	}
 }
 
-// TestTreeOfTimes: what has ended says how long it took, what runs or waits since when; what has not begun says nothing.
+// TestTreeOfTimes: what has ended says how long it took, what runs or waits since
+// when; what has not begun says nothing.
 func TestTreeOfTimes(t *testing.T) {
 	steps := append(group("net", "succeeded"), group("web", "pending", "net")...)
 	steps = append(steps, group("a-long-name-日本", "pending", "net")...)
@@ -97,7 +98,8 @@ func TestTreeOfTimes(t *testing.T) {
 	}
 }
 
-// TestTreeOfAnything: whatever graph the control plane sends, circles and strangers in it too, each step is printed once.
+// TestTreeOfAnything: whatever graph the control plane sends, circles and strangers in
+// it too, each step is printed once.
 func TestTreeOfAnything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 12).Draw(t, "n")

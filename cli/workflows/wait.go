@@ -16,8 +16,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// Wait follows a workflow until it has ended, or until nothing in it can go on without a person. A terminal shows the steps as
-// they change. A timeout of 0 is none.
+// Wait follows a workflow until it has ended, or until nothing in it can go on without
+// a person. A terminal shows the steps as they change. A timeout of 0 is none.
 func Wait(ctx context.Context, c *console.Console, client *remote.Client, id string, timeout time.Duration) (api.Workflow, error) {
 	return follow(ctx, c, client, id, timeout, func(w api.Workflow) bool {
 		return w.Status != api.WorkflowStatusRunning || NeedsPerson(w)

@@ -1,5 +1,6 @@
-// Package workflows is `nuon workflows`: what is done to installs, step by step. It also holds what every command that asks for a
-// workflow has in common: asking, waiting, and the exit code for how it ended.
+// Package workflows is `nuon workflows`: what is done to installs, step by step. It
+// also holds what every command that asks for a workflow has in common: asking,
+// waiting, and the exit code for how it ended.
 package workflows
 
 import (

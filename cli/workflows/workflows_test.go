@@ -24,8 +24,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// streams is a control plane that gives one stream of a workflow's states after the other, the last one for ever. It answers in
-// this process, so that a test's clock can run ahead.
+// streams is a control plane that gives one stream of a workflow's states after the other,
+// the last one for ever. It answers in this process, so that a test's clock can run ahead.
 type streams struct {
 	bodies []string
 	from   []string
@@ -80,7 +80,8 @@ func noTo(w api.Workflow, step int) api.Workflow {
 
 var quiet = &console.Console{Out: io.Discard, Err: io.Discard}
 
-// TestWait: a workflow is followed to its end, or to where only a person can go on; over as many streams as that takes.
+// TestWait: a workflow is followed to its end, or to where only a person can go on;
+// over as many streams as that takes.
 func TestWait(t *testing.T) {
 	for name, c := range map[string]struct {
 		streams []string
