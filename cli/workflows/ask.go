@@ -17,21 +17,21 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// Asking is what the commands that ask for a workflow have in common: their flags, the
-// question before what cannot be undone, what is printed, and the exit code. Env is
-// needed; the rest is set by the flags.
+// Asking implements the commands that request a workflow: their flags, the confirmation of what
+// cannot be undone, their output and their exit code. Env is required; the flags set the rest.
 type Asking struct {
 	Env *env.Env
-	// Risk says what would be done, as a sentence without its full stop, where a person
-	// has to say yes first; empty where not.
+	// Risk describes what the workflow would do, as a sentence without its full stop. If
+	// it is not empty, a person must confirm it first.
 	Risk string
-	// Settled waits until an install cannot go on by itself (for ever when the timeout is
-	// 0) and gives how it stands, as an exit code too: that is what --wait means where
-	// what was asked for has no workflow yet. Nil where there always is one.
+	// Settled implements --wait for a request that has no workflow yet. It waits until the
+	// install cannot progress without a person (for ever if the timeout is 0), and returns
+	// the install and, as stands, the exit code for its state. It is nil if a request
+	// always has a workflow.
 	Settled func(ctx context.Context, client *remote.Client, install string, timeout time.Duration) (now api.Install, stands, err error)
 
-	// Begun is called with the workflow that was asked for, before anything is printed of
-	// it. It returns how the workflow is then. Nil does nothing.
+	// Begun is called with the requested workflow before anything about it is printed, and
+	// returns its new state. It may be nil.
 	Begun func(ctx context.Context, client *remote.Client, w api.Workflow) (api.Workflow, error)
 
 	follow   Following
@@ -40,7 +40,7 @@ type Asking struct {
 	yes      bool
 }
 
-// Flags gives a command --wait and --timeout, and --dry-run with its other name --explain.
+// Flags adds --wait and --timeout, and --dry-run with its alias --explain.
 func (a *Asking) Flags(c *cobra.Command) {
 	a.follow.Flags(c, "wait until it has ended or needs a person")
 	c.Flags().BoolVar(&a.dryRun, "dry-run", false, "print the steps as a tree and end; nothing is done")
@@ -49,19 +49,19 @@ func (a *Asking) Flags(c *cobra.Command) {
 	c.MarkFlagsMutuallyExclusive("explain", "wait")
 }
 
-// PlanFlag gives a command --plan-only.
+// PlanFlag adds --plan-only.
 func (a *Asking) PlanFlag(c *cobra.Command) {
 	c.Flags().BoolVar(&a.planOnly, "plan-only", false, "plan, print what each plan would change, and neither ask nor apply")
 	c.MarkFlagsMutuallyExclusive("plan-only", "dry-run")
 	c.MarkFlagsMutuallyExclusive("plan-only", "explain")
 }
 
-// YesFlag gives a command --yes, which answers the question of Risk.
+// YesFlag adds --yes, which confirms Risk.
 func (a *Asking) YesFlag(c *cobra.Command) {
 	c.Flags().BoolVar(&a.yes, "yes", false, "yes, do it; in a script nobody can be asked")
 }
 
-// Ask asks for a workflow, prints what came of it and, if wanted, waits.
+// Ask requests a workflow, prints the result and, with --wait, waits for it.
 func (a *Asking) Ask(ctx context.Context, install string, n api.NewWorkflow) error {
 	if err := a.follow.Check(); err != nil && !a.planOnly {
 		return err
@@ -102,8 +102,7 @@ func (a *Asking) Ask(ctx context.Context, install string, n api.NewWorkflow) err
 	})
 }
 
-// unbegun says why there is no workflow, and waits for what comes of it all the same
-// if that is wanted.
+// unbegun prints why there is no workflow; with --wait, it first waits for the install.
 func (a *Asking) unbegun(ctx context.Context, client *remote.Client, asked api.Asked) error {
 	var stands error
 	if a.follow.Wait && a.Settled != nil {

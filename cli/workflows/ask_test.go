@@ -18,12 +18,12 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// plane is a control plane that answers every request for a workflow with the same
-// one, and keeps what it was asked.
+// plane is a fake control plane that answers every request for a workflow with the
+// same one, and records the requests.
 type plane struct {
 	answer api.Workflow
 	asked  []api.NewWorkflow
-	did    []string // method and path of all other requests that change something, with their bodies
+	did    []string // path and body of all other POST requests
 }
 
 func start(t *testing.T, w api.Workflow, typed string) (*plane, *env.Env, *strings.Builder) {
@@ -85,8 +85,8 @@ func command(a *Asking) *cobra.Command {
 	return c
 }
 
-// TestRisk: what cannot be undone is not asked for before a person said yes, and that
-// person has seen the steps; where nobody can be asked, --yes says it.
+// TestRisk checks that what cannot be undone is requested only after a person has seen
+// the steps and confirmed, and that --yes is required where nobody can be asked.
 func TestRisk(t *testing.T) {
 	w := standing("running", "pending", "pending", "pending")
 	for name, c := range map[string]struct {
@@ -122,8 +122,8 @@ func TestRisk(t *testing.T) {
 	}
 }
 
-// TestPlanOnly waits for the plans by itself, asks nobody although there is a risk,
-// and prints what each would change.
+// TestPlanOnly checks that --plan-only waits for the plans without a further flag,
+// asks nothing although Risk is set, and prints what each plan would change.
 func TestPlanOnly(t *testing.T) {
 	w := standing("succeeded", "succeeded")
 	w.PlanOnly, w.Steps[0].Plan = true, "pln_1"
@@ -154,8 +154,8 @@ func TestPlanOnly(t *testing.T) {
 	}
 }
 
-// TestSteps: retry and skip find the step that a person means, and say what to do
-// where that is not clear.
+// TestSteps checks that retry and skip find the step that a person means, and that the
+// error states what to do if it is ambiguous.
 func TestSteps(t *testing.T) {
 	w := standing("failed")
 	w.Steps = append(group("web", "succeeded"), group("db", "pending")...)
@@ -172,7 +172,7 @@ func TestSteps(t *testing.T) {
 		"retry wfl_1":                     {w, "/v1/workflows/wfl_1/steps/web.apply/retry null", 0, ""},
 		"retry wfl_1 web":                 {w, "/v1/workflows/wfl_1/steps/web.apply/retry null", 0, ""},
 		"retry wfl_1 stp_1":               {w, "/v1/workflows/wfl_1/steps/stp_1/retry null", 0, ""},
-		"retry wfl_1 migrate":             {w, "/v1/workflows/wfl_1/steps/stp_9/retry null", 0, ""}, // the control plane says why not
+		"retry wfl_1 migrate":             {w, "/v1/workflows/wfl_1/steps/stp_9/retry null", 0, ""}, // the control plane reports why not
 		"retry wfl_1 nothing":             {w, "", exit.Failed, `has no step of "nothing"`},
 		"retry wfl_2":                     {two, "", exit.Usage, "say which of net, web, or try all of them with `nuon deploy hello/acme`"},
 		"retry wfl_3":                     {standing("succeeded", "succeeded"), "", exit.Failed, "nothing failed in workflow wfl_1, which is succeeded"},

@@ -13,14 +13,14 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// Planned is a workflow that plans only, with its plans: what programs get of --plan-only.
+// Planned is the output of --plan-only for programs: the workflow with its plans.
 type Planned struct {
 	Workflow api.Workflow `json:"workflow"`
 	Plans    []api.Plan   `json:"plans"`
 }
 
-// planned waits for a workflow that plans only, prints what its plans would change,
-// and gives the exit code.
+// planned waits for a workflow of --plan-only, prints what its plans would change, and
+// returns the exit code.
 func (a *Asking) planned(ctx context.Context, client *remote.Client, w api.Workflow) error {
 	w, err := a.follow.over(ctx, a.Env.Console, client, w.ID)
 	if err != nil {
@@ -37,7 +37,8 @@ func (a *Asking) planned(ctx context.Context, client *remote.Client, w api.Workf
 	return Verdict(w)
 }
 
-// printWhole prints a workflow; for people, one that plans only with what its plans would change.
+// printWhole prints a workflow. For people, it adds what the plans would change if the
+// workflow is plan-only.
 func printWhole(ctx context.Context, c *console.Console, client *remote.Client, w api.Workflow) error {
 	return c.Result(w, func(out io.Writer) error {
 		if !w.PlanOnly {
@@ -51,7 +52,7 @@ func printWhole(ctx context.Context, c *console.Console, client *remote.Client, 
 	})
 }
 
-// plansOf gives the plans that a workflow has made so far, in the order of its steps.
+// plansOf returns the plans that a workflow has made so far, in the order of its steps.
 func plansOf(ctx context.Context, client *remote.Client, w api.Workflow) ([]api.Plan, error) {
 	plans := []api.Plan{}
 	for _, s := range w.Steps {

@@ -45,7 +45,7 @@ What failed need not be named when it is one thing.`,
 	return c
 }
 
-// toRetry is the step that a person means: the one that is named, or the only one that failed.
+// toRetry returns the step to retry: the named one, or the only one that failed.
 func toRetry(w api.Workflow, named []string) (api.Step, error) {
 	failed := func(s api.Step) bool { return s.Status == api.StepStatusFailed }
 	if len(named) == 1 {
@@ -94,20 +94,20 @@ needs an action goes on. A skipped component counts as a no to what is wanted of
 		}),
 	}
 	c.Flags().StringVar(&reason, "reason", "", "why; shown to everybody who looks")
-	_ = c.MarkFlagRequired("reason") // fails only for a flag that is not there
+	_ = c.MarkFlagRequired("reason") // fails only for an unknown flag
 	return c
 }
 
-// pick gives the step of that id, or of the component or action of that name: the
-// first that fits what is to be done with it. Where none fits it is the last, so that
-// the control plane says what is in the way.
+// pick returns the step with an id, or of the component or action with a name: the
+// first one that fits the operation. If none fits, it returns the last one, so that
+// the control plane reports what prevents the operation.
 func pick(w api.Workflow, key string, fits func(api.Step) bool) (api.Step, error) {
 	var of []api.Step
 	for _, s := range w.Steps {
 		switch key {
 		case s.ID:
 			return s, nil
-		case "": // a step without a component or an action is not meant
+		case "": // an empty key must not match steps without a component or an action
 		case s.Component, s.Action:
 			of = append(of, s)
 		}

@@ -13,22 +13,22 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// node is what is done to one component, or one action that belongs to none: what a
-// person sees as one thing.
+// node is one item of the displayed tree: a component with its steps, or an action
+// that belongs to no component.
 type node struct {
 	name  string
 	steps []api.Step
-	under []*node  // what is shown below it
-	also  []string // what it waits for besides the one that it is shown below
+	under []*node  // children in the tree
+	also  []string // names of further nodes that it waits for, besides its parent
 }
 
-// forest arranges steps as trees. A node stands below the last of the nodes that it
-// needs; only those before it in the order of the steps count, so whatever the control
-// plane sends, this ends.
+// forest arranges steps as trees. The parent of a node is the last node that it needs.
+// Only nodes before it in the order of the steps count, so that forest terminates for
+// any response of the control plane.
 func forest(steps []api.Step) (roots []*node) {
 	var nodes []*node
-	of := map[string]int{} // step id to its node
-	at := map[string]int{} // component to its node
+	of := map[string]int{} // step id to index of its node
+	at := map[string]int{} // component to index of its node
 	for _, s := range steps {
 		n, known := at[s.Component]
 		if !known || s.Component == "" {
@@ -56,8 +56,8 @@ func forest(steps []api.Step) (roots []*node) {
 	return roots
 }
 
-// title is what a node is called by its first step: an action that belongs to no
-// component with what makes it run.
+// title returns the name of a node by its first step. For an action that belongs to no
+// component, it includes the trigger unless a person ran the action.
 func title(s api.Step) string {
 	switch {
 	case s.Component != "":
@@ -68,10 +68,11 @@ func title(s api.Step) string {
 	return s.Action + " (" + s.Trigger + ")"
 }
 
-// manual is the trigger of an action that a person asked for.
+// manual is the trigger of an action that a person ran.
 const manual = "manual"
 
-// needs are the nodes before the i-th, which is n, that its steps need, in their order.
+// needs returns the indexes of the nodes that the steps of n need, sorted. Only nodes
+// before index i, that of n, count.
 func (n *node) needs(of map[string]int, i int) []int {
 	var all []int
 	for _, s := range n.steps {
@@ -85,14 +86,14 @@ func (n *node) needs(of map[string]int, i int) []int {
 	return all
 }
 
-// above says that other is below n already, so that needing other says that n is needed.
+// above reports whether other is a descendant of n. A node that needs other then
+// implicitly needs n.
 func (n *node) above(other *node) bool {
 	return slices.ContainsFunc(n.under, func(u *node) bool { return u == other || u.above(other) })
 }
 
-// showTree prints the steps as trees: what hangs below a node waits for it. Now is
-// what running steps are measured against; a zero one is for steps that nobody has
-// begun, which are printed as one line for each node.
+// showTree prints the steps as trees; a node waits for its parent. Running steps are measured
+// against now. If now is zero, no step has started, and each node is printed as one line.
 func showTree(out io.Writer, steps []api.Step, now time.Time) error {
 	t := &tree{now: now, width: len("  * approve  ") + leastName}
 	for _, n := range forest(steps) {
@@ -110,10 +111,10 @@ func showTree(out io.Writer, steps []api.Step, now time.Time) error {
 	return nil
 }
 
-// leastName is how many columns the name of a component has at least.
+// leastName is the minimum width of a component's name, in columns.
 const leastName = 16
 
-// tree collects lines, so that what is said of steps can stand in one column however deep they are.
+// tree collects lines, so that the status of all steps can be printed in one column at any depth.
 type tree struct {
 	now   time.Time
 	width int // of the widest left side
@@ -122,7 +123,8 @@ type tree struct {
 
 type treeLine struct{ left, right string }
 
-// node prints one: its first line behind first, and everything else of it and below it behind rest.
+// node adds a node: its first line with the prefix first, its other lines and its
+// descendants with the prefix rest.
 func (t *tree) node(n *node, first, rest string) {
 	also := ""
 	if len(n.also) > 0 {
@@ -150,13 +152,13 @@ func (t *tree) line(indent, left, right string) {
 	t.lines = append(t.lines, l)
 }
 
-// steps prints a line for each step of a node.
+// steps adds a line for each step of a node.
 func (t *tree) steps(n *node, first, rest, also string) {
 	said := map[string]bool{}
 	for i, s := range n.steps {
 		reason := s.Reason
 		if s.Status == api.StepStatusSkipped && said[reason] {
-			reason = "" // what a group was skipped for is said once
+			reason = "" // the reason why a group was skipped is printed once
 		}
 		said[s.Reason] = true
 		left, right := fmt.Sprintf("%s %-8s %s", mark(s.Status), s.Kind, name(s)), fmt.Sprintf("%-10s %s", s.Status, reason+took(s, t.now))
@@ -168,7 +170,7 @@ func (t *tree) steps(n *node, first, rest, also string) {
 	}
 }
 
-// plan says what is done to a component, as a chain.
+// plan describes the steps of a component as a chain: plan → approve → apply.
 func (n *node) plan() string {
 	words := make([]string, 0, len(n.steps))
 	for _, s := range n.steps {
@@ -188,7 +190,7 @@ func (n *node) plan() string {
 	return strings.Join(words, " → ")
 }
 
-// took is how long a step took, or has taken until now.
+// took describes how long a step took, or has been running.
 func took(s api.Step, now time.Time) string {
 	switch {
 	case s.StartedAt.IsZero():
@@ -201,7 +203,7 @@ func took(s api.Step, now time.Time) string {
 	return ""
 }
 
-// lasted is a duration as people say it: 40ms, 3.2s, 4m10s, 2h5m.
+// lasted formats a duration for people: 40ms, 3.2s, 4m10s, 2h5m.
 func lasted(d time.Duration) string {
 	switch {
 	case d < 0:

@@ -14,7 +14,7 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// group is the steps of a component that needs others.
+// group returns the steps of a component that needs others.
 func group(component string, status api.StepStatus, needs ...string) []api.Step {
 	var steps []api.Step
 	var before []string
@@ -38,8 +38,8 @@ func picture(t *testing.T, steps []api.Step, now time.Time) string {
 	return b.String()
 }
 
-// TestTree: what waits for something hangs below it; what waits for two hangs below
-// the last, and says which other it waits for unless that is above already.
+// TestTree checks the tree: a node is below the last node that it waits for, and names
+// the other ones unless they are above it already.
 func TestTree(t *testing.T) {
 	steps := group("sandbox", "pending")
 	steps = append(steps, group("metrics", "pending", "sandbox")...)
@@ -61,7 +61,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// TestTreeOfRemovals says what is removed.
+// TestTreeOfRemovals checks that the steps of a removal are described as such.
 func TestTreeOfRemovals(t *testing.T) {
 	steps := append(group("web", "pending"), group("network", "pending", "web")...)
 	for i := range steps {
@@ -73,8 +73,8 @@ func TestTreeOfRemovals(t *testing.T) {
 	}
 }
 
-// TestTreeOfTimes: what has ended says how long it took, what runs or waits since
-// when; what has not begun says nothing.
+// TestTreeOfTimes checks the times: how long an ended step took, how long a running or
+// waiting one has taken, and none for a pending one.
 func TestTreeOfTimes(t *testing.T) {
 	steps := append(group("net", "succeeded"), group("web", "pending", "net")...)
 	steps = append(steps, group("a-long-name-日本", "pending", "net")...)
@@ -98,8 +98,8 @@ func TestTreeOfTimes(t *testing.T) {
 	}
 }
 
-// TestTreeOfAnything: whatever graph the control plane sends, circles and strangers in
-// it too, each step is printed once.
+// TestTreeOfAnything checks that each step is printed once for any graph from the
+// control plane, including cycles and unknown ids.
 func TestTreeOfAnything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 12).Draw(t, "n")
@@ -124,7 +124,7 @@ func TestTreeOfAnything(t *testing.T) {
 	})
 }
 
-// TestLasted is how long as people say it.
+// TestLasted checks the format of durations.
 func TestLasted(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		-time.Second: "0s", 0: "0s", 40 * time.Millisecond: "40ms", 3210 * time.Millisecond: "3.2s", 250 * time.Second: "4m10s",

@@ -16,20 +16,20 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// Wait follows a workflow until it has ended, or until nothing in it can go on without
-// a person. A terminal shows the steps as they change. A timeout of 0 is none.
+// Wait follows a workflow until it has ended, or until it can only continue after a
+// person acts. A terminal shows the progress of the steps. A timeout of 0 waits for ever.
 func Wait(ctx context.Context, c *console.Console, client *remote.Client, id string, timeout time.Duration) (api.Workflow, error) {
 	return follow(ctx, c, client, id, timeout, func(w api.Workflow) bool {
 		return w.Status != api.WorkflowStatusRunning || NeedsPerson(w)
 	})
 }
 
-// over follows a workflow until it has ended, also while a plan of it waits for a person.
+// over follows a workflow until it has ended, even while a plan in it waits for a person.
 func (f *Following) over(ctx context.Context, c *console.Console, client *remote.Client, id string) (api.Workflow, error) {
 	return follow(ctx, c, client, id, f.Timeout, func(w api.Workflow) bool { return w.Status != api.WorkflowStatusRunning })
 }
 
-// follow follows a workflow until it is as enough says.
+// follow follows a workflow until enough returns true.
 func follow(ctx context.Context, c *console.Console, client *remote.Client, id string, timeout time.Duration, enough func(api.Workflow) bool) (api.Workflow, error) {
 	if timeout > 0 {
 		var cancel context.CancelFunc
@@ -62,7 +62,8 @@ func follow(ctx context.Context, c *console.Console, client *remote.Client, id s
 	return last, err
 }
 
-// continues describes a workflow that nobody waits for any more, and the steps that run.
+// continues describes a workflow that still runs when the command stops waiting, and
+// its running steps.
 func continues(id string, w api.Workflow) string {
 	if w.ID == "" {
 		return "workflow " + id + " continues"
@@ -80,7 +81,7 @@ func continues(id string, w api.Workflow) string {
 	return text
 }
 
-// lines are the steps as a person who waits sees them.
+// lines returns the progress lines of the steps.
 func lines(w api.Workflow) []progress.Line {
 	var out []progress.Line
 	for _, s := range w.Steps {
@@ -92,7 +93,7 @@ func lines(w api.Workflow) []progress.Line {
 	return out
 }
 
-// NeedsPerson says that a step waits for an approval and no other can go on without it.
+// NeedsPerson reports whether a step waits for an approval and no other step runs.
 func NeedsPerson(w api.Workflow) bool {
 	waiting := false
 	for _, s := range w.Steps {

@@ -1,6 +1,6 @@
-// Package workflows is `nuon workflows`: what is done to installs, step by step. It
-// also holds what every command that asks for a workflow has in common: asking,
-// waiting, and the exit code for how it ended.
+// Package workflows implements `nuon workflows`, which shows and controls the
+// workflows of installs. It also implements what all commands that request a workflow
+// share: the request, waiting, and the exit code.
 package workflows
 
 import (
@@ -24,20 +24,20 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// New is the command with its verbs.
+// New returns the command with its subcommands.
 func New(e *env.Env) *cobra.Command {
 	c := &cobra.Command{Use: "workflows", Short: "What is done to installs, step by step"}
 	c.AddCommand(newList(e), newGet(e), newWatch(e), newRetry(e), newSkip(e), newCancel(e))
 	return c
 }
 
-// statuses are how a workflow can stand.
+// statuses are the possible statuses of a workflow.
 var statuses = []string{"running", "succeeded", "failed", "rejected", "cancelled", "superseded"}
 
-// kinds are what a workflow can be for.
+// kinds are the kinds of workflows.
 var kinds = []string{"provision", "deploy", "teardown", "deprovision", "action", "restore"}
 
-// oneOf refuses a flag's value that is none of the words; an empty one says nothing.
+// oneOf rejects a flag value that is not one of the words. An empty value is allowed.
 func oneOf(flag, value string, words []string) error {
 	if value != "" && !slices.Contains(words, value) {
 		return exit.Usagef("%s %s: use one of %s", flag, value, strings.Join(words, ", "))
@@ -110,7 +110,7 @@ A workflow that was planned only is shown with what its plans would change.`,
 	return c
 }
 
-// Find gives a workflow by its id, or the newest of an install as latest:INSTALL.
+// Find returns a workflow by its id, or the newest one of an install for latest:INSTALL.
 func Find(ctx context.Context, client *remote.Client, name string) (api.Workflow, error) {
 	install, latest := strings.CutPrefix(name, "latest:")
 	if !latest {
@@ -129,7 +129,7 @@ func Find(ctx context.Context, client *remote.Client, name string) (api.Workflow
 	return l.Items[0], nil
 }
 
-// Show prints a workflow for people: what it is, and its steps as a tree.
+// Show prints a workflow for people: a summary, and its steps as a tree.
 func Show(out io.Writer, w api.Workflow) error {
 	return show(out, w, time.Now())
 }
@@ -158,7 +158,7 @@ func show(out io.Writer, w api.Workflow, now time.Time) error {
 	return showTree(out, w.Steps, now)
 }
 
-// wholeRule says who approves a workflow as a whole; empty when nobody does.
+// wholeRule describes who approved a workflow as a whole; empty if nobody did.
 func wholeRule(w api.Workflow) string {
 	switch {
 	case w.Rule.By == "":
@@ -171,7 +171,7 @@ func wholeRule(w api.Workflow) string {
 	return w.Rule.By + " approved it as a whole"
 }
 
-// since says how long a workflow took, or runs.
+// since describes how long a workflow took, or has been running.
 func since(w api.Workflow, now time.Time) string {
 	switch {
 	case w.CreatedAt.IsZero():
@@ -184,7 +184,7 @@ func since(w api.Workflow, now time.Time) string {
 	return ""
 }
 
-// name is what a step is about.
+// name returns the name of the action or component of a step.
 func name(s api.Step) string {
 	if s.Action != "" {
 		return s.Action
@@ -258,7 +258,7 @@ Exit codes: 0 it succeeded, 1 it failed, 3 it waits for an approval, 4 somebody 
 	return c
 }
 
-// Verdict turns how a workflow stands into the exit code that scripts read.
+// Verdict returns the exit code for the status of a workflow.
 func Verdict(w api.Workflow) error {
 	switch {
 	case w.Status == api.WorkflowStatusSucceeded:

@@ -24,8 +24,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// streams is a control plane that gives one stream of a workflow's states after the other,
-// the last one for ever. It answers in this process, so that a test's clock can run ahead.
+// streams is a fake control plane that returns one event stream of a workflow's states per
+// request, and repeats the last one. It answers in process, so that a test can use a fake clock.
 type streams struct {
 	bodies []string
 	from   []string
@@ -53,7 +53,7 @@ func (s *streams) client(t *testing.T) *remote.Client {
 	return c
 }
 
-// event is a state of wfl_1 as it comes down the stream.
+// event returns a state of wfl_1 as a server-sent event.
 func event(t *testing.T, id int, status api.WorkflowStatus, steps ...api.StepStatus) string {
 	t.Helper()
 	b, err := json.Marshal(standing(status, steps...))
@@ -72,7 +72,7 @@ func standing(status api.WorkflowStatus, steps ...api.StepStatus) api.Workflow {
 	return w
 }
 
-// noTo has a person reject a step.
+// noTo marks a step as rejected by a person.
 func noTo(w api.Workflow, step int) api.Workflow {
 	w.Steps[step].RejectedBy = "vera"
 	return w
@@ -80,8 +80,8 @@ func noTo(w api.Workflow, step int) api.Workflow {
 
 var quiet = &console.Console{Out: io.Discard, Err: io.Discard}
 
-// TestWait: a workflow is followed to its end, or to where only a person can go on;
-// over as many streams as that takes.
+// TestWait checks that a workflow is followed to its end, or until only a person can
+// continue it, over as many streams as necessary.
 func TestWait(t *testing.T) {
 	for name, c := range map[string]struct {
 		streams []string
@@ -116,7 +116,8 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// TestWaitEnds without the workflow: by the clock, by Ctrl-C, and by what is no workflow.
+// TestWaitEnds checks the ways in which waiting ends before the workflow: a timeout,
+// Ctrl-C, and an invalid event.
 func TestWaitEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, begun := &streams{bodies: []string{event(t, 1, "running", "running")}}, time.Now()
@@ -125,7 +126,7 @@ func TestWaitEnds(t *testing.T) {
 			t.Errorf("ended after %s with %v", time.Since(begun), err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		go func() { // a person's Ctrl-C
+		go func() { // Ctrl-C
 			<-time.After(time.Minute)
 			cancel()
 		}()
@@ -145,7 +146,7 @@ func TestWaitEnds(t *testing.T) {
 	})
 }
 
-// TestVerdict is the exit code that scripts read.
+// TestVerdict checks the exit codes.
 func TestVerdict(t *testing.T) {
 	for name, c := range map[string]struct {
 		w    api.Workflow
@@ -170,7 +171,8 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// TestShow prints a step each, why a group was skipped once, and nothing that moves the cursor.
+// TestShow checks that each step is printed, that the reason why a group was skipped
+// is printed once, and that nothing moves the cursor.
 func TestShow(t *testing.T) {
 	w := standing("failed", "succeeded", "failed", "skipped")
 	w.Outcome = "no\x1b[2J"
@@ -195,7 +197,7 @@ func TestShow(t *testing.T) {
 	}
 }
 
-// TestLines: what runs turns, and the rest has the mark that Show gives it.
+// TestLines checks that running steps have a spinner, and the others the mark that Show prints.
 func TestLines(t *testing.T) {
 	want := []progress.Line{
 		{Mark: "…", Busy: true, Text: "plan     web              running    why"}, {Mark: "?", Text: "approve  web              waiting    why"},
@@ -205,7 +207,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestCommands: the newest workflow of an install, and what is refused before anybody is asked.
+// TestCommands checks the newest workflow of an install, and the usage errors that are
+// found before a request.
 func TestCommands(t *testing.T) {
 	var query string
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
