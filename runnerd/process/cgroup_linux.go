@@ -10,12 +10,15 @@ import (
 	"strings"
 )
 
-// Cgroups is a control group (version 2) of a runner, in which it makes one for each attempt. The zero value makes none.
+// Cgroups is a runner's control group (version 2), below which it makes one for each attempt.
+// The zero value makes none.
 type Cgroups struct{ dir string }
 
-// FindCgroups makes the runner's control group, below the one that this process is in, and removes what ended attempts have left
-// there. The error says why this process may not; then there is no harm but that a process of a job which gets away from its
-// session and its parents is found by what the job process wrote down alone.
+// FindCgroups makes the runner's control group below that of this process, and removes
+// the control groups of attempts that have ended. It returns an error when this process has
+// no permission. Without control groups everything works, except that a process that leaves
+// both the session and the process tree of its job is found only by the list that the
+// job process recorded.
 func FindCgroups(name string) (Cgroups, error) {
 	own, err := ownCgroup()
 	if err != nil {
@@ -25,7 +28,7 @@ func FindCgroups(name string) (Cgroups, error) {
 	if err := os.Mkdir(made.dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return Cgroups{}, fmt.Errorf("make a control group: %w", err)
 	}
-	// It has to take processes, too, which another user's does not.
+	// The group must also accept processes. That of another user does not.
 	if file, err := os.OpenFile(filepath.Join(made.dir, "cgroup.procs"), os.O_WRONLY, 0); err != nil {
 		return Cgroups{}, fmt.Errorf("use a control group: %w", err)
 	} else if err := file.Close(); err != nil {
@@ -37,13 +40,14 @@ func FindCgroups(name string) (Cgroups, error) {
 	}
 	for _, entry := range left {
 		if entry.IsDir() {
-			_ = removeCgroup(filepath.Join(made.dir, entry.Name())) // not one that has processes
+			_ = removeCgroup(filepath.Join(made.dir, entry.Name())) // fails for one that has processes
 		}
 	}
 	return made, nil
 }
 
-// Make makes the control group of an attempt and returns its directory, empty where there are none.
+// Make makes the control group of an attempt and returns its directory, or "" where there
+// are no control groups.
 func (c Cgroups) Make(attempt string) (string, error) {
 	if c.dir == "" {
 		return "", nil
@@ -55,14 +59,15 @@ func (c Cgroups) Make(attempt string) (string, error) {
 	return dir, nil
 }
 
-// Close removes the runner's control group, unless jobs go on in it.
+// Close removes the runner's control group, unless jobs still run in it.
 func (c Cgroups) Close() {
 	if c.dir != "" {
 		_ = os.Remove(c.dir)
 	}
 }
 
-// Join puts this process, and all that it starts from now on, into a control group.
+// Join moves this process, and with it all processes that it starts later,
+// into a control group.
 func Join(dir string) error {
 	if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte("0"), 0); err != nil {
 		return fmt.Errorf("join the control group of the attempt: %w", err)
@@ -70,7 +75,7 @@ func Join(dir string) error {
 	return nil
 }
 
-// RemoveCgroup removes the control group of a job whose processes are gone.
+// RemoveCgroup removes the control group of a job whose processes have ended.
 func (j Job) RemoveCgroup() error {
 	if j.Leader.Cgroup == "" {
 		return nil
@@ -81,7 +86,8 @@ func (j Job) RemoveCgroup() error {
 	return nil
 }
 
-// removeCgroup removes a control group with those that were made in it. Their files go with them.
+// removeCgroup removes a control group with all groups below it. The kernel removes their
+// files.
 func removeCgroup(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -95,7 +101,8 @@ func removeCgroup(dir string) error {
 	return errors.Join(err, os.Remove(dir))
 }
 
-// killCgroup kills all that is in a control group at once, where the kernel can (since 5.14). What is left is killed one by one.
+// killCgroup kills all processes of a control group at once if the kernel supports it (since
+// 5.14). The caller kills the rest one by one.
 func killCgroup(dir string) {
 	if dir != "" {
 		if file, err := os.OpenFile(filepath.Join(dir, "cgroup.kill"), os.O_WRONLY, 0); err == nil {
@@ -105,7 +112,7 @@ func killCgroup(dir string) {
 	}
 }
 
-// cgroupMembers returns the processes of a control group and of those that were made in it.
+// cgroupMembers returns the processes of a control group and of the groups below it.
 func cgroupMembers(dir string) []int {
 	var pids []int
 	if dir == "" {
@@ -117,7 +124,7 @@ func cgroupMembers(dir string) []int {
 		}
 		content, _ := os.ReadFile(name)
 		for _, line := range strings.Fields(string(content)) {
-			if pid, err := strconv.Atoi(line); err == nil && pid > 0 { // 0 is outside of this container
+			if pid, err := strconv.Atoi(line); err == nil && pid > 0 { // 0 is a process outside of this container
 				pids = append(pids, pid)
 			}
 		}
@@ -126,7 +133,7 @@ func cgroupMembers(dir string) []int {
 	return pids
 }
 
-// ownCgroup returns the directory of the control group that this process is in (cgroups(7)).
+// ownCgroup returns the directory of this process's control group (cgroups(7)).
 func ownCgroup() (string, error) {
 	membership, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -150,7 +157,8 @@ func cgroupDir(membership, mounts string) (string, error) {
 		return "", errors.New("this process is in no control group of version 2")
 	}
 	for line := range strings.Lines(mounts) {
-		// 36 35 98:0 /root /mount/point options - type source options, see proc_pid_mountinfo(5).
+		// The format is "36 35 98:0 /root /mount/point options - type source options",
+		// see proc_pid_mountinfo(5).
 		before, after, _ := strings.Cut(line, " - ")
 		fields := strings.Fields(before)
 		if len(fields) < 5 || !strings.HasPrefix(after, "cgroup2 ") {

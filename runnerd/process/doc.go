@@ -1,9 +1,11 @@
-// Package process finds and ends the operating system processes of a job: all of them, also those that try to get away.
+// Package process finds and ends all operating system processes of a job, including
+// those that try to escape.
 //
-// It owns what belongs to a job: the session that its process leads, all that descends from it (the job process is the reaper of
-// what its descendants leave behind, so a double fork does not leave that tree), the control group of the attempt where the runner may
-// make one, and, where it may not, the processes that the job process has written down while it lived. It owns how much memory they
-// have together.
+// It owns which processes belong to a job: the session that the job process leads; all its
+// descendants (the job process is the reaper of orphaned descendants, so a double fork does not
+// leave the tree); the attempt's control group where the runner may make one; and otherwise the
+// processes that the job process recorded while it lived. It also measures their total memory.
 //
-// It never decides that a job is to end. Package runner calls it, and the job process for itself.
+// It never decides that a job ends. Package runner calls it, and the job
+// process calls it for itself.
 package process

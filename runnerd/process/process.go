@@ -6,18 +6,19 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
-// ErrNone: there is no process to signal, or not any more.
+// ErrNone is returned when the process to signal does not exist.
 var ErrNone = errors.New("there is no such process")
 
-// Job is what tells the processes of one attempt from all others.
+// Job identifies the processes of one attempt.
 type Job struct {
 	// Leader is the job process.
 	Leader spool.Process
-	// Members are processes that descended from it when it last looked.
+	// Members are descendants of the job process that it recorded.
 	Members []spool.Member
 }
 
-// Of returns the job of an attempt; false when its process has not noted yet which one it is.
+// Of returns the job of an attempt. It returns false when the job process has
+// not recorded itself yet.
 func Of(attempt spool.Attempt) (Job, bool, error) {
 	leader, found, err := attempt.Process()
 	if err != nil || !found {

@@ -12,7 +12,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
-// What was started before a reboot, or has a number that was given out again, is not touched.
+// TestMembersOfAnother checks that processes from before a reboot, and processes with a
+// reused id, are not touched.
 func TestMembersOfAnother(t *testing.T) {
 	this := spool.ThisProcess()
 	for name, other := range map[string]spool.Process{
@@ -37,8 +38,9 @@ func parentOf(t *testing.T, pid int) int {
 	return stat.Parent
 }
 
-// A session whose leader is gone is the job's while one of its processes was written down. Without that it may be another's, who was
-// given the leader's number since.
+// TestASessionWithoutItsLeader checks that a session whose leader has ended belongs to the job
+// while one of its recorded processes lives. Otherwise the session may belong to another
+// process that got the leader's id.
 func TestASessionWithoutItsLeader(t *testing.T) {
 	for name, test := range map[string]struct {
 		written bool
@@ -47,13 +49,13 @@ func TestASessionWithoutItsLeader(t *testing.T) {
 	}{"one was written down": {true, 0, 2}, "its number was given out again": {true, 1, 0}, "none was": {false, 0, 0}} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			// The leader leaves two processes and ends.
+			// The leader starts two processes and ends.
 			command := exec.Command("sh", "-c", `sleep 1000 & echo $! >first; sleep 1000 & echo $! >second; exit 0`)
 			command.Dir, command.SysProcAttr = dir, &syscall.SysProcAttr{Setsid: true}
 			if err := command.Start(); err != nil {
 				t.Fatal(err)
 			}
-			leader := statOf(t, command.Process.Pid) // it is there until it is waited for
+			leader := statOf(t, command.Process.Pid) // it exists until it is waited for
 			if err := command.Wait(); err != nil {
 				t.Fatal(err)
 			}

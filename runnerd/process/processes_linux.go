@@ -13,8 +13,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
-// Adopt makes this process the parent of all that its descendants leave behind when they end, so that a process which forks twice
-// and opens a session of its own is still found below the job that started it.
+// Adopt makes this process the parent of all its orphaned descendants, so that a process
+// that forks twice and opens its own session is still found below the job that started it.
 func Adopt() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become the reaper of what this job's processes leave behind: %w", err)
@@ -22,7 +22,7 @@ func Adopt() error {
 	return nil
 }
 
-// Interrupt sends SIGINT to the job process and to what it started in its own process group.
+// Interrupt sends SIGINT to the job process and to the processes in its process group.
 func (j Job) Interrupt() error {
 	stat, err := spool.ReadStat(j.Leader.PID)
 	if err != nil || stat.Start != j.Leader.Start || j.Leader.Boot != spool.Boot() {
@@ -34,10 +34,11 @@ func (j Job) Interrupt() error {
 	return nil
 }
 
-// Kill kills every process of the job and gives how many there were. Called until it gives none, nothing of the job is left.
+// Kill kills every process of the job and returns how many there were. When it returns 0,
+// no process of the job is left.
 func (j Job) Kill() (int, error) {
 	if j.Leader.Boot == spool.Boot() {
-		killCgroup(j.Leader.Cgroup) // at once, so that nothing forks faster than it is killed
+		killCgroup(j.Leader.Cgroup) // all at once, so that nothing forks faster than it is killed
 	}
 	members, err := j.members()
 	if err != nil {
@@ -46,9 +47,10 @@ func (j Job) Kill() (int, error) {
 	return len(members), killEach(members)
 }
 
-// InterruptRest sends SIGINT to what a dead job process ran: what is in its own process group, and the programs that lead one of
-// their own, each of which sees to what it started. It gives how many processes of the job there are. A second interrupt tells
-// Terraform to leave everything as it is, so this is called once.
+// InterruptRest sends SIGINT to the processes of a dead job process: those in its process
+// group, and the programs that lead their own group, each of which ends the processes that it
+// started. It returns the number of processes of the job. It is called once, because a second
+// interrupt makes Terraform stop immediately.
 func (j Job) InterruptRest() (int, error) {
 	members, err := j.members()
 	if err != nil {
@@ -65,14 +67,14 @@ func (j Job) InterruptRest() (int, error) {
 	return len(members), nil
 }
 
-// Living gives how many processes of the job there are.
+// Living returns the number of processes of the job.
 func (j Job) Living() (int, error) {
 	members, err := j.members()
 	return len(members), err
 }
 
-// KillBelow kills what descends from this process, which has to have called Adopt, and gives how many there were. Called until it
-// gives none, it leaves nothing behind.
+// KillBelow kills the descendants of this process, which must have called Adopt, and returns
+// how many there were. When it returns 0, none is left.
 func KillBelow() (int, error) {
 	all, err := spool.Processes()
 	if err != nil {
@@ -88,7 +90,7 @@ func KillBelow() (int, error) {
 	return len(members), killEach(members)
 }
 
-// Children gives the children of this process.
+// Children returns the children of this process.
 func Children() (map[int]bool, error) {
 	all, err := spool.Processes()
 	children := map[int]bool{}
@@ -100,9 +102,10 @@ func Children() (map[int]bool, error) {
 	return children, err
 }
 
-// KillStrays kills the children of this process that are not in known and do not belong to a job of spared, and takes those that
-// have ended off the system's list. It gives how many lived. In a process that has called Adopt, or is the first of its container,
-// they are what a job has left behind whose own process is gone.
+// KillStrays kills the children of this process that are neither in known nor part of a job
+// of spared, and reaps those that have ended. It returns how many were alive. In a process that
+// has called Adopt, or that is the first of its container, these are the processes that a job
+// left behind after its own process ended.
 func KillStrays(known map[int]bool, spared []Job) (int, error) {
 	belongs := map[int]bool{}
 	for _, job := range spared {
@@ -124,7 +127,7 @@ func KillStrays(known map[int]bool, spared []Job) (int, error) {
 			continue
 		}
 		if stat.State == 'Z' {
-			_, _ = unix.Wait4(stat.PID, nil, unix.WNOHANG, nil) // at the next look, else
+			_, _ = unix.Wait4(stat.PID, nil, unix.WNOHANG, nil) // otherwise the next call reaps it
 			continue
 		}
 		strays[stat.PID] = true
@@ -133,8 +136,8 @@ func KillStrays(known map[int]bool, spared []Job) (int, error) {
 	return len(members), killEach(members)
 }
 
-// Memory gives how many bytes the processes of the job have in memory that are no copies of files: what would have to be swapped
-// out.
+// Memory returns the bytes of memory that the job's processes use, without memory that is
+// backed by files: what would have to be swapped out.
 func (j Job) Memory() (int64, error) {
 	members, err := j.members()
 	if err != nil {
@@ -142,7 +145,8 @@ func (j Job) Memory() (int64, error) {
 	}
 	var sum int64
 	for _, member := range members {
-		// statm: size, resident and shared, in pages (proc_pid_statm(5)). One that has just ended has none.
+		// The fields of statm are size, resident and shared, in pages (proc_pid_statm(5)).
+		// A process that has just ended has none.
 		content, _ := os.ReadFile("/proc/" + strconv.Itoa(member.PID) + "/statm")
 		if fields := strings.Fields(string(content)); len(fields) > 2 {
 			resident, _ := strconv.ParseInt(fields[1], 10, 64)
@@ -157,7 +161,7 @@ func (j Job) Memory() (int64, error) {
 func (j Job) members() ([]spool.Stat, error) {
 	leader := j.Leader
 	if leader.PID <= 1 || leader.PID == os.Getpid() || leader.Boot != spool.Boot() {
-		return nil, nil // before a reboot, or never
+		return nil, nil // from before a reboot, or not started
 	}
 	all, err := spool.Processes()
 	if err != nil {
@@ -165,7 +169,7 @@ func (j Job) members() ([]spool.Stat, error) {
 	}
 	for pid, stat := range all {
 		if stat.Start < leader.Start || pid == os.Getpid() {
-			delete(all, pid) // it was there before, so it is nobody's of this job
+			delete(all, pid) // it is older than the job, so it does not belong to it
 		}
 	}
 	chosen := map[int]bool{}
@@ -180,9 +184,10 @@ func (j Job) members() ([]spool.Stat, error) {
 	return living(all, related(all, chosen)), nil
 }
 
-// related adds to chosen all that descends from them, and all that is in a session with them, until there is no more. The number of
-// a session is given out again only when the session is empty, so as long as one of them is in it, all of it is the job's. The
-// session of this process is none of the job's.
+// related adds to chosen all descendants of its processes and all processes in their sessions,
+// repeatedly until nothing is added. The kernel reuses a session's id only when the session
+// is empty, so if one process of a session is the job's, all of it is. The session of this
+// process never belongs to the job.
 func related(all map[int]spool.Stat, chosen map[int]bool) map[int]bool {
 	own, _ := unix.Getsid(0)
 	sessions := map[int]bool{}
@@ -203,7 +208,7 @@ func related(all map[int]spool.Stat, chosen map[int]bool) map[int]bool {
 	return chosen
 }
 
-// below adds to chosen all that descends from them.
+// below adds all descendants of the processes in chosen.
 func below(all map[int]spool.Stat, chosen map[int]bool) map[int]bool {
 	for grown := true; grown; {
 		grown = false
@@ -235,8 +240,9 @@ func killEach(members []spool.Stat) error {
 	return nil
 }
 
-// signalOne sends a signal to that very process, and is content when it is gone: os.FindProcess holds on to it where the kernel can,
-// and then it is compared, so that a number that was given out again in between hits nobody else.
+// signalOne sends a signal to exactly this process, and returns nil when it has ended.
+// os.FindProcess holds a reference to the process where the kernel supports it, and the start
+// time is compared afterwards, so that a process with the reused id is never signaled.
 func signalOne(stat spool.Stat, signal os.Signal) error {
 	process, gone := os.FindProcess(stat.PID)
 	if gone != nil {

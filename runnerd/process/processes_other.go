@@ -13,12 +13,12 @@ import (
 // Adopt does nothing here; production runners are Linux.
 func Adopt() error { return nil }
 
-// Interrupt sends SIGINT to the job process and to what it started in its own process group. It is called only while the job
-// process holds its lock.
+// Interrupt sends SIGINT to the job process and to the processes in its process group.
+// It is called only while the job process holds its lock.
 func (j Job) Interrupt() error { return j.signal(syscall.SIGINT) }
 
-// Kill kills the process group of the job. Without /proc what moved to a group of its own is not found; production runners are
-// Linux.
+// Kill kills the process group of the job. Without /proc it does not find processes in other
+// groups; production runners are Linux.
 func (j Job) Kill() (int, error) {
 	err := j.signal(syscall.SIGKILL)
 	if errors.Is(err, ErrNone) {
@@ -42,7 +42,7 @@ func Children() (map[int]bool, error) { return map[int]bool{}, nil }
 // KillStrays finds none without /proc.
 func KillStrays(map[int]bool, []Job) (int, error) { return 0, nil }
 
-// Memory is not known without /proc.
+// Memory returns 0, because it is unknown without /proc.
 func (j Job) Memory() (int64, error) { return 0, nil }
 
 func (j Job) signal(signal syscall.Signal) error {
@@ -59,27 +59,27 @@ func (j Job) signal(signal syscall.Signal) error {
 	return nil
 }
 
-// Cgroups are none without Linux.
+// Cgroups is empty on systems other than Linux.
 type Cgroups struct{}
 
-// FindCgroups finds none.
+// FindCgroups returns an error.
 func FindCgroups(string) (Cgroups, error) {
 	return Cgroups{}, errors.New("this system has no control groups")
 }
 
-// Make makes none.
+// Make does nothing.
 func (Cgroups) Make(string) (string, error) { return "", nil }
 
 // Close does nothing.
 func (Cgroups) Close() {}
 
-// Join joins none.
+// Join does nothing.
 func Join(string) error { return nil }
 
 // RemoveCgroup does nothing.
 func (j Job) RemoveCgroup() error { return nil }
 
-// Recorder writes nothing down without /proc.
+// Recorder records nothing without /proc.
 type Recorder struct{ Attempt spool.Attempt }
 
 // Note does nothing.

@@ -13,22 +13,23 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
-// Recorder writes down in the spool which processes descend from this one, for a runnerd that comes after the death of this process:
-// then nothing else tells whose they are. This process has to have called Adopt.
+// Recorder records the descendants of this process in the spool, for a runnerd that runs
+// after the death of this process: then nothing else identifies them. This process
+// must have called Adopt.
 type Recorder struct {
-	// Attempt is whose processes they are.
+	// Attempt is the attempt that the processes belong to.
 	Attempt spool.Attempt
 
 	mutex sync.Mutex
 	known map[spool.Member]bool
 }
 
-// Note looks, and writes if there is another process than before.
+// Note lists the descendants, and writes the list if it has a new process.
 func (r *Recorder) Note() error {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	if err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil); errors.Is(err, unix.ECHILD) {
-		return nil // most jobs start nothing most of the time
+		return nil // most jobs have no child process most of the time
 	}
 	all, err := spool.Processes()
 	if err != nil {
