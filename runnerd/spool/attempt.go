@@ -24,8 +24,8 @@ const (
 	logFile     = "log.ndjson"    // api.LogLine each, by both, appended
 	chunksFile  = "chunks.ndjson" // where the log was cut, by runnerd, appended
 	stateDir    = "state"         // NNNNNN.json: api.State, by the job process
-	restFile    = "rest.json"     // time, by runnerd, before it interrupts what a dead job process ran
-	unlockFile  = "unlock"        // by the job process: free the state lock after the states
+	restFile    = "rest.json"     // time, by runnerd, before it interrupts the programs of a dead job process
+	unlockFile  = "unlock"        // by the job process: free the state lock after the states are delivered
 	resultFile  = "result.json"   // api.JobResult, by the job process
 	endingFile  = "ending.json"   // Ending, by runnerd, before it interrupts
 	finalFile   = "final.json"    // api.JobResult as it is delivered, by runnerd
@@ -37,33 +37,35 @@ type Attempt struct {
 	Dir string
 }
 
-// Record is what runnerd knows of an attempt.
+// Record is runnerd's own record of an attempt.
 type Record struct {
 	Job     string `json:"job"`
 	Attempt int    `json:"attempt"`
 	Kind    string `json:"kind"`
-	// ComponentKind is of the component that the job is about, as it was offered; empty for an action.
+	// ComponentKind is the kind of the job's component in the offer; empty for an action.
 	ComponentKind string `json:"component_kind,omitempty"`
-	// Copies reports that it is a plan that first copies its artifact, as it was offered.
+	// Copies reports that the job was offered as a plan that first copies its artifact.
 	Copies bool `json:"copies,omitempty"`
-	// Policy is what the runner file allowed when the offer was taken; it holds for all of the attempt.
+	// Policy is the policy of the runner file when the offer was accepted. It applies
+	// to the whole attempt.
 	Policy api.RunnerPolicy `json:"policy,omitzero"`
-	// Token is the attempt token; empty until the offer was accepted.
+	// Token is the attempt token; empty until the offer is accepted.
 	Token string `json:"token,omitempty"`
-	// AcceptBy is when the offer runs out.
+	// AcceptBy is when the offer expires.
 	AcceptBy time.Time `json:"accept_by"`
 }
 
-// Accepted tells whether the control plane has given the attempt to this runner.
+// Accepted reports whether the control plane has assigned the attempt to this runner.
 func (r Record) Accepted() bool { return r.Token != "" }
 
-// Ending is why runnerd ends a job before its time.
+// Ending records why runnerd ends a job early.
 type Ending struct {
 	// Reason is ReasonCancel, ReasonTimeout or ReasonMemory.
 	Reason string `json:"reason"`
 	// Since is when the job process was interrupted.
 	Since time.Time `json:"since"`
-	// Killed: it did not end by itself, and all its processes were killed.
+	// Killed means that the job process did not end after the interrupt, and that all its
+	// processes were killed.
 	Killed bool `json:"killed,omitempty"`
 }
 
@@ -76,21 +78,22 @@ const (
 
 func (a Attempt) path(name string) string { return filepath.Join(a.Dir, name) }
 
-// WorkDir is where the handler may put its files.
+// WorkDir returns the directory for the handler's files.
 func (a Attempt) WorkDir() string { return a.path("work") }
 
-// SharedDir is that where programs run as another user, who is not let into the spool.
+// SharedDir returns the directory for the handler's files where programs run as another user,
+// who has no access to the spool.
 func (a Attempt) SharedDir() string {
 	return filepath.Join(filepath.Dir(filepath.Dir(a.Dir)), "jobs", filepath.Base(a.Dir))
 }
 
-// StateDir holds the sealed state versions.
+// StateDir returns the directory of the sealed state versions.
 func (a Attempt) StateDir() string { return a.path(stateDir) }
 
-// StdoutFile takes what the job process prints past its log.
+// StdoutFile returns the file for output of the job process that is not part of its log.
 func (a Attempt) StdoutFile() string { return a.path("stdout") }
 
-// StderrFile takes what the Go runtime prints when the job process crashes.
+// StderrFile returns the file for the Go runtime's output when the job process crashes.
 func (a Attempt) StderrFile() string { return a.path("stderr") }
 
 // SaveRecord replaces the record.
@@ -106,67 +109,68 @@ func (a Attempt) Record() (Record, error) {
 	return record, err
 }
 
-// MarkStarted notes that a process may run from now on.
+// MarkStarted records that a process may run from this time on.
 func (a Attempt) MarkStarted(at time.Time) error { return a.save(startedFile, at) }
 
-// Started gives when MarkStarted was called; false when it was not.
+// Started returns the time of MarkStarted, and false when it was not called.
 func (a Attempt) Started() (at time.Time, found bool, err error) {
 	found, err = a.load(startedFile, &at)
 	return at, found, err
 }
 
-// MarkRest notes that what the dead job process ran is being interrupted; that is done once.
+// MarkRest records that the programs of the dead job process are being interrupted,
+// which is done only once.
 func (a Attempt) MarkRest(at time.Time) error { return a.save(restFile, at) }
 
-// Rest gives when MarkRest was called; false when it was not.
+// Rest returns the time of MarkRest, and false when it was not called.
 func (a Attempt) Rest() (at time.Time, found bool, err error) {
 	found, err = a.load(restFile, &at)
 	return at, found, err
 }
 
-// SaveSpec keeps the spec as the job process got it.
+// SaveSpec stores the spec as the job process received it.
 func (a Attempt) SaveSpec(spec api.JobSpec) error { return a.save(specFile, spec) }
 
-// Spec reads the spec; false while the job process has not got it.
+// Spec reads the spec. It returns false until the job process has received it.
 func (a Attempt) Spec() (spec api.JobSpec, found bool, err error) {
 	found, err = a.load(specFile, &spec)
 	return spec, found, err
 }
 
-// SaveResult keeps how the job process says that the job ended.
+// SaveResult stores the job's result as the job process determined it.
 func (a Attempt) SaveResult(result api.JobResult) error { return a.save(resultFile, result) }
 
-// Result reads that; false when there is none.
+// Result reads the job process's result, and returns false when there is none.
 func (a Attempt) Result() (result api.JobResult, found bool, err error) {
 	found, err = a.load(resultFile, &result)
 	return result, found, err
 }
 
-// SaveFinal keeps the result that is to be delivered.
+// SaveFinal stores the result to deliver.
 func (a Attempt) SaveFinal(result api.JobResult) error { return a.save(finalFile, result) }
 
-// Final reads that; false while the job has not been concluded.
+// Final reads the result to deliver. It returns false until the job is concluded.
 func (a Attempt) Final() (result api.JobResult, found bool, err error) {
 	found, err = a.load(finalFile, &result)
 	return result, found, err
 }
 
-// SaveEnding notes that the job is being ended.
+// SaveEnding records that the job is being ended.
 func (a Attempt) SaveEnding(ending Ending) error { return a.save(endingFile, ending) }
 
-// Ending reads that; false when nobody ends the job.
+// Ending reads the ending, and returns false when the job is not being ended.
 func (a Attempt) Ending() (ending Ending, found bool, err error) {
 	found, err = a.load(endingFile, &ending)
 	return ending, found, err
 }
 
-// AskUnlock leaves it to runnerd to free the state lock once the states are delivered.
+// AskUnlock requests that runnerd frees the state lock after the states are delivered.
 func (a Attempt) AskUnlock() error { return WriteFile(a.path(unlockFile), nil) }
 
-// UnlockAsked tells whether AskUnlock was called and not yet done.
+// UnlockAsked reports whether an AskUnlock is still pending.
 func (a Attempt) UnlockAsked() bool { return a.has(unlockFile) }
 
-// UnlockDone takes the request back.
+// UnlockDone clears the request of AskUnlock.
 func (a Attempt) UnlockDone() error {
 	if err := os.Remove(a.path(unlockFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("note that the state lock is free: %w", err)
@@ -177,7 +181,8 @@ func (a Attempt) UnlockDone() error {
 // goneSuffix marks a directory whose content has been delivered.
 const goneSuffix = ".gone"
 
-// Remove deletes the directory. It is renamed first, so a removal that is cut short leaves nothing that could be taken for a job.
+// Remove deletes the directory. It renames it first, so that an interrupted removal leaves
+// nothing that looks like a job.
 func (a Attempt) Remove() error {
 	gone := a.Dir + goneSuffix
 	if err := os.Rename(a.Dir, gone); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -202,7 +207,7 @@ func (a Attempt) save(name string, content any) error {
 	return WriteFile(a.path(name), encoded)
 }
 
-// maxFile bounds what is read back; the largest is a result with a report.
+// maxFile bounds the files that are read back, in bytes. The largest is a result with a report.
 const maxFile = 64 << 20
 
 func (a Attempt) load(name string, into any) (bool, error) {

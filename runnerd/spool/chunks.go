@@ -20,26 +20,29 @@ const (
 	maxChunkLines = 500
 )
 
-// Chunks cuts the log of an attempt into numbered chunks. Where each was cut is on disk before it is handed out, so whoever opens
-// the log next cuts the same chunks: a chunk that is sent twice is the same chunk.
+// Chunks cuts the log of an attempt into numbered chunks. Each cut is written to disk
+// before its chunk is returned, so the next process that opens the log cuts the same chunks:
+// a chunk that is sent twice has the same content.
 type Chunks struct {
 	log   *os.File
 	index *os.File
-	// opened is the time of a first line that names none.
+	// opened is the time of a first line that has no time.
 	opened time.Time
-	// cuts holds the end of each chunk in the log; the chunk of index i has seq i+1.
+	// cuts holds the end of each chunk in the log, in bytes; the chunk
+	// with index i has seq i+1.
 	cuts []int64
-	// sent counts the chunks that have arrived.
+	// sent is the number of chunks that have arrived.
 	sent int
 }
 
-// cut is one line of the index: a new end, or how many chunks have arrived.
+// cut is one line of the index: the end of a new chunk, or the number of
+// chunks that have arrived.
 type cut struct {
 	End  int64 `json:"end,omitempty"`
 	Sent int   `json:"sent,omitempty"`
 }
 
-// Chunks opens the log for shipping. It is for one goroutine.
+// Chunks opens the log for shipping. The result is for one goroutine.
 func (a Attempt) Chunks() (*Chunks, error) {
 	log, err := os.OpenFile(a.path(logFile), os.O_RDONLY|os.O_CREATE, 0o600)
 	if err != nil {
@@ -59,8 +62,8 @@ func (a Attempt) Chunks() (*Chunks, error) {
 	return chunks, nil
 }
 
-// restore reads the index. Its last line may be torn by a power failure; what it would have said was then not acted upon, and it
-// is ended.
+// restore reads the index. A power failure may have cut its last line short; nothing was done
+// yet on the basis of that line, so restore only terminates it.
 func (c *Chunks) restore() error {
 	reader := bufio.NewReader(c.index)
 	for {
@@ -77,7 +80,7 @@ func (c *Chunks) restore() error {
 		}
 		var entry cut
 		if json.Unmarshal(line, &entry) != nil {
-			continue // a torn line that was ended before
+			continue // an incomplete line that an earlier restore terminated
 		}
 		if entry.End > c.end() {
 			c.cuts = append(c.cuts, entry.End)
@@ -96,8 +99,9 @@ func (c *Chunks) end() int64 {
 	return c.cuts[len(c.cuts)-1]
 }
 
-// Next gives up to most chunks that have not arrived yet, oldest first. It cuts new ones of the whole lines that are there;
-// complete says that the log will not grow, so that a last line without its end counts too.
+// Next returns up to most chunks that have not arrived yet, oldest first, and cuts new
+// ones from the complete lines of the log. complete means that the log no longer grows,
+// so that a last line without a newline counts too.
 func (c *Chunks) Next(most int, complete bool) ([]api.NewLogChunk, error) {
 	for len(c.cuts)-c.sent < most {
 		grown, err := c.cutOne(complete)
@@ -119,13 +123,14 @@ func (c *Chunks) Next(most int, complete bool) ([]api.NewLogChunk, error) {
 	return chunks, nil
 }
 
-// Sent notes that n more chunks have arrived. When that note is lost they are sent again, which changes nothing.
+// Sent records that n more chunks have arrived. If the record is lost they are sent again,
+// which changes nothing.
 func (c *Chunks) Sent(n int) error {
 	c.sent += n
 	return c.note(cut{Sent: c.sent})
 }
 
-// cutOne makes one more chunk; false when there is no whole line.
+// cutOne cuts one more chunk. It returns false when there is no complete line.
 func (c *Chunks) cutOne(complete bool) (bool, error) {
 	window := make([]byte, maxChunkBytes)
 	n, err := c.log.ReadAt(window, c.end())
@@ -135,7 +140,8 @@ func (c *Chunks) cutOne(complete bool) (bool, error) {
 	window = window[:n]
 	size := endOfLines(window)
 	if size == 0 && (n == maxChunkBytes || (complete && n > 0)) {
-		size = n // a line that no log of ours has; it is broken, not lost
+		// Our logs have no line this long; it is split, not lost.
+		size = n
 	}
 	if size == 0 {
 		return false, nil
@@ -151,7 +157,8 @@ func (c *Chunks) cutOne(complete bool) (bool, error) {
 	return true, nil
 }
 
-// endOfLines gives the length of the first whole lines, at most maxChunkLines.
+// endOfLines returns the length of the complete lines at the start, at most
+// maxChunkLines of them.
 func endOfLines(window []byte) int {
 	size := 0
 	for range maxChunkLines {
@@ -173,7 +180,7 @@ func (c *Chunks) note(entry cut) error {
 	return err
 }
 
-// read gives the lines of one chunk.
+// read returns the lines of one chunk.
 func (c *Chunks) read(i int) ([]api.LogLine, error) {
 	start := int64(0)
 	if i > 0 {
@@ -194,9 +201,9 @@ func (c *Chunks) read(i int) ([]api.LogLine, error) {
 	return lines, nil
 }
 
-// readLine reads one line. The log may be written by an executable that is not ours:
-// what is no line of the protocol is passed on as a warning, at the time of the line before it, so that the same chunk has the
-// same content again.
+// readLine parses one line. A foreign executable may have written to the log:
+// a line that is not of the protocol becomes a warning with the time of the line before it,
+// so that the same chunk always has the same content.
 func readLine(text []byte, before time.Time) api.LogLine {
 	var line api.LogLine
 	if json.Unmarshal(text, &line) != nil || line.T.IsZero() {

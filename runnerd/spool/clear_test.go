@@ -10,7 +10,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
-// What is old goes, but for a Terraform state that nobody else has.
+// TestClearRefused checks that old attempts are removed, except for a Terraform state
+// that exists nowhere else.
 func TestClearRefused(t *testing.T) {
 	s := spool.Spool{Root: t.TempDir()}
 	old := time.Now().Add(-time.Hour)

@@ -1,10 +1,12 @@
-// Package spool is what runnerd keeps on disk about the attempts in flight, and the only channel between a job process and the
-// runnerd that looks after it.
+// Package spool stores the attempts in flight on disk. It is the only channel between a job
+// process and the runnerd that supervises it.
 //
-// It owns the layout of <dir>/spool/<job>.<attempt>/, the lock by which a live job process is told from a dead one, and the
-// numbering of log chunks, which a restarted runnerd has to repeat exactly. Every file but the log is replaced as a whole, so a
-// reader never sees half of one.
+// It owns the layout of <dir>/spool/<job>.<attempt>/, the lock that distinguishes a live
+// job process from a dead one, and the numbering of log chunks, which a restarted runnerd
+// must reproduce exactly. Every file except the log is replaced as a whole, so a reader
+// never sees a partial file.
 //
-// It never talks to a network and starts no process. The job process writes the spec, log, states and result; the supervisor in
-// package runner reads them, ships them, and removes the directory when all has arrived.
+// It never accesses a network and starts no process. The job process writes the spec, log,
+// states and result; the supervisor in package runner reads and ships them, and removes
+// the directory when everything has been delivered.
 package spool

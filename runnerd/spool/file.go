@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 )
 
-// WriteFile replaces file by content as a whole, readable by its owner alone. It is on disk when this returns, also after a power
-// failure.
+// WriteFile replaces the whole content of file, readable only by its owner. When it returns,
+// the content is on disk and survives a power failure.
 func WriteFile(file string, content []byte) error {
 	dir := filepath.Dir(file)
-	beside, err := os.CreateTemp(dir, "."+filepath.Base(file)+".*") // mode 0600
+	beside, err := os.CreateTemp(dir, "."+filepath.Base(file)+".*") // with mode 0600
 	if err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
 	}
@@ -33,7 +33,7 @@ func WriteFile(file string, content []byte) error {
 	return nil
 }
 
-// SaveJSON replaces file by content in JSON, as WriteFile does.
+// SaveJSON writes content to file as JSON, with the guarantees of WriteFile.
 func SaveJSON(file string, content any) error {
 	encoded, err := json.Marshal(content)
 	if err != nil {
@@ -42,10 +42,12 @@ func SaveJSON(file string, content any) error {
 	return WriteFile(file, encoded)
 }
 
-// LoadJSON reads a small file that SaveJSON wrote; false when it is not there.
+// LoadJSON reads a small file that SaveJSON wrote. It returns false when
+// the file does not exist.
 func LoadJSON(file string, into any) (bool, error) { return loadJSON(file, 1<<20, into) }
 
-// replaceFile replaces file by content as a whole, without waiting for the disk. Only one process may do so for a file.
+// replaceFile replaces the whole content of file without waiting for the disk. Only one process
+// may write the same file.
 func replaceFile(file string, content []byte) error {
 	beside := file + ".new"
 	if err := os.WriteFile(beside, content, 0o600); err != nil {
@@ -57,7 +59,7 @@ func replaceFile(file string, content []byte) error {
 	return nil
 }
 
-// syncDir makes a new name in dir itself survive a crash.
+// syncDir makes a new name in dir survive a crash.
 func syncDir(dir string) error {
 	opened, err := os.Open(dir)
 	if err != nil {

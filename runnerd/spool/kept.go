@@ -9,9 +9,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// KeepState remembers, sealed as it is, the newest state of the attempt's component that this runner has handed in. It is the only
-// other copy of it: a control plane that is brought back from an older backup is given it again. An attempt without a component
-// has none.
+// KeepState stores, still sealed, the newest state of the attempt's component that this runner
+// has delivered. It is the only other copy of the state: a control plane that was restored from
+// an older backup gets it from here. It does nothing for an attempt without a component.
 func (a Attempt) KeepState(state api.State) error {
 	spec, found, err := a.Spec()
 	component := spec.Plan.Deploy.InstallComponent
@@ -36,7 +36,8 @@ func (a Attempt) KeepState(state api.State) error {
 	return WriteFile(file, encoded)
 }
 
-// KeptState gives the newest state of an install component that this runner has handed in; false when it never did.
+// KeptState returns the newest state of an install component that this runner has delivered,
+// and false when there is none.
 func (s Spool) KeptState(component string) (state api.State, found bool, err error) {
 	file, err := s.keptFile(component)
 	if err != nil {

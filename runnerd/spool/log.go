@@ -12,7 +12,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// OpenLog opens the log of the attempt to append to it. Each Write must be whole lines, each the JSON of an api.LogLine.
+// OpenLog opens the log of the attempt for appending. Each Write must consist of complete
+// lines, each the JSON of an api.LogLine.
 func (a Attempt) OpenLog() (*os.File, error) {
 	out, err := os.OpenFile(a.path(logFile), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -21,8 +22,8 @@ func (a Attempt) OpenLog() (*os.File, error) {
 	return out, nil
 }
 
-// AppendLines adds lines of runnerd's own to the log, when the job process is gone. A line that the job process left half written
-// is ended first.
+// AppendLines appends runnerd's own lines to the log after the job process has ended.
+// It first terminates a line that the job process left incomplete.
 func (a Attempt) AppendLines(level api.LogLineL, messages ...string) error {
 	out, err := a.OpenLog()
 	if err != nil {

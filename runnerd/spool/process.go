@@ -5,35 +5,39 @@ import (
 	"fmt"
 )
 
-// Process says which operating system process a job process is. The number alone does not: it is given out again.
+// Process identifies the operating system process of a job. The process id alone does not,
+// because it is reused.
 type Process struct {
-	// PID is the process, and also its session and process group.
+	// PID is the id of the process, of its session and of its process group.
 	PID int `json:"pid"`
-	// Start is when it started, in clock ticks since boot; 0 where the system does not tell.
+	// Start is the start time in clock ticks since boot; 0 where the system does not provide
+	// it.
 	Start uint64 `json:"start,omitempty"`
-	// Boot names the boot of the machine; empty where the system does not tell.
+	// Boot identifies the boot of the machine; empty where the system does not provide it.
 	Boot string `json:"boot,omitempty"`
-	// Cgroup is the directory of the control group that it has joined with all that it starts; empty for none.
+	// Cgroup is the directory of the control group that the process and all its children
+	// are in; empty for none.
 	Cgroup string `json:"cgroup,omitempty"`
 }
 
-// SaveProcess is called by the job process before it does anything else.
+// SaveProcess stores the process. The job process calls it before it does anything else.
 func (a Attempt) SaveProcess(process Process) error { return a.save(processFile, process) }
 
-// Process reads that; false when the job process never came so far.
+// Process reads the process. It returns false when the job process did not get
+// as far as SaveProcess.
 func (a Attempt) Process() (process Process, found bool, err error) {
 	found, err = a.load(processFile, &process)
 	return process, found, err
 }
 
-// Member is a process that descends from a job process, as it was seen.
+// Member is a descendant of a job process, as it was recorded.
 type Member struct {
 	PID   int    `json:"pid"`
 	Start uint64 `json:"start"`
 }
 
-// SaveMembers replaces the list of the processes that descend from the job process. It is for a runnerd that comes after the death
-// of that process, so it does not have to survive one of the machine.
+// SaveMembers replaces the list of the job process's descendants. Only a runnerd that runs
+// after the death of that process reads it, so it need not survive a crash of the machine.
 func (a Attempt) SaveMembers(members []Member) error {
 	encoded, err := json.Marshal(members)
 	if err != nil {
@@ -42,17 +46,17 @@ func (a Attempt) SaveMembers(members []Member) error {
 	return replaceFile(a.path(membersFile), encoded)
 }
 
-// Members reads that list.
+// Members reads the list of SaveMembers.
 func (a Attempt) Members() (members []Member, err error) {
 	_, err = a.load(membersFile, &members)
 	return members, err
 }
 
-// Stat is what the kernel says of one process.
+// Stat is the kernel's information about one process.
 type Stat struct {
 	PID, Parent, Group, Session int
-	// State is the kernel's letter: R, S, D, T, Z …
+	// State is the kernel's letter for the state: R, S, D, T, Z …
 	State byte
-	// Start is when it started, in clock ticks since boot.
+	// Start is the start time in clock ticks since boot.
 	Start uint64
 }

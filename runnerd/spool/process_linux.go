@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// ThisProcess gives the calling process.
+// ThisProcess returns the calling process.
 func ThisProcess() Process {
 	process := Process{PID: os.Getpid(), Boot: Boot()}
 	if stat, err := ReadStat(process.PID); err == nil {
@@ -17,7 +17,7 @@ func ThisProcess() Process {
 	return process
 }
 
-// Boot names the boot of the machine, empty when that is not to be had.
+// Boot returns the id of the machine's current boot, or "" when it is not available.
 func Boot() string {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -32,7 +32,7 @@ func ReadStat(pid int) (Stat, error) {
 	if err != nil {
 		return Stat{}, fmt.Errorf("look at process %d: %w", pid, err)
 	}
-	// The second field, the program's name in parentheses, may hold anything.
+	// The second field, the program's name in parentheses, may contain any characters.
 	end := bytes.LastIndexByte(content, ')')
 	fields := strings.Fields(string(content[end+1:]))
 	if end < 0 || len(fields) < 20 {
@@ -48,7 +48,7 @@ func ReadStat(pid int) (Stat, error) {
 	return stat, nil
 }
 
-// Processes gives every process of the machine that can be seen, by its number.
+// Processes returns every visible process of the machine by its id.
 func Processes() (map[int]Stat, error) {
 	proc, err := os.Open("/proc")
 	if err != nil {
@@ -65,7 +65,7 @@ func Processes() (map[int]Stat, error) {
 		if err != nil {
 			continue
 		}
-		if stat, err := ReadStat(pid); err == nil { // else it has just ended
+		if stat, err := ReadStat(pid); err == nil { // otherwise the process has just ended
 			all[pid] = stat
 		}
 	}

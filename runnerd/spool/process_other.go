@@ -4,8 +4,9 @@ package spool
 
 import "os"
 
-// ThisProcess gives the calling process; without /proc its number must do, and the lock alone tells whether it lives.
+// ThisProcess returns the calling process. Without /proc it has only the process id, and only
+// the lock shows whether it lives.
 func ThisProcess() Process { return Process{PID: os.Getpid()} }
 
-// Processes gives none: there is no /proc.
+// Processes returns nothing, because there is no /proc.
 func Processes() (map[int]Stat, error) { return nil, nil }

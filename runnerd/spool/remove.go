@@ -6,19 +6,21 @@ import (
 	"path/filepath"
 )
 
-// RemoveTree removes a directory with all that is in it, also where a job has taken its owner's rights away from directories, as
-// package caches do. A link in it is removed, never followed.
+// RemoveTree removes a directory with everything in it, even where a job has removed
+// its owner's permissions on directories, as package caches do. It removes links
+// and never follows them.
 func RemoveTree(dir string) error {
 	first := os.RemoveAll(dir)
 	if first == nil {
 		return nil
 	}
-	// Below the directory as it was opened: a program that still runs in it can put a link in place of a name. The walk reads a
-	// directory after this function has seen it, so it gets into what it has just opened up.
+	// The walk stays below the opened directory, because a program that still runs in it
+	// can replace a name by a link. It reads a directory after openUp has changed its
+	// mode, so it can enter it.
 	if root, err := os.OpenRoot(filepath.Dir(dir)); err == nil {
 		_ = fs.WalkDir(root.FS(), filepath.Base(dir), func(name string, entry fs.DirEntry, err error) error {
 			if err == nil && entry.IsDir() {
-				_ = openUp(root, name) // what still cannot be removed is told below
+				_ = openUp(root, name) // RemoveAll below reports what still cannot be removed
 			}
 			return nil
 		})
@@ -27,11 +29,12 @@ func RemoveTree(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// openUp gives the owner of a directory all rights to it, and follows no link.
+// openUp grants the owner of a directory all permissions on it. It follows no link.
 func openUp(root *os.Root, name string) error {
 	dir, err := root.OpenRoot(name)
 	if err != nil {
-		return root.Chmod(name, 0o700) // it may not be entered; its owner is this user, or this fails
+		// It cannot be entered. Its owner is this user, or Chmod fails.
+		return root.Chmod(name, 0o700)
 	}
 	defer func() { _ = dir.Close() }()
 	return dir.Chmod(".", 0o700)

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// varRemove makes this test binary remove a directory as a user who is not root, for whom rights count.
+// varRemove makes this test binary remove a directory as a user other than root,
+// for whom permissions matter.
 const varRemove = "SPOOL_TEST_REMOVE"
 
 func TestRemoveTreeWithoutRights(t *testing.T) {
@@ -46,7 +47,7 @@ func TestRemoveTreeWithoutRights(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := os.Chmod(filepath.Dir(base), 0o755); err != nil { // that of t.TempDir
+		if err := os.Chmod(filepath.Dir(base), 0o755); err != nil { // the parent is that of t.TempDir
 			t.Fatal(err)
 		}
 		program := filepath.Join(base, "program")

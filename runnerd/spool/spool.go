@@ -12,17 +12,17 @@ import (
 	"time"
 )
 
-// Spool is the directory that holds the attempts of one runner.
+// Spool is the directory with the attempts of one runner.
 type Spool struct {
 	// Root is the runner's own directory, an absolute path.
 	Root string
 }
 
-// jobName is what a job's id may look like: it becomes the name of a directory.
+// jobName matches valid job ids. An id becomes the name of a directory.
 var jobName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$`)
 
-// CheckID refuses ids of attempts that cannot be a directory's name. They come from the server, which the runner does not trust
-// with its disk.
+// CheckID returns an error for the id of an attempt that cannot be the name of a directory.
+// Ids come from the server, and the runner does not trust the server with its disk.
 func CheckID(job string, attempt int) error {
 	if !jobName.MatchString(job) || attempt < 1 {
 		return fmt.Errorf("%q attempt %d is not the id of an attempt; job ids have letters, digits, - and _, attempts count from 1", job, attempt)
@@ -34,7 +34,7 @@ func (s Spool) dir() string { return filepath.Join(s.Root, "spool") }
 
 func (s Spool) refused() string { return filepath.Join(s.Root, "refused") }
 
-// Attempt gives the directory of an attempt, whether it is there or not.
+// Attempt returns the directory of an attempt, whether it exists or not.
 func (s Spool) Attempt(job string, attempt int) (Attempt, error) {
 	if err := CheckID(job, attempt); err != nil {
 		return Attempt{}, err
@@ -42,7 +42,8 @@ func (s Spool) Attempt(job string, attempt int) (Attempt, error) {
 	return Attempt{Dir: filepath.Join(s.dir(), job+"."+strconv.Itoa(attempt))}, nil
 }
 
-// Create makes the directory of a new attempt with its record. When it is there already the error wraps fs.ErrExist.
+// Create creates the directory of a new attempt with its record. When it already exists
+// the error wraps fs.ErrExist.
 func (s Spool) Create(record Record) (Attempt, error) {
 	attempt, err := s.Attempt(record.Job, record.Attempt)
 	if err != nil {
@@ -63,7 +64,7 @@ func (s Spool) Create(record Record) (Attempt, error) {
 	return attempt, attempt.SaveRecord(record)
 }
 
-// make makes the directory of the attempts if need be; it survives a power failure.
+// make creates the directory of the attempts if necessary, so that it survives a power failure.
 func (s Spool) make() error {
 	if info, err := os.Stat(s.dir()); err == nil && info.IsDir() {
 		return nil
@@ -74,8 +75,8 @@ func (s Spool) make() error {
 	return syncDir(s.Root)
 }
 
-// List gives the attempts that are in the spool, by name. What a removal that was cut short has left, and a directory without a
-// record (its maker died before it accepted the offer), are removed.
+// List returns the attempts in the spool by name. It removes the rest of interrupted removals,
+// and directories without a record (runnerd died before it accepted the offer).
 func (s Spool) List() ([]Attempt, error) {
 	entries, err := s.entries()
 	if err != nil {
@@ -101,7 +102,7 @@ func (s Spool) List() ([]Attempt, error) {
 	return attempts, nil
 }
 
-// Look gives the attempts that are in the spool, by name, and removes nothing.
+// Look returns the attempts in the spool by name, and removes nothing.
 func (s Spool) Look() ([]Attempt, error) {
 	entries, err := s.entries()
 	return s.attempts(entries), err
@@ -118,7 +119,7 @@ func (s Spool) entries() ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// attempts gives the entries that are named as an attempt is.
+// attempts returns the entries whose names are those of attempts.
 func (s Spool) attempts(entries []fs.DirEntry) []Attempt {
 	var attempts []Attempt
 	for _, entry := range entries {
@@ -131,14 +132,15 @@ func (s Spool) attempts(entries []fs.DirEntry) []Attempt {
 	return attempts
 }
 
-// SetAside moves an attempt that the server refuses out of the spool, to <root>/refused, and gives where it is now. Nothing of it
-// is deleted: it may hold the only copy of a Terraform state.
+// SetAside moves an attempt that the server rejects from the spool to <root>/refused,
+// and returns its new path. It deletes nothing, because the attempt may hold the only copy
+// of a Terraform state.
 func (s Spool) SetAside(attempt Attempt) (string, error) {
 	refused := s.refused()
 	if err := os.MkdirAll(refused, 0o700); err != nil {
 		return "", fmt.Errorf("set %s aside: %w", attempt.Dir, err)
 	}
-	// A name of its own, should the same attempt ever be refused twice.
+	// The name is unique in case the same attempt is rejected twice.
 	target := filepath.Join(refused, filepath.Base(attempt.Dir)+"-"+time.Now().UTC().Format("20060102T150405.000000000"))
 	if err := os.Rename(attempt.Dir, target); err != nil {
 		return "", fmt.Errorf("set %s aside: %w", attempt.Dir, err)
@@ -146,8 +148,8 @@ func (s Spool) SetAside(attempt Attempt) (string, error) {
 	return target, nil
 }
 
-// ClearRefused removes what was set aside before a moment. What holds a Terraform state that the control plane has not got stays,
-// however old it is, and is counted in kept.
+// ClearRefused removes the attempts that were set aside before a time. It never removes one
+// with a Terraform state that the control plane does not have, and counts those in kept.
 func (s Spool) ClearRefused(before time.Time) (removed, kept int, err error) {
 	entries, err := os.ReadDir(s.refused())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -169,7 +171,7 @@ func (s Spool) ClearRefused(before time.Time) (removed, kept int, err error) {
 		if err != nil {
 			return removed, kept, err
 		}
-		if !entry.IsDir() || states { // what is no directory is a state, see package module
+		if !entry.IsDir() || states { // a file here is a state, see package module
 			kept++
 			continue
 		}
@@ -181,7 +183,8 @@ func (s Spool) ClearRefused(before time.Time) (removed, kept int, err error) {
 	return removed, kept, nil
 }
 
-// undelivered tells whether the attempt holds state versions that the control plane has not got.
+// undelivered reports whether the attempt holds state versions that the
+// control plane does not have.
 func (a Attempt) undelivered() (bool, error) {
 	info, err := os.Stat(a.Dir)
 	if err != nil || !info.IsDir() {

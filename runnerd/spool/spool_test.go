@@ -150,8 +150,9 @@ func TestStatesInOrder(t *testing.T) {
 	}
 }
 
-// A log that grows by pieces, read by a shipper that is replaced at any time, and that may or may not hear what arrived: the
-// server ends up with every line once, in order, and no chunk ever comes with another content than before.
+// TestChunksAreTheSameAgain checks a log that grows in pieces, read by a shipper that may be
+// replaced at any time and may or may not learn what arrived. The server gets every line once
+// and in order, and no chunk is ever sent with another content than before.
 func TestChunksAreTheSameAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		root, err := os.MkdirTemp("", "chunks")
@@ -244,7 +245,7 @@ func TestForeignAndTornLines(t *testing.T) {
 	if err := attempt.AppendLines(api.Warn, "the end"); err != nil {
 		t.Fatal(err)
 	}
-	// The index was torn by a power failure before anything was sent.
+	// A power failure cut the index short before anything was sent.
 	if err := os.WriteFile(filepath.Join(attempt.Dir, "chunks.ndjson"), []byte(`{"end":1`), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -13,11 +13,11 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// maxState bounds one sealed state on disk.
+// maxState bounds one sealed state on disk, in bytes.
 const maxState = 512 << 20
 
-// AddState keeps one more sealed state version, on disk when this returns. Only one goroutine of the job process may call it at a
-// time.
+// AddState stores one more sealed state version, which is on disk when it returns.
+// Only one goroutine of the job process may call it at a time.
 func (a Attempt) AddState(state api.State, number int) error {
 	if err := os.MkdirAll(a.StateDir(), 0o700); err != nil {
 		return fmt.Errorf("spool a state: %w", err)
@@ -25,7 +25,7 @@ func (a Attempt) AddState(state api.State, number int) error {
 	return a.save(filepath.Join(stateDir, fmt.Sprintf("%06d"+stateSuffix, number)), state)
 }
 
-// AppendState is AddState for one more version when the job process is gone.
+// AppendState adds one more version after the job process has ended.
 func (a Attempt) AppendState(state api.State) error {
 	number := 0
 	for _, list := range []func() ([]string, error){a.States, a.RefusedStates} {
@@ -49,10 +49,10 @@ const (
 	refusedSuffix = ".refused"
 )
 
-// States gives the files of the versions that are not delivered yet, oldest first.
+// States returns the files of the versions that are not delivered yet, oldest first.
 func (a Attempt) States() ([]string, error) { return a.stateFiles(stateSuffix) }
 
-// RefusedStates gives the files of the versions that RefuseState was called for.
+// RefusedStates returns the files of the versions that RefuseState was called for.
 func (a Attempt) RefusedStates() ([]string, error) { return a.stateFiles(refusedSuffix) }
 
 func (a Attempt) stateFiles(suffix string) ([]string, error) {
@@ -73,8 +73,8 @@ func (a Attempt) stateFiles(suffix string) ([]string, error) {
 	return files, nil
 }
 
-// EachState gives the versions that wait to be delivered, the oldest first, and the file of each. One that is delivered in between
-// is passed over.
+// EachState calls do for each version that is not delivered yet, oldest first, with its file.
+// It skips a version that is delivered in the meantime.
 func (a Attempt) EachState(do func(file string, state api.State) error) error {
 	files, err := a.States()
 	if err != nil {
@@ -95,7 +95,8 @@ func (a Attempt) EachState(do func(file string, state api.State) error) error {
 	return nil
 }
 
-// LoadState reads one file of States; false when it was delivered in between.
+// LoadState reads one file of States. It returns false when the version was
+// delivered in the meantime.
 func LoadState(file string) (state api.State, found bool, err error) {
 	found, err = loadJSON(file, maxState, &state)
 	return state, found, err
@@ -109,7 +110,8 @@ func StateDone(file string) error {
 	return nil
 }
 
-// RefuseState renames a version that the server refuses for good, so that it is kept but not offered again.
+// RefuseState renames a version that the server rejects permanently, so that it is
+// stored but not sent again.
 func RefuseState(file string) error {
 	if err := os.Rename(file, strings.TrimSuffix(file, stateSuffix)+refusedSuffix); err != nil {
 		return fmt.Errorf("keep a refused state: %w", err)
