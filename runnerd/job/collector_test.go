@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestTheCollectorRunsInAJob: it is off only until then, and Terraform and scripts do not inherit that.
+// TestTheCollectorRunsInAJob checks that the collector is off only until Process starts,
+// and that Terraform and scripts do not inherit the setting.
 func TestTheCollectorRunsInAJob(t *testing.T) {
 	name, value, _ := strings.Cut(WithoutCollector, "=")
 	t.Setenv(name, value)

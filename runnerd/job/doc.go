@@ -1,8 +1,10 @@
-// Package job is the job protocol as the process that does the work sees it.
+// Package job implements the job protocol in the process that runs the job.
 //
-// It owns what a handler is given (Env) and what it gives back, the log that goes to the spool, the calls that an attempt may
-// make, and the life of the job process: fetch the spec, run one handler, leave one result.
+// It owns the input of a handler (Env) and its result, the log that goes to the spool,
+// the API calls that an attempt may make, and the life of the job process: fetch the spec,
+// run one handler, store one result.
 //
-// It never talks to the runnerd that started it but through the spool, so that it goes on when that dies; it never retries a
-// handler, and never ships its own log or result. The handlers in packages module and action are run by it; main wires them.
+// It communicates with the runnerd that started it only through the spool, so that it continues
+// when runnerd dies. It never retries a handler, and never ships its own log or result.
+// It runs the handlers of packages module and action; main registers them.
 package job

@@ -15,38 +15,46 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
 
-// Env is what a handler is given.
+// Env is the input of a handler.
 type Env struct {
-	// Spec says what to do.
+	// Spec describes the job.
 	Spec api.JobSpec
-	// Dir is the attempt's spool directory. It goes when the result has been delivered.
+	// Dir is the attempt's spool directory. It is removed when the result has been delivered.
 	Dir string
-	// Root is the runner's own directory. What has to be at the same absolute path in two jobs (plan and apply) lies below it.
+	// Root is the runner's own directory. Files that need the same absolute path in two jobs
+	// (plan and apply) are stored below it.
 	Root string
-	// Log takes what people will read, without what Redact knows.
+	// Log receives the messages for people. It masks the secrets in Redact.
 	Log *Log
-	// Redact holds the known secrets. A handler adds each secret as it opens it, before it uses it.
+	// Redact holds the known secrets. A handler adds each secret as soon as it opens
+	// it, before it uses it.
 	Redact *redact.Set
 	// Key is the install key; the zero Identity when the runner has none.
 	Key seal.Identity
-	// KubeConfig is the file by which what asks for it finds the cluster: the one that the runner was given, absolute; empty for none.
+	// KubeConfig is the absolute path of the kubeconfig that the runner was started
+	// with; empty for none.
 	KubeConfig string
-	// Policy is what the runner file allowed when the job was taken. The zero Rule allows what a runner without a file does.
+	// Policy is the policy of the runner file when the job was accepted. The zero Rule
+	// is the policy of a runner without a file.
 	Policy policy.Rule
-	// OnlyCluster is the identity of the one cluster that may be reached, as package cluster names it; empty for any.
+	// OnlyCluster is the identity of the one cluster that may be reached, as package cluster
+	// computes it; empty for any cluster.
 	OnlyCluster string
-	// API makes the calls that this attempt may make.
+	// API makes the API calls that this attempt may make.
 	API *Remote
-	// Vendor is where the vendor's artifacts are: for a build job the vendor's registry itself, for a sync job the runner API, which hands
-	// out what the job's spec names, by the attempt token; no other job has it. Install is the install's own registry, with its copies of
-	// artifacts and its plan bundles; a build job has none.
+	// Vendor is the source of the vendor's artifacts. For a build job it is the vendor's
+	// registry itself; for a sync job, and for a plan job that copies its artifact,
+	// it is the runner API, which serves the artifact of the job's spec to the attempt token;
+	// other jobs have none. Install is the install's own registry, with its copies of artifacts
+	// and its plan bundles; a build job has none.
 	Vendor, Install *Registry
-	// Timing holds the graces; see Handler.
+	// Timing holds the grace periods; see Handler.
 	Timing timing.Timing
 }
 
-// Work makes the work directory of the attempt, and gives its path. runnerd removes it when the job has ended. Where programs run as
-// another user they pass through it, and it is for the handler to give or show them what is in it (package child).
+// Work creates the work directory of the attempt and returns its path. runnerd removes it after
+// the job. Where programs run as another user they can only traverse it, and the handler grants
+// them access to the files in it (package child).
 func (e *Env) Work() (string, error) {
 	work := spool.Attempt{Dir: e.Dir}.WorkDir()
 	if child.Separate() {

@@ -18,34 +18,38 @@ const (
 	VarURL = "NUON_JOB_URL"
 	// VarDir is the attempt's spool directory.
 	VarDir = "NUON_JOB_DIR"
-	// VarRoot is the runner's own directory; left out, the one that VarDir lies in.
+	// VarRoot is the runner's own directory. The default is derived from VarDir.
 	VarRoot = "NUON_JOB_ROOT"
-	// VarLock is the number of the open file that holds the attempt's lock; left out, the process takes the lock itself.
+	// VarLock is the number of the open file that holds the attempt's lock. Without it
+	// the process takes the lock itself.
 	VarLock = "NUON_JOB_LOCK"
-	// VarCgroup is the directory of the control group that the process is to join; empty for none.
+	// VarCgroup is the directory of the control group to join; empty for none.
 	VarCgroup = "NUON_JOB_CGROUP"
 	// VarUser is UID:GID of the user that programs run as; empty for the user of the process.
 	VarUser = "NUON_JOB_USER"
-	// VarKubeConfig is the file by which actions that ask for it find the cluster; empty when the runner was given none.
+	// VarKubeConfig is the kubeconfig with which actions that need one reach the cluster;
+	// empty when the runner was started without one.
 	VarKubeConfig = "NUON_KUBECONFIG"
-	// VarKeyFile is the file of the install key; it need not be there.
+	// VarKeyFile is the file of the install key. It need not exist.
 	VarKeyFile = "NUON_KEY_FILE"
 )
 
-// The variables that say where artifacts are, as runnerd itself gets them.
+// The variables that locate artifacts, as runnerd itself gets them.
 const (
 	// VarRegistry is host/path of the registry: the vendor's on a build runner, the install's on every other.
 	VarRegistry = "NUON_REGISTRY"
 	// VarRegistryUsername and VarRegistryPassword are its credential.
 	VarRegistryUsername = "NUON_REGISTRY_USERNAME"
-	VarRegistryPassword = "NUON_REGISTRY_PASSWORD" // to runnerd run alone; a job gets them in Secrets
-	// VarRegistryPlainHTTP, set to 1, leaves out TLS.
+	// VarRegistryPassword is passed only to runnerd run; a job gets it in Secrets.
+	VarRegistryPassword = "NUON_REGISTRY_PASSWORD"
+	// VarRegistryPlainHTTP, set to 1, disables TLS.
 	VarRegistryPlainHTTP = "NUON_REGISTRY_PLAIN_HTTP"
-	// VarChartsPrivate, set to 1, lets builds fetch charts from private networks, and from this machine.
+	// VarChartsPrivate, set to 1, allows builds to fetch charts from private networks
+	// and from this machine.
 	VarChartsPrivate = "NUON_CHARTS_PRIVATE"
 )
 
-// environment is what the variables say.
+// environment holds the values of the variables.
 type environment struct {
 	url, dir, root   string
 	lock, cgroup     string
@@ -91,7 +95,8 @@ func readEnvironment() (environment, error) {
 	return env, err
 }
 
-// registries returns the vendor's and the install's registry for a job; nil for one that it has nothing to do with.
+// registries returns the vendor's and the install's registry for a job, each nil when
+// the job does not use it.
 func (e environment) registries(spec api.JobSpec) (vendor, install *Registry, err error) {
 	var own *Registry
 	if e.registry != "" {

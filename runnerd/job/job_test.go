@@ -75,7 +75,8 @@ func TestLog(t *testing.T) {
 func TestLongLinesGoOn(t *testing.T) {
 	var out bytes.Buffer
 	log := NewLog(&out, &redact.Set{})
-	long := strings.Repeat("ä", maxMessage) // cut in the middle of a letter, were it cut by bytes
+	// A cut by bytes would split a letter.
+	long := strings.Repeat("ä", maxMessage)
 	log.Info("a%s", long)
 	got := strings.ReplaceAll(strings.Join(linesOf(t, &out), ""), "info ", "")
 	if got != "a"+long {
@@ -170,7 +171,7 @@ func TestAttemptURL(t *testing.T) {
 	}
 }
 
-// remoteOf gives a Remote to a server that answers as handle does.
+// remoteOf returns a Remote for a server with the handler handle.
 func remoteOf(t *testing.T, handle http.HandlerFunc) (*Remote, spool.Attempt) {
 	t.Helper()
 	server := httptest.NewServer(contacttest.Unpacked(handle))
@@ -212,14 +213,16 @@ func TestNoStateYet(t *testing.T) {
 	if _, found, err := remote.GetState(t.Context()); found || err != nil {
 		t.Errorf("got %v %v", found, err)
 	}
-	// Only that says so: an attempt that is not known there may well have a state.
+	// Only this code means that there is no state: an attempt that the server does not
+	// know may well have one.
 	code = "not_found"
 	if _, _, err := remote.GetState(t.Context()); err == nil {
 		t.Error("what is not found counts as no state")
 	}
 }
 
-// What a proxy says in place of the control plane, yes or no, is no answer.
+// TestAStrangersAnswer checks that a response of a proxy in place of the control plane is never
+// taken for an answer, whether it succeeds or fails.
 func TestAStrangersAnswer(t *testing.T) {
 	for _, status := range []int{http.StatusOK, http.StatusFound, http.StatusNotFound} {
 		var calls atomic.Int64
@@ -252,7 +255,8 @@ func TestLockedError(t *testing.T) {
 	}
 }
 
-// With the control plane away the lock stays asked for, and the job is not held up.
+// TestUnlockWithoutContact checks that while the control plane is unreachable the unlock stays
+// requested and the job is not delayed.
 func TestUnlockWithoutContact(t *testing.T) {
 	remote, attempt := remoteOf(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	if err := remote.SpoolState(api.State{Serial: 1}); err != nil {
@@ -267,7 +271,8 @@ func TestUnlockWithoutContact(t *testing.T) {
 	}
 }
 
-// A state that has no room on the disk arrives after those that had.
+// TestDeliverState checks that a state that does not fit on the disk arrives
+// after those that did.
 func TestDeliverState(t *testing.T) {
 	var mutex sync.Mutex
 	var serials []int64
@@ -285,7 +290,7 @@ func TestDeliverState(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended, stop := context.WithCancel(t.Context())
-	stop() // also for a job that was cancelled
+	stop() // it must also work for a job that was canceled
 	if err := remote.DeliverState(ended, api.State{Serial: 2}); err != nil {
 		t.Fatal(err)
 	}

@@ -13,15 +13,15 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 )
 
-// MaxLogBytes is the size at which a job's log is cut, with a line that says so.
+// MaxLogBytes is the size at which a job's log is cut. Its last line then states that.
 const MaxLogBytes = 16 << 20
 
-// maxMessage is the largest message of one line in bytes; a longer one goes on in the next line. Escaped as JSON it still fits
-// into a chunk.
+// maxMessage is the largest message of one line in bytes; a longer one continues in the next
+// line. Escaped as JSON it still fits into a chunk.
 const maxMessage = 8 << 10
 
-// Log is what people will read about the job, for any number of goroutines. Every message passes the redactor before it is
-// written anywhere.
+// Log is the job's log for people. It is safe for concurrent use. Every message passes
+// the redactor before it is written.
 type Log struct {
 	out    io.Writer
 	redact *redact.Set
@@ -33,31 +33,32 @@ type Log struct {
 	trouble error
 }
 
-// NewLog writes to out one JSON object of an api.LogLine per line and per Write.
+// NewLog returns a Log that writes one api.LogLine as JSON per line and per Write to out.
 func NewLog(out io.Writer, secrets *redact.Set) *Log {
 	return &Log{out: out, redact: secrets, now: time.Now, left: MaxLogBytes}
 }
 
-// Debug writes what only a developer of the product wants to know.
+// Debug logs details for developers of the product.
 func (l *Log) Debug(format string, args ...any) { l.print(api.Debug, fmt.Sprintf(format, args...)) }
 
-// Info writes what happens.
+// Info logs progress.
 func (l *Log) Info(format string, args ...any) { l.print(api.Info, fmt.Sprintf(format, args...)) }
 
-// Warn writes what may be wrong.
+// Warn logs a possible problem.
 func (l *Log) Warn(format string, args ...any) { l.print(api.Warn, fmt.Sprintf(format, args...)) }
 
-// Error writes what is wrong.
+// Error logs a problem.
 func (l *Log) Error(format string, args ...any) { l.print(api.Error, fmt.Sprintf(format, args...)) }
 
-// Trouble gives the first error of writing the log, nil when all was written.
+// Trouble returns the first error of writing the log, or nil.
 func (l *Log) Trouble() error {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	return l.trouble
 }
 
-// Redacted returns a text without secrets. Who cuts a text calls it first: of a secret that is cut in two, neither part is found.
+// Redacted returns a text without secrets. Callers use it before they cut a text, because
+// neither half of a secret that is cut in two would be found.
 func (l *Log) Redacted(text string) string { return l.redact.String(text) }
 
 func (l *Log) print(level api.LogLineL, text string) {
@@ -66,7 +67,7 @@ func (l *Log) print(level api.LogLineL, text string) {
 	}
 }
 
-// line writes one line that has passed the redactor, in pieces if it is long.
+// line writes one line that has passed the redactor, split if it is too long.
 func (l *Log) line(level api.LogLineL, text string) {
 	text = clean(text)
 	for {
@@ -81,7 +82,8 @@ func (l *Log) line(level api.LogLineL, text string) {
 	}
 }
 
-// clean takes out what no later reader can hold: line ends, broken UTF-8, and NUL, which JSON in Postgres refuses.
+// clean removes what later readers cannot store: line ends, invalid UTF-8, and NUL,
+// which Postgres does not accept in JSON.
 func clean(text string) string {
 	text = strings.TrimRight(text, "\r\n")
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
@@ -91,7 +93,7 @@ func (l *Log) write(level api.LogLineL, message string) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	now := l.now()
-	// What is wrong is worth its room: only what a tool tells of its work is held to a pace.
+	// Only the progress messages of a tool are rate limited; warnings and errors never are.
 	if level == api.Warn || level == api.Error {
 		l.keep(now, level, message)
 		return
@@ -108,7 +110,7 @@ func (l *Log) write(level api.LogLineL, message string) {
 	}
 }
 
-// Close says what was dropped last. The writer below stays open.
+// Close logs how many lines were dropped last. It does not close the underlying writer.
 func (l *Log) Close() {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -137,15 +139,15 @@ func (l *Log) keep(now time.Time, level api.LogLineL, message string) {
 	}
 }
 
-// put makes one Write per line: appended at once, lines of two processes do not mix.
+// put makes exactly one Write per line, so that appended lines of two processes do not mix.
 func (l *Log) put(encoded []byte) {
 	if _, err := l.out.Write(append(encoded, '\n')); err != nil && l.trouble == nil {
 		l.trouble = err
 	}
 }
 
-// Writer gives a writer whose text becomes lines of that level; for the output of a tool. A secret that goes over several writes
-// or lines is found. Close writes a last line without its end.
+// Writer returns a writer that logs its text as lines of a level, for the output of a tool. It
+// finds secrets that span several writes or lines. Close writes a last line without a newline.
 func (l *Log) Writer(level api.LogLineL) io.WriteCloser {
 	lines := &lineWriter{log: l, level: level}
 	return &logWriter{Writer: l.redact.Writer(lines), lines: lines}
@@ -156,21 +158,23 @@ type logWriter struct {
 	lines *lineWriter
 }
 
-// Close passes on what is held.
+// Close flushes the pending text.
 func (w *logWriter) Close() error {
 	err := w.Writer.Close()
 	w.lines.close()
 	return err
 }
 
-// lineWriter gets text that has passed the redactor, under the redactor's lock.
+// lineWriter receives text that has passed the redactor. The redactor's lock is
+// held during each Write.
 type lineWriter struct {
 	log   *Log
 	level api.LogLineL
 	held  []byte
 }
 
-// Write splits into lines and holds the last one without an end, up to maxMessage.
+// Write splits the text into lines and holds back an incomplete last line of
+// up to maxMessage bytes.
 func (w *lineWriter) Write(text []byte) (int, error) {
 	w.held = append(w.held, text...)
 	for {

@@ -5,30 +5,31 @@ import (
 	"time"
 )
 
-// The pace that a job's log may keep for long, and what it may have ahead of it at once. What Terraform says of an apply with some
-// thousand resources in one second is within it; what a script in a loop says is not.
+// The sustained rate limit of a job's log, and its burst. Terraform's output for an
+// apply with some thousand resources in one second stays below it; the output of a
+// script in a loop does not.
 const (
-	paceLines = 1000 // a second
+	paceLines = 1000 // per second
 	paceBytes = 1 << 20
-	// paceAhead is how many seconds' worth a log that was quiet has ahead.
+	// paceAhead is the burst, in seconds of the sustained rate, that a quiet log may use.
 	paceAhead = 20
 )
 
-// pace decides which lines a log has room for, by the time at which they come. It drops in stretches, not here and there: once a
-// line was dropped, all are, until there is room for a second's worth again. The zero pace is full of room. It is for one
-// goroutine at a time.
+// pace is the rate limiter of a log. It drops lines in runs instead of here and there:
+// after one dropped line it drops all lines until there is room for a second's worth again.
+// The zero pace has its full burst. It is for one goroutine at a time.
 type pace struct {
 	last         time.Time
-	lines, bytes float64 // used of what may be ahead
+	lines, bytes float64 // the used part of the burst
 	dropping     bool
-	// dropped counts since the last gap.
+	// dropped is the number of lines that were dropped since the last gap.
 	dropped      int
 	droppedBytes int64
 }
 
-// admit tells whether a line of size bytes has room now.
+// admit reports whether a line of size bytes may be logged now.
 func (p *pace) admit(now time.Time, size int) bool {
-	// A clock that was put back gives no room, and takes none.
+	// A clock that was set back neither adds nor takes room.
 	passed := max(0, now.Sub(p.last).Seconds())
 	p.last = now
 	p.lines = max(0, p.lines-passed*paceLines)
@@ -48,10 +49,12 @@ func (p *pace) admit(now time.Time, size int) bool {
 	return true
 }
 
-// droppedFrom is the mark that stands where lines begin to be dropped: it is there even if the process is killed before the next.
+// droppedFrom is logged where lines start to be dropped, so that the log has it even if
+// the process is killed before the next line.
 var droppedFrom = fmt.Sprintf("lines are dropped from here on: the job logs more than %d lines or %d KiB a second", paceLines, paceBytes>>10)
 
-// droppedTo is the mark that stands where lines are kept again; empty when none were dropped since it was last asked for.
+// droppedTo returns the message to log where lines are logged again. It is empty when none were
+// dropped since the last call.
 func (p *pace) droppedTo() string {
 	if p.dropped == 0 {
 		return ""

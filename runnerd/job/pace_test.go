@@ -12,8 +12,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 )
 
-// TestPace: however lines come, a log gets no more of them than its pace allows, every line is kept or counted, and what keeps to
-// half of the pace loses none.
+// TestPace checks that a log never gets more lines than its rate limit, that every line
+// is logged or counted, and that a log at half of the limit loses none.
 func TestPace(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var p pace
@@ -35,7 +35,7 @@ func TestPace(t *testing.T) {
 		if kept+counted != offered {
 			t.Fatalf("%d lines: %d kept and %d counted", offered, kept, counted)
 		}
-		// What was put back of the clock may have been given twice.
+		// Time that the clock was set back may have counted twice.
 		seconds := paceAhead + now.Sub(begun).Seconds() + 30*0.1
 		if float64(kept) > seconds*paceLines || float64(bytes) > seconds*paceBytes {
 			t.Fatalf("%d lines and %d bytes kept in %.1f s", kept, bytes, seconds)
@@ -63,8 +63,8 @@ func TestASteadyLogLosesNothing(t *testing.T) {
 	}
 }
 
-// TestALogThatIsTooFast has one mark where lines begin to be dropped and one, with their number, where they are kept again; what
-// is wrong is kept all the same.
+// TestALogThatIsTooFast checks that there is one message where lines start to be dropped,
+// and one with their number where they are logged again. Warnings and errors are always logged.
 func TestALogThatIsTooFast(t *testing.T) {
 	var out bytes.Buffer
 	log := NewLog(&out, &redact.Set{})

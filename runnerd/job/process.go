@@ -29,9 +29,11 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
 
-// Process runs the job that the environment names, in this process, with one of handlers, and leaves its result in the spool.
-// SIGINT and SIGTERM end the ctx of the handler. The error says that no result could be left; a job that failed is no error. It
-// may be called once in a process: it takes over its signals and its standard output, and hides its memory.
+// Process runs the job that the environment describes, in this process, with one of handlers,
+// and stores its result in the spool. SIGINT and SIGTERM end the ctx of the handler.
+// It returns an error only when it could not store a result; a failed job is no error.
+// It may be called once in a process, because it takes over the signals and the standard output
+// and hides the memory.
 func Process(ctx context.Context, handlers Handlers, at timing.Timing) error {
 	if err := errors.Join(hardening.HideMemory(), startCollector()); err != nil {
 		return err
@@ -80,14 +82,14 @@ func Process(ctx context.Context, handlers Handlers, at timing.Timing) error {
 	leaveNothing(at)
 	closeLog()
 	if trouble := log.Trouble(); trouble != nil {
-		// runnerd adds this to the log, should there be room again.
+		// runnerd adds this to the log if the disk has room again.
 		fmt.Fprintf(os.Stderr, "lines of this job's log are lost: %v\n", trouble)
 	}
 	return attempt.SaveResult(result)
 }
 
-// leaveNothing kills what the job has started and left behind. What cannot be killed in time is left to runnerd, which waits for
-// it.
+// leaveNothing kills the processes that the job left behind. If they do not end in time,
+// runnerd waits for them.
 func leaveNothing(at timing.Timing) {
 	giveUp := time.Now().Add(at.KillWait / 2)
 	for {
@@ -99,15 +101,16 @@ func leaveNothing(at timing.Timing) {
 	}
 }
 
-// sendLast sends the job's spans. What a collector does not take is lost; the result is not kept waiting for long.
+// sendLast sends the job's spans. Spans that the collector does not accept in time are lost;
+// they do not delay the result for long.
 func sendLast(ctx context.Context, stop func(context.Context) error) {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), telemetry.StopTime)
 	defer cancel()
 	_ = stop(last)
 }
 
-// record writes down which processes the job has: each program as it starts, and, where no control group holds them together, what
-// those start, every few looks. The function that it returns ends that.
+// record records the job's processes: each program when it starts and, unless a control group
+// contains them all, periodically their descendants. The returned function stops that.
 func record(attempt spool.Attempt, this spool.Process, user *child.User, at timing.Timing) (stop func()) {
 	recorder := &process.Recorder{Attempt: attempt}
 	child.Configure(child.Setup{Started: recorder.Note, User: user})
@@ -116,10 +119,10 @@ func record(attempt spool.Attempt, this spool.Process, user *child.User, at timi
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
-	go func() { // until stop
+	go func() { // runs until stop
 		defer close(ended)
 		for backoff.Pause(ctx, 2*at.Look) {
-			_ = recorder.Note() // a disk that takes nothing ends no job; the next look tries again
+			_ = recorder.Note() // a full disk does not end the job; the next pass tries again
 		}
 	}()
 	return func() {
@@ -128,8 +131,8 @@ func record(attempt spool.Attempt, this spool.Process, user *child.User, at timi
 	}
 }
 
-// programUser returns whom programs run as, nil for this process's own user, and makes the directories that are that user's in this
-// attempt alone.
+// programUser returns the user that programs run as, or nil for this process's own user,
+// and creates that user's directories for this attempt.
 func programUser(attempt spool.Attempt, named string) (*child.User, error) {
 	if named == "" {
 		return nil, nil
@@ -151,8 +154,8 @@ func programUser(attempt spool.Attempt, named string) (*child.User, error) {
 	return user, child.Admit(shared)
 }
 
-// takeOver makes sure that the lock of the attempt is held by this process, keeps it from what this process starts, joins the
-// control group of the attempt, and notes which process this is.
+// takeOver makes sure that this process holds the lock of the attempt, keeps child processes
+// from inheriting it, joins the attempt's control group, and records this process.
 func takeOver(attempt spool.Attempt, env environment) (lock *os.File, this spool.Process, err error) {
 	this = spool.ThisProcess()
 	inherited := env.lock
@@ -168,15 +171,16 @@ func takeOver(attempt spool.Attempt, env environment) (lock *os.File, this spool
 	if err != nil {
 		return nil, this, fmt.Errorf("take the lock of this attempt: %w", err)
 	}
-	// Where the kernel does not let it in, what record writes down has to do.
+	// If the kernel does not allow it, the list of record has to suffice.
 	if env.cgroup != "" && process.Join(env.cgroup) == nil {
 		this.Cgroup = env.cgroup
 	}
 	return lock, this, attempt.SaveProcess(this)
 }
 
-// openLog opens the log, and sends to it at warn what any library prints to the standard output or error. The crash of this
-// process is not among that: the Go runtime writes it to the file that runnerd gave.
+// openLog opens the log, and logs at level warn what libraries print to the standard
+// output or error. A crash of this process is not included: the Go runtime writes it to the
+// file that runnerd opened.
 func openLog(attempt spool.Attempt, secrets *redact.Set, at timing.Timing) (*Log, func(), error) {
 	out, err := attempt.OpenLog()
 	if err != nil {
@@ -190,16 +194,16 @@ func openLog(attempt spool.Attempt, secrets *redact.Set, at timing.Timing) (*Log
 	stdout, stderr := os.Stdout, os.Stderr
 	os.Stdout, os.Stderr = write, write
 	drained := make(chan struct{})
-	go func() { // waits for the pipe's last writer, which is this process
+	go func() { // waits until this process, the last writer, closes the pipe
 		defer close(drained)
 		caught := log.Writer(api.Warn)
-		_, _ = read.WriteTo(caught) // a log that cannot be written is in Trouble
+		_, _ = read.WriteTo(caught) // errors of the log are in Trouble
 		_ = caught.Close()
 	}()
 	return log, func() {
 		os.Stdout, os.Stderr = stdout, stderr
 		_ = write.Close()
-		// A process that the job left behind may hold the pipe open for ever.
+		// A process that the job left behind may hold the pipe open forever.
 		_ = read.SetReadDeadline(time.Now().Add(at.Gather))
 		<-drained
 		_ = read.Close()
@@ -208,7 +212,7 @@ func openLog(attempt spool.Attempt, secrets *redact.Set, at timing.Timing) (*Log
 	}, nil
 }
 
-// run gives how the job ends.
+// run runs the job and returns its result.
 func run(ctx context.Context, env *Env, from environment, handlers Handlers) api.JobResult {
 	if err := prepare(ctx, env, from); err != nil {
 		return ended(ctx, env, err)
@@ -233,7 +237,7 @@ func run(ctx context.Context, env *Env, from environment, handlers Handlers) api
 	return result
 }
 
-// prepare completes env: the calls, the key, the spec, the registries.
+// prepare completes env with the API client, the key, the spec and the registries.
 func prepare(ctx context.Context, env *Env, from environment) (err error) {
 	if env.API, err = NewRemote(from.url, from.token, from.dir, env.Timing); err != nil {
 		return err
@@ -261,8 +265,9 @@ func prepare(ctx context.Context, env *Env, from environment) (err error) {
 	return err
 }
 
-// allowed checks the spec against what was offered and what the runner file allowed then, and notes that in env. Where no runnerd has
-// kept a record, nothing was offered, and the rule is that of a runner without a file.
+// allowed checks the spec against the offer and the policy of the runner file at that time,
+// and sets env.Policy. Without a record of runnerd there was no offer, and the policy is that
+// of a runner without a file.
 func allowed(env *Env) error {
 	record, err := env.API.spool.Record()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -275,8 +280,8 @@ func allowed(env *Env) error {
 	return env.Policy.CheckSpec(record.Kind, env.Spec)
 }
 
-// guarded turns a panic of the handler into an error, so that its message passes the redactor, as the Go runtime would not let
-// it.
+// guarded turns a panic of the handler into an error, so that its message passes the redactor.
+// The Go runtime would print it unmasked.
 func guarded(ctx context.Context, handler Handler, env *Env) (result api.JobResult, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -287,7 +292,7 @@ func guarded(ctx context.Context, handler Handler, env *Env) (result api.JobResu
 	return handler.Run(ctx, env)
 }
 
-// ended gives the result of a job that ended with an error.
+// ended returns the result of a job that ended with an error.
 func ended(ctx context.Context, env *Env, err error) api.JobResult {
 	if ctx.Err() != nil {
 		env.Log.Warn("interrupted: %v", err)

@@ -11,8 +11,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 )
 
-// Registry is where artifacts lie, with the credential that this job has for it. The repositories that a spec names lie below
-// Reference. A nil Registry is one that the runner was not given; its methods say so.
+// Registry is an artifact registry with this job's credential for it. The repositories
+// of a spec are below Reference. A nil Registry means that the runner has none;
+// its methods return an error.
 type Registry struct {
 	Reference  artifact.Reference
 	Credential artifact.Credential
@@ -27,7 +28,8 @@ func (r *Registry) Pull(ctx context.Context, from api.ArtifactRef) (artifact.Art
 	return opened.Pull(ctx, from.Digest)
 }
 
-// Push stores an artifact in a repository. What is there already is not sent again.
+// Push stores an artifact in a repository. It does not send again what the
+// repository already has.
 func (r *Registry) Push(ctx context.Context, name string, pushed artifact.Artifact) (api.ArtifactRef, error) {
 	opened, err := r.Open(name)
 	if err != nil {
@@ -40,7 +42,8 @@ func (r *Registry) Push(ctx context.Context, name string, pushed artifact.Artifa
 	return api.ArtifactRef{Repository: name, Digest: digest}, nil
 }
 
-// Open gives one of its repositories. The name comes from a spec, and is checked.
+// Open returns one of the repositories below Reference. It checks the name,
+// which comes from a spec.
 func (r *Registry) Open(name string) (*artifact.Repository, error) {
 	if r == nil {
 		return nil, errors.New("this runner has no registry; start it with NUON_REGISTRY=host/path, and NUON_REGISTRY_USERNAME and NUON_REGISTRY_PASSWORD where it asks for them")

@@ -18,8 +18,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
 
-// Remote makes the calls of one attempt, with the attempt token. Calls that get no usable answer are made again until ctx ends.
-// It is for any number of goroutines.
+// Remote makes the API calls of one attempt with the attempt token. Calls without a usable
+// response are retried until ctx ends. It is safe for concurrent use.
 type Remote struct {
 	job     string
 	attempt int
@@ -30,18 +30,19 @@ type Remote struct {
 	timing  timing.Timing
 
 	mutex  sync.Mutex
-	number int  // of the last spooled state
+	number int  // number of the last spooled state
 	log    *Log // may be nil
 }
 
-// WarnIn makes the job's log tell what a person has to decide.
+// WarnIn sets the job's log as the target of warnings that need a person's decision.
 func (r *Remote) WarnIn(log *Log) { r.log = log }
 
-// attemptPath is the path of NUON_JOB_URL.
+// attemptPath matches the path of NUON_JOB_URL.
 var attemptPath = regexp.MustCompile(`^/runner/v1/jobs/([^/]+)/attempts/([0-9]+)$`)
 
-// NewRemote prepares the calls of the attempt at jobURL, which is <runner API>/runner/v1/jobs/{job}/attempts/{n}. States are
-// spooled below dir, the attempt's spool directory.
+// NewRemote returns the client of the attempt at jobURL, which is <runner
+// API>/runner/v1/jobs/{job}/attempts/{n}. It spools states below dir, the
+// attempt's spool directory.
 func NewRemote(jobURL string, token seal.Secret, dir string, at timing.Timing) (*Remote, error) {
 	parsed, err := url.Parse(jobURL)
 	if err != nil {
@@ -67,9 +68,9 @@ func NewRemote(jobURL string, token seal.Secret, dir string, at timing.Timing) (
 	return remote, err
 }
 
-// LockedError says that another attempt holds the state lock.
+// LockedError means that another attempt holds the state lock.
 type LockedError struct {
-	// Holder is its lock, with what Terraform said about it.
+	// Holder is that attempt's lock, with Terraform's description of it.
 	Holder api.StateLock
 }
 
@@ -78,18 +79,20 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("the state is locked by %s (lock %s); wait until that ends, or cancel it", e.Holder.Holder, e.Holder.ID)
 }
 
-// GetState gives the newest sealed state of the job's install component, false when there is none yet.
+// GetState returns the newest sealed state of the job's install component,
+// and false when there is none.
 func (r *Remote) GetState(ctx context.Context) (state api.State, found bool, err error) {
 	return r.getState(ctx, &api.GetStateParams{})
 }
 
-// GetStateVersion gives the sealed version that the spec says to restore, false when there is no such.
+// GetStateVersion returns the sealed version that the spec restores, and false
+// when it does not exist.
 func (r *Remote) GetStateVersion(ctx context.Context, version int) (state api.State, found bool, err error) {
 	return r.getState(ctx, &api.GetStateParams{Version: version})
 }
 
-// codeNoState is how the runner API says that there is no state. Any other 404 says nothing of it, and a plan that took it for that
-// would make anew what is there.
+// codeNoState is the runner API's error code for a missing state. No other 404 means that:
+// a plan that mistook it for a missing state would create everything again.
 const codeNoState = "no_state"
 
 func (r *Remote) getState(ctx context.Context, which *api.GetStateParams) (state api.State, found bool, err error) {
@@ -115,7 +118,8 @@ func (r *Remote) getState(ctx context.Context, which *api.GetStateParams) (state
 	return state, found, err
 }
 
-// LockState takes the state lock for this attempt. The error is a *LockedError when another attempt has it.
+// LockState takes the state lock for this attempt. The error is a *LockedError when
+// another attempt holds it.
 func (r *Remote) LockState(ctx context.Context, lock api.StateLock) error {
 	return r.persist(ctx, func(ctx context.Context) error {
 		answer, err := r.quick.LockStateWithResponse(ctx, r.job, r.attempt, lock)
@@ -133,8 +137,8 @@ func (r *Remote) LockState(ctx context.Context, lock api.StateLock) error {
 	})
 }
 
-// SpoolState keeps a sealed state version in the spool; it is on disk when this returns. runnerd delivers the versions in the
-// order of these calls, also when the job process is gone.
+// SpoolState stores a sealed state version in the spool, on disk when it returns. runnerd
+// delivers the versions in the order of these calls, even after the job process has ended.
 func (r *Remote) SpoolState(state api.State) error {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -145,8 +149,9 @@ func (r *Remote) SpoolState(state api.State) error {
 	return nil
 }
 
-// DeliverState sends a sealed state version to the control plane at once, after those in the spool. It is for a disk that takes
-// no more, and gives up after timing.UnlockTry; the ctx of the job may have ended.
+// DeliverState sends a sealed state version to the control plane immediately, after
+// those in the spool. It is used when the disk is full, and fails after timing.UnlockTry.
+// The ctx of the job may have ended.
 func (r *Remote) DeliverState(ctx context.Context, state api.State) error {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -158,9 +163,10 @@ func (r *Remote) DeliverState(ctx context.Context, state api.State) error {
 	return r.putState(short, state)
 }
 
-// UnlockState frees the state lock. The spooled states are delivered before that, so whoever takes the lock next reads them. When
-// the control plane cannot be reached in timing.UnlockTry, or refuses, runnerd is asked to do both later, and this gives nil: a
-// job that has done its work is not kept waiting. The ctx may have ended. An error is one of the disk.
+// UnlockState delivers the spooled states and then frees the state lock, so that the next
+// holder reads them. When the control plane cannot be reached within timing.UnlockTry,
+// or rejects the call, it requests that runnerd does both later, and returns nil, so that a
+// finished job is not delayed. ctx may have ended. It returns only errors of the disk.
 func (r *Remote) UnlockState(ctx context.Context) error {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -182,8 +188,8 @@ func (r *Remote) UnlockState(ctx context.Context) error {
 	return nil
 }
 
-// deliverStates sends what is in the spool; runnerd may do so at the same time, and a version that the server has already changes
-// nothing.
+// deliverStates sends the versions in the spool. runnerd may do so at the same time;
+// a version that the server already has changes nothing.
 func (r *Remote) deliverStates(ctx context.Context) error {
 	return r.spool.EachState(func(_ string, state api.State) error { return r.putState(ctx, state) })
 }
@@ -201,12 +207,13 @@ func (r *Remote) putState(ctx context.Context, state api.State) error {
 	})
 }
 
-// Contested says of a state version that the control plane has kept, but not as the newest, what that means.
+// Contested returns the warning about a state version that the control plane has stored,
+// but not as the newest version.
 func Contested(state api.State) string {
 	return fmt.Sprintf("the state that this attempt wrote (serial %d) is kept as a contested version: another attempt has taken the place of this one; nothing is planned for this component until a person restores or dismisses it, see `nuon state list`", state.Serial)
 }
 
-// spec fetches what to do.
+// spec fetches the job's spec.
 func (r *Remote) spec(ctx context.Context) (spec api.JobSpec, err error) {
 	err = r.persist(ctx, func(ctx context.Context) error {
 		answer, err := r.quick.GetSpecWithResponse(ctx, r.job, r.attempt)

@@ -12,25 +12,29 @@ import (
 	"time"
 )
 
-// VarSecrets is the number of the open file that a job process reads its Secrets from.
+// VarSecrets is the number of the open file from which a job process reads its Secrets.
 const VarSecrets = "NUON_JOB_SECRETS"
 
-// Secrets are what a job process gets through a pipe: other processes of its user can read the environment that a process was
-// started with, and a program that the job runs would find it one directory up.
+// Secrets are passed to a job process through a pipe: other processes of the same user can read
+// the environment that a process was started with, and a program that the job runs would find
+// it in /proc of its parent.
 type Secrets struct {
 	// Token is the attempt token.
 	Token string `json:"token"`
-	// RegistryUsername and RegistryPassword are the credential of the registry; empty where it asks for none.
+	// RegistryUsername and RegistryPassword are the credential of the registry;
+	// empty where it needs none.
 	RegistryUsername string `json:"registry_username,omitempty"`
 	RegistryPassword string `json:"registry_password,omitempty"`
-	// Environ are variables for the job process itself that can hold secrets.
+	// Environ holds variables for the job process itself that may contain secrets.
 	Environ map[string]string `json:"environ,omitempty"`
 }
 
-// maxSecrets bounds Secrets as JSON: all of it has to fit into a pipe that nobody reads yet.
+// maxSecrets bounds the JSON of Secrets, in bytes: all of it must fit into a pipe
+// that is not read yet.
 const maxSecrets = 32 << 10
 
-// pipeWait is how long a pipe may take to accept Secrets. The kernel gives a user who has very many pipes small ones.
+// pipeWait is how long writing Secrets to a pipe may take. The kernel makes pipes small
+// for a user who has very many.
 const pipeWait = 5 * time.Second
 
 // Pipe returns the reading end of a pipe that holds the secrets. The caller closes it.
@@ -44,7 +48,7 @@ func (s Secrets) Pipe() (*os.File, error) {
 	}
 	read, write, err := os.Pipe()
 	if err == nil {
-		_ = write.SetWriteDeadline(time.Now().Add(pipeWait)) // not for a pipe that cannot have one
+		_ = write.SetWriteDeadline(time.Now().Add(pipeWait)) // ignored for a pipe without deadlines
 		_, err = write.Write(encoded)
 		if err = errors.Join(err, write.Close()); err != nil {
 			err = errors.Join(err, read.Close())
@@ -56,8 +60,9 @@ func (s Secrets) Pipe() (*os.File, error) {
 	return read, nil
 }
 
-// readSecrets reads the secrets from the open file of that number, closes it, and sets the variables among them. Only this process
-// sees those: the environment that the kernel shows is the one that the process was started with.
+// readSecrets reads the secrets from the open file with the given number, closes it, and sets
+// the variables in it. Only this process sees these, because /proc shows the environment
+// that the process was started with.
 func readSecrets(number string) (Secrets, error) {
 	var secrets Secrets
 	fd, err := strconv.Atoi(number)

@@ -2,12 +2,12 @@ package job
 
 import "fmt"
 
-// StaleError says that the world moved since the plan was made, so that its apply did nothing. It becomes the result stale: plan
-// again.
+// StaleError means that something changed since the plan was made, so that its apply did
+// nothing. It becomes the result stale, whose remedy is a new plan.
 type StaleError struct{ why string }
 
-// Error gives the reason in one sentence, and what to do.
+// Error returns the reason in one sentence, with the remedy.
 func (s *StaleError) Error() string { return s.why + "; plan again" }
 
-// Stale gives a *StaleError. A handler may return it only when nothing was changed.
+// Stale returns a *StaleError. A handler may return it only when it has changed nothing.
 func Stale(format string, args ...any) error { return &StaleError{why: fmt.Sprintf(format, args...)} }
