@@ -10,8 +10,9 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// Difference describes what Terraform would know anew, and what it would forget, if to took the place of now: by addresses alone,
-// because what lies behind them may be secret. Nothing that exists is touched by that. The zero Version for now is no state.
+// Difference describes the resources that Terraform's state would gain and lose if to replaced
+// now. It lists only addresses, because the attributes may be secret. Replacing the state
+// touches no existing object. The zero Version for now means no state.
 func Difference(now, to Version) (*diff.Report, error) {
 	before, err := now.holdings()
 	if err != nil {
@@ -46,13 +47,13 @@ func Difference(now, to Version) (*diff.Report, error) {
 	return made, nil
 }
 
-// words say what a change is called, and why it is in the list.
+// words holds the actions and the reasons for a list of changes.
 type words struct {
 	gain, lose          diff.Action
 	gained, lost, other string
 }
 
-// changes compares things by their address, and counts those that are the same.
+// changes compares two sets by address, and counts the unchanged entries.
 func changes(before, after map[string]holding, say words) (made []diff.Change, same int) {
 	for _, key := range slices.Sorted(maps.Keys(after)) {
 		to := after[key]
@@ -77,7 +78,8 @@ func changes(before, after map[string]holding, say words) (made []diff.Change, s
 // outputKind is the kind of an output in a report.
 const outputKind = "output"
 
-// holding is one thing that a state holds. content stays here: it may hold secrets.
+// holding is one resource instance or output of a state. content is never shown,
+// because it may hold secrets.
 type holding struct {
 	address, module, kind, name, deposed string
 	content                              string
@@ -85,7 +87,7 @@ type holding struct {
 
 func (h holding) change(action diff.Action, why string) diff.Change {
 	risk := action.Risk()
-	if h.kind == outputKind { // a value that others read: no object is touched when it goes
+	if h.kind == outputKind { // a value that others read: no object is touched when it is removed
 		risk = min(risk, diff.RiskInPlace)
 	}
 	return diff.Change{
@@ -94,7 +96,8 @@ func (h holding) change(action diff.Action, why string) diff.Change {
 	}
 }
 
-// holdings are what a state holds: managed instances and outputs by address, and everything as one text, without the head.
+// holdings is the content of a state: managed instances and outputs by address, and the whole
+// state without its head as one text.
 type holdings struct {
 	instances, outputs map[string]holding
 	rest               string
@@ -124,11 +127,12 @@ func (v Version) holdings() (holdings, error) {
 	decoder := json.NewDecoder(bytes.NewReader(v.Plain.Reveal()))
 	decoder.UseNumber()
 	if err := decoder.Decode(&read); err != nil {
-		return holdings{}, fmt.Errorf("the resources of the state (serial %d) cannot be read", v.Serial) // the decoder's words could quote it
+		// The decoder's error could quote the state.
+		return holdings{}, fmt.Errorf("the resources of the state (serial %d) cannot be read", v.Serial)
 	}
 	for _, resource := range read.Resources {
 		if resource.Mode != "managed" {
-			continue // what is only looked at is looked at anew
+			continue // data sources are read again at each plan
 		}
 		for _, instance := range resource.Instances {
 			address := resource.Type + "." + resource.Name
@@ -161,7 +165,8 @@ func (v Version) holdings() (holdings, error) {
 	return made, nil
 }
 
-// canonical gives one text for all spellings of a JSON value; of what is none, the text itself.
+// canonical returns the same text for all spellings of a JSON value. It returns
+// invalid JSON unchanged.
 func canonical(raw json.RawMessage) string {
 	var value any
 	decoder := json.NewDecoder(bytes.NewReader(raw))

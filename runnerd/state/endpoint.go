@@ -15,31 +15,32 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// Remote is where sealed states and the lock are kept; *job.Remote is one.
+// Remote stores sealed states and the lock; *job.Remote implements it.
 type Remote interface {
-	// GetState gives the newest sealed state, false when there is none.
+	// GetState returns the newest sealed state, and false when there is none.
 	GetState(ctx context.Context) (state api.State, found bool, err error)
-	// LockState takes the lock for this attempt; a *job.LockedError when another has it.
+	// LockState takes the lock for this attempt. The error is a *job.LockedError when
+	// another attempt holds it.
 	LockState(ctx context.Context, lock api.StateLock) error
-	// UnlockState frees it, after the spooled states were delivered.
+	// UnlockState frees the lock after the spooled states were delivered.
 	UnlockState(ctx context.Context) error
-	// SpoolState keeps a version; it is on disk when this returns.
+	// SpoolState stores a version, which is on disk when it returns.
 	SpoolState(state api.State) error
-	// DeliverState sends a version at once, when the disk takes no more.
+	// DeliverState sends a version immediately, for a full disk.
 	DeliverState(ctx context.Context, state api.State) error
 }
 
-// Options say what an endpoint works with. Remote and Key are needed.
+// Options configures an endpoint. Remote and Key are required.
 type Options struct {
 	Remote Remote
-	// Key seals and opens.
+	// Key seals and opens states.
 	Key seal.Identity
-	// Context names the component that the states belong to.
+	// Context identifies the component that the states belong to.
 	Context seal.Context
-	// Learn, when set, gets every sensitive value of a state as soon as the state is in memory, so that the caller can keep it
-	// out of its logs.
+	// Learn, when set, is called with every sensitive value of a state as soon as the state
+	// is in memory, so that the caller can mask it in its logs.
 	Learn func(secret []byte)
-	// Say, when set, gets sentences for the job's log.
+	// Say, when set, writes to the job's log.
 	Say func(format string, args ...any)
 }
 
@@ -54,13 +55,13 @@ type Endpoint struct {
 
 	mutex   sync.Mutex
 	now     *Version // as last read or written; nil before the first read
-	wrote   bool     // now was written by this process, which makes it the newest
+	wrote   bool     // this process wrote now, so it is the newest version
 	lockID  string   // of the lock that this process holds, or empty
-	trouble error    // what the last read, write or lock ended with
+	trouble error    // the error of the last read, write or lock
 }
 
-// Start opens the endpoint on a free port. ctx bounds its calls to Remote, but not the keeping of a state and not the freeing of
-// the lock: these must also work for a job that is cancelled. Close ends it.
+// Start opens the endpoint on a free port. ctx bounds its calls to Remote, except for storing a
+// state and freeing the lock, which must also work for a canceled job. Close ends the endpoint.
 func Start(ctx context.Context, options Options) (*Endpoint, error) {
 	if options.Learn == nil {
 		options.Learn = func([]byte) {}
@@ -87,15 +88,15 @@ func Start(ctx context.Context, options Options) (*Endpoint, error) {
 		ReadHeaderTimeout: 10 * time.Second,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 	}
-	go func() { // the server: waits for requests until Close
+	go func() { // serves requests until Close
 		defer close(made.served)
-		_ = made.server.Serve(listener) // always an error, ErrServerClosed when all is well
+		_ = made.server.Serve(listener) // always returns an error, ErrServerClosed after a regular Close
 	}()
 	return made, nil
 }
 
-// Environ gives the variables that lead Terraform's http backend here. They are given by the environment alone, so that they are
-// not bound into a plan.
+// Environ returns the variables that configure Terraform's http backend. The configuration
+// is only in the environment so that it does not become part of a plan.
 func (e *Endpoint) Environ() map[string]string {
 	return map[string]string{
 		"TF_HTTP_ADDRESS":        e.address,
@@ -103,18 +104,19 @@ func (e *Endpoint) Environ() map[string]string {
 		"TF_HTTP_UNLOCK_ADDRESS": e.address,
 		"TF_HTTP_USERNAME":       e.user,
 		"TF_HTTP_PASSWORD":       e.password,
-		// The calls behind this endpoint are tried again by themselves.
+		// Remote already retries its calls.
 		"TF_HTTP_RETRY_MAX": "0",
 	}
 }
 
-// Password is what must not show up in a log.
+// Password returns the endpoint's password, which must not appear in a log.
 func (e *Endpoint) Password() seal.Secret { return seal.NewSecret([]byte(e.password)) }
 
-// closeLimit is how long an open request may take to end.
+// closeLimit bounds how long an open request may take to end.
 const closeLimit = 5 * time.Second
 
-// Close frees the lock if Terraform left it, and ends the endpoint. Call it when Terraform is gone.
+// Close frees the lock if Terraform left it, and ends the endpoint. It is called
+// after Terraform has ended.
 func (e *Endpoint) Close(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	short, stop := context.WithTimeout(ctx, closeLimit)
@@ -137,8 +139,9 @@ func (e *Endpoint) Close(ctx context.Context) error {
 	return err
 }
 
-// Trouble gives the error with which Terraform's last read, write or lock ended; nil when that went well. Terraform's own message
-// says only that there was one. It is a *job.LockedError when another attempt has the lock.
+// Trouble returns the error of Terraform's last read, write or lock, or nil. Terraform's
+// own message only reports that there was an error. It is a *job.LockedError when another
+// attempt holds the lock.
 func (e *Endpoint) Trouble() error {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()

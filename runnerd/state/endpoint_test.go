@@ -21,14 +21,14 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
-// shelf is a Remote that keeps what it is given.
+// shelf is a Remote that stores states in memory.
 type shelf struct {
 	mutex   sync.Mutex
 	states  []api.State
 	held    *api.StateLock
 	full    error
 	away    error
-	direct  int // how many came past the disk
+	direct  int // number of states that bypassed the disk
 	unlocks int
 }
 
@@ -80,7 +80,7 @@ func (s *shelf) DeliverState(_ context.Context, state api.State) error {
 	return nil
 }
 
-// client speaks to an endpoint as Terraform does.
+// client uses an endpoint as Terraform does.
 type client struct {
 	t   *testing.T
 	env map[string]string
@@ -193,7 +193,8 @@ func TestProtocol(t *testing.T) {
 	}
 }
 
-// The next process of this install reads what the last one wrote.
+// TestNextProcessReads checks that the next process of this install reads
+// what the last one wrote.
 func TestNextProcessReads(t *testing.T) {
 	remote, key := &shelf{}, identity(t)
 	_, first := start(t, Options{Remote: remote, Key: key})
@@ -262,15 +263,15 @@ func TestCloseFreesTheLock(t *testing.T) {
 	terraform := client{t: t, env: endpoint.Environ()}
 	terraform.want(http.StatusNotFound, "GET", "", "")
 	terraform.want(http.StatusOK, "LOCK", "", `{"ID":"lock-1"}`)
-	remote.states = []api.State{{}} // what nobody can open: it must be asked for after the lock was taken
+	remote.states = []api.State{{}} // cannot be opened: the endpoint must read it again after the lock was taken
 	terraform.want(http.StatusInternalServerError, "GET", "", "")
 	remote.states = nil
 	terraform.want(http.StatusNotFound, "GET", "", "")
 	cancel()
-	// A job that is cancelled can still write its state, before which Terraform reads it …
+	// A canceled job can still write its state, which Terraform reads first …
 	terraform.want(http.StatusNotFound, "GET", "", "")
 	terraform.want(http.StatusOK, "POST", "?ID=lock-1", written(1))
-	// … and frees its lock, also when Terraform is killed before it does.
+	// … and its lock is freed, even if Terraform is killed before it does so.
 	if err := endpoint.Close(ctx); err != nil || remote.held != nil || remote.unlocks != 1 || len(remote.states) != 1 {
 		t.Fatal(err, remote.held, remote.unlocks)
 	}
@@ -310,7 +311,8 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// A disk that takes no more costs nothing while somebody else takes the state. Otherwise it is not acknowledged, and not served.
+// TestAFullDisk checks that with a full disk nothing is lost while the control plane accepts
+// the state. Otherwise the state is neither acknowledged nor served.
 func TestAFullDisk(t *testing.T) {
 	remote := &shelf{full: errors.New("no space left"), away: errors.New("no contact")}
 	var said []string
@@ -329,7 +331,8 @@ func TestAFullDisk(t *testing.T) {
 	}
 }
 
-// Terraform is killed while it writes its state: what did not come whole is not kept, and what did is, although nobody hears that.
+// TestKilledInMidWrite kills Terraform while it writes its state: an incomplete state is not
+// stored, and a complete one is, although Terraform never gets the response.
 func TestKilledInMidWrite(t *testing.T) {
 	for name, test := range map[string]struct{ cut, states int }{"half of it came": {40, 0}, "all of it came": {0, 1}} {
 		t.Run(name, func(t *testing.T) {
@@ -367,7 +370,7 @@ func TestKilledInMidWrite(t *testing.T) {
 				return len(remote.states)
 			}
 			testtime.Until(t, "the states are kept", func() bool { return kept() == test.states })
-			// It waits for the request that is open, and frees the lock that Terraform left.
+			// Close waits for the open request, and frees the lock that Terraform left.
 			if err := endpoint.Close(t.Context()); err != nil || kept() != test.states || remote.held != nil {
 				t.Fatal(err, kept(), remote.held)
 			}

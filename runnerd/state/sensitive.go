@@ -8,8 +8,8 @@ import (
 // Sensitive calls learn with every text that the version marks as sensitive.
 func (v Version) Sensitive(learn func([]byte)) { sensitive(v.Plain.Reveal(), learn) }
 
-// sensitive calls learn with every text that the state marks as sensitive: the outputs, and the attributes of resources. What
-// cannot be read is left out; it only costs that it is not known.
+// sensitive calls learn with every text that the state marks as sensitive, in outputs and in
+// the attributes of resources. It skips what it cannot parse; those values stay unmasked.
 func sensitive(plain []byte, learn func([]byte)) {
 	var read struct {
 		Outputs map[string]struct {
@@ -42,14 +42,15 @@ func sensitive(plain []byte, learn func([]byte)) {
 	}
 }
 
-// step is one part of a path: {"type":"get_attr","value":"input"}, or an index whose value is {"value": 0, "type": "number"}.
+// step is one element of a path: {"type":"get_attr","value":"input"}, or an index whose value
+// is {"value": 0, "type": "number"}.
 type step struct {
 	Type  string          `json:"type"`
 	Value json.RawMessage `json:"value"`
 }
 
-// follow gives what lies at the path. A path that leads nowhere gives what it reached last, which is more, never less, than what
-// is meant.
+// follow returns the value at the path. For a path that does not exist it returns the value
+// that it reached last, which contains more than the path means, never less.
 func follow(at any, path []step) any {
 	for _, step := range path {
 		var name string
@@ -91,14 +92,15 @@ func descend(at any, name string, index any) (any, bool) {
 	return nil, false
 }
 
-// ofAnyType gives the value of an attribute that may be of any type: Terraform keeps it beside its type, and paths lead past that.
+// ofAnyType returns the value of an attribute of dynamic type: Terraform stores it next to its
+// type, and paths skip that level.
 func ofAnyType(at map[string]any) (value any, is bool) {
 	value, hasValue := at["value"]
 	_, hasType := at["type"]
 	return value, hasValue && hasType && len(at) == 2
 }
 
-// leaves calls learn with every string and number. What a sensitive boolean is, no redactor can keep.
+// leaves calls learn with every string and number. Booleans cannot be masked.
 func leaves(value any, learn func([]byte)) {
 	switch value := value.(type) {
 	case string:
@@ -113,7 +115,7 @@ func leaves(value any, learn func([]byte)) {
 		}
 	case map[string]any:
 		if of, typed := ofAnyType(value); typed {
-			// The words of the type are no secrets, and ordinary.
+			// The words of the type are ordinary words and no secrets.
 			leaves(of, learn)
 			return
 		}

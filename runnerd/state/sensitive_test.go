@@ -7,8 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestSensitiveOfAnyType: of an attribute that may be of any type, the part that is marked is learned, not its neighbours and not
-// the words of its type. An object that only looks like one is learned whole but for what looks like a type.
+// TestSensitiveOfAnyType checks that in an attribute of dynamic type the marked part
+// is learned, but neither its neighbors nor the words of its type. An object that only looks
+// like one is learned completely, except for the part that looks like a type.
 func TestSensitiveOfAnyType(t *testing.T) {
 	const typed = `{"value":{"mode":"work","token":"planted","list":["a","hidden"]},"type":["object",{"mode":"string","token":"string"}]}`
 	for path, want := range map[string][]string{

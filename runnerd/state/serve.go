@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// maxState bounds a state; Terraform itself gets slow far below.
+	// maxState bounds a state, in bytes. Terraform itself becomes slow far below that.
 	maxState = 256 << 20
-	// maxLock bounds what Terraform says of a lock.
+	// maxLock bounds the description of a lock, in bytes.
 	maxLock = 64 << 10
 )
 
-// serve is the whole protocol of Terraform's http backend. What it answers with an error Terraform shows to people, so it is a
-// sentence.
+// serve implements the protocol of Terraform's http backend. Terraform shows its error
+// responses to people, so they are sentences.
 func (e *Endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	if !e.knows(r) {
 		http.Error(w, "this state endpoint belongs to one job", http.StatusUnauthorized)
@@ -57,17 +57,18 @@ func (e *Endpoint) get(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(now.Plain.Reveal()) // Terraform is gone if it does not take it
+	_, _ = w.Write(now.Plain.Reveal()) // Terraform has ended if it does not read this
 }
 
-// Read gives the newest version: what this process wrote, else what Remote has.
+// Read returns the newest version: the one that this process wrote, or else that of Remote.
 func (e *Endpoint) Read(ctx context.Context) (Version, error) {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
 	return e.read(ctx)
 }
 
-// Last gives the version that was read or written last, without asking anybody; the zero Version before that.
+// Last returns the version that was read or written last, without a call to Remote.
+// It returns the zero Version before that.
 func (e *Endpoint) Last() Version {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
@@ -78,8 +79,9 @@ func (e *Endpoint) Last() Version {
 }
 
 func (e *Endpoint) read(ctx context.Context) (Version, error) {
-	// Under the lock nobody else writes. Not to ask again is more than speed:
-	// Terraform reads before it writes, also in a job that was cancelled and whose calls have ended.
+	// While this process holds the lock nobody else writes. Reading the cached version
+	// is not only faster: Terraform reads before it writes, also in a canceled job, whose
+	// calls to Remote fail.
 	if e.now != nil && (e.wrote || e.lockID != "") {
 		return *e.now, nil
 	}
@@ -123,7 +125,8 @@ func (e *Endpoint) post(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// isWhole checks the digest that Terraform sends along; MD5 is its choice, and it guards against accidents only.
+// isWhole checks the digest that Terraform sends. Terraform chose MD5, and it protects
+// only against accidents.
 func isWhole(r *http.Request, content []byte) bool {
 	claimed := r.Header.Get("Content-MD5")
 	if claimed == "" {
@@ -133,8 +136,8 @@ func isWhole(r *http.Request, content []byte) bool {
 	return subtle.ConstantTimeCompare([]byte(base64.StdEncoding.EncodeToString(sum[:])), []byte(claimed)) == 1
 }
 
-// Keep takes a state that did not come over HTTP: one that Terraform put into errored.tfstate because the endpoint did not take
-// it. first is as in Parse.
+// Keep stores a state that did not come over HTTP: one that Terraform wrote to errored.tfstate
+// because the endpoint did not accept it. first is as in Parse.
 func (e *Endpoint) Keep(ctx context.Context, plain []byte, first string) error {
 	version, err := Parse(plain, first)
 	if err != nil {
@@ -145,14 +148,14 @@ func (e *Endpoint) Keep(ctx context.Context, plain []byte, first string) error {
 	return e.keep(ctx, version.Plain.Reveal())
 }
 
-// keep puts a state on disk, sealed, and makes it the newest. A disk that takes no more loses nothing as long as the control
-// plane can be reached.
+// keep seals a state, writes it to disk, and makes it the newest. With a full disk nothing
+// is lost as long as the control plane can be reached.
 func (e *Endpoint) keep(ctx context.Context, plain []byte) error {
 	version, err := parse(plain)
 	if err != nil {
 		return err
 	}
-	// Before anything can fail: these may turn up in Terraform's output at once.
+	// First, because these values may appear in Terraform's output immediately.
 	sensitive(plain, e.options.Learn)
 	closed, err := version.sealed(e.options.Key, e.options.Context)
 	if err != nil {
@@ -194,11 +197,12 @@ func (e *Endpoint) lock(w http.ResponseWriter, r *http.Request) {
 	}
 	e.lockID = id
 	if !e.wrote {
-		e.now = nil // what was read before the lock may be old
+		e.now = nil // the version from before the lock may be old
 	}
 }
 
-// describe gives the holder as Terraform expects it, so that its message to people names them.
+// describe returns the holder's lock as Terraform expects it, so that Terraform's
+// message names the holder.
 func describe(holder api.StateLock) []byte {
 	info := map[string]any{}
 	if json.Unmarshal(holder.Info, &info) != nil || info == nil {
@@ -217,7 +221,7 @@ func describe(holder api.StateLock) []byte {
 	return described
 }
 
-// unlock takes an empty body too: that is how force-unlock comes.
+// unlock also accepts an empty body, which force-unlock sends.
 func (e *Endpoint) unlock(w http.ResponseWriter, r *http.Request) {
 	_, id, err := readLock(r)
 	if err != nil {

@@ -11,25 +11,26 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// Version is one version of a state. The zero Version stands for no state.
+// Version is one version of a state. The zero Version means no state.
 type Version struct {
-	// Serial counts the versions of one lineage; 0 when there is no state.
+	// Serial numbers the versions of one lineage; 0 when there is no state.
 	Serial int64
-	// Lineage names the state over its versions; empty when there is no state.
+	// Lineage identifies a state across its versions; empty when there is no state.
 	Lineage string
 	// Plain is the state as Terraform wrote it.
 	Plain seal.Secret
 }
 
-// Output is one output of a root module, as its state has it.
+// Output is one output of a root module in its state.
 type Output struct {
-	// Value is JSON.
+	// Value is the value as JSON.
 	Value seal.Secret
-	// Sensitive is the module's own mark.
+	// Sensitive is set when the module marks the output as sensitive.
 	Sensitive bool
 }
 
-// parse reads what the product needs of a state, whose format 4 is the same in every Terraform since 0.12 and in OpenTofu.
+// parse reads the fields of a state that the product needs. Format 4 is the same in every
+// Terraform since 0.12 and in OpenTofu.
 func parse(plain []byte) (Version, error) {
 	var head struct {
 		Version int    `json:"version"`
@@ -37,7 +38,7 @@ func parse(plain []byte) (Version, error) {
 		Lineage string `json:"lineage"`
 	}
 	if err := json.Unmarshal(plain, &head); err != nil {
-		// The decoder's words could quote the state.
+		// The decoder's error could quote the state.
 		return Version{}, fmt.Errorf("the state is not JSON; if it is encrypted by OpenTofu itself, switch that off: the runner seals every state")
 	}
 	if head.Version != 4 || head.Serial == nil || head.Lineage == "" {
@@ -46,7 +47,7 @@ func parse(plain []byte) (Version, error) {
 	return Version{Serial: *head.Serial, Lineage: head.Lineage, Plain: seal.NewSecret(plain)}, nil
 }
 
-// Outputs gives the outputs by name; none for no state.
+// Outputs returns the outputs by name; none for no state.
 func (v Version) Outputs() (map[string]Output, error) {
 	made := map[string]Output{}
 	if v.Plain.IsZero() {
@@ -71,13 +72,13 @@ func (v Version) Outputs() (map[string]Output, error) {
 	return made, nil
 }
 
-// ContextOf returns what the states of the component that a spec deploys are sealed for.
+// ContextOf returns the seal context of the states of a spec's component.
 func ContextOf(spec api.DeploySpec) seal.Context {
 	return seal.Context{Install: spec.InstallID, Kind: seal.KindState, Component: spec.InstallComponent}
 }
 
-// Opened opens a version that was kept, and checks that it is what it is said to be, of the component that the context names, and
-// written by a runner of its install.
+// Opened opens a stored version, and checks that serial and lineage are as stated, that it
+// belongs to the component of the context, and that a runner of its install wrote it.
 func Opened(kept api.State, key seal.Identity, context seal.Context) (Version, error) {
 	plain, err := key.Open(kept.Sealed, context)
 	if errors.Is(err, seal.ErrContext) {
@@ -94,20 +95,22 @@ func Opened(kept api.State, key seal.Identity, context seal.Context) (Version, e
 		return Version{}, fmt.Errorf("the control plane calls this state serial %d of %s, but it is serial %d of %s: it was changed on the way; do not apply, look at the audit log", kept.Serial, kept.Lineage, version.Serial, version.Lineage)
 	}
 	if kept.Digest != version.digest(key, context) {
-		// Anybody can seal to a public key; the hash takes the private one.
+		// Anyone can seal to a public key; the hash needs the private key.
 		return Version{}, fmt.Errorf("this state (serial %d) was not written by a runner of this install; do not apply, look at the audit log", kept.Serial)
 	}
 	return version, nil
 }
 
-// Sealed returns a version as it may leave this machine, bound to the component that the context names.
+// Sealed returns a version in the form that may leave this machine, bound to the
+// component of the context.
 func Sealed(version Version, key seal.Identity, context seal.Context) (api.State, error) {
 	return version.sealed(key, context)
 }
 
-// Parse reads a state that Terraform put into a file. first is the lineage to give to one that has none: Terraform gives a first
-// state its lineage only after it has asked whether there is another, so what it saves when nobody answers has none. Where there
-// was a state before, first is empty, and a state without a lineage is an error.
+// Parse parses a state that Terraform wrote to a file. first is the lineage for a state that
+// has none: Terraform sets a lineage only after it has checked that there is no earlier state,
+// so a first state that it saves without a response has none. Where a state existed before,
+// first is empty, and a state without a lineage is an error.
 func Parse(plain []byte, first string) (Version, error) {
 	version, err := parse(plain)
 	if err == nil || first == "" {
@@ -123,12 +126,12 @@ func Parse(plain []byte, first string) (Version, error) {
 	return numbered(plain, 1, first)
 }
 
-// Under gives the same content as the version of another serial and lineage.
+// Under returns the same content with another serial and lineage.
 func (v Version) Under(serial int64, lineage string) (Version, error) {
 	return numbered(v.Plain.Reveal(), serial, lineage)
 }
 
-// numbered changes the head of a state and leaves every other byte that counts as it is.
+// numbered changes the head of a state and preserves the rest of its content.
 func numbered(plain []byte, serial int64, lineage string) (Version, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(plain, &fields); err != nil {
@@ -149,7 +152,7 @@ func numbered(plain []byte, serial int64, lineage string) (Version, error) {
 	return parse(made)
 }
 
-// without takes fields out, in every spelling that a reader takes for theirs.
+// without removes fields in every spelling that a case-insensitive reader accepts.
 func without(fields map[string]json.RawMessage, names ...string) {
 	for field := range fields {
 		if slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, field) }) {
@@ -158,7 +161,7 @@ func without(fields map[string]json.RawMessage, names ...string) {
 	}
 }
 
-// sealed gives the version as it may leave this process.
+// sealed returns the version in the form that may leave this process.
 func (v Version) sealed(key seal.Identity, context seal.Context) (api.State, error) {
 	plain := v.Plain.Reveal()
 	closed, err := key.Recipient().Seal(context, plain)
@@ -168,7 +171,7 @@ func (v Version) sealed(key seal.Identity, context seal.Context) (api.State, err
 	return api.State{Serial: v.Serial, Lineage: v.Lineage, Digest: v.digest(key, context), Sealed: closed}, nil
 }
 
-// digest is a hash that only holders of the install key can make.
+// digest returns a hash that only holders of the install key can compute.
 func (v Version) digest(key seal.Identity, context seal.Context) string {
 	return context.Hash(key, v.Plain.Reveal())
 }

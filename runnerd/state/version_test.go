@@ -21,7 +21,8 @@ func version(t *testing.T, plain string) Version {
 	return made
 }
 
-// A state that Terraform saved when nobody answered may be its first, and then has neither a serial nor a lineage.
+// TestParse checks that a state that Terraform saved without a response may be its first,
+// and then has neither a serial nor a lineage.
 func TestParse(t *testing.T) {
 	for name, test := range map[string]struct {
 		plain, first, lineage string
@@ -94,7 +95,8 @@ func TestDifference(t *testing.T) {
 	}
 }
 
-// Whatever a state holds: reading it ends with words or with a version that is what it says, in whatever number.
+// FuzzState checks that parsing any state ends with an error or with a consistent version,
+// which stays the same under another serial.
 func FuzzState(f *testing.F) {
 	f.Add([]byte(written(3)))
 	f.Add([]byte(`{"version":4,"serial":0,"lineage":""}`))
@@ -122,7 +124,7 @@ func FuzzState(f *testing.F) {
 		}
 		report, err := Difference(made, moved)
 		if err != nil {
-			return // resources that cannot be read
+			return // the resources cannot be read
 		}
 		if report.Applyable || len(report.Changes)+len(report.Outputs) > 0 {
 			t.Fatalf("another number is another state: %+v", report)
@@ -139,8 +141,8 @@ func FuzzState(f *testing.F) {
 	})
 }
 
-// TestStatesStayWithTheirComponent: a control plane that gives one component the state of another, or of another install, or a value
-// of another kind, is refused, and the error names both.
+// TestStatesStayWithTheirComponent checks that a state from another component, another install
+// or another kind of value is rejected, and that the error names both contexts.
 func TestStatesStayWithTheirComponent(t *testing.T) {
 	key := identity(t)
 	version, err := parse([]byte(written(7)))
@@ -163,7 +165,8 @@ func TestStatesStayWithTheirComponent(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// The public key is all that a control plane needs to seal a state of its own making, but its hash takes the private one.
+	// A control plane needs only the public key to seal a state of its own, but the hash
+	// needs the private key.
 	forged, err := key.Recipient().Seal(component, []byte(written(7)))
 	if err != nil {
 		t.Fatal(err)
