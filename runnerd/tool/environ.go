@@ -12,13 +12,13 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/child"
 )
 
-// rules is our own CLI configuration. Everything that it could say is said by the environment; the file exists because Terraform
-// otherwise reads the user's.
+// rules is our own CLI configuration. All its settings are also set by the environment;
+// the file exists because Terraform would otherwise read the user's.
 const rules = `# Written by runnerd. To use a mirror, name a file of your own in NUON_TF_CLI_CONFIG_FILE.
 disable_checkpoint = true
 `
 
-// configure settles the CLI configuration file.
+// configure chooses the CLI configuration file, and writes our own if necessary.
 func (t *Tool) configure() error {
 	if named := ambient.Lookup(t.environ, EnvConfig); named != "" {
 		if _, err := os.Stat(named); err != nil {
@@ -38,19 +38,21 @@ func (t *Tool) configure() error {
 	return child.Show(t.Config)
 }
 
-// PluginCache is the directory that fetched providers are kept in; empty when the runner's owner has rules of their own.
-// Terraform's cache is not safe for two that fill it at once: whoever runs init with it holds a lock.
+// PluginCache returns the directory of the provider cache, or "" when the runner's owner
+// has their own CLI configuration. Terraform's cache does not support concurrent writers:
+// callers hold a lock while they run init with it.
 func (t Tool) PluginCache() string {
 	if !t.ownRules {
 		return ""
 	}
 	if child.Separate() {
-		return filepath.Join(t.root, "tools", "plugins-of-jobs") // which that user writes, and another reads
+		// The jobs' user writes this cache, and another cache is for this user.
+		return filepath.Join(t.root, "tools", "plugins-of-jobs")
 	}
 	return filepath.Join(t.root, "tools", "plugins")
 }
 
-// MakePluginCache makes that directory, for programs to write into.
+// MakePluginCache creates the provider cache as a directory that programs can write.
 func MakePluginCache(dir string) error {
 	err := os.Mkdir(dir, 0o755)
 	if err == nil {
@@ -62,8 +64,9 @@ func MakePluginCache(dir string) error {
 	return nil
 }
 
-// Environ gives the whole environment for one run: what of the runner's a tool may see, the component's own variables over it,
-// and over these what the product relies on.
+// Environ returns the complete environment for one run: the runner's variables that a tool
+// may see, overridden by the component's own variables, overridden by those that
+// the product relies on.
 func (t Tool) Environ(own map[string]string) map[string]string {
 	made := ambient.ForTool(t.environ)
 	maps.Copy(made, own)

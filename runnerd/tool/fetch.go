@@ -16,8 +16,8 @@ import (
 // fetchLimit is how long a download may take.
 const fetchLimit = 5 * time.Minute
 
-// fetch gives the executable of that version below Root/tools/terraform, and gets it first when it is not there. It is put in
-// place whole or not at all.
+// fetch returns the executable of the version below Root/tools/terraform, and downloads it if
+// necessary. It installs the download completely or not at all.
 func fetch(ctx context.Context, options Options) (string, error) {
 	shelf := filepath.Join(options.Root, "tools", "terraform")
 	path := filepath.Join(shelf, options.Version, "terraform")
@@ -33,7 +33,7 @@ func fetch(ctx context.Context, options Options) (string, error) {
 	}
 	defer release()
 	if isExecutable(path) {
-		return path, nil // another job fetched it while this one waited
+		return path, nil // another job fetched it in the meantime
 	}
 	wanted, err := version.NewVersion(options.Version)
 	if err != nil {

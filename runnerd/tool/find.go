@@ -17,21 +17,23 @@ const (
 	// EnvExecutable names the executable to use: a name on PATH or a path. It may be another product that understands the same
 	// commands, such as tofu.
 	EnvExecutable = "NUON_TERRAFORM"
-	// EnvConfig names a CLI configuration file to use instead of our own, to point Terraform at a mirror.
+	// EnvConfig names a CLI configuration file to use instead of our own,
+	// for example to use a mirror.
 	EnvConfig = "NUON_TF_CLI_CONFIG_FILE"
 	// EnvReleases is the address of a mirror of the release site.
 	EnvReleases = "NUON_TERRAFORM_RELEASES"
 )
 
-// Options say what to find and where.
+// Options configures Find.
 type Options struct {
-	// Root is the runner's own directory, absolute. Tools live below Root/tools.
+	// Root is the absolute path of the runner's own directory. Tools are
+	// installed below Root/tools.
 	Root string
-	// Version is the exact version that is asked for, such as "1.11.4".
+	// Version is the exact version that is required, such as "1.11.4".
 	Version string
 	// Environ is the runner's environment, as NAME=value; nil means os.Environ.
 	Environ []string
-	// Say, when set, gets sentences for the job's log.
+	// Say, when set, writes to the job's log.
 	Say func(format string, args ...any)
 
 	// publicKey replaces the publisher's key in tests.
@@ -44,24 +46,27 @@ func (o Options) getenv(name string) string { return ambient.Lookup(o.Environ, n
 type Tool struct {
 	// Path is the executable, absolute.
 	Path string
-	// Version is what it says of itself.
+	// Version is the version that the executable reports.
 	Version string
 	// Config is the CLI configuration file that it runs under.
 	Config string
 
 	root     string
-	ownRules bool // Config is ours, so the plugin cache is ours too
+	ownRules bool // Config is ours, and so is the plugin cache
 	environ  []string
 }
 
-// ErrNotFound is wrapped when no executable of the asked version can be had.
+// ErrNotFound is wrapped by the error of Find when there is no executable of
+// the required version.
 var ErrNotFound = errors.New("no such Terraform")
 
-// exactVersion is what a component may ask for: no range, and nothing that could be a path.
+// exactVersion matches the versions that a component may require: no range, and nothing
+// that could be a path.
 var exactVersion = regexp.MustCompile(`^[0-9]{1,5}\.[0-9]{1,5}\.[0-9]{1,5}(-[0-9A-Za-z.]{1,40})?$`)
 
-// Find gives the executable for a version. It looks at NUON_TERRAFORM, at PATH, at what was fetched before, and then fetches. The
-// error wraps ErrNotFound, says what was found instead and what to do.
+// Find returns the executable for a version. It tries NUON_TERRAFORM, PATH and the earlier
+// downloads, and then downloads it. The error wraps ErrNotFound, and states what was found
+// instead and the remedy.
 func Find(ctx context.Context, options Options) (Tool, error) {
 	if options.Environ == nil {
 		options.Environ = os.Environ()
@@ -96,8 +101,9 @@ func Find(ctx context.Context, options Options) (Tool, error) {
 		return Tool{}, fmt.Errorf("%w: version %s is asked for, %s, and it cannot be fetched: %w; install Terraform %s on the runner's PATH, name an executable in %s, or name a mirror of the release site in %s",
 			ErrNotFound, options.Version, other, err, options.Version, EnvExecutable, EnvReleases)
 	}
-	// What was written just now may be refused for a moment (see package launch). Once it has started nobody has it open any more, and
-	// whoever runs it from here on need not know.
+	// Starting a file that was just written may fail for a moment (see package launch).
+	// After one successful start no process has it open for writing, so later callers
+	// need not handle that.
 	if _, err := found.ask(ctx, path); err != nil {
 		return Tool{}, fmt.Errorf("%w: what was fetched does not run here: %w; remove %s to have it fetched again, or install Terraform %s on the runner's PATH",
 			ErrNotFound, err, filepath.Dir(path), options.Version)
@@ -105,7 +111,7 @@ func Find(ctx context.Context, options Options) (Tool, error) {
 	return found.as(path, options.Version), nil
 }
 
-// named takes what the runner's owner wants to be used, whatever its version.
+// named returns the executable that the runner's owner chose, with any version.
 func (t Tool) named(ctx context.Context, name string, options Options) (Tool, error) {
 	path, err := lookPath(options.getenv("PATH"), name)
 	if err != nil {
@@ -126,7 +132,7 @@ func (t Tool) as(path, version string) Tool {
 	return t
 }
 
-// lookPath is exec.LookPath over a PATH that is given.
+// lookPath is like exec.LookPath, with the PATH as a parameter.
 func lookPath(list, name string) (string, error) {
 	if filepath.Base(name) != name {
 		path, err := filepath.Abs(name)
@@ -137,7 +143,7 @@ func lookPath(list, name string) (string, error) {
 	}
 	for _, dir := range filepath.SplitList(list) {
 		if !filepath.IsAbs(dir) {
-			continue // never what lies in a directory that happens to be current
+			continue // an executable in the current directory is never used
 		}
 		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
 			return path, nil

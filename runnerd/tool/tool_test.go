@@ -25,7 +25,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/ambient"
 )
 
-// script is an executable that says it is Terraform of that version, and counts how often it was asked.
+// script writes an executable that reports itself as Terraform of the given
+// version, and counts its runs.
 func script(t *testing.T, dir, name, version string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -43,7 +44,7 @@ func env(pairs ...string) (environ []string) {
 	return environ
 }
 
-// emptySite is a release site that has nothing.
+// emptySite returns the address of a release site without any release.
 func emptySite(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewServer(http.NotFoundHandler())
@@ -102,7 +103,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// An executable that something still has open for writing is asked once it is let go of.
+// TestABusyExecutable checks that an executable that is still open for writing is started
+// again after it was closed.
 func TestABusyExecutable(t *testing.T) {
 	bin := t.TempDir()
 	path := script(t, bin, "terraform", "1.11.4")
@@ -121,7 +123,7 @@ func TestABusyExecutable(t *testing.T) {
 	}
 }
 
-// What was fetched and does not run is an error that says so.
+// TestFetchOfWhatDoesNotRun checks the error for a downloaded executable that does not run.
 func TestFetchOfWhatDoesNotRun(t *testing.T) {
 	site := newMirror(t, "1.2.3", false)
 	root := t.TempDir()
@@ -194,7 +196,7 @@ func TestEnvironIsClean(t *testing.T) {
 	}
 }
 
-// mirror is a release site with one version of a Terraform that is a script.
+// mirror is a release site with one version of Terraform, which is a script.
 type mirror struct {
 	url, publicKey string
 	downloads      int

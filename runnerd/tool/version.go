@@ -15,14 +15,15 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/child"
 )
 
-// askLimit is how long an executable may take to print its version, once it has started. It only ends a hang.
+// askLimit is how long an executable may take to print its version once it has
+// started. It only ends a hang.
 const askLimit = 2 * time.Minute
 
-// askGrace is how long it may take to end after that.
+// askGrace is how long it may take to end after an interrupt.
 const askGrace = time.Second
 
-// known is what an executable said of itself once. It counts as long as the file is the same, which saves a process start on
-// every job.
+// known caches the version that an executable reported. It is valid while the file
+// is unchanged, and saves one process start per job.
 type known struct {
 	Path     string    `json:"path"`
 	Size     int64     `json:"size"`
@@ -30,7 +31,7 @@ type known struct {
 	Version  string    `json:"version"`
 }
 
-// ask gives the version of an executable.
+// ask returns the version of an executable.
 func (t Tool) ask(ctx context.Context, path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -52,13 +53,13 @@ func (t Tool) ask(ctx context.Context, path string) (string, error) {
 		return "", err
 	}
 	if content, err := json.Marshal(now); err == nil {
-		// Only a shortcut: a note that cannot be written costs time, nothing else.
+		// The cache is only a shortcut: a failed write costs time and nothing else.
 		_ = writeFile(note, content)
 	}
 	return now.Version, nil
 }
 
-// run asks an executable, which may have been written a moment ago.
+// run runs an executable, which may just have been written, to get its version.
 func (t Tool) run(ctx context.Context, path string) (string, error) {
 	var out, wrong bytes.Buffer
 	err := launch.Patiently(ctx, func() error {
@@ -87,7 +88,7 @@ func (t Tool) run(ctx context.Context, path string) (string, error) {
 	return said.Version, nil
 }
 
-// writeFile replaces a file whole, so that a reader never sees half of it.
+// writeFile replaces a file as a whole, so that a reader never sees half of it.
 func writeFile(name string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err

@@ -1,5 +1,6 @@
-// Command find prints the directory of the terraform of exactly the version that is asked for: one on PATH, else one that is fetched
-// into the user's cache. `make test` puts it before PATH, so that the tests have it on a machine without Terraform.
+// Command find prints the directory of the terraform executable with exactly the given version:
+// one on PATH, or else one that it fetches into the user's cache. `make test` prepends it
+// to PATH, so that the tests run on a machine without Terraform.
 //
 //	go run ./runnerd/tool/find 1.11.4
 package main
