@@ -14,23 +14,24 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 )
 
-// large is from how many bytes on a copy says how far it is.
+// large is the size in bytes from which a copy logs its progress.
 const large = 8 << 20
 
-// arrival is a layer on its way to this machine.
+// arrival is the download of a layer to this machine.
 type arrival struct {
 	*copying
 	blob artifact.Blob
 	file *os.File
 
 	sum    hash.Hash
-	have   int64       // bytes that are in the file, and in sum
+	have   int64       // bytes in the file, and in sum
 	told   int64       // tenths of the layer that were logged
-	silent *time.Timer // gives up on a part of which nothing comes
+	silent *time.Timer // cancels a response from which no bytes arrive
 }
 
-// all fetches what the file lacks of the layer, and holds all of it against the digest. What an earlier job left and what came in
-// one go is fetched once more when it turns out to be something else.
+// all fetches the missing part of the layer, and verifies the whole layer against its digest.
+// When the digest does not match it starts over: once after a download in one go, twice when it
+// resumed an earlier job's download.
 func (a *arrival) all(ctx context.Context) error {
 	if err := a.resume(); err != nil {
 		return err
@@ -56,7 +57,7 @@ func (a *arrival) all(ctx context.Context) error {
 	}
 }
 
-// resume takes what an earlier job left.
+// resume continues with the bytes that an earlier job left.
 func (a *arrival) resume() error {
 	a.sum = sha256.New()
 	info, err := a.file.Stat()
@@ -76,7 +77,7 @@ func (a *arrival) resume() error {
 	return nil
 }
 
-// anew forgets what is there.
+// anew discards the bytes in the file.
 func (a *arrival) anew() error {
 	if err := a.file.Truncate(0); err != nil {
 		return fmt.Errorf("begin a copy anew: %w", err)
@@ -88,7 +89,8 @@ func (a *arrival) anew() error {
 	return nil
 }
 
-// rest fetches what is missing, in as many goes as it takes: as long as something comes, patience begins anew.
+// rest fetches the missing bytes, in as many requests as necessary: as long as bytes arrive,
+// the retries start over.
 func (a *arrival) rest(ctx context.Context) error {
 	for a.have < a.blob.Size {
 		before := a.have
@@ -107,7 +109,8 @@ func (a *arrival) rest(ctx context.Context) error {
 	return nil
 }
 
-// some fetches one part: as much as comes before the answer ends, breaks or falls silent.
+// some makes one request, and stores the bytes that arrive before the response
+// ends, fails or stalls.
 func (a *arrival) some(ctx context.Context) error {
 	listening, stop := context.WithCancel(ctx)
 	defer stop()
@@ -120,7 +123,7 @@ func (a *arrival) some(ctx context.Context) error {
 	return err
 }
 
-// broken is the error of an answer that ended before the layer did.
+// broken returns the error for a response that ended before the layer did.
 func (a *arrival) broken(why error) error {
 	return &artifact.Error{Verb: "pull", Repository: a.from.Reference(), Digest: a.blob.Digest, Reason: artifact.Unreachable, Err: why}
 }
@@ -131,7 +134,7 @@ func (a *arrival) part(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = body.Close() }()
-	if at == 0 && a.have > 0 { // it cannot begin in the middle
+	if at == 0 && a.have > 0 { // the server does not support ranges
 		if err := a.anew(); err != nil {
 			return err
 		}
@@ -143,7 +146,7 @@ func (a *arrival) part(ctx context.Context) error {
 	return err
 }
 
-// Write counts what has been written to the file.
+// Write counts the bytes that were written to the file.
 func (a *arrival) Write(part []byte) (int, error) {
 	a.have += int64(len(part))
 	a.silent.Reset(a.pace.silence)

@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// BenchmarkCopy copies 100 MiB: as it is, once more, and interrupted in the middle. came and sent are bytes over the wire for one MiB of
-// the layer, from the vendor and to the install's registry.
+// BenchmarkCopy copies 100 MiB: for the first time, again, and after an interruption
+// in the middle. came and sent are bytes over the wire per MiB of the layer, from the vendor
+// and to the install's registry.
 func BenchmarkCopy(b *testing.B) {
 	const size = 100 << 20
 	fresh := func(b *testing.B) *rig {

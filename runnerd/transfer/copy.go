@@ -14,7 +14,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
-// copying is one copy under way.
+// copying is one copy in progress.
 type copying struct {
 	from, to *artifact.Repository
 	dir      string
@@ -22,7 +22,7 @@ type copying struct {
 	pace     pace
 }
 
-// artifact copies what is missing of an artifact: its layer, then its manifest.
+// artifact copies the missing parts of an artifact: its layer, then its manifest.
 func (c *copying) artifact(ctx context.Context, digest string) error {
 	parts, there, err := c.parts(ctx, digest)
 	if err != nil {
@@ -43,7 +43,8 @@ func (c *copying) artifact(ctx context.Context, digest string) error {
 	return nil
 }
 
-// parts reads the manifest, at the install's side if it is there: then nothing has to come from far.
+// parts reads the manifest, from the install's registry if it has it, because then nothing has
+// to come from the vendor.
 func (c *copying) parts(ctx context.Context, digest string) (parts artifact.Parts, there bool, err error) {
 	err = c.patiently(ctx, func() (err error) {
 		parts, err = c.to.Parts(ctx, digest)
@@ -59,8 +60,8 @@ func (c *copying) parts(ctx context.Context, digest string) (parts artifact.Part
 	return parts, false, err
 }
 
-// layer copies a layer unless it is there; sent says that it did. Two jobs that want the same one take turns, and the second finds
-// what the first left.
+// layer copies a layer unless the registry has it, and reports whether it did. Two jobs
+// that need the same layer take turns, and the second finds the result of the first.
 func (c *copying) layer(ctx context.Context, blob artifact.Blob) (sent bool, err error) {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return false, fmt.Errorf("make the directory for copies: %w", err)
@@ -84,13 +85,14 @@ func (c *copying) layer(ctx context.Context, blob artifact.Blob) (sent bool, err
 			return false, err
 		}
 	}
-	// Under the lock, and the lock last: whoever waits for it looks whether its file is still the one with that name.
+	// Both are removed while the lock is held, the lock file last: a job that waits for the
+	// lock checks that its file still has that name.
 	_ = os.Remove(path)
 	_ = os.Remove(path + ".lock")
 	return !there, nil
 }
 
-// carry brings a layer to this machine and from there to the install's registry.
+// carry downloads a layer to this machine and uploads it to the install's registry.
 func (c *copying) carry(ctx context.Context, blob artifact.Blob, path string) error {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -100,7 +102,7 @@ func (c *copying) carry(ctx context.Context, blob artifact.Blob, path string) er
 	arriving := &arrival{copying: c, blob: blob, file: file}
 	if err := arriving.all(ctx); err != nil {
 		if errors.Is(err, syscall.ENOSPC) {
-			_ = os.Remove(path) // others need the room, too
+			_ = os.Remove(path) // others need the space, too
 			return fmt.Errorf("there is no room for %s on the runner's disk, in %s: %w; make room there, then retry this step", bytesOf(blob.Size), c.dir, err)
 		}
 		return err
@@ -111,7 +113,8 @@ func (c *copying) carry(ctx context.Context, blob artifact.Blob, path string) er
 	return c.patiently(ctx, func() error { return c.push(ctx, blob, path) })
 }
 
-// push sends a whole layer. The file is opened for each try: a request closes what it sends.
+// push uploads a complete layer. It opens the file for each try, because a
+// request closes its body.
 func (c *copying) push(ctx context.Context, blob artifact.Blob, path string) error {
 	content, err := os.Open(path)
 	if err != nil {
@@ -121,7 +124,7 @@ func (c *copying) push(ctx context.Context, blob artifact.Blob, path string) err
 	return c.to.PutBlob(ctx, blob, content)
 }
 
-// bytesOf is a number of bytes as people say it.
+// bytesOf formats a number of bytes for people.
 func bytesOf(n int64) string {
 	switch {
 	case n < 1<<10:

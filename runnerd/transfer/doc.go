@@ -1,10 +1,11 @@
-// Package transfer copies artifacts from the vendor's registry to the install's own, by digest. Whatever is planned and applied comes
-// from that copy alone.
+// Package transfer copies artifacts from the vendor's registry to the install's own, by digest.
+// Plans and applies use only that copy.
 //
-// It owns what lies below <root>/transfer while a copy is under way: the bytes that came so far, so that an interrupted copy goes on
-// where it stopped, whichever job goes on with it. It sends nothing that is there already, and stores nothing that is not what its
-// digest says.
+// It owns the files below <root>/transfer: the bytes of copies in progress, so that any
+// later job can resume an interrupted copy. It sends nothing that the registry already has,
+// and stores nothing that does not match its digest.
 //
-// It never looks into an artifact, never deletes from a registry, and asks the vendor's for nothing but what the job's spec names. The
-// job process runs its handler; main wires it.
+// It never reads the content of an artifact, never deletes from a registry, and requests
+// nothing from the vendor's registry but the artifact in the job's spec. The job process runs
+// its handler; main registers it.
 package transfer

@@ -11,19 +11,20 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
 
-// pace is how often a registry that is away is asked again, before the job fails.
+// pace is the retry policy for a registry that is unreachable, before the job fails.
 type pace struct {
 	first, most time.Duration // bounds of the pause between two tries, which doubles
 	tries       int
-	silence     time.Duration // after how long without a byte an answer is given up
+	silence     time.Duration // time without a byte after which a response is abandoned
 }
 
-// paceOf asks for about two minutes: as long as it takes to start a control plane or a registry anew.
+// paceOf returns a policy that retries for about two minutes: as long as the restart of a
+// control plane or a registry takes.
 func paceOf(t timing.Timing) pace {
 	return pace{first: t.BackoffFirst, most: t.BackoffMost, tries: 12, silence: t.PollSilence}
 }
 
-// patiently does something again and again while a registry is away.
+// patiently retries do while a registry is unreachable.
 func (c *copying) patiently(ctx context.Context, do func() error) error {
 	pauses := backoff.Backoff{First: c.pace.first, Most: c.pace.most}
 	for try := 1; ; try++ {
@@ -38,7 +39,7 @@ func (c *copying) patiently(ctx context.Context, do func() error) error {
 	}
 }
 
-// passing says that an error may be gone by itself after a while.
+// passing reports whether an error may disappear after a while.
 func passing(err error) bool {
 	var refused *artifact.Error
 	if !errors.As(err, &refused) {
@@ -53,7 +54,7 @@ func passing(err error) bool {
 	return false
 }
 
-// reasonOf is why a registry refused; nothing of an error that is no refusal.
+// reasonOf returns the reason of a registry's error, or "" for any other error.
 func reasonOf(err error) artifact.Reason {
 	var refused *artifact.Error
 	if errors.As(err, &refused) {

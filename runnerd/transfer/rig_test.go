@@ -24,12 +24,13 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
 
-// rig is the vendor's side, which gives trouble, a real registry of an install's, and a runner between them.
+// rig is a vendor's side that misbehaves, a real registry of an install, and
+// a runner between them.
 type rig struct {
 	t    testing.TB
 	root string
 	log  logged
-	// silence is after how long without a byte the line is given up; by default never.
+	// silence is the time without a byte after which a response is abandoned; by default never.
 	silence time.Duration
 
 	vendor *httptest.Server
@@ -38,16 +39,17 @@ type rig struct {
 
 	layers atomic.Int64 // requests for the layer
 	bytes  atomic.Int64 // of the layer that were sent
-	// answer, if it is set, answers a request for the layer; false: as if it were not set.
+	// answer, if set, handles requests for the layer. It returns false to have
+	// one handled normally.
 	answer func(w http.ResponseWriter, r *http.Request) bool
 
 	install *httptest.Server
-	stored  atomic.Int64 // bytes of bodies that were sent to the install's registry
-	// refuse, if it is set, answers in place of the install's registry when it says true.
+	stored  atomic.Int64 // bytes of request bodies that the install's registry got
+	// refuse, if set, handles a request to the install's registry when it returns true.
 	refuse func(w http.ResponseWriter, r *http.Request) bool
 }
 
-// logged is a log that may be read while it is written.
+// logged is a log that can be read while it is written.
 type logged struct {
 	mutex sync.Mutex
 	text  bytes.Buffer
@@ -70,7 +72,7 @@ const (
 	installRepository = "dev/installs/acme/artifacts/web"
 )
 
-// newRig has an artifact whose layer has that many bytes.
+// newRig returns a rig with an artifact whose layer has size bytes.
 func newRig(t testing.TB, size int) *rig {
 	t.Helper()
 	r := &rig{t: t, root: t.TempDir()}
@@ -89,7 +91,7 @@ func newRig(t testing.TB, size int) *rig {
 	return r
 }
 
-// hand is the vendor's side, as the runner API shows it.
+// hand serves the vendor's side as the runner API does.
 func (r *rig) hand(w http.ResponseWriter, request *http.Request) {
 	_, token, _ := strings.Cut(request.Header.Get("Authorization"), "Bearer ")
 	switch {
@@ -110,7 +112,7 @@ func (r *rig) hand(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// counting counts what is written of a body.
+// counting counts the bytes that are written to a response.
 type counting struct {
 	http.ResponseWriter
 	bytes *atomic.Int64
@@ -122,7 +124,7 @@ func (c counting) Write(part []byte) (int, error) {
 	return n, err
 }
 
-// cut sends that many bytes of what was asked for, and breaks the connection.
+// cut sends after bytes of the response, and breaks the connection.
 func (r *rig) cut(w http.ResponseWriter, request *http.Request, after int) {
 	var from int
 	if said := request.Header.Get("Range"); said != "" {
@@ -142,7 +144,7 @@ func (r *rig) cut(w http.ResponseWriter, request *http.Request, after int) {
 	panic(http.ErrAbortHandler)
 }
 
-// registry is the install's.
+// registry returns the handler of the install's registry.
 func (r *rig) registry() http.Handler {
 	registry := artifacttest.Handler(r.t.TempDir())
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
@@ -153,14 +155,14 @@ func (r *rig) registry() http.Handler {
 	})
 }
 
-// env is what the job process gives the handler.
+// env returns the Env that the job process passes to the handler.
 func (r *rig) env() *job.Env {
 	host := func(s *httptest.Server) artifact.Reference {
 		return artifact.Reference{Host: strings.TrimPrefix(s.URL, "http://"), PlainHTTP: true}
 	}
 	secrets := &redact.Set{}
 	at := timing.From(5 * time.Millisecond)
-	at.PollSilence = cmp.Or(r.silence, testtime.Limit) // a busy machine may be silent itself
+	at.PollSilence = cmp.Or(r.silence, testtime.Limit) // a busy machine may stall, too
 	return &job.Env{
 		Spec: api.JobSpec{Kind: api.JobSpecKindSync, Sync: api.SyncSpec{
 			Component: "web", From: api.ArtifactRef{Repository: vendorRepository, Digest: r.parts.Digest}, To: installRepository,
@@ -177,7 +179,8 @@ func (r *rig) sync() error {
 	return err
 }
 
-// copied fails unless the install's registry has all of the artifact, and nothing is left of the copy.
+// copied fails unless the install's registry has the whole artifact, and no
+// file of the copy is left.
 func (r *rig) copied() {
 	r.t.Helper()
 	env := r.env()
@@ -195,12 +198,12 @@ func (r *rig) nothingLeft() {
 	}
 }
 
-// file is where the layer is kept under way.
+// file returns the path of the layer while it is copied.
 func (r *rig) file() string {
 	return filepath.Join(Dir(r.root), strings.ReplaceAll(r.parts.Layer.Digest, ":", "-"))
 }
 
-// away gives the address of nobody.
+// away returns an address without a server.
 func away(t *testing.T) artifact.Reference {
 	t.Helper()
 	listening, err := net.Listen("tcp", "127.0.0.1:0")

@@ -16,10 +16,10 @@ import (
 // Sync is the handler of sync jobs.
 type Sync struct{}
 
-// keepFor is how long what an interrupted copy left is kept for one that goes on with it.
+// keepFor is how long the files of an interrupted copy are stored for a later job.
 const keepFor = 7 * 24 * time.Hour
 
-// Run copies. When it succeeds, the install's registry has the artifact with all that it is made of.
+// Run copies an artifact. When it succeeds, the install's registry has the complete artifact.
 func (Sync) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	if err := Copy(ctx, env, env.Spec.Sync); err != nil {
 		return api.JobResult{}, err
@@ -27,7 +27,7 @@ func (Sync) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	return api.JobResult{Status: job.Succeeded}, nil
 }
 
-// Copy copies what the install's registry lacks of an artifact.
+// Copy copies the parts of an artifact that the install's registry lacks.
 func Copy(ctx context.Context, env *job.Env, spec api.SyncSpec) error {
 	from, err := env.Vendor.Open(spec.From.Repository)
 	if err != nil {
@@ -47,10 +47,11 @@ func Copy(ctx context.Context, env *job.Env, spec api.SyncSpec) error {
 	return nil
 }
 
-// Dir is where a runner keeps the bytes of copies that are under way.
+// Dir returns the runner's directory for copies in progress.
 func Dir(root string) string { return filepath.Join(root, "transfer") }
 
-// words says of an error of the vendor's side what is missing there, and what to do. Errors of the install's side name its registry.
+// words explains an error of the vendor's side, with the remedy. Errors of the install's side
+// are returned as they are, because they name its registry.
 func (c *copying) words(err error, spec api.SyncSpec) error {
 	var refused *artifact.Error
 	if !errors.As(err, &refused) || refused.Repository != c.from.Reference() {

@@ -29,7 +29,7 @@ func TestWhatIsThereIsNotSentAgain(t *testing.T) {
 		t.Errorf("%d requests for %d bytes", r.layers.Load(), r.bytes.Load())
 	}
 	sent := r.stored.Load()
-	r.vendor.Close() // nobody is asked for anything
+	r.vendor.Close() // no request may be made to the vendor
 	if err := r.sync(); err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,8 @@ func TestWhatIsThereIsNotSentAgain(t *testing.T) {
 	r.nothingLeft()
 }
 
-// A job that was killed leaves what came so far, and the next one goes on with that.
+// TestAnInterruptedCopyGoesOn checks that a killed job leaves the bytes that arrived,
+// and that the next one continues with them.
 func TestAnInterruptedCopyGoesOn(t *testing.T) {
 	r := newRig(t, size)
 	ctx, interrupt := context.WithCancel(t.Context())
@@ -47,7 +48,7 @@ func TestAnInterruptedCopyGoesOn(t *testing.T) {
 		if r.layers.Load() == 1 {
 			r.cut(w, request, size/2)
 		}
-		interrupt() // the rest is being asked for
+		interrupt() // the rest is being requested
 		<-request.Context().Done()
 		return true
 	}
@@ -72,7 +73,8 @@ func TestAnInterruptedCopyGoesOn(t *testing.T) {
 	}
 }
 
-// All of it has come, and the job ended before it was stored.
+// TestWhatHasComeIsNotFetchedAgain checks a job that ended after the whole layer arrived
+// and before it was stored.
 func TestWhatHasComeIsNotFetchedAgain(t *testing.T) {
 	r := newRig(t, size)
 	r.refuse = func(w http.ResponseWriter, request *http.Request) bool {
@@ -129,7 +131,8 @@ func TestALineThatFallsSilent(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.copied()
-	// The rest is asked for, not all of it again. A machine so busy that it is silent itself may send a part twice.
+	// Only the rest is requested. A machine so busy that it stalls itself
+	// may send a part twice.
 	silences := strings.Count(r.log.String(), "nothing came for")
 	if silences == 0 || silences == 1 && r.bytes.Load() != size || r.bytes.Load() >= int64(1+silences)*size {
 		t.Errorf("%d bytes came\n%s", r.bytes.Load(), &r.log)
@@ -169,7 +172,7 @@ func TestWhatAnEarlierJobLeftIsNotBelieved(t *testing.T) {
 	}
 }
 
-// flipped answers with one bit changed, and all else right.
+// flipped responds with one bit changed.
 func (r *rig) flipped(w http.ResponseWriter) {
 	changed := append([]byte{}, r.packed.Layer...)
 	changed[len(changed)/2] ^= 1
@@ -268,7 +271,8 @@ func TestTheInstallsSideInWords(t *testing.T) {
 	}
 }
 
-// A registry that lost a layer and still has the manifest gets the layer again: nothing else would ever bring it back.
+// TestALayerThatWasLostIsBroughtBack checks that a registry that lost a layer but has
+// the manifest gets the layer again, because nothing else would restore it.
 func TestALayerThatWasLostIsBroughtBack(t *testing.T) {
 	r := newRig(t, size)
 	if err := r.sync(); err != nil {
@@ -289,7 +293,7 @@ func TestALayerThatWasLostIsBroughtBack(t *testing.T) {
 	r.copied()
 }
 
-// Two jobs at once: one fetches, the other waits and finds it there.
+// TestTwoCopiesAtOnce runs two jobs at once: one fetches, the other waits and finds the layer.
 func TestTwoCopiesAtOnce(t *testing.T) {
 	for name, other := range map[string]string{"to one repository": installRepository, "to two": installRepository + "2"} {
 		t.Run(name, func(t *testing.T) {
@@ -316,7 +320,7 @@ func TestTwoCopiesAtOnce(t *testing.T) {
 	}
 }
 
-// The control plane is started anew in the middle of all.
+// TestAControlPlaneThatIsAwayForAWhile restarts the control plane in the middle of a copy.
 func TestAControlPlaneThatIsAwayForAWhile(t *testing.T) {
 	r := newRig(t, size)
 	var tries atomic.Int64
