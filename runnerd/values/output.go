@@ -9,8 +9,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// Output returns one output as it may leave: sealed when it is sensitive or holds a secret, else plain, with a keyed hash that only
-// a holder of the install key can make for this producer and name. value is JSON.
+// Output returns one output in the form that may leave the runner: sealed when it is sensitive
+// or contains a secret, otherwise plain. Its keyed hash can be computed only by a holder
+// of the install key, for this producer and name. value is JSON.
 func Output(from Producer, name string, value []byte, sensitive bool, key seal.Identity, secret func(string) bool) (api.Output, error) {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, value); err != nil {
@@ -27,8 +28,9 @@ func Output(from Producer, name string, value []byte, sensitive bool, key seal.I
 	return api.Output{Name: name, Sealed: sealed, Hash: context.Hash(key, plain)}, nil
 }
 
-// hashPlain returns the keyed hash of a plain output, by its canonical text. It is empty, so that the value is never authentic, for a
-// value that has no such text: one with a number that no double can hold.
+// hashPlain returns the keyed hash of a plain output's canonical text. It returns ""
+// for a value without a canonical text, one with a number that does not fit a double,
+// so that the value is never authentic.
 func hashPlain(context seal.Context, plain []byte, key seal.Identity) string {
 	decoder := json.NewDecoder(bytes.NewReader(plain))
 	decoder.UseNumber()
@@ -43,7 +45,7 @@ func hashPlain(context seal.Context, plain []byte, key seal.Identity) string {
 	return context.Hash(key, text)
 }
 
-// holdsSecret looks at the JSON and at each text in it, where nothing is escaped.
+// holdsSecret checks the JSON and each unescaped text in it.
 func holdsSecret(value []byte, secret func(string) bool) bool {
 	if secret(string(value)) {
 		return true
@@ -53,7 +55,7 @@ func holdsSecret(value []byte, secret func(string) bool) bool {
 	for {
 		token, err := decoder.Token()
 		if err != nil {
-			return false // the end: the value was compacted before, so it is whole
+			return false // the end: the value was compacted before, so it is valid JSON
 		}
 		switch token := token.(type) {
 		case string:

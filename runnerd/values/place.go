@@ -16,14 +16,14 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// Producer is what outputs come from: a component on an install, or an action.
+// Producer is the source of outputs: a component on an install, or an action.
 type Producer struct {
 	install   string
 	component string // id of the install component; empty for an action
 	outputs   render.Path
 }
 
-// ComponentOf returns the component that a spec deploys, as a producer of outputs.
+// ComponentOf returns the component of a spec as a producer of outputs.
 func ComponentOf(spec api.DeploySpec) Producer {
 	path := render.Path{"components", spec.Component, "outputs"}
 	if spec.Component == "sandbox" {
@@ -32,18 +32,18 @@ func ComponentOf(spec api.DeploySpec) Producer {
 	return Producer{install: spec.InstallID, component: spec.InstallComponent, outputs: path}
 }
 
-// ActionOf returns the action that a spec runs, as a producer of outputs.
+// ActionOf returns the action of a spec as a producer of outputs.
 func ActionOf(spec api.ActionSpec) Producer {
 	return Producer{install: spec.InstallID, outputs: render.Path{"actions", "workflows", spec.Action, "outputs"}}
 }
 
-// context returns the context of one output.
+// context returns the seal context of one output.
 func (p Producer) context(name string) seal.Context {
 	return seal.Context{Install: p.install, Kind: seal.KindOutput, Component: p.component, Path: joined(p.outputs, name)}
 }
 
-// joined writes the path of an output as one text. Keys that hold a dot are quoted, so that two paths are never written alike; the
-// name comes last and is written as it is.
+// joined formats the path of an output as one text. Keys that contain a dot are quoted,
+// so that different paths have different texts; the name comes last and is never quoted.
 func joined(prefix render.Path, name string) string {
 	var text strings.Builder
 	for _, key := range prefix {
@@ -55,7 +55,8 @@ func joined(prefix render.Path, name string) string {
 	return text.String() + name
 }
 
-// contextOf returns the context that the value at a path must have been sealed under. Only inputs and outputs are ever sealed.
+// contextOf returns the seal context that the value at a path must have. Only inputs
+// and outputs are ever sealed.
 func contextOf(install string, path render.Path, component string) (seal.Context, error) {
 	if install == "" {
 		return seal.Context{}, errors.New("the job names no install; this is a fault of the control plane, report it")
@@ -78,8 +79,9 @@ func contextOf(install string, path render.Path, component string) (seal.Context
 	return from.context(strings.Join(path[depth:], ".")), nil
 }
 
-// prove notes the plain outputs whose keyed hashes match. The others can be rendered, as whatever the control plane sends can; they
-// are not authentic. It runs before sealed values are put into the tree.
+// prove records the plain outputs whose keyed hashes match. The others can be rendered
+// like any value of the control plane, but are not authentic. It runs before sealed values
+// are added to the tree.
 func (v *Values) prove(install string, proofs []api.ValueProof, key seal.Identity) {
 	for _, proof := range proofs {
 		path := render.Canonical(render.Path(proof.Path))
@@ -97,15 +99,17 @@ func (v *Values) prove(install string, proofs []api.ValueProof, key seal.Identit
 	}
 }
 
-// sameHash compares two keyed hashes. An empty one equals none.
+// sameHash compares two keyed hashes. An empty hash equals none.
 func sameHash(made, given string) bool {
 	return made != "" && subtle.ConstantTimeCompare([]byte(made), []byte(given)) == 1
 }
 
-// Authentic returns whether every value at and below a path was reported by a holder of the install key: an output, plain or sealed,
-// whose keyed hash matches. It is false for inputs, for what the control plane adds itself, and where there is nothing.
+// Authentic reports whether a holder of the install key reported every value at and below
+// a path: outputs, plain or sealed, whose keyed hashes match. It returns false for inputs,
+// for values that the control plane adds, and for a path without a value.
 //
-// A control plane cannot make up an authentic value. It can still leave one out, or send an older value of the same output.
+// A control plane cannot forge an authentic value. It can still omit one, or send an older
+// value of the same output.
 func (v *Values) Authentic(path render.Path) bool {
 	path = render.Canonical(path)
 	value, found := v.tree.Get(path)
@@ -128,8 +132,9 @@ func (v *Values) authentic(path render.Path, value any) bool {
 	return true
 }
 
-// canonical returns the one JSON text of a value, whoever encoded it: keys sorted, numbers as exact fractions. The control plane keeps
-// plain values as jsonb, which changes spaces, the order of keys and the spelling of numbers.
+// canonical returns the same JSON text for equal values, independent of their encoding:
+// sorted keys, and numbers as exact fractions. The control plane stores plain values as jsonb,
+// which changes whitespace, the order of keys and the spelling of numbers.
 func canonical(value any) ([]byte, error) {
 	switch value := value.(type) {
 	case json.Number:
@@ -166,7 +171,8 @@ func canonical(value any) ([]byte, error) {
 	return json.Marshal(value) // a string, a boolean or null
 }
 
-// bounded returns a number's text, or none when it is larger or smaller than a double can be: as a fraction it could fill the memory.
+// bounded returns a number's text, or "" when the number is outside the range of a double:
+// as a fraction it could fill the memory.
 func bounded(text string) string {
 	if _, err := strconv.ParseFloat(text, 64); err != nil {
 		return ""

@@ -14,8 +14,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// TestSealedValuesStayInTheirPlace: a control plane holds ciphertexts that are all sealed to the right key, and may put any of them
-// anywhere. None opens in another place, component or install than it was sealed for, and the error names the path.
+// TestSealedValuesStayInTheirPlace checks that a control plane, which holds ciphertexts sealed
+// to the right key, cannot move them: none opens at another path, component or install than it
+// was sealed for, and the error names the path.
 func TestSealedValuesStayInTheirPlace(t *testing.T) {
 	t.Parallel()
 	key := identity(t)
@@ -72,7 +73,8 @@ func TestSealedValuesStayInTheirPlace(t *testing.T) {
 	}
 }
 
-// TestNothingElseIsSealed: a place that is neither an input's nor an output's takes no sealed value, whatever it says of itself.
+// TestNothingElseIsSealed checks that a path that is neither an input's nor an output's accepts
+// no sealed value of any kind.
 func TestNothingElseIsSealed(t *testing.T) {
 	t.Parallel()
 	key := identity(t)
@@ -97,7 +99,8 @@ func TestNothingElseIsSealed(t *testing.T) {
 	}
 }
 
-// TestSealedOutputsNeedTheirHash: anybody can seal to a public key, so a ciphertext alone proves nothing of an output.
+// TestSealedOutputsNeedTheirHash checks that a ciphertext alone does not prove an output,
+// because anyone can seal to a public key.
 func TestSealedOutputsNeedTheirHash(t *testing.T) {
 	t.Parallel()
 	key, other := identity(t), identity(t)
@@ -125,10 +128,10 @@ func TestSealedOutputsNeedTheirHash(t *testing.T) {
 	}
 }
 
-// at splits a path.
+// at splits a path at its dots.
 func at(path string) []string { return strings.Split(path, ".") }
 
-// reported are values as a control plane sends back what a runner reported.
+// reported returns values as a control plane sends them back after a runner reported them.
 func reported(t *testing.T, key seal.Identity) api.Values {
 	t.Helper()
 	given := api.Values{Plain: json.RawMessage(`{"inputs":{"inputs":{"plain":"x"}},"install":{"id":"ins_1"},
@@ -166,7 +169,7 @@ func TestAuthentic(t *testing.T) {
 		"components.web.outputs.token.deep":       true,
 		"components.web.outputs.missing":          false,
 		"components.web.outputs.cluster.missing":  false,
-		"components.web":                          false, // its status is the control plane's
+		"components.web":                          false, // its status comes from the control plane
 		"components.db.outputs":                   false,
 		"inputs.inputs.token":                     false,
 		"inputs.inputs.plain":                     false,
@@ -182,7 +185,8 @@ func TestAuthentic(t *testing.T) {
 	}
 }
 
-// TestMadeUpValuesAreNotAuthentic: each way in which a control plane may change what a runner reported.
+// TestMadeUpValuesAreNotAuthentic tries each way in which a control plane can change
+// what a runner reported.
 func TestMadeUpValuesAreNotAuthentic(t *testing.T) {
 	t.Parallel()
 	key := identity(t)
@@ -222,7 +226,8 @@ func TestMadeUpValuesAreNotAuthentic(t *testing.T) {
 	}
 }
 
-// TestAuthenticIsWhatGetReads: an alias and its canonical path name one value, so that nobody checks one and reads another.
+// TestAuthenticIsWhatGetReads checks that an alias and its canonical path name the same value,
+// so that no caller checks one value and reads another.
 func TestAuthenticIsWhatGetReads(t *testing.T) {
 	t.Parallel()
 	key := identity(t)
@@ -246,7 +251,8 @@ func TestAuthenticIsWhatGetReads(t *testing.T) {
 	}
 }
 
-// TestProofsSurviveJSONB: Postgres spells numbers, spaces and the order of keys in its own way; the value stays the same.
+// TestProofsSurviveJSONB checks that hashes survive the way in which Postgres spells numbers,
+// whitespace and the order of keys.
 func TestProofsSurviveJSONB(t *testing.T) {
 	t.Parallel()
 	key := identity(t)
@@ -274,7 +280,8 @@ func TestProofsSurviveJSONB(t *testing.T) {
 	}
 }
 
-// TestPathsAreWrittenApart: two outputs of other components or names never have one context.
+// TestPathsAreWrittenApart checks that outputs of different components or names never
+// have the same context.
 func TestPathsAreWrittenApart(t *testing.T) {
 	key := rapid.SampledFrom([]string{"a", "b", "a.b", `a"`, "a.outputs.b", `"a.b"`, "outputs", "sandbox", "workflows", ""})
 	rapid.Check(t, func(t *rapid.T) {
@@ -294,7 +301,8 @@ func TestPathsAreWrittenApart(t *testing.T) {
 	})
 }
 
-// FuzzCanonical: a canonical text is JSON no more, but it is one text for one value, and made of any JSON.
+// FuzzCanonical checks that each JSON value has exactly one canonical text.
+// That text itself is not JSON.
 func FuzzCanonical(f *testing.F) {
 	f.Add(`{"a":[1,2.5e3,null,true,"x"]}`)
 	f.Add(`1e400`)

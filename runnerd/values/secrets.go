@@ -10,14 +10,15 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 )
 
-// Secrets are the texts that must not be shown: in logs through the redactor, in a report or an output through Contains. Unlike
-// what the redactor knows, they are those of the values alone, so the same values give the same Secrets.
+// Secrets are the texts that must not be shown: the redactor masks them in logs, and Contains
+// finds them in a report or an output. Unlike the redactor they contain only secrets of the
+// values, so equal values have equal Secrets.
 type Secrets struct {
 	redact *redact.Set
 	texts  []string
 }
 
-// NewSecrets knows none. Each that is added becomes known to the redactor too.
+// NewSecrets returns Secrets with the given texts. Each text is also added to the redactor.
 func NewSecrets(known *redact.Set, texts ...string) *Secrets {
 	made := &Secrets{redact: known}
 	for _, text := range texts {
@@ -26,11 +27,12 @@ func NewSecrets(known *redact.Set, texts ...string) *Secrets {
 	return made
 }
 
-// Texts gives what was added, in that order. It is for a sealed place only.
+// Texts returns the texts in the order in which they were added. They may be stored
+// only in a sealed place.
 func (s *Secrets) Texts() []string { return slices.Clone(s.texts) }
 
-// Add makes a text secret. The words of a boolean are not: a template like "{{ if .nuon.inputs.inputs.token }}true{{ end }}"
-// would hide every "true".
+// Add makes a text secret. It ignores booleans and null: a template like "{{ if
+// .nuon.inputs.inputs.token }}true{{ end }}" would mask every "true".
 func (s *Secrets) Add(text string) {
 	if text == "" || text == "true" || text == "false" || text == "null" {
 		return
@@ -57,12 +59,12 @@ func (s *Secrets) addLeaves(value any) {
 	}
 }
 
-// literal is a quoted text in JSON or HCL.
+// literal matches a quoted text in JSON or HCL.
 var literal = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"`)
 
-// addDifference adds what of a rendered text is not in the one that was rendered with other secrets. A text of one line is one
-// value, and counts whole. Of a file the lines that differ count: their quoted texts that differ, or all of a line when none
-// does.
+// addDifference adds the parts of a rendered text that differ from the same template rendered
+// with other secrets. A text of one line is one value and counts as a whole. In a longer text
+// the differing lines count: their differing quoted texts, or the whole line when it has none.
 func (s *Secrets) addDifference(rendered, other string) {
 	sameLine, same := map[string]bool{}, map[string]bool{}
 	for line := range strings.Lines(other) {
@@ -89,7 +91,8 @@ func (s *Secrets) addDifference(rendered, other string) {
 	}
 }
 
-// unquote gives what stands between the quotes, with the escapes that JSON and HCL share resolved.
+// unquote returns the text between the quotes, with the escapes that JSON
+// and HCL share resolved.
 func unquote(quoted string) string {
 	var text string
 	if err := json.Unmarshal([]byte(quoted), &text); err != nil {
@@ -98,7 +101,8 @@ func unquote(quoted string) string {
 	return text
 }
 
-// Contains gives a test for texts: does this one hold a secret that is known by now, in any of its spellings?
+// Contains returns a function that reports whether a text contains one of the current
+// secrets, in any spelling.
 func (s *Secrets) Contains() func(string) bool {
 	raw := make([][]byte, len(s.texts))
 	for i, text := range s.texts {

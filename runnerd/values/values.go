@@ -1,11 +1,14 @@
-// Package values gives a job the values that its templates read, and says what of them is secret.
+// Package values opens the values that a job's templates read, and determines which texts are
+// secret because of them.
 //
-// It owns the opening of sealed values, each only in the place that it was sealed for, the rendering of templates over them, the
-// list of texts that must not be shown because of them, and the form in which an output leaves: plain or sealed, with a keyed hash
-// by which the runner recognizes it when the control plane sends it back.
+// It owns the opening of sealed values, each only at the path that it was sealed for;
+// the rendering of templates; the list of texts that must not be shown; and the form
+// in which an output leaves the runner: plain or sealed, with a keyed hash by which the runner
+// recognizes it when the control plane sends it back.
 //
-// It never stores or sends anything, and knows no kind of component. Packages module and action use it in the job process; every
-// secret that it opens is known to the job's redactor before its caller gets it.
+// It never stores or sends anything, and contains nothing specific to a kind of component.
+// Packages module and action use it in the job process. Every secret that it opens is added
+// to the job's redactor before the caller gets it.
 package values
 
 import (
@@ -23,22 +26,24 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// Values is what templates read below .nuon, opened. It holds secrets.
+// Values are the opened values that templates read below .nuon. They hold secrets.
 type Values struct {
-	// Secrets is every text that must not be shown, as it is found.
+	// Secrets contains every secret text that was found so far.
 	Secrets *Secrets
 
 	tree render.Tree
-	// masked is the tree with other values in place of the secrets: what it gives otherwise than tree does was made of a secret.
+	// masked is the tree with other values in place of the secrets: where a template renders
+	// differently with masked than with tree, the result contains a secret.
 	masked render.Tree
 	sealed []render.Path
-	// proven are the places whose values a holder of the install key reported.
+	// proven are the paths whose values a holder of the install key reported.
 	proven []render.Path
 }
 
-// Open opens the sealed values of a job for an install and puts each at its place. Every secret is known to the redactor before
-// this returns. A value opens only in the place that it was sealed for, and an output only if its keyed hash matches. The error
-// names the path of a value that cannot be opened, and the reason.
+// Open opens the sealed values of a job for an install and puts each at its path. Before it
+// returns, every secret is added to the redactor. A value opens only at the path that it was
+// sealed for, and an output only if its keyed hash matches. The error names the path of a value
+// that cannot be opened, and the reason.
 func Open(install string, given api.Values, key seal.Identity, known *redact.Set) (*Values, error) {
 	made := &Values{Secrets: NewSecrets(known)}
 	var err error
@@ -68,7 +73,7 @@ func Open(install string, given api.Values, key seal.Identity, known *redact.Set
 	return made, nil
 }
 
-// openOne opens the sealed value of one place.
+// openOne opens the sealed value of one path.
 func openOne(install string, path render.Path, given api.SealedValue, key seal.Identity) (seal.Secret, error) {
 	context, err := contextOf(install, path, given.Component)
 	if err != nil {
@@ -101,8 +106,8 @@ func plainTree(plain json.RawMessage) (render.Tree, error) {
 	return tree, nil
 }
 
-// sealedValue gives the value inside a sealed one. Outputs are sealed as JSON, by the job that has them. What a person entered is
-// sealed as the text that it is: an input is always a string, and must not turn into a number on the way.
+// sealedValue decodes a sealed value. Jobs seal outputs as JSON. A person's input is sealed as
+// plain text: an input is always a string, and must not be decoded as a number.
 func sealedValue(path render.Path, opened seal.Secret) any {
 	text := opened.Reveal()
 	if path.HasPrefix("inputs") {
@@ -120,7 +125,7 @@ func sealedValue(path render.Path, opened seal.Secret) any {
 	return value
 }
 
-// disguise gives a value of the same shape with other leaves.
+// disguise returns a value of the same shape with other leaves.
 func disguise(value any) any {
 	switch value := value.(type) {
 	case string:
@@ -145,14 +150,16 @@ func disguise(value any) any {
 	return value
 }
 
-// Get gives a plain or opened value as text; false when there is none, or when it is no text.
+// Get returns a plain or opened value as text, and false when there is
+// none or it is not a text.
 func (v *Values) Get(path ...string) (string, bool) {
 	value, _ := v.tree.Get(render.Canonical(render.Path(path)))
 	text, found := value.(string)
 	return text, found
 }
 
-// Render renders one template; name is what it is called in errors. What of the result was made of a secret is one, too.
+// Render renders one template; name is its name in errors. The parts of the result that depend
+// on a secret become secrets, too.
 func (v *Values) Render(name, text string) (string, error) {
 	template, err := render.Parse(name, text)
 	if err != nil {
@@ -165,14 +172,14 @@ func (v *Values) Render(name, text string) (string, error) {
 	if v.touches(template) {
 		other, err := template.Execute(v.masked)
 		if err != nil {
-			other = "" // it cannot do with another value: then all of it counts
+			other = "" // it fails with another value: then the whole text is secret
 		}
 		v.Secrets.addDifference(rendered, other)
 	}
 	return rendered, nil
 }
 
-// touches says whether a template can read a sealed value.
+// touches reports whether a template can read a sealed value.
 func (v *Values) touches(template *render.Template) bool {
 	for _, ref := range template.Refs() {
 		ref = render.Canonical(ref)
@@ -185,7 +192,7 @@ func (v *Values) touches(template *render.Template) bool {
 	return false
 }
 
-// RenderAll renders a map of templates; in errors one is called kind.key.
+// RenderAll renders a map of templates. In errors each is named kind.key.
 func (v *Values) RenderAll(kind string, templates map[string]string) (map[string]string, error) {
 	made := make(map[string]string, len(templates))
 	for _, key := range slices.Sorted(maps.Keys(templates)) {

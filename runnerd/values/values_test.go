@@ -44,7 +44,7 @@ func sealed(t testing.TB, key seal.Identity, path, value string) api.SealedValue
 
 const install = "ins_1"
 
-// web is what the tests' outputs come from, and noSecret what they hold.
+// web is the producer of the tests' outputs.
 var web = ComponentOf(api.DeploySpec{InstallID: install, Component: "web", InstallComponent: "ic_web"})
 
 func noSecret(string) bool { return false }
@@ -88,7 +88,8 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// What was made of a secret is one; what only stands beside it is not.
+// TestWhatIsSecret checks that a text made from a secret is secret, and that the
+// text next to it is not.
 func TestWhatIsSecret(t *testing.T) {
 	const secret = "planted-secret-1"
 	encoded := base64.StdEncoding.EncodeToString([]byte(secret))
@@ -176,7 +177,8 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// Whatever the secret, and whatever stands around it in a value: the rendered value is not shown.
+// TestRenderedSecretIsKnown checks that a rendered value is secret for any secret
+// and any text around it.
 func TestRenderedSecretIsKnown(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		secret := rapid.StringMatching(`[ -~]{8,40}`).Filter(func(s string) bool { return len(strings.TrimSpace(s)) >= 8 }).Draw(rt, "secret")
@@ -184,7 +186,7 @@ func TestRenderedSecretIsKnown(t *testing.T) {
 		after := rapid.StringMatching(`[a-z"}, ]{0,20}`).Draw(rt, "after")
 		function := rapid.SampledFrom([]string{"", " | b64enc", " | upper", " | quote", " | toJson"}).Draw(rt, "function")
 		opened, _ := open(t, `{}`, "inputs.inputs.s", secret)
-		// A brace before the template would make it another one.
+		// A brace before the template would change the template.
 		rendered, err := opened.Render("x", strings.ReplaceAll(before, "{", "(")+"{{.nuon.inputs.inputs.s"+function+"}}"+after)
 		if err != nil {
 			rt.Fatal(err)

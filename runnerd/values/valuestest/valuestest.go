@@ -10,8 +10,9 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
-// Sealed returns the value at a path such as inputs.inputs.token or components.db.outputs.url, sealed for an install. An output is
-// JSON and comes from the install component `ic_` and its component's name.
+// Sealed returns the value at a path such as inputs.inputs.token or components.db.outputs.url,
+// sealed for an install. An output is JSON and belongs to the install component named `ic_`
+// and its component's name.
 func Sealed(t testing.TB, key seal.Identity, install, path, value string) api.SealedValue {
 	t.Helper()
 	keys := strings.Split(path, ".")
@@ -38,8 +39,8 @@ func Sealed(t testing.TB, key seal.Identity, install, path, value string) api.Se
 	return made
 }
 
-// Proof returns the proof of a plain output at a path such as sandbox.outputs.cluster, as the runner of an install component, `ic_`
-// and its component's name, makes it. value is JSON.
+// Proof returns the proof of a plain output at a path such as sandbox.outputs.cluster, as the
+// runner of the install component named `ic_` and its component's name makes it. value is JSON.
 func Proof(t testing.TB, key seal.Identity, install, path, value string) api.ValueProof {
 	t.Helper()
 	keys := strings.Split(path, ".")
