@@ -1,8 +1,10 @@
-// Package policy is the runner file: what the owner of a runner lets it do.
+// Package policy reads the runner file, in which the owner of a runner limits what it may do.
 //
-// It owns the file's format, the window of time, and what both come to at a moment: which kinds of job this runner takes now, and
-// why not the others. A file that cannot be understood means that the runner takes nothing.
+// It owns the file's format, the maintenance window, and the resulting rule at a point in time:
+// which kinds of job this runner accepts, and why not the others. With an invalid file
+// the runner accepts no jobs.
 //
-// It never talks to anyone and never ends a job. Package runner asks it before it takes an offer and sends what it says with every
-// lease; the job process holds the spec that it fetched against it; `runnerd check` prints it.
+// It never uses the network and never ends a job. Package runner checks the rule before it
+// accepts an offer, and sends it with every lease; the job process checks the spec that it
+// fetched against it; `runnerd check` prints it.
 package policy

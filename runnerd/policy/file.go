@@ -12,58 +12,62 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// maxFile bounds what is read as a runner file.
+// maxFile bounds the size of a runner file, in bytes.
 const maxFile = 64 << 10
 
-// File is what a runner file says. The zero value of each part forbids nothing; see Open for a runner without a file.
+// File is the content of a runner file. The zero value of each part forbids nothing;
+// see Open for a runner without a file.
 type File struct {
-	// Enabled is false for a runner that takes no jobs.
+	// Enabled is false for a runner that accepts no jobs.
 	Enabled bool `toml:"enabled"`
-	// Jobs are the kinds of job that it takes; nil for all, empty for none.
+	// Jobs are the kinds of job that it accepts; nil for all, empty for none.
 	Jobs []Job `toml:"jobs"`
-	// Components are the kinds of component that it works on; nil for all. An action is of none, and not bound by this.
+	// Components are the kinds of component that it works on; nil for all. Actions have no kind
+	// of component, so this does not limit them.
 	Components []Component `toml:"components"`
-	// Debug lets debug commands through.
+	// Debug allows debug commands.
 	Debug bool `toml:"debug"`
-	// Actions bound what a run of an action may bring.
+	// Actions limits what a run of an action may set.
 	Actions Actions `toml:"actions"`
-	// Cluster bounds how jobs log in to a cluster.
+	// Cluster limits how jobs log in to a cluster.
 	Cluster Cluster `toml:"cluster"`
-	// Window is when applies and actions may begin; nil for always.
+	// Window is when applies and actions may start; nil for always.
 	Window *Window `toml:"window"`
-	// Limits bound each job.
+	// Limits apply to each job.
 	Limits Limits `toml:"limits"`
 }
 
-// Actions are the owner's rules for runs of actions.
+// Actions holds the owner's rules for runs of actions.
 type Actions struct {
-	// FreeEnv lets a run set environment variables that its action does not declare as inputs.
+	// FreeEnv allows a run to set environment variables that its action does
+	// not declare as inputs.
 	FreeEnv bool `toml:"free_env"`
 }
 
 // Cluster holds the owner's rules for access to clusters that a component's outputs describe.
 type Cluster struct {
-	// Exec are the programs that such outputs may name to log in with, each by its name on the PATH or by its absolute path; empty for
-	// none. The owner's own kubeconfig is not bound by this.
+	// Exec are the programs that such outputs may use to log in, each by its name on the PATH
+	// or by its absolute path; empty for none. It does not limit the owner's own kubeconfig.
 	Exec []Program `toml:"exec"`
 }
 
-// Limits bound what jobs use. Zero means no limit of the owner's.
+// Limits bound what jobs use. Zero means that the owner sets no limit.
 type Limits struct {
-	// Memory is what the processes of one job may have in memory together.
+	// Memory is the total memory of the processes of one job.
 	Memory Size `toml:"memory"`
 	// Timeout is how long one job may run.
 	Timeout Span `toml:"timeout"`
-	// Capacity is how many jobs may run at once; nil for what the runner was started with.
+	// Capacity is how many jobs may run at once; nil for the value that the
+	// runner was started with.
 	Capacity *int `toml:"capacity"`
 }
 
-// Open is the File of a runner that has none: everything is allowed but debug commands, free environment and programs that a
-// cluster's outputs name.
+// Open returns the File of a runner without a file: everything is allowed except debug
+// commands, undeclared environment variables, and login programs of a cluster's outputs.
 func Open() File { return File{Enabled: true} }
 
-// Parse reads a runner file. The error has a line of the form name:line:column: what is wrong, and what would be right, for each
-// unknown key, or for the first value that cannot be.
+// Parse parses a runner file. The error has a line of the form "name:line:column:
+// what is wrong, and what would be right" for each unknown key, or for the first invalid value.
 func Parse(name string, content []byte) (File, error) {
 	file := Open()
 	decoder := toml.NewDecoder(bytes.NewReader(content)).DisallowUnknownFields()
@@ -92,7 +96,7 @@ func Parse(name string, content []byte) (File, error) {
 	return File{}, fmt.Errorf("%s: %w", name, err)
 }
 
-// check looks at what no single value shows.
+// check checks the rules that involve more than one value.
 func (f File) check(name string) error {
 	if most := f.Limits.Capacity; most != nil && (*most < 1 || *most > maxCapacity) {
 		return fmt.Errorf("%s: [limits] has the capacity %d; write a number from 1 to %d, or enabled = false for none", name, *most, maxCapacity)
@@ -106,8 +110,9 @@ func (f File) check(name string) error {
 	return nil
 }
 
-// Read reads the runner file at a path. The error wraps fs.ErrNotExist when there is none. A file of no bytes is an error: an editor
-// or a shell that writes a file in place empties it first, and what is to forbid something must not allow all for that moment.
+// Read reads the runner file at a path. The error wraps fs.ErrNotExist when there is none.
+// An empty file is an error: an editor or a shell that writes a file in place truncates it
+// first, and a file that forbids something must not allow everything for that moment.
 func Read(path string) (File, error) {
 	opened, err := os.Open(path)
 	if err != nil {
@@ -127,8 +132,8 @@ func Read(path string) (File, error) {
 	return Parse(path, content)
 }
 
-// TimeoutOf gives how long a job may run whose spec says limit (zero for nothing): the smaller of that and the file's, or
-// otherwise when neither says one.
+// TimeoutOf returns how long a job may run whose spec has the given limit (zero for none):
+// the smaller of that and the file's limit, or otherwise when neither has one.
 func (l Limits) TimeoutOf(limit, otherwise time.Duration) time.Duration {
 	own := time.Duration(l.Timeout)
 	switch {

@@ -93,7 +93,8 @@ func TestWhatIsWrongIsSaidWithItsPlace(t *testing.T) {
 	}
 }
 
-// A file that is being written may be empty for a moment, and that must not allow what it forbids.
+// TestAFileOfTheWrongSize checks that a file that is empty while it is being written does not
+// allow what it forbids.
 func TestAFileOfTheWrongSize(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runner.toml")
 	for content, want := range map[string]string{strings.Repeat("# much\n", maxFile/7+1): "more than 64 KiB", "": "there is nothing in it"} {
@@ -117,7 +118,7 @@ func TestCheck(t *testing.T) {
 		file            string
 		at              time.Time
 		kind, component string
-		want            string // in the refusal; empty for allowed
+		want            string // in the error; empty for allowed
 	}{
 		"no file says no":         {"", inside, "apply", "sandbox", ""},
 		"off":                     {"enabled = false", inside, "plan", "sandbox", "enabled = false"},
@@ -194,10 +195,10 @@ func TestTheWindowOnDaysOnWhichTheClockIsSet(t *testing.T) {
 	for at, has := range map[string]bool{
 		"2025-10-25T19:59:00Z": false, // Saturday 21:59
 		"2025-10-25T20:00:00Z": true,
-		"2025-10-26T04:59:00Z": true, // Sunday 05:59, after the hour that came twice
+		"2025-10-26T04:59:00Z": true, // Sunday 05:59, after the repeated hour
 		"2025-10-26T05:00:00Z": false,
 		"2025-03-29T21:00:00Z": true,  // Saturday 22:00
-		"2025-03-30T03:59:00Z": true,  // Sunday 05:59, an hour was left out
+		"2025-03-30T03:59:00Z": true,  // Sunday 05:59, after the skipped hour
 		"2025-03-30T04:00:00Z": false, // Sunday 06:00
 		"2025-10-24T21:00:00Z": false, // Friday 23:00
 	} {
@@ -211,14 +212,16 @@ func TestTheWindowOnDaysOnWhichTheClockIsSet(t *testing.T) {
 	}
 }
 
-// Opens is the first moment at which a closed window is open, whatever the window, the zone and the moment.
+// TestOpensIsWhenItOpens checks that Opens returns the first time at which a closed window
+// is open, for any window, zone and time.
 func TestOpensIsWhenItOpens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := Window{Hours: Hours{rapid.IntRange(0, 1439).Draw(t, "from"), rapid.IntRange(0, 1439).Draw(t, "until")}}
 		for _, day := range rapid.SliceOfDistinct(rapid.IntRange(0, 6), func(d int) int { return d }).Draw(t, "days") {
 			w.Days = append(w.Days, Day(day))
 		}
-		// Without summer time: an hour that is left out, or comes twice, moves the edge.
+		// Zones without daylight saving time, because a skipped or repeated hour moves
+		// the edge.
 		if err := w.Zone.UnmarshalText([]byte(rapid.SampledFrom([]string{"UTC", "Asia/Kolkata", "America/Phoenix"}).Draw(t, "zone"))); err != nil {
 			t.Fatal(err)
 		}
@@ -249,7 +252,8 @@ func TestTimeoutOf(t *testing.T) {
 	}
 }
 
-// Each part of a health job is of a kind that the owner allows, and what a run or a cluster may bring is off by itself.
+// TestWhatASpecMayBring checks that each part of a health job must be of an allowed kind,
+// and that undeclared variables and login programs are off by default.
 func TestWhatASpecMayBring(t *testing.T) {
 	file, err := Parse("runner.toml", []byte("components = [\"helm_chart\"]\n[actions]\nfree_env = true\n[cluster]\nexec = [\"aws\", \"/usr/bin/kubelogin\"]\n"))
 	if err != nil {

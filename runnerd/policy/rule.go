@@ -9,10 +9,10 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// Rule is what a runner allows at a moment, as it is told to the control plane.
+// Rule is what a runner allows at a point in time, as it is reported to the control plane.
 type Rule struct{ api.RunnerPolicy }
 
-// At gives what the file comes to at a moment.
+// At returns the rule that follows from the file at a point in time.
 func (f File) At(now time.Time) Rule {
 	rule := Rule{api.RunnerPolicy{Debug: f.Debug, FreeEnv: f.Actions.FreeEnv, Limits: api.RunnerLimits{
 		MemoryBytes: int64(f.Limits.Memory), TimeoutSeconds: int(time.Duration(f.Limits.Timeout) / time.Second),
@@ -47,7 +47,8 @@ func (f File) At(now time.Time) Rule {
 	return rule
 }
 
-// Broken gives the rule of a runner whose file cannot be used: nothing is taken. last is what held before, and is still shown.
+// Broken returns the rule of a runner whose file is invalid: it accepts nothing.
+// last is the last valid file, which is still shown.
 func Broken(last File, reason error, now time.Time) Rule {
 	last.Enabled, last.Window = true, nil
 	return last.At(now).off("its runner file cannot be used, so it takes no jobs: " + reason.Error())
@@ -59,8 +60,8 @@ func (r Rule) off(reason string) Rule {
 	return r
 }
 
-// Check returns an error if a job of a kind on a component of a kind (empty for the offer of an action or a look at health) is not
-// allowed; it names what forbids it.
+// Check returns an error if a job of a kind on a component of a kind is not allowed, and names
+// the rule that forbids it. component is empty for the offer of an action or a health check.
 func (r Rule) Check(kind, component string) error {
 	if r.Off {
 		return fmt.Errorf("this runner takes no jobs: %s", r.Reason)
@@ -87,16 +88,17 @@ func (r Rule) checkComponent(kind string) error {
 	return fmt.Errorf("the runner's own file does not allow components of kind %.60s; its owner decides that, with components in the runner file", kind)
 }
 
-// MayExec reports whether the owner allows a program that a cluster's outputs name to log in with.
+// MayExec reports whether the owner allows a login program that a cluster's outputs name.
 func (r Rule) MayExec(command string) bool { return slices.Contains(r.ClusterExec, command) }
 
-// WithoutExec returns the rule with no program allowed for the outputs of a cluster.
+// WithoutExec returns the rule with no login program allowed for the outputs of a cluster.
 func (r Rule) WithoutExec() Rule {
 	r.ClusterExec = nil
 	return r
 }
 
-// CheckSpec says whether a spec is of the kind that was offered, and one that the rule allows: what was taken is all that is done.
+// CheckSpec returns an error unless a spec has the kind that was offered and the rule allows
+// it, so that only what was accepted is done.
 func (r Rule) CheckSpec(offered string, spec api.JobSpec) error {
 	if string(spec.Kind) != offered {
 		return fmt.Errorf("this job was offered as %s and its spec is of kind %s; it is not done: this is a fault of the control plane, report it", offered, spec.Kind)
@@ -106,7 +108,7 @@ func (r Rule) CheckSpec(offered string, spec api.JobSpec) error {
 			return err
 		}
 	}
-	if spec.Plan.From.Digest != "" { // it begins with what a sync does
+	if spec.Plan.From.Digest != "" { // it starts with the work of a sync
 		if err := r.Check(string(api.JobSpecKindSync), componentKind(spec)); err != nil {
 			return err
 		}
@@ -114,7 +116,7 @@ func (r Rule) CheckSpec(offered string, spec api.JobSpec) error {
 	return r.Check(string(spec.Kind), componentKind(spec))
 }
 
-// componentKind gives the kind of component that a spec is about.
+// componentKind returns the kind of component in a spec.
 func componentKind(spec api.JobSpec) string {
 	switch spec.Kind {
 	case api.JobSpecKindBuild:
@@ -129,7 +131,7 @@ func componentKind(spec api.JobSpec) string {
 	return ""
 }
 
-// Lines says what the rule is, for a person: a line for each part, its name and what it is.
+// Lines describes the rule for a person: one line for each part, with its name and its value.
 func (r Rule) Lines() [][2]string {
 	takes := "jobs"
 	switch {

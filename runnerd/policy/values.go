@@ -14,7 +14,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
 
-// Job is a kind of job. (No plain string: the decoder would take any.)
+// Job is a kind of job. It is no string type, because the decoder would accept any string.
 type Job struct{ name string }
 
 var (
@@ -22,15 +22,16 @@ var (
 		string(api.JobSpecKindBuild), string(api.JobSpecKindSync), string(api.JobSpecKindPlan), string(api.JobSpecKindApply),
 		string(api.JobSpecKindAction), string(api.JobSpecKindHealth),
 	}
-	// changing are the kinds of job that change something, and are bound to the window. A sync is none of them: it adds a copy to the
-	// install's registry, and nothing uses that before an apply.
+	// changing are the kinds of job that change something; the window applies to them.
+	// A sync is not one of them: it adds a copy to the install's registry, and nothing uses
+	// that before an apply.
 	changing = []string{string(api.JobSpecKindApply), string(api.JobSpecKindAction)}
-	// unbound are the kinds of job whose offer is of no kind of component: an action's, and a look at health, whose spec has parts of
-	// several kinds.
+	// unbound are the kinds of job whose offer has no kind of component: actions, and health
+	// checks, whose spec has parts of several kinds.
 	unbound = []string{string(api.JobSpecKindAction), string(api.JobSpecKindHealth)}
 )
 
-// UnmarshalText takes the kinds that there are.
+// UnmarshalText accepts the known kinds.
 func (j *Job) UnmarshalText(text []byte) error {
 	if !slices.Contains(jobs, string(text)) {
 		return fmt.Errorf("%q is no kind of job; there are %s", text, strings.Join(jobs, ", "))
@@ -39,18 +40,18 @@ func (j *Job) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String gives the word for it.
+// String returns the kind's name.
 func (j Job) String() string { return j.name }
 
 // Component is a kind of component.
 type Component struct{ name string }
 
-// components are all that a runner can work on.
+// components are the kinds that a runner can work on.
 var components = []string{
 	appconfig.KindSandbox, appconfig.KindTerraformModule, appconfig.KindHelmChart, appconfig.KindKubernetesManifest,
 }
 
-// UnmarshalText takes the kinds that there are.
+// UnmarshalText accepts the known kinds.
 func (c *Component) UnmarshalText(text []byte) error {
 	if !slices.Contains(components, string(text)) {
 		return fmt.Errorf("%q is no kind of component; there are %s", text, strings.Join(components, ", "))
@@ -59,7 +60,7 @@ func (c *Component) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String gives the word for it.
+// String returns the kind's name.
 func (c Component) String() string { return c.name }
 
 // Program is a program that the owner allows, by its name or its absolute path.
@@ -67,7 +68,7 @@ type Program struct{ name string }
 
 var programName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._+-]*$`)
 
-// UnmarshalText takes a name without a slash, or an absolute path.
+// UnmarshalText accepts a name without a slash, or an absolute path.
 func (p *Program) UnmarshalText(text []byte) error {
 	name := string(text)
 	if !programName.MatchString(name) && (!filepath.IsAbs(name) || filepath.Clean(name) != name || strings.ContainsRune(name, 0)) {
@@ -77,16 +78,16 @@ func (p *Program) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String gives the name or path.
+// String returns the name or path.
 func (p Program) String() string { return p.name }
 
 // Size is a number of bytes, written as "512 MiB" or "2GiB".
 type Size int64
 
-// leastMemory is less than any job can do with.
+// leastMemory is the smallest limit in bytes. No job can run with less.
 const leastMemory = 64 << 20
 
-// UnmarshalText reads a whole number of MiB or GiB.
+// UnmarshalText parses a whole number of MiB or GiB.
 func (s *Size) UnmarshalText(text []byte) error {
 	for unit, bytes := range map[string]int64{"MiB": 1 << 20, "GiB": 1 << 30} {
 		digits, found := strings.CutSuffix(string(text), unit)
@@ -103,7 +104,7 @@ func (s *Size) UnmarshalText(text []byte) error {
 	return fmt.Errorf("%q is no amount of memory for a job; write it as \"512 MiB\" or \"2 GiB\", 64 MiB at least", text)
 }
 
-// String gives it as it is written.
+// String formats the size as in the file.
 func (s Size) String() string {
 	if s%(1<<30) == 0 {
 		return fmt.Sprintf("%d GiB", s>>30)
@@ -111,10 +112,10 @@ func (s Size) String() string {
 	return fmt.Sprintf("%d MiB", s>>20)
 }
 
-// Span is a length of time, written as "45m" or "1h30m".
+// Span is a duration, written as "45m" or "1h30m".
 type Span time.Duration
 
-// UnmarshalText reads a length of time of a second at least.
+// UnmarshalText parses a duration between one second and a week.
 func (s *Span) UnmarshalText(text []byte) error {
 	length, err := time.ParseDuration(string(text))
 	if err != nil || length < time.Second || length > 7*24*time.Hour {
@@ -124,8 +125,8 @@ func (s *Span) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String gives it as it is written.
+// String formats the duration.
 func (s Span) String() string { return time.Duration(s).String() }
 
-// maxCapacity is more jobs than a machine has any use for.
+// maxCapacity is more jobs than any machine can use.
 const maxCapacity = 256

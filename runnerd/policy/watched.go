@@ -7,18 +7,21 @@ import (
 	"time"
 )
 
-// Watched is a runner file that is read again at every look, so that a change counts at once. It is for one goroutine.
+// Watched is a runner file that is read again at every poll, so that a change takes effect
+// immediately. It is for one goroutine.
 type Watched struct {
-	// Path is where the file is.
+	// Path is the path of the file.
 	Path string
-	// Required: it has to be there. A file that was there once has to be from then on.
+	// Required means that the file must exist. A file that was found once is
+	// required from then on.
 	Required bool
 
-	last  File // the last one that could be used
+	last  File // the last valid one
 	known bool
 }
 
-// Look reads the file and gives what it comes to now. Without a file that has to be there everything is allowed.
+// Look reads the file and returns the current rule. If a file that is not required does not
+// exist, everything is allowed that Open allows.
 func (w *Watched) Look(now time.Time) Rule {
 	file, err := Read(w.Path)
 	switch {

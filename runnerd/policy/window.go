@@ -5,16 +5,16 @@ import (
 	"slices"
 	"strings"
 	"time"
-	_ "time/tzdata" // a runner's image may have no zones of its own
+	_ "time/tzdata" // a runner's image may have no zone data
 )
 
-// Window is when applies and actions may begin.
+// Window is when applies and actions may start.
 type Window struct {
-	// Days are those on which the window opens; nil for every day.
+	// Days are the days on which the window opens; nil for every day.
 	Days []Day `toml:"days"`
-	// Hours are from when until when; empty for the whole day.
+	// Hours are the start and the end; empty for the whole day.
 	Hours Hours `toml:"hours"`
-	// Zone is whose clock counts.
+	// Zone is the time zone of the hours.
 	Zone Zone `toml:"zone"`
 }
 
@@ -23,7 +23,7 @@ type Day time.Weekday
 
 var dayNames = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
 
-// UnmarshalText takes the short names of the days.
+// UnmarshalText accepts the short names of the days.
 func (d *Day) UnmarshalText(text []byte) error {
 	number := slices.Index(dayNames, string(text))
 	if number < 0 {
@@ -33,11 +33,11 @@ func (d *Day) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Hours are two times of the day in minutes after midnight. A window that ends before it begins goes on over midnight; one that
-// ends when it begins is the whole day.
+// Hours are two times of the day in minutes after midnight. A window that ends before it starts
+// continues past midnight; one that ends when it starts is the whole day.
 type Hours struct{ From, Until int }
 
-// UnmarshalText reads "08:00-18:00".
+// UnmarshalText parses "08:00-18:00".
 func (h *Hours) UnmarshalText(text []byte) error {
 	from, until, found := strings.Cut(string(text), "-")
 	var err error
@@ -72,7 +72,7 @@ func (h Hours) length() time.Duration {
 // Zone is a time zone by its IANA name.
 type Zone struct{ location *time.Location }
 
-// UnmarshalText finds the zone. Local is none: it would be another one on another machine.
+// UnmarshalText loads the zone. It rejects Local, which depends on the machine.
 func (z *Zone) UnmarshalText(text []byte) error {
 	location, err := time.LoadLocation(string(text))
 	if err != nil || len(text) == 0 || string(text) == "Local" {
@@ -82,8 +82,8 @@ func (z *Zone) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Has tells whether the window is open at a moment. Hours are those of the wall clock: on a day on which the clock is set, the
-// window is an hour shorter or longer.
+// Has reports whether the window is open at a time. Hours are those of the wall clock:
+// on a day on which the clock changes, the window is an hour shorter or longer.
 func (w Window) Has(at time.Time) bool {
 	local := at.In(w.Zone.location)
 	minute := local.Hour()*60 + local.Minute()
@@ -91,7 +91,7 @@ func (w Window) Has(at time.Time) bool {
 	if from < until {
 		return minute >= from && minute < until && w.opensOn(local.Weekday())
 	}
-	// Over midnight, or the whole day: what is before its end belongs to the day before.
+	// Past midnight, or the whole day: the time before its end belongs to the day before.
 	if minute >= from {
 		return w.opensOn(local.Weekday())
 	}
@@ -102,7 +102,7 @@ func (w Window) opensOn(day time.Weekday) bool {
 	return len(w.Days) == 0 || slices.Contains(w.Days, Day(day))
 }
 
-// Opens gives when a closed window opens next.
+// Opens returns when a closed window opens next.
 func (w Window) Opens(after time.Time) time.Time {
 	local := after.In(w.Zone.location)
 	for day := 0; ; day++ {
@@ -113,7 +113,7 @@ func (w Window) Opens(after time.Time) time.Time {
 	}
 }
 
-// String gives it in words: mon, tue 08:00-18:00 Europe/Berlin.
+// String formats the window as "mon, tue 08:00-18:00 Europe/Berlin".
 func (w Window) String() string {
 	days := "every day"
 	if len(w.Days) > 0 {
