@@ -18,10 +18,11 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/startup"
 )
 
-// renewBefore is how much time a kept registry credential must have left for another run to begin with it.
+// renewBefore is the remaining lifetime below which a stored registry
+// credential is replaced at startup.
 const renewBefore = 7 * 24 * time.Hour
 
-// lasts says that what is in an admission works for a while yet.
+// lasts reports whether an admission has a token and its registry credentials do not expire soon.
 func lasts(a startup.Admission, now time.Time) bool {
 	for _, access := range []startup.RegistryAccess{a.Registry.Vendor, a.Registry.Install} {
 		if !access.Expires.IsZero() && access.Expires.Before(now.Add(renewBefore)) {
@@ -31,8 +32,9 @@ func lasts(a startup.Admission, now time.Time) bool {
 	return a.Token != ""
 }
 
-// admit gives a working admission. It is kept in the data directory, readable by its owner alone, because every bootstrap issues new
-// tokens: the kept one when the control plane still knows it, else a new one.
+// admit returns a working admission: the stored one if the control plane still accepts
+// its token, else a new one from `reconciler bootstrap`. Because each bootstrap issues
+// new tokens, the admission is stored in the data directory, readable only by its owner.
 func (s *system) admit(ctx context.Context) (startup.Admission, error) {
 	var kept startup.Admission
 	err := readJSON(s.place.admission(), &kept)
@@ -54,7 +56,7 @@ func (s *system) admit(ctx context.Context) (startup.Admission, error) {
 	if made.Token == "" {
 		return startup.Admission{}, fmt.Errorf("make the org %s: reconciler bootstrap gave no token; is it of the same version as nuon?", s.options.Org)
 	}
-	if fresh { // the installs of the system that was here before are gone, and their keys with them
+	if fresh { // the installs of the previous system are gone, and their keys too
 		if err := pins.Reset(s.ready.ControlURL); err != nil {
 			return startup.Admission{}, err
 		}
@@ -62,7 +64,7 @@ func (s *system) admit(ctx context.Context) (startup.Admission, error) {
 	return made, writeJSON(s.place.admission(), made)
 }
 
-// known asks the control plane who the kept token is.
+// known reports whether the control plane accepts the stored token.
 func (s *system) known(ctx context.Context, kept startup.Admission) bool {
 	client, err := s.client(kept)
 	if err != nil {
@@ -76,14 +78,14 @@ func (s *system) client(with startup.Admission) (*remote.Client, error) {
 	return remote.New(contexts.Context{URL: s.ready.ControlURL, Token: with.Token, Org: with.Org})
 }
 
-// Saved says where a context was kept, and whether it is the current one.
+// Saved is where a context was stored, and whether it is the current one.
 type Saved struct {
 	File    string
 	Current bool
 }
 
-// SaveContext keeps a context in the CLI's file. It becomes the current one when none is: a person who works with another control
-// plane stays there.
+// SaveContext stores a context in the CLI's config file. It becomes the current context only
+// if there is none, so that a person who works with another control plane is not switched.
 func SaveContext(name string, made contexts.Context) (Saved, error) {
 	where, err := contexts.Path()
 	if err != nil {
@@ -104,11 +106,12 @@ func SaveContext(name string, made contexts.Context) (Saved, error) {
 	return saved, file.Save()
 }
 
-// runnerFile is what runnerd keeps in its directory once it has registered.
+// runnerFile is the file that runnerd writes to its directory after it has registered.
 const runnerFile = "runner.json"
 
-// register makes sure that a runner can start: it gives a registration token when the runner's directory has no key yet, and else
-// nothing. Its name is taken by an earlier runner when that one's directory was lost; then it gets another.
+// register returns the name of a runner and, if its directory contains no key
+// yet, a new registration token. If the name belongs to an earlier runner
+// whose directory was lost, it appends a number.
 func (s *system) register(ctx context.Context, with startup.Admission, runner runnerPlan) (name, token string, err error) {
 	var there json.RawMessage
 	err = readJSON(filepath.Join(s.place.runner(runner.dir), runnerFile), &there)

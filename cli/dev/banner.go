@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// writeBanner tells where everything is and what to try first in the directory that it was started in.
+// writeBanner prints the addresses and paths of the system, and the commands
+// to try first in the given directory.
 func writeBanner(to io.Writer, made Ready, saved Saved, database string, took time.Duration, directory string) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "\nnuon dev is ready (%s)\n\n", took.Round(100*time.Millisecond))
@@ -38,7 +39,8 @@ func writeBanner(to io.Writer, made Ready, saved Saved, database string, took ti
 	return err
 }
 
-// next is what a newcomer types then: the example where it is at hand, else an app of one's own.
+// next returns the first commands to try: for the hello example if it is in
+// the directory, else for an own app.
 func next(directory string) []string {
 	if _, err := os.Stat(filepath.Join(directory, "examples", "hello", "metadata.toml")); err == nil {
 		return []string{

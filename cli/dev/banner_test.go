@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestBannerSaysWhatWorksHere: nobody is told to type what names files that are not there.
+// TestBannerSaysWhatWorksHere checks that the banner suggests only commands whose files exist.
 func TestBannerSaysWhatWorksHere(t *testing.T) {
 	for name, c := range map[string]struct{ file, want, not string }{
 		"an empty directory":  {"", "nuon init", "examples/hello"},

@@ -10,25 +10,27 @@ import (
 	"time"
 )
 
-// outputPatience is how long a child that has left may keep its output open through processes of its own.
+// outputPatience is how long to wait for the output of a program that exited
+// but whose subprocesses keep the output open.
 const outputPatience = 2 * time.Second
 
-// child keeps one program running: started again, after a pause, when it leaves by itself, and stopped when it is asked to.
+// child keeps one program running: it restarts it after a pause when it exits,
+// until it is asked to stop.
 type child struct {
 	log      *source
 	patience patience
-	// program gives the program to run; it is asked before every start.
+	// program returns the command to run; it is called before every start.
 	program func() *exec.Cmd
 
-	asked chan struct{} // closed: stop
+	asked chan struct{} // closed to request a stop
 	once  sync.Once
-	done  chan struct{} // closed: it has left and stays away
-	hard  chan struct{} // closed: stop at once
-	// left tells of every end that nobody asked for.
+	done  chan struct{} // closed when the program has exited for good
+	hard  chan struct{} // closed to kill at once
+	// left receives the error of every unrequested exit.
 	left chan error
 }
 
-// startChild begins to keep a program running. Errors of a start count as an end.
+// startChild starts a child. A program that cannot be started counts as one that exits.
 func startChild(log *source, hard chan struct{}, patience patience, program func() *exec.Cmd) *child {
 	started := &child{
 		log: log, patience: patience, program: program, hard: hard,
@@ -38,9 +40,9 @@ func startChild(log *source, hard chan struct{}, patience patience, program func
 	return started
 }
 
-// keep is the child's goroutine: it waits for the program to leave, or to be asked.
+// keep is the child's goroutine: it runs the program until a stop is requested.
 func (c *child) keep() {
-	// The kernel tells the program when the thread that started it ends; see childAttributes.
+	// The kernel signals the program when the thread that started it exits; see childAttributes.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer close(c.done)
@@ -79,7 +81,7 @@ func (c *child) stopped() bool {
 	}
 }
 
-// run starts the program once and gives why it left.
+// run runs the program once and returns why it exited.
 func (c *child) run() error {
 	command := c.program()
 	command.Stdout, command.Stderr = c.log, c.log
@@ -103,10 +105,10 @@ func (c *child) run() error {
 	return err
 }
 
-// end asks the program to stop, and kills it with its whole process group when it does not in time. Only the program itself is
-// asked: it knows what to do with processes of its own.
+// end sends SIGTERM to the program and kills its whole process group if it does not exit
+// in time. Only the program itself gets SIGTERM, because it stops its own subprocesses.
 func (c *child) end(process *os.Process, ended <-chan error) error {
-	_ = process.Signal(syscall.SIGTERM) // it may have left already
+	_ = process.Signal(syscall.SIGTERM) // it may have exited already
 	late := time.NewTimer(c.patience.stop)
 	defer late.Stop()
 	select {
@@ -120,10 +122,10 @@ func (c *child) end(process *os.Process, ended <-chan error) error {
 	return <-ended
 }
 
-// ask begins to stop the child; wait on done for the end.
+// ask requests a stop; done is closed when the program has exited.
 func (c *child) ask() { c.once.Do(func() { close(c.asked) }) }
 
-// stopAll asks all children at once and waits for all.
+// stopAll stops all children at the same time and waits for them.
 func stopAll(children ...*child) {
 	for _, each := range children {
 		if each != nil {
@@ -137,7 +139,7 @@ func stopAll(children ...*child) {
 	}
 }
 
-// output runs a short program to its end and gives its standard output; what it says on standard error goes to the log.
+// output runs a short program to its end and returns its stdout; its stderr goes to the log.
 func output(log *source, command *exec.Cmd) ([]byte, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

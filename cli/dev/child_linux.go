@@ -2,8 +2,9 @@ package dev
 
 import "syscall"
 
-// childAttributes put a child into a process group of its own, so that the terminal's Ctrl-C reaches only nuon dev, which stops
-// the children in order. The kernel asks the child to stop when nuon dev is killed.
+// childAttributes puts a child into its own process group, so that Ctrl-C in
+// the terminal reaches only nuon dev, which stops the children in order. If
+// nuon dev is killed, the kernel sends SIGTERM to the child.
 func childAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 }

@@ -4,6 +4,7 @@ package dev
 
 import "syscall"
 
-// childAttributes put a child into a process group of its own, so that the terminal's Ctrl-C reaches only nuon dev, which stops
-// the children in order. Only Linux tells a child that its parent was killed.
+// childAttributes puts a child into its own process group, so that Ctrl-C in
+// the terminal reaches only nuon dev, which stops the children in order. Only
+// on Linux does a child get a signal when its parent is killed.
 func childAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

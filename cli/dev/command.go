@@ -12,7 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exit"
 )
 
-// New is the command.
+// New returns the dev command.
 func New(e *env.Env) *cobra.Command {
 	options := Options{Getenv: os.Getenv, FindProgram: FindProgram, SaveContext: SaveContext}
 	command := &cobra.Command{
@@ -47,7 +47,7 @@ NUON_REGISTRY_USERNAME and NUON_REGISTRY_PASSWORD) the embedded registry.`,
 	return command
 }
 
-// kubeConfig gives the absolute path of the file, which must be there; nothing of nothing.
+// kubeConfig returns the absolute path of the file, which must exist; "" for "".
 func kubeConfig(given string) (string, error) {
 	if given == "" {
 		return "", nil

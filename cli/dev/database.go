@@ -9,21 +9,21 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/pgcluster"
 )
 
-// database keeps the private cluster running.
+// database keeps the private PostgreSQL cluster running.
 type database struct {
 	log      *source
 	options  pgcluster.Options
 	patience patience
 
 	mu      sync.Mutex
-	cluster *pgcluster.Cluster // nil between two lives
+	cluster *pgcluster.Cluster // replaced after each restart
 
 	asked chan struct{}
 	done  chan struct{}
-	name  string // the connection string, the same over restarts
+	name  string // the connection string, which survives restarts
 }
 
-// startDatabase starts the private cluster, unless DATABASE_URL names another one.
+// startDatabase starts the private cluster, unless DATABASE_URL selects another database.
 func (s *system) startDatabase(ctx context.Context) error {
 	if s.external.database {
 		s.log.say("using the database of DATABASE_URL")
@@ -40,14 +40,14 @@ func (s *system) startDatabase(ctx context.Context) error {
 		return err
 	}
 	started.cluster, started.name = cluster, cluster.DSN("")
-	// Later starts use the binaries of the first, without a search.
+	// Restarts use the binaries of the first start, without a search.
 	started.options.Binaries = cluster.Binaries()
 	s.database = started
 	go started.keep()
 	return nil
 }
 
-// keep waits for the server to leave, and brings it up again until it is asked not to.
+// keep restarts the server when it exits, until a stop is requested.
 func (d *database) keep() {
 	defer close(d.done)
 	pause := d.patience.backoff
@@ -73,12 +73,12 @@ func (d *database) keep() {
 	}
 }
 
-// again tries to start until it works; false when it is asked to stop before that.
+// again retries the start until it succeeds. It returns false if a stop is requested before that.
 func (d *database) again(pause *time.Duration) bool {
 	for {
 		ctx, cancel := context.WithCancel(context.Background())
 		watching := make(chan struct{})
-		go func() { // ends a start in progress when the stop is asked for
+		go func() { // cancels a start in progress when a stop is requested
 			select {
 			case <-d.asked:
 				cancel()
@@ -108,7 +108,7 @@ func (d *database) again(pause *time.Duration) bool {
 
 func (d *database) dsn() string { return d.name }
 
-// stopDatabase ends the private cluster.
+// stopDatabase stops the private cluster.
 func (s *system) stopDatabase() {
 	if s.database == nil {
 		return
@@ -117,7 +117,7 @@ func (s *system) stopDatabase() {
 	<-s.database.done
 }
 
-// databaseText says for the banner which database is in use.
+// databaseText describes the database for the banner.
 func (s *system) databaseText() string {
 	if s.database == nil {
 		return "the one of DATABASE_URL"

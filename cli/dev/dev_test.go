@@ -26,10 +26,10 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// neverEnding is the context of a process that is ended by signals.
+// neverEnding returns the context of a process that is ended by signals.
 func neverEnding() context.Context { return context.Background() }
 
-// screen is a console's writer that may be read while it is written.
+// screen is a console writer that may be read while it is written.
 type screen struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -47,7 +47,7 @@ func (s *screen) String() string {
 	return s.text.String()
 }
 
-// bench is one place to run nuon dev in, with fakes for its programs.
+// bench is a directory to run nuon dev in, with fakes for its programs.
 type bench struct {
 	dir      string
 	events   string
@@ -56,10 +56,11 @@ type bench struct {
 	saved    contexts.Context
 }
 
-// newBench gives a bench without a database: the fakes do not use one.
+// newBench returns a bench with DATABASE_URL set, so that no PostgreSQL
+// starts: the fakes do not use one.
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "nuon-dev-test-") // t.TempDir is closed to the server's user
+	dir, err := os.MkdirTemp("/tmp", "nuon-dev-test-") // the server's user cannot enter t.TempDir
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +142,7 @@ func (b *bench) count(t *testing.T, pattern string) int {
 	return found
 }
 
-// start runs nuon dev until both runners are up, and gives how to stop it.
+// start runs nuon dev until both runners are up, and returns a function that stops it.
 func (b *bench) start(t *testing.T) (stop func() error) {
 	t.Helper()
 	before := b.count(t, "^runner .* start")
@@ -216,7 +217,7 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// sortPairs puts the lines of the two runners, whose order is theirs, into one order.
+// sortPairs sorts the lines of the two runners, whose order is random.
 func sortPairs(lines []string) {
 	for i := 1; i < len(lines); i++ {
 		before, after := strings.Fields(lines[i-1]), strings.Fields(lines[i])
@@ -263,7 +264,7 @@ func TestTakenRunnerNameGetsANumber(t *testing.T) {
 	}
 }
 
-// pidOf finds the process id in the last line that starts so.
+// pidOf returns the process id in the last line that starts with start.
 func (b *bench) pidOf(t *testing.T, start string) int {
 	t.Helper()
 	pid := 0
@@ -290,7 +291,7 @@ func TestKilledChildrenComeBack(t *testing.T) {
 			b.await(t, start+" again", func() bool { return b.count(t, "^"+start) == round })
 		}
 	}
-	// Where the CLI and the runners look for it, though the port was picked by the system.
+	// The restarted reconciler listens on its old port, although the system selected it.
 	b.await(t, "the control API on its old port", func() bool {
 		connection, err := net.Dial("tcp", strings.TrimPrefix(where, "http://"))
 		if err == nil {
@@ -388,7 +389,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// asProcess runs nuon dev as a process of its own and waits until it is up.
+// asProcess runs nuon dev as a separate process and waits until it is up.
 func (b *bench) asProcess(t *testing.T) *exec.Cmd {
 	t.Helper()
 	command := exec.Command(filepath.Join(b.dir, "bin", "nuon"))
@@ -435,7 +436,7 @@ func TestSecondInterruptKills(t *testing.T) {
 	if err := command.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	// Without the second signal the deaf child would be waited for until the test hangs.
+	// Without the second signal, nuon dev would wait for the deaf child until the test hangs.
 	ended := make(chan error, 1)
 	go func() { ended <- command.Wait() }()
 	if err := testtime.Receive(t, ended, "the end of nuon dev"); err != nil {
@@ -457,7 +458,7 @@ func TestKilledDevTakesItsChildrenWithIt(t *testing.T) {
 	}
 	_ = command.Wait()
 	b.await(t, "the end of the children", func() bool { return b.count(t, " stop$") == 3 })
-	// And the next one starts on what was left.
+	// The next run starts on the same data directory.
 	if err := b.start(t)(); err != nil {
 		t.Error(err)
 	}
@@ -519,7 +520,7 @@ func TestDefaultDataDir(t *testing.T) {
 		return func(name string) string { return values[name] }
 	}
 	open := newBench(t).dir
-	closed := t.TempDir() // its parent is for its owner alone
+	closed := t.TempDir() // only the owner can enter its parent
 	got, err := DefaultDataDir(environment(map[string]string{"XDG_DATA_HOME": open, "HOME": "/elsewhere"}))
 	if err != nil || got != filepath.Join(open, "nuon", "dev") {
 		t.Errorf("got %s, %v", got, err)
@@ -546,7 +547,7 @@ func TestRepositoryRoot(t *testing.T) {
 	if got := repositoryRoot(below); got != below {
 		t.Errorf("outside of a repository: %s", got)
 	}
-	// A worktree has a file of that name.
+	// In a worktree .git is a file.
 	if err := os.WriteFile(filepath.Join(dir, ".git"), []byte("gitdir: x"), 0o600); err != nil {
 		t.Fatal(err)
 	}

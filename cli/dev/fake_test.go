@@ -18,8 +18,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/startup"
 )
 
-// The test binary, under the name of another program, is a tiny stand-in for it: it is the supervision that is tested here. What
-// the real programs do together is the story of the examples.
+// TestMain lets the test binary act as a small fake of another program if it
+// runs under that program's name. These tests cover the supervision; the
+// stories in examples cover the real programs together.
 func TestMain(m *testing.M) {
 	switch filepath.Base(os.Args[0]) {
 	case "reconciler":
@@ -32,7 +33,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// note appends a line to the file of what happened, in one write, so lines of several processes do not mix.
+// note appends a line to the event file in one write, so that lines of several
+// processes do not mix.
 func note(format string, a ...any) {
 	file, err := os.OpenFile(os.Getenv("FAKE_EVENTS"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -43,7 +45,7 @@ func note(format string, a ...any) {
 	_, _ = fmt.Fprintf(file, format+"\n", a...)
 }
 
-// flag gives the value behind a flag.
+// flag returns the value of a flag.
 func flag(arguments []string, name string) string {
 	if at := slices.Index(arguments, name); at >= 0 && at+1 < len(arguments) {
 		return arguments[at+1]
@@ -51,7 +53,8 @@ func flag(arguments []string, name string) string {
 	return ""
 }
 
-// told tells whether a file of that name lies in the directory of orders.
+// told reports whether a file with this name exists in the orders directory,
+// which makes the fakes misbehave.
 func told(order string) bool {
 	_, err := os.Stat(filepath.Join(os.Getenv("FAKE_ORDERS"), order))
 	return err == nil
@@ -145,7 +148,7 @@ func fakeRunner(arguments []string) int {
 	return 0
 }
 
-// fakeNuon is nuon dev as a process of its own, which can be killed.
+// fakeNuon runs nuon dev as a separate process, which can be killed.
 func fakeNuon() int {
 	options := Options{
 		Console: &console.Console{Out: os.Stdout, Err: os.Stderr},

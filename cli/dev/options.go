@@ -7,57 +7,58 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/contexts"
 )
 
-// ContextName is the CLI context that nuon dev writes.
+// ContextName is the name of the CLI context that nuon dev writes.
 const ContextName = "dev"
 
-// Where the system listens unless it is told otherwise: on this machine alone.
+// The default listen addresses, which only this machine can reach.
 const (
 	DefaultListen         = "127.0.0.1:7110"
 	DefaultRunnerListen   = "127.0.0.1:7111"
 	DefaultRegistryListen = "127.0.0.1:7112"
 )
 
-// Options say what Run brings up. The flags of the command fill them.
+// Options configure Run. The flags of the command set them.
 type Options struct {
-	// Console gets the logs on Err and the banner on Out.
+	// Console receives the logs on Err and the banner on Out.
 	Console *console.Console
-	// DataDir is where everything is kept; empty means the default place.
+	// DataDir is where all data is stored; empty means DefaultDataDir.
 	DataDir string
-	// Listen, RunnerListen and RegistryListen are the addresses of the control API, the runner API and the embedded registry.
-	// Port 0 takes any that is free.
+	// Listen, RunnerListen and RegistryListen are the addresses of the control
+	// API, the runner API and the embedded registry. Port 0 selects a free port.
 	Listen, RunnerListen, RegistryListen string
-	// FileRemotes are the directories below which file:// remotes are allowed; empty means the git repository of the working
-	// directory, else that directory.
+	// FileRemotes are the directories below which file:// remotes are allowed;
+	// empty means the git repository of the working directory, else that directory.
 	FileRemotes []string
-	// PrivateRemotes lets repositories be in private networks, and on this machine.
+	// PrivateRemotes allows repositories in private networks and on this machine.
 	PrivateRemotes bool
-	// Org is the org's name.
+	// Org is the name of the org.
 	Org string
-	// Poll is how often git repositories are looked at.
+	// Poll is the interval at which git repositories are polled.
 	Poll time.Duration
-	// KubeConfig, when not empty, is the file by which the install runner finds its cluster. That of the environment is never used.
+	// KubeConfig, if not empty, is the kubeconfig file of the install runner.
+	// KUBECONFIG is never used.
 	KubeConfig string
-	// ReadyFile, when not empty, is written once everything is up.
+	// ReadyFile, if not empty, is the file to write when everything is up.
 	ReadyFile string
 
-	// Getenv reads the environment.
+	// Getenv reads an environment variable.
 	Getenv func(string) string
-	// FindProgram gives the path of the reconciler or of runnerd.
+	// FindProgram returns the path of the reconciler or of runnerd.
 	FindProgram func(name string) (string, error)
-	// SaveContext keeps a CLI context and says where.
+	// SaveContext stores a CLI context and returns where.
 	SaveContext func(name string, made contexts.Context) (Saved, error)
 
 	patience patience
 }
 
-// patience holds how long things may take. Zero fields take the defaults; tests shorten them.
+// patience holds timeouts. Zero fields use the defaults; tests set shorter ones.
 type patience struct {
-	// ready is for a start until the reconciler is up.
+	// ready limits a start until the reconciler is ready.
 	ready time.Duration
-	// stop is for a child to end after it was asked; then it is killed.
+	// stop limits the time for a child to exit after SIGTERM; then it is killed.
 	stop time.Duration
-	// backoff is the pause before a child that left by itself is started again; it doubles up to longest, and is short again
-	// after a child has run for settled.
+	// backoff is the pause before a child that exited is restarted. It doubles
+	// up to longest, and is reset after a child has run for settled.
 	backoff, longest, settled time.Duration
 }
 

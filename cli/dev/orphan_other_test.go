@@ -2,5 +2,5 @@
 
 package dev
 
-// tellsOrphans says whether the kernel tells a child of its parent's death.
+// tellsOrphans reports whether the kernel signals a child when its parent dies.
 func tellsOrphans() bool { return false }

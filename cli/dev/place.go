@@ -11,10 +11,11 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/pgcluster"
 )
 
-// rootDataDir is for root, whose home the user that runs PostgreSQL cannot pass.
+// rootDataDir is the data directory for root, because the user that runs
+// PostgreSQL cannot enter root's home.
 const rootDataDir = "/var/lib/nuon/dev"
 
-// place is the data directory and where things lie in it.
+// place is the data directory; its methods return the paths in it.
 type place struct{ dir string }
 
 func (p place) lock() string              { return filepath.Join(p.dir, "lock") }
@@ -25,8 +26,8 @@ func (p place) ready() string             { return filepath.Join(p.dir, "reconci
 func (p place) admission() string         { return filepath.Join(p.dir, "admission.json") }
 func (p place) runner(name string) string { return filepath.Join(p.dir, "runners", name) }
 
-// DefaultDataDir is nuon/dev below XDG_DATA_HOME or ~/.local/share, and for root /var/lib/nuon/dev when PostgreSQL could not live
-// there.
+// DefaultDataDir returns nuon/dev below XDG_DATA_HOME or ~/.local/share. For
+// root it returns /var/lib/nuon/dev if PostgreSQL could not use that directory.
 func DefaultDataDir(getenv func(string) string) (string, error) {
 	base := getenv("XDG_DATA_HOME")
 	if base == "" && getenv("HOME") != "" {
@@ -44,8 +45,8 @@ func DefaultDataDir(getenv func(string) string) (string, error) {
 	return "", errors.New("there is no place for the data: HOME is not set; give one with --data-dir")
 }
 
-// openPlace makes the data directory. It is ours alone, but as root the user that runs PostgreSQL must pass through it; what is
-// secret in it has a mode of its own.
+// openPlace creates the data directory. Only its owner can enter it, except that for root the
+// user that runs PostgreSQL must pass through it; files with secrets have their own modes.
 func openPlace(dir string, getenv func(string) string) (place, error) {
 	if dir == "" {
 		found, err := DefaultDataDir(getenv)
@@ -61,7 +62,7 @@ func openPlace(dir string, getenv func(string) string) (place, error) {
 	mode := fs.FileMode(0o700)
 	if os.Geteuid() == 0 {
 		mode = 0o711
-		// Parents that are missing must be passable as well, whatever the umask.
+		// Missing parents must be passable as well, independent of the umask.
 		if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 			return place{}, fmt.Errorf("data directory: %w", err)
 		}
@@ -81,7 +82,8 @@ func openPlace(dir string, getenv func(string) string) (place, error) {
 	return opened, nil
 }
 
-// take makes this process the only nuon dev on the directory. The kernel lets go of it when the process ends, however it ends.
+// take locks the directory, so that only one nuon dev uses it. The kernel
+// releases the lock when the process ends.
 func (p place) take() (release func() error, err error) {
 	file, err := filelock.Try(p.lock())
 	if errors.Is(err, filelock.ErrHeld) {
@@ -93,7 +95,7 @@ func (p place) take() (release func() error, err error) {
 	return file.Close, nil
 }
 
-// fileRemotes gives the directories below which file:// remotes are allowed.
+// fileRemotes returns the directories below which file:// remotes are allowed, as absolute paths.
 func fileRemotes(given []string) ([]string, error) {
 	if len(given) == 0 {
 		here, err := os.Getwd()
@@ -116,7 +118,7 @@ func fileRemotes(given []string) ([]string, error) {
 	return absolute, nil
 }
 
-// repositoryRoot is the nearest directory above dir that git works in, else dir.
+// repositoryRoot returns the nearest directory at or above dir that contains .git, else dir.
 func repositoryRoot(dir string) string {
 	for at := dir; ; at = filepath.Dir(at) {
 		if _, err := os.Stat(filepath.Join(at, ".git")); err == nil {

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// FindProgram gives the path of a program of nuon: beside the running one, where a build or a release puts them together, else on
-// PATH.
+// FindProgram returns the path of a nuon program: in the directory of the
+// running one, where a build or a release puts them together, else on PATH.
 func FindProgram(name string) (string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -19,7 +19,7 @@ func FindProgram(name string) (string, error) {
 		beside = append(beside, filepath.Dir(resolved))
 	}
 	for _, dir := range beside {
-		// LookPath of a path with a slash checks that the file can be run.
+		// For a path with a slash, LookPath only checks that the file is executable.
 		if found, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
 			return found, nil
 		}

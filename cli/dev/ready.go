@@ -12,22 +12,22 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/startup"
 )
 
-// Ready is what nuon dev writes to --ready-file when everything is up.
+// Ready is the content of --ready-file, written when everything is up.
 type Ready struct {
 	startup.Ready
-	// Org and Context name the org, and the CLI context that reaches it.
+	// Org is the name of the org; Context is the name of the CLI context for it.
 	Org     string `json:"org"`
 	Context string `json:"context"`
-	// DataDir is where everything is kept.
+	// DataDir is where all data is stored.
 	DataDir string `json:"data_dir"`
-	// PID is the process to interrupt to stop all.
+	// PID is the process to interrupt to stop everything.
 	PID int `json:"pid"`
 }
 
-// jsonLimit bounds the small JSON files that the programs pass to each other.
+// jsonLimit limits the size of the JSON files that the programs exchange.
 const jsonLimit = 1 << 20
 
-// readJSON reads a small JSON file into value. One that is missing wraps fs.ErrNotExist.
+// readJSON reads a small JSON file into value. The error for a missing file wraps fs.ErrNotExist.
 func readJSON(file string, value any) error {
 	opened, err := os.Open(file)
 	if err != nil {
@@ -44,7 +44,7 @@ func readJSON(file string, value any) error {
 	return nil
 }
 
-// writeJSON writes a small JSON file for the owner's eyes, whole or not at all.
+// writeJSON writes a small JSON file atomically, readable only by its owner.
 func writeJSON(file string, value any) error {
 	content, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
@@ -54,7 +54,7 @@ func writeJSON(file string, value any) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
 	}
-	defer func() { _ = os.Remove(beside.Name()) }() // gone already when all went well
+	defer func() { _ = os.Remove(beside.Name()) }() // fails after the rename
 	_, err = beside.Write(append(content, '\n'))
 	if err = errors.Join(err, beside.Sync(), beside.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", file, err)
@@ -65,7 +65,7 @@ func writeJSON(file string, value any) error {
 	return nil
 }
 
-// forget removes a file that may not be there.
+// forget removes a file if it exists.
 func forget(file string) error {
 	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -32,7 +32,7 @@ type system struct {
 
 	log, reconcilerLog *source
 	view               *view
-	hard               chan struct{} // closed by a second Ctrl-C
+	hard               chan struct{} // closed by a second Ctrl-C to kill everything
 
 	database *database
 	ready    startup.Ready
@@ -43,10 +43,10 @@ type system struct {
 	runners    []*child
 }
 
-// addresses are what the reconciler listens on.
+// addresses are the listen addresses of the reconciler.
 type addresses struct{ control, runner, registry string }
 
-// runnerPlan is one of the two runners: its directory and name, and its kind.
+// runnerPlan describes one of the two runners: its directory, which is also its name, and its kind.
 type runnerPlan struct {
 	dir  string
 	kind api.NewRunnerKind
@@ -54,8 +54,8 @@ type runnerPlan struct {
 
 var runnerPlans = []runnerPlan{{"build", "build"}, {"local", "install"}}
 
-// Run brings everything up, shows its logs until ctx ends or the process is interrupted, and stops everything. Being interrupted
-// is the normal end and no error.
+// Run starts everything, shows the logs until ctx ends or the process is interrupted,
+// and stops everything. An interrupt is the normal end and returns no error.
 func Run(ctx context.Context, options Options) error {
 	began := time.Now()
 	s, err := prepare(options)
@@ -80,7 +80,7 @@ func Run(ctx context.Context, options Options) error {
 	return nil
 }
 
-// prepare settles everything that can be refused before anything is started.
+// prepare checks everything that can be checked before anything is started.
 func prepare(options Options) (*system, error) {
 	options.patience = options.patience.orDefault()
 	s := &system{options: options, hard: make(chan struct{})}
@@ -105,13 +105,14 @@ func prepare(options Options) (*system, error) {
 	return s, nil
 }
 
-// heedSignals ends the context at the first interrupt, and at the second kills what still runs.
+// heedSignals returns a context that the first interrupt cancels. The second
+// interrupt kills everything.
 func (s *system) heedSignals(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	finished := make(chan struct{})
-	go func() { // the listener: waits for signals until the run is over
+	go func() { // listens for signals until the run is over
 		asked := false
 		for {
 			select {
@@ -132,12 +133,12 @@ func (s *system) heedSignals(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { signal.Stop(signals); close(finished); cancel() }
 }
 
-// bringUp starts one thing after the other; each needs those before it.
+// bringUp starts the parts in order; each needs the ones before it.
 func (s *system) bringUp(ctx context.Context, began time.Time) error {
 	if err := s.checkAddresses(ctx); err != nil {
 		return err
 	}
-	if s.options.ReadyFile != "" { // of a run that was killed
+	if s.options.ReadyFile != "" { // may exist from a run that was killed
 		if err := forget(s.options.ReadyFile); err != nil {
 			return exit.With(exit.Usage, fmt.Errorf("--ready-file: %w", err))
 		}
@@ -165,8 +166,9 @@ func (s *system) bringUp(ctx context.Context, began time.Time) error {
 	return s.announce(admitted, saved, time.Since(began))
 }
 
-// checkAddresses says early and in words what the reconciler would only say in its log. Another process may still take a port in
-// between; then it is in the log.
+// checkAddresses reports a port conflict with a clear message, which otherwise
+// would appear only in the reconciler's log. Another process may still take a
+// port after the check; then the log shows it.
 func (s *system) checkAddresses(ctx context.Context) error {
 	flags := map[string]string{"--listen": s.options.Listen, "--runner-listen": s.options.RunnerListen, "--registry-listen": s.options.RegistryListen}
 	if s.external.registry {
@@ -214,8 +216,8 @@ func (s *system) startReconciler(ctx context.Context) error {
 	}
 }
 
-// keepAddresses makes a restarted reconciler listen where the runners and the CLI already look for it, also when the ports were
-// picked by the system.
+// keepAddresses stores the actual ports, so that a restarted reconciler listens
+// where the runners and the CLI expect it, also where the system selected the ports.
 func (s *system) keepAddresses() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -224,7 +226,7 @@ func (s *system) keepAddresses() {
 	s.addresses.registry = fixedPort(s.addresses.registry, "http://"+s.ready.Registry)
 }
 
-// fixedPort gives address with the port of a URL where its own was 0.
+// fixedPort returns address with the port of the URL reached if its own port is 0.
 func fixedPort(address, reached string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil || port != "0" {
@@ -262,7 +264,7 @@ func (s *system) serveCommand() *exec.Cmd {
 	return command
 }
 
-// externalRegistry is a namespace of the registry that NUON_REGISTRY names.
+// externalRegistry returns a namespace of the registry in NUON_REGISTRY.
 func (s *system) externalRegistry(namespace string) string {
 	return strings.TrimSuffix(s.options.Getenv("NUON_REGISTRY"), "/") + "/" + namespace
 }
@@ -273,7 +275,7 @@ func (s *system) bootstrapCommand(ctx context.Context) *exec.Cmd {
 	return exec.CommandContext(ctx, s.programs.reconciler, arguments...)
 }
 
-// person is under whose name things are done with the token: the user of this machine.
+// person returns the actor name for the token: the user of this machine.
 func (s *system) person() string {
 	if name := s.options.Getenv("USER"); name != "" {
 		return name
@@ -281,8 +283,8 @@ func (s *system) person() string {
 	return "dev"
 }
 
-// databaseArguments names the private cluster. A DATABASE_URL of the person's own stays in the environment: it may hold a
-// password, and arguments can be seen by every user of the machine.
+// databaseArguments returns the flag for the private cluster. A DATABASE_URL of the user stays in
+// the environment: it may contain a password, and every user of the machine can see arguments.
 func (s *system) databaseArguments() []string {
 	if s.external.database {
 		return nil
@@ -290,7 +292,7 @@ func (s *system) databaseArguments() []string {
 	return []string{"--database-url", s.database.dsn()}
 }
 
-// startRunners registers the runners where that is needed, then starts them.
+// startRunners registers runners that have no key yet, then starts both.
 func (s *system) startRunners(ctx context.Context, with startup.Admission) error {
 	names, tokens := make([]string, len(runnerPlans)), make([]string, len(runnerPlans))
 	for number, runner := range runnerPlans {
@@ -319,8 +321,8 @@ func (s *system) startRunners(ctx context.Context, with startup.Admission) error
 	return nil
 }
 
-// accessTo is a runner's access to its namespace, with the host in the prefix: of the embedded registry what bootstrap gave, of
-// an external one the person's own.
+// accessTo returns a runner's access to its registry namespace, with the host in the prefix: for
+// the embedded registry the credentials from bootstrap, for an external one those of the user.
 func (s *system) accessTo(namespace string, embedded startup.RegistryAccess) startup.RegistryAccess {
 	if s.external.registry {
 		return startup.RegistryAccess{
@@ -332,12 +334,13 @@ func (s *system) accessTo(namespace string, embedded startup.RegistryAccess) sta
 	return embedded
 }
 
-// runnerEnvironment is ours without what a runner must not have: the control plane's credentials.
+// runnerEnvironment returns this process's environment without the control
+// plane's credentials, plus the runner's own.
 func (s *system) runnerEnvironment(access startup.RegistryAccess, token string) []string {
 	kept := []string{}
 	for _, pair := range os.Environ() {
 		name, _, _ := strings.Cut(pair, "=")
-		// Somebody's cluster of the day is not to be deployed into because its name stands in the environment.
+		// Never deploy to the cluster that the user's environment happens to select.
 		if strings.HasPrefix(name, "KUBE") || name == "DATABASE_URL" || name == "NUON_TOKEN" || name == "NUON_URL" || strings.HasPrefix(name, "NUON_REGISTR") || strings.HasPrefix(name, "PG") {
 			continue
 		}
@@ -356,13 +359,13 @@ func (s *system) runnerEnvironment(access startup.RegistryAccess, token string) 
 	return kept
 }
 
-// stopInOrder stops first what uses, then what is used: runners finish what they deliver while the reconciler still takes it, and
-// that while the database is up.
+// stopInOrder stops consumers before what they use: the runners deliver their last
+// results while the reconciler still runs, and the reconciler stops before the database.
 func (s *system) stopInOrder() {
 	stopAll(s.runners...)
 	stopAll(s.reconciler)
 	s.stopDatabase()
-	// A path that is left would tell the next reader that all is up.
+	// Remove the ready files: a leftover would signal that the system is up.
 	_ = forget(s.place.ready())
 	if s.options.ReadyFile != "" {
 		_ = forget(s.options.ReadyFile)

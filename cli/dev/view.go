@@ -9,10 +9,11 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/console"
 )
 
-// longestLine is where a line without an end is cut, in bytes.
+// longestLine is the number of bytes after which a line is split.
 const longestLine = 64 << 10
 
-// view shows what several children say as one log, whole lines at a time, each with the name of who said it.
+// view merges the output of several children into one log of whole lines, each
+// prefixed with its source.
 type view struct {
 	mu     sync.Mutex
 	to     io.Writer
@@ -20,14 +21,14 @@ type view struct {
 	width  int
 }
 
-// colours of the sources, in the order in which they are asked for.
+// colours of the sources, by number.
 var colours = []string{"\x1b[36m", "\x1b[32m", "\x1b[33m", "\x1b[35m", "\x1b[34m"}
 
 func newView(to io.Writer, colour bool) *view {
 	return &view{to: to, colour: colour, width: len("runner:build")}
 }
 
-// source gives the writer for one child; number picks its colour.
+// source returns the writer for one child; number selects its color.
 func (v *view) source(name string, number int) *source {
 	prefix := fmt.Sprintf("%-*s │ ", v.width, name)
 	if v.colour {
@@ -36,7 +37,8 @@ func (v *view) source(name string, number int) *source {
 	return &source{view: v, prefix: prefix}
 }
 
-// source is one child's writer. It never fails: a child must not end because its log could not be shown.
+// source is the log writer of one child. Write never fails, because a child
+// must not exit because of its log.
 type source struct {
 	view   *view
 	prefix string
@@ -45,7 +47,7 @@ type source struct {
 	rest []byte
 }
 
-// Write shows the whole lines and keeps what is left for the next call.
+// Write prints the complete lines and stores the rest for the next call.
 func (s *source) Write(said []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +66,7 @@ func (s *source) Write(said []byte) (int, error) {
 	}
 }
 
-// say shows a remark of nuon dev itself about the child.
+// say prints a message of nuon dev about the child.
 func (s *source) say(format string, a ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,14 +74,14 @@ func (s *source) say(format string, a ...any) {
 	s.line(fmt.Sprintf(format, a...))
 }
 
-// finish shows an unfinished line when the child has left.
+// finish prints an incomplete last line when the child has exited.
 func (s *source) finish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.flush()
 }
 
-// flush shows an unfinished line, for nothing more comes of it.
+// flush prints an incomplete line.
 func (s *source) flush() {
 	if len(s.rest) > 0 {
 		s.line(string(s.rest))
@@ -88,7 +90,7 @@ func (s *source) flush() {
 }
 
 func (s *source) line(text string) {
-	// What a child logs may come from anywhere; a terminal must not obey it.
+	// A child may log untrusted text; neutralize control sequences.
 	text = console.Line(text)
 	s.view.mu.Lock()
 	defer s.view.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/remote"
 )
 
-// configs are the flags of the verb.
+// configs holds the flags of `nuon diff app`.
 type configs struct {
 	options
 	old, new origin
@@ -61,7 +61,7 @@ A config with errors is not compared; its errors are listed. Files that a config
 	return c
 }
 
-// directories completes both sides. What revisions there are is not asked for.
+// directories completes both arguments with directory names. Revisions are not completed.
 func directories(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 1 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -69,7 +69,7 @@ func directories(_ *cobra.Command, args []string, _ string) ([]string, cobra.She
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// name finds out what the arguments name.
+// name resolves the arguments to the two sides.
 func (a *configs) name(args []string) error {
 	var err error
 	switch len(args) {
@@ -91,7 +91,7 @@ func (a *configs) name(args []string) error {
 			return err
 		}
 	}
-	// A revision has the config where the other side has it.
+	// A revision has its config at the same path as the other side.
 	for _, pair := range [][2]*origin{{&a.old, &a.new}, {&a.new, &a.old}} {
 		if !pair[0].directory {
 			pair[0].beside = "."
@@ -103,7 +103,7 @@ func (a *configs) name(args []string) error {
 	return nil
 }
 
-// report reads both sides and compares them.
+// report loads both sides and compares them.
 func (a *configs) report(ctx context.Context, c *console.Console, s *settled) (*model.Report, error) {
 	before, err := a.load(ctx, c, &a.old)
 	if err != nil {
@@ -121,7 +121,8 @@ func (a *configs) report(ctx context.Context, c *console.Console, s *settled) (*
 	return appdiff.Report(before, after, o)
 }
 
-// code compares the code of the components; nil when a side is in no git repository, or both are in one work tree.
+// code compares the code of the components. It returns nil if a side is in no
+// git repository, or if both sides are directories of the same work tree.
 func (a *configs) code(before, after *appconfig.App) (map[string]appcode.Change, error) {
 	was, is := a.old.repository, a.new.repository
 	if a.old.directory && a.new.directory && was != nil && is != nil && was.Root == is.Root {
@@ -142,7 +143,7 @@ func (a *configs) compareCode(before, after *appconfig.App) (map[string]appcode.
 	return appcode.Compare(was, is)
 }
 
-// side is an app with the code of its repository.
+// side returns an app with the code of its repository.
 func (s *origin) side(app *appconfig.App) (appcode.Side, error) {
 	tree, err := s.tree()
 	if err != nil || tree == nil {
@@ -151,7 +152,7 @@ func (s *origin) side(app *appconfig.App) (appcode.Side, error) {
 	return appcode.Side{App: app, Tree: tree, Repository: s.repository.Remote(), Branch: s.repository.Branch()}, nil
 }
 
-// load reads a side. Its errors are said; its warnings are not: nuon validate says those.
+// load reads the config of a side. It prints errors but no warnings, which `nuon validate` prints.
 func (a *configs) load(ctx context.Context, c *console.Console, s *origin) (*appconfig.App, error) {
 	files, err := s.open()
 	if err != nil {
@@ -174,7 +175,7 @@ func (a *configs) load(ctx context.Context, c *console.Console, s *origin) (*app
 	return nil, &exit.Error{Code: exit.Usage}
 }
 
-// prefix goes before the names of a side's files.
+// prefix returns the prefix for the file names of a side.
 func (s *origin) prefix() string {
 	name := cmp.Or(s.shown, s.name)
 	if name == "." || strings.HasSuffix(name, ":") || strings.HasSuffix(name, "/") {

@@ -29,7 +29,8 @@ vars = { cidr = "10.0.0.0/16" }
 `
 )
 
-// apps are configs below apps/ in a git repository with two commits, tagged v1 and v2, and what is not committed yet.
+// apps creates configs below apps/ in a git repository with two commits,
+// tagged v1 and v2, and uncommitted changes.
 func apps(t *testing.T) {
 	t.Helper()
 	write(t, map[string]string{
@@ -79,12 +80,12 @@ func commit(t *testing.T, repo *git.Repository, tag string) {
 	}
 }
 
-// TestSidesOfApp: directories and revisions in every order, and what can be wrong with them.
+// TestSidesOfApp covers directories and revisions in every order, and their errors.
 func TestSidesOfApp(t *testing.T) {
 	apps(t)
 	for line, want := range map[string]struct {
 		code int
-		says string // in the output, the remarks or the error
+		says string // in stdout, stderr or the error
 	}{
 		"app apps/ledger":                                  {1, `"10.1.0.0/16" → "10.2.0.0/16"`}, // HEAD and the directory
 		"app HEAD apps/ledger":                             {1, `"10.1.0.0/16" → "10.2.0.0/16"`},
@@ -126,7 +127,7 @@ func TestSidesOfApp(t *testing.T) {
 	}
 }
 
-// TestAppHere: without arguments, and with a revision alone, it is about the directory where one is.
+// TestAppHere checks that without a directory argument the command uses the current directory.
 func TestAppHere(t *testing.T) {
 	apps(t)
 	t.Chdir("apps/ledger")
@@ -140,7 +141,8 @@ func TestAppHere(t *testing.T) {
 	}
 }
 
-// TestAppWithoutGit: directories need no repository, and the lack of one is said where it matters.
+// TestAppWithoutGit checks that directories need no repository, and that an
+// error names the missing repository where one is needed.
 func TestAppWithoutGit(t *testing.T) {
 	write(t, map[string]string{"a/metadata.toml": metadata, "a/sandbox.toml": sandbox, "b/metadata.toml": metadata, "b/sandbox.toml": strings.Replace(sandbox, "4", "5", 1)})
 	if out, _, err := nuon(t.Context(), nil, "table", "app a b"); err != nil || !strings.Contains(out, "rebuilds 1 component, redeploys 1 component") {
@@ -159,7 +161,7 @@ func TestAppWithoutGit(t *testing.T) {
 	}
 }
 
-// TestAppOfABareRepository: it has no directory, but commits.
+// TestAppOfABareRepository compares two revisions of a bare repository.
 func TestAppOfABareRepository(t *testing.T) {
 	apps(t)
 	if _, err := git.PlainClone("bare", true, &git.CloneOptions{URL: ".", Tags: git.AllTags}); err != nil {
@@ -172,7 +174,8 @@ func TestAppOfABareRepository(t *testing.T) {
 	}
 }
 
-// TestAppReport: what programs get is a valid report, and rules of --ignore hold for it.
+// TestAppReport checks that JSON output is a valid report, and that the rules
+// of --ignore apply to it.
 func TestAppReport(t *testing.T) {
 	apps(t)
 	if err := os.WriteFile("ignore.toml", []byte("[[ignore]]\nname = \"network\"\nkind = \"component\"\npointers = [\"/vars/cidr\"]\n"), 0o600); err != nil {
@@ -190,7 +193,8 @@ const (
 	ownModule  = "type = \"terraform_module\"\nname = \"%s\"\nterraform_version = \"1.11.4\"\npublic_repo = { repo = \"%s\", directory = \"modules/%s\"%s }\n"
 )
 
-// codeFiles is an app with its code in one repository, which also names it by its URL.
+// codeFiles returns an app with its code in the same repository, which some
+// components reference by URL.
 func codeFiles() map[string]string {
 	return map[string]string{
 		"app/metadata.toml": metadata, "app/sandbox.toml": ownSandbox, "base/main.tf": "",
@@ -202,7 +206,8 @@ func codeFiles() map[string]string {
 	}
 }
 
-// TestCodeOfApp: a change of code alone is shown with its files, of whatever side, and what is not built from it is not.
+// TestCodeOfApp checks that a change of code is shown with its files, on
+// either side, and that files that are not part of a build are not shown.
 func TestCodeOfApp(t *testing.T) {
 	write(t, codeFiles())
 	root, err := os.Getwd()
@@ -221,7 +226,7 @@ func TestCodeOfApp(t *testing.T) {
 	for _, step := range []struct {
 		name string
 		set  map[string]string // an empty text removes the file
-		want []string          // for each component what changes in it
+		want []string          // the changes of each component
 		note string
 	}{
 		{"nothing that is built from", map[string]string{"../README.md": "2", "../modules/net/debug.log": "x"}, nil, ""},
@@ -279,7 +284,7 @@ func TestCodeOfApp(t *testing.T) {
 	}
 }
 
-// codeReport is what programs get.
+// codeReport returns the decoded JSON output.
 func codeReport(t *testing.T, line string) (r model.Report) {
 	t.Helper()
 	out, remarks, err := nuon(t.Context(), nil, "json", line)
@@ -289,7 +294,7 @@ func codeReport(t *testing.T, line string) (r model.Report) {
 	return r
 }
 
-// TestCommitFiles: a commit is a file system like any other.
+// TestCommitFiles checks that the tree of a commit is a valid fs.FS.
 func TestCommitFiles(t *testing.T) {
 	apps(t)
 	repo, err := repositoryOf("apps/ledger")

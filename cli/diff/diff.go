@@ -1,10 +1,11 @@
-// Package diff is `nuon diff`: what would change between two or three sets of Kubernetes manifests, two Helm charts, by a Terraform plan, or
-// between two configs of an app, read from files, directories, pipes and commits. It needs no control plane, no token and no config, and
-// touches none. Charts are rendered by runnerd, in a process of its own.
+// Package diff implements `nuon diff`: it shows what would change between two or three sets
+// of Kubernetes manifests, between two Helm charts, by a Terraform plan, or between two
+// configs of an app, read from files, directories, pipes and commits. It needs no control
+// plane, token or config, and changes nothing. runnerd renders charts, as a subprocess.
 //
-// It reads, asks the packages under nuon/diff what changes, applies the rules of --ignore, and shows the report: on a terminal through
-// a pager when it is long. It decides what the exit code says; it never decides what a difference means, and never shows a value that
-// the report does not hold.
+// The package reads the sides, has the packages under nuon/diff compare them, applies the rules of
+// --ignore, prints the report (on a terminal through a pager if it is long) and sets the exit code.
+// It never judges a difference itself and never prints a value that the report does not contain.
 package diff
 
 import (
@@ -13,7 +14,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/env"
 )
 
-// New is the command with its verbs.
+// New returns the diff command with its subcommands.
 func New(e *env.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "diff", Short: "Show what would change: between Kubernetes manifests or Helm charts, by a Terraform plan, between configs of an app",

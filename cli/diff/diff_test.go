@@ -16,7 +16,7 @@ import (
 	model "github.com/nuon-toolkit/nuon/diff"
 )
 
-// write puts files into a new directory, which becomes the current one.
+// write creates files in a new directory and changes into it.
 func write(t *testing.T, files map[string]string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -32,7 +32,7 @@ func write(t *testing.T, files map[string]string) {
 	t.Chdir(dir)
 }
 
-// nuon runs `nuon diff` in a pipe. Output is what NUON_OUTPUT asks for.
+// nuon runs `nuon diff` without a terminal. output is the value of NUON_OUTPUT.
 func nuon(ctx context.Context, in io.Reader, output, line string) (out, remarks string, err error) {
 	var o, r strings.Builder
 	c := New(&env.Env{Console: &console.Console{In: in, Out: &o, Err: &r, Output: output, Width: 80}})
@@ -66,7 +66,7 @@ stringData: {password: hunter2-long}
 	none = `{"format_version":"1.2","applyable":false,"complete":true}`
 )
 
-// sides are the files of most tests.
+// sides returns the files of most tests.
 func sides() map[string]string {
 	return map[string]string{
 		"a.yaml": web + "---\n" + secret, "same/x.yaml": web, "same/y.yaml": secret,
@@ -80,7 +80,8 @@ func sides() map[string]string {
 	}
 }
 
-// TestExitCodes: what differs is 1 only if asked for, what goes wrong is 2 in any case, and what is wrong is said.
+// TestExitCodes checks that a difference exits with 1 only with --exit-code,
+// and that a failure always exits with 2 and a message.
 func TestExitCodes(t *testing.T) {
 	write(t, sides())
 	for line, want := range map[string]struct {
@@ -132,7 +133,8 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// TestFormats: each prints the same report in its way, NUON_OUTPUT says which as for all commands, and no secret is in any.
+// TestFormats checks that every format prints the same report without secrets,
+// and that NUON_OUTPUT selects the format.
 func TestFormats(t *testing.T) {
 	write(t, sides())
 	for _, c := range []struct{ output, flags, has string }{
@@ -169,7 +171,8 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// TestIgnoredReasons: a risk goes with the fields that are the reasons for it, and not before the last of them.
+// TestIgnoredReasons checks that a risk disappears when the last field that
+// causes it is ignored, and not before.
 func TestIgnoredReasons(t *testing.T) {
 	two := strings.Replace(strings.Replace(web, "web:1", "web:2", 1), "app: web}}\n    spec", "app: web, tier: x}}\n    spec", 1)
 	for pointers, want := range map[string]model.Risk{
@@ -192,8 +195,8 @@ func TestIgnoredReasons(t *testing.T) {
 	}
 }
 
-// TestContext: so many lines as before are around a change, and --show-all shows a text whose end is cut; what programs
-// read never is.
+// TestContext checks the number of context lines, and that --show-all shows a
+// text that is otherwise truncated. JSON and YAML output is never truncated.
 func TestContext(t *testing.T) {
 	long := map[string]string{"t1.yaml": text1, "t2.yaml": strings.Replace(text1, "    5\n", "    five\n", 1)}
 	var before, after strings.Builder
@@ -232,7 +235,8 @@ func TestContext(t *testing.T) {
 	}
 }
 
-// TestSecretFile masks values that nothing else marks.
+// TestSecretFile checks that values of --secret-file are masked where nothing
+// else marks them as secret.
 func TestSecretFile(t *testing.T) {
 	files := sides()
 	files["plan.json"] = strings.Replace(plan, `"tag":"planted-secret"},"after_unknown"`, `"tag":"the planted-secret here"},"after_unknown"`, 1)
@@ -249,7 +253,7 @@ func TestSecretFile(t *testing.T) {
 	}
 }
 
-// TestStdin is one of the sides, or the plan.
+// TestStdin checks that stdin can be any of the sides, or the plan.
 func TestStdin(t *testing.T) {
 	write(t, sides())
 	for line, in := range map[string]string{"manifests - b.yaml": "a.yaml", "manifests a.yaml -": "b.yaml", "manifests a.yaml a.yaml --live -": "b.yaml", "terraform -": "plan.json"} {
@@ -264,7 +268,7 @@ func TestStdin(t *testing.T) {
 	}
 }
 
-// TestCtrlC ends a command that waits for its input.
+// TestCtrlC checks that a command that waits for input can be canceled.
 func TestCtrlC(t *testing.T) {
 	write(t, sides())
 	for _, line := range []string{"manifests - b.yaml", "terraform -"} {
@@ -275,7 +279,7 @@ func TestCtrlC(t *testing.T) {
 			_, _, err := nuon(ctx, from, "table", line)
 			done <- err
 		}()
-		if _, err := io.WriteString(to, "{"); err != nil { // returns when it is read
+		if _, err := io.WriteString(to, "{"); err != nil { // returns when it was read
 			t.Fatal(err)
 		}
 		cancel()
@@ -286,7 +290,8 @@ func TestCtrlC(t *testing.T) {
 	}
 }
 
-// TestDiffers: what an apply does, or leaves to be done, and the caller has not ignored.
+// TestDiffers checks that differs counts what an apply would do or leave to
+// do, and not what is ignored.
 func TestDiffers(t *testing.T) {
 	folded := func(rule string) model.Change {
 		return model.Change{Address: "a", Action: model.Update, Fields: []model.FieldChange{{Path: "p", Fold: rule}}}

@@ -21,7 +21,7 @@ import (
 	model "github.com/nuon-toolkit/nuon/diff"
 )
 
-// helm are the flags of the verb.
+// helm holds the flags of `nuon diff helm`.
 type helm struct {
 	options
 	charts []string
@@ -71,7 +71,7 @@ func newHelm(e *env.Env) *cobra.Command {
 	return c
 }
 
-// flags adds the flags of this verb.
+// flags adds the flags of `nuon diff helm`.
 func (h *helm) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringArrayVarP(&h.values, "values", "f", nil, "`file` of values, for both sides; may be given several times")
@@ -94,12 +94,12 @@ func (h *helm) flags(c *cobra.Command) {
 	completeFile(c, "kubeconfig")
 }
 
-// files are the names of what may be stdin.
+// files returns the file names of which one may be stdin.
 func (h *helm) files() []string {
 	return append(append(append([]string{}, h.values...), h.valuesBefore...), h.valuesAfter...)
 }
 
-// helmRequest is what runnerd is asked, as JSON; the same type is in runnerd.
+// helmRequest is the request to runnerd, sent as JSON. runnerd defines the same type.
 type helmRequest struct {
 	Before     helmSide     `json:"before"`
 	After      helmSide     `json:"after"`
@@ -132,7 +132,7 @@ type helmCluster struct {
 	Driver     string `json:"driver,omitempty"`
 }
 
-// check refuses what means nothing.
+// check rejects combinations of flags that have no meaning.
 func (h *helm) check() error {
 	switch {
 	case h.cluster && len(h.charts) == 2:
@@ -151,7 +151,7 @@ func (h *helm) check() error {
 	return nil
 }
 
-// request puts together what runnerd is asked.
+// request builds the request to runnerd.
 func (h *helm) request(c *console.Console, s *settled) (*helmRequest, error) {
 	if err := h.check(); err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func (h *helm) request(c *console.Console, s *settled) (*helmRequest, error) {
 		names []string
 	}{{&r.Before.Values, joined(h.values, h.valuesBefore)}, {&r.After.Values, joined(h.values, h.valuesAfter)}} {
 		for _, name := range side.names {
-			if _, known := read[name]; !known { // a pipe is there once, for both
+			if _, known := read[name]; !known { // a pipe can be read only once, for both sides
 				content, err := from.file(name)
 				if err != nil {
 					return nil, fmt.Errorf("--values: %w", err)
@@ -196,7 +196,7 @@ func (h *helm) request(c *console.Console, s *settled) (*helmRequest, error) {
 
 func joined(both, one []string) []string { return append(append([]string{}, both...), one...) }
 
-// file reads one file, or stdin.
+// file reads a file or stdin.
 func (r *reader) file(name string) ([]byte, error) {
 	if name == stdin {
 		return r.standard()
@@ -213,7 +213,7 @@ func (r *reader) file(name string) ([]byte, error) {
 	return bounded(name, file, info, r.max)
 }
 
-// kubeConfigFile is the one that kubectl would take.
+// kubeConfigFile returns the kubeconfig file that kubectl would use.
 func (h *helm) kubeConfigFile() (string, error) {
 	if h.kubeConfig != "" {
 		return h.kubeConfig, nil
@@ -231,7 +231,7 @@ func (h *helm) kubeConfigFile() (string, error) {
 	return filepath.Join(home, ".kube", "config"), nil
 }
 
-// report asks runnerd.
+// report has runnerd compare the charts.
 func (h *helm) report(ctx context.Context, c *console.Console, s *settled) (*model.Report, error) {
 	request, err := h.request(c, s)
 	if err != nil {
@@ -259,10 +259,10 @@ func (h *helm) report(ctx context.Context, c *console.Console, s *settled) (*mod
 	return &r, nil
 }
 
-// maxSaid is how much is kept of what runnerd says when it fails.
+// maxSaid is the maximum number of bytes that are stored of runnerd's stderr.
 const maxSaid = 16 << 10
 
-// ask runs runnerd, which reads the request and prints the report.
+// ask runs runnerd with the request on stdin and returns the report from its stdout.
 func ask(ctx context.Context, program string, request []byte) ([]byte, error) {
 	child := exec.CommandContext(ctx, program, "diff", "helm")
 	child.Stdin = bytes.NewReader(request)
@@ -277,11 +277,12 @@ func ask(ctx context.Context, program string, request []byte) ([]byte, error) {
 	}
 	answer, readErr := io.ReadAll(io.LimitReader(out, maxBytes+1))
 	if len(answer) > maxBytes {
-		_ = child.Process.Kill() // it would wait for somebody to read on
+		_ = child.Process.Kill() // it would block on a full pipe
 		readErr = errors.New("its report is larger than " + size(maxBytes) + "; compare less at once")
 	}
 	err = child.Wait()
-	// Of a runnerd that broke down, as of a chart that wants more memory than there is, what Go says first is for people.
+	// If runnerd crashed, for example because a chart needs more memory than
+	// there is, only the message before Go's stack trace is useful.
 	words, _, _ := strings.Cut(said.String(), "\ngoroutine ")
 	switch words = strings.TrimPrefix(strings.TrimSpace(words), "runnerd: "); {
 	case ctx.Err() != nil:
@@ -296,13 +297,13 @@ func ask(ctx context.Context, program string, request []byte) ([]byte, error) {
 	return answer, nil
 }
 
-// limited drops what is written beyond a bound.
+// limited is a writer that discards everything after the first left bytes.
 type limited struct {
 	to   io.Writer
 	left int
 }
 
-// Write takes everything, and keeps what fits.
+// Write reports success for all of text, but passes on only what fits.
 func (l *limited) Write(text []byte) (int, error) {
 	kept := text[:min(len(text), l.left)]
 	l.left -= len(kept)

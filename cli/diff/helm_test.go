@@ -13,7 +13,8 @@ import (
 	model "github.com/nuon-toolkit/nuon/diff"
 )
 
-// fakeRunnerd puts a runnerd on PATH that keeps what it is asked in the file asked.json, and does what the script says.
+// fakeRunnerd puts a runnerd on PATH that stores its request in the file
+// asked.json and runs the script.
 func fakeRunnerd(t *testing.T, script string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -25,7 +26,7 @@ func fakeRunnerd(t *testing.T, script string) {
 	t.Setenv("ASKED", filepath.Join(dir, "asked.json"))
 }
 
-// asked is the request that the fake got.
+// asked returns the request that the fake received.
 func asked(t *testing.T) helmRequest {
 	t.Helper()
 	text, err := os.ReadFile(os.Getenv("ASKED"))
@@ -39,7 +40,7 @@ func asked(t *testing.T) helmRequest {
 	return r
 }
 
-// saying is the script that prints a report of one new ConfigMap.
+// saying returns a script that prints a report of one new ConfigMap.
 func saying(t *testing.T) string {
 	t.Helper()
 	r := model.Report{Kind: model.KindKubernetes, Applyable: true, Notes: []string{"after: web 1.2.3"}, Changes: []model.Change{

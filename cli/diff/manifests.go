@@ -10,7 +10,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/manifest"
 )
 
-// manifests are the flags of the verb.
+// manifests holds the flags of `nuon diff manifests`.
 type manifests struct {
 	options
 	before, after string
@@ -49,16 +49,16 @@ wanted. With --again, AFTER rendered a second time, it finds the values that are
 	return c
 }
 
-// sides are what is compared, by their names; the last two may be empty.
+// sides returns the names of the inputs: before, after, live and again. The last two may be empty.
 func (m *manifests) sides() []string { return []string{m.before, m.after, m.live, m.again} }
 
-// report reads the sides and compares them.
+// report reads the inputs and compares them.
 func (m *manifests) report(c *console.Console, s *settled) (*model.Report, error) {
 	r := newReader(c)
 	var sides [4][]manifest.Source
 	for i, name := range m.sides() {
 		if name == "" && i > 1 {
-			continue // no --live, or no --again
+			continue // without --live or --again
 		}
 		var err error
 		if sides[i], err = r.manifests(name); err != nil {

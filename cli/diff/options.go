@@ -15,7 +15,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/ignore"
 )
 
-// The values of -o. Table is what every other command calls what people read.
+// The values of -o. Table is the default of all other commands and means text here.
 const (
 	text     = "text"
 	side     = "side"
@@ -23,10 +23,10 @@ const (
 	table    = "table"
 )
 
-// formats are the values of -o that the help names.
+// formats are the values of -o that the help lists.
 var formats = []string{text, side, markdown, "json", "yaml"}
 
-// options are the flags that all verbs have.
+// options holds the flags that all subcommands share.
 type options struct {
 	output     string
 	given      bool // -o was given
@@ -38,10 +38,11 @@ type options struct {
 	secretFile string
 }
 
-// flags adds the flags to a verb.
+// flags adds the shared flags to a subcommand.
 func (o *options) flags(c *cobra.Command) {
 	f := c.Flags()
-	// Both go before the flags of the same names that all commands have: there is no control plane here whose context could be meant.
+	// --output and --context shadow the global flags of the same names: this
+	// command has no control plane whose context could be meant.
 	f.StringVarP(&o.output, "output", "o", text, "output format: text, side (by side), markdown, json or yaml")
 	f.IntVarP(&o.context, "context", "U", model.DefaultContext, "lines as before around each change of a text")
 	f.BoolVar(&o.exitCode, "exit-code", false, "end with 1 when something differs")
@@ -55,12 +56,12 @@ func (o *options) flags(c *cobra.Command) {
 	completeFile(c, "secret-file")
 }
 
-// completeFile completes the value of a flag by the names of files that end in this way, or of all.
+// completeFile completes a flag with the names of files with these extensions, or of all files.
 func completeFile(c *cobra.Command, flag string, ends ...string) {
-	_ = c.RegisterFlagCompletionFunc(flag, files(1, ends...)) // it fails only for a flag that is not there
+	_ = c.RegisterFlagCompletionFunc(flag, files(1, ends...)) // fails only for an undefined flag
 }
 
-// files completes so many arguments by the names of files.
+// files completes the first `many` arguments with file names.
 func files(many int, ends ...string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		switch {
@@ -73,7 +74,7 @@ func files(many int, ends ...string) cobra.CompletionFunc {
 	}
 }
 
-// settled is what the flags come to.
+// settled holds the checked flags and the contents of the files that they name.
 type settled struct {
 	options
 	format  string
@@ -86,7 +87,7 @@ type settled struct {
 func (o options) settle(c *console.Console) (*settled, error) {
 	s := &settled{options: o}
 	if s.format = o.output; !o.given && c.Output != "" {
-		s.format = c.Output // NUON_OUTPUT, or the table of all commands
+		s.format = c.Output // NUON_OUTPUT, or the default of all commands
 	}
 	if s.format == table {
 		s.format = text
@@ -115,7 +116,8 @@ func (o options) settle(c *console.Console) (*settled, error) {
 		return nil, err
 	}
 	s.secrets = known
-	// The hashes of masked values tell equal from different within this one output, and nothing beyond it.
+	// The hashes of masked values allow a reader to compare values within this
+	// output, and only there.
 	s.tagKey = make([]byte, 32)
 	if _, err := rand.Read(s.tagKey); err != nil {
 		return nil, fmt.Errorf("make a key for the hashes of masked values: %w", err)
@@ -123,7 +125,8 @@ func (o options) settle(c *console.Console) (*settled, error) {
 	return s, nil
 }
 
-// secrets knows the values of --secret-file; nil without one.
+// secrets returns a function that reports whether a text contains a value of
+// --secret-file; nil without the flag.
 func (o options) secrets() (func(string) bool, error) {
 	if o.secretFile == "" {
 		return nil, nil
@@ -139,15 +142,17 @@ func (o options) secrets() (func(string) bool, error) {
 	return model.NewSecrets(values...).Contains, nil
 }
 
-// The bounds of texts with --show-all. Without it those of the model hold. What programs read is whole: no side is as large as wholeBytes.
+// Limits for texts with --show-all; without it the defaults of the model apply.
+// JSON and YAML output is never truncated: no input is as large as wholeBytes.
 const (
 	allBytes   = 1 << 20
 	allLines   = 1 << 20
 	wholeBytes = 1 << 30
 )
 
-// bounds are how much of a value and of a text is shown, and with how many lines around each change, as the model counts them: 0 is its
-// own bound, and a context below 0 none.
+// bounds returns how many bytes of a value and lines of a text are shown, and
+// how many lines of context. In the convention of the model, 0 selects the
+// default, and a negative context means none.
 func (s *settled) bounds() (bytes, lines, context int) {
 	if context = s.context; context == 0 {
 		context = -1

@@ -16,18 +16,18 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/gittree"
 )
 
-// head is the revision that is checked out.
+// head is the revision of the commit that is checked out.
 const head = "HEAD"
 
-// origin is where one of two configs is: a directory, or a directory of a revision.
+// origin is where one of the two configs is: a directory, or a directory in a revision.
 type origin struct {
-	name      string // as it was given
+	name      string // as given by the user
 	directory bool
-	beside    string // of a revision: the directory that its config is compared with, which says where it is in the repository
-	shown     string // of a revision: how the names of its files begin
+	beside    string // for a revision: the other side's directory, which sets the repository and the path in it
+	shown     string // for a revision: the prefix of file names in messages
 
-	repository *worktree.Repository // that the files are in; nil when they are in none
-	committed  *gittree.Tree        // of a revision: the whole repository
+	repository *worktree.Repository // the repository of the files; nil if there is none
+	committed  *gittree.Tree        // for a revision: its full tree
 }
 
 func isDirectory(name string) bool {
@@ -35,7 +35,7 @@ func isDirectory(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// directoryOf says whether there is a directory of this name. A file of the name is an error.
+// directoryOf reports whether name is a directory. A file of that name is an error.
 func directoryOf(name string) (bool, error) {
 	info, err := os.Stat(name)
 	if err == nil && !info.IsDir() {
@@ -44,10 +44,10 @@ func directoryOf(name string) (bool, error) {
 	return err == nil, nil
 }
 
-// open returns the files of a side. It also finds the repository that the files are in; a directory may be in none.
+// open returns the files of a side and sets its repository. A directory may have no repository.
 func (s *origin) open() (fs.FS, error) {
 	if s.directory {
-		s.repository, _ = worktree.Open(s.name) // without one there is no code to compare
+		s.repository, _ = worktree.Open(s.name) // without a repository no code is compared
 		return os.DirFS(s.name), nil
 	}
 	revision, dir, said := strings.Cut(s.name, ":")
@@ -83,8 +83,8 @@ func (s *origin) open() (fs.FS, error) {
 	return files, nil
 }
 
-// tree returns the whole repository: of a revision, or what would be committed if all of the work tree were added now. It is nil for a
-// directory that is in no repository.
+// tree returns the full tree of the repository: that of the revision, or what git would commit
+// if the whole work tree were added now. It is nil for a directory outside a repository.
 func (s *origin) tree() (*gittree.Tree, error) {
 	if s.committed != nil || s.repository == nil || s.repository.Root == "" {
 		return s.committed, nil
@@ -92,7 +92,7 @@ func (s *origin) tree() (*gittree.Tree, error) {
 	return s.repository.Tree()
 }
 
-// repositoryOf opens the repository that a directory is in.
+// repositoryOf opens the repository that contains a directory.
 func repositoryOf(dir string) (*worktree.Repository, error) {
 	repository, err := worktree.Open(dir)
 	switch {
@@ -104,7 +104,7 @@ func repositoryOf(dir string) (*worktree.Repository, error) {
 	return repository, nil
 }
 
-// treeOf returns the files of a revision.
+// treeOf returns the tree of a revision.
 func treeOf(repository *worktree.Repository, revision string) (*gittree.Tree, error) {
 	hash, err := repository.Git.ResolveRevision(plumbing.Revision(revision))
 	if err != nil {

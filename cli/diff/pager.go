@@ -29,17 +29,19 @@ const (
 
 var pagerModes = []string{pagerAuto, pagerAlways, pagerNever}
 
-// usualPager is the one where nobody says otherwise.
+// usualPager is the default.
 const usualPager = "less"
 
-// pager shows on a terminal what is too long for it, with a program that the person has chosen, as git does.
+// pager shows text that is too long for the terminal through a program that
+// the user chose, like git does.
 type pager struct {
 	command string
 	height  int  // of the terminal
-	always  bool // also what fits
+	always  bool // use it also for text that fits
 }
 
-// page shows a text on a terminal: through the pager if it should, and if there is one.
+// page shows a text on a terminal, through the pager if the mode requires it
+// and the program exists.
 func page(ctx context.Context, c *console.Console, mode string, text []byte) error {
 	if p := pagerFor(c, mode); p != nil && (p.always || !p.fits(text, c.Width)) {
 		if shown, err := p.show(ctx, c, text); shown {
@@ -49,7 +51,7 @@ func page(ctx context.Context, c *console.Console, mode string, text []byte) err
 	return lines(ctx, c.Out, text)
 }
 
-// lines writes a text line by line, until the context ends.
+// lines writes a text line by line until ctx is canceled.
 func lines(ctx context.Context, w io.Writer, text []byte) error {
 	for line := range bytes.Lines(text) {
 		if err := ctx.Err(); err != nil {
@@ -62,7 +64,7 @@ func lines(ctx context.Context, w io.Writer, text []byte) error {
 	return nil
 }
 
-// pagerFor is the pager for an output; nil is none.
+// pagerFor returns the pager for an output, or nil.
 func pagerFor(c *console.Console, mode string) *pager {
 	command := pagerCommand(os.LookupEnv)
 	out, is := c.Out.(*os.File)
@@ -71,12 +73,13 @@ func pagerFor(c *console.Console, mode string) *pager {
 	}
 	_, height, err := term.GetSize(int(out.Fd()))
 	if err != nil || height <= 0 {
-		height = 24 // as many as a terminal has that does not know
+		height = 24 // the default of a terminal that does not report its size
 	}
 	return &pager{command: command, height: height, always: mode == pagerAlways}
 }
 
-// pagerCommand is NUON_PAGER, else PAGER, else less; empty for none, which cat stands for, too.
+// pagerCommand returns NUON_PAGER, else PAGER, else less. It returns "" for
+// none, which "cat" also means.
 func pagerCommand(lookup func(string) (string, bool)) string {
 	for _, name := range []string{"NUON_PAGER", "PAGER"} {
 		if command, set := lookup(name); set {
@@ -89,14 +92,16 @@ func pagerCommand(lookup func(string) (string, bool)) string {
 	return usualPager
 }
 
-// show shows a text, and says false if there is no such pager. How the pager ends is its own business; that somebody leaves it early is
-// no error at all, but by Ctrl-C, which is one of the context's own even where the pager ended before the context heard of it.
+// show runs the pager and reports false if the program does not exist. The
+// pager's exit code is ignored, and a user may leave it early. Ctrl-C is the
+// only error, also where the pager exits before ctx is canceled.
 func (p *pager) show(ctx context.Context, c *console.Console, text []byte) (shown bool, err error) {
-	// Ctrl-C goes to the pager as well, and is one of its keys: as long as it has the terminal it is waited for, however often it is typed.
+	// The pager also receives Ctrl-C and handles it as a key. Wait for it
+	// however often Ctrl-C is pressed.
 	held := make(chan os.Signal, 1)
 	signal.Notify(held, os.Interrupt)
 	ended := p.program(ctx, c, text).Run()
-	signal.Stop(held) // waits for what is on its way to the channel
+	signal.Stop(held) // waits for signals that are being delivered to the channel
 	switch {
 	case absent(ended):
 		return false, nil
@@ -106,7 +111,8 @@ func (p *pager) show(ctx context.Context, c *console.Console, text []byte) (show
 	return true, ctx.Err()
 }
 
-// program is the pager, ready to be run. A command of more than one word is a shell's.
+// program returns the pager as a command that can be run. A command with shell
+// syntax runs in a shell.
 func (p *pager) program(ctx context.Context, c *console.Console, text []byte) *exec.Cmd {
 	words := []string{p.command}
 	if strings.ContainsAny(p.command, "|&;<>()$`\\\"' \t\n*?[#~=%") {
@@ -127,7 +133,8 @@ func (p *pager) program(ctx context.Context, c *console.Console, text []byte) *e
 	return program
 }
 
-// lessOptions make less show colours, and, unless the person has chosen otherwise, leave the text on the screen and end when it is short.
+// lessOptions returns options that make less show colors. Unless the user set
+// LESS, less also leaves the text on the screen and exits at once if it is short.
 func lessOptions(chosen string) string {
 	if chosen == "" {
 		return "FRX"
@@ -135,10 +142,11 @@ func lessOptions(chosen string) string {
 	return "-R " + chosen
 }
 
-// The codes with which a shell says that a command cannot be run, or is not there.
+// absentCodes are the exit codes with which a shell reports that a command
+// cannot be run or does not exist.
 var absentCodes = []int{126, 127}
 
-// absent says that there is no such program.
+// absent reports whether an error means that the program does not exist.
 func absent(err error) bool {
 	var ended *exec.ExitError
 	if errors.As(err, &ended) {
@@ -147,7 +155,7 @@ func absent(err error) bool {
 	return errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission)
 }
 
-// fits says that a text is seen whole, with a row left for the prompt of the shell.
+// fits reports whether the text fits on the terminal, with one row left for the shell prompt.
 func (p *pager) fits(text []byte, width int) bool {
 	rows := 0
 	for line := range bytes.Lines(text) {

@@ -19,7 +19,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// TestPagerCommand: NUON_PAGER goes before PAGER, and either can say that there is none.
+// TestPagerCommand checks that NUON_PAGER has precedence over PAGER, and that
+// either can disable the pager.
 func TestPagerCommand(t *testing.T) {
 	for _, c := range []struct {
 		set  map[string]string
@@ -41,7 +42,8 @@ func TestPagerCommand(t *testing.T) {
 	}
 }
 
-// TestFits: rows count as the terminal shows them, and one is for the prompt.
+// TestFits checks that wrapped lines count as several rows, and that one row
+// is left for the prompt.
 func TestFits(t *testing.T) {
 	p := &pager{height: 4}
 	for text, want := range map[string]bool{
@@ -61,7 +63,7 @@ func TestFits(t *testing.T) {
 	}
 }
 
-// screen is a terminal that keeps what is written to it.
+// screen is a pseudo-terminal that records what is written to it.
 type screen struct {
 	tty  *os.File
 	seen chan string
@@ -85,7 +87,7 @@ func newScreen(t *testing.T) *screen {
 	return s
 }
 
-// text closes the terminal and gives all that it showed.
+// text closes the terminal and returns everything that was written to it.
 func (s *screen) text() string {
 	_ = s.tty.Close()
 	return <-s.seen
@@ -95,7 +97,7 @@ func (s *screen) console() *console.Console {
 	return &console.Console{Out: s.tty, Err: io.Discard, OutIsTerminal: true, Width: 40}
 }
 
-// program writes an executable script.
+// program writes an executable script and returns its path.
 func program(t *testing.T, script string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "pager")
@@ -105,8 +107,8 @@ func program(t *testing.T, script string) string {
 	return name
 }
 
-// TestPager: a long text goes through it and a short one does not, whatever the pager does with it is no error, and one that is not
-// there is not missed.
+// TestPager checks that only a long text goes through the pager, that the
+// pager's exit code is ignored, and that a missing pager is no error.
 func TestPager(t *testing.T) {
 	t.Setenv("LESS", "")
 	t.Setenv("TERM", "xterm")
@@ -139,7 +141,7 @@ func TestPager(t *testing.T) {
 	}
 }
 
-// TestNoPager: there is none in a pipe, and none on a terminal that can do nothing.
+// TestNoPager checks that no pager is used in a pipe or on a dumb terminal.
 func TestNoPager(t *testing.T) {
 	t.Setenv("NUON_PAGER", "sed s/^/p:/")
 	t.Setenv("TERM", "xterm")
@@ -162,7 +164,8 @@ func TestNoPager(t *testing.T) {
 	s.text()
 }
 
-// TestCtrlCInAPager: the pager is waited for however often it is typed, so that it can put the terminal right; SIGTERM is handed on.
+// TestCtrlCInAPager checks that the command waits for the pager however often Ctrl-C is
+// pressed, so that the pager can restore the terminal, and that it passes SIGTERM on.
 func TestCtrlCInAPager(t *testing.T) {
 	t.Setenv("TERM", "xterm")
 	for name, cause := range map[string]error{"Ctrl-C": exit.Interrupted, "SIGTERM": exit.Terminated} {
@@ -204,7 +207,7 @@ func TestCtrlCInAPager(t *testing.T) {
 	}
 }
 
-// await waits for a file.
+// await waits until a file exists.
 func await(t *testing.T, name string) {
 	t.Helper()
 	testtime.UntilNoError(t, "the pager starts", func() error {

@@ -8,25 +8,26 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/progress"
 )
 
-// soon is how long somebody waits without being told for what.
+// soon is how long work may take before the command shows what it is doing.
 const soon = time.Second
 
-// begin tells a terminal what is being done.
+// begin shows on a terminal what the command is doing.
 func begin(c *console.Console) *progress.View {
 	view := progress.Start(c)
 	view.Show([]progress.Line{{Busy: true, Text: "reading and comparing"}})
 	return view
 }
 
-// patiently does work that cannot be stopped (it reads pipes and computes), and leaves it where it is when the context ends: the program
-// does, too. After a moment it tells what it does; nil for a terminal that shows something else.
+// patiently runs work that cannot be canceled, because it reads pipes and computes. When ctx
+// is canceled it returns without waiting for the work, and the program exits. After a second
+// it calls tell to show progress; tell is nil for a terminal that shows something else.
 func patiently[T any](ctx context.Context, c *console.Console, tell func(*console.Console) *progress.View, work func() (T, error)) (T, error) {
 	type result struct {
 		made T
 		err  error
 	}
 	done := make(chan result, 1)
-	go func() { // works until the end of the program at most
+	go func() { // may run until the program exits
 		made, err := work()
 		done <- result{made, err}
 	}()

@@ -10,8 +10,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/ignore"
 )
 
-// run compares, shows, and says by its error how it ended: nothing that went wrong is ever the 1 of --exit-code.
-// Names are those of what is compared.
+// run compares, prints the report and returns an error with the exit code. A failure
+// never has the code 1, which --exit-code uses. names are the inputs that are compared.
 func run(ctx context.Context, c *console.Console, o options, names []string, compare func(*console.Console, *settled) (*model.Report, error)) error {
 	s, err := o.settle(c)
 	if err != nil {
@@ -38,7 +38,7 @@ func run(ctx context.Context, c *console.Console, o options, names []string, com
 	return nil
 }
 
-// wrong gives an error a code that says so, where it has none.
+// wrong gives an error the exit code Usage if it has none.
 func wrong(err error) error {
 	if exit.CodeOf(err) == exit.Failed {
 		return exit.With(exit.Usage, err)
@@ -46,9 +46,10 @@ func wrong(err error) error {
 	return err
 }
 
-// differs says that applying a report would do something, or leaves something to be done, beside what rules of the caller ignore. What
-// others have changed, and stays, is no difference between what was given; neither is what is made anew at each rendering, and nothing
-// else: it is no reason for an apply.
+// differs reports whether applying the report would do something, or would leave
+// something to do, apart from what the rules of --ignore hide. Changes by others
+// that an apply leaves alone do not count. Neither do values that change with every
+// rendering if there is nothing else, because they are no reason for an apply.
 func differs(r *model.Report) bool {
 	lists := [][]model.Change{r.Changes, r.Outputs, r.Hooks, r.Tests, r.Kept, r.Deferred}
 	listed := 0
@@ -60,5 +61,5 @@ func differs(r *model.Report) bool {
 			}
 		}
 	}
-	return listed == 0 && r.Applyable // a plan that only takes over what others have changed
+	return listed == 0 && r.Applyable // the plan only records changes that others made
 }

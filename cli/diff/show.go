@@ -11,11 +11,11 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/terminal"
 )
 
-// pipeWidth is how wide two sides are where there is no terminal.
+// pipeWidth is the width of the side-by-side format where there is no terminal.
 const pipeWidth = 160
 
-// show prints a report. For a terminal all of it is laid out before the first line is shown, because its length decides how; and because
-// it is then written line by line, which Ctrl-C can end without leaving a colour on.
+// show prints a report. For a terminal it lays out everything first, because the length decides
+// whether to use the pager, and because Ctrl-C can stop output by lines without leaving a color on.
 func (s *settled) show(ctx context.Context, c *console.Console, r *model.Report) error {
 	if !c.OutIsTerminal {
 		_, err := patiently(ctx, c, nil, func() (struct{}, error) { return struct{}{}, s.render(c, c.Out, r) })
@@ -32,7 +32,7 @@ func (s *settled) show(ctx context.Context, c *console.Console, r *model.Report)
 	return page(ctx, c, s.pager, laidOut)
 }
 
-// render writes a report in its format.
+// render writes a report in the selected format.
 func (s *settled) render(c *console.Console, w io.Writer, r *model.Report) error {
 	switch s.format {
 	case text, side:

@@ -16,22 +16,22 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/manifest"
 )
 
-// stdin is the name of what comes from a pipe.
+// stdin is the argument that stands for standard input.
 const stdin = "-"
 
-// The bounds of what is read: of one side in bytes and files, and of a file that belongs to a flag.
+// Limits on input: the bytes and files of one side, and the bytes of a file that a flag names.
 const (
 	maxBytes = 256 << 20
 	maxFiles = 50_000
 	maxSmall = 1 << 20
 )
 
-// reader reads what the arguments name.
+// reader reads the inputs that the arguments name.
 type reader struct {
 	in     io.Reader
-	max    int64             // bytes of one side
-	files  int               // of one directory
-	remark func(text string) // for people
+	max    int64             // limit for one side, in bytes
+	files  int               // limit for one directory
+	remark func(text string) // prints a message for the user
 	taken  bool              // stdin was read
 }
 
@@ -61,7 +61,7 @@ func (r *reader) manifests(name string) ([]manifest.Source, error) {
 	return []manifest.Source{{Name: name, Data: content}}, err
 }
 
-// standard reads stdin, which is there once.
+// standard reads stdin, which is possible only once.
 func (r *reader) standard() ([]byte, error) {
 	if r.taken {
 		return nil, exit.Usagef("only one side can be - (stdin); give the others as files, or as <(command)")
@@ -70,10 +70,10 @@ func (r *reader) standard() ([]byte, error) {
 	return bounded(stdin, r.in, nil, r.max)
 }
 
-// unread is an error of reading a file, with its name once.
+// unread returns an error about reading a file that contains its name once.
 func unread(name string, err error) error { return fmt.Errorf("read %s: %w", name, cause(err)) }
 
-// cause is an error without the path that it begins with.
+// cause returns the error without the path that it starts with.
 func cause(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
@@ -82,7 +82,7 @@ func cause(err error) error {
 	return err
 }
 
-// bounded reads a file to its end. Info is nil, or says how large a regular one is.
+// bounded reads a file to its end. info is nil, or gives the size of a regular file.
 func bounded(name string, from io.Reader, info fs.FileInfo, most int64) ([]byte, error) {
 	var content bytes.Buffer
 	if info != nil && info.Mode().IsRegular() {
@@ -103,7 +103,7 @@ func tooLarge(name string, most int64) error {
 	return fmt.Errorf("%s is larger than %s, the most that one side may have; compare it in parts", name, size(most))
 }
 
-// size is a number of bytes for people.
+// size formats a number of bytes.
 func size(n int64) string {
 	if n < 1<<20 {
 		return fmt.Sprintf("%d bytes", n)
@@ -111,7 +111,7 @@ func size(n int64) string {
 	return fmt.Sprintf("%d MiB", n>>20)
 }
 
-// readSmall reads a file that belongs to a flag.
+// readSmall reads a file that a flag names.
 func readSmall(name string) ([]byte, error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -128,14 +128,15 @@ func readSmall(name string) ([]byte, error) {
 	return content, nil
 }
 
-// made are files of directories that something else makes manifests of, and how.
+// made lists files that mark a directory as the source of manifests, with the
+// command that renders it.
 var made = []struct{ file, by string }{
 	{"Chart.yaml", "a Helm chart; render it first: <(helm template %s), or compare charts with nuon diff helm"},
 	{"kustomization.yaml", "a kustomization; build it first: <(kubectl kustomize %s)"},
 	{"kustomization.yml", "a kustomization; build it first: <(kubectl kustomize %s)"},
 }
 
-// directory reads the manifests below a directory, in the order of their paths.
+// directory reads the manifests below a directory, ordered by path.
 func (r *reader) directory(name string) ([]manifest.Source, error) {
 	root, err := os.OpenRoot(name)
 	if err != nil {
@@ -157,7 +158,8 @@ func (r *reader) directory(name string) ([]manifest.Source, error) {
 	return walk.found, nil
 }
 
-// walk is on its way through a directory. Os.Root keeps it in there, whatever links say.
+// walk is the state of a walk through a directory. os.Root confines it to the
+// directory, wherever links lead.
 type walk struct {
 	root      *os.Root
 	name      string
@@ -182,7 +184,7 @@ func (w *walk) visit(at string, entry fs.DirEntry, err error) error {
 	return w.take(name, filepath.FromSlash(at))
 }
 
-// isManifest says by its name that a file holds manifests.
+// isManifest reports whether a file name has an extension of manifests.
 func isManifest(name string) bool {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".yaml", ".yml", ".json":
@@ -193,13 +195,13 @@ func isManifest(name string) bool {
 
 // take reads one file.
 func (w *walk) take(name, at string) error {
-	// A file that was left out in silence would look as if its objects were to be destroyed.
+	// Every failure is an error: if a file were skipped, its objects would appear as deleted.
 	info, err := w.root.Stat(at)
 	switch {
 	case err != nil:
 		return fmt.Errorf("read %s: %w; a link must lead to a file in %s", name, cause(err), w.name)
 	case info.IsDir():
-		return nil // a link to a directory, whose files are found where they are
+		return nil // a link to a directory, whose files are found at their own path
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("read %s: it is no regular file; take it out of %s", name, w.name)
 	case len(w.found) == w.files:

@@ -14,7 +14,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exit"
 )
 
-// place writes files into a directory; the content of each is its name.
+// place creates files in a directory; the content of each is its name.
 func place(t *testing.T, files ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -37,7 +37,7 @@ func link(t *testing.T, dir, name, to string) {
 	}
 }
 
-// read gives what was read below dir as lines of NAME: CONTENT.
+// read returns the manifests that were read, as lines of NAME: CONTENT with names relative to dir.
 func read(t *testing.T, r *reader, dir, name string) ([]string, error) {
 	t.Helper()
 	sources, err := r.manifests(name)
@@ -52,7 +52,8 @@ func read(t *testing.T, r *reader, dir, name string) ([]string, error) {
 	return got, err
 }
 
-// TestDirectory: what ends as a manifest does, in the order of paths; nothing hidden, and nothing else.
+// TestDirectory checks that exactly the files with an extension of manifests
+// are read, ordered by path, without hidden ones.
 func TestDirectory(t *testing.T) {
 	dir := place(t, "b.yaml", "a/z.YML", "a/c.json", "a/.hidden/x.yaml", ".x.yaml", ".git/y.yaml", "README.md", "a/yaml", "..2026/data.yaml")
 	link(t, dir, "linked.yaml", "..2026/data.yaml") // as in a mounted ConfigMap
@@ -64,7 +65,8 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
-// TestUnread: what cannot be read is said with its name, and with what to do; nothing is left out in silence.
+// TestUnread checks that a file that cannot be read is an error with its name
+// and a remedy, and is never skipped.
 func TestUnread(t *testing.T) {
 	out := place(t, "secret.yaml")
 	escaping, dangling, pipe := place(t, "a.yaml"), place(t), place(t)
@@ -92,7 +94,7 @@ func TestUnread(t *testing.T) {
 	}
 }
 
-// TestBounds: a side is as large as it may be, or is refused with the bound.
+// TestBounds checks the limits on the size of a side and on the number of files.
 func TestBounds(t *testing.T) {
 	dir := place(t, "a.yaml", "b.yaml") // of six bytes each
 	for _, c := range []struct {
@@ -118,19 +120,20 @@ func TestBounds(t *testing.T) {
 	if _, err := read(t, &reader{max: 100, files: 1}, dir, dir); err == nil || !strings.Contains(err.Error(), "has more than 1 files with manifests; compare it in parts") {
 		t.Errorf("more files than one: %v", err)
 	}
-	// A file that grows while it is read, or says no size: it ends at the bound.
+	// A file that grows while it is read, or that reports no size, is cut at the limit.
 	if _, err := read(t, &reader{max: 1 << 16}, "/", "/dev/zero"); err == nil || !strings.Contains(err.Error(), "larger than 65536 bytes") {
 		t.Errorf("an endless file: %v", err)
 	}
 }
 
-// TestPipes: what a command prints is read to its end, stdin once, and a directory without manifests gives a remark.
+// TestPipes checks that a pipe is read to its end, that stdin is read once,
+// and that a directory without manifests prints a remark.
 func TestPipes(t *testing.T) {
 	from, to, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	go func() { // writes in parts, and ends
+	go func() { // writes in parts, then closes
 		for range 3 {
 			_, _ = io.WriteString(to, "part ")
 		}

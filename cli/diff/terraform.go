@@ -37,7 +37,7 @@ What the plan marks as sensitive is masked, and so are its copies elsewhere in t
 	return c
 }
 
-// planReport reads a plan as it comes.
+// planReport reads a plan as a stream.
 func planReport(c *console.Console, name string, s *settled) (*model.Report, error) {
 	from := c.In
 	if name != stdin {
@@ -61,10 +61,10 @@ func planReport(c *console.Console, name string, s *settled) (*model.Report, err
 	return r, nil
 }
 
-// zip begins the file that `terraform plan -out` writes.
+// zip is the start of a file that `terraform plan -out` writes.
 const zip = "PK\x03\x04"
 
-// recognise refuses what cannot be a plan's JSON with what to do, where it is plain what it is.
+// recognise returns an error with a remedy for input that is obviously not the JSON of a plan.
 func recognise(name string, plan *bufio.Reader) error {
 	start, err := plan.Peek(len(zip))
 	switch {

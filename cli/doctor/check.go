@@ -23,41 +23,41 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/pgcluster"
 )
 
-// Status is the outcome of one check.
+// Status is the result of one check.
 type Status string
 
-// The outcomes. Only Missing makes the command fail.
+// The results of a check. Only Missing makes the command fail.
 const (
-	// OK: it is there and can be used.
+	// OK means present and usable.
 	OK Status = "ok"
-	// Absent: it is not there, and nuon can do without or gets it by itself.
+	// Absent means not present, but nuon does not need it or fetches it.
 	Absent Status = "absent"
-	// Missing: it is not there, and nuon dev does not work without.
+	// Missing means not present, and nuon dev does not work without it.
 	Missing Status = "missing"
 )
 
-// Check is one line of the answer.
+// Check is the result of one check.
 type Check struct {
-	// Name is what was looked for.
+	// Name is what was checked.
 	Name string `json:"name"`
-	// Status says whether it is there.
+	// Status is the result.
 	Status Status `json:"status"`
-	// Found says what was found, with version and place.
+	// Found describes what was found, with version and path.
 	Found string `json:"found"`
-	// Remedy says how to get it; empty when nothing needs to be done.
+	// Remedy describes how to get it; empty if nothing needs to be done.
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// Diagnosis is the whole answer; OK when nothing is missing.
+// Diagnosis holds the results of all checks. OK is true if nothing is missing.
 type Diagnosis struct {
 	OK     bool    `json:"ok"`
 	Checks []Check `json:"checks"`
 }
 
-// patience bounds each question that is put to a program or a server.
+// patience is the timeout of each call of a program or a server.
 const patience = 5 * time.Second
 
-// machine is what the checks look at.
+// machine is the environment that the checks examine.
 type machine struct {
 	getenv      func(string) string
 	findProgram func(string) (string, error)
@@ -67,13 +67,14 @@ type machine struct {
 	ports       []port
 }
 
-// port is one address of nuon dev, and how to tell that nuon itself answers there.
+// port is one listen address of nuon dev, with a request that shows whether
+// nuon itself listens there.
 type port struct {
 	name, flag, address, path string
 	ours                      func(*http.Response) bool
 }
 
-// usualPorts are the defaults of nuon dev.
+// usualPorts returns the default addresses of nuon dev.
 func usualPorts() []port {
 	isProblem := func(answer *http.Response) bool {
 		return strings.HasPrefix(answer.Header.Get("Content-Type"), "application/problem+json")
@@ -88,7 +89,7 @@ func usualPorts() []port {
 	}
 }
 
-// diagnose makes all checks, in the order in which nuon dev needs things.
+// diagnose runs all checks, in the order in which nuon dev needs things.
 func (m machine) diagnose(ctx context.Context) Diagnosis {
 	checks := []Check{m.program("reconciler"), m.program("runnerd"), m.database(ctx), m.dataDir()}
 	for _, each := range m.ports {
@@ -102,7 +103,7 @@ func (m machine) diagnose(ctx context.Context) Diagnosis {
 	return made
 }
 
-// program looks for another program of nuon.
+// program checks for another program of nuon.
 func (m machine) program(name string) Check {
 	found, err := m.findProgram(name)
 	if err != nil {
@@ -111,7 +112,7 @@ func (m machine) program(name string) Check {
 	return Check{Name: name, Status: OK, Found: found}
 }
 
-// database looks for a PostgreSQL to start, unless a person brings one.
+// database checks for a PostgreSQL that nuon dev can start, unless DATABASE_URL is set.
 func (m machine) database(ctx context.Context) Check {
 	const name = "postgres"
 	if m.getenv("DATABASE_URL") != "" {
@@ -130,7 +131,7 @@ func (m machine) database(ctx context.Context) Check {
 	}
 }
 
-// dataDir looks whether nuon dev could keep its data in the default place.
+// dataDir checks whether nuon dev can store its data in the default directory.
 func (m machine) dataDir() Check {
 	dir, err := dev.DefaultDataDir(m.getenv)
 	if err != nil {
@@ -155,7 +156,7 @@ func checkDir(dir string) Check {
 	return Check{Name: name, Status: OK, Found: dir}
 }
 
-// nearest gives the deepest directory on the way to dir that exists.
+// nearest returns the deepest existing directory on the path to dir.
 func nearest(dir string) string {
 	for at := dir; ; at = filepath.Dir(at) {
 		if _, err := os.Stat(at); !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at) {
@@ -164,8 +165,8 @@ func nearest(dir string) string {
 	}
 }
 
-// check tells whether a port is free or used by nuon. Another's use is no failure:
-// a flag chooses another port.
+// check reports whether a port is free or used by nuon. A port that another
+// program uses is no failure, because a flag selects another port.
 func (p port) check(ctx context.Context) Check {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", p.address)
 	if err == nil {
@@ -202,7 +203,7 @@ func (p port) answers(ctx context.Context) bool {
 	return p.ours(answer)
 }
 
-// terraform looks for terraform or tofu, which runners fetch when it is not there.
+// terraform checks for terraform or tofu, which runners fetch if it is not installed.
 func (m machine) terraform(ctx context.Context) Check {
 	names := []string{"terraform", "tofu"}
 	if named := m.getenv("NUON_TERRAFORM"); named != "" {
@@ -225,7 +226,7 @@ func (m machine) terraform(ctx context.Context) Check {
 	return Check{"terraform", Absent, "not there; a runner fetches the version that a component asks for", "without network, install it, or name it in NUON_TERRAFORM"}
 }
 
-// git is only told: nuon speaks git by itself.
+// git checks for git, for information only: nuon contains its own git client.
 func (m machine) git(ctx context.Context) Check {
 	path, err := exec.LookPath("git")
 	if err != nil {
@@ -239,7 +240,7 @@ func (m machine) git(ctx context.Context) Check {
 	return Check{Name: "git", Status: OK, Found: version + " at " + path + " (nuon does not need it)"}
 }
 
-// ask runs a program for a line of output, in time.
+// ask runs a program with a timeout and returns its output.
 func ask(ctx context.Context, path string, arguments ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -249,7 +250,7 @@ func ask(ctx context.Context, path string, arguments ...string) ([]byte, error) 
 	return command.Output()
 }
 
-// controlPlane asks the current context who we are.
+// controlPlane checks whether the control plane of the current context accepts its token.
 func (m machine) controlPlane(ctx context.Context) Check {
 	const name = "control plane"
 	chosen, err := m.context()

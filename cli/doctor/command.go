@@ -15,7 +15,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/pgcluster"
 )
 
-// New is the command.
+// New returns the doctor command.
 func New(e *env.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
@@ -34,7 +34,8 @@ Ends with 1 when something is missing without which nuon dev does not work.`,
 	}
 }
 
-// report prints a diagnosis; something that is missing becomes the exit code, for the lines have said it all.
+// report prints a diagnosis. If something is missing, it returns an exit code
+// without a message, because the printed lines contain everything.
 func report(to *console.Console, made Diagnosis) error {
 	err := to.Result(made, func(w io.Writer) error { return writeChecks(w, made, to.Color) })
 	if err != nil || made.OK {
@@ -43,7 +44,7 @@ func report(to *console.Console, made Diagnosis) error {
 	return &exit.Error{Code: exit.Failed}
 }
 
-// marks are the colours of the outcomes.
+// marks are the colors of the results.
 var marks = map[Status]string{OK: "\x1b[32m", Absent: "\x1b[33m", Missing: "\x1b[31m"}
 
 func writeChecks(w io.Writer, made Diagnosis, colour bool) error {

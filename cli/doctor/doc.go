@@ -1,5 +1,7 @@
-// Package doctor is `nuon doctor`: it says what of this machine nuon can use, what is missing, and how to get it.
+// Package doctor implements `nuon doctor`: it reports what nuon can use on
+// this machine, what is missing, and how to get it.
 //
-// It only looks: it starts nothing but version commands, writes nothing, and sends nothing but one question to the current
-// control plane. What counts as missing is what `nuon dev` cannot do without; the rest is told for information.
+// It only reads: it runs nothing but version commands, writes nothing, and sends
+// one request to the current control plane and one to each port of nuon dev that is
+// in use. Missing is what `nuon dev` cannot run without; the rest is information.
 package doctor

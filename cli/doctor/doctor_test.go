@@ -21,10 +21,10 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/pgcluster"
 )
 
-// bare is a machine with nothing on it.
+// bare returns a machine with nothing installed.
 func bare(t *testing.T) machine {
 	t.Helper()
-	home, err := os.MkdirTemp("/tmp", "nuon-doctor-test-") // t.TempDir is closed to the server's user
+	home, err := os.MkdirTemp("/tmp", "nuon-doctor-test-") // the server's user cannot enter t.TempDir
 	if err != nil {
 		t.Fatal(err)
 	}
