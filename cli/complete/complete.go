@@ -1,5 +1,6 @@
-// Package complete gives a shell the names that a command takes, from the control plane. It never makes a shell wait or complain:
-// after a second, and whatever goes wrong, there are just no names. Every command that takes a name uses it.
+// Package complete provides shell completion with names from the control plane.
+// It never delays a shell by more than a second and never prints an error: if
+// anything fails, there are no completions. Commands that take a name use it.
 package complete
 
 import (
@@ -17,16 +18,16 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/remote"
 )
 
-// patience is how long a shell that completes may be held up.
+// patience is the timeout of a completion.
 const patience = time.Second
 
-// Name is what can be typed at a place, and a few words about it.
+// Name is a completion with a short description.
 type Name struct{ Name, About string }
 
-// Source gives the names for one place. Args are the command's arguments before it.
+// Source returns the names for one argument. args are the arguments before it.
 type Source func(ctx context.Context, client *remote.Client, args []string) ([]Name, error)
 
-// Args completes a command's arguments: the first from the first source and so on, and none after the last.
+// Args completes each argument from its source, and none after the last source.
 func Args(e *env.Env, places ...Source) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 		if len(args) >= len(places) {
@@ -36,7 +37,8 @@ func Args(e *env.Env, places ...Source) cobra.CompletionFunc {
 	}
 }
 
-// Rest is Args for a command that takes any number of what the last source gives; what is there already is not offered again.
+// Rest is Args for a command that takes any number of names from the last
+// source. It does not repeat given names.
 func Rest(e *env.Env, places ...Source) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 		last := len(places) - 1
@@ -47,25 +49,26 @@ func Rest(e *env.Env, places ...Source) cobra.CompletionFunc {
 	}
 }
 
-// Flag completes the value of a command's flag.
+// Flag completes the value of a flag.
 func Flag(e *env.Env, c *cobra.Command, flag string, source Source) {
-	// It fails only for a flag that is not there.
+	// This fails only for an undefined flag.
 	_ = c.RegisterFlagCompletionFunc(flag, func(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 		return names(c.Context(), e, source, args, word, nil)
 	})
 }
 
-// FlagWords completes the value of a flag that is one of a few words.
+// FlagWords completes the value of a flag that takes one of a few words.
 func FlagWords(c *cobra.Command, flag string, words ...string) {
 	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)) // as above
 }
 
-// Nothing is for a command whose arguments are new names: there is nothing to complete, and a file is no help either.
+// Nothing is for a command whose arguments are new names: it disables
+// completion, including that of file names.
 func Nothing(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
-// Contexts completes the name of a context, which is in a file of this machine: a command's one argument, or a flag.
+// Contexts completes the name of a context from the local config file, for an argument or a flag.
 func Contexts(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
 	f, err := contexts.Load()
 	if err != nil {
@@ -78,7 +81,7 @@ func Contexts(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellC
 	return fitting(found, word, nil), cobra.ShellCompDirectiveNoFileComp
 }
 
-// names asks the source.
+// names returns the matching names of a source, without those in but.
 func names(ctx context.Context, e *env.Env, source Source, args []string, word string, but []string) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -93,7 +96,8 @@ func names(ctx context.Context, e *env.Env, source Source, args []string, word s
 	return fitting(found, word, but), cobra.ShellCompDirectiveNoFileComp
 }
 
-// fitting are the names that begin with word, as a shell gets them. A name that a line cannot show as it is, is left out.
+// fitting returns the names that start with word, in the format of shell
+// completion. It omits names that cannot be printed on a line unchanged.
 func fitting(found []Name, word string, but []string) []string {
 	var out []string
 	for _, n := range found {

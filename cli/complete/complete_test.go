@@ -21,7 +21,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// plane is a control plane with a little of everything.
+// plane returns the environment of a fake control plane that has at least one object of each kind.
 func plane(t *testing.T) *env.Env {
 	t.Helper()
 	answers := map[string]any{
@@ -67,7 +67,7 @@ func behind(t *testing.T, answer http.HandlerFunc) *env.Env {
 	return &env.Env{Console: &console.Console{Out: &strings.Builder{}, Err: &strings.Builder{}, Output: "table"}}
 }
 
-// TestSources: what can be typed at each place, and a word about it.
+// TestSources checks the names and descriptions of each source.
 func TestSources(t *testing.T) {
 	e := plane(t)
 	client, err := e.Client()
@@ -114,7 +114,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// offered is what a shell is given.
+// offered returns what a shell receives.
 func offered(t *testing.T, f cobra.CompletionFunc, args []string, word string) []string {
 	t.Helper()
 	c := &cobra.Command{}
@@ -126,7 +126,8 @@ func offered(t *testing.T, f cobra.CompletionFunc, args []string, word string) [
 	return found
 }
 
-// TestPlaces: each argument from its own source, by what is typed already, and files never.
+// TestPlaces checks that each argument is completed from its own source,
+// filtered by the typed prefix, and never with file names.
 func TestPlaces(t *testing.T) {
 	e := plane(t)
 	args, rest := Args(e, Installs, Actions), Rest(e, Installs, InstallComponents)
@@ -155,8 +156,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestAShellIsNeverHeldUp: nothing, and no word, whatever goes wrong. The server that is slow never answers, so only the limit ends
-// the call.
+// TestAShellIsNeverHeldUp checks that any failure gives no completions and no
+// message. The slow server never answers, so only the timeout ends the call.
 func TestAShellIsNeverHeldUp(t *testing.T) {
 	release := make(chan struct{})
 	for name, answer := range map[string]http.HandlerFunc{
@@ -195,7 +196,8 @@ func wait(ctx context.Context, release <-chan struct{}) {
 	}
 }
 
-// TestTheLimitReachesTheSource, so that a source that asks several times is not the one that holds a shell up.
+// TestTheLimitReachesTheSource checks that the context of a source has the
+// deadline, so that a source with several requests is limited as a whole.
 func TestTheLimitReachesTheSource(t *testing.T) {
 	e := plane(t)
 	offered(t, Args(e, func(ctx context.Context, _ *remote.Client, _ []string) ([]Name, error) {
@@ -206,7 +208,7 @@ func TestTheLimitReachesTheSource(t *testing.T) {
 	}), nil, "")
 }
 
-// TestFlags: a flag's value from a source, and from a few words.
+// TestFlags checks the completion of flags from a source and from fixed words.
 func TestFlags(t *testing.T) {
 	e := plane(t)
 	c := &cobra.Command{Use: "x", Run: func(*cobra.Command, []string) {}}
@@ -226,7 +228,7 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// TestContexts are names of this machine; a file that cannot be read gives none.
+// TestContexts checks the completion of contexts, and that an unreadable file gives none.
 func TestContexts(t *testing.T) {
 	file := t.TempDir() + "/config.toml"
 	t.Setenv("NUON_CONFIG", file)

@@ -10,10 +10,10 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// most is how many names are got: one page as large as the API allows. Nobody reads more.
+// most is the maximum number of names: one page of the API's maximum size.
 const most = 500
 
-// list makes names of the items of a list.
+// list maps the items of a list to names.
 func list[T any](items []T, err error, name func(T) Name) ([]Name, error) {
 	out := make([]Name, 0, len(items))
 	for _, i := range items {
@@ -22,13 +22,13 @@ func list[T any](items []T, err error, name func(T) Name) ([]Name, error) {
 	return out, err
 }
 
-// Apps are the apps of the org.
+// Apps returns the apps of the org.
 func Apps(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
 	l, err := remote.Get[api.AppList](client.ListApps(ctx, &api.ListAppsParams{Limit: most}))
 	return list(l.Items, err, func(a api.App) Name { return Name{a.Name, a.Repository} })
 }
 
-// Components are those of the app that stands first.
+// Components returns the components of the app in the first argument.
 func Components(ctx context.Context, client *remote.Client, args []string) ([]Name, error) {
 	if len(args) == 0 {
 		return nil, nil
@@ -36,13 +36,14 @@ func Components(ctx context.Context, client *remote.Client, args []string) ([]Na
 	return ComponentsOf(ctx, client, args[0])
 }
 
-// ComponentsOf are the components of an app.
+// ComponentsOf returns the components of an app.
 func ComponentsOf(ctx context.Context, client *remote.Client, app string) ([]Name, error) {
 	l, err := remote.Get[api.ComponentList](client.ListComponents(ctx, app))
 	return list(l.Items, err, func(c api.Component) Name { return Name{c.Name, c.Kind} })
 }
 
-// Installs are the installs of the org; where several apps have one of the same name, as app/name.
+// Installs returns the installs of the org, as app/name where several apps
+// have an install of that name.
 func Installs(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
 	l, err := remote.Get[api.InstallList](client.ListInstalls(ctx, &api.ListInstallsParams{Limit: most}))
 	called := installNames(l.Items, func(i api.InstallSummary) (app, install string) { return i.App, i.Name })
@@ -54,7 +55,8 @@ func Installs(ctx context.Context, client *remote.Client, _ []string) ([]Name, e
 	})
 }
 
-// installNames returns how commands know the installs of a list: by name, and as app/name where several apps have one of that name.
+// installNames returns a function that names an install as commands accept it:
+// by its name, or as app/name where several apps have an install of that name.
 func installNames[T any](items []T, of func(T) (app, install string)) func(app, install string) string {
 	first, several := map[string]string{}, map[string]bool{}
 	for _, i := range items {
@@ -72,19 +74,19 @@ func installNames[T any](items []T, of func(T) (app, install string)) func(app, 
 	}
 }
 
-// InstallComponents are the components of the install that stands first.
+// InstallComponents returns the components of the install in the first argument.
 func InstallComponents(ctx context.Context, client *remote.Client, args []string) ([]Name, error) {
 	i, err := installOf(ctx, client, args)
 	return list(i.Components, err, func(c api.InstallComponent) Name { return Name{c.Name, string(c.Status)} })
 }
 
-// Inputs are the inputs of the install that stands first, as NAME=.
+// Inputs returns the inputs of the install in the first argument, as NAME=.
 func Inputs(ctx context.Context, client *remote.Client, args []string) ([]Name, error) {
 	i, err := installOf(ctx, client, args)
 	return list(i.Inputs, err, func(v api.InputValue) Name { return Name{Name: v.Name + "="} })
 }
 
-// Actions are what can be run by name on the install that stands first.
+// Actions returns the actions that can be run on the install in the first argument.
 func Actions(ctx context.Context, client *remote.Client, args []string) ([]Name, error) {
 	i, err := installOf(ctx, client, args)
 	if err != nil {
@@ -101,7 +103,7 @@ func installOf(ctx context.Context, client *remote.Client, args []string) (api.I
 	return remote.Get[api.Install](client.GetInstall(ctx, args[0]))
 }
 
-// Workflows are the newest workflows, and latest:INSTALL for each of their installs.
+// Workflows returns the newest workflows, and latest:INSTALL for each of their installs.
 func Workflows(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
 	l, err := remote.Get[api.WorkflowList](client.ListWorkflows(ctx, &api.ListWorkflowsParams{Limit: most}))
 	var out []Name
@@ -118,13 +120,13 @@ func Workflows(ctx context.Context, client *remote.Client, _ []string) ([]Name, 
 	return out, err
 }
 
-// RunningWorkflows are those that can be cancelled.
+// RunningWorkflows returns the workflows that can be canceled.
 func RunningWorkflows(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
 	l, err := remote.Get[api.WorkflowList](client.ListWorkflows(ctx, &api.ListWorkflowsParams{Status: string(api.WorkflowStatusRunning), Limit: most}))
 	return list(l.Items, err, func(w api.Workflow) Name { return Name{w.ID, fmt.Sprintf("%s of %s/%s", w.Kind, w.App, w.Install)} })
 }
 
-// Steps are the steps of the workflow that stands first, which may be latest:INSTALL.
+// Steps returns the steps of the workflow in the first argument, which may be latest:INSTALL.
 func Steps(ctx context.Context, client *remote.Client, args []string) ([]Name, error) {
 	if len(args) == 0 {
 		return nil, nil
@@ -143,7 +145,7 @@ func Steps(ctx context.Context, client *remote.Client, args []string) ([]Name, e
 	})
 }
 
-// Logs are what has a log: the newest workflows and builds.
+// Logs returns the newest objects that have a log: workflows and builds.
 func Logs(ctx context.Context, client *remote.Client, args []string) ([]Name, error) {
 	workflows, err := Workflows(ctx, client, args)
 	if err != nil {
@@ -153,7 +155,7 @@ func Logs(ctx context.Context, client *remote.Client, args []string) ([]Name, er
 	return append(workflows, builds...), err
 }
 
-// Approvals are the plans that wait, as install/component.
+// Approvals returns the waiting plans, as install/component.
 func Approvals(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
 	l, err := remote.Get[api.ApprovalList](client.ListApprovals(ctx, &api.ListApprovalsParams{Brief: true, Limit: most}))
 	called := installNames(l.Items, func(a api.Approval) (app, install string) { return a.App, a.Install })
@@ -162,23 +164,23 @@ func Approvals(ctx context.Context, client *remote.Client, _ []string) ([]Name, 
 	})
 }
 
-// Runners are the runners of the org.
+// Runners returns the runners of the org.
 func Runners(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
 	l, err := remote.Get[api.RunnerList](client.ListRunners(ctx, &api.ListRunnersParams{Limit: most}))
 	return list(l.Items, err, func(r api.Runner) Name { return Name{r.Name, string(r.Kind)} })
 }
 
-// Builds are the newest builds of each app.
+// Builds returns the newest builds of each app.
 func Builds(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
 	return buildsThat(ctx, client, func(api.Build) bool { return true })
 }
 
-// FailedBuilds are those of the newest builds that can be retried.
+// FailedBuilds returns the newest builds that can be retried.
 func FailedBuilds(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
 	return buildsThat(ctx, client, func(b api.Build) bool { return b.Status == api.BuildStatusFailed })
 }
 
-// newest is how many builds of an app are got.
+// newest is the number of builds to fetch for each app.
 const newest = 50
 
 func buildsThat(ctx context.Context, client *remote.Client, fit func(api.Build) bool) ([]Name, error) {
@@ -201,31 +203,32 @@ func buildsThat(ctx context.Context, client *remote.Client, fit func(api.Build) 
 	return out, nil
 }
 
-// Repos are the branches that are watched.
+// Repos returns the watched branches.
 func Repos(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
 	l, err := remote.Get[api.RepoList](client.ListRepos(ctx, &api.ListReposParams{Limit: most}))
 	return list(l.Items, err, func(r api.Repo) Name { return Name{r.ID, r.URL + " " + r.Ref} })
 }
 
-// Credentials are the names of the tokens for git.
+// Credentials returns the names of the git credentials.
 func Credentials(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
 	l, err := remote.Get[api.CredentialList](client.ListCredentials(ctx))
 	return list(l.Items, err, func(c api.Credential) Name { return Name{c.Name, c.Username} })
 }
 
-// Webhooks are the webhooks of the org.
+// Webhooks returns the webhooks of the org.
 func Webhooks(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
 	l, err := remote.Get[api.WebhookList](client.ListWebhooks(ctx))
 	return list(l.Items, err, func(w api.KnownWebhook) Name { return Name{w.ID, w.Path} })
 }
 
-// Tokens are the API tokens.
+// Tokens returns the API tokens.
 func Tokens(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
 	l, err := remote.Get[api.TokenList](client.ListTokens(ctx, &api.ListTokensParams{Limit: most}))
 	return list(l.Items, err, func(t api.Token) Name { return Name{t.Name, string(t.Role)} })
 }
 
-// Releases are the numbers of the complete releases of the app of the install that stands first.
+// Releases returns the numbers of the complete releases of the app of the
+// install in the first argument.
 func Releases(ctx context.Context, client *remote.Client, args []string) ([]Name, error) {
 	i, err := installOf(ctx, client, args)
 	if err != nil || i.App == "" {
@@ -234,7 +237,7 @@ func Releases(ctx context.Context, client *remote.Client, args []string) ([]Name
 	return releases(ctx, client, i.App, func(r api.Release) bool { return r.Status == api.ReleaseComplete })
 }
 
-// ReleasesOf are the numbers of the releases of the app that stands first.
+// ReleasesOf returns the numbers of all releases of the app in the first argument.
 func ReleasesOf(ctx context.Context, client *remote.Client, args []string) ([]Name, error) {
 	if len(args) == 0 {
 		return nil, nil

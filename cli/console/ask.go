@@ -15,10 +15,11 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exit"
 )
 
-// Asks says that there is somebody to ask: what is typed arrives at In, and what is said on Err is seen.
+// Asks reports whether a person can be prompted: input comes from a terminal,
+// and Err is shown on one.
 func (c *Console) Asks() bool { return c.InIsTerminal && c.ErrIsTerminal }
 
-// CheckInteractive returns an error if a command was given --interactive and there is nobody to ask.
+// CheckInteractive returns an error if --interactive is set and nobody can be prompted.
 func (c *Console) CheckInteractive(interactive bool) error {
 	if interactive && !c.Asks() {
 		return exit.Usagef("--interactive needs a terminal: leave it out, and give the values as flags")
@@ -26,9 +27,10 @@ func (c *Console) CheckInteractive(interactive bool) error {
 	return nil
 }
 
-// Confirm asks a person before something that cannot be undone. What says what would be done, as a sentence without its full stop:
-// "this removes all of acme". Yes is the command's --yes: the answer beforehand. The default is no, which is the error of
-// exit.Rejected. Where there is nobody to ask it is wrong usage, and the error names --yes.
+// Confirm asks a person to confirm something that cannot be undone. what describes it as a
+// sentence without its full stop: "this removes all of acme". yes is the value of --yes, which
+// confirms in advance. Any answer other than yes is an error with the code exit.Rejected.
+// Where nobody can be prompted, Confirm returns a usage error that names --yes.
 func (c *Console) Confirm(ctx context.Context, what string, yes bool) error {
 	switch {
 	case yes:
@@ -47,8 +49,8 @@ func (c *Console) Confirm(ctx context.Context, what string, yes bool) error {
 	return exit.With(exit.Rejected, errors.New("nothing was done"))
 }
 
-// Ask prints a prompt on Err and gives the line that a person types at the terminal; the end of the input is an empty one. A
-// ctx that ends (Ctrl-C, SIGTERM) is exit.Interrupted.
+// Ask prints a prompt on Err and returns the line that a person types; at the end of the
+// input it returns "". If ctx is canceled (Ctrl-C, SIGTERM), the error is exit.Interrupted.
 func (c *Console) Ask(ctx context.Context, prompt string) (string, error) {
 	return c.answer(ctx, func(in io.Reader) (string, error) {
 		fmt.Fprint(c.Err, Text(prompt))
@@ -61,7 +63,7 @@ func (c *Console) Ask(ctx context.Context, prompt string) (string, error) {
 	})
 }
 
-// AskHidden is Ask for what nobody may look at: nothing of the answer is shown.
+// AskHidden is Ask for secrets: it does not echo the answer.
 func (c *Console) AskHidden(ctx context.Context, prompt string) (string, error) {
 	return c.answer(ctx, func(in io.Reader) (string, error) {
 		if tty, is := c.In.(*os.File); is {
@@ -71,22 +73,22 @@ func (c *Console) AskHidden(ctx context.Context, prompt string) (string, error) 
 			}
 			defer term.Restore(int(tty.Fd()), state) //nolint:errcheck // nothing can be done about it
 		}
-		fmt.Fprint(c.Err, Text(prompt)) // not before nothing is shown any more
+		fmt.Fprint(c.Err, Text(prompt)) // only after echo is off
 		line, err := term.NewTerminal(struct {
 			io.Reader
 			io.Writer
 		}{in, c.Err}, "").ReadPassword("")
-		if errors.Is(err, io.EOF) { // in the raw mode Ctrl-C is a character, which Terminal takes for the end
+		if errors.Is(err, io.EOF) { // in raw mode Ctrl-C is a character, which Terminal reports as EOF
 			err = exit.Interrupted
 		}
 		return line, err
 	})
 }
 
-// answerLimit bounds a line that is typed, in bytes.
+// answerLimit is the maximum length of an answer, in bytes.
 const answerLimit = 64 << 10
 
-// answer reads what read makes of the input. A ctx that ends ends the reading, too.
+// answer calls read with the input. Canceling ctx also ends a blocked read.
 func (c *Console) answer(ctx context.Context, read func(io.Reader) (string, error)) (string, error) {
 	in, err := cancelreader.NewReader(c.In)
 	if err != nil {

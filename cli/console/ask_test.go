@@ -13,7 +13,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exit"
 )
 
-// person is a console on a real terminal, and the other side of it.
+// person returns a console on a pseudo-terminal, and the terminal's other side.
 func person(t *testing.T) (*Console, *os.File) {
 	t.Helper()
 	hand, tty, err := pty.Open()
@@ -47,7 +47,7 @@ func answered(t *testing.T, hand *os.File, prompt, typed string) <-chan error {
 	return done
 }
 
-// TestConfirm: only a yes is a yes.
+// TestConfirm checks that only "y" and "yes" confirm.
 func TestConfirm(t *testing.T) {
 	for typed, want := range map[string]int{"y\n": 0, "yes\n": 0, " YES \n": 0, "n\n": exit.Rejected, "\n": exit.Rejected, "yess\n": exit.Rejected, "\x04": exit.Rejected} {
 		c, hand := person(t)
@@ -61,7 +61,8 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
-// TestConfirmWithoutAPerson: --yes answers beforehand, and nothing is read; where nobody can be asked the error says --yes.
+// TestConfirmWithoutAPerson checks that --yes confirms without reading input,
+// and that the error where nobody can be prompted names --yes.
 func TestConfirmWithoutAPerson(t *testing.T) {
 	for name, c := range map[string]*Console{
 		"a pipe":            {In: strings.NewReader("y\n"), Err: &strings.Builder{}, ErrIsTerminal: true},
@@ -80,7 +81,7 @@ func TestConfirmWithoutAPerson(t *testing.T) {
 	}
 }
 
-// TestAskEndsWithItsContext, while nobody types anything: that is Ctrl-C and SIGTERM.
+// TestAskEndsWithItsContext checks that Ctrl-C and SIGTERM end a prompt while nobody types.
 func TestAskEndsWithItsContext(t *testing.T) {
 	for name, ask := range map[string]func(*Console, context.Context) (string, error){
 		"shown":  func(c *Console, ctx context.Context) (string, error) { return c.Ask(ctx, "name: ") },
@@ -90,7 +91,7 @@ func TestAskEndsWithItsContext(t *testing.T) {
 			c, hand := person(t)
 			ctx, stop := context.WithCancel(t.Context())
 			done := answered(t, hand, "name: ", "half a na")
-			go func() { // ends with the typing
+			go func() { // ends when the text was typed
 				if err := <-done; err != nil {
 					t.Error(err)
 				}
@@ -104,7 +105,8 @@ func TestAskEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestAskHidden: what is typed is not shown and comes whole, Ctrl-C is Ctrl-C, and afterwards the terminal shows again what is typed.
+// TestAskHidden checks that the answer is complete and not echoed, that Ctrl-C
+// interrupts, and that echo is restored.
 func TestAskHidden(t *testing.T) {
 	for typed, want := range map[string]string{"hush\r": "hush", "hu\x7f\x7fbang\r": "bang", "\r": ""} {
 		c, hand := person(t)
@@ -116,7 +118,8 @@ func TestAskHidden(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		// The terminal echoes again, and the first thing that it says is this: the answer was never shown.
+		// The terminal echoes again, and this is the first thing that it
+		// shows: the answer was never echoed.
 		if _, err := hand.WriteString("seen\n"); err != nil {
 			t.Fatal(err)
 		}

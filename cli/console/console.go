@@ -1,5 +1,6 @@
-// Package console is nuon's one door to the terminal: results go to Out, progress and remarks to Err, and whether there is a
-// terminal, colour and a width is decided here. Commands get a Console and never touch os.Stdout.
+// Package console owns nuon's use of the terminal: results go to Out, progress
+// and messages to Err. It also determines whether there is a terminal, its color
+// support and its width. Commands receive a Console and never use os.Stdout.
 package console
 
 import (
@@ -17,7 +18,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exit"
 )
 
-// Console is where a command writes.
+// Console holds the input and output of a command, and their properties.
 type Console struct {
 	In  io.Reader
 	Out io.Writer
@@ -26,15 +27,15 @@ type Console struct {
 	InIsTerminal  bool
 	OutIsTerminal bool
 	ErrIsTerminal bool
-	Color         bool   // on Out
-	Width         int    // columns of Out; 80 where it is not known
-	Output        string // table, json, yaml or name: what -o asks for
+	Color         bool   // whether Out supports color
+	Width         int    // columns of Out; 80 if unknown
+	Output        string // the value of -o: table, json, yaml or name
 }
 
-// defaultWidth is what a pipe and a terminal without a size count as.
+// defaultWidth is the width of a pipe, and of a terminal that does not report its size.
 const defaultWidth = 80
 
-// System is the process's own terminal. NO_COLOR (no-color.org) and TERM=dumb are heeded.
+// System returns the console of the process. NO_COLOR (no-color.org) and TERM=dumb disable color.
 func System() *Console {
 	c := &Console{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Width: defaultWidth, Output: "table"}
 	c.InIsTerminal = term.IsTerminal(int(os.Stdin.Fd()))
@@ -45,7 +46,7 @@ func System() *Console {
 	return c
 }
 
-// Measure takes the terminal's width anew, which a person may change.
+// Measure updates the width, because a person may resize the terminal.
 func (c *Console) Measure() {
 	if out, is := c.Out.(*os.File); is {
 		if w, _, err := term.GetSize(int(out.Fd())); err == nil && w > 0 {
@@ -54,10 +55,11 @@ func (c *Console) Measure() {
 	}
 }
 
-// Formats are the values of -o.
+// Formats lists the values of -o.
 var Formats = []string{"table", "json", "yaml", "name"}
 
-// Result prints what a command found: as data when -o asks for data, by name alone for -o name, else as people prints it.
+// Result prints the result of a command: as JSON or YAML, as a name, or
+// through people, according to -o.
 func (c *Console) Result(data any, people func(w io.Writer) error) error {
 	switch c.Output {
 	case "json":
@@ -83,7 +85,8 @@ func (c *Console) Result(data any, people func(w io.Writer) error) error {
 	return err
 }
 
-// nameOf is what a thing is called, by its JSON: its name, else its id, else those of the thing that it is about.
+// nameOf returns the name of a result from its JSON: its name or id, else the
+// name or id of the object in it.
 func nameOf(data any) string {
 	raw, err := json.Marshal(data)
 	if err != nil {
@@ -102,7 +105,7 @@ func nameOf(data any) string {
 		Workflow named `json:"workflow"`
 	}
 	if json.Unmarshal(raw, &it) != nil && it.named == (named{}) {
-		return "" // not an object; one that has a text where others have a thing is read as far as it goes
+		return "" // not an object; type mismatches in other fields are ignored
 	}
 	for _, n := range []named{it.named, it.Workflow, it.Install, it.Runner, it.Token, it.App} {
 		if name := cmp.Or(n.Name, n.ID); name != "" {
@@ -112,8 +115,8 @@ func nameOf(data any) string {
 	return ""
 }
 
-// Line makes text from elsewhere safe to print on one line: what a terminal would obey (control characters) and what shows
-// something else than it says (direction overrides, characters without a width) is shown as spaces.
+// Line makes untrusted text safe to print on one line. It replaces control
+// characters, direction overrides and invisible characters with spaces.
 func Line(s string) string {
 	return strings.Map(func(r rune) rune {
 		if !strconv.IsPrint(r) {
@@ -132,12 +135,12 @@ func Text(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Say prints a remark for people on Err.
+// Say prints a message on Err.
 func (c *Console) Say(format string, a ...any) {
 	fmt.Fprintf(c.Err, format+"\n", a...)
 }
 
-// Short is a digest or commit as people say it.
+// Short shortens a digest or commit for display, to 12 characters without "sha256:".
 func Short(digest string) string {
 	d := strings.TrimPrefix(digest, "sha256:")
 	if len(d) > 12 {
@@ -146,7 +149,8 @@ func Short(digest string) string {
 	return d
 }
 
-// Release names a release and the commit that it is of in a cell: 7 (1a2b3c4); nothing but - for none.
+// Release formats a release and its commit for a table cell: "7 (1a2b3c4)", or
+// "-" if there is none.
 func Release(number int, commit string) string {
 	switch short := strings.TrimPrefix(commit, "sha256:"); {
 	case number == 0:

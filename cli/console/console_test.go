@@ -9,8 +9,8 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exit"
 )
 
-// TestResultByName: -o name prints what a script hands to the next command, and refuses what has no name before printing
-// anything.
+// TestResultByName checks that -o name prints what a script passes to the next
+// command, and that a result without a name is an error before anything is printed.
 func TestResultByName(t *testing.T) {
 	type thing struct {
 		Name string `json:"name,omitempty"`
@@ -42,7 +42,7 @@ func TestResultByName(t *testing.T) {
 	}
 }
 
-// TestText: what came from elsewhere cannot move the cursor, whatever number of lines it has.
+// TestText checks that untrusted text of several lines cannot move the cursor.
 func TestText(t *testing.T) {
 	if got := Text("one\x1b[1A\r\ntwo\a"); got != "one [1A \ntwo " {
 		t.Errorf("%q", got)

@@ -8,7 +8,8 @@ import (
 	"github.com/charmbracelet/lipgloss"
 )
 
-// List prints rows of a list: a table on a terminal, tab-separated cells in a pipe, one name a line with -o name.
+// List prints the rows of a list: as a table on a terminal, as tab-separated
+// cells in a pipe, or as one name per line with -o name.
 func (c *Console) List(data any, header []string, rows [][]string) error {
 	if c.Output == "name" {
 		for _, r := range rows {
@@ -21,8 +22,8 @@ func (c *Console) List(data any, header []string, rows [][]string) error {
 	return c.Result(data, func(w io.Writer) error { return c.Table(w, header, rows) })
 }
 
-// Table prints aligned columns on a terminal, the last one broken to its width, and in a pipe the cells divided by tabs, without a
-// header.
+// Table prints aligned columns with a header on a terminal and wraps the last column
+// to the terminal's width. In a pipe it prints tab-separated cells without a header.
 func (c *Console) Table(w io.Writer, header []string, rows [][]string) error {
 	if !c.OutIsTerminal {
 		for _, r := range rows {
@@ -35,7 +36,7 @@ func (c *Console) Table(w io.Writer, header []string, rows [][]string) error {
 	return (&Rows{console: c, out: w, header: header}).Print(rows)
 }
 
-// Rows prints a table of which not all rows are there yet.
+// Rows prints a table whose rows arrive in several parts.
 type Rows struct {
 	console *Console
 	out     io.Writer
@@ -43,10 +44,10 @@ type Rows struct {
 	widths  []int // nil until the header was printed
 }
 
-// Rows begins a table on Out.
+// Rows starts a table on Out.
 func (c *Console) Rows(header []string) *Rows { return &Rows{console: c, out: c.Out, header: header} }
 
-// Print prints more rows. Columns are at least as wide as they were for the rows before.
+// Print prints more rows. Columns never become narrower than they were for earlier rows.
 func (r *Rows) Print(rows [][]string) error {
 	if !r.console.OutIsTerminal {
 		return r.console.Table(r.out, nil, rows)
@@ -61,7 +62,8 @@ func (r *Rows) Print(rows [][]string) error {
 	return r.align(lines)
 }
 
-// align prints columns two blanks apart. Widths are those of a terminal, where some characters take two columns and some none.
+// align prints columns with two spaces between them. Widths are display
+// widths: some characters take two columns and some none.
 func (r *Rows) align(lines [][]string) error {
 	c, w, widths := r.console, r.out, r.widths
 	for _, cells := range lines {

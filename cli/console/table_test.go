@@ -17,8 +17,8 @@ var header, rows = []string{"NAME", "STATUS", "WHY"}, [][]string{
 	{"a-longer-name", "behind", "its \x1b[31mcommit\x1b[0m\tis\nnew"},
 }
 
-// TestTable: people get columns under a header, programs get cells that cut -f can take apart; neither gets what came from
-// elsewhere raw.
+// TestTable checks that a terminal gets columns under a header, that a pipe
+// gets cells for cut -f, and that neither gets untrusted text unchanged.
 func TestTable(t *testing.T) {
 	for name, c := range map[string]struct {
 		terminal bool
@@ -40,7 +40,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestTableOfWideCharacters: columns stay columns where characters take two places on the screen, or none.
+// TestTableOfWideCharacters checks the alignment of characters that take two columns or none.
 func TestTableOfWideCharacters(t *testing.T) {
 	var out strings.Builder
 	console := &Console{Out: &out, OutIsTerminal: true, Output: "table"}
@@ -54,7 +54,8 @@ func TestTableOfWideCharacters(t *testing.T) {
 	}
 }
 
-// TestTableOfNothing is its header for people and nothing for programs; rows need not be as long as the header.
+// TestTableOfNothing checks that an empty table is only its header on a
+// terminal and nothing in a pipe, and that rows may be shorter than the header.
 func TestTableOfNothing(t *testing.T) {
 	var out strings.Builder
 	console := &Console{Out: &out, OutIsTerminal: true}
@@ -72,7 +73,8 @@ func TestTableOfNothing(t *testing.T) {
 	}
 }
 
-// TestFormats: each format of -o says the same, and what people are shown is printed for no other.
+// TestFormats checks that each format of -o prints the same content, and that
+// people is called for no other format.
 func TestFormats(t *testing.T) {
 	data := []map[string]any{{"name": "a<b", "version": 3.0}}
 	for _, format := range Formats {
@@ -110,7 +112,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// TestNamesAreOneALine, whatever is in them: the next command reads lines.
+// TestNamesAreOneALine checks that a name is always one line, because the next command reads lines.
 func TestNamesAreOneALine(t *testing.T) {
 	var out strings.Builder
 	console := &Console{Out: &out, Output: "name"}
@@ -119,7 +121,8 @@ func TestNamesAreOneALine(t *testing.T) {
 	}
 }
 
-// TestLine: nothing on a line moves the cursor, turns the direction or hides; what prints stays.
+// TestLine checks that no text can move the cursor, change the direction or
+// hide text, and that printable text is unchanged.
 func TestLine(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain, ünïcode, 日本語, 🚀": "plain, ünïcode, 日本語, 🚀",
@@ -137,14 +140,14 @@ func TestLine(t *testing.T) {
 	}
 }
 
-// broken is a pipe whose reader has gone.
+// broken is a pipe whose reader has closed it.
 type broken struct{}
 
 var errGone = errors.New("gone")
 
 func (broken) Write([]byte) (int, error) { return 0, errGone }
 
-// TestAFailedWriteIsAnError: a result that nobody got is no success.
+// TestAFailedWriteIsAnError checks that a failed write of a result is returned.
 func TestAFailedWriteIsAnError(t *testing.T) {
 	for _, format := range Formats {
 		for _, terminal := range []bool{true, false} {
@@ -156,7 +159,7 @@ func TestAFailedWriteIsAnError(t *testing.T) {
 	}
 }
 
-// TestResultOfPeople: what -o does not ask for is left to the command, and its error is the end.
+// TestResultOfPeople checks that the table format calls people and returns its error.
 func TestResultOfPeople(t *testing.T) {
 	for _, format := range []string{"", "table"} {
 		console := &Console{Out: io.Discard, Output: format}
@@ -166,7 +169,7 @@ func TestResultOfPeople(t *testing.T) {
 	}
 }
 
-// TestSayGoesToErr, so that a pipe holds results alone.
+// TestSayGoesToErr checks that messages do not go to Out, so that a pipe contains only results.
 func TestSayGoesToErr(t *testing.T) {
 	var out, err strings.Builder
 	(&Console{Out: &out, Err: &err}).Say("%d left", 3)
@@ -175,7 +178,7 @@ func TestSayGoesToErr(t *testing.T) {
 	}
 }
 
-// TestShort is a digest as people say it.
+// TestShort checks the display form of digests.
 func TestShort(t *testing.T) {
 	for in, want := range map[string]string{"sha256:0123456789abcdef": "0123456789ab", "0123456789abcdef": "0123456789ab", "": "", "abc": "abc"} {
 		if got := Short(in); got != want {

@@ -6,11 +6,12 @@ import (
 	"github.com/charmbracelet/lipgloss"
 )
 
-// leastWrapped is the narrowest column that text is broken into, in columns of the terminal; what has less is left to the terminal.
+// leastWrapped is the minimum width to wrap text to; narrower columns are left to the terminal.
 const leastWrapped = 24
 
-// Wrap breaks one line of prose between its words to the terminal's width, and begins each line but the first with indent blanks.
-// In a pipe, and where there is no room, it stays one line. A word that is too long stays whole.
+// Wrap breaks a line of prose at spaces to the terminal's width and indents
+// all lines except the first. In a pipe, and where the terminal is too narrow,
+// it returns text unchanged. A word that is too long is not broken.
 func (c *Console) Wrap(text string, indent int) string {
 	if !c.OutIsTerminal || c.Width-indent < leastWrapped || lipgloss.Width(text) <= c.Width {
 		return text
@@ -18,8 +19,8 @@ func (c *Console) Wrap(text string, indent int) string {
 	return strings.Join(pieces(text, c.Width, c.Width-indent), "\n"+strings.Repeat(" ", indent))
 }
 
-// pieces gives text as lines of at most so many columns: the first of its own width, then the others. Blanks before the first word
-// stay, others between words are one.
+// pieces splits text into lines of at most first columns (the first line) and others
+// columns (the rest). It keeps leading spaces and joins words with single spaces.
 func pieces(text string, first, others int) []string {
 	line := text[:len(text)-len(strings.TrimLeft(text, " "))]
 	room, lines, empty := first, []string(nil), true
@@ -37,7 +38,7 @@ func pieces(text string, first, others int) []string {
 	return append(lines, line)
 }
 
-// fit breaks the last cells of a table's lines, of which the others take so many columns.
+// fit wraps the last cells of a table's lines to the space that the other columns leave.
 func (c *Console) fit(lines [][]string, widths []int) [][]string {
 	last, taken := len(widths)-1, 0
 	for _, w := range widths[:max(last, 0)] {

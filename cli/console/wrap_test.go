@@ -33,7 +33,8 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// TestATableFitsItsTerminal: the last column is broken below itself, and no word is lost.
+// TestATableFitsItsTerminal checks that the last column is wrapped within its
+// column, and that no word is lost.
 func TestATableFitsItsTerminal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOfN(rapid.StringMatching(`[a-z語]{1,9}`), 1, 40).Draw(t, "words")

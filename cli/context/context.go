@@ -1,4 +1,4 @@
-// Package context is `nuon context`: which control plane the other commands talk to.
+// Package context implements `nuon context`, which selects the control plane for other commands.
 package context
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/vault"
 )
 
-// New is the command with its verbs.
+// New returns the context command with its subcommands.
 func New(e *env.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "context", Short: "Which control plane to talk to",
@@ -30,7 +30,7 @@ else the platform's place for configuration), and one is the current one. NUON_U
 	return c
 }
 
-// shown is a context without its token.
+// shown is a context without its token, for output.
 type shown struct {
 	Name    string `json:"name"`
 	URL     string `json:"url"`
@@ -60,12 +60,12 @@ func newList(e *env.Env) *cobra.Command {
 	}
 }
 
-// chosen is the context that the next command would use.
+// chosen is the context that the next command would use, for output.
 type chosen struct {
 	Name string `json:"name,omitempty"`
 	URL  string `json:"url"`
 	Org  string `json:"org,omitempty"`
-	From string `json:"from"` // what chose it, in words
+	From string `json:"from"` // what selected it
 	File string `json:"file"`
 }
 
@@ -108,7 +108,7 @@ func newUse(e *env.Env) *cobra.Command {
 	}
 }
 
-// known loads the contexts, of which this must be one.
+// known loads the contexts and returns an error if name is not one of them.
 func known(name string) (contexts.File, error) {
 	f, err := contexts.Load()
 	if err != nil {
@@ -151,7 +151,7 @@ func newAdd(e *env.Env) *cobra.Command {
 	}
 	c.Flags().StringVar(&address, "url", "", "address of the control API")
 	c.Flags().StringVar(&from, "token-from", "", "where the token is: env:NAME or @FILE (default: ask)")
-	_ = c.MarkFlagRequired("url") // fails only for a flag that is not there
+	_ = c.MarkFlagRequired("url") // fails only for an undefined flag
 	return c
 }
 

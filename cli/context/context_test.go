@@ -22,7 +22,7 @@ url = "http://dev"
 token = "hush"
 `
 
-// run runs the command with a file of two contexts, and gives what it printed and the file as it is then.
+// run runs the command with a file of two contexts, and returns the output and the resulting file.
 func run(t *testing.T, output string, args ...string) (string, contexts.File, error) {
 	t.Helper()
 	p := filepath.Join(t.TempDir(), "config.toml")
@@ -52,7 +52,7 @@ func clean(t *testing.T) {
 	}
 }
 
-// TestShow says which control plane is next, and what chose it.
+// TestShow checks that show prints the selected control plane and what selected it.
 func TestShow(t *testing.T) {
 	for name, c := range map[string]struct {
 		set  map[string]string
@@ -79,7 +79,8 @@ func TestShow(t *testing.T) {
 	}
 }
 
-// TestRemove forgets a context; the current one leaves none current.
+// TestRemove checks that remove deletes a context, and that no context is
+// current if it was the current one.
 func TestRemove(t *testing.T) {
 	clean(t)
 	if _, f, err := run(t, "table", "remove", "dev"); exit.CodeOf(err) != exit.Usage || len(f.Contexts) != 2 {
@@ -96,7 +97,8 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// TestAddAndUse: what is added is current; what is no address of a control plane is refused before a token is asked for.
+// TestAddAndUse checks that an added context becomes the current one, and that
+// an invalid address is an error before the token is requested.
 func TestAddAndUse(t *testing.T) {
 	clean(t)
 	t.Setenv("A_TOKEN", "hush")

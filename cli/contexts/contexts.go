@@ -1,5 +1,6 @@
-// Package contexts remembers which control planes a person works with: a small TOML file with a name, an address and a token for
-// each, and which is current. The environment (NUON_URL, NUON_TOKEN, NUON_CONTEXT) goes before the file, for CI.
+// Package contexts stores the control planes that a person works with: a small
+// TOML file with a name, address and token for each, and the current one. The
+// environment (NUON_URL, NUON_TOKEN, NUON_CONTEXT) overrides the file, for CI.
 package contexts
 
 import (
@@ -14,20 +15,21 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exit"
 )
 
-// Context is one control plane.
+// Context holds the address and token of a control plane.
 type Context struct {
 	URL   string `toml:"url"`
 	Token string `toml:"token"`
 	Org   string `toml:"org,omitempty"`
 }
 
-// File is all that is remembered.
+// File is the content of the file.
 type File struct {
 	Current  string             `toml:"current"`
 	Contexts map[string]Context `toml:"contexts"`
 }
 
-// Path is where the file is: NUON_CONFIG, else nuon/config.toml in the platform's place for configuration.
+// Path returns the path of the file: NUON_CONFIG, else nuon/config.toml in the
+// platform's configuration directory.
 func Path() (string, error) {
 	if p := os.Getenv("NUON_CONFIG"); p != "" {
 		return p, nil
@@ -39,7 +41,7 @@ func Path() (string, error) {
 	return filepath.Join(dir, "nuon", "config.toml"), nil
 }
 
-// Load reads the file; one that is not there is empty.
+// Load reads the file. A missing file is empty.
 func Load() (File, error) {
 	f := File{Contexts: map[string]Context{}}
 	p, err := Path()
@@ -62,7 +64,7 @@ func Load() (File, error) {
 	return f, nil
 }
 
-// Save writes the file, readable by its owner alone, whole or not at all.
+// Save writes the file atomically, readable only by its owner.
 func (f File) Save() error {
 	p, err := Path()
 	if err != nil {
@@ -81,12 +83,13 @@ func (f File) Save() error {
 	return nil
 }
 
-// Replace writes b to p, readable by its owner alone, whole or not at all. A link stays one: who keeps the file elsewhere still finds it there.
+// Replace writes b to p atomically, readable only by its owner. If p is a
+// symbolic link, it replaces the target.
 func Replace(p string, b []byte) error {
 	if target, err := filepath.EvalSymlinks(p); err == nil {
 		p = target
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(p), ".config-*.toml") // readable by its owner alone
+	tmp, err := os.CreateTemp(filepath.Dir(p), ".config-*.toml") // mode 0600
 	if err != nil {
 		return err
 	}
@@ -98,20 +101,21 @@ func Replace(p string, b []byte) error {
 	return os.Rename(tmp.Name(), p)
 }
 
-// Choice is a context to work with, and what chose it.
+// Choice is the selected context, and what selected it.
 type Choice struct {
 	Context
-	Name string // empty where the environment says all
-	From string // in words, for people
+	Name string // empty if the environment sets address and token
+	From string // for display
 }
 
-// Chosen is the context to work with: the environment's, else the one named (empty: the current one).
+// Chosen returns the context to use: that of the environment, else the named
+// one, or the current one if name is empty.
 func Chosen(name string) (Context, error) {
 	c, err := Choose(name)
 	return c.Context, err
 }
 
-// Choose is Chosen with the reason.
+// Choose is Chosen with the reason for the choice.
 func Choose(name string) (Choice, error) {
 	env, from := Context{URL: os.Getenv("NUON_URL"), Token: os.Getenv("NUON_TOKEN")}, "--context"
 	if name == "" {

@@ -11,7 +11,8 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exit"
 )
 
-// file gives the test a place for its contexts, and an environment that chooses none.
+// file sets NUON_CONFIG to a new path and clears the other variables; if text
+// is not empty, it writes the file.
 func file(t *testing.T, text string) string {
 	t.Helper()
 	p := filepath.Join(t.TempDir(), "nuon", "config.toml")
@@ -40,7 +41,7 @@ url = "http://dev"
 token = "d"
 `
 
-// TestChosen: the environment goes before the flag, the flag before what is current.
+// TestChosen checks the precedence: the environment, the flag, the current context.
 func TestChosen(t *testing.T) {
 	prod, dev := Context{URL: "http://prod", Token: "p", Org: "acme"}, Context{URL: "http://dev", Token: "d"}
 	for name, c := range map[string]struct {
@@ -81,7 +82,8 @@ func TestChosen(t *testing.T) {
 	}
 }
 
-// TestABrokenFileNamesItsPlace: the file, line and column, and never the token that stands there.
+// TestABrokenFileNamesItsPlace checks that the error has the file, line and
+// column, and never the token.
 func TestABrokenFileNamesItsPlace(t *testing.T) {
 	for name, text := range map[string]string{
 		"no TOML":    "current = \"a\"\n[contexts.a]\nurl = http://x\ntoken = \"hush\"\n",
@@ -100,7 +102,7 @@ func TestABrokenFileNamesItsPlace(t *testing.T) {
 	}
 }
 
-// TestLoadWithoutAFile is an empty one that can be written to.
+// TestLoadWithoutAFile checks that a missing file is an empty one that can be saved.
 func TestLoadWithoutAFile(t *testing.T) {
 	for _, text := range []string{"", "current = \"\"\n"} {
 		file(t, text)
@@ -111,7 +113,8 @@ func TestLoadWithoutAFile(t *testing.T) {
 	}
 }
 
-// TestSave writes what Load reads, for its owner alone, also where somebody had opened the file up, and leaves nothing beside it.
+// TestSave checks that Load reads what Save wrote, that the file is readable only
+// by its owner even if it was not before, and that no temporary file remains.
 func TestSave(t *testing.T) {
 	p := file(t, two)
 	for _, leftover := range []string{p, p + ".new"} {
@@ -142,7 +145,7 @@ func TestSave(t *testing.T) {
 	}
 }
 
-// TestSaveMakesItsDirectory, for its owner alone.
+// TestSaveMakesItsDirectory checks that Save creates the directory, accessible only by its owner.
 func TestSaveMakesItsDirectory(t *testing.T) {
 	p := file(t, "")
 	if err := (File{}).Save(); err != nil {
@@ -160,7 +163,7 @@ func TestSaveMakesItsDirectory(t *testing.T) {
 	}
 }
 
-// TestSaveWholeOrNotAtAll: what cannot be written leaves what was there, and nothing beside it.
+// TestSaveWholeOrNotAtAll checks that a failed save leaves the old file and no temporary file.
 func TestSaveWholeOrNotAtAll(t *testing.T) {
 	p := file(t, "")
 	if err := os.MkdirAll(filepath.Join(p, "in the way"), 0o700); err != nil { // a directory that cannot be replaced
@@ -174,7 +177,8 @@ func TestSaveWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// TestSaveFollowsALink: who keeps the file elsewhere (in a repository of settings) still has it there.
+// TestSaveFollowsALink checks that Save replaces the target of a link, as in a
+// repository of settings.
 func TestSaveFollowsALink(t *testing.T) {
 	p := file(t, "")
 	real := filepath.Join(t.TempDir(), "settings.toml")
@@ -198,7 +202,7 @@ func TestSaveFollowsALink(t *testing.T) {
 	}
 }
 
-// TestPath is where the platform keeps configuration, unless it is said.
+// TestPath checks that the default path is in the platform's configuration directory.
 func TestPath(t *testing.T) {
 	t.Setenv("NUON_CONFIG", "")
 	home := t.TempDir()

@@ -1,4 +1,5 @@
-// Package env is what every command of nuon is given: the terminal, and the way to the control plane, opened when it is needed.
+// Package env holds what every command of nuon needs: the console, and a
+// client of the control plane, created on demand.
 package env
 
 import (
@@ -12,14 +13,14 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/remote"
 )
 
-// Env is one run of the program.
+// Env is the environment of one run of the program.
 type Env struct {
 	Console *console.Console
 	Context string // --context; empty for the current one
-	Debug   bool   // --debug: show each exchange with the control plane on Err
+	Debug   bool   // --debug: print each exchange with the control plane on Err
 }
 
-// Call makes a command of what talks to the control plane: it opens the way there first.
+// Call returns a command function that creates a client and passes it to do.
 func (e *Env) Call(do func(ctx context.Context, client *remote.Client, args []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		client, err := e.Client()
@@ -30,8 +31,8 @@ func (e *Env) Call(do func(ctx context.Context, client *remote.Client, args []st
 	}
 }
 
-// Sure makes c a command of what cannot be undone: it gets --yes, with this help, and what it would do, as a sentence without its full
-// stop, is asked about before the way to the control plane is opened.
+// Sure makes c a command whose effect cannot be undone. It adds --yes with the given help. Before
+// it creates the client it asks the person to confirm what, a sentence without its full stop.
 func (e *Env) Sure(c *cobra.Command, help string, what func(args []string) string, do func(ctx context.Context, client *remote.Client, args []string) error) *cobra.Command {
 	var yes bool
 	c.Flags().BoolVar(&yes, "yes", false, help)
@@ -44,7 +45,7 @@ func (e *Env) Sure(c *cobra.Command, help string, what func(args []string) strin
 	return c
 }
 
-// Client opens the way to the chosen control plane.
+// Client returns a client of the selected control plane.
 func (e *Env) Client() (*remote.Client, error) {
 	c, err := contexts.Chosen(e.Context)
 	if err != nil {

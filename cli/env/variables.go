@@ -6,13 +6,13 @@ import (
 	"strconv"
 )
 
-// The environment variables that every command reads, beside those of a context.
+// The environment variables that every command reads, in addition to those of a context.
 const (
 	output = "NUON_OUTPUT"
 	debug  = "NUON_DEBUG"
 )
 
-// Variables are what nuon reads from its environment, for the reference.
+// Variables lists the environment variables of nuon, for the reference.
 var Variables = []struct{ Name, Means string }{
 	{"NUON_URL", "address of the control API; goes before the context's"},
 	{"NUON_TOKEN", "token for it; goes before the context's. With NUON_URL no context is needed, as in CI"},
@@ -24,13 +24,13 @@ var Variables = []struct{ Name, Means string }{
 	{"NO_COLOR", "any value: no colours (no-color.org)"},
 }
 
-// Output is the output format that the environment asks for, and whether it does.
+// Output returns the output format of NUON_OUTPUT, and whether it is set.
 func Output() (string, bool) {
 	v := os.Getenv(output)
 	return v, v != ""
 }
 
-// Debugging says whether the environment asks for what --debug does. Off is what says so, and nothing.
+// Debugging reports whether NUON_DEBUG is set to anything but "", "off", "no" or a false boolean.
 func Debugging() bool {
 	v := os.Getenv(debug)
 	on, err := strconv.ParseBool(v)

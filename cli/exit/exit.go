@@ -1,5 +1,5 @@
-// Package exit holds the exit codes of nuon and the errors that stand for them, in one place. Commands return these errors; only
-// main ends the process.
+// Package exit defines the exit codes of nuon and the errors that carry them.
+// Commands return these errors; only main ends the process.
 package exit
 
 import (
@@ -18,13 +18,14 @@ const (
 	Rejected    = 4
 	Unreachable = 5
 
-	// What a shell makes of a program that a signal has ended: 128 and the signal's number.
+	// The codes that a shell reports for a program that a signal ended: 128
+	// plus the signal's number.
 	interruptedN = 128 + 2
 	closedPipeN  = 128 + 13
 	terminatedN  = 128 + 15
 )
 
-// Codes say what each code means, for the reference.
+// Codes describes each code, for the reference.
 var Codes = []struct {
 	Code  int
 	Means string
@@ -40,13 +41,13 @@ var Codes = []struct {
 	{terminatedN, "SIGTERM"},
 }
 
-// Error is an error that ends the program with a code of its own.
+// Error is an error with its own exit code.
 type Error struct {
 	Code int
 	Err  error
 }
 
-// Error says what is wrong; it is empty for a code that has been explained already.
+// Error returns the message of the cause. It is empty if the output already explains the code.
 func (e *Error) Error() string {
 	if e.Err == nil {
 		return ""
@@ -54,16 +55,17 @@ func (e *Error) Error() string {
 	return e.Err.Error()
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// With gives err a code.
+// With returns err with an exit code.
 func With(code int, err error) error { return &Error{Code: code, Err: err} }
 
-// Usagef is a mistake in how the command was called.
+// Usagef returns an error for wrong usage of a command.
 func Usagef(format string, a ...any) error { return With(Usage, fmt.Errorf(format, a...)) }
 
-// BadTOML is an error in a TOML file that a person wrote, with its place where the error has one.
+// BadTOML returns an error about a TOML file that a person wrote, with its
+// line and column if known.
 func BadTOML(file string, err error) error {
 	var at *toml.DecodeError
 	if errors.As(err, &at) {
@@ -73,16 +75,17 @@ func BadTOML(file string, err error) error {
 	return With(Usage, fmt.Errorf("%s: %w", file, err))
 }
 
-// Interrupted is Ctrl-C, or any other end of a command's context. It has no words: who did it knows.
+// Interrupted is the error after Ctrl-C, or after any other cancellation of a command's
+// context. It has no message, because the person who pressed the key needs none.
 var Interrupted = &Error{Code: interruptedN}
 
-// Terminated is SIGTERM.
+// Terminated is the error after SIGTERM.
 var Terminated = &Error{Code: terminatedN}
 
-// ClosedPipe is an output that nobody reads any more.
+// ClosedPipe is the error of an output whose reader has closed it.
 var ClosedPipe = &Error{Code: closedPipeN}
 
-// CodeOf is the exit code for an error.
+// CodeOf returns the exit code for an error.
 func CodeOf(err error) int {
 	var e *Error
 	switch {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestCodeOf: the code of an error is its own, however deep it lies, and any other error is a failure.
+// TestCodeOf checks that a wrapped Error keeps its code, and that any other
+// error has the code Failed.
 func TestCodeOf(t *testing.T) {
 	cause := errors.New("cause")
 	for name, c := range map[string]struct {
@@ -38,7 +39,7 @@ func TestCodeOf(t *testing.T) {
 	}
 }
 
-// TestCodesAreWhatScriptsKnow: the numbers are public and do not move.
+// TestCodesAreWhatScriptsKnow checks that the codes never change, because scripts depend on them.
 func TestCodesAreWhatScriptsKnow(t *testing.T) {
 	got := [...]int{Done, Failed, Usage, Waiting, Rejected, Unreachable, Interrupted.Code, ClosedPipe.Code, Terminated.Code}
 	if want := [...]int{0, 1, 2, 3, 4, 5, 130, 141, 143}; got != want {

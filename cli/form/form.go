@@ -1,6 +1,7 @@
-// Package form asks a person for values on the terminal: one form of declared fields, by keyboard alone. It knows nothing of what
-// the values are for and sends nothing; what is typed into a sensitive field is not shown and leaves it as a seal.Secret. The
-// commands that make installs and run actions call it, and only where there is somebody to ask.
+// Package form shows a form of declared fields on the terminal and returns the
+// values. It does not know what the values are for and sends nothing. Input into a
+// sensitive field is not shown and is returned as a seal.Secret. The commands that
+// create installs and run actions use it, only where a person can be prompted.
 package form
 
 import (
@@ -20,7 +21,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// Page is a group of fields that are asked for together. A page without fields is left out.
+// Page is a group of fields that are shown together. A page without fields is skipped.
 type Page struct {
 	Title, Description string
 	Fields             []Field
@@ -29,23 +30,26 @@ type Page struct {
 // Field is one value to ask for.
 type Field struct {
 	Name        string // the key of the answer
-	Title       string // empty: the name
+	Title       string // default: the name
 	Description string
-	Type        string // bool is a choice; every other type is typed
-	Value       string // what stands there at first; ignored if Sensitive
-	Required    bool   // it cannot be left empty
-	Sensitive   bool   // what is typed is not shown
-	// Check says what is wrong with a value that is not empty, in words that follow "this", such as "is not a number"; or nothing.
+	Type        string // "bool" is a choice; every other type is typed text
+	Value       string // the initial value; ignored if Sensitive
+	Required    bool   // must not be empty
+	Sensitive   bool   // input is not shown
+	// Check returns what is wrong with a non-empty value, in words that follow
+	// "this", such as "is not a number"; else "".
 	Check func(value string) string
 }
 
-// Answers are what was entered, by the names of the fields. A field that was left as it stood at first is not among them.
+// Answers holds the values by field name. It does not contain fields that
+// still have their initial value.
 type Answers struct {
 	Plain  map[string]string
 	Secret map[string]seal.Secret
 }
 
-// Ask shows the pages one after the other. Ctrl-C and a context that ends are exit.Interrupted, and nothing was answered.
+// Ask shows the pages one after the other. After Ctrl-C, and when ctx is
+// canceled, it returns exit.Interrupted and no answers.
 func Ask(ctx context.Context, c *console.Console, pages []Page) (Answers, error) {
 	values := map[string]*string{}
 	groups := make([]*huh.Group, 0, len(pages))
@@ -59,9 +63,9 @@ func Ask(ctx context.Context, c *console.Console, pages []Page) (Answers, error)
 		return Answers{}, nil
 	}
 	f := huh.NewForm(groups...).WithTheme(theme(c)).WithKeyMap(keys()).WithShowHelp(size.roomy()).WithShowErrors(true)
-	f.SubmitCmd, f.CancelCmd = tea.Quit, tea.Quit // in order, so that nothing of the form stays on the screen
+	f.SubmitCmd, f.CancelCmd = tea.Quit, tea.Quit // a regular quit removes the form from the screen
 	program := tea.NewProgram(f, tea.WithInput(c.In), tea.WithOutput(c.Err), tea.WithoutSignalHandler())
-	stop := context.AfterFunc(ctx, program.Quit) // in order, too: a program that is killed does not wait for its reader
+	stop := context.AfterFunc(ctx, program.Quit) // quit, because a killed program does not wait for its reader
 	_, err := program.Run()
 	stop()
 	switch {
@@ -73,7 +77,7 @@ func Ask(ctx context.Context, c *console.Console, pages []Page) (Answers, error)
 	return answers(pages, values), nil
 }
 
-// answers keeps what was changed.
+// answers returns the changed values.
 func answers(pages []Page, values map[string]*string) Answers {
 	a := Answers{Plain: map[string]string{}, Secret: map[string]seal.Secret{}}
 	for _, p := range pages {
@@ -89,7 +93,7 @@ func answers(pages []Page, values map[string]*string) Answers {
 	return a
 }
 
-// wrong says what is wrong with a value, or nothing.
+// wrong returns what is wrong with a value, or "".
 func (f Field) wrong(value string) string {
 	switch {
 	case value == "" && f.Required:
@@ -103,15 +107,15 @@ func (f Field) wrong(value string) string {
 	return ""
 }
 
-// size is how much room there is.
+// size is the size of the terminal.
 type size struct{ rows int }
 
-// roomyRows is from how many rows on a page has its descriptions and the help of the keys.
+// roomyRows is the minimum number of rows for descriptions and key help.
 const roomyRows = 12
 
 func (s size) roomy() bool { return s.rows >= roomyRows }
 
-// sizeOf is that of the terminal on Err; where it is not known, a usual one.
+// sizeOf returns the size of the terminal on Err, or 24 rows if it is unknown.
 func sizeOf(c *console.Console) size {
 	if tty, is := c.Err.(*os.File); is {
 		if _, rows, err := term.GetSize(int(tty.Fd())); err == nil && rows > 0 {
@@ -137,7 +141,7 @@ func (s size) group(p Page, values map[string]*string) *huh.Group {
 	return g
 }
 
-// field is how a value is asked for: true or false by a choice, everything else by a line of text.
+// field returns the widget for a value: a choice for a bool, else a line of text.
 func (s size) field(f Field, value *string) huh.Field {
 	title, description := console.Line(cmp.Or(f.Title, f.Name)), ""
 	if f.Required {
@@ -161,7 +165,7 @@ func (s size) field(f Field, value *string) huh.Field {
 	return in
 }
 
-// choices are true and false, and for what may be left open nothing.
+// choices returns true and false, and for an optional field without a value also the empty choice.
 func choices(f Field) []huh.Option[string] {
 	all := huh.NewOptions("true", "false")
 	if !f.Required && f.Value == "" {
@@ -170,7 +174,7 @@ func choices(f Field) []huh.Option[string] {
 	return all
 }
 
-// keys are huh's own with the arrows, which are what people try first.
+// keys returns huh's key map with arrow keys added.
 func keys() *huh.KeyMap {
 	k := huh.NewDefaultKeyMap()
 	k.Input.Prev = key.NewBinding(key.WithKeys("shift+tab", "up"), key.WithHelp("↑", "back"))
@@ -179,7 +183,7 @@ func keys() *huh.KeyMap {
 	return k
 }
 
-// theme is of the terminal's own sixteen colours, or of none.
+// theme uses the terminal's 16 colors, or none.
 func theme(c *console.Console) *huh.Theme {
 	if !c.Color {
 		return huh.ThemeBase()

@@ -18,7 +18,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// person is somebody at a terminal who is asked.
+// person is a user who fills in a form on a terminal.
 type person struct {
 	t       *testing.T
 	master  *os.File
@@ -28,7 +28,7 @@ type person struct {
 	cancel  context.CancelFunc
 }
 
-// sit has a form asked on a terminal of this size.
+// sit shows a form on a terminal of this size.
 func sit(t *testing.T, columns, rows int, pages []Page) *person {
 	t.Helper()
 	t.Setenv("NO_COLOR", "1")
@@ -42,7 +42,7 @@ func sit(t *testing.T, columns, rows int, pages []Page) *person {
 	ctx, cancel := context.WithCancel(t.Context())
 	p := &person{t: t, master: master, screen: vt10x.New(vt10x.WithSize(columns, rows), vt10x.WithWriter(master)), answers: make(chan Answers, 1), ended: make(chan error, 1), cancel: cancel}
 	read := make(chan struct{})
-	go func() { // what a terminal does with what it is sent, until it is closed
+	go func() { // the terminal emulator, until the terminal is closed
 		defer close(read)
 		buf := make([]byte, 4096)
 		for {
@@ -94,7 +94,7 @@ func (p *person) types(keys string) {
 	}
 }
 
-// ends gives what came of it.
+// ends waits for the end of the form and returns its result.
 func (p *person) ends() (Answers, error) {
 	p.t.Helper()
 	select {
@@ -124,16 +124,16 @@ var pages = []Page{
 	}},
 }
 
-// TestForm: by keyboard alone, with the defaults where nothing was changed; what is wrong is said and not taken, and a secret is
-// never on the screen.
+// TestForm fills in a form with the keyboard. Unchanged fields keep their defaults, an invalid
+// value shows a message and is not accepted, and a secret never appears on the screen.
 func TestForm(t *testing.T) {
 	p := sit(t, 80, 24, pages)
 	p.sees("How many copies run")
 	p.types("x\r")
 	p.sees("this is not a number")
-	p.types("\x7f\x7f3\r") // rub out x and 2
+	p.types("\x7f\x7f3\r") // delete x and 2
 	p.sees("┃ Public")
-	p.types("\x1b[D\r") // to the left: true
+	p.types("\x1b[D\r") // left arrow: true
 	p.sees("┃ Token *")
 	p.types("\r")
 	p.sees("this is needed")
@@ -158,7 +158,7 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// TestFormOnASmallTerminal: on 20 by 5 every field can still be read and filled in.
+// TestFormOnASmallTerminal checks that every field can be read and filled in on 20 by 5.
 func TestFormOnASmallTerminal(t *testing.T) {
 	p := sit(t, 20, 5, pages)
 	p.sees("┃ Replicas")
@@ -175,7 +175,7 @@ func TestFormOnASmallTerminal(t *testing.T) {
 	}
 }
 
-// TestFormIsLeft by Ctrl-C, and by a command that is told to end: nothing was answered.
+// TestFormIsLeft checks that Ctrl-C and a canceled context end a form without answers.
 func TestFormIsLeft(t *testing.T) {
 	p := sit(t, 80, 24, pages)
 	p.sees("┃ Replicas")
@@ -191,7 +191,7 @@ func TestFormIsLeft(t *testing.T) {
 	}
 }
 
-// TestNothingToAsk is answered at once, without a terminal.
+// TestNothingToAsk checks that a form without fields needs no terminal.
 func TestNothingToAsk(t *testing.T) {
 	if got, err := Ask(t.Context(), &console.Console{}, []Page{{Title: "none"}}); err != nil || len(got.Plain) > 0 {
 		t.Errorf("%v, %v", got, err)

@@ -9,8 +9,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
 
-// Inputs are the pages for the inputs of an app, a page for each of its groups. Given are those whose value is known already,
-// which are not asked for; Current are the plain values that an install has, and Kept the sensitive ones, which may stay.
+// Inputs returns the pages for the inputs of an app, one for each group. given
+// are inputs whose value is already set, which are omitted; current are the
+// plain values of an install, and kept the sensitive ones that it has.
 func Inputs(config api.AppConfig, given map[string]bool, current map[string]string, kept map[string]bool) []Page {
 	var pages []Page
 	for _, g := range groups(config) {
@@ -27,7 +28,8 @@ func Inputs(config api.AppConfig, given map[string]bool, current map[string]stri
 	return pages
 }
 
-// Needed returns the pages with only the fields that cannot be left empty and have no value yet: what a command asks for without
+// Needed returns the pages with only the required fields that have no value
+// yet: those that a command asks for without
 // --interactive.
 func Needed(pages []Page) []Page {
 	var needed []Page
@@ -40,7 +42,7 @@ func Needed(pages []Page) []Page {
 	return needed
 }
 
-// groups are the declared ones, and behind them those that inputs name all the same.
+// groups returns the declared groups, followed by undeclared groups that inputs name.
 func groups(config api.AppConfig) []api.DeclaredGroup {
 	all := slices.Clone(config.Groups)
 	for _, in := range config.Inputs {
@@ -73,7 +75,7 @@ func input(in api.DeclaredInput, current map[string]string, kept bool) Field {
 	return f
 }
 
-// Parameters are the page for the declared inputs of an action; given are those whose value is known already.
+// Parameters returns the page for the declared inputs of an action, without the inputs in given.
 func Parameters(a api.DeclaredAction, given map[string]string) []Page {
 	page := Page{Title: a.Name, Description: a.Description}
 	for _, p := range a.Inputs {
@@ -95,7 +97,7 @@ func Parameters(a api.DeclaredAction, given map[string]string) []Page {
 	return []Page{page}
 }
 
-// sentence puts one more behind a description that may lack its full stop.
+// sentence appends a sentence to a description that may lack its full stop.
 func sentence(before, next string) string {
 	before = strings.TrimSpace(before)
 	if before == "" {

@@ -14,7 +14,7 @@ func text(s string) *string { return &s }
 // unchecked compares fields without their checks.
 var unchecked = cmpopts.IgnoreFields(Field{}, "Check")
 
-// TestChecks: a field has the check of its type.
+// TestChecks checks that a field validates its type.
 func TestChecks(t *testing.T) {
 	for _, typed := range []string{"number", "bool", "json"} {
 		in := Inputs(api.AppConfig{Inputs: []api.DeclaredInput{{Name: "x", Type: typed}}}, nil, nil, nil)
@@ -27,8 +27,9 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-// TestInputs: a page for each group in the order of the app, without what is given; what an install has stands there already, and
-// a secret that it has need not be entered again.
+// TestInputs checks that there is a page for each group in the app's order
+// without given inputs, that the values of the install are the initial values,
+// and that a stored secret need not be entered again.
 func TestInputs(t *testing.T) {
 	config := api.AppConfig{
 		Groups: []api.DeclaredGroup{{Name: "b", DisplayName: "The Bs", Description: "All Bs"}, {Name: "none"}},
@@ -55,7 +56,7 @@ func TestInputs(t *testing.T) {
 	}
 }
 
-// TestNeeded leaves only fields that are required and have no value: the rest has a default, or may stay empty.
+// TestNeeded checks that only required fields without a value remain.
 func TestNeeded(t *testing.T) {
 	field := func(name, value string, required bool) Field {
 		return Field{Name: name, Value: value, Required: required}
@@ -73,7 +74,7 @@ func TestNeeded(t *testing.T) {
 	}
 }
 
-// TestParameters are those of an action that were not given.
+// TestParameters checks that the page contains the action's inputs that were not given.
 func TestParameters(t *testing.T) {
 	a := api.DeclaredAction{Name: "migrate", Description: "Moves the data", Inputs: []api.DeclaredParameter{
 		{Name: "to", Type: "number", Required: true}, {Name: "mode", Type: "string", Required: true, Default: text("safe")}, {Name: "given", Type: "string"},

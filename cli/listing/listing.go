@@ -1,5 +1,6 @@
-// Package listing is how every list of nuon works: pages as they come, --limit, --watch, and a table, data or names as -o asks. A
-// list command says what a page and a row are.
+// Package listing implements the list commands of nuon: it prints pages as
+// they arrive, handles --limit and --watch, and prints a table, data or names
+// according to -o. A list command defines its page and its row.
 package listing
 
 import (
@@ -16,16 +17,16 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/watch"
 )
 
-// List is a list of things of one kind.
+// List defines a list command for items of type T.
 type List[T any] struct {
 	Header []string
 	Row    func(T) []string
-	// Rows, when it is set, makes the rows of a table on a terminal from all items at once, because they are not one for each. In a
-	// pipe it is a row for each all the same.
+	// Rows, if set, builds the rows of a table on a terminal from all items, where
+	// rows and items do not correspond one to one. A pipe still gets one row per item.
 	Rows func([]T) [][]string
-	// Name is what -o name prints; left out, it is the first cell of the row.
+	// Name returns what -o name prints; the default is the first cell of the row.
 	Name func(T) string
-	// Page gets one page. A list that has no pages gives all and no next cursor.
+	// Page fetches one page. A list without pages returns all items and no next cursor.
 	Page func(ctx context.Context, client *remote.Client, at Page) (items []T, next string, err error)
 	// Limit is the default of --limit; 0 lists all.
 	Limit int
@@ -33,20 +34,22 @@ type List[T any] struct {
 	watch bool
 }
 
-// Page is which part of a list to get.
+// Page selects the part of a list to fetch.
 type Page struct {
 	Args   []string // of the command
 	Cursor string
-	Limit  int // the most that may come
+	Limit  int // the maximum number of items
 }
 
-// The sizes of pages. The first one is small, so that its rows are there soon; the others are as large as the API allows.
+// Page sizes. The first page is small, so that its rows appear soon; the
+// others have the maximum size of the API.
 const (
 	firstPage = 100
 	largePage = 500
 )
 
-// Command makes c the list: its flags --limit and --watch, and what it does. Filters are flags of the command's own.
+// Command adds --limit and --watch to c and makes it print the list. Filters
+// are flags of the command itself.
 func (l *List[T]) Command(e *env.Env, c *cobra.Command) *cobra.Command {
 	c.Flags().IntVar(&l.Limit, "limit", l.Limit, "most to list; 0 for all")
 	watch.Flag(c, &l.watch)
@@ -67,16 +70,17 @@ func (l *List[T]) Command(e *env.Env, c *cobra.Command) *cobra.Command {
 	return c
 }
 
-// newestOfApp is how many a list of what an app had shows unless --limit says otherwise.
+// newestOfApp is the default limit of a list that OfApp creates.
 const newestOfApp = 20
 
-// OfApp makes c the list of what an app had over time, such as its releases: the app is the argument, and the newest come first.
+// OfApp makes c a list of an app's history, such as its releases: the app is
+// the argument, and the newest items come first.
 func (l *List[T]) OfApp(e *env.Env, c *cobra.Command) *cobra.Command {
 	l.Limit, c.Args, c.ValidArgsFunction = newestOfApp, cobra.ExactArgs(1), complete.Args(e, complete.Apps)
 	return l.Command(e, c)
 }
 
-// print prints the list once. Rows are printed a page at a time; data is printed whole or not at all.
+// print prints the list once. It prints rows page by page, but data only if it is complete.
 func (l *List[T]) print(ctx context.Context, c *console.Console, client *remote.Client, args []string) error {
 	rows := c.Rows(l.Header)
 	all := []T{}
@@ -112,8 +116,8 @@ func (l *List[T]) print(ctx context.Context, c *console.Console, client *remote.
 	return nil
 }
 
-// pages gives page after page to each, up to the limit, and says whether there would be more. The first page is given also when it
-// is empty.
+// pages fetches pages up to the limit, calls each for every page (also for an
+// empty first page), and reports whether more items exist.
 func (l *List[T]) pages(ctx context.Context, client *remote.Client, args []string, each func([]T) error) (more bool, err error) {
 	at := Page{Args: args, Limit: firstPage}
 	for left := l.Limit; ; at.Limit = largePage {

@@ -18,13 +18,13 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/remote"
 )
 
-// numbers is a list of so many things, in pages of at most as many as the API gives.
+// numbers is a list of `many` items, in pages of at most `page`.
 type numbers struct {
 	many, page int
 	asked      []Page
-	fails      int // the request that fails; 0 for none
+	fails      int // the number of the request that fails; 0 for none
 	printed    func() string
-	before     []int // how much was printed when each page was asked for
+	before     []int // how much had been printed at each request
 }
 
 var errBroken = errors.New("broken")
@@ -40,7 +40,7 @@ func (n *numbers) list(limit int) *List[int] {
 			if len(n.asked) == n.fails {
 				return nil, "", errBroken
 			}
-			from, _ := strconv.Atoi(at.Cursor) // the first page has none
+			from, _ := strconv.Atoi(at.Cursor) // the first page has no cursor
 			to := min(from+min(at.Limit, n.page), n.many)
 			items := []int{}
 			for i := from; i < to; i++ {
@@ -70,7 +70,8 @@ func chosen(t *testing.T) {
 	t.Setenv("NUON_CONTEXT", "")
 }
 
-// TestAsManyAsAsked: whatever the sizes of list, pages and limit, the first so many come, in order, once each.
+// TestAsManyAsAsked checks for any sizes of list, pages and limit that the
+// first items are printed in order, once each.
 func TestAsManyAsAsked(t *testing.T) {
 	chosen(t)
 	rapid.Check(t, func(t *rapid.T) {
@@ -111,7 +112,8 @@ func TestAsManyAsAsked(t *testing.T) {
 	})
 }
 
-// TestRowsAreThereBeforeTheNextPage: a list of thousands is not held back until its end.
+// TestRowsAreThereBeforeTheNextPage checks that the rows of a page are printed
+// before the next page is fetched.
 func TestRowsAreThereBeforeTheNextPage(t *testing.T) {
 	chosen(t)
 	n := &numbers{many: 3000, page: 500}
@@ -128,7 +130,8 @@ func TestRowsAreThereBeforeTheNextPage(t *testing.T) {
 	}
 }
 
-// TestHalfAListIsNoData: a list that breaks off in the middle ends with its error, and what is data is whole or not there.
+// TestHalfAListIsNoData checks that an incomplete list returns its error, and
+// that data is printed only if complete.
 func TestHalfAListIsNoData(t *testing.T) {
 	chosen(t)
 	for format, prints := range map[string]bool{"json": false, "yaml": false, "table": true, "name": true} {
@@ -140,7 +143,7 @@ func TestHalfAListIsNoData(t *testing.T) {
 	}
 }
 
-// TestAPageForEver: a control plane that gives the same page again and again is no list.
+// TestAPageForEver checks that a control plane that returns the same page again is an error.
 func TestAPageForEver(t *testing.T) {
 	chosen(t)
 	n := &numbers{}
@@ -151,7 +154,7 @@ func TestAPageForEver(t *testing.T) {
 	}
 }
 
-// TestNames: a list says what its things are called where that is not what stands first.
+// TestNames checks that Name overrides the first cell of a row.
 func TestNames(t *testing.T) {
 	chosen(t)
 	n := &numbers{many: 2, page: 9}
@@ -162,7 +165,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestThereIsMore is said to people, of a list that was cut, and to nobody else.
+// TestThereIsMore checks that the message about more items appears only on a
+// terminal and only if the list was cut.
 func TestThereIsMore(t *testing.T) {
 	chosen(t)
 	for _, c := range []struct {

@@ -1,6 +1,6 @@
-// Package progress shows on a terminal how far long work is: a few live lines on Err, below what was printed before, which go
-// away when the work is over: the command's result says how it ended. Where Err is no terminal it shows nothing. Commands that
-// wait use it.
+// Package progress shows the progress of long work on a terminal: a few live lines on Err,
+// below earlier output. They disappear when the work ends, because the command's result reports
+// how it ended. If Err is no terminal, the package shows nothing. Commands that wait use it.
 package progress
 
 import (
@@ -14,26 +14,26 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exit"
 )
 
-// Line is the state of one thing.
+// Line is the state of one item.
 type Line struct {
-	Mark string // one character; a Busy line has a turning one instead
+	Mark string // one character; a busy line shows a spinner instead
 	Text string
 	Busy bool
 }
 
-// View is the live lines. A nil View shows nothing.
+// View shows the live lines. A nil View shows nothing.
 type View struct {
 	program *tea.Program
 	ended   chan struct{}
 }
 
-// Start opens a view, or gives nil where there is no terminal. Its owner calls Stop.
+// Start opens a view, or returns nil if there is no terminal. The caller must call Stop.
 func Start(c *console.Console) *View {
 	if !c.ErrIsTerminal {
 		return nil
 	}
 	v := &View{ended: make(chan struct{})}
-	// Nothing is read and no signal is caught: Ctrl-C is the command's own business.
+	// Read no input and catch no signals: the command handles Ctrl-C.
 	v.program = tea.NewProgram(model{}, tea.WithOutput(c.Err), tea.WithInput(nil), tea.WithoutSignalHandler())
 	go func() { // draws until Stop
 		defer close(v.ended)
@@ -51,7 +51,7 @@ func (v *View) Show(lines []Line) {
 	}
 }
 
-// Stop takes the lines off the screen and gives the terminal back. It may be called twice.
+// Stop removes the lines and restores the terminal. It may be called twice.
 func (v *View) Stop() {
 	if v == nil {
 		return
@@ -60,11 +60,12 @@ func (v *View) Stop() {
 	<-v.ended
 }
 
-// Next is a command that a person can run next, and what it does, in words that follow "to".
+// Next is a command that a person can run next. To describes what it does, in
+// words that follow "to".
 type Next struct{ Command, To string }
 
-// Leave takes the lines off the screen because the person who waits has pressed Ctrl-C, prints on Err what continues without them and
-// how to follow or end it, and returns exit.Interrupted.
+// Leave ends the view after Ctrl-C: it removes the lines, prints on Err what continues
+// in the background and how to follow or stop it, and returns exit.Interrupted.
 func (v *View) Leave(c *console.Console, continues string, next ...Next) error {
 	v.Stop()
 	width := 0
@@ -84,24 +85,24 @@ type (
 	over   struct{}
 )
 
-// model is the view as bubbletea draws it.
+// model is the bubbletea model of a view.
 type model struct {
 	lines []Line
 	turn  int
 	over  bool
 }
 
-// turns are the states of the turning mark, turnEvery apart.
+// turns are the frames of the spinner; turnEvery is their interval.
 var turns = []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
 
 const turnEvery = 100 * time.Millisecond
 
 func tick() tea.Cmd { return tea.Tick(turnEvery, func(time.Time) tea.Msg { return ticked{} }) }
 
-// Init starts the turning.
+// Init starts the spinner.
 func (m model) Init() tea.Cmd { return tick() }
 
-// Update takes what Show and Stop send.
+// Update handles the messages of Show and Stop.
 func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case shown:
@@ -116,7 +117,7 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// View draws one line each. Texts come from elsewhere and cannot move the cursor.
+// View renders the lines. Texts are untrusted and cannot move the cursor.
 func (m model) View() string {
 	if m.over {
 		return ""

@@ -10,7 +10,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/console"
 )
 
-// after sends messages to a fresh view, and gives it with the last command.
+// after sends messages to a new model, and returns it with the last command.
 func after(t *testing.T, messages ...tea.Msg) (model, tea.Cmd) {
 	t.Helper()
 	var m tea.Model = model{}
@@ -21,7 +21,8 @@ func after(t *testing.T, messages ...tea.Msg) (model, tea.Cmd) {
 	return m.(model), cmd
 }
 
-// TestLines: one line each, in the order given; the newest lines replace those before; and a text cannot leave its line.
+// TestLines checks that lines are shown in order, that new lines replace the
+// old ones, and that a text cannot leave its line.
 func TestLines(t *testing.T) {
 	m, cmd := after(t, shown{{Mark: "·", Text: "old"}}, shown{{Mark: "✓", Text: "web: build 3 succeeded"}, {Mark: "✗", Text: "api:\x1b[2A failed\nhidden"}})
 	if want := "  ✓ web: build 3 succeeded\n  ✗ api: [2A failed hidden\n"; m.View() != want {
@@ -32,7 +33,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestTurning: what is busy turns with each tick and comes round; what is not stands still.
+// TestTurning checks that the spinner of a busy line advances with each tick
+// and repeats, and that other lines do not change.
 func TestTurning(t *testing.T) {
 	lines := shown{{Mark: "x", Text: "busy", Busy: true}, {Mark: "✓", Text: "done"}}
 	m, _ := after(t, lines)
@@ -57,7 +59,7 @@ func TestTurning(t *testing.T) {
 	}
 }
 
-// TestOver: the lines leave the screen and the program ends.
+// TestOver checks that the lines disappear and the program ends.
 func TestOver(t *testing.T) {
 	m, cmd := after(t, shown{{Text: "busy", Busy: true}}, over{})
 	if m.View() != "" {
@@ -68,7 +70,7 @@ func TestOver(t *testing.T) {
 	}
 }
 
-// TestNoTerminal: in a pipe there is no view, and using it shows nothing.
+// TestNoTerminal checks that a pipe has no view, and that a nil view shows nothing.
 func TestNoTerminal(t *testing.T) {
 	var out strings.Builder
 	v := Start(&console.Console{Out: &out, Err: &out, OutIsTerminal: true})
@@ -80,7 +82,8 @@ func TestNoTerminal(t *testing.T) {
 	}
 }
 
-// TestStopWaits until the terminal has been given back, and may be called twice; Show after it is nothing.
+// TestStopWaits checks that Stop returns only when the terminal is restored,
+// may be called twice, and that a later Show has no effect.
 func TestStopWaits(t *testing.T) {
 	out := &closing{}
 	v := Start(&console.Console{Err: out, Out: io.Discard, ErrIsTerminal: true})
@@ -96,7 +99,7 @@ func TestStopWaits(t *testing.T) {
 	}
 }
 
-// closing notes what is written after its end.
+// closing records whether anything is written after it was closed.
 type closing struct{ over, late bool }
 
 func (c *closing) Write(b []byte) (int, error) {

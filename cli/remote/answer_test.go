@@ -13,7 +13,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// plane is a control plane that gives one answer to everything.
+// plane is a fake control plane that gives the same answer to every request.
 func plane(t *testing.T, answer http.HandlerFunc) *Client {
 	t.Helper()
 	s := httptest.NewServer(answer)
@@ -25,7 +25,8 @@ func plane(t *testing.T, answer http.HandlerFunc) *Client {
 	return c
 }
 
-// TestAnswers: every answer that is not the thing asked for is an error with the exit code that scripts read, and with words.
+// TestAnswers checks that every response except the requested object is an
+// error with the right exit code and a message.
 func TestAnswers(t *testing.T) {
 	const problem = "application/problem+json"
 	for name, c := range map[string]struct {
@@ -81,7 +82,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestDone: an answer without a body is as good as its status.
+// TestDone checks that a response without a body is judged by its status.
 func TestDone(t *testing.T) {
 	status := http.StatusNoContent
 	client := plane(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
@@ -94,10 +95,11 @@ func TestDone(t *testing.T) {
 	}
 }
 
-// TestUnreachable: who is not there has a code of its own, and the person a next step. Ctrl-C is not that.
+// TestUnreachable checks that an unreachable control plane has its own exit
+// code and a remedy, and that Ctrl-C is not reported as unreachable.
 func TestUnreachable(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
-	s.Close() // so its address is one where nobody is
+	s.Close() // so that nothing listens on its address
 	client, err := New(contexts.Context{URL: s.URL})
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +115,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestNewRefusesWhatIsNoAddress before anything is sent to it.
+// TestNewRefusesWhatIsNoAddress checks that an invalid address is an error before any request.
 func TestNewRefusesWhatIsNoAddress(t *testing.T) {
 	for _, url := range []string{"", "localhost", "127.0.0.1:7110", "http://", "http://a b", ":"} {
 		if _, err := New(contexts.Context{URL: url}); exit.CodeOf(err) != exit.Usage {
@@ -122,7 +124,7 @@ func TestNewRefusesWhatIsNoAddress(t *testing.T) {
 	}
 }
 
-// TestDiagnosis: a diagnostic without a place in a file has none on the screen either.
+// TestDiagnosis checks that a diagnostic without a position is printed without one.
 func TestDiagnosis(t *testing.T) {
 	for want, d := range map[string]api.Diagnostic{
 		"web.toml:3:7: error: unknown key (name)": {File: "web.toml", Line: 3, Column: 7, Severity: "error", Message: "unknown key", Hint: "name"},
@@ -135,7 +137,7 @@ func TestDiagnosis(t *testing.T) {
 	}
 }
 
-// TestCodeIs finds the stable code through what was wrapped around it.
+// TestCodeIs checks that the code is found in wrapped errors.
 func TestCodeIs(t *testing.T) {
 	err := exit.With(exit.Usage, &Problem{api.Problem{Code: "not_found"}})
 	if !CodeIs(err, "not_found") || CodeIs(err, "unpushed") || CodeIs(errors.New("not_found"), "not_found") || CodeIs(nil, "") {
@@ -143,7 +145,7 @@ func TestCodeIs(t *testing.T) {
 	}
 }
 
-// TestAll reads every page in order, and nothing is an empty list, not null.
+// TestAll checks that all pages are read in order, and that an empty list is not nil.
 func TestAll(t *testing.T) {
 	pages := map[string]struct {
 		items []int

@@ -17,9 +17,11 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/version"
 )
 
-// Debug shows each exchange: the request and its body as they go out, the answer's status and time when it begins, and its body and
-// size when it was read. What may be secret is masked: the token in hand wherever it turns up, values by the names of their fields,
-// what is said to be sensitive, what is sealed, and passwords in URLs. Headers are not shown but for those that say who answered.
+// Debug returns a transport that logs each exchange: the request with its body, the
+// response's status and time, and after the body was read its size and content. It
+// masks everything that may be secret: the token wherever it appears, values by the
+// names of their fields, values marked as sensitive, sealed values, and passwords in
+// URLs. It logs no headers except those that identify the server and the request.
 func Debug(out io.Writer, token string) func(http.RoundTripper) http.RoundTripper {
 	d := &debugger{out: out}
 	d.secrets.Add([]byte(token))
@@ -27,13 +29,14 @@ func Debug(out io.Writer, token string) func(http.RoundTripper) http.RoundTrippe
 }
 
 const (
-	// bodyShown bounds what is shown of one body, in bytes, and bodyKept what is kept to be read as JSON: what is cut off cannot be
-	// masked by the names of its fields, so of larger bodies only the size is shown.
+	// bodyShown is the maximum number of bytes of a body that are logged.
+	// bodyKept is the maximum size of a body that is logged at all: a truncated
+	// body is not valid JSON, so its secrets could not be masked by field names.
 	bodyShown = 8 << 10
 	bodyKept  = 1 << 20
 )
 
-// debugger writes, one exchange's lines at a time.
+// debugger writes the log. It writes the lines of one message without interruption.
 type debugger struct {
 	lock    sync.Mutex
 	out     io.Writer
@@ -53,7 +56,7 @@ type debugging struct {
 	below http.RoundTripper
 }
 
-// RoundTrip makes and shows one exchange.
+// RoundTrip makes one exchange and logs it.
 func (d debugging) RoundTrip(r *http.Request) (*http.Response, error) {
 	d.say("> %s %s%s", r.Method, r.URL.Redacted(), d.request(r))
 	begun := time.Now()
@@ -75,7 +78,7 @@ func (d debugging) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// request is a request's size and body, where it can be read twice.
+// request returns the size and body of a request whose body can be read twice.
 func (d debugging) request(r *http.Request) string {
 	if r.GetBody == nil || r.Body == nil || r.Body == http.NoBody {
 		return ""
@@ -92,7 +95,7 @@ func (d debugging) request(r *http.Request) string {
 	return fmt.Sprintf(" (%s)%s", size(max(r.ContentLength, int64(len(kept)))), d.shown(r.Header.Get("Content-Type"), kept))
 }
 
-// overheard is an answer's body, of which so much is kept as can be shown.
+// overheard is a response body that stores up to bodyKept+1 bytes of what is read.
 type overheard struct {
 	io.ReadCloser
 	*debugger
@@ -102,7 +105,7 @@ type overheard struct {
 	once sync.Once
 }
 
-// Read keeps what it gives.
+// Read reads from the body and stores a copy.
 func (o *overheard) Read(b []byte) (int, error) {
 	n, err := o.ReadCloser.Read(b)
 	o.read += int64(n)
@@ -110,7 +113,7 @@ func (o *overheard) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Close shows it.
+// Close logs the stored body.
 func (o *overheard) Close() error {
 	o.once.Do(func() {
 		if o.read > 0 {
@@ -122,7 +125,7 @@ func (o *overheard) Close() error {
 
 func size(n int64) string { return fmt.Sprintf("%d bytes", n) }
 
-// shown is a body as it may be seen, on a line of its own.
+// shown returns a body with secrets masked, on its own line, or a reason why it is not shown.
 func (d *debugger) shown(kind string, body []byte) string {
 	switch {
 	case len(body) == 0:
@@ -147,7 +150,8 @@ func (d *debugger) shown(kind string, body []byte) string {
 	return "\n  " + cut(d.secrets.String(string(text)))
 }
 
-// page shows what is not of the API when it is text: whose it is can often be seen in its first lines.
+// page returns a text that is not JSON. Its first lines often show which
+// server sent it, such as a proxy.
 func (d *debugger) page(kind string, body []byte) string {
 	if !strings.HasPrefix(kind, "text/") {
 		return ", " + kind
@@ -155,7 +159,7 @@ func (d *debugger) page(kind string, body []byte) string {
 	return "\n  " + cut(d.secrets.String(strings.TrimSpace(string(body))))
 }
 
-// cut bounds what is shown. It is called with text in which secrets are masked, so it leaves no half of one.
+// cut truncates a text in which secrets are already masked, so that no part of a secret remains.
 func cut(text string) string {
 	if len(text) <= bodyShown {
 		return text
@@ -163,19 +167,20 @@ func cut(text string) string {
 	return strings.ToValidUTF8(text[:bodyShown], "") + "…"
 }
 
-// masked is what stands for a value.
+// masked replaces a masked value.
 const masked = "(masked)"
 
-// inURL finds the user and password of a URL.
+// inURL matches the user and password of a URL.
 var inURL = lazyregexp.New(`://[^/?#@\s"]+@`)
 
-// telling are parts of names whose values may be secret; a name that only tells which one it is, is not.
+// telling are parts of field names whose values may be secret.
 var telling = []string{"secret", "token", "password", "passphrase", "passwd", "private", "authorization", "cookie", "ciphertext", "credentials", "apikey", "api_key", "access_key", "signature"}
 
-// open are names that hold people's own values, of which nobody knows what is in them.
+// open are fields that contain arbitrary values of users.
 var open = []string{"env", "inputs", "info", "plain"}
 
-// mask hides what may be secret in JSON. Of is the name of the field that holds value.
+// mask replaces what may be secret in a JSON value. of is the name of the
+// field that contains value.
 func mask(value any, of string) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -212,7 +217,8 @@ func maskObject(object map[string]any, of string) map[string]any {
 	return out
 }
 
-// described says that an object is a value with a name of its own, such as an install's input, and no bag of values.
+// described reports whether an object describes one value and its name, such
+// as an install's input, rather than being a map of values.
 func described(object map[string]any) bool {
 	_, named := object["name"]
 	return named

@@ -17,13 +17,15 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/version"
 )
 
-// planted are the secrets of TestDebugShowsNoSecret: none of them may be seen, in no form.
+// planted are the secrets of TestDebugShowsNoSecret, none of which may appear
+// in the log in any form.
 var planted = map[string]string{
 	"token": "nuont_planted-token-51d2", "password": "planted-password-8c3e", "once": "planted-secret-once-77aa", "env": "planted-env-9e01",
 	"input": "planted-input-4b4b", "url": "planted-url-2f2f", "registration": "nuong_planted-6d6d", "default": "planted-default-3a3a", "info": "planted-info-1c1c", "run": "planted-run-0d0d",
 }
 
-// talkative is a control plane whose answers hold secrets at every place where they can be, and that says the token back.
+// talkative is a fake control plane whose responses contain secrets in every
+// possible place, including the token.
 func talkative(t *testing.T) *httptest.Server {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -55,7 +57,8 @@ func talkative(t *testing.T) *httptest.Server {
 	return s
 }
 
-// TestDebugShowsNoSecret: of each exchange it is seen what was asked, how long it took and what came, and nothing that is secret.
+// TestDebugShowsNoSecret checks that the log shows each exchange with its
+// duration and bodies, and no secrets.
 func TestDebugShowsNoSecret(t *testing.T) {
 	s := talkative(t)
 	var seen strings.Builder
@@ -100,7 +103,8 @@ func TestDebugShowsNoSecret(t *testing.T) {
 	}
 }
 
-// TestDebugIsBounded: a large body is not shown, nor one that is no text; and what is shown cannot move the cursor.
+// TestDebugIsBounded checks that large and binary bodies are not logged, and
+// that the log contains no control sequences.
 func TestDebugIsBounded(t *testing.T) {
 	kind, body := "", ""
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -131,10 +135,10 @@ func TestDebugIsBounded(t *testing.T) {
 	}
 }
 
-// TestDebugOfNoAnswer says why there is none.
+// TestDebugOfNoAnswer checks that the log shows why a request got no response.
 func TestDebugOfNoAnswer(t *testing.T) {
 	s := httptest.NewServer(http.NotFoundHandler())
-	s.Close() // so its address is one where nobody is
+	s.Close() // so that nothing listens on its address
 	var seen strings.Builder
 	client, err := New(contexts.Context{URL: s.URL}, Debug(&seen, ""))
 	if err != nil {

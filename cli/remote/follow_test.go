@@ -14,7 +14,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exit"
 )
 
-// streams gives one body after the other, and remembers from where each was asked for.
+// streams returns one body after the other, and records the last event id of each request.
 type streams struct {
 	bodies []string
 	asked  []string
@@ -33,7 +33,7 @@ func answer(status int, body string) *http.Response {
 	return &http.Response{StatusCode: status, Status: http.StatusText(status), Body: io.NopCloser(strings.NewReader(body)), Request: r}
 }
 
-// until collects events as name=data, and stops at the event of that name.
+// until collects events as name=data, and stops at the event with the name stop.
 func until(stop string, got *[]string) func(Event) (bool, error) {
 	return func(e Event) (bool, error) {
 		*got = append(*got, e.Name+"="+string(e.Data))
@@ -41,8 +41,8 @@ func until(stop string, got *[]string) func(Event) (bool, error) {
 	}
 }
 
-// TestFollowAsksAgainFromWhatItSaw: a stream that broke, also in the middle of an event, is asked for again after a pause from
-// the last whole event, so nothing is lost and nothing comes twice.
+// TestFollowAsksAgainFromWhatItSaw checks that a stream that broke, even within an event, is
+// reopened after a pause from the last complete event, so that no event is lost or repeated.
 func TestFollowAsksAgainFromWhatItSaw(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &streams{bodies: []string{
@@ -68,8 +68,8 @@ func TestFollowAsksAgainFromWhatItSaw(t *testing.T) {
 	})
 }
 
-// TestFollowOutlivesARestart: a control plane that is restarted under a stream refuses it for a while. That is no reason to give
-// up, but one that stays away is; and what was never there is reported at once.
+// TestFollowOutlivesARestart checks that Follow tolerates a restart of the
+// control plane, but not one that stays unreachable or that never answered.
 func TestFollowOutlivesARestart(t *testing.T) {
 	for name, c := range map[string]struct {
 		first, away int // streams before, and refusals after
@@ -107,7 +107,7 @@ func TestFollowOutlivesARestart(t *testing.T) {
 	}
 }
 
-// TestFollowEnds: what ends a stream for good is not tried again.
+// TestFollowEnds checks that a stream that ended for good is not reopened.
 func TestFollowEnds(t *testing.T) {
 	wrong := errors.New("wrong")
 	synctest.Test(t, func(t *testing.T) {
@@ -146,8 +146,8 @@ func (e *endless) Read(b []byte) (int, error) {
 
 func (*endless) Close() error { return nil }
 
-// TestFollowBoundsAnEvent: a line of some megabytes is read whole; one without an end is refused, and not asked for again for
-// ever.
+// TestFollowBoundsAnEvent checks that a line of some megabytes is read, and
+// that one without an end is an error and is not retried.
 func TestFollowBoundsAnEvent(t *testing.T) {
 	big := strings.Repeat("x", 3<<20)
 	var got []string
@@ -171,7 +171,7 @@ func TestFollowBoundsAnEvent(t *testing.T) {
 	})
 }
 
-// TestFollowBoundsManyLines: an event of endlessly many lines is refused, too.
+// TestFollowBoundsManyLines checks that an event of too many lines is an error.
 func TestFollowBoundsManyLines(t *testing.T) {
 	line := "data: " + strings.Repeat("x", 1<<20) + "\n"
 	readers := make([]io.Reader, 0, eventLimit>>20+2)
@@ -184,7 +184,7 @@ func TestFollowBoundsManyLines(t *testing.T) {
 	}
 }
 
-// TestReadEvents reads what the HTML standard (9.2.6) lets a server send.
+// TestReadEvents checks the event stream format of the HTML standard (9.2.6).
 func TestReadEvents(t *testing.T) {
 	for name, c := range map[string]struct {
 		stream string

@@ -10,8 +10,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/version"
 )
 
-// sameGeneration says that an answer is one of the API that this nuon speaks, as far as the answer says: one without a generation is
-// judged by what is in it. A control plane that does not speak ours says which it does, with the refusal.
+// sameGeneration returns an error if a response is from another API generation than
+// that of this nuon. A response without a generation passes; its content decides. A
+// control plane that refuses this nuon's generation still sends its own.
 func sameGeneration(r *http.Response) error {
 	theirs, err := strconv.Atoi(r.Header.Get(version.HeaderAPI))
 	if err != nil || theirs == version.API {

@@ -12,8 +12,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/version"
 )
 
-// TestGenerations: every request says which generation it is of; an answer of another is never taken for one of ours, whatever its
-// status, and the words say which side to update.
+// TestGenerations checks that every request carries its API generation, that a response of
+// another generation is an error with any status, and that the error names the side to update.
 func TestGenerations(t *testing.T) {
 	for name, c := range map[string]struct {
 		theirs, number string

@@ -10,19 +10,20 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/backoff"
 )
 
-// patient comes again when the control plane says when: after it was asked for too much (429), whatever the request was for nothing
-// was done with it; and while it cannot do anything (503), if the request may be made twice.
+// patient retries a request when the control plane asks for it with Retry-After: after 429
+// always, because the request had no effect; after 503 only if the request may be sent twice.
 type patient struct{ below http.RoundTripper }
 
-// patienceLimit is how long one request is held back in all, with the time that its refusals take, before the last is shown.
+// patienceLimit is the maximum total time for the retries of one request.
 const patienceLimit = time.Minute
 
 type impatience struct{}
 
-// AtOnce makes requests whose refusal is the answer: of who asks how the control plane is, it is no use to wait until it is well.
+// AtOnce returns a context whose requests are not retried, for callers that
+// check the health of the control plane.
 func AtOnce(ctx context.Context) context.Context { return context.WithValue(ctx, impatience{}, true) }
 
-// RoundTrip makes one request, perhaps several times.
+// RoundTrip sends a request, and retries it where allowed.
 func (p patient) RoundTrip(r *http.Request) (*http.Response, error) {
 	begun, atOnce := time.Now(), r.Context().Value(impatience{}) != nil
 	for {
@@ -40,7 +41,7 @@ func (p patient) RoundTrip(r *http.Request) (*http.Response, error) {
 				return answer, nil //nolint:nilerr // it cannot be sent again, so the refusal is the answer
 			}
 		}
-		_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 1<<16)) // so that the connection can be used again
+		_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 1<<16)) // so that the connection can be reused
 		_ = answer.Body.Close()
 		if !backoff.Pause(r.Context(), wait) {
 			return nil, r.Context().Err()
@@ -49,7 +50,7 @@ func (p patient) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// comeAgain says whether a request is to be made again, and after how long.
+// comeAgain reports whether a request may be retried, and after how long.
 func comeAgain(r *http.Request, answer *http.Response) (time.Duration, bool) {
 	seconds, err := strconv.Atoi(answer.Header.Get("Retry-After"))
 	if err != nil || seconds < 0 || seconds > int(patienceLimit.Seconds()) || r.Body != nil && r.Body != http.NoBody && r.GetBody == nil {

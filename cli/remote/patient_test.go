@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// moods is a control plane that answers each request with the next status, the last one for ever, and notes what came.
+// moods is a fake control plane that answers each request with the next status
+// (the last one repeats) and records the requests.
 type moods struct {
 	statuses []int
 	after    string
@@ -37,7 +38,8 @@ func (m *moods) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: m.statuses[min(len(m.came), len(m.statuses))-1], Header: header, Body: io.NopCloser(strings.NewReader("x"))}, nil
 }
 
-// TestPatient: a request that was refused for now is made again when the control plane says so, whole; what may have been done is not.
+// TestPatient checks that a refused request is repeated in full after
+// Retry-After, and that a request that may have had an effect is not.
 func TestPatient(t *testing.T) {
 	for name, c := range map[string]struct {
 		method, key, after string
@@ -86,7 +88,8 @@ func TestPatient(t *testing.T) {
 	}
 }
 
-// TestPatienceCountsSlowRefusals: a control plane without its database takes seconds for each.
+// TestPatienceCountsSlowRefusals checks that the limit includes the time of
+// slow refusals: a control plane without its database takes seconds for each.
 func TestPatienceCountsSlowRefusals(t *testing.T) {
 	for name, c := range map[string]struct {
 		ctx   func(context.Context) context.Context
@@ -117,7 +120,8 @@ func TestPatienceCountsSlowRefusals(t *testing.T) {
 	}
 }
 
-// TestPatientEnds with its context, and does not send again what can be read only once.
+// TestPatientEnds checks that retries end with their context, and that a body
+// that can be read only once is not sent again.
 func TestPatientEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &moods{statuses: []int{429}, after: "30"}

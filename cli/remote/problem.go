@@ -10,16 +10,16 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// codeNoRoute is what every listener of ours answers to a request that is for another one, or for another version.
+// codeNoRoute is the problem code of a request that is for another listener or another version.
 const codeNoRoute = "no_route"
 
-// codeUnpushed is what a sync of a commit is told that the repository does not have.
+// codeUnpushed is the problem code of a sync of a commit that the repository does not contain.
 const codeUnpushed = "unpushed"
 
-// Problem is an error that the control plane gave.
+// Problem is an error response of the control plane.
 type Problem struct{ api.Problem }
 
-// Error says what is wrong and what to do.
+// Error returns the problem, its diagnostics and details.
 func (p *Problem) Error() string {
 	var b strings.Builder
 	b.WriteString(p.Title)
@@ -35,8 +35,8 @@ func (p *Problem) Error() string {
 	return b.String()
 }
 
-// Diagnosis is a diagnostic as people read it: file:line:column: severity: what is wrong (what would be right). One that belongs
-// to no place in a file has none.
+// Diagnosis formats a diagnostic as "file:line:column: severity: message
+// (hint)". It omits the position of a diagnostic that has none.
 func Diagnosis(d api.Diagnostic) string {
 	place := ""
 	if d.Line > 0 && d.File != "." {
@@ -49,7 +49,7 @@ func Diagnosis(d api.Diagnostic) string {
 	return text
 }
 
-// Unwrap gives the error its exit code.
+// Unwrap returns the exit code of the problem.
 func (p *Problem) Unwrap() error {
 	switch {
 	case p.Status == http.StatusUnauthorized, p.Status == http.StatusForbidden, p.Status == http.StatusUpgradeRequired:
@@ -60,7 +60,7 @@ func (p *Problem) Unwrap() error {
 	return &exit.Error{Code: exit.Failed}
 }
 
-// CodeIs says whether an error is the control plane's with this stable code.
+// CodeIs reports whether err is a Problem with this code.
 func CodeIs(err error, code string) bool {
 	var p *Problem
 	return errors.As(err, &p) && p.Code == code

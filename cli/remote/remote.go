@@ -1,6 +1,6 @@
-// Package remote is the CLI's side of the control API: a client with the chosen context's address and token, answers checked and
-// turned into values or into errors that say what to do, and server-sent events. Every command talks to the control plane through
-// it.
+// Package remote is the CLI's client of the control API. It adds the address and token of the
+// selected context, checks responses, decodes them into values or into errors with a remedy,
+// and reads server-sent events. Every command calls the control plane through this package.
 package remote
 
 import (
@@ -20,19 +20,21 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/version"
 )
 
-// Client calls one control plane. The generated client makes the requests; Get turns their answers into values.
+// Client calls one control plane. The generated client makes the requests; Get
+// decodes their responses.
 type Client struct {
 	*api.Client
 	URL string
 }
 
-// answerLimit bounds the JSON of one answer, and problemLimit that of a refusal, in bytes.
+// answerLimit is the maximum size of a JSON response, and problemLimit that of
+// an error response, in bytes.
 const (
 	answerLimit  = 256 << 20
 	problemLimit = 4 << 20
 )
 
-// New makes a client for a context. Each of around is put around what makes the exchanges, such as Debug.
+// New returns a client for a context. Each of around wraps the transport, such as Debug.
 func New(c contexts.Context, around ...func(http.RoundTripper) http.RoundTripper) (*Client, error) {
 	u, err := url.Parse(c.URL)
 	if err != nil || u.Host == "" {
@@ -54,7 +56,7 @@ func New(c contexts.Context, around ...func(http.RoundTripper) http.RoundTripper
 	return &Client{Client: client, URL: c.URL}, nil
 }
 
-// Get reads the answer to a request made by the generated client.
+// Get decodes the response to a request of the generated client.
 func Get[T any](r *http.Response, err error) (T, error) {
 	var out T
 	if err := answered(r, err); err != nil {
@@ -65,7 +67,7 @@ func Get[T any](r *http.Response, err error) (T, error) {
 	return out, err
 }
 
-// read reads an answer of at most so many bytes.
+// read decodes JSON of at most limit bytes.
 func read(body io.Reader, limit int64, into any) error {
 	bounded := &io.LimitedReader{R: body, N: limit}
 	err := json.NewDecoder(bounded).Decode(into)
@@ -84,14 +86,14 @@ func read(body io.Reader, limit int64, into any) error {
 	return exit.With(exit.Unreachable, err)
 }
 
-// isMalformed says that an answer came whole but is not what it should be.
+// isMalformed reports whether a response is complete but invalid.
 func isMalformed(err error) bool {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	return errors.As(err, &syntax) || errors.As(err, &kind) || errors.Is(err, io.EOF)
 }
 
-// Done checks the answer to a request that gives nothing back.
+// Done checks the response to a request without a result.
 func Done(r *http.Response, err error) error {
 	if err := answered(r, err); err != nil {
 		return err
@@ -99,7 +101,7 @@ func Done(r *http.Response, err error) error {
 	return r.Body.Close()
 }
 
-// answered turns everything but success into an error; the body is closed then.
+// answered returns an error for every response except success, and then closes its body.
 func answered(r *http.Response, err error) error {
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
@@ -108,7 +110,7 @@ func answered(r *http.Response, err error) error {
 		return exit.With(exit.Unreachable, fmt.Errorf("cannot reach the control plane: %w (is it running? `nuon doctor` tells)", err))
 	}
 	if err := sameGeneration(r); err != nil {
-		_ = r.Body.Close() // it is not ours to read
+		_ = r.Body.Close() // it may be in an unknown format
 		return err
 	}
 	if r.StatusCode < 300 {
@@ -117,7 +119,7 @@ func answered(r *http.Response, err error) error {
 	defer r.Body.Close() //nolint:errcheck // the error is what matters
 	p := api.Problem{Status: r.StatusCode, Title: r.Status}
 	if b, err := io.ReadAll(io.LimitReader(r.Body, problemLimit)); err == nil {
-		_ = json.Unmarshal(b, &p) // an answer that is no problem document keeps the status line
+		_ = json.Unmarshal(b, &p) // a response that is no problem document keeps the status line
 	}
 	p.Title = cmp.Or(p.Title, r.Status)
 	strange := p.Code == "" && (r.StatusCode < 400 || r.StatusCode == http.StatusNotFound || r.StatusCode == http.StatusMethodNotAllowed || r.StatusCode >= http.StatusInternalServerError)
@@ -128,7 +130,7 @@ func answered(r *http.Response, err error) error {
 	return &Problem{p}
 }
 
-// All reads every page of a list.
+// All reads all pages of a list.
 func All[T any](page func(cursor string) (items []T, next string, err error)) ([]T, error) {
 	all, cursor := []T{}, ""
 	for {
@@ -147,5 +149,5 @@ func All[T any](page func(cursor string) (items []T, next string, err error)) ([
 	}
 }
 
-// ErrNoProgress is a list that would be read for ever.
+// ErrNoProgress is the error for a list whose pages would never end.
 var ErrNoProgress = exit.With(exit.Unreachable, errors.New("the control plane gave the same page of a list twice; check the address that `nuon context list` shows"))

@@ -9,24 +9,27 @@ import (
 	"time"
 )
 
-// attentive gives up an exchange in which the other side says nothing for too long: it would wait for ever on a control plane, or on
-// something else that took its address, that accepts connections and does no more.
+// attentive is a transport with idle timeouts. Without them, a client would
+// wait forever on a server that accepts connections and sends nothing, such as
+// another program on the control plane's address.
 type attentive struct{ below http.RoundTripper }
 
 const (
-	// answerWithin is how long a control plane may take before an answer begins: longer than its longest look at git.
+	// answerWithin is the maximum time until a response starts. It is longer
+	// than the control plane's longest git poll.
 	answerWithin = 5 * time.Minute
-	// silentFor is how long an answer that has begun may stand still: longer than the pause between two signs of life in a stream.
+	// silentFor is the maximum time without data in a response that has started.
+	// It is longer than the interval of keep-alive messages in a stream.
 	silentFor = time.Minute
 )
 
-// silent is a control plane that has said nothing for so long.
+// silent is the error for an idle timeout of this duration.
 type silent time.Duration
 
-// Error says so.
+// Error returns the message.
 func (s silent) Error() string { return fmt.Sprintf("it has said nothing for %s", time.Duration(s)) }
 
-// RoundTrip makes the exchange, and watches over its answer until that is closed.
+// RoundTrip makes the exchange and applies the timeouts until the response body is closed.
 func (a attentive) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	watch := time.AfterFunc(answerWithin, func() { cancel(silent(answerWithin)) })
@@ -42,7 +45,7 @@ func (a attentive) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// causeOf is the silence that ended an exchange, else the exchange's own error.
+// causeOf returns the idle timeout that canceled an exchange, else err.
 func causeOf(ctx context.Context, err error) error {
 	var s silent
 	if errors.As(context.Cause(ctx), &s) {
@@ -51,7 +54,7 @@ func causeOf(ctx context.Context, err error) error {
 	return err
 }
 
-// watched is an answer that has begun.
+// watched is the body of a response that has started.
 type watched struct {
 	io.ReadCloser
 	ctx    context.Context
@@ -59,7 +62,7 @@ type watched struct {
 	watch  *time.Timer
 }
 
-// Read reads on, and begins to wait anew.
+// Read reads from the body and resets the timeout.
 func (w *watched) Read(b []byte) (int, error) {
 	n, err := w.ReadCloser.Read(b)
 	if err != nil && err != io.EOF { //nolint:errorlint // a reader's end is io.EOF itself

@@ -15,8 +15,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// slow is a control plane that begins its answer after a while, and pauses before each part of it; a pause that is too long for
-// anybody ends with the request.
+// slow is a fake control plane that pauses before its response and before each
+// part of it. A very long pause ends when the request is canceled.
 type slow struct {
 	before time.Duration
 	pauses []time.Duration
@@ -58,7 +58,8 @@ func (b *trickle) Read(p []byte) (int, error) {
 
 func (*trickle) Close() error { return nil }
 
-// TestAControlPlaneThatSaysNothing is given up, before its answer and in the middle of it; one that is slow but alive is waited for.
+// TestAControlPlaneThatSaysNothing checks that the idle timeouts end a request before
+// and during the response, and that a slow but active control plane is not interrupted.
 func TestAControlPlaneThatSaysNothing(t *testing.T) {
 	whole := []string{`{"na`, `me":`, `"hello"}`}
 	for name, c := range map[string]struct {
@@ -88,7 +89,8 @@ func TestAControlPlaneThatSaysNothing(t *testing.T) {
 	}
 }
 
-// TestCtrlCAtAnyMoment of an exchange is Ctrl-C, and no word about the control plane.
+// TestCtrlCAtAnyMoment checks that Ctrl-C during an exchange is reported as
+// Ctrl-C and not as an error of the control plane.
 func TestCtrlCAtAnyMoment(t *testing.T) {
 	for name, s := range map[string]slow{
 		"before the answer": {24 * time.Hour, nil, nil},
@@ -101,7 +103,7 @@ func TestCtrlCAtAnyMoment(t *testing.T) {
 					t.Fatal(err)
 				}
 				ctx, stop := context.WithCancel(t.Context())
-				go func() { // ends with the wait
+				go func() { // ends after a second
 					_ = sleep(t.Context(), time.Second)
 					stop()
 				}()
@@ -114,7 +116,7 @@ func TestCtrlCAtAnyMoment(t *testing.T) {
 	}
 }
 
-// endlessJSON is an answer without an end.
+// endlessJSON is a JSON response without an end.
 type endlessJSON struct{ begun bool }
 
 func (e *endlessJSON) Read(b []byte) (int, error) {
@@ -127,7 +129,7 @@ func (e *endlessJSON) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestAnAnswerWithoutAnEnd is refused at its bound.
+// TestAnAnswerWithoutAnEnd checks that a response is cut at its limit.
 func TestAnAnswerWithoutAnEnd(t *testing.T) {
 	var all []string
 	if err := read(&endlessJSON{}, 4<<20, &all); exit.CodeOf(err) != exit.Unreachable || !strings.Contains(err.Error(), "larger than 4 MB") {

@@ -9,10 +9,10 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// changes prints, of each frame, what was not in the one before.
+// changes prints the parts of each frame that the previous frame did not contain.
 type changes struct {
 	out    io.Writer
-	format string // as -o has it
+	format string // the value of -o
 	last   map[string]int
 }
 
@@ -34,7 +34,7 @@ func (c *changes) show(frame []byte) error {
 	return nil
 }
 
-// parts takes a frame apart, each part as it is printed.
+// parts splits a frame into lines, or into the items of its JSON, each in its output form.
 func (c *changes) parts(frame []byte) ([]string, error) {
 	var parts []string
 	if c.format != "json" && c.format != "yaml" {

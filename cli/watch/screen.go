@@ -9,17 +9,18 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/console"
 )
 
-// screen is a picture on a terminal that is drawn anew in its place. The last one stays when it is closed.
+// screen shows frames on a terminal, each in the place of the previous one.
+// The last frame remains after close.
 type screen struct {
 	program *tea.Program
 	ended   chan struct{}
-	failed  error // why it cannot be drawn; read after ended
+	failed  error // why it cannot be drawn; read after ended is closed
 }
 
-// open begins one on Out. Its owner closes it.
+// open starts a screen on Out. The caller must close it.
 func open(c *console.Console) *screen {
 	s := &screen{ended: make(chan struct{})}
-	// Nothing is read and no signal is caught: Ctrl-C is the command's own business.
+	// Read no input and catch no signals: the command handles Ctrl-C.
 	s.program = tea.NewProgram(model{}, tea.WithOutput(c.Out), tea.WithInput(nil), tea.WithoutSignalHandler())
 	go func() { // draws until close
 		defer close(s.ended)
@@ -40,7 +41,7 @@ func (s *screen) show(frame []byte) error {
 
 func (s *screen) remark(text string) { s.program.Send(remarked(text)) }
 
-// close leaves the last picture and gives the terminal back.
+// close leaves the last frame on the terminal and restores the terminal.
 func (s *screen) close() {
 	s.program.Quit()
 	<-s.ended
@@ -51,17 +52,17 @@ type (
 	remarked string
 )
 
-// model is the picture as bubbletea draws it.
+// model is the bubbletea model of a screen.
 type model struct {
 	lines  []string
 	remark string
-	height int // of the terminal; 0 while it is not known
+	height int // of the terminal; 0 if unknown
 }
 
-// Init asks for nothing: the size comes by itself.
+// Init returns no command: bubbletea sends the size by itself.
 func (model) Init() tea.Cmd { return nil }
 
-// Update takes what is to be seen, and the terminal's size.
+// Update handles a frame, a remark or the terminal's size.
 func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case shown:
@@ -74,14 +75,14 @@ func (m model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// View shows as many lines as there is room for, from the first, and says how many more there are. Lines that are too wide are cut
-// by bubbletea.
+// View renders the first lines that fit, and the number of lines that do not.
+// Bubbletea cuts lines that are too wide.
 func (m model) View() string {
 	lines, below := m.lines, []string(nil)
 	if m.remark != "" {
 		below = append(below, m.remark)
 	}
-	// One line stays free: the cursor stands there.
+	// Leave one line free for the cursor.
 	if room := m.height - 1 - len(below); m.height > 0 && len(lines) > room {
 		room = max(room-1, 0)
 		below = append([]string{fmt.Sprintf("… %d more lines", len(lines)-room)}, below...)

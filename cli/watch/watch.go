@@ -1,5 +1,5 @@
-// Package watch shows again and again how something stands, for the commands with --watch: on a terminal as a picture that is
-// drawn anew, in a pipe as the lines that have changed. It knows nothing of what it shows.
+// Package watch implements --watch: it shows a state again and again, on a terminal as a frame that
+// is redrawn in place, in a pipe as the lines that changed. It does not interpret what it shows.
 package watch
 
 import (
@@ -15,19 +15,20 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/remote"
 )
 
-// every is the pause between two looks.
+// every is the pause between two polls.
 const every = 2 * time.Second
 
-// Flag gives a command --watch.
+// Flag adds --watch to a command.
 func Flag(c *cobra.Command, on *bool) {
 	c.Flags().BoolVar(on, "watch", false, "go on looking, and show what changes until Ctrl-C")
 }
 
-// Run calls look, which prints how things stand to the console that it is given, every two seconds until ctx ends or look fails. A
-// control plane that is away for a while is waited for.
+// Run calls look every two seconds until ctx ends or look fails. look prints the current state to
+// the console that it receives. Run waits for a control plane that is unreachable for a while.
 //
-// On a terminal each look replaces what the one before has printed. In a pipe, and with -o json, yaml or name, each prints what is
-// new since the one before: lines; with json one value a line and with yaml one document each, which of a list are its items.
+// On a terminal each frame replaces the previous one. In a pipe, and with -o json, yaml
+// or name, Run prints only what is new since the previous frame: lines; with json one
+// value per line, with yaml one document per value. The values of a list are its items.
 func Run(ctx context.Context, c *console.Console, look func(ctx context.Context, c *console.Console) error) error {
 	if c.OutIsTerminal && (c.Output == "table" || c.Output == "") {
 		screen := open(c)
@@ -38,7 +39,8 @@ func Run(ctx context.Context, c *console.Console, look func(ctx context.Context,
 	return run(ctx, c, look, changes.show, func(text string) { c.Say("%s", text) })
 }
 
-// run looks; show and remark are where what it sees goes, and the word that it sees nothing.
+// run polls. It passes frames to show, and the message that the control plane
+// is unreachable to remark.
 func run(ctx context.Context, c *console.Console, look func(context.Context, *console.Console) error, show func(frame []byte) error, remark func(string)) error {
 	var patience remote.Patience
 	absent := false
@@ -67,14 +69,14 @@ func run(ctx context.Context, c *console.Console, look func(context.Context, *co
 	}
 }
 
-// picture is what one look prints.
+// picture returns what one call of look prints.
 func picture(ctx context.Context, c *console.Console, look func(context.Context, *console.Console) error) ([]byte, error) {
 	var frame bytes.Buffer
 	c.Measure()
 	onto := *c
 	onto.Out = &frame
 	if onto.Output == "yaml" {
-		onto.Output = "json" // which shows what the items of a list are
+		onto.Output = "json" // so that the items of a list can be separated
 	}
 	if err := look(ctx, &onto); err != nil {
 		return nil, err
@@ -82,5 +84,5 @@ func picture(ctx context.Context, c *console.Console, look func(context.Context,
 	return frame.Bytes(), nil
 }
 
-// errNoData is a look that printed something else than -o json asks for.
+// errNoData is the error for output that is not JSON although -o requires data.
 var errNoData = errors.New("what is watched has no such output")

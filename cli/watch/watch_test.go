@@ -15,17 +15,18 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exit"
 )
 
-// thing is what is watched.
+// thing is a watched object.
 type thing struct {
 	Name   string `json:"name"`
 	Status string `json:"status"`
 }
 
-// acts is a control plane that stands so, one after the other; an error is an answer, too.
+// acts returns a look function that shows the given states one after the
+// other; a state may be an error.
 func acts(stop func(), states ...any) func(context.Context, *console.Console) error {
 	return func(_ context.Context, c *console.Console) error {
 		if len(states) == 1 {
-			stop() // in this look or after it: both are in order
+			stop() // the cancellation may take effect during this poll or after it
 		}
 		now := states[0]
 		if len(states) > 1 {
@@ -43,7 +44,7 @@ func acts(stop func(), states ...any) func(context.Context, *console.Console) er
 	}
 }
 
-// TestAPipeGetsWhatIsNew, in each format, and nothing while nothing changes.
+// TestAPipeGetsWhatIsNew checks that a pipe gets only changes, in each format.
 func TestAPipeGetsWhatIsNew(t *testing.T) {
 	away := exit.With(exit.Unreachable, errors.New("away"))
 	for format, want := range map[string]string{
@@ -79,7 +80,7 @@ func TestAPipeGetsWhatIsNew(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotAList is one value a line, whenever it has changed.
+// TestWhatIsNotAList checks that a single value is printed once per change.
 func TestWhatIsNotAList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
@@ -97,7 +98,8 @@ func TestWhatIsNotAList(t *testing.T) {
 	})
 }
 
-// TestWhatEndsIt: what was never there, what refuses, and an output that nobody reads; and a control plane that stays away.
+// TestWhatEndsIt checks which errors end a watch: one on the first poll, a
+// refusal, a closed output, and a control plane that stays unreachable.
 func TestWhatEndsIt(t *testing.T) {
 	refused := exit.With(exit.Failed, errors.New("no such app"))
 	away := exit.With(exit.Unreachable, errors.New("away"))
@@ -123,7 +125,8 @@ func TestWhatEndsIt(t *testing.T) {
 	}
 }
 
-// TestALookThatPrintsNoData is an error where data was asked for, and not printed as if it were.
+// TestALookThatPrintsNoData checks that text is an error where data is
+// required, and is not printed.
 func TestALookThatPrintsNoData(t *testing.T) {
 	for _, format := range []string{"json", "yaml"} {
 		var out strings.Builder
@@ -141,13 +144,13 @@ func TestALookThatPrintsNoData(t *testing.T) {
 	}
 }
 
-// broken is a pipe whose reader has gone.
+// broken is a pipe whose reader has closed it.
 type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
-// TestAScreenFitsItsTerminal: as many lines as there is room for, from the first, and how many more there are; and the word that the
-// control plane is away stays in sight.
+// TestAScreenFitsItsTerminal checks that a screen shows the lines that fit and the number
+// of the others, and that the message about an unreachable control plane remains visible.
 func TestAScreenFitsItsTerminal(t *testing.T) {
 	lines := func(n int) string {
 		var b strings.Builder
@@ -180,8 +183,8 @@ func TestAScreenFitsItsTerminal(t *testing.T) {
 	}
 }
 
-// TestOnATerminal each picture takes the place of the one before, and the last one stays. The bytes are those that bubbletea makes:
-// here only what is in them counts.
+// TestOnATerminal checks that each frame replaces the previous one and that
+// the last one remains. It ignores the control sequences of bubbletea.
 func TestOnATerminal(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	var out strings.Builder
