@@ -11,31 +11,32 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/style"
 )
 
-// app is what is to be written.
+// app is the content of the app to write.
 type app struct {
 	name       string
 	place      place
 	cloud      string // runner_type; empty for none
 	components []component
-	releases   []string // of Helm
-	inputs     []input  // that have no default
-	extra      []file   // what components refer to
+	releases   []string // names of Helm releases
+	inputs     []input  // those without a default
+	extra      []file   // files that components refer to
 	notes      []string
 }
 
-// component is a file below components/.
+// component is a file in components/.
 type component struct{ name, text string }
 
-// terraformVersion is the Terraform that the app asks for. The file says where to change it.
+// terraformVersion is the Terraform version that the app requires. A comment in its
+// file tells where to change it.
 const terraformVersion = "1.11.4"
 
 //go:embed sample
 var sample embed.FS
 
-// longestName bounds a name that is made of another, in bytes, before a number is added.
+// longestName is the maximum length of a derived name in bytes, before a number is added.
 const longestName = 60
 
-// componentName makes a name for a component that no other has, of what it is called elsewhere.
+// componentName derives a unique component name from another name.
 func (a *app) componentName(of string) string {
 	name := simplified(of, "_")
 	name = strings.TrimRight(name[:min(len(name), longestName)], "_")
@@ -47,7 +48,7 @@ func (a *app) componentName(of string) string {
 	})
 }
 
-// free adds a number to a name until it is not taken.
+// free appends a number to a name until taken returns false.
 func free(name, between string, taken func(string) bool) string {
 	for n, made := 2, name; ; n++ {
 		if !taken(made) {
@@ -57,7 +58,7 @@ func free(name, between string, taken func(string) bool) string {
 	}
 }
 
-// take makes components of what was found; of nothing, the sample's.
+// take adds components for the finds, or the sample's component if there are none.
 func (a *app) take(finds []find) {
 	for _, f := range finds {
 		f.part.addTo(a, f.dir)
@@ -71,10 +72,10 @@ func (a *app) take(finds []find) {
 		"greeting   = \"{{.nuon.inputs.inputs.greeting}}\"\naccount_id = \"{{.nuon.sandbox.outputs.account_id}}\"\n"})
 }
 
-// sampled says that the app is the sample.
+// sampled reports whether the app is the sample.
 func (a *app) sampled() bool { return len(a.notes) == 0 }
 
-// files are those of the app, in their order, laid out as `nuon fmt` does.
+// files returns the files of the app in order, formatted as `nuon fmt` does.
 func (a *app) files() ([]file, error) {
 	all := []file{
 		{"metadata.toml", "# metadata\nversion = \"v2\"\n"},
@@ -97,7 +98,7 @@ func (a *app) files() ([]file, error) {
 		all[i].text = string(text)
 	}
 	all = append(all, a.extra...)
-	if !a.place.inGit { // else the repository has its own
+	if !a.place.inGit { // otherwise the repository has its own
 		all = append(all, file{".gitignore", ".terraform/\n*.tfstate\n*.tfstate.backup\n"})
 	}
 	err := fs.WalkDir(sample, "sample", func(name string, e fs.DirEntry, err error) error {
@@ -126,7 +127,7 @@ install_id = "{{.nuon.install.id}}"
 `, terraformVersion, appconfig.Quote(a.place.inRoot("modules/account")))
 }
 
-// inputFile is inputs.toml; empty if there is nothing to ask an install for.
+// inputFile returns the content of inputs.toml, or "" if the app has no inputs.
 func (a *app) inputFile() string {
 	const begins = "# inputs\n# What an install says of itself. A change of one makes exactly those components behind that read it.\n"
 	if a.sampled() {
@@ -158,7 +159,7 @@ func group(name, display, words string) string {
 	return fmt.Sprintf("[[group]]\nname = %s\ndisplay_name = %s\ndescription = %s\n", appconfig.Quote(name), appconfig.Quote(display), appconfig.Quote(words))
 }
 
-// placeOf names a directory at the end of a sentence, where "." would be lost.
+// placeOf returns the name of a directory for the end of a sentence, where "." could be misread.
 func placeOf(dir string) string {
 	if dir == "." {
 		return "the repository's root"

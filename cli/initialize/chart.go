@@ -14,19 +14,19 @@ import (
 // chart is a Helm chart.
 type chart struct {
 	name, version, appVersion string
-	values                    []setting // what installs often set, with what the chart has for it
+	values                    []setting // values that installs often set, with the chart's defaults
 }
 
-// setting is one value of a chart, by its key as helm --set has it. The value is written as TOML has it.
+// setting is one value of a chart: its key in the notation of helm --set, and its value as TOML.
 type setting struct{ key, value string }
 
-// often are the values that most charts have and most installs set.
+// often lists the values that most charts have and most installs set.
 var often = [][]string{
 	{"image", "repository"}, {"image", "tag"}, {"replicaCount"}, {"replicas"}, {"ingress", "enabled"}, {"ingress", "className"},
 	{"ingress", "host"}, {"ingress", "hostname"}, {"ingress", "hosts", "0", "host"},
 }
 
-// chart looks for a chart in a directory. A library chart is none that can be installed.
+// chart finds a chart in a directory. It skips library charts, which cannot be installed.
 func (s *seeker) chart(dir string, files map[string]bool) (found find, ok bool, err error) {
 	if !files["Chart.yaml"] {
 		return find{}, false, nil
@@ -52,7 +52,8 @@ func (s *seeker) chart(dir string, files map[string]bool) (found find, ok bool, 
 	return find{about: strings.TrimSpace("Helm chart " + c.name + " " + c.version), part: c}, true, nil
 }
 
-// settings are those values of a chart that are in its values.yaml. What cannot be read has none.
+// settings returns the values listed in often that the values.yaml of a chart
+// contains. It returns none for a file that cannot be parsed.
 func (s *seeker) settings(name, appVersion string) (found []setting) {
 	text, _ := s.read(name)
 	all, err := documents(text)
@@ -75,7 +76,7 @@ func (s *seeker) settings(name, appVersion string) (found []setting) {
 	return found
 }
 
-// isCount says that YAML and TOML read a text as one number.
+// isCount reports whether YAML and TOML parse a text as the same integer.
 func isCount(text string) bool {
 	n, err := strconv.Atoi(text)
 	return err == nil && strconv.Itoa(n) == text
@@ -114,13 +115,13 @@ directory = %s # of the chart %s
 	a.notes = append(a.notes, fmt.Sprintf("The component %s is the chart in %s.", name, placeOf(dir)))
 }
 
-// What Helm and the format take for the name of a release, in bytes: 5 to 53, of which a number may be three.
+// Helm and the config format accept release names of 5 to 53 bytes; three are left for a number.
 const (
 	shortestRelease = 5
 	longestRelease  = 50
 )
 
-// label makes a name for Kubernetes (RFC 1035) of any.
+// label derives a valid Kubernetes label (RFC 1035) from any name.
 func label(name string) string {
 	l := simplified(name, "-")
 	if l == "" || l[0] < 'a' {

@@ -16,41 +16,41 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exit"
 )
 
-// What a search looks at, at most. A repository is as large as its authors like.
+// Limits of a search, because repositories can be of any size.
 const (
 	maxEntries = 50_000 // files and directories
-	maxDepth   = 10     // directories below the one where it begins
-	maxFinds   = 50     // things to make components of
+	maxDepth   = 10     // directory levels below the start
+	maxFinds   = 50     // finds that become components
 	maxFile    = 1 << 20
-	maxTotal   = 32 << 20 // bytes of all files that are read
+	maxTotal   = 32 << 20 // bytes read from all files
 )
 
-// find is something in the repository that a component can be made of.
+// find is something in the repository that can become a component.
 type find struct {
-	dir   string // in the repository
-	about string // what it is, in a line
+	dir   string // relative to the repository
+	about string // one-line description
 	part  part
 }
 
-// part makes components of what was found.
+// part converts a find into components.
 type part interface {
-	// addTo adds them to the app.
+	// addTo adds the components to the app.
 	addTo(a *app, dir string)
 }
 
-// seeker looks through the repository for what an app can be made of. It follows no symbolic link and runs nothing.
+// seeker searches the repository for finds. It follows no symbolic links and executes nothing.
 type seeker struct {
 	ctx     context.Context
 	fsys    fs.FS
 	entries int
-	bytes   int // that were read
+	bytes   int // read so far
 	finds   []find
 	notes   []string        // what was left out, and why
-	used    map[string]bool // directories that others of the finds are made of
+	used    map[string]bool // directories that other finds read from
 }
 
-// seek finds what lies at a directory of the repository, and below it. If whole, it is content with what is in the directory itself,
-// if anything is.
+// seek searches a directory of the repository and its subdirectories. If whole is set,
+// it searches the subdirectories only if the directory itself contains nothing.
 func (p place) seek(ctx context.Context, dir string, whole bool) (finds []find, notes []string, err error) {
 	root, err := os.OpenRoot(p.root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -71,14 +71,14 @@ func (p place) seek(ctx context.Context, dir string, whole bool) (finds []find, 
 	return s.outer(), s.notes, err
 }
 
-// walk looks at a directory, and then at those in it.
+// walk searches a directory and then its subdirectories.
 func (s *seeker) walk(dir string, depth int) error {
 	entries, err := s.list(dir)
 	if err != nil {
 		return err
 	}
 	if depth > 0 && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == "metadata.toml" }) {
-		return nil // an app that is there already
+		return nil // another app
 	}
 	closed, err := s.here(dir, entries)
 	if err != nil || closed || depth == maxDepth {
@@ -95,7 +95,8 @@ func (s *seeker) walk(dir string, depth int) error {
 	return nil
 }
 
-// here adds what is in one directory. Closed says that what lies below belongs to it.
+// here adds the finds of one directory. Closed reports that its subdirectories belong
+// to one of them.
 func (s *seeker) here(dir string, entries []fs.DirEntry) (closed bool, err error) {
 	files := map[string]bool{}
 	for _, e := range entries {
@@ -121,20 +122,22 @@ func (s *seeker) here(dir string, entries []fs.DirEntry) (closed bool, err error
 			break
 		}
 		if _, made := found.part.(kustomization); made {
-			maps.DeleteFunc(files, func(name string, _ bool) bool { return isYAML(name) }) // they are what it is made of
+			maps.DeleteFunc(files, func(name string, _ bool) bool { return isYAML(name) }) // the kustomization uses these files
 		}
 	}
 	return closed, nil
 }
 
-// leaveOut takes note of what cannot be read. A directory may be looked at twice.
+// leaveOut adds a note about a directory that cannot be read, once even if the
+// directory is searched twice.
 func (s *seeker) leaveOut(dir string, why error) {
 	if note := fmt.Sprintf("%s is left out: %s", dir, why); !slices.Contains(s.notes, note) {
 		s.notes = append(s.notes, note)
 	}
 }
 
-// outer are the finds that are no part of another: no module below a module, and nothing that a kustomization is made of.
+// outer returns the finds that are not part of another one. It leaves out modules
+// below a module, and what a kustomization reads.
 func (s *seeker) outer() (all []find) {
 	for _, f := range s.finds {
 		_, isModule := f.part.(module)
@@ -149,7 +152,7 @@ func (s *seeker) outer() (all []find) {
 	return all
 }
 
-// list reads a directory, as long as there is not too much in all.
+// list returns the entries of a directory, or an error once the search exceeds its limit.
 func (s *seeker) list(dir string) ([]fs.DirEntry, error) {
 	if err := s.ctx.Err(); err != nil {
 		return nil, err
@@ -170,7 +173,7 @@ func (s *seeker) list(dir string) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// read gives a file; false for one that is too large, or not there.
+// read returns the content of a file; false if the file is too large or does not exist.
 func (s *seeker) read(name string) ([]byte, bool) {
 	f, err := s.fsys.Open(name)
 	if err != nil {
@@ -182,12 +185,14 @@ func (s *seeker) read(name string) ([]byte, bool) {
 	return text, err == nil && len(text) <= maxFile
 }
 
-// strange says that a name would not show what it is, cannot be written into a file of TOML, or would be taken for a template there.
+// strange reports whether a name contains characters that are not printable or not
+// allowed in TOML, or would be parsed as a template.
 func strange(name string) bool {
 	return strings.Contains(name, "{{") || strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) || strings.ContainsRune(name, '\ufffd')
 }
 
-// foreign says that what lies below a directory is no part of a product: git's own files, what was downloaded, and tests.
+// foreign reports whether a directory does not belong to a product: git's own files,
+// downloaded code, or tests.
 func foreign(name string) bool {
 	switch name {
 	case "vendor", "node_modules", "testdata", "test", "tests", "examples":
@@ -200,10 +205,10 @@ func isYAML(name string) bool {
 	return strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
 }
 
-// maxWords is how much of somebody's text is taken over, in characters.
+// maxWords is the maximum length of a text copied from another file, in characters.
 const maxWords = 200
 
-// plain is somebody's text on one line that shows what it says.
+// plain returns a text on one line, without characters that are not printable.
 func plain(text string) string {
 	words := []rune(strings.Join(strings.Fields(strings.Map(func(r rune) rune {
 		if !strconv.IsPrint(r) || r == '\ufffd' {

@@ -26,7 +26,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// repository makes a git work tree with files the current directory.
+// repository creates a git work tree with files and makes it the current directory.
 func repository(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "shop")
@@ -44,7 +44,8 @@ func repository(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// valid says what is wrong with an app, beside that something has no effect yet.
+// valid fails the test for each diagnostic of an app, except warnings about settings
+// without effect.
 func valid(t interface {
 	Helper()
 	Errorf(string, ...any)
@@ -53,7 +54,7 @@ func valid(t interface {
 	_, found := appconfig.Load(files, appconfig.Options{})
 	for _, d := range found {
 		if path.Ext(d.File) != ".toml" {
-			continue // a manifest that was there already, and that reads what there is not
+			continue // an existing manifest that refers to something that does not exist
 		}
 		if d.Severity == "error" || !strings.Contains(d.Message, "no effect yet") {
 			t.Errorf("%s", d)
@@ -77,7 +78,7 @@ func valid(t interface {
 	}
 }
 
-// TestOfARepository: each file of testdata is a repository, and what is written for it.
+// TestOfARepository checks the files written for each repository in testdata.
 func TestOfARepository(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
 	if err != nil || len(files) < 3 {
@@ -107,7 +108,7 @@ func TestOfARepository(t *testing.T) {
 			got := &txtar.Archive{Comment: archive.Comment, Files: slices.DeleteFunc(slices.Clone(archive.Files), func(f txtar.File) bool { return strings.HasPrefix(f.Name, "written/") })}
 			for _, f := range made.Files {
 				if strings.HasPrefix(f, "modules/") || f == "metadata.toml" {
-					continue // those of the sample
+					continue // from the sample
 				}
 				text, err := os.ReadFile(filepath.Join(made.Directory, f))
 				if err != nil {
@@ -117,7 +118,7 @@ func TestOfARepository(t *testing.T) {
 			}
 			told := strings.Join(made.Notes, "\n") + "\n" + made.Next[len(made.Next)-2] + "\n"
 			for line := range strings.Lines(remarks) {
-				if !strings.Contains(line, ": warning: ") { // those of the format, which change as it is built
+				if !strings.Contains(line, ": warning: ") { // warnings of the format, which change as it evolves
 					told += "remark: " + line
 				}
 			}
@@ -138,7 +139,7 @@ func TestOfARepository(t *testing.T) {
 	}
 }
 
-// atATerminal runs the command with a person there, who gives these answers.
+// atATerminal runs the command on a terminal with a person who gives these answers.
 func atATerminal(t *testing.T, answers string, args ...string) (Made, string, error) {
 	t.Helper()
 	in, typed, err := os.Pipe()
@@ -164,7 +165,8 @@ func atATerminal(t *testing.T, answers string, args ...string) (Made, string, er
 	return made, remarks.String(), err
 }
 
-// oneByOne gives a byte at a time, as a terminal gives a line: who asks next finds what was typed next.
+// oneByOne returns one byte per read, so that like on a terminal, a reader does not
+// consume the input after its line.
 type oneByOne struct{ file *os.File }
 
 func (o oneByOne) Read(b []byte) (int, error) { return o.file.Read(b[:min(1, len(b))]) }
@@ -197,7 +199,7 @@ func several() map[string]string {
 	}
 }
 
-// TestQuestions: a person chooses from what there is.
+// TestQuestions checks that a person can choose from what was found.
 func TestQuestions(t *testing.T) {
 	for name, c := range map[string]struct {
 		answers string
@@ -210,7 +212,7 @@ func TestQuestions(t *testing.T) {
 		"none":          {"\nnone\n", nil, []string{"components/web.toml"}, "none for a sample"},
 		"no cloud":      {"\n2\nnone\n", nil, []string{"components/infra.toml"}, "Cloud of the installs: aws, azure, gcp, none [aws]: "},
 		"one directory": {"\nazure\n", []string{"--from", "infra"}, []string{"runner.toml", "components/infra.toml"}, ""},
-		"what is there": {"\n\n", []string{"--from", "k8s"}, []string{"components/quota.toml"}, ""}, // and not what lies below
+		"what is there": {"\n\n", []string{"--from", "k8s"}, []string{"components/quota.toml"}, ""}, // and not the subdirectories
 
 		"not one of them": {"\n9\n", nil, nil, `"9" is none of them: answer with numbers from 1 to 4`},
 		"no such cloud":   {"\n1\nmoon\n", nil, nil, `"moon" is no cloud`},
@@ -238,7 +240,8 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-// TestNothingIsAsked: on a terminal, too, every value has its default without --interactive, and what is typed next is for the shell.
+// TestNothingIsAsked checks that without --interactive, the command uses defaults and
+// reads nothing from a terminal: what is typed next is for the shell.
 func TestNothingIsAsked(t *testing.T) {
 	for name, c := range map[string]struct {
 		args []string
@@ -266,7 +269,8 @@ func TestNothingIsAsked(t *testing.T) {
 	}
 }
 
-// TestInAPipe: nobody is asked, and what is there is left alone if nobody says so.
+// TestInAPipe checks that without a terminal nothing is asked, and that existing files
+// are used only with --from.
 func TestInAPipe(t *testing.T) {
 	repository(t, several())
 	made, _, err := initialize(t, "--dry-run")
@@ -288,7 +292,8 @@ func TestInAPipe(t *testing.T) {
 	}
 }
 
-// TestPeople: what is printed for people names files and what they are from, and a dry run shows what is in them.
+// TestPeople checks that the output names the files and their sources, and that a dry
+// run prints their contents.
 func TestPeople(t *testing.T) {
 	repository(t, several())
 	for args, says := range map[string]string{
@@ -304,7 +309,7 @@ func TestPeople(t *testing.T) {
 	}
 }
 
-// TestBounds: what is too much is refused, and what is too large is not read.
+// TestBounds checks that too many finds are an error, and that too large files are not read.
 func TestBounds(t *testing.T) {
 	many := map[string]string{}
 	for i := range maxFinds + 1 {
@@ -326,7 +331,8 @@ func TestBounds(t *testing.T) {
 	}
 	large := map[string]string{}
 	for i := range 40 {
-		// What is no YAML from its first byte on is read all the same, and not parsed for seconds.
+		// A text that is invalid YAML from its first byte must not keep the parser busy for
+		// seconds.
 		large[fmt.Sprintf("%02d/values.yaml", i)] = "\x01" + strings.Repeat("#", maxFile-1)
 	}
 	repository(t, large)
@@ -347,12 +353,13 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// hostile texts are what somebody might hope to be taken for something else.
+// hostile lists texts that attempt to be parsed as something else.
 var hostile = []string{
 	"x", "web", "A b", "\"", "'''", "\"\"\"", "]\n[evil]\nx = 1\n", "{{.nuon.install.id}}", "\x1b[31m", "\u202e", "#", "é", "../..", "-", "..", "{{", strings.Repeat("long", 100), "a\\", "\x00", "\xff", "sandbox", "1", "ends with '''\nx = 1",
 }
 
-// TestHostile: whatever charts, modules and manifests are called and say, what is written is valid and in style.
+// TestHostile checks that the written files are valid and formatted for any names and
+// contents of charts, modules and manifests.
 func TestHostile(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := func() string {
@@ -392,7 +399,7 @@ func TestHostile(t *testing.T) {
 		}
 		for name := range files {
 			if path.Ext(name) == ".tf" {
-				delete(files, name) // the app only
+				delete(files, name) // only the app is validated
 			}
 		}
 		valid(t, files)
@@ -410,7 +417,7 @@ func hcl(text string) string {
 	return strings.ReplaceAll(string(b), "${", "$${")
 }
 
-// FuzzDocuments: no bytes make the reading of a chart or manifest fail otherwise than with an error.
+// FuzzDocuments checks that reading a chart or manifest of any bytes can only fail with an error.
 func FuzzDocuments(f *testing.F) {
 	for _, text := range []string{"name: x\nversion: 1\n", "a: &a [*a]\n", "a: &a [x]\nb: &b [*a, *a]\nname: *b\n", "---\n---\n", "apiVersion: v1\nkind: List\nitems: []\n", "{", "\ufeff", "a: !!binary x", "? [a]\n: b"} {
 		f.Add([]byte(text))
@@ -430,7 +437,7 @@ func FuzzDocuments(f *testing.F) {
 	})
 }
 
-// TestLabel: any name becomes one that Kubernetes takes.
+// TestLabel checks that any name becomes a valid Kubernetes label.
 func TestLabel(t *testing.T) {
 	for name, want := range map[string]string{"web": "web", "My Web!": "my-web", "": "app", "1st": "app-1st", "--a--": "a", "é": "app", strings.Repeat("a", 49) + "-b": strings.Repeat("a", 49)} {
 		if got := label(name); got != want {
@@ -439,7 +446,7 @@ func TestLabel(t *testing.T) {
 	}
 }
 
-// TestNamesOfOthers tells which names other programs take.
+// TestNamesOfOthers checks which names are valid for apps and for Terraform variables.
 func TestNamesOfOthers(t *testing.T) {
 	for name, want := range map[string][2]bool{ // an app's, a variable's
 		"a": {true, true}, "a-1_b": {true, true}, "1a": {true, false}, "": {false, false}, "-a": {false, false}, "_a": {false, true}, "A": {false, true},
@@ -457,7 +464,7 @@ func TestNamesOfOthers(t *testing.T) {
 	}
 }
 
-// TestLeftOutOnce: a directory that is looked at twice is told of once.
+// TestLeftOutOnce checks that a directory that is searched twice gets only one note.
 func TestLeftOutOnce(t *testing.T) {
 	dir := repository(t, map[string]string{"broken/main.tf": "variable {"})
 	_, _, err := initialize(t, "--name", "x", "--from", "broken", filepath.Join(dir, "app"))
@@ -466,7 +473,7 @@ func TestLeftOutOnce(t *testing.T) {
 	}
 }
 
-// TestTemplatesThatAreNone: a manifest that the app could not be validated with is left out.
+// TestTemplatesThatAreNone checks that a manifest that would make the app invalid is left out.
 func TestTemplatesThatAreNone(t *testing.T) {
 	const object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"
 	dir := repository(t, map[string]string{"k8s/good.yaml": object, "k8s/bad.yaml": object + "data: {a: \"{{.nuon.install.id\"}\n"})

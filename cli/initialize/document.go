@@ -10,11 +10,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxDocuments is how many documents of one file are looked at.
+// maxDocuments is the maximum number of documents that are read of one file.
 const maxDocuments = 500
 
-// documents reads the YAML documents of a file as trees, which aliases do not make larger. The parser is somebody else's, so a panic
-// of it becomes an error.
+// documents parses the YAML documents of a file into node trees, in which aliases are
+// not expanded. It converts a panic of the parser into an error.
 func documents(text []byte) (all []*yaml.Node, err error) {
 	defer func() {
 		if caught := recover(); caught != nil {
@@ -34,7 +34,8 @@ func documents(text []byte) (all []*yaml.Node, err error) {
 	return all, nil
 }
 
-// below is the value at a path of keys, and of indexes into lists; nil if there is none. Aliases are not followed.
+// below returns the value at a path of keys and list indexes, or nil if there is none.
+// It does not follow aliases.
 func below(n *yaml.Node, keys ...string) *yaml.Node {
 	for n != nil && n.Kind == yaml.DocumentNode {
 		if len(n.Content) == 0 {
@@ -60,7 +61,7 @@ func below(n *yaml.Node, keys ...string) *yaml.Node {
 	return nil
 }
 
-// word is the scalar at a path, on one line; empty if there is none.
+// word returns the scalar at a path on one line, or "" if there is none.
 func word(n *yaml.Node, keys ...string) string {
 	if n = below(n, keys...); n == nil || n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
 		return ""

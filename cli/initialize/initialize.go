@@ -1,6 +1,7 @@
-// Package initialize is `nuon init`: the config of a small app, written into a directory where there is none, of the Helm charts,
-// Terraform modules and Kubernetes manifests that are there, or of a sample. It overwrites nothing, runs nothing of what it finds, and
-// asks only with --interactive: what it has to know of git it reads, and no control plane is needed.
+// Package initialize implements `nuon init`, which writes the config of a small app into
+// a directory: for the Helm charts, Terraform modules and Kubernetes manifests of the
+// repository, or for a sample. It overwrites no file, executes nothing that it finds, and
+// asks only with --interactive. It reads git data directly and needs no control plane.
 package initialize
 
 import (
@@ -18,7 +19,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
 
-// options are the command's flags.
+// options are the flags of the command.
 type options struct {
 	name        string
 	from        string
@@ -30,7 +31,7 @@ type options struct {
 // clouds are the values of --cloud.
 var clouds = []string{"aws", "azure", "gcp", "none"}
 
-// New is the command.
+// New returns the command.
 func New(e *env.Env) *cobra.Command {
 	var o options
 	c := &cobra.Command{
@@ -59,20 +60,20 @@ and asks for each value that no flag gives. Without it nothing is asked: --from 
 	c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return nil, cobra.ShellCompDirectiveFilterDirs
 	}
-	_ = c.MarkFlagDirname("from") // fails only for a flag that is not there
+	_ = c.MarkFlagDirname("from") // fails only for an unknown flag
 	_ = c.RegisterFlagCompletionFunc("name", complete.Nothing)
 	complete.FlagWords(c, "cloud", clouds...)
 	return c
 }
 
-// Made is what the command prints as data.
+// Made is the output of the command as data.
 type Made struct {
 	Name      string            `json:"name"`
 	Directory string            `json:"directory"`
 	Files     []string          `json:"files"`           // relative to the directory
-	Next      []string          `json:"next"`            // commands, in their order
-	Notes     []string          `json:"notes"`           // what a person should know of what was written
-	Texts     map[string]string `json:"texts,omitempty"` // of the files, with --dry-run
+	Next      []string          `json:"next"`            // commands to run next, in order
+	Notes     []string          `json:"notes"`           // remarks on what was written
+	Texts     map[string]string `json:"texts,omitempty"` // contents of the files, with --dry-run
 }
 
 func run(ctx context.Context, c *console.Console, o options, dir string, from bool) error {
@@ -113,7 +114,7 @@ func run(ctx context.Context, c *console.Console, o options, dir string, from bo
 	return c.Result(made, func(w io.Writer) error { return show(w, made) })
 }
 
-// isName says that the control plane takes a name for an app.
+// isName reports whether the control plane accepts a name for an app.
 func isName(name string) bool {
 	const longest = 63
 	if name == "" || len(name) > longest || !isPlain(rune(name[0])) {
@@ -122,15 +123,16 @@ func isName(name string) bool {
 	return !strings.ContainsFunc(name, func(r rune) bool { return r != '_' && r != '-' && !isPlain(r) })
 }
 
-// isPlain says that every kind of name may have a character.
+// isPlain reports whether a character is allowed in all kinds of names.
 func isPlain(r rune) bool { return 'a' <= r && r <= 'z' || '0' <= r && r <= '9' }
 
-// simplified makes a name of any, with a separator for each run of characters that not every name may have.
+// simplified returns a lower-case name in which a separator replaces each run of
+// characters that are not plain.
 func simplified(name, separator string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !isPlain(r) }), separator)
 }
 
-// show says what was written and what comes next.
+// show prints what was written and the commands to run next.
 func show(w io.Writer, m Made) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "app %s written into %s:\n", m.Name, console.Line(m.Directory))
@@ -147,7 +149,7 @@ func show(w io.Writer, m Made) error {
 	return err
 }
 
-// preview shows what would be written.
+// preview prints what would be written.
 func preview(w io.Writer, m Made, files []file) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "app %s would be written into %s:\n", m.Name, console.Line(m.Directory))

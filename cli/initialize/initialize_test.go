@@ -26,7 +26,7 @@ func runGit(t *testing.T, dir string, args ...string) {
 	}
 }
 
-// initialize runs the command with nobody at the terminal.
+// initialize runs the command without a terminal.
 func initialize(t *testing.T, args ...string) (Made, string, error) {
 	t.Helper()
 	var out, remarks strings.Builder
@@ -52,7 +52,8 @@ func load(t *testing.T, dir string) *appconfig.App {
 	return app
 }
 
-// TestSample is an app with nothing to complain about, and says what comes next.
+// TestSample checks that the sample has no diagnostics, and that the output names the
+// next commands.
 func TestSample(t *testing.T) {
 	t.Chdir(t.TempDir())
 	made, remarks, err := initialize(t, "my App!")
@@ -90,7 +91,8 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// TestNothingIsOverwritten, and nothing half written.
+// TestNothingIsOverwritten checks that no file is overwritten, and that no files are
+// written before such an error.
 func TestNothingIsOverwritten(t *testing.T) {
 	dir := t.TempDir()
 	mine := filepath.Join(dir, "inputs.toml")
@@ -126,7 +128,8 @@ variable "kept" { default = "x" }
 resource "terraform_data" "x" { input = "${var.zone}${var.any}" }
 `
 
-// TestOfAModule: what the module needs to be told becomes inputs, in an app that lies anywhere in the module's repository.
+// TestOfAModule checks that the required variables of a module become inputs, for an
+// app in any directory of the module's repository.
 func TestOfAModule(t *testing.T) {
 	repo := t.TempDir()
 	runGit(t, repo, "init", "-q", "-b", "main")
@@ -177,7 +180,8 @@ func TestOfAModule(t *testing.T) {
 	}
 }
 
-// TestNames: what no control plane would take is refused before anything is written.
+// TestNames checks that a name that no control plane would accept is rejected before
+// anything is written.
 func TestNames(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"Shop", "a b", "../x", strings.Repeat("a", 64), "-x", "🚀"} {

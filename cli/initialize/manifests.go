@@ -16,23 +16,24 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/render"
 )
 
-// kustomization is a directory that kustomize makes objects of.
+// kustomization is a directory with a kustomization file.
 type kustomization struct{ namespace string }
 
-// manifests are the files of a directory that hold objects of Kubernetes.
+// manifests are the files of a directory that contain Kubernetes objects.
 type manifests []manifest
 
-// manifest is one of them.
+// manifest is one file with Kubernetes objects.
 type manifest struct {
-	file      string // in the repository
+	file      string // relative to the repository
 	text      string
-	namespace string // of the first object that names one
+	namespace string // of the first object that has one
 }
 
-// maxManifests is how many files of a directory become components.
+// maxManifests is the maximum number of files of a directory that become components.
 const maxManifests = 30
 
-// kustomization looks for one in a directory, and takes note of what it is made of.
+// kustomization finds a kustomization in a directory, and marks the directories that
+// it reads from as used.
 func (s *seeker) kustomization(dir string, files map[string]bool) (found find, ok bool, err error) {
 	for _, name := range []string{"kustomization.yaml", "kustomization.yml", "Kustomization"} {
 		if !files[name] {
@@ -47,7 +48,7 @@ func (s *seeker) kustomization(dir string, files map[string]bool) (found find, o
 			return find{}, false, errors.Join(fmt.Errorf("its %s says nothing", name), err)
 		}
 		if word(all[0], "kind") == "Component" {
-			return find{}, false, nil // a part that others take in
+			return find{}, false, nil // a part of other kustomizations
 		}
 		for _, key := range []string{"resources", "bases", "components"} {
 			s.use(dir, below(all[0], key))
@@ -57,7 +58,7 @@ func (s *seeker) kustomization(dir string, files map[string]bool) (found find, o
 	return find{}, false, nil
 }
 
-// use takes note of the directories that a kustomization reads from.
+// use marks the directories that a kustomization reads from as used.
 func (s *seeker) use(dir string, list *yaml.Node) {
 	if list == nil || list.Kind != yaml.SequenceNode {
 		return
@@ -76,7 +77,8 @@ func (s *seeker) use(dir string, list *yaml.Node) {
 	}
 }
 
-// name is what a kustomization is called: by its directory, or by those above it where that says too little.
+// name returns the component name of a kustomization: the name of its directory, or of
+// those above it if that name is generic.
 func (kustomization) name(dir string) string {
 	base, above := path.Base(dir), path.Dir(dir)
 	switch {
@@ -106,7 +108,7 @@ directory = "."
 	a.notes = append(a.notes, fmt.Sprintf("The component %s is what kustomize makes of %s.", name, placeOf(dir)))
 }
 
-// manifests looks for files that hold nothing but objects of Kubernetes.
+// manifests finds files that contain only Kubernetes objects.
 func (s *seeker) manifests(dir string, files map[string]bool) (found find, ok bool, err error) {
 	var all manifests
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -136,7 +138,8 @@ func (s *seeker) manifests(dir string, files map[string]bool) (found find, ok bo
 	return find{about: about, part: all}, len(all) > 0, nil
 }
 
-// objects says that a text holds objects of Kubernetes and nothing else, and gives the namespace of the first that names one.
+// objects reports whether a text contains only Kubernetes objects, and returns the
+// namespace of the first object that has one.
 func objects(text []byte) (namespace string, is bool) {
 	all, err := documents(text)
 	if err != nil {
@@ -145,7 +148,7 @@ func objects(text []byte) (namespace string, is bool) {
 	for _, n := range all {
 		top := below(n)
 		if top == nil || top.Kind == yaml.ScalarNode && top.Value == "" {
-			continue // nothing between two lines of dashes
+			continue // an empty document
 		}
 		name := word(n, "metadata", "name") + word(n, "metadata", "generateName")
 		if word(n, "apiVersion") == "" || word(n, "kind") == "" || name == "" && !strings.HasSuffix(word(n, "kind"), "List") {
@@ -161,7 +164,7 @@ func objects(text []byte) (namespace string, is bool) {
 
 func (m manifests) addTo(a *app, dir string) {
 	var names []string
-	namespace := "" // the first of the directory, for files that name none
+	namespace := "" // the first one in the directory, for files without one
 	for _, one := range m {
 		namespace = cmp.Or(namespace, one.namespace)
 	}
@@ -190,7 +193,7 @@ func (m manifests) addTo(a *app, dir string) {
 	a.notes = append(a.notes, words)
 }
 
-// namespace is the one that was found, if it is one, else the app's own.
+// namespace returns the namespace that was found if it is valid, and otherwise the app's own.
 func (a *app) namespace(found string) string {
 	if found != "" && label(found) == found {
 		return found
@@ -198,7 +201,8 @@ func (a *app) namespace(found string) string {
 	return label(a.name)
 }
 
-// reference is how a file below components/ refers to one of the repository; false if that lies outside of the app's directory.
+// reference returns the path by which a component file refers to a file of the
+// repository; false if the file is outside the app's directory.
 func (p place) reference(file string) (string, bool) {
 	below := file
 	if dir := p.inRoot("."); dir != "." {

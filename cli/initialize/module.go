@@ -15,16 +15,17 @@ import (
 // module is a Terraform module.
 type module struct {
 	variables []tfmodule.Variable
-	cloud     string // whose provider it requires; empty for none
+	cloud     string // the one whose provider it requires; empty for none
 }
 
-// input is what an install is asked for.
+// input is an input that an install sets.
 type input struct {
 	name, words, group, kind string
 	sensitive                bool
 }
 
-// isVariable says that Terraform lets a variable be called so. Any other name would be text in the files that are written.
+// isVariable reports whether a name is valid for a Terraform variable. Any other name
+// could inject text into the files that are written.
 func isVariable(name string) bool {
 	for i, r := range name {
 		if r != '_' && !unicode.IsLetter(r) && (i == 0 || r != '-' && !unicode.IsNumber(r)) {
@@ -34,7 +35,7 @@ func isVariable(name string) bool {
 	return name != ""
 }
 
-// key writes a key as TOML has it.
+// key returns a key in TOML notation.
 func key(name string) string {
 	if strings.ContainsFunc(name, func(r rune) bool { return r != '-' && !isWord(r) }) {
 		return appconfig.Quote(name)
@@ -42,12 +43,12 @@ func key(name string) string {
 	return name
 }
 
-// isWord says that a template can read a character in a name.
+// isWord reports whether a template can have a character in a name.
 func isWord(r rune) bool {
 	return r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 }
 
-// module looks for a module in a directory.
+// module finds a Terraform module in a directory.
 func (s *seeker) module(dir string, files map[string]bool) (found find, ok bool, err error) {
 	if !slices.ContainsFunc(slices.Collect(maps.Keys(files)), func(name string) bool {
 		return (strings.HasSuffix(name, ".tf") || strings.HasSuffix(name, ".tf.json")) && !strings.HasPrefix(name, ".")
@@ -96,7 +97,7 @@ func (m module) addTo(a *app, dir string) {
 	if len(vars) > 0 {
 		b.WriteString("\n[vars]\n" + strings.Join(vars, "\n") + "\n")
 	}
-	if len(files) > 0 { // as JSON, in which ${ is text: the inputs are JSON, too
+	if len(files) > 0 { // as JSON, like the inputs, because JSON does not interpolate ${
 		b.WriteString("\n# tfvars as JSON, for values that are no plain text\n[[var_file]]\ncontents = '''\n{\n" + strings.Join(files, ",\n") + "\n}\n'''\n")
 	}
 	a.components = append(a.components, component{name: name, text: b.String()})
@@ -106,7 +107,8 @@ func (m module) addTo(a *app, dir string) {
 	}
 }
 
-// terraformComponent begins the file of a component that is a module of the app's own repository.
+// terraformComponent returns the start of the file of a component for a module in the
+// app's own repository.
 func terraformComponent(name, dir string) string {
 	return fmt.Sprintf(`# terraform
 type              = "terraform_module"
@@ -119,7 +121,7 @@ directory = %s
 `, appconfig.Quote(name), terraformVersion, appconfig.Quote(dir))
 }
 
-// simple says that a value of a type of Terraform is written as text.
+// simple reports whether values of a Terraform type are written as text.
 func simple(kind string) bool {
 	switch kind {
 	case "", "string", "number", "bool":
@@ -128,7 +130,8 @@ func simple(kind string) bool {
 	return false
 }
 
-// input gives the name of the input that a variable of a component reads. Two components share one if they say the same of it.
+// input returns the name of the input for a variable of a component. Components share
+// an input if their variables have the same declaration.
 func (a *app) input(component string, v tfmodule.Variable) string {
 	short := strings.Map(func(r rune) rune {
 		if !isWord(r) {

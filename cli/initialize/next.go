@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// next are the commands that lead from here to a plan that waits for a yes. Dir is the directory as it was named.
+// next returns the commands that lead to a plan that waits for approval. Dir is the
+// directory as the person named it.
 func (a app) next(dir string) []string {
 	var all []string
 	if dir = filepath.Clean(dir); dir != "." {
@@ -42,7 +43,7 @@ func (a app) next(dir string) []string {
 	return append(all, create, sync, install, "nuon review")
 }
 
-// shellWord quotes a word where a shell would take it apart.
+// shellWord quotes a word if a shell would split or expand it.
 func shellWord(s string) string {
 	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/:@=+-", r)

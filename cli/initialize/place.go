@@ -14,15 +14,15 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exit"
 )
 
-// place is where an app is written.
+// place is the location of a new app.
 type place struct {
-	dir    string // absolute; it need not be there
-	root   string // of the git work tree that it is in, else dir
+	dir    string // absolute; need not exist
+	root   string // of the git work tree that contains dir, otherwise dir
 	inGit  bool
-	origin string // https:// URL of the repository, where it has one
+	origin string // https:// URL of the repository, if it has one
 }
 
-// findPlace finds the repository that a directory is, or will be, in.
+// findPlace finds the repository that contains a directory, which need not exist.
 func findPlace(dir string) (place, error) {
 	full, err := filepath.Abs(dir)
 	if err != nil {
@@ -58,7 +58,7 @@ func findPlace(dir string) (place, error) {
 	return p, nil
 }
 
-// existing is the nearest directory above a path that is there, and the rest of the path.
+// existing returns the nearest existing directory at or above a path, and the rest of the path.
 func existing(full string) (above, rest string) {
 	for above = full; ; above = filepath.Dir(above) {
 		if _, err := os.Stat(above); err == nil || above == filepath.Dir(above) {
@@ -68,19 +68,20 @@ func existing(full string) (above, rest string) {
 	}
 }
 
-// overHTTPS is a remote's URL as the control plane can read it; empty when there is none.
+// overHTTPS returns the https:// form of a remote's URL, which the control plane can
+// read, or "" if it has none.
 func overHTTPS(url string) string {
 	if strings.HasPrefix(url, "https://") && !strings.Contains(strings.TrimPrefix(url, "https://"), "@") {
 		return url
 	}
-	// git@host:owner/name, as ssh has it.
+	// The SSH form: git@host:owner/name.
 	if host, path, found := strings.Cut(strings.TrimPrefix(url, "git@"), ":"); found && strings.HasPrefix(url, "git@") {
 		return "https://" + host + "/" + path
 	}
 	return ""
 }
 
-// inRoot is a path in the directory as a path in the repository.
+// inRoot returns the path relative to the repository of a path relative to the app's directory.
 func (p place) inRoot(below string) string {
 	rel, err := filepath.Rel(p.root, p.dir)
 	if err != nil {
@@ -89,7 +90,7 @@ func (p place) inRoot(below string) string {
 	return path.Join(filepath.ToSlash(rel), below)
 }
 
-// directory is the path in the repository of one that a person names.
+// directory returns the path relative to the repository of a directory that a person named.
 func (p place) directory(from string) (string, error) {
 	full, err := filepath.Abs(from)
 	if err == nil {

@@ -13,15 +13,16 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exit"
 )
 
-// questions finds out what no flag gives: from a person with --interactive, else by the defaults.
+// questions determines what no flag sets: it asks a person with --interactive, and
+// uses defaults otherwise.
 type questions struct {
 	options
 	console *console.Console
 	place   place
-	notes   []string // what was found and left out
+	notes   []string // what the search left out
 }
 
-// answer gives the app that is wanted. Given says that --from is.
+// answer returns the app to write. Given reports that --from is set.
 func (q *questions) answer(ctx context.Context, given bool) (*app, error) {
 	if q.cloud != "" && !slices.Contains(clouds, q.cloud) {
 		return nil, exit.Usagef("--cloud %s: use one of %s", q.cloud, strings.Join(clouds, ", "))
@@ -36,7 +37,7 @@ func (q *questions) answer(ctx context.Context, given bool) (*app, error) {
 	a := &app{name: q.name, place: q.place}
 	a.take(finds)
 	if len(finds) == 0 && q.cloud == "" {
-		q.cloud = "none" // the sample runs anywhere
+		q.cloud = "none" // the sample needs no cloud
 	}
 	if err := q.askCloud(ctx, a); err != nil {
 		return nil, err
@@ -62,7 +63,7 @@ func (q *questions) askName(ctx context.Context) error {
 	return nil
 }
 
-// ask returns the answer of a person; the default for an empty one, and without --interactive.
+// ask returns the answer of a person; the default for an empty answer, and without --interactive.
 func (q *questions) ask(ctx context.Context, prompt, byDefault string) (string, error) {
 	if !q.interactive {
 		return byDefault, nil
@@ -74,7 +75,7 @@ func (q *questions) ask(ctx context.Context, prompt, byDefault string) (string, 
 	return answer, err
 }
 
-// found gives what to make components of; nothing for the sample.
+// found returns what becomes components; none for the sample.
 func (q *questions) found(ctx context.Context, given bool) ([]find, error) {
 	if !given {
 		if finds, err := q.offered(ctx); err != nil || len(finds) > 0 {
@@ -107,7 +108,7 @@ func (q *questions) found(ctx context.Context, given bool) ([]find, error) {
 	return q.choose(ctx, finds, nil)
 }
 
-// offered searches the current directory, if a person is to choose from what it has.
+// offered searches the current directory, so that a person can choose from the finds.
 func (q *questions) offered(ctx context.Context) ([]find, error) {
 	if !q.interactive {
 		return nil, nil
@@ -124,7 +125,7 @@ func (q *questions) offered(ctx context.Context) ([]find, error) {
 	return finds, err
 }
 
-// choose asks which of several to take.
+// choose asks which of several finds to use.
 func (q *questions) choose(ctx context.Context, finds []find, err error) ([]find, error) {
 	if err != nil || !q.interactive || len(finds) == 0 || q.from != "" && len(finds) == 1 {
 		return finds, err
@@ -141,7 +142,7 @@ func (q *questions) choose(ctx context.Context, finds []find, err error) ([]find
 	return chosen(finds, answer)
 }
 
-// chosen are those that an answer means.
+// chosen returns the finds that an answer selects.
 func chosen(finds []find, answer string) (some []find, err error) {
 	switch answer {
 	case "all":
@@ -165,7 +166,7 @@ func chosen(finds []find, answer string) (some []find, err error) {
 	return some, nil
 }
 
-// askCloud settles the cloud.
+// askCloud determines the cloud.
 func (q *questions) askCloud(ctx context.Context, a *app) error {
 	if q.cloud == "" {
 		byDefault := a.cloud

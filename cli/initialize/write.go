@@ -11,10 +11,10 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exit"
 )
 
-// file is one to be written: its path relative to the directory, with slashes.
+// file is a file to write; its path is relative to the directory, with slashes.
 type file struct{ path, text string }
 
-// write writes files where there are none. It refuses before the first one if any is there.
+// write writes the files. It returns an error before writing anything if one of them exists.
 func (p place) write(files []file) error {
 	var there []string
 	for _, f := range files {

@@ -14,7 +14,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// follow prints what comes after the ends: of one log until it has ended, of a workflow until that has ended with all its steps.
+// follow prints what follows the given ends, until the log has ended or, for a
+// workflow, until the workflow and the logs of all its steps have ended.
 func (s subject) follow(ctx context.Context, client *remote.Client, ends map[source]string, p *printer) error {
 	if s.workflow == "" {
 		return s.sources[0].follow(ctx, client, ends[s.sources[0]], p)
@@ -25,12 +26,13 @@ func (s subject) follow(ctx context.Context, client *remote.Client, ends map[sou
 	err := f.run()
 	f.readers.Wait()
 	if cause := context.Cause(f.ctx); ctx.Err() == nil && cause != nil {
-		return cause // what ended the readers ended all
+		return cause // the error of the reader that stopped all others
 	}
 	return err
 }
 
-// following is a workflow whose steps are followed, each by a goroutine that reads its log; run waits for them.
+// following follows a workflow, with a goroutine for the log of each step; run waits
+// for all of them.
 type following struct {
 	subject
 	client *remote.Client
@@ -40,11 +42,11 @@ type following struct {
 	ctx     context.Context //nolint:containedctx // of run and its goroutines, which end before it returns
 	stop    context.CancelCauseFunc
 	readers sync.WaitGroup
-	known   map[string]bool // jobs
-	waits   bool            // it was said that it waits for a person
+	known   map[string]bool // ids of the jobs that are being read
+	waits   bool            // the message that the workflow waits for a person was printed
 }
 
-// run reads how the workflow stands, and begins to read the log of each step that gets one.
+// run follows the state of the workflow, and starts to read the log of each step once it has one.
 func (f *following) run() error {
 	err := remote.Follow(f.ctx, func(last string) (*http.Response, error) {
 		return f.client.StreamWorkflow(f.ctx, f.workflow, &api.StreamWorkflowParams{LastEventID: last})
@@ -75,7 +77,7 @@ func (f *following) run() error {
 	return err
 }
 
-// begin reads the log of a job that is not read yet.
+// begin starts to read the log of a job, unless it is being read already.
 func (f *following) begin(s source) {
 	if f.known[s.job] {
 		return

@@ -16,10 +16,10 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// levels are those of lines, from the least to the most important.
+// levels are the levels of lines, in ascending order of importance.
 var levels = []string{string(api.Debug), string(api.Info), string(api.Warn), string(api.Error)}
 
-// line is one line of a log, as -o json prints it.
+// line is one line of a log, in the form that -o json prints.
 type line struct {
 	T   time.Time `json:"t"`
 	L   string    `json:"l"`
@@ -28,13 +28,13 @@ type line struct {
 	Job string    `json:"job,omitempty"`
 }
 
-// wanted says which lines are shown.
+// wanted selects the lines to print.
 type wanted struct {
 	since time.Time // zero for all
-	level int       // the least, in levels
+	level int       // minimum, as an index into levels
 }
 
-// wanted reads --since and --level.
+// wanted parses --since and --level.
 func (o *options) wanted() (wanted, error) {
 	var w wanted
 	if o.level != "" {
@@ -57,16 +57,16 @@ func (o *options) wanted() (wanted, error) {
 	return w, nil
 }
 
-// of gives those of lines that are wanted.
+// of returns the selected lines.
 func (w wanted) of(lines []line) []line {
 	return slices.DeleteFunc(lines, func(l line) bool {
-		// A level that this client does not know is shown, whatever it is.
+		// A level that this client does not know is always printed.
 		known := slices.Index(levels, l.L)
 		return l.T.Before(w.since) || known >= 0 && known < w.level
 	})
 }
 
-// linesOf are the lines of a chunk.
+// linesOf returns the lines of a chunk.
 func linesOf(s source, chunk api.LogChunk) []line {
 	lines := make([]line, 0, len(chunk.Lines))
 	for _, l := range chunk.Lines {
@@ -75,18 +75,18 @@ func linesOf(s source, chunk api.LogChunk) []line {
 	return lines
 }
 
-// printer prints lines, for any number of goroutines, each line whole.
+// printer prints lines. Any number of goroutines may use it; each line is printed whole.
 type printer struct {
 	console *console.Console
 	wanted  wanted
 	dates   bool
-	several bool // each line says what it is of
+	several bool // each line has the name of its source
 
 	mutex sync.Mutex
-	room  int // columns for that
+	room  int // width of the column of names
 }
 
-// makeRoom sees to it that lines of all these sources begin at the same column.
+// makeRoom widens the column of names so that the lines of all these sources align.
 func (p *printer) makeRoom(sources []source) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -95,7 +95,7 @@ func (p *printer) makeRoom(sources []source) {
 	}
 }
 
-// print prints lines that are wanted. A pipe whose reader has gone ends the command.
+// print prints the selected lines. A closed output pipe ends the command.
 func (p *printer) print(lines ...line) error {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -111,7 +111,7 @@ func (p *printer) print(lines ...line) error {
 	return err
 }
 
-// text is a line as -o asks for it. Of what is for people nothing can move the cursor.
+// text formats a line for -o. In the format for people, control characters are removed.
 func (p *printer) text(l line) (string, error) {
 	switch p.console.Output {
 	case "json":
@@ -120,7 +120,7 @@ func (p *printer) text(l line) (string, error) {
 		e.SetEscapeHTML(false)
 		err := e.Encode(l)
 		return text.String(), err
-	case "yaml": // an element of a list, so that all of them are one document
+	case "yaml": // a list element, so that all lines form one document
 		raw, err := yaml.Marshal([]line{l})
 		return string(raw), err
 	}
@@ -143,7 +143,7 @@ func (p *printer) text(l line) (string, error) {
 	return fmt.Sprintf("%s%s%s%s %s%-5s%s %s\n", faint, of, at, plain, colour, console.Line(l.L), plain, message), nil
 }
 
-// What a terminal shows levels by: they are read by their words too.
+// Colors of the levels on a terminal. They only repeat the level's name.
 const (
 	plain = "\x1b[0m"
 	faint = "\x1b[2m"

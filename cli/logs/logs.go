@@ -1,5 +1,6 @@
-// Package logs is `nuon logs`: what was said during builds, the steps of workflows and the runs of actions, and what runners say of
-// themselves. It asks the control plane which jobs a name stands for, and prints or follows their lines; it never starts anything.
+// Package logs implements `nuon logs`, which prints and follows the logs of builds,
+// workflow steps, action runs and runners. It finds the jobs for a name and reads
+// their lines from the control plane; it never starts anything.
 package logs
 
 import (
@@ -31,7 +32,7 @@ const examples = `  nuon logs build hello/web
   nuon logs action acme smoke_test --tail 20
   nuon logs runner build --since 10m -f`
 
-// New is the command, with a verb for each kind of thing that has a log.
+// New returns the command, with a subcommand for each kind of object that has a log.
 func New(e *env.Env) *cobra.Command {
 	o := &options{env: e}
 	c := o.command(&cobra.Command{
@@ -92,10 +93,10 @@ type options struct {
 	dates  bool
 }
 
-// finder finds what the arguments of a command name.
+// finder returns what the arguments of a command name.
 type finder func(ctx context.Context, client *remote.Client, args []string) (subject, error)
 
-// one is the finder of a command with one argument.
+// one returns a finder for a command with one argument.
 func one(find func(ctx context.Context, client *remote.Client, name string) (subject, error)) finder {
 	return func(ctx context.Context, client *remote.Client, args []string) (subject, error) {
 		return find(ctx, client, args[0])
@@ -129,7 +130,7 @@ func (o *options) command(c *cobra.Command, find finder) *cobra.Command {
 	return c
 }
 
-// print prints what there is of a log, and with -f what comes.
+// print prints the present lines of a log, and with -f those that follow.
 func (o *options) print(ctx context.Context, client *remote.Client, s subject, p *printer) error {
 	if len(s.sources) == 0 && !o.follow {
 		return errors.New(s.silent)

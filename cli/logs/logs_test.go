@@ -24,13 +24,13 @@ import (
 
 var at = time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.Local)
 
-// plane is a control plane with builds, workflows and logs.
+// plane is a fake control plane with builds, workflows and logs.
 type plane struct {
 	t   *testing.T
 	url string
 
 	mutex     sync.Mutex
-	changed   chan struct{} // closed and made anew at every change
+	changed   chan struct{} // closed and replaced at every change
 	logs      map[string][]api.LogChunk
 	ended     map[string]bool
 	workflows map[string]api.Workflow
@@ -76,7 +76,7 @@ func newPlane(t *testing.T) *plane {
 	mux.HandleFunc("GET /v1/workflows", func(w http.ResponseWriter, r *http.Request) {
 		p.mutex.Lock()
 		defer p.mutex.Unlock()
-		// Two pages, the second with the older half.
+		// There are two pages, the second with the older half.
 		if r.URL.Query().Get("cursor") == "" {
 			give(w, api.WorkflowList{Items: []api.Workflow{p.workflows["wfl_1"]}, Next: "older"})
 			return
@@ -143,7 +143,8 @@ func newPlane(t *testing.T) *plane {
 	return p
 }
 
-// stream sends what next has, and again after every change, until it says that it is over.
+// stream sends the events that next returns, at first and after every change, until
+// next reports the end.
 func (p *plane) stream(w http.ResponseWriter, r *http.Request, next func() ([]string, bool)) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	for first := true; ; first = false {
@@ -167,7 +168,7 @@ func (p *plane) stream(w http.ResponseWriter, r *http.Request, next func() ([]st
 	}
 }
 
-// output is a place to print that may be looked at meanwhile.
+// output is a buffer that can be read while it is written to.
 type output struct {
 	mutex sync.Mutex
 	text  strings.Builder
@@ -205,7 +206,7 @@ func (o *output) waitFor(t *testing.T, text string) {
 	}
 }
 
-// run runs a command line over the plane, and gives what it printed and remarked.
+// run runs a command line against the plane, and returns its standard output and standard error.
 func run(ctx context.Context, t *testing.T, format string, args ...string) (out, remarks *output, end func() error) {
 	t.Helper()
 	out, remarks = newOutput(), newOutput()
@@ -226,8 +227,9 @@ func run(ctx context.Context, t *testing.T, format string, args ...string) (out,
 	}
 }
 
-// TestLogs: an id alone, or what it is and its name, say whose log it is; a line comes with its time and level and cannot move the
-// cursor; the steps of a workflow are in the order of time, each line with its step. Following prints the same and ends with the job.
+// TestLogs checks that an id, or a kind with a name, selects the log; that a line has its time
+// and level and cannot move the cursor; that the lines of a workflow's steps are sorted by
+// time and name their step; and that following prints the same lines and ends with the job.
 func TestLogs(t *testing.T) {
 	newPlane(t)
 	of := func(log string) string {
@@ -267,7 +269,7 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// TestNoLog: what has none says so, and what to look at.
+// TestNoLog checks that the error for an object without a log states what to look at instead.
 func TestNoLog(t *testing.T) {
 	p := newPlane(t)
 	p.logs["job_old"] = nil
@@ -290,7 +292,7 @@ func TestNoLog(t *testing.T) {
 	}
 }
 
-// TestLogAsData is an object for each line, however it comes.
+// TestLogAsData checks that each line is printed as an object, also when following.
 func TestLogAsData(t *testing.T) {
 	newPlane(t)
 	for _, args := range [][]string{{"wfl_1"}, {"wfl_1", "-f"}} {
@@ -315,8 +317,8 @@ func TestLogAsData(t *testing.T) {
 	}
 }
 
-// TestFollowAWorkflow: the steps that come while it runs are followed too, over connections that break, nothing missed and nothing
-// twice; and it ends when all have ended.
+// TestFollowAWorkflow checks that steps that start later are followed too, over connections that
+// break, without missing or repeated lines, and that following ends when all logs have ended.
 func TestFollowAWorkflow(t *testing.T) {
 	p := newPlane(t)
 	p.breaks = true
@@ -343,7 +345,7 @@ func TestFollowAWorkflow(t *testing.T) {
 	p.change(func() {
 		p.workflows["wfl_5"] = api.Workflow{ID: "wfl_5", Status: api.WorkflowStatusSucceeded, Steps: []api.Step{step("a", "net", "job_a", "succeeded"), step("b", "web", "job_b", "succeeded")}}
 	})
-	p.said("job_b", "info", "late", 0) // the end of a log may come after the workflow's
+	p.said("job_b", "info", "late", 0) // the end of a log may arrive after the workflow's end
 	p.change(func() { p.ended["job_a"], p.ended["job_b"] = true, true })
 	if err := end(); err != nil {
 		t.Fatal(err)
@@ -354,7 +356,7 @@ func TestFollowAWorkflow(t *testing.T) {
 	}
 }
 
-// TestCtrlC ends a follower with the code for that, also between two connections.
+// TestCtrlC checks that Ctrl-C ends following with its exit code, also between two connections.
 func TestCtrlC(t *testing.T) {
 	for _, args := range [][]string{{"-f", "runner", "build"}, {"-f", "wfl_2"}} {
 		newPlane(t)
@@ -370,7 +372,8 @@ func TestCtrlC(t *testing.T) {
 	}
 }
 
-// TestColour: levels have colours on a terminal, and what was logged has none of its own.
+// TestColour checks that levels are colored on a terminal, and that colors in logged
+// text are removed.
 func TestColour(t *testing.T) {
 	p := &printer{console: &console.Console{Color: true, Output: "table"}, several: true, room: 4}
 	got, err := p.text(line{T: at, L: "error", M: "a\x1b[31mb", Of: "x"})

@@ -11,13 +11,14 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// source is one log that the control plane keeps: a job's, or a runner's own.
+// source is one log on the control plane: of a job, or of a runner itself.
 type source struct {
-	job, runner string // one of them
-	of          string // what it is of, where there may be several
+	job, runner string // one of them is set
+	of          string // name for lines, if there may be several sources
 }
 
-// ask asks for the log so far, or with follow for the stream from a place on.
+// ask requests the log after the event id last: the lines so far, or the event stream
+// if the request editor stream is passed.
 func (s source) ask(ctx context.Context, client *remote.Client, last string, more ...api.RequestEditorFn) (*http.Response, error) {
 	if s.runner != "" {
 		return client.GetRunnerLogs(ctx, s.runner, &api.GetRunnerLogsParams{LastEventID: last}, more...)
@@ -25,7 +26,7 @@ func (s source) ask(ctx context.Context, client *remote.Client, last string, mor
 	return client.GetLogs(ctx, s.job, &api.GetLogsParams{LastEventID: last}, more...)
 }
 
-// place is the event id of a chunk.
+// place returns the event id of a chunk.
 func (s source) place(chunk api.LogChunk) string {
 	if s.runner != "" {
 		return fmt.Sprint(chunk.Seq)
@@ -33,7 +34,8 @@ func (s source) place(chunk api.LogChunk) string {
 	return fmt.Sprintf("%d/%d", chunk.Attempt, chunk.Seq)
 }
 
-// past gives the lines that the sources have by now, in the order of time, and how far each has been read.
+// past returns the present lines of the sources sorted by time, and the last event id
+// of each source.
 func past(ctx context.Context, client *remote.Client, sources []source) (lines []line, ends map[source]string, err error) {
 	ends = map[source]string{}
 	for _, s := range sources {
@@ -46,19 +48,19 @@ func past(ctx context.Context, client *remote.Client, sources []source) (lines [
 			ends[s] = s.place(chunk)
 		}
 	}
-	if len(sources) > 1 { // of one, the order in which they were said holds, whatever its clock did
+	if len(sources) > 1 { // a single log keeps its order, even if its clock was set back
 		slices.SortStableFunc(lines, func(a, b line) int { return a.T.Compare(b.T) })
 	}
 	return lines, ends, nil
 }
 
-// stream asks for events instead of an answer.
+// stream requests an event stream as the response.
 func stream(_ context.Context, r *http.Request) error {
 	r.Header.Set("Accept", "text/event-stream")
 	return nil
 }
 
-// follow prints what a source says from a place on, until it has ended or ctx ends.
+// follow prints the lines of a source after an event id, until the log has ended or ctx ends.
 func (s source) follow(ctx context.Context, client *remote.Client, from string, p *printer) error {
 	return remote.Follow(ctx, func(last string) (*http.Response, error) {
 		if last == "" {

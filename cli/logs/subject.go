@@ -15,17 +15,18 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// subject is what a command prints the log of.
+// subject is the set of logs that a command prints.
 type subject struct {
 	sources []source
-	several bool   // there may be several sources: each line says which it is of
-	silent  string // why there is no line, where something better than the usual is known
-	// workflow is set when more sources may come while it runs; of its steps those that fit.
+	several bool   // there may be several sources, so each line has the name of its source
+	silent  string // reason for an empty log, if a more precise one than the usual is known
+	// workflow is set if more sources may follow while it runs: those of its steps for
+	// which fits returns true.
 	workflow string
 	fits     func(api.Step) bool
 }
 
-// named is what an id or latest:INSTALL alone stands for.
+// named returns the subject of an id, or of latest:INSTALL.
 func named(ctx context.Context, client *remote.Client, id string) (subject, error) {
 	prefix, _, _ := strings.Cut(id, "_")
 	switch {
@@ -55,7 +56,7 @@ func runnerNamed(_ context.Context, _ *remote.Client, name string) (subject, err
 	return subject{sources: []source{{runner: name}}, silent: "this runner has said nothing in the last days, or is too old to send its log"}, nil
 }
 
-// buildNamed is a build by its id, or the newest of a component as APP/COMPONENT.
+// buildNamed returns a build by its id, or the newest one of a component for APP/COMPONENT.
 func buildNamed(ctx context.Context, client *remote.Client, name string) (subject, error) {
 	b, err := findBuild(ctx, client, name)
 	switch {
@@ -83,7 +84,8 @@ func findBuild(ctx context.Context, client *remote.Client, name string) (api.Bui
 	return l.Items[0], nil
 }
 
-// workflowNamed is a workflow by its id or as latest:INSTALL, with those of its steps that step names; empty for all.
+// workflowNamed returns a workflow by its id or latest:INSTALL, with the steps that
+// step names; all if it is empty.
 func workflowNamed(ctx context.Context, client *remote.Client, name, step string) (subject, error) {
 	w, err := workflows.Find(ctx, client, name)
 	if err != nil {
@@ -105,7 +107,7 @@ func workflowNamed(ctx context.Context, client *remote.Client, name, step string
 	return s, nil
 }
 
-// sourcesOf are the logs that a workflow's steps have by now.
+// sourcesOf returns the logs that the steps of a workflow have so far.
 func (s subject) sourcesOf(w api.Workflow) []source {
 	var sources []source
 	for _, step := range w.Steps {
@@ -116,18 +118,20 @@ func (s subject) sourcesOf(w api.Workflow) []source {
 	return sources
 }
 
-// called is what a step is called in a log.
+// called returns the name of a step in a log.
 func called(s api.Step) string { return string(s.Kind) + " " + cmp.Or(s.Action, s.Component) }
 
-// isCalled says whether a step is meant by its id, by what it is called, or by its action or component.
+// isCalled reports whether a name selects a step: its id, its name in the log, its
+// action or its component.
 func isCalled(s api.Step, name string) bool {
 	return name == s.ID || name == called(s) || name == cmp.Or(s.Action, s.Component) || name == s.Component
 }
 
-// someWorkflows is how many workflows are looked at, at once.
+// someWorkflows is the maximum number of workflows that are searched with one request.
 const someWorkflows = 200
 
-// stepNamed is a step by its id, of one of the newest workflows: the control plane finds steps only by their workflows.
+// stepNamed returns a step by its id. It searches the newest workflows, because the
+// control plane has no lookup of steps by id.
 func stepNamed(ctx context.Context, client *remote.Client, id string) (subject, error) {
 	l, err := remote.Get[api.WorkflowList](client.ListWorkflows(ctx, &api.ListWorkflowsParams{Limit: someWorkflows}))
 	if err != nil {
@@ -141,7 +145,7 @@ func stepNamed(ctx context.Context, client *remote.Client, id string) (subject, 
 	return subject{}, fmt.Errorf("none of the newest %d workflows has a step %s; if it is older, name its workflow: nuon logs workflow WORKFLOW --step %[2]s", len(l.Items), console.Line(id))
 }
 
-// newestRun is the newest run of an action on an install that has a log.
+// newestRun returns the newest run of an action on an install that has a log.
 func newestRun(ctx context.Context, client *remote.Client, install, action string) (subject, error) {
 	p := api.ListWorkflowsParams{Install: install, Limit: someWorkflows}
 	for {

@@ -11,28 +11,28 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// App is how an app's installs stand.
+// App is the state of an app's installs.
 type App struct {
 	Name    string  `json:"name"`
-	Release int     `json:"release"` // the newest; 0 when there is none yet
+	Release int     `json:"release"` // the newest; 0 if there is none yet
 	Commit  string  `json:"commit,omitempty"`
 	Groups  []Group `json:"groups"`
 }
 
-// Group are installs of an app that stand the same.
+// Group is a set of installs of an app in the same state.
 type Group struct {
 	Installs []string `json:"installs"`          // by name
-	Release  int      `json:"release,omitempty"` // that is applied throughout; 0 when none is
-	Commit   string   `json:"commit,omitempty"`  // of the release that they are to have
-	Pinned   int      `json:"pinned,omitempty"`  // that they are held at
+	Release  int      `json:"release,omitempty"` // the one applied to all components; 0 if there is none
+	Commit   string   `json:"commit,omitempty"`  // of the target release
+	Pinned   int      `json:"pinned,omitempty"`  // release that the installs are pinned to
 	Status   string   `json:"status"`
 	Behind   []string `json:"behind,omitempty"` // components
 	Health   string   `json:"health"`
-	// Last is what was last done. Of several installs it has no number and no times.
+	// Last is the last workflow. For several installs it has no number and no times.
 	Last *api.WorkflowRef `json:"last_workflow,omitempty"`
 }
 
-// status makes of what was seen what is shown.
+// status computes the output from the data of the control plane.
 func (s seen) status(now time.Time) Status {
 	out := Status{Waiting: s.matters(now), Apps: []App{}}
 	for _, a := range s.apps {
@@ -49,14 +49,14 @@ func (s seen) status(now time.Time) Status {
 	return out
 }
 
-// order is that of the groups: what needs somebody first, what is as it is wanted last.
+// order is the order of the groups: first those that need a person, last those that are current.
 var order = []api.InstallSummaryStatus{
 	api.InstallSummaryStatusStalled, api.InstallSummaryStatusRefused, api.InstallSummaryStatusWaitingForApproval, api.InstallSummaryStatusWaiting,
 	api.InstallSummaryStatusNew, api.InstallSummaryStatusDeploying, api.InstallSummaryStatusBehind, api.InstallSummaryStatusDeprovisioning,
 	api.InstallSummaryStatusCurrent, api.InstallSummaryStatusGone,
 }
 
-// groups puts an app's installs together that stand the same.
+// groups groups the installs of an app by state.
 func (s seen) groups(app string) []Group {
 	all, index := []Group{}, map[string]int{}
 	for _, i := range s.installs {
@@ -86,7 +86,7 @@ func (s seen) groups(app string) []Group {
 	return all
 }
 
-// row is a group as a row of the table: app, installs, release, health, how it stands.
+// row returns a table row for a group: app, installs, release, health, status.
 func (g Group) row(a App, when func(time.Time) string) []string {
 	how := g.Status
 	if len(g.Behind) > 0 {
@@ -109,7 +109,7 @@ func (g Group) row(a App, when func(time.Time) string) []string {
 	return []string{a.Name, several(g.Installs), g.release(a.Release), g.Health, how}
 }
 
-// release says which release is there, and which one is the newest.
+// release describes the release of a group, and the newest one if it differs.
 func (g Group) release(newest int) string {
 	at := console.Release(g.Release, g.Commit)
 	if g.Release != newest {
@@ -124,10 +124,10 @@ func (g Group) release(newest int) string {
 	return at
 }
 
-// mostNamed is how many installs are named one by one.
+// mostNamed is the maximum number of installs that are named one by one.
 const mostNamed = 3
 
-// several names a few installs, or says how many there are.
+// several names a few installs, or returns the number of many.
 func several(names []string) string {
 	if len(names) > mostNamed {
 		return fmt.Sprintf("%d installs", len(names))

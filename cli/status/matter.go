@@ -13,43 +13,46 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// Kind is why something waits for a person.
+// Kind is the reason why something waits for a person.
 type Kind string
 
-// The kinds of matters, in the order in which they are shown: what only a person can answer first.
+// The kinds of action items, in the order in which they are printed: first what only a
+// person can answer.
 const (
-	KindApproval Kind = "approval" // a plan waits for a yes or a no
+	KindApproval Kind = "approval" // a plan waits for an approval
 	KindStalled  Kind = "stalled"  // a deploy failed, or a state version is contested
-	KindHealth   Kind = "health"   // what was deployed does not work
-	KindRefused  Kind = "refused"  // somebody said no, and it stays behind
+	KindHealth   Kind = "health"   // deployed objects are unhealthy
+	KindRefused  Kind = "refused"  // a person rejected the change, and the install stays behind
 	KindBuild    Kind = "build"    // a component cannot be built
 	KindApp      Kind = "app"      // the repository cannot be read, or its config has errors
-	KindWaiting  Kind = "waiting"  // an install waits for what is not there
-	KindProgress Kind = "progress" // what was deployed is not ready yet
-	KindStale    Kind = "stale"    // an install is not as it is wanted, and nothing has moved for long
+	KindWaiting  Kind = "waiting"  // an install waits for something that is missing
+	KindProgress Kind = "progress" // deployed objects are not ready yet
+	KindStale    Kind = "stale"    // an install is out of date, and its last workflow is long ago
 	KindRunner   Kind = "runner"   // a runner takes no jobs
-	KindSystem   Kind = "system"   // the control plane itself is not well
+	KindSystem   Kind = "system"   // the control plane is unhealthy
 )
 
 var kinds = []Kind{KindApproval, KindStalled, KindHealth, KindRefused, KindBuild, KindApp, KindWaiting, KindProgress, KindStale, KindRunner, KindSystem}
 
-// Matter is something that waits for a person: one thing, or the same at several installs.
+// Matter is an action item: something that waits for a person, on one install or in
+// the same way on several.
 type Matter struct {
 	Kind      Kind       `json:"kind"`
 	App       string     `json:"app,omitempty"`
 	Component string     `json:"component,omitempty"`
 	Runner    string     `json:"runner,omitempty"`
-	Installs  []string   `json:"installs,omitempty"` // at which it is so, by name
-	What      string     `json:"what"`               // in a few words, without the installs
-	Why       string     `json:"why"`                // as a sentence
-	Since     *time.Time `json:"since,omitempty"`    // of the oldest; nil where nobody knows
-	Command   string     `json:"command"`            // what to type next
+	Installs  []string   `json:"installs,omitempty"` // affected installs, by name
+	What      string     `json:"what"`               // a few words, without the installs
+	Why       string     `json:"why"`                // a sentence
+	Since     *time.Time `json:"since,omitempty"`    // of the oldest; nil if unknown
+	Command   string     `json:"command"`            // command to run next
 }
 
-// staleAfter is how long an install may be at something before it counts as not getting on.
+// staleAfter is the time since the last workflow after which an install that is not
+// current counts as not progressing.
 const staleAfter = time.Hour
 
-// matters are what waits for a person.
+// matters returns the action items.
 func (s seen) matters(now time.Time) []Matter {
 	all := []Matter{}
 	all = append(all, s.questions()...)
@@ -63,13 +66,14 @@ func (s seen) matters(now time.Time) []Matter {
 	return all
 }
 
-// gather puts matters together that differ in their installs alone. What an install's reason says of itself by name does not count.
+// gather merges action items that differ only in their installs. It ignores an
+// install's own name in the reason.
 type gather struct {
 	all   []Matter
 	index map[string]int
 }
 
-// matters are what was gathered, the installs of each by name.
+// matters returns the merged action items, the installs of each sorted by name.
 func (g *gather) matters() []Matter {
 	for _, m := range g.all {
 		slices.Sort(m.Installs)
@@ -77,7 +81,7 @@ func (g *gather) matters() []Matter {
 	return g.all
 }
 
-// add takes what is so at one install, since then where that is known.
+// add adds an action item of one install. Since may be zero.
 func (g *gather) add(m Matter, install string, since time.Time) {
 	if g.index == nil {
 		g.index = map[string]int{}
@@ -95,7 +99,8 @@ func (g *gather) add(m Matter, install string, since time.Time) {
 	}
 }
 
-// called is how commands know an install: by its name, and by that of its app as well where another app has one of that name.
+// called returns the name of an install for commands. It includes the app if another
+// app has an install of the same name.
 func (s seen) called(app, name string) string {
 	for _, i := range s.installs {
 		if i.Name == name && i.App != app {
@@ -105,7 +110,7 @@ func (s seen) called(app, name string) string {
 	return name
 }
 
-// questions are the plans that wait.
+// questions returns the waiting approvals.
 func (s seen) questions() []Matter {
 	var g gather
 	for _, a := range s.approvals {
@@ -123,7 +128,7 @@ func (s seen) questions() []Matter {
 	return g.matters()
 }
 
-// totals are the counts of a plan, in words.
+// totals describes the counts of a plan.
 func totals(a api.Approval) string {
 	var t diff.Totals
 	if len(a.Totals) == 0 || json.Unmarshal(a.Totals, &t) != nil {
@@ -136,7 +141,7 @@ func sentence(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "; ")
 }
 
-// troubled are the installs that do not go on by themselves.
+// troubled returns the installs that do not progress without a person.
 func (s seen) troubled(now time.Time) []Matter {
 	var g gather
 	for _, i := range s.installs {
@@ -156,7 +161,7 @@ func (s seen) troubled(now time.Time) []Matter {
 			m.Kind, m.What = KindWaiting, "waits"
 		case api.InstallSummaryStatusNew, api.InstallSummaryStatusBehind, api.InstallSummaryStatusDeploying, api.InstallSummaryStatusDeprovisioning:
 			if !i.RunnerOnline || since.IsZero() || now.Sub(since) < staleAfter {
-				continue // its runner is told of by itself
+				continue // an offline runner has its own action item
 			}
 			m.Kind, m.What = KindStale, "does not get on"
 		default:
@@ -175,8 +180,8 @@ func (s seen) troubled(now time.Time) []Matter {
 	return g.matters()
 }
 
-// sick are the components whose objects do not work, as the runner saw them last. What is not ready yet is told of once nothing is
-// done to it any more.
+// sick returns the components with unhealthy objects, as last observed by the runner.
+// It includes objects that are not ready yet only if no workflow changes the install.
 func (s seen) sick() []Matter {
 	var g gather
 	for _, i := range s.installs {
@@ -198,7 +203,7 @@ func (s seen) sick() []Matter {
 	return g.matters()
 }
 
-// reasons are the first objects that are not ready, and why.
+// reasons describes the first objects that are not ready.
 func reasons(h api.Health) string {
 	var words []string
 	for _, o := range h.Objects[:min(len(h.Objects), 2)] {
@@ -210,7 +215,8 @@ func reasons(h api.Health) string {
 	return strings.Join(words, "; ")
 }
 
-// moved is when something was last done to an install, or began to be; zero when nothing ever was.
+// moved returns the time when the last workflow of an install ended or, if it runs,
+// was created; zero if there was none.
 func moved(i api.InstallSummary) time.Time {
 	if !i.LastWorkflow.EndedAt.IsZero() {
 		return i.LastWorkflow.EndedAt
@@ -218,14 +224,14 @@ func moved(i api.InstallSummary) time.Time {
 	return i.LastWorkflow.CreatedAt
 }
 
-// building says that a build of an app is under way.
+// building reports whether a build of an app is queued or running.
 func (s seen) building(app string) bool {
 	return slices.ContainsFunc(s.components[app], func(c api.Component) bool {
 		return c.Problem == "" && (c.Build.Status == api.BuildStatusQueued || c.Build.Status == api.BuildStatusRunning)
 	})
 }
 
-// unbuilt are the components that cannot be built, or whose build failed.
+// unbuilt returns the components that cannot be built, or whose build failed.
 func (s seen) unbuilt() []Matter {
 	var all []Matter
 	for _, a := range s.apps {
@@ -248,7 +254,7 @@ func (s seen) unbuilt() []Matter {
 	return all
 }
 
-// unread are the apps whose repository or config cannot be used.
+// unread returns the apps whose repository or config cannot be used.
 func (s seen) unread() []Matter {
 	var all []Matter
 	for _, a := range s.apps {
@@ -275,7 +281,8 @@ func (s seen) unread() []Matter {
 	return all
 }
 
-// away are the runners that take no jobs though there is something for them to do: those of installs, and all that build.
+// away returns the runners that take no jobs although they have work: those of
+// installs, and the build runners if all of them are away.
 func (s seen) away() []Matter {
 	var g gather
 	for _, i := range s.installs {
@@ -290,7 +297,7 @@ func (s seen) away() []Matter {
 				m.Command = "nuon runners register " + i.Runner
 			}
 			if s.runners[n].Online {
-				since = time.Time{} // it is seen; since when it is off, nobody knows
+				since = time.Time{} // the runner is online, and the time when it was turned off is unknown
 			}
 		}
 		g.add(m, s.called(i.App, i.Name), since)
@@ -298,7 +305,7 @@ func (s seen) away() []Matter {
 	return append(g.matters(), s.builders()...)
 }
 
-// builders says that nothing can be built, where there is something to build.
+// builders returns an action item if there are apps and no build runner takes jobs.
 func (s seen) builders() []Matter {
 	if s.system == nil || len(s.apps) == 0 {
 		return nil
@@ -320,7 +327,7 @@ func (s seen) builders() []Matter {
 	return []Matter{{Kind: KindRunner, What: "no runner builds", Why: strings.Join(names, ", ") + ": nothing is built until one is back", Command: "nuon runners list --kind build"}}
 }
 
-// stands says how a runner stands that takes no jobs, and what to do.
+// stands describes why a runner takes no jobs, and what to do.
 func stands(r api.Runner) (what, why string) {
 	switch {
 	case !r.Registered:
@@ -333,7 +340,8 @@ func stands(r api.Runner) (what, why string) {
 	return "runner " + r.Name + " takes no jobs now", "whoever runs it decides that in its runner file"
 }
 
-// unwell is what is wrong with the control plane itself. Contested state versions are told of with their installs.
+// unwell returns the problems of the control plane itself. It leaves out contested
+// state versions, which are reported with their installs.
 func (s seen) unwell() []Matter {
 	if s.system == nil {
 		return nil

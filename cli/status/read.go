@@ -8,20 +8,20 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// seen is what the control plane says, before anything is made of it.
+// seen is the data of the control plane that the status is computed from.
 type seen struct {
 	apps       []api.App
-	components map[string][]api.Component // by the app's name
+	components map[string][]api.Component // by the name of the app
 	installs   []api.InstallSummary
-	approvals  []api.Approval // those that wait, without their reports
-	runners    []api.Runner   // none for a token of one app
-	system     *api.System    // nil for a token of one app
+	approvals  []api.Approval // the waiting ones, without their reports
+	runners    []api.Runner   // none if the token is for one app
+	system     *api.System    // nil if the token is for one app
 }
 
-// largePage is as large as the API allows.
+// largePage is the largest page size that the API allows.
 const largePage = 500
 
-// read asks for everything: a request for each list and its further pages, and one for each app.
+// read reads all data, with one request for each page of each list and one for each app.
 func read(ctx context.Context, client *remote.Client, app string) (seen, error) {
 	var s seen
 	for _, part := range []func(context.Context, *remote.Client, string) error{s.readApps, s.readInstalls, s.readApprovals, s.readOrg} {
@@ -69,14 +69,14 @@ func (s *seen) readApprovals(ctx context.Context, client *remote.Client, app str
 		l, err := remote.Get[api.ApprovalList](client.ListApprovals(ctx, &api.ListApprovalsParams{Brief: true, Cursor: cursor, Limit: largePage}))
 		return l.Items, l.Next, err
 	})
-	slices.Reverse(s.approvals) // the oldest first
+	slices.Reverse(s.approvals) // oldest first
 	if app != "" {
 		s.approvals = slices.DeleteFunc(s.approvals, func(a api.Approval) bool { return a.App != s.apps[0].Name })
 	}
 	return err
 }
 
-// readOrg reads what belongs to the whole org, which a token for one app may not see.
+// readOrg reads the data of the org, which a token for one app may not read.
 func (s *seen) readOrg(ctx context.Context, client *remote.Client, _ string) (err error) {
 	system, err := remote.Get[api.System](client.GetSystem(ctx))
 	switch {

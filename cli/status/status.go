@@ -1,6 +1,7 @@
-// Package status is `nuon status`: what waits for a person and why, then how each app's installs stand, then the control plane
-// itself in a line; with --system that alone, part by part. It reads a handful of lists and works the rest out from them; it changes
-// nothing. What it prints as data is what it prints for people.
+// Package status implements `nuon status`, which prints what waits for a person and why, then
+// the state of each app's installs, then a line about the control plane. With --system it
+// prints only the control plane, part by part. It reads a few lists and computes the rest; it
+// changes nothing. The output as data has the same content as the output for people.
 package status
 
 import (
@@ -23,7 +24,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// options are the command's flags.
+// options are the flags of the command.
 type options struct {
 	app      string
 	system   bool
@@ -31,7 +32,7 @@ type options struct {
 	watch    bool
 }
 
-// New is the command.
+// New returns the command.
 func New(e *env.Env) *cobra.Command {
 	var o options
 	c := &cobra.Command{
@@ -48,7 +49,7 @@ With --system it shows the control plane itself, part by part: its replicas, dat
 this org's runners. That ends with 1 when something is wrong, and with 5 when the control plane does not answer.`,
 		Example: "  nuon status\n  nuon status --app hello --watch\n  nuon status --exit-code -o json\n  nuon status --system",
 		RunE: e.Call(func(ctx context.Context, client *remote.Client, _ []string) error {
-			// Of a control plane that is not well it is no use to wait until it is.
+			// The command reports an unhealthy control plane instead of retrying until it recovers.
 			ctx = remote.AtOnce(ctx)
 			look := func(ctx context.Context, onto *console.Console) error { return o.look(ctx, onto, client) }
 			if o.watch {
@@ -68,12 +69,12 @@ this org's runners. That ends with 1 when something is wrong, and with 5 when th
 	return c
 }
 
-// look reads how things stand and prints it, once.
+// look reads the state and prints it once.
 func (o options) look(ctx context.Context, c *console.Console, client *remote.Client) error {
 	if o.system {
 		err := showSystem(ctx, c, client)
 		if o.watch && exit.CodeOf(err) == exit.Failed && !isProblem(err) {
-			return nil // what is wrong is in the picture, and may mend
+			return nil // the output contains the problem, which may be temporary
 		}
 		return err
 	}
@@ -92,7 +93,8 @@ func (o options) look(ctx context.Context, c *console.Console, client *remote.Cl
 	return nil
 }
 
-// absence makes a control plane that can do nothing now, such as without its database, one that is away: who watches waits for both.
+// absence converts the error of an unavailable control plane, such as one without its
+// database, into the error of an unreachable one: with --watch, the command waits for both.
 func absence(err error) error {
 	var p *remote.Problem
 	if errors.As(err, &p) && p.Status == http.StatusServiceUnavailable {
@@ -101,28 +103,29 @@ func absence(err error) error {
 	return err
 }
 
-// isProblem says that the control plane refused.
+// isProblem reports whether the control plane returned an error.
 func isProblem(err error) bool {
 	var p *remote.Problem
 	return errors.As(err, &p)
 }
 
-// Status is what the command prints as data.
+// Status is the output of the command as data.
 type Status struct {
 	Waiting []Matter `json:"waiting"`
 	Apps    []App    `json:"apps"`
-	System  *System  `json:"system,omitempty"` // nil when the token is for one app alone
+	System  *System  `json:"system,omitempty"` // nil if the token is for one app
 }
 
-// System is the control plane in a line.
+// System is the summary of the control plane.
 type System struct {
 	Version  string           `json:"version"`
-	Replicas int              `json:"replicas"` // that were heard of lately
+	Replicas int              `json:"replicas"` // number of those seen recently
 	Runners  api.RunnerCounts `json:"runners"`  // of this org
-	Troubles []string         `json:"troubles"` // what is wrong and what to do, as `nuon status --system` says it
+	Troubles []string         `json:"troubles"` // what is wrong and what to do, as printed by `nuon status --system`
 }
 
-// verdict is the exit code for what waits: what failed counts most, then a no, then a question.
+// verdict returns the exit code for the action items: a failure takes precedence over
+// a rejection, and that over a waiting approval.
 func (s Status) verdict() error {
 	failed, refused, asked := 0, 0, 0
 	for _, m := range s.Waiting {

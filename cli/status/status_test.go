@@ -45,7 +45,7 @@ func because(reason string, behind ...string) func(*api.InstallSummary) {
 	return func(i *api.InstallSummary) { i.Reason, i.Behind, i.Health = reason, behind, "attention" }
 }
 
-// sick says that a Deployment of a component is not ready.
+// sick adds a Deployment of a component with this health status.
 func sick(component string, status api.HealthStatus, reason string) func(*api.InstallSummary) {
 	return func(i *api.InstallSummary) {
 		i.Health = api.InstallSummaryHealth(status)
@@ -63,7 +63,7 @@ func question(app, name, component string, since time.Duration) api.Approval {
 	}
 }
 
-// busy is an org in which every kind of matter waits.
+// busy returns an org with an action item of every kind.
 func busy() seen {
 	return seen{
 		apps: []api.App{
@@ -105,7 +105,7 @@ func busy() seen {
 	}
 }
 
-// crowd is an org with a thousand installs of which two are not as they are wanted.
+// crowd returns an org with a thousand installs, two of which are not current.
 func crowd() seen {
 	s := seen{
 		apps:    []api.App{{Name: "hello", Release: api.Release{Number: 7}}},
@@ -124,7 +124,8 @@ func crowd() seen {
 
 func empty() seen { return seen{system: crowd().system} }
 
-// TestFrames shows orgs in full, on terminals of two widths, in a pipe and as data.
+// TestFrames checks the complete output for several orgs, on terminals of two widths,
+// in a pipe and as data.
 func TestFrames(t *testing.T) {
 	for name, s := range map[string]seen{"busy": busy(), "crowd": crowd(), "empty": empty()} {
 		for _, f := range []struct {
@@ -166,7 +167,8 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// TestMatters: what is under way, or current, or stands still by itself, waits for nobody.
+// TestMatters checks that installs that are current, in progress, or waiting for other
+// parts are no action items.
 func TestMatters(t *testing.T) {
 	young := func(i *api.InstallSummary) { i.LastWorkflow.EndedAt = earlier(time.Minute) }
 	never := func(i *api.InstallSummary) { i.LastWorkflow = api.WorkflowRef{} }
@@ -187,7 +189,7 @@ func TestMatters(t *testing.T) {
 		"waits for a build":    {install("hello", "acme", "waiting"), []api.Component{built}, ""},
 		"waits for ever":       {install("hello", "acme", "waiting"), nil, "waiting"},
 		"refused":              {install("hello", "acme", "refused"), nil, "refused"},
-		"waits for a yes":      {install("hello", "acme", "waiting_for_approval"), nil, ""}, // the approval says it
+		"waits for a yes":      {install("hello", "acme", "waiting_for_approval"), nil, ""}, // the approval is the action item
 		"stalled, and is away": {install("hello", "acme", "stalled", away), nil, "stalled runner"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -203,7 +205,8 @@ func TestMatters(t *testing.T) {
 	}
 }
 
-// TestVerdict is that of --exit-code: what failed counts most, then a no, then a question.
+// TestVerdict checks the code of --exit-code: a failure takes precedence over a
+// rejection, and that over a waiting approval.
 func TestVerdict(t *testing.T) {
 	for kinds, want := range map[string]int{
 		"": exit.Done, "waiting stale runner": exit.Done, "approval": exit.Waiting, "approval refused": exit.Rejected, "approval refused stalled": exit.Failed,
@@ -219,7 +222,8 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// plane answers with what was seen, two things a page, and refuses what belongs to the org if oneApp.
+// plane starts a fake control plane with this data and two items per page. With
+// oneApp, it denies requests about the org.
 func plane(t *testing.T, s seen, oneApp bool) {
 	t.Helper()
 	give := func(w http.ResponseWriter, v any) { _ = json.NewEncoder(w).Encode(v) }
@@ -289,13 +293,14 @@ func execute(t *testing.T, args ...string) (string, error) {
 		output, args = args[1], args[2:]
 	}
 	c := New(&env.Env{Console: &console.Console{Out: &out, Err: &out, Output: output}})
-	c.SetArgs(append([]string{}, args...)) // nil would be those of this program
+	c.SetArgs(append([]string{}, args...)) // nil would mean the arguments of the test binary
 	c.SilenceErrors, c.SilenceUsage = true, true
 	err := c.ExecuteContext(t.Context())
 	return out.String(), err
 }
 
-// TestEveryPageIsRead, and as data there is the same as for people.
+// TestEveryPageIsRead checks that all pages are read, and that the data output has the
+// same content as the one for people.
 func TestEveryPageIsRead(t *testing.T) {
 	s := busy()
 	for i := range s.apps {
@@ -316,7 +321,8 @@ func TestEveryPageIsRead(t *testing.T) {
 			installs += len(g.Installs)
 		}
 	}
-	// One matter less than in the picture of noon: by now the replicas are all gone, which is nobody's matter, and all else is the same.
+	// The replicas in the test data were last seen at a fixed time, so they count as gone
+	// now. That is not an action item.
 	if len(got.Apps) != 4 || installs != len(s.installs) || len(got.Waiting) != len(s.matters(time.Now())) || got.System.Version != "1.0.0" {
 		t.Errorf("%d apps, %d installs, %d matters in\n%s", len(got.Apps), installs, len(got.Waiting), out)
 	}
@@ -325,7 +331,7 @@ func TestEveryPageIsRead(t *testing.T) {
 	}
 }
 
-// TestOfOneApp: with --app, and for a token that opens one app alone, the rest is not told of.
+// TestOfOneApp checks that --app, and a token for one app, leave out all other apps.
 func TestOfOneApp(t *testing.T) {
 	s := busy()
 	for i := range s.apps {
@@ -345,7 +351,8 @@ func TestOfOneApp(t *testing.T) {
 	}
 }
 
-// TestAbsence: who watches waits for a control plane without a database as for one that is not there, and for nothing else.
+// TestAbsence checks that --watch waits for a control plane that is unavailable as for
+// one that is unreachable, and stops at all other errors.
 func TestAbsence(t *testing.T) {
 	var patience remote.Patience
 	patience.Seen()

@@ -13,7 +13,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// showSystem is `nuon status --system`: the control plane itself, part by part. It ends with exit.Failed when something is wrong.
+// showSystem implements `nuon status --system`, which prints the control plane part by
+// part. It returns exit.Failed if something is wrong.
 func showSystem(ctx context.Context, c *console.Console, client *remote.Client) error {
 	s, err := remote.Get[api.System](client.GetSystem(ctx))
 	if err != nil {
@@ -29,13 +30,14 @@ func showSystem(ctx context.Context, c *console.Console, client *remote.Client) 
 	return nil
 }
 
-// What counts as late, and from when on a replica that says nothing counts as gone.
+// lateAfter is the delay of work that counts as a problem. A replica that was not seen
+// for goneAfter counts as gone.
 const (
 	lateAfter = time.Minute
 	goneAfter = 15 * time.Second
 )
 
-// rows are the sections, each a few lines.
+// rows returns the table rows of the parts.
 func rows(s api.System, now time.Time) [][]string {
 	var all [][]string
 	for _, r := range s.Replicas {
@@ -101,8 +103,8 @@ func runners(r api.RunnerCounts) []string {
 	return []string{"runners", "ok", fmt.Sprintf("%d online, %d off, %d offline, %d not registered", r.Online, r.Off, r.Offline, r.Unregistered)}
 }
 
-// troubles says what is wrong, and what to do. A runner that is offline or off is its owner's own affair, and of a replica that is gone
-// the others do the work.
+// troubles describes what is wrong and what to do. It ignores runners that are offline or
+// off, which concern only their owners, and replicas that are gone, whose work the others do.
 func troubles(s api.System) []string {
 	var all []string
 	if !s.Database.Ok {

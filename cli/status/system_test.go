@@ -14,7 +14,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// well is a control plane at which nothing is wrong.
+// well returns a control plane without problems.
 func well() api.System {
 	now := time.Now()
 	return api.System{
@@ -61,7 +61,7 @@ func TestAllIsWell(t *testing.T) {
 	}
 }
 
-// TestWhatIsWrong: each trouble alone makes the command end with 1 and is said.
+// TestWhatIsWrong checks that each problem is printed, and alone makes the command exit with 1.
 func TestWhatIsWrong(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(*api.System)

@@ -10,7 +10,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// print shows everything to people; in a pipe as lines of cells, of which the first says what the line is about.
+// print prints everything for people; in a pipe as tab-separated lines, of which the
+// first cell names the kind.
 func (s Status) print(w io.Writer, c *console.Console, now time.Time) error {
 	if !c.OutIsTerminal {
 		return c.Table(w, nil, s.cells())
@@ -25,7 +26,7 @@ func (s Status) print(w io.Writer, c *console.Console, now time.Time) error {
 	return err
 }
 
-// printWaiting shows each matter as a paragraph.
+// printWaiting prints each action item as a paragraph.
 func (s Status) printWaiting(w io.Writer, c *console.Console, now time.Time) error {
 	if len(s.Waiting) == 0 {
 		_, err := fmt.Fprintln(w, "Nothing waits for you.")
@@ -50,7 +51,7 @@ func (s Status) printWaiting(w io.Writer, c *console.Console, now time.Time) err
 	return err
 }
 
-// headline says what waits, and where.
+// headline describes an action item and where it occurs.
 func (m Matter) headline() string {
 	switch {
 	case m.Kind == KindRunner && len(m.Installs) > 0:
@@ -65,7 +66,7 @@ func (m Matter) headline() string {
 	return m.What
 }
 
-// listed names installs in a sentence, not all of many.
+// listed names installs in a sentence, but only some of many.
 func listed(names []string) string {
 	switch n := len(names); {
 	case n > mostNamed+1:
@@ -76,7 +77,7 @@ func listed(names []string) string {
 	return names[0]
 }
 
-// printFleet shows the installs as a table, and what is to be done where there are none.
+// printFleet prints the installs as a table; for an app without installs, what to do next.
 func (s Status) printFleet(w io.Writer, c *console.Console, now time.Time) error {
 	if len(s.Apps) == 0 {
 		_, err := fmt.Fprintln(w, "\nThere is no app yet: `nuon init` writes a small one, and `nuon apps create NAME` makes it known here.")
@@ -110,7 +111,7 @@ func (s Status) printFleet(w io.Writer, c *console.Console, now time.Time) error
 	return nil
 }
 
-// without is what to do with an app that has no installs.
+// without describes what to do with an app that has no installs.
 func (a App) without() string {
 	if a.Release == 0 {
 		return fmt.Sprintf("%s has no release yet: `nuon sync --app %s` says why, or brings it", a.Name, a.Name)
@@ -118,7 +119,7 @@ func (a App) without() string {
 	return fmt.Sprintf("%s is at release %s and has no installs: `nuon installs create NAME --app %s` makes one", a.Name, console.Release(a.Release, a.Commit), a.Name)
 }
 
-// line is the control plane in a line.
+// line returns the summary of the control plane.
 func (y System) line() string {
 	stands := "is well"
 	if len(y.Troubles) > 0 {
@@ -136,7 +137,8 @@ func (y System) line() string {
 	return fmt.Sprintf("The control plane %s: version %s, %s, %s.", stands, y.Version, diff.Plural(y.Replicas, "replica", "replicas"), runners)
 }
 
-// cells are the lines for a pipe. Times are absolute, so that a line changes only when what it tells of does.
+// cells returns the lines for a pipe. Times are absolute, so that a line changes only
+// if its content does.
 func (s Status) cells() [][]string {
 	var rows [][]string
 	for _, m := range s.Waiting {
@@ -161,7 +163,7 @@ func (s Status) cells() [][]string {
 	return rows
 }
 
-// age is a stretch of time as people say it.
+// age formats a duration for people.
 func age(d time.Duration) string {
 	switch {
 	case d < time.Minute:

@@ -15,17 +15,17 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/remote"
 )
 
-// config is one app's config, as it was found.
+// config is the config of one app, with its diagnostics.
 type config struct {
-	dir    string // as the person named it
+	dir    string // prefix of the file names, if there are several configs
 	prefix string // goes before the names of its files, where there are several configs
 	inGit  bool
 	root   string // slash path from the root of the repository to the directory, if it is in one
 	app    *appconfig.App
-	found  appconfig.Diagnostics // files are below dir
+	found  appconfig.Diagnostics // file names are relative to dir
 }
 
-// Load reads the config in a directory, and leaves the network alone.
+// Load reads the config in a directory without using the network.
 func Load(ctx context.Context, dir string) (*appconfig.App, appconfig.Diagnostics, error) {
 	one, err := read(dir, filesOnly(remote.Local().Load(ctx)))
 	if err != nil {
@@ -34,7 +34,8 @@ func Load(ctx context.Context, dir string) (*appconfig.App, appconfig.Diagnostic
 	return one.app, one.found, nil
 }
 
-// readAll reads all directories that are named. What `apps/*` names besides directories is left out.
+// readAll reads all named directories. It skips files among several arguments, so that
+// `apps/*` can be used.
 func readAll(ctx context.Context, c *console.Console, o options, dirs []string) ([]config, error) {
 	var all []config
 	for _, dir := range dirs {
@@ -71,7 +72,7 @@ func readAll(ctx context.Context, c *console.Console, o options, dirs []string) 
 	return all, nil
 }
 
-// filesOnly reads what lies on this machine, and leaves the network alone.
+// filesOnly restricts fetch to files on this machine, so that it does not use the network.
 func filesOnly(fetch func(string, int64) ([]byte, error)) func(string, int64) ([]byte, error) {
 	return func(reference string, limit int64) ([]byte, error) {
 		if !remote.IsLocal(reference) {
@@ -114,14 +115,14 @@ func read(dir string, fetch func(string, int64) ([]byte, error)) (config, error)
 	return config{dir: dir, inGit: tree.found, root: tree.dir, app: app, found: found}, nil
 }
 
-// strict turns its warnings into errors; an app with errors is none.
+// strict turns the warnings of the config into errors. A config with errors has no app.
 func (c *config) strict() {
 	if len(c.found) > 0 {
 		c.found, c.app = c.found.Strict(), nil
 	}
 }
 
-// findings are what was found in all configs.
+// findings returns the diagnostics of all configs.
 func findings(all []config) appconfig.Diagnostics {
 	found := appconfig.Diagnostics{}
 	for _, one := range all {
@@ -132,7 +133,7 @@ func findings(all []config) appconfig.Diagnostics {
 	return found
 }
 
-// prefixed gives a diagnostic whose file is told apart from those of other configs.
+// prefixed returns a diagnostic with the prefix of the config in its file name.
 func (c *config) prefixed(d diagnostic.Diagnostic) diagnostic.Diagnostic {
 	d.File = c.prefix + d.File
 	return d

@@ -9,15 +9,16 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/version"
 )
 
-// report is what was found as code hosts read it. Its files are below the root of the repository, which is what hosts know them by; where
-// there is no repository, they are as in the other formats.
+// report returns the diagnostics in the format of code hosts. Its file names are
+// relative to the root of the repository, as code hosts require; outside a repository,
+// they are the same as in the other formats.
 func report(all []config) sarif.Log {
 	tool := sarif.Tool{Name: "nuon", Version: version.Number}
 	for _, r := range appconfig.Rules() {
 		tool.Rules = append(tool.Rules, sarif.Rule{Name: r.Name, Summary: r.Summary, Warns: r.Warns})
 	}
 	var found diagnostic.Diagnostics
-	var lines []*string // nil where the line is not known
+	var lines []*string // nil if the line cannot be read
 	for i := range all {
 		one := &all[i]
 		text := newSource(one.dir)
@@ -40,7 +41,7 @@ func report(all []config) sarif.Log {
 	})
 }
 
-// place is the directory as a host knows it.
+// place returns the directory as a code host names it.
 func (c *config) place() string {
 	if c.inGit {
 		return c.root

@@ -14,12 +14,13 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic/excerpt"
 )
 
-// view shows people what was found. In a pipe that is one line each; on a terminal there is the line that is meant below each.
+// view prints diagnostics for people: one line each in a pipe; on a terminal, each
+// with the source line that it is about.
 type view struct {
 	console *console.Console
 	configs []config
 	out     io.Writer
-	err     error // the first of out
+	err     error // the first error of out
 }
 
 func (v *view) print(out io.Writer) error {
@@ -37,12 +38,12 @@ func (v *view) print(out io.Writer) error {
 	return v.err
 }
 
-// config shows one config: what is wrong with it, and what it has if it is right.
+// config prints one config: its diagnostics, and a summary of its contents if it is valid.
 func (v *view) config(c *config) {
 	text := newSource(c.dir)
 	defer text.close()
 	if v.console.OutIsTerminal {
-		v.idle(c) // first: what is to be done stands beside the prompt
+		v.idle(c) // first, so that the errors are next to the prompt
 	}
 	for _, d := range c.found {
 		switch {
@@ -68,7 +69,8 @@ func (v *view) line(format string, args ...any) {
 	}
 }
 
-// The inks, in the sixteen colours of every terminal, as what stands between "\x1b[" and "m".
+// Colors and styles as ANSI parameters, the text between "\x1b[" and "m". Only the
+// sixteen standard colors are used.
 const (
 	bold  = "1"
 	faint = "2"
@@ -76,7 +78,7 @@ const (
 	hint  = "36"
 )
 
-// inkOf is that of a severity.
+// inkOf returns the style of a severity.
 func inkOf(s diagnostic.Severity) string {
 	if s == diagnostic.Error {
 		return "1;31"
@@ -102,7 +104,7 @@ func (v *view) excerpt(c *config, d diagnostic.Diagnostic, text *source) {
 	v.line("%s", v.console.Wrap(v.ink(bold, place)+" "+v.ink(inkOf(d.Severity), string(d.Severity)+":")+" "+console.Line(d.Message), 4))
 	const gutter = 4
 	indent := gutter
-	whole := d.Line == 1 && d.Column == 1 && d.Width == 0 // it is about the file
+	whole := d.Line == 1 && d.Column == 1 && d.Width == 0 // the diagnostic is about the whole file
 	if line, ok := text.line(d.File, d.Line); ok && !whole {
 		number := fmt.Sprintf("%*d", gutter, d.Line)
 		indent = len(number) + 1
@@ -118,15 +120,16 @@ func (v *view) excerpt(c *config, d diagnostic.Diagnostic, text *source) {
 	v.line("")
 }
 
-// isIdle tells what is accepted and does nothing yet. Nobody made a mistake, and there can be one such warning in every file.
+// isIdle reports whether a diagnostic warns of a setting that is accepted but has no
+// effect yet. This is not a mistake, and every file can have such a warning.
 func isIdle(d diagnostic.Diagnostic) bool {
 	return d.Rule == "idle" && d.Severity == diagnostic.Warning
 }
 
-// mostFiles is how many files are named that say one thing without effect.
+// mostFiles is the maximum number of files that are named for one setting without effect.
 const mostFiles = 3
 
-// idle shows what has no effect yet in as few lines as there are things, each with files that say it.
+// idle prints the settings without effect, one line for each, with the files that contain it.
 func (v *view) idle(c *config) {
 	var words []string
 	files := map[string][]string{}
@@ -151,10 +154,11 @@ func (v *view) idle(c *config) {
 	}
 }
 
-// unreadable are the rules about values that nobody should read, not even over a shoulder or in the log of a build.
+// unreadable lists the rules about values that must not be printed, because they may be secrets.
 var unreadable = []string{"sensitive-in-file", "secret-options", "repository", "url", "remote-file"}
 
-// readable leaves the rest of a line out from where it may hold a secret: from the value that is meant on, or what follows a key.
+// readable removes from a line what may be a secret: the value that a diagnostic is
+// about, or what follows its key.
 func readable(line string, d diagnostic.Diagnostic) string {
 	from := d.Column - 1
 	if !slices.Contains(unreadable, d.Rule) || from < 0 || from >= len(line) {
@@ -169,7 +173,8 @@ func readable(line string, d diagnostic.Diagnostic) string {
 	return line
 }
 
-// summaryOf counts what was found, such as "3 errors, 2 warnings in 2 files"; nothing is no summary.
+// summaryOf counts diagnostics, such as "3 errors, 2 warnings in 2 files". It returns
+// "" if there are none.
 func summaryOf(found appconfig.Diagnostics) string {
 	files := map[string]bool{}
 	for _, d := range found {
@@ -189,13 +194,14 @@ func summaryOf(found appconfig.Diagnostics) string {
 	return strings.Join(parts, ", ") + " in " + count(len(files), "file")
 }
 
-// kindWords are the kinds of component as they are counted.
+// kindWords are the words for the kinds of components in summaries.
 var kindWords = []struct{ kind, word string }{
 	{format.KindTerraformModule, "terraform"}, {format.KindHelmChart, "helm"}, {format.KindKubernetesManifest, "manifest"},
 	{format.KindContainerImage, "image"}, {format.KindDockerBuild, "docker"}, {format.KindPulumi, "pulumi"},
 }
 
-// contents says what a config has, such as "4 components (2 terraform, 2 helm), 3 actions, 1 input (0123456789ab)".
+// contents summarizes a config, such as "4 components (2 terraform, 2 helm), 3
+// actions, 1 input (0123456789ab)".
 func contents(app *appconfig.App) string {
 	kinds := map[string]int{}
 	for i := range app.Components {
@@ -225,7 +231,7 @@ func contents(app *appconfig.App) string {
 	return strings.Join(parts, ", ") + " (" + console.Short(app.Digest()) + ")"
 }
 
-// count says how many of something there are.
+// count returns a number with its noun in singular or plural.
 func count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what

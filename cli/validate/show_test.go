@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// mistakes is an app with one of each thing that is not easy to show.
+// mistakes returns an app with one example of each kind of diagnostic that is hard to display.
 func mistakes(t *testing.T) string {
 	t.Helper()
 	return app(t, map[string]string{
@@ -31,8 +31,9 @@ func mistakes(t *testing.T) string {
 	})
 }
 
-// TestTerminal is how all of that looks on terminals of two widths: testdata/*.golden, in which colours are left out. No line is wider, nothing
-// of it would be obeyed by the terminal, and no secret is shown.
+// TestTerminal checks the output of mistakes on terminals of two widths against
+// testdata/*.golden, without colors. No line may be too wide, contain control
+// characters, or show a secret.
 func TestTerminal(t *testing.T) {
 	for name, width := range map[string]int{"80": 80, "140": 140} {
 		dir := mistakes(t)
@@ -55,7 +56,7 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// uncolored leaves out colours, and where lines were broken, which is before the colours were.
+// uncolored removes colors, and the line breaks that were inserted before the colors were.
 func uncolored(s string) string {
 	var plain strings.Builder
 	for i, part := range strings.Split(s, "\x1b[") {
@@ -84,8 +85,8 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// TestLinksAreNotShown: a line of a file is shown only if the file is in the directory. A config is read from where anybody may have put
-// a link to anything.
+// TestLinksAreNotShown checks that source lines are shown only of files within the
+// directory. A config from an untrusted source can contain symbolic links to any file.
 func TestLinksAreNotShown(t *testing.T) {
 	dir := app(t, nil)
 	outside := filepath.Join(t.TempDir(), "private")
@@ -114,7 +115,8 @@ func TestLinksAreNotShown(t *testing.T) {
 	}
 }
 
-// TestIdle: what has no effect yet is one line for each thing, with a few of its files, and stands before what is to be done.
+// TestIdle checks that a setting without effect is printed on one line, with a few of
+// its files, before the errors.
 func TestIdle(t *testing.T) {
 	idle := func(file, what string) diagnostic.Diagnostic {
 		return diagnostic.Diagnostic{File: file, Line: 1, Column: 1, Severity: diagnostic.Warning, Rule: "idle", Message: what}

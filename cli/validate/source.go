@@ -7,10 +7,12 @@ import (
 	"strings"
 )
 
-// mostSource bounds the files of which lines are shown, in bytes; no file that a config may refer to is larger.
+// mostSource is the maximum size of files whose lines are shown, in bytes. No file
+// that a config may refer to is larger.
 const mostSource = 4 << 20
 
-// source gives lines of the files of one config directory: of plain files in it, and of nothing that a link leads to.
+// source reads lines of the files in one config directory. It reads only regular files
+// in it, and follows no links out of it.
 type source struct {
 	root  *os.Root // nil if it cannot be opened
 	name  string   // of the file that was read last
@@ -27,12 +29,12 @@ func newSource(dir string) *source {
 
 func (s *source) close() {
 	if s.root != nil {
-		_ = s.root.Close() // it was only read
+		_ = s.root.Close() // only read
 	}
 }
 
-// line gives a line of a file, counted from 1, without its end. It is unknown for what is no file of the directory: something elsewhere,
-// a missing file, a directory.
+// line returns a line of a file, counted from 1, without its line break. It returns
+// false if the file is outside the directory, is missing, or is a directory.
 func (s *source) line(name string, number int) (string, bool) {
 	if s.root == nil {
 		return "", false
@@ -55,7 +57,7 @@ func (s *source) read(name string) []string {
 	if err != nil {
 		return nil
 	}
-	defer func() { _ = file.Close() }() // it was only read
+	defer func() { _ = file.Close() }() // only read
 	text, err := io.ReadAll(io.LimitReader(file, mostSource))
 	if err != nil {
 		return nil

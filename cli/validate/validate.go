@@ -1,7 +1,9 @@
-// Package validate is `nuon validate`: the configs of apps checked where they lie, with the rules that the control plane applies.
+// Package validate implements `nuon validate`, which checks the configs of apps on
+// this machine with the rules that the control plane applies.
 //
-// It reads config directories and says what is wrong in them: to people with the lines that are meant, to programs as lines, JSON, YAML
-// or SARIF. What is right and what is wrong is decided in pkg/appconfig. It reaches no control plane, and no network unless it is told to.
+// It reads config directories and prints their diagnostics: for people with the source lines,
+// for programs as lines, JSON, YAML or SARIF. The rules are implemented in pkg/appconfig. The
+// package contacts no control plane, and uses the network only with --fetch.
 package validate
 
 import (
@@ -17,19 +19,19 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exit"
 )
 
-// formatSARIF is the value of -o that code hosts read; the others are those of all commands.
+// formatSARIF is the value of -o for code hosts; the other values are those of all commands.
 const formatSARIF = "sarif"
 
 var formats = []string{"table", "json", "yaml", formatSARIF}
 
-// options are the command's flags.
+// options are the flags of the command.
 type options struct {
 	output string
 	strict bool
 	fetch  bool
 }
 
-// New is the command.
+// New returns the command.
 func New(e *env.Env) *cobra.Command {
 	var o options
 	c := &cobra.Command{
@@ -62,7 +64,7 @@ Files that the config refers to elsewhere, by https:// or git::, are read with -
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		},
 	}
-	// It goes before the flag of the same name that all commands have.
+	// This flag overrides the persistent flag of the same name.
 	c.Flags().StringVarP(&o.output, "output", "o", "table", "output format: table, json, yaml or sarif")
 	c.Flags().BoolVar(&o.strict, "strict", false, "take warnings for errors")
 	c.Flags().BoolVar(&o.fetch, "fetch", false, "read the files that the config refers to elsewhere, too")

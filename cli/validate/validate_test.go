@@ -21,7 +21,7 @@ import (
 
 const terraform = "terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/x\"\n"
 
-// write puts files into a directory.
+// write writes files into a directory.
 func write(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for file, text := range files {
@@ -35,7 +35,7 @@ func write(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// appIn writes a valid app with a change to it into a directory, and gives that.
+// appIn writes a valid app with a change to it into a directory, and returns the directory.
 func appIn(t *testing.T, dir string, change map[string]string) string {
 	t.Helper()
 	write(t, dir, map[string]string{
@@ -53,21 +53,21 @@ func app(t *testing.T, change map[string]string) string {
 	return appIn(t, t.TempDir(), change)
 }
 
-// run runs the command as in a pipe.
+// run runs the command with its output in a pipe.
 func run(t *testing.T, output string, args ...string) (string, error) {
 	t.Helper()
 	out, _, err := runOn(t, &console.Console{Output: output}, args...)
 	return out, err
 }
 
-// runOn runs the command on a terminal, or whatever the console is.
+// runOn runs the command with this console.
 func runOn(t *testing.T, on *console.Console, args ...string) (out, remarks string, err error) {
 	t.Helper()
 	var o, r strings.Builder
 	on.Out, on.Err = &o, &r
 	c := New(&env.Env{Console: on})
 	c.SilenceErrors, c.SilenceUsage = true, true
-	c.SetArgs(append([]string{}, args...)) // nil would be the arguments of the test
+	c.SetArgs(append([]string{}, args...)) // nil would mean the arguments of the test binary
 	err = c.ExecuteContext(t.Context())
 	return o.String(), r.String(), err
 }
@@ -77,14 +77,15 @@ var (
 	warned = map[string]string{"installs/acme.toml": "name = \"acme\"\napproval_option = \"auto\"\n"}
 )
 
-// TestValidate: a right config is counted, and of a wrong one everything that is wrong is listed with its place; errors alone are
-// exit code 2. No control plane is asked.
+// TestValidate checks that the contents of a valid config are counted, that all
+// diagnostics of an invalid one are printed with their position, and that only errors
+// make the exit code 2. It uses no control plane.
 func TestValidate(t *testing.T) {
 	t.Setenv("NUON_URL", "")
 	for name, c := range map[string]struct {
 		change map[string]string
 		code   int
-		lines  []string // how each line begins
+		lines  []string // prefixes of the lines
 	}{
 		"right":      {nil, 0, []string{"valid: 1 component (1 terraform), 1 input ("}},
 		"a warning":  {warned, 0, []string{"installs/acme.toml:2:", "valid: 1 component (1 terraform), 1 input, 1 install ("}},
@@ -115,7 +116,8 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestData is the list of what was found, an empty one when that is nothing, with the same exit code.
+// TestData checks that the data output is the list of diagnostics, empty if there are
+// none, with the same exit code.
 func TestData(t *testing.T) {
 	if out, err := run(t, "json", app(t, nil)); err != nil || out != "[]\n" {
 		t.Errorf("printed %q, %v", out, err)
@@ -142,7 +144,7 @@ func TestData(t *testing.T) {
 	}
 }
 
-// TestNotADirectory is a mistake in the command, and not a config without errors.
+// TestNotADirectory checks that an argument that is no directory is a usage error.
 func TestNotADirectory(t *testing.T) {
 	dir := app(t, nil)
 	for _, p := range []string{filepath.Join(dir, "none"), filepath.Join(dir, "metadata.toml")} {
@@ -162,7 +164,7 @@ func TestNotADirectory(t *testing.T) {
 	}
 }
 
-// TestStrict takes every warning for an error, and says so in the lines.
+// TestStrict checks that --strict turns all warnings into errors, also in the output.
 func TestStrict(t *testing.T) {
 	dir := app(t, warned)
 	out, remarks, err := runOn(t, &console.Console{}, "--strict", dir)
@@ -174,8 +176,9 @@ func TestStrict(t *testing.T) {
 	}
 }
 
-// TestSeveral: the configs of all directories are looked at, whatever is wrong with one; what `*` names besides directories is left
-// out; and files are told apart by their directories, in lines and in data.
+// TestSeveral checks that the configs of all directories are validated even if one has
+// errors, that files among the arguments are skipped, and that file names include the
+// directory, in lines and in data.
 func TestSeveral(t *testing.T) {
 	root := t.TempDir()
 	appIn(t, filepath.Join(root, "apps/one"), red)
@@ -200,7 +203,8 @@ $`
 	}
 }
 
-// TestElsewhere: what the config refers to elsewhere is read if asked for, and counted if not.
+// TestElsewhere checks that remote files that the config refers to are read only with
+// --fetch, and counted otherwise.
 func TestElsewhere(t *testing.T) {
 	dir := app(t, nil)
 	write(t, dir, map[string]string{"notes.md": "# Notes {{.nuon.inputs.inputs.greting}}\n"})
@@ -210,13 +214,14 @@ func TestElsewhere(t *testing.T) {
 		t.Errorf("printed %q and %q, %v", out, remarks, err)
 	}
 	write(t, dir, map[string]string{"metadata.toml": "version = \"v2\"\nreadme = \"file://" + filepath.ToSlash(dir) + "/notes.md\"\n"})
-	out, remarks, err = runOn(t, &console.Console{}, dir) // no network is needed for that
+	out, remarks, err = runOn(t, &console.Console{}, dir) // needs no network
 	if err != nil || !strings.Contains(out, "notes.md:1:") || !strings.Contains(out, `did you mean "greeting"?`) || strings.Contains(remarks, "--fetch") {
 		t.Errorf("printed %q and %q, %v", out, remarks, err)
 	}
 }
 
-// repository makes a git repository whose one branch is checked out and pushed to an address.
+// repository creates a git repository with one branch, which is checked out and has a
+// remote with this address.
 func repository(t *testing.T, branch, address string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -233,8 +238,8 @@ func repository(t *testing.T, branch, address string) string {
 	return root
 }
 
-// TestBranchTip: git says which repository and branch the config is on, so that a component that follows another branch of the same
-// repository is noticed.
+// TestBranchTip checks that the repository and branch of the config are read from git,
+// so that a component that follows another branch of the same repository gets a warning.
 func TestBranchTip(t *testing.T) {
 	follows := strings.Replace(terraform, `repo = "."`, "repo = \"acme/hello\"\nbranch = \"main\"", 1)
 	for name, c := range map[string]struct {
@@ -256,7 +261,8 @@ func TestBranchTip(t *testing.T) {
 	}
 }
 
-// TestSARIF names files from the root of the repository, and counts columns in characters.
+// TestSARIF checks that file names are relative to the root of the repository, and
+// that columns count characters.
 func TestSARIF(t *testing.T) {
 	dir := appIn(t, filepath.Join(repository(t, "main", ""), "apps/hello"), map[string]string{"metadata.toml": "version = \"v2\"\nlabel_colors = {\"größe\" = \"#2e7d32\", ring = 1, ring2 = []}\n"})
 	out, err := run(t, "table", dir, "-o", "sarif")
@@ -292,7 +298,8 @@ func TestSARIF(t *testing.T) {
 	t.Errorf("the list is not where it is: %s", out)
 }
 
-// TestModules: in a git work tree the modules of the same repository are read from there, whatever directory one is in.
+// TestModules checks that in a git work tree, modules of the same repository are read
+// from the work tree, from any current directory.
 func TestModules(t *testing.T) {
 	root := t.TempDir()
 	if _, err := git.PlainInit(root, false); err != nil {

@@ -2,17 +2,17 @@ package validate
 
 import "github.com/nuon-toolkit/nuon/cli/worktree"
 
-// workTree is what git knows of a directory; all of it is empty where there is no git.
+// workTree is the git work tree of a directory; all fields are empty if there is none.
 type workTree struct {
 	found      bool
-	repository string // the address of its remote
-	branch     string // that is checked out; empty for a commit without one
+	repository string // URL of its remote
+	branch     string // the checked-out branch; empty for a detached HEAD
 	dir        string // slash path from the root of the repository; empty for the root itself
-	root       string // of the work tree on this machine; empty for a repository without one
+	root       string // on this machine; empty for a bare repository
 }
 
-// workTreeOf looks for the git work tree that a directory is in. What git says only makes a warning possible and names better, so that
-// whatever is wrong with it is no matter here.
+// workTreeOf finds the git work tree that contains a directory. It ignores errors,
+// because git data is only used for an additional warning and for better file names.
 func workTreeOf(dir string) workTree {
 	r, err := worktree.Open(dir)
 	if err != nil {
