@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -146,9 +147,10 @@ func (d *helmDiff) report(ctx context.Context) (*diff.Report, error) {
 	}
 	d.log.Warn("from %s to %s, rendered without a cluster: lookup finds nothing there, and its version and kinds are %s", charts[0], charts[1], d.known())
 	d.noteCRDs(rendered[0].CRDs, rendered[1].CRDs)
-	options := d.options(objectsOf("again", rendered[2]))
+	added := sourcesOfCRDs(addedCRDs(rendered[0].CRDs, rendered[1].CRDs))
+	options := d.options(append(objectsOf("again", rendered[2]), added...))
 	options.BeforeAgain = objectsOf("before again", rendered[3])
-	return kubernetes.Report(objectsOf("before", rendered[0]), objectsOf("after", rendered[1]), options)
+	return kubernetes.Report(objectsOf("before", rendered[0]), append(objectsOf("after", rendered[1]), added...), options)
 }
 
 // known says what templates were told of the cluster.
@@ -159,26 +161,42 @@ func (d *helmDiff) known() string {
 	return "those of Kubernetes " + d.Kubernetes
 }
 
-// noteCRDs says what differs in crds/, which Helm does not change.
+// noteCRDs warns of definitions in the folders crds/ that differ: Helm never changes what exists.
 func (d *helmDiff) noteCRDs(before, after []helm.CRD) {
 	known := map[string]string{}
 	for _, crd := range before {
-		known[crd.Name] = crd.Manifest
+		known[keyOfCRD(crd)] = crd.Manifest
 	}
-	var changed, added []string
+	var changed []string
 	for _, crd := range after {
-		if was, there := known[crd.Name]; !there {
-			added = append(added, crd.Name)
-		} else if was != crd.Manifest {
+		if was, exists := known[keyOfCRD(crd)]; exists && was != crd.Manifest {
 			changed = append(changed, crd.Name)
 		}
 	}
 	if len(changed) > 0 {
 		d.log.Warn("crds/ has another definition of %s: Helm changes none that is there", strings.Join(changed, ", "))
 	}
-	if len(added) > 0 {
-		d.log.Warn("crds/ has %s in addition: made where it is missing", strings.Join(added, ", "))
+}
+
+// addedCRDs returns the objects of the folders crds/ that only the newer chart has. An apply creates them, regardless of their
+// kind, so they are compared like all other objects.
+func addedCRDs(before, after []helm.CRD) []helm.CRD {
+	known := map[string]bool{}
+	for _, crd := range before {
+		known[keyOfCRD(crd)] = true
 	}
+	return slices.DeleteFunc(slices.Clone(after), func(c helm.CRD) bool { return known[keyOfCRD(c)] })
+}
+
+// keyOfCRD identifies an object of a folder crds/ in two versions of a chart.
+func keyOfCRD(c helm.CRD) string { return c.Kind + "/" + c.Name }
+
+func sourcesOfCRDs(crds []helm.CRD) []manifest.Source {
+	var sources []manifest.Source
+	for _, crd := range crds {
+		sources = append(sources, manifest.Source{Name: crd.Path, Data: []byte(crd.Manifest)})
+	}
+	return sources
 }
 
 func (d *helmDiff) options(again []manifest.Source) kubernetes.Options {
@@ -397,7 +415,9 @@ func (d *helmDiff) againstCluster(ctx context.Context) (*diff.Report, error) {
 		return nil, err
 	}
 	d.noteRelease(deployed, made, rendered[0])
-	options := d.options(objectsOf("again", rendered[1]))
+	missing := sourcesOfCRDs(slices.DeleteFunc(slices.Clone(rendered[0].CRDs), func(c helm.CRD) bool { return c.State != helm.CRDMissing }))
+	after = append(after, missing...)
+	options := d.options(append(objectsOf("again", rendered[1]), missing...))
 	options.Live, options.ThreeWay = live, true
 	return kubernetes.Report(before, after, options)
 }

@@ -107,6 +107,26 @@ func TestDiffOfTwoCharts(t *testing.T) {
 	}
 }
 
+// TestDiffShowsWhatCRDsFoldersAdd: an object in crds/ is created by the apply, regardless of its kind.
+func TestDiffShowsWhatCRDsFoldersAdd(t *testing.T) {
+	chartsIn(t)
+	write(t, "v2/crds/admin.yaml", "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: as.example.com}\n"+
+		"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}\nsubjects: [{kind: Group, apiGroup: rbac.authorization.k8s.io, name: everybody}]\n")
+	got, err := compared(t, helmRequest{Before: helmSide{Chart: "v1"}, After: helmSide{Chart: "v2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range got.Changes {
+		if c.Address == "ClusterRoleBinding.rbac.authorization.k8s.io/as.example.com" {
+			if len(c.Findings) == 0 {
+				t.Errorf("no finding about a binding to cluster-admin: %+v", c)
+			}
+			return
+		}
+	}
+	t.Errorf("the binding of crds/ is not shown, but %s", addresses(got.Changes))
+}
+
 // TestDiffOfTheSame: with nothing but other values, and with no difference at all.
 func TestDiffOfTheSame(t *testing.T) {
 	chartsIn(t)
