@@ -218,12 +218,14 @@ func (d *definitions) number(name string) int {
 }
 
 // estimate computes the sizes, forwards and backwards through the text in turn, until they no
-// longer change.
+// longer change. It returns a rule whose size is over the limit, or that still grows after many
+// rounds; nil if there is none.
 func (d *definitions) estimate() *ast.Rule {
 	const rounds = 1000
 	sizes := make([]size, len(d.names))
+	var grown *ast.Rule
 	for round := range rounds {
-		changed := false
+		grown = nil
 		for i := range d.all {
 			one := &d.all[i]
 			if round%2 == 1 {
@@ -236,11 +238,13 @@ func (d *definitions) estimate() *ast.Rule {
 			if sum > maxSpread {
 				return one.rule
 			}
-			changed = sizes[one.name].grow(sum, one.place) || changed
+			if sizes[one.name].grow(sum, one.place) {
+				grown = one.rule
+			}
 		}
-		if !changed {
+		if grown == nil {
 			return nil
 		}
 	}
-	return nil
+	return grown
 }
