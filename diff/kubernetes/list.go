@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -313,14 +314,20 @@ func (w *walker) order(n node, how pairing, pairs []tree.Pair) {
 }
 
 // orderNames lists what names the elements that both sides have, in the order of each side: their names, their values where they are plain,
-// else their places in before.
+// else their places in before, behind the name if other elements share it.
 func orderNames(n node, how pairing, order []int, common int) (before, after raw.Value) {
 	name := func(i int) any {
 		if how.before != nil {
 			return how.before[i]
 		}
-		if text, ok := scalarText(n.before.At(i)); ok {
+		element := n.before.At(i)
+		if text, ok := scalarText(element); ok {
 			return text
+		}
+		for _, by := range []string{"name", "id", "key"} {
+			if text, ok := keyName(element, n.typ.Elem(), []string{by}); ok {
+				return fmt.Sprintf("%s[%d]", text, i) // another element has the same name
+			}
 		}
 		return json.Number(strconv.Itoa(i))
 	}
