@@ -19,27 +19,30 @@ type Event struct {
 	Data     []byte
 }
 
-// eventLimit bounds one event, in bytes.
+// eventLimit is the maximum size of an event, in bytes.
 const eventLimit = 64 << 20
 
-// reconnectAfter is the pause before a stream that broke is asked for again.
+// reconnectAfter is the pause before a broken stream is reopened.
 const reconnectAfter = time.Second
 
-// awayLimit is how long a control plane that answered before may be away before it counts as gone: longer than its restart takes.
+// awayLimit is how long a control plane that has answered before may be
+// unreachable. It is longer than a restart takes.
 const awayLimit = time.Minute
 
-// Patience bears with a control plane that is away for a while. Its zero value has not seen it yet, and bears with nothing.
+// Patience tolerates a control plane that is unreachable for a while. The zero
+// value tolerates nothing.
 type Patience struct{ seen time.Time }
 
-// Seen notes that the control plane answered.
+// Seen records that the control plane answered.
 func (p *Patience) Seen() { p.seen = time.Now() }
 
-// Bears says that err is only an absence, and that it has not lasted too long yet.
+// Bears reports whether err only means that the control plane is unreachable,
+// and not for longer than awayLimit.
 func (p *Patience) Bears(err error) bool { return away(err) && time.Since(p.seen) <= awayLimit }
 
-// Follow reads a stream of server-sent events until each says stop. A stream that broke is asked for again from the last event
-// that was seen, also from a control plane that is away for a while (at most awayLimit); one that was never there is an error at
-// once.
+// Follow reads a stream of server-sent events and calls each until it returns stop. It reopens
+// a broken stream after the last event that it read, and retries for up to awayLimit while the
+// control plane is unreachable. If the first attempt fails, Follow returns its error at once.
 func Follow(ctx context.Context, open func(lastID string) (*http.Response, error), each func(Event) (stop bool, err error)) error {
 	var patience Patience
 	last := ""
@@ -49,7 +52,7 @@ func Follow(ctx context.Context, open func(lastID string) (*http.Response, error
 		switch {
 		case err == nil:
 			ended, err := readEvents(r.Body, &last, each)
-			_ = r.Body.Close() // the stream is over
+			_ = r.Body.Close() // the stream has ended
 			if ended || err != nil {
 				return err
 			}
@@ -65,14 +68,16 @@ func Follow(ctx context.Context, open func(lastID string) (*http.Response, error
 	}
 }
 
-// away says that nobody answered, or somebody before the control plane; what the control plane itself refuses stays refused.
+// away reports whether nothing answered, or only a proxy in front of the
+// control plane. A refusal by the control plane itself does not count.
 func away(err error) bool {
 	var p *Problem
 	return exit.CodeOf(err) == exit.Unreachable && !errors.As(err, &p)
 }
 
-// readEvents reads events (HTML standard, section 9.2.6) until each stops it, and says whether the end was in order. It keeps the
-// id of the last event in last.
+// readEvents reads events (HTML standard, section 9.2.6) until each stops it
+// or fails. It reports whether reading ended for good, so that the stream must
+// not be reopened, and stores the id of the last event in last.
 func readEvents(body io.Reader, last *string, each func(Event) (bool, error)) (ended bool, err error) {
 	lines := bufio.NewScanner(body)
 	lines.Buffer(make([]byte, 0, 64<<10), eventLimit)
@@ -89,7 +94,7 @@ func readEvents(body io.Reader, last *string, each func(Event) (bool, error)) (e
 					return true, err
 				}
 			}
-			e = Event{ID: *last} // an event without an id has that of the one before
+			e = Event{ID: *last} // an event without an id has the id of the previous one
 		case field == "event":
 			e.Name = value
 		case field == "id":
@@ -102,10 +107,10 @@ func readEvents(body io.Reader, last *string, each func(Event) (bool, error)) (e
 		}
 	}
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {
-		return true, errTooLong // it would be as long again
+		return true, errTooLong // it would be too long again
 	}
-	return false, nil // what broke the stream does not matter: it is asked for again
+	return false, nil // the reason does not matter: the stream is reopened
 }
 
-// errTooLong is an event that no control plane of ours sends.
+// errTooLong is the error for an event that is larger than any that a control plane sends.
 var errTooLong = exit.With(exit.Unreachable, fmt.Errorf("the control plane sent an event that is too long (over %d MB); check the address that `nuon context list` shows", eventLimit>>20))
