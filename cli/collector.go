@@ -6,14 +6,15 @@ import (
 	"runtime/debug"
 )
 
-// The garbage collector runs for the first time when the heap has relaxedPercent of 4 MiB, and then as it does in any Go program. Most
-// commands end before that, and a large comparison does a quarter of the collections.
+// The first garbage collection runs when the heap reaches relaxedPercent of 4 MiB; later
+// ones run with Go's default. Most commands exit before the first collection, and a large
+// comparison runs a quarter as many collections.
 const (
 	relaxedPercent = 400
 	usualPercent   = 100
 )
 
-// relaxCollector puts off the first garbage collection, unless GOGC says when it runs.
+// relaxCollector delays the first garbage collection, unless GOGC is set.
 func relaxCollector() {
 	if os.Getenv("GOGC") != "" {
 		return

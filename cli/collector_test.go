@@ -15,7 +15,8 @@ func collectorPercent() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// TestTheFirstCollectionIsPutOff: until it has run, and not when GOGC says otherwise.
+// TestTheFirstCollectionIsPutOff checks that the delay ends with the first collection, and
+// that GOGC overrides it.
 func TestTheFirstCollectionIsPutOff(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(usualPercent))
 	t.Setenv("GOGC", "50")

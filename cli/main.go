@@ -145,8 +145,8 @@ func newRoot(e *env.Env) *cobra.Command {
 	return root
 }
 
-// strict makes cobra's built-in commands return an error for unknown
-// arguments. By default they print help and exit with 0.
+// strict makes cobra's built-in commands return an error for unknown arguments. By default
+// they print help and exit with 0.
 func strict(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -176,9 +176,9 @@ func add(root *cobra.Command, group string, commands ...*cobra.Command) {
 	}
 }
 
-// verbsOnly configures a command that only groups subcommands: without
-// arguments it prints its help, and an unknown subcommand is an error. By
-// default cobra would print the help and exit with 0.
+// verbsOnly configures a command that only groups subcommands: without arguments it prints
+// its help, and an unknown subcommand is an error. By default cobra would print the help
+// and exit with 0.
 func verbsOnly(c *cobra.Command) {
 	c.Use, c.DisableFlagsInUseLine, c.SuggestionsMinimumDistance = c.Name()+" COMMAND", true, 2
 	c.Args = func(c *cobra.Command, args []string) error {

@@ -33,8 +33,8 @@ func TestAsNuon(t *testing.T) {
 	main()
 }
 
-// nuon runs the program in a separate process against a control plane and
-// returns stdout, stderr and the exit code.
+// nuon runs the program in a separate process against a control plane and returns stdout,
+// stderr and the exit code.
 func nuon(t *testing.T, url string, args ...string) (out, remarks string, code int) {
 	t.Helper()
 	c := command(t, url, args...)
@@ -47,8 +47,8 @@ func nuon(t *testing.T, url string, args ...string) (out, remarks string, code i
 	return o.String(), e.String(), c.ProcessState.ExitCode()
 }
 
-// TestProcess checks what a shell sees: the exit code, results on stdout,
-// messages on stderr, and no terminal control sequences in either.
+// TestProcess checks what a shell sees: the exit code, results on stdout, messages on
+// stderr, and no terminal control sequences in either.
 func TestProcess(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {

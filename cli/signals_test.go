@@ -89,9 +89,9 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// TestAClosedPipe checks that the program ends without a message when the
-// reader of its output closes the pipe: it is killed by SIGPIPE like any other
-// program, or exits with the same code where SIGPIPE is ignored.
+// TestAClosedPipe checks that the program ends without a message when the reader of its
+// output closes the pipe: it is killed by SIGPIPE like any other program, or exits with
+// the same code where SIGPIPE is ignored.
 func TestAClosedPipe(t *testing.T) {
 	url := full(t, 300)
 	for _, ignored := range []bool{false, true} {
@@ -213,8 +213,8 @@ func TestSmallTerminal(t *testing.T) {
 	}
 }
 
-// TestQuestions checks that Ctrl-C, typed or sent as SIGTERM, cancels a
-// prompt: nothing is done, and the terminal is restored.
+// TestQuestions checks that Ctrl-C, typed or sent as SIGTERM, cancels a prompt: nothing is
+// done, and the terminal is restored.
 func TestQuestions(t *testing.T) {
 	for name, c := range map[string]struct {
 		line, prompt, typed string

@@ -40,8 +40,8 @@ func every(t *testing.T, do func(t *testing.T, c *cobra.Command)) {
 	walk(root)
 }
 
-// named matches an argument in a usage line that a shell cannot complete
-// without help. Flags and their values come after it.
+// named matches an argument in a usage line that a shell cannot complete without help.
+// Flags and their values come after it.
 var named = regexp.MustCompile(`^ \[?([A-CE-Z]|D[A-HJ-Z])`)
 
 // TestEveryCommandIsDescribed checks that each command and flag has a one-line

@@ -37,8 +37,8 @@ func Args(e *env.Env, places ...Source) cobra.CompletionFunc {
 	}
 }
 
-// Rest is Args for a command that takes any number of names from the last
-// source. It does not repeat given names.
+// Rest is Args for a command that takes any number of names from the last source. It does
+// not repeat given names.
 func Rest(e *env.Env, places ...Source) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 		last := len(places) - 1
@@ -62,8 +62,8 @@ func FlagWords(c *cobra.Command, flag string, words ...string) {
 	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)) // as above
 }
 
-// Nothing is for a command whose arguments are new names: it disables
-// completion, including that of file names.
+// Nothing is for a command whose arguments are new names: it disables completion,
+// including that of file names.
 func Nothing(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
@@ -96,8 +96,8 @@ func names(ctx context.Context, e *env.Env, source Source, args []string, word s
 	return fitting(found, word, but), cobra.ShellCompDirectiveNoFileComp
 }
 
-// fitting returns the names that start with word, in the format of shell
-// completion. It omits names that cannot be printed on a line unchanged.
+// fitting returns the names that start with word, in the format of shell completion. It
+// omits names that cannot be printed on a line unchanged.
 func fitting(found []Name, word string, but []string) []string {
 	var out []string
 	for _, n := range found {

@@ -126,8 +126,8 @@ func offered(t *testing.T, f cobra.CompletionFunc, args []string, word string) [
 	return found
 }
 
-// TestPlaces checks that each argument is completed from its own source,
-// filtered by the typed prefix, and never with file names.
+// TestPlaces checks that each argument is completed from its own source, filtered by the
+// typed prefix, and never with file names.
 func TestPlaces(t *testing.T) {
 	e := plane(t)
 	args, rest := Args(e, Installs, Actions), Rest(e, Installs, InstallComponents)
@@ -196,8 +196,8 @@ func wait(ctx context.Context, release <-chan struct{}) {
 	}
 }
 
-// TestTheLimitReachesTheSource checks that the context of a source has the
-// deadline, so that a source with several requests is limited as a whole.
+// TestTheLimitReachesTheSource checks that the context of a source has the deadline, so
+// that a source with several requests is limited as a whole.
 func TestTheLimitReachesTheSource(t *testing.T) {
 	e := plane(t)
 	offered(t, Args(e, func(ctx context.Context, _ *remote.Client, _ []string) ([]Name, error) {

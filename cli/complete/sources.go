@@ -42,8 +42,8 @@ func ComponentsOf(ctx context.Context, client *remote.Client, app string) ([]Nam
 	return list(l.Items, err, func(c api.Component) Name { return Name{c.Name, c.Kind} })
 }
 
-// Installs returns the installs of the org, as app/name where several apps
-// have an install of that name.
+// Installs returns the installs of the org, as app/name where several apps have an install
+// of that name.
 func Installs(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
 	l, err := remote.Get[api.InstallList](client.ListInstalls(ctx, &api.ListInstallsParams{Limit: most}))
 	called := installNames(l.Items, func(i api.InstallSummary) (app, install string) { return i.App, i.Name })
@@ -227,8 +227,8 @@ func Tokens(ctx context.Context, client *remote.Client, _ []string) ([]Name, err
 	return list(l.Items, err, func(t api.Token) Name { return Name{t.Name, string(t.Role)} })
 }
 
-// Releases returns the numbers of the complete releases of the app of the
-// install in the first argument.
+// Releases returns the numbers of the complete releases of the app of the install in the
+// first argument.
 func Releases(ctx context.Context, client *remote.Client, args []string) ([]Name, error) {
 	i, err := installOf(ctx, client, args)
 	if err != nil || i.App == "" {

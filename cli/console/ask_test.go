@@ -118,8 +118,8 @@ func TestAskHidden(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
-		// The terminal echoes again, and this is the first thing that it
-		// shows: the answer was never echoed.
+		// The terminal echoes again, and this is the first thing that it shows: the answer
+		// was never echoed.
 		if _, err := hand.WriteString("seen\n"); err != nil {
 			t.Fatal(err)
 		}

@@ -58,8 +58,8 @@ func (c *Console) Measure() {
 // Formats lists the values of -o.
 var Formats = []string{"table", "json", "yaml", "name"}
 
-// Result prints the result of a command: as JSON or YAML, as a name, or
-// through people, according to -o.
+// Result prints the result of a command: as JSON or YAML, as a name, or through people,
+// according to -o.
 func (c *Console) Result(data any, people func(w io.Writer) error) error {
 	switch c.Output {
 	case "json":
@@ -115,8 +115,8 @@ func nameOf(data any) string {
 	return ""
 }
 
-// Line makes untrusted text safe to print on one line. It replaces control
-// characters, direction overrides and invisible characters with spaces.
+// Line makes untrusted text safe to print on one line. It replaces control characters,
+// direction overrides and invisible characters with spaces.
 func Line(s string) string {
 	return strings.Map(func(r rune) rune {
 		if !strconv.IsPrint(r) {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestRowsComeInParts checks that the header is printed once, that columns
-// never become narrower, and that a pipe gets plain lines.
+// TestRowsComeInParts checks that the header is printed once, that columns never become
+// narrower, and that a pipe gets plain lines.
 func TestRowsComeInParts(t *testing.T) {
 	for name, c := range map[string]struct {
 		terminal bool

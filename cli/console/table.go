@@ -62,8 +62,8 @@ func (r *Rows) Print(rows [][]string) error {
 	return r.align(lines)
 }
 
-// align prints columns with two spaces between them. Widths are display
-// widths: some characters take two columns and some none.
+// align prints columns with two spaces between them. Widths are display widths: some
+// characters take two columns and some none.
 func (r *Rows) align(lines [][]string) error {
 	c, w, widths := r.console, r.out, r.widths
 	for _, cells := range lines {

@@ -54,8 +54,8 @@ func TestTableOfWideCharacters(t *testing.T) {
 	}
 }
 
-// TestTableOfNothing checks that an empty table is only its header on a
-// terminal and nothing in a pipe, and that rows may be shorter than the header.
+// TestTableOfNothing checks that an empty table is only its header on a terminal and
+// nothing in a pipe, and that rows may be shorter than the header.
 func TestTableOfNothing(t *testing.T) {
 	var out strings.Builder
 	console := &Console{Out: &out, OutIsTerminal: true}

@@ -79,8 +79,8 @@ func TestShow(t *testing.T) {
 	}
 }
 
-// TestRemove checks that remove deletes a context, and that no context is
-// current if it was the current one.
+// TestRemove checks that remove deletes a context, and that no context is current if it
+// was the current one.
 func TestRemove(t *testing.T) {
 	clean(t)
 	if _, f, err := run(t, "table", "remove", "dev"); exit.CodeOf(err) != exit.Usage || len(f.Contexts) != 2 {

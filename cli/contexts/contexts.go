@@ -83,8 +83,8 @@ func (f File) Save() error {
 	return nil
 }
 
-// Replace writes b to p atomically, readable only by its owner. If p is a
-// symbolic link, it replaces the target.
+// Replace writes b to p atomically, readable only by its owner. If p is a symbolic link,
+// it replaces the target.
 func Replace(p string, b []byte) error {
 	if target, err := filepath.EvalSymlinks(p); err == nil {
 		p = target

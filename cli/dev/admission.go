@@ -18,8 +18,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/startup"
 )
 
-// renewBefore is the remaining lifetime below which a stored registry
-// credential is replaced at startup.
+// renewBefore is the remaining lifetime below which a stored registry credential is
+// replaced at startup.
 const renewBefore = 7 * 24 * time.Hour
 
 // lasts reports whether an admission has a token and its registry credentials do not expire soon.
@@ -109,9 +109,9 @@ func SaveContext(name string, made contexts.Context) (Saved, error) {
 // runnerFile is the file that runnerd writes to its directory after it has registered.
 const runnerFile = "runner.json"
 
-// register returns the name of a runner and, if its directory contains no key
-// yet, a new registration token. If the name belongs to an earlier runner
-// whose directory was lost, it appends a number.
+// register returns the name of a runner and, if its directory contains no key yet, a new
+// registration token. If the name belongs to an earlier runner whose directory was lost,
+// it appends a number.
 func (s *system) register(ctx context.Context, with startup.Admission, runner runnerPlan) (name, token string, err error) {
 	var there json.RawMessage
 	err = readJSON(filepath.Join(s.place.runner(runner.dir), runnerFile), &there)

@@ -56,8 +56,8 @@ type bench struct {
 	saved    contexts.Context
 }
 
-// newBench returns a bench with DATABASE_URL set, so that no PostgreSQL
-// starts: the fakes do not use one.
+// newBench returns a bench with DATABASE_URL set, so that no PostgreSQL starts: the fakes
+// do not use one.
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "nuon-dev-test-") // the server's user cannot enter t.TempDir

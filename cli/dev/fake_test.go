@@ -18,9 +18,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/startup"
 )
 
-// TestMain lets the test binary act as a small fake of another program if it
-// runs under that program's name. These tests cover the supervision; the
-// stories in examples cover the real programs together.
+// TestMain lets the test binary act as a small fake of another program if it runs under
+// that program's name. These tests cover the supervision; the stories in examples cover
+// the real programs together.
 func TestMain(m *testing.M) {
 	switch filepath.Base(os.Args[0]) {
 	case "reconciler":

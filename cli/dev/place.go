@@ -11,8 +11,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/pgcluster"
 )
 
-// rootDataDir is the data directory for root, because the user that runs
-// PostgreSQL cannot enter root's home.
+// rootDataDir is the data directory for root, because the user that runs PostgreSQL cannot
+// enter root's home.
 const rootDataDir = "/var/lib/nuon/dev"
 
 // place is the data directory; its methods return the paths in it.
@@ -82,8 +82,8 @@ func openPlace(dir string, getenv func(string) string) (place, error) {
 	return opened, nil
 }
 
-// take locks the directory, so that only one nuon dev uses it. The kernel
-// releases the lock when the process ends.
+// take locks the directory, so that only one nuon dev uses it. The kernel releases the
+// lock when the process ends.
 func (p place) take() (release func() error, err error) {
 	file, err := filelock.Try(p.lock())
 	if errors.Is(err, filelock.ErrHeld) {

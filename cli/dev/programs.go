@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// FindProgram returns the path of a nuon program: in the directory of the
-// running one, where a build or a release puts them together, else on PATH.
+// FindProgram returns the path of a nuon program: in the directory of the running one,
+// where a build or a release puts them together, else on PATH.
 func FindProgram(name string) (string, error) {
 	self, err := os.Executable()
 	if err != nil {

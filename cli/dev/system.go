@@ -334,8 +334,8 @@ func (s *system) accessTo(namespace string, embedded startup.RegistryAccess) sta
 	return embedded
 }
 
-// runnerEnvironment returns this process's environment without the control
-// plane's credentials, plus the runner's own.
+// runnerEnvironment returns this process's environment without the control plane's
+// credentials, plus the runner's own.
 func (s *system) runnerEnvironment(access startup.RegistryAccess, token string) []string {
 	kept := []string{}
 	for _, pair := range os.Environ() {

@@ -29,8 +29,8 @@ vars = { cidr = "10.0.0.0/16" }
 `
 )
 
-// apps creates configs below apps/ in a git repository with two commits,
-// tagged v1 and v2, and uncommitted changes.
+// apps creates configs below apps/ in a git repository with two commits, tagged v1 and v2,
+// and uncommitted changes.
 func apps(t *testing.T) {
 	t.Helper()
 	write(t, map[string]string{
@@ -206,8 +206,8 @@ func codeFiles() map[string]string {
 	}
 }
 
-// TestCodeOfApp checks that a change of code is shown with its files, on
-// either side, and that files that are not part of a build are not shown.
+// TestCodeOfApp checks that a change of code is shown with its files, on either side, and
+// that files that are not part of a build are not shown.
 func TestCodeOfApp(t *testing.T) {
 	write(t, codeFiles())
 	root, err := os.Getwd()

@@ -13,8 +13,8 @@ import (
 	model "github.com/nuon-toolkit/nuon/diff"
 )
 
-// fakeRunnerd puts a runnerd on PATH that stores its request in the file
-// asked.json and runs the script.
+// fakeRunnerd puts a runnerd on PATH that stores its request in the file asked.json and
+// runs the script.
 func fakeRunnerd(t *testing.T, script string) {
 	t.Helper()
 	dir := t.TempDir()

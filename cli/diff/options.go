@@ -150,9 +150,9 @@ const (
 	wholeBytes = 1 << 30
 )
 
-// bounds returns how many bytes of a value and lines of a text are shown, and
-// how many lines of context. In the convention of the model, 0 selects the
-// default, and a negative context means none.
+// bounds returns how many bytes of a value and lines of a text are shown, and how many
+// lines of context. In the convention of the model, 0 selects the default, and a negative
+// context means none.
 func (s *settled) bounds() (bytes, lines, context int) {
 	if context = s.context; context == 0 {
 		context = -1

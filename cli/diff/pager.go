@@ -92,12 +92,12 @@ func pagerCommand(lookup func(string) (string, bool)) string {
 	return usualPager
 }
 
-// show runs the pager and reports false if the program does not exist. The
-// pager's exit code is ignored, and a user may leave it early. Ctrl-C is the
-// only error, also where the pager exits before ctx is canceled.
+// show runs the pager and reports false if the program does not exist. The pager's exit
+// code is ignored, and a user may leave it early. Ctrl-C is the only error, also where the
+// pager exits before ctx is canceled.
 func (p *pager) show(ctx context.Context, c *console.Console, text []byte) (shown bool, err error) {
-	// The pager also receives Ctrl-C and handles it as a key. Wait for it
-	// however often Ctrl-C is pressed.
+	// The pager also receives Ctrl-C and handles it as a key. Wait for it however often
+	// Ctrl-C is pressed.
 	held := make(chan os.Signal, 1)
 	signal.Notify(held, os.Interrupt)
 	ended := p.program(ctx, c, text).Run()
@@ -142,8 +142,8 @@ func lessOptions(chosen string) string {
 	return "-R " + chosen
 }
 
-// absentCodes are the exit codes with which a shell reports that a command
-// cannot be run or does not exist.
+// absentCodes are the exit codes with which a shell reports that a command cannot be run
+// or does not exist.
 var absentCodes = []int{126, 127}
 
 // absent reports whether an error means that the program does not exist.

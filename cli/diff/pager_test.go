@@ -107,8 +107,8 @@ func program(t *testing.T, script string) string {
 	return name
 }
 
-// TestPager checks that only a long text goes through the pager, that the
-// pager's exit code is ignored, and that a missing pager is no error.
+// TestPager checks that only a long text goes through the pager, that the pager's exit
+// code is ignored, and that a missing pager is no error.
 func TestPager(t *testing.T) {
 	t.Setenv("LESS", "")
 	t.Setenv("TERM", "xterm")

@@ -1,5 +1,5 @@
-// Package env holds what every command of nuon needs: the console, and a
-// client of the control plane, created on demand.
+// Package env holds what every command of nuon needs: the console, and a client of the
+// control plane, created on demand.
 package env
 
 import (

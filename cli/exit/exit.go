@@ -64,8 +64,8 @@ func With(code int, err error) error { return &Error{Code: code, Err: err} }
 // Usagef returns an error for wrong usage of a command.
 func Usagef(format string, a ...any) error { return With(Usage, fmt.Errorf(format, a...)) }
 
-// BadTOML returns an error about a TOML file that a person wrote, with its
-// line and column if known.
+// BadTOML returns an error about a TOML file that a person wrote, with its line and column
+// if known.
 func BadTOML(file string, err error) error {
 	var at *toml.DecodeError
 	if errors.As(err, &at) {

@@ -41,15 +41,15 @@ type Field struct {
 	Check func(value string) string
 }
 
-// Answers holds the values by field name. It does not contain fields that
-// still have their initial value.
+// Answers holds the values by field name. It does not contain fields that still have their
+// initial value.
 type Answers struct {
 	Plain  map[string]string
 	Secret map[string]seal.Secret
 }
 
-// Ask shows the pages one after the other. After Ctrl-C, and when ctx is
-// canceled, it returns exit.Interrupted and no answers.
+// Ask shows the pages one after the other. After Ctrl-C, and when ctx is canceled, it
+// returns exit.Interrupted and no answers.
 func Ask(ctx context.Context, c *console.Console, pages []Page) (Answers, error) {
 	values := map[string]*string{}
 	groups := make([]*huh.Group, 0, len(pages))

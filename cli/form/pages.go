@@ -28,9 +28,8 @@ func Inputs(config api.AppConfig, given map[string]bool, current map[string]stri
 	return pages
 }
 
-// Needed returns the pages with only the required fields that have no value
-// yet: those that a command asks for without
-// --interactive.
+// Needed returns the pages with only the required fields that have no value yet: those
+// that a command asks for without --interactive.
 func Needed(pages []Page) []Page {
 	var needed []Page
 	for _, p := range pages {

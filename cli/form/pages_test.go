@@ -27,9 +27,9 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-// TestInputs checks that there is a page for each group in the app's order
-// without given inputs, that the values of the install are the initial values,
-// and that a stored secret need not be entered again.
+// TestInputs checks that there is a page for each group in the app's order without given
+// inputs, that the values of the install are the initial values, and that a stored secret
+// need not be entered again.
 func TestInputs(t *testing.T) {
 	config := api.AppConfig{
 		Groups: []api.DeclaredGroup{{Name: "b", DisplayName: "The Bs", Description: "All Bs"}, {Name: "none"}},

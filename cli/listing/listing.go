@@ -1,6 +1,6 @@
-// Package listing implements the list commands of nuon: it prints pages as
-// they arrive, handles --limit and --watch, and prints a table, data or names
-// according to -o. A list command defines its page and its row.
+// Package listing implements the list commands of nuon: it prints pages as they arrive,
+// handles --limit and --watch, and prints a table, data or names according to -o. A list
+// command defines its page and its row.
 package listing
 
 import (
@@ -41,8 +41,8 @@ type Page struct {
 	Limit  int // the maximum number of items
 }
 
-// Page sizes. The first page is small, so that its rows appear soon; the
-// others have the maximum size of the API.
+// Page sizes. The first page is small, so that its rows appear soon; the others have the
+// maximum size of the API.
 const (
 	firstPage = 100
 	largePage = 500

@@ -70,8 +70,8 @@ func chosen(t *testing.T) {
 	t.Setenv("NUON_CONTEXT", "")
 }
 
-// TestAsManyAsAsked checks for any sizes of list, pages and limit that the
-// first items are printed in order, once each.
+// TestAsManyAsAsked checks for any sizes of list, pages and limit that the first items are
+// printed in order, once each.
 func TestAsManyAsAsked(t *testing.T) {
 	chosen(t)
 	rapid.Check(t, func(t *rapid.T) {

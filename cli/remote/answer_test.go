@@ -25,8 +25,8 @@ func plane(t *testing.T, answer http.HandlerFunc) *Client {
 	return c
 }
 
-// TestAnswers checks that every response except the requested object is an
-// error with the right exit code and a message.
+// TestAnswers checks that every response except the requested object is an error with the
+// right exit code and a message.
 func TestAnswers(t *testing.T) {
 	const problem = "application/problem+json"
 	for name, c := range map[string]struct {

@@ -29,9 +29,9 @@ func Debug(out io.Writer, token string) func(http.RoundTripper) http.RoundTrippe
 }
 
 const (
-	// bodyShown is the maximum number of bytes of a body that are logged.
-	// bodyKept is the maximum size of a body that is logged at all: a truncated
-	// body is not valid JSON, so its secrets could not be masked by field names.
+	// bodyShown is the maximum number of bytes of a body that are logged. bodyKept is the
+	// maximum size of a body that is logged at all: a truncated body is not valid JSON, so
+	// its secrets could not be masked by field names.
 	bodyShown = 8 << 10
 	bodyKept  = 1 << 20
 )
@@ -150,8 +150,8 @@ func (d *debugger) shown(kind string, body []byte) string {
 	return "\n  " + cut(d.secrets.String(string(text)))
 }
 
-// page returns a text that is not JSON. Its first lines often show which
-// server sent it, such as a proxy.
+// page returns a text that is not JSON. Its first lines often show which server sent it,
+// such as a proxy.
 func (d *debugger) page(kind string, body []byte) string {
 	if !strings.HasPrefix(kind, "text/") {
 		return ", " + kind
@@ -179,8 +179,8 @@ var telling = []string{"secret", "token", "password", "passphrase", "passwd", "p
 // open are fields that contain arbitrary values of users.
 var open = []string{"env", "inputs", "info", "plain"}
 
-// mask replaces what may be secret in a JSON value. of is the name of the
-// field that contains value.
+// mask replaces what may be secret in a JSON value. of is the name of the field that
+// contains value.
 func mask(value any, of string) any {
 	switch v := value.(type) {
 	case map[string]any:

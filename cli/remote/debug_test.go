@@ -57,8 +57,8 @@ func talkative(t *testing.T) *httptest.Server {
 	return s
 }
 
-// TestDebugShowsNoSecret checks that the log shows each exchange with its
-// duration and bodies, and no secrets.
+// TestDebugShowsNoSecret checks that the log shows each exchange with its duration and
+// bodies, and no secrets.
 func TestDebugShowsNoSecret(t *testing.T) {
 	s := talkative(t)
 	var seen strings.Builder

@@ -25,8 +25,8 @@ const eventLimit = 64 << 20
 // reconnectAfter is the pause before a broken stream is reopened.
 const reconnectAfter = time.Second
 
-// awayLimit is how long a control plane that has answered before may be
-// unreachable. It is longer than a restart takes.
+// awayLimit is how long a control plane that has answered before may be unreachable. It is
+// longer than a restart takes.
 const awayLimit = time.Minute
 
 // Patience tolerates a control plane that is unreachable for a while. The zero
@@ -68,8 +68,8 @@ func Follow(ctx context.Context, open func(lastID string) (*http.Response, error
 	}
 }
 
-// away reports whether nothing answered, or only a proxy in front of the
-// control plane. A refusal by the control plane itself does not count.
+// away reports whether nothing answered, or only a proxy in front of the control plane. A
+// refusal by the control plane itself does not count.
 func away(err error) bool {
 	var p *Problem
 	return exit.CodeOf(err) == exit.Unreachable && !errors.As(err, &p)

@@ -68,8 +68,8 @@ func TestFollowAsksAgainFromWhatItSaw(t *testing.T) {
 	})
 }
 
-// TestFollowOutlivesARestart checks that Follow tolerates a restart of the
-// control plane, but not one that stays unreachable or that never answered.
+// TestFollowOutlivesARestart checks that Follow tolerates a restart of the control plane,
+// but not one that stays unreachable or that never answered.
 func TestFollowOutlivesARestart(t *testing.T) {
 	for name, c := range map[string]struct {
 		first, away int // streams before, and refusals after

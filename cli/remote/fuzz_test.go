@@ -11,8 +11,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// FuzzAnswer checks that any response of a server is either the requested
-// object or an error with a message and one of the exit codes.
+// FuzzAnswer checks that any response of a server is either the requested object or an
+// error with a message and one of the exit codes.
 func FuzzAnswer(f *testing.F) {
 	for _, seed := range []string{"", "{", `{"id":"x"}`, `{"status":409,"code":"c","title":"t","detail":"d","diagnostics":[{"line":-1,"file":"\u001b"}]}`, `{"title":7}`, "null", "<html>"} {
 		for _, status := range []int{200, 204, 302, 400, 401, 404, 409, 422, 429, 500, 502} {

@@ -38,8 +38,8 @@ func (m *moods) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: m.statuses[min(len(m.came), len(m.statuses))-1], Header: header, Body: io.NopCloser(strings.NewReader("x"))}, nil
 }
 
-// TestPatient checks that a refused request is repeated in full after
-// Retry-After, and that a request that may have had an effect is not.
+// TestPatient checks that a refused request is repeated in full after Retry-After, and
+// that a request that may have had an effect is not.
 func TestPatient(t *testing.T) {
 	for name, c := range map[string]struct {
 		method, key, after string

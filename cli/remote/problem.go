@@ -35,8 +35,8 @@ func (p *Problem) Error() string {
 	return b.String()
 }
 
-// Diagnosis formats a diagnostic as "file:line:column: severity: message
-// (hint)". It omits the position of a diagnostic that has none.
+// Diagnosis formats a diagnostic as "file:line:column: severity: message (hint)". It omits
+// the position of a diagnostic that has none.
 func Diagnosis(d api.Diagnostic) string {
 	place := ""
 	if d.Line > 0 && d.File != "." {

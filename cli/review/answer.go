@@ -13,8 +13,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// refusal returns why the selected row cannot be answered now, or "" if it
-// can. A person may only approve what is on the screen and still waits.
+// refusal returns why the selected row cannot be answered now, or "" if it can. A person
+// may only approve what is on the screen and still waits.
 func (m *model) refusal(answer api.ResponseAnswer) string {
 	at := m.queue.current()
 	switch {

@@ -64,8 +64,8 @@ func background(ctx context.Context, c *console.Console, patience time.Duration)
 	return shadeOfColors(os.Getenv("COLORFGBG")), !lastAnswer.MatchString(said), nil
 }
 
-// shadeOfColors parses COLORFGBG, which some terminals set to
-// "foreground;background" with numbers of the 16 colors.
+// shadeOfColors parses COLORFGBG, which some terminals set to "foreground;background" with
+// numbers of the 16 colors.
 func shadeOfColors(said string) shade {
 	parts := strings.Split(said, ";")
 	n, err := strconv.Atoi(parts[len(parts)-1])
@@ -81,8 +81,8 @@ func shadeOfColors(said string) shade {
 // ctrlC is the byte that the key sends while the terminal is in raw mode.
 const ctrlC = '\x03'
 
-// ask queries the terminal and returns the bytes that it sent. Input and
-// output must both be the terminal.
+// ask queries the terminal and returns the bytes that it sent. Input and output must both
+// be the terminal.
 func ask(ctx context.Context, c *console.Console, patience time.Duration) string {
 	tty, is := c.In.(*os.File)
 	if !is {

@@ -96,9 +96,9 @@ const (
 	mostBusy = 10
 )
 
-// desk makes requests to the control plane on behalf of the screen. Each of
-// its methods returns a command that bubbletea runs concurrently with the
-// screen; close cancels running commands and waits for them.
+// desk makes requests to the control plane on behalf of the screen. Each of its methods
+// returns a command that bubbletea runs concurrently with the screen; close cancels
+// running commands and waits for them.
 type desk struct {
 	client   *remote.Client
 	wanted   func(api.Approval) bool
@@ -216,8 +216,8 @@ func (d *desk) busy(ctx context.Context) ([]string, error) {
 	return lines, nil
 }
 
-// open fetches a plan with its report and lays it out; for a group, with
-// placeholders for the install's own names.
+// open fetches a plan with its report and lays it out; for a group, with placeholders for
+// the install's own names.
 func (d *desk) open(id string, several bool) tea.Cmd {
 	return d.do(patienceToRead, func(ctx context.Context) tea.Msg {
 		o := opened{id: id, several: several}

@@ -93,8 +93,8 @@ func several() []api.Approval {
 	}
 }
 
-// provision returns the workflow of several: two of its plans wait, and a
-// third component has no plan yet.
+// provision returns the workflow of several: two of its plans wait, and a third component
+// has no plan yet.
 func provision() planned {
 	p := planned{id: "wfl_1", workflow: api.Workflow{
 		ID: "wfl_1", Number: 1, Kind: api.WorkflowKindProvision, App: "hello", Install: "acme", InstallID: "ins_helloacme", Status: api.WorkflowStatusRunning,

@@ -275,9 +275,9 @@ var themes = map[string]*theme{
 	"dark": newTheme(true, true, dark), "light": newTheme(true, true, light), "plain": newTheme(false, false, unknown),
 }
 
-// TestFrames compares every scene with its golden frame in both sizes: without
-// color always, and in the colors of both themes for the scenes where they
-// matter. `go test ./cli/review -update` rewrites the frames.
+// TestFrames compares every scene with its golden frame in both sizes: without color
+// always, and in the colors of both themes for the scenes where they matter. `go test
+// ./cli/review -update` rewrites the frames.
 func TestFrames(t *testing.T) {
 	for scene, show := range scenes {
 		for _, size := range [][2]int{{80, 24}, {140, 45}} {

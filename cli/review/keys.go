@@ -132,8 +132,8 @@ func (e *entry) remove(i int) {
 	}
 }
 
-// insert adds the printable runes; each white space character, including a
-// newline in pasted text, becomes a space.
+// insert adds the printable runes; each white space character, including a newline in
+// pasted text, becomes a space.
 func (e *entry) insert(runes []rune) {
 	var in []rune
 	for _, r := range runes {

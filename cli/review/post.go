@@ -87,9 +87,9 @@ func (m *model) withhold(b *batch, err error) {
 	m.outbox = keep
 }
 
-// answered handles the result of an answer. If a single answer failed, the
-// plan is fetched: somebody else may have answered first. If the control plane
-// is unreachable, the rest of the batch is not sent.
+// answered handles the result of an answer. If a single answer failed, the plan is
+// fetched: somebody else may have answered first. If the control plane is unreachable, the
+// rest of the batch is not sent.
 func (m *model) answered(a answered) tea.Cmd {
 	l, sent := m.flight[a.id]
 	if !sent {

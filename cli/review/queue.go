@@ -28,8 +28,8 @@ type reading struct {
 // drop discards the loaded report.
 func (r *reading) drop() { r.view, r.report, r.shown, r.flaw = nil, nil, "", nil }
 
-// item is a plan in the queue. An ended plan stays for a while, so that it
-// does not vanish while a person reads it.
+// item is a plan in the queue. An ended plan stays for a while, so that it does not vanish
+// while a person reads it.
 type item struct {
 	reading
 	approval api.Approval // as last received, without its report
@@ -44,8 +44,8 @@ type item struct {
 	over    time.Time // when it was first seen as ended
 }
 
-// grave reports whether an approval needs a typed confirmation: by the
-// approval's own flags or by its report.
+// grave reports whether an approval needs a typed confirmation: by the approval's own
+// flags or by its report.
 func (i *item) grave() bool { return Grave(i.approval) || i.report != nil && i.report.Destructive() }
 
 // answering reports whether an answer is queued or in flight.
@@ -59,8 +59,8 @@ func (i *item) end(now time.Time, settled bool) {
 	i.ended, i.settled = true, settled
 }
 
-// group is a set of alike plans that are shown as one. Once it has several
-// plans it stays a group until all of them have left the queue.
+// group is a set of alike plans that are shown as one. Once it has several plans it stays
+// a group until all of them have left the queue.
 type group struct {
 	reading
 	key   string
@@ -137,8 +137,8 @@ func (r row) grave() bool {
 	return slices.ContainsFunc(r.covers(), (*item).grave) || r.several() && r.group.report != nil && r.group.report.Destructive()
 }
 
-// read reports whether nothing is left to fetch for the row: its report is
-// loaded and, for a single ended plan, how it ended is known.
+// read reports whether nothing is left to fetch for the row: its report is loaded and, for
+// a single ended plan, how it ended is known.
 func (r row) read() bool {
 	return r.reading().view != nil && (r.item == nil || !r.item.ended || r.item.settled)
 }
@@ -247,8 +247,8 @@ func (q *queue) waiting() (all, grave int) {
 	return all, grave
 }
 
-// next returns the index of the next waiting row after the selected one,
-// wrapping around; -1 if there is none.
+// next returns the index of the next waiting row after the selected one, wrapping around;
+// -1 if there is none.
 func (q *queue) next() int {
 	for n := range q.rows {
 		if i := (q.selected + 1 + n) % len(q.rows); !q.rows[i].ended() {
@@ -331,8 +331,8 @@ func (q *queue) together(now time.Time) map[*item]bool {
 	return out
 }
 
-// arrange rebuilds the rows and keeps the selection. If the selected plan
-// becomes part of a group, that group is opened.
+// arrange rebuilds the rows and keeps the selection. If the selected plan becomes part of
+// a group, that group is opened.
 func (q *queue) arrange() {
 	chosen := q.current()
 	old := q.groups

@@ -28,8 +28,8 @@ func scriptReport(t *testing.T) json.RawMessage {
 	return raw
 }
 
-// TestScriptsOnTheScreen checks that scripts can be read and answered on a
-// screen of 80×24, alone and together with a plan.
+// TestScriptsOnTheScreen checks that scripts can be read and answered on a screen of
+// 80×24, alone and together with a plan.
 func TestScriptsOnTheScreen(t *testing.T) {
 	t.Parallel()
 	alone := api.Approval{

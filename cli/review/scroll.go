@@ -234,8 +234,8 @@ func (s *scroller) reveal(change int) {
 	s.settle()
 }
 
-// fold toggles the folding of the selected change, or of all changes. It
-// reports whether anything is foldable.
+// fold toggles the folding of the selected change, or of all changes. It reports whether
+// anything is foldable.
 func (s *scroller) fold(all bool) bool {
 	if s.changes() == 0 || !all && !s.page.Folds(s.cursor) {
 		return false

@@ -277,8 +277,8 @@ func (s *seat) restored() {
 // onLight is the style of the selected plan in the light theme, and in no other.
 const onLight = "48;5;153"
 
-// TestALateAnswer checks that a background report after the screen opened
-// changes the theme and counts as no key.
+// TestALateAnswer checks that a background report after the screen opened changes the
+// theme and counts as no key.
 func TestALateAnswer(t *testing.T) {
 	t.Parallel()
 	p := &plane{approvals: several()}

@@ -26,8 +26,8 @@ func (s style) over(below style) style {
 	return below + ";" + s
 }
 
-// theme holds the styles of the screen. The inks of a diff match the plain
-// output where the background allows it.
+// theme holds the styles of the screen. The inks of a diff match the plain output where
+// the background allows it.
 type theme struct {
 	ink [terminal.Inks]style
 

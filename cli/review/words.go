@@ -78,9 +78,9 @@ func Word(subject string, plans int, grave bool) string {
 	return fmt.Sprintf("%s %d", subject, plans)
 }
 
-// ReportOf decodes and validates the report of an approval, including the
-// scripts that the approval covers. After an error the plan must not be
-// approved, because its report cannot be shown correctly.
+// ReportOf decodes and validates the report of an approval, including the scripts that the
+// approval covers. After an error the plan must not be approved, because its report cannot
+// be shown correctly.
 func ReportOf(a api.Approval) (*diff.Report, error) {
 	report, err := read(a, a.Report)
 	if err != nil || len(a.ScriptReport) == 0 || string(a.ScriptReport) == "null" {

@@ -21,8 +21,8 @@ type thing struct {
 	Status string `json:"status"`
 }
 
-// acts returns a look function that shows the given states one after the
-// other; a state may be an error.
+// acts returns a look function that shows the given states one after the other; a state
+// may be an error.
 func acts(stop func(), states ...any) func(context.Context, *console.Console) error {
 	return func(_ context.Context, c *console.Console) error {
 		if len(states) == 1 {
@@ -98,8 +98,8 @@ func TestWhatIsNotAList(t *testing.T) {
 	})
 }
 
-// TestWhatEndsIt checks which errors end a watch: one on the first poll, a
-// refusal, a closed output, and a control plane that stays unreachable.
+// TestWhatEndsIt checks which errors end a watch: one on the first poll, a refusal, a
+// closed output, and a control plane that stays unreachable.
 func TestWhatEndsIt(t *testing.T) {
 	refused := exit.With(exit.Failed, errors.New("no such app"))
 	away := exit.With(exit.Unreachable, errors.New("away"))
@@ -125,8 +125,8 @@ func TestWhatEndsIt(t *testing.T) {
 	}
 }
 
-// TestALookThatPrintsNoData checks that text is an error where data is
-// required, and is not printed.
+// TestALookThatPrintsNoData checks that text is an error where data is required, and is
+// not printed.
 func TestALookThatPrintsNoData(t *testing.T) {
 	for _, format := range []string{"json", "yaml"} {
 		var out strings.Builder
