@@ -1,5 +1,5 @@
-// Package actions is `nuon actions`: what can be run on an install besides deploys, by name and with typed values. It also holds
-// `nuon run`, its short form.
+// Package actions implements `nuon actions`, which lists and runs the actions of
+// installs, and its short form `nuon run`.
 package actions
 
 import (
@@ -21,14 +21,15 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// New is the command with its verbs.
+// New returns the command with its subcommands.
 func New(e *env.Env) *cobra.Command {
 	c := &cobra.Command{Use: "actions", Short: "What can be run on installs besides deploys"}
 	c.AddCommand(newList(e), newGet(e), newRun(e))
 	return c
 }
 
-// of is whose actions are meant: an app's, as its newest version has them, or an install's, as the version that it follows.
+// of selects whose actions are meant: those of an app at its newest version, or of an
+// install at its target version.
 type of struct{ app, install string }
 
 func (o *of) flags(e *env.Env, c *cobra.Command) {
@@ -40,7 +41,7 @@ func (o *of) flags(e *env.Env, c *cobra.Command) {
 	complete.Flag(e, c, "install", complete.Installs)
 }
 
-// config is what the app, or the install's release of it, declares.
+// config returns the config of the app, or of the install's release of it.
 func (o *of) config(ctx context.Context, client *remote.Client) (api.AppConfig, error) {
 	if o.install != "" {
 		i, err := remote.Get[api.Install](client.GetInstall(ctx, o.install))
@@ -52,7 +53,7 @@ func (o *of) config(ctx context.Context, client *remote.Client) (api.AppConfig, 
 	return configOf(ctx, client, o.app, 0)
 }
 
-// configOf is what a release of an app declares; with 0 it is the newest version.
+// configOf returns the config of a release of an app; with 0 that of the newest version.
 func configOf(ctx context.Context, client *remote.Client, app string, release int) (api.AppConfig, error) {
 	return remote.Get[api.AppConfig](client.GetAppConfig(ctx, app, &api.GetAppConfigParams{Release: release}))
 }
@@ -110,7 +111,7 @@ func newGet(e *env.Env) *cobra.Command {
 	return c
 }
 
-// find gives the action of that name.
+// find returns the action with a name.
 func find(config api.AppConfig, name string) (api.DeclaredAction, error) {
 	n := slices.IndexFunc(config.Actions, func(a api.DeclaredAction) bool { return a.Name == name })
 	if n >= 0 {
@@ -164,7 +165,7 @@ func show(w io.Writer, a api.DeclaredAction, o of) error {
 	return nil
 }
 
-// triggers are what makes an action run, each with a remark if it has no effect yet.
+// triggers returns the triggers of an action, with a note on those that have no effect yet.
 func triggers(a api.DeclaredAction) []string {
 	all := slices.Clone(a.Triggers)
 	for i, t := range all {
@@ -175,7 +176,7 @@ func triggers(a api.DeclaredAction) []string {
 	return all
 }
 
-// need says whether an input has to be given.
+// need describes whether an input is required.
 func need(in api.DeclaredParameter) string {
 	switch {
 	case in.Default != nil:

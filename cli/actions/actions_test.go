@@ -20,10 +20,11 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// plane is a control plane with an app hello of two actions and an install acme, which is to have release 3.
+// plane is a fake control plane with an app hello with two actions, and an install
+// acme whose target is release 3.
 type plane struct {
 	asked   *api.NewWorkflow
-	release string // that declarations were asked for
+	release string // the release whose config was requested
 }
 
 func start(t *testing.T) (*plane, *env.Env, *strings.Builder) {
@@ -68,7 +69,7 @@ func execute(t *testing.T, c *cobra.Command, args ...string) error {
 	return c.ExecuteContext(t.Context())
 }
 
-// TestDeclared: what an app has, or what the release has that an install is to have.
+// TestDeclared checks the actions of an app, and of the target release of an install.
 func TestDeclared(t *testing.T) {
 	migrate := `migrate: Moves the data
   timeout 5m
@@ -114,7 +115,8 @@ nuon run acme migrate --input to=…
 	}
 }
 
-// TestRun: inputs and environment as they were given, from files too; the short form does the same.
+// TestRun checks that inputs and environment are sent as given, also from files, and
+// that the short form is equivalent.
 func TestRun(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "plan.json")
 	if err := os.WriteFile(file, []byte("{}\n"), 0o600); err != nil {
@@ -146,7 +148,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestNeeded: only an input that the action requires and that has no default is asked for.
+// TestNeeded checks that only required inputs without a default are asked for.
 func TestNeeded(t *testing.T) {
 	p, e, _ := start(t)
 	client, err := e.Client()

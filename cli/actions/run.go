@@ -19,19 +19,19 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// running is one run of `nuon actions run`.
+// running is the state of one run of `nuon actions run`.
 type running struct {
 	asking workflows.Asking
 	inputs []string
 	files  []string
 	env    []string
-	// interactive asks for all inputs that were not given, not only for those that have no default.
+	// interactive asks for all inputs that have no value yet, not only for those without a default.
 	interactive bool
-	// script is the digest of a script that the person has read, and approves with the run.
+	// script is the digest of a script that the person has read and approves with the run.
 	script string
 }
 
-// NewRun is `nuon run`.
+// NewRun returns the command `nuon run`.
 func NewRun(e *env.Env) *cobra.Command {
 	c := newRun(e)
 	c.Short = "Run an action on an install (the short form of nuon actions run)"
@@ -94,13 +94,15 @@ func (o *running) run(ctx context.Context, install, action string) error {
 	return o.asking.Ask(ctx, install, api.NewWorkflow{Kind: api.NewWorkflowKindAction, Action: action, Env: extra, Inputs: values})
 }
 
-// How often it is looked whether a run's script asks, and how often at the most where no digest was given.
+// pause is the interval between two polls for the approval of a run's script, and
+// mostLooks the maximum number of polls if no digest was given.
 const (
 	pause     = 500 * time.Millisecond
 	mostLooks = 4
 )
 
-// begun has the script of a run approved that an approver has not seen.
+// begun waits until the run's script requires approval, if it does, and approves it or
+// asks the person to.
 func (o *running) begun(ctx context.Context, client *remote.Client, w api.Workflow) (api.Workflow, error) {
 	if o.script == "" && !o.asking.Env.Console.Asks() {
 		return w, nil
@@ -129,7 +131,7 @@ func (o *running) begun(ctx context.Context, client *remote.Client, w api.Workfl
 	}
 }
 
-// manual is the step of the action that a person runs.
+// manual returns the step of the action that a person runs.
 func manual(w api.Workflow) api.Step {
 	for _, s := range w.Steps {
 		if s.Kind == api.StepKindAction {
@@ -139,7 +141,8 @@ func manual(w api.Workflow) api.Step {
 	return api.Step{}
 }
 
-// fillIn has a person enter inputs that were not given: those that the action requires, or all of them with --interactive.
+// fillIn asks for missing inputs: those that the action requires, or all of them with
+// --interactive.
 func (o *running) fillIn(ctx context.Context, install, action string, values map[string]string) error {
 	client, err := o.asking.Env.Client()
 	if err != nil {
@@ -158,7 +161,7 @@ func (o *running) fillIn(ctx context.Context, install, action string, values map
 	return err
 }
 
-// declaredOn is an action as the version of the app has it that an install follows.
+// declaredOn returns an action as declared by the version of the app that an install follows.
 func declaredOn(ctx context.Context, client *remote.Client, install, action string) (api.DeclaredAction, error) {
 	config, err := (&of{install: install}).config(ctx, client)
 	if err != nil {
@@ -167,7 +170,7 @@ func declaredOn(ctx context.Context, client *remote.Client, install, action stri
 	return find(config, action)
 }
 
-// inputs completes NAME= for the action whose name is on the command line.
+// inputs completes NAME= for the inputs of the action on the command line.
 func inputs(ctx context.Context, client *remote.Client, args []string) ([]complete.Name, error) {
 	if len(args) < 2 {
 		return nil, nil

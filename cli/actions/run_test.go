@@ -15,7 +15,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// scripted is a control plane at which the run of an action waits for its script, after a look at a step that is still pending.
+// scripted is a fake control plane in which the script of a run waits for approval
+// after its step was pending for two polls.
 type scripted struct {
 	role    string
 	looks   int
@@ -50,7 +51,7 @@ func (s *scripted) approval() api.Approval {
 	}
 }
 
-// run runs an action as a person who types, or as a program that has nobody to ask.
+// run runs an action with a person who types, or without a terminal if types is empty.
 func (s *scripted) run(t *testing.T, types string, args ...string) (string, error) {
 	t.Helper()
 	s.status = api.ApprovalStatusWaiting
@@ -85,8 +86,9 @@ func (s *scripted) run(t *testing.T, types string, args ...string) (string, erro
 	return out.String(), err
 }
 
-// TestARunApprovesItsScript: an approver is shown the script on a terminal and asked, and a program passes the digest of the script that was
-// read. Nothing else is approved, and who may not approve is not asked.
+// TestARunApprovesItsScript checks that an approver on a terminal is shown the script
+// and asked, and that a program can pass the digest of the script that was read.
+// Nothing else is approved, and a person who may not approve is not asked.
 func TestARunApprovesItsScript(t *testing.T) {
 	const approved = "approve sha256:content"
 	for name, c := range map[string]struct {

@@ -1,4 +1,5 @@
-// Package apps is `nuon apps`: the apps of the org, their versions and what these declare.
+// Package apps implements `nuon apps`, which manages the apps of the org and shows
+// their versions and configs.
 package apps
 
 import (
@@ -21,7 +22,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// New is the command with its verbs.
+// New returns the command with its subcommands.
 func New(e *env.Env) *cobra.Command {
 	c := &cobra.Command{Use: "apps", Short: "The apps of this org"}
 	c.AddCommand(newCreate(e), newList(e), newGet(e), newVersions(e), newConfig(e), newDelete(e))
@@ -91,7 +92,7 @@ func row(a api.App) []string {
 	return []string{a.Name, console.Release(a.Release.Number, a.Release.Commit), a.Repository, problem(a)}
 }
 
-// problem is why an app is not at its newest revision, in a few words.
+// problem describes why an app is not at its newest revision.
 func problem(a api.App) string {
 	errors := 0
 	for _, d := range a.Diagnostics {
@@ -112,7 +113,7 @@ func problem(a api.App) string {
 	return ""
 }
 
-// at names the commit that an app's config was last read at.
+// at names the commit at which an app's config was last read.
 func at(a api.App) string {
 	if a.Revision.Commit == "" {
 		return ""
@@ -120,8 +121,8 @@ func at(a api.App) string {
 	return fmt.Sprintf(" at %.7s", a.Revision.Commit)
 }
 
-// Outcome is what came of an app's newest revision for this app; other apps of the same branch have theirs. It is empty for an
-// app without a repository.
+// Outcome returns the effect of an app's newest revision on the app itself. The revision can
+// have effects on other apps of the same branch. It is empty for an app without a repository.
 func Outcome(a api.App) string {
 	for line := range strings.Lines(a.Revision.Outcome) {
 		if own, found := strings.CutPrefix(line, "app "+a.Name+": "); found {

@@ -13,7 +13,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// run runs the command against a control plane that gives these answers, by method and path, and says what was asked of it.
+// run runs the command against a control plane with these answers by method and path,
+// and returns the requests.
 func run(t *testing.T, answers map[string]any, args ...string) (screen string, asked []string, err error) {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -38,7 +39,7 @@ func run(t *testing.T, answers map[string]any, args ...string) (screen string, a
 	return out.String(), asked, err
 }
 
-// TestList: one line each, with why an app is not at its newest commit.
+// TestList checks that each app is one line, with the reason why it is not at its newest commit.
 func TestList(t *testing.T) {
 	screen, _, err := run(t, map[string]any{"GET /v1/apps": api.AppList{Items: []api.App{
 		{Name: "new"},
@@ -53,7 +54,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestConfig shows what can be asked, switched and run.
+// TestConfig checks that inputs, toggles and actions are printed.
 func TestConfig(t *testing.T) {
 	text := "blue"
 	screen, asked, err := run(t, map[string]any{"GET /v1/apps/hello/config": api.AppConfig{
@@ -84,7 +85,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestVersions are listed with why each was made.
+// TestVersions checks that versions are listed with their causes.
 func TestVersions(t *testing.T) {
 	screen, asked, err := run(t, map[string]any{"GET /v1/apps/hello/versions": api.AppVersionList{Items: []api.AppVersion{{Number: 2, Commit: "0123456789abcdef", Digest: "sha256:aaaaaaaaaaaabbbb", Reason: "commit 0123456 changed web.toml"}}}}, "versions", "hello")
 	if err != nil || !strings.HasPrefix(screen, "2\t") || !strings.HasSuffix(screen, "\t0123456789ab\taaaaaaaaaaaa\tcommit 0123456 changed web.toml\n") || !strings.HasPrefix(asked[0], "GET /v1/apps/hello/versions?") {
@@ -92,7 +93,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestDelete asks first, and says what the control plane refuses.
+// TestDelete checks that deleting requires confirmation, and that the error of the
+// control plane is printed.
 func TestDelete(t *testing.T) {
 	if _, asked, err := run(t, nil, "delete", "hello"); exit.CodeOf(err) != exit.Usage || len(asked) > 0 {
 		t.Errorf("without a yes: %v, asked %q", err, asked)

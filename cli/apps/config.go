@@ -42,7 +42,7 @@ func newConfig(e *env.Env) *cobra.Command {
 	return c
 }
 
-// showConfig prints the declarations, a table of each kind.
+// showConfig prints the declarations of an app, a table for each kind.
 func showConfig(c *console.Console, w io.Writer, app string, d api.AppConfig) error {
 	fmt.Fprintf(w, "%s, version %d\n", console.Line(app), d.Version)
 	if len(d.Inputs) > 0 {
@@ -75,7 +75,7 @@ func inputRows(inputs []api.DeclaredInput) [][]string {
 	return rows
 }
 
-// valueOf says where an input's value comes from.
+// valueOf describes the source of an input's value.
 func valueOf(i api.DeclaredInput) string {
 	switch {
 	case i.Sensitive && i.Required:
@@ -90,7 +90,7 @@ func valueOf(i api.DeclaredInput) string {
 	return "optional"
 }
 
-// toggle says whether an install can switch a component off.
+// toggle describes whether an install can switch a component off.
 func toggle(k api.DeclaredComponent) string {
 	switch {
 	case !k.Toggleable:
@@ -101,7 +101,7 @@ func toggle(k api.DeclaredComponent) string {
 	return "off unless switched on"
 }
 
-// parameters names what an action is run with; what it cannot do without has a star.
+// parameters lists the inputs of an action; required ones have a star.
 func parameters(declared []api.DeclaredParameter) string {
 	var words []string
 	for _, p := range declared {

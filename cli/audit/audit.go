@@ -1,4 +1,4 @@
-// Package audit is `nuon audit`: who changed what.
+// Package audit implements `nuon audit`, which lists who changed what.
 package audit
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// New is the command.
+// New returns the command.
 func New(e *env.Env) *cobra.Command {
 	var p api.ListAuditParams
 	l := &listing.List[api.AuditEvent]{
@@ -47,7 +47,7 @@ func New(e *env.Env) *cobra.Command {
 	return c
 }
 
-// detail shows what an event says more as name=value, by name.
+// detail formats the further fields of an event as name=value, sorted by name.
 func detail(raw json.RawMessage) string {
 	var fields map[string]any
 	if json.Unmarshal(raw, &fields) != nil {
@@ -60,7 +60,7 @@ func detail(raw json.RawMessage) string {
 		}
 		text, is := value.(string)
 		if !is {
-			b, _ := json.Marshal(value) // it came from JSON
+			b, _ := json.Marshal(value) // cannot fail: the value was decoded from JSON
 			text = string(b)
 		}
 		words = append(words, fmt.Sprintf("%s=%s", name, text))

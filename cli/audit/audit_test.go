@@ -14,7 +14,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// plane is a control plane with so many events, that notes how it was asked for them.
+// plane is a fake control plane with this number of events. It records the requests.
 type plane struct {
 	events int64
 	asked  []string
@@ -55,7 +55,7 @@ func (p *plane) run(t *testing.T, output string, args ...string) string {
 	return out.String()
 }
 
-// TestAudit takes as many pages as it needs and no more.
+// TestAudit checks that no more pages are requested than necessary.
 func TestAudit(t *testing.T) {
 	for name, test := range map[string]struct {
 		events int64

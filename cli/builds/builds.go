@@ -1,4 +1,5 @@
-// Package builds is `nuon builds`: what was made from the components of an app.
+// Package builds implements `nuon builds`, which lists, shows and starts the builds of
+// an app's components.
 package builds
 
 import (
@@ -19,14 +20,14 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// New is the command with its verbs.
+// New returns the command with its subcommands.
 func New(e *env.Env) *cobra.Command {
 	c := &cobra.Command{Use: "builds", Short: "The builds of an app's components"}
 	c.AddCommand(newList(e), newGet(e), newCreate(e), newRetry(e))
 	return c
 }
 
-// statuses are how a build can stand.
+// statuses are the possible statuses of a build.
 var statuses = []string{string(api.BuildStatusQueued), string(api.BuildStatusRunning), string(api.BuildStatusSucceeded), string(api.BuildStatusFailed)}
 
 func newList(e *env.Env) *cobra.Command {
@@ -59,7 +60,7 @@ func newList(e *env.Env) *cobra.Command {
 	c.Flags().StringVar(&p.App, "app", "", "app whose builds to list")
 	c.Flags().StringVar(&p.Component, "component", "", "only this component")
 	c.Flags().StringVar(&status, "status", "", "only those that are "+strings.Join(statuses, ", "))
-	_ = c.MarkFlagRequired("app") // fails only for a flag that is not there
+	_ = c.MarkFlagRequired("app") // fails only for an unknown flag
 	complete.Flag(e, c, "app", complete.Apps)
 	complete.FlagWords(c, "status", statuses...)
 	complete.Flag(e, c, "component", func(ctx context.Context, client *remote.Client, _ []string) ([]complete.Name, error) {

@@ -18,11 +18,12 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// plane is a control plane with an app of some components, of which a build that is retried gets on by one status with each look.
+// plane is a fake control plane with an app of several components. A retried build
+// changes its status with each poll.
 type plane struct {
 	components []api.Component
-	then       []api.BuildStatus  // of what is retried; the last one for ever
-	interrupt  context.CancelFunc // a person presses Ctrl-C at the second look, when set
+	then       []api.BuildStatus  // statuses of the retried build; the last one stays
+	interrupt  context.CancelFunc // if set, called at the second poll, as by Ctrl-C
 
 	lock    sync.Mutex
 	looks   int
@@ -90,7 +91,8 @@ func shop() []api.Component {
 	}
 }
 
-// TestCreate builds what failed and nothing else, and says of each component how it stands.
+// TestCreate checks that only failed builds are retried, and that the status of each
+// component is printed.
 func TestCreate(t *testing.T) {
 	ok := shop()[:2]
 	for name, c := range map[string]struct {
@@ -124,7 +126,8 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// TestCtrlCLeavesBuilds: who stops waiting learns that the build continues, and how to follow it.
+// TestCtrlCLeavesBuilds checks that after Ctrl-C the output states that the build
+// continues, and how to follow it.
 func TestCtrlCLeavesBuilds(t *testing.T) {
 	for _, line := range []string{"create shop web --wait", "retry bld_2 --wait"} {
 		p := &plane{components: shop()[:2], then: []api.BuildStatus{"running"}, interrupt: func() {}}
@@ -139,7 +142,7 @@ func TestCtrlCLeavesBuilds(t *testing.T) {
 	}
 }
 
-// TestRetryWaits, and ends as the build does.
+// TestRetryWaits checks that --wait ends with the result of the build.
 func TestRetryWaits(t *testing.T) {
 	p := &plane{then: []api.BuildStatus{"running", "succeeded"}}
 	if out, err := p.run(t, "json", "retry", "bld_2", "--wait"); err != nil || !strings.Contains(out, `"status": "succeeded"`) {
@@ -155,7 +158,7 @@ func TestRetryWaits(t *testing.T) {
 	}
 }
 
-// TestListByStatus leaves the others out.
+// TestListByStatus checks that --status filters the list.
 func TestListByStatus(t *testing.T) {
 	if out, err := (&plane{}).run(t, "name", "list", "--app", "shop", "--status", "failed"); err != nil || out != "bld_2\n" {
 		t.Errorf("%v, printed %q", err, out)

@@ -47,7 +47,7 @@ builds by itself whatever a push changes.`,
 	return c
 }
 
-// choose gives the components of these names, or all of the app's.
+// choose returns the components with these names, or all components of the app without names.
 func choose(ctx context.Context, client *remote.Client, app string, names []string) ([]api.Component, error) {
 	l, err := remote.Get[api.ComponentList](client.ListComponents(ctx, app))
 	if err != nil || len(names) == 0 {
@@ -64,7 +64,7 @@ func choose(ctx context.Context, client *remote.Client, app string, names []stri
 	return chosen, nil
 }
 
-// done is what was done about one component.
+// done is the result for one component.
 type done struct {
 	Component string     `json:"component"`
 	Done      string     `json:"done"` // built, building, retried, would be retried, blocked
@@ -97,7 +97,7 @@ func create(ctx context.Context, client *remote.Client, chosen []api.Component, 
 	return nil
 }
 
-// build does what is missing for one component.
+// build retries the build of a component if it failed.
 func build(ctx context.Context, client *remote.Client, k api.Component, dry bool) (done, error) {
 	d := done{Component: k.Name, Reason: cmp.Or(k.Problem, k.Build.Error, k.Build.Waits)}
 	if k.Build.ID != "" {

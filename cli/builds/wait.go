@@ -16,7 +16,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// waiting is what the commands that start builds have in common.
+// waiting holds the --wait and --timeout flags of the commands that start builds.
 type waiting struct {
 	env     *env.Env
 	wait    bool
@@ -28,10 +28,11 @@ func (w *waiting) flags(c *cobra.Command) {
 	c.Flags().DurationVar(&w.timeout, "timeout", 30*time.Minute, "with --wait: stop waiting after this long")
 }
 
-// pause is how long to wait before the next look at what is under way.
+// pause is the interval between two polls.
 const pause = 500 * time.Millisecond
 
-// all waits, if that is wanted, until the builds have ended, and puts how they stand in their place. One that failed is an error.
+// all waits, with --wait, until the builds have ended, and updates them in place. It
+// returns an error if one failed.
 func (w *waiting) all(ctx context.Context, client *remote.Client, builds []done) error {
 	if !w.wait {
 		return nil
@@ -42,7 +43,7 @@ func (w *waiting) all(ctx context.Context, client *remote.Client, builds []done)
 	view := progress.Start(w.env.Console)
 	defer view.Stop()
 	var patience remote.Patience
-	patience.Seen() // it has just answered
+	patience.Seen() // the control plane has just answered
 	for {
 		view.Show(lines(builds))
 		if ended(builds) {
@@ -66,7 +67,7 @@ func (w *waiting) all(ctx context.Context, client *remote.Client, builds []done)
 	}
 }
 
-// look reads anew the builds that have not ended.
+// look updates the builds that have not ended.
 func look(ctx context.Context, client *remote.Client, builds []done) error {
 	for _, d := range builds {
 		if d.Build == nil || over(*d.Build) {
@@ -94,7 +95,7 @@ func ended(builds []done) bool {
 	return true
 }
 
-// verdict names the builds that failed.
+// verdict returns an error that names the builds that failed.
 func verdict(builds []done) error {
 	var failed []string
 	for _, d := range builds {

@@ -1,4 +1,4 @@
-// Package components is `nuon components`: what an app consists of.
+// Package components implements `nuon components`, which lists and shows the components of an app.
 package components
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// New is the command with its verbs.
+// New returns the command with its subcommands.
 func New(e *env.Env) *cobra.Command {
 	c := &cobra.Command{Use: "components", Short: "What an app consists of"}
 	c.AddCommand(newList(e), newGet(e))
@@ -57,7 +57,7 @@ func newList(e *env.Env) *cobra.Command {
 	return c
 }
 
-// newest is a component's newest build in two words.
+// newest describes a component's newest build in two words.
 func newest(k api.Component) string {
 	if k.Build.ID == "" {
 		return "-"
@@ -84,7 +84,7 @@ func newGet(e *env.Env) *cobra.Command {
 	}
 }
 
-// Find gives the component of an app by its name or id.
+// Find returns the component of an app by its name or id.
 func Find(all []api.Component, app, name string) (api.Component, error) {
 	for _, k := range all {
 		if k.Name == name || k.ID == name {

@@ -35,7 +35,8 @@ func run(t *testing.T, args ...string) (string, error) {
 	return out.String(), err
 }
 
-// TestComponents are listed with their newest builds, and shown with why these are as they are.
+// TestComponents checks that components are listed with their newest builds, and shown
+// with the reasons of their status.
 func TestComponents(t *testing.T) {
 	for line, want := range map[string]string{
 		"list shop":                         "sandbox\tsandbox\t4 succeeded\t\t\nweb\tterraform_module\t5 failed\tnet db\t\nnew\tterraform_module\t-\t\tmodules/new is not there\n",

@@ -18,7 +18,7 @@ const configLong = `Says what a key of an app's config means, what it can be, wh
 KEY is a kind of file (sandbox), a key of one (helm.values_file.contents), a key of all kinds of component (component.dependencies) or a
 key alone (cron_schedule), which is looked for in all kinds. Without a key the kinds are listed.`
 
-// newConfig is the command below explain.
+// newConfig returns the command `nuon explain config`.
 func newConfig(e *env.Env) *cobra.Command {
 	return &cobra.Command{
 		Use: "config [KEY]", Short: "What a key of an app's config means", Long: configLong,
@@ -49,7 +49,7 @@ func listKinds(e *env.Env) error {
 	return e.Console.List(format.Kinds(), []string{"KIND", "FILES", "ABOUT"}, rows)
 }
 
-// unknown says what is nearest to a name that is none.
+// unknown returns the error for a name that does not exist, with the nearest one that does.
 func unknown(query string) error {
 	if near, ok := diagnostic.Nearest(query, configNames()); ok {
 		return exit.Usagef("the config has no %q: did you mean %q?", query, near)
@@ -57,7 +57,7 @@ func unknown(query string) error {
 	return exit.Usagef("the config has no %q: `nuon explain config` lists the kinds of file", query)
 }
 
-// configNames are all names that a key can be asked by: kinds, keys of kinds, and keys alone.
+// configNames returns all names of the format: kinds, keys with their kind, and keys alone.
 func configNames() []string {
 	var names []string
 	for _, k := range format.Kinds() {
@@ -73,7 +73,7 @@ func configNames() []string {
 	return slices.Compact(names)
 }
 
-// configKeys completes kinds, and with a dot the keys of one.
+// configKeys completes kinds, and after a dot the keys of a kind.
 func configKeys(_ *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -95,7 +95,7 @@ func configKeys(_ *cobra.Command, args []string, word string) ([]string, cobra.S
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// walk visits keys and those below them.
+// walk visits keys and their descendants.
 func walk(keys []format.Key, visit func(format.Key)) {
 	for _, k := range keys {
 		visit(k)

@@ -26,7 +26,7 @@ func config(t *testing.T, c *console.Console, args ...string) (string, error) {
 	return out.String(), err
 }
 
-// TestConfigKey prints all there is about a key, in a pipe one fact a line.
+// TestConfigKey checks that all facts about a key are printed, in a pipe one per line.
 func TestConfigKey(t *testing.T) {
 	out, err := config(t, &console.Console{Output: "table"}, "values_file.contents")
 	want := `helm.values_file.contents
@@ -47,7 +47,8 @@ func TestConfigKey(t *testing.T) {
 	}
 }
 
-// TestConfigWraps breaks long facts to the width of the terminal, beside their word.
+// TestConfigWraps checks that long facts are wrapped to the width of the terminal,
+// indented below their label.
 func TestConfigWraps(t *testing.T) {
 	out, err := config(t, &console.Console{Output: "table", OutIsTerminal: true, Width: 60}, "triggers.type")
 	if err != nil || !strings.Contains(out, "\n  one of    manual, cron, pre-provision, post-provision,\n            pre-reprovision, post-reprovision,") {
@@ -60,7 +61,7 @@ func TestConfigWraps(t *testing.T) {
 	}
 }
 
-// TestLookUp finds keys however people name them.
+// TestLookUp checks that keys are found by all the ways in which people name them.
 func TestLookUp(t *testing.T) {
 	for query, want := range map[string]string{
 		"sandbox": "kind sandbox", "helm_chart": "kind helm", "component-root": "kind component", "helm.values_file.contents": "helm.values_file.contents",
@@ -77,7 +78,7 @@ func TestLookUp(t *testing.T) {
 	}
 }
 
-// told is an answer in a line: its kinds, and where each of its keys stands first.
+// told formats an answer on one line: its kinds, and the first location of each of its keys.
 func told(a answer) string {
 	var words []string
 	for _, k := range a.Kinds {
@@ -89,7 +90,7 @@ func told(a answer) string {
 	return strings.Join(words, " ")
 }
 
-// TestEveryKeyIsFound by its kind and path, as the only answer.
+// TestEveryKeyIsFound checks that kind and path identify a key uniquely.
 func TestEveryKeyIsFound(t *testing.T) {
 	for _, k := range format.Kinds() {
 		walk(k.Keys(), func(key format.Key) {
@@ -101,7 +102,8 @@ func TestEveryKeyIsFound(t *testing.T) {
 	}
 }
 
-// TestConfigKind prints the kind, its keys and a file, and keys of the same name below.
+// TestConfigKind checks that a kind is printed with its keys and an example file,
+// followed by keys of the same name.
 func TestConfigKind(t *testing.T) {
 	out, err := config(t, &console.Console{Output: "table"}, "policies")
 	if err != nil {
@@ -124,7 +126,7 @@ func TestConfigKind(t *testing.T) {
 	}
 }
 
-// TestConfigList has a row for each kind.
+// TestConfigList checks that there is a row for each kind.
 func TestConfigList(t *testing.T) {
 	out, err := config(t, &console.Console{Output: "table"})
 	if err != nil || strings.Count(out, "\n") != len(format.Kinds()) || !strings.HasPrefix(out, "metadata\tmetadata.toml\t") {
@@ -132,7 +134,7 @@ func TestConfigList(t *testing.T) {
 	}
 }
 
-// TestConfigStray: what is no key says what to write instead.
+// TestConfigStray checks that for a common mistake, the output names the key to use instead.
 func TestConfigStray(t *testing.T) {
 	out, err := config(t, &console.Console{Output: "table"}, "helm.timeout")
 	if err != nil || !strings.Contains(out, "  No key of the format: write deploy_timeout or build_timeout.\n") || strings.Contains(out, "type ") {
@@ -140,7 +142,7 @@ func TestConfigStray(t *testing.T) {
 	}
 }
 
-// TestConfigAsData is what a program wants to know of a key.
+// TestConfigAsData checks the description of a key as data.
 func TestConfigAsData(t *testing.T) {
 	out, err := config(t, &console.Console{Output: "json"}, "secret.kubernetes_sync_targets.key")
 	var got answer
@@ -157,7 +159,7 @@ func TestConfigAsData(t *testing.T) {
 	}
 }
 
-// TestConfigUnknown ends with the code for wrong use, and the nearest name.
+// TestConfigUnknown checks that an unknown name is a usage error with the nearest name.
 func TestConfigUnknown(t *testing.T) {
 	for query, says := range map[string]string{"hlem.values": `did you mean "helm.values"?`, "sandbx": `did you mean "sandbox"?`, "zzzzzzzzzz": "lists the kinds of file"} {
 		out, err := config(t, &console.Console{Output: "table"}, query)
@@ -170,7 +172,8 @@ func TestConfigUnknown(t *testing.T) {
 	}
 }
 
-// TestConfigCompletion offers kinds, and after a dot the keys of one that are keys of the format.
+// TestConfigCompletion checks that completion offers kinds, and after a dot the
+// current keys of a kind.
 func TestConfigCompletion(t *testing.T) {
 	for word, want := range map[string][]string{
 		"hel":        {"helm\tcomponents/*.toml"},

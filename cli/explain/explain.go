@@ -1,4 +1,5 @@
-// Package explain is `nuon explain`: the chain of reasons that leads to a record, and what a key of an app's config means.
+// Package explain implements `nuon explain`, which prints the chain of causes of a
+// record, and the meaning of a key of an app's config.
 package explain
 
 import (
@@ -18,7 +19,7 @@ import (
 
 var kinds = []string{"app", "build", "install", "plan", "revision", "workflow"}
 
-// New is the command.
+// New returns the command.
 func New(e *env.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "explain KIND NAME-OR-ID",
@@ -48,7 +49,7 @@ func New(e *env.Env) *cobra.Command {
 	return c
 }
 
-// things completes the names of what is of the kind that stands first.
+// things completes the names of objects of the kind in the first argument.
 func things(ctx context.Context, client *remote.Client, args []string) ([]complete.Name, error) {
 	switch api.ExplainParamsKind(args[0]) {
 	case api.ExplainParamsKindApp:

@@ -17,7 +17,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// TestExplain asks for the chain of the kind and name that were given, and prints it with the first cause first.
+// TestExplain checks that the chain of the given kind and name is requested, and
+// printed with the first cause first.
 func TestExplain(t *testing.T) {
 	asked := ""
 	chain := []api.Cause{

@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	singleFile = "full"      // holds all other kinds, so that it would be found with each of their keys
-	component  = "component" // what all kinds of component have in common
+	singleFile = "full"      // contains all other kinds, so every key would be found in it too
+	component  = "component" // the keys that all kinds of components have
 )
 
-// answer is what there is under a name.
+// answer is the result of a lookup.
 type answer struct {
 	Kinds []kindAnswer `json:"kinds,omitempty"`
 	Keys  []keyAnswer  `json:"keys,omitempty"`
@@ -23,25 +23,25 @@ type answer struct {
 type kindAnswer struct {
 	format.Kind
 	Keys []format.Key `json:"keys,omitempty"`
-	TOML string       `json:"toml"` // a whole file
+	TOML string       `json:"toml"` // a complete example file
 }
 
-// keyAnswer is a key, wherever it stands and means the same.
+// keyAnswer is a key, with all locations at which it has the same meaning.
 type keyAnswer struct {
 	At    []string `json:"at"` // the kinds that have it, each with the path in it; the first one is described
 	Files []string `json:"files"`
 	format.Key
-	TOML string `json:"toml,omitempty"` // the key with a value, below the tables that it is in
+	TOML string `json:"toml,omitempty"` // the key with a value, in its tables
 
 	kind format.Kind
 }
 
 func (a answer) empty() bool { return len(a.Kinds)+len(a.Keys) == 0 }
 
-// longestName is more than any name of a key has, in bytes.
+// longestName is longer than any name of a key, in bytes.
 const longestName = 200
 
-// lookUp finds kinds and keys by a name: a kind, a key of a kind, or a key of any kind.
+// lookUp finds kinds and keys by name: a kind, a key of a kind, or a key of any kind.
 func lookUp(query string) answer {
 	var a answer
 	if len(query) > longestName {
@@ -67,12 +67,14 @@ func lookUp(query string) answer {
 	return a
 }
 
-// free says whether the keys below such a key are the vendor's own, so that they are explained with it.
+// free reports whether the vendor chooses the keys below a key of this type, so that
+// looking up one of them finds the key above it.
 func free(t format.ValueType) bool {
 	return t == format.Map || t == format.Merged || t == format.Flags || t == format.Typed || t == format.Free
 }
 
-// plain takes from a path what says which element of an array is meant: steps[0].name is steps.name. What is quoted is one word.
+// plain removes array indexes from a path: steps[0].name becomes steps.name. A quoted
+// part counts as one name.
 func plain(query string) string {
 	var b strings.Builder
 	brackets, quoted := 0, false
@@ -101,7 +103,8 @@ func cutLast(path string) (above, name string, ok bool) {
 	return path[:i], path[i+1:], true
 }
 
-// familyOf is a kind with those that people may mean by it: component is each kind of component.
+// familyOf returns the kinds that the name of a kind can mean: for component, every
+// kind of component as well.
 func familyOf(k format.Kind) []format.Kind {
 	if k.Name != component {
 		return []format.Kind{k}
@@ -109,7 +112,8 @@ func familyOf(k format.Kind) []format.Kind {
 	return slices.DeleteFunc(slices.Clone(format.Kinds()), func(other format.Kind) bool { return other.Component == "" && other.Name != component })
 }
 
-// keysOf finds keys by their path, or by an older one, in many kinds. Keys that are the same are one answer.
+// keysOf finds keys of several kinds by their current or an older path. Identical keys
+// are one answer.
 func keysOf(kinds []format.Kind, wanted func(path string) bool) []keyAnswer {
 	var all []keyAnswer
 	common, _ := format.Find(component)
@@ -122,7 +126,7 @@ func keysOf(kinds []format.Kind, wanted func(path string) bool) []keyAnswer {
 				return
 			}
 			if _, ok := common.Key(key.Path); ok && k.Component != "" && len(kinds) > 1 && key.Path != "type" {
-				return // the kind component has it
+				return // the kind component has the same key
 			}
 			all = join(all, k, key)
 		})
@@ -130,7 +134,7 @@ func keysOf(kinds []format.Kind, wanted func(path string) bool) []keyAnswer {
 	return all
 }
 
-// pathsOf are the paths of a key: the current one and those with an older name.
+// pathsOf returns the paths of a key: the current one, and those with its older names.
 func pathsOf(key format.Key) []string {
 	paths, above := []string{key.Path}, strings.TrimSuffix(key.Path, key.Name)
 	for _, old := range key.OldNames {
@@ -139,7 +143,7 @@ func pathsOf(key format.Key) []string {
 	return paths
 }
 
-// join adds a key to answers: to the one with the same key, or as a new one.
+// join adds a key to the answer with the same key, or as a new answer.
 func join(all []keyAnswer, k format.Kind, key format.Key) []keyAnswer {
 	at := k.Name + "." + key.Path
 	for i, other := range all {
@@ -156,7 +160,7 @@ func join(all []keyAnswer, k format.Kind, key format.Key) []keyAnswer {
 	return append(all, keyAnswer{At: []string{at}, Files: slices.Clone(k.Paths), Key: key, TOML: k.Snippet(key.Path), kind: k})
 }
 
-// same says whether two keys are one, wherever they stand.
+// same reports whether two keys are identical except for their location.
 func same(a, b format.Key) bool {
 	for _, k := range []*format.Key{&a, &b} {
 		k.Path, k.Index, k.Keys = "", nil, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 )
 
-// page writes for people what a name means. After an error it writes no more.
+// page prints the explanation of a name for people. After an error it prints nothing more.
 type page struct {
 	console *console.Console
 	w       io.Writer
@@ -24,7 +24,7 @@ func (p *page) printf(form string, a ...any) {
 	}
 }
 
-// prose writes sentences below a name.
+// prose prints sentences, indented.
 func (p *page) prose(text string) {
 	const indent = 2
 	p.printf("%s\n", p.console.Wrap(strings.Repeat(" ", indent)+text, indent))
@@ -45,7 +45,7 @@ func (p *page) found(a answer) {
 	}
 }
 
-// kind writes about a kind of file: where, what, its keys and a whole file.
+// kind prints a kind of file: its location and purpose, its keys and an example file.
 func (p *page) kind(k kindAnswer) {
 	where := strings.Join(k.Paths, ", ")
 	if k.Component != "" {
@@ -68,10 +68,11 @@ func (p *page) kind(k kindAnswer) {
 	p.code(k.TOML)
 }
 
-// noEffect is said of a kind that nothing acts on.
+// noEffect is the note on a kind that has no effect yet.
 const noEffect = "No effect yet: such files are accepted and checked, and nothing acts on them so far."
 
-// shown are the keys of a kind, with those below them; of the single-file form its own only.
+// shown returns the keys of a kind with their descendants; for the single-file form
+// only its own keys.
 func shown(k kindAnswer) []format.Key {
 	var all []format.Key
 	walk(k.Keys, func(key format.Key) {
@@ -89,7 +90,7 @@ func need(k format.Key) string {
 	return "-"
 }
 
-// brief is what a key means, in one cell.
+// brief describes a key for one table cell.
 func brief(k format.Key) string {
 	switch {
 	case k.Stray || k.Gone:
@@ -100,7 +101,7 @@ func brief(k format.Key) string {
 	return k.Description
 }
 
-// keys writes a line for each of many keys.
+// keys prints a table of several keys.
 func (p *page) keys(all []keyAnswer) {
 	var rows [][]string
 	for _, k := range all {
@@ -115,7 +116,7 @@ func (p *page) keys(all []keyAnswer) {
 	}
 }
 
-// key writes all there is about one key.
+// key prints all facts about one key.
 func (p *page) key(k keyAnswer) {
 	p.printf("%s\n\n", k.At[0])
 	if k.Stray || k.Gone {
@@ -138,14 +139,14 @@ func (p *page) key(k keyAnswer) {
 	}
 }
 
-// fact writes a word and, beside it, what there is to say.
+// fact prints a label and, next to it, a text.
 func (p *page) fact(word, text string) {
 	const indent = 12
 	lines := p.console.Wrap(strings.Repeat(" ", indent)+text, indent)
 	p.printf("  %-*s%s\n", indent-2, word, lines[indent:])
 }
 
-// facts are what the format says of a key besides what it means, as word and sentence.
+// facts returns the facts about a key besides its description, as pairs of label and sentence.
 func facts(k keyAnswer) [][2]string {
 	all := [][2]string{{"type", k.Type.Words()}}
 	add := func(is bool, word, text string) {
@@ -171,7 +172,7 @@ func facts(k keyAnswer) [][2]string {
 	return all
 }
 
-// names are the keys below a key.
+// names lists the keys directly below a key.
 func names(k format.Key) string {
 	var all []string
 	for _, below := range k.Keys {
@@ -182,7 +183,7 @@ func names(k format.Key) string {
 	return strings.Join(all, ", ")
 }
 
-// formats say what a text must look like.
+// formats describes the formats of texts.
 var formats = map[string]string{
 	format.FormatDuration: `a duration such as "90s", "5m" or "1h", at most an hour`,
 	format.FormatCron:     `a schedule in UTC: minute, hour, day of the month, month, day of the week`,
@@ -201,7 +202,8 @@ func values(all []string) string {
 	return strings.Join(words, ", ")
 }
 
-// base is where references of a kind of file are looked for besides the file's own directory: section 2.2 of the specification.
+// base describes the directory, besides the file's own, against which references of a
+// kind of file are resolved: section 2.2 of the specification.
 func base(k format.Kind) string {
 	switch place, _, below := strings.Cut(k.Paths[0], "/"); {
 	case k.Name == "permissions", strings.HasPrefix(k.Name, "break-glass"):
@@ -212,7 +214,7 @@ func base(k format.Kind) string {
 	return "the root of the app"
 }
 
-// code writes TOML, indented.
+// code prints TOML, indented.
 func (p *page) code(text string) {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimRight(line, "\n"); line != "" {

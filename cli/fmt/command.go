@@ -1,5 +1,6 @@
-// Package fmt is `nuon fmt`: the TOML files of apps laid out in the one style there is. It finds the files, shows or writes what
-// changes, and asks package style for the layout; it reads no payload, follows no symbolic link and reaches no control plane.
+// Package fmt implements `nuon fmt`, which formats the TOML files of apps in one fixed style.
+// It finds the files and prints or writes the changes; package style does the formatting. It
+// reads no other files, follows no symbolic links and contacts no control plane.
 package fmt
 
 import (
@@ -16,12 +17,12 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-// options are the command's flags.
+// options are the flags of the command.
 type options struct {
 	check, diff bool
 }
 
-// New is the command.
+// New returns the command.
 func New(e *env.Env) *cobra.Command {
 	var o options
 	c := &cobra.Command{
@@ -51,13 +52,13 @@ as it is, the others are formatted, and the exit code is 2.`,
 	return c
 }
 
-// Formatted is what the command prints as data.
+// Formatted is the output of the command as data.
 type Formatted struct {
-	Changed     []string               `json:"changed"`     // files that were written, or would be with --check or --diff
-	Unchanged   int                    `json:"unchanged"`   // how many files were in style
-	Written     bool                   `json:"written"`     // whether files were written at all
-	Text        string                 `json:"text"`        // with - only: what came in, formatted
-	Diagnostics diagnostic.Diagnostics `json:"diagnostics"` // of files that were left as they are
+	Changed     []string               `json:"changed"`     // files that were written, or would be without --check or --diff
+	Unchanged   int                    `json:"unchanged"`   // number of files that were formatted already
+	Written     bool                   `json:"written"`     // whether files may be written
+	Text        string                 `json:"text"`        // for - only: the formatted input
+	Diagnostics diagnostic.Diagnostics `json:"diagnostics"` // of files that were not changed because of an error
 }
 
 func run(ctx context.Context, c *console.Console, o options, args []string) error {
@@ -77,7 +78,7 @@ func run(ctx context.Context, c *console.Console, o options, args []string) erro
 	return nil
 }
 
-// all formats what the arguments name.
+// all formats the files that the arguments name.
 func (j *job) all(ctx context.Context, in io.Reader, args []string) error {
 	if len(args) == 1 && args[0] == "-" {
 		return j.stream(in)
@@ -98,7 +99,7 @@ func (j *job) all(ctx context.Context, in io.Reader, args []string) error {
 	return nil
 }
 
-// show prints for people: on the terminal's error side what is wrong, else what changed.
+// show prints for people: diagnostics on standard error, and the changed files.
 func (j *job) show(c *console.Console, w io.Writer) error {
 	for _, d := range j.done.Diagnostics {
 		c.Say("%s", console.Line(d.String()))
@@ -121,7 +122,7 @@ func (j *job) show(c *console.Console, w io.Writer) error {
 	return nil
 }
 
-// missing is a file or directory that is not there, or cannot be read.
+// missing returns the error for a file or directory that does not exist or cannot be read.
 func missing(name string, err error) error {
 	if os.IsNotExist(err) {
 		return exit.Usagef("format %s: there is no such file or directory", name)

@@ -29,7 +29,7 @@ func nuonFmt(t *testing.T, in, output string, args ...string) (out, remarks stri
 	return o.String(), r.String(), exit.CodeOf(err)
 }
 
-// inDirectory makes a directory with files the current one.
+// inDirectory creates a directory with files and makes it the current one.
 func inDirectory(t *testing.T, files map[string]string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -43,7 +43,7 @@ func inDirectory(t *testing.T, files map[string]string) {
 	}
 }
 
-// texts are all files below the current directory.
+// texts returns all files below the current directory.
 func texts(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -72,7 +72,8 @@ func app() map[string]string {
 
 var changed = []string{"components/deep/web.toml", "installs/acme.toml", "metadata.toml", "nuon.shop.toml"}
 
-// TestOfADirectory: the files of the app and no others are formatted, once.
+// TestOfADirectory checks that all files of the app are formatted, that no others are,
+// and that formatting again changes nothing.
 func TestOfADirectory(t *testing.T) {
 	inDirectory(t, app())
 	if err := os.Chmod("metadata.toml", 0o640); err != nil {
@@ -97,7 +98,8 @@ func TestOfADirectory(t *testing.T) {
 	}
 }
 
-// TestWithoutWriting: --check and --diff change nothing, and only the first has a code.
+// TestWithoutWriting checks that --check and --diff write nothing, and that only
+// --check has its own exit code.
 func TestWithoutWriting(t *testing.T) {
 	inDirectory(t, app())
 	out, _, code := nuonFmt(t, "", "table", "--check", ".")
@@ -116,7 +118,7 @@ func TestWithoutWriting(t *testing.T) {
 	}
 }
 
-// TestNamed: what a person names is found, wherever it is.
+// TestNamed checks that files and directories that a person names are found, in any directory.
 func TestNamed(t *testing.T) {
 	files := map[string]string{}
 	for name, text := range app() {
@@ -148,7 +150,8 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// TestMistakes: a file with one is named and stays, and so do links; the others are formatted.
+// TestMistakes checks that a file with an error is reported and not changed, that
+// links are not changed, and that the other files are formatted.
 func TestMistakes(t *testing.T) {
 	const broken = "a=1\nb=\x1b[31m\n"
 	inDirectory(t, map[string]string{"metadata.toml": broken, "sandbox.toml": ugly, "elsewhere": ugly, "actions/y.toml": pretty})
@@ -169,7 +172,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestData: as data there is all that people are told.
+// TestData checks that the output as data has the same content as the output for people.
 func TestData(t *testing.T) {
 	inDirectory(t, map[string]string{"metadata.toml": "a==1", "sandbox.toml": ugly, "stack.toml": pretty})
 	out, remarks, code := nuonFmt(t, "", "json", "--check")
@@ -185,7 +188,7 @@ func TestData(t *testing.T) {
 	}
 }
 
-// TestStream: - formats what comes in.
+// TestStream checks that - formats standard input.
 func TestStream(t *testing.T) {
 	for name, c := range map[string]struct {
 		in, flag, out string
@@ -207,7 +210,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// TestUnified: changes that lie close together are shown together.
+// TestUnified checks that nearby changes are in one hunk.
 func TestUnified(t *testing.T) {
 	before := "1\n2\n3\n4\nx\n6\n7\n8\n9\n10\n11\nx\n13\n14\n15\n16\n17\n18\n19\n20\nx\n"
 	after := strings.ReplaceAll(before, "x\n", "\ty\x1b\n")

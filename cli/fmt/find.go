@@ -12,9 +12,10 @@ import (
 )
 
 const (
-	// maxEntries is how many files and directories are looked at.
+	// maxEntries is the maximum number of files and directories that are visited.
 	maxEntries = 200_000
-	// maxDepth is how many directories an app, or a file of one, may lie below another directory.
+	// maxDepth is the maximum number of directory levels between a named directory and an
+	// app, or a file of one.
 	maxDepth = 12
 )
 
@@ -22,12 +23,12 @@ const (
 type finder struct {
 	ctx      context.Context
 	roots    []string // names and patterns of files at the root of an app
-	sections []string // directories of an app whose TOML files count
+	sections []string // directories of an app whose TOML files are formatted
 	found    []string
 	entries  int
 }
 
-// find gives the files that the arguments name, each once.
+// find returns the files that the arguments name, without duplicates.
 func find(ctx context.Context, args []string) ([]string, error) {
 	f := &finder{ctx: ctx}
 	f.roots, f.sections = layout()
@@ -57,7 +58,7 @@ func find(ctx context.Context, args []string) ([]string, error) {
 	return once, nil
 }
 
-// layout tells where the format has its files.
+// layout returns the locations of the files of the format.
 func layout() (roots, sections []string) {
 	for _, k := range format.Kinds() {
 		for _, p := range k.Paths {
@@ -71,7 +72,8 @@ func layout() (roots, sections []string) {
 	return roots, sections
 }
 
-// directory finds the files of the app that a directory is, or is a part of, or of those below it.
+// directory finds the files of the app that a directory is or is part of, or else of
+// the apps below it.
 func (f *finder) directory(dir string) error {
 	before := len(f.found)
 	part, err := f.isPart(dir)
@@ -89,7 +91,7 @@ func (f *finder) directory(dir string) error {
 	return err
 }
 
-// isPart says that a directory lies in a section of an app, such as components.
+// isPart reports whether a directory is in a section of an app, such as components.
 func (f *finder) isPart(dir string) (bool, error) {
 	at, err := filepath.Abs(dir)
 	if err != nil {
@@ -111,7 +113,7 @@ func (f *finder) isPart(dir string) (bool, error) {
 	return false, nil
 }
 
-// isApp says that these are the entries of an app's directory.
+// isApp reports whether a directory with these entries is an app.
 func isApp(entries []os.DirEntry) bool {
 	return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
 		single, _ := filepath.Match("nuon.*.toml", e.Name())
@@ -119,7 +121,8 @@ func isApp(entries []os.DirEntry) bool {
 	})
 }
 
-// apps finds all apps at and below a directory. No app lies in another, and none in what was downloaded.
+// apps finds all apps in a directory and below it. It does not search within apps and
+// in downloaded code.
 func (f *finder) apps(dir string, depth int) error {
 	entries, err := f.entriesOf(dir)
 	if err != nil {
@@ -150,7 +153,7 @@ func (f *finder) isRoot(name string) bool {
 	})
 }
 
-// foreign says that nothing below a directory is a person's own.
+// foreign reports whether a directory contains downloaded or hidden files.
 func foreign(name string) bool {
 	return strings.HasPrefix(name, ".") || name == "node_modules" || name == "vendor"
 }
@@ -175,7 +178,8 @@ func (f *finder) section(dir string, depth int) error {
 	return nil
 }
 
-// entriesOf lists a directory, in the order of the names, as long as there is not too much in all.
+// entriesOf returns the entries of a directory sorted by name, or an error once the
+// search exceeds its limit.
 func (f *finder) entriesOf(dir string) ([]os.DirEntry, error) {
 	if err := f.ctx.Err(); err != nil {
 		return nil, err

@@ -12,7 +12,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-// maxFile is how much of a file is read: one byte more than package style formats, so that it can refuse it.
+// maxFile is the number of bytes read of a file: one more than package style accepts,
+// so that it rejects larger files.
 const maxFile = 1<<20 + 1
 
 // job formats one file after the other.
@@ -23,7 +24,7 @@ type job struct {
 	streamed bool
 }
 
-// stream formats what comes in.
+// stream formats standard input.
 func (j *job) stream(in io.Reader) error {
 	text, err := io.ReadAll(io.LimitReader(in, maxFile))
 	if err != nil {
@@ -35,7 +36,8 @@ func (j *job) stream(in io.Reader) error {
 	return nil
 }
 
-// file formats one file where it lies. What is wrong with it is a diagnostic; an error is of the machine, and ends the job.
+// file formats one file in place. It records problems of the file as diagnostics; an
+// error means a problem of the machine, and ends the job.
 func (j *job) file(name string) error {
 	info, err := os.Lstat(name)
 	if err != nil {
@@ -59,7 +61,7 @@ func (j *job) file(name string) error {
 	return nil
 }
 
-// unfit says why something is not a file to format.
+// unfit returns the reason why something cannot be formatted; empty for a regular file.
 func unfit(mode os.FileMode) string {
 	switch {
 	case mode&os.ModeSymlink != 0:
@@ -70,7 +72,7 @@ func unfit(mode os.FileMode) string {
 	return ""
 }
 
-// read reads what style may refuse as too much, and no more.
+// read reads at most maxFile bytes of a file.
 func read(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -80,7 +82,7 @@ func read(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxFile))
 }
 
-// format formats a text and takes note of what comes of it; nil for one that is left as it is.
+// format formats a text and records the result. It returns nil if the text is invalid.
 func (j *job) format(name string, text []byte) []byte {
 	formatted, err := style.Format(text)
 	if err != nil {
@@ -109,7 +111,7 @@ func (j *job) refuse(name string, line, column int, why string) {
 	})
 }
 
-// replace puts a new text in the place of a file at once, whatever ends the program meanwhile.
+// replace replaces the content of a file atomically.
 func replace(name string, text []byte, mode os.FileMode) (err error) {
 	next, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
 	if err != nil {

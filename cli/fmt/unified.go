@@ -8,10 +8,10 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/align"
 )
 
-// around is how many lines are shown around a change.
+// around is the number of context lines around a change.
 const around = 3
 
-// unified shows what changed in a file as `diff -u` does, safe for a terminal.
+// unified returns the changes of a file as `diff -u` prints them, with control characters removed.
 func unified(name, before, after string) string {
 	old, made := strings.SplitAfter(before, "\n"), strings.SplitAfter(after, "\n")
 	var b strings.Builder
@@ -32,7 +32,7 @@ func unified(name, before, after string) string {
 	return b.String()
 }
 
-// trimmed leaves out what comes behind the last newline, if nothing does.
+// trimmed removes the empty element after a final newline.
 func trimmed(lines []string) []string {
 	if n := len(lines); n > 0 && lines[n-1] == "" {
 		return lines[:n-1]
@@ -40,7 +40,7 @@ func trimmed(lines []string) []string {
 	return lines
 }
 
-// hunk writes changes that lie close together: spans[from:to], which begin and end with a change.
+// hunk writes nearby changes: spans[from:to], which starts and ends with a change.
 func hunk(b *strings.Builder, old, made []string, spans []align.Span, from, to int) {
 	first, last := spans[from], spans[to-1]
 	before, behind := 0, 0
@@ -63,7 +63,7 @@ func hunk(b *strings.Builder, old, made []string, spans []align.Span, from, to i
 	lines(b, ' ', old[last.AEnd:last.AEnd+behind])
 }
 
-// where gives "line,count" of a stretch; an empty one is named by the line before it.
+// where returns "line,count" of a range; an empty range has the number of the line before it.
 func where(from, to int) string {
 	if from == to {
 		return fmt.Sprintf("%d,0", from)

@@ -8,8 +8,8 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/console"
 )
 
-// mermaid draws the graph for Markdown. An arrow leads from what comes first to what comes after it; one that only templates or clusters
-// imply is dotted.
+// mermaid returns the graph as a Mermaid diagram. Arrows go from dependencies to
+// dependents; those that only templates or clusters imply are dotted.
 func (g *Graph) mermaid() string {
 	var b strings.Builder
 	b.WriteString("flowchart TD\n")
@@ -26,7 +26,7 @@ func (g *Graph) mermaid() string {
 	return b.String()
 }
 
-// entities writes a text such that Mermaid takes nothing in it for its own syntax, or for HTML.
+// entities escapes a text, so that Mermaid finds neither its own syntax nor HTML in it.
 func entities(s string) string {
 	var b strings.Builder
 	for _, r := range console.Line(s) {
@@ -39,7 +39,8 @@ func entities(s string) string {
 	return b.String()
 }
 
-// dot draws the graph for Graphviz, in the same way as mermaid does. A wave is a rank, and the reasons are the tooltips of the arrows.
+// dot returns the graph for Graphviz, with the arrows of mermaid. A wave is a rank,
+// and the reasons are the tooltips of the arrows.
 func (g *Graph) dot() string {
 	var b strings.Builder
 	b.WriteString("digraph app {\n  rankdir=TB;\n  node [shape=box, style=rounded];\n")
@@ -64,13 +65,13 @@ func (g *Graph) dot() string {
 	return b.String()
 }
 
-// quoted is a string of DOT. A line break is one in what is drawn.
+// quoted returns a DOT string. A line break becomes one in the drawing.
 func quoted(s string) string {
 	s = console.Text(s)
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
 }
 
-// drawn are the arrows, from what comes first. Those of a teardown lead the other way.
+// drawn returns the arrows from dependencies to dependents, or the other way for a teardown.
 func (g *Graph) drawn() []pair {
 	pairs := g.pairs()
 	if g.Reversed {

@@ -1,6 +1,8 @@
-// Package graph is `nuon graph`: in which order the components of an app are deployed or torn down, and why, read from its config.
+// Package graph implements `nuon graph`, which shows the order in which the components
+// of an app are deployed or torn down, and why.
 //
-// It draws; the order and its reasons are those of pkg/appconfig. It needs no control plane, no token and no network.
+// Package appconfig computes the order and its reasons; this package only draws them. It
+// reads the config on this machine, and needs no control plane, no token and no network.
 package graph
 
 import (
@@ -29,14 +31,14 @@ const (
 
 var formats = []string{formatText, formatMermaid, formatDOT}
 
-// options are the command's flags.
+// options are the flags of the command.
 type options struct {
 	format    string
 	component string
 	reverse   bool
 }
 
-// New is the command.
+// New returns the command.
 func New(e *env.Env) *cobra.Command {
 	var o options
 	c := &cobra.Command{
@@ -70,11 +72,11 @@ is shown, with all that it waits for and all that waits for it.`,
 	c.Flags().StringVar(&o.component, "component", "", "only this component, what it waits for and what waits for it")
 	c.Flags().BoolVar(&o.reverse, "reverse", false, "the order in which components are torn down")
 	complete.FlagWords(c, "format", formats...)
-	_ = c.RegisterFlagCompletionFunc("component", components) // fails only for a flag that is not there
+	_ = c.RegisterFlagCompletionFunc("component", components) // fails only for an unknown flag
 	return c
 }
 
-// components completes the name of a component by those of the config in the directory.
+// components completes the names of the components in the directory's config.
 func components(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	dir := "."
 	if len(args) > 0 {
@@ -136,7 +138,8 @@ func like(name string, known []string) string {
 	return ""
 }
 
-// load reads the config. One with errors has no order; they are said, and warnings are not: `nuon validate` says those.
+// load reads the config. For a config with errors, it prints the errors; it ignores
+// warnings, which `nuon validate` prints.
 func load(ctx context.Context, c *console.Console, dir string) (*appconfig.App, error) {
 	app, found, err := validate.Load(ctx, dir)
 	if err != nil {

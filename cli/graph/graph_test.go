@@ -23,7 +23,8 @@ var update = flag.Bool("update", false, "write the golden files")
 
 const module = "terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/x\"\n"
 
-// app writes an app of a few components, of which some are listed, some read and one is a cluster.
+// app writes an app whose components depend on each other in all ways: listed, read by
+// templates, and by a cluster.
 func app(t *testing.T, change map[string]string) string {
 	t.Helper()
 	files := map[string]string{
@@ -60,12 +61,13 @@ func run(t *testing.T, on *console.Console, args ...string) (out, remarks string
 	on.Out, on.Err = &o, &r
 	c := New(&env.Env{Console: on})
 	c.SilenceErrors, c.SilenceUsage = true, true
-	c.SetArgs(append([]string{}, args...)) // nil would be the arguments of the test
+	c.SetArgs(append([]string{}, args...)) // nil would mean the arguments of the test binary
 	err = c.ExecuteContext(t.Context())
 	return o.String(), r.String(), err
 }
 
-// TestGolden is every form of the graph, of the whole app, of its teardown, and of one component: testdata.
+// TestGolden checks all formats of the graph against testdata: of the whole app, of
+// its teardown, and of one component.
 func TestGolden(t *testing.T) {
 	dir := app(t, nil)
 	for name, args := range map[string][]string{
@@ -105,7 +107,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestData: names in their order, and the graph as JSON.
+// TestData checks the names in their order, and the graph as JSON.
 func TestData(t *testing.T) {
 	dir := app(t, nil)
 	if out, _, err := run(t, &console.Console{Output: "name"}, dir, "--reverse"); err != nil || out != "last\nedge_quota\ndatabase\nedge_cluster\nimage\nnetwork\n" {
@@ -127,7 +129,7 @@ func TestData(t *testing.T) {
 	}
 }
 
-// TestMistakes: what is wrong with the command, and a config that has no order, in which case all that is wrong is said.
+// TestMistakes checks usage errors, and that all errors of an invalid config are printed.
 func TestMistakes(t *testing.T) {
 	dir := app(t, nil)
 	for flags, says := range map[string]string{
@@ -146,8 +148,8 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestEscaped: a name can be anything here, and none ends what it stands in. The reader of the format refuses such names; this is not
-// the place to rely on it.
+// TestEscaped checks that no name can end the string that contains it. The parser of
+// the format rejects such names, but drawing must not rely on that.
 func TestEscaped(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.OneOf(rapid.StringMatching(`["\\\n;\]<#&-]{1,8}`), rapid.String()).Draw(t, "name")
@@ -162,7 +164,8 @@ func TestEscaped(t *testing.T) {
 	})
 }
 
-// TestComplete gives the components of the directory, and nothing for a config that cannot be read.
+// TestComplete checks that completion offers the components of the directory, and none
+// for an invalid config.
 func TestComplete(t *testing.T) {
 	cmd := &cobra.Command{}
 	cmd.SetContext(t.Context())
@@ -174,7 +177,7 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// TestText: the screen without components, and in colour the same words.
+// TestText checks the text without components, and that colors do not change it.
 func TestText(t *testing.T) {
 	on := &console.Console{OutIsTerminal: true, Width: 80}
 	if got := (&text{console: on, graph: newGraph(&appconfig.App{})}).String(); got != "0  sandbox\n" {

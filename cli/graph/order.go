@@ -6,15 +6,15 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
 
-// Graph is what is shown, and what the command prints as data.
+// Graph is the output of the command as data.
 type Graph struct {
-	Waves      [][]string       `json:"waves"`      // names in the order of the waves, and sorted in each
+	Waves      [][]string       `json:"waves"`      // names in the order of the waves, sorted within each
 	Components []Component      `json:"components"` // in the order of the waves
 	Edges      []appconfig.Edge `json:"edges"`      // sorted by from, to and why
-	Reversed   bool             `json:"reversed"`   // the waves are those of a teardown; edges are as ever
+	Reversed   bool             `json:"reversed"`   // the waves are those of a teardown; edges do not change
 }
 
-// Component is one that is shown.
+// Component is a node of the graph.
 type Component struct {
 	Name string `json:"name"`
 	Kind string `json:"kind"`
@@ -34,8 +34,8 @@ func newGraph(app *appconfig.App) *Graph {
 	return g
 }
 
-// around is the part of the graph that has to do with one component: what it waits for, what waits for it, and itself. The waves stay
-// those of the whole app, without those that are empty.
+// around returns the graph of one component with its transitive dependencies and
+// dependents. The waves are those of the whole app, without empty ones.
 func (g *Graph) around(name string) *Graph {
 	kept := map[string]bool{}
 	g.reach(name, kept, func(e appconfig.Edge) (string, string) { return e.From, e.To })
@@ -63,7 +63,7 @@ func (g *Graph) around(name string) *Graph {
 	return part
 }
 
-// reach adds a component and all that edges lead to from it, in either direction.
+// reach adds a component and everything reachable from it; ends selects the direction of the edges.
 func (g *Graph) reach(name string, seen map[string]bool, ends func(appconfig.Edge) (at, next string)) {
 	for left := []string{name}; len(left) > 0; left = left[1:] {
 		if seen[left[0]] {
@@ -78,7 +78,7 @@ func (g *Graph) reach(name string, seen map[string]bool, ends func(appconfig.Edg
 	}
 }
 
-// reversed is the graph of a teardown: the last wave goes first.
+// reversed returns the graph of a teardown, with the last wave first.
 func (g *Graph) reversed() *Graph {
 	r := &Graph{Waves: slices.Clone(g.Waves), Edges: g.Edges, Reversed: !g.Reversed, Components: []Component{}}
 	slices.Reverse(r.Waves)
@@ -101,7 +101,7 @@ func (g *Graph) index(name string) int {
 	return slices.IndexFunc(g.Components, func(c Component) bool { return c.Name == name })
 }
 
-// rows are the names, one a row, for -o name.
+// rows returns the names, one per row, for -o name.
 func (g *Graph) rows() [][]string {
 	var rows [][]string
 	for _, c := range g.Components {
@@ -110,7 +110,7 @@ func (g *Graph) rows() [][]string {
 	return rows
 }
 
-// pairs are the edges with all reasons of each together, sorted as the edges are.
+// pairs returns one pair for all edges between the same two components, sorted as the edges are.
 func (g *Graph) pairs() []pair {
 	var all []pair
 	for _, e := range g.Edges {
@@ -123,13 +123,13 @@ func (g *Graph) pairs() []pair {
 	return all
 }
 
-// pair is one component that waits for another, and why.
+// pair is a dependency of one component on another, with all its reasons.
 type pair struct {
 	from, to string
 	why      []string
 }
 
-// listed says that the config lists the dependency, so that somebody meant it.
+// listed reports whether the config lists the dependency explicitly.
 func (p pair) listed() bool { return slices.Contains(p.why, listed) }
 
 // listed is the reason of a dependency that the config lists.

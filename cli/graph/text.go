@@ -20,11 +20,12 @@ import (
 type text struct {
 	console *console.Console
 	graph   *Graph
-	chosen  string // is told apart from the others
+	chosen  string // highlighted
 	lines   strings.Builder
 }
 
-// mostReasons is how many reasons of one dependency are shown; templates can read many outputs of one component.
+// mostReasons is the maximum number of reasons shown for a dependency; templates can
+// read many outputs of a component.
 const mostReasons = 3
 
 func (t *text) String() string {
@@ -51,7 +52,7 @@ func (t *text) String() string {
 	return t.lines.String()
 }
 
-// row is one component; a number below 0 is that of the row above.
+// row adds the line of a component. A negative number continues the wave of the row above.
 func (t *text) row(number int, name, kind string, wide int) {
 	label := t.label("")
 	if number >= 0 {
@@ -70,12 +71,12 @@ func (t *text) row(number int, name, kind string, wide int) {
 	fmt.Fprintln(&t.lines, line)
 }
 
-// label is a number as wide as the largest.
+// label pads a number to the width of the largest one.
 func (t *text) label(number string) string {
 	return fmt.Sprintf("%*s", len(strconv.Itoa(len(t.graph.Waves))), number)
 }
 
-// reasons are the lines below a component.
+// reasons adds the lines with the dependencies of a component.
 func (t *text) reasons(name string) {
 	indent := len(t.label("")) + 4
 	for _, p := range t.graph.pairs() {
@@ -101,7 +102,7 @@ func (t *text) reasons(name string) {
 	}
 }
 
-// told puts reasons into the words of a teardown, where it is the other component that has them.
+// told rewords reasons for a teardown, in which they belong to the other component.
 func told(why []string) []string {
 	words := make([]string, len(why))
 	for i, reason := range why {
@@ -117,7 +118,7 @@ func told(why []string) []string {
 	return words
 }
 
-// The inks, in the sixteen colours of every terminal.
+// Styles as ANSI parameters.
 const (
 	bold  = "1"
 	faint = "2"

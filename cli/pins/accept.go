@@ -2,16 +2,17 @@ package pins
 
 import "fmt"
 
-// Install is an install as a control plane describes it and as a person named it.
+// Install is an install as the control plane describes it and as a person named it.
 type Install struct {
 	ID   string
 	App  string
 	Name string
-	// Typed is what the person wrote: an id, a name or app/name. Empty for an install that is to be created.
+	// Typed is the name that the person typed: an id, a name or app/name. It is empty for
+	// a new install.
 	Typed string
 }
 
-// String names the install as the commands take it.
+// String returns the name of the install for commands.
 func (i Install) String() string {
 	if i.App == "" {
 		return i.Name
@@ -19,7 +20,7 @@ func (i Install) String() string {
 	return i.App + "/" + i.Name
 }
 
-// check refuses another install than the person named.
+// check returns an error if the install is not the one that the person named.
 func (i Install) check() error {
 	switch i.Typed {
 	case "", i.ID, i.Name, i.App + "/" + i.Name:
@@ -28,14 +29,15 @@ func (i Install) check() error {
 	return fmt.Errorf("the control plane answered with install %s (%s) for %q; nothing was sent", i, i.ID, i.Typed)
 }
 
-// Key is the key that a control plane names for an install.
+// Key is the key that a control plane returned for an install.
 type Key struct {
 	Fingerprint string
-	// OfRunner tells that the runner of the install holds it, as the control plane says; else it is the control plane's own.
+	// OfRunner reports that, according to the control plane, the runner of the install
+	// holds the key. Otherwise it is the control plane's own.
 	OfRunner bool
 }
 
-// whose names the holder in an error.
+// whose describes the key in an error.
 func (k Key) whose() string {
 	if k.OfRunner {
 		return k.Fingerprint
@@ -43,11 +45,12 @@ func (k Key) whose() string {
 	return k.Fingerprint + " as its own"
 }
 
-// Accept returns an error unless the values of an install may be sealed to a key. Given is the fingerprint of --key-fingerprint, or
-// empty. A key that a runner holds is pinned; remark is what to tell the person about that.
+// Accept returns an error unless the values of an install may be sealed to a key. Given is the fingerprint of
+// --key-fingerprint, or empty. Accept pins a key that a runner holds; remark is the message about that for the person.
 //
-// What counts is the fingerprint, and not who holds the key by the control plane's account. Only an install without a pin, and
-// without a given fingerprint, takes that account: it is the first use.
+// The decision depends on the fingerprint, not on the holder that the control plane
+// reports. Only the first use, for an install without a pin and without a given
+// fingerprint, relies on that holder.
 func (s *Store) Accept(of Install, key Key, given string) (remark string, err error) {
 	if err := of.check(); err != nil {
 		return "", err
@@ -79,7 +82,7 @@ func (s *Store) Accept(of Install, key Key, given string) (remark string, err er
 	return s.pin(of, key, nil, false)
 }
 
-// matchGiven checks a key against the fingerprint that a person gave, and that against the pin of the install.
+// matchGiven checks the given fingerprint against the install's pin and against the key.
 func matchGiven(of Install, key Key, given string, pins []Pin, own bool) error {
 	switch {
 	case own && pins[0].Fingerprint != given:
@@ -95,7 +98,7 @@ func matchGiven(of Install, key Key, given string, pins []Pin, own bool) error {
 		"  Compare both with `runnerd status` on the runner's machine.", given, key.Fingerprint, of)
 }
 
-// pin stores a key that may be sealed to, and says so unless it was pinned already.
+// pin stores an accepted key. The remark is empty if the key was pinned already.
 func (s *Store) pin(of Install, key Key, holding []Pin, given bool) (remark string, err error) {
 	for _, pin := range holding {
 		if pin.Install == of.ID && pin.Context == s.context && pin.Fingerprint == key.Fingerprint {
@@ -119,14 +122,15 @@ func (s *Store) pin(of Install, key Key, holding []Pin, given bool) (remark stri
 	return remark, s.remove(s.earlier(of))
 }
 
-// changed is the error of a key that is not the pinned one.
+// changed returns the error for a key that differs from the pinned one.
 func changed(of Install, pin Pin, key Key) error {
 	return fmt.Errorf("the key of %s is not the pinned one: pinned is %s (since %s), the control plane shows %s; nothing was sent\n"+
 		"  The key of the install changed, or the control plane shows another one. %s",
 		of, pin.Fingerprint, pin.Since.Format("2006-01-02"), key.whose(), compare(of))
 }
 
-// replaced is the error of a key that is not the one of an earlier install of that name.
+// replaced returns the error for a key that differs from that of an earlier install of
+// the same name.
 func replaced(of Install, pin Pin, key Key) error {
 	remedy := compare(of)
 	if of.Typed == "" {
@@ -137,7 +141,7 @@ func replaced(of Install, pin Pin, key Key) error {
 		"the control plane shows %s; nothing was sent\n  %s", of, pin.Install, pin.Fingerprint, key.whose(), remedy)
 }
 
-// compare says how to accept another key.
+// compare describes how to accept another key.
 func compare(of Install) string {
 	return fmt.Sprintf("Compare it with `runnerd status` on the runner's machine; "+
 		"if they are the same, run `nuon installs trust %s`.", of)

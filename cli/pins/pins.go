@@ -1,8 +1,10 @@
-// Package pins stores which key the runner of each install holds, as this machine first learned it. Sensitive inputs are sealed to a
-// key that the control plane names; a pin is what a control plane that names another key is caught by.
+// Package pins stores the key of each install's runner as this machine first saw it.
+// Sensitive inputs are sealed to a key that the control plane returns; the pin detects
+// a control plane that returns another key.
 //
-// A pin is found by what a control plane cannot choose: its address, the name of the context, and how a person named the install.
-// The ids that a control plane answers with are compared with a pin, and never lead around one.
+// A pin is looked up by values that a control plane cannot choose: its URL, the name
+// of the context, and the name that a person typed for the install. Ids in responses
+// are checked against a pin, but can never bypass one.
 package pins
 
 import (
@@ -23,7 +25,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exit"
 )
 
-// Pin is the key of one install.
+// Pin is the pinned key of one install.
 type Pin struct {
 	URL         string    `toml:"url"`
 	Context     string    `toml:"context,omitempty"`
@@ -34,15 +36,15 @@ type Pin struct {
 	Since       time.Time `toml:"since"`
 }
 
-// Store is the pins of one control plane.
+// Store holds the pins of one control plane.
 type Store struct {
-	dir     string // empty where there is no place for configuration
+	dir     string // empty if there is no directory for configuration
 	url     string
 	context string
 	all     []Pin
 }
 
-// Dir returns the directory of the pins, beside the file of the contexts.
+// Dir returns the directory of the pins, next to the file of the contexts.
 func Dir() (string, error) {
 	file, err := contexts.Path()
 	if err != nil {
@@ -51,7 +53,8 @@ func Dir() (string, error) {
 	return filepath.Join(filepath.Dir(file), "install-keys"), nil
 }
 
-// Open reads the pins of the control plane that a context chooses. A file that cannot be read is an error: its pin would not hold.
+// Open reads the pins of the control plane that a context selects. It returns an error
+// for an unreadable file, because its pin would otherwise be ignored.
 func Open(context string) (*Store, error) {
 	chosen, err := contexts.Choose(context)
 	if err != nil {
@@ -59,7 +62,7 @@ func Open(context string) (*Store, error) {
 	}
 	s := &Store{url: strings.TrimRight(chosen.URL, "/"), context: chosen.Name}
 	if s.dir, err = Dir(); err != nil {
-		return s, nil // nothing is pinned there, and save reports it
+		return s, nil // nothing is pinned, and save returns the error
 	}
 	s.all, err = load(s.dir, s.url)
 	return s, err
@@ -87,7 +90,8 @@ func load(dir, url string) ([]Pin, error) {
 	return all, nil
 }
 
-// Reset drops the pins of a control plane that was set up from nothing at the address of an earlier one, as `nuon dev` does.
+// Reset removes the pins of a control plane that was replaced by a new one at the same
+// URL, as `nuon dev` does.
 func Reset(url string) error {
 	dir, err := Dir()
 	if err != nil {
@@ -118,14 +122,15 @@ func read(file string) (Pin, error) {
 	return pin, nil
 }
 
-// file returns the path of a pin. It is a digest, since the install's id is what a control plane answered.
+// file returns the path of a pin. The name is a digest, because the install's id comes
+// from the control plane.
 func (s *Store) file(p Pin) string {
 	sum := sha256.Sum256([]byte(p.URL + "\n" + p.Context + "\n" + p.Install))
 	return filepath.Join(s.dir, hex.EncodeToString(sum[:16])+extension)
 }
 
-// save writes the pin of an install, readable by its owner alone, whole or not at all. Each pin has a file of its own, so that two
-// commands at once lose none.
+// save writes the pin of an install atomically, readable only by its owner. Each pin
+// has its own file, so that concurrent commands lose no pins.
 func (s *Store) save(of Install, print string) error {
 	if _, err := Dir(); err != nil {
 		return fmt.Errorf("pin the key of %s: %w", of, err)
@@ -148,7 +153,7 @@ func (s *Store) save(of Install, print string) error {
 	return nil
 }
 
-// remove forgets the pins that match.
+// remove deletes the pins that match.
 func (s *Store) remove(match func(Pin) bool) error {
 	for _, pin := range s.all {
 		if !match(pin) {
@@ -162,7 +167,8 @@ func (s *Store) remove(match func(Pin) bool) error {
 	return nil
 }
 
-// Find returns the pin that holds for an install: its own or, where it has none, one of an earlier install of its name.
+// Find returns the pin of an install: its own or, if it has none, that of an earlier
+// install of the same name.
 func (s *Store) Find(of Install) (pin Pin, found bool) {
 	if pins := s.holding(of); len(pins) > 0 {
 		return pins[0], true
@@ -170,8 +176,8 @@ func (s *Store) Find(of Install) (pin Pin, found bool) {
 	return Pin{}, false
 }
 
-// holding returns the pins that hold for an install: those of its id, in this context or in another one of the same control plane,
-// else those of its name.
+// holding returns the pins that apply to an install: those of its id, in any context
+// of the same control plane, or otherwise those of its name.
 func (s *Store) holding(of Install) []Pin {
 	var own, namesakes []Pin
 	for _, pin := range s.all {
@@ -188,12 +194,13 @@ func (s *Store) holding(of Install) []Pin {
 	return namesakes
 }
 
-// namesake reports whether a pin is of an install that a person could have meant. One who named no app may have meant any app's.
+// namesake reports whether the name that a person typed can mean the install of a pin.
+// A name without an app can mean an install of any app.
 func (s *Store) namesake(of Install, pin Pin) bool {
 	return pin.Context == s.context && pin.Name == of.Name && (pin.App == of.App || of.Typed == pin.Name)
 }
 
-// Trust pins a key that a person has compared, in place of all that were pinned for the install.
+// Trust pins a key that a person has compared, and removes all other pins of the install.
 func (s *Store) Trust(of Install, print string) error {
 	if err := of.check(); err != nil {
 		return err
@@ -213,7 +220,7 @@ func (s *Store) earlier(of Install) func(Pin) bool {
 	}
 }
 
-// Forget removes the pins of an install that a person gave up, as they named it.
+// Forget removes the pins of an install by the name that the person typed.
 func (s *Store) Forget(typed string) error {
 	return s.remove(func(p Pin) bool {
 		return p.Install == typed || p.Context == s.context && (p.Name == typed || p.App+"/"+p.Name == typed)

@@ -24,7 +24,7 @@ func use(t *testing.T, url string) {
 	t.Setenv("NUON_TOKEN", "tok")
 }
 
-// TestPinsAtOnce: of many commands at once that pin different installs, none loses the pin of another.
+// TestPinsAtOnce checks that concurrent commands that pin different installs lose no pins.
 func TestPinsAtOnce(t *testing.T) {
 	t.Setenv("NUON_CONFIG", filepath.Join(t.TempDir(), "new", "config.toml"))
 	use(t, "http://one/")
@@ -48,7 +48,8 @@ func TestPinsAtOnce(t *testing.T) {
 	}
 }
 
-// TestPinsOfOthers: another control plane's pins neither hold nor are dropped here; the address counts without its last slash.
+// TestPinsOfOthers checks that the pins of another control plane are neither used nor
+// removed, and that a final slash of the URL does not matter.
 func TestPinsOfOthers(t *testing.T) {
 	t.Setenv("NUON_CONFIG", filepath.Join(t.TempDir(), "config.toml"))
 	acme, key := Install{ID: "ins_1", App: "hello", Name: "acme"}, Key{"first", true}

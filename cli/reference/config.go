@@ -12,12 +12,14 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/render"
 )
 
-// configPage is what is written by hand of the page about the format. Its comments say where the rest goes.
+// configPage is the hand-written part of the page about the format. Its comments are
+// replaced by generated parts.
 //
 //go:embed config.md
 var configPage string
 
-// Config writes the reference of the app config format, which is docs/config.md: from the types that read it.
+// Config writes docs/config.md, the reference of the app config format, from the types
+// that parse it.
 func Config(w io.Writer) error {
 	parts := strings.NewReplacer("<!-- files -->\n", fileTable(), "<!-- functions -->\n", functionLine(), "<!-- rules -->\n", ruleTable(), "<!-- kinds -->\n", kindSections())
 	_, err := parts.WriteString(w, configPage)
@@ -35,7 +37,7 @@ func fileTable() string {
 	return b.String()
 }
 
-// effect says of a kind that nothing acts on it.
+// effect returns the note for a kind that has no effect yet.
 func effect(k format.Kind) string {
 	if k.Idle {
 		return " *No effect yet.*"
@@ -75,7 +77,7 @@ func kindSections() string {
 	return b.String()
 }
 
-// blocks are the tables that many kinds have, told once.
+// blocks describes the tables that many kinds have in common.
 func blocks() string {
 	var b strings.Builder
 	sandbox, _ := format.Find("sandbox")
@@ -90,7 +92,7 @@ func blocks() string {
 	return b.String()
 }
 
-// rooted are the keys of a table as if it were a file.
+// rooted returns the keys of a table with paths relative to the table.
 func rooted(table format.Key) []format.Key {
 	keys := slices.Clone(table.Keys)
 	for i := range keys {

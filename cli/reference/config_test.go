@@ -16,7 +16,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-// config is the page.
+// config returns the page.
 func config(t *testing.T) string {
 	t.Helper()
 	var page strings.Builder
@@ -26,7 +26,7 @@ func config(t *testing.T) string {
 	return page.String()
 }
 
-// TestConfigIsUpToDate: docs/config.md says what the types say.
+// TestConfigIsUpToDate checks that docs/config.md matches the types.
 func TestConfigIsUpToDate(t *testing.T) {
 	kept, err := os.ReadFile("../../docs/config.md")
 	if err != nil {
@@ -37,7 +37,8 @@ func TestConfigIsUpToDate(t *testing.T) {
 	}
 }
 
-// TestConfigIsMarkdown: rows have the columns of their tables, links lead to headings, and examples are TOML.
+// TestConfigIsMarkdown checks that rows have the columns of their tables, that links
+// refer to headings, and that examples are valid TOML.
 func TestConfigIsMarkdown(t *testing.T) {
 	page := config(t)
 	headings := map[string]bool{}
@@ -80,7 +81,8 @@ func TestConfigIsMarkdown(t *testing.T) {
 	}
 }
 
-// TestConfigTellsEveryKey: each key of each kind is on the page, in a row or as one that is no key.
+// TestConfigTellsEveryKey checks that each key of each kind is on the page, in a row
+// or as a key to replace.
 func TestConfigTellsEveryKey(t *testing.T) {
 	page := config(t)
 	for _, k := range format.Kinds() {
@@ -103,14 +105,14 @@ func TestConfigTellsEveryKey(t *testing.T) {
 	}
 }
 
-// TestNoEffect: the page says of a kind, or of a key in its example, that it has no effect yet just where package appconfig warns of
-// its files.
+// TestNoEffect checks that the page marks a kind, or a key in its example, as having
+// no effect yet exactly if package appconfig warns of it.
 func TestNoEffect(t *testing.T) {
 	metadata, _ := format.Find("metadata")
 	sandbox, _ := format.Find("sandbox")
 	for _, k := range format.Kinds() {
 		if k.Name == "full" || k.Name == "component" {
-			continue // they are other kinds together
+			continue // a combination of other kinds
 		}
 		file := strings.ReplaceAll(k.Paths[0], "*", "x")
 		files := fstest.MapFS{"metadata.toml": {Data: []byte(metadata.ExampleFile())}, "sandbox.toml": {Data: []byte(sandbox.ExampleFile())}}

@@ -9,8 +9,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 )
 
-// keyTable writes the keys of a kind, with those below them. Keys that are told of elsewhere are a link: what all components have in
-// common, tables that are a kind of file of their own, and the blocks that many kinds have.
+// keyTable writes a table of the keys of a kind and their descendants. It links to the
+// sections of keys that are described elsewhere: the keys that all components have,
+// tables that are kinds of their own, and the blocks that many kinds have in common.
 func keyTable(b *strings.Builder, keys []format.Key, k format.Kind) {
 	var rows, other []string
 	common := commonKeys(k)
@@ -44,7 +45,7 @@ func keyTable(b *strings.Builder, keys []format.Key, k format.Kind) {
 	}
 }
 
-// commonKeys are those that a kind of component shares with the others; the type is told of with each.
+// commonKeys returns the keys that a kind of component has in common with all others.
 func commonKeys(k format.Kind) []string {
 	if k.Component == "" {
 		return nil
@@ -68,7 +69,7 @@ func keyRow(k format.Key) string {
 	return fmt.Sprintf("| `%s` | %s | %s | %s |\n", k.Path, k.Type.Words(), need, meaning(k))
 }
 
-// meaning is a key's comment with what its tags say.
+// meaning returns the description of a key and of its constraints.
 func meaning(k format.Key) string {
 	all := []string{cell(k.Description)}
 	add := func(is bool, form string, a ...any) {
@@ -95,7 +96,7 @@ func meaning(k format.Key) string {
 	return strings.Join(all, " ")
 }
 
-// formats say what a text must look like.
+// formats describes the formats of texts.
 var formats = map[string]string{
 	format.FormatDuration: "A duration such as `90s`, `5m` or `1h`",
 	format.FormatCron:     "Minute, hour, day of the month, month, day of the week, in UTC",
@@ -115,10 +116,11 @@ func codes(words []string) string {
 	return strings.Join(all, ", ")
 }
 
-// repositories is the heading of the block about them.
+// repositories is the heading of the block about repositories.
 const repositories = "public_repo, connected_repo"
 
-// linkOf is the heading under which the keys below a key are told of, if that is elsewhere.
+// linkOf returns the heading of the section that describes the keys below a key; empty
+// if they are described in place.
 func linkOf(k format.Key) string {
 	switch k.Name {
 	case "public_repo", "connected_repo":
@@ -139,7 +141,7 @@ func linkOf(k format.Key) string {
 	return ""
 }
 
-// anchor is what a heading is called in a link.
+// anchor returns the link target of a heading.
 func anchor(heading string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(heading, ",", ""), " ", "-")
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/version"
 )
 
-// man writes a command's manual page, in the man macros of roff (man-pages(7)). It has no date, so that the same program makes the
-// same pages.
+// man writes the manual page of a command with the man macros of roff (man-pages(7)).
+// It includes no date, so that the same program generates the same pages.
 func man(b *strings.Builder, c *cobra.Command) {
 	fmt.Fprintf(b, ".TH %q 1 \"\" \"nuon %s\" \"nuon\"\n", strings.ToUpper(pageOf(c)), version.Number)
 	fmt.Fprintf(b, ".SH NAME\n%s \\- %s\n", roff(pageOf(c)), roff(c.Short))
@@ -54,7 +54,7 @@ func options(b *strings.Builder, title string, flags []flag) {
 	}
 }
 
-// paragraphs sets text: blank lines divide it, and what is indented stays as it is.
+// paragraphs formats text: blank lines separate paragraphs, and indented ones are preformatted.
 func paragraphs(s string) string {
 	var b strings.Builder
 	for p := range strings.SplitSeq(s, "\n\n") {
@@ -67,8 +67,9 @@ func paragraphs(s string) string {
 	return b.String()
 }
 
-// roff keeps text from being taken for commands: a backslash, a hyphen that is to stay one, and a line that begins with a dot or a
-// quote. What is beyond ASCII is written as groff_char(7) has it, for not every roff reads UTF-8.
+// roff escapes text for roff: backslashes, hyphens, and lines that start with a dot or
+// a quote. It writes non-ASCII characters as in groff_char(7), because some versions
+// of roff cannot read UTF-8.
 func roff(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, "-", `\-`, "`", "").Replace(s)
 	lines := strings.Split(s, "\n")

@@ -1,5 +1,6 @@
-// Package reference writes down what the commands say of themselves: one page of Markdown with everything, which is docs/cli.md, and
-// a manual page for each command. It knows no command by name. Of the app config format it writes the page that is docs/config.md.
+// Package reference generates reference documentation from the commands: docs/cli.md, a
+// Markdown page with all of them, and a manual page for each command. It refers to no
+// command by name. It also generates docs/config.md, the reference of the app config format.
 package reference
 
 import (
@@ -18,7 +19,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exit"
 )
 
-// New is `nuon reference`, which no help mentions: it is for those who build nuon.
+// New returns the hidden command `nuon reference`, which is for the developers of nuon.
 func New(e *env.Env) *cobra.Command {
 	var format, directory string
 	c := &cobra.Command{
@@ -41,7 +42,7 @@ func New(e *env.Env) *cobra.Command {
 	return c
 }
 
-// manPages writes the pages of all commands into a directory, which is made.
+// manPages writes the manual pages of all commands into a directory, which it creates.
 func manPages(directory string, root *cobra.Command) error {
 	if err := os.MkdirAll(directory, 0o755); err != nil {
 		return fmt.Errorf("write manual pages: %w", err)
@@ -56,10 +57,10 @@ func manPages(directory string, root *cobra.Command) error {
 	})
 }
 
-// pageOf is what a command's page is called.
+// pageOf returns the name of a command's manual page.
 func pageOf(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
 
-// each visits a command and those below it that people see, in order.
+// each visits a command and its visible descendants, in order.
 func each(c *cobra.Command, visit func(*cobra.Command) error) error {
 	if err := visit(c); err != nil {
 		return err
@@ -72,7 +73,7 @@ func each(c *cobra.Command, visit func(*cobra.Command) error) error {
 	return nil
 }
 
-// seen are a command's own commands that people see.
+// seen returns the visible subcommands of a command.
 func seen(c *cobra.Command) []*cobra.Command {
 	var all []*cobra.Command
 	for _, sub := range c.Commands() {
@@ -83,10 +84,10 @@ func seen(c *cobra.Command) []*cobra.Command {
 	return all
 }
 
-// flag is a flag as it is described.
+// flag is a flag for its description.
 type flag struct{ name, value, usage, byDefault string }
 
-// flagsOf are a command's own flags, or those that all commands have.
+// flagsOf returns the visible flags of a set, except --help and --version.
 func flagsOf(set *pflag.FlagSet) []flag {
 	var all []flag
 	set.VisitAll(func(f *pflag.Flag) {
@@ -108,7 +109,8 @@ func flagsOf(set *pflag.FlagSet) []flag {
 	return all
 }
 
-// says is a flag's description with its default, for which its own words go first.
+// says returns the description of a flag with its default, unless the description
+// contains the default.
 func (f flag) says() string {
 	if f.byDefault == "" || strings.Contains(f.usage, "default") {
 		return f.usage
@@ -116,7 +118,7 @@ func (f flag) says() string {
 	return fmt.Sprintf("%s (default %s)", f.usage, f.byDefault)
 }
 
-// usage is how a command is called.
+// usage returns the command line of a command.
 func usage(c *cobra.Command) string {
 	if c.HasSubCommands() && !c.Runnable() {
 		return c.CommandPath() + " COMMAND"
@@ -124,10 +126,10 @@ func usage(c *cobra.Command) string {
 	return c.UseLine()
 }
 
-// description is what a command does, at length where it has more to say.
+// description returns the long description of a command, or the short one if there is none.
 func description(c *cobra.Command) string { return cmp.Or(strings.TrimSpace(c.Long), c.Short+".") }
 
-// Markdown writes everything on one page.
+// Markdown writes all commands on one page.
 func Markdown(w io.Writer, root *cobra.Command) error {
 	var b strings.Builder
 	b.WriteString("# The nuon command\n\nMade from the commands themselves by `make generate`; `nuon COMMAND --help` says the same.\n\n")
@@ -152,7 +154,7 @@ func Markdown(w io.Writer, root *cobra.Command) error {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", v.Name, cell(v.Means))
 	}
 	for _, c := range seen(root) {
-		_ = each(c, func(c *cobra.Command) error { // it gives no error
+		_ = each(c, func(c *cobra.Command) error { // never returns an error
 			section(&b, c)
 			return nil
 		})
@@ -161,7 +163,7 @@ func Markdown(w io.Writer, root *cobra.Command) error {
 	return err
 }
 
-// section writes one command.
+// section writes the section of one command.
 func section(b *strings.Builder, c *cobra.Command) {
 	fmt.Fprintf(b, "\n%s %s\n\n", strings.Repeat("#", min(1+strings.Count(c.CommandPath(), " "), 4)), c.CommandPath())
 	fmt.Fprintf(b, "%s\n\n```\n%s\n```\n", text(description(c)), usage(c))
@@ -184,7 +186,7 @@ func flagTable(b *strings.Builder, flags []flag) {
 	}
 }
 
-// lines takes the indentation off examples, and puts a prompt before each command.
+// lines removes the indentation of examples, and adds a prompt before each command.
 func lines(example string) string {
 	var out []string
 	for line := range strings.Lines(strings.TrimRight(example, "\n")) {
@@ -197,7 +199,7 @@ func lines(example string) string {
 	return strings.Join(out, "\n")
 }
 
-// text keeps what looks like HTML from being taken for it, outside of code.
+// text escapes HTML and Markdown characters outside of code.
 func text(s string) string {
 	parts := strings.Split(s, "`")
 	for i := 0; i < len(parts); i += 2 {
@@ -206,5 +208,5 @@ func text(s string) string {
 	return strings.Join(parts, "`")
 }
 
-// cell is text in a table.
+// cell escapes text for a table cell.
 func cell(s string) string { return strings.ReplaceAll(text(s), "|", `\|`) }

@@ -14,7 +14,7 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exit"
 )
 
-// tree is a program with one of everything that a reference has to get right.
+// tree returns a program with all features that a reference has to describe.
 func tree(out *strings.Builder) *cobra.Command {
 	nothing := func(*cobra.Command, []string) {}
 	root := &cobra.Command{Use: "nuon", Short: "Do things", SilenceErrors: true, SilenceUsage: true}
@@ -33,7 +33,8 @@ func tree(out *strings.Builder) *cobra.Command {
 	return root
 }
 
-// TestMarkdown: every command that people see, what it does and takes; and nothing in it that Markdown would take for its own.
+// TestMarkdown checks that the page describes every visible command, and that texts
+// are escaped for Markdown.
 func TestMarkdown(t *testing.T) {
 	var out strings.Builder
 	root := tree(&out)
@@ -57,7 +58,8 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// TestMan: a page for each command, the same each time, and nothing in it that roff would take for its own.
+// TestMan checks that each command has a page, that pages are reproducible, and that
+// texts are escaped for roff.
 func TestMan(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "man1")
 	var out strings.Builder
@@ -90,7 +92,7 @@ func TestMan(t *testing.T) {
 	}
 }
 
-// TestWrongUse writes nothing anywhere.
+// TestWrongUse checks that usage errors write nothing.
 func TestWrongUse(t *testing.T) {
 	for _, line := range []string{"reference --format man", "reference --format markdown --directory x", "reference --format html"} {
 		var out strings.Builder

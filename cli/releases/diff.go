@@ -46,7 +46,7 @@ What an install gives for inputs and switches counts there, too, and is not part
 	}
 }
 
-// releaseOf returns the number that was given, or that of the app's newest release.
+// releaseOf returns the given number, or that of the app's newest release.
 func releaseOf(ctx context.Context, client *remote.Client, app string, given []string) (int, error) {
 	if len(given) > 0 {
 		return Number(given[0])
@@ -58,7 +58,7 @@ func releaseOf(ctx context.Context, client *remote.Client, app string, given []s
 	return a.Release.Number, err
 }
 
-// showDiff prints the components that change, and then what changes in the config and the code.
+// showDiff prints the components that change, and then the changes of config and code.
 func showDiff(w io.Writer, c *console.Console, d api.ReleaseDiff) error {
 	from, to := console.Release(d.From.Number, d.From.Commit), console.Release(d.To.Number, d.To.Commit)
 	fmt.Fprintf(w, "from release %s to release %s\n", from, to)
@@ -87,7 +87,7 @@ func showDiff(w io.Writer, c *console.Console, d api.ReleaseDiff) error {
 	return terminal.Render(w, &report, o)
 }
 
-// effect says what becomes of a component on an install.
+// effect describes the effect on a component of an install.
 func effect(c api.ReleaseDiffComponent) string {
 	switch {
 	case c.Change == api.ReleaseDiffComponentChangeAdded:

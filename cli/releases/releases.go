@@ -1,4 +1,5 @@
-// Package releases is `nuon releases`: the sets of digests that pushes led to, and which of them installs can have.
+// Package releases implements `nuon releases`, which lists releases, the sets of
+// digests that result from pushes, and compares them.
 package releases
 
 import (
@@ -20,7 +21,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// New is the command.
+// New returns the command.
 func New(e *env.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "releases", Short: "Show the releases of apps", Args: cobra.NoArgs,
@@ -52,7 +53,7 @@ that cannot be built; no install gets it.`,
 	})
 }
 
-// status is the status of a release in a list.
+// status describes the status of a release in a list.
 func status(r api.Release) string {
 	if r.Partial {
 		return string(r.Status) + ", partial"
@@ -80,7 +81,7 @@ func newGet(e *env.Env) *cobra.Command {
 	}
 }
 
-// Number reads the number of a release.
+// Number parses the number of a release.
 func Number(text string) (int, error) {
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || n < 1 {
@@ -114,7 +115,7 @@ func show(w io.Writer, r api.Release) error {
 	return nil
 }
 
-// component is what a release has of one component.
+// component describes the build of one component in a release.
 func component(c api.ReleasedComponent) string {
 	switch {
 	case c.Problem != "":

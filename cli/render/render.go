@@ -1,5 +1,5 @@
-// Package render is `nuon render`: the values of a component or an action as a deploy or a run on an install would see them now. The
-// control plane renders; this only asks and prints.
+// Package render implements `nuon render`, which prints the values of a component or an action
+// as a deploy or a run on an install would get them now. The control plane renders them.
 package render
 
 import (
@@ -34,7 +34,7 @@ const examples = `  nuon render web --install acme
   nuon render web --install acme --key vars.cidr
   nuon render --action smoke_test --install acme -o json`
 
-// New is the command.
+// New returns the command.
 func New(e *env.Env) *cobra.Command {
 	var install, key, action string
 	c := &cobra.Command{
@@ -47,7 +47,7 @@ func New(e *env.Env) *cobra.Command {
 			return nil
 		},
 	}
-	// The install stands in a flag; the sources of names expect it as the first argument.
+	// The completion sources expect the install as the first argument, but here it is a flag.
 	on := func(source complete.Source) complete.Source {
 		return func(ctx context.Context, client *remote.Client, _ []string) ([]complete.Name, error) {
 			if install == "" {
@@ -80,7 +80,7 @@ func New(e *env.Env) *cobra.Command {
 	return c
 }
 
-// keys completes the keys of the texts that there are.
+// keys completes the keys of the rendered texts.
 func keys(ctx context.Context, client *remote.Client, install string, p *api.RenderTextsParams) ([]complete.Name, error) {
 	if install == "" || (p.Component == "") == (p.Action == "") {
 		return nil, nil
@@ -93,7 +93,8 @@ func keys(ctx context.Context, client *remote.Client, install string, p *api.Ren
 	return names, err
 }
 
-// show prints each text behind its key, or below it if it has several lines. The one text that a key asked for stands alone.
+// show prints each text next to its key, or below it if it has several lines. If a key
+// was requested, it prints only the text.
 func show(w io.Writer, texts []api.RenderedText, key string) error {
 	if len(texts) == 0 {
 		_, err := fmt.Fprintln(w, "it has no values")
@@ -125,10 +126,10 @@ func show(w io.Writer, texts []api.RenderedText, key string) error {
 	return nil
 }
 
-// tall says whether a text needs lines of its own.
+// tall reports whether a text has several lines.
 func tall(t api.RenderedText) bool { return strings.Contains(t.Text, "\n") }
 
-// problems is an error when a text cannot be rendered.
+// problems returns an error if a text cannot be rendered.
 func problems(texts []api.RenderedText) error {
 	wrong := 0
 	for _, t := range texts {

@@ -16,7 +16,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// server answers with texts, and keeps what it was asked for.
+// server is a fake control plane that returns texts and records the request.
 type server struct {
 	texts []api.RenderedText
 	asked string
@@ -73,7 +73,7 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// TestRenderOneKey prints the text alone, so that it can be piped on.
+// TestRenderOneKey checks that only the text is printed, so that it can be piped.
 func TestRenderOneKey(t *testing.T) {
 	s := &server{texts: []api.RenderedText{{Key: "vars.cidr", Text: "10.0.0.0/16\n"}}}
 	if out, err := s.run(t, "table", "web", "--install", "acme", "--key", "vars.cidr"); out != "10.0.0.0/16\n" || err != nil {

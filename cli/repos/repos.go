@@ -1,4 +1,4 @@
-// Package repos is `nuon repos`: the git branches that the control plane watches.
+// Package repos implements `nuon repos`, which shows the git branches that the control plane polls.
 package repos
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// New is the command with its verbs.
+// New returns the command with its subcommands.
 func New(e *env.Env) *cobra.Command {
 	c := &cobra.Command{Use: "repos", Short: "Show the git branches that are polled"}
 	c.AddCommand(newList(e), newGet(e), newLook(e))
@@ -55,7 +55,7 @@ func newList(e *env.Env) *cobra.Command {
 	return c
 }
 
-// ago is how long ago something was.
+// ago describes how long ago a time was.
 func ago(at time.Time) string {
 	if at.IsZero() {
 		return "never"
@@ -63,7 +63,8 @@ func ago(at time.Time) string {
 	return max(0, time.Since(at).Round(time.Second)).String() + " ago"
 }
 
-// lastPoll is when a branch was last polled, and when last read if that is not the same.
+// lastPoll describes when a branch was last polled, and when it was last read if that
+// is another time.
 func lastPoll(r api.Repo) string {
 	if r.PolledAt.Equal(r.CheckedAt) {
 		return ago(r.PolledAt)
@@ -71,7 +72,7 @@ func lastPoll(r api.Repo) string {
 	return ago(r.PolledAt) + ", last read: " + ago(r.CheckedAt)
 }
 
-// nextPoll is when a branch is polled next, and why not at the usual interval.
+// nextPoll describes when a branch is polled next, and why not at the usual interval.
 func nextPoll(r api.Repo) string {
 	wait := time.Until(r.NextPollAt).Round(time.Second)
 	next := "in " + wait.String()
@@ -90,7 +91,7 @@ func nextPoll(r api.Repo) string {
 	return next
 }
 
-// lastDelivery is the last webhook delivery that was about a branch.
+// lastDelivery describes the last webhook delivery for a branch.
 func lastDelivery(r api.Repo) string {
 	d := r.LastDelivery
 	if d == nil {
@@ -137,14 +138,14 @@ func newLook(e *env.Env) *cobra.Command {
 			if err := e.Console.Result(r, func(w io.Writer) error { return show(w, r) }); err != nil || r.Problem == "" {
 				return err
 			}
-			return &exit.Error{Code: exit.Failed} // what is shown says it
+			return &exit.Error{Code: exit.Failed} // the output contains the reason
 		}),
 	}
 }
 
 const whichRepo = "A branch is named by its id, or by the repository's URL when one branch of it alone is watched."
 
-// find gives the id of what is named by an id or a URL.
+// find returns the id of a repository named by its id or URL.
 func find(ctx context.Context, client *remote.Client, name string) (string, error) {
 	if !strings.Contains(name, "://") {
 		return name, nil

@@ -14,7 +14,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// run runs the command against a control plane that watches three branches of two repositories, in two pages.
+// run runs the command against a control plane that polls three branches of two
+// repositories, on two pages.
 func run(t *testing.T, args ...string) (screen string, asked []string, err error) {
 	t.Helper()
 	all := []api.Repo{
@@ -52,7 +53,7 @@ func run(t *testing.T, args ...string) (screen string, asked []string, err error
 	return out.String(), asked, err
 }
 
-// TestList shows all branches, or those of an app, or those with a problem.
+// TestList checks the list of all branches, of those of an app, and of those with a problem.
 func TestList(t *testing.T) {
 	const one = "rep_1\thttps://git/x\tmain\t0123456789ab\tnever\thello shop\t\n"
 	const two = "rep_2\thttps://git/y\tmain\t\tnever\tshop\t401: the credential is refused\n"
@@ -64,7 +65,8 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestNames: a branch is named by its id, or by the URL of a repository of which only one is watched.
+// TestNames checks that a branch is found by its id, or by the URL of a repository
+// with only one branch.
 func TestNames(t *testing.T) {
 	for line, c := range map[string]struct {
 		asked string
@@ -89,7 +91,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestPolls: a branch is shown with its last delivery, last poll and next one, and why that is not at the usual interval.
+// TestPolls checks that a branch is printed with its last delivery, last poll and next
+// poll, and the reason for an unusual interval.
 func TestPolls(t *testing.T) {
 	now := time.Now()
 	delivered := &api.RepoDelivery{At: now.Add(-3 * time.Minute), Forge: "github", ID: "72d3162e"}

@@ -43,7 +43,7 @@ has accepted the new key), and Terraform states that are sealed to the old one c
 	c.Flags().StringVar(&word.Reason, "reason", "", "why; kept in the audit and shown with what is lost")
 	c.Flags().BoolVar(&word.NewKey, "new-key", false, "the install key is gone, too: another one comes with the new machine")
 	c.Flags().BoolVar(&yes, "yes", false, "yes, the machine is gone")
-	_ = c.MarkFlagRequired("reason") // fails only for a flag that is not there
+	_ = c.MarkFlagRequired("reason") // fails only for an unknown flag
 	return c
 }
 
@@ -54,7 +54,7 @@ func keyWords(newKey bool) string {
 	return ""
 }
 
-// replaced says what was lost and what comes next.
+// replaced prints what was lost and what to do next.
 func replaced(w io.Writer, done api.ReplacedRunner) error {
 	fmt.Fprintf(w, "runner %s is replaced.", done.Runner.Name)
 	switch len(done.Lost) {

@@ -1,4 +1,5 @@
-// Package runners is `nuon runners`: the programs that build, and that work in customers' accounts.
+// Package runners implements `nuon runners`, which manages the runners that build and
+// that work in customers' accounts.
 package runners
 
 import (
@@ -21,14 +22,14 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// New is the command with its verbs.
+// New returns the command with its subcommands.
 func New(e *env.Env) *cobra.Command {
 	c := &cobra.Command{Use: "runners", Short: "The runners of this org"}
 	c.AddCommand(newList(e), newGet(e), newCreate(e), newRegister(e), newReplace(e), newDelete(e))
 	return c
 }
 
-// statuses are how a runner can stand.
+// statuses are the possible statuses of a runner.
 var statuses = []string{"online", "off", "offline", "not registered", "replaced"}
 
 func newList(e *env.Env) *cobra.Command {
@@ -86,7 +87,7 @@ func seen(r api.Runner) string {
 	case !r.LastSeen.IsZero():
 		return ago(r.LastSeen)
 	case !r.RegisteredAt.IsZero():
-		return "-" // it was replaced, and the next machine has not come yet
+		return "-" // the runner was replaced, and the new machine has not registered yet
 	}
 	return "never"
 }
@@ -146,7 +147,7 @@ func show(c *console.Console, w io.Writer, r api.Runner) error {
 	return c.Table(w, []string{"JOB", "ATTEMPT", "KIND", "INSTALL", "STATUS", "SINCE"}, rows)
 }
 
-// inHand is an attempt's status in a person's words.
+// inHand returns an attempt's status in words for people.
 func inHand(a api.RunnerAttempt) string {
 	if a.Status == "expired" {
 		return "lost contact"
@@ -154,7 +155,7 @@ func inHand(a api.RunnerAttempt) string {
 	return a.Status
 }
 
-// allows says in a few lines what a runner's own file restricts; none when it allows all.
+// allows describes the restrictions in a runner's own file; none if it allows everything.
 func allows(p api.RunnerPolicy) []string {
 	var lines []string
 	if p.Off {
@@ -164,7 +165,7 @@ func allows(p api.RunnerPolicy) []string {
 		lines = append(lines, p.Reason)
 	}
 	if p.Off {
-		return lines // what it would take, nobody is helped by
+		return lines // its other restrictions do not matter while it is off
 	}
 	if p.Jobs != nil {
 		lines = append(lines, "jobs: "+cmp.Or(strings.Join(*p.Jobs, ", "), "none"))
@@ -227,7 +228,7 @@ func newRegister(e *env.Env) *cobra.Command {
 	}
 }
 
-// HowToStart tells what to do with the registration token of a runner that was made.
+// HowToStart prints how to start a new runner with its registration token.
 func HowToStart(w io.Writer, made api.CreatedRunner) error {
 	if _, err := fmt.Fprintf(w, "runner %s made. ", made.Runner.Name); err != nil {
 		return err

@@ -18,11 +18,12 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// run runs `nuon runners` against a control plane with one answer, and gives the screen and what was asked.
+// run runs `nuon runners` against a control plane with one answer, and returns the
+// output and the request.
 func run(t *testing.T, answer any, args ...string) (screen, asked string, err error) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body) // what is missing shows in asked
+		body, _ := io.ReadAll(r.Body) // an incomplete body shows up in asked
 		asked = strings.TrimSpace(r.Method + " " + r.URL.RequestURI() + " " + string(body))
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(answer)
@@ -61,7 +62,8 @@ func TestGetShowsWhatARunnerSaysAndHas(t *testing.T) {
 	}
 }
 
-// TestGetOfARunnerThatIsOff says why, and not what it took before.
+// TestGetOfARunnerThatIsOff checks that the reason is printed, and the runner's other
+// restrictions are not.
 func TestGetOfARunnerThatIsOff(t *testing.T) {
 	screen, _, err := run(t, api.Runner{Name: "acme", Registered: true, Online: true, Policy: api.RunnerPolicy{
 		Off: true, Reason: "its runner file cannot be used", Jobs: &[]string{}, Components: &[]string{"sandbox"}, Debug: true,

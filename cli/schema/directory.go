@@ -13,16 +13,17 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/jsonschema"
 )
 
-// taploFile is not called .taplo.toml: where Taplo looks for that is the directory of the app, not the one of the schemas.
+// taploFile is the name of the generated Taplo config. It is not .taplo.toml, because
+// Taplo looks for that in the directory of the app, not in the one of the schemas.
 const taploFile = "taplo.toml"
 
-// written is what --dir did.
+// written is the output of --dir.
 type written struct {
 	Directory string   `json:"directory"`
 	Files     []string `json:"files"`
 }
 
-// writeAll writes the schema of every kind, and the rules that say which file has which.
+// writeAll writes the schema of every kind, and the Taplo config that maps files to schemas.
 func writeAll(e *env.Env, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("write the schemas: %w", err)

@@ -1,4 +1,5 @@
-// Package schema is `nuon schema`: JSON Schemas of the app config format, for editors. It talks to nobody.
+// Package schema implements `nuon schema`, which prints JSON Schemas of the app config
+// format for editors. It contacts no server.
 package schema
 
 import (
@@ -25,7 +26,7 @@ With --dir it writes the schemas of all kinds into a directory, and beside them 
 that file next to the app as .taplo.toml and Taplo finds it, which is what most editors' TOML support is; or begin a file with
 #:schema and the path of its schema.`
 
-// New is the command.
+// New returns the command.
 func New(e *env.Env) *cobra.Command {
 	dir := ""
 	c := &cobra.Command{
@@ -70,7 +71,7 @@ func list(e *env.Env) error {
 	return e.Console.List(format.Kinds(), []string{"KIND", "FILES", "TYPE", "ABOUT"}, rows)
 }
 
-// one prints the schema of a kind, which is JSON for people as well.
+// one prints the schema of a kind, as JSON also for people.
 func one(e *env.Env, name string) error {
 	kind, ok := format.Find(name)
 	if !ok {
@@ -95,7 +96,7 @@ func encode(w io.Writer, schema *jsonschema.Schema) error {
 	return to.Encode(schema)
 }
 
-// files are the names of the files that --dir writes, in order.
+// files returns the names of the files that --dir writes, in order.
 func files() []string {
 	names := []string{taploFile}
 	for _, k := range format.Kinds() {

@@ -27,7 +27,8 @@ func run(t *testing.T, output string, args ...string) (string, error) {
 	return out.String(), err
 }
 
-// TestOne prints the schema of a kind by its name and by an alias, as JSON unless YAML is asked for.
+// TestOne checks that the schema of a kind is printed by its name and by an alias, as
+// JSON unless YAML is requested.
 func TestOne(t *testing.T) {
 	for _, args := range [][]string{{"table", "helm"}, {"json", "helm_chart"}} {
 		out, err := run(t, args[0], args[1])
@@ -45,7 +46,7 @@ func TestOne(t *testing.T) {
 	}
 }
 
-// TestList has a row for each kind.
+// TestList checks that there is a row for each kind.
 func TestList(t *testing.T) {
 	out, err := run(t, "table")
 	if err != nil || strings.Count(out, "\n") != len(format.Kinds()) || !strings.Contains(out, "\nhelm\tcomponents/*.toml\thelm_chart\tA component of type helm_chart") {
@@ -59,7 +60,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestDirectory writes a file for each kind, twice the same, and what tells Taplo of them.
+// TestDirectory checks that a file is written for each kind, reproducibly, and a config for Taplo.
 func TestDirectory(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for range 2 {
@@ -89,7 +90,7 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
-// TestWrongUse prints nothing.
+// TestWrongUse checks that usage errors print nothing.
 func TestWrongUse(t *testing.T) {
 	for line, says := range map[string]string{"hlem": `did you mean "helm"?`, "weather-forecast": "`nuon schema` lists them", "helm --dir x": "leave helm out"} {
 		out, err := run(t, "table", strings.Fields(line)...)
@@ -99,7 +100,7 @@ func TestWrongUse(t *testing.T) {
 	}
 }
 
-// TestCompletion offers the kinds, once.
+// TestCompletion checks that completion offers the kinds, for the first argument only.
 func TestCompletion(t *testing.T) {
 	if got, _ := Kinds(nil, nil, "he"); !cmp.Equal(got, []string{"helm\tcomponents/*.toml"}) {
 		t.Errorf("offers %q", got)

@@ -1,5 +1,6 @@
-// Package state is `nuon state`: the versions of the Terraform states of installs, who has locked them, and a person's word on
-// those that two attempts wrote.
+// Package state implements `nuon state`, which shows the versions and locks of
+// installs' Terraform states, and lets a person restore a version and resolve versions
+// that two attempts wrote.
 package state
 
 import (
@@ -23,7 +24,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// New is the command with its verbs.
+// New returns the command with its subcommands.
 func New(e *env.Env) *cobra.Command {
 	c := &cobra.Command{Use: "state", Short: "Versions and locks of the Terraform states of installs"}
 	c.AddCommand(newList(e), newShow(e), newUnlock(e), newRestore(e), newDismiss(e), newAbandon(e))
@@ -54,7 +55,7 @@ func newList(e *env.Env) *cobra.Command {
 
 func when(at time.Time) string { return at.Local().Format(time.DateTime) }
 
-// lock says who holds a lock, or held it.
+// lock describes the present or last holder of a lock.
 func lock(l api.HeldLock) string {
 	switch {
 	case l.ID == "":
@@ -112,7 +113,8 @@ func newShow(e *env.Env) *cobra.Command {
 	return c
 }
 
-// versions completes the versions of the state of the install and the component that stand before.
+// versions completes the versions of the state of the install and component in the
+// preceding arguments.
 func versions(ctx context.Context, client *remote.Client, args []string) ([]complete.Name, error) {
 	l, err := remote.Get[api.StateVersionList](client.ListStateVersions(ctx, args[0], args[1], &api.ListStateVersionsParams{}))
 	var names []complete.Name
@@ -127,7 +129,7 @@ func showOne(ctx context.Context, e *env.Env, client *remote.Client, args []stri
 	if err != nil {
 		return err
 	}
-	// The list is cut just above the version, so that it is the first.
+	// The cursor is just above the version, so that the version comes first.
 	p := &api.ListStateVersionsParams{Limit: 1, Cursor: strconv.Itoa(number + 1)}
 	l, err := remote.Get[api.StateVersionList](client.ListStateVersions(ctx, args[0], args[1], p))
 	if err != nil {
@@ -139,7 +141,7 @@ func showOne(ctx context.Context, e *env.Env, client *remote.Client, args []stri
 	return e.Console.Result(l.Items[0], func(w io.Writer) error { return show(w, args[0], args[1], l.Items[0]) })
 }
 
-// show prints a version for people, and what they can do about it.
+// show prints a version for people, and the possible next commands.
 func show(w io.Writer, install, component string, v api.StateVersion) error {
 	fmt.Fprintf(w, "version %d of the state of %s: %s\n", v.Version, component, v.Status)
 	if v.Reason != "" {
@@ -167,10 +169,10 @@ func versionOf(text string) (int, error) {
 	return int(n), nil
 }
 
-// withReason gives a command the flag that it needs.
+// withReason adds the required flag --reason.
 func withReason(c *cobra.Command, reason *string) *cobra.Command {
 	c.Flags().StringVar(reason, "reason", "", "why; kept in the audit")
-	_ = c.MarkFlagRequired("reason") // fails only for a flag that is not there
+	_ = c.MarkFlagRequired("reason") // fails only for an unknown flag
 	return c
 }
 

@@ -19,17 +19,17 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// plane is a control plane that gives the same answers whenever it is asked, and remembers what it was asked.
+// plane is a fake control plane with fixed answers. It records the requests.
 type plane struct {
 	answers map[string]any // by method and path with query
-	asked   []string       // with the body
+	asked   []string       // with bodies
 }
 
-// run runs `nuon state` against it and gives what is on the screen.
+// run runs `nuon state` against the plane and returns its output.
 func (p *plane) run(t *testing.T, args ...string) (out string, err error) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body) // what is missing shows in asked
+		body, _ := io.ReadAll(r.Body) // an incomplete body shows up in asked
 		what := r.Method + " " + r.URL.RequestURI()
 		p.asked = append(p.asked, strings.TrimSpace(what+" "+string(body)))
 		answer, known := p.answers[what]
@@ -65,7 +65,7 @@ func version(number int, status api.StateVersionStatus, reason string) api.State
 	}
 }
 
-// has says what must be on the screen.
+// has checks that the output contains these texts.
 func has(t *testing.T, out string, err error, want ...string) {
 	t.Helper()
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package tokens is `nuon tokens`: what people and programs show to be let in, each with a role and an end.
+// Package tokens implements `nuon tokens`, which manages API tokens. Each token has a
+// role and an expiry.
 package tokens
 
 import (
@@ -21,7 +22,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// New is the command with its verbs.
+// New returns the command with its subcommands.
 func New(e *env.Env) *cobra.Command {
 	c := &cobra.Command{Use: "tokens", Short: "What people and programs show to be let in"}
 	c.AddCommand(newList(e), newCreate(e), newRevoke(e))
@@ -53,7 +54,7 @@ func newList(e *env.Env) *cobra.Command {
 	return c
 }
 
-// over says that a token opens nothing any more.
+// over reports whether a token was revoked or has expired.
 func over(t api.Token, now time.Time) bool {
 	return !t.RevokedAt.IsZero() || !t.ExpiresAt.IsZero() && !t.ExpiresAt.After(now)
 }
@@ -70,7 +71,7 @@ func status(t api.Token, now time.Time) string {
 	return "good until " + day(t.ExpiresAt, "")
 }
 
-// day is a time as lists show it; none is what they show of one that has not come.
+// day formats a time for lists; it returns none for the zero time.
 func day(t time.Time, none string) string {
 	if t.IsZero() {
 		return none
@@ -78,7 +79,7 @@ func day(t time.Time, none string) string {
 	return t.Local().Format("2006-01-02 15:04")
 }
 
-// roles from the least to the most.
+// roles are the roles, from the least to the most privileged.
 var roles = []string{"viewer", "ci", "operator", "approver", "admin"}
 
 func newCreate(e *env.Env) *cobra.Command {
@@ -122,13 +123,13 @@ one.`,
 	c.Flags().StringVar(&role, "role", "", "what it may do: "+strings.Join(roles, ", "))
 	c.Flags().StringVar(&n.App, "app", "", "the only app that it opens, with its installs; left out for all")
 	c.Flags().DurationVar(&expires, "expires", 30*24*time.Hour, "how long it is good, at most a year (8784h)")
-	_ = c.MarkFlagRequired("role") // fails only for a flag that is not there
+	_ = c.MarkFlagRequired("role") // fails only for an unknown flag
 	complete.FlagWords(c, "role", roles...)
 	complete.Flag(e, c, "app", complete.Apps)
 	return c
 }
 
-// rights are what a token may do, in few words.
+// rights describes the permissions of a token.
 func rights(t api.Token) string {
 	if t.App == "" {
 		return string(t.Role)

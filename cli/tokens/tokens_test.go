@@ -14,7 +14,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// run runs `nuon tokens …` at a control plane and gives what it printed.
+// run runs `nuon tokens …` against a control plane and returns its output.
 func run(t *testing.T, plane http.HandlerFunc, output string, args ...string) (out, remarks string, err error) {
 	t.Helper()
 	s := httptest.NewServer(plane)
@@ -32,7 +32,8 @@ func run(t *testing.T, plane http.HandlerFunc, output string, args ...string) (o
 
 const secret = "nuon_org_1.0123456789"
 
-// TestCreate: the secret is alone on standard output, and whoever watches is told the rest.
+// TestCreate checks that standard output contains only the secret, and that everything
+// else is on standard error.
 func TestCreate(t *testing.T) {
 	var asked api.NewToken
 	plane := func(w http.ResponseWriter, r *http.Request) {
@@ -71,7 +72,7 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// TestCreateRefuses before anything is asked.
+// TestCreateRefuses checks the usage errors, which send no request.
 func TestCreateRefuses(t *testing.T) {
 	for line, says := range map[string]string{
 		"create ci":                                 "required flag",
@@ -89,7 +90,7 @@ func TestCreateRefuses(t *testing.T) {
 	}
 }
 
-// TestList shows what is good, and all on request, over as many pages as there are.
+// TestList checks that only valid tokens are listed, and all on request, over all pages.
 func TestList(t *testing.T) {
 	now := time.Now()
 	all := []api.Token{

@@ -18,7 +18,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// NewCredentials is `nuon credentials`.
+// NewCredentials returns the command `nuon credentials`.
 func NewCredentials(e *env.Env) *cobra.Command {
 	c := &cobra.Command{Use: "credentials", Short: "Tokens for private git repositories"}
 	c.AddCommand(newCreateCredential(e), newListCredentials(e), newUpdateCredential(e), newDeleteCredential(e))

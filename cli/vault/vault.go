@@ -1,5 +1,6 @@
-// Package vault holds the commands that hand a secret over: credentials for git, webhooks, and values of sensitive inputs. A
-// secret is read from a file, the environment or a prompt, never from an argument, and sealed before it leaves.
+// Package vault implements `nuon credentials` and `nuon webhooks`, and reads and seals
+// secrets for all commands. A secret is read from a file, the environment or a prompt,
+// never from an argument, and is sealed before it is sent.
 package vault
 
 import (
@@ -17,7 +18,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// Read gets a secret from env:NAME, @FILE, or (empty) from whoever sits at the terminal.
+// Read reads a secret from env:NAME, from @FILE or, if from is empty, from a prompt on
+// the terminal.
 func Read(ctx context.Context, c *console.Console, what, from string) (seal.Secret, error) {
 	switch {
 	case strings.HasPrefix(from, "env:"):
@@ -31,7 +33,7 @@ func Read(ctx context.Context, c *console.Console, what, from string) (seal.Secr
 		if err != nil {
 			return seal.Secret{}, exit.With(exit.Usage, fmt.Errorf("%s: %w", what, err))
 		}
-		if line, ended := bytes.CutSuffix(b, []byte("\n")); ended { // what an editor puts at the end is no part of it
+		if line, ended := bytes.CutSuffix(b, []byte("\n")); ended { // a final newline added by an editor is not part of the secret
 			b = bytes.TrimSuffix(line, []byte("\r"))
 		}
 		return seal.NewSecret(b), nil
@@ -48,13 +50,13 @@ func Read(ctx context.Context, c *console.Console, what, from string) (seal.Secr
 	return seal.NewSecret([]byte(text)), nil
 }
 
-// Key is a key that secrets are sealed to before they leave.
+// Key is a key that secrets are sealed to before they are sent.
 type Key struct {
 	api.SealingKey
 	recipient seal.Recipient
 }
 
-// Ask asks the control plane for a key: an install's, or without parameters its own.
+// Ask requests a key from the control plane: that of an install or, without parameters, its own.
 func Ask(ctx context.Context, client *remote.Client, which api.GetSealingKeyParams) (Key, error) {
 	key, err := remote.Get[api.SealingKey](client.GetSealingKey(ctx, &which))
 	if err != nil {
@@ -67,7 +69,7 @@ func Ask(ctx context.Context, client *remote.Client, which api.GetSealingKeyPara
 	return Key{SealingKey: key, recipient: to}, nil
 }
 
-// Fingerprint returns the fingerprint of the key itself, whatever the answer says besides.
+// Fingerprint returns the fingerprint computed from the key itself, not the one in the response.
 func (k Key) Fingerprint() string { return k.recipient.Fingerprint() }
 
 // Seal seals a secret for one use.

@@ -21,8 +21,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// TestRead: a secret comes from the environment or a file, whole; and from an argument never, not even in the words that refuse
-// it.
+// TestRead checks that a secret is read completely from the environment or a file, and
+// never from an argument, and that the error does not repeat the argument.
 func TestRead(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
@@ -66,7 +66,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestReadAPipeIsNoTerminal: who pipes something else into nuon is not asked through it.
+// TestReadAPipeIsNoTerminal checks that Read does not prompt if standard input is a pipe.
 func TestReadAPipeIsNoTerminal(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -79,7 +79,8 @@ func TestReadAPipeIsNoTerminal(t *testing.T) {
 	}
 }
 
-// keys is a control plane that has a sealing key for itself and one for each install, and keeps what it is sent.
+// keys is a fake control plane with its own sealing key and one for each install. It
+// records the credentials that it receives.
 func keys(t *testing.T, own map[string]seal.Identity, kept *api.NewCredential) *env.Env {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -151,8 +152,8 @@ func identity(t *testing.T) seal.Identity {
 	return i
 }
 
-// TestSeal: what is sealed for an install opens with the install's key alone, and what is sealed for nobody with the control
-// plane's.
+// TestSeal checks that a value sealed for an install opens only with the install's
+// key, and one sealed for no install only with the control plane's.
 func TestSeal(t *testing.T) {
 	own := map[string]seal.Identity{"": identity(t), "acme": identity(t)}
 	keys(t, own, nil)
@@ -186,7 +187,8 @@ func TestSeal(t *testing.T) {
 	}
 }
 
-// TestCreateCredential: the token reaches the control plane sealed, and nothing that is printed holds it.
+// TestCreateCredential checks that the token is sent sealed, and that the output does
+// not contain it.
 func TestCreateCredential(t *testing.T) {
 	own := map[string]seal.Identity{"": identity(t)}
 	var kept api.NewCredential
@@ -225,8 +227,8 @@ func TestUpdateCredential(t *testing.T) {
 	}
 }
 
-// TestWebhookCommands: the address can be copied as it is, the secret is shown when it is made, and --forge prints both as the fields
-// of that forge's form.
+// TestWebhookCommands checks that the URL is printed in full, that the secret is printed when
+// the webhook is created, and that --forge prints both as the fields of that forge's form.
 func TestWebhookCommands(t *testing.T) {
 	t.Setenv("OWN", "hush")
 	for line, want := range map[string][]string{

@@ -23,7 +23,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// NewWebhooks is `nuon webhooks`.
+// NewWebhooks returns the command `nuon webhooks`.
 func NewWebhooks(e *env.Env) *cobra.Command {
 	c := &cobra.Command{Use: "webhooks", Short: "Manage the webhooks to which git forges deliver pushes"}
 	c.AddCommand(newListWebhooks(e), newGetWebhook(e), newCreateWebhook(e), newRotateWebhook(e), newDeleteWebhook(e))
@@ -54,7 +54,7 @@ func lastDelivery(h api.KnownWebhook) string {
 	return h.LastDeliveryAt.Local().Format(time.DateTime)
 }
 
-// shownWebhook is a webhook with its whole address.
+// shownWebhook is a webhook with its full URL.
 type shownWebhook struct {
 	api.Webhook
 
@@ -175,13 +175,13 @@ func newDeleteWebhook(e *env.Env) *cobra.Command {
 	})
 }
 
-// addForge adds the flag that names a forge.
+// addForge adds the flag --forge.
 func addForge(c *cobra.Command, by *string) {
 	c.Flags().StringVar(by, "forge", "", "print the fields of this forge's webhook form: "+strings.Join(forge.Names(), ", "))
 	complete.FlagWords(c, "forge", forge.Names()...)
 }
 
-// withForge refuses a forge that nobody knows before anything is done.
+// withForge rejects an unknown forge before it calls do.
 func withForge(by *string, do func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		if _, known := forge.Find(*by); *by != "" && !known {
@@ -195,7 +195,7 @@ func addFrom(c *cobra.Command, from *string) {
 	c.Flags().StringVar(from, "from", "", "where a secret of your own is: env:NAME or @FILE (default: nuon makes one)")
 }
 
-// ownSecret reads and seals the secret that a person brings; nil without one.
+// ownSecret reads and seals the secret of --secret; it returns nil without one.
 func ownSecret(ctx context.Context, e *env.Env, client *remote.Client, from string) (*api.Sealed, error) {
 	if from == "" {
 		return nil, nil
@@ -216,7 +216,7 @@ func address(client *remote.Client, path string) string {
 	return strings.TrimSuffix(client.URL, "/") + path
 }
 
-// showWebhook prints a webhook with its secret, as fields of a forge's form when one is named.
+// showWebhook prints a webhook with its secret, as the fields of a forge's form if one is named.
 func showWebhook(e *env.Env, client *remote.Client, hook api.Webhook, by string) error {
 	shown := shownWebhook{Webhook: hook, URL: address(client, hook.Path)}
 	if onlyHere(client.URL) {
@@ -232,7 +232,7 @@ func showWebhook(e *env.Env, client *remote.Client, hook api.Webhook, by string)
 	})
 }
 
-// onlyHere reports whether an address leads to this machine alone.
+// onlyHere reports whether an address is that of the local machine.
 func onlyHere(address string) bool {
 	parsed, err := url.Parse(address)
 	return err == nil && (parsed.Hostname() == "localhost" || net.ParseIP(parsed.Hostname()).IsLoopback())

@@ -1,5 +1,6 @@
-// Package worktree reads the git repository that a directory is in: where it is from, what is committed,
-// and what would be committed if all of the work tree were added now. It runs no git and changes nothing.
+// Package worktree reads the git repository that contains a directory: its remote, the
+// committed tree, and the tree that would be committed if the whole work tree were
+// added now. It runs no git commands and changes nothing.
 package worktree
 
 import (
@@ -21,10 +22,10 @@ import (
 // Repository is a git repository on this machine.
 type Repository struct {
 	Git *git.Repository
-	// Root is the full path of its work tree; empty for a bare repository.
+	// Root is the absolute path of the work tree; empty for a bare repository.
 	Root string
-	// Dir is the slash path from the root to the directory that it was opened for; "." for the root and for a
-	// bare repository.
+	// Dir is the slash path from the root to the directory for which the repository was
+	// opened; "." for the root and for a bare repository.
 	Dir string
 
 	tree *git.Worktree
@@ -33,11 +34,11 @@ type Repository struct {
 // ErrNone is returned for a directory that is in no git repository.
 var ErrNone = git.ErrRepositoryNotExists
 
-// Open finds the repository that a directory is in. Its error is ErrNone when there is none.
+// Open finds the repository that contains a directory. It returns ErrNone if there is none.
 func Open(dir string) (*Repository, error) {
 	full, err := filepath.Abs(dir)
 	if err == nil {
-		full, err = filepath.EvalSymlinks(full) // the work tree is above what a link leads to, not above the link
+		full, err = filepath.EvalSymlinks(full) // for a symbolic link, the work tree contains its target
 	}
 	if err != nil {
 		return nil, err
@@ -63,7 +64,7 @@ func Open(dir string) (*Repository, error) {
 	return r, nil
 }
 
-// Branch returns the branch that is checked out; empty for a commit without one.
+// Branch returns the checked-out branch; empty for a detached HEAD.
 func (r *Repository) Branch() string {
 	head, err := r.Git.Reference(plumbing.HEAD, false)
 	if err != nil || head.Type() != plumbing.SymbolicReference || !head.Target().IsBranch() {
@@ -72,8 +73,8 @@ func (r *Repository) Branch() string {
 	return head.Target().Short()
 }
 
-// Remote returns the address that the checked-out branch is pushed to, or that the repository was cloned
-// from; empty when it has none.
+// Remote returns the URL of the remote that the checked-out branch tracks or, if it
+// tracks none, of origin; empty if there is no such remote.
 func (r *Repository) Remote() string {
 	name := git.DefaultRemoteName
 	settings, err := r.Git.Config()
@@ -98,8 +99,8 @@ func (r *Repository) Commit(hash plumbing.Hash) (*gittree.Tree, error) {
 	return gittree.New(r.Git.Storer, commit.TreeHash, nil), nil
 }
 
-// Changed returns the files of the work tree that differ from the commit, new ones among them, by their
-// paths from the root. What git ignores is left out.
+// Changed returns the files of the work tree that differ from the commit, including
+// untracked ones, by their paths from the root. It leaves out ignored files.
 func (r *Repository) Changed() (git.Status, error) {
 	if r.tree == nil {
 		return nil, git.ErrIsBareRepository
@@ -111,7 +112,8 @@ func (r *Repository) Changed() (git.Status, error) {
 	return changed, nil
 }
 
-// Files returns the paths of the files that git knows and of those that it would be asked to add, sorted.
+// Files returns the sorted paths of the tracked files and of the untracked files that
+// are not ignored.
 func (r *Repository) Files() ([]string, error) {
 	entries, changed, err := r.read()
 	if err != nil {
@@ -144,8 +146,8 @@ func (r *Repository) read() ([]*index.Entry, git.Status, error) {
 	return known.Entries, changed, nil
 }
 
-// Tree returns the tree that the next commit would have if all of the work tree were added now. Only files
-// that differ from the index are read.
+// Tree returns the tree of the next commit if the whole work tree were added now. It
+// reads only files that differ from the index.
 func (r *Repository) Tree() (*gittree.Tree, error) {
 	entries, changed, err := r.read()
 	if err != nil {
@@ -179,7 +181,7 @@ func (r *Repository) Tree() (*gittree.Tree, error) {
 	return b.Tree()
 }
 
-// add adds a file or a link as it is now; one that was removed is left out.
+// add adds a file or a link with its present content, and skips a file that was removed.
 func add(b *gittree.Builder, root *os.Root, file string) error {
 	content, info, err := Read(root, file)
 	if err != nil || info == nil {
@@ -188,7 +190,7 @@ func add(b *gittree.Builder, root *os.Root, file string) error {
 	return b.Add(file, info.Mode(), content)
 }
 
-// Read returns a file of a work tree, or the target of a symbolic link; nothing where there is neither.
+// Read returns a file of a work tree, or the target of a symbolic link; nil if there is neither.
 func Read(root *os.Root, file string) ([]byte, fs.FileInfo, error) {
 	name := filepath.FromSlash(file)
 	info, err := root.Lstat(name)
@@ -201,7 +203,7 @@ func Read(root *os.Root, file string) ([]byte, fs.FileInfo, error) {
 		target, err := root.Readlink(name)
 		return []byte(filepath.ToSlash(target)), info, err
 	case !info.Mode().IsRegular():
-		return nil, nil, nil // a directory that took its place; the files in it have names of their own
+		return nil, nil, nil // a directory replaced the file; its files have their own names
 	}
 	content, err := root.ReadFile(name)
 	return content, info, err
