@@ -116,7 +116,7 @@ func newModel(ask asker, t *theme, place string, clock func() time.Time, first l
 	return m
 }
 
-// Init starts the clock and the first poll.
+// Init starts the clock, schedules the next poll and fetches the first report.
 func (m *model) Init() tea.Cmd { return tea.Batch(m.ask.beat(), m.begin) }
 
 // Update handles one message.
@@ -336,7 +336,7 @@ func (m *model) choose(n int) tea.Cmd {
 	return m.chosen()
 }
 
-// chosen starts to load the report of the row that was just selected.
+// chosen schedules the fetch of the report of the row that was just selected.
 func (m *model) chosen() tea.Cmd {
 	m.found = -1
 	at := m.queue.current()
