@@ -91,7 +91,11 @@ func label(err error) string {
 // misused reports whether err is one of cobra's own errors about arguments and
 // flags. Cobra has no type for them, so the message decides.
 func misused(err error) bool {
-	for _, p := range []string{"unknown command", "unknown flag", "unknown shorthand", "accepts ", "requires at least", "required flag", "invalid argument", "flag needs an argument", "if any flags in the group", "at least one of the flags in the group"} {
+	for _, p := range []string{
+		"unknown command", "unknown flag", "unknown shorthand",
+		"accepts ", "requires at least", "required flag",
+		"invalid argument", "flag needs an argument",
+		"if any flags in the group", "at least one of the flags in the group"} {
 		if strings.HasPrefix(err.Error(), p) {
 			return true
 		}
@@ -123,9 +127,11 @@ func newRoot(e *env.Env) *cobra.Command {
 	root.SetOut(e.Console.Out)
 	root.SetErr(e.Console.Err)
 	root.SetVersionTemplate(fmt.Sprintf("nuon %s\n", version.Number))
-	root.PersistentFlags().StringVarP(&e.Console.Output, "output", "o", "table", "output format: table, json, yaml or name")
+	root.PersistentFlags().StringVarP(&e.Console.Output, "output", "o", "table",
+		"output format: table, json, yaml or name")
 	root.PersistentFlags().StringVar(&e.Context, "context", "", "control plane to talk to, by its name in the contexts")
-	root.PersistentFlags().BoolVar(&e.Debug, "debug", false, "show each exchange with the control plane on stderr, secrets masked (NUON_DEBUG=1 does the same)")
+	root.PersistentFlags().BoolVar(&e.Debug, "debug", false,
+		"show each exchange with the control plane on stderr, secrets masked (NUON_DEBUG=1 does the same)")
 	root.PersistentFlags().BoolVar(&noColor, "no-color", false, "no colours (NO_COLOR does the same)")
 	complete.FlagWords(root, "output", console.Formats...)
 	_ = root.RegisterFlagCompletionFunc("context", complete.Contexts) // fails only for an undefined flag
@@ -136,9 +142,13 @@ func newRoot(e *env.Env) *cobra.Command {
 		&cobra.Group{ID: "machine", Title: "This machine:"},
 	)
 	root.SetCompletionCommandGroupID("machine")
-	add(root, "journeys", initialize.New(e), validate.New(e), graph.New(e), fmtcmd.New(e), sync.New(e), approvals.NewReview(e), approvals.NewApprove(e), approvals.NewReject(e),
-		installs.NewDeploy(e), actions.NewRun(e), logs.New(e), explain.New(e), schema.New(e), render.New(e), status.New(e), diffcmd.New(e))
-	add(root, "nouns", apps.New(e), components.New(e), builds.New(e), releases.New(e), installs.New(e), approvals.New(e), actions.New(e), workflows.New(e), runners.New(e), state.New(e), vault.NewCredentials(e), vault.NewWebhooks(e),
+	add(root, "journeys", initialize.New(e), validate.New(e), graph.New(e), fmtcmd.New(e),
+		sync.New(e), approvals.NewReview(e), approvals.NewApprove(e), approvals.NewReject(e),
+		installs.NewDeploy(e), actions.NewRun(e), logs.New(e), explain.New(e),
+		schema.New(e), render.New(e), status.New(e), diffcmd.New(e))
+	add(root, "nouns", apps.New(e), components.New(e), builds.New(e), releases.New(e),
+		installs.New(e), approvals.New(e), actions.New(e),
+		workflows.New(e), runners.New(e), state.New(e), vault.NewCredentials(e), vault.NewWebhooks(e),
 		repos.New(e), tokens.New(e), orgs.New(e), audit.New(e))
 	add(root, "machine", dev.New(e), doctor.New(e), contextcmd.New(e), reference.New(e))
 	strict(root)
@@ -194,5 +204,6 @@ func verbsOnly(c *cobra.Command) {
 	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	// Cobra prints one usage line for a command that runs and another for a command with
 	// subcommands. This command runs only to print its help, so the second line is enough.
-	c.SetUsageTemplate(strings.Replace(c.UsageTemplate(), "{{if .HasAvailableSubCommands}}\n  {{.CommandPath}} [command]{{end}}", "", 1))
+	c.SetUsageTemplate(strings.Replace(c.UsageTemplate(),
+		"{{if .HasAvailableSubCommands}}\n  {{.CommandPath}} [command]{{end}}", "", 1))
 }

@@ -64,7 +64,8 @@ func ended(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case (errors.Is(err, exit.Interrupted) || errors.Is(err, context.Canceled)) && errors.As(context.Cause(ctx), &signal):
+	case (errors.Is(err, exit.Interrupted) || errors.Is(err, context.Canceled)) &&
+		errors.As(context.Cause(ctx), &signal):
 		return signal.code
 	case errors.Is(err, exit.Interrupted):
 		return exit.Interrupted // Ctrl-C at a prompt; the wrapping message is dropped

@@ -52,14 +52,16 @@ func Rest(e *env.Env, places ...Source) cobra.CompletionFunc {
 // Flag completes the value of a flag.
 func Flag(e *env.Env, c *cobra.Command, flag string, source Source) {
 	// This fails only for an undefined flag.
-	_ = c.RegisterFlagCompletionFunc(flag, func(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
-		return names(c.Context(), e, source, args, word, nil)
-	})
+	_ = c.RegisterFlagCompletionFunc(flag,
+		func(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+			return names(c.Context(), e, source, args, word, nil)
+		})
 }
 
 // FlagWords completes the value of a flag that takes one of a few words.
 func FlagWords(c *cobra.Command, flag string, words ...string) {
-	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)) // as above
+	_ = c.RegisterFlagCompletionFunc(flag,
+		cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)) // as above
 }
 
 // Nothing is for a command whose arguments are new names: it disables completion,
@@ -82,7 +84,8 @@ func Contexts(_ *cobra.Command, _ []string, word string) ([]string, cobra.ShellC
 }
 
 // names returns the matching names of a source, without those in but.
-func names(ctx context.Context, e *env.Env, source Source, args []string, word string, but []string) ([]string, cobra.ShellCompDirective) {
+func names(ctx context.Context, e *env.Env, source Source, args []string, word string,
+	but []string) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	client, err := e.Client()
@@ -101,7 +104,8 @@ func names(ctx context.Context, e *env.Env, source Source, args []string, word s
 func fitting(found []Name, word string, but []string) []string {
 	var out []string
 	for _, n := range found {
-		if n.Name == "" || console.Line(n.Name) != n.Name || !strings.HasPrefix(n.Name, word) || slices.Contains(but, n.Name) {
+		if n.Name == "" || console.Line(n.Name) != n.Name ||
+			!strings.HasPrefix(n.Name, word) || slices.Contains(but, n.Name) {
 			continue
 		}
 		if n.About != "" {

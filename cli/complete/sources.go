@@ -122,8 +122,11 @@ func Workflows(ctx context.Context, client *remote.Client, _ []string) ([]Name, 
 
 // RunningWorkflows returns the workflows that can be canceled.
 func RunningWorkflows(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
-	l, err := remote.Get[api.WorkflowList](client.ListWorkflows(ctx, &api.ListWorkflowsParams{Status: string(api.WorkflowStatusRunning), Limit: most}))
-	return list(l.Items, err, func(w api.Workflow) Name { return Name{w.ID, fmt.Sprintf("%s of %s/%s", w.Kind, w.App, w.Install)} })
+	l, err := remote.Get[api.WorkflowList](client.ListWorkflows(ctx,
+		&api.ListWorkflowsParams{Status: string(api.WorkflowStatusRunning), Limit: most}))
+	return list(l.Items, err, func(w api.Workflow) Name {
+		return Name{w.ID, fmt.Sprintf("%s of %s/%s", w.Kind, w.App, w.Install)}
+	})
 }
 
 // Steps returns the steps of the workflow in the first argument, which may be latest:INSTALL.
@@ -133,7 +136,8 @@ func Steps(ctx context.Context, client *remote.Client, args []string) ([]Name, e
 	}
 	id := args[0]
 	if install, latest := strings.CutPrefix(id, "latest:"); latest {
-		l, err := remote.Get[api.WorkflowList](client.ListWorkflows(ctx, &api.ListWorkflowsParams{Install: install, Limit: 1}))
+		l, err := remote.Get[api.WorkflowList](client.ListWorkflows(ctx,
+			&api.ListWorkflowsParams{Install: install, Limit: 1}))
 		if err != nil || len(l.Items) == 0 {
 			return nil, err
 		}
@@ -157,7 +161,8 @@ func Logs(ctx context.Context, client *remote.Client, args []string) ([]Name, er
 
 // Approvals returns the waiting plans, as install/component.
 func Approvals(ctx context.Context, client *remote.Client, _ []string) ([]Name, error) {
-	l, err := remote.Get[api.ApprovalList](client.ListApprovals(ctx, &api.ListApprovalsParams{Brief: true, Limit: most}))
+	l, err := remote.Get[api.ApprovalList](client.ListApprovals(ctx,
+		&api.ListApprovalsParams{Brief: true, Limit: most}))
 	called := installNames(l.Items, func(a api.Approval) (app, install string) { return a.App, a.Install })
 	return list(l.Items, err, func(a api.Approval) Name {
 		return Name{called(a.App, a.Install) + "/" + cmp.Or(a.Component, string(a.Kind)), a.Reason}
@@ -196,7 +201,8 @@ func buildsThat(ctx context.Context, client *remote.Client, fit func(api.Build) 
 		}
 		for _, b := range l.Items {
 			if fit(b) {
-				out = append(out, Name{b.ID, fmt.Sprintf("build %d of %s/%s, %s", b.Number, a.Name, b.Component, b.Status)})
+				out = append(out, Name{b.ID,
+					fmt.Sprintf("build %d of %s/%s, %s", b.Number, a.Name, b.Component, b.Status)})
 			}
 		}
 	}

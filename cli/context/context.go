@@ -71,7 +71,8 @@ type chosen struct {
 
 func newShow(e *env.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "show", Short: "Show which control plane the next command would talk to, and why that one", Args: cobra.NoArgs,
+		Use: "show", Short: "Show which control plane the next command would talk to, and why that one",
+		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			c, err := contexts.Choose(e.Context)
 			if err != nil {
@@ -83,7 +84,9 @@ func newShow(e *env.Env) *cobra.Command {
 			}
 			s := chosen{Name: c.Name, URL: c.URL, Org: c.Org, From: c.From, File: file}
 			return e.Console.Result(s, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "%s\n  address  %s\n  org      %s\n  from     %s\n  file     %s\n", cmp.Or(s.Name, "no context"), s.URL, cmp.Or(s.Org, "-"), s.From, file)
+				_, err := fmt.Fprintf(w,
+					"%s\n  address  %s\n  org      %s\n  from     %s\n  file     %s\n",
+					cmp.Or(s.Name, "no context"), s.URL, cmp.Or(s.Org, "-"), s.From, file)
 				return err
 			})
 		},
@@ -92,7 +95,8 @@ func newShow(e *env.Env) *cobra.Command {
 
 func newUse(e *env.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "use CONTEXT", Short: "Make a context the current one", Args: cobra.ExactArgs(1), ValidArgsFunction: complete.Contexts,
+		Use: "use CONTEXT", Short: "Make a context the current one",
+		Args: cobra.ExactArgs(1), ValidArgsFunction: complete.Contexts,
 		RunE: func(_ *cobra.Command, args []string) error {
 			f, err := known(args[0])
 			if err != nil {
@@ -123,7 +127,9 @@ func known(name string) (contexts.File, error) {
 func newAdd(e *env.Env) *cobra.Command {
 	var address, from string
 	c := &cobra.Command{
-		Use: "add NAME --url URL", Short: "Remember a control plane and its token, and make it the current one", Args: cobra.ExactArgs(1), ValidArgsFunction: complete.Nothing,
+		Use:   "add NAME --url URL",
+		Short: "Remember a control plane and its token, and make it the current one",
+		Args:  cobra.ExactArgs(1), ValidArgsFunction: complete.Nothing,
 		Example: `  nuon context add prod --url https://nuon.example            # asks for the token
   nuon context add prod --url https://nuon.example --token-from @token.txt`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -158,7 +164,8 @@ func newAdd(e *env.Env) *cobra.Command {
 func newRemove(e *env.Env) *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
-		Use: "remove CONTEXT", Short: "Forget a context and its token", Args: cobra.ExactArgs(1), ValidArgsFunction: complete.Contexts,
+		Use: "remove CONTEXT", Short: "Forget a context and its token",
+		Args: cobra.ExactArgs(1), ValidArgsFunction: complete.Contexts,
 		Long:    "Forgets a context. Its token stays good: `nuon tokens revoke` ends it.",
 		Example: `  nuon context remove old --yes`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -166,7 +173,8 @@ func newRemove(e *env.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := e.Console.Confirm(c.Context(), fmt.Sprintf("this forgets context %s and its token", args[0]), yes); err != nil {
+			if err := e.Console.Confirm(c.Context(),
+				fmt.Sprintf("this forgets context %s and its token", args[0]), yes); err != nil {
 				return err
 			}
 			delete(f.Contexts, args[0])

@@ -135,9 +135,11 @@ func Choose(name string) (Choice, error) {
 	switch {
 	case ok:
 	case name == "":
-		return Choice{}, exit.With(exit.Unreachable, errors.New("no control plane is chosen: run `nuon dev`, or set NUON_URL and NUON_TOKEN, or add a context with `nuon context add`"))
+		return Choice{}, exit.With(exit.Unreachable,
+			errors.New("no control plane is chosen: run `nuon dev`, or set NUON_URL and NUON_TOKEN, or add a context with `nuon context add`"))
 	default:
-		return Choice{}, exit.With(exit.Usage, fmt.Errorf("there is no context %q: `nuon context list` shows those there are", name))
+		return Choice{}, exit.With(exit.Usage,
+			fmt.Errorf("there is no context %q: `nuon context list` shows those there are", name))
 	}
 	if env.URL != "" {
 		c.URL, from = env.URL, from+", its address from NUON_URL"

@@ -47,14 +47,18 @@ func (s *system) admit(ctx context.Context) (startup.Admission, error) {
 	}
 	printed, err := output(s.reconcilerLog, s.bootstrapCommand(ctx))
 	if err != nil {
-		return startup.Admission{}, fmt.Errorf("make the org %s: reconciler bootstrap: %w; its reason stands above", s.options.Org, err)
+		return startup.Admission{},
+			fmt.Errorf("make the org %s: reconciler bootstrap: %w; its reason stands above", s.options.Org, err)
 	}
 	var made startup.Admission
 	if err := json.Unmarshal(printed, &made); err != nil {
-		return startup.Admission{}, fmt.Errorf("make the org %s: reconciler bootstrap printed no JSON: %w", s.options.Org, err)
+		return startup.Admission{},
+			fmt.Errorf("make the org %s: reconciler bootstrap printed no JSON: %w", s.options.Org, err)
 	}
 	if made.Token == "" {
-		return startup.Admission{}, fmt.Errorf("make the org %s: reconciler bootstrap gave no token; is it of the same version as nuon?", s.options.Org)
+		return startup.Admission{},
+			fmt.Errorf("make the org %s: reconciler bootstrap gave no token; is it of the same version as nuon?",
+				s.options.Org)
 	}
 	if fresh { // the installs of the previous system are gone, and their keys too
 		if err := pins.Reset(s.ready.ControlURL); err != nil {
@@ -112,7 +116,8 @@ const runnerFile = "runner.json"
 // register returns the name of a runner and, if its directory contains no key yet, a new
 // registration token. If the name belongs to an earlier runner whose directory was lost,
 // it appends a number.
-func (s *system) register(ctx context.Context, with startup.Admission, runner runnerPlan) (name, token string, err error) {
+func (s *system) register(ctx context.Context, with startup.Admission,
+	runner runnerPlan) (name, token string, err error) {
 	var there json.RawMessage
 	err = readJSON(filepath.Join(s.place.runner(runner.dir), runnerFile), &there)
 	if err == nil {
@@ -127,7 +132,8 @@ func (s *system) register(ctx context.Context, with startup.Admission, runner ru
 	}
 	name = runner.dir
 	for number := 2; ; number++ {
-		made, err := remote.Get[api.CreatedRunner](client.CreateRunner(ctx, api.NewRunner{Name: name, Kind: runner.kind, Shared: runner.kind == "install"}))
+		made, err := remote.Get[api.CreatedRunner](client.CreateRunner(ctx,
+			api.NewRunner{Name: name, Kind: runner.kind, Shared: runner.kind == "install"}))
 		if err == nil {
 			return name, made.RegistrationToken, nil
 		}

@@ -34,15 +34,20 @@ NUON_REGISTRY_USERNAME and NUON_REGISTRY_PASSWORD) the embedded registry.`,
 		},
 	}
 	flags := command.Flags()
-	flags.StringVar(&options.DataDir, "data-dir", "", "where everything is kept (default: nuon/dev in the place for user data; for root /var/lib/nuon/dev)")
+	flags.StringVar(&options.DataDir, "data-dir", "",
+		"where everything is kept (default: nuon/dev in the place for user data; for root /var/lib/nuon/dev)")
 	flags.StringVar(&options.Listen, "listen", DefaultListen, "address of the control API")
 	flags.StringVar(&options.RunnerListen, "runner-listen", DefaultRunnerListen, "address of the runner API")
-	flags.StringVar(&options.RegistryListen, "registry-listen", DefaultRegistryListen, "address of the embedded registry")
-	flags.StringArrayVar(&options.FileRemotes, "allow-file-remotes", nil, "directory below which file:// git repositories are allowed; may be given again (default: the git repository that you are in, else this directory)")
-	flags.BoolVar(&options.PrivateRemotes, "allow-private-remotes", false, "let https:// repositories, chart repositories, and files that configs refer to, be in private networks")
+	flags.StringVar(&options.RegistryListen, "registry-listen", DefaultRegistryListen,
+		"address of the embedded registry")
+	flags.StringArrayVar(&options.FileRemotes, "allow-file-remotes", nil,
+		"directory below which file:// git repositories are allowed; may be given again (default: the git repository that you are in, else this directory)")
+	flags.BoolVar(&options.PrivateRemotes, "allow-private-remotes", false,
+		"let https:// repositories, chart repositories, and files that configs refer to, be in private networks")
 	flags.StringVar(&options.Org, "org", "dev", "name of the org")
 	flags.DurationVar(&options.Poll, "poll", 2*time.Second, "how often git repositories are looked at")
-	flags.StringVar(&options.KubeConfig, "kubeconfig", "", "`file` by which the install runner finds its Kubernetes cluster; KUBECONFIG is never used")
+	flags.StringVar(&options.KubeConfig, "kubeconfig", "",
+		"`file` by which the install runner finds its Kubernetes cluster; KUBECONFIG is never used")
 	flags.StringVar(&options.ReadyFile, "ready-file", "", "file to write, as JSON, when everything is up")
 	return command
 }
@@ -57,7 +62,8 @@ func kubeConfig(given string) (string, error) {
 		_, err = os.Stat(path)
 	}
 	if err != nil {
-		return "", exit.With(exit.Usage, fmt.Errorf("--kubeconfig: %w; name the kubeconfig of the cluster to deploy into", err))
+		return "", exit.With(exit.Usage,
+			fmt.Errorf("--kubeconfig: %w; name the kubeconfig of the cluster to deploy into", err))
 	}
 	return path, nil
 }

@@ -33,7 +33,8 @@ func (s *system) startDatabase(ctx context.Context) error {
 	fetch := &pgcluster.Fetch{Progress: func(text string) { log.say("%s", text) }}
 	started := &database{
 		log: log, patience: s.options.patience, asked: make(chan struct{}), done: make(chan struct{}),
-		options: pgcluster.Options{Dir: s.place.postgres(), Log: log, Search: pgcluster.Search{Getenv: s.options.Getenv, Fetch: fetch}},
+		options: pgcluster.Options{
+			Dir: s.place.postgres(), Log: log, Search: pgcluster.Search{Getenv: s.options.Getenv, Fetch: fetch}},
 	}
 	cluster, err := pgcluster.Start(ctx, started.options)
 	if err != nil {

@@ -87,7 +87,9 @@ func openPlace(dir string, getenv func(string) string) (place, error) {
 func (p place) take() (release func() error, err error) {
 	file, err := filelock.Try(p.lock())
 	if errors.Is(err, filelock.ErrHeld) {
-		return nil, fmt.Errorf("another nuon dev runs on %s; stop that one, or give this one its own --data-dir, --listen, --runner-listen and --registry-listen", p.dir)
+		return nil, fmt.Errorf(
+			"another nuon dev runs on %s; stop that one, or give this one its own --data-dir, --listen, --runner-listen and --registry-listen",
+			p.dir)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)

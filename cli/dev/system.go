@@ -156,7 +156,8 @@ func (s *system) bringUp(ctx context.Context, began time.Time) error {
 	if err != nil {
 		return err
 	}
-	saved, err := s.options.SaveContext(ContextName, contexts.Context{URL: s.ready.ControlURL, Token: admitted.Token, Org: admitted.Org})
+	saved, err := s.options.SaveContext(ContextName,
+		contexts.Context{URL: s.ready.ControlURL, Token: admitted.Token, Org: admitted.Org})
 	if err != nil {
 		return err
 	}
@@ -170,14 +171,18 @@ func (s *system) bringUp(ctx context.Context, began time.Time) error {
 // would appear only in the reconciler's log. Another process may still take a
 // port after the check; then the log shows it.
 func (s *system) checkAddresses(ctx context.Context) error {
-	flags := map[string]string{"--listen": s.options.Listen, "--runner-listen": s.options.RunnerListen, "--registry-listen": s.options.RegistryListen}
+	flags := map[string]string{
+		"--listen": s.options.Listen, "--runner-listen": s.options.RunnerListen,
+		"--registry-listen": s.options.RegistryListen}
 	if s.external.registry {
 		delete(flags, "--registry-listen")
 	}
 	for flag, address := range flags {
 		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 		if errors.Is(err, syscall.EADDRINUSE) {
-			return fmt.Errorf("%s %s: the port is in use; stop what uses it, or choose another (port 0 takes any that is free)", flag, address)
+			return fmt.Errorf(
+				"%s %s: the port is in use; stop what uses it, or choose another (port 0 takes any that is free)",
+				flag, address)
 		}
 		if err != nil {
 			return exit.With(exit.Usage, fmt.Errorf("%s %s: %w; write it as host:port", flag, address, err))
@@ -206,7 +211,8 @@ func (s *system) startReconciler(ctx context.Context) error {
 		case err := <-s.reconciler.left:
 			return fmt.Errorf("the reconciler did not start: %w; its reason stands above", err)
 		case <-late.C:
-			return fmt.Errorf("the reconciler is not ready after %s; its log above says how far it came", s.options.patience.ready)
+			return fmt.Errorf("the reconciler is not ready after %s; its log above says how far it came",
+				s.options.patience.ready)
 		case <-again.C:
 			if readJSON(s.place.ready(), &s.ready) == nil && s.ready.ControlURL != "" {
 				s.keepAddresses()
@@ -271,7 +277,8 @@ func (s *system) externalRegistry(namespace string) string {
 
 func (s *system) bootstrapCommand(ctx context.Context) *exec.Cmd {
 	arguments := append([]string{"bootstrap"}, s.databaseArguments()...)
-	arguments = append(arguments, "--key-file", s.place.key(), "--org", s.options.Org, "--name", s.person(), "-o", "json")
+	arguments = append(arguments, "--key-file", s.place.key(),
+		"--org", s.options.Org, "--name", s.person(), "-o", "json")
 	return exec.CommandContext(ctx, s.programs.reconciler, arguments...)
 }
 
@@ -307,7 +314,8 @@ func (s *system) startRunners(ctx context.Context, with startup.Admission) error
 			access = s.accessTo(startup.VendorNamespace, with.Registry.Vendor)
 		}
 		environment := s.runnerEnvironment(access, tokens[number])
-		arguments := []string{"run", "--url", s.ready.RunnerURL, "--dir", s.place.runner(runner.dir), "--name", names[number]}
+		arguments := []string{"run", "--url", s.ready.RunnerURL,
+			"--dir", s.place.runner(runner.dir), "--name", names[number]}
 		if runner.kind == "install" && s.options.KubeConfig != "" {
 			arguments = append(arguments, "--kubeconfig", s.options.KubeConfig)
 		}
@@ -341,12 +349,15 @@ func (s *system) runnerEnvironment(access startup.RegistryAccess, token string) 
 	for _, pair := range os.Environ() {
 		name, _, _ := strings.Cut(pair, "=")
 		// Never deploy to the cluster that the user's environment happens to select.
-		if strings.HasPrefix(name, "KUBE") || name == "DATABASE_URL" || name == "NUON_TOKEN" || name == "NUON_URL" || strings.HasPrefix(name, "NUON_REGISTR") || strings.HasPrefix(name, "PG") {
+		if strings.HasPrefix(name, "KUBE") || name == "DATABASE_URL" ||
+			name == "NUON_TOKEN" || name == "NUON_URL" ||
+			strings.HasPrefix(name, "NUON_REGISTR") || strings.HasPrefix(name, "PG") {
 			continue
 		}
 		kept = append(kept, pair)
 	}
-	kept = append(kept, "NUON_REGISTRY="+access.Prefix, "NUON_REGISTRY_USERNAME="+access.Username, "NUON_REGISTRY_PASSWORD="+access.Password)
+	kept = append(kept, "NUON_REGISTRY="+access.Prefix,
+		"NUON_REGISTRY_USERNAME="+access.Username, "NUON_REGISTRY_PASSWORD="+access.Password)
 	if s.options.PrivateRemotes {
 		kept = append(kept, "NUON_CHARTS_PRIVATE=1")
 	}

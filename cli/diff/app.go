@@ -28,7 +28,8 @@ type configs struct {
 func newApp(e *env.Env) *cobra.Command {
 	var a configs
 	c := &cobra.Command{
-		Use: "app [OLD [NEW]]", Short: "Show what changes between two states of an app, and what that will cause", Args: cobra.MaximumNArgs(2),
+		Use: "app [OLD [NEW]]", Short: "Show what changes between two states of an app, and what that will cause",
+		Args:              cobra.MaximumNArgs(2),
 		ValidArgsFunction: directories,
 		Long: `Shows what changes between two states of an app, and what that will cause once it is synced: what is built and deployed anew, which
 inputs every install is asked for, whether customers must run the install stack again, what is destroyed. Nothing is sent anywhere.
@@ -52,7 +53,9 @@ A config with errors is not compared; its errors are listed. Files that a config
 			if err := a.name(args); err != nil {
 				return wrong(err)
 			}
-			compare := func(onto *console.Console, s *settled) (*model.Report, error) { return a.report(c.Context(), onto, s) }
+			compare := func(onto *console.Console, s *settled) (*model.Report, error) {
+				return a.report(c.Context(), onto, s)
+			}
 			return run(c.Context(), e.Console, a.options, nil, compare)
 		},
 	}

@@ -52,7 +52,8 @@ Repositories and registries are asked without a credential. The work is done by 
 func newHelm(e *env.Env) *cobra.Command {
 	var h helm
 	c := &cobra.Command{
-		Use: "helm BEFORE [AFTER]", Short: "Show what would change between two Helm charts, versions or values", Args: cobra.RangeArgs(1, 2),
+		Use: "helm BEFORE [AFTER]", Short: "Show what would change between two Helm charts, versions or values",
+		Args:              cobra.RangeArgs(1, 2),
 		ValidArgsFunction: files(2),
 		Long:              helmHelp,
 		Example: `  nuon diff helm old/chart new/chart -f values.yaml
@@ -62,7 +63,9 @@ func newHelm(e *env.Env) *cobra.Command {
   nuon diff helm ./chart --cluster --release web --namespace shop -f <(helm get values web -n shop)`,
 		RunE: func(c *cobra.Command, args []string) error {
 			h.charts, h.given = args, c.Flags().Changed("output")
-			compare := func(onto *console.Console, s *settled) (*model.Report, error) { return h.report(c.Context(), onto, s) }
+			compare := func(onto *console.Console, s *settled) (*model.Report, error) {
+				return h.report(c.Context(), onto, s)
+			}
 			return run(c.Context(), e.Console, h.options, h.files(), compare)
 		},
 	}
@@ -77,17 +80,21 @@ func (h *helm) flags(c *cobra.Command) {
 	f.StringArrayVarP(&h.values, "values", "f", nil, "`file` of values, for both sides; may be given several times")
 	f.StringArrayVar(&h.valuesBefore, "values-before", nil, "`file` of values for BEFORE")
 	f.StringArrayVar(&h.valuesAfter, "values-after", nil, "`file` of values for AFTER")
-	f.StringArrayVar(&h.sets, "set", nil, "`KEY=VALUE`, for both sides, as helm --set but for commas, which divide nothing")
+	f.StringArrayVar(&h.sets, "set", nil,
+		"`KEY=VALUE`, for both sides, as helm --set but for commas, which divide nothing")
 	f.StringArrayVar(&h.setsBefore, "set-before", nil, "`KEY=VALUE` for BEFORE")
 	f.StringArrayVar(&h.setsAfter, "set-after", nil, "`KEY=VALUE` for AFTER")
 	f.StringVar(&h.release, "release", "release", "the release's `name`")
 	f.StringVar(&h.namespace, "namespace", "default", "the release's namespace")
 	f.StringVar(&h.kubeVersion, "kube-version", "", "`version` of Kubernetes that templates see, as 1.33.0")
-	f.StringSliceVar(&h.apiVersions, "api-versions", nil, "`kinds` that templates see besides, as cert-manager.io/v1 or batch/v1/CronJob")
+	f.StringSliceVar(&h.apiVersions, "api-versions", nil,
+		"`kinds` that templates see besides, as cert-manager.io/v1 or batch/v1/CronJob")
 	f.BoolVar(&h.cluster, "cluster", false, "compare with the release as it is deployed in a cluster")
-	f.StringVar(&h.kubeConfig, "kubeconfig", "", "the `file` that says how to reach the cluster (default as for kubectl)")
+	f.StringVar(&h.kubeConfig, "kubeconfig", "",
+		"the `file` that says how to reach the cluster (default as for kubectl)")
 	f.StringVar(&h.kubeContext, "kube-context", "", "the `name` of its context (default the current one)")
-	f.StringVar(&h.driver, "driver", "", "where the release's record is: configmap or secret (default both are looked at)")
+	f.StringVar(&h.driver, "driver", "",
+		"where the release's record is: configmap or secret (default both are looked at)")
 	for _, name := range []string{"values", "values-before", "values-after"} {
 		completeFile(c, name, "yaml", "yml", "json")
 	}
@@ -138,15 +145,19 @@ func (h *helm) check() error {
 	case h.cluster && len(h.charts) == 2:
 		return exit.Usagef("--cluster compares one chart with what is deployed; name only the chart that is wanted")
 	case h.cluster && (h.kubeVersion != "" || len(h.apiVersions) > 0):
-		return exit.Usagef("--kube-version and --api-versions are for a comparison without a cluster; leave them out with --cluster")
+		return exit.Usagef(
+			"--kube-version and --api-versions are for a comparison without a cluster; leave them out with --cluster")
 	case h.cluster && len(h.valuesBefore)+len(h.setsBefore) > 0:
-		return exit.Usagef("with --cluster, BEFORE is what is deployed, which has its values; leave out --values-before and --set-before")
+		return exit.Usagef(
+			"with --cluster, BEFORE is what is deployed, which has its values; leave out --values-before and --set-before")
 	case !h.cluster && (h.kubeConfig != "" || h.kubeContext != "" || h.driver != ""):
 		return exit.Usagef("--kubeconfig, --kube-context and --driver are for --cluster; add it")
 	case h.driver != "" && h.driver != "configmap" && h.driver != "secret":
 		return exit.Usagef("--driver %s: use configmap or secret", console.Line(h.driver))
-	case !h.cluster && len(h.charts) == 1 && len(h.valuesBefore)+len(h.setsBefore)+len(h.valuesAfter)+len(h.setsAfter) == 0:
-		return exit.Usagef("a chart is the same as itself; name another one, give values for one side (--values-after, --set-after, --values-before, --set-before), or --cluster")
+	case !h.cluster && len(h.charts) == 1 &&
+		len(h.valuesBefore)+len(h.setsBefore)+len(h.valuesAfter)+len(h.setsAfter) == 0:
+		return exit.Usagef(
+			"a chart is the same as itself; name another one, give values for one side (--values-after, --set-after, --values-before, --set-before), or --cluster")
 	}
 	return nil
 }
@@ -158,7 +169,8 @@ func (h *helm) request(c *console.Console, s *settled) (*helmRequest, error) {
 	}
 	r := &helmRequest{
 		Release: h.release, Namespace: h.namespace, Kubernetes: h.kubeVersion, APIs: h.apiVersions, TagKey: s.tagKey,
-		Before: helmSide{Chart: h.charts[0], Sets: joined(h.sets, h.setsBefore)}, After: helmSide{Chart: h.charts[len(h.charts)-1], Sets: joined(h.sets, h.setsAfter)},
+		Before: helmSide{Chart: h.charts[0], Sets: joined(h.sets, h.setsBefore)},
+		After:  helmSide{Chart: h.charts[len(h.charts)-1], Sets: joined(h.sets, h.setsAfter)},
 	}
 	r.Limit, r.Lines, r.Context = s.bounds()
 	from := newReader(c)
@@ -254,7 +266,9 @@ func (h *helm) report(ctx context.Context, c *console.Console, s *settled) (*mod
 		return nil, fmt.Errorf("%s gave no report: %w; install the runnerd of the same version as nuon", program, err)
 	}
 	if err := r.Validate(); err != nil {
-		return nil, fmt.Errorf("%s gave a report that cannot be right: %w; install the runnerd of the same version as nuon", program, err)
+		return nil, fmt.Errorf(
+			"%s gave a report that cannot be right: %w; install the runnerd of the same version as nuon",
+			program, err)
 	}
 	return &r, nil
 }

@@ -21,7 +21,8 @@ type manifests struct {
 func newManifests(e *env.Env) *cobra.Command {
 	var m manifests
 	c := &cobra.Command{
-		Use: "manifests BEFORE AFTER", Short: "Show what would change between two sets of Kubernetes manifests", Args: cobra.ExactArgs(2),
+		Use: "manifests BEFORE AFTER", Short: "Show what would change between two sets of Kubernetes manifests",
+		Args:              cobra.ExactArgs(2),
 		ValidArgsFunction: files(2),
 		Long: `Shows what would change between two sets of Kubernetes manifests. Each is a file, a directory (every .yaml, .yml and .json file below
 it, but not in hidden folders), what a command prints, as <(command), or - for stdin.
@@ -66,7 +67,8 @@ func (m *manifests) report(c *console.Console, s *settled) (*model.Report, error
 		}
 	}
 	o := kubernetes.Options{
-		Live: sides[2], ThreeWay: m.live != "", Again: sides[3], Namespace: m.namespace, Secrets: s.secrets, TagKey: s.tagKey, MaxBytes: maxBytes,
+		Live: sides[2], ThreeWay: m.live != "", Again: sides[3],
+		Namespace: m.namespace, Secrets: s.secrets, TagKey: s.tagKey, MaxBytes: maxBytes,
 	}
 	o.Limit, o.Lines, o.Context = s.bounds()
 	return kubernetes.Report(sides[0], sides[1], o)

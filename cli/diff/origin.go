@@ -39,7 +39,8 @@ func isDirectory(name string) bool {
 func directoryOf(name string) (bool, error) {
 	info, err := os.Stat(name)
 	if err == nil && !info.IsDir() {
-		return false, exit.Usagef("%s is not a directory; name the one with the app's metadata.toml", console.Line(name))
+		return false, exit.Usagef("%s is not a directory; name the one with the app's metadata.toml",
+			console.Line(name))
 	}
 	return err == nil, nil
 }
@@ -62,7 +63,8 @@ func (s *origin) open() (fs.FS, error) {
 		dir = "."
 	}
 	if !fs.ValidPath(dir) {
-		return nil, exit.Usagef("%s: the directory must lie in the repository, and is named from its root", console.Line(s.name))
+		return nil, exit.Usagef("%s: the directory must lie in the repository, and is named from its root",
+			console.Line(s.name))
 	}
 	if s.committed, err = treeOf(repository, revision); err != nil {
 		return nil, err
@@ -109,9 +111,11 @@ func treeOf(repository *worktree.Repository, revision string) (*gittree.Tree, er
 	hash, err := repository.Git.ResolveRevision(plumbing.Revision(revision))
 	if err != nil {
 		if revision == head {
-			return nil, exit.Usagef("nothing is committed here yet, so there is nothing to compare with; name two directories")
+			return nil, exit.Usagef(
+				"nothing is committed here yet, so there is nothing to compare with; name two directories")
 		}
-		return nil, exit.Usagef("%s is neither a directory nor a revision of the git repository here", console.Line(revision))
+		return nil, exit.Usagef("%s is neither a directory nor a revision of the git repository here",
+			console.Line(revision))
 	}
 	tree, err := repository.Commit(*hash)
 	if err != nil {

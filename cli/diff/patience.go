@@ -21,7 +21,9 @@ func begin(c *console.Console) *progress.View {
 // patiently runs work that cannot be canceled, because it reads pipes and computes. When ctx
 // is canceled it returns without waiting for the work, and the program exits. After a second
 // it calls tell to show progress; tell is nil for a terminal that shows something else.
-func patiently[T any](ctx context.Context, c *console.Console, tell func(*console.Console) *progress.View, work func() (T, error)) (T, error) {
+func patiently[T any](ctx context.Context, c *console.Console,
+	tell func(*console.Console) *progress.View,
+	work func() (T, error)) (T, error) {
 	type result struct {
 		made T
 		err  error

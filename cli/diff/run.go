@@ -12,7 +12,8 @@ import (
 
 // run compares, prints the report and returns an error with the exit code. A failure
 // never has the code 1, which --exit-code uses. names are the inputs that are compared.
-func run(ctx context.Context, c *console.Console, o options, names []string, compare func(*console.Console, *settled) (*model.Report, error)) error {
+func run(ctx context.Context, c *console.Console, o options, names []string,
+	compare func(*console.Console, *settled) (*model.Report, error)) error {
 	s, err := o.settle(c)
 	if err != nil {
 		return wrong(err)

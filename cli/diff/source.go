@@ -36,7 +36,8 @@ type reader struct {
 }
 
 func newReader(c *console.Console) *reader {
-	return &reader{in: c.In, max: maxBytes, files: maxFiles, remark: func(text string) { c.Say("%s", console.Line(text)) }}
+	return &reader{
+		in: c.In, max: maxBytes, files: maxFiles, remark: func(text string) { c.Say("%s", console.Line(text)) }}
 }
 
 // manifests reads a side: a file, a pipe, everything below a directory, or stdin.

@@ -18,7 +18,8 @@ import (
 func newTerraform(e *env.Env) *cobra.Command {
 	var o options
 	c := &cobra.Command{
-		Use: "terraform PLAN.json", Short: "Show what a Terraform or OpenTofu plan would change", Args: cobra.ExactArgs(1),
+		Use: "terraform PLAN.json", Short: "Show what a Terraform or OpenTofu plan would change",
+		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: files(1, "json"),
 		Long: `Shows what a Terraform or OpenTofu plan would change, from what ` + "`terraform show -json PLANFILE`" + ` prints: a file, what a command
 prints, as <(command), or - for stdin.
@@ -29,7 +30,9 @@ What the plan marks as sensitive is masked, and so are its copies elsewhere in t
   nuon diff terraform plan.json -o markdown`,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.given = c.Flags().Changed("output")
-			compare := func(onto *console.Console, s *settled) (*model.Report, error) { return planReport(onto, args[0], s) }
+			compare := func(onto *console.Console, s *settled) (*model.Report, error) {
+				return planReport(onto, args[0], s)
+			}
 			return run(c.Context(), e.Console, o, args, compare)
 		},
 	}

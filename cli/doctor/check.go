@@ -121,11 +121,14 @@ func (m machine) database(ctx context.Context) Check {
 	found, err := pgcluster.Find(ctx, m.postgres)
 	switch {
 	case err == nil:
-		return Check{Name: name, Status: OK, Found: fmt.Sprintf("%s in %s (by %s)", found.Version, found.Dir, found.Source)}
+		return Check{Name: name, Status: OK,
+			Found: fmt.Sprintf("%s in %s (by %s)", found.Version, found.Dir, found.Source)}
 	case m.getenv(pgcluster.BinariesVariable) != "":
-		return Check{name, Missing, err.Error(), fmt.Sprintf("unset %s, or set it to the directory of postgres and initdb", pgcluster.BinariesVariable)}
+		return Check{name, Missing, err.Error(),
+			fmt.Sprintf("unset %s, or set it to the directory of postgres and initdb", pgcluster.BinariesVariable)}
 	case m.canFetch:
-		return Check{name, Absent, "not there; nuon dev fetches it, over the network, once", "without network, " + pgcluster.InstallHint()}
+		return Check{name, Absent, "not there; nuon dev fetches it, over the network, once",
+			"without network, " + pgcluster.InstallHint()}
 	default:
 		return Check{name, Missing, "not there", pgcluster.InstallHint()}
 	}
@@ -148,7 +151,8 @@ func checkDir(dir string) Check {
 	existing := nearest(dir)
 	const writeAndPass = 2 | 1 // W_OK and X_OK of access(2)
 	if err := syscall.Access(existing, writeAndPass); err != nil {
-		return Check{name, Missing, fmt.Sprintf("%s: may not write in %s: %v", dir, existing, err), "give nuon dev another one with --data-dir"}
+		return Check{name, Missing, fmt.Sprintf("%s: may not write in %s: %v", dir, existing, err),
+			"give nuon dev another one with --data-dir"}
 	}
 	if existing != dir {
 		return Check{Name: name, Status: OK, Found: dir + " (made at the first start)"}
@@ -181,7 +185,8 @@ func (p port) check(ctx context.Context) Check {
 	if p.answers(ctx) {
 		return Check{Name: p.name, Status: OK, Found: p.address + " is in use by nuon, which runs"}
 	}
-	return Check{p.name, Absent, p.address + " is in use by another program", "stop that one, or choose another port with nuon dev " + p.flag}
+	return Check{p.name, Absent, p.address + " is in use by another program",
+		"stop that one, or choose another port with nuon dev " + p.flag}
 }
 
 func (p port) answers(ctx context.Context) bool {
@@ -221,9 +226,11 @@ func (m machine) terraform(ctx context.Context) Check {
 		if err == nil && json.Unmarshal(said, &version) == nil && version.Version != "" {
 			return Check{Name: "terraform", Status: OK, Found: version.Version + " at " + path}
 		}
-		return Check{"terraform", Absent, path + " does not tell its version", "look at what `" + path + " version` says; a runner fetches the version that a component asks for"}
+		return Check{"terraform", Absent, path + " does not tell its version",
+			"look at what `" + path + " version` says; a runner fetches the version that a component asks for"}
 	}
-	return Check{"terraform", Absent, "not there; a runner fetches the version that a component asks for", "without network, install it, or name it in NUON_TERRAFORM"}
+	return Check{"terraform", Absent, "not there; a runner fetches the version that a component asks for",
+		"without network, install it, or name it in NUON_TERRAFORM"}
 }
 
 // git checks for git, for information only: nuon contains its own git client.
@@ -267,11 +274,15 @@ func (m machine) controlPlane(ctx context.Context) Check {
 	var problem *remote.Problem
 	switch {
 	case err == nil:
-		return Check{Name: name, Status: OK, Found: fmt.Sprintf("%s answers: org %s, role %s, version %s", chosen.URL, who.Org, who.Role, who.ServerVersion)}
+		return Check{Name: name, Status: OK,
+			Found: fmt.Sprintf("%s answers: org %s, role %s, version %s",
+				chosen.URL, who.Org, who.Role, who.ServerVersion)}
 	case errors.As(err, &problem):
-		return Check{name, Absent, fmt.Sprintf("%s answers: %s", chosen.URL, oneLine(err)), "start nuon dev, or choose another context with `nuon context use`"}
+		return Check{name, Absent, fmt.Sprintf("%s answers: %s", chosen.URL, oneLine(err)),
+			"start nuon dev, or choose another context with `nuon context use`"}
 	default:
-		return Check{name, Absent, chosen.URL + " does not answer", "start nuon dev, or choose another context with `nuon context use`"}
+		return Check{name, Absent, chosen.URL + " does not answer",
+			"start nuon dev, or choose another context with `nuon context use`"}
 	}
 }
 

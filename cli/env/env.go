@@ -21,7 +21,8 @@ type Env struct {
 }
 
 // Call returns a command function that creates a client and passes it to do.
-func (e *Env) Call(do func(ctx context.Context, client *remote.Client, args []string) error) func(*cobra.Command, []string) error {
+func (e *Env) Call(
+	do func(ctx context.Context, client *remote.Client, args []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		client, err := e.Client()
 		if err != nil {
@@ -33,7 +34,8 @@ func (e *Env) Call(do func(ctx context.Context, client *remote.Client, args []st
 
 // Sure makes c a command whose effect cannot be undone. It adds --yes with the given help. Before
 // it creates the client it asks the person to confirm what, a sentence without its full stop.
-func (e *Env) Sure(c *cobra.Command, help string, what func(args []string) string, do func(ctx context.Context, client *remote.Client, args []string) error) *cobra.Command {
+func (e *Env) Sure(c *cobra.Command, help string, what func(args []string) string,
+	do func(ctx context.Context, client *remote.Client, args []string) error) *cobra.Command {
 	var yes bool
 	c.Flags().BoolVar(&yes, "yes", false, help)
 	c.RunE = func(c *cobra.Command, args []string) error {

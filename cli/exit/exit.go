@@ -31,7 +31,8 @@ var Codes = []struct {
 	Means string
 }{
 	{Done, "done"},
-	{Failed, "what was asked for failed: a build, a deploy, a change that the control plane refused; or something differs (`nuon diff --exit-code`, `nuon fmt --check`)"},
+	{Failed,
+		"what was asked for failed: a build, a deploy, a change that the control plane refused; or something differs (`nuon diff --exit-code`, `nuon fmt --check`)"},
 	{Usage, "wrong usage, errors in the config, or a commit that was not pushed"},
 	{Waiting, "waits for an approval"},
 	{Rejected, "somebody said no, or you did when asked"},

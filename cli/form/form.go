@@ -151,7 +151,8 @@ func (s size) field(f Field, value *string) huh.Field {
 		description = console.Line(f.Description)
 	}
 	if f.Type == "bool" && !f.Sensitive {
-		return huh.NewSelect[string]().Title(title).Description(description).Options(choices(f)...).Value(value).Inline(true).Filtering(false)
+		return huh.NewSelect[string]().Title(title).Description(description).
+			Options(choices(f)...).Value(value).Inline(true).Filtering(false)
 	}
 	in := huh.NewInput().Title(title).Description(description).Value(value).Validate(func(v string) error {
 		if wrong := f.wrong(v); wrong != "" {

@@ -118,7 +118,8 @@ func (l *List[T]) print(ctx context.Context, c *console.Console, client *remote.
 
 // pages fetches pages up to the limit, calls each for every page (also for an
 // empty first page), and reports whether more items exist.
-func (l *List[T]) pages(ctx context.Context, client *remote.Client, args []string, each func([]T) error) (more bool, err error) {
+func (l *List[T]) pages(ctx context.Context, client *remote.Client, args []string,
+	each func([]T) error) (more bool, err error) {
 	at := Page{Args: args, Limit: firstPage}
 	for left := l.Limit; ; at.Limit = largePage {
 		if l.Limit > 0 {

@@ -92,7 +92,8 @@ func (d debugging) request(r *http.Request) string {
 	if err != nil {
 		return ""
 	}
-	return fmt.Sprintf(" (%s)%s", size(max(r.ContentLength, int64(len(kept)))), d.shown(r.Header.Get("Content-Type"), kept))
+	return fmt.Sprintf(" (%s)%s",
+		size(max(r.ContentLength, int64(len(kept)))), d.shown(r.Header.Get("Content-Type"), kept))
 }
 
 // overheard is a response body that stores up to bodyKept+1 bytes of what is read.
@@ -174,7 +175,10 @@ const masked = "(masked)"
 var inURL = lazyregexp.New(`://[^/?#@\s"]+@`)
 
 // telling are parts of field names whose values may be secret.
-var telling = []string{"secret", "token", "password", "passphrase", "passwd", "private", "authorization", "cookie", "ciphertext", "credentials", "apikey", "api_key", "access_key", "signature"}
+var telling = []string{
+	"secret", "token", "password", "passphrase", "passwd", "private",
+	"authorization", "cookie", "ciphertext", "credentials", "apikey", "api_key",
+	"access_key", "signature"}
 
 // open are fields that contain arbitrary values of users.
 var open = []string{"env", "inputs", "info", "plain"}
@@ -206,7 +210,8 @@ func maskObject(object map[string]any, of string) map[string]any {
 	for name, value := range object {
 		_, nested := value.(map[string]any)
 		switch {
-		case sensitive && (name == "value" || name == "default" || name == "hash"), own && !nested && value != nil && !described(object):
+		case sensitive && (name == "value" || name == "default" || name == "hash"),
+			own && !nested && value != nil && !described(object):
 			out[name] = masked
 		case own && nested:
 			out[name] = mask(value, of)

@@ -43,7 +43,8 @@ func (p *Patience) Bears(err error) bool { return away(err) && time.Since(p.seen
 // Follow reads a stream of server-sent events and calls each until it returns stop. It reopens
 // a broken stream after the last event that it read, and retries for up to awayLimit while the
 // control plane is unreachable. If the first attempt fails, Follow returns its error at once.
-func Follow(ctx context.Context, open func(lastID string) (*http.Response, error), each func(Event) (stop bool, err error)) error {
+func Follow(ctx context.Context, open func(lastID string) (*http.Response, error),
+	each func(Event) (stop bool, err error)) error {
 	var patience Patience
 	last := ""
 	for {
@@ -113,4 +114,6 @@ func readEvents(body io.Reader, last *string, each func(Event) (bool, error)) (e
 }
 
 // errTooLong is the error for an event that is larger than any that a control plane sends.
-var errTooLong = exit.With(exit.Unreachable, fmt.Errorf("the control plane sent an event that is too long (over %d MB); check the address that `nuon context list` shows", eventLimit>>20))
+var errTooLong = exit.With(exit.Unreachable,
+	fmt.Errorf("the control plane sent an event that is too long (over %d MB); check the address that `nuon context list` shows",
+		eventLimit>>20))

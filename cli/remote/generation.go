@@ -19,9 +19,11 @@ func sameGeneration(r *http.Response) error {
 		return nil //nolint:nilerr // it says nothing that can be read
 	}
 	us := fmt.Sprintf("this nuon (version %s, API generation %d)", version.Number, version.API)
-	them := fmt.Sprintf("the control plane (version %s, API generation %d)", cmp.Or(r.Header.Get(version.HeaderNumber), "unknown"), theirs)
+	them := fmt.Sprintf("the control plane (version %s, API generation %d)",
+		cmp.Or(r.Header.Get(version.HeaderNumber), "unknown"), theirs)
 	if theirs > version.API {
 		return exit.With(exit.Unreachable, fmt.Errorf("%s is too old for %s: update nuon", us, them))
 	}
-	return exit.With(exit.Unreachable, fmt.Errorf("%s is too old for %s: update the control plane, or use a nuon of its version", them, us))
+	return exit.With(exit.Unreachable,
+		fmt.Errorf("%s is too old for %s: update the control plane, or use a nuon of its version", them, us))
 }

@@ -53,7 +53,8 @@ func (p patient) RoundTrip(r *http.Request) (*http.Response, error) {
 // comeAgain reports whether a request may be retried, and after how long.
 func comeAgain(r *http.Request, answer *http.Response) (time.Duration, bool) {
 	seconds, err := strconv.Atoi(answer.Header.Get("Retry-After"))
-	if err != nil || seconds < 0 || seconds > int(patienceLimit.Seconds()) || r.Body != nil && r.Body != http.NoBody && r.GetBody == nil {
+	if err != nil || seconds < 0 || seconds > int(patienceLimit.Seconds()) ||
+		r.Body != nil && r.Body != http.NoBody && r.GetBody == nil {
 		return 0, false
 	}
 	wait := max(time.Duration(seconds)*time.Second, 100*time.Millisecond)

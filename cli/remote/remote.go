@@ -49,7 +49,8 @@ func New(c contexts.Context, around ...func(http.RoundTripper) http.RoundTripper
 	for _, a := range around {
 		transport = a(transport)
 	}
-	client, err := api.NewClient(c.URL, api.WithRequestEditorFn(introduce), api.WithHTTPClient(&http.Client{Transport: patient{attentive{transport}}}))
+	client, err := api.NewClient(c.URL, api.WithRequestEditorFn(introduce),
+		api.WithHTTPClient(&http.Client{Transport: patient{attentive{transport}}}))
 	if err != nil {
 		return nil, err
 	}
@@ -75,13 +76,16 @@ func read(body io.Reader, limit int64, into any) error {
 	case err == nil:
 		return nil
 	case bounded.N <= 0:
-		err = fmt.Errorf("the control plane's answer is larger than %d MB, which is not the API's (is its address right?)", limit>>20)
+		err = fmt.Errorf(
+			"the control plane's answer is larger than %d MB, which is not the API's (is its address right?)",
+			limit>>20)
 	case isMalformed(err):
 		err = fmt.Errorf("the control plane gave an answer that is not the API's (is its address right?): %w", err)
 	case errors.Is(err, context.Canceled):
 		return exit.Interrupted
 	default:
-		err = fmt.Errorf("the control plane's answer broke off: %w (try again; `nuon doctor` tells whether it is well)", err)
+		err = fmt.Errorf(
+			"the control plane's answer broke off: %w (try again; `nuon doctor` tells whether it is well)", err)
 	}
 	return exit.With(exit.Unreachable, err)
 }
@@ -107,7 +111,8 @@ func answered(r *http.Response, err error) error {
 		if errors.Is(err, context.Canceled) {
 			return exit.Interrupted
 		}
-		return exit.With(exit.Unreachable, fmt.Errorf("cannot reach the control plane: %w (is it running? `nuon doctor` tells)", err))
+		return exit.With(exit.Unreachable,
+			fmt.Errorf("cannot reach the control plane: %w (is it running? `nuon doctor` tells)", err))
 	}
 	if err := sameGeneration(r); err != nil {
 		_ = r.Body.Close() // it may be in an unknown format
@@ -122,7 +127,8 @@ func answered(r *http.Response, err error) error {
 		_ = json.Unmarshal(b, &p) // a response that is no problem document keeps the status line
 	}
 	p.Title = cmp.Or(p.Title, r.Status)
-	strange := p.Code == "" && (r.StatusCode < 400 || r.StatusCode == http.StatusNotFound || r.StatusCode == http.StatusMethodNotAllowed || r.StatusCode >= http.StatusInternalServerError)
+	strange := p.Code == "" && (r.StatusCode < 400 || r.StatusCode == http.StatusNotFound ||
+		r.StatusCode == http.StatusMethodNotAllowed || r.StatusCode >= http.StatusInternalServerError)
 	if strange || p.Code == codeNoRoute {
 		return exit.With(exit.Unreachable, fmt.Errorf("%s://%s answered %s, which is not what a control plane of this version answers; check the address that `nuon context list` shows, and the versions of both",
 			r.Request.URL.Scheme, r.Request.URL.Host, r.Status))
@@ -150,4 +156,5 @@ func All[T any](page func(cursor string) (items []T, next string, err error)) ([
 }
 
 // ErrNoProgress is the error for a list whose pages would never end.
-var ErrNoProgress = exit.With(exit.Unreachable, errors.New("the control plane gave the same page of a list twice; check the address that `nuon context list` shows"))
+var ErrNoProgress = exit.With(exit.Unreachable,
+	errors.New("the control plane gave the same page of a list twice; check the address that `nuon context list` shows"))

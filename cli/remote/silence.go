@@ -41,7 +41,8 @@ func (a attentive) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	watch.Stop()
-	answer.Body = &watched{ReadCloser: answer.Body, ctx: ctx, cancel: cancel, watch: time.AfterFunc(silentFor, func() { cancel(silent(silentFor)) })}
+	answer.Body = &watched{ReadCloser: answer.Body, ctx: ctx, cancel: cancel,
+		watch: time.AfterFunc(silentFor, func() { cancel(silent(silentFor)) })}
 	return answer, nil
 }
 

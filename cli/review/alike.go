@@ -109,7 +109,8 @@ func some(names []string, most int) string {
 // for all of them: placeholders replace the install's own name, id and values.
 // It is for display only: answers bind to each plan's own content.
 func OfAll(a api.Approval, r *diff.Report) *diff.Report {
-	return diff.Group([]diff.Member{{Install: a.Install, Names: []string{a.Install, a.InstallID}, Report: r.Gist()}})[0].Report
+	return diff.Group([]diff.Member{
+		{Install: a.Install, Names: []string{a.Install, a.InstallID}, Report: r.Gist()}})[0].Report
 }
 
 // Placeholders explains the placeholders of OfAll to the user.

@@ -187,16 +187,21 @@ func (m *model) whyPlan() tea.Cmd {
 		return nil
 	}
 	m.mode = explaining
-	m.overlay = scroller{document: document{preface: []paragraph{{"  ", []terminal.Span{{Text: "reading why …", Ink: terminal.Faint}}}}}}
+	m.overlay = scroller{document: document{
+		preface: []paragraph{
+			{"  ", []terminal.Span{{Text: "reading why …", Ink: terminal.Faint}}}}}}
 	if at.lead().approval.Plan == "" { // scripts and settings carry their own reason
-		m.overlay = scroller{document: document{preface: []paragraph{{"  ", []terminal.Span{{Text: console.Line(at.lead().approval.Reason)}}}}}}
+		m.overlay = scroller{document: document{
+			preface: []paragraph{
+				{"  ", []terminal.Span{{Text: console.Line(at.lead().approval.Reason)}}}}}}
 		return nil
 	}
 	return m.ask.explain(at.lead().approval.Plan)
 }
 
 func (m *model) explained(x explained) {
-	if m.mode != explaining || !slices.ContainsFunc(m.queue.current().items(), func(i *item) bool { return i.approval.Plan == x.plan }) {
+	if m.mode != explaining ||
+		!slices.ContainsFunc(m.queue.current().items(), func(i *item) bool { return i.approval.Plan == x.plan }) {
 		return
 	}
 	var out []paragraph
@@ -215,7 +220,10 @@ func (m *model) explained(x explained) {
 			what = c.Name // the name already contains the record type
 		}
 		below := strings.Repeat(" ", terminal.Columns(arrow))
-		out = append(out, paragraph{"  ", []terminal.Span{{Text: arrow, Ink: terminal.Faint}, {Text: console.Line(what), Ink: terminal.Bold}, {Text: at, Ink: terminal.Faint}}})
+		out = append(out, paragraph{"  ", []terminal.Span{
+			{Text: arrow, Ink: terminal.Faint},
+			{Text: console.Line(what), Ink: terminal.Bold},
+			{Text: at, Ink: terminal.Faint}}})
 		out = append(out, paragraph{"  " + below, []terminal.Span{{Text: console.Line(c.Reason)}}})
 	}
 	if x.err != nil {

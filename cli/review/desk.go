@@ -179,7 +179,8 @@ func (d *desk) list(where scope) tea.Cmd {
 // waiting fetches the plans of a scope that wait and for which wanted returns
 // true, the oldest first and without reports. It also returns the totals that
 // the control plane sent and the number of pages.
-func (d *desk) waiting(ctx context.Context, where scope, wanted func(api.Approval) bool) ([]api.Approval, map[string]diff.Totals, int, error) {
+func (d *desk) waiting(ctx context.Context, where scope,
+	wanted func(api.Approval) bool) ([]api.Approval, map[string]diff.Totals, int, error) {
 	pages, totals := 0, map[string]diff.Totals{}
 	waiting, err := remote.All(func(cursor string) ([]api.Approval, string, error) {
 		pages++
@@ -209,7 +210,8 @@ func (d *desk) busy(ctx context.Context) ([]string, error) {
 	}
 	var lines []string
 	for _, i := range got.Items {
-		if UnderWay(i) && d.wanted(api.Approval{App: i.App, Install: i.Name, InstallID: i.ID}) && len(lines) < mostBusy {
+		if UnderWay(i) && d.wanted(api.Approval{App: i.App, Install: i.Name, InstallID: i.ID}) &&
+			len(lines) < mostBusy {
 			lines = append(lines, console.Line(fmt.Sprintf("%s/%s: %s", i.App, i.Name, i.Reason)))
 		}
 	}

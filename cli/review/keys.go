@@ -32,13 +32,23 @@ func newKeys() keyMap {
 		nextChange: bind("n", "next change", "n"), prevChange: bind("p", "previous change", "p"),
 		fold: bind("o", "unfold or fold it", "o"), foldAll: bind("O", "unfold or fold all", "O"),
 		down: bind("j ↓", "down", "j", "down"), up: bind("k ↑", "up", "k", "up"),
-		pageDown: bind("space f", "a page down", " ", "f", "pgdown", "ctrl+f"), pageUp: bind("b", "a page up", "b", "pgup", "ctrl+b"),
-		top: bind("g", "to the top", "g", "home"), bottom: bind("G", "to the end", "G", "end"),
+		pageDown: bind("space f", "a page down", " ", "f", "pgdown", "ctrl+f"),
+		pageUp:   bind("b", "a page up", "b", "pgup", "ctrl+b"),
+		top:      bind("g", "to the top", "g", "home"), bottom: bind("G", "to the end", "G", "end"),
 		nextPlan: bind("J", "next plan", "J", "shift+down"), prevPlan: bind("K", "previous plan", "K", "shift+up"),
-		focus: bind("tab", "queue or diff", "tab", "shift+tab"), open: bind("enter", "read; if over, the next", "enter"), members: bind("m", "the plans of a group", "m"), side: bind("s", "side by side", "s"),
-		search: bind("/", "search", "/"), nextMatch: bind("ctrl+n", "next match", "ctrl+n"), prevMatch: bind("ctrl+p", "previous match", "ctrl+p"),
-		help: bind("?", "help", "?"), back: bind("esc", "back", "esc"), suspend: bind("ctrl+z", "to the shell and back", "ctrl+z"),
-		quit: bind("q", "quit", "q"), interrupt: bind("ctrl+c", "quit at once", "ctrl+c"), erase: bind("ctrl+l", "draw anew", "ctrl+l"),
+		focus:     bind("tab", "queue or diff", "tab", "shift+tab"),
+		open:      bind("enter", "read; if over, the next", "enter"),
+		members:   bind("m", "the plans of a group", "m"),
+		side:      bind("s", "side by side", "s"),
+		search:    bind("/", "search", "/"),
+		nextMatch: bind("ctrl+n", "next match", "ctrl+n"),
+		prevMatch: bind("ctrl+p", "previous match", "ctrl+p"),
+		help:      bind("?", "help", "?"),
+		back:      bind("esc", "back", "esc"),
+		suspend:   bind("ctrl+z", "to the shell and back", "ctrl+z"),
+		quit:      bind("q", "quit", "q"),
+		interrupt: bind("ctrl+c", "quit at once", "ctrl+c"),
+		erase:     bind("ctrl+l", "draw anew", "ctrl+l"),
 	}
 }
 
@@ -51,7 +61,8 @@ type keyGroup struct {
 func (k keyMap) groups() []keyGroup {
 	return []keyGroup{
 		{"Answer", []key.Binding{k.approve, k.approveWhole, k.reject, k.why}},
-		{"The diff", []key.Binding{k.nextChange, k.prevChange, k.fold, k.foldAll, k.side, k.search, k.nextMatch, k.prevMatch}},
+		{"The diff", []key.Binding{
+			k.nextChange, k.prevChange, k.fold, k.foldAll, k.side, k.search, k.nextMatch, k.prevMatch}},
 		{"Move", []key.Binding{k.down, k.up, k.pageDown, k.pageUp, k.top, k.bottom}},
 		{"The queue", []key.Binding{k.nextPlan, k.prevPlan, k.members, k.focus, k.open}},
 		{"The screen", []key.Binding{k.help, k.back, k.erase, k.suspend, k.quit, k.interrupt}},
@@ -60,7 +71,9 @@ func (k keyMap) groups() []keyGroup {
 
 // footer returns the bindings that the footer shows while there is room, the most important first.
 func (k keyMap) footer() []key.Binding {
-	return []key.Binding{k.approve, k.reject, k.help, k.quit, k.why, k.focus, k.nextChange, k.prevChange, k.approveWhole, k.search, k.open, k.fold, k.side}
+	return []key.Binding{
+		k.approve, k.reject, k.help, k.quit, k.why, k.focus, k.nextChange,
+		k.prevChange, k.approveWhole, k.search, k.open, k.fold, k.side}
 }
 
 // single splits a message with several keys into single keys. A terminal sends keys that are typed
@@ -77,7 +90,8 @@ func (k keyMap) single(msg tea.KeyMsg) []tea.KeyMsg {
 	var each []tea.KeyMsg
 	for _, r := range msg.Runes {
 		one := tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune{r}, Alt: msg.Alt}
-		if !key.Matches(one, k.down, k.up, k.pageDown, k.pageUp, k.nextChange, k.prevChange, k.top, k.bottom, k.nextPlan, k.prevPlan) {
+		if !key.Matches(one, k.down, k.up, k.pageDown, k.pageUp,
+			k.nextChange, k.prevChange, k.top, k.bottom, k.nextPlan, k.prevPlan) {
 			return nil
 		}
 		each = append(each, one)

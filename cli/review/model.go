@@ -111,7 +111,8 @@ const (
 )
 
 func newModel(ask asker, t *theme, place string, clock func() time.Time, first listed) *model {
-	m := &model{ask: ask, keys: newKeys(), theme: t, clock: clock, place: place, now: clock(), found: -1, flight: map[string]letter{}}
+	m := &model{ask: ask, keys: newKeys(), theme: t, clock: clock,
+		place: place, now: clock(), found: -1, flight: map[string]letter{}}
 	m.begin = m.listed(first)
 	return m
 }
@@ -313,7 +314,8 @@ func preface(at row) []paragraph {
 	title := terminal.Span{Text: console.Line(Verb(a) + " " + at.name()), Ink: ink}
 	out := []paragraph{{"", []terminal.Span{title, {Text: "   " + console.Line(id), Ink: terminal.Faint}}}}
 	if at.several() {
-		out = append(out, paragraph{"", []terminal.Span{{Text: console.Line("at " + Names(approvals(at.alike()), mostNames))}}},
+		out = append(out, paragraph{"", []terminal.Span{
+			{Text: console.Line("at " + Names(approvals(at.alike()), mostNames))}}},
 			paragraph{"", []terminal.Span{{Text: Placeholders, Ink: terminal.Faint}}})
 	}
 	if a.Because != "" {

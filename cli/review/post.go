@@ -24,7 +24,8 @@ type letter struct {
 
 // response returns the request body, which names the plan and the displayed content digest.
 func (l letter) response() api.Response {
-	return api.Response{Answer: l.batch.answer, Plan: l.to.approval.Plan, ContentDigest: l.digest, Reason: l.batch.reason}
+	return api.Response{
+		Answer: l.batch.answer, Plan: l.to.approval.Plan, ContentDigest: l.digest, Reason: l.batch.reason}
 }
 
 // holds reports whether the plan still waits with the content that was answered.
@@ -133,7 +134,9 @@ func (m *model) tell(b *batch) {
 	case b.all == 1 && b.err != nil:
 		m.say(m.theme.bad, firstLine(b.err))
 	case b.err != nil:
-		m.say(m.theme.bad, fmt.Sprintf("%s: %s on %d of %d; not %s: %s", b.past(), Subject(b.lead), b.done, b.all, some(b.left, 3), firstLine(b.err)))
+		m.say(m.theme.bad, fmt.Sprintf(
+			"%s: %s on %d of %d; not %s: %s",
+			b.past(), Subject(b.lead), b.done, b.all, some(b.left, 3), firstLine(b.err)))
 	default:
 		m.say(m.theme.good, fmt.Sprintf("%s: %s%s", b.past(), b.name(), m.leftOver()))
 		m.counting = true
@@ -152,7 +155,8 @@ func (b *batch) name() string {
 	if b.all == 1 {
 		return name(b.lead)
 	}
-	return console.Line(fmt.Sprintf("%s on %s of %s", Subject(b.lead), diff.Plural(b.done, "install", "installs"), b.lead.App))
+	return console.Line(fmt.Sprintf("%s on %s of %s",
+		Subject(b.lead), diff.Plural(b.done, "install", "installs"), b.lead.App))
 }
 
 // leftOver describes how many plans still wait.
@@ -176,11 +180,14 @@ func (m *model) unheard(code int) error {
 	var errs []error
 	for _, i := range m.queue.items {
 		if i.sending && len(errs) < mostUnheard {
-			errs = append(errs, fmt.Errorf("the answer to %s was on its way: `nuon review %s --print` tells whether it arrived", name(i.approval), i.approval.ID))
+			errs = append(errs, fmt.Errorf(
+				"the answer to %s was on its way: `nuon review %s --print` tells whether it arrived",
+				name(i.approval), i.approval.ID))
 		}
 	}
 	if n := len(m.outbox); n > 0 {
-		errs = append(errs, fmt.Errorf("%s not sent: `nuon review` shows what still waits", diff.Plural(n, "answer was", "answers were")))
+		errs = append(errs, fmt.Errorf(
+			"%s not sent: `nuon review` shows what still waits", diff.Plural(n, "answer was", "answers were")))
 	}
 	if err := m.unheardWhole(); err != nil {
 		errs = append(errs, err)

@@ -134,7 +134,8 @@ func (r row) answering() bool { return slices.ContainsFunc(r.items(), (*item).an
 
 // grave reports whether an approval of the row needs a typed confirmation.
 func (r row) grave() bool {
-	return slices.ContainsFunc(r.covers(), (*item).grave) || r.several() && r.group.report != nil && r.group.report.Destructive()
+	return slices.ContainsFunc(r.covers(), (*item).grave) ||
+		r.several() && r.group.report != nil && r.group.report.Destructive()
 }
 
 // read reports whether nothing is left to fetch for the row: its report is loaded and, for
@@ -307,7 +308,8 @@ func (q *queue) tidy(now time.Time) {
 		}
 	}
 	q.items = slices.DeleteFunc(q.items, func(i *item) bool {
-		if !i.ended || together[i] || i == current.item || i.answering() || tooMany <= 0 && now.Sub(i.over) < keepEnded {
+		if !i.ended || together[i] || i == current.item ||
+			i.answering() || tooMany <= 0 && now.Sub(i.over) < keepEnded {
 			return false
 		}
 		tooMany--
@@ -321,7 +323,9 @@ func (q *queue) together(now time.Time) map[*item]bool {
 	out := map[*item]bool{}
 	current := q.current().group
 	for _, g := range q.groups {
-		if g != current && !slices.ContainsFunc(g.items, func(i *item) bool { return !i.ended || i.answering() || now.Sub(i.over) < keepEnded }) {
+		if g != current && !slices.ContainsFunc(g.items, func(i *item) bool {
+			return !i.ended || i.answering() || now.Sub(i.over) < keepEnded
+		}) {
 			continue
 		}
 		for _, i := range g.items {
@@ -361,7 +365,9 @@ func (q *queue) arrange() {
 
 // choose selects row r among the rebuilt rows, or r's group if r is a plan whose group was closed.
 func (q *queue) choose(r row) {
-	at := slices.IndexFunc(q.rows, func(n row) bool { return n.item == r.item && (r.item != nil || n.group == r.group) })
+	at := slices.IndexFunc(q.rows, func(n row) bool {
+		return n.item == r.item && (r.item != nil || n.group == r.group)
+	})
 	if at < 0 && r.group != nil {
 		at = slices.IndexFunc(q.rows, func(n row) bool { return n.several() && n.group == r.group })
 	}

@@ -42,12 +42,14 @@ func Possible(c *console.Console) bool {
 // the first request fails, Open returns an error without opening the screen; a
 // later failure is shown as a banner. When ctx is canceled or the user presses
 // Ctrl-C, the error is exit.Interrupted. The terminal is restored in every case.
-func Open(ctx context.Context, c *console.Console, client *remote.Client, wanted func(api.Approval) bool) (Given, error) {
+func Open(ctx context.Context, c *console.Console, client *remote.Client,
+	wanted func(api.Approval) bool) (Given, error) {
 	return openWithin(ctx, c, client, wanted, answerWithin)
 }
 
 // openWithin is Open with a limit on the wait for the terminal to report its background color.
-func openWithin(ctx context.Context, c *console.Console, client *remote.Client, wanted func(api.Approval) bool, patience time.Duration) (Given, error) {
+func openWithin(ctx context.Context, c *console.Console, client *remote.Client,
+	wanted func(api.Approval) bool, patience time.Duration) (Given, error) {
 	d := newDesk(ctx, client, wanted)
 	defer d.close()
 	first, _ := d.list(scope{})().(listed)
@@ -76,7 +78,8 @@ func openWithin(ctx context.Context, c *console.Console, client *remote.Client, 
 // program itself: bubbletea with this context would return without waiting for the goroutine
 // that reads the keys. Bubbletea restores the terminal when it ends and after a panic.
 func draw(ctx context.Context, c *console.Console, m tea.Model) error {
-	program := tea.NewProgram(m, tea.WithInput(c.In), tea.WithOutput(c.Out), tea.WithAltScreen(), tea.WithoutSignalHandler())
+	program := tea.NewProgram(m, tea.WithInput(c.In), tea.WithOutput(c.Out),
+		tea.WithAltScreen(), tea.WithoutSignalHandler())
 	defer context.AfterFunc(ctx, program.Quit)()
 	_, err := program.Run()
 	switch {

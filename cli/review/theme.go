@@ -49,7 +49,9 @@ func newTheme(color, rich bool, on shade) *theme {
 			faint: "2", strong: "1", accent: "1", rule: "2", selected: "7", aside: "1",
 			bad: "1", warn: "1", alarm: "1;7", notice: "7", match: "7",
 		}
-		t.ink = [terminal.Inks]style{terminal.Bold: "1", terminal.Faint: "2", terminal.Replace: "1", terminal.Destroy: "1", terminal.Security: "1;7"}
+		t.ink = [terminal.Inks]style{
+			terminal.Bold: "1", terminal.Faint: "2", terminal.Replace: "1",
+			terminal.Destroy: "1", terminal.Security: "1;7"}
 		return t
 	}
 	t := &theme{
@@ -58,7 +60,8 @@ func newTheme(color, rich bool, on shade) *theme {
 	}
 	t.ink = [terminal.Inks]style{
 		terminal.Bold: "1", terminal.Faint: "2", terminal.Warn: "33", terminal.Create: "32", terminal.Update: "33",
-		terminal.Replace: "1;31", terminal.Destroy: "1;31", terminal.Move: "36", terminal.Before: "35", terminal.Security: "1;7;33",
+		terminal.Replace: "1;31", terminal.Destroy: "1;31", terminal.Move: "36",
+		terminal.Before: "35", terminal.Security: "1;7;33",
 	}
 	switch {
 	case rich && on == dark:

@@ -336,7 +336,8 @@ func (m *model) mark(at row) cell {
 
 // signInks maps the actions in a row's counts to inks.
 var signInks = map[diff.Action]terminal.Ink{
-	diff.Create: terminal.Create, diff.Update: terminal.Update, diff.Replace: terminal.Replace, diff.Destroy: terminal.Destroy,
+	diff.Create: terminal.Create, diff.Update: terminal.Update,
+	diff.Replace: terminal.Replace, diff.Destroy: terminal.Destroy,
 }
 
 // counts summarizes the changes of a row in numbers, security-relevant changes first.
@@ -389,7 +390,9 @@ func (m *model) diffRows(f frame) []strip {
 // nothing returns the content when no plan waits: the installs with work in
 // progress that may lead to a plan.
 func (m *model) nothing() []strip {
-	rows := []strip{nil, {{"  Nothing waits for an approval.", m.theme.strong}}, {{"  A plan appears here as soon as it is ready.", m.theme.faint}}, nil}
+	rows := []strip{nil,
+		{{"  Nothing waits for an approval.", m.theme.strong}},
+		{{"  A plan appears here as soon as it is ready.", m.theme.faint}}, nil}
 	for _, line := range m.busy {
 		rows = append(rows, strip{{"  " + line, ""}})
 	}
@@ -410,7 +413,8 @@ func (m *model) banners(width int) []strip {
 		add(t.alarm, fmt.Sprintf("No answer since %s: %s. What you see is as of %s; nothing can be answered.",
 			m.lost.Local().Format("15:04:05"), firstLine(m.why), m.heard.Local().Format("15:04:05")))
 	} else if !m.live() {
-		add(t.alarm, fmt.Sprintf("No answer for %s. What you see is as of %s; nothing can be answered.", ago(m.now.Sub(m.heard)), m.heard.Local().Format("15:04:05")))
+		add(t.alarm, fmt.Sprintf("No answer for %s. What you see is as of %s; nothing can be answered.",
+			ago(m.now.Sub(m.heard)), m.heard.Local().Format("15:04:05")))
 	}
 	switch at := m.queue.current(); {
 	case at.none():
@@ -440,7 +444,8 @@ func fate(at row) string {
 		return ""
 	}
 	var parts []string
-	for _, status := range []api.ApprovalStatus{api.ApprovalStatusApproved, api.ApprovalStatusRejected, api.ApprovalStatusWithdrawn} {
+	for _, status := range []api.ApprovalStatus{
+		api.ApprovalStatusApproved, api.ApprovalStatusRejected, api.ApprovalStatusWithdrawn} {
 		if n := counts[string(status)]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, status))
 		}
@@ -562,7 +567,9 @@ func (m *model) sheet() []strip {
 		those := m.those(room)
 		out = append(append(out, m.doomed(at, room-len(those))...), those...)
 		word := console.Line(m.word())
-		return append(out, append(strip{{"  Type ", ""}, {word, t.strong}, {" to approve: ", ""}}, m.typed.show(max(m.width-24-terminal.Columns(word), 10))...))
+		return append(out,
+			append(strip{{"  Type ", ""}, {word, t.strong}, {" to approve: ", ""}},
+				m.typed.show(max(m.width-24-terminal.Columns(word), 10))...))
 	}
 	return nil
 }
@@ -574,7 +581,8 @@ func (m *model) asking() string {
 		return at.name()
 	}
 	a := at.lead().approval
-	return console.Line(fmt.Sprintf("%s on %s of %s", Subject(a), diff.Plural(len(m.covered), "install", "installs"), a.App))
+	return console.Line(fmt.Sprintf("%s on %s of %s",
+		Subject(a), diff.Plural(len(m.covered), "install", "installs"), a.App))
 }
 
 // those lists the installs that a question about a group is about, and those
@@ -589,7 +597,8 @@ func (m *model) those(room int) []strip {
 	}
 	out := []strip{{{"  At " + console.Line(some(names, m.width/8)), ""}}}
 	if len(m.missed) > 0 {
-		out = append(out, strip{{"  No longer as shown, and not answered: " + console.Line(some(m.missed, 3)), m.theme.warn}})
+		out = append(out, strip{
+			{"  No longer as shown, and not answered: " + console.Line(some(m.missed, 3)), m.theme.warn}})
 	}
 	return out
 }

@@ -18,7 +18,9 @@ import (
 // NeverCovered describes which plans of an install still need their own answer
 // after the approval of a whole workflow.
 func NeverCovered(install string) string {
-	return fmt.Sprintf("what destroys or replaces something, scripts that no approver has seen for %s, and plans of which the report does not show everything", install)
+	return fmt.Sprintf(
+		"what destroys or replaces something, scripts that no approver has seen for %s, and plans of which the report does not show everything",
+		install)
 }
 
 // Covered reports whether the approval of a whole workflow answers a plan that waits.
@@ -42,7 +44,8 @@ func Unplanned(w api.Workflow) []string {
 
 // Approvable reports whether a workflow can be approved as a whole.
 func Approvable(w api.Workflow) bool {
-	return w.Status == api.WorkflowStatusRunning && !w.PlanOnly && (w.Kind == api.WorkflowKindProvision || w.Kind == api.WorkflowKindDeploy)
+	return w.Status == api.WorkflowStatusRunning && !w.PlanOnly &&
+		(w.Kind == api.WorkflowKindProvision || w.Kind == api.WorkflowKindDeploy)
 }
 
 type (
@@ -66,7 +69,8 @@ func (d *desk) workflow(id, install string) tea.Cmd {
 	return d.do(d.patience, func(ctx context.Context) tea.Msg {
 		p := planned{id: id}
 		if p.workflow, p.err = remote.Get[api.Workflow](d.client.GetWorkflow(ctx, id)); p.err == nil {
-			p.waits, p.totals, _, p.err = d.waiting(ctx, scope{install: install}, func(a api.Approval) bool { return a.Workflow == id })
+			p.waits, p.totals, _, p.err = d.waiting(ctx, scope{install: install},
+				func(a api.Approval) bool { return a.Workflow == id })
 		}
 		p.err = slow(p.err)
 		return p
@@ -120,7 +124,9 @@ func (m *model) planned(p planned) {
 	case p.err != nil:
 		m.say(m.theme.bad, firstLine(p.err))
 	case !Approvable(p.workflow):
-		m.say(m.theme.warn, fmt.Sprintf("%s cannot be approved as a whole; a provision or a deploy can while it runs", NameOf(p.workflow)))
+		m.say(m.theme.warn,
+			fmt.Sprintf("%s cannot be approved as a whole; a provision or a deploy can while it runs",
+				NameOf(p.workflow)))
 	default:
 		m.mode, m.typed, m.whole = wholly, entry{}, p
 		if !m.fitsWhole() {
@@ -142,7 +148,8 @@ func (m *model) sendWhole() tea.Cmd {
 		m.say(m.theme.warn, "the control plane does not answer, so nobody knows what runs")
 		return nil
 	case !m.fitsWhole():
-		m.say(m.theme.warn, "the screen is too small for the question: nuon approve --workflow "+console.Line(m.whole.id))
+		m.say(m.theme.warn,
+			"the screen is too small for the question: nuon approve --workflow "+console.Line(m.whole.id))
 		return nil
 	}
 	m.ruling = m.whole.workflow
@@ -163,7 +170,9 @@ func (m *model) ruled(r ruled) tea.Cmd {
 
 // WholeApproved describes an approved workflow and how to revoke the approval.
 func WholeApproved(w api.Workflow) string {
-	return fmt.Sprintf("approved: what %s plans until it ends; to take it back: nuon approve --workflow %s --revoke", NameOf(w), w.ID)
+	return fmt.Sprintf(
+		"approved: what %s plans until it ends; to take it back: nuon approve --workflow %s --revoke",
+		NameOf(w), w.ID)
 }
 
 // wholeText describes what the approval covers and what it does not.
@@ -203,7 +212,9 @@ func (m *model) wholeSheet() []strip {
 		}
 	}
 	word := console.Line(m.wholeWord())
-	return append(out, append(strip{{"  Type ", ""}, {word, t.strong}, {" to approve: ", ""}}, m.typed.show(max(m.width-24-terminal.Columns(word), 10))...))
+	return append(out,
+		append(strip{{"  Type ", ""}, {word, t.strong}, {" to approve: ", ""}},
+			m.typed.show(max(m.width-24-terminal.Columns(word), 10))...))
 }
 
 // fitsWhole reports whether the whole question fits on the screen. A question
@@ -216,7 +227,9 @@ func (m *model) unheardWhole() error {
 	if m.ruling.ID == "" {
 		return nil
 	}
-	return fmt.Errorf("the approval of %s was on its way: `nuon workflows get %s` tells whether it arrived", NameOf(m.ruling), m.ruling.ID)
+	return fmt.Errorf(
+		"the approval of %s was on its way: `nuon workflows get %s` tells whether it arrived",
+		NameOf(m.ruling), m.ruling.ID)
 }
 
 // Given holds the answers that a person gave on the screen, in order.

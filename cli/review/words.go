@@ -126,7 +126,8 @@ func Scripts(a api.Approval) string {
 // UnderWay reports whether an install has work in progress or pending, with a reason to show.
 func UnderWay(i api.InstallSummary) bool {
 	switch i.Status {
-	case api.InstallSummaryStatusNew, api.InstallSummaryStatusBehind, api.InstallSummaryStatusDeploying, api.InstallSummaryStatusDeprovisioning,
+	case api.InstallSummaryStatusNew, api.InstallSummaryStatusBehind,
+		api.InstallSummaryStatusDeploying, api.InstallSummaryStatusDeprovisioning,
 		api.InstallSummaryStatusWaiting, api.InstallSummaryStatusStalled:
 		return i.Reason != ""
 	}

@@ -41,7 +41,9 @@ func Run(ctx context.Context, c *console.Console, look func(ctx context.Context,
 
 // run polls. It passes frames to show, and the message that the control plane
 // is unreachable to remark.
-func run(ctx context.Context, c *console.Console, look func(context.Context, *console.Console) error, show func(frame []byte) error, remark func(string)) error {
+func run(ctx context.Context, c *console.Console,
+	look func(context.Context, *console.Console) error,
+	show func(frame []byte) error, remark func(string)) error {
 	var patience remote.Patience
 	absent := false
 	for {
@@ -70,7 +72,8 @@ func run(ctx context.Context, c *console.Console, look func(context.Context, *co
 }
 
 // picture returns what one call of look prints.
-func picture(ctx context.Context, c *console.Console, look func(context.Context, *console.Console) error) ([]byte, error) {
+func picture(ctx context.Context, c *console.Console,
+	look func(context.Context, *console.Console) error) ([]byte, error) {
 	var frame bytes.Buffer
 	c.Measure()
 	onto := *c
