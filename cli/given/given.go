@@ -26,8 +26,8 @@ func Pairs(flag string, pairs []string) (map[string]string, error) {
 	return out, nil
 }
 
-// Files parses the NAME=@FILE values of a flag and reads each value from its
-// file, without the final line break that editors add. The @ is optional.
+// Files parses the NAME=@FILE values of a flag and reads each value from its file,
+// without the final line break that editors add. The @ is optional.
 func Files(flag string, pairs []string) (map[string]string, error) {
 	named, err := Pairs(flag, pairs)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/nuon-toolkit/nuon/cli/exit"
 )
 
-// TestPairs checks that the first = separates name and value,
-// and that a pair without one is a usage error.
+// TestPairs checks that the first = separates name and value, and that a pair without
+// one is a usage error.
 func TestPairs(t *testing.T) {
 	got, err := Pairs("--input", []string{"a=1", "b=", "c=x=y", "a=2", "d e=\x1b"})
 	if d := cmp.Diff(map[string]string{"a": "2", "b": "", "c": "x=y", "d e": "\x1b"}, got); d != "" || err != nil {
@@ -26,8 +26,8 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// TestFiles checks that a value is the content of its file without the
-// final line break, and that a missing or too large file is a usage error.
+// TestFiles checks that a value is the content of its file without the final line
+// break, and that a missing or too large file is a usage error.
 func TestFiles(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {

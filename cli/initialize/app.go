@@ -26,8 +26,8 @@ type app struct {
 // component is a file in components/.
 type component struct{ name, text string }
 
-// terraformVersion is the Terraform version that the app requires. A comment in its
-// file tells where to change it.
+// terraformVersion is the Terraform version that the app requires. The generated file
+// has a comment on where to change it.
 const terraformVersion = "1.11.4"
 
 //go:embed sample

@@ -11,8 +11,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// TestAPlainSecretStaysHere checks that a plain-text value for
-// a sensitive input is rejected before anything is sent.
+// TestAPlainSecretStaysHere checks that a plain-text value for a sensitive input is
+// rejected before anything is sent.
 func TestAPlainSecretStaysHere(t *testing.T) {
 	for _, line := range []string{"create acme --app hello --input token=hush", "update acme --input token=hush"} {
 		p, e := start(t)
@@ -26,8 +26,8 @@ func TestAPlainSecretStaysHere(t *testing.T) {
 	}
 }
 
-// TestUpdateShowsFirst checks when the preview of an update is printed: alone
-// with --preview, before the question on a terminal, and never in a script.
+// TestUpdateShowsFirst checks when the preview of an update is printed: alone with
+// --preview, before the question on a terminal, and never in a script.
 func TestUpdateShowsFirst(t *testing.T) {
 	preview := `hello/acme would change:
   input greeting  "hi" → "hey"
@@ -130,8 +130,8 @@ func TestOwner(t *testing.T) {
 	}
 }
 
-// TestForget checks that forgetting an install that leaves resources
-// behind asks first, and that forgetting a deprovisioned one does not.
+// TestForget checks that forgetting an install that leaves resources behind asks
+// first, and that forgetting a deprovisioned one does not.
 func TestForget(t *testing.T) {
 	for line, code := range map[string]int{"forget acme": 0, "forget acme --force": exit.Usage, "forget acme --force --yes": 0} {
 		p, e := start(t)
@@ -141,8 +141,8 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// TestPinning checks pinning to a given release and to the
-// current one, rolling back, and unpinning.
+// TestPinning checks pinning to a given release and to the current one, rolling back,
+// and unpinning.
 func TestPinning(t *testing.T) {
 	all := []api.Release{{Number: 7, Status: "complete"}, {Number: 6, Status: "incomplete"}, {Number: 5, Status: "complete"}, {Number: 4, Status: "building"}, {Number: 3, Status: "complete"}}
 	for line, c := range map[string]struct {

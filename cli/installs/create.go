@@ -119,8 +119,8 @@ func (o *creating) run(ctx context.Context, args []string) error {
 	return o.end(ctx, client, made)
 }
 
-// keyOfNew returns the request for the sealing key of an install that
-// does not exist yet: the key of its runner if that one has registered.
+// keyOfNew returns the request for the sealing key of an install that does not exist
+// yet: the key of its runner if that one has registered.
 func keyOfNew(runner string) api.GetSealingKeyParams {
 	return api.GetSealingKeyParams{Runner: runner, Shared: runner == ""}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
 
-// shop returns an app with one input of each kind, a component
-// with a toggle, and the given install files.
+// shop returns an app with one input of each kind, a component with a toggle, and the
+// given install files.
 func shop(installs map[string]string) fs.FS {
 	module := "terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/x\"\n"
 	files := fstest.MapFS{}
@@ -108,8 +108,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestCompareWithoutAFile checks that an install that belongs to a
-// missing file is reported, and that installs that people manage are not.
+// TestCompareWithoutAFile checks that an install that belongs to a missing file is
+// reported, and that installs that people manage are not.
 func TestCompareWithoutAFile(t *testing.T) {
 	got := compare(loaded(t, shop(nil)), "shop", []api.Install{{App: "shop", Name: "left", Owner: "file"}, {Name: "ours", Owner: "hand"}}, true)
 	if len(got) != 1 || got[0].Install != "left" || got[0].Outcome != OutcomeNoFile || !strings.Contains(got[0].Reason, "nuon installs generate-config shop/left") {
@@ -117,8 +117,8 @@ func TestCompareWithoutAFile(t *testing.T) {
 	}
 }
 
-// TestAGeneratedFileChangesNothing checks that the file generated
-// for any install is valid, and that syncing it changes nothing.
+// TestAGeneratedFileChangesNothing checks that the file generated for any install is
+// valid, and that syncing it changes nothing.
 func TestAGeneratedFileChangesNothing(t *testing.T) {
 	base := loaded(t, shop(nil))
 	var config api.AppConfig

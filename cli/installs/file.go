@@ -55,8 +55,8 @@ func readFile(c *console.Console, file string, n *api.NewInstall) (map[string]st
 	return nil, exit.Usagef("%s is no install of the app in %s", file, dir)
 }
 
-// fill copies the settings of a file, except its inputs, into a new
-// install. Approval settings from the command line take precedence.
+// fill copies the settings of a file, except its inputs, into a new install. Approval
+// settings from the command line take precedence.
 func fill(n *api.NewInstall, i appconfig.Install) {
 	n.Name, n.AllowDestroy = i.Name, n.AllowDestroy || i.AllowDestroy
 	if n.Approval == "" {

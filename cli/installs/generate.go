@@ -57,8 +57,8 @@ no part of it.`,
 	}
 }
 
-// fileOf returns the file for an install. It leaves out what the app
-// no longer declares, because a file that names it would be invalid.
+// fileOf returns the file for an install. It leaves out what the app no longer
+// declares, because a file that names it would be invalid.
 func fileOf(i api.Install, config api.AppConfig) installFile {
 	f := installFile{
 		Name: i.Name, ApprovalOption: string(i.Approval), AllowDestroy: i.AllowDestroy, Labels: i.Labels,

@@ -183,12 +183,12 @@ func because(reason string) string {
 	return ": " + reason
 }
 
-// mostShown is the maximum number of characters shown of a
-// component's output. Outputs of charts can be kilobytes of JSON.
+// mostShown is the maximum number of characters shown of a component's output. Outputs
+// of charts can be kilobytes of JSON.
 const mostShown = 100
 
-// bounded returns the beginning of a value that is too long to
-// show, with a hint at how to get all of it.
+// bounded returns the beginning of a value that is too long to show, with a hint at
+// how to get all of it.
 func bounded(v string) string {
 	all := []rune(v)
 	if len(all) <= mostShown {

@@ -7,8 +7,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// TestNoInputsAreSaidSo checks that an install without inputs
-// says so; an empty heading would look like lost data.
+// TestNoInputsAreSaidSo checks that an install without inputs says so; an empty
+// heading would look like lost data.
 func TestNoInputsAreSaidSo(t *testing.T) {
 	var got strings.Builder
 	if err := show(&got, api.Install{}); err != nil {

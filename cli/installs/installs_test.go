@@ -23,8 +23,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// plane is a fake control plane with its own sealing key and one
-// of the install acme. It records everything that it receives.
+// plane is a fake control plane with its own sealing key and one of the install acme.
+// It records everything that it receives.
 type plane struct {
 	own, acme seal.Identity
 	installs  []api.Install // at least acme
@@ -156,9 +156,9 @@ func execute(t *testing.T, c *cobra.Command, args ...string) error {
 	return c.ExecuteContext(t.Context())
 }
 
-// TestSecretsAreSealed checks that a sensitive value can be opened only
-// with the right key (the control plane's before the install exists,
-// then the install's), and appears nowhere in what was sent or printed.
+// TestSecretsAreSealed checks that a sensitive value can be opened only with the right
+// key (the control plane's before the install exists, then the install's), and appears
+// nowhere in what was sent or printed.
 func TestSecretsAreSealed(t *testing.T) {
 	t.Setenv("API_TOKEN", "hush-1")
 	file := filepath.Join(t.TempDir(), "key.pem")
@@ -203,8 +203,8 @@ func TestSecretsAreSealed(t *testing.T) {
 	}
 }
 
-// TestMistakesAreFoundFirst checks that a command with a mistake in it sends
-// nothing, and that the error does not repeat a secret from an argument.
+// TestMistakesAreFoundFirst checks that a command with a mistake in it sends nothing,
+// and that the error does not repeat a secret from an argument.
 func TestMistakesAreFoundFirst(t *testing.T) {
 	for name, c := range map[string]struct {
 		args []string
@@ -267,8 +267,8 @@ func write(t *testing.T, file, text string) {
 
 var quiet = &console.Console{Out: io.Discard, Err: io.Discard}
 
-// TestReadFile checks the settings read from a file, named from
-// several directories; values from the command line take precedence.
+// TestReadFile checks the settings read from a file, named from several directories;
+// values from the command line take precedence.
 func TestReadFile(t *testing.T) {
 	dir := app(t)
 	acme := api.NewInstall{Name: "acme", Approval: "approve-all", AllowDestroy: true}
@@ -329,8 +329,8 @@ func TestReadFileKeepsTheRules(t *testing.T) {
 	}
 }
 
-// TestAFileHoldsNoSecrets checks that a sensitive input in a file is not
-// sent, because nothing would seal it, and that the person is warned.
+// TestAFileHoldsNoSecrets checks that a sensitive input in a file is not sent, because
+// nothing would seal it, and that the person is warned.
 func TestAFileHoldsNoSecrets(t *testing.T) {
 	dir := app(t)
 	write(t, filepath.Join(dir, "installs", "acme.toml"), "name = \"acme\"\n[inputs]\ntoken = \"hush\"\n")
@@ -345,8 +345,8 @@ func TestAFileHoldsNoSecrets(t *testing.T) {
 	}
 }
 
-// TestCreateFromAFile checks that a value on the command line takes precedence
-// over the file's, and that the command prints how to start the runner.
+// TestCreateFromAFile checks that a value on the command line takes precedence over
+// the file's, and that the command prints how to start the runner.
 func TestCreateFromAFile(t *testing.T) {
 	dir := app(t)
 	t.Chdir(dir)
@@ -421,8 +421,8 @@ func TestAsking(t *testing.T) {
 	}
 }
 
-// TestShowHidesWhatIsSensitive checks that show hides sensitive
-// values, and that text from elsewhere cannot move the cursor.
+// TestShowHidesWhatIsSensitive checks that show hides sensitive values, and that text
+// from elsewhere cannot move the cursor.
 func TestShowHidesWhatIsSensitive(t *testing.T) {
 	i := api.Install{
 		ID: "ins_1", App: "hello", Name: "acme", Status: "current", Reason: "at\x1b[2J version 3", Approval: "prompt", Runner: "r", RunnerOnline: true,

@@ -61,8 +61,8 @@ func hold(ctx context.Context, e *env.Env, client *remote.Client, install string
 	})
 }
 
-// showHeld prints the release that an install is pinned to,
-// the consequences, and the commands to run next.
+// showHeld prints the release that an install is pinned to, the consequences, and the
+// commands to run next.
 func showHeld(w io.Writer, i api.Install) error {
 	lines := []string{fmt.Sprintf("%s/%s is held at release %s (the newest is %d)%s", i.App, i.Name, console.Release(i.Pinned, i.Commit), i.Latest, because(i.PinReason))}
 	if i.Pinned == 0 {
@@ -138,8 +138,8 @@ update to the code and the config of that release, with plans and approvals, and
 	return c
 }
 
-// before returns the release to roll back to: the newest
-// complete one older than the install's target.
+// before returns the release to roll back to: the newest complete one older than the
+// install's target.
 func before(ctx context.Context, client *remote.Client, i api.Install) (int, error) {
 	found := 0
 	_, err := remote.All(func(cursor string) ([]api.Release, string, error) {

@@ -15,8 +15,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// Move is the change of one field of an install, from its current
-// value to the new one. A sensitive value is replaced by a note.
+// Move is the change of one field of an install, from its current value to the new
+// one. A sensitive value is replaced by a note.
 type Move struct {
 	Field string `json:"field"`
 	From  string `json:"from"`

@@ -27,8 +27,8 @@ func (s *settling) flags(c *cobra.Command) {
 	c.Flags().DurationVar(&s.timeout, "timeout", 30*time.Minute, "with --wait: stop waiting after this long")
 }
 
-// settled returns the implementation of --wait for a request
-// that has no workflow yet; see workflows.Asking.
+// settled returns the implementation of --wait for a request that has no workflow yet;
+// see workflows.Asking.
 func settled(c *console.Console) func(context.Context, *remote.Client, string, time.Duration) (now api.Install, stands, err error) {
 	return func(ctx context.Context, client *remote.Client, install string, timeout time.Duration) (api.Install, error, error) {
 		s := settling{wait: true, timeout: timeout}
@@ -43,8 +43,8 @@ func settled(c *console.Console) func(context.Context, *remote.Client, string, t
 // pause is the interval between two polls of an install.
 const pause = 500 * time.Millisecond
 
-// settle waits until none of the installs (by id) can progress
-// without a person, and returns their state.
+// settle waits until none of the installs (by id) can progress without a person, and
+// returns their state.
 func (s *settling) settle(ctx context.Context, c *console.Console, client *remote.Client, ids []string) ([]api.Install, error) {
 	if s.timeout > 0 {
 		var cancel context.CancelFunc
@@ -123,9 +123,9 @@ func allSettled(all []api.Install) bool {
 	return true
 }
 
-// Settles reports whether an install with this status cannot
-// progress without a person or another release. Blocked is the
-// control plane's flag for an install that waits for one of those.
+// Settles reports whether an install with this status cannot progress without a person
+// or another release. Blocked is the control plane's flag for an install that waits
+// for one of those.
 func Settles(status string, blocked bool) bool {
 	if blocked {
 		return true
@@ -154,8 +154,8 @@ func progressOf(all []api.Install) []progress.Line {
 	return lines
 }
 
-// NeedsMore returns the error for an install that is blocked:
-// what is missing and what to do about it.
+// NeedsMore returns the error for an install that is blocked: what is missing and what
+// to do about it.
 func NeedsMore(install, reason string) error {
 	return exit.With(exit.Failed, fmt.Errorf("%s does not go on by itself: %s (`nuon explain install %[1]s` shows what led to it)", install, strings.TrimRight(reason, ".")))
 }
@@ -185,8 +185,8 @@ func verdict(all []api.Install) error {
 	return nil
 }
 
-// address returns the name of an install for commands and messages. It
-// includes the app, because another app may have an install of the same name.
+// address returns the name of an install for commands and messages. It includes the
+// app, because another app may have an install of the same name.
 func address(app, install string) string { return app + "/" + install }
 
 // end waits for the changed install if --wait is set, and prints it.

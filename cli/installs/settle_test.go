@@ -60,9 +60,9 @@ func (c course) client(t *testing.T) *remote.Client {
 	return client
 }
 
-// TestSettle checks that settle waits until no install can progress without
-// a person, also when the control plane is unreachable for a while, and that
-// the exit code puts a failure before a rejection before a waiting approval.
+// TestSettle checks that settle waits until no install can progress without a person,
+// also when the control plane is unreachable for a while, and that the exit code puts
+// a failure before a rejection before a waiting approval.
 func TestSettle(t *testing.T) {
 	for name, c := range map[string]struct {
 		course course
@@ -116,9 +116,9 @@ func TestSettleIsInterrupted(t *testing.T) {
 	})
 }
 
-// TestWaitWithoutAWorkflow checks a request that starts no workflow
-// now, because the work starts later or is done already: --wait then
-// waits for the install, and its status determines the exit code.
+// TestWaitWithoutAWorkflow checks a request that starts no workflow now, because the
+// work starts later or is done already: --wait then waits for the install, and its
+// status determines the exit code.
 func TestWaitWithoutAWorkflow(t *testing.T) {
 	for status, code := range map[string]int{"current": 0, "waiting_for_approval": exit.Waiting, "stalled": exit.Failed} {
 		t.Run(status, func(t *testing.T) {

@@ -117,8 +117,8 @@ func (o *syncing) run(ctx context.Context, args []string) error {
 	return o.apply(ctx, client, app, name, all, keys)
 }
 
-// readKeys returns the fingerprints of --key-fingerprint by
-// install, and requires a file for each of them.
+// readKeys returns the fingerprints of --key-fingerprint by install, and requires a
+// file for each of them.
 func (o *syncing) readKeys(app *appconfig.App) (map[string]string, error) {
 	keys, err := given.Pairs("--key-fingerprint", o.keys)
 	if err != nil {
@@ -135,8 +135,8 @@ func (o *syncing) readKeys(app *appconfig.App) (map[string]string, error) {
 	return keys, nil
 }
 
-// show prints the effects of the sync; with -o name, the names
-// of the installs that it would create or change.
+// show prints the effects of the sync; with -o name, the names of the installs that it
+// would create or change.
 func (o *syncing) show(app string, all []Difference) error {
 	c := o.env.Console
 	if c.Output != "name" {
@@ -187,8 +187,8 @@ func (o *syncing) installs(ctx context.Context, client *remote.Client, app api.A
 	return look(ctx, client, ids)
 }
 
-// apply asks and then syncs one install after the other. It
-// continues with the others when one fails.
+// apply asks and then syncs one install after the other. It continues with the others
+// when one fails.
 func (o *syncing) apply(ctx context.Context, client *remote.Client, app *appconfig.App, name string, all []Difference,
 	keys map[string]string,
 ) error {

@@ -25,8 +25,8 @@ func written(t *testing.T, installs map[string]string) string {
 	return dir
 }
 
-// TestSync checks a sync of two files, one of a new install and one
-// of an install that differs, and the cases in which nothing is done.
+// TestSync checks a sync of two files, one of a new install and one of an install that
+// differs, and the cases in which nothing is done.
 func TestSync(t *testing.T) {
 	files := map[string]string{"acme": "name = \"acme\"\n[inputs]\nnote = \"n\"\n", "globex": "name = \"globex\"\n"}
 	owned := api.Install{ID: "ins_acme", App: "hello", Name: "acme", Approval: "prompt", Owner: "file", Status: "current"}
@@ -117,8 +117,8 @@ func TestSyncOfNothing(t *testing.T) {
 	}
 }
 
-// TestSyncOfABrokenFile checks that an invalid file is
-// reported with its position, and that nothing is sent.
+// TestSyncOfABrokenFile checks that an invalid file is reported with its position, and
+// that nothing is sent.
 func TestSyncOfABrokenFile(t *testing.T) {
 	dir := written(t, map[string]string{"acme": "name = \"acme\"\n[inputs]\ncolour = \"red\"\n"})
 	p, e := start(t)

@@ -118,8 +118,8 @@ func trust(ctx context.Context, e *env.Env, client *remote.Client, typed, given 
 	})
 }
 
-// compared returns an error unless a person confirms that a
-// key is the right one, or --key-fingerprint matches it.
+// compared returns an error unless a person confirms that a key is the right one, or
+// --key-fingerprint matches it.
 func compared(ctx context.Context, c *console.Console, of pins.Install, pin pins.Pin, shown, given string) error {
 	switch {
 	case given == shown:

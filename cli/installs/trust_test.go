@@ -18,8 +18,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// liar is a fake control plane that returns any key and any install,
-// another org in each response, and records what it receives.
+// liar is a fake control plane that returns any key and any install, another org in
+// each response, and records what it receives.
 type liar struct {
 	key     seal.Identity
 	holder  api.SealingKeyHolder
@@ -70,8 +70,8 @@ func hostile(t *testing.T) (*liar, *env.Env) {
 	return l, &env.Env{Console: &console.Console{In: strings.NewReader(""), Out: &strings.Builder{}, Err: &strings.Builder{}, Output: "table"}}
 }
 
-// do runs a command, checks its exit code, and returns its
-// output and error. It first clears the record of what was sent.
+// do runs a command, checks its exit code, and returns its output and error. It first
+// clears the record of what was sent.
 func (l *liar) do(t *testing.T, e *env.Env, code int, line string) string {
 	t.Helper()
 	l.sent, l.sentFor = nil, ""
@@ -115,9 +115,9 @@ func says(t *testing.T, said string, wants ...string) {
 	}
 }
 
-// TestAPinnedKeyIsTheOnlyOne checks that after the first use no value is
-// sealed to another recipient or to the control plane's own key, however the
-// control plane describes the install, and that each error states what to do.
+// TestAPinnedKeyIsTheOnlyOne checks that after the first use no value is sealed to
+// another recipient or to the control plane's own key, however the control plane
+// describes the install, and that each error states what to do.
 func TestAPinnedKeyIsTheOnlyOne(t *testing.T) {
 	lies := map[string]func(*liar){
 		"another key of a runner":     func(*liar) {},
@@ -172,8 +172,8 @@ func TestAnotherInstallsKeyIsNone(t *testing.T) {
 	says(t, l.do(t, e, exit.Failed, updateToken), "install ins_globex is pinned as globex")
 }
 
-// TestUntilItsRunnerHasRegistered checks that the control plane's
-// key is used until the runner registers, and is not pinned.
+// TestUntilItsRunnerHasRegistered checks that the control plane's key is used until
+// the runner registers, and is not pinned.
 func TestUntilItsRunnerHasRegistered(t *testing.T) {
 	l, e := hostile(t)
 	l.holder = api.SealingKeyHolderServer
@@ -188,8 +188,8 @@ func TestUntilItsRunnerHasRegistered(t *testing.T) {
 	l.opens(t, l.key)
 }
 
-// TestAGivenFingerprint checks that the key must have the given fingerprint,
-// on the first use and in CI, and that the flag does not replace a pin.
+// TestAGivenFingerprint checks that the key must have the given fingerprint, on the
+// first use and in CI, and that the flag does not replace a pin.
 func TestAGivenFingerprint(t *testing.T) {
 	for _, line := range []string{updateToken, createToken} {
 		l, e := hostile(t)
@@ -205,8 +205,8 @@ func TestAGivenFingerprint(t *testing.T) {
 	}
 }
 
-// TestNowhereToPin checks that without a writable place for pins,
-// a value is sealed only to a key whose fingerprint was given.
+// TestNowhereToPin checks that without a writable place for pins, a value is sealed
+// only to a key whose fingerprint was given.
 func TestNowhereToPin(t *testing.T) {
 	l, e := hostile(t)
 	file := filepath.Join(t.TempDir(), "file")
@@ -221,8 +221,8 @@ func TestNowhereToPin(t *testing.T) {
 	l.opens(t, l.key)
 }
 
-// TestABrokenPinHoldsNothing checks that an unreadable pin is
-// an error and does not count as a first use.
+// TestABrokenPinHoldsNothing checks that an unreadable pin is an error and does not
+// count as a first use.
 func TestABrokenPinHoldsNothing(t *testing.T) {
 	l, e := hostile(t)
 	l.do(t, e, 0, updateToken)
@@ -243,8 +243,8 @@ func TestABrokenPinHoldsNothing(t *testing.T) {
 	}
 }
 
-// TestSyncPinsEachInstall checks that fingerprints are given per install,
-// and that only the install whose key does not match receives nothing.
+// TestSyncPinsEachInstall checks that fingerprints are given per install, and that
+// only the install whose key does not match receives nothing.
 func TestSyncPinsEachInstall(t *testing.T) {
 	l, e := hostile(t)
 	dir := written(t, map[string]string{"acme": "name = \"acme\"\n", "globex": "name = \"globex\"\n"})
@@ -261,15 +261,15 @@ func TestSyncPinsEachInstall(t *testing.T) {
 	}
 	says(t, said.String()+err.Error(), "pinned the key of hello/acme", "globex: --key-fingerprint is "+wrong)
 	l.opens(t, l.key) // exactly one value: that of acme
-	// If the control plane hides acme, the next sync creates it
-	// again, but seals only to the pinned key.
+	// If the control plane hides acme, the next sync creates it again, but seals only to
+	// the pinned key.
 	l.key = identity(t)
 	says(t, l.do(t, e, exit.Failed, "sync "+written(t, map[string]string{"acme": "name = \"acme\"\n"})+" --app hello --yes --secret token=env:TOKEN"),
 		"hello/acme is another install than the one whose key is pinned")
 }
 
-// TestTrust checks that only a person who compared the keys,
-// or a script with the fingerprint, can pin another key.
+// TestTrust checks that only a person who compared the keys, or a script with the
+// fingerprint, can pin another key.
 func TestTrust(t *testing.T) {
 	l, e := hostile(t)
 	l.do(t, e, 0, updateToken)
@@ -302,8 +302,8 @@ func TestTrust(t *testing.T) {
 	l.opens(t, l.key)
 }
 
-// TestAnInstallMadeAgain checks that an install created again has another
-// key: trust accepts it, and forget drops the pin of the old one.
+// TestAnInstallMadeAgain checks that an install created again has another key: trust
+// accepts it, and forget drops the pin of the old one.
 func TestAnInstallMadeAgain(t *testing.T) {
 	l, e := hostile(t)
 	l.do(t, e, 0, updateToken)

@@ -26,8 +26,8 @@ type updating struct {
 	labels   []string
 	values   values
 	preview  bool
-	// interactive shows a form of the inputs if no change is
-	// given, and asks before making the change.
+	// interactive shows a form of the inputs if no change is given, and asks before making
+	// the change.
 	interactive bool
 	settling    settling
 }
@@ -119,8 +119,8 @@ func (o *updating) run(ctx context.Context, install string, says func(flag strin
 	return o.apply(ctx, client, i, change)
 }
 
-// ask rejects plain-text values of sensitive inputs and, if
-// asks is set, shows the form of the inputs.
+// ask rejects plain-text values of sensitive inputs and, if asks is set, shows the
+// form of the inputs.
 func (o *updating) ask(ctx context.Context, client *remote.Client, i api.Install, e entered, asks bool) error {
 	if len(e.plain) == 0 && !asks {
 		return nil

@@ -61,8 +61,8 @@ type entered struct {
 	secret map[string]seal.Secret
 }
 
-// read reads the values of the flags, before anything is sent.
-// They take precedence over those of more.
+// read reads the values of the flags, before anything is sent. They take precedence
+// over those of more.
 func (v *values) read(ctx context.Context, e *env.Env, more map[string]string) (entered, error) {
 	g := entered{plain: map[string]string{}, secret: map[string]seal.Secret{}}
 	maps.Copy(g.plain, more)
@@ -124,8 +124,8 @@ type sealing struct {
 	given   string                  // --key-fingerprint
 }
 
-// key returns the key to seal to, if it may be trusted with
-// the values of the install; see pins.Store.Accept.
+// key returns the key to seal to, if it may be trusted with the values of the install;
+// see pins.Store.Accept.
 func (s sealing) key(ctx context.Context, e *env.Env, client *remote.Client) (vault.Key, error) {
 	known, err := pins.Open(e.Context)
 	if err != nil {
@@ -178,9 +178,9 @@ func (g entered) seal(ctx context.Context, e *env.Env, client *remote.Client, to
 	return out, nil
 }
 
-// declared returns the config of the app at the pinned release, or of the
-// newest one if pinned is 0. For an app without a version it returns an
-// empty config; the control plane reports the error where one is needed.
+// declared returns the config of the app at the pinned release, or of the newest one
+// if pinned is 0. For an app without a version it returns an empty config; the control
+// plane reports the error where one is needed.
 func declared(ctx context.Context, client *remote.Client, app string, pinned int) (api.AppConfig, error) {
 	config, err := remote.Get[api.AppConfig](client.GetAppConfig(ctx, app, &api.GetAppConfigParams{Release: pinned}))
 	if remote.CodeIs(err, "not_found") || remote.CodeIs(err, "no_version") {

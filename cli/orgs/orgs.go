@@ -23,8 +23,8 @@ func New(e *env.Env) *cobra.Command {
 	return c
 }
 
-// org is the control plane's description of the caller, with
-// the org as the name that -o name prints.
+// org is the control plane's description of the caller, with the org as the name that
+// -o name prints.
 type org struct {
 	Name string `json:"name"`
 	api.Whoami
