@@ -1,9 +1,12 @@
-// Package journal is what a runner says of itself, on its way to the control plane: so that whoever helps its owner need not ask for
-// the log of a machine that they cannot reach.
+// Package journal ships a runner's own log to the control plane, so that support does not need
+// the log of a machine that it cannot access.
 //
-// It owns what is taken down of runnerd's own log (bounded in lines a second and in bytes, without what is secret), the little of it
-// that waits on the disk while the control plane is away, and how it is sent: in numbered chunks, the oldest first, each until it is
-// taken or refused. What has no room goes, the oldest first, with a mark in its place.
+// It owns which lines of runnerd's log are collected (limited in lines per second and in bytes,
+// with secrets masked), the small part that is stored on disk while the control plane
+// is unreachable, and the delivery: in numbered chunks, oldest first, each sent until
+// it is accepted or rejected. When there is no room the oldest lines are dropped and a
+// mark takes their place.
 //
-// It never holds up whoever logs, never logs itself, and holds nothing of a job's log. Package runner makes one and runs it.
+// It never delays the code that logs, never logs itself, and contains nothing of a job's log.
+// Package runner creates and runs it.
 package journal

@@ -10,14 +10,15 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// Over gives a logger that writes to log, and has the journal take down the same from slog.LevelInfo up, or lower where log does.
+// Over returns a logger that writes to log, and also adds the lines to the journal:
+// from slog.LevelInfo up, or lower where log does.
 func (j *Journal) Over(log *slog.Logger) *slog.Logger {
 	text := &words{}
 	text.handler = slog.NewTextHandler(&text.buffer, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: onlyAttributes})
 	return slog.New(handler{journal: j, below: log.Handler(), words: text, attributes: text.handler})
 }
 
-// handler is a slog.Handler in front of another.
+// handler is a slog.Handler in front of another one.
 type handler struct {
 	journal    *Journal
 	below      slog.Handler
@@ -25,14 +26,14 @@ type handler struct {
 	attributes slog.Handler // writes to words
 }
 
-// words is where a record's attributes become text, one record at a time.
+// words formats a record's attributes as text, one record at a time.
 type words struct {
 	mutex   sync.Mutex
 	buffer  bytes.Buffer
 	handler slog.Handler
 }
 
-// onlyAttributes leaves out what has its own place in a line.
+// onlyAttributes removes the fields that have their own place in a line.
 func onlyAttributes(groups []string, a slog.Attr) slog.Attr {
 	if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey || a.Key == slog.MessageKey) {
 		return slog.Attr{}

@@ -12,21 +12,22 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/redact"
 )
 
-// The bounds of what is taken down.
+// The limits for collected lines.
 const (
-	lineRate  = 20 // lines a second for long
+	lineRate  = 20 // sustained lines per second
 	lineBurst = 500
-	// mostHeld is how many bytes wait in memory to be taken over; more come only when the disk hangs.
+	// mostHeld bounds the bytes in memory that the shipper has not taken yet. It is only
+	// reached when the disk hangs.
 	mostHeld = 256 << 10
-	// longestLine is that of one message in bytes. The control plane takes twice as much.
+	// longestLine bounds one message, in bytes. The control plane accepts twice as much.
 	longestLine = 8 << 10
 )
 
-// Journal takes down lines, for any number of goroutines. New makes one.
+// Journal collects log lines. It is safe for concurrent use. New returns one.
 type Journal struct {
 	secrets *redact.Set
 	limit   *rate.Limiter
-	// grown has an element when there is a line to take over.
+	// grown has an element when there are lines to take.
 	grown chan struct{}
 
 	mutex   sync.Mutex
@@ -35,12 +36,13 @@ type Journal struct {
 	dropped int // since the last mark
 }
 
-// New makes a journal whose lines are without what secrets knows, or learns later.
+// New returns a journal that masks the secrets in its lines, including those that are
+// added to secrets later.
 func New(secrets *redact.Set) *Journal {
 	return &Journal{secrets: secrets, limit: rate.NewLimiter(lineRate, lineBurst), grown: make(chan struct{}, 1)}
 }
 
-// note takes down one line. It never waits for anything but another note.
+// note adds one line. It waits only for other calls of note.
 func (j *Journal) note(at time.Time, level api.LogLineL, text string) {
 	text = strings.ReplaceAll(strings.ToValidUTF8(j.secrets.String(text), "\uFFFD"), "\x00", "\uFFFD")
 	text = strings.ReplaceAll(text, "\n", " ")
@@ -65,7 +67,7 @@ func (j *Journal) note(at time.Time, level api.LogLineL, text string) {
 	}
 }
 
-// keep adds a line, after the mark for those that were dropped before it.
+// keep appends a line, after a mark for lines that were dropped before it.
 func (j *Journal) keep(line api.LogLine) {
 	if j.dropped > 0 {
 		mark := droppedHere(line.T, j.dropped)
@@ -74,7 +76,7 @@ func (j *Journal) keep(line api.LogLine) {
 	j.lines, j.size = append(j.lines, line), j.size+weight(line)
 }
 
-// take takes over what was taken down.
+// take removes and returns the collected lines.
 func (j *Journal) take() []api.LogLine {
 	j.mutex.Lock()
 	defer j.mutex.Unlock()
@@ -83,7 +85,7 @@ func (j *Journal) take() []api.LogLine {
 	return lines
 }
 
-// droppedHere is the mark for lines that had no room.
+// droppedHere returns the mark for dropped lines.
 func droppedHere(at time.Time, lines int) api.LogLine {
 	return api.LogLine{T: at, L: api.Warn, M: fmt.Sprintf("%d lines of this log were dropped here: there were too many of them, or the control plane was away for too long", lines)}
 }

@@ -25,11 +25,11 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
 
-// plane takes chunks, as the control plane does: once each.
+// plane accepts each chunk once, as the control plane does.
 type plane struct {
 	mutex sync.Mutex
-	fails func() error // before a chunk is taken; nil for never
-	after func() error // when it has been taken, and the answer gets lost
+	fails func() error // before a chunk is accepted; nil for never
+	after func() error // after it was accepted, so that the response is lost
 	taken map[int64][]api.LogLine
 	calls int
 }
@@ -55,7 +55,7 @@ func (p *plane) send(_ context.Context, c api.NewLogChunk) error {
 	return nil
 }
 
-// lines are all that was taken, in the order of the chunks' numbers.
+// lines returns all accepted lines, in the order of the chunks' numbers.
 func (p *plane) lines() []string {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -73,7 +73,7 @@ func (p *plane) lines() []string {
 	return lines
 }
 
-// run runs a journal over the plane until stop.
+// run runs a journal against the plane until stop is called.
 func run(t *testing.T, j *Journal, p *plane, dir string) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
@@ -129,7 +129,8 @@ func TestWhatIsTakenDown(t *testing.T) {
 	}
 }
 
-// TestAFloodIsCut: who logs is not held up, the flood is marked, and the log goes on when it is over.
+// TestAFloodIsCut checks that the logging code is not delayed, that the flood is marked,
+// and that the log continues after it.
 func TestAFloodIsCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j, p := New(&redact.Set{}), &plane{}
@@ -137,7 +138,7 @@ func TestAFloodIsCut(t *testing.T) {
 		for n := range 5000 {
 			log.Info(fmt.Sprint(n))
 		}
-		time.Sleep(2 * time.Second) // of the bubble
+		time.Sleep(2 * time.Second) // the time of the synctest bubble
 		log.Info("after")
 		defer run(t, j, p, t.TempDir())()
 		time.Sleep(10 * time.Second)
@@ -148,7 +149,8 @@ func TestAFloodIsCut(t *testing.T) {
 	})
 }
 
-// TestAwayForLong: what waits is bounded in memory and on the disk, and what had no room is marked.
+// TestAwayForLong checks that pending lines are bounded in memory and on disk, and that
+// dropped lines are marked.
 func TestAwayForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j, p, dir := New(&redact.Set{}), &plane{fails: func() error { return away }}, t.TempDir()
@@ -185,7 +187,8 @@ func TestAwayForLong(t *testing.T) {
 	})
 }
 
-// TestTheNextStartGoesOn: what was not sent, the next run sends; what another program left there is no line.
+// TestTheNextStartGoesOn checks that the next run sends what was not sent, and ignores
+// files of other programs.
 func TestTheNextStartGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -194,7 +197,7 @@ func TestTheNextStartGoesOn(t *testing.T) {
 		stop := run(t, j, p, dir)
 		j.note(time.Now(), api.Info, "one")
 		time.Sleep(time.Minute)
-		j.note(time.Now(), api.Warn, "two") // in the moment of the stop
+		j.note(time.Now(), api.Warn, "two") // at the moment of the stop
 		stop()
 		for name, content := range map[string]string{"nonsense": "x", nameOf(7): "{", nameOf(8): `{"seq":9,"lines":[{"m":"x"}]}`} {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
@@ -214,7 +217,8 @@ func TestTheNextStartGoesOn(t *testing.T) {
 	})
 }
 
-// TestRefused: a chunk that will never be taken holds nothing up; one that is refused for the key waits.
+// TestRefused checks that a permanently rejected chunk does not block the next ones,
+// and that one that is rejected because of the key is sent again.
 func TestRefused(t *testing.T) {
 	for status, kept := range map[int]bool{http.StatusBadRequest: false, http.StatusNotFound: false, http.StatusUnauthorized: true, http.StatusServiceUnavailable: true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -247,7 +251,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestEveryLineOnce over calls that fail before and after they did their work, and restarts: all lines, in order, each once.
+// TestEveryLineOnce checks that all lines arrive once and in order, with calls that fail before
+// or after they took effect, and with restarts.
 func TestEveryLineOnce(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		dir, err := os.MkdirTemp(t.TempDir(), "")

@@ -10,19 +10,20 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
 
-// Options say where a journal waits and how it is sent.
+// Options configures where a journal is stored and how it is sent.
 type Options struct {
-	// Dir is the journal's own directory; made when it is not there.
+	// Dir is the journal's own directory. It is created if necessary.
 	Dir string
-	// Send delivers a chunk. A chunk that is refused for good (a *contact.Refusal that is not passing, nor about the key) is given up;
-	// after any other error it is sent again.
+	// Send delivers a chunk. A chunk that is permanently rejected (a *contact.Refusal that is
+	// neither passing nor about the key) is dropped; after any other error it is sent again.
 	Send func(ctx context.Context, chunk api.NewLogChunk) error
-	// Timing says how long lines are gathered, and how long after an error it is tried again.
+	// Timing sets how long lines are gathered, and the pause after an error.
 	Timing timing.Timing
 }
 
-// Run sends what is taken down, until ctx ends; then it puts the rest on the disk, and tries once more to send it. Errors of the
-// disk leave the lines in memory: there is nobody to tell, for this is the log.
+// Run sends the collected lines until ctx ends. It then writes the rest to disk and tries once
+// more to send it. After an error of the disk the lines stay in memory: it cannot be logged,
+// because this is the log.
 func (j *Journal) Run(ctx context.Context, o Options) {
 	s := &shipper{journal: j, Options: o, store: open(o.Dir)}
 	for {
@@ -41,16 +42,17 @@ func (j *Journal) Run(ctx context.Context, o Options) {
 	}
 }
 
-// shipper is one Run.
+// shipper is the state of one Run.
 type shipper struct {
 	Options
 	journal   *Journal
 	store     *store
 	pause     time.Duration
-	notBefore time.Time // of the next try
+	notBefore time.Time // time of the next try
 }
 
-// round takes over what there is and sends what can be sent. It gives when to go on although nothing comes; nil for never.
+// round takes the collected lines and sends what can be sent. It returns a channel for the next
+// try after an error, or nil when everything was sent.
 func (s *shipper) round(ctx context.Context) <-chan time.Time {
 	s.store.add(s.journal.take())
 	if wait := time.Until(s.notBefore); wait > 0 {
@@ -71,7 +73,7 @@ func (s *shipper) round(ctx context.Context) <-chan time.Time {
 	}
 }
 
-// isFinal tells whether a chunk will never be taken, by a control plane that knows whose it is.
+// isFinal reports whether a control plane that accepts the key will never accept the chunk.
 func isFinal(err error) bool {
 	refusal := contact.AsRefusal(err)
 	return refusal != nil && !refusal.Passing() && !contact.HasStatus(err, 401) && !contact.HasStatus(err, 403)

@@ -12,38 +12,41 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
-// The bounds of what waits to be sent.
+// The limits for pending chunks.
 const (
-	// mostChunk is the weight of a chunk. As JSON, with every byte escaped, it is still within what the control plane takes.
+	// mostChunk bounds the weight of a chunk. Even as JSON with every byte escaped it is below
+	// the control plane's limit.
 	mostChunk = 32 << 10
-	// mostChunks is how many chunks wait.
+	// mostChunks bounds the number of pending chunks.
 	mostChunks = 64
 )
 
-// store is what waits to be sent: in memory, and each chunk in a file besides, for the next start. It is for one goroutine.
+// store holds the pending chunks in memory, and each also in a file for the next start.
+// It is for one goroutine.
 type store struct {
 	dir    string
-	chunks []*chunk // the oldest first
+	chunks []*chunk // oldest first
 	next   int64
 }
 
-// chunk is a part of the log with its number, which is never given to another.
+// chunk is a part of the log with its number, which is never reused.
 type chunk struct {
 	api.NewLogChunk
 	size   int
-	sealed bool // it was sent once: what the control plane may have is not changed
+	sealed bool // it was sent once: the control plane may have it, so it no longer changes
 }
 
-// weight is what a line counts for, in bytes: its message, and its time and level.
+// weight returns the size that a line counts for, in bytes: its message,
+// plus its time and level.
 func weight(line api.LogLine) int { return len(line.M) + 64 }
 
-// open reads what an earlier run has left. What cannot be read is removed.
+// open reads the chunks that an earlier run left. It removes files that it cannot read.
 func open(dir string) *store {
 	s := &store{dir: dir}
 	_ = os.MkdirAll(dir, 0o700)
 	given, _ := os.ReadFile(s.givenFile())
-	s.next, _ = strconv.ParseInt(string(given), 10, 64) // 0 without it
-	// In the order of their names, which is that of their numbers.
+	s.next, _ = strconv.ParseInt(string(given), 10, 64) // 0 if the file is missing
+	// ReadDir sorts by name, which is the order of the numbers.
 	entries, _ := os.ReadDir(dir)
 	for _, entry := range entries {
 		if entry.Name() == givenName {
@@ -65,7 +68,8 @@ func open(dir string) *store {
 	return s
 }
 
-// add adds lines to the newest chunk while it has room and was not sent yet, else to new ones.
+// add appends lines to the newest chunk if it has room and was never sent,
+// and otherwise to new chunks.
 func (s *store) add(lines []api.LogLine) {
 	var changed []*chunk
 	for _, line := range lines {
@@ -85,8 +89,9 @@ func (s *store) add(lines []api.LogLine) {
 	s.bound()
 }
 
-// number gives the next number. They go on from one start to the next, also when the clock is put back; and in a new directory, of a
-// new machine, for they begin with the time in microseconds.
+// number returns the next number. Numbers increase across restarts, even when the clock
+// is set back, and in a new directory on a new machine, because they start with the
+// time in microseconds.
 func (s *store) number() int64 {
 	number := max(s.next, time.Now().UnixMicro())
 	s.next = number + 1
@@ -101,7 +106,7 @@ func (s *store) last() *chunk {
 	return s.chunks[len(s.chunks)-1]
 }
 
-// save puts a chunk on the disk. Without room there it waits in memory alone.
+// save writes a chunk to disk. On a full disk it stays only in memory.
 func (s *store) save(c *chunk) {
 	content, err := json.Marshal(c.NewLogChunk)
 	if err == nil {
@@ -109,8 +114,8 @@ func (s *store) save(c *chunk) {
 	}
 }
 
-// bound drops the oldest chunks when there are too many. What is dropped is told at the beginning of the oldest that stays, where it
-// can still be changed, else of the next.
+// bound drops the oldest chunks when there are too many. It adds the mark for the dropped lines
+// to the oldest remaining chunk that was never sent.
 func (s *store) bound() {
 	dropped := 0
 	for len(s.chunks) > mostChunks {
@@ -130,7 +135,7 @@ func (s *store) bound() {
 	}
 }
 
-// first gives the oldest chunk, to be sent.
+// first returns the oldest chunk to send.
 func (s *store) first() (api.NewLogChunk, bool) {
 	if len(s.chunks) == 0 {
 		return api.NewLogChunk{}, false
@@ -139,7 +144,7 @@ func (s *store) first() (api.NewLogChunk, bool) {
 	return s.chunks[0].NewLogChunk, true
 }
 
-// done forgets the oldest chunk.
+// done removes the oldest chunk.
 func (s *store) done() {
 	_ = os.Remove(s.file(s.chunks[0]))
 	s.chunks = s.chunks[1:]
@@ -147,7 +152,7 @@ func (s *store) done() {
 
 func (s *store) file(c *chunk) string { return filepath.Join(s.dir, nameOf(c.Seq)) }
 
-// givenName is the file with the least number that was given to no chunk yet.
+// givenName is the name of the file with the lowest unused number.
 const givenName = "next"
 
 func (s *store) givenFile() string { return filepath.Join(s.dir, givenName) }
