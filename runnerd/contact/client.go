@@ -16,14 +16,15 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/version"
 )
 
-// maxAnswer bounds the body of an answer. The largest is a sealed Terraform state, in base64.
+// maxAnswer bounds the body of a response, in bytes. The largest is a sealed
+// Terraform state in base64.
 const maxAnswer = 512 << 20
 
-// Always is a token that does not change, for NewClient.
+// Always returns a token function for NewClient that always returns token.
 func Always(token seal.Secret) func() seal.Secret { return func() seal.Secret { return token } }
 
-// NewClient gives the generated client for base, which sends with every call what token gives then. It gives up a call after
-// limit; zero leaves that to the context.
+// NewClient returns the generated client for base, which sends the current result of token
+// with every call. A call fails after limit; zero leaves that to the context.
 func NewClient(base string, token func() seal.Secret, limit time.Duration) (*api.ClientWithResponses, error) {
 	return newClient(base, token, limit, transport())
 }
@@ -36,7 +37,7 @@ func newClient(base string, token func() seal.Secret, limit time.Duration, below
 	doer := &http.Client{
 		Timeout:   limit,
 		Transport: boundedTransport{&packingTransport{below: below}},
-		// A token is for one host; the runner API never redirects.
+		// A token is for one host, and the runner API never redirects.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	client, err := api.NewClientWithResponses(base, api.WithHTTPClient(doer), api.WithRequestEditorFn(
@@ -51,14 +52,16 @@ func newClient(base string, token func() seal.Secret, limit time.Duration, below
 	return client, nil
 }
 
-// silence is after how long without a byte a connection is asked whether it is still there, and how long it may take to answer.
+// silence is the time without a byte after which a connection is pinged, and the time that the
+// response to the ping may take.
 const silence = 10 * time.Second
 
 // transport is shared by all clients, so that they share connections.
 var transport = sync.OnceValue(func() *http.Transport { return newTransport(silence) })
 
-// newTransport gives up a connection that says nothing any more. Over HTTP/2 all calls go through one, and after a network has
-// swallowed it they would fail until the kernel gives it up, which takes a quarter of an hour.
+// newTransport returns a transport that closes dead connections. With HTTP/2 all calls share
+// one connection, and without pings they would fail until the kernel closes it, which takes
+// a quarter of an hour.
 func newTransport(silence time.Duration) *http.Transport {
 	return &http.Transport{
 		Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, TLSHandshakeTimeout: silence, IdleConnTimeout: 9 * silence,
@@ -67,7 +70,7 @@ func newTransport(silence time.Duration) *http.Transport {
 	}
 }
 
-// As sends one call with another token than its client's.
+// As sends one call with another token than that of its client.
 func As(token seal.Secret) api.RequestEditorFn {
 	return func(_ context.Context, request *http.Request) error {
 		request.Header.Set("Authorization", "Bearer "+string(token.Reveal()))
@@ -75,7 +78,7 @@ func As(token seal.Secret) api.RequestEditorFn {
 	}
 }
 
-// boundedTransport keeps a hostile or broken server from filling the memory.
+// boundedTransport prevents a hostile or broken server from filling the memory.
 type boundedTransport struct{ below http.RoundTripper }
 
 // RoundTrip makes one call.
@@ -92,7 +95,7 @@ type boundedBody struct {
 	left int64
 }
 
-// Read gives an error once more than the limit was read.
+// Read returns an error when more than the limit was read.
 func (b *boundedBody) Read(into []byte) (int, error) {
 	n, err := b.ReadCloser.Read(into)
 	if b.left -= int64(n); b.left < 0 {

@@ -1,8 +1,10 @@
-// Package contact is how runnerd and its job processes call the control plane.
+// Package contact is the client of runnerd and its job processes for the
+// control plane's runner API.
 //
-// It owns what an answer means (done, try again, never), the pauses between tries, how long a call that is held open may be quiet,
-// and the one log line when contact is lost and the one when it is back.
+// It owns how responses are classified (success, retry, permanent failure), the pauses between
+// retries, how long a call that the server holds open may be silent, and the two log lines
+// for lost and restored contact.
 //
-// It never decides what to call, and never gives up by itself: the caller's context does. The loops of runnerd and the job
-// process use it.
+// It never decides which calls to make, and retries until the caller's context ends.
+// The loops of runnerd and the job process use it.
 package contact

@@ -12,20 +12,22 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// Held bounds a call that the server holds open, and shows that it does, by a byte now and then.
+// Held sets the limits of a call that the server holds open, sending a byte from time to time.
 type Held struct {
-	// Silence is how long nothing may be heard: no answer after the call, no byte after another.
+	// Silence is the longest time without a response after the call, and without
+	// a byte after another.
 	Silence time.Duration
-	// Limit is that of the whole call.
+	// Limit bounds the whole call.
 	Limit time.Duration
-	// Heard is called for each part of a yes that is read, by whoever reads it; nil is not.
+	// Heard, if set, is called for each part of a successful response that is read,
+	// by the reading goroutine.
 	Heard func()
 }
 
-// ErrSilent ends a held call of which nothing was heard for too long.
+// ErrSilent is the error of a held call without a byte for too long.
 var ErrSilent = errors.New("no sign of life from the control plane")
 
-// NewHeldClient is NewClient for calls that are held open.
+// NewHeldClient is like NewClient, for calls that are held open.
 func NewHeldClient(base string, token func() seal.Secret, held Held) (*api.ClientWithResponses, error) {
 	if held.Heard == nil {
 		held.Heard = func() {}
@@ -33,13 +35,13 @@ func NewHeldClient(base string, token func() seal.Secret, held Held) (*api.Clien
 	return newClient(base, token, held.Limit, heldTransport{transport(), held})
 }
 
-// heldTransport gives up calls that are silent.
+// heldTransport cancels calls that are silent.
 type heldTransport struct {
 	below http.RoundTripper
 	Held
 }
 
-// RoundTrip makes one call, up to the head of its answer.
+// RoundTrip makes one call and returns when the head of the response has arrived.
 func (h heldTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(request.Context())
 	watch := &watched{held: h.Held, ctx: ctx, cancel: cancel}
@@ -55,17 +57,17 @@ func (h heldTransport) RoundTrip(request *http.Request) (*http.Response, error) 
 	return answer, nil
 }
 
-// watched is the body of a held call's answer.
+// watched is the response body of a held call.
 type watched struct {
 	io.ReadCloser
 	held    Held
-	yes     bool // it is the runner API that speaks
+	yes     bool // the response comes from the runner API
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	silence *time.Timer
 }
 
-// Read reads what has come, and waits for more for as long as Silence.
+// Read reads the available bytes, and waits for more for at most Silence.
 func (w *watched) Read(into []byte) (int, error) {
 	n, err := w.ReadCloser.Read(into)
 	if n > 0 {
@@ -91,7 +93,7 @@ func (w *watched) end() {
 	w.cancel(nil)
 }
 
-// because gives silence as the reason where it was that.
+// because returns ErrSilent in place of err when the call was canceled for silence.
 func (w *watched) because(err error) error {
 	if cause := context.Cause(w.ctx); errors.Is(cause, ErrSilent) {
 		return cause

@@ -15,17 +15,17 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// slowAnswer is a server that takes its time, and says part by part what it says.
+// slowAnswer is a server that responds slowly, part by part.
 type slowAnswer struct {
-	head    time.Duration // until the head of the answer
-	parts   []string      // of the body
-	each    time.Duration // before each
-	never   bool          // after the last part it says nothing, not even that it is over
+	head    time.Duration // until the head of the response
+	parts   []string      // parts of the body
+	each    time.Duration // pause before each part
+	never   bool          // after the last part it sends nothing, not even the end
 	status  int
 	content string
 }
 
-// RoundTrip answers.
+// RoundTrip returns the response.
 func (s slowAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !backoff.Pause(r.Context(), s.head) {
 		return nil, context.Cause(r.Context())
@@ -38,7 +38,7 @@ type slowBody struct {
 	ctx context.Context
 }
 
-// Read gives a part.
+// Read returns one part.
 func (b *slowBody) Read(into []byte) (int, error) {
 	if len(b.parts) == 0 && b.never {
 		<-b.ctx.Done()
@@ -48,7 +48,7 @@ func (b *slowBody) Read(into []byte) (int, error) {
 		return 0, io.EOF
 	}
 	if !backoff.Pause(b.ctx, b.each) {
-		return 0, b.ctx.Err() // as net/http, which does not always give the cause
+		return 0, b.ctx.Err() // like net/http, which does not always return the cause
 	}
 	n := copy(into, b.parts[0])
 	b.parts = b.parts[1:]
@@ -63,7 +63,7 @@ func TestACallIsHeldAsLongAsItIsHeard(t *testing.T) {
 	blanks := func(n int) []string { return strings.Split(strings.Repeat(" ", n), "") }
 	for name, c := range map[string]struct {
 		server slowAnswer
-		stop   time.Duration // when the caller has had enough
+		stop   time.Duration // when the caller cancels
 		took   time.Duration
 		heard  int
 		want   func(error) bool

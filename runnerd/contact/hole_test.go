@@ -13,7 +13,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// swallowing is a connection that can be made to swallow what is sent, as a network does that has forgotten it.
+// swallowing is a connection that can discard what is sent, like a network that
+// has lost track of it.
 type swallowing struct {
 	net.Conn
 	mutex sync.Mutex
@@ -36,9 +37,9 @@ func TestASwallowedConnectionIsGivenUp(t *testing.T) {
 	defer server.Close()
 	made := newTransport(100 * time.Millisecond)
 	defer made.CloseIdleConnections()
-	made.TLSHandshakeTimeout = testtime.Limit // of a slow machine
+	made.TLSHandshakeTimeout = testtime.Limit // the machine may be slow
 	made.TLSClientConfig = server.Client().Transport.(*http.Transport).TLSClientConfig
-	var line *swallowing // the newest
+	var line *swallowing // the newest connection
 	dial := made.DialContext
 	made.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		dialled, err := dial(ctx, network, address)
@@ -62,7 +63,7 @@ func TestASwallowedConnectionIsGivenUp(t *testing.T) {
 	line.on = true
 	line.mutex.Unlock()
 	swallowed := line
-	_, first := get() // finds out, or is sent once more by the transport
+	_, first := get() // fails, or the transport sends it again
 	if text, err := get(); err != nil || text != "HTTP/2.0" || line == swallowed {
 		t.Errorf("got %q, %v, on another connection: %v; before that %v", text, err, line != swallowed, first)
 	}

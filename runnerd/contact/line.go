@@ -6,25 +6,26 @@ import (
 	"time"
 )
 
-// Line is whether the control plane answers. It logs when that changes, not at every try. All calls of one runner share one; nil
-// is a Line that says nothing.
+// Line tracks whether the control plane responds. It logs changes, not every try.
+// All calls of one runner share one. A nil Line does nothing.
 type Line struct {
-	// Log takes the two messages.
+	// Log receives the messages.
 	Log *slog.Logger
-	// URL is named in them.
+	// URL is the address in the messages.
 	URL string
 
 	mutex   sync.Mutex
 	lost    time.Time
-	refused string    // the last clear no
-	told    time.Time // when that was last logged
+	refused string    // the last rejection that is not passing
+	told    time.Time // when it was last logged
 }
 
-// refusedAgain is how often a no that stays the same is logged.
+// refusedAgain is how often an unchanged rejection is logged.
 const refusedAgain = 10 * time.Minute
 
-// Lost notes a try without a usable answer. A clear no of the runner API is an answer: the line is there, and it is the key or the
-// attempt that is not. Other calls may go through at the same moment, so it is logged apart.
+// Lost records a try without a usable response. A rejection by the runner API is a response:
+// the connection works, and the key or the attempt is rejected. Other calls may succeed at
+// the same time, so rejections are logged separately.
 func (l *Line) Lost(err error) {
 	if l == nil {
 		return
@@ -45,7 +46,7 @@ func (l *Line) Lost(err error) {
 	}
 }
 
-// Back notes an answer.
+// Back records a response.
 func (l *Line) Back() {
 	if l == nil {
 		return

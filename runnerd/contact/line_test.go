@@ -12,8 +12,9 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/contact"
 )
 
-// TestAReplacedRunnersLineIsThere: its key is refused while its attempts' tokens are good, poll by poll and beat by beat. That is
-// said once, and once more when it lasts; contact is neither lost nor back.
+// TestAReplacedRunnersLineIsThere checks a runner whose key is rejected while the tokens of its
+// attempts work, poll by poll and heartbeat by heartbeat. That is logged once, and again only
+// when it lasts; contact is neither lost nor back.
 func TestAReplacedRunnersLineIsThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
@@ -31,7 +32,8 @@ func TestAReplacedRunnersLineIsThere(t *testing.T) {
 	})
 }
 
-// TestALineIsLostAndBackOnce, also when what comes back is a no.
+// TestALineIsLostAndBackOnce checks that lost and restored contact are each logged once,
+// also when the restored contact is a rejection.
 func TestALineIsLostAndBackOnce(t *testing.T) {
 	var log strings.Builder
 	line := &contact.Line{Log: slog.New(slog.NewTextHandler(&log, nil)), URL: "http://x"}

@@ -9,11 +9,12 @@ import (
 	"sync"
 )
 
-// packFrom is the length in bytes from which a body is worth packing: below it the work costs more than the line.
+// packFrom is the smallest body that is compressed, in bytes. For smaller ones compression
+// costs more than it saves.
 const packFrom = 1 << 10
 
-// packingTransport sends what is long as gzip: logs, states and results are text that repeats itself. Every control plane of this
-// protocol takes that.
+// packingTransport sends long bodies as gzip: logs, states and results are repetitive text.
+// Every control plane of this protocol accepts that.
 type packingTransport struct {
 	below   http.RoundTripper
 	writers sync.Pool
@@ -28,7 +29,7 @@ func (p *packingTransport) RoundTrip(request *http.Request) (*http.Response, err
 	if err != nil {
 		return nil, fmt.Errorf("pack the request's body: %w", err)
 	}
-	// A transport may not change the request that it was given.
+	// A transport must not modify the request of its caller.
 	changed := request.Clone(request.Context())
 	changed.Header.Set("Content-Encoding", "gzip")
 	changed.Header.Del("Content-Length")
@@ -38,7 +39,7 @@ func (p *packingTransport) RoundTrip(request *http.Request) (*http.Response, err
 	return p.below.RoundTrip(changed)
 }
 
-// pack reads and closes the request's body.
+// pack reads, compresses and closes the request's body.
 func (p *packingTransport) pack(request *http.Request) ([]byte, error) {
 	defer func() { _ = request.Body.Close() }()
 	writer, _ := p.writers.Get().(*gzip.Writer)

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestLongBodiesArePacked: what is long arrives as gzip of itself, with its length; what is short arrives as it is; and the
-// caller's request is not touched.
+// TestLongBodiesArePacked checks that a long body arrives as gzip with its length and a short
+// one unchanged, and that the caller's request is not modified.
 func TestLongBodiesArePacked(t *testing.T) {
 	var mu sync.Mutex
 	var encoding string

@@ -12,29 +12,31 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// Refusal is an answer other than yes.
+// Refusal is an unsuccessful response.
 type Refusal struct {
-	// Doing is what was tried: "lease", "deliver the result of job_1/2".
+	// Doing is the operation that was tried: "lease", "deliver the result of job_1/2".
 	Doing string
 	// Status is the HTTP status.
 	Status int
-	// Code is the stable word for programs, empty when the answer was no problem+json.
+	// Code is the stable code for programs; empty when the response was no problem+json.
 	Code string
-	// Title says what is wrong, Detail what to do about it.
+	// Title describes the problem, Detail the remedy.
 	Title, Detail string
-	// Body is the answer's body, for answers that carry more than a problem.
+	// Body is the body of the response, for responses that carry more than a problem.
 	Body []byte
-	// Stranger: it was not the runner API that answered, but something on the way, such as the page of a proxy. What it says, also
-	// yes, says nothing of the call.
+	// Stranger means that the response did not come from the runner API but from something
+	// in between, such as a proxy's page. Such a response, even a successful one,
+	// is no result of the call.
 	Stranger bool
-	// RetryAfter is how long the server asks to be left alone, at most longestAsked; 0 when it asks for nothing.
+	// RetryAfter is the pause that the server requests, at most longestAsked; 0 for none.
 	RetryAfter time.Duration
 }
 
-// longestAsked bounds what a server may ask for: a runner that stays away longer looks as if it were gone.
+// longestAsked bounds the pause that a server may request: a runner that is silent for longer
+// appears to be offline.
 const longestAsked = 30 * time.Second
 
-// Error gives what was tried, why not, and what to do.
+// Error returns the operation, the reason and the remedy.
 func (r *Refusal) Error() string {
 	title := r.Title
 	if title == "" {
@@ -54,15 +56,17 @@ func (r *Refusal) Error() string {
 	return text
 }
 
-// Passing tells whether the same call may succeed later: the server is overloaded, restarting or behind a proxy that cannot reach
-// it; or the two are of different generations (426), until one of them is updated: what was done must not be thrown away for that.
-// A key that the server does not know (401, 403) counts as passing too where work would be lost otherwise; the caller decides that
-// with Final.
+// Passing reports whether the same call may succeed later: the server is overloaded,
+// restarting or behind a proxy that cannot reach it; or it does not support this runner's
+// API version (426) until one of them is updated, for which no work may be discarded.
+// Where work would be lost otherwise, an unknown key (401, 403) counts as passing, too;
+// the caller decides that with Final.
 func (r *Refusal) Passing() bool {
 	return r.Stranger || mayPass(r.Status) || r.Status == http.StatusUpgradeRequired
 }
 
-// ByStatus is a Pace's Final for a call that a person waits for: what a stranger says counts by its status.
+// ByStatus is a Pace's Final for a call that a person waits for: it judges every response
+// by its status, even one of a stranger.
 func ByStatus(r *Refusal) bool { return !mayPass(r.Status) }
 
 func mayPass(status int) bool {
@@ -73,7 +77,7 @@ func mayPass(status int) bool {
 	return status >= 500
 }
 
-// AsRefusal gives the Refusal in err, nil when there was no answer at all.
+// AsRefusal returns the Refusal in err, or nil when there was no response.
 func AsRefusal(err error) *Refusal {
 	var refusal *Refusal
 	if errors.As(err, &refusal) {
@@ -82,14 +86,16 @@ func AsRefusal(err error) *Refusal {
 	return nil
 }
 
-// HasStatus tells whether err is an answer with that HTTP status, whoever gave it.
+// HasStatus reports whether err is a response with the HTTP status, from any server.
 func HasStatus(err error, status int) bool {
 	refusal := AsRefusal(err)
 	return refusal != nil && refusal.Status == status
 }
 
-// Check gives nil when the runner API says yes, else a *Refusal. body is the answer's body. A yes is 202 or 204, or JSON; every no
-// of the runner API is a problem with a code. The exception is 413: who does not let so much through now never will.
+// Check returns nil for a successful response of the runner API, and otherwise a *Refusal.
+// body is the body of the response. A successful response is 202 or 204, or JSON;
+// every rejection of the runner API is a problem with a code. The exception is 413,
+// for which the code may be missing: a proxy with a size limit never lets the call through.
 func Check(doing string, answer *http.Response, body []byte) error {
 	if isYes(answer) || answer.StatusCode == http.StatusAccepted || answer.StatusCode == http.StatusNoContent {
 		return nil
@@ -106,7 +112,7 @@ func Check(doing string, answer *http.Response, body []byte) error {
 	return refusal
 }
 
-// isYes says that an answer is a yes with something in it.
+// isYes reports whether a response is successful and has content.
 func isYes(answer *http.Response) bool {
 	return answer.StatusCode >= 200 && answer.StatusCode < 300 && strings.Contains(answer.Header.Get("Content-Type"), "json")
 }

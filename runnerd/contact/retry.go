@@ -8,24 +8,25 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/backoff"
 )
 
-// Pace is how a call is tried again.
+// Pace configures the retries of a call.
 type Pace struct {
-	// First and Most bound the pause, see package timing.
+	// First and Most bound the pause between tries, see package timing.
 	First, Most time.Duration
-	// Final tells which refusals end the tries. Nil means those that are not Passing.
+	// Final reports which rejections end the retries. Nil means those that are not Passing.
 	Final func(*Refusal) bool
-	// Line is told of every failed try and of the success; nil is told nothing.
+	// Line, if set, records every failed try and the success.
 	Line *Line
 }
 
-// Persist tries until try succeeds, is refused for good, or ctx ends. Calls that got no answer are always tried again. The error
-// is that of the last try; when ctx ended it wraps the cause of ctx as well.
+// Persist calls try until it succeeds, is permanently rejected, or ctx ends. Calls without
+// a response are always retried. The error is that of the last try; when ctx ended it also
+// wraps the cause of ctx.
 func Persist(ctx context.Context, pace Pace, try func(context.Context) error) error {
 	pauses := backoff.Backoff{First: pace.First, Most: pace.Most}
 	for {
 		err := try(ctx)
 		if err == nil || pace.final(err) {
-			// An answer is an answer: whoever refuses can be reached.
+			// A rejection is a response, so the server can be reached.
 			pace.Line.Back()
 			return err
 		}
@@ -55,10 +56,10 @@ func (p Pace) final(err error) bool {
 	return !refusal.Passing()
 }
 
-// Permanent marks an error that no further try can mend, such as an answer that makes no sense.
+// Permanent marks an error that no retry can fix, such as a malformed response.
 func Permanent(err error) error { return &permanentError{err} }
 
 type permanentError struct{ error }
 
-// Unwrap gives the marked error.
+// Unwrap returns the marked error.
 func (p *permanentError) Unwrap() error { return p.error }

@@ -10,7 +10,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/contact"
 )
 
-// TestPersistWaitsAsLongAsItIsAsked to, within reason.
+// TestPersistWaitsAsLongAsItIsAsked checks that Persist waits as long as the server
+// requests, up to a limit.
 func TestPersistWaitsAsLongAsItIsAsked(t *testing.T) {
 	for after, want := range map[string]time.Duration{"7": 7 * time.Second, "": 0, "soon": 0, "-1": 0, "86400": 30 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {

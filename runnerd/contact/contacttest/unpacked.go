@@ -1,4 +1,5 @@
-// Package contacttest is for servers that tests put in the control plane's place. Only tests import it.
+// Package contacttest supports test servers that replace the control plane.
+// Only tests import it.
 package contacttest
 
 import (
@@ -7,7 +8,7 @@ import (
 	"net/http"
 )
 
-// Unpacked gives a handler the bodies of requests as they were before the runner packed them.
+// Unpacked passes decompressed request bodies to a handler.
 func Unpacked(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Content-Encoding") == "gzip" {
