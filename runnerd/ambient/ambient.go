@@ -8,31 +8,30 @@ import (
 	"strings"
 )
 
-// VarNamed is how runnerd tells a job process which variables its owner named with --pass-env: their names, with commas between
-// them.
+// VarNamed passes the names of --pass-env from runnerd to a job process, separated by commas.
 const VarNamed = "NUON_PASS_ENV"
 
-// basic are the variables that every program may need: how to reach the network and where things lie.
+// basic are the variables that every program may need: for the network and for paths.
 var basic = []string{
 	"PATH", "HOME", "TMPDIR", "LANG", "TZ",
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
 	"SSL_CERT_FILE", "SSL_CERT_DIR",
 }
 
-// The variables by which the runner's own identity in a cloud or a cluster is found, as the clouds' libraries and Terraform's
-// providers read them.
+// The variables that select the runner's own identity in a cloud or a cluster, as the clouds'
+// libraries and Terraform's providers read them.
 var (
 	identityPrefixes = []string{"AWS_", "AZURE_", "ARM_", "GOOGLE_", "CLOUDSDK_", "KUBE_", "KUBERNETES_SERVICE_", "IDENTITY_", "MSI_"}
 	identityNames    = []string{VarKubeConfig, "GCE_METADATA_HOST"}
 )
 
-// The variables by which programs find a cluster and how to log in there.
+// The variables with which programs find a cluster and its credentials.
 var (
 	clusterPrefixes = []string{"KUBE_", "KUBERNETES_SERVICE_"}
 	clusterNames    = []string{VarKubeConfig}
 )
 
-// VarKubeConfig names the file by which Kubernetes' programs find their cluster.
+// VarKubeConfig is the variable with the path of the kubeconfig.
 const VarKubeConfig = "KUBECONFIG"
 
 func isCluster(name string) bool {
@@ -47,7 +46,7 @@ func isIdentity(name string) bool {
 
 var nameForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// CheckName says whether a variable may be named with --pass-env.
+// CheckName returns an error for a variable that --pass-env may not name.
 func CheckName(name string) error {
 	switch {
 	case !nameForm.MatchString(name):
@@ -58,9 +57,10 @@ func CheckName(name string) error {
 	return nil
 }
 
-// ForJob gives what of a runner's environment its job processes get: the basic variables, those that its owner named, and on an
-// install runner those of its cloud identity. A build runner runs what a repository holds, for nobody's account, so it passes on
-// no identity by itself.
+// ForJob returns the part of a runner's environment that its job processes get: the basic
+// variables, those that its owner named and, on an install runner, those of its cloud identity.
+// A build runner executes the content of a repository for no particular account, so by default
+// it passes on no identity.
 func ForJob(environ []string, install bool, named []string) []string {
 	made := pick(environ, func(name string) bool {
 		return slices.Contains(basic, name) || slices.Contains(named, name) || install && isIdentity(name)
@@ -71,7 +71,7 @@ func ForJob(environ []string, install bool, named []string) []string {
 	return made
 }
 
-// ForTool gives what of a job process's environment the tools and scripts see that it runs.
+// ForTool returns the part of a job process's environment that its tools and scripts get.
 func ForTool(environ []string) map[string]string {
 	named := namedIn(environ)
 	made := map[string]string{}
@@ -84,13 +84,15 @@ func ForTool(environ []string) map[string]string {
 	return made
 }
 
-// WithoutCluster takes out of what ForTool gave all that leads to the runner's cluster: what did not ask for one gets none, also
-// when the runner's owner passes it on.
+// WithoutCluster removes everything that leads to the runner's cluster from a result
+// of ForTool: an action that did not request a cluster gets none, even if the
+// runner's owner passes it on.
 func WithoutCluster(environ map[string]string) {
 	maps.DeleteFunc(environ, func(name, _ string) bool { return isCluster(name) })
 }
 
-// Lookup gives a variable of environ, empty when it is not there. As everywhere here the first entry of a name counts.
+// Lookup returns a variable of environ, or "". As everywhere in this package the first
+// entry of a name counts.
 func Lookup(environ []string, name string) string {
 	for _, entry := range environ {
 		if key, value, _ := strings.Cut(entry, "="); key == name {
@@ -104,7 +106,8 @@ func namedIn(environ []string) []string {
 	return strings.Split(Lookup(environ, VarNamed), ",")
 }
 
-// pick gives the entries whose names are wanted and whose values are not empty, each name once, in the order of environ.
+// pick returns the entries with wanted names and non-empty values, each name once,
+// in the order of environ.
 func pick(environ []string, wanted func(name string) bool) []string {
 	var made []string
 	seen := map[string]bool{}

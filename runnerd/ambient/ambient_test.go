@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// started is what a runner may have been started with.
+// started is an environment in which a runner may be started.
 var started = []string{
 	"PATH=/bin", "HOME=/home/x", "HTTPS_PROXY=http://proxy", "TZ=",
 	"AWS_REGION=eu-1", "AWS_REGION=eu-2", "AWS_SECRET_ACCESS_KEY=/planted+aws", "AWS_WEB_IDENTITY_TOKEN_FILE=/var/token",

@@ -1,9 +1,10 @@
-// Package ambient is the environment that a runner was started in, as far as a job may see it.
+// Package ambient selects the part of a runner's environment that a job may see.
 //
-// It owns the one list of variables that go from runnerd to a job process, and from there to the tools and scripts that it runs;
-// which of their values stay out of logs; and which of them choose what a plan is for. Everything else that runnerd happened to
-// be started with stays with runnerd.
+// It owns the one list of variables that pass from runnerd to a job process, and from
+// there to the tools and scripts that it runs; which of their values are masked in logs;
+// and which of them select the target of a plan. All other variables of runnerd's
+// environment stay with runnerd.
 //
-// It never sets a variable. Package runner asks it for a job process, packages tool and action for what they run, job for what to
-// redact, and module for what a plan was made for.
+// It never sets a variable. Package runner uses it for job processes, packages tool and action
+// for the programs that they run, job for the redactor, and module for the target of a plan.
 package ambient

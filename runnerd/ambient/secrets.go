@@ -7,12 +7,13 @@ import (
 	"strings"
 )
 
-// minLeaf is the least length of a text inside a credential in JSON that counts by itself; shorter ones are words such as
-// "service_account".
+// minLeaf is the minimum length of a text inside a JSON credential that is masked separately;
+// shorter ones are words such as "service_account".
 const minLeaf = 16
 
-// Secrets gives the values of a job process's environment that must not be shown in a log: of the identity's variables those that
-// are credentials by their name, of those that the owner named all, and the passwords in the addresses of proxies.
+// Secrets returns the values of a job process's environment that must not be shown in a log:
+// the credentials (by name) among the identity's variables, all variables that the owner named,
+// and the passwords in proxy addresses.
 func Secrets(environ []string) [][]byte {
 	named := namedIn(environ)
 	var made [][]byte
@@ -34,7 +35,8 @@ func Secrets(environ []string) [][]byte {
 	return append(made, proxyPasswords(environ)...)
 }
 
-// proxyPasswords gives what the addresses of proxies tell of how to log in there, as it stands in the address and as it is meant.
+// proxyPasswords returns the passwords in proxy addresses, as written and
+// with escapes resolved.
 func proxyPasswords(environ []string) [][]byte {
 	var made [][]byte
 	for _, entry := range pick(environ, func(name string) bool { return strings.HasSuffix(strings.ToLower(name), "_proxy") }) {
@@ -43,7 +45,7 @@ func proxyPasswords(environ []string) [][]byte {
 		if at < 0 {
 			continue
 		}
-		// What is before the colon of the login is the scheme, if there is one, and the user.
+		// The text before the colon of the login is the scheme, if any, and the user.
 		written := value[:at]
 		written = written[strings.Index(written, "://")+1:]
 		_, written, _ = strings.Cut(strings.TrimPrefix(written, "//"), ":")
@@ -55,7 +57,8 @@ func proxyPasswords(environ []string) [][]byte {
 	return made
 }
 
-// isCredential tells by the name whether a variable has a credential, and not where one lies.
+// isCredential reports whether a variable's name suggests a credential, as opposed to the
+// path or address of one.
 func isCredential(name string) bool {
 	for _, ending := range []string{"_FILE", "_PATH", "_URI", "_URL", "_DIR"} {
 		if strings.HasSuffix(name, ending) {
