@@ -22,13 +22,13 @@ type run struct {
 	env    *job.Env
 	spec   api.ActionSpec
 	values *values.Values
-	work   string // the root of all steps
-	made   string // the kubeconfig that was made for this run; empty when there is none
-	own    string // the copy of the runner's own that programs may read; empty when there is none
+	work   string // the directory of all steps
+	made   string // the kubeconfig that was written for this run; empty for none
+	own    string // the copy of the runner's own kubeconfig that programs can read; empty for none
 }
 
-// Run runs the steps one after the other and stops at the first that fails. The error names the step. The time limit of the job
-// holds for all steps together.
+// Run runs the steps in order and stops at the first that fails. The error names the step.
+// The time limit of the job applies to all steps together.
 func (Action) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	spec := env.Spec.Action
 	opened, err := values.Open(spec.InstallID, spec.Values, env.Key, env.Redact)
@@ -67,7 +67,7 @@ func (Action) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	return api.JobResult{Status: job.Succeeded, Action: api.ActionResult{Outputs: outputs}}, nil
 }
 
-// step runs one step and gives what it wrote as outputs.
+// step runs one step and returns its outputs.
 func (r *run) step(ctx context.Context, number int, step api.ActionStep) (map[string]any, error) {
 	root, err := r.root()
 	if err != nil {
@@ -96,8 +96,9 @@ func (r *run) step(ctx context.Context, number int, step api.ActionStep) (map[st
 	return readOutputs(outputs)
 }
 
-// root makes the directory that all steps share, with one for each, and gives its path. It is theirs; what the runner reads and shows
-// lies beside it, where they can replace nothing.
+// root creates the directory that all steps share, with a subdirectory for each, and returns
+// its path. Steps own it. The files that the runner reads or shows are stored beside it,
+// where steps cannot replace them.
 func (r *run) root() (string, error) {
 	root := filepath.Join(r.work, "root")
 	if _, err := os.Lstat(root); err == nil {
@@ -114,7 +115,7 @@ func (r *run) root() (string, error) {
 	return root, child.Give(root)
 }
 
-// argv gives what to execute: the script, written to a file, or the command.
+// argv returns the command line of a step: the script, written to a file, or the command.
 func (r *run) argv(number int, step api.ActionStep) ([]string, error) {
 	switch {
 	case step.InlineContents != "" && step.Command != "":

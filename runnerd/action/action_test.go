@@ -24,7 +24,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/values/valuestest"
 )
 
-// rig is what the job process gives the handler.
+// rig holds what the job process passes to the handler.
 type rig struct {
 	*testing.T
 	env *job.Env
@@ -112,7 +112,8 @@ echo kept >"$NUON_ACTIONS_ROOT/shared"
 	}
 }
 
-// What an operator or a hostile control plane gives to a run: nothing is started with it.
+// TestEnvironmentThatTakesOver checks environment variables with which an operator or a hostile
+// control plane could take over a run: nothing is started with them.
 func TestEnvironmentThatTakesOver(t *testing.T) {
 	canary := filepath.Join(t.TempDir(), "canary")
 	planted := filepath.Join(t.TempDir(), "planted")
@@ -164,7 +165,8 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// A program that something still has open for writing is started once it is let go of.
+// TestABusyProgram checks that a program that is still open for writing is
+// started after it was closed.
 func TestABusyProgram(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "program")
 	writer, err := os.OpenFile(program, os.O_WRONLY|os.O_CREATE, 0o700)
@@ -183,7 +185,7 @@ func TestABusyProgram(t *testing.T) {
 	}
 }
 
-// A secret reaches the script, and nothing that leaves has it.
+// TestSecrets checks that a secret reaches the script, and that no output or log contains it.
 func TestSecrets(t *testing.T) {
 	r := newRig(t)
 	const secret = "planted-s3cret"
@@ -204,8 +206,9 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestCluster: what leads to the runner's cluster is there for an action that asks for it, and for no other, whoever passed it on; and no
-// log shows the credentials in it.
+// TestCluster checks that the access to the runner's cluster is available to an action
+// that requests it and to no other, even if the owner passes it on, and that no log
+// shows its credentials.
 func TestCluster(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "kubeconfig")
 	const content = "users: [{name: admin, user: {token: planted-t0ken-1}}]\nother:\n  user:\n    client-key-data: \"cGxhbnRlZC1rZXk=\"\n    password: 'planted-pass'\n"
@@ -220,7 +223,7 @@ func TestCluster(t *testing.T) {
 for f in $(echo "${KUBECONFIG:-}" | tr : ' '); do cat "$f" 2>/dev/null || true; done`
 	for name, test := range map[string]struct {
 		asked bool
-		given string // by --kubeconfig
+		given string // with --kubeconfig
 		want  string
 	}{
 		"not asked":            {want: "none,unset,,none"},
@@ -260,7 +263,7 @@ for f in $(echo "${KUBECONFIG:-}" | tr : ' '); do cat "$f" 2>/dev/null || true; 
 		const told = `{"endpoint":"https://edge.example","token":"planted-edge"}`
 		r.env.Spec.Action.Values.Plain = json.RawMessage(`{"components":{"edge":{"outputs":{"cluster":` + told + `}}}}`)
 		r.env.Spec.Action.Values.Proofs = []api.ValueProof{valuestest.Proof(t, r.env.Key, "ins_1", "components.edge.outputs.cluster", told)}
-		r.env.KubeConfig = file // which is of another cluster
+		r.env.KubeConfig = file // the kubeconfig of another cluster
 		got, err := r.run(t.Context(), script("s", `grep -c 'server: https://edge.example' "$KUBECONFIG" >seen; echo "seen=$(cat seen),${KUBE_TOKEN:-},$(stat -c %a "$KUBECONFIG")" >>"$NUON_ACTIONS_OUTPUT_FILEPATH"; cat "$KUBECONFIG"`))
 		if err != nil || got["seen"] != `"1,,600"` {
 			t.Error(got, err, r.log)
@@ -349,7 +352,7 @@ func TestTimeout(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			r.env.Spec.TimeoutSeconds, r.env.Timing.ToolGrace = 1, 500*time.Millisecond
-			_, err := r.run(t.Context(), script("slow", body)) // which never ends by itself
+			_, err := r.run(t.Context(), script("slow", body)) // the script never ends on its own
 			if err == nil || !strings.Contains(err.Error(), `step "slow": action smoke took longer than 1 s`) {
 				t.Fatal(err)
 			}
@@ -357,7 +360,8 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// A step that does not heed the interrupt is killed, with everything that it started, also when that holds its output open.
+// TestCancel checks that a step that ignores the interrupt is killed with everything that it
+// started, even if that holds the output open.
 func TestCancel(t *testing.T) {
 	for name, trap := range map[string]string{"heeds": "", "deaf": "trap '' INT; "} {
 		t.Run(name, func(t *testing.T) {
@@ -394,7 +398,7 @@ func TestLeftoversAreKilled(t *testing.T) {
 	mustBeGone(t, pid)
 }
 
-// mustBeGone waits until the process in the file is gone or a zombie.
+// mustBeGone waits until the process in the file has ended or is a zombie.
 func mustBeGone(t *testing.T, file string) {
 	t.Helper()
 	content, err := os.ReadFile(file)
@@ -431,7 +435,8 @@ func TestSplitWords(t *testing.T) {
 	}
 }
 
-// Words that are quoted one by one come back as they were.
+// TestQuotedWordsComeBack checks that words that are quoted one by one are
+// parsed back unchanged.
 func TestQuotedWordsComeBack(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		words := rapid.SliceOf(rapid.String().Filter(func(s string) bool { return !strings.Contains(s, "{{") })).Draw(rt, "words")

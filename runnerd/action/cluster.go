@@ -14,14 +14,14 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 )
 
-// cluster leaves what leads to a cluster in a step's environment if its action asks for that, and only then. It says whether there is a
-// file by which programs find one.
+// cluster leaves the access to a cluster in a step's environment only if its action requests
+// one. It reports whether there is a kubeconfig.
 func (r *run) cluster(environ map[string]string) bool {
 	switch {
 	case !r.spec.KubeConfig:
 		ambient.WithoutCluster(environ)
 	case r.made != "":
-		ambient.WithoutCluster(environ) // what is in it besides leads elsewhere
+		ambient.WithoutCluster(environ) // the other variables lead to another cluster
 		environ[ambient.VarKubeConfig] = r.made
 	case r.env.KubeConfig != "" && r.sandbox():
 		environ[ambient.VarKubeConfig] = cmp.Or(r.own, r.env.KubeConfig)
@@ -29,17 +29,19 @@ func (r *run) cluster(environ map[string]string) bool {
 	return environ[ambient.VarKubeConfig] != ""
 }
 
-// sandbox says that the action is about the cluster of the install's sandbox, which is the runner's own where it was given one.
+// sandbox reports whether the action is for the cluster of the install's sandbox, for which the
+// runner's own kubeconfig is used if it has one.
 func (r *run) sandbox() bool {
 	return r.spec.Cluster.Context == "" || r.spec.Cluster.Context == contextSandbox
 }
 
-// contextSandbox is what the control plane calls that cluster.
+// contextSandbox is the control plane's name for that cluster.
 const contextSandbox = "sandbox"
 
-// openCluster makes the file by which the steps find their cluster, where its outputs tell of one, and learns the credentials of the
-// runner's own, so that no log shows them. It tells when the action asks for a cluster that this runner does not have: it may still
-// do without.
+// openCluster writes a kubeconfig for the steps if outputs describe their cluster. Otherwise
+// it adds the credentials of the runner's own kubeconfig to the redactor, so that no log shows
+// them. It logs a warning when the action requests a cluster that this runner does not have,
+// because the action may still work without it.
 func (r *run) openCluster(ctx context.Context) error {
 	if !r.spec.KubeConfig {
 		return nil
@@ -55,7 +57,8 @@ func (r *run) openCluster(ctx context.Context) error {
 	}
 	for _, path := range filepath.SplitList(environ[ambient.VarKubeConfig]) {
 		content, err := readKubeConfig(path)
-		if err != nil && path == r.env.KubeConfig { // of those that the variable names, some may not be there
+		// The variable may name several files, and some of them may not exist.
+		if err != nil && path == r.env.KubeConfig {
 			return fmt.Errorf("the runner's kubeconfig: %w; see to it that the file of runnerd run --kubeconfig is there", err)
 		}
 		if err == nil && child.Separate() && path == r.env.KubeConfig {
@@ -70,7 +73,8 @@ func (r *run) openCluster(ctx context.Context) error {
 	return nil
 }
 
-// writeKubeConfig makes the file of what the outputs of the cluster tell. It goes with the action's work directory.
+// writeKubeConfig writes the kubeconfig of the cluster that the outputs describe.
+// It is removed with the action's work directory.
 func (r *run) writeKubeConfig(ctx context.Context) error {
 	reached, err := cluster.Open(r.env, r.spec.Cluster, r.values)
 	if err != nil {
@@ -87,7 +91,7 @@ func (r *run) writeKubeConfig(ctx context.Context) error {
 	return nil
 }
 
-// showOwn copies the runner's own file to where the user of programs may read it.
+// showOwn copies the runner's own kubeconfig to a path that the programs' user can read.
 func (r *run) showOwn(content []byte) error {
 	path := filepath.Join(r.work, "kubeconfig")
 	if err := os.WriteFile(path, content, 0o600); err != nil {
@@ -100,7 +104,7 @@ func (r *run) showOwn(content []byte) error {
 // mostKubeConfig bounds a kubeconfig, in bytes.
 const mostKubeConfig = 4 << 20
 
-// kubeCredential finds the values of a kubeconfig that let their reader in, written as YAML or JSON.
+// kubeCredential matches the credentials in a kubeconfig, written as YAML or JSON.
 var kubeCredential = regexp.MustCompile(`(?m)"?\b(?:token|password|client-key-data|id-token|refresh-token|access-token|client-secret)"?[ \t]*:[ \t]*["']?([^"'\s,}]+)`)
 
 func readKubeConfig(path string) ([]byte, error) {

@@ -14,8 +14,10 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/ambient"
 )
 
-// environ returns the whole environment of a step. Later ones win: the runner's own, what the run is about, the step's own
-// variables, the inputs of the run, further variables that were given with it, and last what the product relies on.
+// environ returns the complete environment of a step. In ascending precedence it has
+// the runner's own variables, those that describe the run, the step's own variables,
+// the inputs of the run, further variables that were set with it, and the variables that
+// the product relies on.
 func (r *run) environ(step api.ActionStep, outputs string) ([]string, error) {
 	own, err := r.values.RenderAll("env_vars", step.EnvVars)
 	if err != nil {
@@ -51,8 +53,8 @@ func (r *run) environ(step api.ActionStep, outputs string) ([]string, error) {
 	return lines(made)
 }
 
-// checkFreeEnv checks the variables that the run sets and its action does not declare. The control plane refuses them too; it is not
-// believed.
+// checkFreeEnv checks the variables that the run sets and its action does not declare.
+// The control plane rejects them too, but is not trusted.
 func (r *run) checkFreeEnv() error {
 	if len(r.spec.Env) > 0 && !r.env.Policy.FreeEnv {
 		return fmt.Errorf("this run sets environment variables that action %s does not declare as inputs (%s), and this runner takes none; its owner can set free_env = true under [actions] in the runner file",

@@ -14,8 +14,9 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/child"
 )
 
-// execute runs one program with its output in the log. When ctx ends, it and all that it started are interrupted, and killed after
-// the grace. What the program started ends with it in any case.
+// execute runs one program with its output in the log. When ctx ends, the program and its
+// process group are interrupted, and killed after the grace period. All processes that the
+// program started end with it in any case.
 func (r *run) execute(ctx context.Context, dir string, argv, environ []string) error {
 	program, err := lookUp(argv[0], dir, environ)
 	if err != nil {
@@ -26,9 +27,10 @@ func (r *run) execute(ctx context.Context, dir string, argv, environ []string) e
 		Path: program, Args: argv, Dir: dir, Env: environ, Stdout: stdout, Stderr: stderr,
 		Name: "the step", Group: true, Grace: r.env.Timing.ToolGrace, Warn: r.env.Log.Warn,
 	}
-	// A script was written a moment ago, and a program of the bundle unpacked.
+	// A script was just written, and a program of the bundle was just unpacked, so starting
+	// them may fail for a moment.
 	err = launch.Patiently(ctx, func() error { return step.Run(ctx) })
-	_ = stdout.Close() // a log that cannot be written is in Log.Trouble
+	_ = stdout.Close() // errors of the log are in Log.Trouble
 	_ = stderr.Close()
 	if ctx.Err() != nil {
 		return fmt.Errorf("it was interrupted: %w", context.Cause(ctx))
@@ -36,7 +38,7 @@ func (r *run) execute(ctx context.Context, dir string, argv, environ []string) e
 	return said(argv[0], err)
 }
 
-// said turns the end of a program into words.
+// said explains how a program ended.
 func said(program string, err error) error {
 	var exit *exec.ExitError
 	switch {
@@ -52,7 +54,8 @@ func said(program string, err error) error {
 	return fmt.Errorf("run %s: %w", filepath.Base(program), err)
 }
 
-// lookUp finds a program as a shell would: on the PATH of the step, or, when the name has a slash, below its directory.
+// lookUp finds a program as a shell does: on the PATH of the step or, when the name has
+// a slash, relative to its directory.
 func lookUp(name, dir string, environ []string) (string, error) {
 	if strings.Contains(name, "/") {
 		if !filepath.IsAbs(name) {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Whatever a step writes, reading it ends with words or with outputs that can be told.
+// FuzzOutputs checks that reading any output file ends with an error or with
+// outputs that can be encoded.
 func FuzzOutputs(f *testing.F) {
 	f.Add([]byte("a=b\n{\"c\": {\"d\": 1e400}}\n"))
 	f.Add([]byte("{\n \"a\": [1, 2]\n}\n"))
@@ -25,7 +26,7 @@ func FuzzOutputs(f *testing.F) {
 	})
 }
 
-// A command line becomes words, or words on what is wrong with it.
+// FuzzSplitWords checks that any command line becomes words, or an error.
 func FuzzSplitWords(f *testing.F) {
 	f.Add(`a 'b c' "d\"e" {{ .x | f "y z" }}`)
 	f.Add(`\`)

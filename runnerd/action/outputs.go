@@ -16,10 +16,10 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
-// maxOutputs bounds what one step may give, in bytes.
+// maxOutputs bounds the outputs of one step, in bytes.
 const maxOutputs = 1 << 20
 
-// stepsOutput is the output that has those of each step by its name.
+// stepsOutput is the name of the output with the outputs of each step by its name.
 const stepsOutput = "steps"
 
 // stepOutputs are the outputs of one step.
@@ -28,10 +28,10 @@ type stepOutputs struct {
 	values map[string]any
 }
 
-// readOutputs reads the file that a step wrote: lines that are JSON objects or key=value, or one JSON object over several lines.
-// Later ones win.
+// readOutputs reads the file that a step wrote: lines with a JSON object or key=value each,
+// or one JSON object over several lines. Later values win.
 func readOutputs(path string) (map[string]any, error) {
-	// The step may have put anything in its place.
+	// The step may have replaced the file by anything.
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
@@ -87,7 +87,7 @@ func parseOutputs(content []byte) (map[string]any, error) {
 	return made, nil
 }
 
-// decode reads exactly one JSON object.
+// decode parses exactly one JSON object.
 func decode(text []byte) (map[string]any, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
@@ -105,7 +105,8 @@ func decode(text []byte) (map[string]any, error) {
 	return object, nil
 }
 
-// outputs merges those of the steps, flat and below "steps", and seals what holds a known secret. A later step wins.
+// outputs merges the outputs of the steps, both flat and below "steps", and seals those
+// that contain a known secret. A later step wins.
 func (r *run) outputs(all []stepOutputs) ([]api.Output, error) {
 	flat, steps := map[string]any{}, map[string]any{}
 	for _, each := range all {

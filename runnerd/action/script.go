@@ -10,7 +10,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/child"
 )
 
-// script writes the rendered script to a file that only this user may run.
+// script writes the rendered script to a file that only this user may execute.
 func (r *run) script(number int, contents string) (string, error) {
 	rendered, err := r.values.Render("inline_contents", contents)
 	if err != nil {
@@ -26,8 +26,8 @@ func (r *run) script(number int, contents string) (string, error) {
 	return path, child.Show(path)
 }
 
-// command gives the words of a command line. They are rendered one by one, so a value with blanks or quotes in it stays a part of
-// its word.
+// command returns the words of a command line. It renders each word separately, so that a value
+// with blanks or quotes stays within its word.
 func (r *run) command(line string) ([]string, error) {
 	words, err := splitWords(line)
 	if err != nil {

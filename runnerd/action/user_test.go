@@ -9,8 +9,9 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/child/childtest"
 )
 
-// Where programs run as another user, steps share their directory and give outputs as ever, read the cluster's file that the runner
-// keeps for itself, and can put nothing in the place of what root reads or runs next.
+// TestStepsOfAnotherUser checks that, where programs run as another user, steps share their
+// directory, return outputs and can read the runner's kubeconfig, but cannot replace files
+// that root reads or runs next.
 func TestStepsOfAnotherUser(t *testing.T) {
 	root := childtest.Another(t)
 	r := newRig(t)

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// splitWords splits a command line at blanks as people expect from a shell, but without one: 'single' and "double" quotes and
-// backslashes keep blanks together, and nothing else means anything. What stands between {{ and }} belongs to one word as it is.
+// splitWords splits a command line at blanks as people expect from a shell, but without one:
+// 'single' and "double" quotes and backslashes escape blanks, and no other character
+// is special. Text between {{ and }} is copied unchanged into one word.
 func splitWords(line string) ([]string, error) {
 	var words []string
 	var word strings.Builder
@@ -50,7 +51,8 @@ func splitWords(line string) ([]string, error) {
 	return words, nil
 }
 
-// quoted reads what stands between the quote at from and its twin, and gives the place behind that.
+// quoted reads the text from the quote at from to its closing quote, and
+// returns the index after it.
 func quoted(line string, from int, word *strings.Builder) (int, error) {
 	quote := line[from]
 	for i := from + 1; i < len(line); {
