@@ -1,9 +1,10 @@
-// Package health looks at what was deployed on an install, between deploys: a pod that crashes at night is seen though nobody
-// deploys anything.
+// Package health checks what is deployed on an install between deploys, so that a pod
+// that crashes at night is noticed although nobody deploys.
 //
-// It owns the job kind health: one look for all components of an install, as each kind sees its own. It talks to clusters that this
-// install's runner has applied to, by the keyed hash that the apply returned, and to no other. Where the runner file allows no apply
-// now, it runs no program that a cluster's outputs name. It changes nothing.
+// It owns the job kind health: one check for all components of an install, implemented
+// by each kind. It connects only to clusters that this install's runner has applied to,
+// verified by the keyed hash that the apply returned. When the runner file allows no apply,
+// it runs no login program that a cluster's outputs name. It changes nothing.
 package health
 
 import (
@@ -18,14 +19,14 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
-// Look says how what was deployed of one component is.
+// Look returns the health of the deployed objects of one component.
 type Look func(ctx context.Context, env *job.Env, part api.HealthPart) (api.Health, error)
 
-// Health is the handler of health jobs: how each kind of component looks, by the kind's name.
+// Health is the handler of health jobs. It maps the name of each kind of component to its Look.
 type Health map[string]Look
 
-// Run looks at each component. One that cannot be looked at is unknown, with the reason; the others count all the same. The job
-// fails when that is so of all of them.
+// Run checks each component. One that cannot be checked is unknown, and the log has the reason;
+// the others still count. The job fails when no component could be checked.
 func (h Health) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	var (
 		made     api.HealthResult
@@ -67,8 +68,8 @@ func (h Health) look(ctx context.Context, env *job.Env, part api.HealthPart) (ap
 	return look(ctx, &scoped, part)
 }
 
-// applied returns an error unless this install's runner has applied the component to the cluster that the part names. It opens and
-// asks nothing.
+// applied returns an error unless this install's runner has applied the component to the
+// cluster of the part. It opens no value and sends no request.
 func applied(env *job.Env, part api.HealthPart) error {
 	known := deploy.ClusterIdentity(env.Key, part.Deploy.InstallComponent, part.Cluster.Identity)
 	if part.Cluster.Identity == "" || known.Hash == "" || subtle.ConstantTimeCompare([]byte(known.Hash), []byte(part.Cluster.Hash)) != 1 {

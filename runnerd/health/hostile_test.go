@@ -27,7 +27,8 @@ import (
 
 const install, component = "ins_1", "ic_web"
 
-// rig is a runner with a listener that counts who connects, a directory in which programs leave a trace, and a secret of the install.
+// rig is a runner with a listener that counts connections, a directory in which programs leave
+// a trace, and a secret of the install.
 type rig struct {
 	*testing.T
 	key       seal.Identity
@@ -36,7 +37,7 @@ type rig struct {
 	server    *httptest.Server
 	authority string
 	connected atomic.Int32
-	sent      atomic.Value // the Authorization of the last request
+	sent      atomic.Value // the Authorization header of the last request
 	traces    string
 }
 
@@ -61,7 +62,7 @@ func newRig(t *testing.T) *rig {
 	r.server.StartTLS()
 	t.Cleanup(r.server.Close)
 	r.authority = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.server.Certificate().Raw}))
-	// Whatever program a cloud's login would be, it is one that leaves a trace.
+	// Each login program of a cloud is replaced by one that leaves a trace.
 	path := t.TempDir()
 	for _, name := range []string{"aws", "gke-gcloud-auth-plugin", "kubelogin"} {
 		r.program(filepath.Join(path, name))
@@ -70,7 +71,7 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-// program writes one that leaves a trace, and then a credential.
+// program writes a program that leaves a trace and prints a credential.
 func (r *rig) program(path string) {
 	r.Helper()
 	text := "#!/bin/sh\ntouch " + r.traces + "/ran\n" +
@@ -80,7 +81,7 @@ func (r *rig) program(path string) {
 	}
 }
 
-// look asks the cluster, as the kinds do, and says what would be there.
+// look sends a request to the cluster, as the kinds do, and returns the health.
 func look(_ context.Context, env *job.Env, part api.HealthPart) (api.Health, error) {
 	opened, err := values.Open(part.Deploy.InstallID, part.Deploy.Values, env.Key, env.Redact)
 	if err != nil {
@@ -100,7 +101,7 @@ func look(_ context.Context, env *job.Env, part api.HealthPart) (api.Health, err
 	return api.Health{Status: api.HealthStatusReady, Objects: []api.ObjectHealth{}}, nil
 }
 
-// env is what the job process gives to a job of one part.
+// env returns the Env of a job with one part.
 func (r *rig) env(part api.HealthPart, rule policy.Rule) *job.Env {
 	return &job.Env{
 		Redact: r.known, Log: job.NewLog(&r.log, r.known), Key: r.key, Policy: rule,
@@ -111,7 +112,7 @@ func (r *rig) env(part api.HealthPart, rule policy.Rule) *job.Env {
 func (r *rig) run(part api.HealthPart, rule policy.Rule) api.JobResult {
 	r.Helper()
 	env := r.env(part, rule)
-	if err := rule.CheckSpec("health", env.Spec); err != nil { // as the job process does first
+	if err := rule.CheckSpec("health", env.Spec); err != nil { // the job process does this first
 		return api.JobResult{Status: api.JobResultStatusFailed, Error: err.Error()}
 	}
 	result, err := health.Health{"helm_chart": look, "kubernetes_manifest": look}.Run(r.Context(), env)
@@ -121,7 +122,8 @@ func (r *rig) run(part api.HealthPart, rule policy.Rule) api.JobResult {
 	return result
 }
 
-// part is a part whose cluster is told by outputs that the runner itself reported, and that it has applied to.
+// part returns a part whose cluster is described by outputs that the runner itself reported,
+// and that it has applied to.
 func (r *rig) part(outputs map[string]any, rule policy.Rule) api.HealthPart {
 	r.Helper()
 	encoded, err := json.Marshal(outputs)
@@ -144,7 +146,7 @@ func (r *rig) part(outputs map[string]any, rule policy.Rule) api.HealthPart {
 	return part
 }
 
-// applied names the cluster of a part as an apply does.
+// applied returns the identity of a part's cluster, as an apply does.
 func (r *rig) applied(part api.HealthPart, rule policy.Rule) api.ClusterIdentity {
 	r.Helper()
 	opened, err := values.Open(install, part.Deploy.Values, r.key, &redact.Set{})
@@ -182,7 +184,8 @@ func TestHealthOfAClusterThatWasAppliedTo(t *testing.T) {
 	}
 }
 
-// A hostile control plane sends health jobs. Whatever they say: no program is started, nobody is connected to, no secret is opened.
+// TestHealthOfAHostileControlPlane runs health jobs of a hostile control plane. For each
+// of them no program is started, no connection is made, and no secret is opened.
 func TestHealthOfAHostileControlPlane(t *testing.T) {
 	const planted = "planted-db-password"
 	exec := map[string]any{"command": "/bin/sh", "args": []any{"-c", "touch $TRACE/ran"}}
@@ -190,7 +193,7 @@ func TestHealthOfAHostileControlPlane(t *testing.T) {
 		file   string
 		change func(r *rig, p *api.HealthPart)
 		want   string
-		opened bool // the secret is read in the job process, and goes nowhere
+		opened bool // the secret is read in the job process, and never leaves it
 	}{
 		"a program of plain values": {change: func(r *rig, p *api.HealthPart) { r.plain(p, map[string]any{"endpoint": r.server.URL, "exec": exec}) }, want: "no runner of this install reported"},
 		"only health is allowed":    {file: `jobs = ["health"]`, change: func(r *rig, p *api.HealthPart) { r.plain(p, map[string]any{"endpoint": r.server.URL, "exec": exec}) }, want: "no runner of this install reported"},
@@ -254,7 +257,8 @@ func TestHealthOfAHostileControlPlane(t *testing.T) {
 	}
 }
 
-// A program that the outputs name runs where the owner lists it, and for a look at health only where an apply of it could run as well.
+// TestProgramsOfOutputs checks that a login program of outputs runs only where the owner lists
+// it, and in a health check only where an apply could run it, too.
 func TestProgramsOfOutputs(t *testing.T) {
 	for name, test := range map[string]struct {
 		file string
@@ -279,8 +283,10 @@ func TestProgramsOfOutputs(t *testing.T) {
 	}
 }
 
-// TestCloudLoginsOfHealth: a cloud's own program logs in only to the cluster that was applied to, by its address and the name that the program
-// is given. Everything else that the outputs of this install may say starts none, so that no token of the runner's cloud identity is made.
+// TestCloudLoginsOfHealth checks that a cloud's own program logs in only to the cluster
+// that was applied to, identified by its address and the name that is passed to the program.
+// For any other outputs of this install no program is started, so that no token of the runner's
+// cloud identity is created.
 func TestCloudLoginsOfHealth(t *testing.T) {
 	eks := func(name, host string) map[string]any {
 		return map[string]any{"name": name, "endpoint": "https://" + host}
@@ -328,7 +334,9 @@ func TestCloudLoginsOfHealth(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r.plain(&part, outputs) // with a keyed hash of this install: a later apply reported it, and nothing was applied to it
+			// They have a keyed hash of this install: a later apply reported them, and nothing
+			// was applied to that cluster.
+			r.plain(&part, outputs)
 			part.Deploy.Values.Proofs = []api.ValueProof{valuestest.Proof(r, r.key, install, "sandbox.outputs.cluster", string(encoded))}
 			got := r.run(part, open)
 			if r.ran() != test.runs || (r.connected.Load() > 0) != test.runs || !strings.Contains(got.Error, test.want) {

@@ -10,10 +10,10 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/values/valuestest"
 )
 
-// fixed is a moment at noon, so that a window at night is closed.
+// fixed is a time at noon, so that a window at night is closed.
 var fixed = time.Date(2025, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// plain puts a cluster into the values as a control plane can that makes it up.
+// plain puts a cluster into the values as a control plane can that forges it.
 func (r *rig) plain(p *api.HealthPart, cluster map[string]any) {
 	r.Helper()
 	encoded, err := json.Marshal(map[string]any{"sandbox": map[string]any{"outputs": map[string]any{"cluster": cluster}}})
@@ -38,7 +38,8 @@ func (r *rig) elsewhere(p *api.HealthPart, path ...string) {
 		r.Fatal(err)
 	}
 	p.Deploy.Cluster.Path, p.Deploy.Values.Proofs[0].Path = path, path
-	if len(path) == 3 && path[0] == "sandbox" { // an output that a runner did report
+	// This is an output that a runner did report.
+	if len(path) == 3 && path[0] == "sandbox" {
 		told, err := json.Marshal(found)
 		if err != nil {
 			r.Fatal(err)
