@@ -9,7 +9,7 @@ import (
 
 func TestOrder(t *testing.T) {
 	for _, tick := range []time.Duration{timing.Tick, 20 * time.Millisecond} {
-		at, beat := timing.From(tick), 30*tick // as the API's document promises
+		at, beat := timing.From(tick), 30*tick // as the API's document states
 		for _, rule := range []struct {
 			less, more time.Duration
 			why        string
