@@ -16,7 +16,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/helm"
 )
 
-// installed puts the chart v1 into the cluster.
+// installed installs the chart v1 in the cluster.
 func installed(t *testing.T, c *cluster.Cluster, namespace string) {
 	t.Helper()
 	d := newHelmDiff(helmRequest{Release: "shop", Namespace: namespace})
@@ -40,10 +40,11 @@ func installed(t *testing.T, c *cluster.Cluster, namespace string) {
 	}
 }
 
-// TestDiffAgainstACluster: what is deployed against the chart, with what somebody did there meanwhile; and nothing is written.
+// TestDiffAgainstACluster compares the deployed release with the chart, including a change
+// that somebody made in the cluster meanwhile, and checks that nothing is written.
 func TestDiffAgainstACluster(t *testing.T) {
 	chartsIn(t)
-	write(t, "v1/crds/a.yaml", "") // definitions are of the whole cluster
+	write(t, "v1/crds/a.yaml", "") // definitions are cluster-wide
 	write(t, "v2/crds/a.yaml", "")
 	c := clustertest.Open(t)
 	namespace := clustertest.Namespace(t, c)
@@ -89,7 +90,7 @@ func TestDiffAgainstACluster(t *testing.T) {
 	}
 }
 
-// images says whether an image changes so.
+// images reports whether an image changes from before to after.
 func images(r diff.Report, before, after string) bool {
 	for _, c := range r.Changes {
 		for _, f := range c.Fields {

@@ -15,14 +15,15 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/transfer"
 )
 
-// kind is what builds, deploys and checks one kind of component. health is nil for a kind whose health nobody can see.
+// kind builds, deploys and checks one kind of component. health is nil for
+// a kind without health.
 type kind struct {
 	build  job.Handler
 	deploy deploy.Kind
 	health health.Look
 }
 
-// kinds are the kinds of component by their names.
+// kinds maps the names of the kinds of component to their implementations.
 var kinds = map[string]kind{
 	"sandbox":             {module.Build{}, module.Kind{}, nil},
 	"terraform_module":    {module.Build{}, module.Kind{}, nil},
@@ -45,7 +46,7 @@ func handlers() job.Handlers {
 	}
 }
 
-// looks returns the kinds whose health can be seen.
+// looks returns the kinds that have a health check.
 func looks() health.Health {
 	made := health.Health{}
 	for name, k := range kinds {
@@ -56,7 +57,7 @@ func looks() health.Health {
 	return made
 }
 
-// byKind returns a handler that passes a job to its kind of component.
+// byKind returns a handler that dispatches a job by its kind of component.
 func byKind(of func(api.JobSpec) string, verb func(kind) job.Handler) job.Handler {
 	return job.HandlerFunc(func(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		name := of(env.Spec)

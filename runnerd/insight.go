@@ -15,7 +15,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/version"
 )
 
-// insight is what the runner shows of itself to its operator.
+// insight configures the runner's log and status page for its operator.
 type insight struct {
 	log    telemetry.LogOptions
 	listen string
@@ -27,7 +27,8 @@ func (i *insight) flags(f *pflag.FlagSet) {
 	f.StringVar(&i.listen, "insight-listen", "", "address for /healthz and /debug/status; it asks nobody who they are (default none)")
 }
 
-// open makes the log, and a context in which goroutines say on /debug/status what they do. Close what it gives at the end.
+// open creates the log, and a context in which goroutines report their activity to
+// /debug/status. The caller calls the returned function at the end.
 func (i *insight) open(ctx context.Context, to io.Writer) (context.Context, *slog.Logger, func() error, error) {
 	log, err := telemetry.NewLog(to, i.log)
 	if err != nil {

@@ -1,5 +1,6 @@
-// Command runnerd is the runner: it leases jobs from the control plane, gives each its own process on this machine, and delivers
-// what they leave. `runnerd run` is the program that stays; `runnerd job` is the process that it starts for one job.
+// Command runnerd is the runner: it leases jobs from the control plane, runs each in a separate
+// process on this machine, and delivers their results. `runnerd run` is the daemon;
+// `runnerd job` is the process that it starts for one job.
 package main
 
 import (
@@ -42,7 +43,7 @@ func main() {
 	}
 }
 
-// execute runs the command line. What is wrong with that itself is said with where the help is.
+// execute runs the command line. Errors in the command line itself refer to the help.
 func execute(root *cobra.Command) error {
 	began := false
 	root.PersistentPreRun = func(*cobra.Command, []string) { began = true }
@@ -64,7 +65,8 @@ func newRoot() *cobra.Command {
 	return root
 }
 
-// varToken names the variable of the registration token: on a command line everybody on the machine could read it.
+// varToken is the variable of the registration token. On a command line every user of the
+// machine could read it.
 const varToken = "NUON_REGISTRATION_TOKEN"
 
 const runHelp = `Lease jobs and run them, until stopped.
@@ -156,7 +158,7 @@ func newRun() *cobra.Command {
 			options.Reload = reload
 			err = runner.Run(ctx, options)
 			if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-				return nil // stopped while it was registering
+				return nil // stopped during the registration
 			}
 			return err
 		},
@@ -181,7 +183,7 @@ func settle(root string, attempt spool.Attempt, spec api.JobSpec) ([]string, err
 	return module.Settle(root, runner.KeyFile(root), attempt, spec)
 }
 
-// takeSecret returns the value of a variable and takes it out of the environment.
+// takeSecret returns the value of a variable and removes it from the environment.
 func takeSecret(name string) (seal.Secret, error) {
 	value := os.Getenv(name)
 	if err := os.Unsetenv(name); err != nil {
@@ -190,10 +192,11 @@ func takeSecret(name string) (seal.Secret, error) {
 	return seal.NewSecret([]byte(value)), nil
 }
 
-// maxPassword bounds the file of the registry's password, in bytes.
+// maxPassword bounds the size of the registry password file, in bytes.
 const maxPassword = 16 << 10
 
-// registryPassword returns the registry's password: the content of file, or of the variable where no file is named.
+// registryPassword returns the registry's password: the content of file, or the
+// variable if file is empty.
 func registryPassword(file string) (seal.Secret, error) {
 	password, err := takeSecret(job.VarRegistryPassword)
 	if err != nil || file == "" {
@@ -220,7 +223,8 @@ func registryPassword(file string) (seal.Secret, error) {
 	return seal.NewSecret(content), nil
 }
 
-// untilStopped gives a context that ends with the first signal to stop, and a channel that is closed with the second.
+// untilStopped returns a context that ends with the first stop signal, and a channel that is
+// closed with the second.
 func untilStopped(parent context.Context) (context.Context, <-chan struct{}, func()) {
 	ctx, stop := context.WithCancel(parent)
 	abandon := make(chan struct{})
@@ -244,7 +248,8 @@ func untilStopped(parent context.Context) (context.Context, <-chan struct{}, fun
 	}
 }
 
-// onHangUp gives a channel that has an element when the runner file is to be read again.
+// onHangUp returns a channel that receives an element when the runner file
+// has to be read again.
 func onHangUp() (<-chan struct{}, func()) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGHUP)

@@ -81,7 +81,7 @@ func TestCheckAndStatus(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		args      []string
-		out, want string // what is printed, and what is wrong
+		out, want string // the output, and the error
 	}{
 		"a good file":          {[]string{"check", "--policy", good}, "memory      512 MiB for each job", ""},
 		"of a directory":       {[]string{"check", "--dir", filepath.Dir(good)}, "jobs        plan\n", ""},

@@ -9,7 +9,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
-// The password comes from a file or from the environment, and is in the environment of nothing that is started afterwards.
+// TestRegistryPassword checks that the password comes from a file or from the environment,
+// and that child processes do not get it in their environment.
 func TestRegistryPassword(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, content string) string {
