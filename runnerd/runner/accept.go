@@ -8,11 +8,12 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/contact"
 )
 
-// errWithdrawn ends an attempt that is not this runner's.
+// errWithdrawn ends an attempt that does not belong to this runner.
 var errWithdrawn = errors.New("the offer is gone")
 
-// accept takes the offer. Nothing is started before the answer is on disk. When it may have been taken without this runner
-// hearing so, the attempt is given back as lost: nothing ran, and nobody else can say that.
+// accept accepts the offer. Nothing is started before the response is on disk.
+// If the control plane may have assigned the attempt without this runner getting the response,
+// the attempt is returned as lost: nothing ran, and only this runner can confirm that.
 func (a *attempt) accept(ctx context.Context) error {
 	within, stop := context.WithDeadline(ctx, a.record.AcceptBy)
 	defer stop()

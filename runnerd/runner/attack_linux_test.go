@@ -17,8 +17,9 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
-// attacks is a script that a job runs. It tries what it should not be able to do, and notes each attempt with its outcome: done or
-// refused. $1 is the runner's directory and $2 a program that attaches to a process.
+// attacks is a script that a job runs. It tries what a job must not be able to do, and records
+// the outcome of each try: done or refused. $1 is the runner's directory and $2 a program
+// that attaches to a process.
 const attacks = `
 try() { name=$1; shift; if "$@" >"$PWD/last" 2>&1; then echo "$name: done"; else echo "$name: refused"; fi >>"$PWD/said"; }
 job=$PPID
@@ -53,7 +54,7 @@ try "have groups" sh -c 'test "$(id -G)" != "$(id -g)"'
 echo "$(id -u):$(id -g) home=$HOME tmp=$TMPDIR $(grep NoNewPrivs /proc/self/status | tr '\t' ' ')" >who
 `
 
-// attack runs the script as handlers run scripts, and tells what it could do.
+// attack runs the script as handlers run scripts, and records what succeeded.
 func attack(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	work, err := env.Work()
 	if err != nil {
@@ -86,7 +87,8 @@ func attack(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	return succeeded(), nil
 }
 
-// attacked runs the script in a job of a runner of that user, beside another job, and returns what became of each try.
+// attacked runs the script in a job of a runner of the user uid, beside another job,
+// and returns the outcome of each try.
 func attacked(t *testing.T, uid int, args ...string) (tries map[string]string, who string) {
 	t.Helper()
 	s, dir := newServer(t), dirOf(t, uid)
@@ -126,7 +128,7 @@ func attacked(t *testing.T, uid int, args ...string) (tries map[string]string, w
 	return tries, who
 }
 
-// doneOf returns the tries that came off.
+// doneOf returns the tries that succeeded.
 func doneOf(tries map[string]string) []string {
 	var done []string
 	for _, name := range slices.Sorted(maps.Keys(tries)) {
@@ -137,7 +139,7 @@ func doneOf(tries map[string]string) []string {
 	return done
 }
 
-// hidden are the tries that read the memory of the job process and of runnerd.
+// hidden returns the tries that read the memory of the job process and of runnerd.
 func hidden() (names []string) {
 	for _, who := range []string{"job", "runnerd"} {
 		for _, what := range []string{"read environ", "open mem", "list files", "enter its directory", "attach"} {
@@ -147,7 +149,8 @@ func hidden() (names []string) {
 	return names
 }
 
-// What a job runs as another user can do nothing to the runner. The same as root can, so the tries are real ones.
+// TestAttacksOfAnotherUser checks that programs that a job runs as another user cannot harm
+// the runner. As root they can, which proves that the tries are real.
 func TestAttacksOfAnotherUser(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root: only root can start programs as another user")
@@ -171,8 +174,9 @@ func TestAttacksOfAnotherUser(t *testing.T) {
 	}
 }
 
-// What a job runs as the runner's own user can read and change the runner's files, as docs/runner-file.md says. What is in the
-// memory of its processes it cannot read.
+// TestAttacksOfTheSameUser checks that programs that a job runs as the runner's own user
+// can read and change the runner's files, as docs/runner-file.md states, but cannot read
+// the memory of its processes.
 func TestAttacksOfTheSameUser(t *testing.T) {
 	t.Parallel()
 	uid := os.Getuid()

@@ -16,37 +16,38 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
-// attempt is one attempt while it is looked after. What it is at lies on disk and in its process; this holds only what the
-// goroutines tell each other.
+// attempt is one attempt while it is supervised. Its state is on disk and in its process;
+// this holds only what the goroutines share.
 type attempt struct {
 	runner *runner
 	id     string // see name
 	dir    spool.Attempt
-	record spool.Record // changed only by superviseLoop, under mutex
+	record spool.Record // changed only by superviseLoop, with the mutex held
 	log    *slog.Logger
-	// adopted: an earlier runnerd took it, and may have accepted it.
+	// adopted means that an earlier runnerd took the attempt, and may have accepted it.
 	adopted bool
 
-	// cancel is closed when the control plane wants the attempt to end.
+	// cancel is closed when the control plane cancels the attempt.
 	cancel     chan struct{}
 	cancelOnce sync.Once
-	// exited is closed when the process that this runnerd started has ended; nil for one that was adopted.
+	// exited is closed when the process that this runnerd started has ended;
+	// nil for an adopted process.
 	exited <-chan struct{}
-	// began is when the process was started, by the steady clock, and specLimit what the spec says of its time; only for
-	// superviseLoop.
+	// began is when the process was started, by the monotonic clock, and specLimit is the time
+	// limit of the spec. Only superviseLoop uses them.
 	began     time.Time
 	specSeen  bool
 	specLimit time.Duration
-	// unwritten is why the job is being ended, where that could not be written down; only for superviseLoop.
+	// unwritten is the ending that could not be written to disk. Only superviseLoop uses it.
 	unwritten *spool.Ending
-	// concluded is closed when the process is gone and the result is known.
+	// concluded is closed when the process has ended and the result is known.
 	concluded chan struct{}
-	// gone is closed when nothing is left to do here.
+	// gone is closed when nothing is left to do for the attempt.
 	gone chan struct{}
 
 	supersededOnce sync.Once
 	mutex          sync.Mutex
-	// install is what the job works on; empty until its spec is there.
+	// install is the id of the job's install; empty until the spec is available.
 	install atomic.Pointer[string]
 }
 
@@ -74,29 +75,29 @@ func (h aboutInstall) Handle(ctx context.Context, line slog.Record) error {
 	return h.Handler.Handle(ctx, line)
 }
 
-// WithAttrs keeps the addition.
+// WithAttrs returns a handler that also adds the install.
 func (h aboutInstall) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return aboutInstall{Handler: h.Handler.WithAttrs(attrs), install: h.install}
 }
 
-// WithGroup keeps the addition.
+// WithGroup returns a handler that also adds the install.
 func (h aboutInstall) WithGroup(name string) slog.Handler {
 	return aboutInstall{Handler: h.Handler.WithGroup(name), install: h.install}
 }
 
-// noteInstall learns from the spec what the job works on.
+// noteInstall sets the install from the spec.
 func (a *attempt) noteInstall(spec api.JobSpec) {
 	if id := installOf(spec); id != "" && a.install.Load() == nil {
 		a.install.Store(&id)
 	}
 }
 
-// installOf gives the id of the install that a job works on; empty for a build.
+// installOf returns the id of a job's install; empty for a build.
 func installOf(spec api.JobSpec) string {
 	return cmp.Or(spec.Plan.Deploy.InstallID, spec.Apply.Deploy.InstallID, spec.Action.InstallID)
 }
 
-// name gives <job>/<number>.
+// name returns <job>/<number>.
 func (a *attempt) name() string { return a.id }
 
 func (a *attempt) isAccepted() bool {
@@ -114,7 +115,7 @@ func (a *attempt) isConcluded() bool {
 	}
 }
 
-// askCancel may be called again and again.
+// askCancel cancels the attempt. It may be called several times.
 func (a *attempt) askCancel() {
 	a.cancelOnce.Do(func() {
 		a.log.Info("the job is to be cancelled")
@@ -128,19 +129,19 @@ func (a *attempt) noteSuperseded() {
 	})
 }
 
-// observed is what can be seen of an attempt.
+// observed is the observed state of an attempt.
 type observed struct {
-	// Accepted: the control plane gave it to this runner.
+	// Accepted means that the control plane assigned the attempt to this runner.
 	Accepted bool
-	// Started: a process may have run.
+	// Started means that a process may have run.
 	Started bool
-	// Alive: its process runs.
+	// Alive means that its process runs.
 	Alive bool
-	// Final: the result to deliver is known.
+	// Final means that the result to deliver is known.
 	Final bool
 }
 
-// verb is what an attempt needs next.
+// verb is the next step of an attempt.
 type verb string
 
 // The verbs, in the order of a job's life.
@@ -152,7 +153,8 @@ const (
 	deliver  verb = "deliver"
 )
 
-// next decides. A live process is watched whatever else there is: nothing may be said about a job that still runs.
+// next returns the next step. A live process is always watched: nothing may be reported about
+// a job that still runs.
 func (o observed) next() verb {
 	switch {
 	case o.Alive:
@@ -180,8 +182,9 @@ func observe(dir spool.Attempt, accepted bool) (seen observed, err error) {
 	return seen, err
 }
 
-// superviseLoop brings an attempt from verb to verb until its result is known, and waits until the shipper has delivered it. It
-// ends early with ctx, and leaves everything as it is.
+// superviseLoop runs the steps of an attempt until its result is known, and waits
+// until the shipper has delivered it. It returns early when ctx ends, and then
+// leaves everything as it is.
 func (a *attempt) superviseLoop(ctx context.Context) {
 	defer close(a.gone)
 	defer a.runner.leave(a)
@@ -202,7 +205,7 @@ func (a *attempt) superviseLoop(ctx context.Context) {
 			if next == deliver {
 				close(a.concluded)
 				a.runner.wake()
-				if !shipped { // never accepted: only the result is to be told
+				if !shipped { // never accepted: only the result is delivered
 					a.shipLoop(ctx)
 				}
 				return
@@ -214,7 +217,7 @@ func (a *attempt) superviseLoop(ctx context.Context) {
 		}
 		task.Came(err)
 		if err != nil && ctx.Err() == nil {
-			// A disk that is full or gone: nothing is decided without it.
+			// The disk is full or missing, and without it nothing can be decided.
 			a.log.Error("cannot look after the job; trying again", "error", err)
 			backoff.Pause(ctx, a.runner.Timing.Beat)
 		}
@@ -223,7 +226,8 @@ func (a *attempt) superviseLoop(ctx context.Context) {
 
 func (a *attempt) do(ctx context.Context, next verb) error {
 	if a.adopted && (next == accept || next == start) {
-		// A machine that was off for a night must not begin what its owner allows by day.
+		// A machine that was off overnight must not start a job that its
+		// owner no longer allows.
 		rule, _ := a.runner.rules.now()
 		if err := checkOffer(rule, a.record.Kind, a.record.ComponentKind, a.record.Copies); err != nil {
 			return a.giveBack(err.Error())
@@ -241,13 +245,13 @@ func (a *attempt) do(ctx context.Context, next verb) error {
 	}
 }
 
-// giveBack ends an attempt that has not begun, so that it can be offered again.
+// giveBack ends an attempt that has not started, so that it can be offered again.
 func (a *attempt) giveBack(reason string) error {
 	a.log.Warn("giving a job back that has not begun", "reason", reason)
 	return a.dir.SaveFinal(api.JobResult{Status: api.JobResultStatusLost, Error: "nothing of this job ran, so it can be started again: " + reason})
 }
 
-// fail concludes an attempt whose process could not be started.
+// fail stores a failed result for an attempt whose process could not be started.
 func (a *attempt) fail(err error) error {
 	return a.dir.SaveResult(api.JobResult{Status: api.JobResultStatusFailed, Error: err.Error()})
 }

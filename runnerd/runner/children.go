@@ -9,14 +9,15 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/process"
 )
 
-// children are the job processes that this runnerd has started and that have not ended, and what was there before: the script that
-// became runnerd may have started something of its owner's.
+// children tracks the job processes that this runnerd has started and that have not ended,
+// plus the children from before: the script that became runnerd may have started
+// processes of its owner.
 type children struct {
 	mutex sync.Mutex
 	known map[int]bool
 }
 
-// start starts a job process; the channel is closed when it has ended.
+// start starts a job process. The channel is closed when it has ended.
 func (c *children) start(command *exec.Cmd) (<-chan struct{}, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -25,7 +26,7 @@ func (c *children) start(command *exec.Cmd) (<-chan struct{}, error) {
 	}
 	c.known[command.Process.Pid] = true
 	exited := make(chan struct{})
-	go func() { // waits for the job process, whose end it tells; how it ended is in the spool
+	go func() { // waits for the job process; its result is in the spool
 		defer close(exited)
 		_ = command.Wait()
 		c.mutex.Lock()
@@ -35,8 +36,9 @@ func (c *children) start(command *exec.Cmd) (<-chan struct{}, error) {
 	return exited, nil
 }
 
-// killStrays kills what jobs have left to this process, and gives how many there were. What belongs to an attempt that is still
-// looked after, other than the one whose turn it is (nil for none), is that one's to end.
+// killStrays kills the processes that jobs have left to this process, and returns how many
+// there were. Processes of supervised attempts other than turn (nil for none) are spared,
+// because those attempts end them.
 func (r *runner) killStrays(turn *attempt) (int, error) {
 	var spared []process.Job
 	for _, other := range r.list() {
@@ -56,7 +58,8 @@ func (r *runner) killStrays(turn *attempt) (int, error) {
 	return process.KillStrays(r.children.known, spared)
 }
 
-// reapLoop ends what jobs have left to this process and nobody looks after. It waits for the next look.
+// reapLoop periodically ends processes that jobs have left to this process and that
+// no attempt supervises.
 func (r *runner) reapLoop(ctx context.Context) {
 	for backoff.Pause(ctx, r.Timing.Beat) {
 		if _, err := r.killStrays(nil); err != nil {

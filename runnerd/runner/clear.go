@@ -9,8 +9,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/filelock"
 )
 
-// clearLoop removes what nobody needs any more from the runner's directory, at the start and now and then. It waits for the next
-// time. Nothing in it may fail a job, so errors are only logged.
+// clearLoop removes old files from the runner's directory, at the start and then periodically.
+// Its errors are only logged, so that they never fail a job.
 func (r *runner) clearLoop(ctx context.Context) {
 	for {
 		r.clear(time.Now().Add(-r.Timing.Keep))

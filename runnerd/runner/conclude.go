@@ -11,10 +11,10 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
-// conclude makes sure that nothing of the job runs any more, clears away what it left, completes its log, and decides its result.
-// Only then may anyone be told that it ended.
+// conclude makes sure that no process of the job runs any more, removes its files, completes
+// its log, and decides its result. Only after that may its end be reported.
 func (a *attempt) conclude(ctx context.Context) error {
-	a.reap() // should it have ended before it was watched
+	a.reap() // the process may have ended before it was watched
 	if err := a.rest(ctx); err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (a *attempt) conclude(ctx context.Context) error {
 	}
 	seen := outcome{limit: a.limit(), memory: policy.Size(a.record.Policy.Limits.MemoryBytes)}
 	if seen.result, seen.found, err = a.dir.Result(); err != nil {
-		// Every job ends, also one that leaves nonsense.
+		// Every job ends, even one with an unreadable result.
 		seen.found, seen.result = true, api.JobResult{Status: api.JobResultStatusFailed, Error: fmt.Sprintf("the job ended, but its result cannot be used: %v; look at what it did in its log", err)}
 	}
 	if seen.ending, seen.ended, err = a.begunEnding(); err != nil {
@@ -47,8 +47,8 @@ func (a *attempt) conclude(ctx context.Context) error {
 	return a.dir.SaveFinal(final)
 }
 
-// settle clears away what the job's files were: there can be secrets in them, and the spool directory stays until the control
-// plane has all of it.
+// settle removes the job's files, because they can contain secrets and the spool directory
+// stays until everything has been delivered.
 func (a *attempt) settle() ([]string, error) {
 	for _, dir := range []string{a.dir.WorkDir(), a.dir.SharedDir()} {
 		if err := spool.RemoveTree(dir); err != nil {
@@ -62,11 +62,11 @@ func (a *attempt) settle() ([]string, error) {
 	return a.runner.Settle(a.runner.Dir, a.dir, spec)
 }
 
-// sweep kills what the job process left behind, until there is nothing.
+// sweep kills the processes that the job process left behind, until none is left.
 func (a *attempt) sweep(ctx context.Context) error {
 	job, found, err := a.processes()
 	if err != nil || !found {
-		return err // it ended before it could start anything
+		return err // it ended before it could start a process
 	}
 	warnAt := time.Now().Add(a.runner.Timing.KillWait)
 	for {
@@ -95,17 +95,18 @@ func (a *attempt) sweep(ctx context.Context) error {
 	}
 }
 
-// outcome is all that decides a result.
+// outcome holds everything that decides a result.
 type outcome struct {
-	result api.JobResult // of the job process
+	result api.JobResult // from the job process
 	found  bool
-	ending spool.Ending // of this runner
+	ending spool.Ending // from this runner
 	ended  bool
 	limit  time.Duration
 	memory policy.Size
 }
 
-// final decides. What the job process says stands, but for a cancel that was in truth a time limit.
+// final decides the result. The job process's own result counts, except for a cancellation
+// that was caused by the time limit.
 func (o outcome) final() api.JobResult {
 	timeout := o.ended && o.ending.Reason == spool.ReasonTimeout
 	switch {

@@ -9,10 +9,11 @@ import (
 	"strings"
 )
 
-// maxSaid bounds what is taken over from an output file, from its end.
+// maxSaid bounds how many bytes at the end of an output file are used.
 const maxSaid = 64 << 10
 
-// saidAtTheEnd gives what the job process wrote past its log: the trace of a crash, or why it could leave no result.
+// saidAtTheEnd returns what the job process wrote outside of its log: the trace of a crash,
+// or the reason why it could not store a result.
 func (a *attempt) saidAtTheEnd() ([]string, error) {
 	var said []string
 	for _, file := range []string{a.dir.StdoutFile(), a.dir.StderrFile()} {
@@ -45,8 +46,9 @@ func readEnd(file string, most int64) (string, error) {
 	return strings.ReplaceAll(strings.ToValidUTF8(string(content), "\uFFFD"), "\x00", "\uFFFD"), nil
 }
 
-// withoutPanicValue splits text into lines, and leaves out the value of a Go panic. This runner does not know the secrets that
-// the job had opened, and the value is the one part of a crash's text that may hold one.
+// withoutPanicValue splits text into lines, and removes the value of a Go panic. This runner
+// does not have the secrets that the job had opened, and the value is the one part of a crash's
+// text that may contain one.
 func withoutPanicValue(text string) []string {
 	var lines []string
 	withheld := false

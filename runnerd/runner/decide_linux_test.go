@@ -76,10 +76,11 @@ func TestWithoutPanicValue(t *testing.T) {
 	}
 }
 
-// The machine's clock may be set while a job runs.
+// TestTheLimitHasASteadyClock checks the time limit when the machine's clock is
+// set while a job runs.
 func TestTheLimitHasASteadyClock(t *testing.T) {
 	for name, test := range map[string]struct {
-		started time.Duration // ago
+		started time.Duration // how long ago
 		over    bool
 	}{
 		"just now":   {0, false},
@@ -100,7 +101,7 @@ func TestTheLimitHasASteadyClock(t *testing.T) {
 			if a.began.After(time.Now()) {
 				t.Errorf("it began at %v, in the future", a.began)
 			}
-			// A clock that is put forward makes what is on disk look old.
+			// A clock that is set forward makes the time on disk look old.
 			if err := a.dir.MarkStarted(time.Now().Add(-2 * time.Hour)); err != nil {
 				t.Fatal(err)
 			}
@@ -111,7 +112,7 @@ func TestTheLimitHasASteadyClock(t *testing.T) {
 	}
 }
 
-// A job that has filled the disk can be ended nevertheless.
+// TestAJobIsEndedWithoutADisk checks that a job that has filled the disk can still be ended.
 func TestAJobIsEndedWithoutADisk(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "not there")
 	a := &attempt{dir: spool.Attempt{Dir: dir}, log: slog.New(slog.DiscardHandler), cancel: make(chan struct{})}
@@ -125,7 +126,7 @@ func TestAJobIsEndedWithoutADisk(t *testing.T) {
 	if err := a.kill(ending); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil { // there is room again
+	if err := os.Mkdir(dir, 0o700); err != nil { // the disk has room again
 		t.Fatal(err)
 	}
 	if again, ends, err := a.ending(); !ends || err != nil || !again.Killed || !again.Since.Equal(ending.Since) {

@@ -14,10 +14,10 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
-// nobody is the user whom tests that run as root use for an ordinary one.
+// nobody is the ordinary user of tests that run as root.
 const nobody = 65534
 
-// users runs a test as root and as an ordinary user, each with a runner's directory of its own.
+// users runs a test as root and as an ordinary user, each with a separate runner directory.
 func users(t *testing.T, test func(t *testing.T, dir string, uid int)) {
 	t.Run("root", func(t *testing.T) {
 		if os.Getuid() != 0 {
@@ -34,7 +34,8 @@ func users(t *testing.T, test func(t *testing.T, dir string, uid int)) {
 	})
 }
 
-// dirOf makes a directory of a user. Those of the tests lie in one of root's.
+// dirOf creates a directory of a user. It is outside of the tests' directories,
+// which only root can enter.
 func dirOf(t *testing.T, uid int) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "runner-*")
@@ -48,7 +49,7 @@ func dirOf(t *testing.T, uid int) string {
 	return dir
 }
 
-// everybodys returns a copy of the test's program that every user may run.
+// everybodys returns a copy of the test's program that every user may execute.
 var everybodys = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "runner-program-*")
 	if err != nil {
@@ -66,7 +67,7 @@ var everybodys = sync.OnceValues(func() (string, error) {
 	return path, os.Chmod(dir, 0o755)
 })
 
-// startProgramAs starts runnerd as a program of its own that belongs to a user.
+// startProgramAs starts runnerd as a separate program of a user.
 func startProgramAs(t *testing.T, s *server, dir string, uid int, args ...string) *exec.Cmd {
 	t.Helper()
 	program, err := everybodys()
@@ -85,8 +86,9 @@ func startProgramAs(t *testing.T, s *server, dir string, uid int, args ...string
 	return command
 }
 
-// A process that forked twice into a session of its own with an empty environment dies with its job: when that ends by itself, and
-// when it is killed, alone or at the same moment as its runnerd.
+// TestNothingEscapes checks that a process that forked twice into its own session with an empty
+// environment dies with its job: when the job ends regularly, and when it is killed, alone
+// or together with its runnerd.
 func TestNothingEscapes(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -133,7 +135,7 @@ func TestNothingEscapes(t *testing.T) {
 	}
 }
 
-// isWrittenDown waits until the spool says where the process that got away is found.
+// isWrittenDown waits until the spool has a record of the escaped process.
 func isWrittenDown(t *testing.T, dir string) {
 	t.Helper()
 	pid := pidIn(t, dir, "escaped.pid")

@@ -19,16 +19,17 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
-// step is a moment in an attempt's life at which something is killed.
+// step is a point in an attempt's life at which something is killed.
 type step struct {
 	name string
-	// held is a call that is held up until the kill is done; empty for none.
+	// held is a call that is delayed until the kill is done; empty for none.
 	held string
-	// file, when set, is in the runner's or the attempt's directory by then; else the step is when held has come.
+	// file, when set, exists in the runner's or the attempt's directory at this step;
+	// otherwise the step is when held has arrived.
 	file string
 	// pause is where the job waits for the kill.
 	pause string
-	// late: the job may have left its result by then.
+	// late means that the job may have left its result already.
 	late bool
 }
 
@@ -45,13 +46,14 @@ var steps = []step{
 	{name: "delivering the result", held: "/result", late: true},
 }
 
-// Whatever is killed, and when: there is one result, each state and line arrives, once, and no process is left.
+// TestEveryPlug kills each process at each step, and checks that there is one result, that each
+// state and line arrives once, and that no process is left.
 func TestEveryPlug(t *testing.T) {
 	t.Parallel()
 	for _, at := range steps {
 		for _, plug := range []string{"runnerd", "runnerd and all its children", "the job process"} {
 			if at.name == "offered" && plug == "the job process" {
-				continue // there is none yet
+				continue // there is no job process yet
 			}
 			t.Run(at.name+"/"+plug, func(t *testing.T) { pull(t, at, plug) })
 		}
@@ -61,7 +63,7 @@ func TestEveryPlug(t *testing.T) {
 func pull(t *testing.T, at step, plug string) {
 	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
-	s.acceptWithin = 600 // whether an offer runs out is not what this is about
+	s.acceptWithin = 600 // this test is not about the expiry of an offer
 	came, pulled := make(chan struct{}), make(chan struct{})
 	release := sync.OnceFunc(func() { close(pulled) })
 	t.Cleanup(release)
@@ -100,7 +102,7 @@ func pull(t *testing.T, at step, plug string) {
 	}
 }
 
-// kill pulls the plug.
+// kill kills the processes that plug names.
 func kill(t *testing.T, runnerd int, dir, plug string) {
 	t.Helper()
 	attempt := spool.Attempt{Dir: filepath.Join(dir, "spool", "job_1.1")}
@@ -115,7 +117,7 @@ func kill(t *testing.T, runnerd int, dir, plug string) {
 		})
 	}
 	if plug == "runnerd and all its children" {
-		// Held still, so that it has no child that is not seen.
+		// runnerd is stopped, so that it cannot start a child unnoticed.
 		if err := syscall.Kill(runnerd, syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
 		}
@@ -145,14 +147,14 @@ func kill(t *testing.T, runnerd int, dir, plug string) {
 	}
 }
 
-// check holds what arrived against what the job did, as far as it came.
+// check compares what arrived with what the job did.
 func check(t *testing.T, s *server, dir string, job *served) {
 	t.Helper()
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	did := func(file string) bool { _, err := os.Stat(filepath.Join(dir, file)); return err == nil }
 	for i := range 3 {
-		// A version that was being written when its writer died may be there or not.
+		// A version that was being written when its writer died may or may not have arrived.
 		if did(fmt.Sprintf("wrote-%d", i+1)) && len(job.states) <= i {
 			t.Errorf("state %d was written, and %d arrived", i+1, len(job.states))
 		}
@@ -184,7 +186,8 @@ func check(t *testing.T, s *server, dir string, job *served) {
 	}
 }
 
-// A network that breaks in every way loses nothing, and nothing counts twice.
+// TestEveryWeather checks that a network with every kind of fault loses nothing, and that
+// nothing counts twice.
 func TestEveryWeather(t *testing.T) {
 	t.Parallel()
 	for name, weather := range map[string]fault.Weather{
@@ -213,7 +216,7 @@ func TestEveryWeather(t *testing.T) {
 			proxy.Set(weather)
 			touch(t, dir, "go on")
 			if weather.Hole {
-				// It ends and nobody hears of it.
+				// The job ends while the control plane cannot be reached.
 				testtime.Until(t, "the job has ended", func() bool {
 					_, err := os.Stat(filepath.Join(dir, "spool", "job_1.1", "final.json"))
 					return err == nil

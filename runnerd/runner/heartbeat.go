@@ -11,9 +11,9 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/contact"
 )
 
-// heartbeatLoop keeps the leases of all attempts with one call, and hands on what comes back. It waits for the next beat; a beat
-// that fails is not repeated, the next one does as well. With nothing to keep it says nothing: the lease loop's poll shows that
-// the runner is there.
+// heartbeatLoop renews the leases of all attempts with one call per beat, and passes on
+// cancellations. A failed heartbeat is not retried, because the next one replaces it.
+// Without attempts it sends nothing: the lease loop's poll shows that the runner is online.
 func (r *runner) heartbeatLoop(ctx context.Context) {
 	task := status.Enter(ctx, "heartbeat")
 	defer task.Leave()
@@ -58,7 +58,7 @@ func (r *runner) heartbeatLoop(ctx context.Context) {
 }
 
 func (r *runner) heartbeat(ctx context.Context, refs []api.AttemptRef) (api.HeartbeatAnswer, error) {
-	// A beat that takes longer than a beat is worth nothing any more.
+	// A heartbeat that takes longer than the interval is useless.
 	ctx, stop := context.WithTimeout(ctx, max(r.beat(), time.Second))
 	defer stop()
 	if refs == nil {
@@ -71,7 +71,9 @@ func (r *runner) heartbeat(ctx context.Context, refs []api.AttemptRef) (api.Hear
 	}
 	if err := contact.Check("heartbeat", answer.HTTPResponse, answer.Body); err != nil {
 		if contact.HasStatus(err, http.StatusUnauthorized) {
-			r.keys.refused(key) // the next beat is made with the other one; while all places are taken nobody else tries
+			// The next heartbeat uses the other key. While the runner is at capacity
+			// no other call tries it.
+			r.keys.refused(key)
 		}
 		return api.HeartbeatAnswer{}, err
 	}

@@ -17,25 +17,26 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
-// identity is what a registration gives, as it is kept in runner.json.
+// identity is the result of a registration, as stored in runner.json.
 type identity struct {
 	RunnerID  string `json:"runner_id"`
 	RunnerKey string `json:"runner_key"`
-	// NextKey is a key that was asked for and has not been used with success yet; RunnerKey is good until it has.
+	// NextKey is a new key that has not been used successfully yet; RunnerKey
+	// is valid until it has.
 	NextKey string `json:"next_key,omitempty"`
-	// KeySince is when RunnerKey was got; zero when nobody wrote it down.
+	// KeySince is when RunnerKey was issued; zero when unknown.
 	KeySince time.Time `json:"key_since,omitzero"`
 	Name     string    `json:"name"`
 	Kind     string    `json:"kind"`
 }
 
-// KeyFile is where the install key of a runner lies.
+// KeyFile returns the path of a runner's install key.
 func KeyFile(dir string) string { return filepath.Join(dir, "install.key") }
 
 func identityFile(dir string) string { return filepath.Join(dir, "runner.json") }
 
-// identify gives who this runner is, and registers it the first time. A token that is given to a runner which is registered is
-// kept for when its key is refused, see keys.
+// identify returns the identity of this runner, and registers it the first time. A registered
+// runner keeps its token for the case that its key is rejected, see keys.
 func (r *runner) identify(ctx context.Context) (identity, error) {
 	known, err := loadIdentity(r.Dir)
 	if err == nil {
@@ -50,7 +51,7 @@ func (r *runner) identify(ctx context.Context) (identity, error) {
 	if r.Token.IsZero() {
 		return identity{}, fmt.Errorf("this runner is not registered yet; make a registration token for it (nuon runners create), and start it once with NUON_REGISTRATION_TOKEN set")
 	}
-	// Before the registration, which tells the control plane the public half.
+	// The key is created first, because the registration sends its public half.
 	key, err := seal.LoadOrCreateIdentity(KeyFile(r.Dir))
 	if err != nil {
 		return identity{}, err
@@ -59,7 +60,7 @@ func (r *runner) identify(ctx context.Context) (identity, error) {
 	if err != nil {
 		return identity{}, err
 	}
-	r.Token = seal.Secret{} // it has done what it can
+	r.Token = seal.Secret{} // it is used up
 	return known, saveIdentity(r.Dir, known)
 }
 
@@ -82,8 +83,9 @@ func saveIdentity(dir string, known identity) error {
 	return spool.WriteFile(identityFile(dir), encoded)
 }
 
-// prove decrypts the nonce with which the control plane asks whether this runner holds its install key. It opens nothing else: a
-// control plane cannot have a secret read out in place of a nonce.
+// prove decrypts the nonce with which the control plane checks that this runner holds
+// its install key. It opens nothing else, so a control plane cannot have a secret
+// decrypted in place of a nonce.
 func prove(ctx context.Context, client *api.ClientWithResponses, key seal.Identity) (string, error) {
 	answer, err := client.ChallengeRegistrationWithResponse(ctx, api.ChallengeRequest{Recipient: key.Recipient().String()})
 	if err != nil {
@@ -102,8 +104,8 @@ func prove(ctx context.Context, client *api.ClientWithResponses, key seal.Identi
 	return string(nonce.Reveal()), nil
 }
 
-// register trades the token for a key. Unlike every later call it is not tried again when the token is refused: a person has to
-// act.
+// register exchanges the token for a key. Unlike later calls it is not retried when the token
+// is rejected, because a person has to act.
 func (r *runner) register(ctx context.Context, key seal.Identity) (identity, error) {
 	client, err := contact.NewClient(r.URL, contact.Always(r.Token), r.Timing.Call)
 	if err != nil {

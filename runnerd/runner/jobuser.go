@@ -15,10 +15,11 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
-// DefaultJobUser is whom programs of jobs run as where runnerd is root, no other is named, and this one exists.
+// DefaultJobUser is the user that programs of jobs run as where runnerd is root, no other user
+// is named, and this one exists.
 const DefaultJobUser = "nuon-job"
 
-// findJobUser returns whom programs of jobs run as: nil for this process's own user.
+// findJobUser returns the user that programs of jobs run as; nil for this process's own user.
 func findJobUser(named string) (*child.User, error) {
 	root := os.Geteuid() == 0
 	if named == "" {
@@ -39,11 +40,12 @@ func findJobUser(named string) (*child.User, error) {
 	return made, nil
 }
 
-// parseJobUser reads NAME, UID or UID:GID. A user of the machine that is named by name or number has its own group.
+// parseJobUser parses NAME, UID or UID:GID. A user of the machine that is given by name
+// or number has its own group.
 func parseJobUser(named string) (*child.User, error) {
 	uid, gid, both := strings.Cut(named, ":")
 	known, err := user.Lookup(uid)
-	// The C library's look-up takes a number of more than 32 bits for another one, which may be root's.
+	// The C library's lookup truncates a number of more than 32 bits, possibly to root's.
 	if _, bad := strconv.ParseUint(uid, 10, 32); err != nil && bad == nil {
 		known, err = user.LookupId(uid)
 	}
@@ -66,15 +68,15 @@ func parseJobUser(named string) (*child.User, error) {
 	return &child.User{UID: uint32(first), GID: uint32(second)}, nil
 }
 
-// Programs says whom the programs of jobs run as, for ReadStatus.
+// Programs describes the user that the programs of jobs run as, for ReadStatus.
 type Programs struct {
 	// User is UID:GID; empty for the runner's own user.
 	User string `json:"user,omitempty"`
-	// Root says that the runner's own user is root.
+	// Root is set when the runner's own user is root.
 	Root bool `json:"root,omitempty"`
 }
 
-// String says it to the runner's owner.
+// String describes it to the runner's owner.
 func (p Programs) String() string {
 	switch {
 	case p.User != "":
@@ -87,7 +89,8 @@ func (p Programs) String() string {
 
 func programsFile(dir string) string { return filepath.Join(dir, "programs.json") }
 
-// separate settles whom programs of jobs run as, and lets that user into the directories that it works in and no others.
+// separate determines the user that programs of jobs run as, and gives that user access
+// to the directories that it works in and to no others.
 func (r *runner) separate() error {
 	found, err := findJobUser(r.JobUser)
 	if err != nil {
@@ -108,10 +111,11 @@ func (r *runner) separate() error {
 	return spool.SaveJSON(programsFile(r.Dir), says)
 }
 
-// shared are the directories below the runner's own that the job's user passes through.
+// shared are the directories below the runner's own that the jobs' user can traverse.
 var shared = []string{"work", "jobs", "tools"}
 
-// share lets the user of jobs pass through dir to the shared directories, and closes everything else in it.
+// share allows the jobs' user to traverse dir to the shared directories, and denies access
+// to everything else in it.
 func share(dir string, to *child.User) error {
 	for above := filepath.Dir(dir); ; above = filepath.Dir(above) {
 		if err := passable(above, to); err != nil {
@@ -157,7 +161,7 @@ func isShared(name string) bool {
 	return false
 }
 
-// passable returns an error unless the user may pass through a directory above the runner's.
+// passable returns an error unless the user can traverse a directory above the runner's.
 func passable(dir string, to *child.User) error {
 	info, err := os.Stat(dir)
 	if err != nil {

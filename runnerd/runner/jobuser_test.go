@@ -27,7 +27,8 @@ func TestParseJobUser(t *testing.T) {
 	}
 }
 
-// A user that cannot get to where it works is told at the start, and not by a job that fails.
+// TestShareNeedsAWay checks that a user that cannot reach its directories is reported at
+// the start, and not by a failing job.
 func TestShareNeedsAWay(t *testing.T) {
 	closed := filepath.Join(t.TempDir(), "closed")
 	dir := filepath.Join(closed, "runner")

@@ -12,10 +12,10 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/journal"
 )
 
-// journalDir is where what this runner says of itself waits while the control plane is away.
+// journalDir returns the directory of the runner's own log lines that are not delivered yet.
 func journalDir(dir string) string { return filepath.Join(dir, "journal") }
 
-// newJournal makes the journal, which leaves out the secrets that this process was started with.
+// newJournal creates the journal, which masks the secrets that this process was started with.
 func newJournal(o Options) (*journal.Journal, *redact.Set) {
 	secrets := &redact.Set{}
 	for _, secret := range ambient.Secrets(ambient.ForJob(os.Environ(), true, o.PassEnv)) {
@@ -26,11 +26,11 @@ func newJournal(o Options) (*journal.Journal, *redact.Set) {
 	return journal.New(secrets), secrets
 }
 
-// startJournal sends the journal from now on. What it gives ends that, with a last try.
+// startJournal starts sending the journal. The returned function stops that after one last try.
 func (r *runner) startJournal() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
-	go func() { // until stop
+	go func() { // runs until stop
 		defer close(ended)
 		r.journal.Run(ctx, journal.Options{Dir: journalDir(r.Dir), Send: r.sendJournal, Timing: r.Timing})
 	}()
@@ -40,7 +40,8 @@ func (r *runner) startJournal() (stop func()) {
 	}
 }
 
-// sendJournal makes one call. It is not told to the line: the journal would then tell of itself.
+// sendJournal makes one call. It does not use the Line, because the Line's log messages would
+// enter the journal again.
 func (r *runner) sendJournal(ctx context.Context, chunk api.NewLogChunk) error {
 	answer, err := r.quick.AppendRunnerLogsWithResponse(ctx, api.LogBatch{Chunks: []api.NewLogChunk{chunk}})
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/runner"
 )
 
-// TestTheRunnersOwnLog: what runnerd says of itself arrives, from before it could be sent to its last line, through an outage, over a
-// restart, and without secrets.
+// TestTheRunnersOwnLog checks that runnerd's own log arrives, from before it could be sent
+// to its last line, through an outage and a restart, and without secrets.
 func TestTheRunnersOwnLog(t *testing.T) {
 	t.Setenv("VENDOR_API", "planted-named")
 	s, dir := newServer(t), t.TempDir()
@@ -62,7 +62,8 @@ func TestTheRunnersOwnLog(t *testing.T) {
 	}
 }
 
-// TestNoKubeConfig: a file that is not there is told at the start, not at the first action.
+// TestNoKubeConfig checks that a missing kubeconfig is reported at the start,
+// not by the first action.
 func TestNoKubeConfig(t *testing.T) {
 	for _, path := range []string{filepath.Join(t.TempDir(), "none"), t.TempDir()} {
 		options := testOptions("http://127.0.0.1:1", t.TempDir())

@@ -14,8 +14,9 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/contact"
 )
 
-// keys holds the runner key that calls are made with. There are two while it changes: the new one is on disk before it is used,
-// and the old one goes when the new one has been used with success. Whichever is refused makes room for the other.
+// keys holds the runner key for API calls. There are two during a rotation: the new one
+// is on disk before it is used, and the old one is removed when the new one has been used
+// successfully. When one is rejected the other is used.
 type keys struct {
 	dir string
 	log *slog.Logger
@@ -23,11 +24,12 @@ type keys struct {
 	mutex    sync.Mutex
 	identity identity
 	current  string
-	refusals int // in a row
+	refusals int // consecutive rejections
 }
 
-// saidReplaced is after how many refusals in a row, of each key there is, the runner says that it was replaced. One may be the
-// moment in which a key changes.
+// saidReplaced is the number of consecutive rejections, of all keys together,
+// after which the runner logs that it was replaced. A single one may happen at the moment
+// in which a key changes.
 const saidReplaced = 4
 
 func newKeys(dir string, log *slog.Logger, known identity) *keys {
@@ -38,15 +40,15 @@ func newKeys(dir string, log *slog.Logger, known identity) *keys {
 	return k
 }
 
-// now gives the key to use.
+// now returns the key to use.
 func (k *keys) now() seal.Secret {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	return seal.NewSecret([]byte(k.current))
 }
 
-// age gives how old the key is, and whether one that follows is waiting for its first use. A key that was got in the future, by a
-// clock that has been put back since, is as old as can be.
+// age returns the age of the key, and whether its successor has not been used yet. A key
+// that was issued in the future, by a clock that has since been set back, has the maximum age.
 func (k *keys) age() (age time.Duration, follows bool) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
@@ -56,7 +58,7 @@ func (k *keys) age() (age time.Duration, follows bool) {
 	return age, k.identity.NextKey != ""
 }
 
-// offer keeps a new key and uses it from now on.
+// offer stores a new key and uses it from then on.
 func (k *keys) offer(next string) error {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
@@ -69,7 +71,7 @@ func (k *keys) offer(next string) error {
 	return nil
 }
 
-// proven notes that a call with the key had success: the other one has no use any more.
+// proven records that a call with the key succeeded, so that the other one is no longer needed.
 func (k *keys) proven(used seal.Secret) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
@@ -93,13 +95,13 @@ func (k *keys) proven(used seal.Secret) {
 	k.log.Info("the runner key is settled", "since", changed.KeySince)
 }
 
-// refused notes that the control plane does not know the key, and turns to the other one. It tells whether all that there are
-// were refused.
+// refused records that the control plane does not know the key, and switches to the other one.
+// It reports whether all keys were rejected.
 func (k *keys) refused(used seal.Secret) (all bool) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	if string(used.Reveal()) != k.current {
-		return false // it has changed meanwhile
+		return false // it has changed in the meantime
 	}
 	k.refusals++
 	if k.identity.NextKey != "" {
@@ -115,7 +117,7 @@ func (k *keys) refused(used seal.Secret) (all bool) {
 	return k.refusals >= 2
 }
 
-// registered takes what a registration in a used directory gave.
+// registered stores the result of a registration in a used directory.
 func (k *keys) registered(known identity) error {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
@@ -130,9 +132,10 @@ func (k *keys) registered(known identity) error {
 	return nil
 }
 
-// registerAgain trades the token that this runner was started with, when its keys are refused: it was replaced, and is to go on. A
-// token that is refused too ends nothing, for what is in the spool is still to be delivered; one of another runner is an error, for
-// a person.
+// registerAgain exchanges the token that this runner was started with after its keys
+// were rejected: the runner was replaced and shall continue. A rejected token is only
+// logged, because the spool still has to be delivered; a token of another runner
+// is an error for a person.
 func (r *runner) registerAgain(ctx context.Context) error {
 	if r.Token.IsZero() {
 		return nil
@@ -141,12 +144,13 @@ func (r *runner) registerAgain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Neither another rule nor a stop may come between the token, which is good once, and what is got for it.
+	// Neither a new rule nor a stop may interrupt the exchange of the token,
+	// which works only once.
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*r.Timing.Call)
 	defer stop()
 	known, err := r.register(ctx, key)
 	if err != nil && ctx.Err() != nil {
-		return nil // it did not answer; the token is still there for the next refusal
+		return nil // no response; the token remains for the next rejection
 	}
 	r.Token = seal.Secret{}
 	if err != nil {
@@ -160,7 +164,8 @@ func (r *runner) registerAgain(ctx context.Context) error {
 	return nil
 }
 
-// rotateLoop gets a new runner key when the one in use is old. It waits for that, and for the first use of the new one.
+// rotateLoop replaces the runner key when it is old. It waits for that, and for the
+// first use of the new key.
 func (r *runner) rotateLoop(ctx context.Context) {
 	task := status.Enter(ctx, "runner key")
 	defer task.Leave()
@@ -183,7 +188,7 @@ func (r *runner) rotateLoop(ctx context.Context) {
 	}
 }
 
-// rotate asks for a key unless one waits already, and proves it with an empty heartbeat.
+// rotate requests a new key unless one is pending, and proves it with an empty heartbeat.
 func (r *runner) rotate(ctx context.Context, follows bool) error {
 	if !follows {
 		answer, err := r.quick.RotateKeyWithResponse(ctx)

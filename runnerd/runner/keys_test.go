@@ -49,7 +49,7 @@ func putKeys(t *testing.T, dir string, keys keysOnDisk) {
 	}
 }
 
-// registered makes a directory with a runner in it that has stopped.
+// registered returns a directory with a stopped runner in it.
 func registered(t *testing.T, s *server) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -63,7 +63,8 @@ func TestAnOldKeyIsChanged(t *testing.T) {
 	t.Parallel()
 	for name, trouble := range map[string]func() func(*http.Request, bool) int{
 		"on a good line": func() func(*http.Request, bool) int { return nil },
-		// The answer with the key is lost: the old one stays good, and another is asked for.
+		// The response with the key is lost: the old key stays valid, and
+		// another one is requested.
 		"the first answer is lost": func() func(*http.Request, bool) int {
 			var once sync.Once
 			return func(r *http.Request, after bool) (status int) {
@@ -101,7 +102,8 @@ func TestAnOldKeyIsChanged(t *testing.T) {
 	}
 }
 
-// What a runnerd leaves that is killed while its key changes, at each step.
+// TestAKeyThatWasChangedHalfway checks the state that a runnerd leaves that is killed at each
+// step of a key rotation.
 func TestAKeyThatWasChangedHalfway(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ server, serverNext, disk, diskNext string }{
@@ -131,7 +133,8 @@ func TestAKeyThatWasChangedHalfway(t *testing.T) {
 	}
 }
 
-// While all places are taken nobody asks for work, and the heartbeat alone finds out which key is good.
+// TestAKeyThatWasChangedHalfwayUnderAJob checks that while the runner is at capacity and does
+// not poll, the heartbeat alone finds out which key is valid.
 func TestAKeyThatWasChangedHalfwayUnderAJob(t *testing.T) {
 	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
@@ -151,7 +154,8 @@ func TestAKeyThatWasChangedHalfwayUnderAJob(t *testing.T) {
 	s.until("the result is there", job.ended)
 }
 
-// A machine whose clock was ahead when it got its key changes it in time nevertheless.
+// TestAKeyOfTheFuture checks that a machine whose clock was ahead when it got its key
+// still rotates it in time.
 func TestAKeyOfTheFuture(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -181,7 +185,8 @@ func (n *noisy) says(what string) bool {
 	return strings.Contains(n.text.String(), what)
 }
 
-// A machine that was thought dead delivers all that it did, with the attempts' own tokens.
+// TestAReplacedRunnerDelivers checks that a machine that was believed dead delivers everything
+// with the attempts' own tokens.
 func TestAReplacedRunnerDelivers(t *testing.T) {
 	t.Parallel()
 	s, dir, log := newServer(t), t.TempDir(), &noisy{}
@@ -265,7 +270,8 @@ func TestRegisteringAgainInAUsedDirectory(t *testing.T) {
 	})
 }
 
-// TestTheProofOfAKeyReadsNothingOut: a control plane that sends an input, an output or a state in place of the nonce gets no answer.
+// TestTheProofOfAKeyReadsNothingOut checks that a control plane that sends an input, an output
+// or a state in place of the nonce gets no proof.
 func TestTheProofOfAKeyReadsNothingOut(t *testing.T) {
 	t.Parallel()
 	for _, use := range []seal.Context{

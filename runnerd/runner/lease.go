@@ -18,8 +18,9 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
-// leaseLoop asks for work while there is room for it, and tells what the runner file allows. It waits for the long poll, which ends
-// early when the rule changes, or for an attempt to make room, and ends with ctx. after outlives ctx and is that of the attempts.
+// leaseLoop polls for work while there is capacity, and reports the rule of the runner file.
+// It waits for the long poll, which ends early when the rule changes, or for an attempt to end.
+// It returns when ctx ends; attempts run with after, which outlives ctx.
 func (r *runner) leaseLoop(ctx, after context.Context) {
 	var told policy.Rule
 	task := status.Enter(ctx, "lease")
@@ -40,7 +41,7 @@ func (r *runner) leaseLoop(ctx, after context.Context) {
 		offers, err := r.askForWork(ctx, free, rule, changed)
 		task.Came(err)
 		if err != nil {
-			continue // only ctx and another rule end the tries
+			continue // only the end of ctx and a new rule end the retries
 		}
 		told = rule
 		taken := 0
@@ -50,20 +51,22 @@ func (r *runner) leaseLoop(ctx, after context.Context) {
 			}
 		}
 		if taken == 0 && free > 0 {
-			// An empty poll took its time; a server that answers at once must not make this loop spin.
+			// An empty poll took its time; this prevents a busy loop with a server that
+			// responds immediately.
 			backoff.Pause(ctx, r.Timing.BackoffFirst)
 		}
 	}
 }
 
-// askForWork makes one poll. Without room it only tells the rule, and is answered at once.
+// askForWork makes one poll. Without capacity it only reports the rule, and the server
+// responds immediately.
 func (r *runner) askForWork(ctx context.Context, free int, rule policy.Rule, changed <-chan struct{}) (offers []api.Offer, err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	defer stop()
-	watching.Go(func() { // waits for another rule, or the end of the poll
+	watching.Go(func() { // waits for a new rule, or the end of the poll
 		select {
 		case <-changed:
 			stop()
@@ -95,8 +98,8 @@ func (r *runner) askForWork(ctx context.Context, free int, rule policy.Rule, cha
 	return offers, err
 }
 
-// refused does what is to be done when the control plane does not know a key: try the other one, or register again. What a person
-// has to mend ends this runner.
+// refused handles a key that the control plane does not know: it switches to the other one,
+// or registers again. An error that a person has to fix ends this runner.
 func (r *runner) refused(ctx context.Context, key seal.Secret) error {
 	if !r.keys.refused(key) {
 		return nil
@@ -105,19 +108,21 @@ func (r *runner) refused(ctx context.Context, key seal.Secret) error {
 	if err != nil {
 		select {
 		case r.stuck <- err:
-		default: // the first one counts
+		default: // the first error counts
 		}
 	}
 	return err
 }
 
-// take makes an attempt of an offer; false when it is no offer for this runner.
+// take creates an attempt from an offer. It returns false when this runner does
+// not accept the offer.
 func (r *runner) take(ctx context.Context, offer api.Offer) bool {
 	within := time.Duration(offer.AcceptWithinSeconds) * time.Second
 	if within <= 0 {
 		within = r.Timing.Call
 	}
-	// The rule may have changed since the poll began, and whether the control plane keeps to it is not to be relied on.
+	// The rule may have changed since the poll started, and the control plane is not
+	// trusted to follow it.
 	rule, _ := r.rules.now()
 	if err := checkOffer(rule, offer.Kind, offer.ComponentKind, offer.Copies); err != nil {
 		r.log.Warn("a job was offered that this runner does not take", "job", offer.Job, "attempt", offer.Attempt, "kind", offer.Kind, "component_kind", offer.ComponentKind, "reason", err)
@@ -129,7 +134,7 @@ func (r *runner) take(ctx context.Context, offer api.Offer) bool {
 	}
 	dir, err := r.spool.Create(record)
 	if errors.Is(err, fs.ErrExist) {
-		return false // offered twice; the first is being accepted
+		return false // offered twice; the first offer is being accepted
 	}
 	if err != nil {
 		r.log.Error("cannot take a job", "job", offer.Job, "attempt", offer.Attempt, "error", err)
@@ -138,8 +143,8 @@ func (r *runner) take(ctx context.Context, offer api.Offer) bool {
 	return r.look(ctx, newAttempt(r, dir, record))
 }
 
-// checkOffer returns an error if a job that was offered is not allowed. A plan that copies its artifact does what a sync does, too, and one
-// that was begun would fail.
+// checkOffer returns an error if an offered job is not allowed. A plan that copies its artifact
+// also needs permission for a sync, without which it would fail after it was started.
 func checkOffer(rule policy.Rule, kind, component string, copies bool) error {
 	if copies {
 		if err := rule.Check(string(api.JobSpecKindSync), component); err != nil {
@@ -149,7 +154,7 @@ func checkOffer(rule policy.Rule, kind, component string, copies bool) error {
 	return rule.Check(kind, component)
 }
 
-// look starts the goroutines that look after an attempt.
+// look starts the goroutines that supervise an attempt.
 func (r *runner) look(ctx context.Context, a *attempt) bool {
 	if !r.enter(a) {
 		return false
@@ -158,7 +163,7 @@ func (r *runner) look(ctx context.Context, a *attempt) bool {
 	return true
 }
 
-// adopt takes over what an earlier runnerd has left in the spool.
+// adopt takes over the attempts that an earlier runnerd left in the spool.
 func (r *runner) adopt(ctx context.Context) error {
 	found, err := r.spool.List()
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/policy"
 )
 
-// TestAPlanThatCopiesIsDeclinedWithoutSyncs before it is begun, where it would fail.
+// TestAPlanThatCopiesIsDeclinedWithoutSyncs checks that a plan that copies its artifact
+// is declined, because it would fail, where syncs are not allowed.
 func TestAPlanThatCopiesIsDeclinedWithoutSyncs(t *testing.T) {
 	plans, syncs := []string{"plan"}, []string{"plan", "sync"}
 	for _, c := range []struct {

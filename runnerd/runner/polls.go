@@ -11,18 +11,19 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
 
-// polls are the calls with which a runner asks for work, one after the other. The server holds each open for minutes, and shows by a
-// byte now and then that it does.
+// polls makes the calls with which a runner requests work, one after the other. The server
+// holds each open for minutes, and sends a byte from time to time.
 //
-// Some proxies gather an answer until it is whole, so that no such byte comes through. After a poll of which nothing was heard, the
-// next ones are asked to be short, until one shows that bytes come as they are sent.
+// Some proxies buffer a response until it is complete, so that these bytes do not get through.
+// After a poll without any byte the next ones request a short wait, until one shows that bytes
+// arrive as they are sent.
 type polls struct {
 	client *api.ClientWithResponses
 	timing timing.Timing
 	line   *contact.Line
 
 	short bool
-	first time.Time // when the poll under way was first heard of
+	first time.Time // when the first byte of the current poll arrived
 }
 
 func newPolls(o Options, key func() seal.Secret, line *contact.Line) (p *polls, err error) {
@@ -33,7 +34,7 @@ func newPolls(o Options, key func() seal.Secret, line *contact.Line) (p *polls, 
 	return p, err
 }
 
-// lease makes one poll. Without room for a job it is answered at once.
+// lease makes one poll. Without capacity for a job the server responds immediately.
 func (p *polls) lease(ctx context.Context, request api.LeaseRequest, key seal.Secret) (*api.LeaseResponse, error) {
 	hold := p.timing.Poll
 	if p.short {
@@ -49,12 +50,13 @@ func (p *polls) lease(ctx context.Context, request api.LeaseRequest, key seal.Se
 	case errors.Is(err, contact.ErrSilent) && p.first.IsZero():
 		p.short = true
 	case err == nil && !p.first.IsZero() && time.Since(p.first) >= p.timing.Gather:
-		p.short = false // the beginning of the answer came before its end
+		p.short = false // the start of the response arrived before its end
 	}
 	return answer, err
 }
 
-// heard is called while lease runs, by its own goroutine. Contact is back with the first sign of it, not when the poll is over.
+// heard is called while lease runs, by its goroutine. Contact is back with the first byte,
+// not when the poll is over.
 func (p *polls) heard() {
 	if p.first.IsZero() {
 		p.first = time.Now()

@@ -16,13 +16,14 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
 
-// TestPollsAreShortWhereNoBeatComesThrough: a proxy that gathers answers lets a runner lose contact once, not again and again.
+// TestPollsAreShortWhereNoBeatComesThrough checks that behind a proxy that buffers responses
+// a runner loses contact once, and not repeatedly.
 func TestPollsAreShortWhereNoBeatComesThrough(t *testing.T) {
 	type kind int
 	const (
-		quiet   kind = iota // held, and nothing of that is heard
-		whole               // answered at once, with all at once
-		beating             // with a beat, and the answer later
+		quiet   kind = iota // held open without a byte
+		whole               // an immediate response, all at once
+		beating             // with a byte first, and the response later
 		refused
 	)
 	next, asked := make(chan kind, 1), make(chan int, 1)

@@ -26,7 +26,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
 
-// The test binary is also runnerd: with the argument job a job process, with the argument run a runnerd that a test can kill.
+// TestMain makes the test binary also a job process (argument job) and a runnerd that a test
+// can kill (argument run).
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
@@ -63,7 +64,7 @@ func TestMain(m *testing.M) {
 // leftovers are the directories that all tests share.
 var leftovers []string
 
-// attach attaches to a process as a debugger does, and lets go of it.
+// attach attaches to a process as a debugger does, and detaches.
 func attach(number string) error {
 	runtime.LockOSThread()
 	pid, err := strconv.Atoi(number)
@@ -87,24 +88,24 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-// tick is small, so that what is done again and again is done often, and what is waited for passes quickly.
+// tick is small, so that repeated actions are frequent and waits are short.
 const tick = 40 * time.Millisecond
 
 const varTick = "RUNNER_TEST_TICK"
 
-// testTiming has the small tick in all but what ends something that is slow: a busy machine is slow. Tests in which such a limit
-// passes set it.
+// testTiming returns durations from the small tick, except for those that end a slow operation,
+// because a busy machine is slow. Tests in which such a limit has to pass set it.
 func testTiming() timing.Timing {
 	at, product := timing.From(tick), timing.Default()
 	if named, err := time.ParseDuration(os.Getenv(varTick)); err == nil {
 		at = timing.From(named)
 	}
-	at.Call, at.Transfer = 5*time.Second, product.Transfer // a call that ends in nothing is made again
+	at.Call, at.Transfer = 5*time.Second, product.Transfer // a call without a response is retried
 	at.UnlockTry, at.JobGrace, at.KillWait = product.UnlockTry, product.JobGrace, product.KillWait
 	return at
 }
 
-// hasty makes the runner kill soon what does not heed an interrupt.
+// hasty makes the runner kill a job that ignores an interrupt after a short time.
 func hasty(o *runner.Options) { o.Timing.JobGrace = time.Second }
 
 func testOptions(url, dir string) runner.Options {
@@ -119,7 +120,7 @@ func testOptions(url, dir string) runner.Options {
 	}
 }
 
-// do is the handler of the tests; the action's name says what to do.
+// do is the handler of the tests. The action's name selects what it does.
 func do(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	given := env.Spec.Action.Env
 	switch env.Spec.Action.Action {
@@ -196,7 +197,8 @@ func do(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		for _, entry := range os.Environ() {
 			env.Log.Info("%s", entry)
 		}
-		// What the kernel shows of this process, without the redactor of the log.
+		// The kernel's view of this process's environment, which the redactor of
+		// the log does not mask.
 		shown, err := os.ReadFile("/proc/self/environ")
 		if errors.Is(err, os.ErrPermission) && os.Getuid() != 0 {
 			shown, err = []byte("hidden"), nil
@@ -227,7 +229,8 @@ func waitFor(ctx context.Context, file string) error {
 	}
 }
 
-// deaf is a job that no interrupt ends, with one process in its group, and one in a group of its own whose parent is gone.
+// deaf is a job that ignores interrupts, with one process in its group, and an
+// orphan in a separate group.
 func deaf(env *job.Env) (api.JobResult, error) {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM)
 	if err := sleeper(env, "child.pid"); err != nil {
@@ -242,15 +245,15 @@ func deaf(env *job.Env) (api.JobResult, error) {
 	select {}
 }
 
-// escape leaves a process that has forked twice, leads a session of its own, and has an empty environment: neither its parent nor its
-// session tells whose it is.
+// escape leaves a process that has forked twice, leads its own session, and has an empty
+// environment: neither its parent nor its session shows which job it belongs to.
 func escape(env *job.Env) error {
 	file := filepath.Join(env.Root, "escaped.pid")
 	script := `env -i setsid sh -c 'echo $$ > "$0.new"; mv "$0.new" "$0"; exec sleep 1000' "` + file + `" & until test -e "` + file + `"; do sleep 0.05; done`
 	return shell(env, script).Run(context.Background())
 }
 
-// shell is a script as handlers run programs.
+// shell returns a script as a program, as handlers run programs.
 func shell(env *job.Env, script string) child.Program {
 	return child.Program{
 		Path: "/bin/sh", Args: []string{"sh", "-c", script}, Dir: env.Root, Env: []string{"PATH=" + os.Getenv("PATH")},
@@ -266,8 +269,9 @@ func sleeper(env *job.Env, pidFile string) error {
 	return os.WriteFile(filepath.Join(env.Root, pidFile), []byte(strconv.Itoa(command.Process.Pid)), 0o600)
 }
 
-// plugged is a job that does all that can be lost: it holds the lock, says a hundred lines, leaves a process, and writes three
-// versions of a state. After each step it leaves a file; at the one that the test names it waits.
+// plugged is a job with everything that can be lost: it holds the lock, logs a hundred lines,
+// leaves a process, and writes three versions of a state. After each step it leaves a file;
+// at the step that the test names it waits.
 func plugged(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	note := func(name string) error { return os.WriteFile(filepath.Join(env.Root, name), nil, 0o600) }
 	wait := func(at string) error {

@@ -7,9 +7,10 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/backoff"
 )
 
-// rest lets what a dead job process ran come to an end, before sweep kills what is left: Terraform, interrupted, ends what it is at
-// and puts its state into a file, which is worth more than a quick end. A job process that ended by itself has seen to that, and
-// what was to die at once is not waited for.
+// rest gives the programs of a dead job process time to end, before sweep kills the rest:
+// after an interrupt Terraform completes its current operation and writes its state to a file,
+// which is worth more than a quick end. It does nothing when the job process ended regularly,
+// because it has done that already, or when the job is to be killed.
 func (a *attempt) rest(ctx context.Context) error {
 	job, found, err := a.processes()
 	if err != nil || !found {
@@ -34,7 +35,8 @@ func (a *attempt) rest(ctx context.Context) error {
 		if err := a.dir.MarkRest(begun); err != nil {
 			return err
 		}
-		// When the job was to end anyhow, the job process has passed the interrupt on, and a second one does harm.
+		// When the job was being ended anyway, the job process has passed the interrupt on,
+		// and a second one does harm.
 		if !ends {
 			if _, err := job.InterruptRest(); err != nil {
 				return err

@@ -13,14 +13,16 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/runner"
 )
 
-// program runs what takes its time after an interrupt, as Terraform does (until the test lets it go), and notes each that it gets.
+// program runs a script that takes its time after an interrupt, as Terraform does (until
+// the test releases it), and records each interrupt.
 func program(env *job.Env) error {
 	const script = `trap 'echo interrupted >>heard' INT; echo $$ >pid.new; mv pid.new program.pid; until test -e heard -a -e go; do sleep 0.05; done; echo saved >>heard`
 	env.Log.Info("running")
 	return shell(env, script).Run(context.Background())
 }
 
-// What a killed job process ran is interrupted, once, also when runnerd is started again in between, and comes to its end before
+// TestRestOfAKilledJobEndsByItself checks that the program of a killed job process
+// is interrupted once, even if runnerd is restarted in between, and ends before
 // the job counts as ended.
 func TestRestOfAKilledJobEndsByItself(t *testing.T) {
 	t.Parallel()

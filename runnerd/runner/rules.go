@@ -12,17 +12,17 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/policy"
 )
 
-// PolicyFile is where a runner's file lies when no other is named.
+// PolicyFile returns the default path of a runner file.
 func PolicyFile(dir string) string { return filepath.Join(dir, "runner.toml") }
 
-// rules holds what the runner file allows now.
+// rules holds the current rule of the runner file.
 type rules struct {
-	watched policy.Watched // only for the goroutine that looks
+	watched policy.Watched // only for the polling goroutine
 	log     *slog.Logger
 
 	mutex   sync.Mutex
 	rule    policy.Rule
-	changed chan struct{} // closed when rule changes, and made anew
+	changed chan struct{} // closed and replaced when rule changes
 }
 
 func newRules(options Options) *rules {
@@ -35,14 +35,14 @@ func newRules(options Options) *rules {
 	return held
 }
 
-// now gives the rule, and a channel that is closed when there is another.
+// now returns the rule, and a channel that is closed when it changes.
 func (r *rules) now() (policy.Rule, <-chan struct{}) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	return r.rule, r.changed
 }
 
-// look reads the file anew.
+// look reads the file again.
 func (r *rules) look() {
 	rule := r.watched.Look(time.Now())
 	r.mutex.Lock()
@@ -68,7 +68,8 @@ func (r *rules) say() {
 	r.log.Info("what this runner takes", append([]any{"file", r.watched.Path}, said...)...)
 }
 
-// ruleLoop looks at the runner file and at the clock. It waits for the next look, or for a signal to look at once.
+// ruleLoop periodically checks the runner file and the clock, and does so
+// immediately after a signal.
 func (r *runner) ruleLoop(ctx context.Context) {
 	task := status.Enter(ctx, "runner file")
 	defer task.Leave()

@@ -22,7 +22,8 @@ func writeRules(t *testing.T, dir, text string) {
 	}
 }
 
-// The control plane of these tests offers whatever there is: the runner holds to its file by itself.
+// TestTheRunnerFileIsHeldByTheRunner checks that the runner itself follows its file:
+// the control plane of these tests offers every job.
 func TestTheRunnerFileIsHeldByTheRunner(t *testing.T) {
 	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
@@ -45,7 +46,7 @@ func TestTheRunnerFileIsHeldByTheRunner(t *testing.T) {
 func TestAChangedFileIsToldAtOnce(t *testing.T) {
 	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
-	s.hold = time.Hour // a poll that only the runner ends
+	s.hold = time.Hour // only the runner ends a poll
 	running := s.enqueue("job_1", "wait and succeed", map[string]string{"file": "go"})
 	work(t, s, dir)
 	s.until("a job runs", func() bool { return len(running.lines) > 0 })
@@ -54,7 +55,8 @@ func TestAChangedFileIsToldAtOnce(t *testing.T) {
 		told func(api.RunnerPolicy) bool
 	}{
 		{"enabled = false\n", func(p api.RunnerPolicy) bool { return p.Off && strings.Contains(p.Reason, "enabled = false") }},
-		{"[limits]\ncapacity = 1\n", func(p api.RunnerPolicy) bool { return !p.Off && p.Limits.Capacity == 1 }}, // without room for more, it is told nevertheless
+		// The rule is reported even without capacity for another job.
+		{"[limits]\ncapacity = 1\n", func(p api.RunnerPolicy) bool { return !p.Off && p.Limits.Capacity == 1 }},
 		{"enabled = perhaps\n", func(p api.RunnerPolicy) bool {
 			return p.Off && strings.Contains(p.Reason, "runner.toml:1:11") && p.Limits.Capacity == 1
 		}},
@@ -87,7 +89,7 @@ func TestANamedFileHasToBeThere(t *testing.T) {
 	})
 }
 
-// A signal looks at the file without waiting.
+// TestReload checks that a signal makes the runner read the file without waiting.
 func TestReload(t *testing.T) {
 	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
@@ -99,7 +101,8 @@ func TestReload(t *testing.T) {
 	s.until("it is told", func() bool { return s.policy.Debug })
 }
 
-// What is fetched has to be what was offered: a control plane that says one thing and means another gets nothing done.
+// TestASpecThatIsNotWhatWasOffered checks that a spec must match its offer: a control plane
+// whose spec differs from its offer gets nothing done.
 func TestASpecThatIsNotWhatWasOffered(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -29,49 +29,54 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/timing"
 )
 
-// Options say how a runner works.
+// Options configures a runner.
 type Options struct {
-	// URL is that of the runner API: https://host:port.
+	// URL is the address of the runner API: https://host:port.
 	URL string
-	// Dir is the runner's own directory; made when it is not there.
+	// Dir is the runner's own directory. It is created if necessary.
 	Dir string
-	// Name is for the log of this runner; empty means the name it registered under.
+	// Name is the runner's name in its own log; empty for none.
 	Name string
-	// Capacity is how many jobs may run at once, where the runner file does not say; zero means 2.
+	// Capacity is how many jobs may run at once, if the runner file does not
+	// set it; zero means 2.
 	Capacity int
-	// Token is the registration token; needed only the first time, and after the runner was replaced.
+	// Token is the registration token. It is needed only the first time, and after
+	// the runner was replaced.
 	Token seal.Secret
-	// RegistryUsername and RegistryPassword are the credential of the registry that NUON_REGISTRY names; empty where it asks for none.
+	// RegistryUsername and RegistryPassword are the credential of the registry in
+	// NUON_REGISTRY; empty where it needs none.
 	RegistryUsername string
 	RegistryPassword seal.Secret
-	// Policy is the path of the runner file; empty means PolicyFile, if it is there.
+	// Policy is the path of the runner file; empty means PolicyFile, if that exists.
 	Policy string
-	// Reload makes the runner look at that file at once; else it does so every timing.Rules.
+	// Reload makes the runner read that file immediately, in addition to every timing.Rules.
 	Reload <-chan struct{}
-	// Version is this program's, for the control plane to see.
+	// Version is the version of this program, which the control plane displays.
 	Version string
 	// Job is the command line of a job process; empty means this program with the argument "job".
 	Job []string
-	// JobUser is whom the programs of jobs run as: NAME, UID or UID:GID; empty for DefaultJobUser where this process is root and that
-	// user exists, else for this process's own user.
+	// JobUser is the user that the programs of jobs run as: NAME, UID or UID:GID.
+	// Empty means DefaultJobUser where this process is root and that user exists, and otherwise
+	// this process's own user.
 	JobUser string
-	// KubeConfig is the path of the file by which actions that ask for it find the cluster; empty means that of KUBECONFIG, if that
-	// is set.
+	// KubeConfig is the path of the kubeconfig for actions that request one; empty means
+	// that of KUBECONFIG, if set.
 	KubeConfig string
-	// PassEnv names variables that jobs get besides those that package ambient says.
+	// PassEnv names variables that jobs get in addition to those of package ambient.
 	PassEnv []string
-	// Settle, when set, is called when all processes of a job are gone and before its end is told: it keeps and clears away what
-	// the job left outside its spool directory, below root, this runner's own. The sentences go to the job's log; an error is
-	// tried again.
+	// Settle, when set, is called after all processes of a job have ended and before its end
+	// is reported. It saves and removes what the job left outside of its spool directory,
+	// below root, this runner's own directory. The returned sentences go to the job's log;
+	// after an error it is called again.
 	Settle func(root string, attempt spool.Attempt, spec api.JobSpec) (said []string, err error)
-	// Reaper says that this process starts nothing but job processes, and gets what those leave behind when they die (see
-	// process.Adopt): what else turns up below it is killed.
+	// Reaper means that this process starts only job processes, and adopts what those leave
+	// behind when they die (see process.Adopt): it kills all other processes below it.
 	Reaper bool
-	// Abandon, when closed, ends Run at once, whatever still runs. Jobs go on.
+	// Abandon, when closed, ends Run immediately. Jobs continue.
 	Abandon <-chan struct{}
-	// Log takes what the operator of the runner reads; nil means slog.Default.
+	// Log receives the messages for the operator of the runner; nil means slog.Default.
 	Log *slog.Logger
-	// Timing is zero for timing.Default.
+	// Timing holds the durations; zero means timing.Default.
 	Timing timing.Timing
 }
 
@@ -109,7 +114,7 @@ func (o Options) complete() (Options, error) {
 	return o, nil
 }
 
-// readable gives the absolute path of a file that can be read now.
+// readable returns the absolute path of a file after checking that it can be read.
 func readable(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -126,42 +131,44 @@ func readable(path string) (string, error) {
 	return path, nil
 }
 
-// runner is one Run.
+// runner is the state of one Run.
 type runner struct {
 	Options
 	log   *slog.Logger
-	kind  string // as it was registered: build or install
+	kind  string // the registered kind: build or install
 	keys  *keys
 	rules *rules
 	line  *contact.Line
 	spool spool.Spool
-	lines        // with the runner key
-	poll  *polls // lease
+	lines        // use the runner key
+	poll  *polls // makes the lease calls
 
 	mutex    sync.Mutex
 	attempts map[string]*attempt
-	lease    time.Duration // as the control plane last said
-	// changed has an element when an attempt has come or gone.
+	lease    time.Duration // as the control plane last reported it
+	// changed has an element when an attempt was added or removed.
 	changed chan struct{}
-	// journal takes down what log says, for the control plane; secrets is what it leaves out.
+	// journal collects the lines of log for the control plane; secrets is what it masks.
 	journal *journal.Journal
 	secrets *redact.Set
 	// working counts the goroutines of attempts.
 	working sync.WaitGroup
 	// children are the processes of attempts.
 	children children
-	// cgroups is where the attempts' control groups are made; the zero value where this process may not.
+	// cgroups creates the attempts' control groups; the zero value where this
+	// process has no permission.
 	cgroups process.Cgroups
-	// jobUser is whom the programs of jobs run as, UID:GID; empty for this process's own user.
+	// jobUser is the user that the programs of jobs run as, UID:GID; empty for
+	// this process's own user.
 	jobUser string
-	// stuck takes the error that ends this runner, for a person to mend.
+	// stuck receives the error that ends this runner and that a person has to fix.
 	stuck chan error
 }
 
-// lines are what calls are made with, by one key or token.
+// lines are the API clients with one key or token.
 type lines struct {
-	quick *api.ClientWithResponses // calls that are answered at once
-	heavy *api.ClientWithResponses // states and results
+	quick *api.ClientWithResponses // for calls that the server answers immediately
+	heavy *api.ClientWithResponses // for states and results
 }
 
 func (o Options) connect(token func() seal.Secret) (made lines, err error) {
@@ -172,9 +179,9 @@ func (o Options) connect(token func() seal.Secret) (made lines, err error) {
 	return made, err
 }
 
-// Run is a runner's life. When ctx ends it takes no more jobs, waits timing.StopWait for those that run, and leaves the others
-// running; the next Run in the same directory adopts them. It gives an error only for what has to be mended by a person: the
-// directory, the key, the registration.
+// Run runs a runner. When ctx ends it accepts no more jobs, waits timing.StopWait for those
+// that run, and leaves the others running; the next Run in the same directory adopts them. It
+// returns an error only for what a person has to fix: the directory, the key, the registration.
 func Run(ctx context.Context, options Options) error {
 	options, err := options.complete()
 	if err != nil {
@@ -229,7 +236,7 @@ func Run(ctx context.Context, options Options) error {
 	return r.work(ctx)
 }
 
-// isOpenLine tells whether others can listen: plain HTTP that leaves the machine.
+// isOpenLine reports whether others can read the traffic: plain HTTP that leaves the machine.
 func isOpenLine(base string) bool {
 	parsed, err := url.Parse(base)
 	if err != nil || parsed.Scheme != "http" || parsed.Hostname() == "localhost" {
@@ -239,17 +246,18 @@ func isOpenLine(base string) bool {
 	return address == nil || !address.IsLoopback()
 }
 
-// lockFile is held by the runnerd that works in dir.
+// lockFile returns the path of the lock that the runnerd in dir holds.
 func lockFile(dir string) string { return filepath.Join(dir, "runnerd.lock") }
 
-// cgroupName is that of a runner: another one, in another directory, may be in the same control group.
+// cgroupName returns the name of a runner's control group. It is unique per directory,
+// because another runner may be in the same parent group.
 func cgroupName(dir string) string {
 	digest := sha256.Sum256([]byte(dir))
 	return "nuon-" + hex.EncodeToString(digest[:6])
 }
 
-// claimDirectory makes the directory, and makes sure that no other runnerd uses it. Whoever only looks (ReadStatus) holds the lock
-// for a moment, so it is tried a few times.
+// claimDirectory creates the directory, and makes sure that no other runnerd uses it.
+// It tries several times, because ReadStatus holds the lock for a moment.
 func (r *runner) claimDirectory(ctx context.Context) (*os.File, error) {
 	if err := os.MkdirAll(r.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the runner's directory: %w", err)
@@ -265,7 +273,8 @@ func (r *runner) claimDirectory(ctx context.Context) (*os.File, error) {
 	}
 }
 
-// work starts the loops and waits for them. Loops that take work end with ctx; those that look after it end a little later.
+// work starts the loops and waits for them. Loops that accept work end with ctx;
+// those that supervise it end a little later.
 func (r *runner) work(ctx context.Context) error {
 	taking, stopTaking := context.WithCancel(ctx)
 	defer stopTaking()
@@ -296,11 +305,11 @@ func (r *runner) work(ctx context.Context) error {
 	stop()
 	loops.Wait()
 	r.working.Wait()
-	endJournal() // the last, for what the others say
+	endJournal() // last, so that it sends the log of the others
 	return stuck
 }
 
-// windDown waits for the attempts, for timing.StopWait at most.
+// windDown waits for the attempts, for at most timing.StopWait.
 func (r *runner) windDown() {
 	limit := time.NewTimer(r.Timing.StopWait)
 	defer limit.Stop()
@@ -321,7 +330,7 @@ func (r *runner) windDown() {
 	}
 }
 
-// enter notes an attempt; false when it is known already.
+// enter adds an attempt, and returns false when it already exists.
 func (r *runner) enter(a *attempt) bool {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -332,7 +341,7 @@ func (r *runner) enter(a *attempt) bool {
 	return true
 }
 
-// leave forgets an attempt.
+// leave removes an attempt.
 func (r *runner) leave(a *attempt) {
 	r.mutex.Lock()
 	delete(r.attempts, a.name())
@@ -350,7 +359,8 @@ func (r *runner) list() []*attempt {
 	return attempts
 }
 
-// free is how many more jobs may run. What has ended but is not delivered yet takes no place.
+// free returns how many more jobs may run. Attempts that have ended but are not
+// delivered yet do not count.
 func (r *runner) free(rule policy.Rule) int {
 	free := r.Capacity
 	if rule.Limits.Capacity > 0 {
@@ -364,7 +374,7 @@ func (r *runner) free(rule policy.Rule) int {
 	return max(free, 0)
 }
 
-// wake makes the lease loop look again.
+// wake makes the lease loop recheck the capacity.
 func (r *runner) wake() {
 	select {
 	case r.changed <- struct{}{}:
@@ -384,8 +394,8 @@ func (r *runner) beat() time.Duration {
 	return r.Timing.BeatWithin(r.lease)
 }
 
-// pace tries for as long as it takes. A key that the control plane does not know now (401, 403) ends nothing: what is in the
-// spool may be all there is.
+// pace returns a Pace that retries without limit. A key that the control plane does not know
+// now (401, 403) ends nothing, because the spool may hold the only copy of its content.
 func (r *runner) pace() contact.Pace {
 	return contact.Pace{
 		First: r.Timing.BackoffFirst, Most: r.Timing.BackoffMost, Line: r.line,

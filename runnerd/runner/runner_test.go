@@ -29,7 +29,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
-// working is a runner in this process.
+// working is a runner that runs in this process.
 type working struct {
 	stop    context.CancelFunc
 	abandon chan struct{}
@@ -50,7 +50,7 @@ func work(t *testing.T, s *server, dir string, change ...func(*runner.Options)) 
 	return w
 }
 
-// end stops the runner; its jobs go on if they last.
+// end stops the runner; long jobs continue.
 func (w *working) end(t *testing.T) {
 	if w.ended == nil {
 		return
@@ -113,7 +113,7 @@ func TestRegisterLeaseAcceptRunResult(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("runner.json: %v %v", info.Mode(), err)
 	}
-	// A second life needs no token, and registers no more.
+	// A second start needs no token, and does not register again.
 	second := s.enqueue("job_2", "log", map[string]string{"lines": "1"})
 	work(t, s, dir, func(o *runner.Options) { o.Token = seal.Secret{} })
 	s.until("the second result is there", second.ended)
@@ -200,14 +200,15 @@ func TestCapacity(t *testing.T) {
 	})
 }
 
-// Every second call fails before or after the server has done what was asked.
+// TestEverythingArrivesOnceThroughATroubledLine makes every second call fail before or after
+// the server has executed it.
 func TestEverythingArrivesOnceThroughATroubledLine(t *testing.T) {
 	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
 	var n atomic.Int64
 	s.setTrouble(func(r *http.Request, after bool) int {
 		if after && strings.HasSuffix(r.URL.Path, "/lease") {
-			return 0 // offers that are lost come again under another number
+			return 0 // lost offers are repeated with another number
 		}
 		switch n.Add(1) % 7 {
 		case 1:
@@ -223,7 +224,7 @@ func TestEverythingArrivesOnceThroughATroubledLine(t *testing.T) {
 	})
 	log := s.enqueue("job_log", "log", map[string]string{"lines": "3000"})
 	states := s.enqueue("job_states", "states", nil)
-	// A registration whose answer is lost cannot be repeated, so it gets none of this.
+	// A registration whose response is lost cannot be repeated, so it is exempt.
 	alreadyRegistered(t, s, dir)
 	work(t, s, dir)
 	s.until("both are done", func() bool { return log.ended() && states.ended() })
@@ -267,7 +268,8 @@ func TestStatesComeBeforeUnlockAndResult(t *testing.T) {
 	}
 }
 
-// A job in flight finishes while the control plane is away, and all arrives later.
+// TestOutageDuringAJob checks that a running job finishes while the control plane
+// is unreachable, and that everything arrives later.
 func TestOutageDuringAJob(t *testing.T) {
 	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
@@ -347,7 +349,7 @@ func TestTimeLimit(t *testing.T) {
 	}
 }
 
-// isGone checks a process whose number a job has written down.
+// pidIn returns the process id that a job has written to a file.
 func pidIn(t *testing.T, dir, file string) int {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(dir, file))
@@ -379,7 +381,7 @@ func TestNothingOfAJobOutlivesIt(t *testing.T) {
 	isGone(t, dir, "left.pid")
 }
 
-// runnerd as a program of its own, to be killed.
+// startProgram starts runnerd as a separate program that can be killed.
 func startProgram(t *testing.T, s *server, dir string) *exec.Cmd {
 	t.Helper()
 	options := testOptions(s.http.URL, dir)
@@ -392,7 +394,8 @@ func startProgram(t *testing.T, s *server, dir string) *exec.Cmd {
 	return command
 }
 
-// stopAtTheEnd stops a runnerd as its owner would, so that it clears up, unless the test has killed it.
+// stopAtTheEnd stops a runnerd as its owner would, so that it cleans up, unless
+// the test has killed it.
 func stopAtTheEnd(t *testing.T, command *exec.Cmd) {
 	t.Cleanup(func() {
 		_ = command.Process.Signal(syscall.SIGTERM)
@@ -441,7 +444,8 @@ func pidOfJob(t *testing.T, dir string) (pid int) {
 	return pid
 }
 
-// The job ends while no runnerd is there, and the log is shipped in part twice.
+// TestResultWaitsForTheNextRunnerd checks a job that ends while no runnerd runs, with a log
+// that is partly shipped twice.
 func TestResultWaitsForTheNextRunnerd(t *testing.T) {
 	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
@@ -522,12 +526,13 @@ func TestKilledJobIsLost(t *testing.T) {
 	if job.result.Status != "lost" || !strings.Contains(job.result.Error, "nothing more runs here") {
 		t.Errorf("got %+v", job.result)
 	}
-	// Which is true: what it had started is gone too.
+	// The result is true: the processes that it had started have ended, too.
 	isGone(t, dir, "child.pid")
 	isGone(t, dir, "orphan.pid")
 }
 
-// Nothing of a killed job lies about, not even while its result is on the way.
+// TestAfterAKilledJob checks that no file of a killed job is left, not even while its
+// result is being delivered.
 func TestAfterAKilledJob(t *testing.T) {
 	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
@@ -608,8 +613,9 @@ func TestSecretsStayInTheJob(t *testing.T) {
 	}
 }
 
-// A job sees what its runner's owner means it to see: on an install runner the cloud's identity, and what was named; of both no
-// credential in the log.
+// TestTheEnvironmentIsClean checks that a job sees the environment that its runner's owner
+// intends: on an install runner the cloud identity and the named variables, and that the log
+// has no credential of either.
 func TestTheEnvironmentIsClean(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "planted-credential")
 	t.Setenv("AWS_REGION", "eu-1")
@@ -699,7 +705,8 @@ func TestAnOfferThatIsGone(t *testing.T) {
 	}
 }
 
-// The answer to accept is lost, and the next one says that the offer is gone.
+// TestAnAcceptThatWasNotHeardIsGivenBack checks the case that the response to accept is lost,
+// and the next one reports that the offer is gone.
 func TestAnAcceptThatWasNotHeardIsGivenBack(t *testing.T) {
 	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
@@ -724,7 +731,8 @@ func TestAnAcceptThatWasNotHeardIsGivenBack(t *testing.T) {
 	spoolIsEmpty(t, dir)
 }
 
-// What the server refuses for good is kept, and a refused state is no success.
+// TestARefusedStateIsKept checks that content that the server rejects permanently is stored,
+// and that a rejected state is no success.
 func TestARefusedStateIsKept(t *testing.T) {
 	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
@@ -747,7 +755,8 @@ func TestARefusedStateIsKept(t *testing.T) {
 	}
 }
 
-// A control plane without room gets the states when it has some, then the unlock and the result; the log says meanwhile why.
+// TestStatesWithoutRoomStayAndArriveLater checks that a control plane without room gets
+// the states later, and then the unlock and the result. Meanwhile the log has the reason.
 func TestStatesWithoutRoomStayAndArriveLater(t *testing.T) {
 	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
@@ -797,7 +806,8 @@ func TestALockedStateNamesItsHolder(t *testing.T) {
 	s.until("the holder is done", holder.ended)
 }
 
-// alreadyRegistered gives dir what a registration would have left, for a server that has offered job to it.
+// alreadyRegistered writes the files of a registration to dir, for a server that
+// has offered a job to it.
 func alreadyRegistered(t *testing.T, s *server, dir string) spool.Spool {
 	t.Helper()
 	s.with(func() { s.token = "" })
@@ -810,13 +820,14 @@ func alreadyRegistered(t *testing.T, s *server, dir string) spool.Spool {
 	return spool.Spool{Root: dir}
 }
 
-// What a runnerd that was killed at some point leaves, and what the next makes of it.
+// TestAdopt checks how a runnerd continues from the state that a killed
+// runnerd leaves at each step.
 func TestAdopt(t *testing.T) {
 	t.Parallel()
 	soon := time.Now().Add(24 * time.Hour)
 	for name, test := range map[string]struct {
 		record   spool.Record
-		file     string // the runner file, as it is now
+		file     string // the current runner file
 		prepare  func(spool.Attempt) error
 		accepted bool
 		status   api.JobResultStatus
@@ -895,7 +906,8 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// A proxy that says yes to everything while the control plane is away takes nothing.
+// TestAPageOfAProxyDeliversNothing checks that nothing counts as delivered to a proxy
+// that responds with success to everything while the control plane is unreachable.
 func TestAPageOfAProxyDeliversNothing(t *testing.T) {
 	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
@@ -921,7 +933,7 @@ func TestAPageOfAProxyDeliversNothing(t *testing.T) {
 	}
 }
 
-// A result that the server cannot take does not leave the job without an end.
+// TestAnUnusableResultIsReplaced checks that a job ends even if the server rejects its result.
 func TestAnUnusableResultIsReplaced(t *testing.T) {
 	t.Parallel()
 	s, dir := newServer(t), t.TempDir()

@@ -21,31 +21,33 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/contact/contacttest"
 )
 
-// server is a control plane as a runner sees it: it keeps what it is told, and fails the test when that breaks the contract.
+// server is a control plane from a runner's point of view: it stores what it receives,
+// and fails the test when that violates the contract.
 type server struct {
 	t    *testing.T
 	http *httptest.Server
 
 	mutex          sync.Mutex
-	changed        chan struct{} // closed and made anew at every change
-	token          string        // the registration token, empty once it was used
-	key            string        // of the runner; empty when it was replaced
-	nextKey        string        // handed out and not used yet
-	insteadOfNonce seal.Context  // what a hostile control plane seals for another use, and sends as a challenge
-	newKey         string        // that a registration gives; empty for key
+	changed        chan struct{} // closed and replaced at every change
+	token          string        // the registration token; empty once used
+	key            string        // the runner key; empty when the runner was replaced
+	nextKey        string        // issued and not used yet
+	insteadOfNonce seal.Context  // what a hostile control plane seals for another use and sends as a challenge
+	newKey         string        // the key of the next registration; empty for key
 	rotated        int
 	acceptWithin   int           // seconds
-	offerAfter     time.Duration // that nobody has accepted
-	again          bool          // requests may come again, late
+	offerAfter     time.Duration // offers that nobody accepts are repeated after this time
+	again          bool          // requests may be repeated late
 	hold           time.Duration // how long a poll is held open
 	runnerID       string
-	kind           string // of the runner that registers
+	kind           string // the kind of the runner that registers
 	recipient      string
-	policy         api.RunnerPolicy        // as it was last told
+	policy         api.RunnerPolicy        // as last reported
 	own            map[int64][]api.LogLine // the runner's own log
 	queue          []*served
 	known          map[string]*served
-	// trouble, when set, may answer a call in place of the server. after says that the server has already done what was asked.
+	// trouble, when set, may respond in place of the server. after means that the server has
+	// already executed the call.
 	trouble func(r *http.Request, after bool) (status int)
 	calls   []string
 }
@@ -53,11 +55,11 @@ type server struct {
 // served is one attempt as the server sees it.
 type served struct {
 	spec          api.JobSpec
-	componentKind string // as it is offered
-	offeredKind   string // when it is not the spec's
+	componentKind string // in the offer
+	offeredKind   string // if it differs from the spec's
 	offered       bool
 	offeredAt     time.Time
-	offers        int // how often
+	offers        int // the number of offers
 	accepted      bool
 	cancel        bool
 	superseded    bool
@@ -67,7 +69,7 @@ type served struct {
 	lines         map[int64][]api.LogLine
 	result        *api.JobResult
 	results       int
-	order         []string // of arrival: state, unlock, log, result
+	order         []string // in order of arrival: state, unlock, log, result
 }
 
 func newServer(t *testing.T) *server {
@@ -123,7 +125,8 @@ func newServer(t *testing.T) *server {
 	return s
 }
 
-// The statuses for which the connection is cut, and for which a proxy on the way answers with a page of its own.
+// The statuses for which the connection is cut, and for which a proxy in between
+// responds with its own page.
 const (
 	noAnswer = -1
 	aPage    = -2
@@ -132,7 +135,8 @@ const (
 func (s *server) inTrouble(w http.ResponseWriter, r *http.Request, after bool) bool {
 	s.mutex.Lock()
 	trouble := s.trouble
-	if !after && r.URL.Path != "/runner/v1/logs" { // which come when something is said
+	// Calls for the runner's own log are left out, because they depend on what is logged.
+	if !after && r.URL.Path != "/runner/v1/logs" {
 		s.calls = append(s.calls, r.Method+" "+r.URL.Path)
 	}
 	s.mutex.Unlock()
@@ -171,13 +175,14 @@ func answer(w http.ResponseWriter, content any) {
 	_ = json.NewEncoder(w).Encode(content)
 }
 
-// note tells waiters that something changed; under the mutex.
+// note wakes waiters after a change. The mutex is held.
 func (s *server) note() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
-// byRunner lets the runner's key through, or one of others. The first use of a new key ends the old one.
+// byRunner authorizes the runner's key, or one of others. The first use of a new
+// key revokes the old one.
 func (s *server) byRunner(w http.ResponseWriter, r *http.Request, others ...string) bool {
 	if s.nextKey != "" && r.Header.Get("Authorization") == "Bearer "+s.nextKey {
 		s.key, s.nextKey = s.nextKey, ""
@@ -186,7 +191,7 @@ func (s *server) byRunner(w http.ResponseWriter, r *http.Request, others ...stri
 	return s.authorised(w, r, append(others, s.key)...)
 }
 
-// rotate hands out a key, another one each time.
+// rotate issues a key, a different one each time.
 func (s *server) rotate(w http.ResponseWriter, r *http.Request) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -281,7 +286,8 @@ func (s *server) lease(w http.ResponseWriter, r *http.Request) {
 		s.mutex.Lock()
 		offers := []api.Offer{}
 		if shown := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "); shown != s.key && shown != s.nextKey {
-			s.mutex.Unlock() // the key was taken away while it waited: as a real claim, it finds nothing
+			// The key was revoked while the call waited: like a real claim, it finds nothing.
+			s.mutex.Unlock()
 			answer(w, api.Offers{Offers: offers})
 			return
 		}
@@ -310,8 +316,9 @@ func (s *server) lease(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// offerAgain takes back offers that nobody has accepted: their answer went to a runner that had hung up. A real server gives them
-// another attempt number. It does so after the runner was to accept, which no longer accepts then.
+// offerAgain repeats offers that nobody has accepted, because their response went to a runner
+// that had hung up. A real server gives them another attempt number. It does so after the time
+// to accept, when the runner no longer accepts.
 func (s *server) offerAgain() {
 	for _, job := range s.known {
 		if job.offered && !job.accepted && time.Since(job.offeredAt) > s.offerAfter { //walltime: of this server
@@ -359,7 +366,7 @@ func (s *server) ownLog(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// said is what the runner said of itself, in order.
+// said returns the runner's own log, in order.
 func (s *server) said() string {
 	var seqs []int64
 	for seq := range s.own {
@@ -499,7 +506,7 @@ func (s *server) unlock(job *served, w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// enqueue gives the runner something to do: what the test handler named by do does.
+// enqueue adds a job: what the test handler do names.
 func (s *server) enqueue(job, do string, env map[string]string) *served {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -513,7 +520,7 @@ func (s *server) enqueue(job, do string, env map[string]string) *served {
 	return entry
 }
 
-// with reads or changes what the server knows.
+// with reads or changes the server's state.
 func (s *server) with(do func()) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -521,7 +528,7 @@ func (s *server) with(do func()) {
 	s.note()
 }
 
-// until waits for what the server sees.
+// until waits until a condition on the server's state holds.
 func (s *server) until(what string, holds func() bool) {
 	s.t.Helper()
 	limit := testtime.After()
@@ -546,7 +553,7 @@ func (s *server) last(n int) []string {
 	return slices.Clone(s.calls[max(0, len(s.calls)-n):])
 }
 
-// messages gives the log as a reader sees it; under the mutex.
+// messages returns the log as a reader sees it. The mutex is held.
 func (j *served) messages() []string {
 	var messages []string
 	for seq := range len(j.lines) {

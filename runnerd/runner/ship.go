@@ -16,25 +16,28 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
-// chunksPerCall is how many chunks of a log one call carries.
+// chunksPerCall is how many chunks of a log one call sends.
 const chunksPerCall = 16
 
-// shipper delivers what the spool of one attempt holds.
+// shipper delivers the content of one attempt's spool.
 type shipper struct {
 	*attempt
-	// own are the calls with the attempt's own token, for when the control plane does not know the runner's key any more.
+	// own are the clients with the attempt's own token, for a control plane that no longer
+	// knows the runner's key.
 	own    lines
 	chunks *spool.Chunks
-	// deaf: the server takes no more lines of this log.
+	// deaf means that the server accepts no more lines of this log.
 	deaf bool
-	// full: the control plane had no room for a state. It stays in the spool with what comes after it, and is sent again at noRoomUntil.
+	// full means that the control plane had no room for a state. The state stays in the spool
+	// with everything after it, and is sent again at noRoomUntil.
 	full        bool
 	noRoomUntil time.Time
 }
 
-// shipLoop delivers: states before lines, because they are worth more; lines as they come; and when the job is concluded the
-// result, last. It waits for time to gather lines, or for the conclusion. Then the directory goes. It ends early with ctx, and
-// the next runnerd goes on where it was.
+// shipLoop delivers the states before the lines, because they are worth more, the lines as
+// they are written, and the result last, when the job is concluded. It waits until it is time
+// to gather lines, or for the conclusion. Then it removes the directory. It returns early when
+// ctx ends, and the next runnerd continues.
 func (a *attempt) shipLoop(ctx context.Context) {
 	s := &shipper{attempt: a}
 	defer func() {
@@ -48,7 +51,8 @@ func (a *attempt) shipLoop(ctx context.Context) {
 	defer gather.Stop()
 	concluded := a.concluded
 	for {
-		// Looked at first: what is in the spool after it is all there will be.
+		// This is checked first, so that nothing is added to the spool after
+		// a final pass has started.
 		last := a.isConcluded()
 		task.Works("delivering what the job leaves")
 		done, err := s.ship(ctx, last)
@@ -57,7 +61,7 @@ func (a *attempt) shipLoop(ctx context.Context) {
 			return
 		}
 		if err != nil {
-			// The server is tried again within ship; this is the disk.
+			// ship itself retries the server; this is an error of the disk.
 			a.log.Error("cannot deliver what the job left; trying again", "error", err)
 			backoff.Pause(ctx, a.runner.Timing.Beat)
 		}
@@ -72,7 +76,7 @@ func (a *attempt) shipLoop(ctx context.Context) {
 	}
 }
 
-// ship delivers once what is there; true when nothing is left of the attempt.
+// ship delivers the current content once. It returns true when nothing is left of the attempt.
 func (s *shipper) ship(ctx context.Context, last bool) (bool, error) {
 	if s.isAccepted() {
 		if err := s.shipStates(ctx); err != nil {
@@ -94,8 +98,9 @@ func (s *shipper) ship(ctx context.Context, last bool) (bool, error) {
 	return err == nil, err
 }
 
-// call makes a call until it is answered for good: with the runner's key, and when the control plane does not know that one any
-// more with the attempt's own token, which stays good for what the attempt did.
+// call makes a call until it succeeds or is permanently rejected: with the runner's key,
+// and if the control plane no longer knows that one, with the attempt's own token, which stays
+// valid for the attempt's results.
 func (s *shipper) call(ctx context.Context, try func(context.Context, lines) error) error {
 	if s.own.quick == nil && s.isAccepted() {
 		token := seal.NewSecret([]byte(s.record.Token))
@@ -116,16 +121,16 @@ func (s *shipper) call(ctx context.Context, try func(context.Context, lines) err
 	})
 }
 
-// errNoRoom ends a walk over the states of a spool.
+// errNoRoom stops the iteration over the states of a spool.
 var errNoRoom = errors.New("the control plane has no room for a state")
 
-// isNoRoom reports whether the runner API said that it has no room for a state now.
+// isNoRoom reports whether the runner API has no room for a state now.
 func isNoRoom(err error) bool {
 	refusal := contact.AsRefusal(err)
 	return refusal != nil && refusal.Status == http.StatusInsufficientStorage && !refusal.Stranger
 }
 
-// waitForRoom leaves the states where they are until the control plane is asked again. The log says so once.
+// waitForRoom leaves the states in the spool until the next try. It logs that once.
 func (s *shipper) waitForRoom(state api.State, err error) error {
 	if !s.full {
 		s.log.Error("the control plane has no room for a state version; it stays here, and is sent again until there is", "serial", state.Serial, "error", err)
@@ -153,7 +158,7 @@ func (s *shipper) shipStates(ctx context.Context) error {
 	return err
 }
 
-// shipEachState delivers the states in their order, and stops at one for which there is no room.
+// shipEachState delivers the states in order, and stops at one for which there is no room.
 func (s *shipper) shipEachState(ctx context.Context) error {
 	return s.dir.EachState(func(file string, state api.State) error {
 		contested := false
@@ -182,7 +187,8 @@ func (s *shipper) shipEachState(ctx context.Context) error {
 		case isNoRoom(err):
 			return s.waitForRoom(state, err)
 		}
-		// A control plane that was brought back from an older backup does not know this attempt. What it wrote is the newest there is.
+		// A control plane that was restored from an older backup does not know this attempt,
+		// whose state is the newest.
 		if contact.HasStatus(err, http.StatusNotFound) {
 			if err := s.dir.KeepState(state); err != nil {
 				return err
@@ -193,8 +199,8 @@ func (s *shipper) shipEachState(ctx context.Context) error {
 	})
 }
 
-// shipUnlock frees the state lock where the job process could not. It comes after the states, so whoever has the lock next reads
-// them.
+// shipUnlock frees the state lock if the job process could not. It comes after the states,
+// so that the next holder reads them.
 func (s *shipper) shipUnlock(ctx context.Context) error {
 	if !s.dir.UnlockAsked() {
 		return nil
@@ -248,7 +254,7 @@ func (s *shipper) shipLines(ctx context.Context, last bool) (err error) {
 	return nil
 }
 
-// shipResult delivers the result and ends the attempt here.
+// shipResult delivers the result and removes the attempt from the spool.
 func (s *shipper) shipResult(ctx context.Context) error {
 	final, found, err := s.dir.Final()
 	if err == nil && !found {
@@ -267,7 +273,8 @@ func (s *shipper) shipResult(ctx context.Context) error {
 	err = s.postResult(ctx, final)
 	unusable := isUnusable(err)
 	if unusable {
-		// Every job ends: what cannot be taken is kept here, and the job ends as failed.
+		// Every job ends: a result that the control plane rejects is stored here,
+		// and the job ends as failed.
 		s.log.Error("the control plane refuses the result; another is delivered in its place", "error", err)
 		err = s.postResult(ctx, api.JobResult{Status: api.JobResultStatusFailed, Error: "the job ended as " + string(final.Status) + ", but the control plane cannot take its result, which the runner keeps in its directory refused/: " + err.Error()})
 	}
@@ -299,12 +306,14 @@ func (s *shipper) postResult(ctx context.Context, result api.JobResult) error {
 	})
 }
 
-// isUnusable tells whether what was sent was refused for its form or size, not for whose it is.
+// isUnusable reports whether the content was rejected for its form or size,
+// and not for its attempt.
 func isUnusable(err error) bool {
 	return contact.HasStatus(err, http.StatusBadRequest) || contact.HasStatus(err, http.StatusRequestEntityTooLarge) || contact.HasStatus(err, http.StatusUnprocessableEntity)
 }
 
-// withRefusedStates says in the result that states did not arrive: the job did what it did, but nothing may build on it.
+// withRefusedStates adds to the result that states did not arrive: the job did its work,
+// but nothing may build on it.
 func withRefusedStates(final api.JobResult, refused []string) api.JobResult {
 	names := ""
 	for _, file := range refused {

@@ -15,17 +15,18 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/tool"
 )
 
-// passed names what a job process gets of runnerd's own environment besides what package ambient says: where artifacts and tools
-// are. Everything else stays out:
-// a job is not to depend on, or leak, what the runner happened to be started with.
+// passed names the variables of runnerd's own environment that a job process gets in addition
+// to those of package ambient: the locations of artifacts and tools. All others are left out,
+// so that a job neither depends on nor leaks the environment that the runner happens to have.
 var passed = []string{
 	job.VarRegistry, job.VarRegistryPlainHTTP, job.VarChartsPrivate,
 	tool.EnvExecutable, tool.EnvReleases, tool.EnvConfig,
 }
 
-// start starts the job process: in a session of its own, by which all that it starts can be found; with the attempt's lock, by
-// which it is known to live; and with files for its output, so that it does not depend on this process. Whoever looks at the
-// attempt next sees the process, or that there was one.
+// start starts the job process: in its own session, by which its descendants can be found;
+// with the attempt's lock, which shows that it lives; and with files for its output, so that it
+// does not depend on this process. The next observation of the attempt sees the process,
+// or that there was one.
 func (a *attempt) start() error {
 	lock, err := a.dir.TakeLock()
 	if err != nil {
@@ -57,7 +58,7 @@ func (a *attempt) command(lock, secrets *os.File) (*exec.Cmd, func(), error) {
 	command := exec.Command(program[0], append(program[1:len(program):len(program)], "--dir", a.dir.Dir)...)
 	command.Dir = a.dir.Dir
 	command.Env = a.environment()
-	command.ExtraFiles = []*os.File{lock, secrets} // become numbers 3 and 4
+	command.ExtraFiles = []*os.File{lock, secrets} // they become numbers 3 and 4
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	var opened []*os.File
 	closeAll := func() {
@@ -105,7 +106,7 @@ func (a *attempt) environment() []string {
 	)
 }
 
-// secrets returns what the job process must not have in its environment.
+// secrets returns what must not be in the environment of the job process.
 func (a *attempt) secrets() job.Secrets {
 	secrets := job.Secrets{
 		Token:            a.record.Token,
@@ -114,7 +115,8 @@ func (a *attempt) secrets() job.Secrets {
 		Environ:          map[string]string{},
 	}
 	for _, entry := range os.Environ() {
-		// The job's spans go where the operator of the runner wants them, with the headers that the collector asks for.
+		// The job's spans go to the collector of the runner's operator, with the
+		// headers that it needs.
 		if name, value, _ := strings.Cut(entry, "="); strings.HasPrefix(name, "OTEL_") {
 			secrets.Environ[name] = value
 		}

@@ -15,33 +15,36 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
-// StatusOptions say whose status.
+// StatusOptions selects the runner for ReadStatus.
 type StatusOptions struct {
 	// Dir is the runner's own directory.
 	Dir string
-	// Policy is its file, as in Options.
+	// Policy is the path of its runner file, as in Options.
 	Policy string
 }
 
-// Status is what a runner's directory shows.
+// Status is the status of a runner, read from its directory.
 type Status struct {
-	// Runner is its id, Name and Kind as it was registered; empty for one that is not.
+	// Runner is its id, and Name and Kind are as registered; all are empty for a runner
+	// that is not registered.
 	Runner string `json:"runner"`
 	Name   string `json:"name"`
 	Kind   string `json:"kind"`
-	// KeyFingerprint is that of the install key, for people who compare it; empty while there is none.
+	// KeyFingerprint is the fingerprint of the install key, for people to
+	// compare; empty without a key.
 	KeyFingerprint string `json:"key_fingerprint,omitempty"`
-	// KeySince is since when its runner key is good.
+	// KeySince is when its runner key was issued.
 	KeySince time.Time `json:"key_since,omitzero"`
-	// Working: a runnerd works in the directory.
+	// Working means that a runnerd runs in the directory.
 	Working bool `json:"working"`
 	// Policy is what the runner file allows now.
 	Policy api.RunnerPolicy `json:"policy"`
-	// Programs says whom the programs of jobs run as.
+	// Programs describes the user that the programs of jobs run as.
 	Programs Programs `json:"programs"`
-	// Attempts are those in the spool.
+	// Attempts are the attempts in the spool.
 	Attempts []AttemptStatus `json:"attempts"`
-	// Refused is how many things were set aside because the control plane did not take them.
+	// Refused is the number of entries that were set aside because the control plane rejected
+	// them.
 	Refused int `json:"refused"`
 }
 
@@ -51,18 +54,18 @@ type AttemptStatus struct {
 	Attempt int    `json:"attempt"`
 	Kind    string `json:"kind"`
 	Install string `json:"install,omitempty"`
-	// Status is what it needs next, in words.
+	// Status describes the next step.
 	Status string `json:"status"`
-	// Started is when its process was; zero when it was not.
+	// Started is when its process was started; zero if it was not.
 	Started time.Time `json:"started,omitzero"`
-	// States counts the state versions that wait to be delivered.
+	// States is the number of state versions that are not delivered yet.
 	States int `json:"states"`
 }
 
-// Allows says what the runner file allows, a line for each part.
+// Allows describes what the runner file allows, one line for each part.
 func (s Status) Allows() [][2]string { return policy.Rule{RunnerPolicy: s.Policy}.Lines() }
 
-// waits says what an attempt is at, by what it needs next.
+// waits maps the next step of an attempt to its status.
 var waits = map[verb]string{
 	accept: "offered", start: "accepted", watch: "running", conclude: "ended", deliver: "delivering its result",
 }
@@ -106,7 +109,7 @@ func ReadStatus(options StatusOptions) (Status, error) {
 		return status, err
 	}
 	for _, dir := range found {
-		if seen, err := statusOf(dir); err == nil { // else it has just been delivered
+		if seen, err := statusOf(dir); err == nil { // otherwise it has just been delivered
 			status.Attempts = append(status.Attempts, seen)
 		}
 	}

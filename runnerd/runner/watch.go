@@ -10,9 +10,10 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
-// watch waits for the end of the job process, and brings it about when the job is cancelled or its time is over: first an
-// interrupt, then, after timing.JobGrace, death. A job that takes more memory than it may is killed without the first. All of it
-// is on disk, so that a restarted runnerd goes on with it.
+// watch waits for the end of the job process, and ends it when the job is canceled or its
+// time is over: first with an interrupt and then, after timing.JobGrace, with a kill.
+// A job that exceeds its memory limit is killed without an interrupt. All of this is recorded
+// on disk, so that a restarted runnerd continues with it.
 func (a *attempt) watch(ctx context.Context) error {
 	look := time.NewTicker(a.runner.Timing.Look)
 	defer look.Stop()
@@ -44,12 +45,13 @@ func (a *attempt) watch(ctx context.Context) error {
 				return err
 			}
 		case !interrupted:
-			// Also after a restart: the job process takes a second interrupt for the first.
+			// This also happens after a restart, because the job process treats a second
+			// interrupt like the first.
 			interrupted = a.interrupt(ending)
 		}
 		select {
 		case <-look.C:
-		case <-exited: // a child of our own; the end of an adopted process is only seen by looking
+		case <-exited: // our own child; the end of an adopted process is only found by polling
 			exited = nil
 		case <-ctx.Done():
 			return ctx.Err()
@@ -57,15 +59,15 @@ func (a *attempt) watch(ctx context.Context) error {
 	}
 }
 
-// reap waits until the ended process is off the system's list. It freed its lock as it ended, so there is no more than a moment
-// to wait.
+// reap waits until the ended process has been reaped. The process released its lock when it
+// ended, so this takes no more than a moment.
 func (a *attempt) reap() {
 	if a.exited != nil {
 		<-a.exited
 	}
 }
 
-// ending gives why the job is to end, and begins that if there is a new reason.
+// ending returns why the job has to end, and starts that if there is a new reason.
 func (a *attempt) ending() (spool.Ending, bool, error) {
 	ending, found, err := a.begunEnding()
 	if err != nil || found {
@@ -96,7 +98,7 @@ func (a *attempt) ending() (spool.Ending, bool, error) {
 	return ending, true, nil
 }
 
-// begunEnding gives why the job is being ended; false when nobody ends it.
+// begunEnding returns why the job is being ended, and false when it is not.
 func (a *attempt) begunEnding() (spool.Ending, bool, error) {
 	if a.unwritten != nil {
 		a.writeEnding(*a.unwritten)
@@ -107,8 +109,8 @@ func (a *attempt) begunEnding() (spool.Ending, bool, error) {
 	return a.dir.Ending()
 }
 
-// writeEnding keeps on disk why the job is being ended. Where the disk takes nothing it is kept here: it may be this job that has
-// filled it.
+// writeEnding records on disk why the job is being ended. If the disk is full it keeps
+// the reason in memory: this job may have filled the disk.
 func (a *attempt) writeEnding(ending spool.Ending) {
 	err := a.dir.SaveEnding(ending)
 	if err == nil {
@@ -121,7 +123,7 @@ func (a *attempt) writeEnding(ending spool.Ending) {
 	a.unwritten = &ending
 }
 
-// timeIsOver looks at how long the job has run.
+// timeIsOver reports whether the job has exceeded its time limit.
 func (a *attempt) timeIsOver() (bool, error) {
 	if a.began.IsZero() {
 		started, found, err := a.dir.Started()
@@ -133,8 +135,9 @@ func (a *attempt) timeIsOver() (bool, error) {
 	return time.Since(a.began) > a.limit(), nil
 }
 
-// limit gives how long the job may run: what its spec says, once the job process has it, or the runner file if that is less. A
-// spec that cannot be read does not let the job run for ever.
+// limit returns how long the job may run: the limit of its spec, once the job process has it,
+// or that of the runner file if it is less. With an unreadable spec the default limit applies,
+// so that the job does not run forever.
 func (a *attempt) limit() time.Duration {
 	if !a.specSeen {
 		if spec, found, err := a.dir.Spec(); err == nil && found {
@@ -146,7 +149,7 @@ func (a *attempt) limit() time.Duration {
 	return own.TimeoutOf(a.specLimit, a.runner.Timing.JobLimit)
 }
 
-// memoryIsOver looks at how much memory the processes of the job have together.
+// memoryIsOver reports whether the processes of the job together exceed its memory limit.
 func (a *attempt) memoryIsOver() (bool, error) {
 	most := a.record.Policy.Limits.MemoryBytes
 	if most <= 0 {
@@ -163,16 +166,18 @@ func (a *attempt) memoryIsOver() (bool, error) {
 	return used > most, err
 }
 
-// processes gives what tells the processes of this attempt from others; false when it has not said yet which process it is.
+// processes returns the job that identifies the processes of this attempt. It returns false
+// when the job process has not recorded itself yet.
 func (a *attempt) processes() (process.Job, bool, error) {
 	return process.Of(a.dir)
 }
 
-// steady gives a time of the disk as one of this process's steady clock: when the machine's clock is set after that, no job is
-// killed for it, and none lives on.
+// steady converts a time from disk to this process's monotonic clock, so that setting
+// the machine's clock later neither kills a job nor prolongs it.
 func steady(wall time.Time) time.Time { return time.Now().Add(-max(0, time.Since(wall))) }
 
-// interrupt asks the job process to end; false when it has not said yet which process it is.
+// interrupt interrupts the job process. It returns false when the process has
+// not recorded itself yet.
 func (a *attempt) interrupt(ending spool.Ending) bool {
 	job, found, err := a.processes()
 	if err != nil || !found {
