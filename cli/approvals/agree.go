@@ -39,7 +39,8 @@ func alikeTo(ctx context.Context, client *remote.Client, t api.Approval) ([]api.
 		return nil, err
 	}
 	return append(all, slices.DeleteFunc(others, func(o api.Approval) bool {
-		return o.ID == t.ID || o.Group != t.Group || o.App != t.App || review.Subject(o) != review.Subject(t) || o.Destroy != t.Destroy
+		return o.ID == t.ID || o.Group != t.Group || o.App != t.App || review.Subject(o) != review.Subject(t) ||
+			o.Destroy != t.Destroy
 	})...), nil
 }
 
@@ -50,7 +51,8 @@ func (a *answer) agree(ctx context.Context, client *remote.Client, targets []api
 	rejects, many := a.give == api.ResponseAnswerReject, a.all || a.alike
 	for _, t := range targets {
 		if t.Status != api.ApprovalStatusWaiting {
-			return fmt.Errorf("%s on %s/%s (%s) no longer waits: it is %s: %s", review.Subject(t), t.App, t.Install, t.ID, t.Status, review.Verdict(t))
+			return fmt.Errorf("%s on %s/%s (%s) no longer waits: it is %s: %s",
+				review.Subject(t), t.App, t.Install, t.ID, t.Status, review.Verdict(t))
 		}
 	}
 	switch {
@@ -155,7 +157,8 @@ func (a *answer) ask(ctx context.Context, groups [][]api.Approval, all int) erro
 	for _, alike := range groups {
 		if review.Grave(alike[0]) {
 			rest -= len(alike)
-			if err := a.typed(ctx, "This cannot be undone. Type %s to approve: ", review.Word(review.Subject(alike[0]), len(alike), true)); err != nil {
+			if err := a.typed(ctx, "This cannot be undone. Type %s to approve: ",
+				review.Word(review.Subject(alike[0]), len(alike), true)); err != nil {
 				return err
 			}
 		}
@@ -164,7 +167,8 @@ func (a *answer) ask(ctx context.Context, groups [][]api.Approval, all int) erro
 	case rest == 0:
 		return nil
 	case all == 1:
-		return a.env.Console.Confirm(ctx, fmt.Sprintf("this approves %s on %s", review.Subject(groups[0][0]), review.Place(groups[0])), false)
+		return a.env.Console.Confirm(ctx,
+			fmt.Sprintf("this approves %s on %s", review.Subject(groups[0][0]), review.Place(groups[0])), false)
 	}
 	return a.typed(ctx, "Type %s to approve "+diff.Plural(rest, "plan", "plans")+": ", fmt.Sprint(rest))
 }

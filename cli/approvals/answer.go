@@ -40,8 +40,9 @@ type answer struct {
 func NewApprove(e *env.Env) *cobra.Command {
 	a := answer{env: e, give: api.ResponseAnswerApprove}
 	c := &cobra.Command{
-		Use: "approve INSTALL/COMPONENT|APPROVAL…|--workflow WORKFLOW", Short: "Approve plans, scripts or settings: exactly what is displayed",
-		Args: cobra.ArbitraryArgs,
+		Use:   "approve INSTALL/COMPONENT|APPROVAL…|--workflow WORKFLOW",
+		Short: "Approve plans, scripts or settings: exactly what is displayed",
+		Args:  cobra.ArbitraryArgs,
 		Long: `Displays what is to be approved with its counts and its highest risk, and asks. A plan that destroys, replaces or restores
 something is approved by typing the name of its component; several plans at once by typing how many they are.
 
@@ -70,8 +71,9 @@ ask. Your permission is checked again at each use; --revoke takes the approval b
 func NewReject(e *env.Env) *cobra.Command {
 	a := answer{env: e, give: api.ResponseAnswerReject}
 	c := &cobra.Command{
-		Use: "reject INSTALL/COMPONENT|APPROVAL… --reason TEXT", Short: "Reject plans; the same is not asked again until something changes",
-		Args: cobra.ArbitraryArgs,
+		Use:   "reject INSTALL/COMPONENT|APPROVAL… --reason TEXT",
+		Short: "Reject plans; the same is not asked again until something changes",
+		Args:  cobra.ArbitraryArgs,
 		Example: "  nuon reject acme/web --reason 'not during the sale'\n" +
 			"  nuon reject acme/web --alike --reason 'not during the sale'",
 		ValidArgsFunction: complete.Rest(e, complete.Approvals),
@@ -131,7 +133,8 @@ func (a *answer) run(ctx context.Context, args []string) error {
 	}
 	done, err := respond(ctx, client, targets)
 	if err == nil && a.left > 0 {
-		err = exit.With(exit.Waiting, fmt.Errorf("%s to be approved by name", diff.Plural(a.left, "plan still waits", "plans still wait")))
+		err = exit.With(exit.Waiting,
+			fmt.Errorf("%s to be approved by name", diff.Plural(a.left, "plan still waits", "plans still wait")))
 	}
 	return errors.Join(a.show(done), err) // the answers before an error are recorded
 }
@@ -158,7 +161,8 @@ const (
 
 // respondAll answers many plans. It continues after a failure, unless the control
 // plane is unreachable.
-func (a *answer) respondAll(ctx context.Context, client *remote.Client, targets []api.Approval) ([]api.Approval, error) {
+func (a *answer) respondAll(ctx context.Context, client *remote.Client,
+	targets []api.Approval) ([]api.Approval, error) {
 	done, failed := []api.Approval{}, []error{}
 	for i, t := range targets {
 		if i > 0 && i%tellEvery == 0 && a.env.Console.ErrIsTerminal {
@@ -172,7 +176,8 @@ func (a *answer) respondAll(ctx context.Context, client *remote.Client, targets 
 		failed = append(failed, err)
 		if code := exit.CodeOf(err); code == exit.Unreachable || ctx.Err() != nil {
 			if rest := len(targets) - i - 1; rest > 0 {
-				failed = append(failed, exit.With(code, fmt.Errorf("%s not sent", diff.Plural(rest, "more answer was", "more answers were"))))
+				failed = append(failed, exit.With(code,
+					fmt.Errorf("%s not sent", diff.Plural(rest, "more answer was", "more answers were"))))
 			}
 			break
 		}
@@ -208,7 +213,8 @@ func (a *answer) show(done []api.Approval) error {
 func sayAnswers(w io.Writer, done [][]api.Approval) error {
 	for _, alike := range done {
 		for _, d := range byStatus(alike) {
-			if _, err := fmt.Fprintf(w, "%s: %s on %s\n", d[0].Status, review.Subject(d[0]), review.Place(d)); err != nil {
+			if _, err := fmt.Fprintf(w, "%s: %s on %s\n",
+				d[0].Status, review.Subject(d[0]), review.Place(d)); err != nil {
 				return err
 			}
 		}
@@ -246,7 +252,8 @@ func find(ctx context.Context, client *remote.Client, name string) (api.Approval
 			found = append(found, a)
 		}
 	}
-	if plans := slices.DeleteFunc(slices.Clone(found), func(a api.Approval) bool { return a.Component == "" }); len(plans) == 1 {
+	if plans := slices.DeleteFunc(slices.Clone(found),
+		func(a api.Approval) bool { return a.Component == "" }); len(plans) == 1 {
 		found = plans // a component may be named settings or scripts
 	}
 	switch len(found) {
@@ -255,7 +262,8 @@ func find(ctx context.Context, client *remote.Client, name string) (api.Approval
 	case 1:
 		return found[0], nil
 	}
-	return api.Approval{}, exit.Usagef("%s is not clear: say %s/%s or %s/%s", name, found[0].App, name, found[1].App, name)
+	return api.Approval{}, exit.Usagef("%s is not clear: say %s/%s or %s/%s",
+		name, found[0].App, name, found[1].App, name)
 }
 
 // targets returns the approvals to answer. --all leaves out those that require an
@@ -308,7 +316,8 @@ func (a *answer) everything(ctx context.Context, client *remote.Client) ([]api.A
 			continue
 		}
 		a.left++
-		a.env.Console.Say("left out: %s on %s/%s %s; approve it by name: nuon approve %s", review.Subject(t), t.App, t.Install, why, t.ID)
+		a.env.Console.Say("left out: %s on %s/%s %s; approve it by name: nuon approve %s",
+			review.Subject(t), t.App, t.Install, why, t.ID)
 	}
 	return safe, nil
 }

@@ -30,7 +30,9 @@ func NewReview(e *env.Env) *cobra.Command {
 	var print, each bool
 	install := ""
 	c := &cobra.Command{
-		Use: "review [INSTALL|INSTALL/COMPONENT|APPROVAL]…", Short: "Read the plans, scripts and settings that wait for a yes or a no, and answer them", Args: cobra.ArbitraryArgs,
+		Use:   "review [INSTALL|INSTALL/COMPONENT|APPROVAL]…",
+		Short: "Read the plans, scripts and settings that wait for a yes or a no, and answer them",
+		Args:  cobra.ArbitraryArgs,
 		Long: "On a terminal it opens a screen with the plans that wait and the diff of each; ? shows its keys. In a pipe, with -o json, yaml or\n" +
 			"name, and with --print it prints them one below the other; plans that are alike only once, unless --each asks for all. An approval\n" +
 			"that is named by its id is printed whatever became of it.",
@@ -61,7 +63,8 @@ func onScreen(ctx context.Context, c *console.Console, client *remote.Client, ar
 		if err != nil {
 			return err
 		}
-		if len(found) > 0 && !slices.ContainsFunc(found, func(a api.Approval) bool { return a.Status == api.ApprovalStatusWaiting }) {
+		if len(found) > 0 && !slices.ContainsFunc(found,
+			func(a api.Approval) bool { return a.Status == api.ApprovalStatusWaiting }) {
 			return printAll(ctx, c, client, args, false)
 		}
 	}
@@ -99,7 +102,8 @@ func printAll(ctx context.Context, c *console.Console, client *remote.Client, ar
 }
 
 // printOnce prints plans, and fetches and prints those of a group once.
-func printOnce(ctx context.Context, c *console.Console, client *remote.Client, found []api.Approval, args []string) error {
+func printOnce(ctx context.Context, c *console.Console, client *remote.Client, found []api.Approval,
+	args []string) error {
 	if len(found) == 0 {
 		return nothing(ctx, c.Out, c, client, args)
 	}
@@ -224,13 +228,16 @@ func nothing(ctx context.Context, w io.Writer, c *console.Console, client *remot
 	if _, err := fmt.Fprintln(w, "nothing waits for an approval"); err != nil {
 		return err
 	}
-	all = slices.DeleteFunc(all, func(i api.InstallSummary) bool { return !review.UnderWay(i) || len(args) > 0 && !at(i, args) })
+	all = slices.DeleteFunc(all, func(i api.InstallSummary) bool {
+		return !review.UnderWay(i) || len(args) > 0 && !at(i, args)
+	})
 	for n, i := range all {
 		if n == mostUnderWay {
 			_, err := fmt.Fprintf(w, "  and %d more: `nuon installs list`\n", len(all)-n)
 			return err
 		}
-		if _, err := fmt.Fprintln(w, c.Wrap(fmt.Sprintf("  %s/%s: %s", i.App, i.Name, console.Line(i.Reason)), 4)); err != nil {
+		if _, err := fmt.Fprintln(w,
+			c.Wrap(fmt.Sprintf("  %s/%s: %s", i.App, i.Name, console.Line(i.Reason)), 4)); err != nil {
 			return err
 		}
 	}

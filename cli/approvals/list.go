@@ -20,7 +20,8 @@ import (
 
 // New returns the command `nuon approvals` with its subcommands.
 func New(e *env.Env) *cobra.Command {
-	c := &cobra.Command{Use: "approvals", Short: "What waits for a yes or a no (plans, scripts, looser settings), and what became of it"}
+	c := &cobra.Command{Use: "approvals",
+		Short: "What waits for a yes or a no (plans, scripts, looser settings), and what became of it"}
 	c.AddCommand(newList(e))
 	return c
 }
@@ -47,7 +48,10 @@ func newList(e *env.Env) *cobra.Command {
 		},
 	}
 	c := l.Command(e, &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List plans that wait for an answer, the newest first", Args: cobra.NoArgs,
+		Use:     "list",
+		Aliases: []string{"ls"},
+		Short:   "List plans that wait for an answer, the newest first",
+		Args:    cobra.NoArgs,
 		Long: "On a terminal plans that are alike are one row, with how many installs they are at; --each lists each. In a pipe, and with\n" +
 			"-o json, yaml or name, each is listed.",
 		Example: "  nuon approvals list\n  nuon approvals list --each --install acme\n  nuon approvals list -o json | jq 'group_by(.group)'",
@@ -64,7 +68,8 @@ func newList(e *env.Env) *cobra.Command {
 	c.Flags().BoolVar(&each, "each", false, "list each plan, also those that are alike")
 	c.Flags().StringVar(&p.Install, "install", "", "only this install")
 	c.Flags().StringVar(&p.Group, "group", "", "only plans that are alike: the group that -o json shows")
-	c.Flags().StringVar(&status, "status", "", "only those that are "+strings.Join(statuses, ", ")+" (default: waiting)")
+	c.Flags().StringVar(&status, "status", "",
+		"only those that are "+strings.Join(statuses, ", ")+" (default: waiting)")
 	complete.Flag(e, c, "install", complete.Installs)
 	complete.FlagWords(c, "status", statuses...)
 	return c
@@ -98,5 +103,6 @@ func cells(alike []api.Approval) []string {
 	} else if scripts != "" {
 		changes = scripts
 	}
-	return []string{a.ID, review.Verb(a) + " " + review.Subject(a), a.App, at, cmp.Or(changes, "-"), string(a.Status), why}
+	return []string{a.ID, review.Verb(a) + " " + review.Subject(a), a.App, at, cmp.Or(changes, "-"),
+		string(a.Status), why}
 }

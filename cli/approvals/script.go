@@ -42,7 +42,8 @@ func Script(ctx context.Context, e *env.Env, client *remote.Client, approval, di
 	if err := showOne(c.Err, c, []api.Approval{t}); err != nil {
 		return err // the report is inconsistent, so nobody may approve it
 	}
-	if err := c.Confirm(ctx, "this approves "+review.Scripts(t)+" for "+review.Place([]api.Approval{t}), false); err != nil {
+	if err := c.Confirm(ctx, "this approves "+review.Scripts(t)+" for "+review.Place([]api.Approval{t}),
+		false); err != nil {
 		if exit.CodeOf(err) == exit.Rejected { // a declined confirmation does not reject the script
 			c.Say("it keeps waiting: %s", read)
 			return nil

@@ -21,7 +21,8 @@ import (
 // plans of one workflow until it ends.
 
 func (a *answer) wholeFlags(c *cobra.Command) {
-	c.Flags().StringVar(&a.workflow, "workflow", "", "approve what this workflow plans until it ends: its id, or an install for the one that runs there")
+	c.Flags().StringVar(&a.workflow, "workflow", "",
+		"approve what this workflow plans until it ends: its id, or an install for the one that runs there")
 	c.Flags().BoolVar(&a.revoke, "revoke", false, "with --workflow: take that back")
 	complete.Flag(a.env, c, "workflow", complete.RunningWorkflows)
 }
@@ -94,7 +95,8 @@ func findRunning(ctx context.Context, client *remote.Client, name string) (api.W
 	for _, w := range running {
 		ids = append(ids, w.ID)
 	}
-	return api.Workflow{}, exit.Usagef("%d workflows run at %s: say which of %s", len(running), install, strings.Join(ids, ", "))
+	return api.Workflow{}, exit.Usagef("%d workflows run at %s: say which of %s",
+		len(running), install, strings.Join(ids, ", "))
 }
 
 // agreeWhole displays what the approval covers and asks for confirmation. Without a
@@ -109,7 +111,8 @@ func (a *answer) agreeWhole(ctx context.Context, client *remote.Client, w api.Wo
 		if a.reason != "" {
 			command += fmt.Sprintf(" --reason %q", a.reason)
 		}
-		return exit.Usagef("%s, and there is no terminal to ask on; read it with `nuon workflows get %s`, then run: %s", what, w.ID, command)
+		return exit.Usagef("%s, and there is no terminal to ask on; read it with `nuon workflows get %s`, then run: %s",
+			what, w.ID, command)
 	}
 	c.Say("%s   (%s)", review.NameOf(w), w.ID)
 	c.Say("%s", c.Wrap("  because "+console.Line(w.Reason), 2))

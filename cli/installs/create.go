@@ -54,14 +54,19 @@ plane's while that runner has not registered. --key-fingerprint says which key i
 	}
 	c.Flags().StringVar(&o.new.App, "app", "", "app to install")
 	c.Flags().StringVar(&o.file, "file", "", "an installs/*.toml file of the app")
-	c.Flags().StringVar(&o.new.Runner, "runner", "", "runner that works for it (default: the shared one, else a new one)")
-	c.Flags().StringVar(&o.approval, "approval", "", "prompt (the default), or approve-all, which needs the role approver")
-	c.Flags().BoolVar(&o.new.AllowDestroy, "allow-destroy", false, "with approve-all: let through what deletes or replaces, too; needs the role approver")
-	c.Flags().BoolVar(&o.new.ApprovalsByOthers, "approvals-by-others", false, "let nobody approve what they asked for themselves")
+	c.Flags().StringVar(&o.new.Runner, "runner", "",
+		"runner that works for it (default: the shared one, else a new one)")
+	c.Flags().StringVar(&o.approval, "approval", "",
+		"prompt (the default), or approve-all, which needs the role approver")
+	c.Flags().BoolVar(&o.new.AllowDestroy, "allow-destroy", false,
+		"with approve-all: let through what deletes or replaces, too; needs the role approver")
+	c.Flags().BoolVar(&o.new.ApprovalsByOthers, "approvals-by-others", false,
+		"let nobody approve what they asked for themselves")
 	c.Flags().StringArrayVar(&o.labels, "label", nil, "a label, NAME=VALUE (repeatable)")
 	c.Flags().StringArrayVar(&o.on, "enable", nil, "component to switch on that is off by default (repeatable)")
 	c.Flags().StringArrayVar(&o.off, "disable", nil, "component to switch off that is on by default (repeatable)")
-	c.Flags().BoolVarP(&o.interactive, "interactive", "i", false, "ask for every input that is not given, also for those with a default")
+	c.Flags().BoolVarP(&o.interactive, "interactive", "i", false,
+		"ask for every input that is not given, also for those with a default")
 	o.values.flags(c)
 	o.settling.flags(c)
 	c.MarkFlagsMutuallyExclusive("file", "interactive")
@@ -108,7 +113,9 @@ func (o *creating) run(ctx context.Context, args []string) error {
 	}
 	o.new.ID = id.New("ins")
 	if o.new.Inputs, err = entered.seal(ctx, o.env, client, sealing{
-		install: pins.Install{ID: o.new.ID, App: o.new.App, Name: o.new.Name}, which: keyOfNew(o.new.Runner), given: o.values.key,
+		install: pins.Install{ID: o.new.ID, App: o.new.App, Name: o.new.Name},
+		which:   keyOfNew(o.new.Runner),
+		given:   o.values.key,
 	}); err != nil {
 		return err
 	}
@@ -143,7 +150,11 @@ func (o *creating) ask(ctx context.Context, client *remote.Client, e entered) er
 	pages := form.Inputs(config, e.names(), nil, nil)
 	if o.new.Name == "" {
 		first := form.Page{Title: "A new install of " + o.new.App, Fields: []form.Field{{
-			Name: nameField, Title: "Name", Description: "Lower-case letters, digits, - and _.", Required: true, Check: badName,
+			Name:        nameField,
+			Title:       "Name",
+			Description: "Lower-case letters, digits, - and _.",
+			Required:    true,
+			Check:       badName,
 		}}}
 		pages = append([]form.Page{first}, pages...)
 	}
@@ -193,7 +204,8 @@ func (o *creating) end(ctx context.Context, client *remote.Client, made api.Crea
 
 // showMade prints a new install for people and, if its runner is new too, how to start that runner.
 func showMade(w io.Writer, made api.CreatedInstall) error {
-	if _, err := fmt.Fprintf(w, "install %s/%s made (%s)\n", made.Install.App, made.Install.Name, made.Install.ID); err != nil {
+	if _, err := fmt.Fprintf(w, "install %s/%s made (%s)\n",
+		made.Install.App, made.Install.Name, made.Install.ID); err != nil {
 		return err
 	}
 	if made.Runner.RegistrationToken == "" {

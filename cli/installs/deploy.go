@@ -17,7 +17,9 @@ func NewDeploy(e *env.Env) *cobra.Command {
 	a := workflows.Asking{Env: e, Settled: settled(e.Console)}
 	n := api.NewWorkflow{Kind: api.NewWorkflowKindDeploy}
 	c := &cobra.Command{
-		Use: "deploy INSTALL [COMPONENT…]", Short: "Bring an install up to date, also with what was refused before", Args: cobra.MinimumNArgs(1),
+		Use:   "deploy INSTALL [COMPONENT…]",
+		Short: "Bring an install up to date, also with what was refused before",
+		Args:  cobra.MinimumNArgs(1),
 		Long: `Brings an install up to date: all that is behind, or just the components that are named. What was refused, cancelled or
 failed before is tried again. A component that was torn down comes back.
 
@@ -48,7 +50,9 @@ func newTeardown(e *env.Env) *cobra.Command {
 	a := workflows.Asking{Env: e, Settled: settled(e.Console)}
 	n := api.NewWorkflow{Kind: api.NewWorkflowKindTeardown}
 	c := &cobra.Command{
-		Use: "teardown INSTALL COMPONENT…", Short: "Plan the removal of components, and keep them away until they are deployed again", Args: cobra.MinimumNArgs(2),
+		Use:   "teardown INSTALL COMPONENT…",
+		Short: "Plan the removal of components, and keep them away until they are deployed again",
+		Args:  cobra.MinimumNArgs(2),
 		Long: `Plans the removal of components of an install. Each plan waits for an approval, whatever the install's approval rule is.
 A component that others need is refused, unless --dependents takes those away with it, they first. What was torn down
 stays away until ` + "`nuon deploy INSTALL COMPONENT`" + ` brings it back.`,
@@ -56,7 +60,8 @@ stays away until ` + "`nuon deploy INSTALL COMPONENT`" + ` brings it back.`,
 		ValidArgsFunction: complete.Rest(e, complete.Installs, complete.InstallComponents),
 		RunE: func(c *cobra.Command, args []string) error {
 			n.Components = args[1:]
-			a.Risk = "this plans the removal of " + list(n.Components) + " in " + args[0] + "; each plan still waits for an approval"
+			a.Risk = "this plans the removal of " + list(n.Components) + " in " + args[0] +
+				"; each plan still waits for an approval"
 			return a.Ask(c.Context(), args[0], n)
 		},
 	}
@@ -70,7 +75,9 @@ stays away until ` + "`nuon deploy INSTALL COMPONENT`" + ` brings it back.`,
 func newDeprovision(e *env.Env) *cobra.Command {
 	a := workflows.Asking{Env: e, Settled: settled(e.Console)}
 	c := &cobra.Command{
-		Use: "deprovision INSTALL", Short: "Plan the removal of everything in an install, the sandbox last", Args: cobra.ExactArgs(1),
+		Use:   "deprovision INSTALL",
+		Short: "Plan the removal of everything in an install, the sandbox last",
+		Args:  cobra.ExactArgs(1),
 		Long: `Plans the removal of everything in an install: what others need comes after them, the sandbox last. Each plan waits for an
 approval. When nothing is left, ` + "`nuon installs forget`" + ` drops the record.`,
 		Example:           "  nuon installs deprovision acme --dry-run\n  nuon installs deprovision acme --yes",

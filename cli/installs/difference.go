@@ -95,7 +95,8 @@ func changed(app *appconfig.App, f appconfig.Install, i api.Install, takeOwnersh
 	switch {
 	case len(f.Account) > 0 && !sameAccount(f.Account, i.Account):
 		d.Outcome = OutcomeRefused
-		d.Reason = "its account (" + account(i.Account) + ") never changes, and the file says " + account(f.Account) + ": mend the file, or make another install"
+		d.Reason = "its account (" + account(i.Account) + ") never changes, and the file says " + account(f.Account) +
+			": mend the file, or make another install"
 	case i.Owner != api.InstallOwnerFile && !takeOwnership:
 		d.Outcome = OutcomeRefused
 		d.Reason = "it belongs to people: --take-ownership gives it to its file, or take the file away"

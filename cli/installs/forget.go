@@ -16,7 +16,9 @@ import (
 func newForget(e *env.Env) *cobra.Command {
 	var force, yes bool
 	c := &cobra.Command{
-		Use: "forget INSTALL", Short: "Drop the record of an install of which nothing is left", Args: cobra.ExactArgs(1),
+		Use:   "forget INSTALL",
+		Short: "Drop the record of an install of which nothing is left",
+		Args:  cobra.ExactArgs(1),
 		Long: `Drops the record of an install of which nothing is left, with its history. With --force also one of which something is
 there: that stays where it is, and nuon does not know of it any more. It is refused while an apply or an action runs there.
 The key that is pinned for it on this machine is dropped, too, also when the control plane has no such install any more.`,
@@ -24,7 +26,8 @@ The key that is pinned for it on this machine is dropped, too, also when the con
 		ValidArgsFunction: complete.Args(e, complete.Installs),
 		RunE: func(c *cobra.Command, args []string) error {
 			if force {
-				what := "this drops all that is known of " + args[0] + "; what is there of it stays, and nuon does not know of it any more"
+				what := "this drops all that is known of " + args[0] +
+					"; what is there of it stays, and nuon does not know of it any more"
 				if err := e.Console.Confirm(c.Context(), what, yes); err != nil {
 					return err
 				}
@@ -42,7 +45,8 @@ The key that is pinned for it on this machine is dropped, too, also when the con
 			})(c, args)
 		},
 	}
-	c.Flags().BoolVar(&force, "force", false, "also when something is still applied: it stays where it is, and nuon no longer knows of it")
+	c.Flags().BoolVar(&force, "force", false,
+		"also when something is still applied: it stays where it is, and nuon no longer knows of it")
 	c.Flags().BoolVar(&yes, "yes", false, "with --force: yes, drop it")
 	return c
 }

@@ -34,7 +34,9 @@ type installFile struct {
 
 func newGenerateConfig(e *env.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "generate-config INSTALL", Short: "Write the installs/*.toml file of an install as it stands", Args: cobra.ExactArgs(1),
+		Use:   "generate-config INSTALL",
+		Short: "Write the installs/*.toml file of an install as it stands",
+		Args:  cobra.ExactArgs(1),
 		Long: `Prints the installs/*.toml file that describes an install as it stands: a sync of it changes nothing. Sensitive inputs are
 no part of it.`,
 		Example:           "  nuon installs generate-config acme > installs/acme.toml",
@@ -66,13 +68,16 @@ func fileOf(i api.Install, config api.AppConfig) installFile {
 		Inputs: map[string]string{}, Toggles: map[string]bool{},
 	}
 	for _, in := range i.Inputs {
-		known := slices.ContainsFunc(config.Inputs, func(d api.DeclaredInput) bool { return d.Name == in.Name && !d.Sensitive })
+		known := slices.ContainsFunc(config.Inputs, func(d api.DeclaredInput) bool {
+			return d.Name == in.Name && !d.Sensitive
+		})
 		if known && !in.Sensitive {
 			f.Inputs[in.Name] = in.Value
 		}
 	}
 	for name, on := range i.Toggles {
-		if slices.ContainsFunc(config.Components, func(c api.DeclaredComponent) bool { return c.Name == name && c.Toggleable }) {
+		if slices.ContainsFunc(config.Components,
+			func(c api.DeclaredComponent) bool { return c.Name == name && c.Toggleable }) {
 			f.Toggles[name] = on
 		}
 	}
@@ -93,7 +98,8 @@ func sensitive(config api.AppConfig) []string {
 // encode returns the text of the file of an app, with a comment on the inputs that it leaves out.
 func (f installFile) encode(app string, secrets []string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "name            = %s\napproval_option = %s\n", appconfig.Quote(f.Name), appconfig.Quote(f.ApprovalOption))
+	fmt.Fprintf(&b, "name            = %s\napproval_option = %s\n",
+		appconfig.Quote(f.Name), appconfig.Quote(f.ApprovalOption))
 	if f.AllowDestroy {
 		b.WriteString("allow_destroy   = true\n")
 	}

@@ -22,7 +22,9 @@ import (
 func newGet(e *env.Env) *cobra.Command {
 	live := false
 	c := &cobra.Command{
-		Use: "get INSTALL", Short: "Show one install: how it stands, whose it is, inputs, components, outputs", Args: cobra.ExactArgs(1),
+		Use:               "get INSTALL",
+		Short:             "Show one install: how it stands, whose it is, inputs, components, outputs",
+		Args:              cobra.ExactArgs(1),
 		Example:           "  nuon installs get acme\n  nuon installs get hello/acme -o json",
 		ValidArgsFunction: complete.Args(e, complete.Installs),
 		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
@@ -84,7 +86,8 @@ func facts(i api.Install) []string {
 	say := func(format string, a ...any) { lines = append(lines, "  "+fmt.Sprintf(format, a...)) }
 	switch {
 	case i.Pinned > 0:
-		say("pinned at release %s of %d by %s%s", console.Release(i.Pinned, i.Commit), i.Latest, cmp.Or(i.PinnedBy, "somebody"), because(i.PinReason))
+		say("pinned at release %s of %d by %s%s",
+			console.Release(i.Pinned, i.Commit), i.Latest, cmp.Or(i.PinnedBy, "somebody"), because(i.PinReason))
 	case i.Target > 0 && i.Release > 0:
 		say("at release %s of %d", console.Release(i.Release, i.Commit), i.Latest)
 	case i.Target > 0:
@@ -104,7 +107,8 @@ func facts(i api.Install) []string {
 	say("approval %s, runner %s (%s)", rule, i.Runner, online)
 	if p := i.Pending; p.Approval != "" {
 		say("%s asks for approval %s: it waits for an approver (nuon review %s)", p.Author,
-			approvalWords(string(p.Settings.Approval), p.Settings.AllowDestroy, p.Settings.ApprovalsByOthers), p.Approval)
+			approvalWords(string(p.Settings.Approval), p.Settings.AllowDestroy,
+				p.Settings.ApprovalsByOthers), p.Approval)
 	}
 	switch i.Owner {
 	case api.InstallOwnerFile:
@@ -113,7 +117,8 @@ func facts(i api.Install) []string {
 		say("belongs to people: `nuon installs update` changes it")
 	}
 	if i.LastWorkflow.ID != "" {
-		say("last workflow %s %d (%s): %s", i.LastWorkflow.Kind, i.LastWorkflow.Number, i.LastWorkflow.ID, cmp.Or(i.LastWorkflow.Outcome, i.LastWorkflow.Status))
+		say("last workflow %s %d (%s): %s", i.LastWorkflow.Kind, i.LastWorkflow.Number, i.LastWorkflow.ID,
+			cmp.Or(i.LastWorkflow.Outcome, i.LastWorkflow.Status))
 	}
 	for _, kind := range slices.Sorted(maps.Keys(i.Account)) {
 		say("%s: %s", kind, pairs(i.Account[kind]))

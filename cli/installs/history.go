@@ -27,15 +27,19 @@ func newHistory(e *env.Env) *cobra.Command {
 			if w.PlanOnly {
 				kind += " (plan only)"
 			}
-			return []string{w.ID, kind, console.Release(w.Release, w.Commit), string(w.Status), w.CreatedAt.Local().Format(time.DateTime), took, cmp.Or(w.RequestedBy, "-"), cmp.Or(outcome, w.Reason)}
+			return []string{w.ID, kind, console.Release(w.Release, w.Commit), string(w.Status),
+				w.CreatedAt.Local().Format(time.DateTime), took, cmp.Or(w.RequestedBy, "-"), cmp.Or(outcome, w.Reason)}
 		},
 		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.Workflow, string, error) {
-			l, err := remote.Get[api.WorkflowList](client.ListWorkflows(ctx, &api.ListWorkflowsParams{Install: at.Args[0], Cursor: at.Cursor, Limit: at.Limit}))
+			l, err := remote.Get[api.WorkflowList](client.ListWorkflows(ctx,
+				&api.ListWorkflowsParams{Install: at.Args[0], Cursor: at.Cursor, Limit: at.Limit}))
 			return l.Items, l.Next, err
 		},
 	}
 	return l.Command(e, &cobra.Command{
-		Use: "history INSTALL", Short: "List what was done to an install, at which release and how it ended, the newest first", Args: cobra.ExactArgs(1),
+		Use:               "history INSTALL",
+		Short:             "List what was done to an install, at which release and how it ended, the newest first",
+		Args:              cobra.ExactArgs(1),
 		Example:           "  nuon installs history acme --limit 5",
 		ValidArgsFunction: complete.Args(e, complete.Installs),
 	})

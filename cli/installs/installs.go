@@ -29,7 +29,8 @@ func New(e *env.Env) *cobra.Command {
 }
 
 // statuses are the possible statuses of an install.
-var statuses = []string{"new", "current", "behind", "waiting_for_approval", "deploying", "stalled", "refused", "waiting", "deprovisioning", "gone"}
+var statuses = []string{"new", "current", "behind", "waiting_for_approval", "deploying", "stalled", "refused",
+	"waiting", "deprovisioning", "gone"}
 
 func newList(e *env.Env) *cobra.Command {
 	var p api.ListInstallsParams

@@ -64,9 +64,11 @@ func hold(ctx context.Context, e *env.Env, client *remote.Client, install string
 // showHeld prints the release that an install is pinned to, the consequences, and the
 // commands to run next.
 func showHeld(w io.Writer, i api.Install) error {
-	lines := []string{fmt.Sprintf("%s/%s is held at release %s (the newest is %d)%s", i.App, i.Name, console.Release(i.Pinned, i.Commit), i.Latest, because(i.PinReason))}
+	lines := []string{fmt.Sprintf("%s/%s is held at release %s (the newest is %d)%s",
+		i.App, i.Name, console.Release(i.Pinned, i.Commit), i.Latest, because(i.PinReason))}
 	if i.Pinned == 0 {
-		lines[0] = fmt.Sprintf("%s/%s follows the newest release, %s", i.App, i.Name, console.Release(i.Target, i.Commit))
+		lines[0] = fmt.Sprintf("%s/%s follows the newest release, %s",
+			i.App, i.Name, console.Release(i.Target, i.Commit))
 	}
 	lines = append(lines, fmt.Sprintf("  %s: %s", i.Status, i.Reason))
 	if len(i.Behind) > 0 {
@@ -106,7 +108,9 @@ func newRollback(e *env.Env) *cobra.Command {
 	var to, reason string
 	var s settling
 	c := &cobra.Command{
-		Use: "rollback INSTALL", Short: "Go back to an earlier release of the app, by ordinary plans, and stay there", Args: cobra.ExactArgs(1),
+		Use:   "rollback INSTALL",
+		Short: "Go back to an earlier release of the app, by ordinary plans, and stay there",
+		Args:  cobra.ExactArgs(1),
 		Long: `Holds an install at an earlier release of the app: the last complete one before that which it is to have. It is an ordinary
 update to the code and the config of that release, with plans and approvals, and not a return of states or data. The install stays there until ` + "`nuon installs unpin`" + `.`,
 		Example:           "  nuon installs rollback acme --wait\n  nuon installs rollback acme --to 4 --reason 'release 5 loses sessions'",
@@ -155,7 +159,8 @@ func before(ctx context.Context, client *remote.Client, i api.Install) (int, err
 		return nil, l.Next, err
 	})
 	if err == nil && found == 0 {
-		err = exit.Usagef("there is no complete release of %s before %d: `nuon releases list %s` shows all of them", i.App, i.Target, i.App)
+		err = exit.Usagef("there is no complete release of %s before %d: `nuon releases list %s` shows all of them",
+			i.App, i.Target, i.App)
 	}
 	return found, err
 }

@@ -50,7 +50,8 @@ func moves(i api.Install, change api.InstallChange) []Move {
 		add("allow_destroy", strconv.FormatBool(i.AllowDestroy), strconv.FormatBool(*change.AllowDestroy))
 	}
 	if change.ApprovalsByOthers != nil {
-		add("approvals_by_others", strconv.FormatBool(i.ApprovalsByOthers), strconv.FormatBool(*change.ApprovalsByOthers))
+		add("approvals_by_others", strconv.FormatBool(i.ApprovalsByOthers),
+			strconv.FormatBool(*change.ApprovalsByOthers))
 	}
 	if change.Owner != "" {
 		add("owner", string(i.Owner), string(change.Owner))

@@ -30,7 +30,8 @@ func (s *settling) flags(c *cobra.Command) {
 // settled returns the implementation of --wait for a request that has no workflow yet;
 // see workflows.Asking.
 func settled(c *console.Console) func(context.Context, *remote.Client, string, time.Duration) (now api.Install, stands, err error) {
-	return func(ctx context.Context, client *remote.Client, install string, timeout time.Duration) (api.Install, error, error) {
+	return func(ctx context.Context, client *remote.Client, install string,
+		timeout time.Duration) (api.Install, error, error) {
 		s := settling{wait: true, timeout: timeout}
 		all, err := s.settle(ctx, c, client, []string{install})
 		if err != nil {
@@ -45,7 +46,8 @@ const pause = 500 * time.Millisecond
 
 // settle waits until none of the installs (by id) can progress without a person, and
 // returns their state.
-func (s *settling) settle(ctx context.Context, c *console.Console, client *remote.Client, ids []string) ([]api.Install, error) {
+func (s *settling) settle(ctx context.Context, c *console.Console, client *remote.Client,
+	ids []string) ([]api.Install, error) {
 	if s.timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, s.timeout)
@@ -59,7 +61,8 @@ func (s *settling) settle(ctx context.Context, c *console.Console, client *remot
 		now, err := look(ctx, client, ids)
 		switch {
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
-			return now, exit.With(exit.Failed, fmt.Errorf("not done within %s; it goes on, and `nuon installs list` shows how far it is", s.timeout))
+			return now, exit.With(exit.Failed,
+				fmt.Errorf("not done within %s; it goes on, and `nuon installs list` shows how far it is", s.timeout))
 		case ctx.Err() != nil:
 			return now, view.Leave(c, continues(last), followable(last)...)
 		case err != nil && !patience.Bears(err):
@@ -96,10 +99,12 @@ func continues(all []api.Install) string {
 // followable returns the commands that follow or cancel the work that continues on installs.
 func followable(all []api.Install) []progress.Next {
 	if len(all) != 1 {
-		return []progress.Next{{Command: "nuon installs list --watch", To: "follow it"}, {Command: "nuon workflows list --status running", To: "find what to cancel"}}
+		return []progress.Next{{Command: "nuon installs list --watch", To: "follow it"},
+			{Command: "nuon workflows list --status running", To: "find what to cancel"}}
 	}
 	name := "latest:" + address(all[0].App, all[0].Name)
-	return []progress.Next{{Command: "nuon workflows watch " + name, To: "wait again"}, {Command: "nuon workflows cancel " + name, To: "cancel it"}}
+	return []progress.Next{{Command: "nuon workflows watch " + name, To: "wait again"},
+		{Command: "nuon workflows cancel " + name, To: "cancel it"}}
 }
 
 func look(ctx context.Context, client *remote.Client, ids []string) ([]api.Install, error) {
@@ -131,7 +136,8 @@ func Settles(status string, blocked bool) bool {
 		return true
 	}
 	switch api.InstallStatus(status) {
-	case api.InstallStatusCurrent, api.InstallStatusWaitingForApproval, api.InstallStatusRefused, api.InstallStatusStalled, api.InstallStatusGone:
+	case api.InstallStatusCurrent, api.InstallStatusWaitingForApproval, api.InstallStatusRefused,
+		api.InstallStatusStalled, api.InstallStatusGone:
 		return true
 	}
 	return false
@@ -140,7 +146,8 @@ func Settles(status string, blocked bool) bool {
 func progressOf(all []api.Install) []progress.Line {
 	lines := make([]progress.Line, 0, len(all))
 	for _, i := range all {
-		line := progress.Line{Mark: "·", Busy: !Settles(string(i.Status), i.Blocked), Text: fmt.Sprintf("%s/%s: %s: %s", i.App, i.Name, i.Status, i.Reason)}
+		line := progress.Line{Mark: "·", Busy: !Settles(string(i.Status), i.Blocked),
+			Text: fmt.Sprintf("%s/%s: %s: %s", i.App, i.Name, i.Status, i.Reason)}
 		switch {
 		case i.Status == api.InstallStatusCurrent:
 			line.Mark = "✓"
@@ -178,9 +185,11 @@ func verdict(all []api.Install) error {
 	}
 	switch {
 	case len(refused) > 0:
-		return exit.With(exit.Rejected, fmt.Errorf("somebody said no on %s: `nuon installs get %s` shows who and why", strings.Join(refused, ", "), refused[0]))
+		return exit.With(exit.Rejected, fmt.Errorf("somebody said no on %s: `nuon installs get %s` shows who and why",
+			strings.Join(refused, ", "), refused[0]))
 	case len(waiting) > 0:
-		return exit.With(exit.Waiting, fmt.Errorf("%s: waits for an approval: `nuon review` shows it", strings.Join(waiting, ", ")))
+		return exit.With(exit.Waiting,
+			fmt.Errorf("%s: waits for an approval: `nuon review` shows it", strings.Join(waiting, ", ")))
 	}
 	return nil
 }
@@ -190,7 +199,8 @@ func verdict(all []api.Install) error {
 func address(app, install string) string { return app + "/" + install }
 
 // end waits for the changed install if --wait is set, and prints it.
-func (s *settling) end(ctx context.Context, c *console.Console, client *remote.Client, i api.Install, people func(api.Install) error) error {
+func (s *settling) end(ctx context.Context, c *console.Console, client *remote.Client, i api.Install,
+	people func(api.Install) error) error {
 	if s.wait {
 		now, err := s.settle(ctx, c, client, []string{i.ID})
 		if err != nil {

@@ -46,7 +46,9 @@ type syncing struct {
 func newSync(e *env.Env) *cobra.Command {
 	o := &syncing{env: e}
 	c := &cobra.Command{
-		Use: "sync [DIRECTORY]", Short: "Make the installs of an app what their installs/*.toml files say", Args: cobra.MaximumNArgs(1),
+		Use:   "sync [DIRECTORY]",
+		Short: "Make the installs of an app what their installs/*.toml files say",
+		Args:  cobra.MaximumNArgs(1),
 		Long: `Makes the installs of an app what the installs/*.toml files in its directory say (by default the one you are in). It first
 prints what it would do about each: create it, change it field by field, or nothing; then it asks, or needs --yes.
 
@@ -64,10 +66,13 @@ Exit codes: 0 done or nothing to do, 1 something failed or was refused, 2 errors
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), args) },
 	}
 	c.Flags().StringVar(&o.app, "app", "", "the app (default: the directory's name)")
-	c.Flags().StringVar(&o.runner, "runner", "", "runner that works for new installs (default: the shared one, else a new one for each)")
-	c.Flags().StringArrayVar(&o.secrets, "secret", nil, "a sensitive input of new installs: [INSTALL/]NAME=env:VAR or [INSTALL/]NAME=@FILE (repeatable)")
+	c.Flags().StringVar(&o.runner, "runner", "",
+		"runner that works for new installs (default: the shared one, else a new one for each)")
+	c.Flags().StringArrayVar(&o.secrets, "secret", nil,
+		"a sensitive input of new installs: [INSTALL/]NAME=env:VAR or [INSTALL/]NAME=@FILE (repeatable)")
 	c.Flags().StringArrayVar(&o.keys, "key-fingerprint", nil, "`INSTALL=FINGERPRINT` of the key of a new install's runner, as \"runnerd status\" prints it there (repeatable)")
-	c.Flags().BoolVar(&o.takeOwnership, "take-ownership", false, "also change installs that belong to people; from then on they belong to their files")
+	c.Flags().BoolVar(&o.takeOwnership, "take-ownership", false,
+		"also change installs that belong to people; from then on they belong to their files")
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "print what would be done, and end")
 	c.Flags().BoolVar(&o.yes, "yes", false, "yes, do it; in a script nobody can be asked")
 	o.settling.flags(c)
@@ -101,7 +106,8 @@ func (o *syncing) run(ctx context.Context, args []string) error {
 	name := cmp.Or(o.app, filepath.Base(dir))
 	known, err := remote.Get[api.App](client.GetApp(ctx, name))
 	if remote.CodeIs(err, "not_found") {
-		return exit.Usagef("there is no app %q: make it with `nuon apps create %s`, or name another with --app", name, name)
+		return exit.Usagef("there is no app %q: make it with `nuon apps create %s`, or name another with --app",
+			name, name)
 	}
 	if err != nil {
 		return err
@@ -151,7 +157,9 @@ func (o *syncing) show(app string, all []Difference) error {
 
 // todo returns the differences that a sync resolves.
 func todo(all []Difference) []Difference {
-	return slices.DeleteFunc(slices.Clone(all), func(d Difference) bool { return d.Outcome != OutcomeCreate && d.Outcome != OutcomeChange })
+	return slices.DeleteFunc(slices.Clone(all), func(d Difference) bool {
+		return d.Outcome != OutcomeCreate && d.Outcome != OutcomeChange
+	})
 }
 
 // load reads the app's directory. It prints all errors, and the warnings about install files.
@@ -174,7 +182,8 @@ func (o *syncing) load(ctx context.Context, dir string) (*appconfig.App, error) 
 // installs returns all installs of the app in full.
 func (o *syncing) installs(ctx context.Context, client *remote.Client, app api.App) ([]api.Install, error) {
 	briefs, err := remote.All(func(cursor string) ([]api.InstallSummary, string, error) {
-		l, err := remote.Get[api.InstallList](client.ListInstalls(ctx, &api.ListInstallsParams{App: app.ID, Cursor: cursor}))
+		l, err := remote.Get[api.InstallList](client.ListInstalls(ctx,
+			&api.ListInstallsParams{App: app.ID, Cursor: cursor}))
 		return l.Items, l.Next, err
 	})
 	if err != nil {
@@ -194,7 +203,8 @@ func (o *syncing) apply(ctx context.Context, client *remote.Client, app *appconf
 ) error {
 	todo := todo(all)
 	if refused := withOutcome(all, OutcomeRefused); len(refused) > 0 {
-		return exit.With(exit.Failed, fmt.Errorf("nothing was done: %s may not be changed by a file, as said above", list(refused)))
+		return exit.With(exit.Failed,
+			fmt.Errorf("nothing was done: %s may not be changed by a file, as said above", list(refused)))
 	}
 	if len(todo) == 0 {
 		return nil
@@ -278,7 +288,8 @@ func (o *syncing) wait(ctx context.Context, client *remote.Client, ids []string)
 
 // read returns the sensitive inputs of new installs: those of --secret, and those that a
 // person enters for required inputs. It reads all of them before any install is created.
-func (o *syncing) read(ctx context.Context, app *appconfig.App, todo []Difference) (map[string]map[string]seal.Secret, error) {
+func (o *syncing) read(ctx context.Context, app *appconfig.App,
+	todo []Difference) (map[string]map[string]seal.Secret, error) {
 	all := map[string]map[string]seal.Secret{}
 	for _, d := range todo {
 		if d.Outcome == OutcomeCreate {
@@ -314,10 +325,12 @@ func (o *syncing) read(ctx context.Context, app *appconfig.App, todo []Differenc
 
 // fillIn asks for the required sensitive inputs of a new install that have no value yet.
 func (o *syncing) fillIn(ctx context.Context, app *appconfig.App, install string, have map[string]seal.Secret) error {
-	page := form.Page{Title: "Sensitive inputs of " + install, Description: "They are sealed before they leave this machine."}
+	page := form.Page{Title: "Sensitive inputs of " + install,
+		Description: "They are sealed before they leave this machine."}
 	for _, in := range app.Inputs {
 		if _, has := have[in.Name]; !has && in.Sensitive && in.Required && in.Default == nil {
-			page.Fields = append(page.Fields, form.Field{Name: in.Name, Title: in.DisplayName, Description: in.Description, Sensitive: true, Required: true})
+			page.Fields = append(page.Fields, form.Field{Name: in.Name, Title: in.DisplayName,
+				Description: in.Description, Sensitive: true, Required: true})
 		}
 	}
 	switch {
@@ -325,7 +338,8 @@ func (o *syncing) fillIn(ctx context.Context, app *appconfig.App, install string
 		return nil
 	case !o.env.Console.Asks():
 		name := page.Fields[0].Name
-		return exit.Usagef("%s needs the sensitive input %s: give it with --secret %s/%s=env:VAR; nothing was done", install, name, install, name)
+		return exit.Usagef("%s needs the sensitive input %s: give it with --secret %s/%s=env:VAR; nothing was done",
+			install, name, install, name)
 	}
 	answers, err := form.Ask(ctx, o.env.Console, []form.Page{page})
 	for name, secret := range answers.Secret {

@@ -32,7 +32,8 @@ follows from it is shown first; --yes leaves that out.`,
 func newDisable(e *env.Env) *cobra.Command {
 	o := &toggling{env: e}
 	return o.command(&cobra.Command{
-		Use: "disable INSTALL COMPONENT…", Short: "Switch components off: what is there of them is planned to be destroyed",
+		Use:   "disable INSTALL COMPONENT…",
+		Short: "Switch components off: what is there of them is planned to be destroyed",
 		Long: `Switches components off that the app calls toggleable. What is there of them gets a plan of its removal, which waits for
 an approval whatever the install's approval rule is. A component that others need is refused: switch those off with it.`,
 		Example: "  nuon installs disable acme metrics --yes",
@@ -51,7 +52,8 @@ func (o *toggling) command(c *cobra.Command) *cobra.Command {
 func (o *toggling) run(ctx context.Context, client *remote.Client, args []string) error {
 	// In a script, disabling requires --yes before anything is sent; enabling does not.
 	if !o.on && !o.yes && !o.env.Console.Asks() {
-		return o.env.Console.Confirm(ctx, "this plans the removal of what is there of "+list(args[1:])+" in "+args[0], false)
+		return o.env.Console.Confirm(ctx,
+			"this plans the removal of what is there of "+list(args[1:])+" in "+args[0], false)
 	}
 	i, err := remote.Get[api.Install](client.GetInstall(ctx, args[0]))
 	if err != nil {
@@ -64,7 +66,8 @@ func (o *toggling) run(ctx context.Context, client *remote.Client, args []string
 	if !o.yes && o.env.Console.Asks() {
 		what := "this switches " + list(args[1:]) + " on in " + i.App + "/" + i.Name
 		if !o.on {
-			what = "this switches " + list(args[1:]) + " off in " + i.App + "/" + i.Name + ", and plans the removal of what is there"
+			what = "this switches " + list(args[1:]) + " off in " + i.App + "/" + i.Name +
+				", and plans the removal of what is there"
 		}
 		if err := confirm(ctx, o.env, client, i, change, what); err != nil {
 			return err

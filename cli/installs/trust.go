@@ -47,7 +47,8 @@ func keyLine(i api.Install, pin string) string {
 	case pin == i.KeyFingerprint:
 		return "  key " + i.KeyFingerprint + ", pinned here"
 	}
-	return "  key " + i.KeyFingerprint + " is NOT the pinned one, " + pin + ": compare it with `runnerd status`, then `nuon installs trust " + address(i.App, i.Name) + "`"
+	return "  key " + i.KeyFingerprint + " is NOT the pinned one, " + pin +
+		": compare it with `runnerd status`, then `nuon installs trust " + address(i.App, i.Name) + "`"
 }
 
 // trusted is the result of `nuon installs trust`.
@@ -62,7 +63,9 @@ type trusted struct {
 func newTrust(e *env.Env) *cobra.Command {
 	var text string
 	c := &cobra.Command{
-		Use: "trust INSTALL", Short: "Pin the key of an install after comparing it with its runner's", Args: cobra.ExactArgs(1),
+		Use:   "trust INSTALL",
+		Short: "Pin the key of an install after comparing it with its runner's",
+		Args:  cobra.ExactArgs(1),
 		Long: `Pins the key of an install on this machine, in place of the key that was pinned before.
 
 The first time that a value is sealed for an install whose runner has registered, its key is pinned. From then on nothing is
@@ -125,7 +128,8 @@ func compared(ctx context.Context, c *console.Console, of pins.Install, pin pins
 	case given == shown:
 		return nil
 	case given != "":
-		return fmt.Errorf("--key-fingerprint is %s, and the control plane shows %s for %s; nothing was pinned", given, shown, of)
+		return fmt.Errorf("--key-fingerprint is %s, and the control plane shows %s for %s; nothing was pinned",
+			given, shown, of)
 	case !c.Asks():
 		return exit.Usagef("the key of %s: pinned is %s, the control plane shows %s; give the one that `runnerd status` prints on the "+
 			"runner's machine with --key-fingerprint", of, cmp.Or(pin.Fingerprint, "none"), shown)

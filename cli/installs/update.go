@@ -35,7 +35,9 @@ type updating struct {
 func newUpdate(e *env.Env) *cobra.Command {
 	o := &updating{env: e}
 	c := &cobra.Command{
-		Use: "update INSTALL", Short: "Change inputs, labels or the approval rule; what reads a changed input is planned again", Args: cobra.ExactArgs(1),
+		Use:   "update INSTALL",
+		Short: "Change inputs, labels or the approval rule; what reads a changed input is planned again",
+		Args:  cobra.ExactArgs(1),
 		Long: `Changes an install: its inputs, its labels, or its approval rule. What is left out stays. Only components whose templates
 read a changed input are planned again, and those that read what these put out.
 
@@ -56,11 +58,14 @@ An install that belongs to a file (` + "`nuon installs sync`" + `) is changed th
 		},
 	}
 	c.Flags().StringVar(&o.approval, "approval", "", "prompt, or approve-all, which needs the role approver")
-	c.Flags().BoolVar(&o.destroy, "allow-destroy", false, "with approve-all: let through what deletes or replaces, too; needs the role approver")
-	c.Flags().BoolVar(&o.others, "approvals-by-others", false, "let nobody approve what they asked for themselves; =false needs another approver's yes")
+	c.Flags().BoolVar(&o.destroy, "allow-destroy", false,
+		"with approve-all: let through what deletes or replaces, too; needs the role approver")
+	c.Flags().BoolVar(&o.others, "approvals-by-others", false,
+		"let nobody approve what they asked for themselves; =false needs another approver's yes")
 	c.Flags().StringArrayVar(&o.labels, "label", nil, "a label, NAME=VALUE; NAME= removes it (repeatable)")
 	c.Flags().BoolVar(&o.preview, "preview", false, "show what would change and what would follow, and end")
-	c.Flags().BoolVarP(&o.interactive, "interactive", "i", false, "show a form of the inputs if no change is given, show what would follow, and ask")
+	c.Flags().BoolVarP(&o.interactive, "interactive", "i", false,
+		"show a form of the inputs if no change is given, show what would follow, and ask")
 	o.values.flags(c)
 	o.settling.flags(c)
 	c.MarkFlagsMutuallyExclusive("preview", "wait")
@@ -163,7 +168,8 @@ func (o *updating) apply(ctx context.Context, client *remote.Client, i api.Insta
 }
 
 // confirm shows the effects of a change and asks for confirmation.
-func confirm(ctx context.Context, e *env.Env, client *remote.Client, i api.Install, change api.InstallChange, what string) error {
+func confirm(ctx context.Context, e *env.Env, client *remote.Client, i api.Install,
+	change api.InstallChange, what string) error {
 	p, err := preview(ctx, client, i, change)
 	if err != nil {
 		return err
@@ -177,7 +183,8 @@ func confirm(ctx context.Context, e *env.Env, client *remote.Client, i api.Insta
 }
 
 // makeChange changes an install and prints the result.
-func makeChange(ctx context.Context, e *env.Env, client *remote.Client, i api.Install, change api.InstallChange, s *settling) error {
+func makeChange(ctx context.Context, e *env.Env, client *remote.Client, i api.Install,
+	change api.InstallChange, s *settling) error {
 	i, err := remote.Get[api.Install](client.UpdateInstall(ctx, i.ID, change))
 	if err != nil {
 		return err
@@ -189,13 +196,17 @@ func makeChange(ctx context.Context, e *env.Env, client *remote.Client, i api.In
 
 func newOwner(e *env.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "owner INSTALL hand|file", Short: "Say who changes an install: people, or its installs/*.toml file", Args: cobra.ExactArgs(2),
+		Use:   "owner INSTALL hand|file",
+		Short: "Say who changes an install: people, or its installs/*.toml file",
+		Args:  cobra.ExactArgs(2),
 		Long: `Says whom an install belongs to. One that belongs to its file is changed by ` + "`nuon installs sync`" + ` alone, so that
 nobody's change is undone by the next sync; one that belongs to people is left alone by it.`,
 		Example: "  nuon installs owner acme hand",
-		ValidArgsFunction: complete.Args(e, complete.Installs, func(context.Context, *remote.Client, []string) ([]complete.Name, error) {
-			return []complete.Name{{Name: "hand", About: "people"}, {Name: "file", About: "installs/*.toml of its app"}}, nil
-		}),
+		ValidArgsFunction: complete.Args(e, complete.Installs,
+			func(context.Context, *remote.Client, []string) ([]complete.Name, error) {
+				return []complete.Name{{Name: "hand", About: "people"},
+					{Name: "file", About: "installs/*.toml of its app"}}, nil
+			}),
 		RunE: func(c *cobra.Command, args []string) error {
 			owner := api.InstallChangeOwner(args[1])
 			if !owner.Valid() {
@@ -205,14 +216,16 @@ nobody's change is undone by the next sync; one that belongs to people is left a
 			if err != nil {
 				return err
 			}
-			i, err := remote.Get[api.Install](client.UpdateInstall(c.Context(), args[0], api.InstallChange{Owner: owner}))
+			i, err := remote.Get[api.Install](client.UpdateInstall(c.Context(), args[0],
+				api.InstallChange{Owner: owner}))
 			if err != nil {
 				return err
 			}
 			return e.Console.Result(i, func(w io.Writer) error {
 				says := "belongs to people now: `nuon installs update` changes it, and `nuon installs sync` leaves it alone"
 				if i.Owner == api.InstallOwnerFile {
-					says = "belongs to its file now: `nuon installs sync` changes it; `nuon installs generate-config " + address(i.App, i.Name) + "` writes the file as it stands"
+					says = "belongs to its file now: `nuon installs sync` changes it; `nuon installs generate-config " +
+						address(i.App, i.Name) + "` writes the file as it stands"
 				}
 				_, err := fmt.Fprintf(w, "%s/%s %s\n", i.App, i.Name, says)
 				return err

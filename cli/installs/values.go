@@ -31,13 +31,15 @@ type values struct {
 func (v *values) flags(c *cobra.Command) {
 	c.Flags().StringArrayVar(&v.plain, "input", nil, "value of an input, NAME=VALUE (repeatable)")
 	c.Flags().StringArrayVar(&v.files, "input-file", nil, "value of an input from a file, NAME=@FILE (repeatable)")
-	c.Flags().StringArrayVar(&v.secrets, "secret", nil, "value of a sensitive input: NAME asks for it, NAME=env:VAR and NAME=@FILE read it (repeatable)")
+	c.Flags().StringArrayVar(&v.secrets, "secret", nil,
+		"value of a sensitive input: NAME asks for it, NAME=env:VAR and NAME=@FILE read it (repeatable)")
 	keyFlag(c, &v.key)
 }
 
 // keyFlag adds --key-fingerprint.
 func keyFlag(c *cobra.Command, print *string) {
-	c.Flags().StringVar(print, "key-fingerprint", "", "`fingerprint` of the install's key, as \"runnerd status\" prints it on the runner's machine")
+	c.Flags().StringVar(print, "key-fingerprint", "",
+		"`fingerprint` of the install's key, as \"runnerd status\" prints it on the runner's machine")
 }
 
 // fingerprint reads a value of --key-fingerprint; empty stays empty.

@@ -28,7 +28,8 @@ func openWorkTree(dir string) (*worktree.Repository, error) {
 	w, err := worktree.Open(dir)
 	switch {
 	case errors.Is(err, worktree.ErrNone):
-		return nil, exit.Usagef("%s is not in a git work tree; to take what was pushed, run `nuon sync --app NAME`", dir)
+		return nil, exit.Usagef("%s is not in a git work tree; to take what was pushed, run `nuon sync --app NAME`",
+			dir)
 	case err != nil:
 		return nil, fmt.Errorf("open the git work tree of %s: %w", dir, err)
 	case w.Root == "":
@@ -57,7 +58,8 @@ func committed(dir string) (string, error) {
 		return "", err
 	}
 	for _, file := range slices.Sorted(maps.Keys(changed)) {
-		if rel, err := filepath.Rel(filepath.FromSlash(w.Dir), filepath.FromSlash(file)); err == nil && filepath.IsLocal(rel) {
+		if rel, err := filepath.Rel(filepath.FromSlash(w.Dir), filepath.FromSlash(file)); err == nil &&
+			filepath.IsLocal(rel) {
 			return "", exit.Usagef("%s differs from commit %.7s: commit and push it, or take what was pushed with `nuon sync --app NAME`", rel, head.Hash().String())
 		}
 	}
@@ -99,7 +101,8 @@ func add(t *tar.Writer, root *os.Root, file string) error {
 	case info.Mode().Type() == fs.ModeSymlink:
 		return t.WriteHeader(&tar.Header{Name: file, Linkname: string(content), Mode: 0o777, Typeflag: tar.TypeSymlink})
 	}
-	if err := t.WriteHeader(&tar.Header{Name: file, Mode: int64(info.Mode().Perm() & 0o755), Size: int64(len(content)), Typeflag: tar.TypeReg}); err != nil {
+	if err := t.WriteHeader(&tar.Header{Name: file, Mode: int64(info.Mode().Perm() & 0o755), Size: int64(len(content)),
+		Typeflag: tar.TypeReg}); err != nil {
 		return err
 	}
 	_, err = t.Write(content)
@@ -160,7 +163,8 @@ func packElsewhere(ctx context.Context, t *tar.Writer, config *appconfig.App) er
 }
 
 func entry(t *tar.Writer, name string, content []byte) error {
-	if err := t.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(content)), Typeflag: tar.TypeReg}); err != nil {
+	if err := t.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(content)),
+		Typeflag: tar.TypeReg}); err != nil {
 		return err
 	}
 	_, err := t.Write(content)

@@ -55,7 +55,9 @@ func (f *follower) next(ctx context.Context) (now api.Sync, partial bool, err er
 		f.known[i.ID] = i
 	}
 	if partial {
-		now.Installs = slices.SortedFunc(maps.Values(f.known), func(a, b api.InstallSummary) int { return strings.Compare(a.Name, b.Name) })
+		now.Installs = slices.SortedFunc(maps.Values(f.known), func(a, b api.InstallSummary) int {
+			return strings.Compare(a.Name, b.Name)
+		})
 	}
 	return now, partial, nil
 }

@@ -52,7 +52,8 @@ func ask(ctx context.Context, client *remote.Client, at directory) (api.AppPrevi
 		if err != nil {
 			return api.AppPreview{}, err
 		}
-		return remote.Get[api.AppPreview](client.PreviewAppWithBody(ctx, app.ID, &api.PreviewAppParams{}, "application/gzip", archive))
+		return remote.Get[api.AppPreview](client.PreviewAppWithBody(ctx, app.ID, &api.PreviewAppParams{},
+			"application/gzip", archive))
 	}
 	w, err := openWorkTree(at.path)
 	if err != nil {
@@ -62,7 +63,8 @@ func ask(ctx context.Context, client *remote.Client, at directory) (api.AppPrevi
 	if err != nil {
 		return api.AppPreview{}, err
 	}
-	return remote.Get[api.AppPreview](client.PreviewAppWithBody(ctx, app.ID, &api.PreviewAppParams{Directory: w.Dir}, "application/gzip", archive))
+	return remote.Get[api.AppPreview](client.PreviewAppWithBody(ctx, app.ID, &api.PreviewAppParams{Directory: w.Dir},
+		"application/gzip", archive))
 }
 
 // foreseen returns the exit code of a preview. Only components that cannot be built
@@ -77,7 +79,8 @@ func foreseen(p api.AppPreview) error {
 	if len(broken) == 0 {
 		return nil
 	}
-	return exit.With(exit.Failed, fmt.Errorf("%s could not be built; mend it before it is merged", strings.Join(broken, ", ")))
+	return exit.With(exit.Failed, fmt.Errorf("%s could not be built; mend it before it is merged",
+		strings.Join(broken, ", ")))
 }
 
 // effect describes the effect on a component in a few words.

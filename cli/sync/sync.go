@@ -108,7 +108,10 @@ func run(ctx context.Context, e *env.Env, o options, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := e.Console.Result(now, func(w io.Writer) error { return show(w, e.Console, now, blocked, o.wait) }); err != nil {
+	if err := e.Console.Result(now, func(w io.Writer) error {
+		return show(w, e.Console, now, blocked,
+			o.wait)
+	}); err != nil {
 		return err
 	}
 	return verdict(now, blocked, o)
@@ -116,7 +119,8 @@ func run(ctx context.Context, e *env.Env, o options, args []string) error {
 
 // releaseRest waits for the builds and, if the newest release is incomplete, creates a
 // partial release of what could be built.
-func releaseRest(ctx context.Context, c *console.Console, client *remote.Client, now api.Sync, o options) (api.Sync, error) {
+func releaseRest(ctx context.Context, c *console.Console, client *remote.Client, now api.Sync,
+	o options) (api.Sync, error) {
 	builds := o
 	builds.wait, builds.partial = false, false
 	now, err := waitFor(ctx, c, client, now, builds)
@@ -239,7 +243,8 @@ const pause = 500 * time.Millisecond
 
 // waitFor polls until the builds have ended and, with --wait, each install has the
 // release or cannot get it without a person.
-func waitFor(ctx context.Context, c *console.Console, client *remote.Client, now api.Sync, o options) (api.Sync, error) {
+func waitFor(ctx context.Context, c *console.Console, client *remote.Client, now api.Sync,
+	o options) (api.Sync, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
 	view := progress.Start(c)
@@ -259,7 +264,8 @@ func waitFor(ctx context.Context, c *console.Console, client *remote.Client, now
 		next, part, err := again(ctx, follow, &patience)
 		switch {
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
-			return now, fmt.Errorf("not done within %s%s; it goes on, and `nuon sync --app %s` waits again", o.timeout, because(underWay(now)), now.App.Name)
+			return now, fmt.Errorf("not done within %s%s; it goes on, and `nuon sync --app %s` waits again",
+				o.timeout, because(underWay(now)), now.App.Name)
 		case ctx.Err() != nil:
 			return now, leave(c, view, now, o.wait)
 		case err != nil:
@@ -274,7 +280,8 @@ func leave(c *console.Console, view *progress.View, now api.Sync, wait bool) err
 	again := "nuon sync --app " + now.App.Name
 	var cancel []progress.Next
 	if wait {
-		again, cancel = again+" --wait", []progress.Next{{Command: "nuon workflows list --status running", To: "find what to cancel"}}
+		again, cancel = again+" --wait", []progress.Next{{Command: "nuon workflows list --status running",
+			To: "find what to cancel"}}
 	}
 	what := "what was started continues"
 	if busy := underWay(now); busy != "" {
@@ -336,7 +343,8 @@ func because(reason string) string {
 func lines(s api.Sync, withInstalls bool) []progress.Line {
 	var out []progress.Line
 	for _, b := range s.Builds {
-		line := progress.Line{Mark: "✓", Text: fmt.Sprintf("%s: build %d %s %s", b.Component, b.Number, b.Status, b.Waits)}
+		line := progress.Line{Mark: "✓",
+			Text: fmt.Sprintf("%s: build %d %s %s", b.Component, b.Number, b.Status, b.Waits)}
 		switch b.Status {
 		case api.BuildStatusFailed:
 			line.Mark = "✗"
@@ -364,7 +372,8 @@ func lines(s api.Sync, withInstalls bool) []progress.Line {
 		out = append(out, line)
 	}
 	if left > 0 {
-		out = append(out, progress.Line{Mark: "·", Text: fmt.Sprintf("and %d more installs, %d of %d are current", left, current(s.Installs), len(s.Installs))})
+		out = append(out, progress.Line{Mark: "·", Text: fmt.Sprintf("and %d more installs, %d of %d are current",
+			left, current(s.Installs), len(s.Installs))})
 	}
 	return out
 }
@@ -435,7 +444,8 @@ func headline(a api.App) string {
 	case a.Release.Number == 0:
 		return fmt.Sprintf("%s has no release yet", a.Name)
 	case a.Release.Status == api.ReleaseIncomplete:
-		return fmt.Sprintf("release %d of %s%s is incomplete, so no install gets it", a.Release.Number, a.Name, of(commit))
+		return fmt.Sprintf("release %d of %s%s is incomplete, so no install gets it",
+			a.Release.Number, a.Name, of(commit))
 	case commit == "":
 		return fmt.Sprintf("%s is at release %d", a.Name, a.Release.Number)
 	}
@@ -454,9 +464,12 @@ func of(commit string) string {
 func verdict(s api.Sync, blocked []api.Component, o options) error {
 	switch {
 	case hasConfigError(s):
-		return exit.With(exit.Usage, errors.New("the config has errors, so nothing of it is used; mend them and sync again"))
+		return exit.With(exit.Usage,
+			errors.New("the config has errors, so nothing of it is used; mend them and sync again"))
 	case o.failed(s) && len(blocked) > 0:
-		return exit.With(exit.Failed, fmt.Errorf("%s cannot be built; correct it and sync again, or release the rest with `nuon sync --partial`", names(blocked)))
+		return exit.With(exit.Failed,
+			fmt.Errorf("%s cannot be built; correct it and sync again, or release the rest with `nuon sync --partial`",
+				names(blocked)))
 	case o.failed(s):
 		return exit.With(exit.Failed, errors.New(failures(s.Builds)))
 	case !o.wait:
@@ -515,7 +528,8 @@ func failures(builds []api.Build) string {
 	var all []string
 	for _, b := range builds {
 		if b.Status == api.BuildStatusFailed {
-			all = append(all, fmt.Sprintf("build %d of %s failed: `nuon logs %s` shows what it said", b.Number, b.Component, b.ID))
+			all = append(all, fmt.Sprintf("build %d of %s failed: `nuon logs %s` shows what it said",
+				b.Number, b.Component, b.ID))
 		}
 	}
 	return strings.Join(all, "\n")

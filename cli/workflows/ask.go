@@ -28,7 +28,8 @@ type Asking struct {
 	// install cannot progress without a person (for ever if the timeout is 0), and returns
 	// the install and, as stands, the exit code for its state. It is nil if a request
 	// always has a workflow.
-	Settled func(ctx context.Context, client *remote.Client, install string, timeout time.Duration) (now api.Install, stands, err error)
+	Settled func(ctx context.Context, client *remote.Client, install string,
+		timeout time.Duration) (now api.Install, stands, err error)
 
 	// Begun is called with the requested workflow before anything about it is printed, and
 	// returns its new state. It may be nil.
@@ -51,7 +52,8 @@ func (a *Asking) Flags(c *cobra.Command) {
 
 // PlanFlag adds --plan-only.
 func (a *Asking) PlanFlag(c *cobra.Command) {
-	c.Flags().BoolVar(&a.planOnly, "plan-only", false, "plan, print what each plan would change, and neither ask nor apply")
+	c.Flags().BoolVar(&a.planOnly, "plan-only", false,
+		"plan, print what each plan would change, and neither ask nor apply")
 	c.MarkFlagsMutuallyExclusive("plan-only", "dry-run")
 	c.MarkFlagsMutuallyExclusive("plan-only", "explain")
 }
@@ -153,7 +155,8 @@ func showPlanned(w io.Writer, asked api.Asked) error {
 		_, err := fmt.Fprintln(w, console.Line(cmp.Or(asked.Outcome, "nothing would be done")))
 		return err
 	}
-	if _, err := fmt.Fprintf(w, "%s of %s/%s would do this:\n", asked.Workflow.Kind, asked.Install.App, asked.Install.Name); err != nil {
+	if _, err := fmt.Fprintf(w, "%s of %s/%s would do this:\n",
+		asked.Workflow.Kind, asked.Install.App, asked.Install.Name); err != nil {
 		return err
 	}
 	return showTree(w, asked.Workflow.Steps, time.Time{})
@@ -183,7 +186,8 @@ func (f *Following) Check() error {
 // End waits for a workflow if Wait is set, prints it (for programs: the value that as
 // returns for it), and returns the exit code for its status. Without Wait, it prints
 // how to follow the workflow.
-func (f *Following) End(ctx context.Context, c *console.Console, client *remote.Client, w api.Workflow, as func(api.Workflow) any) error {
+func (f *Following) End(ctx context.Context, c *console.Console, client *remote.Client, w api.Workflow,
+	as func(api.Workflow) any) error {
 	var err error
 	if f.Wait {
 		if w, err = Wait(ctx, c, client, w.ID, f.Timeout); err != nil {

@@ -30,7 +30,9 @@ func (a *Asking) planned(ctx context.Context, client *remote.Client, w api.Workf
 	if err != nil {
 		return err
 	}
-	err = a.Env.Console.Result(Planned{w, plans}, func(out io.Writer) error { return showPlans(out, a.Env.Console, w, plans) })
+	err = a.Env.Console.Result(Planned{w, plans}, func(out io.Writer) error {
+		return showPlans(out, a.Env.Console, w, plans)
+	})
 	if err != nil {
 		return err
 	}
@@ -86,7 +88,8 @@ func showPlan(out io.Writer, c *console.Console, p api.Plan) error {
 	if p.Destroy {
 		verb = "DESTROY"
 	}
-	if _, err := fmt.Fprintf(out, "\n%s %s on %s/%s   (%s)\n%s\n\n", verb, console.Line(p.Component), p.App, p.Install, p.ID, c.Wrap(console.Line(p.Reason), 0)); err != nil {
+	if _, err := fmt.Fprintf(out, "\n%s %s on %s/%s   (%s)\n%s\n\n",
+		verb, console.Line(p.Component), p.App, p.Install, p.ID, c.Wrap(console.Line(p.Reason), 0)); err != nil {
 		return err
 	}
 	var report diff.Report

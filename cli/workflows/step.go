@@ -19,7 +19,9 @@ import (
 func newRetry(e *env.Env) *cobra.Command {
 	var f Following
 	c := &cobra.Command{
-		Use: "retry WORKFLOW|latest:INSTALL [COMPONENT|ACTION|STEP]", Short: "Try again what failed, from its plan", Args: cobra.RangeArgs(1, 2),
+		Use:   "retry WORKFLOW|latest:INSTALL [COMPONENT|ACTION|STEP]",
+		Short: "Try again what failed, from its plan",
+		Args:  cobra.RangeArgs(1, 2),
 		Long: `Tries again what failed in a workflow: a component from its plan, which asks for an approval as any plan does, or just
 the action that failed. While the workflow runs it is done there; after its end it is a workflow of its own.
 What failed need not be named when it is one thing.`,
@@ -67,13 +69,16 @@ func toRetry(w api.Workflow, named []string) (api.Step, error) {
 	for _, s := range found {
 		names = append(names, console.Line(name(s)))
 	}
-	return api.Step{}, exit.Usagef("several things failed: say which of %s, or try all of them with `nuon deploy %s`", strings.Join(names, ", "), w.App+"/"+w.Install)
+	return api.Step{}, exit.Usagef("several things failed: say which of %s, or try all of them with `nuon deploy %s`",
+		strings.Join(names, ", "), w.App+"/"+w.Install)
 }
 
 func newSkip(e *env.Env) *cobra.Command {
 	var reason string
 	c := &cobra.Command{
-		Use: "skip WORKFLOW|latest:INSTALL COMPONENT|ACTION|STEP", Short: "Go on without what has done nothing yet", Args: cobra.ExactArgs(2),
+		Use:   "skip WORKFLOW|latest:INSTALL COMPONENT|ACTION|STEP",
+		Short: "Go on without what has done nothing yet",
+		Args:  cobra.ExactArgs(2),
 		Long: `Goes on without an action, or a component whose apply has not begun. What needs a component is skipped with it; what
 needs an action goes on. A skipped component counts as a no to what is wanted of it now: it is not asked again by itself.`,
 		Example:           "  nuon workflows skip latest:acme smoke_test --reason 'the page is behind a password today'",
@@ -83,11 +88,14 @@ needs an action goes on. A skipped component counts as a no to what is wanted of
 			if err != nil {
 				return err
 			}
-			s, err := pick(w, args[1], func(s api.Step) bool { return s.Status == api.StepStatusPending || s.Status == api.StepStatusWaiting })
+			s, err := pick(w, args[1], func(s api.Step) bool {
+				return s.Status == api.StepStatusPending || s.Status == api.StepStatusWaiting
+			})
 			if err != nil {
 				return err
 			}
-			if w, err = remote.Get[api.Workflow](client.SkipStep(ctx, w.ID, s.ID, api.Reason{Reason: reason})); err != nil {
+			if w, err = remote.Get[api.Workflow](client.SkipStep(ctx, w.ID, s.ID,
+				api.Reason{Reason: reason})); err != nil {
 				return err
 			}
 			return (&Following{}).End(ctx, e.Console, client, w, func(w api.Workflow) any { return w })
@@ -118,5 +126,6 @@ func pick(w api.Workflow, key string, fits func(api.Step) bool) (api.Step, error
 	if len(of) > 0 {
 		return of[len(of)-1], nil
 	}
-	return api.Step{}, fmt.Errorf("workflow %s has no step of %s: `nuon workflows get %[1]s` shows them", w.ID, console.Line(fmt.Sprintf("%q", key)))
+	return api.Step{}, fmt.Errorf("workflow %s has no step of %s: `nuon workflows get %[1]s` shows them",
+		w.ID, console.Line(fmt.Sprintf("%q", key)))
 }

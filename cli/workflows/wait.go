@@ -18,22 +18,29 @@ import (
 
 // Wait follows a workflow until it has ended, or until it can only continue after a
 // person acts. A terminal shows the progress of the steps. A timeout of 0 waits for ever.
-func Wait(ctx context.Context, c *console.Console, client *remote.Client, id string, timeout time.Duration) (api.Workflow, error) {
+func Wait(ctx context.Context, c *console.Console, client *remote.Client, id string,
+	timeout time.Duration) (api.Workflow, error) {
 	return follow(ctx, c, client, id, timeout, func(w api.Workflow) bool {
 		return w.Status != api.WorkflowStatusRunning || NeedsPerson(w)
 	})
 }
 
 // over follows a workflow until it has ended, even while a plan in it waits for a person.
-func (f *Following) over(ctx context.Context, c *console.Console, client *remote.Client, id string) (api.Workflow, error) {
-	return follow(ctx, c, client, id, f.Timeout, func(w api.Workflow) bool { return w.Status != api.WorkflowStatusRunning })
+func (f *Following) over(ctx context.Context, c *console.Console, client *remote.Client,
+	id string) (api.Workflow, error) {
+	return follow(ctx, c, client, id, f.Timeout, func(w api.Workflow) bool {
+		return w.Status != api.WorkflowStatusRunning
+	})
 }
 
 // follow follows a workflow until enough returns true.
-func follow(ctx context.Context, c *console.Console, client *remote.Client, id string, timeout time.Duration, enough func(api.Workflow) bool) (api.Workflow, error) {
+func follow(ctx context.Context, c *console.Console, client *remote.Client, id string, timeout time.Duration,
+	enough func(api.Workflow) bool) (api.Workflow, error) {
 	if timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, timeout, fmt.Errorf("workflow %s has not ended within %s; it goes on, and `nuon workflows watch %[1]s` waits again", id, timeout))
+		ctx, cancel = context.WithTimeoutCause(ctx, timeout,
+			fmt.Errorf("workflow %s has not ended within %s; it goes on, and `nuon workflows watch %[1]s` waits again",
+				id, timeout))
 		defer cancel()
 	}
 	view := progress.Start(c)
@@ -57,7 +64,8 @@ func follow(ctx context.Context, c *console.Console, client *remote.Client, id s
 		err = exit.With(exit.Failed, context.Cause(ctx))
 	case ctx.Err() != nil:
 		err = view.Leave(c, continues(id, last),
-			progress.Next{Command: "nuon workflows watch " + id, To: "wait again"}, progress.Next{Command: "nuon workflows cancel " + id, To: "cancel it"})
+			progress.Next{Command: "nuon workflows watch " + id,
+				To: "wait again"}, progress.Next{Command: "nuon workflows cancel " + id, To: "cancel it"})
 	}
 	return last, err
 }

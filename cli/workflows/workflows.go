@@ -87,7 +87,9 @@ func why(w api.Workflow) string {
 func newGet(e *env.Env) *cobra.Command {
 	live := false
 	c := &cobra.Command{
-		Use: "get WORKFLOW|latest:INSTALL", Short: "Show one workflow with its steps, as a tree", Args: cobra.ExactArgs(1),
+		Use:   "get WORKFLOW|latest:INSTALL",
+		Short: "Show one workflow with its steps, as a tree",
+		Args:  cobra.ExactArgs(1),
 		Long: `Shows a workflow as a tree: each component stands below what it waits for, with its steps and how long they took.
 A workflow that was planned only is shown with what its plans would change.`,
 		Example:           "  nuon workflows get latest:acme\n  nuon workflows get wfl_… --watch",
@@ -119,7 +121,8 @@ func Find(ctx context.Context, client *remote.Client, name string) (api.Workflow
 	if install == "" {
 		return api.Workflow{}, exit.Usagef("say whose newest workflow it is: latest:INSTALL")
 	}
-	l, err := remote.Get[api.WorkflowList](client.ListWorkflows(ctx, &api.ListWorkflowsParams{Install: install, Limit: 1}))
+	l, err := remote.Get[api.WorkflowList](client.ListWorkflows(ctx,
+		&api.ListWorkflowsParams{Install: install, Limit: 1}))
 	if err != nil {
 		return api.Workflow{}, err
 	}
@@ -212,7 +215,9 @@ func newCancel(e *env.Env) *cobra.Command {
 	var reason string
 	var follow Following
 	c := &cobra.Command{
-		Use: "cancel WORKFLOW|latest:INSTALL", Short: "Stop a workflow as soon as that is safe", Args: cobra.ExactArgs(1),
+		Use:   "cancel WORKFLOW|latest:INSTALL",
+		Short: "Stop a workflow as soon as that is safe",
+		Args:  cobra.ExactArgs(1),
 		Long: `Stops a workflow: what has not begun does not begin, what runs is asked to end and may save its state first.
 An apply that is at work is never cut off. What is cancelled counts as a no: it is not tried again by itself.`,
 		ValidArgsFunction: complete.Args(e, complete.RunningWorkflows),
@@ -222,7 +227,8 @@ An apply that is at work is never cut off. What is cancelled counts as a no: it 
 			if err != nil {
 				return err
 			}
-			if w, err = remote.Get[api.Workflow](client.CancelWorkflow(ctx, w.ID, api.Reason{Reason: reason})); err != nil {
+			if w, err = remote.Get[api.Workflow](client.CancelWorkflow(ctx, w.ID,
+				api.Reason{Reason: reason})); err != nil {
 				return err
 			}
 			if follow.Wait {
@@ -241,7 +247,9 @@ An apply that is at work is never cut off. What is cancelled counts as a no: it 
 func newWatch(e *env.Env) *cobra.Command {
 	f := Following{Wait: true}
 	c := &cobra.Command{
-		Use: "watch WORKFLOW|latest:INSTALL", Short: "Follow a workflow until it ends or waits for a person", Args: cobra.ExactArgs(1),
+		Use:   "watch WORKFLOW|latest:INSTALL",
+		Short: "Follow a workflow until it ends or waits for a person",
+		Args:  cobra.ExactArgs(1),
 		Long: `Follows a workflow until it has ended, or until nothing in it can go on without a person.
 
 Exit codes: 0 it succeeded, 1 it failed, 3 it waits for an approval, 4 somebody said no.`,
