@@ -71,7 +71,7 @@ func (r *reader) standard() ([]byte, error) {
 	return bounded(stdin, r.in, nil, r.max)
 }
 
-// unread returns an error about reading a file that contains its name once.
+// unread wraps the error of reading a file. The message has the file's name only once.
 func unread(name string, err error) error { return fmt.Errorf("read %s: %w", name, cause(err)) }
 
 // cause returns the error without the path that it starts with.

@@ -66,7 +66,7 @@ type group struct {
 	key   string
 	items []*item // in the order of the queue, including ended ones
 	open  bool    // its plans are shown as rows below it
-	most  int     // the largest number of plans that it ever had, which decides its place in the queue
+	most  int     // the largest number of plans that it ever had
 }
 
 // waiting returns the plans of the group that still wait, in the order of the queue.
