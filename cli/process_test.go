@@ -56,7 +56,8 @@ func TestProcess(t *testing.T) {
 			_ = json.NewEncoder(w).Encode(api.AppList{Items: []api.App{{Name: "hello", Repository: "r\x1b]0;x\x07"}}})
 		default:
 			w.WriteHeader(http.StatusConflict)
-			_ = json.NewEncoder(w).Encode(api.Problem{Status: http.StatusConflict, Code: "odd", Title: "odd\x1b[2J\u202e title", Detail: "do\rthis"})
+			_ = json.NewEncoder(w).Encode(api.Problem{Status: http.StatusConflict, Code: "odd",
+				Title: "odd\x1b[2J\u202e title", Detail: "do\rthis"})
 		}
 	}))
 	defer s.Close()
@@ -69,16 +70,20 @@ func TestProcess(t *testing.T) {
 		{[]string{"apps", "list"}, 0, "hello\t-\tr ]0;x \t\n", ""},
 		{[]string{"apps", "get", "x"}, 1, "", "error: odd [2J  title\n  do this\n"},
 		{[]string{"nonsense"}, 2, "", "error: unknown command \"nonsense\" for \"nuon\"\nUsage: nuon"},
-		{[]string{"apps", "list", "--colour"}, 2, "", "error: unknown flag: --colour\nUsage: nuon apps list [flags]\nRun `nuon apps list --help` for more.\n"},
+		{[]string{"apps", "list", "--colour"}, 2, "",
+			"error: unknown flag: --colour\nUsage: nuon apps list [flags]\nRun `nuon apps list --help` for more.\n"},
 		{[]string{"approve"}, 2, "", "error: name what to approve"},
 	} {
 		out, remarks, code := nuon(t, s.URL, c.args...)
-		if code != c.code || out != c.out || !strings.HasPrefix(remarks, c.remarks) || c.remarks == "" && remarks != "" {
-			t.Errorf("nuon %v: exit code %d, printed %q, said %q; want %d, %q, %q", c.args, code, out, remarks, c.code, c.out, c.remarks)
+		if code != c.code || out != c.out || !strings.HasPrefix(remarks, c.remarks) ||
+			c.remarks == "" && remarks != "" {
+			t.Errorf("nuon %v: exit code %d, printed %q, said %q; want %d, %q, %q", c.args, code, out, remarks,
+				c.code, c.out, c.remarks)
 		}
 	}
 	s.Close()
-	if _, remarks, code := nuon(t, s.URL, "apps", "list"); code != 5 || !strings.HasPrefix(remarks, "error: cannot reach the control plane") {
+	if _, remarks, code := nuon(t, s.URL, "apps", "list"); code != 5 ||
+		!strings.HasPrefix(remarks, "error: cannot reach the control plane") {
 		t.Errorf("nobody there: exit code %d, said %q", code, remarks)
 	}
 }

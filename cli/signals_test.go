@@ -30,7 +30,8 @@ func command(t *testing.T, url string, args ...string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	c := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAsNuon$")
-	c.Env = append(os.Environ(), asNuon+"="+string(text), "NUON_URL="+url, "NUON_TOKEN=tok", "NUON_CONTEXT=", "NUON_CONFIG="+t.TempDir()+"/none.toml", "TERM=xterm")
+	c.Env = append(os.Environ(), asNuon+"="+string(text), "NUON_URL="+url, "NUON_TOKEN=tok", "NUON_CONTEXT=",
+		"NUON_CONFIG="+t.TempDir()+"/none.toml", "TERM=xterm")
 	return c
 }
 
@@ -58,9 +59,11 @@ func full(t *testing.T, many int) string {
 	t.Helper()
 	var l api.AppList
 	for i := range many {
-		l.Items = append(l.Items, api.App{Name: fmt.Sprintf("app-%d \"日本🚀\" \x1b[31m\n", i), Repository: "https://git.example/" + strings.Repeat("long/", 10)})
+		l.Items = append(l.Items, api.App{Name: fmt.Sprintf("app-%d \"日本🚀\" \x1b[31m\n", i),
+			Repository: "https://git.example/" + strings.Repeat("long/", 10)})
 	}
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(l) }))
+	s := httptest.NewServer(
+		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(l) }))
 	t.Cleanup(s.Close)
 	return s.URL
 }
@@ -69,7 +72,8 @@ func full(t *testing.T, many int) string {
 // message, with the exit code 128+signal.
 func TestSignals(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
-		for _, line := range []string{"apps list", "apps list --watch", "builds retry bld_1 --wait", "workflows watch wfl_1", "credentials create x --from env:HOME", "logs job_1 -f"} {
+		for _, line := range []string{"apps list", "apps list --watch", "builds retry bld_1 --wait",
+			"workflows watch wfl_1", "credentials create x --from env:HOME", "logs job_1 -f"} {
 			url, asked := stuck(t)
 			c := command(t, url, strings.Fields(line)...)
 			var out, remarks bytes.Buffer
@@ -83,7 +87,8 @@ func TestSignals(t *testing.T) {
 			}
 			_ = c.Wait() // only the exit code matters
 			if code := c.ProcessState.ExitCode(); code != 128+int(signal) || out.Len() > 0 || remarks.Len() > 0 {
-				t.Errorf("%v ended nuon %s with %d, printed %q, said %q", signal, line, code, out.String(), remarks.String())
+				t.Errorf("%v ended nuon %s with %d, printed %q, said %q", signal, line, code,
+					out.String(), remarks.String())
 			}
 		}
 	}
@@ -193,7 +198,8 @@ func (term *terminal) ends(t *testing.T) int {
 func TestSmallTerminal(t *testing.T) {
 	url := full(t, 40)
 	list := onTerminal(t, 20, 5, command(t, url, "apps", "list"))
-	if code := list.ends(t); code != 0 || !strings.Contains(list.drawn(), "NAME") || strings.Count(list.drawn(), "日本🚀") != 40 || strings.Contains(list.drawn(), "\x1b[31m") {
+	if code := list.ends(t); code != 0 || !strings.Contains(list.drawn(), "NAME") ||
+		strings.Count(list.drawn(), "日本🚀") != 40 || strings.Contains(list.drawn(), "\x1b[31m") {
 		t.Errorf("ended with %d, drew %q", code, list.drawn())
 	}
 	watched := onTerminal(t, 20, 5, command(t, url, "apps", "list", "--watch"))
@@ -242,7 +248,8 @@ func TestQuestions(t *testing.T) {
 			}
 			code := term.ends(t)
 			text := term.drawn()
-			if code != c.code || !strings.Contains(text, c.says) || strings.Contains(text, "hush") || strings.Contains(text, "error:") {
+			if code != c.code || !strings.Contains(text, c.says) || strings.Contains(text, "hush") ||
+				strings.Contains(text, "error:") {
 				t.Errorf("ended with %d, drew %q", code, text)
 			}
 		})

@@ -20,7 +20,8 @@ import (
 // tree returns the root command, writing into two buffers.
 func tree() (root *cobra.Command, out, remarks *bytes.Buffer) {
 	out, remarks = &bytes.Buffer{}, &bytes.Buffer{}
-	root = newRoot(&env.Env{Console: &console.Console{In: strings.NewReader(""), Out: out, Err: remarks, Output: "table"}})
+	root = newRoot(
+		&env.Env{Console: &console.Console{In: strings.NewReader(""), Out: out, Err: remarks, Output: "table"}})
 	return root, out, remarks
 }
 
@@ -60,7 +61,8 @@ func TestEveryCommandIsDescribed(t *testing.T) {
 		if c.HasParent() && c.Args == nil {
 			t.Error("has no rule for its arguments")
 		}
-		if !c.HasSubCommands() && named.MatchString(strings.TrimPrefix(c.Use, c.Name())) && c.ValidArgsFunction == nil && len(c.ValidArgs) == 0 {
+		if !c.HasSubCommands() && named.MatchString(strings.TrimPrefix(c.Use, c.Name())) &&
+			c.ValidArgsFunction == nil && len(c.ValidArgs) == 0 {
 			t.Errorf("takes names (%s) and completes none", c.Use)
 		}
 		if c.Parent() == c.Root() && c.GroupID == "" && !c.Hidden {
@@ -71,11 +73,13 @@ func TestEveryCommandIsDescribed(t *testing.T) {
 				t.Errorf("--%s has the help %q", f.Name, f.Usage)
 			}
 			if value, _ := pflag.UnquoteUsage(f); strings.Contains(value, " ") {
-				t.Errorf("--%s seems to take %q: cobra takes what is in backquotes for the name of the value", f.Name, value)
+				t.Errorf("--%s seems to take %q: cobra takes what is in backquotes for the name of the value", f.Name,
+					value)
 			}
 		})
 		for _, other := range c.Commands() {
-			if other.Runnable() && other.Name() != "completion" && other.Example != "" && !strings.HasPrefix(other.Example, "  nuon ") {
+			if other.Runnable() && other.Name() != "completion" && other.Example != "" &&
+				!strings.HasPrefix(other.Example, "  nuon ") {
 				t.Errorf("the example of %s is %q", other.Name(), other.Example)
 			}
 		}
@@ -100,7 +104,8 @@ func TestHelpOfEveryCommand(t *testing.T) {
 			return out.String()
 		}
 		byFlag := help(append(path, "--help")...)
-		if !strings.Contains(byFlag, "Usage:\n  "+c.CommandPath()) || !strings.Contains(byFlag, strings.TrimSpace(c.Short)) && c.Long == "" {
+		if !strings.Contains(byFlag, "Usage:\n  "+c.CommandPath()) ||
+			!strings.Contains(byFlag, strings.TrimSpace(c.Short)) && c.Long == "" {
 			t.Errorf("--help says\n%s", byFlag)
 		}
 		if strings.Contains(byFlag, " COMMAND\n") && strings.Contains(byFlag, " [command]\n") {
@@ -116,7 +121,8 @@ func TestHelpOfEveryCommand(t *testing.T) {
 func TestVersion(t *testing.T) {
 	root, out, remarks := tree()
 	root.SetArgs([]string{"--version"})
-	if err := root.ExecuteContext(t.Context()); err != nil || out.String() != "nuon "+version.Number+"\n" || remarks.Len() > 0 {
+	if err := root.ExecuteContext(t.Context()); err != nil ||
+		out.String() != "nuon "+version.Number+"\n" || remarks.Len() > 0 {
 		t.Errorf("printed %q and %q, %v", out, remarks, err)
 	}
 }
@@ -190,14 +196,21 @@ func TestWithoutAControlPlane(t *testing.T) {
 	t.Setenv("NUON_TOKEN", "")
 	t.Setenv("NUON_CONTEXT", "")
 	for _, line := range []string{
-		"apps list", "apps get hello", "apps create hello", "apps delete hello --yes", "apps versions hello", "apps config hello",
-		"components list hello", "components get hello web", "builds list --app hello", "builds get bld_1", "builds retry bld_1", "builds create hello",
-		"repos list", "repos get rep_1", "repos look https://x/y", "orgs get", "runners get r", "runners delete r --yes", "runners register r",
-		"runners replace r --reason x --yes", "credentials delete c --yes", "webhooks list", "webhooks get w", "webhooks rotate w", "webhooks delete w --yes",
-		"installs list", "installs get acme", "installs create acme --app hello", "installs update acme --approval prompt", "installs forget acme", "installs deprovision acme --yes",
-		"workflows list", "workflows get wfl_1", "workflows watch wfl_1", "workflows cancel wfl_1", "runners list", "runners create r", "credentials list",
+		"apps list", "apps get hello", "apps create hello", "apps delete hello --yes",
+		"apps versions hello", "apps config hello",
+		"components list hello", "components get hello web", "builds list --app hello", "builds get bld_1",
+		"builds retry bld_1", "builds create hello",
+		"repos list", "repos get rep_1", "repos look https://x/y", "orgs get", "runners get r",
+		"runners delete r --yes", "runners register r",
+		"runners replace r --reason x --yes", "credentials delete c --yes", "webhooks list", "webhooks get w",
+		"webhooks rotate w", "webhooks delete w --yes",
+		"installs list", "installs get acme", "installs create acme --app hello",
+		"installs update acme --approval prompt", "installs forget acme", "installs deprovision acme --yes",
+		"workflows list", "workflows get wfl_1", "workflows watch wfl_1", "workflows cancel wfl_1", "runners list",
+		"runners create r", "credentials list",
 		"approvals list", "tokens list", "tokens create ci --role viewer", "tokens revoke ci", "audit",
-		"webhooks create", "review", "approve --all", "reject --all --reason x", "deploy acme", "run acme migrate", "logs job_1", "explain install acme", "status", "sync --app hello",
+		"webhooks create", "review", "approve --all", "reject --all --reason x", "deploy acme", "run acme migrate",
+		"logs job_1", "explain install acme", "status", "sync --app hello",
 	} {
 		root, out, _ := tree()
 		root.SetArgs(strings.Fields(line))
@@ -252,7 +265,8 @@ func TestNoColor(t *testing.T) {
 // TestLabel checks which exit codes have the prefix "error: ". Codes that only
 // report a state have none.
 func TestLabel(t *testing.T) {
-	for code, want := range map[int]string{exit.Failed: "error: ", exit.Usage: "error: ", exit.Unreachable: "error: ", exit.Waiting: "", exit.Rejected: ""} {
+	for code, want := range map[int]string{exit.Failed: "error: ", exit.Usage: "error: ", exit.Unreachable: "error: ",
+		exit.Waiting: "", exit.Rejected: ""} {
 		if got := label(exit.With(code, nil)); got != want {
 			t.Errorf("code %d has the label %q", code, got)
 		}
@@ -288,7 +302,8 @@ func TestOutputFromTheEnvironment(t *testing.T) {
 		root, out, _ := tree()
 		root.SetArgs(strings.Fields(c.line))
 		err := root.ExecuteContext(t.Context())
-		if (err != nil) != (c.says != "") || err != nil && !strings.Contains(err.Error(), c.says) || out.String() != c.prints {
+		if (err != nil) != (c.says != "") || err != nil && !strings.Contains(err.Error(), c.says) ||
+			out.String() != c.prints {
 			t.Errorf("NUON_OUTPUT=%s nuon %s: printed %q, %v", c.set, c.line, out, err)
 		}
 	}

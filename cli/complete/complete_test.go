@@ -25,23 +25,34 @@ import (
 func plane(t *testing.T) *env.Env {
 	t.Helper()
 	answers := map[string]any{
-		"/v1/apps":                  api.AppList{Items: []api.App{{Name: "hello", Repository: "https://git/x"}, {Name: "shop"}}},
-		"/v1/apps/hello/components": api.ComponentList{Items: []api.Component{{Name: "sandbox", Kind: "terraform_module"}, {Name: "web"}}},
-		"/v1/apps/hello/config":     api.AppConfig{Actions: []api.DeclaredAction{{Name: "migrate", Description: "moves\tthe data"}}},
-		"/v1/apps/hello/releases":   api.ReleaseList{Items: []api.Release{{Number: 3}, {Number: 2, Status: "complete"}, {Number: 1, Status: "complete"}}},
+		"/v1/apps": api.AppList{
+			Items: []api.App{{Name: "hello", Repository: "https://git/x"}, {Name: "shop"}}},
+		"/v1/apps/hello/components": api.ComponentList{
+			Items: []api.Component{{Name: "sandbox", Kind: "terraform_module"}, {Name: "web"}}},
+		"/v1/apps/hello/config": api.AppConfig{
+			Actions: []api.DeclaredAction{{Name: "migrate", Description: "moves\tthe data"}}},
+		"/v1/apps/hello/releases": api.ReleaseList{
+			Items: []api.Release{{Number: 3}, {Number: 2, Status: "complete"}, {Number: 1, Status: "complete"}}},
 		"/v1/installs": api.InstallList{Items: []api.InstallSummary{
-			{Name: "acme", App: "hello", Status: "current"}, {Name: "acme", App: "shop"}, {Name: "beta", App: "hello"}, {Name: "bad\nname", App: "hello"},
+			{Name: "acme", App: "hello", Status: "current"}, {Name: "acme", App: "shop"}, {Name: "beta", App: "hello"},
+			{Name: "bad\nname", App: "hello"},
 		}},
-		"/v1/installs/beta": map[string]any{"name": "beta", "app": "hello", "inputs": []api.InputValue{{Name: "size"}}, "components": []api.InstallComponent{{Name: "web", Status: "behind"}, {Name: "api"}}},
+		"/v1/installs/beta": map[string]any{"name": "beta", "app": "hello", "inputs": []api.InputValue{{Name: "size"}},
+			"components": []api.InstallComponent{{Name: "web", Status: "behind"}, {Name: "api"}}},
 		"/v1/workflows": api.WorkflowList{Items: []api.Workflow{
-			{ID: "wfl_2", Install: "beta", App: "hello", Kind: "deploy", Status: "running"}, {ID: "wfl_1", Install: "beta", App: "hello", Kind: "provision", Status: "succeeded"},
+			{ID: "wfl_2", Install: "beta", App: "hello", Kind: "deploy", Status: "running"},
+			{ID: "wfl_1", Install: "beta", App: "hello", Kind: "provision", Status: "succeeded"},
 		}},
-		"/v1/workflows/wfl_2": api.Workflow{ID: "wfl_2", Steps: []api.Step{{ID: "stp_1", Kind: "plan", Component: "web"}}},
+		"/v1/workflows/wfl_2": api.Workflow{ID: "wfl_2",
+			Steps: []api.Step{{ID: "stp_1", Kind: "plan", Component: "web"}}},
 		"/v1/approvals": api.ApprovalList{Items: []api.Approval{
-			{App: "hello", Install: "beta", Component: "web", Reason: "because"}, {App: "hello", Install: "acme", Component: "web"}, {App: "shop", Install: "acme", Component: "web"},
+			{App: "hello", Install: "beta", Component: "web", Reason: "because"},
+			{App: "hello", Install: "acme", Component: "web"}, {App: "shop", Install: "acme", Component: "web"},
 		}},
-		"/v1/runners":     api.RunnerList{Items: []api.Runner{{Name: "berlin", Kind: "install"}}},
-		"/v1/builds":      api.BuildList{Items: []api.Build{{ID: "bld_2", Component: "web", Number: 2, Status: "failed"}, {ID: "bld_1", Component: "web", Number: 1, Status: "succeeded"}}},
+		"/v1/runners": api.RunnerList{Items: []api.Runner{{Name: "berlin", Kind: "install"}}},
+		"/v1/builds": api.BuildList{
+			Items: []api.Build{{ID: "bld_2", Component: "web", Number: 2, Status: "failed"},
+				{ID: "bld_1", Component: "web", Number: 1, Status: "succeeded"}}},
 		"/v1/repos":       api.RepoList{Items: []api.Repo{{ID: "rep_1", URL: "https://git/x", Ref: "main"}}},
 		"/v1/credentials": api.CredentialList{Items: []api.Credential{{Name: "github"}}},
 		"/v1/webhooks":    api.WebhookList{Items: []api.KnownWebhook{{ID: "whk_1"}}},
@@ -79,27 +90,37 @@ func TestSources(t *testing.T) {
 		args   []string
 		want   []string
 	}{
-		"apps":                    {Apps, nil, []string{"hello: https://git/x", "shop: "}},
-		"components":              {Components, []string{"hello"}, []string{"sandbox: terraform_module", "web: "}},
-		"components of nothing":   {Components, nil, nil},
-		"installs":                {Installs, nil, []string{"hello/acme: current", "shop/acme: ", "beta: hello, ", "bad\nname: hello, "}},
-		"components of installs":  {InstallComponents, []string{"beta"}, []string{"web: behind", "api: "}},
-		"inputs":                  {Inputs, []string{"beta"}, []string{"size=: "}},
-		"actions":                 {Actions, []string{"beta"}, []string{"migrate: moves\tthe data"}},
-		"releases":                {Releases, []string{"beta"}, []string{"2: ", "1: "}},
-		"releases of an app":      {ReleasesOf, []string{"hello"}, []string{"3: ", "2: ", "1: "}},
-		"workflows":               {Workflows, nil, []string{"latest:beta: deploy of hello/beta, running", "wfl_2: deploy of hello/beta, running", "wfl_1: provision of hello/beta, succeeded"}},
+		"apps":                  {Apps, nil, []string{"hello: https://git/x", "shop: "}},
+		"components":            {Components, []string{"hello"}, []string{"sandbox: terraform_module", "web: "}},
+		"components of nothing": {Components, nil, nil},
+		"installs": {Installs, nil,
+			[]string{"hello/acme: current", "shop/acme: ", "beta: hello, ", "bad\nname: hello, "}},
+		"components of installs": {InstallComponents, []string{"beta"}, []string{"web: behind", "api: "}},
+		"inputs":                 {Inputs, []string{"beta"}, []string{"size=: "}},
+		"actions":                {Actions, []string{"beta"}, []string{"migrate: moves\tthe data"}},
+		"releases":               {Releases, []string{"beta"}, []string{"2: ", "1: "}},
+		"releases of an app":     {ReleasesOf, []string{"hello"}, []string{"3: ", "2: ", "1: "}},
+		"workflows": {Workflows, nil, []string{"latest:beta: deploy of hello/beta, running",
+			"wfl_2: deploy of hello/beta, running", "wfl_1: provision of hello/beta, succeeded"}},
 		"steps":                   {Steps, []string{"wfl_2"}, []string{"stp_1: plan web, "}},
 		"steps of the latest one": {Steps, []string{"latest:beta"}, []string{"stp_1: plan web, "}},
-		"approvals":               {Approvals, nil, []string{"beta/web: because", "hello/acme/web: ", "shop/acme/web: "}},
-		"runners":                 {Runners, nil, []string{"berlin: install"}},
-		"builds":                  {Builds, nil, []string{"bld_2: build 2 of hello/web, failed", "bld_1: build 1 of hello/web, succeeded", "bld_2: build 2 of shop/web, failed", "bld_1: build 1 of shop/web, succeeded"}},
-		"failed builds":           {FailedBuilds, nil, []string{"bld_2: build 2 of hello/web, failed", "bld_2: build 2 of shop/web, failed"}},
-		"logs":                    {Logs, nil, []string{"latest:beta: deploy of hello/beta, running", "wfl_2: deploy of hello/beta, running", "wfl_1: provision of hello/beta, succeeded", "bld_2: build 2 of hello/web, failed", "bld_1: build 1 of hello/web, succeeded", "bld_2: build 2 of shop/web, failed", "bld_1: build 1 of shop/web, succeeded"}},
-		"repos":                   {Repos, nil, []string{"rep_1: https://git/x main"}},
-		"credentials":             {Credentials, nil, []string{"github: "}},
-		"webhooks":                {Webhooks, nil, []string{"whk_1: "}},
-		"tokens":                  {Tokens, nil, []string{"ci: ci"}},
+		"approvals": {Approvals, nil,
+			[]string{"beta/web: because", "hello/acme/web: ", "shop/acme/web: "}},
+		"runners": {Runners, nil, []string{"berlin: install"}},
+		"builds": {Builds, nil,
+			[]string{"bld_2: build 2 of hello/web, failed", "bld_1: build 1 of hello/web, succeeded",
+				"bld_2: build 2 of shop/web, failed", "bld_1: build 1 of shop/web, succeeded"}},
+		"failed builds": {FailedBuilds, nil,
+			[]string{"bld_2: build 2 of hello/web, failed", "bld_2: build 2 of shop/web, failed"}},
+		"logs": {Logs, nil,
+			[]string{"latest:beta: deploy of hello/beta, running", "wfl_2: deploy of hello/beta, running",
+				"wfl_1: provision of hello/beta, succeeded", "bld_2: build 2 of hello/web, failed",
+				"bld_1: build 1 of hello/web, succeeded", "bld_2: build 2 of shop/web, failed",
+				"bld_1: build 1 of shop/web, succeeded"}},
+		"repos":       {Repos, nil, []string{"rep_1: https://git/x main"}},
+		"credentials": {Credentials, nil, []string{"github: "}},
+		"webhooks":    {Webhooks, nil, []string{"whk_1: "}},
+		"tokens":      {Tokens, nil, []string{"ci: ci"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found, err := c.source(t.Context(), client, c.args)
@@ -168,7 +189,9 @@ func TestAShellIsNeverHeldUp(t *testing.T) {
 			w.WriteHeader(http.StatusTooManyRequests)
 		},
 		"nonsense": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) },
-		"half":     func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"items":[{"name":"acme"}`)) },
+		"half": func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(`{"items":[{"name":"acme"}`))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := behind(t, answer)
@@ -219,7 +242,8 @@ func TestFlags(t *testing.T) {
 	var out strings.Builder
 	c.SetOut(&out)
 	c.SetErr(&out)
-	for flag, want := range map[string]string{"--app": "hello\thttps://git/x\nshop\n:4\n", "--status": "running\nfailed\n:4\n"} {
+	for flag, want := range map[string]string{"--app": "hello\thttps://git/x\nshop\n:4\n",
+		"--status": "running\nfailed\n:4\n"} {
 		out.Reset()
 		c.SetArgs([]string{"__complete", flag, ""})
 		if err := c.ExecuteContext(t.Context()); err != nil || !strings.HasPrefix(out.String(), want) {
@@ -233,7 +257,8 @@ func TestContexts(t *testing.T) {
 	file := t.TempDir() + "/config.toml"
 	t.Setenv("NUON_CONFIG", file)
 	for text, want := range map[string][]string{
-		"[contexts.prod]\nurl = \"http://p\"\n[contexts.dev]\nurl = \"http://d\"\n": {"dev\thttp://d", "prod\thttp://p"},
+		"[contexts.prod]\nurl = \"http://p\"\n[contexts.dev]\nurl = \"http://d\"\n": {
+			"dev\thttp://d", "prod\thttp://p"},
 		"[": nil,
 	} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

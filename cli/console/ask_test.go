@@ -49,7 +49,8 @@ func answered(t *testing.T, hand *os.File, prompt, typed string) <-chan error {
 
 // TestConfirm checks that only "y" and "yes" confirm.
 func TestConfirm(t *testing.T) {
-	for typed, want := range map[string]int{"y\n": 0, "yes\n": 0, " YES \n": 0, "n\n": exit.Rejected, "\n": exit.Rejected, "yess\n": exit.Rejected, "\x04": exit.Rejected} {
+	for typed, want := range map[string]int{"y\n": 0, "yes\n": 0, " YES \n": 0, "n\n": exit.Rejected,
+		"\n": exit.Rejected, "yess\n": exit.Rejected, "\x04": exit.Rejected} {
 		c, hand := person(t)
 		done := answered(t, hand, "this drops it. Go on? [y/N] ", typed)
 		if err := c.Confirm(t.Context(), "this drops it", false); exit.CodeOf(err) != want {

@@ -20,10 +20,11 @@ func TestResultByName(t *testing.T) {
 		data any
 		want string
 	}{
-		"a name":              {thing{Name: "hello", ID: "app_1"}, "hello\n"},
-		"only an id":          {map[string]any{"id": "wfl_1", "install": "acme", "app": "hello"}, "wfl_1\n"},
-		"about an install":    {map[string]any{"install": thing{Name: "acme"}, "runner": thing{}}, "acme\n"},
-		"about a workflow":    {map[string]any{"outcome": "", "workflow": map[string]any{"id": "wfl_1", "app": "hello"}}, "wfl_1\n"},
+		"a name":           {thing{Name: "hello", ID: "app_1"}, "hello\n"},
+		"only an id":       {map[string]any{"id": "wfl_1", "install": "acme", "app": "hello"}, "wfl_1\n"},
+		"about an install": {map[string]any{"install": thing{Name: "acme"}, "runner": thing{}}, "acme\n"},
+		"about a workflow": {
+			map[string]any{"outcome": "", "workflow": map[string]any{"id": "wfl_1", "app": "hello"}}, "wfl_1\n"},
 		"a name with escapes": {thing{Name: "a\x1b[2Jb"}, "a [2Jb\n"},
 		"no name":             {map[string]any{"chain": []string{}}, ""},
 		"a list":              {[]string{}, ""},

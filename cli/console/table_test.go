@@ -24,8 +24,9 @@ func TestTable(t *testing.T) {
 		terminal bool
 		want     string
 	}{
-		"on a terminal": {true, "NAME           STATUS   WHY\nacme           current\na-longer-name  behind   its  [31mcommit [0m is new\n"},
-		"in a pipe":     {false, "acme\tcurrent\t\na-longer-name\tbehind\tits  [31mcommit [0m is new\n"},
+		"on a terminal": {true,
+			"NAME           STATUS   WHY\nacme           current\na-longer-name  behind   its  [31mcommit [0m is new\n"},
+		"in a pipe": {false, "acme\tcurrent\t\na-longer-name\tbehind\tits  [31mcommit [0m is new\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
@@ -44,7 +45,8 @@ func TestTable(t *testing.T) {
 func TestTableOfWideCharacters(t *testing.T) {
 	var out strings.Builder
 	console := &Console{Out: &out, OutIsTerminal: true, Output: "table"}
-	err := console.List(nil, []string{"NAME", "STATUS"}, [][]string{{"日本語", "current"}, {"cafe\u0301", "behind"}, {"🚀", "new"}, {"日本語日本語", ""}})
+	err := console.List(nil, []string{"NAME", "STATUS"},
+		[][]string{{"日本語", "current"}, {"cafe\u0301", "behind"}, {"🚀", "new"}, {"日本語日本語", ""}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +65,8 @@ func TestTableOfNothing(t *testing.T) {
 		t.Errorf("printed %q, %v", out.String(), err)
 	}
 	out.Reset()
-	if err := console.Table(&out, []string{"A"}, [][]string{{"1", "2"}, {}}); err != nil || out.String() != "A\n1  2\n\n" {
+	if err := console.Table(&out, []string{"A"}, [][]string{{"1", "2"}, {}}); err != nil ||
+		out.String() != "A\n1  2\n\n" {
 		t.Errorf("printed %q, %v", out.String(), err)
 	}
 	out.Reset()
@@ -87,7 +90,8 @@ func TestFormats(t *testing.T) {
 			var got []map[string]any
 			switch format {
 			case "json":
-				if err := json.Unmarshal([]byte(out.String()), &got); err != nil || strings.Contains(out.String(), `\u003c`) {
+				if err := json.Unmarshal([]byte(out.String()), &got); err != nil ||
+					strings.Contains(out.String(), `\u003c`) {
 					t.Errorf("%s: %v", out.String(), err)
 				}
 			case "yaml":
@@ -116,7 +120,8 @@ func TestFormats(t *testing.T) {
 func TestNamesAreOneALine(t *testing.T) {
 	var out strings.Builder
 	console := &Console{Out: &out, Output: "name"}
-	if err := console.List(nil, nil, [][]string{{"a\nb\x1b[2J", "x"}, {"c"}}); err != nil || out.String() != "a b [2J\nc\n" {
+	if err := console.List(nil, nil, [][]string{{"a\nb\x1b[2J", "x"}, {"c"}}); err != nil ||
+		out.String() != "a b [2J\nc\n" {
 		t.Errorf("printed %q, %v", out.String(), err)
 	}
 }
@@ -163,7 +168,8 @@ func TestAFailedWriteIsAnError(t *testing.T) {
 func TestResultOfPeople(t *testing.T) {
 	for _, format := range []string{"", "table"} {
 		console := &Console{Out: io.Discard, Output: format}
-		if err := console.Result(nil, func(io.Writer) error { return exit.Usagef("no") }); exit.CodeOf(err) != exit.Usage {
+		if err := console.Result(nil,
+			func(io.Writer) error { return exit.Usagef("no") }); exit.CodeOf(err) != exit.Usage {
 			t.Errorf("-o %q ended with %v", format, err)
 		}
 	}
@@ -180,7 +186,8 @@ func TestSayGoesToErr(t *testing.T) {
 
 // TestShort checks the display form of digests.
 func TestShort(t *testing.T) {
-	for in, want := range map[string]string{"sha256:0123456789abcdef": "0123456789ab", "0123456789abcdef": "0123456789ab", "": "", "abc": "abc"} {
+	for in, want := range map[string]string{"sha256:0123456789abcdef": "0123456789ab",
+		"0123456789abcdef": "0123456789ab", "": "", "abc": "abc"} {
 		if got := Short(in); got != want {
 			t.Errorf("%q became %q", in, got)
 		}

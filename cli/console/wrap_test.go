@@ -16,12 +16,15 @@ func TestWrap(t *testing.T) {
 		indent  int
 		want    string
 	}{
-		"between words":    {Console{OutIsTerminal: true, Width: 30}, prose, 2, "because the artifact changed:\n  build 2 of web"},
-		"it fits":          {Console{OutIsTerminal: true, Width: 44}, prose, 2, prose},
-		"a pipe":           {Console{Width: 30}, prose, 2, prose},
-		"no room":          {Console{OutIsTerminal: true, Width: 25}, prose, 2, prose},
-		"its own indent":   {Console{OutIsTerminal: true, Width: 30}, "    " + prose, 4, "    because the artifact\n    changed: build 2 of web"},
-		"a long word":      {Console{OutIsTerminal: true, Width: 24}, "a " + strings.Repeat("x", 40) + " b", 0, "a\n" + strings.Repeat("x", 40) + "\nb"},
+		"between words": {Console{OutIsTerminal: true, Width: 30}, prose, 2,
+			"because the artifact changed:\n  build 2 of web"},
+		"it fits": {Console{OutIsTerminal: true, Width: 44}, prose, 2, prose},
+		"a pipe":  {Console{Width: 30}, prose, 2, prose},
+		"no room": {Console{OutIsTerminal: true, Width: 25}, prose, 2, prose},
+		"its own indent": {Console{OutIsTerminal: true, Width: 30}, "    " + prose, 4,
+			"    because the artifact\n    changed: build 2 of web"},
+		"a long word": {Console{OutIsTerminal: true, Width: 24}, "a " + strings.Repeat("x", 40) + " b", 0,
+			"a\n" + strings.Repeat("x", 40) + "\nb"},
 		"wide characters":  {Console{OutIsTerminal: true, Width: 24}, "日本語日本語 日本語日本語", 0, "日本語日本語\n日本語日本語"},
 		"nothing but text": {Console{OutIsTerminal: true, Width: 24}, "", 0, ""},
 	} {
@@ -41,7 +44,8 @@ func TestATableFitsItsTerminal(t *testing.T) {
 		width := rapid.IntRange(1, 90).Draw(t, "width")
 		var out strings.Builder
 		c := &Console{OutIsTerminal: true, Width: width}
-		if err := c.Table(&out, []string{"NAME", "WHY"}, [][]string{{"acme", strings.Join(words, " ")}, {"globex", "ok"}}); err != nil {
+		if err := c.Table(&out, []string{"NAME", "WHY"},
+			[][]string{{"acme", strings.Join(words, " ")}, {"globex", "ok"}}); err != nil {
 			t.Fatal(err)
 		}
 		column := strings.Index(out.String(), "WHY")

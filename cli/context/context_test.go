@@ -58,11 +58,16 @@ func TestShow(t *testing.T) {
 		set  map[string]string
 		want []string
 	}{
-		"the current one":       {nil, []string{"prod\n", "http://prod", "org      acme", "from     the current context\n"}},
-		"by NUON_CONTEXT":       {map[string]string{"NUON_CONTEXT": "dev"}, []string{"dev\n", "http://dev", "from     NUON_CONTEXT\n"}},
-		"another address":       {map[string]string{"NUON_URL": "http://x"}, []string{"prod\n", "http://x", "its address from NUON_URL"}},
-		"another token":         {map[string]string{"NUON_TOKEN": "hush"}, []string{"prod\n", "its token from NUON_TOKEN"}},
-		"the environment alone": {map[string]string{"NUON_URL": "http://ci", "NUON_TOKEN": "hush"}, []string{"no context\n", "http://ci", "from     NUON_URL and NUON_TOKEN\n"}},
+		"the current one": {nil,
+			[]string{"prod\n", "http://prod", "org      acme", "from     the current context\n"}},
+		"by NUON_CONTEXT": {map[string]string{"NUON_CONTEXT": "dev"},
+			[]string{"dev\n", "http://dev", "from     NUON_CONTEXT\n"}},
+		"another address": {map[string]string{"NUON_URL": "http://x"},
+			[]string{"prod\n", "http://x", "its address from NUON_URL"}},
+		"another token": {map[string]string{"NUON_TOKEN": "hush"},
+			[]string{"prod\n", "its token from NUON_TOKEN"}},
+		"the environment alone": {map[string]string{"NUON_URL": "http://ci", "NUON_TOKEN": "hush"},
+			[]string{"no context\n", "http://ci", "from     NUON_URL and NUON_TOKEN\n"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clean(t)
@@ -86,10 +91,12 @@ func TestRemove(t *testing.T) {
 	if _, f, err := run(t, "table", "remove", "dev"); exit.CodeOf(err) != exit.Usage || len(f.Contexts) != 2 {
 		t.Errorf("without a yes: %v, left %v", err, f.Contexts)
 	}
-	if _, f, err := run(t, "table", "remove", "dev", "--yes"); err != nil || len(f.Contexts) != 1 || f.Current != "prod" {
+	if _, f, err := run(t, "table", "remove", "dev", "--yes"); err != nil ||
+		len(f.Contexts) != 1 || f.Current != "prod" {
 		t.Errorf("%v, left %+v", err, f)
 	}
-	if _, f, err := run(t, "table", "remove", "prod", "--yes"); err != nil || f.Current != "" || f.Contexts["dev"].URL == "" {
+	if _, f, err := run(t, "table", "remove", "prod", "--yes"); err != nil || f.Current != "" ||
+		f.Contexts["dev"].URL == "" {
 		t.Errorf("%v, left %+v", err, f)
 	}
 	if _, f, err := run(t, "table", "remove", "none", "--yes"); exit.CodeOf(err) != exit.Usage || len(f.Contexts) != 2 {
@@ -102,11 +109,13 @@ func TestRemove(t *testing.T) {
 func TestAddAndUse(t *testing.T) {
 	clean(t)
 	t.Setenv("A_TOKEN", "hush")
-	if _, f, err := run(t, "table", "add", "new", "--url", "https://new", "--token-from", "env:A_TOKEN"); err != nil || f.Current != "new" || f.Contexts["new"] != (contexts.Context{URL: "https://new", Token: "hush"}) {
+	if _, f, err := run(t, "table", "add", "new", "--url", "https://new", "--token-from", "env:A_TOKEN"); err != nil ||
+		f.Current != "new" || f.Contexts["new"] != (contexts.Context{URL: "https://new", Token: "hush"}) {
 		t.Errorf("%v, left %+v", err, f)
 	}
 	for _, url := range []string{"new", "ftp://new", "http://", "localhost:7110"} {
-		if _, f, err := run(t, "table", "add", "new", "--url", url, "--token-from", "env:A_TOKEN"); exit.CodeOf(err) != exit.Usage || len(f.Contexts) != 2 {
+		if _, f, err := run(t, "table", "add", "new", "--url", url, "--token-from", "env:A_TOKEN"); exit.CodeOf(err) != exit.Usage ||
+			len(f.Contexts) != 2 {
 			t.Errorf("%s: %v", url, err)
 		}
 	}

@@ -89,15 +89,17 @@ func newBench(t *testing.T) *bench {
 	t.Setenv("NUON_REGISTRY", "")
 	b.options = Options{
 		Console: &console.Console{Out: b.out, Err: b.err},
-		DataDir: filepath.Join(dir, "data"), Listen: "127.0.0.1:0", RunnerListen: "127.0.0.1:0", RegistryListen: "127.0.0.1:0",
-		Org: "dev", Poll: time.Second, ReadyFile: filepath.Join(dir, "ready.json"), FileRemotes: []string{dir},
+		DataDir: filepath.Join(dir, "data"), Listen: "127.0.0.1:0", RunnerListen: "127.0.0.1:0",
+		RegistryListen: "127.0.0.1:0",
+		Org:            "dev", Poll: time.Second, ReadyFile: filepath.Join(dir, "ready.json"), FileRemotes: []string{dir},
 		Getenv:      os.Getenv,
 		FindProgram: func(name string) (string, error) { return filepath.Join(dir, "bin", name), nil },
 		SaveContext: func(name string, made contexts.Context) (Saved, error) {
 			b.saved = made
 			return Saved{File: "config.toml", Current: true}, nil
 		},
-		patience: patience{ready: testtime.Limit, stop: testtime.Limit, backoff: 10 * time.Millisecond, longest: 50 * time.Millisecond},
+		patience: patience{ready: testtime.Limit, stop: testtime.Limit, backoff: 10 * time.Millisecond,
+			longest: 50 * time.Millisecond},
 	}
 	return b
 }
@@ -192,7 +194,9 @@ func TestLife(t *testing.T) {
 	if b.saved.Token != "token-of-dev" || b.saved.Org != "dev" || !strings.HasPrefix(b.saved.URL, "http://127.0.0.1:") {
 		t.Errorf("saved context %+v", b.saved)
 	}
-	for _, want := range []string{"reconciler   │ reconciler says hello\n", "runner:build │ on standard output  [31m\n", "runner:local │ on standard output", "reconciler   │ bootstrapping\n", "nuon dev     │ stopped; the data stays in " + b.options.DataDir} {
+	for _, want := range []string{"reconciler   │ reconciler says hello\n", "runner:build │ on standard output  [31m\n",
+		"runner:local │ on standard output", "reconciler   │ bootstrapping\n",
+		"nuon dev     │ stopped; the data stays in " + b.options.DataDir} {
 		if !strings.Contains(b.err.String(), want) {
 			t.Errorf("%q is not in the log view:\n%s", want, b.err)
 		}
@@ -393,7 +397,8 @@ func TestRefusals(t *testing.T) {
 func (b *bench) asProcess(t *testing.T) *exec.Cmd {
 	t.Helper()
 	command := exec.Command(filepath.Join(b.dir, "bin", "nuon"))
-	command.Env = append(os.Environ(), "FAKE_DATA="+b.options.DataDir, "FAKE_READY="+b.options.ReadyFile, "FAKE_PROGRAMS="+filepath.Join(b.dir, "bin"))
+	command.Env = append(os.Environ(), "FAKE_DATA="+b.options.DataDir, "FAKE_READY="+b.options.ReadyFile,
+		"FAKE_PROGRAMS="+filepath.Join(b.dir, "bin"))
 	command.Stdout, command.Stderr = b.out, b.err
 	if err := command.Start(); err != nil {
 		t.Fatal(err)

@@ -70,10 +70,12 @@ func fakeReconciler(arguments []string) int {
 			fmt.Fprintln(os.Stderr, "no such database")
 			return 1
 		}
-		fmt.Printf(`{"org":%q,"token":"token-of-%s","registry":{"vendor":{"repository_prefix":"%[1]s/vendor","username":"v","password":"vp"},"install":{"repository_prefix":"%[1]s/install","username":"i","password":"ip"}}}`, flag(arguments, "--org"), flag(arguments, "--org"))
+		fmt.Printf(
+			`{"org":%q,"token":"token-of-%s","registry":{"vendor":{"repository_prefix":"%[1]s/vendor","username":"v","password":"vp"},"install":{"repository_prefix":"%[1]s/install","username":"i","password":"ip"}}}`, flag(arguments, "--org"), flag(arguments, "--org"))
 		return 0
 	}
-	note("reconciler start %d database=%s remotes=%s", os.Getpid(), flag(arguments, "--database-url"), flag(arguments, "--allow-file-remotes"))
+	note("reconciler start %d database=%s remotes=%s", os.Getpid(), flag(arguments, "--database-url"),
+		flag(arguments, "--allow-file-remotes"))
 	fmt.Fprintln(os.Stderr, "reconciler says hello")
 	if told("reconciler-fails") {
 		fmt.Fprint(os.Stderr, "cannot migrate")
@@ -85,7 +87,8 @@ func fakeReconciler(arguments []string) int {
 		return 1
 	}
 	go func() { _ = http.Serve(control, fakeAPI()) }()
-	content, _ := json.Marshal(startup.Ready{ControlURL: "http://" + control.Addr().String(), RunnerURL: "http://127.0.0.1:7", Registry: "127.0.0.1:8"})
+	content, _ := json.Marshal(startup.Ready{ControlURL: "http://" + control.Addr().String(),
+		RunnerURL: "http://127.0.0.1:7", Registry: "127.0.0.1:8"})
 	if told("reconciler-hangs") {
 		<-stop
 		return 0
@@ -126,7 +129,8 @@ func fakeAPI() http.Handler {
 		}
 		note("register %s %s shared=%v", wanted.Name, wanted.Kind, wanted.Shared)
 		w.WriteHeader(http.StatusCreated)
-		_, _ = fmt.Fprintf(w, `{"runner":{"id":"run_1","name":%q,"kind":%q},"registration_token":"reg-%s"}`, wanted.Name, wanted.Kind, wanted.Name)
+		_, _ = fmt.Fprintf(w, `{"runner":{"id":"run_1","name":%q,"kind":%q},"registration_token":"reg-%s"}`,
+			wanted.Name, wanted.Kind, wanted.Name)
 	})
 	return mux
 }
@@ -135,8 +139,10 @@ func fakeRunner(arguments []string) int {
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTERM)
 	name, dir := flag(arguments, "--name"), flag(arguments, "--dir")
-	note("runner %s start %d at %s token=%s registry=%s user=%s password=%s plain=%s database=%s", name, os.Getpid(), flag(arguments, "--url"),
-		os.Getenv("NUON_REGISTRATION_TOKEN"), os.Getenv("NUON_REGISTRY"), os.Getenv("NUON_REGISTRY_USERNAME"), os.Getenv("NUON_REGISTRY_PASSWORD"),
+	note("runner %s start %d at %s token=%s registry=%s user=%s password=%s plain=%s database=%s", name, os.Getpid(),
+		flag(arguments, "--url"),
+		os.Getenv("NUON_REGISTRATION_TOKEN"), os.Getenv("NUON_REGISTRY"), os.Getenv("NUON_REGISTRY_USERNAME"),
+		os.Getenv("NUON_REGISTRY_PASSWORD"),
 		os.Getenv("NUON_REGISTRY_PLAIN_HTTP"), os.Getenv("DATABASE_URL"))
 	if err := os.WriteFile(filepath.Join(dir, runnerFile), []byte(`{}`), 0o600); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -34,8 +34,9 @@ vars = { cidr = "10.0.0.0/16" }
 func apps(t *testing.T) {
 	t.Helper()
 	write(t, map[string]string{
-		"apps/ledger/metadata.toml": metadata, "apps/ledger/sandbox.toml": sandbox, "apps/ledger/components/network.toml": network,
-		"apps/broken/metadata.toml": metadata, "apps/broken/sandbox.toml": sandbox + "nonsense = 1\n",
+		"apps/ledger/metadata.toml": metadata, "apps/ledger/sandbox.toml": sandbox,
+		"apps/ledger/components/network.toml": network,
+		"apps/broken/metadata.toml":           metadata, "apps/broken/sandbox.toml": sandbox + "nonsense = 1\n",
 		"apps/other/metadata.toml": metadata, "apps/other/sandbox.toml": sandbox, "none/x": "",
 	})
 	repo, err := git.PlainInit(".", false)
@@ -87,28 +88,35 @@ func TestSidesOfApp(t *testing.T) {
 		code int
 		says string // in stdout, stderr or the error
 	}{
-		"app apps/ledger":                                  {1, `"10.1.0.0/16" → "10.2.0.0/16"`}, // HEAD and the directory
-		"app HEAD apps/ledger":                             {1, `"10.1.0.0/16" → "10.2.0.0/16"`},
-		"app v1 apps/ledger":                               {1, `"10.0.0.0/16" → "10.2.0.0/16"`},
-		"app HEAD~1 apps/ledger":                           {1, `"10.0.0.0/16" → "10.2.0.0/16"`},
-		"app v1:apps/ledger v2:apps/ledger":                {1, `"10.0.0.0/16" → "10.1.0.0/16"`},
-		"app apps/ledger v1":                               {1, `"10.2.0.0/16" → "10.0.0.0/16"`},
-		"app v2:apps/ledger/ HEAD:./apps/ledger":           {0, "No changes"},
-		"app apps/ledger apps/ledger":                      {0, "No changes"},
-		"app apps/other apps/ledger":                       {1, "A sync adds 1 component."},
-		"app apps/ledger apps/other":                       {1, "A sync destroys what is deployed of 1 component."},
-		"app apps/ledger/../ledger -o json":                {1, `"kind": "app"`},
-		"app v1 apps/ledger -o markdown":                   {1, "component/network"},
-		"app v1 apps/ledger -o side":                       {1, "component/network"},
-		"app v1 apps/ledger --ignore none.toml":            {2, "none.toml"},
-		"app v1 apps/broken":                               {2, `v1:apps/broken/sandbox.toml:3:1: error: unknown key "nonsense"`},
-		"app apps/ledger apps/broken":                      {2, `apps/broken/sandbox.toml:3:1: error: unknown key "nonsense"`},
-		"app v3 apps/ledger":                               {2, "v3 is neither a directory nor a revision of the git repository here"},
-		"app v1:apps/nowhere apps/ledger":                  {2, "there is no directory apps/nowhere in v1; say where the config was, as v1:DIRECTORY"},
-		"app v1:../x apps/ledger":                          {2, "the directory must lie in the repository"},
-		"app v1:apps/ledger/metadata.toml apps/ledger":     {2, "there is no directory apps/ledger/metadata.toml in v1"},
-		"app none apps/ledger":                             {2, "error: "},
-		"app apps/ledger/metadata.toml apps/ledger":        {2, "is not a directory; name the one with the app's metadata.toml"},
+		"app apps/ledger": {1,
+			`"10.1.0.0/16" → "10.2.0.0/16"`}, // HEAD and the directory
+		"app HEAD apps/ledger":                   {1, `"10.1.0.0/16" → "10.2.0.0/16"`},
+		"app v1 apps/ledger":                     {1, `"10.0.0.0/16" → "10.2.0.0/16"`},
+		"app HEAD~1 apps/ledger":                 {1, `"10.0.0.0/16" → "10.2.0.0/16"`},
+		"app v1:apps/ledger v2:apps/ledger":      {1, `"10.0.0.0/16" → "10.1.0.0/16"`},
+		"app apps/ledger v1":                     {1, `"10.2.0.0/16" → "10.0.0.0/16"`},
+		"app v2:apps/ledger/ HEAD:./apps/ledger": {0, "No changes"},
+		"app apps/ledger apps/ledger":            {0, "No changes"},
+		"app apps/other apps/ledger":             {1, "A sync adds 1 component."},
+		"app apps/ledger apps/other":             {1, "A sync destroys what is deployed of 1 component."},
+		"app apps/ledger/../ledger -o json":      {1, `"kind": "app"`},
+		"app v1 apps/ledger -o markdown":         {1, "component/network"},
+		"app v1 apps/ledger -o side":             {1, "component/network"},
+		"app v1 apps/ledger --ignore none.toml":  {2, "none.toml"},
+		"app v1 apps/broken": {2,
+			`v1:apps/broken/sandbox.toml:3:1: error: unknown key "nonsense"`},
+		"app apps/ledger apps/broken": {2,
+			`apps/broken/sandbox.toml:3:1: error: unknown key "nonsense"`},
+		"app v3 apps/ledger": {2,
+			"v3 is neither a directory nor a revision of the git repository here"},
+		"app v1:apps/nowhere apps/ledger": {2,
+			"there is no directory apps/nowhere in v1; say where the config was, as v1:DIRECTORY"},
+		"app v1:../x apps/ledger": {2, "the directory must lie in the repository"},
+		"app v1:apps/ledger/metadata.toml apps/ledger": {2,
+			"there is no directory apps/ledger/metadata.toml in v1"},
+		"app none apps/ledger": {2, "error: "},
+		"app apps/ledger/metadata.toml apps/ledger": {2,
+			"is not a directory; name the one with the app's metadata.toml"},
 		"app - apps/ledger":                                {2, "a config cannot come from stdin"},
 		"app a b c":                                        {1, "accepts at most 2 arg"},
 		"app ^{/( apps/ledger":                             {2, "neither a directory nor a revision"},
@@ -122,7 +130,8 @@ func TestSidesOfApp(t *testing.T) {
 			text += err.Error()
 		}
 		if exit.CodeOf(err) != want.code || !strings.Contains(text, want.says) {
-			t.Errorf("nuon diff %s: ended with %d, want %d; said %q, want %q", line, exit.CodeOf(err), want.code, text, want.says)
+			t.Errorf("nuon diff %s: ended with %d, want %d; said %q, want %q", line, exit.CodeOf(err),
+				want.code, text, want.says)
 		}
 	}
 }
@@ -132,7 +141,8 @@ func TestAppHere(t *testing.T) {
 	apps(t)
 	t.Chdir("apps/ledger")
 	for line, want := range map[string]string{
-		"app": `"10.1.0.0/16" → "10.2.0.0/16"`, "app v1": `"10.0.0.0/16" → "10.2.0.0/16"`, "app v1 v2": `"10.0.0.0/16" → "10.1.0.0/16"`, "app v1:apps/other": "adds 1 component",
+		"app": `"10.1.0.0/16" → "10.2.0.0/16"`, "app v1": `"10.0.0.0/16" → "10.2.0.0/16"`,
+		"app v1 v2": `"10.0.0.0/16" → "10.1.0.0/16"`, "app v1:apps/other": "adds 1 component",
 	} {
 		out, remarks, err := nuon(t.Context(), nil, "table", line)
 		if err != nil || !strings.Contains(out, want) {
@@ -144,19 +154,24 @@ func TestAppHere(t *testing.T) {
 // TestAppWithoutGit checks that directories need no repository, and that an
 // error names the missing repository where one is needed.
 func TestAppWithoutGit(t *testing.T) {
-	write(t, map[string]string{"a/metadata.toml": metadata, "a/sandbox.toml": sandbox, "b/metadata.toml": metadata, "b/sandbox.toml": strings.Replace(sandbox, "4", "5", 1)})
-	if out, _, err := nuon(t.Context(), nil, "table", "app a b"); err != nil || !strings.Contains(out, "rebuilds 1 component, redeploys 1 component") {
+	write(t, map[string]string{"a/metadata.toml": metadata, "a/sandbox.toml": sandbox, "b/metadata.toml": metadata,
+		"b/sandbox.toml": strings.Replace(sandbox, "4", "5", 1)})
+	if out, _, err := nuon(t.Context(), nil, "table", "app a b"); err != nil ||
+		!strings.Contains(out, "rebuilds 1 component, redeploys 1 component") {
 		t.Errorf("%v, %s", err, out)
 	}
-	for line, want := range map[string]string{"app a": "HEAD is no directory", "app v1 a": "there is no git repository here whose revision it could be"} {
-		if _, _, err := nuon(t.Context(), nil, "table", line); exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), want) {
+	for line, want := range map[string]string{"app a": "HEAD is no directory",
+		"app v1 a": "there is no git repository here whose revision it could be"} {
+		if _, _, err := nuon(t.Context(), nil, "table", line); exit.CodeOf(err) != exit.Usage ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("nuon diff %s: %v", line, err)
 		}
 	}
 	if _, err := git.PlainInit(".", false); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := nuon(t.Context(), nil, "table", "app a"); exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), "nothing is committed here yet") {
+	if _, _, err := nuon(t.Context(), nil, "table", "app a"); exit.CodeOf(err) != exit.Usage ||
+		!strings.Contains(err.Error(), "nothing is committed here yet") {
 		t.Errorf("without a commit: %v", err)
 	}
 }
@@ -178,12 +193,15 @@ func TestAppOfABareRepository(t *testing.T) {
 // of --ignore apply to it.
 func TestAppReport(t *testing.T) {
 	apps(t)
-	if err := os.WriteFile("ignore.toml", []byte("[[ignore]]\nname = \"network\"\nkind = \"component\"\npointers = [\"/vars/cidr\"]\n"), 0o600); err != nil {
+	if err := os.WriteFile("ignore.toml",
+		[]byte("[[ignore]]\nname = \"network\"\nkind = \"component\"\npointers = [\"/vars/cidr\"]\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	out, _, err := nuon(t.Context(), nil, "json", "app v1 apps/ledger --exit-code --ignore ignore.toml")
 	var r model.Report
-	if err != nil || json.Unmarshal([]byte(out), &r) != nil || r.Validate() != nil || r.Kind != model.KindApp || r.Totals.Noise != 1 {
+	if err != nil || json.Unmarshal([]byte(out), &r) != nil || r.Validate() != nil ||
+		r.Kind != model.KindApp || r.Totals.Noise != 1 {
 		t.Fatalf("%v: %s", err, out)
 	}
 }
@@ -198,10 +216,12 @@ const (
 func codeFiles() map[string]string {
 	return map[string]string{
 		"app/metadata.toml": metadata, "app/sandbox.toml": ownSandbox, "base/main.tf": "",
-		"app/components/net.toml": fmt.Sprintf(ownModule, "net", ".", "net", ""), "app/components/dns.toml": fmt.Sprintf(ownModule, "dns", ".", "dns", ""),
+		"app/components/net.toml":   fmt.Sprintf(ownModule, "net", ".", "net", ""),
+		"app/components/dns.toml":   fmt.Sprintf(ownModule, "dns", ".", "dns", ""),
 		"app/components/far.toml":   fmt.Sprintf(ownModule, "far", "acme/shop", "far", `, branch = "main"`),
 		"app/components/other.toml": fmt.Sprintf(ownModule, "other", "acme/shop", "far", `, branch = "stable"`),
-		"modules/net/main.tf":       "module \"names\" {\n  source = \"../names\"\n}\n", "modules/net/old.tf": "", "modules/dns/main.tf": "", "modules/far/main.tf": "",
+		"modules/net/main.tf":       "module \"names\" {\n  source = \"../names\"\n}\n", "modules/net/old.tf": "",
+		"modules/dns/main.tf": "", "modules/far/main.tf": "",
 		"modules/names/main.tf": "", "README.md": "1", ".gitignore": "*.log\n",
 	}
 }
@@ -214,11 +234,13 @@ func TestCodeOfApp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	repo, err := git.PlainInitWithOptions(root, &git.PlainInitOptions{InitOptions: git.InitOptions{DefaultBranch: "refs/heads/main"}})
+	repo, err := git.PlainInitWithOptions(root,
+		&git.PlainInitOptions{InitOptions: git.InitOptions{DefaultBranch: "refs/heads/main"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := repo.CreateRemote(&config.RemoteConfig{Name: "origin", URLs: []string{"git@github.com:acme/shop.git"}}); err != nil {
+	if _, err := repo.CreateRemote(
+		&config.RemoteConfig{Name: "origin", URLs: []string{"git@github.com:acme/shop.git"}}); err != nil {
 		t.Fatal(err)
 	}
 	commit(t, repo, "v1")
@@ -229,22 +251,29 @@ func TestCodeOfApp(t *testing.T) {
 		want []string          // the changes of each component
 		note string
 	}{
-		{"nothing that is built from", map[string]string{"../README.md": "2", "../modules/net/debug.log": "x"}, nil, ""},
+		{"nothing that is built from", map[string]string{"../README.md": "2", "../modules/net/debug.log": "x"}, nil,
+			""},
 		{"a module", map[string]string{"../modules/dns/main.tf": "# 2", "../modules/dns/new.tf": "# new"}, []string{
 			"component/dns component-code code.\"modules/dns/main.tf\" code.\"modules/dns/new.tf\"",
 		}, "A sync rebuilds 1 component."},
-		{"a module that another calls, and a file that goes", map[string]string{"../modules/names/main.tf": "# 2", "../modules/net/old.tf": ""}, []string{
-			"component/net component-code code.\"modules/names/main.tf\" code.\"modules/net/old.tf\"",
-		}, "A sync rebuilds 1 component."},
-		{"by its URL, and the sandbox", map[string]string{"../modules/far/main.tf": "# 2", "../base/main.tf": "# 2"}, []string{
-			"component/far component-code code.\"modules/far/main.tf\"", "sandbox component-code code.\"base/main.tf\"",
-		}, "A sync rebuilds 2 components."},
+		{"a module that another calls, and a file that goes",
+			map[string]string{"../modules/names/main.tf": "# 2", "../modules/net/old.tf": ""}, []string{
+				"component/net component-code code.\"modules/names/main.tf\" code.\"modules/net/old.tf\"",
+			}, "A sync rebuilds 1 component."},
+		{"by its URL, and the sandbox", map[string]string{"../modules/far/main.tf": "# 2", "../base/main.tf": "# 2"},
+			[]string{
+				"component/far component-code code.\"modules/far/main.tf\"", "sandbox component-code code.\"base/main.tf\"",
+			}, "A sync rebuilds 2 components."},
 		{"config and code", map[string]string{
-			"../modules/net/main.tf": "# 2", "components/net.toml": strings.Replace(fmt.Sprintf(ownModule, "net", ".", "net", ""), "1.11.4", "1.11.5", 1),
-		}, []string{"component/net component-code component-rebuilt component-redeployed terraform_version code.\"modules/net/main.tf\""}, "A sync rebuilds 1 component, redeploys 1 component."},
-		{"what cannot be built", map[string]string{"../modules/dns/main.tf": "module \"x\" {\n  source = \"example.org/x\"\n}\n"}, []string{
-			"component/dns component-code-broken code.\"modules/dns/main.tf\" code",
-		}, "A sync cannot build 1 component."},
+			"../modules/net/main.tf": "# 2",
+			"components/net.toml": strings.Replace(fmt.Sprintf(ownModule, "net", ".", "net", ""),
+				"1.11.4", "1.11.5", 1),
+		}, []string{
+			"component/net component-code component-rebuilt component-redeployed terraform_version code.\"modules/net/main.tf\""}, "A sync rebuilds 1 component, redeploys 1 component."},
+		{"what cannot be built",
+			map[string]string{"../modules/dns/main.tf": "module \"x\" {\n  source = \"example.org/x\"\n}\n"}, []string{
+				"component/dns component-code-broken code.\"modules/dns/main.tf\" code",
+			}, "A sync cannot build 1 component."},
 	} {
 		for name, text := range step.set {
 			if text == "" {
@@ -258,7 +287,8 @@ func TestCodeOfApp(t *testing.T) {
 		}
 		uncommitted := codeReport(t, "app")
 		commit(t, repo, strings.ReplaceAll(step.name, " ", "-"))
-		for how, r := range map[string]model.Report{"uncommitted": uncommitted, "committed": codeReport(t, "app HEAD~1"), "two commits": codeReport(t, "app HEAD~1 HEAD")} {
+		for how, r := range map[string]model.Report{"uncommitted": uncommitted,
+			"committed": codeReport(t, "app HEAD~1"), "two commits": codeReport(t, "app HEAD~1 HEAD")} {
 			var got []string
 			for _, c := range r.Changes {
 				words := []string{c.Address}
@@ -279,7 +309,8 @@ func TestCodeOfApp(t *testing.T) {
 		}
 	}
 	out, _, err := nuon(t.Context(), nil, "table", "app HEAD~1 --exit-code")
-	if exit.CodeOf(err) != exit.Failed || !strings.Contains(out, `modules/dns/main.tf:1: module "x" is fetched from "example.org/x"`) {
+	if exit.CodeOf(err) != exit.Failed ||
+		!strings.Contains(out, `modules/dns/main.tf:1: module "x" is fetched from "example.org/x"`) {
 		t.Errorf("%v, %s", err, out)
 	}
 }
@@ -313,14 +344,16 @@ func TestCommitFiles(t *testing.T) {
 		return err
 	})
 	want := []string{
-		"apps/broken/metadata.toml ----------", "apps/broken/sandbox.toml ----------", "apps/ledger/components/network.toml ----------",
+		"apps/broken/metadata.toml ----------", "apps/broken/sandbox.toml ----------",
+		"apps/ledger/components/network.toml ----------",
 		"apps/ledger/link L---------", "apps/ledger/metadata.toml ----------", "apps/ledger/sandbox.toml ----------",
 		"apps/other/metadata.toml ----------", "apps/other/sandbox.toml ----------",
 	}
 	if d := cmp.Diff(want, names); d != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, d)
 	}
-	for _, name := range []string{"apps", "apps/ledger/link", "apps/ledger/link/x", "apps/none", "../x", "apps/ledger/metadata.toml/x"} {
+	for _, name := range []string{"apps", "apps/ledger/link", "apps/ledger/link/x", "apps/none", "../x",
+		"apps/ledger/metadata.toml/x"} {
 		if text, err := fs.ReadFile(tree, name); err == nil {
 			t.Errorf("%s was read: %s", name, text)
 		}

@@ -70,12 +70,16 @@ stringData: {password: hunter2-long}
 func sides() map[string]string {
 	return map[string]string{
 		"a.yaml": web + "---\n" + secret, "same/x.yaml": web, "same/y.yaml": secret,
-		"b.yaml":        strings.Replace(web, "replicas: 2", "replicas: 3", 1) + "---\n" + strings.Replace(secret, "hunter2", "hunter3", 1),
+		"b.yaml": strings.Replace(web, "replicas: 2", "replicas: 3", 1) + "---\n" +
+			strings.Replace(secret, "hunter2", "hunter3", 1),
 		"image.yaml":    strings.Replace(web, "web:1", "web:2", 1) + "---\n" + secret,
 		"replicas.yaml": strings.Replace(web, "replicas: 2", "replicas: 7", 1) + "---\n" + secret,
-		"t1.yaml":       text1, "t2.yaml": strings.Replace(text1, "    5\n", "    five\n", 1), "plan.json": plan, "none.json": none, "empty.json": "",
-		"bad.yaml": "a: [\n", "cut.json": plan[:len(plan)/2], "tfplan": "PK\x03\x04rest", "known.txt": "\r\nplanted-secret\r\n",
-		"ignore.toml": "[[ignore]]\nname = \"autoscaled\"\nkind = \"Deployment\"\npointers = [\"/spec/replicas\"]\n", "ignore-bad.toml": "[[ignore]]\nnam = 1\n",
+		"t1.yaml":       text1, "t2.yaml": strings.Replace(text1, "    5\n", "    five\n", 1), "plan.json": plan,
+		"none.json": none, "empty.json": "",
+		"bad.yaml": "a: [\n", "cut.json": plan[:len(plan)/2], "tfplan": "PK\x03\x04rest",
+		"known.txt":        "\r\nplanted-secret\r\n",
+		"ignore.toml":      "[[ignore]]\nname = \"autoscaled\"\nkind = \"Deployment\"\npointers = [\"/spec/replicas\"]\n",
+		"ignore-bad.toml":  "[[ignore]]\nnam = 1\n",
 		"ignore-plan.toml": "[[ignore]]\nname = \"n\"\naddress = \"aws_x.*\"\npointers = [\"/n\"]\n",
 	}
 }
@@ -88,36 +92,47 @@ func TestExitCodes(t *testing.T) {
 		code int
 		says string // in the output, or the error
 	}{
-		"manifests a.yaml b.yaml":                                                  {0, "shop/Deployment.apps/web"},
-		"manifests a.yaml b.yaml --exit-code":                                      {1, "shop/Deployment.apps/web"},
-		"manifests a.yaml a.yaml --exit-code":                                      {0, "No changes"},
-		"manifests a.yaml same --exit-code":                                        {0, "No changes"},
-		"manifests a.yaml replicas.yaml --exit-code":                               {1, "replicas"},
-		"manifests a.yaml replicas.yaml --exit-code --ignore ignore.toml":          {0, "autoscaled"},
-		"manifests a.yaml image.yaml --exit-code --ignore ignore.toml":             {1, `ignore rule "autoscaled" matched nothing`},
+		"manifests a.yaml b.yaml":                                         {0, "shop/Deployment.apps/web"},
+		"manifests a.yaml b.yaml --exit-code":                             {1, "shop/Deployment.apps/web"},
+		"manifests a.yaml a.yaml --exit-code":                             {0, "No changes"},
+		"manifests a.yaml same --exit-code":                               {0, "No changes"},
+		"manifests a.yaml replicas.yaml --exit-code":                      {1, "replicas"},
+		"manifests a.yaml replicas.yaml --exit-code --ignore ignore.toml": {0, "autoscaled"},
+		"manifests a.yaml image.yaml --exit-code --ignore ignore.toml": {1,
+			`ignore rule "autoscaled" matched nothing`},
 		"manifests a.yaml b.yaml --exit-code --ignore ignore.toml":                 {1, "autoscaled"},
 		"manifests a.yaml replicas.yaml --ignore ignore.toml --ignore ignore.toml": {0, "autoscaled"},
 		"manifests a.yaml a.yaml --live b.yaml --exit-code":                        {1, "replicas"},
 		"manifests a.yaml a.yaml --live a.yaml --exit-code":                        {0, "No changes"},
-		"manifests a.yaml b.yaml --ignore none.toml --exit-code":                   {2, "--ignore: read none.toml: no such file"},
-		"manifests a.yaml b.yaml --ignore ignore-bad.toml --exit-code":             {2, "ignore-bad.toml:2:1: there is no ignore.nam"},
-		"manifests a.yaml none.yaml --exit-code":                                   {2, "read none.yaml: no such file or directory"},
-		"manifests bad.yaml b.yaml --exit-code":                                    {2, "bad.yaml:"},
-		"manifests a.yaml b.yaml --secret-file none.txt":                           {2, "--secret-file: read none.txt"},
-		"manifests - -":                                             {2, "only one side can be -"},
-		"manifests a.yaml b.yaml -o name":                           {2, "-o name: use one of text, side, markdown, json, yaml"},
-		"manifests a.yaml b.yaml --pager sometimes":                 {2, "--pager sometimes: use one of auto, always, never"},
-		"manifests a.yaml b.yaml --context -1":                      {2, "--context -1: use a number of lines from 0 up"},
+		"manifests a.yaml b.yaml --ignore none.toml --exit-code": {2,
+			"--ignore: read none.toml: no such file"},
+		"manifests a.yaml b.yaml --ignore ignore-bad.toml --exit-code": {2,
+			"ignore-bad.toml:2:1: there is no ignore.nam"},
+		"manifests a.yaml none.yaml --exit-code": {2,
+			"read none.yaml: no such file or directory"},
+		"manifests bad.yaml b.yaml --exit-code":          {2, "bad.yaml:"},
+		"manifests a.yaml b.yaml --secret-file none.txt": {2, "--secret-file: read none.txt"},
+		"manifests - -": {2, "only one side can be -"},
+		"manifests a.yaml b.yaml -o name": {2,
+			"-o name: use one of text, side, markdown, json, yaml"},
+		"manifests a.yaml b.yaml --pager sometimes": {2,
+			"--pager sometimes: use one of auto, always, never"},
+		"manifests a.yaml b.yaml --context -1": {2,
+			"--context -1: use a number of lines from 0 up"},
 		"terraform plan.json":                                       {0, "aws_x.a"},
 		"terraform plan.json --exit-code":                           {1, "aws_x.a"},
 		"terraform none.json --exit-code":                           {0, "No changes"},
 		"terraform plan.json --exit-code --ignore ignore-plan.toml": {0, "ignored by n"},
-		"terraform cut.json --exit-code":                            {2, "read cut.json: not a Terraform plan that can be read"},
-		"terraform a.yaml --exit-code":                              {2, "read a.yaml: not a Terraform plan that can be read"},
-		"terraform empty.json":                                      {2, "empty.json is empty; give what `terraform show -json PLANFILE` prints"},
-		"terraform tfplan":                                          {2, "tfplan is a plan file, not its JSON; give <(terraform show -json tfplan)"},
-		"terraform same":                                            {2, "read same: is a directory"},
-		"terraform none.txt":                                        {2, "read none.txt: no such file"},
+		"terraform cut.json --exit-code": {2,
+			"read cut.json: not a Terraform plan that can be read"},
+		"terraform a.yaml --exit-code": {2,
+			"read a.yaml: not a Terraform plan that can be read"},
+		"terraform empty.json": {2,
+			"empty.json is empty; give what `terraform show -json PLANFILE` prints"},
+		"terraform tfplan": {2,
+			"tfplan is a plan file, not its JSON; give <(terraform show -json tfplan)"},
+		"terraform same":     {2, "read same: is a directory"},
+		"terraform none.txt": {2, "read none.txt: no such file"},
 	} {
 		out, _, err := nuon(t.Context(), strings.NewReader(""), "table", line)
 		text := out
@@ -128,7 +143,8 @@ func TestExitCodes(t *testing.T) {
 			}
 		}
 		if exit.CodeOf(err) != want.code || !strings.Contains(text, want.says) {
-			t.Errorf("nuon diff %s: ended with %d, want %d; said %q, want %q", line, exit.CodeOf(err), want.code, text, want.says)
+			t.Errorf("nuon diff %s: ended with %d, want %d; said %q, want %q", line, exit.CodeOf(err),
+				want.code, text, want.says)
 		}
 	}
 }
@@ -174,7 +190,8 @@ func TestFormats(t *testing.T) {
 // TestIgnoredReasons checks that a risk disappears when the last field that
 // causes it is ignored, and not before.
 func TestIgnoredReasons(t *testing.T) {
-	two := strings.Replace(strings.Replace(web, "web:1", "web:2", 1), "app: web}}\n    spec", "app: web, tier: x}}\n    spec", 1)
+	two := strings.Replace(strings.Replace(web, "web:1", "web:2", 1), "app: web}}\n    spec",
+		"app: web, tier: x}}\n    spec", 1)
 	for pointers, want := range map[string]model.Risk{
 		`"/nothing"`: model.RiskRestart,
 		`"/spec/template/spec/containers/name=web/image"`:   model.RiskRestart,
@@ -183,7 +200,8 @@ func TestIgnoredReasons(t *testing.T) {
 		`"/spec/template"`:                                  model.RiskInPlace,
 		`"/spec/template/spec/containers/name=other/image"`: model.RiskRestart,
 	} {
-		write(t, map[string]string{"a.yaml": web, "b.yaml": two, "i.toml": "[[ignore]]\nname = \"r\"\npointers = [" + pointers + "]\n"})
+		write(t, map[string]string{"a.yaml": web, "b.yaml": two,
+			"i.toml": "[[ignore]]\nname = \"r\"\npointers = [" + pointers + "]\n"})
 		out, _, err := nuon(t.Context(), nil, "json", "manifests a.yaml b.yaml --ignore i.toml")
 		var r model.Report
 		if err != nil || json.Unmarshal([]byte(out), &r) != nil || r.Validate() != nil {
@@ -209,7 +227,8 @@ func TestContext(t *testing.T) {
 	for flags, want := range map[string]int{"": 7, " --context 1": 3, " -U 0": 1, " -U 100": 9} {
 		out, _, err := nuon(t.Context(), nil, "json", "manifests t1.yaml t2.yaml"+flags)
 		var r model.Report
-		if err != nil || json.Unmarshal([]byte(out), &r) != nil || len(r.Changes) != 1 || len(r.Changes[0].Fields) != 1 {
+		if err != nil || json.Unmarshal([]byte(out), &r) != nil || len(r.Changes) != 1 ||
+			len(r.Changes[0].Fields) != 1 {
 			t.Fatalf("%v: %s", err, out)
 		}
 		kept := 0
@@ -222,15 +241,18 @@ func TestContext(t *testing.T) {
 			t.Errorf("%s: %d lines of before, want %d", flags, kept, want)
 		}
 	}
-	if out, _, err := nuon(t.Context(), nil, "table", "manifests l1.yaml l2.yaml"); err != nil || strings.Count(out, "new") >= 300 {
+	if out, _, err := nuon(t.Context(), nil, "table", "manifests l1.yaml l2.yaml"); err != nil ||
+		strings.Count(out, "new") >= 300 {
 		t.Errorf("%v, %d", err, strings.Count(out, "new"))
 	}
 	for _, format := range []string{"json", "yaml"} {
-		if out, _, err := nuon(t.Context(), nil, "table", "manifests l1.yaml l2.yaml -o "+format); err != nil || strings.Count(out, "text: new") != 300 && strings.Count(out, `"text": "new"`) != 300 {
+		if out, _, err := nuon(t.Context(), nil, "table", "manifests l1.yaml l2.yaml -o "+format); err != nil ||
+			strings.Count(out, "text: new") != 300 && strings.Count(out, `"text": "new"`) != 300 {
 			t.Errorf("-o %s is cut: %v, %d", format, err, strings.Count(out, "new"))
 		}
 	}
-	if out, _, err := nuon(t.Context(), nil, "table", "manifests l1.yaml l2.yaml --show-all"); err != nil || strings.Count(out, "new") != 300 {
+	if out, _, err := nuon(t.Context(), nil, "table", "manifests l1.yaml l2.yaml --show-all"); err != nil ||
+		strings.Count(out, "new") != 300 {
 		t.Errorf("%v, %d", err, strings.Count(out, "new"))
 	}
 }
@@ -239,14 +261,16 @@ func TestContext(t *testing.T) {
 // else marks them as secret.
 func TestSecretFile(t *testing.T) {
 	files := sides()
-	files["plan.json"] = strings.Replace(plan, `"tag":"planted-secret"},"after_unknown"`, `"tag":"the planted-secret here"},"after_unknown"`, 1)
+	files["plan.json"] = strings.Replace(plan, `"tag":"planted-secret"},"after_unknown"`,
+		`"tag":"the planted-secret here"},"after_unknown"`, 1)
 	write(t, files)
 	out, _, err := nuon(t.Context(), nil, "table", "terraform plan.json")
 	if err != nil || !strings.Contains(out, "planted-secret") {
 		t.Errorf("without the file: %v, %s", err, out)
 	}
 	for _, format := range []string{"text", "side", "markdown", "json", "yaml"} {
-		out, _, err := nuon(t.Context(), nil, "table", "terraform plan.json --show-all --secret-file known.txt -o "+format)
+		out, _, err := nuon(t.Context(), nil, "table",
+			"terraform plan.json --show-all --secret-file known.txt -o "+format)
 		if err != nil || strings.Contains(out, "planted") || !strings.Contains(out, "tag") {
 			t.Errorf("-o %s: %v, %s", format, err, out)
 		}
@@ -256,7 +280,8 @@ func TestSecretFile(t *testing.T) {
 // TestStdin checks that stdin can be any of the sides, or the plan.
 func TestStdin(t *testing.T) {
 	write(t, sides())
-	for line, in := range map[string]string{"manifests - b.yaml": "a.yaml", "manifests a.yaml -": "b.yaml", "manifests a.yaml a.yaml --live -": "b.yaml", "terraform -": "plan.json"} {
+	for line, in := range map[string]string{"manifests - b.yaml": "a.yaml", "manifests a.yaml -": "b.yaml",
+		"manifests a.yaml a.yaml --live -": "b.yaml", "terraform -": "plan.json"} {
 		content, err := os.Open(in)
 		if err != nil {
 			t.Fatal(err)
@@ -301,21 +326,26 @@ func TestDiffers(t *testing.T) {
 		report model.Report
 		want   bool
 	}{
-		"nothing":                         {model.Report{}, false},
-		"a change":                        {model.Report{Changes: one}, true},
-		"an output":                       {model.Report{Outputs: one}, true},
-		"a hook":                          {model.Report{Hooks: one}, true},
-		"a test":                          {model.Report{Tests: one}, true},
-		"kept":                            {model.Report{Kept: one}, true},
-		"deferred":                        {model.Report{Deferred: one}, true},
-		"drift":                           {model.Report{Drift: one}, false},
-		"drift that is taken over":        {model.Report{Drift: one, Applyable: true}, true},
-		"a chart label":                   {model.Report{Changes: []model.Change{folded("chart label")}, Applyable: true}, true},
-		"ignored":                         {model.Report{Changes: []model.Change{folded("ignored by x")}, Applyable: true}, false},
-		"ignored, and a chart label":      {model.Report{Changes: []model.Change{folded("ignored by x"), folded("chart label")}, Applyable: true}, true},
-		"made anew at each rendering":     {model.Report{Changes: []model.Change{folded("regenerated")}}, false},
-		"that, and something else":        {model.Report{Changes: []model.Change{folded("regenerated"), one[0]}}, true},
-		"a check that fails":              {model.Report{Checks: []model.Check{{Address: "a", Status: model.CheckFail}}}, false},
+		"nothing":                  {model.Report{}, false},
+		"a change":                 {model.Report{Changes: one}, true},
+		"an output":                {model.Report{Outputs: one}, true},
+		"a hook":                   {model.Report{Hooks: one}, true},
+		"a test":                   {model.Report{Tests: one}, true},
+		"kept":                     {model.Report{Kept: one}, true},
+		"deferred":                 {model.Report{Deferred: one}, true},
+		"drift":                    {model.Report{Drift: one}, false},
+		"drift that is taken over": {model.Report{Drift: one, Applyable: true}, true},
+		"a chart label": {
+			model.Report{Changes: []model.Change{folded("chart label")}, Applyable: true}, true},
+		"ignored": {
+			model.Report{Changes: []model.Change{folded("ignored by x")}, Applyable: true}, false},
+		"ignored, and a chart label": {
+			model.Report{Changes: []model.Change{folded("ignored by x"), folded("chart label")}, Applyable: true},
+			true},
+		"made anew at each rendering": {model.Report{Changes: []model.Change{folded("regenerated")}}, false},
+		"that, and something else":    {model.Report{Changes: []model.Change{folded("regenerated"), one[0]}}, true},
+		"a check that fails": {
+			model.Report{Checks: []model.Check{{Address: "a", Status: model.CheckFail}}}, false},
 		"a change that cannot be applied": {model.Report{Changes: one, Applyable: false}, true},
 	} {
 		if got := differs(&c.report); got != c.want {

@@ -18,7 +18,8 @@ import (
 func fakeRunnerd(t *testing.T, script string) {
 	t.Helper()
 	dir := t.TempDir()
-	text := "#!/bin/sh\ntest \"$*\" = 'diff helm' || exit 9\ncat >" + filepath.Join(dir, "asked.json") + "\n" + script + "\n"
+	text := "#!/bin/sh\ntest \"$*\" = 'diff helm' || exit 9\ncat >" +
+		filepath.Join(dir, "asked.json") + "\n" + script + "\n"
 	if err := os.WriteFile(filepath.Join(dir, "runnerd"), []byte(text), 0o755); err != nil { //nolint:gosec // it is to be run
 		t.Fatal(err)
 	}
@@ -43,9 +44,10 @@ func asked(t *testing.T) helmRequest {
 // saying returns a script that prints a report of one new ConfigMap.
 func saying(t *testing.T) string {
 	t.Helper()
-	r := model.Report{Kind: model.KindKubernetes, Applyable: true, Notes: []string{"after: web 1.2.3"}, Changes: []model.Change{
-		{Address: "ConfigMap/a", ResourceKind: "ConfigMap", Name: "a", Action: model.Create, Risk: model.RiskAdditive},
-	}}
+	r := model.Report{Kind: model.KindKubernetes, Applyable: true, Notes: []string{"after: web 1.2.3"},
+		Changes: []model.Change{
+			{Address: "ConfigMap/a", ResourceKind: "ConfigMap", Name: "a", Action: model.Create, Risk: model.RiskAdditive},
+		}}
 	r.Totals = r.Count()
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -57,8 +59,9 @@ func saying(t *testing.T) string {
 func TestHelmAsksRunnerd(t *testing.T) {
 	fakeRunnerd(t, saying(t))
 	write(t, map[string]string{"all.yaml": "a: 1\n", "new.yaml": "b: 2\n", "known": "hunter2\r\n\nsecond\n"})
-	out, _, err := nuon(t.Context(), strings.NewReader("c: 3\n"), "", "helm old new -f all.yaml -f - --values-after new.yaml --set x=1 --set-before y=2 --set-after z=a,b "+
-		"--release web --namespace shop --kube-version 1.33.0 --api-versions a/v1,b/v1/C --secret-file known -U 5")
+	out, _, err := nuon(t.Context(), strings.NewReader("c: 3\n"), "",
+		"helm old new -f all.yaml -f - --values-after new.yaml --set x=1 --set-before y=2 --set-after z=a,b "+
+			"--release web --namespace shop --kube-version 1.33.0 --api-versions a/v1,b/v1/C --secret-file known -U 5")
 	if err != nil || !strings.Contains(out, "ConfigMap/a") || !strings.Contains(out, "after: web 1.2.3") {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -69,9 +72,11 @@ func TestHelmAsksRunnerd(t *testing.T) {
 	got.TagKey = nil
 	all, pipe := helmValues{"all.yaml", "a: 1\n"}, helmValues{"-", "c: 3\n"}
 	want := helmRequest{
-		Before:  helmSide{Chart: "old", Values: []helmValues{all, pipe}, Sets: []string{"x=1", "y=2"}},
-		After:   helmSide{Chart: "new", Values: []helmValues{all, pipe, {"new.yaml", "b: 2\n"}}, Sets: []string{"x=1", "z=a,b"}},
-		Release: "web", Namespace: "shop", Kubernetes: "1.33.0", APIs: []string{"a/v1", "b/v1/C"}, Secrets: []string{"hunter2", "second"}, Context: 5,
+		Before: helmSide{Chart: "old", Values: []helmValues{all, pipe}, Sets: []string{"x=1", "y=2"}},
+		After: helmSide{Chart: "new", Values: []helmValues{all, pipe, {"new.yaml", "b: 2\n"}},
+			Sets: []string{"x=1", "z=a,b"}},
+		Release: "web", Namespace: "shop", Kubernetes: "1.33.0", APIs: []string{"a/v1", "b/v1/C"},
+		Secrets: []string{"hunter2", "second"}, Context: 5,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -103,7 +108,8 @@ func TestHelmOfACluster(t *testing.T) {
 	}
 	t.Setenv("KUBECONFIG", "")
 	t.Setenv("HOME", "/home/vera")
-	if _, _, err := nuon(t.Context(), nil, "", "helm chart --cluster"); err != nil || asked(t).Cluster.KubeConfig != "/home/vera/.kube/config" {
+	if _, _, err := nuon(t.Context(), nil, "", "helm chart --cluster"); err != nil ||
+		asked(t).Cluster.KubeConfig != "/home/vera/.kube/config" {
 		t.Error(err, asked(t).Cluster)
 	}
 }
@@ -114,12 +120,15 @@ func TestHelmEndsWith(t *testing.T) {
 		code         int
 		words        string
 	}{
-		"a difference":      {saying(t), "helm a b --exit-code", exit.Failed, ""},
-		"an error":          {"echo 'runnerd: a is no chart; name one' >&2; exit 1", "helm a b", exit.Usage, "a is no chart; name one"},
-		"a breakdown":       {"printf 'fatal error: out of memory\\n\\ngoroutine 7 [running]:\\nx.y()\\n' >&2; exit 2", "helm a b", exit.Usage, "out of memory"},
-		"silence":           {"exit 3", "helm a b", exit.Usage, "ended without a word"},
-		"no report":         {"echo nothing", "helm a b", exit.Usage, "same version as nuon"},
-		"a wrong report":    {`echo '{"kind":"kubernetes","totals":{"create":3}}'`, "helm a b", exit.Usage, "cannot be right"},
+		"a difference": {saying(t), "helm a b --exit-code", exit.Failed, ""},
+		"an error": {"echo 'runnerd: a is no chart; name one' >&2; exit 1", "helm a b", exit.Usage,
+			"a is no chart; name one"},
+		"a breakdown": {"printf 'fatal error: out of memory\\n\\ngoroutine 7 [running]:\\nx.y()\\n' >&2; exit 2",
+			"helm a b", exit.Usage, "out of memory"},
+		"silence":   {"exit 3", "helm a b", exit.Usage, "ended without a word"},
+		"no report": {"echo nothing", "helm a b", exit.Usage, "same version as nuon"},
+		"a wrong report": {`echo '{"kind":"kubernetes","totals":{"create":3}}'`, "helm a b",
+			exit.Usage, "cannot be right"},
 		"the same":          {saying(t), "helm a", exit.Usage, "the same as itself"},
 		"two and a cluster": {saying(t), "helm a b --cluster", exit.Usage, "name only the chart that is wanted"},
 		"values of both":    {saying(t), "helm a --cluster --set-before x=1", exit.Usage, "leave out"},

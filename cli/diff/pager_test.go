@@ -172,7 +172,8 @@ func TestCtrlCInAPager(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			begun := filepath.Join(t.TempDir(), "begun")
 			release := begun + ".over"
-			script := "trap 'echo terminated; exit 1' TERM\ncat >/dev/null\n: >" + begun + "\nwhile ! [ -e " + release + " ]; do sleep 0.01; done\necho restored\n"
+			script := "trap 'echo terminated; exit 1' TERM\ncat >/dev/null\n: >" + begun + "\nwhile ! [ -e " + release +
+				" ]; do sleep 0.01; done\necho restored\n"
 			t.Setenv("NUON_PAGER", program(t, script))
 			ctx, end := context.WithCancelCause(t.Context())
 			s, done := newScreen(t), make(chan error, 1)

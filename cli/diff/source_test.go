@@ -55,7 +55,8 @@ func read(t *testing.T, r *reader, dir, name string) ([]string, error) {
 // TestDirectory checks that exactly the files with an extension of manifests
 // are read, ordered by path, without hidden ones.
 func TestDirectory(t *testing.T) {
-	dir := place(t, "b.yaml", "a/z.YML", "a/c.json", "a/.hidden/x.yaml", ".x.yaml", ".git/y.yaml", "README.md", "a/yaml", "..2026/data.yaml")
+	dir := place(t, "b.yaml", "a/z.YML", "a/c.json", "a/.hidden/x.yaml", ".x.yaml", ".git/y.yaml", "README.md",
+		"a/yaml", "..2026/data.yaml")
 	link(t, dir, "linked.yaml", "..2026/data.yaml") // as in a mounted ConfigMap
 	link(t, dir, "folder.yaml", "a")
 	got, err := read(t, &reader{max: 100, files: 4}, dir, dir)
@@ -78,8 +79,9 @@ func TestUnread(t *testing.T) {
 	loop := place(t)
 	link(t, loop, "a.yaml", "a.yaml")
 	for name, want := range map[string]string{
-		filepath.Join(out, "none.yaml"):   "none.yaml: no such file",
-		escaping:                          "b.yaml: path escapes from parent; a link must lead to a file in " + escaping,
+		filepath.Join(out, "none.yaml"): "none.yaml: no such file",
+		escaping: "b.yaml: path escapes from parent; a link must lead to a file in " +
+			escaping,
 		dangling:                          "b.yaml: no such file or directory; a link must lead to a file in ",
 		pipe:                              "p.yaml: it is no regular file; take it out of ",
 		loop:                              "a.yaml: ",
@@ -117,11 +119,13 @@ func TestBounds(t *testing.T) {
 	if size(maxBytes) != "256 MiB" {
 		t.Error(size(maxBytes))
 	}
-	if _, err := read(t, &reader{max: 100, files: 1}, dir, dir); err == nil || !strings.Contains(err.Error(), "has more than 1 files with manifests; compare it in parts") {
+	if _, err := read(t, &reader{max: 100, files: 1}, dir, dir); err == nil ||
+		!strings.Contains(err.Error(), "has more than 1 files with manifests; compare it in parts") {
 		t.Errorf("more files than one: %v", err)
 	}
 	// A file that grows while it is read, or that reports no size, is cut at the limit.
-	if _, err := read(t, &reader{max: 1 << 16}, "/", "/dev/zero"); err == nil || !strings.Contains(err.Error(), "larger than 65536 bytes") {
+	if _, err := read(t, &reader{max: 1 << 16}, "/", "/dev/zero"); err == nil ||
+		!strings.Contains(err.Error(), "larger than 65536 bytes") {
 		t.Errorf("an endless file: %v", err)
 	}
 }
@@ -141,7 +145,8 @@ func TestPipes(t *testing.T) {
 	}()
 	defer from.Close() //nolint:errcheck // it was only read
 	var remarks []string
-	r := &reader{in: strings.NewReader("typed"), max: 100, files: 1, remark: func(text string) { remarks = append(remarks, text) }}
+	r := &reader{in: strings.NewReader("typed"), max: 100, files: 1,
+		remark: func(text string) { remarks = append(remarks, text) }}
 	got, err := read(t, r, "/", fmt.Sprintf("/dev/fd/%d", from.Fd()))
 	if err != nil || len(got) != 1 || !strings.HasSuffix(got[0], ": part part part ") {
 		t.Errorf("read %v, %v", got, err)
@@ -149,10 +154,12 @@ func TestPipes(t *testing.T) {
 	if got, err := read(t, r, ".", stdin); err != nil || got[0] != "-: typed" {
 		t.Errorf("read %v, %v", got, err)
 	}
-	if _, err := r.manifests(stdin); exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), "only one side can be -") {
+	if _, err := r.manifests(stdin); exit.CodeOf(err) != exit.Usage ||
+		!strings.Contains(err.Error(), "only one side can be -") {
 		t.Errorf("stdin again: %v", err)
 	}
-	if got, err := r.manifests(place(t, "README.md")); err != nil || len(got) != 0 || len(remarks) != 1 || !strings.Contains(remarks[0], "has no manifests") {
+	if got, err := r.manifests(place(t, "README.md")); err != nil || len(got) != 0 || len(remarks) != 1 ||
+		!strings.Contains(remarks[0], "has no manifests") {
 		t.Errorf("no manifests: read %v, %v, remarks %v", got, err, remarks)
 	}
 }

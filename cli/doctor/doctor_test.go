@@ -122,7 +122,8 @@ func TestWellMachine(t *testing.T) {
 		}
 	}
 	m.context = func() (contexts.Context, error) { return contexts.Context{URL: server.URL, Token: "wrong"}, nil }
-	if check := find(t, m.diagnose(t.Context()), "control plane"); check.Status != Absent || !strings.Contains(check.Found, "401") {
+	if check := find(t, m.diagnose(t.Context()), "control plane"); check.Status != Absent ||
+		!strings.Contains(check.Found, "401") {
 		t.Errorf("with a wrong token: %+v", check)
 	}
 }
@@ -199,14 +200,16 @@ func TestPorts(t *testing.T) {
 		{usual[1], "nonsense", Absent, "nonsense"},
 	} {
 		test.port.address = test.address
-		if check := test.port.check(t.Context()); check.Status != test.status || !strings.Contains(check.Found, test.want) {
+		if check := test.port.check(t.Context()); check.Status != test.status ||
+			!strings.Contains(check.Found, test.want) {
 			t.Errorf("%s at %s: %+v, want %s, %q", test.port.name, test.address, check, test.status, test.want)
 		}
 	}
 }
 
 func TestReport(t *testing.T) {
-	made := Diagnosis{Checks: []Check{{"postgres", Missing, "not there", "run: apt-get install postgresql"}, {Name: "git", Status: OK, Found: "2.39 \x1b[31m"}}}
+	made := Diagnosis{Checks: []Check{{"postgres", Missing, "not there", "run: apt-get install postgresql"},
+		{Name: "git", Status: OK, Found: "2.39 \x1b[31m"}}}
 	var out bytes.Buffer
 	err := report(&console.Console{Out: &out}, made)
 	if exit.CodeOf(err) != exit.Failed || err.Error() != "" {

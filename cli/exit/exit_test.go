@@ -41,7 +41,8 @@ func TestCodeOf(t *testing.T) {
 
 // TestCodesAreWhatScriptsKnow checks that the codes never change, because scripts depend on them.
 func TestCodesAreWhatScriptsKnow(t *testing.T) {
-	got := [...]int{Done, Failed, Usage, Waiting, Rejected, Unreachable, Interrupted.Code, ClosedPipe.Code, Terminated.Code}
+	got := [...]int{Done, Failed, Usage, Waiting, Rejected, Unreachable, Interrupted.Code,
+		ClosedPipe.Code, Terminated.Code}
 	if want := [...]int{0, 1, 2, 3, 4, 5, 130, 141, 143}; got != want {
 		t.Errorf("%v, want %v", got, want)
 	}

@@ -40,7 +40,8 @@ func sit(t *testing.T, columns, rows int, pages []Page) *person {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	p := &person{t: t, master: master, screen: vt10x.New(vt10x.WithSize(columns, rows), vt10x.WithWriter(master)), answers: make(chan Answers, 1), ended: make(chan error, 1), cancel: cancel}
+	p := &person{t: t, master: master, screen: vt10x.New(vt10x.WithSize(columns, rows), vt10x.WithWriter(master)),
+		answers: make(chan Answers, 1), ended: make(chan error, 1), cancel: cancel}
 	read := make(chan struct{})
 	go func() { // the terminal emulator, until the terminal is closed
 		defer close(read)
@@ -54,7 +55,8 @@ func sit(t *testing.T, columns, rows int, pages []Page) *person {
 		}
 	}()
 	go func() { // the command, until it has its answers
-		a, err := Ask(ctx, &console.Console{In: tty, Out: tty, Err: tty, InIsTerminal: true, ErrIsTerminal: true, Width: columns}, pages)
+		a, err := Ask(ctx, &console.Console{In: tty, Out: tty, Err: tty, InIsTerminal: true, ErrIsTerminal: true,
+			Width: columns}, pages)
 		p.answers <- a
 		p.ended <- err
 	}()
@@ -109,7 +111,8 @@ func (p *person) ends() (Answers, error) {
 
 var pages = []Page{
 	{Title: "Sizing", Description: "How big it is", Fields: []Field{
-		{Name: "replicas", Title: "Replicas", Description: "How many copies run", Type: "number", Value: "2", Check: (&appconfig.Input{Type: "number"}).Check},
+		{Name: "replicas", Title: "Replicas", Description: "How many copies run", Type: "number", Value: "2",
+			Check: (&appconfig.Input{Type: "number"}).Check},
 		{Name: "public", Title: "Public", Type: "bool", Value: "false"},
 	}},
 	{Title: "Nothing to ask"},

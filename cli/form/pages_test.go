@@ -35,14 +35,18 @@ func TestInputs(t *testing.T) {
 		Groups: []api.DeclaredGroup{{Name: "b", DisplayName: "The Bs", Description: "All Bs"}, {Name: "none"}},
 		Inputs: []api.DeclaredInput{
 			{Name: "a1", Group: "a", Type: "string", Required: true},
-			{Name: "b1", Group: "b", Type: "number", Default: text("2"), Required: true, DisplayName: "B one", Description: "The first B", ReadBy: []string{"web", "action/check"}},
+			{Name: "b1", Group: "b", Type: "number", Default: text("2"), Required: true, DisplayName: "B one",
+				Description: "The first B", ReadBy: []string{"web", "action/check"}},
 			{Name: "b2", Group: "b", Type: "string", Sensitive: true, Required: true},
 			{Name: "b3", Group: "b", Type: "bool"},
 		},
 	}
-	b1 := Field{Name: "b1", Title: "B one", Description: "The first B. Read by web, action/check.", Type: "number", Value: "2"}
+	b1 := Field{Name: "b1", Title: "B one", Description: "The first B. Read by web, action/check.",
+		Type: "number", Value: "2"}
 	want := []Page{
-		{Title: "The Bs", Description: "All Bs", Fields: []Field{b1, {Name: "b2", Type: "string", Sensitive: true, Required: true}, {Name: "b3", Type: "bool"}}},
+		{Title: "The Bs", Description: "All Bs",
+			Fields: []Field{b1, {Name: "b2", Type: "string", Sensitive: true, Required: true},
+				{Name: "b3", Type: "bool"}}},
 		{Title: "a", Fields: []Field{{Name: "a1", Type: "string", Required: true}}},
 	}
 	if d := cmp.Diff(want, Inputs(config, nil, nil, nil), unchecked); d != "" {
@@ -51,7 +55,8 @@ func TestInputs(t *testing.T) {
 	b1.Value = "5"
 	kept := Field{Name: "b2", Description: "Left empty it stays as it is.", Type: "string", Sensitive: true}
 	want = []Page{{Title: "The Bs", Description: "All Bs", Fields: []Field{b1, kept}}}
-	if d := cmp.Diff(want, Inputs(config, map[string]bool{"a1": true, "b3": true}, map[string]string{"b1": "5"}, map[string]bool{"b2": true}), unchecked); d != "" {
+	if d := cmp.Diff(want, Inputs(config, map[string]bool{"a1": true, "b3": true}, map[string]string{"b1": "5"},
+		map[string]bool{"b2": true}), unchecked); d != "" {
 		t.Error(d)
 	}
 }
@@ -63,7 +68,8 @@ func TestNeeded(t *testing.T) {
 	}
 	pages := []Page{
 		{Title: "a", Fields: []Field{field("optional", "", false), field("default", "2", false)}},
-		{Title: "b", Fields: []Field{field("needed", "", true), field("there", "1", true), field("optional", "", false)}},
+		{Title: "b", Fields: []Field{field("needed", "", true), field("there", "1", true),
+			field("optional", "", false)}},
 	}
 	want := []Page{{Title: "b", Fields: []Field{field("needed", "", true)}}}
 	if d := cmp.Diff(want, Needed(pages), unchecked); d != "" {
@@ -77,9 +83,11 @@ func TestNeeded(t *testing.T) {
 // TestParameters checks that the page contains the action's inputs that were not given.
 func TestParameters(t *testing.T) {
 	a := api.DeclaredAction{Name: "migrate", Description: "Moves the data", Inputs: []api.DeclaredParameter{
-		{Name: "to", Type: "number", Required: true}, {Name: "mode", Type: "string", Required: true, Default: text("safe")}, {Name: "given", Type: "string"},
+		{Name: "to", Type: "number", Required: true},
+		{Name: "mode", Type: "string", Required: true, Default: text("safe")}, {Name: "given", Type: "string"},
 	}}
-	want := []Page{{Title: "migrate", Description: "Moves the data", Fields: []Field{{Name: "to", Type: "number", Required: true}, {Name: "mode", Type: "string", Value: "safe"}}}}
+	want := []Page{{Title: "migrate", Description: "Moves the data",
+		Fields: []Field{{Name: "to", Type: "number", Required: true}, {Name: "mode", Type: "string", Value: "safe"}}}}
 	if d := cmp.Diff(want, Parameters(a, map[string]string{"given": ""}), unchecked); d != "" {
 		t.Error(d)
 	}

@@ -54,10 +54,12 @@ func (n *numbers) list(limit int) *List[int] {
 	}
 }
 
-func (n *numbers) run(t interface{ Context() context.Context }, list *List[int], format string, args ...string) (string, error) {
+func (n *numbers) run(t interface{ Context() context.Context }, list *List[int], format string,
+	args ...string) (string, error) {
 	var out strings.Builder
 	n.printed = out.String
-	c := list.Command(&env.Env{Console: &console.Console{Out: &out, Err: &strings.Builder{}, Output: format}}, &cobra.Command{Use: "list", SilenceErrors: true, SilenceUsage: true})
+	c := list.Command(&env.Env{Console: &console.Console{Out: &out, Err: &strings.Builder{}, Output: format}},
+		&cobra.Command{Use: "list", SilenceErrors: true, SilenceUsage: true})
 	c.SetArgs(args)
 	err := c.ExecuteContext(t.Context())
 	return out.String(), err
@@ -177,7 +179,9 @@ func TestThereIsMore(t *testing.T) {
 		n := &numbers{many: c.many, page: 9}
 		var out, remarks strings.Builder
 		n.printed = out.String
-		cmd := n.list(3).Command(&env.Env{Console: &console.Console{Out: &out, Err: &remarks, OutIsTerminal: c.terminal, Output: "table"}}, &cobra.Command{Use: "list"})
+		cmd := n.list(3).Command(
+			&env.Env{Console: &console.Console{Out: &out, Err: &remarks, OutIsTerminal: c.terminal, Output: "table"}},
+			&cobra.Command{Use: "list"})
 		cmd.SetArgs(nil)
 		if err := cmd.ExecuteContext(t.Context()); err != nil {
 			t.Fatal(err)

@@ -24,7 +24,8 @@ func after(t *testing.T, messages ...tea.Msg) (model, tea.Cmd) {
 // TestLines checks that lines are shown in order, that new lines replace the
 // old ones, and that a text cannot leave its line.
 func TestLines(t *testing.T) {
-	m, cmd := after(t, shown{{Mark: "·", Text: "old"}}, shown{{Mark: "✓", Text: "web: build 3 succeeded"}, {Mark: "✗", Text: "api:\x1b[2A failed\nhidden"}})
+	m, cmd := after(t, shown{{Mark: "·", Text: "old"}},
+		shown{{Mark: "✓", Text: "web: build 3 succeeded"}, {Mark: "✗", Text: "api:\x1b[2A failed\nhidden"}})
 	if want := "  ✓ web: build 3 succeeded\n  ✗ api: [2A failed hidden\n"; m.View() != want {
 		t.Errorf("drew %q, want %q", m.View(), want)
 	}

@@ -36,25 +36,40 @@ func TestAnswers(t *testing.T) {
 		code   int
 		says   string
 	}{
-		"the thing":             {200, "application/json", `{"id":"app_1","name":"hello"}`, exit.Done, ""},
-		"made":                  {201, "application/json", `{"id":"app_1","name":"hello"}`, exit.Done, ""},
-		"not authorised":        {401, problem, `{"status":401,"code":"unauthorized","title":"this token is not known","detail":"make another"}`, exit.Unreachable, "this token is not known\n  make another"},
-		"forbidden":             {403, problem, `{"status":403,"code":"forbidden","title":"a viewer cannot do this"}`, exit.Unreachable, "a viewer cannot do this"},
-		"bad request":           {400, problem, `{"status":400,"code":"bad_request","title":"limit is not a number"}`, exit.Usage, "limit is not a number"},
-		"config":                {422, problem, `{"status":422,"code":"invalid","title":"the config has errors","diagnostics":[{"file":"a.toml","line":3,"column":7,"severity":"error","message":"unknown key","hint":"name"}]}`, exit.Usage, "the config has errors\n  a.toml:3:7: error: unknown key (name)"},
-		"unpushed":              {409, problem, `{"status":409,"code":"unpushed","title":"main is not at 1234567","detail":"push it"}`, exit.Usage, "main is not at 1234567\n  push it"},
-		"conflict":              {409, problem, `{"status":409,"code":"stale","title":"the plan has changed"}`, exit.Failed, "the plan has changed"},
-		"not found":             {404, problem, `{"status":404,"code":"not_found","title":"there is no app \"x\""}`, exit.Failed, `there is no app "x"`},
-		"server's fault":        {500, problem, `{"status":500,"code":"internal","title":"something broke here","request":"req_1"}`, exit.Failed, "something broke here\n  Its log has it as req_1."},
-		"another listener":      {404, problem, `{"status":404,"code":"no_route","title":"no such route"}`, exit.Unreachable, "answered 404 Not Found, which is not what a control plane of this version answers"},
-		"a web server's page":   {404, "text/html", "<html>not here</html>", exit.Unreachable, "check the address that `nuon context list` shows"},
-		"a gateway's page":      {502, "text/html", "<html>bad gateway</html>", exit.Unreachable, "answered 502 Bad Gateway"},
-		"a proxy's refusal":     {403, "text/html", "<html>no</html>", exit.Unreachable, "403 Forbidden"},
-		"a rate limit":          {429, "text/plain", "slow down", exit.Failed, "429 Too Many Requests"},
-		"a problem of no words": {409, problem, `{"status":409,"code":"conflict","title":""}`, exit.Failed, "409 Conflict"},
-		"a page instead":        {200, "text/html", "<html>welcome</html>", exit.Unreachable, "is its address right?"},
-		"nothing instead":       {200, "application/json", "", exit.Unreachable, "is its address right?"},
-		"cut off":               {200, "application/json", `{"id":"app`, exit.Unreachable, "broke off: unexpected EOF"},
+		"the thing": {200, "application/json", `{"id":"app_1","name":"hello"}`, exit.Done, ""},
+		"made":      {201, "application/json", `{"id":"app_1","name":"hello"}`, exit.Done, ""},
+		"not authorised": {401, problem,
+			`{"status":401,"code":"unauthorized","title":"this token is not known","detail":"make another"}`,
+			exit.Unreachable, "this token is not known\n  make another"},
+		"forbidden": {403, problem, `{"status":403,"code":"forbidden","title":"a viewer cannot do this"}`,
+			exit.Unreachable, "a viewer cannot do this"},
+		"bad request": {400, problem, `{"status":400,"code":"bad_request","title":"limit is not a number"}`,
+			exit.Usage, "limit is not a number"},
+		"config": {422, problem,
+			`{"status":422,"code":"invalid","title":"the config has errors","diagnostics":[{"file":"a.toml","line":3,"column":7,"severity":"error","message":"unknown key","hint":"name"}]}`, exit.Usage, "the config has errors\n  a.toml:3:7: error: unknown key (name)"},
+		"unpushed": {409, problem,
+			`{"status":409,"code":"unpushed","title":"main is not at 1234567","detail":"push it"}`, exit.Usage,
+			"main is not at 1234567\n  push it"},
+		"conflict": {409, problem, `{"status":409,"code":"stale","title":"the plan has changed"}`,
+			exit.Failed, "the plan has changed"},
+		"not found": {404, problem, `{"status":404,"code":"not_found","title":"there is no app \"x\""}`,
+			exit.Failed, `there is no app "x"`},
+		"server's fault": {500, problem,
+			`{"status":500,"code":"internal","title":"something broke here","request":"req_1"}`, exit.Failed,
+			"something broke here\n  Its log has it as req_1."},
+		"another listener": {404, problem, `{"status":404,"code":"no_route","title":"no such route"}`,
+			exit.Unreachable, "answered 404 Not Found, which is not what a control plane of this version answers"},
+		"a web server's page": {404, "text/html", "<html>not here</html>", exit.Unreachable,
+			"check the address that `nuon context list` shows"},
+		"a gateway's page": {502, "text/html", "<html>bad gateway</html>", exit.Unreachable,
+			"answered 502 Bad Gateway"},
+		"a proxy's refusal": {403, "text/html", "<html>no</html>", exit.Unreachable, "403 Forbidden"},
+		"a rate limit":      {429, "text/plain", "slow down", exit.Failed, "429 Too Many Requests"},
+		"a problem of no words": {409, problem, `{"status":409,"code":"conflict","title":""}`,
+			exit.Failed, "409 Conflict"},
+		"a page instead":  {200, "text/html", "<html>welcome</html>", exit.Unreachable, "is its address right?"},
+		"nothing instead": {200, "application/json", "", exit.Unreachable, "is its address right?"},
+		"cut off":         {200, "application/json", `{"id":"app`, exit.Unreachable, "broke off: unexpected EOF"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := plane(t, func(w http.ResponseWriter, r *http.Request) {
@@ -105,7 +120,8 @@ func TestUnreachable(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Get[api.App](client.GetApp(t.Context(), "hello"))
-	if exit.CodeOf(err) != exit.Unreachable || !strings.Contains(err.Error(), "cannot reach the control plane") || !strings.Contains(err.Error(), "nuon doctor") {
+	if exit.CodeOf(err) != exit.Unreachable || !strings.Contains(err.Error(), "cannot reach the control plane") ||
+		!strings.Contains(err.Error(), "nuon doctor") {
 		t.Errorf("ended with %v", err)
 	}
 	stopped, stop := context.WithCancel(t.Context())
@@ -127,9 +143,11 @@ func TestNewRefusesWhatIsNoAddress(t *testing.T) {
 // TestDiagnosis checks that a diagnostic without a position is printed without one.
 func TestDiagnosis(t *testing.T) {
 	for want, d := range map[string]api.Diagnostic{
-		"web.toml:3:7: error: unknown key (name)": {File: "web.toml", Line: 3, Column: 7, Severity: "error", Message: "unknown key", Hint: "name"},
-		"warning: no installs":                    {File: "web.toml", Severity: "warning", Message: "no installs"},
-		"error: there is no config":               {File: ".", Line: 1, Column: 1, Severity: "error", Message: "there is no config"},
+		"web.toml:3:7: error: unknown key (name)": {File: "web.toml", Line: 3, Column: 7, Severity: "error",
+			Message: "unknown key", Hint: "name"},
+		"warning: no installs": {File: "web.toml", Severity: "warning", Message: "no installs"},
+		"error: there is no config": {File: ".", Line: 1, Column: 1, Severity: "error",
+			Message: "there is no config"},
 	} {
 		if got := Diagnosis(d); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -140,7 +158,8 @@ func TestDiagnosis(t *testing.T) {
 // TestCodeIs checks that the code is found in wrapped errors.
 func TestCodeIs(t *testing.T) {
 	err := exit.With(exit.Usage, &Problem{api.Problem{Code: "not_found"}})
-	if !CodeIs(err, "not_found") || CodeIs(err, "unpushed") || CodeIs(errors.New("not_found"), "not_found") || CodeIs(nil, "") {
+	if !CodeIs(err, "not_found") || CodeIs(err, "unpushed") ||
+		CodeIs(errors.New("not_found"), "not_found") || CodeIs(nil, "") {
 		t.Error("codes are mixed up")
 	}
 }

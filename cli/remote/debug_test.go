@@ -20,8 +20,10 @@ import (
 // planted are the secrets of TestDebugShowsNoSecret, none of which may appear
 // in the log in any form.
 var planted = map[string]string{
-	"token": "nuont_planted-token-51d2", "password": "planted-password-8c3e", "once": "planted-secret-once-77aa", "env": "planted-env-9e01",
-	"input": "planted-input-4b4b", "url": "planted-url-2f2f", "registration": "nuong_planted-6d6d", "default": "planted-default-3a3a", "info": "planted-info-1c1c", "run": "planted-run-0d0d",
+	"token": "nuont_planted-token-51d2", "password": "planted-password-8c3e", "once": "planted-secret-once-77aa",
+	"env":   "planted-env-9e01",
+	"input": "planted-input-4b4b", "url": "planted-url-2f2f", "registration": "nuong_planted-6d6d",
+	"default": "planted-default-3a3a", "info": "planted-info-1c1c", "run": "planted-run-0d0d",
 }
 
 // talkative is a fake control plane whose responses contain secrets in every
@@ -42,12 +44,20 @@ func talkative(t *testing.T) *httptest.Server {
 	answer("POST /v1/credentials", 201, api.Credential{Name: "github"})
 	answer("POST /v1/webhooks", 201, api.Webhook{ID: "whk_1", Path: "/hooks/whk_1", Secret: planted["once"]})
 	answer("POST /v1/tokens", 201, api.CreatedToken{Token: api.Token{Name: "ci"}, Secret: planted["once"]})
-	answer("POST /v1/runners", 201, api.CreatedRunner{Runner: api.Runner{Name: "berlin"}, RegistrationToken: planted["registration"]})
-	answer("GET /v1/installs/acme", 200, map[string]any{"name": "acme", "inputs": []map[string]any{{"name": "size", "value": "large"}, {"name": "key", "sensitive": true, "value": planted["input"]}}})
-	answer("GET /v1/apps/hello", 200, api.App{Name: "hello", Repository: "https://bot:" + planted["url"] + "@git.example/x"})
-	answer("GET /v1/apps/hello/config", 200, map[string]any{"inputs": []map[string]any{{"name": "key", "sensitive": true, "default": planted["default"]}}})
-	answer("POST /v1/installs/acme/workflows", 409, api.Problem{Code: "odd", Title: "the token " + planted["token"] + " may not"})
-	answer("GET /v1/installs/acme/states", 200, map[string]any{"items": []any{map[string]any{"lock": map[string]any{"info": map[string]any{"Who": planted["info"]}}}}})
+	answer("POST /v1/runners", 201,
+		api.CreatedRunner{Runner: api.Runner{Name: "berlin"}, RegistrationToken: planted["registration"]})
+	answer("GET /v1/installs/acme", 200,
+		map[string]any{"name": "acme", "inputs": []map[string]any{{"name": "size", "value": "large"},
+			{"name": "key", "sensitive": true, "value": planted["input"]}}})
+	answer("GET /v1/apps/hello", 200,
+		api.App{Name: "hello", Repository: "https://bot:" + planted["url"] + "@git.example/x"})
+	answer("GET /v1/apps/hello/config", 200,
+		map[string]any{"inputs": []map[string]any{{"name": "key", "sensitive": true, "default": planted["default"]}}})
+	answer("POST /v1/installs/acme/workflows", 409,
+		api.Problem{Code: "odd", Title: "the token " + planted["token"] + " may not"})
+	answer("GET /v1/installs/acme/states", 200,
+		map[string]any{
+			"items": []any{map[string]any{"lock": map[string]any{"info": map[string]any{"Who": planted["info"]}}}}})
 	mux.HandleFunc("GET /v1/whoami", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
 		_, _ = fmt.Fprintln(w, "you sent", r.Header.Get("Authorization"))
@@ -80,8 +90,14 @@ func TestDebugShowsNoSecret(t *testing.T) {
 	_, _ = Get[api.AppConfig](client.GetAppConfig(ctx, "hello", &api.GetAppConfigParams{}))
 	_, _ = Get[json.RawMessage](client.ListStates(ctx, "acme"))
 	_, _ = Get[api.Whoami](client.Whoami(ctx))
-	_, _ = Get[api.Asked](client.CreateWorkflow(ctx, "acme", &api.CreateWorkflowParams{}, api.NewWorkflow{Kind: "action", Action: "migrate", Env: map[string]string{"A": planted["env"]}, Inputs: map[string]string{"x": planted["run"]}}))
-	_, _ = Get[api.Install](client.UpdateInstallWithBody(ctx, "acme", "application/json", strings.NewReader(`{"inputs":[{"name":"key","sensitive":true,"value":"`+planted["input"]+`"}],"password":"`+planted["password"]+`"}`)))
+	_, _ = Get[api.Asked](
+		client.CreateWorkflow(ctx, "acme", &api.CreateWorkflowParams{},
+			api.NewWorkflow{Kind: "action", Action: "migrate", Env: map[string]string{"A": planted["env"]},
+				Inputs: map[string]string{"x": planted["run"]}}))
+	_, _ = Get[api.Install](
+		client.UpdateInstallWithBody(ctx, "acme", "application/json",
+			strings.NewReader(
+				`{"inputs":[{"name":"key","sensitive":true,"value":"`+planted["input"]+`"}],"password":"`+planted["password"]+`"}`)))
 	text := seen.String()
 	for name, secret := range planted {
 		for _, form := range []string{secret, base64.StdEncoding.EncodeToString([]byte(secret))} {
@@ -94,8 +110,10 @@ func TestDebugShowsNoSecret(t *testing.T) {
 		t.Error("shows what is sealed")
 	}
 	for _, want := range []string{
-		"> POST " + s.URL + "/v1/credentials (", `"name":"github"`, `"key_id":"key-1"`, `"ciphertext":"(masked)"`, "< 201 Created after ", ", by version 9.9.9 (API generation 1), request req_1", "bytes\n  {",
-		`"value":"large"`, `"registration_token":"(masked)"`, "https://(masked)@git.example/x", "< 409 Conflict", `"action":"migrate"`,
+		"> POST " + s.URL + "/v1/credentials (", `"name":"github"`, `"key_id":"key-1"`, `"ciphertext":"(masked)"`,
+		"< 201 Created after ", ", by version 9.9.9 (API generation 1), request req_1", "bytes\n  {",
+		`"value":"large"`, `"registration_token":"(masked)"`, "https://(masked)@git.example/x",
+		"< 409 Conflict", `"action":"migrate"`,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("does not show %q in\n%s", want, text)
@@ -128,7 +146,8 @@ func TestDebugIsBounded(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, _ = Get[map[string]string](client.Whoami(t.Context()))
-			if !strings.HasSuffix(seen.String(), c.want) || len(seen.String()) > 2*bodyShown || strings.Contains(seen.String(), "hus") {
+			if !strings.HasSuffix(seen.String(), c.want) || len(seen.String()) > 2*bodyShown ||
+				strings.Contains(seen.String(), "hus") {
 				t.Errorf("shows %.400q", seen.String())
 			}
 		})
@@ -145,7 +164,8 @@ func TestDebugOfNoAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Get[api.Whoami](client.Whoami(t.Context()))
-	if exit.CodeOf(err) != exit.Unreachable || !strings.Contains(seen.String(), "< no answer after ") || !strings.Contains(seen.String(), "refused") {
+	if exit.CodeOf(err) != exit.Unreachable || !strings.Contains(seen.String(), "< no answer after ") ||
+		!strings.Contains(seen.String(), "refused") {
 		t.Errorf("shows %q, %v", seen.String(), err)
 	}
 }

@@ -30,7 +30,8 @@ func (s *streams) open(last string) (*http.Response, error) {
 
 func answer(status int, body string) *http.Response {
 	r, _ := http.NewRequest(http.MethodGet, "http://plane/stream", nil)
-	return &http.Response{StatusCode: status, Status: http.StatusText(status), Body: io.NopCloser(strings.NewReader(body)), Request: r}
+	return &http.Response{StatusCode: status, Status: http.StatusText(status),
+		Body: io.NopCloser(strings.NewReader(body)), Request: r}
 }
 
 // until collects events as name=data, and stops at the event with the name stop.
@@ -112,7 +113,8 @@ func TestFollowEnds(t *testing.T) {
 	wrong := errors.New("wrong")
 	synctest.Test(t, func(t *testing.T) {
 		s := &streams{bodies: []string{"data: x\n\n", "data: y\n\n"}}
-		if err := Follow(t.Context(), s.open, func(Event) (bool, error) { return false, wrong }); !errors.Is(err, wrong) || len(s.asked) != 1 {
+		if err := Follow(t.Context(), s.open, func(Event) (bool, error) { return false, wrong }); !errors.Is(err, wrong) ||
+			len(s.asked) != 1 {
 			t.Errorf("an error of the reader ended with %v after %d streams", err, len(s.asked))
 		}
 		opens := 0
@@ -120,7 +122,8 @@ func TestFollowEnds(t *testing.T) {
 			if opens++; opens == 1 {
 				return answer(http.StatusOK, "data: x\n\n"), nil
 			}
-			return answer(http.StatusUnauthorized, `{"status":401,"code":"unauthorized","title":"the token was taken back"}`), nil
+			return answer(http.StatusUnauthorized,
+				`{"status":401,"code":"unauthorized","title":"the token was taken back"}`), nil
 		}, func(Event) (bool, error) { return false, nil })
 		if opens != 2 || exit.CodeOf(err) != exit.Unreachable || err.Error() != "the token was taken back" {
 			t.Errorf("a refusal ended with %v after %d streams", err, opens)
@@ -179,7 +182,8 @@ func TestFollowBoundsManyLines(t *testing.T) {
 		readers = append(readers, strings.NewReader(line))
 	}
 	last := ""
-	if ended, err := readEvents(io.MultiReader(readers...), &last, func(Event) (bool, error) { return false, nil }); err == nil || !ended {
+	if ended, err := readEvents(io.MultiReader(readers...), &last,
+		func(Event) (bool, error) { return false, nil }); err == nil || !ended {
 		t.Errorf("read %v, %v", ended, err)
 	}
 }

@@ -14,7 +14,9 @@ import (
 // FuzzAnswer checks that any response of a server is either the requested object or an
 // error with a message and one of the exit codes.
 func FuzzAnswer(f *testing.F) {
-	for _, seed := range []string{"", "{", `{"id":"x"}`, `{"status":409,"code":"c","title":"t","detail":"d","diagnostics":[{"line":-1,"file":"\u001b"}]}`, `{"title":7}`, "null", "<html>"} {
+	for _, seed := range []string{"", "{", `{"id":"x"}`,
+		`{"status":409,"code":"c","title":"t","detail":"d","diagnostics":[{"line":-1,"file":"\u001b"}]}`,
+		`{"title":7}`, "null", "<html>"} {
 		for _, status := range []int{200, 204, 302, 400, 401, 404, 409, 422, 429, 500, 502} {
 			f.Add(status, "application/problem+json", seed)
 		}
@@ -24,7 +26,8 @@ func FuzzAnswer(f *testing.F) {
 			return
 		}
 		_, err := Get[api.App](&http.Response{
-			StatusCode: status, Status: http.StatusText(status), Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(strings.NewReader(body)),
+			StatusCode: status, Status: http.StatusText(status), Header: http.Header{"Content-Type": {kind}},
+			Body:    io.NopCloser(strings.NewReader(body)),
 			Request: &http.Request{URL: &url.URL{Scheme: "http", Host: "plane"}},
 		}, nil)
 		if code := exit.CodeOf(err); code < exit.Done || code > exit.Unreachable || status >= 300 && err == nil {

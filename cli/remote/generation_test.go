@@ -21,14 +21,21 @@ func TestGenerations(t *testing.T) {
 		code           int
 		says           []string
 	}{
-		"the same":           {"1", "0.9.0", 200, exit.Done, nil},
-		"says nothing":       {"", "", 200, exit.Done, nil},
-		"says nonsense":      {"one", "", 200, exit.Done, nil},
-		"a newer one":        {"2", "2.0.1", 200, exit.Unreachable, []string{"this nuon (version " + version.Number + ", API generation 1) is too old for the control plane (version 2.0.1, API generation 2)", "update nuon"}},
-		"a newer one's no":   {"2", "2.0.1", 426, exit.Unreachable, []string{"is too old for the control plane (version 2.0.1, API generation 2): update nuon"}},
-		"a newer one's 404":  {"2", "", 404, exit.Unreachable, []string{"is too old for the control plane (version unknown, API generation 2): update nuon"}},
-		"an older one":       {"0", "0.0.1", 200, exit.Unreachable, []string{"the control plane (version 0.0.1, API generation 0) is too old for this nuon", "update the control plane"}},
-		"an older one's no":  {"0", "0.0.1", 426, exit.Unreachable, []string{"the control plane (version 0.0.1, API generation 0) is too old for this nuon"}},
+		"the same":      {"1", "0.9.0", 200, exit.Done, nil},
+		"says nothing":  {"", "", 200, exit.Done, nil},
+		"says nonsense": {"one", "", 200, exit.Done, nil},
+		"a newer one": {"2", "2.0.1", 200, exit.Unreachable,
+			[]string{"this nuon (version " + version.Number +
+				", API generation 1) is too old for the control plane (version 2.0.1, API generation 2)", "update nuon"}},
+		"a newer one's no": {"2", "2.0.1", 426, exit.Unreachable,
+			[]string{"is too old for the control plane (version 2.0.1, API generation 2): update nuon"}},
+		"a newer one's 404": {"2", "", 404, exit.Unreachable,
+			[]string{"is too old for the control plane (version unknown, API generation 2): update nuon"}},
+		"an older one": {"0", "0.0.1", 200, exit.Unreachable,
+			[]string{"the control plane (version 0.0.1, API generation 0) is too old for this nuon",
+				"update the control plane"}},
+		"an older one's no": {"0", "0.0.1", 426, exit.Unreachable,
+			[]string{"the control plane (version 0.0.1, API generation 0) is too old for this nuon"}},
 		"a refusal in words": {"", "", 426, exit.Unreachable, []string{"in its own words"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -36,7 +43,8 @@ func TestGenerations(t *testing.T) {
 				if got := r.Header.Get(version.HeaderAPI); got != strconv.Itoa(version.API) {
 					t.Errorf("the request is of generation %q", got)
 				}
-				for header, value := range map[string]string{version.HeaderAPI: c.theirs, version.HeaderNumber: c.number} {
+				for header, value := range map[string]string{version.HeaderAPI: c.theirs,
+					version.HeaderNumber: c.number} {
 					if value != "" {
 						w.Header().Set(header, value)
 					}
@@ -46,7 +54,8 @@ func TestGenerations(t *testing.T) {
 					_ = json.NewEncoder(w).Encode(api.App{Name: "hello"})
 					return
 				}
-				_ = json.NewEncoder(w).Encode(api.Problem{Status: c.status, Code: "client_too_old", Title: "in its own words"})
+				_ = json.NewEncoder(w).Encode(
+					api.Problem{Status: c.status, Code: "client_too_old", Title: "in its own words"})
 			})
 			_, err := Get[api.App](client.GetApp(t.Context(), "hello"))
 			if exit.CodeOf(err) != c.code {

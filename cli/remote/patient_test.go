@@ -35,7 +35,8 @@ func (m *moods) RoundTrip(r *http.Request) (*http.Response, error) {
 	if m.after != "" {
 		header.Set("Retry-After", m.after)
 	}
-	return &http.Response{StatusCode: m.statuses[min(len(m.came), len(m.statuses))-1], Header: header, Body: io.NopCloser(strings.NewReader("x"))}, nil
+	return &http.Response{StatusCode: m.statuses[min(len(m.came), len(m.statuses))-1], Header: header,
+		Body: io.NopCloser(strings.NewReader("x"))}, nil
 }
 
 // TestPatient checks that a refused request is repeated in full after Retry-After, and
@@ -76,7 +77,8 @@ func TestPatient(t *testing.T) {
 				}
 				_ = answer.Body.Close()
 				if answer.StatusCode != c.status || len(m.came) != c.times || time.Since(begun) != c.took {
-					t.Errorf("%d after %d requests and %s, want %d, %d, %s", answer.StatusCode, len(m.came), time.Since(begun), c.status, c.times, c.took)
+					t.Errorf("%d after %d requests and %s, want %d, %d, %s", answer.StatusCode, len(m.came),
+						time.Since(begun), c.status, c.times, c.took)
 				}
 				for _, came := range m.came {
 					if came != c.method+" body" {
@@ -135,7 +137,8 @@ func TestPatientEnds(t *testing.T) {
 			t.Errorf("ended with %v", err)
 		}
 		m = &moods{statuses: []int{429}, after: "1"}
-		r, err = http.NewRequestWithContext(t.Context(), http.MethodPost, "http://plane/", io.NopCloser(strings.NewReader("stream")))
+		r, err = http.NewRequestWithContext(t.Context(), http.MethodPost, "http://plane/",
+			io.NopCloser(strings.NewReader("stream")))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -36,7 +36,8 @@ func (s slow) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := sleep(r.Context(), s.before); err != nil {
 		return nil, err
 	}
-	return &http.Response{StatusCode: http.StatusOK, Request: r, Header: http.Header{}, Body: &trickle{ctx: r.Context(), slow: s}}, nil
+	return &http.Response{StatusCode: http.StatusOK, Request: r, Header: http.Header{},
+		Body: &trickle{ctx: r.Context(), slow: s}}, nil
 }
 
 type trickle struct {
@@ -67,13 +68,17 @@ func TestAControlPlaneThatSaysNothing(t *testing.T) {
 		code  int
 		says  string
 	}{
-		"slow":              {slow{4 * time.Minute, []time.Duration{0, 50 * time.Second, 50 * time.Second}, whole}, exit.Done, ""},
-		"never answers":     {slow{24 * time.Hour, nil, nil}, exit.Unreachable, "cannot reach the control plane: Get \"http://plane/v1/apps/hello\": it has said nothing for 5m0s"},
-		"stops in a middle": {slow{0, []time.Duration{0, 24 * time.Hour, 0}, whole}, exit.Unreachable, "answer broke off: it has said nothing for 1m0s"},
+		"slow": {slow{4 * time.Minute, []time.Duration{0, 50 * time.Second, 50 * time.Second}, whole},
+			exit.Done, ""},
+		"never answers": {slow{24 * time.Hour, nil, nil}, exit.Unreachable,
+			"cannot reach the control plane: Get \"http://plane/v1/apps/hello\": it has said nothing for 5m0s"},
+		"stops in a middle": {slow{0, []time.Duration{0, 24 * time.Hour, 0}, whole}, exit.Unreachable,
+			"answer broke off: it has said nothing for 1m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				client, err := New(contexts.Context{URL: "http://plane"}, func(http.RoundTripper) http.RoundTripper { return c.plane })
+				client, err := New(contexts.Context{URL: "http://plane"},
+					func(http.RoundTripper) http.RoundTripper { return c.plane })
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -98,7 +103,8 @@ func TestCtrlCAtAnyMoment(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				client, err := New(contexts.Context{URL: "http://plane"}, func(http.RoundTripper) http.RoundTripper { return s })
+				client, err := New(contexts.Context{URL: "http://plane"},
+					func(http.RoundTripper) http.RoundTripper { return s })
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -132,7 +138,8 @@ func (e *endlessJSON) Read(b []byte) (int, error) {
 // TestAnAnswerWithoutAnEnd checks that a response is cut at its limit.
 func TestAnAnswerWithoutAnEnd(t *testing.T) {
 	var all []string
-	if err := read(&endlessJSON{}, 4<<20, &all); exit.CodeOf(err) != exit.Unreachable || !strings.Contains(err.Error(), "larger than 4 MB") {
+	if err := read(&endlessJSON{}, 4<<20, &all); exit.CodeOf(err) != exit.Unreachable ||
+		!strings.Contains(err.Error(), "larger than 4 MB") {
 		t.Errorf("ended with %v", err)
 	}
 }

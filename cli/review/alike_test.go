@@ -39,15 +39,19 @@ func TestGather(t *testing.T) {
 		all  []api.Approval
 		want string
 	}{
-		"none":          {nil, ""},
-		"nothing alike": {[]api.Approval{made("a", "1", "x", "g1"), made("a", "1", "y", "g2"), made("a", "2", "x", "g3"), made("a", "3", "x", "")}, "1x | 1y | 2x | 3x"},
-		"one group":     {[]api.Approval{made("a", "1", "x", "g"), made("a", "1", "y", ""), made("a", "2", "x", "g")}, "1x 2x | 1y"},
+		"none": {nil, ""},
+		"nothing alike": {[]api.Approval{made("a", "1", "x", "g1"), made("a", "1", "y", "g2"),
+			made("a", "2", "x", "g3"), made("a", "3", "x", "")}, "1x | 1y | 2x | 3x"},
+		"one group": {[]api.Approval{made("a", "1", "x", "g"), made("a", "1", "y", ""), made("a", "2", "x", "g")},
+			"1x 2x | 1y"},
 		"two groups and an exception": {[]api.Approval{
-			made("a", "0", "x", "odd"), made("a", "0", "y", ""), made("a", "1", "x", "g"), made("a", "2", "x", "h"), made("a", "3", "x", "h"), made("a", "4", "x", "g"), made("a", "5", "x", "h"),
+			made("a", "0", "x", "odd"), made("a", "0", "y", ""), made("a", "1", "x", "g"), made("a", "2", "x", "h"),
+			made("a", "3", "x", "h"), made("a", "4", "x", "g"), made("a", "5", "x", "h"),
 		}, "2x 3x 5x | 1x 4x | 0x | 0y"},
-		"no group is no group":      {[]api.Approval{made("a", "1", "x", ""), made("a", "2", "x", "")}, "1x | 2x"},
-		"a group of two components": {[]api.Approval{made("a", "1", "x", "g"), made("a", "1", "y", "g"), made("a", "2", "x", "g")}, "1x 2x | 1y"},
-		"a group of two apps":       {[]api.Approval{made("a", "1", "x", "g"), made("b", "2", "x", "g")}, "1x | 2x"},
+		"no group is no group": {[]api.Approval{made("a", "1", "x", ""), made("a", "2", "x", "")}, "1x | 2x"},
+		"a group of two components": {
+			[]api.Approval{made("a", "1", "x", "g"), made("a", "1", "y", "g"), made("a", "2", "x", "g")}, "1x 2x | 1y"},
+		"a group of two apps": {[]api.Approval{made("a", "1", "x", "g"), made("b", "2", "x", "g")}, "1x | 2x"},
 	} {
 		var parts []string
 		for _, g := range Gather(c.all) {
@@ -70,8 +74,10 @@ func TestGatherLosesNothing(t *testing.T) {
 		var all []api.Approval
 		for i := range rapid.IntRange(0, 30).Draw(t, "plans") {
 			all = append(all, api.Approval{
-				ID: fmt.Sprint(i), App: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "app"), Component: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "component"),
-				Group: rapid.SampledFrom([]string{"", "g", "h", "i"}).Draw(t, "group"), Destroy: rapid.Bool().Draw(t, "destroy"),
+				ID: fmt.Sprint(i), App: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "app"),
+				Component: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "component"),
+				Group:     rapid.SampledFrom([]string{"", "g", "h", "i"}).Draw(t, "group"),
+				Destroy:   rapid.Bool().Draw(t, "destroy"),
 			})
 		}
 		told := map[string]int{}
@@ -102,7 +108,8 @@ func TestGatherLosesNothing(t *testing.T) {
 // TestNames checks that names above the limit are counted.
 func TestNames(t *testing.T) {
 	all := alike()[:5]
-	for most, want := range map[int]string{2: "acme, globex and 3 more", 5: "acme, globex, hooli, initech, umbrella", 9: "acme, globex, hooli, initech, umbrella"} {
+	for most, want := range map[int]string{2: "acme, globex and 3 more", 5: "acme, globex, hooli, initech, umbrella",
+		9: "acme, globex, hooli, initech, umbrella"} {
 		if got := Names(all, most); got != want {
 			t.Errorf("%d: %q", most, got)
 		}
@@ -128,20 +135,29 @@ func TestOneAnswerToManyPlans(t *testing.T) {
 		want  []string
 		says  string
 	}{
-		"yes":              {all, func(s *stage) { s.press("a") }, nil, "Type 5 to approve"},
-		"yes, twice":       {all, func(s *stage) { s.press("a", "a", "enter") }, nil, "Type 5 to approve"},
-		"yes, counted":     {all, func(s *stage) { s.approveAll("5") }, yesTo(all[:5]...), ""},
-		"yes, then again":  {all, func(s *stage) { s.approveAll("5"); s.press("a") }, yesTo(all[:5]...), "the answer is on its way"},
-		"yes, miscounted":  {all, func(s *stage) { s.approveAll("6") }, nil, "Type 5 to approve"},
-		"to one of them":   {all, func(s *stage) { s.press("m", "j"); s.send(openedOf(all[0])); s.pass(time.Second); s.press("a") }, yesTo(all[0]), ""},
-		"to one, unread":   {all, func(s *stage) { s.press("m", "j", "a") }, nil, "it has not been read yet"},
-		"to the exception": {all, func(s *stage) { s.press("J"); s.send(openedOf(all[5])); s.pass(time.Second); s.press("a") }, yesTo(all[5]), ""},
+		"yes":          {all, func(s *stage) { s.press("a") }, nil, "Type 5 to approve"},
+		"yes, twice":   {all, func(s *stage) { s.press("a", "a", "enter") }, nil, "Type 5 to approve"},
+		"yes, counted": {all, func(s *stage) { s.approveAll("5") }, yesTo(all[:5]...), ""},
+		"yes, then again": {all, func(s *stage) { s.approveAll("5"); s.press("a") }, yesTo(all[:5]...),
+			"the answer is on its way"},
+		"yes, miscounted": {all, func(s *stage) { s.approveAll("6") }, nil, "Type 5 to approve"},
+		"to one of them": {all,
+			func(s *stage) { s.press("m", "j"); s.send(openedOf(all[0])); s.pass(time.Second); s.press("a") },
+			yesTo(all[0]), ""},
+		"to one, unread": {all, func(s *stage) { s.press("m", "j", "a") }, nil, "it has not been read yet"},
+		"to the exception": {all,
+			func(s *stage) { s.press("J"); s.send(openedOf(all[5])); s.pass(time.Second); s.press("a") }, yesTo(all[5]),
+			""},
 		"no": {all, func(s *stage) { s.press("r"); s.write("no time"); s.press("enter") }, []string{
-			"reject apr_1 " + all[0].ContentDigest + " no time", "reject apr_2 " + all[1].ContentDigest + " no time", "reject apr_3 " + all[2].ContentDigest + " no time",
+			"reject apr_1 " + all[0].ContentDigest + " no time", "reject apr_2 " + all[1].ContentDigest + " no time",
+			"reject apr_3 " + all[2].ContentDigest + " no time",
 			"reject apr_4 " + all[3].ContentDigest + " no time", "reject apr_5 " + all[4].ContentDigest + " no time",
 		}, ""},
-		"one has gone": {all, func(s *stage) { s.send(listOf(without(all, "globex"))); s.approveAll("4") }, yesTo(all[0], all[2], all[3], all[4]), ""},
-		"one has come": {all, func(s *stage) { s.send(listOf(append(slices.Clone(all), late(all[0], "zorg")))); s.press("a") }, nil, "there is one more than a moment ago"},
+		"one has gone": {all, func(s *stage) { s.send(listOf(without(all, "globex"))); s.approveAll("4") },
+			yesTo(all[0], all[2], all[3], all[4]), ""},
+		"one has come": {all,
+			func(s *stage) { s.send(listOf(append(slices.Clone(all), late(all[0], "zorg")))); s.press("a") }, nil,
+			"there is one more than a moment ago"},
 		"one came, and was seen": {all, func(s *stage) {
 			s.send(listOf(append(slices.Clone(all), late(all[0], "zorg"))))
 			s.pass(justNow)
@@ -151,10 +167,13 @@ func TestOneAnswerToManyPlans(t *testing.T) {
 			s.send(listOf([]api.Approval{all[0], other, all[2], all[3], all[4]}))
 			s.press("a")
 		}, nil, "there is one more than a moment ago"},
-		"grave":             {doomed, func(s *stage) { s.press("a") }, nil, "Type web 3 to approve"},
-		"grave, no number":  {doomed, func(s *stage) { s.press("a"); s.write("web"); s.press("enter") }, nil, "Type web 3 to approve"},
-		"grave, miscounted": {doomed, func(s *stage) { s.press("a"); s.write("web 4"); s.press("enter") }, nil, "Type web 3 to approve"},
-		"grave, counted":    {doomed, func(s *stage) { s.press("a"); s.write("web 3"); s.press("enter") }, yesTo(doomed...), ""},
+		"grave": {doomed, func(s *stage) { s.press("a") }, nil, "Type web 3 to approve"},
+		"grave, no number": {doomed, func(s *stage) { s.press("a"); s.write("web"); s.press("enter") }, nil,
+			"Type web 3 to approve"},
+		"grave, miscounted": {doomed, func(s *stage) { s.press("a"); s.write("web 4"); s.press("enter") }, nil,
+			"Type web 3 to approve"},
+		"grave, counted": {doomed, func(s *stage) { s.press("a"); s.write("web 3"); s.press("enter") },
+			yesTo(doomed...), ""},
 		"grave, one leaves": {doomed, func(s *stage) {
 			s.press("a")
 			s.write("web 3")
@@ -183,8 +202,11 @@ func TestOneAnswerToManyPlans(t *testing.T) {
 			s.pass(time.Second)
 			s.press("enter")
 		}, yesTo(doomed[:2]...), ""},
-		"all go while typing": {doomed, func(s *stage) { s.press("r"); s.write("wai"); s.send(listed{}); s.write("t, a"); s.press("a") }, nil, "your answer was not given"},
-		"nobody there":        {all, func(s *stage) { s.send(listed{err: errors.New("gone")}); s.press("a", "r") }, nil, "the control plane does not answer"},
+		"all go while typing": {doomed,
+			func(s *stage) { s.press("r"); s.write("wai"); s.send(listed{}); s.write("t, a"); s.press("a") }, nil,
+			"your answer was not given"},
+		"nobody there": {all, func(s *stage) { s.send(listed{err: errors.New("gone")}); s.press("a", "r") }, nil,
+			"the control plane does not answer"},
 		"it does not hold": {all, func(s *stage) {
 			bad := all[0]
 			bad.Report = []byte(`{"kind":"terraform","totals":{"destroy":3},"applyable":true}`)
@@ -216,7 +238,8 @@ func (s *stage) approveAll(count string) {
 // taken returns the control plane's response to an accepted answer.
 func taken(id string, now time.Time) answered {
 	return answered{id: id, answer: api.ResponseAnswerApprove, approval: api.Approval{
-		ID: id, App: "hello", Install: "install-" + id[4:], Component: "web", Status: api.ApprovalStatusApproved, CreatedAt: began, Response: api.GivenResponse{Actor: "vera", At: now},
+		ID: id, App: "hello", Install: "install-" + id[4:], Component: "web", Status: api.ApprovalStatusApproved,
+		CreatedAt: began, Response: api.GivenResponse{Actor: "vera", At: now},
 	}}
 }
 
@@ -226,7 +249,8 @@ func crowd(n int) []api.Approval {
 	one := approvalOf("apr", "hello", "acme", "web", mildReport(1))
 	for i := range n {
 		a := one
-		a.ID, a.Install, a.InstallID, a.Group = fmt.Sprintf("apr_%04d", i), fmt.Sprintf("install-%04d", i), fmt.Sprintf("ins_%04d", i), "sha256:crowd"
+		a.ID, a.Install, a.InstallID, a.Group = fmt.Sprintf("apr_%04d", i), fmt.Sprintf("install-%04d", i),
+			fmt.Sprintf("ins_%04d", i), "sha256:crowd"
 		a.ContentDigest = fmt.Sprintf("sha256:%04d", i)
 		all = append(all, a)
 	}
@@ -288,7 +312,8 @@ func TestAnAnswerThatBreaksOff(t *testing.T) {
 	for _, a := range all[1:mostAtOnce] {
 		s.send(taken(a.ID, s.now))
 	}
-	s.shows(t, "approved: web on 5 of 20; not install-0000, install-0006, install-0007 and 12 more: cannot reach the control plane")
+	s.shows(t,
+		"approved: web on 5 of 20; not install-0000, install-0006, install-0007 and 12 more: cannot reach the control plane")
 	if n := len(s.sent()); n != mostAtOnce {
 		t.Errorf("%d answers were sent", n)
 	}
@@ -371,7 +396,8 @@ func TestALargeQueueIsLookedAtInParts(t *testing.T) {
 func TestSecurityIsSeenInTheQueue(t *testing.T) {
 	all := several()
 	r := mildReport(2)
-	r.Changes[1].Judge(diff.Finding{Rule: "opens", Source: "https://example.com/rule", Risk: diff.RiskInPlace, Security: true, Words: "everybody can reach it"})
+	r.Changes[1].Judge(diff.Finding{Rule: "opens", Source: "https://example.com/rule", Risk: diff.RiskInPlace,
+		Security: true, Words: "everybody can reach it"})
 	r.Totals = r.Count()
 	all[2] = approvalOf("apr_3", "hello", "globex", "metrics", r)
 	newStage(plainTheme, 80, 24, all...).shows(t, "1 security ~2    5m")

@@ -46,7 +46,8 @@ func TestDeskLists(t *testing.T) {
 		t.Errorf("heard %+v", l)
 	}
 	p = &plane{approvals: alike()}
-	if l, _ = deskAt(t, p, all).list(scope{group: "sha256:alike"})().(listed); len(l.waiting) != 5 || l.where.group != "sha256:alike" {
+	if l, _ = deskAt(t, p, all).list(scope{group: "sha256:alike"})().(listed); len(l.waiting) != 5 ||
+		l.where.group != "sha256:alike" {
 		t.Errorf("heard %+v", l)
 	}
 	p = &plane{}
@@ -64,7 +65,8 @@ func TestDeskOpens(t *testing.T) {
 	p := &plane{approvals: several()}
 	p.approvals[0].Report = []byte(`{"kind":"terraform","totals":{"destroy":3},"applyable":true}`)
 	d := deskAt(t, p, all)
-	if o, _ := d.open("apr_2", false)().(opened); o.err != nil || o.flaw != nil || o.page.Changes() != 3 || o.approval.Report != nil {
+	if o, _ := d.open("apr_2", false)().(opened); o.err != nil || o.flaw != nil || o.page.Changes() != 3 ||
+		o.approval.Report != nil {
 		t.Errorf("opened %+v", o)
 	}
 	p.approvals[2].Report = alike()[2].Report

@@ -34,22 +34,28 @@ func reportOf(changes ...diff.Change) *diff.Report {
 // deletions, multi-line text, wide characters and terminal control sequences.
 func graveReport() *diff.Report {
 	r := reportOf(
-		diff.Change{Address: "terraform_data.page", Action: diff.Update, ResourceKind: "terraform_data", Name: "page", Fields: []diff.FieldChange{
-			{Path: "input.address", Before: text("10.42.0.10"), After: text("10.42.0.20")},
-			{Path: "input.greeting", Before: text("hello"), After: text("こんにちは 👋 \x1b[2J\x1b]0;owned\x07")},
-			{Path: "input.script", Lines: []diff.Line{
-				{Op: diff.LineSkipped, Count: 12}, {Op: diff.LineSame, Text: "set -eu"}, {Op: diff.LineRemoved, Text: "exec serve --port 80"},
-				{Op: diff.LineAdded, Text: "exec serve --port 8080\x1b[31m"},
+		diff.Change{Address: "terraform_data.page", Action: diff.Update, ResourceKind: "terraform_data", Name: "page",
+			Fields: []diff.FieldChange{
+				{Path: "input.address", Before: text("10.42.0.10"), After: text("10.42.0.20")},
+				{Path: "input.greeting", Before: text("hello"), After: text("こんにちは 👋 \x1b[2J\x1b]0;owned\x07")},
+				{Path: "input.script", Lines: []diff.Line{
+					{Op: diff.LineSkipped, Count: 12}, {Op: diff.LineSame, Text: "set -eu"},
+					{Op: diff.LineRemoved, Text: "exec serve --port 80"},
+					{Op: diff.LineAdded, Text: "exec serve --port 8080\x1b[31m"},
+				}},
+				{Path: "input.token", Before: diff.Shown{Masked: true},
+					After: diff.Shown{Masked: true, Mark: diff.Changed}},
 			}},
-			{Path: "input.token", Before: diff.Shown{Masked: true}, After: diff.Shown{Masked: true, Mark: diff.Changed}},
-		}},
-		diff.Change{Address: "terraform_data.rollout", Action: diff.Replace, ResourceKind: "terraform_data", Name: "rollout", Why: "triggers_replace changed", Fields: []diff.FieldChange{
-			{Path: "id", Before: text("old"), After: diff.Shown{Unknown: true}},
-			{Path: "triggers_replace[0]", Before: text("v1"), After: text("v2"), ForcesReplace: true},
-		}},
-		diff.Change{Address: "terraform_data.old", Action: diff.Destroy, ResourceKind: "terraform_data", Name: "old", Why: "it is no longer in the configuration", Fields: []diff.FieldChange{
-			{Path: "id", Before: text("x"), After: diff.Shown{Absent: true}}, {Path: "input", Before: text("y"), After: diff.Shown{Absent: true}},
-		}},
+		diff.Change{Address: "terraform_data.rollout", Action: diff.Replace, ResourceKind: "terraform_data",
+			Name: "rollout", Why: "triggers_replace changed", Fields: []diff.FieldChange{
+				{Path: "id", Before: text("old"), After: diff.Shown{Unknown: true}},
+				{Path: "triggers_replace[0]", Before: text("v1"), After: text("v2"), ForcesReplace: true},
+			}},
+		diff.Change{Address: "terraform_data.old", Action: diff.Destroy, ResourceKind: "terraform_data", Name: "old",
+			Why: "it is no longer in the configuration", Fields: []diff.FieldChange{
+				{Path: "id", Before: text("x"), After: diff.Shown{Absent: true}},
+				{Path: "input", Before: text("y"), After: diff.Shown{Absent: true}},
+			}},
 	)
 	r.Folded = []diff.Fold{{Rule: diff.FoldUnchanged, What: diff.FoldResources, Count: 41}}
 	r.Totals = r.Count()
@@ -62,10 +68,11 @@ func number(n int) diff.Shown { return diff.Shown{Text: fmt.Sprint(n), Type: dif
 func mildReport(n int) *diff.Report {
 	var changes []diff.Change
 	for i := range n {
-		changes = append(changes, diff.Change{Address: fmt.Sprintf("terraform_data.thing[%05d]", i), Action: diff.Update, ResourceKind: "terraform_data", Name: "thing", Fields: []diff.FieldChange{
-			{Path: "input.replicas", Before: number(i + 2), After: number(i + 3)},
-			{Path: "input.text", Before: text("before the change"), After: text("after the change")},
-		}})
+		changes = append(changes, diff.Change{Address: fmt.Sprintf("terraform_data.thing[%05d]", i),
+			Action: diff.Update, ResourceKind: "terraform_data", Name: "thing", Fields: []diff.FieldChange{
+				{Path: "input.replicas", Before: number(i + 2), After: number(i + 3)},
+				{Path: "input.text", Before: text("before the change"), After: text("after the change")},
+			}})
 	}
 	return reportOf(changes...)
 }
@@ -77,9 +84,11 @@ func approvalOf(id, app, install, component string, r *diff.Report) api.Approval
 		panic(err)
 	}
 	return api.Approval{
-		ID: id, App: app, Install: install, InstallID: "ins_" + app + install, Component: component, Plan: "pln_" + id, Workflow: "wfl_1",
-		ContentDigest: "sha256:" + r.Digest()[7:] + id, Status: api.ApprovalStatusWaiting, Report: raw, Destructive: r.Destructive(),
-		Reason: "the plan has changes", CreatedAt: began,
+		ID: id, App: app, Install: install, InstallID: "ins_" + app + install, Component: component,
+		Plan: "pln_" + id, Workflow: "wfl_1",
+		ContentDigest: "sha256:" + r.Digest()[7:] + id, Status: api.ApprovalStatusWaiting, Report: raw,
+		Destructive: r.Destructive(),
+		Reason:      "the plan has changes", CreatedAt: began,
 		Because: `artifact changed: build 2 of web, because commit f13a39b ("Serve the page from another address") changed modules/web/main.tf`,
 	}
 }
@@ -97,8 +106,10 @@ func several() []api.Approval {
 // has no plan yet.
 func provision() planned {
 	p := planned{id: "wfl_1", workflow: api.Workflow{
-		ID: "wfl_1", Number: 1, Kind: api.WorkflowKindProvision, App: "hello", Install: "acme", InstallID: "ins_helloacme", Status: api.WorkflowStatusRunning,
-		Steps: []api.Step{{Kind: api.StepKindPlan, Component: "web", Status: api.StepStatusSucceeded}, {Kind: api.StepKindPlan, Component: "cache", Status: api.StepStatusPending}},
+		ID: "wfl_1", Number: 1, Kind: api.WorkflowKindProvision, App: "hello", Install: "acme",
+		InstallID: "ins_helloacme", Status: api.WorkflowStatusRunning,
+		Steps: []api.Step{{Kind: api.StepKindPlan, Component: "web", Status: api.StepStatusSucceeded},
+			{Kind: api.StepKindPlan, Component: "cache", Status: api.StepStatusPending}},
 	}}
 	l := listOf(several()[:2])
 	p.waits, p.totals = l.waiting, l.totals
@@ -159,22 +170,28 @@ func (p *plane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	mux.HandleFunc("GET /v1/explain/plan/{id}", func(w http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(w).Encode(api.Explanation{Chain: chain()})
 	})
-	mux.HandleFunc("GET /v1/workflows/wfl_1", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(provision().workflow) })
+	mux.HandleFunc("GET /v1/workflows/wfl_1",
+		func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(provision().workflow) })
 	mux.HandleFunc("POST /v1/workflows/wfl_1/rule", func(w http.ResponseWriter, _ *http.Request) {
 		p.answers = append(p.answers, "wfl_1 as a whole")
 		_ = json.NewEncoder(w).Encode(provision().workflow)
 	})
 	mux.HandleFunc("GET /v1/installs", func(w http.ResponseWriter, _ *http.Request) {
-		_ = json.NewEncoder(w).Encode(api.InstallList{Items: []api.InstallSummary{{App: "hello", Name: "acme", Status: api.InstallSummaryStatusDeploying, Reason: "working on web"}}})
+		_ = json.NewEncoder(w).Encode(
+			api.InstallList{Items: []api.InstallSummary{
+				{App: "hello", Name: "acme", Status: api.InstallSummaryStatusDeploying, Reason: "working on web"}}})
 	})
 	mux.ServeHTTP(w, r)
 }
 
 func chain() []api.Cause {
 	return []api.Cause{
-		{Record: "revision", Name: "f13a39b Serve the page from another address", Reason: "main moved\x1b[2J", At: began.Add(-4 * time.Minute)},
-		{Record: "component_input", Name: "web", Reason: "examples/hello/modules/web/main.tf changed", At: began.Add(-3 * time.Minute)},
-		{Record: "build", Name: "build 2 of web (succeeded)", Reason: "its input changed", At: began.Add(-2 * time.Minute)},
+		{Record: "revision", Name: "f13a39b Serve the page from another address", Reason: "main moved\x1b[2J",
+			At: began.Add(-4 * time.Minute)},
+		{Record: "component_input", Name: "web", Reason: "examples/hello/modules/web/main.tf changed",
+			At: began.Add(-3 * time.Minute)},
+		{Record: "build", Name: "build 2 of web (succeeded)", Reason: "its input changed",
+			At: began.Add(-2 * time.Minute)},
 		{Record: "plan", Name: "web on acme", Reason: "artifact changed"},
 	}
 }
@@ -186,7 +203,9 @@ func (p *plane) list(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Sscan(r.URL.Query().Get("cursor"), &from) // the first page has no cursor
 	for i, a := range p.approvals {
 		q := r.URL.Query()
-		if i < from || a.Status != api.ApprovalStatusWaiting || q.Get("install") != "" && a.InstallID != q.Get("install") || q.Get("group") != "" && a.Group != q.Get("group") {
+		if i < from || a.Status != api.ApprovalStatusWaiting ||
+			q.Get("install") != "" && a.InstallID != q.Get("install") ||
+			q.Get("group") != "" && a.Group != q.Get("group") {
 			continue
 		}
 		if len(l.Items) == 2 {
@@ -222,14 +241,18 @@ func (p *plane) respond(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if a.ID == p.refuse {
-		a.Status, a.Response = api.ApprovalStatusRejected, api.GivenResponse{Actor: "ann", Reason: "not today", Answer: "reject", At: time.Now().Add(-12 * time.Second)}
+		a.Status, a.Response = api.ApprovalStatusRejected, api.GivenResponse{Actor: "ann", Reason: "not today",
+			Answer: "reject", At: time.Now().Add(-12 * time.Second)}
 	}
 	if a.Status != api.ApprovalStatusWaiting || given.Plan != a.Plan || given.ContentDigest != a.ContentDigest {
-		problem(w, http.StatusConflict, "approval_gone", fmt.Sprintf("this plan of %s no longer waits for an answer: %s", a.Component, a.Status))
+		problem(w, http.StatusConflict, "approval_gone",
+			fmt.Sprintf("this plan of %s no longer waits for an answer: %s", a.Component, a.Status))
 		return
 	}
-	p.answers = append(p.answers, fmt.Sprint(a.ID, " ", given.Answer, " ", given.ContentDigest == a.ContentDigest, " ", given.Reason))
-	a.Status = map[api.ResponseAnswer]api.ApprovalStatus{api.ResponseAnswerApprove: api.ApprovalStatusApproved, api.ResponseAnswerReject: api.ApprovalStatusRejected}[given.Answer]
+	p.answers = append(p.answers,
+		fmt.Sprint(a.ID, " ", given.Answer, " ", given.ContentDigest == a.ContentDigest, " ", given.Reason))
+	a.Status = map[api.ResponseAnswer]api.ApprovalStatus{api.ResponseAnswerApprove: api.ApprovalStatusApproved,
+		api.ResponseAnswerReject: api.ApprovalStatusRejected}[given.Answer]
 	a.Response = api.GivenResponse{Answer: string(given.Answer), Actor: "vera", Reason: given.Reason, At: time.Now()}
 	_ = json.NewEncoder(w).Encode(a)
 }

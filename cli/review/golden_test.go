@@ -109,8 +109,10 @@ func (s *stage) pass(d time.Duration) {
 
 // named maps the names of keys without a character.
 var named = map[string]tea.KeyType{
-	"enter": tea.KeyEnter, "esc": tea.KeyEsc, "tab": tea.KeyTab, "up": tea.KeyUp, "down": tea.KeyDown, "backspace": tea.KeyBackspace,
-	"ctrl+c": tea.KeyCtrlC, "ctrl+n": tea.KeyCtrlN, "ctrl+p": tea.KeyCtrlP, "ctrl+w": tea.KeyCtrlW, "left": tea.KeyLeft, "home": tea.KeyHome, "ctrl+z": tea.KeyCtrlZ,
+	"enter": tea.KeyEnter, "esc": tea.KeyEsc, "tab": tea.KeyTab, "up": tea.KeyUp, "down": tea.KeyDown,
+	"backspace": tea.KeyBackspace,
+	"ctrl+c":    tea.KeyCtrlC, "ctrl+n": tea.KeyCtrlN, "ctrl+p": tea.KeyCtrlP, "ctrl+w": tea.KeyCtrlW, "left": tea.KeyLeft,
+	"home": tea.KeyHome, "ctrl+z": tea.KeyCtrlZ,
 }
 
 // press presses keys one after the other: named keys or characters.
@@ -161,7 +163,8 @@ var scenes = map[string]func(*theme, int, int) *stage{
 		s := grave(t, w, h)
 		all := several()
 		s.send(listOf([]api.Approval{all[0], all[2]}))
-		all[1].Status, all[1].Reason = api.ApprovalStatusWithdrawn, "superseded: commit 77aa102 changed modules/web/main.tf"
+		all[1].Status, all[1].Reason = api.ApprovalStatusWithdrawn,
+			"superseded: commit 77aa102 changed modules/web/main.tf"
 		s.send(openedOf(all[1]))
 		s.press("a")
 		return s
@@ -234,7 +237,8 @@ var scenes = map[string]func(*theme, int, int) *stage{
 		s.approveAll("5")
 		for i, a := range alike()[:5] {
 			o := answered{id: a.ID, answer: api.ResponseAnswerApprove, approval: a}
-			o.approval.Status, o.approval.Response = api.ApprovalStatusApproved, api.GivenResponse{Actor: "vera", At: s.now}
+			o.approval.Status, o.approval.Response = api.ApprovalStatusApproved,
+				api.GivenResponse{Actor: "vera", At: s.now}
 			if i == 3 {
 				o.err = errors.New("this plan of metrics no longer waits for an answer: rejected")
 			}
@@ -282,7 +286,8 @@ func TestFrames(t *testing.T) {
 	for scene, show := range scenes {
 		for _, size := range [][2]int{{80, 24}, {140, 45}} {
 			for theme, colors := range themes {
-				if theme != "plain" && !slices.Contains([]string{"grave", "confirm", "stale", "group", "group-left"}, scene) {
+				if theme != "plain" &&
+					!slices.Contains([]string{"grave", "confirm", "stale", "group", "group-left"}, scene) {
 					continue
 				}
 				name := fmt.Sprintf("%s.%dx%d.%s", scene, size[0], size[1], theme)

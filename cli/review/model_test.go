@@ -53,19 +53,26 @@ func TestAnswers(t *testing.T) {
 		want []string
 		says string
 	}{
-		"yes":             {func(s *stage) { s.press("a") }, []string{"approve apr_1 " + mild.ContentDigest}, ""},
-		"yes, twice":      {func(s *stage) { s.press("a", "a") }, []string{"approve apr_1 " + mild.ContentDigest}, "the answer is on its way"},
-		"no":              {func(s *stage) { s.press("r"); s.write("no time"); s.press("enter") }, []string{"reject apr_1 " + mild.ContentDigest + " no time"}, ""},
-		"no, no reason":   {func(s *stage) { s.press("r", " ", "enter") }, nil, "> "},
-		"no, after all":   {func(s *stage) { s.press("r"); s.write("no time"); s.press("esc") }, nil, "a approve"},
-		"grave, unasked":  {func(s *stage) { open(s, grim); s.press("a") }, nil, "Type web to approve"},
-		"grave, named":    {func(s *stage) { open(s, grim); s.press("a"); s.write("web"); s.press("enter") }, []string{"approve apr_2 " + grim.ContentDigest}, ""},
-		"grave, misnamed": {func(s *stage) { open(s, grim); s.press("a"); s.write("wbe"); s.press("enter") }, nil, "Type web to approve"},
-		"grave, not":      {func(s *stage) { open(s, grim); s.press("a", "esc") }, nil, "a approve"},
-		"unread":          {func(s *stage) { s.press("J", "a") }, nil, "it has not been read yet"},
-		"just up":         {func(s *stage) { s.press("J"); s.send(openedOf(grim)); s.press("a") }, nil, "it has only just come up"},
-		"a flood":         {func(s *stage) { s.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("ja")}) }, nil, "metrics on hello/acme"},
-		"pasted":          {func(s *stage) { s.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("JJ"), Paste: true}) }, nil, "metrics on hello/acme"},
+		"yes": {func(s *stage) { s.press("a") }, []string{"approve apr_1 " + mild.ContentDigest}, ""},
+		"yes, twice": {func(s *stage) { s.press("a", "a") }, []string{"approve apr_1 " + mild.ContentDigest},
+			"the answer is on its way"},
+		"no": {func(s *stage) { s.press("r"); s.write("no time"); s.press("enter") },
+			[]string{"reject apr_1 " + mild.ContentDigest + " no time"}, ""},
+		"no, no reason":  {func(s *stage) { s.press("r", " ", "enter") }, nil, "> "},
+		"no, after all":  {func(s *stage) { s.press("r"); s.write("no time"); s.press("esc") }, nil, "a approve"},
+		"grave, unasked": {func(s *stage) { open(s, grim); s.press("a") }, nil, "Type web to approve"},
+		"grave, named": {func(s *stage) { open(s, grim); s.press("a"); s.write("web"); s.press("enter") },
+			[]string{"approve apr_2 " + grim.ContentDigest}, ""},
+		"grave, misnamed": {func(s *stage) { open(s, grim); s.press("a"); s.write("wbe"); s.press("enter") }, nil,
+			"Type web to approve"},
+		"grave, not": {func(s *stage) { open(s, grim); s.press("a", "esc") }, nil, "a approve"},
+		"unread":     {func(s *stage) { s.press("J", "a") }, nil, "it has not been read yet"},
+		"just up": {func(s *stage) { s.press("J"); s.send(openedOf(grim)); s.press("a") }, nil,
+			"it has only just come up"},
+		"a flood": {func(s *stage) { s.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("ja")}) }, nil,
+			"metrics on hello/acme"},
+		"pasted": {func(s *stage) { s.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("JJ"), Paste: true}) },
+			nil, "metrics on hello/acme"},
 		"said by the terminal": {func(s *stage) {
 			s.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("]"), Alt: true})
 			s.send(tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune("11;rgb:aaaa/aaaa/aaaa")})
@@ -76,8 +83,10 @@ func TestAnswers(t *testing.T) {
 			s.send(answered{id: mild.ID, answer: api.ResponseAnswerApprove, approval: mild})
 			s.press("a")
 		}, []string{"approve apr_1 " + mild.ContentDigest}, "it no longer waits"},
-		"gone":           {func(s *stage) { s.send(listOf(all[1:])); s.press("a") }, nil, "cannot be answered"},
-		"gone meanwhile": {func(s *stage) { open(s, grim); s.press("a"); s.write("web"); s.send(listOf(all[:1])); s.press("enter") }, nil, "cannot be answered"},
+		"gone": {func(s *stage) { s.send(listOf(all[1:])); s.press("a") }, nil, "cannot be answered"},
+		"gone meanwhile": {
+			func(s *stage) { open(s, grim); s.press("a"); s.write("web"); s.send(listOf(all[:1])); s.press("enter") },
+			nil, "cannot be answered"},
 		"gone while typing": {func(s *stage) {
 			open(s, grim)
 			s.press("K")
@@ -93,7 +102,8 @@ func TestAnswers(t *testing.T) {
 			s.send(listOf([]api.Approval{other}))
 			s.press("a")
 		}, nil, "it has not been read yet"},
-		"nobody there":    {func(s *stage) { s.send(listed{err: errors.New("gone")}); s.press("a", "r") }, nil, "the control plane does not answer"},
+		"nobody there": {func(s *stage) { s.send(listed{err: errors.New("gone")}); s.press("a", "r") }, nil,
+			"the control plane does not answer"},
 		"nobody for long": {func(s *stage) { s.now = s.now.Add(time.Minute); s.press("a") }, nil, "No answer for 1m"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -122,13 +132,17 @@ func open(s *stage, a api.Approval) {
 func TestSomebodyElseWasFirst(t *testing.T) {
 	s := newStage(plainTheme, 100, 30, several()...)
 	s.press("a")
-	s.send(answered{id: "apr_1", answer: api.ResponseAnswerApprove, err: &remote.Problem{Problem: api.Problem{Status: 409, Code: "approval_gone", Title: "this plan of metrics no longer waits for an answer: rejected"}}})
+	s.send(
+		answered{id: "apr_1", answer: api.ResponseAnswerApprove,
+			err: &remote.Problem{Problem: api.Problem{Status: 409, Code: "approval_gone",
+				Title: "this plan of metrics no longer waits for an answer: rejected"}}})
 	s.shows(t, "this plan of metrics no longer waits for an answer: rejected")
 	if got := s.notes.asked[len(s.notes.asked)-2:]; got[0] != "open apr_1" {
 		t.Errorf("asked for %q", got)
 	}
 	a := several()[0]
-	a.Status, a.Response = api.ApprovalStatusRejected, api.GivenResponse{Actor: "ann", Reason: "not\x1b[2J today", At: s.now.Add(-12 * time.Second)}
+	a.Status, a.Response = api.ApprovalStatusRejected,
+		api.GivenResponse{Actor: "ann", Reason: "not\x1b[2J today", At: s.now.Add(-12 * time.Second)}
 	s.send(openedOf(a))
 	s.shows(t, "Rejected by ann: not [2J today, 12s ago.")
 	s.note.text = ""
@@ -150,7 +164,9 @@ func TestLeavingMeanwhile(t *testing.T) {
 	if cmd := s.press("ctrl+c"); cmd == nil || cmd() != tea.Quit() || !s.interrupted {
 		t.Error("ctrl+c does not leave")
 	}
-	if err := s.unheard(130); exit.CodeOf(err) != 130 || !strings.Contains(err.Error(), "the answer to metrics on hello/acme was on its way: `nuon review apr_1 --print`") {
+	if err := s.unheard(130); exit.CodeOf(err) != 130 ||
+		!strings.Contains(err.Error(),
+			"the answer to metrics on hello/acme was on its way: `nuon review apr_1 --print`") {
 		t.Errorf("says %v", err)
 	}
 	done := several()[0]
@@ -194,7 +210,9 @@ func TestALateListChangesNothing(t *testing.T) {
 func TestQueueStaysSmall(t *testing.T) {
 	s := newStage(plainTheme, 100, 30, several()...)
 	for i := range 100 {
-		s.send(listOf(append(several(), approvalOf(fmt.Sprint("apr_x", i), "hello", fmt.Sprint("i", i), "web", mildReport(1)))))
+		s.send(
+			listOf(append(several(),
+				approvalOf(fmt.Sprint("apr_x", i), "hello", fmt.Sprint("i", i), "web", mildReport(1)))))
 		if i == 10 {
 			s.press("G")
 		}
@@ -294,7 +312,8 @@ func TestSizes(t *testing.T) {
 		for range rapid.IntRange(1, 6).Draw(t, "steps") {
 			w, h := rapid.IntRange(1, 160).Draw(t, "width"), rapid.IntRange(1, 50).Draw(t, "height")
 			s.send(tea.WindowSizeMsg{Width: w, Height: h})
-			s.press(rapid.SampledFrom([]string{"j", "k", "n", "p", "G", "g", " ", "b", "tab", "J", "K", "o", "O", "?", "esc", "a", "r", "x", "enter", "/"}).Draw(t, "key"))
+			s.press(rapid.SampledFrom([]string{"j", "k", "n", "p", "G", "g", " ", "b", "tab", "J", "K", "o", "O", "?",
+				"esc", "a", "r", "x", "enter", "/"}).Draw(t, "key"))
 			frame := s.View()
 			lines := strings.Split(frame, "\n")
 			if len(lines) > h {
@@ -318,7 +337,8 @@ func TestSizes(t *testing.T) {
 		}
 	}
 	s := newStage(plainTheme, 20, 5, several()...)
-	if got := strings.ReplaceAll(s.screen(), "\n", " "); !strings.HasPrefix(got, "too small: 20×5") || !strings.Contains(got, "q quits") {
+	if got := strings.ReplaceAll(s.screen(), "\n", " "); !strings.HasPrefix(got, "too small: 20×5") ||
+		!strings.Contains(got, "q quits") {
 		t.Errorf("shows\n%s", got)
 	}
 	if cmd := s.press("a"); cmd != nil || len(s.sent()) > 0 {
@@ -333,9 +353,11 @@ func TestSizes(t *testing.T) {
 // characters on the screen.
 func TestHostileTexts(t *testing.T) {
 	const evil = "\x1b[2J\x1b]52;c;ZXZpbA==\x07\u202e\u200b\x9b31m\r\n\t"
-	r := reportOf(diff.Change{Address: "a" + evil, Action: diff.Destroy, ResourceKind: evil, Name: evil, Why: evil, Fields: []diff.FieldChange{
-		{Path: evil, Before: text(evil), After: text(evil)}, {Path: "l", Lines: []diff.Line{{Op: diff.LineAdded, Text: evil}}},
-	}})
+	r := reportOf(diff.Change{Address: "a" + evil, Action: diff.Destroy, ResourceKind: evil, Name: evil, Why: evil,
+		Fields: []diff.FieldChange{
+			{Path: evil, Before: text(evil), After: text(evil)},
+			{Path: "l", Lines: []diff.Line{{Op: diff.LineAdded, Text: evil}}},
+		}})
 	r.Notes, r.Folded = []string{evil}, []diff.Fold{{Rule: evil, What: evil, Count: 2}}
 	a := approvalOf("apr_1", "h"+evil, "i"+evil, "c"+evil, r)
 	a.Because, a.Reason, a.ID = evil, evil, "apr_"+evil
@@ -343,7 +365,8 @@ func TestHostileTexts(t *testing.T) {
 	clean := func(when string) {
 		t.Helper()
 		for line := range strings.SplitSeq(s.screen(), "\n") {
-			if strings.ContainsFunc(line, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u202e' || r == '\u200b' }) {
+			if strings.ContainsFunc(line,
+				func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u202e' || r == '\u200b' }) {
 				t.Errorf("%s: %q", when, line)
 			}
 		}
@@ -425,14 +448,16 @@ func TestRepaint(t *testing.T) {
 // TestShade checks the parsing of terminals' background reports.
 func TestShade(t *testing.T) {
 	for said, want := range map[string]shade{
-		"\x1b]11;rgb:1e1e/1e1e/2e2e\x1b\\\x1b[?62c": dark, "\x1b]11;rgb:ffff/ffff/ffff\x07": light, "\x1b]11;rgb:ff/f0/e0\x07": light,
-		"\x1b]11;rgb:0/0/0\x07": dark, "\x1b[?1;2c": unknown, "": unknown, "\x1b]11;rgb:zz/zz/zz\x07": unknown,
+		"\x1b]11;rgb:1e1e/1e1e/2e2e\x1b\\\x1b[?62c": dark, "\x1b]11;rgb:ffff/ffff/ffff\x07": light,
+		"\x1b]11;rgb:ff/f0/e0\x07": light,
+		"\x1b]11;rgb:0/0/0\x07":    dark, "\x1b[?1;2c": unknown, "": unknown, "\x1b]11;rgb:zz/zz/zz\x07": unknown,
 	} {
 		if got := shadeOf(said); got != want {
 			t.Errorf("%q: %d, want %d", said, got, want)
 		}
 	}
-	for said, want := range map[string]shade{"15;0": dark, "0;default;15": light, "0;7": light, "7;8": dark, "": unknown, "0;default": unknown} {
+	for said, want := range map[string]shade{"15;0": dark, "0;default;15": light, "0;7": light, "7;8": dark,
+		"": unknown, "0;default": unknown} {
 		if got := shadeOfColors(said); got != want {
 			t.Errorf("%q: %d, want %d", said, got, want)
 		}

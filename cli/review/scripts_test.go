@@ -17,7 +17,8 @@ func scriptReport(t *testing.T) json.RawMessage {
 	action := func(text string) []appconfig.Action {
 		return []appconfig.Action{{Name: "migrate", Steps: []appconfig.ActionStep{{Name: "run", InlineContents: text}}}}
 	}
-	r, err := app.Scripts(action("#!/bin/sh\nset -eu\n./migrate up\n"), action("#!/bin/sh\nset -eu\n./migrate up --force\n"))
+	r, err := app.Scripts(action("#!/bin/sh\nset -eu\n./migrate up\n"),
+		action("#!/bin/sh\nset -eu\n./migrate up --force\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,8 +34,10 @@ func scriptReport(t *testing.T) json.RawMessage {
 func TestScriptsOnTheScreen(t *testing.T) {
 	t.Parallel()
 	alone := api.Approval{
-		ID: "apr_1", Kind: api.ApprovalKindScripts, App: "hello", Install: "acme", InstallID: "ins_acme", Workflow: "wfl_1", ContentDigest: "sha256:scripts",
-		Status: api.ApprovalStatusWaiting, Report: scriptReport(t), Scripts: []api.ApprovalScript{{Action: "migrate", Digest: "sha256:1"}}, Reason: "no approver has seen it",
+		ID: "apr_1", Kind: api.ApprovalKindScripts, App: "hello", Install: "acme", InstallID: "ins_acme",
+		Workflow: "wfl_1", ContentDigest: "sha256:scripts",
+		Status: api.ApprovalStatusWaiting, Report: scriptReport(t),
+		Scripts: []api.ApprovalScript{{Action: "migrate", Digest: "sha256:1"}}, Reason: "no approver has seen it",
 		CreatedAt: began,
 	}
 	with := approvalOf("apr_2", "hello", "acme", "web", mildReport(1))

@@ -127,7 +127,8 @@ func sit(t *testing.T, p *plane, mode, shell string) *seat {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &seat{t: t, tty: tty, screen: screen, vt: vt10x.New(vt10x.WithSize(80, 24)), mute: mode == "hasty", over: make(chan struct{})}
+	s := &seat{t: t, tty: tty, screen: screen, vt: vt10x.New(vt10x.WithSize(80, 24)), mute: mode == "hasty",
+		over: make(chan struct{})}
 	s.size(80, 24)
 	if s.before, err = term.GetState(int(tty.Fd())); err != nil {
 		t.Fatal(err)
@@ -138,7 +139,9 @@ func sit(t *testing.T, p *plane, mode, shell string) *seat {
 	}
 	s.command.Stdin, s.command.Stdout, s.command.Stderr = tty, tty, tty
 	s.command.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	s.command.Env = append(os.Environ(), childIs+"="+mode, "NUON_URL="+server.URL, "SELF="+os.Args[0], "TERM=xterm-256color", "NO_COLOR=", "COLORTERM=", "NUON_THEME=", "COLORFGBG=", "CI=true", "CLICOLOR=", "CLICOLOR_FORCE=")
+	s.command.Env = append(os.Environ(), childIs+"="+mode, "NUON_URL="+server.URL, "SELF="+os.Args[0],
+		"TERM=xterm-256color", "NO_COLOR=", "COLORTERM=", "NUON_THEME=", "COLORFGBG=", "CI=true",
+		"CLICOLOR=", "CLICOLOR_FORCE=")
 	if err := s.command.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -269,8 +272,10 @@ func (s *seat) restored() {
 	if err != nil || !reflect.DeepEqual(s.before, after) {
 		s.t.Errorf("the terminal's modes are others than before: %v", err)
 	}
-	for on, off := range map[string]string{"\x1b[?1049h": "\x1b[?1049l", "\x1b[?25l": "\x1b[?25h", "\x1b[?2004h": "\x1b[?2004l"} {
-		s.wait(func() bool { return strings.LastIndex(s.raw(), off) >= strings.LastIndex(s.raw(), on) }, fmt.Sprintf("%q is never undone", on))
+	for on, off := range map[string]string{"\x1b[?1049h": "\x1b[?1049l", "\x1b[?25l": "\x1b[?25h",
+		"\x1b[?2004h": "\x1b[?2004l"} {
+		s.wait(func() bool { return strings.LastIndex(s.raw(), off) >= strings.LastIndex(s.raw(), on) },
+			fmt.Sprintf("%q is never undone", on))
 	}
 }
 
@@ -372,7 +377,8 @@ func TestAGroupOnATerminal(t *testing.T) {
 	s.sees("Rejected by vera: not like the others")
 	s.keys("q")
 	s.leaves(exit.Done)
-	want := []string{"apr_1 approve true ", "apr_3 approve true ", "apr_5 approve true ", "apr_6 reject true not like the others"}
+	want := []string{"apr_1 approve true ", "apr_3 approve true ", "apr_5 approve true ",
+		"apr_6 reject true not like the others"}
 	got := p.answered()
 	slices.Sort(got) // several are in flight at once
 	if d := cmp.Diff(want, got); d != "" {

@@ -17,7 +17,8 @@ import (
 
 // rules returns the approvals of whole workflows that were sent.
 func (s *stage) rules() []string {
-	return slices.DeleteFunc(slices.Clone(s.notes.asked), func(a string) bool { return !strings.HasPrefix(a, "approve all of ") })
+	return slices.DeleteFunc(slices.Clone(s.notes.asked),
+		func(a string) bool { return !strings.HasPrefix(a, "approve all of ") })
 }
 
 // TestAWholeWorkflow checks that A shows what the approval of a workflow covers and
@@ -31,8 +32,11 @@ func TestAWholeWorkflow(t *testing.T) {
 	s.send(provision())
 	shown := s.View()
 	for _, want := range []string{
-		"approve what provision 1 of hello/acme plans until it ends", "Approves now: metrics (3 to update).", "Still asks about: web (", "1 to destroy",
-		"Approves once they are planned: cache.", "Never approves what destroys or replaces something, scripts that no approver", "has seen for acme", "Type ", "acme", "to approve:",
+		"approve what provision 1 of hello/acme plans until it ends", "Approves now: metrics (3 to update).",
+		"Still asks about: web (", "1 to destroy",
+		"Approves once they are planned: cache.",
+		"Never approves what destroys or replaces something, scripts that no approver", "has seen for acme",
+		"Type ", "acme", "to approve:",
 	} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("%q is not in\n%s", want, shown)
@@ -53,7 +57,8 @@ func TestAWholeWorkflow(t *testing.T) {
 		t.Errorf("while it is on its way: %v", s.unheard(0))
 	}
 	s.send(ruled{workflow: provision().workflow})
-	if s.unheard(0) != nil || len(s.approved) != 1 || !strings.Contains(s.note.text, "nuon approve --workflow wfl_1 --revoke") {
+	if s.unheard(0) != nil || len(s.approved) != 1 ||
+		!strings.Contains(s.note.text, "nuon approve --workflow wfl_1 --revoke") {
 		t.Errorf("then %v, %d, %q", s.unheard(0), len(s.approved), s.note.text)
 	}
 	s.press("A")
@@ -72,23 +77,28 @@ func TestAWholeWorkflowIsNotAskedAbout(t *testing.T) {
 	settings := several()[0]
 	settings.Workflow, settings.Component, settings.Kind = "", "", api.ApprovalKindSettings
 	over, teardown, failed := provision(), provision(), provision()
-	over.workflow.Status, teardown.workflow.Kind, failed.err = api.WorkflowStatusSucceeded, api.WorkflowKindTeardown, errors.New("gone")
+	over.workflow.Status, teardown.workflow.Kind, failed.err = api.WorkflowStatusSucceeded,
+		api.WorkflowKindTeardown, errors.New("gone")
 	for name, c := range map[string]struct {
 		all    []api.Approval
 		height int
 		press  func(s *stage)
 		note   string
 	}{
-		"none":        {nil, 24, func(s *stage) { s.press("A") }, "nothing waits"},
-		"a group":     {alike(), 24, func(s *stage) { s.press("A") }, "open the row with m"},
-		"settings":    {[]api.Approval{settings}, 24, func(s *stage) { s.press("A") }, "part of no workflow"},
-		"lost":        {several(), 24, func(s *stage) { s.send(listed{err: errors.New("away")}); s.press("A") }, "does not answer"},
-		"over":        {several(), 24, func(s *stage) { s.press("A"); s.send(over) }, "cannot be approved as a whole"},
-		"a teardown":  {several(), 24, func(s *stage) { s.press("A"); s.send(teardown) }, "cannot be approved as a whole"},
-		"not got":     {several(), 24, func(s *stage) { s.press("A"); s.send(failed) }, "gone"},
-		"another":     {several(), 24, func(s *stage) { s.press("A"); s.send(planned{id: "wfl_2"}) }, "reading the workflow"},
+		"none":     {nil, 24, func(s *stage) { s.press("A") }, "nothing waits"},
+		"a group":  {alike(), 24, func(s *stage) { s.press("A") }, "open the row with m"},
+		"settings": {[]api.Approval{settings}, 24, func(s *stage) { s.press("A") }, "part of no workflow"},
+		"lost": {several(), 24, func(s *stage) { s.send(listed{err: errors.New("away")}); s.press("A") },
+			"does not answer"},
+		"over": {several(), 24, func(s *stage) { s.press("A"); s.send(over) }, "cannot be approved as a whole"},
+		"a teardown": {several(), 24, func(s *stage) { s.press("A"); s.send(teardown) },
+			"cannot be approved as a whole"},
+		"not got": {several(), 24, func(s *stage) { s.press("A"); s.send(failed) }, "gone"},
+		"another": {several(), 24, func(s *stage) { s.press("A"); s.send(planned{id: "wfl_2"}) },
+			"reading the workflow"},
 		"another key": {several(), 24, func(s *stage) { s.press("A", "j"); s.send(provision()) }, ""},
-		"little room": {several(), 12, func(s *stage) { s.press("A"); s.send(provision()) }, "too small for the question: nuon approve --workflow wfl_1"},
+		"little room": {several(), 12, func(s *stage) { s.press("A"); s.send(provision()) },
+			"too small for the question: nuon approve --workflow wfl_1"},
 		"never shrunk": {several(), 24, func(s *stage) {
 			s.press("A")
 			s.send(provision())
@@ -137,7 +147,8 @@ func TestTheDeskApprovesAWorkflow(t *testing.T) {
 	if got.err != nil || !slices.Equal(names, []string{"metrics 3 to update", "cache 1 to update", "db 2 to update"}) {
 		t.Errorf("%v %q", got.err, names)
 	}
-	if r, _ := d.ruleOn(got.workflow)().(ruled); r.err != nil || !slices.Equal(p.answered(), []string{"wfl_1 as a whole"}) {
+	if r, _ := d.ruleOn(got.workflow)().(ruled); r.err != nil ||
+		!slices.Equal(p.answered(), []string{"wfl_1 as a whole"}) {
 		t.Errorf("%v %q", r.err, p.answered())
 	}
 }

@@ -50,8 +50,10 @@ func TestAPipeGetsWhatIsNew(t *testing.T) {
 	for format, want := range map[string]string{
 		"table": "acme\tbehind\nglobex\tcurrent\nacme\tcurrent\ninitech\tnew\nglobex\tcurrent\n",
 		"name":  "acme\nglobex\ninitech\nglobex\n",
-		"json":  `{"name":"acme","status":"behind"}` + "\n" + `{"name":"globex","status":"current"}` + "\n" + `{"name":"acme","status":"current"}` + "\n" + `{"name":"initech","status":"new"}` + "\n" + `{"name":"globex","status":"current"}` + "\n",
-		"yaml":  "---\nname: acme\nstatus: behind\n---\nname: globex\nstatus: current\n---\nname: acme\nstatus: current\n---\nname: initech\nstatus: new\n---\nname: globex\nstatus: current\n",
+		"json": `{"name":"acme","status":"behind"}` + "\n" + `{"name":"globex","status":"current"}` + "\n" +
+			`{"name":"acme","status":"current"}` + "\n" + `{"name":"initech","status":"new"}` + "\n" +
+			`{"name":"globex","status":"current"}` + "\n",
+		"yaml": "---\nname: acme\nstatus: behind\n---\nname: globex\nstatus: current\n---\nname: acme\nstatus: current\n---\nname: initech\nstatus: new\n---\nname: globex\nstatus: current\n",
 	} {
 		t.Run(format, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -86,13 +88,15 @@ func TestWhatIsNotAList(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var out strings.Builder
 		looks := 0
-		err := Run(ctx, &console.Console{Out: &out, Err: io.Discard, Output: "json"}, func(_ context.Context, c *console.Console) error {
-			if looks++; looks == 5 {
-				stop()
-			}
-			return c.Result(map[string]int{"half": looks / 2}, nil)
-		})
-		if want := "{\"half\":0}\n{\"half\":1}\n{\"half\":2}\n"; !errors.Is(err, exit.Interrupted) || !strings.HasPrefix(want, out.String()) || len(out.String()) < 22 {
+		err := Run(ctx, &console.Console{Out: &out, Err: io.Discard, Output: "json"},
+			func(_ context.Context, c *console.Console) error {
+				if looks++; looks == 5 {
+					stop()
+				}
+				return c.Result(map[string]int{"half": looks / 2}, nil)
+			})
+		if want := "{\"half\":0}\n{\"half\":1}\n{\"half\":2}\n"; !errors.Is(err, exit.Interrupted) ||
+			!strings.HasPrefix(want, out.String()) || len(out.String()) < 22 {
 			t.Errorf("printed %q, %v", out.String(), err)
 		}
 	})
@@ -116,7 +120,8 @@ func TestWhatEndsIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				err := Run(t.Context(), &console.Console{Out: c.out, Err: io.Discard, Output: "table"}, acts(func() {}, c.states...))
+				err := Run(t.Context(), &console.Console{Out: c.out, Err: io.Discard, Output: "table"},
+					acts(func() {}, c.states...))
 				if !errors.Is(err, c.want) {
 					t.Errorf("ended with %v, want %v", err, c.want)
 				}
@@ -131,13 +136,14 @@ func TestALookThatPrintsNoData(t *testing.T) {
 	for _, format := range []string{"json", "yaml"} {
 		var out strings.Builder
 		looks := 0
-		err := Run(t.Context(), &console.Console{Out: &out, Err: io.Discard, Output: format}, func(_ context.Context, c *console.Console) error {
-			if looks++; looks > 1 {
-				return errors.New("looked again")
-			}
-			_, err := fmt.Fprintln(c.Out, "acme: current")
-			return err
-		})
+		err := Run(t.Context(), &console.Console{Out: &out, Err: io.Discard, Output: format},
+			func(_ context.Context, c *console.Console) error {
+				if looks++; looks > 1 {
+					return errors.New("looked again")
+				}
+				_, err := fmt.Fprintln(c.Out, "acme: current")
+				return err
+			})
 		if !errors.Is(err, errNoData) || out.Len() > 0 {
 			t.Errorf("%s: printed %q, %v", format, out.String(), err)
 		}
@@ -173,7 +179,8 @@ func TestAScreenFitsItsTerminal(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var m tea.Model = model{}
-			for _, msg := range []tea.Msg{shown("old"), remarked("was away"), shown(lines(c.lines)), remarked(c.remark), tea.WindowSizeMsg{Width: 20, Height: c.height}} {
+			for _, msg := range []tea.Msg{shown("old"), remarked("was away"), shown(lines(c.lines)), remarked(c.remark),
+				tea.WindowSizeMsg{Width: 20, Height: c.height}} {
 				m, _ = m.Update(msg)
 			}
 			if got := m.View(); got != c.want {
@@ -189,13 +196,15 @@ func TestOnATerminal(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	var out strings.Builder
 	looks := 0
-	err := Run(ctx, &console.Console{Out: &out, Err: io.Discard, OutIsTerminal: true, Width: 80, Output: "table"}, func(_ context.Context, c *console.Console) error {
-		if looks++; looks == 2 {
-			stop()
-		}
-		return c.Table(c.Out, []string{"NAME", "STATUS"}, [][]string{{"acme", fmt.Sprint("look", looks)}})
-	})
-	if !errors.Is(err, exit.Interrupted) || !strings.Contains(out.String(), "look1") || !strings.Contains(out.String(), "NAME") {
+	err := Run(ctx, &console.Console{Out: &out, Err: io.Discard, OutIsTerminal: true, Width: 80, Output: "table"},
+		func(_ context.Context, c *console.Console) error {
+			if looks++; looks == 2 {
+				stop()
+			}
+			return c.Table(c.Out, []string{"NAME", "STATUS"}, [][]string{{"acme", fmt.Sprint("look", looks)}})
+		})
+	if !errors.Is(err, exit.Interrupted) || !strings.Contains(out.String(), "look1") ||
+		!strings.Contains(out.String(), "NAME") {
 		t.Errorf("ended with %v, drew %q", err, out.String())
 	}
 }
