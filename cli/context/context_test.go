@@ -114,7 +114,8 @@ func TestAddAndUse(t *testing.T) {
 		t.Errorf("%v, left %+v", err, f)
 	}
 	for _, url := range []string{"new", "ftp://new", "http://", "localhost:7110"} {
-		if _, f, err := run(t, "table", "add", "new", "--url", url, "--token-from", "env:A_TOKEN"); exit.CodeOf(err) != exit.Usage ||
+		if _, f, err := run(t, "table", "add", "new", "--url", url,
+			"--token-from", "env:A_TOKEN"); exit.CodeOf(err) != exit.Usage ||
 			len(f.Contexts) != 2 {
 			t.Errorf("%s: %v", url, err)
 		}

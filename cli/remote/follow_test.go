@@ -113,7 +113,8 @@ func TestFollowEnds(t *testing.T) {
 	wrong := errors.New("wrong")
 	synctest.Test(t, func(t *testing.T) {
 		s := &streams{bodies: []string{"data: x\n\n", "data: y\n\n"}}
-		if err := Follow(t.Context(), s.open, func(Event) (bool, error) { return false, wrong }); !errors.Is(err, wrong) ||
+		if err := Follow(t.Context(), s.open,
+			func(Event) (bool, error) { return false, wrong }); !errors.Is(err, wrong) ||
 			len(s.asked) != 1 {
 			t.Errorf("an error of the reader ended with %v after %d streams", err, len(s.asked))
 		}
