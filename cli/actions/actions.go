@@ -67,7 +67,8 @@ func newList(e *env.Env) *cobra.Command {
 			for _, in := range a.Inputs {
 				inputs = append(inputs, in.Name)
 			}
-			return []string{a.Name, orDash(strings.Join(triggers(a), ", ")), orDash(strings.Join(inputs, ", ")), orDash(a.Timeout), a.Description}
+			return []string{a.Name, orDash(strings.Join(triggers(a), ", ")), orDash(strings.Join(inputs, ", ")),
+				orDash(a.Timeout), a.Description}
 		},
 		Page: func(ctx context.Context, client *remote.Client, _ listing.Page) ([]api.DeclaredAction, string, error) {
 			config, err := o.config(ctx, client)
@@ -75,7 +76,10 @@ func newList(e *env.Env) *cobra.Command {
 		},
 	}
 	c := l.Command(e, &cobra.Command{
-		Use: "list --app APP|--install INSTALL", Aliases: []string{"ls"}, Short: "List the actions of an app and what makes them run", Args: cobra.NoArgs,
+		Use:     "list --app APP|--install INSTALL",
+		Aliases: []string{"ls"},
+		Short:   "List the actions of an app and what makes them run",
+		Args:    cobra.NoArgs,
 		Example: "  nuon actions list --app hello\n  nuon actions list --install acme",
 	})
 	o.flags(e, c)
@@ -85,7 +89,9 @@ func newList(e *env.Env) *cobra.Command {
 func newGet(e *env.Env) *cobra.Command {
 	var o of
 	c := &cobra.Command{
-		Use: "get ACTION --app APP|--install INSTALL", Short: "Show one action: what makes it run, its inputs and its steps", Args: cobra.ExactArgs(1),
+		Use:     "get ACTION --app APP|--install INSTALL",
+		Short:   "Show one action: what makes it run, its inputs and its steps",
+		Args:    cobra.ExactArgs(1),
 		Example: "  nuon actions get smoke_test --app hello",
 		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
 			config, err := o.config(ctx, client)
@@ -100,14 +106,15 @@ func newGet(e *env.Env) *cobra.Command {
 		}),
 	}
 	o.flags(e, c)
-	c.ValidArgsFunction = complete.Args(e, func(ctx context.Context, client *remote.Client, _ []string) ([]complete.Name, error) {
-		config, err := o.config(ctx, client)
-		var names []complete.Name
-		for _, a := range config.Actions {
-			names = append(names, complete.Name{Name: a.Name, About: a.Description})
-		}
-		return names, err
-	})
+	c.ValidArgsFunction = complete.Args(e,
+		func(ctx context.Context, client *remote.Client, _ []string) ([]complete.Name, error) {
+			config, err := o.config(ctx, client)
+			var names []complete.Name
+			for _, a := range config.Actions {
+				names = append(names, complete.Name{Name: a.Name, About: a.Description})
+			}
+			return names, err
+		})
 	return c
 }
 
@@ -124,7 +131,8 @@ func find(config api.AppConfig, name string) (api.DeclaredAction, error) {
 	if len(names) == 0 {
 		return api.DeclaredAction{}, errors.New("version " + fmt.Sprint(config.Version) + " of the app has no actions")
 	}
-	return api.DeclaredAction{}, fmt.Errorf("there is no action %s: the app has %s", console.Line(fmt.Sprintf("%q", name)), strings.Join(names, ", "))
+	return api.DeclaredAction{}, fmt.Errorf("there is no action %s: the app has %s",
+		console.Line(fmt.Sprintf("%q", name)), strings.Join(names, ", "))
 }
 
 // show prints an action for people, and how to run it.

@@ -58,8 +58,10 @@ Exit codes with --wait: 0 it succeeded, 1 it failed, 3 its script waits for an a
 	}
 	c.Flags().StringArrayVar(&o.inputs, "input", nil, "value of an input of the action, NAME=VALUE (repeatable)")
 	c.Flags().StringArrayVar(&o.files, "input-file", nil, "value of an input from a file, NAME=@FILE (repeatable)")
-	c.Flags().StringArrayVar(&o.env, "env", nil, "environment for its steps, NAME=VALUE, where the runner file has free_env = true (repeatable)")
-	c.Flags().BoolVarP(&o.interactive, "interactive", "i", false, "ask for every input that is not given, also for those with a default")
+	c.Flags().StringArrayVar(&o.env, "env", nil,
+		"environment for its steps, NAME=VALUE, where the runner file has free_env = true (repeatable)")
+	c.Flags().BoolVarP(&o.interactive, "interactive", "i", false,
+		"ask for every input that is not given, also for those with a default")
 	c.Flags().StringVar(&o.script, "approve-script", "", "approve the action's script, if it waits and has this digest")
 	o.asking.Flags(c)
 	c.MarkFlagsMutuallyExclusive("approve-script", "dry-run")
@@ -91,7 +93,8 @@ func (o *running) run(ctx context.Context, install, action string) error {
 			return err
 		}
 	}
-	return o.asking.Ask(ctx, install, api.NewWorkflow{Kind: api.NewWorkflowKindAction, Action: action, Env: extra, Inputs: values})
+	return o.asking.Ask(ctx, install,
+		api.NewWorkflow{Kind: api.NewWorkflowKindAction, Action: action, Env: extra, Inputs: values})
 }
 
 // pause is the interval between two polls for the approval of a run's script, and

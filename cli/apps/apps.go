@@ -48,7 +48,8 @@ func newCreate(e *env.Env) *cobra.Command {
 	c.Flags().StringVar(&n.Repository, "repo", "", "https:// or file:// URL of the repository")
 	c.Flags().StringVar(&n.Ref, "branch", "main", "branch, tag or commit to follow")
 	c.Flags().StringVar(&n.Directory, "directory", ".", "directory of the app's config in the repository")
-	c.Flags().StringVar(&n.Credential, "credential", "", "name of the credential for the repository, of those that nuon credentials list shows")
+	c.Flags().StringVar(&n.Credential, "credential", "",
+		"name of the credential for the repository, of those that nuon credentials list shows")
 	c.ValidArgsFunction = complete.Nothing
 	complete.Flag(e, c, "credential", complete.Credentials)
 	return c
@@ -77,7 +78,8 @@ func newList(e *env.Env) *cobra.Command {
 		Header: []string{"NAME", "RELEASE", "REPOSITORY", "PROBLEM"},
 		Row:    row,
 		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.App, string, error) {
-			l, err := remote.Get[api.AppList](client.ListApps(ctx, &api.ListAppsParams{Cursor: at.Cursor, Limit: at.Limit}))
+			l, err := remote.Get[api.AppList](client.ListApps(ctx,
+				&api.ListAppsParams{Cursor: at.Cursor, Limit: at.Limit}))
 			return l.Items, l.Next, err
 		},
 	}
@@ -134,7 +136,10 @@ func Outcome(a api.App) string {
 
 func newGet(e *env.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "get APP", Short: "Show one app and what is wrong with its config", Args: cobra.ExactArgs(1), ValidArgsFunction: complete.Args(e, complete.Apps),
+		Use:               "get APP",
+		Short:             "Show one app and what is wrong with its config",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: complete.Args(e, complete.Apps),
 		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
 			app, err := remote.Get[api.App](client.GetApp(ctx, args[0]))
 			if err != nil {
@@ -157,16 +162,19 @@ func show(w io.Writer, a api.App, components []api.Component) error {
 		fmt.Fprintf(w, "  repository %s, %s, directory %s\n", a.Repository, a.Ref, a.Directory)
 	}
 	if a.Revision.ID != "" {
-		fmt.Fprintf(w, "  revision   %.12s %s\n             %s\n", a.Revision.Commit, console.Line(a.Revision.Subject), console.Line(a.Revision.Reason))
+		fmt.Fprintf(w, "  revision   %.12s %s\n             %s\n",
+			a.Revision.Commit, console.Line(a.Revision.Subject), console.Line(a.Revision.Reason))
 		if outcome := Outcome(a); outcome != "" && len(a.Diagnostics) == 0 {
 			fmt.Fprintf(w, "             %s\n", console.Line(outcome))
 		}
 	}
 	if a.Version.ID != "" {
-		fmt.Fprintf(w, "  version    %d %s\n             %s\n", a.Version.Number, console.Short(a.Version.Digest), console.Line(a.Version.Reason))
+		fmt.Fprintf(w, "  version    %d %s\n             %s\n",
+			a.Version.Number, console.Short(a.Version.Digest), console.Line(a.Version.Reason))
 	}
 	if r := a.Release; r.Number > 0 {
-		fmt.Fprintf(w, "  release    %s %s\n             %s\n", console.Release(r.Number, r.Commit), r.Status, console.Line(r.Cause))
+		fmt.Fprintf(w, "  release    %s %s\n             %s\n",
+			console.Release(r.Number, r.Commit), r.Status, console.Line(r.Cause))
 		if r.Reason != "" {
 			fmt.Fprintf(w, "             %s\n", console.Line(r.Reason))
 		}

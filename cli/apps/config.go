@@ -19,23 +19,29 @@ import (
 func newConfig(e *env.Env) *cobra.Command {
 	var number int
 	c := &cobra.Command{
-		Use: "config APP", Short: "Show what a version of an app declares: inputs, components, actions", Args: cobra.ExactArgs(1),
+		Use:   "config APP",
+		Short: "Show what a version of an app declares: inputs, components, actions",
+		Args:  cobra.ExactArgs(1),
 		Example: `  nuon apps config hello
   nuon apps config hello --version 3 -o json`,
 		ValidArgsFunction: complete.Args(e, complete.Apps),
 		RunE: func(c *cobra.Command, args []string) error {
 			if number < 0 {
-				return exit.Usagef("--version %d: versions are numbered from 1 up (`nuon apps versions %s` lists them)", number, args[0])
+				return exit.Usagef("--version %d: versions are numbered from 1 up (`nuon apps versions %s` lists them)",
+					number, args[0])
 			}
 			client, err := e.Client()
 			if err != nil {
 				return err
 			}
-			declared, err := remote.Get[api.AppConfig](client.GetAppConfig(c.Context(), args[0], &api.GetAppConfigParams{Version: number}))
+			declared, err := remote.Get[api.AppConfig](client.GetAppConfig(c.Context(), args[0],
+				&api.GetAppConfigParams{Version: number}))
 			if err != nil {
 				return err
 			}
-			return e.Console.Result(declared, func(w io.Writer) error { return showConfig(e.Console, w, args[0], declared) })
+			return e.Console.Result(declared, func(w io.Writer) error {
+				return showConfig(e.Console, w, args[0], declared)
+			})
 		},
 	}
 	c.Flags().IntVar(&number, "version", 0, "number of the version (default: the newest)")
@@ -47,7 +53,8 @@ func showConfig(c *console.Console, w io.Writer, app string, d api.AppConfig) er
 	fmt.Fprintf(w, "%s, version %d\n", console.Line(app), d.Version)
 	if len(d.Inputs) > 0 {
 		fmt.Fprintln(w, "\ninputs")
-		if err := c.Table(w, []string{"NAME", "TYPE", "GROUP", "VALUE", "READ BY", "WHAT IT IS"}, inputRows(d.Inputs)); err != nil {
+		if err := c.Table(w, []string{"NAME", "TYPE", "GROUP", "VALUE", "READ BY", "WHAT IT IS"},
+			inputRows(d.Inputs)); err != nil {
 			return err
 		}
 	}
@@ -62,7 +69,8 @@ func showConfig(c *console.Console, w io.Writer, app string, d api.AppConfig) er
 	fmt.Fprintln(w, "\nactions")
 	rows = nil
 	for _, a := range d.Actions {
-		rows = append(rows, []string{a.Name, strings.Join(a.Triggers, " "), a.Timeout, parameters(a.Inputs), a.Description})
+		rows = append(rows, []string{a.Name, strings.Join(a.Triggers, " "), a.Timeout,
+			parameters(a.Inputs), a.Description})
 	}
 	return c.Table(w, []string{"NAME", "RUNS", "TIMEOUT", "PARAMETERS", "WHAT IT DOES"}, rows)
 }
@@ -70,7 +78,8 @@ func showConfig(c *console.Console, w io.Writer, app string, d api.AppConfig) er
 func inputRows(inputs []api.DeclaredInput) [][]string {
 	var rows [][]string
 	for _, i := range inputs {
-		rows = append(rows, []string{i.Name, i.Type, i.Group, valueOf(i), strings.Join(i.ReadBy, " "), cmp.Or(i.Description, i.DisplayName)})
+		rows = append(rows, []string{i.Name, i.Type, i.Group, valueOf(i), strings.Join(i.ReadBy, " "),
+			cmp.Or(i.Description, i.DisplayName)})
 	}
 	return rows
 }

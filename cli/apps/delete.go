@@ -13,7 +13,9 @@ import (
 
 func newDelete(e *env.Env) *cobra.Command {
 	return e.Sure(&cobra.Command{
-		Use: "delete APP", Short: "Drop an app that has no installs, with its versions and builds", Args: cobra.ExactArgs(1),
+		Use:   "delete APP",
+		Short: "Drop an app that has no installs, with its versions and builds",
+		Args:  cobra.ExactArgs(1),
 		Long: `Drops an app with its versions and builds. It is refused while the app has installs: deprovision and forget these first. Its
 repository stays as it is.`,
 		Example:           `  nuon apps delete hello --yes`,

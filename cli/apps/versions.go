@@ -18,10 +18,12 @@ func newVersions(e *env.Env) *cobra.Command {
 	l := &listing.List[api.AppVersion]{
 		Header: []string{"VERSION", "MADE", "COMMIT", "DIGEST", "WHY"},
 		Row: func(v api.AppVersion) []string {
-			return []string{fmt.Sprint(v.Number), v.CreatedAt.Local().Format(time.DateTime), console.Short(v.Commit), console.Short(v.Digest), v.Reason}
+			return []string{fmt.Sprint(v.Number), v.CreatedAt.Local().Format(time.DateTime), console.Short(v.Commit),
+				console.Short(v.Digest), v.Reason}
 		},
 		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.AppVersion, string, error) {
-			l, err := remote.Get[api.AppVersionList](client.ListAppVersions(ctx, at.Args[0], &api.ListAppVersionsParams{Cursor: at.Cursor, Limit: at.Limit}))
+			l, err := remote.Get[api.AppVersionList](client.ListAppVersions(ctx, at.Args[0],
+				&api.ListAppVersionsParams{Cursor: at.Cursor, Limit: at.Limit}))
 			return l.Items, l.Next, err
 		},
 	}

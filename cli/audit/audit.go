@@ -41,7 +41,8 @@ func New(e *env.Env) *cobra.Command {
   nuon audit --actor alice --limit 1000 -o json`,
 	})
 	c.Flags().StringVar(&p.Subject, "subject", "", "only what was done to the thing with this id")
-	c.Flags().StringVar(&p.Actor, "actor", "", "only what was done with the token of this name, or by this part of the system")
+	c.Flags().StringVar(&p.Actor, "actor", "",
+		"only what was done with the token of this name, or by this part of the system")
 	c.Flags().StringVar(&p.Action, "action", "", "only this action (state.unlock), or all of its first part (state)")
 	complete.Flag(e, c, "actor", complete.Tokens)
 	return c

@@ -28,7 +28,8 @@ func New(e *env.Env) *cobra.Command {
 }
 
 // statuses are the possible statuses of a build.
-var statuses = []string{string(api.BuildStatusQueued), string(api.BuildStatusRunning), string(api.BuildStatusSucceeded), string(api.BuildStatusFailed)}
+var statuses = []string{string(api.BuildStatusQueued), string(api.BuildStatusRunning), string(api.BuildStatusSucceeded),
+	string(api.BuildStatusFailed)}
 
 func newList(e *env.Env) *cobra.Command {
 	var p api.ListBuildsParams
@@ -37,12 +38,15 @@ func newList(e *env.Env) *cobra.Command {
 		Limit:  20,
 		Header: []string{"ID", "COMPONENT", "BUILD", "STATUS", "ARTIFACT", "WHY"},
 		Row: func(b api.Build) []string {
-			return []string{b.ID, b.Component, fmt.Sprint(b.Number), string(b.Status), console.Short(b.ArtifactDigest), why(b)}
+			return []string{b.ID, b.Component, fmt.Sprint(b.Number), string(b.Status),
+				console.Short(b.ArtifactDigest), why(b)}
 		},
 		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.Build, string, error) {
 			p.Cursor, p.Limit = at.Cursor, at.Limit
 			l, err := remote.Get[api.BuildList](client.ListBuilds(ctx, &p))
-			fit := slices.DeleteFunc(l.Items, func(b api.Build) bool { return status != "" && string(b.Status) != status })
+			fit := slices.DeleteFunc(l.Items, func(b api.Build) bool {
+				return status != "" && string(b.Status) != status
+			})
 			return fit, l.Next, err
 		},
 	}
@@ -63,9 +67,10 @@ func newList(e *env.Env) *cobra.Command {
 	_ = c.MarkFlagRequired("app") // fails only for an unknown flag
 	complete.Flag(e, c, "app", complete.Apps)
 	complete.FlagWords(c, "status", statuses...)
-	complete.Flag(e, c, "component", func(ctx context.Context, client *remote.Client, _ []string) ([]complete.Name, error) {
-		return complete.ComponentsOf(ctx, client, p.App)
-	})
+	complete.Flag(e, c, "component",
+		func(ctx context.Context, client *remote.Client, _ []string) ([]complete.Name, error) {
+			return complete.ComponentsOf(ctx, client, p.App)
+		})
 	return c
 }
 
@@ -81,7 +86,10 @@ func why(b api.Build) string {
 
 func newGet(e *env.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "get BUILD", Short: "Show one build", Args: cobra.ExactArgs(1), ValidArgsFunction: complete.Args(e, complete.Builds),
+		Use:               "get BUILD",
+		Short:             "Show one build",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: complete.Args(e, complete.Builds),
 		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
 			b, err := remote.Get[api.Build](client.GetBuild(ctx, args[0]))
 			if err != nil {

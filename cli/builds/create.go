@@ -105,7 +105,8 @@ func build(ctx context.Context, client *remote.Client, k api.Component, dry bool
 	}
 	switch {
 	case k.Problem != "" || k.Build.ID == "":
-		d.Done, d.Reason = "blocked", cmp.Or(k.Problem, "its input is not known yet: the app's repository has not been read")
+		d.Done, d.Reason = "blocked", cmp.Or(k.Problem,
+			"its input is not known yet: the app's repository has not been read")
 	case k.Build.Status == api.BuildStatusSucceeded:
 		d.Done = "built"
 	case k.Build.Status != api.BuildStatusFailed:

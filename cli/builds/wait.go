@@ -58,7 +58,8 @@ func (w *waiting) all(ctx context.Context, client *remote.Client, builds []done)
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
 			return limit
 		case ctx.Err() != nil:
-			return view.Leave(w.env.Console, "what was started continues to be built", progress.Next{Command: "nuon builds list --watch", To: "follow it"})
+			return view.Leave(w.env.Console, "what was started continues to be built",
+				progress.Next{Command: "nuon builds list --watch", To: "follow it"})
 		case err == nil:
 			patience.Seen()
 		case !patience.Bears(err):
@@ -100,7 +101,8 @@ func verdict(builds []done) error {
 	var failed []string
 	for _, d := range builds {
 		if d.Build != nil && d.Build.Status == api.BuildStatusFailed {
-			failed = append(failed, fmt.Sprintf("build %d of %s failed: %s (`nuon logs %s` shows its log)", d.Build.Number, d.Component, d.Build.Error, d.Build.ID))
+			failed = append(failed, fmt.Sprintf("build %d of %s failed: %s (`nuon logs %s` shows its log)",
+				d.Build.Number, d.Component, d.Build.Error, d.Build.ID))
 		}
 	}
 	if len(failed) == 0 {
@@ -119,7 +121,8 @@ func lines(builds []done) []progress.Line {
 		if d.Build.Status == api.BuildStatusFailed {
 			mark = "✗"
 		}
-		out = append(out, progress.Line{Mark: mark, Busy: !over(*d.Build), Text: fmt.Sprintf("%-16s build %d %s  %s", d.Component, d.Build.Number, d.Build.Status, d.Build.Waits)})
+		out = append(out, progress.Line{Mark: mark, Busy: !over(*d.Build),
+			Text: fmt.Sprintf("%-16s build %d %s  %s", d.Component, d.Build.Number, d.Build.Status, d.Build.Waits)})
 	}
 	return out
 }

@@ -48,7 +48,10 @@ func newList(e *env.Env) *cobra.Command {
 		},
 	}
 	c := l.Command(e, &cobra.Command{
-		Use: "list APP", Aliases: []string{"ls"}, Short: "List an app's components with their newest builds", Args: cobra.ExactArgs(1),
+		Use:     "list APP",
+		Aliases: []string{"ls"},
+		Short:   "List an app's components with their newest builds",
+		Args:    cobra.ExactArgs(1),
 		Example: `  nuon components list hello
   nuon components list hello -o name`,
 		ValidArgsFunction: complete.Args(e, complete.Apps),
@@ -91,11 +94,13 @@ func Find(all []api.Component, app, name string) (api.Component, error) {
 			return k, nil
 		}
 	}
-	return api.Component{}, exit.With(exit.Failed, fmt.Errorf("app %s has no component %q: `nuon components list %[1]s` shows those it has", app, name))
+	return api.Component{}, exit.With(exit.Failed,
+		fmt.Errorf("app %s has no component %q: `nuon components list %[1]s` shows those it has", app, name))
 }
 
 func show(w io.Writer, app string, k api.Component) error {
-	_, err := fmt.Fprintf(w, "%s of app %s (%s)\n  kind      %s\n  needs     %s\n", console.Line(k.Name), console.Line(app), k.ID, k.Kind, cmp.Or(strings.Join(k.DependsOn, " "), "-"))
+	_, err := fmt.Fprintf(w, "%s of app %s (%s)\n  kind      %s\n  needs     %s\n",
+		console.Line(k.Name), console.Line(app), k.ID, k.Kind, cmp.Or(strings.Join(k.DependsOn, " "), "-"))
 	if err == nil && k.Problem != "" {
 		_, err = fmt.Fprintf(w, "  problem   %s\n", console.Line(k.Problem))
 	}
@@ -103,7 +108,8 @@ func show(w io.Writer, app string, k api.Component) error {
 		return err
 	}
 	b := k.Build
-	_, err = fmt.Fprintf(w, "  build     %d (%s): %s\n            %s\n", b.Number, b.ID, b.Status, console.Line(cmp.Or(b.Error, b.Waits, b.Reason)))
+	_, err = fmt.Fprintf(w, "  build     %d (%s): %s\n            %s\n",
+		b.Number, b.ID, b.Status, console.Line(cmp.Or(b.Error, b.Waits, b.Reason)))
 	if err == nil && b.ArtifactDigest != "" {
 		_, err = fmt.Fprintf(w, "  artifact  %s\n", b.ArtifactDigest)
 	}

@@ -83,7 +83,8 @@ func show(w io.Writer, chain []api.Cause) error {
 		if !c.At.IsZero() {
 			at = c.At.Local().Format("  15:04:05")
 		}
-		if _, err := fmt.Fprintf(w, "%s%s %s%s\n     %s\n", arrow, c.Record, console.Line(c.Name), at, console.Line(c.Reason)); err != nil {
+		if _, err := fmt.Fprintf(w, "%s%s %s%s\n     %s\n",
+			arrow, c.Record, console.Line(c.Name), at, console.Line(c.Reason)); err != nil {
 			return err
 		}
 	}

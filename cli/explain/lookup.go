@@ -109,7 +109,9 @@ func familyOf(k format.Kind) []format.Kind {
 	if k.Name != component {
 		return []format.Kind{k}
 	}
-	return slices.DeleteFunc(slices.Clone(format.Kinds()), func(other format.Kind) bool { return other.Component == "" && other.Name != component })
+	return slices.DeleteFunc(slices.Clone(format.Kinds()), func(other format.Kind) bool {
+		return other.Component == "" && other.Name != component
+	})
 }
 
 // keysOf finds keys of several kinds by their current or an older path. Identical keys
@@ -157,7 +159,8 @@ func join(all []keyAnswer, k format.Kind, key format.Key) []keyAnswer {
 			return all
 		}
 	}
-	return append(all, keyAnswer{At: []string{at}, Files: slices.Clone(k.Paths), Key: key, TOML: k.Snippet(key.Path), kind: k})
+	return append(all, keyAnswer{At: []string{at}, Files: slices.Clone(k.Paths), Key: key,
+		TOML: k.Snippet(key.Path), kind: k})
 }
 
 // same reports whether two keys are identical except for their location.

@@ -26,7 +26,9 @@ type options struct {
 func New(e *env.Env) *cobra.Command {
 	var o options
 	c := &cobra.Command{
-		Use: "fmt [FILE|DIRECTORY...]", Short: "Lay out an app's TOML files in one style, keeping all comments", Args: cobra.ArbitraryArgs,
+		Use:   "fmt [FILE|DIRECTORY...]",
+		Short: "Lay out an app's TOML files in one style, keeping all comments",
+		Args:  cobra.ArbitraryArgs,
 		Long: `Lays out TOML files as all apps have them: aligned =, a blank line before each table, comments kept where they are. Values, the order
 of keys and what a file means stay. There is nothing to choose, and what is formatted does not change again.
 
@@ -47,7 +49,8 @@ as it is, the others are formatted, and the exit code is 2.`,
 			return []string{"toml"}, cobra.ShellCompDirectiveFilterFileExt
 		},
 	}
-	c.Flags().BoolVar(&o.check, "check", false, "write nothing, list what would change, and exit with 1 if anything would")
+	c.Flags().BoolVar(&o.check, "check", false,
+		"write nothing, list what would change, and exit with 1 if anything would")
 	c.Flags().BoolVar(&o.diff, "diff", false, "write nothing, show what would change")
 	return c
 }

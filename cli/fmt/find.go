@@ -86,7 +86,8 @@ func (f *finder) directory(dir string) error {
 		err = f.apps(dir, 0)
 	}
 	if err == nil && len(f.found) == before {
-		err = exit.Usagef("there is no app in %s or below it: name the directory that has the metadata.toml, or files", dir)
+		err = exit.Usagef("there is no app in %s or below it: name the directory that has the metadata.toml, or files",
+			dir)
 	}
 	return err
 }
@@ -189,7 +190,8 @@ func (f *finder) entriesOf(dir string) ([]os.DirEntry, error) {
 		return nil, missing(dir, err)
 	}
 	if f.entries += len(entries); f.entries > maxEntries {
-		return nil, exit.Usagef("format %s: more than %d files lie there; name the directory of an app", dir, maxEntries)
+		return nil, exit.Usagef("format %s: more than %d files lie there; name the directory of an app",
+			dir, maxEntries)
 	}
 	return entries, nil
 }

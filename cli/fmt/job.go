@@ -107,7 +107,12 @@ func (j *job) format(name string, text []byte) []byte {
 
 func (j *job) refuse(name string, line, column int, why string) {
 	j.done.Diagnostics = append(j.done.Diagnostics, diagnostic.Diagnostic{
-		File: filepath.ToSlash(name), Line: line, Column: column, Severity: diagnostic.Error, Rule: "toml-syntax", Message: why,
+		File:     filepath.ToSlash(name),
+		Line:     line,
+		Column:   column,
+		Severity: diagnostic.Error,
+		Rule:     "toml-syntax",
+		Message:  why,
 	})
 }
 

@@ -59,7 +59,8 @@ func (g *Graph) dot() string {
 		if !p.listed() {
 			style = "dashed"
 		}
-		fmt.Fprintf(&b, "  %s -> %s [style=%s, tooltip=%s];\n", quoted(p.to), quoted(p.from), style, quoted(strings.Join(p.why, "\n")))
+		fmt.Fprintf(&b, "  %s -> %s [style=%s, tooltip=%s];\n",
+			quoted(p.to), quoted(p.from), style, quoted(strings.Join(p.why, "\n")))
 	}
 	b.WriteString("}\n")
 	return b.String()

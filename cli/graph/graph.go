@@ -42,7 +42,9 @@ type options struct {
 func New(e *env.Env) *cobra.Command {
 	var o options
 	c := &cobra.Command{
-		Use: "graph [DIRECTORY]", Short: "Show in which order an app's components are deployed, and why", Args: cobra.MaximumNArgs(1),
+		Use:   "graph [DIRECTORY]",
+		Short: "Show in which order an app's components are deployed, and why",
+		Args:  cobra.MaximumNArgs(1),
 		Long: `Shows in which order the components of an app are deployed: in waves, of which each begins when those before it are done, and whose
 members go side by side. Below each component is what it waits for, and why: because its config lists it, because one of its templates
 reads an output of it, or because it goes to the cluster that it makes.
@@ -108,7 +110,8 @@ func show(ctx context.Context, c *console.Console, o options, dir string) error 
 	g := newGraph(app)
 	if o.component != "" {
 		if _, known := app.Component(o.component); !known || o.component == appconfig.SandboxName {
-			return exit.Usagef("--component %s: there is no such component%s", console.Line(o.component), like(o.component, namesOf(app)))
+			return exit.Usagef("--component %s: there is no such component%s",
+				console.Line(o.component), like(o.component, namesOf(app)))
 		}
 		g = g.around(o.component)
 	}

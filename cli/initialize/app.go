@@ -67,9 +67,10 @@ func (a *app) take(finds []find) {
 		a.notes = append(a.notes, "The sandbox in modules/account is a sample that makes nothing: replace it by what your components stand on, or leave it.")
 		return
 	}
-	a.components = append(a.components, component{name: "web", text: terraformComponent("web", a.place.inRoot("modules/web")) +
-		"\n# What is read here is waited for, and a change of it makes this component behind.\n[vars]\n" +
-		"greeting   = \"{{.nuon.inputs.inputs.greeting}}\"\naccount_id = \"{{.nuon.sandbox.outputs.account_id}}\"\n"})
+	a.components = append(a.components,
+		component{name: "web", text: terraformComponent("web", a.place.inRoot("modules/web")) +
+			"\n# What is read here is waited for, and a change of it makes this component behind.\n[vars]\n" +
+			"greeting   = \"{{.nuon.inputs.inputs.greeting}}\"\naccount_id = \"{{.nuon.sandbox.outputs.account_id}}\"\n"})
 }
 
 // sampled reports whether the app is the sample.
@@ -147,7 +148,8 @@ func (a *app) inputFile() string {
 	}
 	for _, in := range a.inputs {
 		fmt.Fprintf(&b, "\n[[input]]\nname = %s\ndisplay_name = %s\ndescription = %s\ngroup = %s\ntype = %s\nrequired = true\n",
-			appconfig.Quote(in.name), appconfig.Quote(strings.ReplaceAll(in.name, "_", " ")), appconfig.Quote(in.words), appconfig.Quote(in.group), appconfig.Quote(in.kind))
+			appconfig.Quote(in.name), appconfig.Quote(strings.ReplaceAll(in.name, "_", " ")),
+			appconfig.Quote(in.words), appconfig.Quote(in.group), appconfig.Quote(in.kind))
 		if in.sensitive {
 			b.WriteString("sensitive = true\n")
 		}
@@ -156,7 +158,8 @@ func (a *app) inputFile() string {
 }
 
 func group(name, display, words string) string {
-	return fmt.Sprintf("[[group]]\nname = %s\ndisplay_name = %s\ndescription = %s\n", appconfig.Quote(name), appconfig.Quote(display), appconfig.Quote(words))
+	return fmt.Sprintf("[[group]]\nname = %s\ndisplay_name = %s\ndescription = %s\n",
+		appconfig.Quote(name), appconfig.Quote(display), appconfig.Quote(words))
 }
 
 // placeOf returns the name of a directory for the end of a sentence, where "." could be misread.

@@ -68,7 +68,8 @@ func (s *seeker) settings(name, appVersion string) (found []setting) {
 		switch at := below(all[0], keys...); {
 		case keys[len(keys)-1] == "tag" && value == `""`:
 			value = appconfig.Quote(appVersion)
-		case at.ShortTag() == "!!bool" && (at.Value == "true" || at.Value == "false"), at.ShortTag() == "!!int" && isCount(at.Value):
+		case at.ShortTag() == "!!bool" && (at.Value == "true" || at.Value == "false"),
+			at.ShortTag() == "!!int" && isCount(at.Value):
 			value = at.Value
 		}
 		found = append(found, setting{strings.ReplaceAll(strings.Join(keys, "."), ".0.", "[0]."), value})

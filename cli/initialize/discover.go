@@ -104,7 +104,8 @@ func (s *seeker) here(dir string, entries []fs.DirEntry) (closed bool, err error
 			files[e.Name()] = true
 		}
 	}
-	for _, look := range []func(dir string, files map[string]bool) (find, bool, error){s.chart, s.kustomization, s.module, s.manifests} {
+	for _, look := range []func(dir string, files map[string]bool) (find, bool, error){s.chart, s.kustomization,
+		s.module, s.manifests} {
 		found, ok, err := look(dir, files)
 		if err != nil {
 			s.leaveOut(dir, err)
@@ -168,7 +169,8 @@ func (s *seeker) list(dir string) ([]fs.DirEntry, error) {
 		return nil, exit.Usagef("more than %d files lie there: name a smaller directory with --from", maxEntries)
 	}
 	if s.bytes > maxTotal {
-		return nil, exit.Usagef("more than %d MiB of YAML lie there: name a smaller directory with --from", maxTotal>>20)
+		return nil, exit.Usagef("more than %d MiB of YAML lie there: name a smaller directory with --from",
+			maxTotal>>20)
 	}
 	return entries, nil
 }
@@ -188,7 +190,9 @@ func (s *seeker) read(name string) ([]byte, bool) {
 // strange reports whether a name contains characters that are not printable or not
 // allowed in TOML, or would be parsed as a template.
 func strange(name string) bool {
-	return strings.Contains(name, "{{") || strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) || strings.ContainsRune(name, '\ufffd')
+	return strings.Contains(name, "{{") ||
+		strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) ||
+		strings.ContainsRune(name, '\ufffd')
 }
 
 // foreign reports whether a directory does not belong to a product: git's own files,

@@ -35,7 +35,9 @@ var clouds = []string{"aws", "azure", "gcp", "none"}
 func New(e *env.Env) *cobra.Command {
 	var o options
 	c := &cobra.Command{
-		Use: "init [DIRECTORY]", Short: "Write a small app to begin with, and say what comes next", Args: cobra.MaximumNArgs(1),
+		Use:   "init [DIRECTORY]",
+		Short: "Write a small app to begin with, and say what comes next",
+		Args:  cobra.MaximumNArgs(1),
 		Long: `Writes the config of an app into a directory: its metadata, a sandbox, its components and their inputs. The components are made of what
 is in the same repository (--from): a Helm chart, a Terraform module, whose variables without a default become inputs, a
 kustomization or a directory of Kubernetes manifests, or all of these below a directory. Without --from it is a sample, which runs offline on
@@ -54,7 +56,8 @@ and asks for each value that no flag gives. Without it nothing is asked: --from 
 	}
 	c.Flags().StringVar(&o.name, "name", "", "name of the app (default: the directory's)")
 	c.Flags().StringVar(&o.from, "from", "", "directory of the same repository with what to make components of")
-	c.Flags().StringVar(&o.cloud, "cloud", "", "cloud of the installs: "+strings.Join(clouds, ", ")+" (default: that of the modules' providers)")
+	c.Flags().StringVar(&o.cloud, "cloud", "",
+		"cloud of the installs: "+strings.Join(clouds, ", ")+" (default: that of the modules' providers)")
 	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "write nothing, show the files that would be written")
 	c.Flags().BoolVarP(&o.interactive, "interactive", "i", false, "ask for what no flag gives")
 	c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -93,7 +96,8 @@ func run(ctx context.Context, c *console.Console, o options, dir string, from bo
 	if err != nil {
 		return err
 	}
-	made := Made{Name: a.name, Directory: at.dir, Next: a.next(dir), Notes: append([]string{}, a.notes...), Files: []string{}}
+	made := Made{Name: a.name, Directory: at.dir, Next: a.next(dir),
+		Notes: append([]string{}, a.notes...), Files: []string{}}
 	for _, f := range files {
 		made.Files = append(made.Files, f.path)
 	}

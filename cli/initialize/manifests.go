@@ -151,7 +151,8 @@ func objects(text []byte) (namespace string, is bool) {
 			continue // an empty document
 		}
 		name := word(n, "metadata", "name") + word(n, "metadata", "generateName")
-		if word(n, "apiVersion") == "" || word(n, "kind") == "" || name == "" && !strings.HasSuffix(word(n, "kind"), "List") {
+		if word(n, "apiVersion") == "" || word(n, "kind") == "" || name == "" &&
+			!strings.HasSuffix(word(n, "kind"), "List") {
 			return "", false
 		}
 		is = true
@@ -183,7 +184,8 @@ func (m manifests) addTo(a *app, dir string) {
 				name, one.file))
 		}
 		text := fmt.Sprintf("# kubernetes-manifest\ntype = \"kubernetes_manifest\"\nname = %s\nnamespace = %s # of objects that name none\nmanifest = %s\n",
-			appconfig.Quote(name), appconfig.Quote(a.namespace(cmp.Or(one.namespace, namespace))), appconfig.Quote(reference))
+			appconfig.Quote(name), appconfig.Quote(a.namespace(cmp.Or(one.namespace, namespace))),
+			appconfig.Quote(reference))
 		a.components = append(a.components, component{name: name, text: text})
 	}
 	words := "The component " + names[0] + " is the manifest in " + dir + "."

@@ -67,7 +67,8 @@ func (s *seeker) module(dir string, files map[string]bool) (found find, ok bool,
 		m.variables = append(m.variables, v)
 	}
 	for _, p := range read.Providers {
-		if cloud := map[string]string{"aws": "aws", "azurerm": "azure", "google": "gcp"}[p.Name]; cloud != "" && m.cloud == "" {
+		if cloud := map[string]string{"aws": "aws", "azurerm": "azure",
+			"google": "gcp"}[p.Name]; cloud != "" && m.cloud == "" {
 			m.cloud = cloud
 		}
 	}
@@ -98,7 +99,8 @@ func (m module) addTo(a *app, dir string) {
 		b.WriteString("\n[vars]\n" + strings.Join(vars, "\n") + "\n")
 	}
 	if len(files) > 0 { // as JSON, like the inputs, because JSON does not interpolate ${
-		b.WriteString("\n# tfvars as JSON, for values that are no plain text\n[[var_file]]\ncontents = '''\n{\n" + strings.Join(files, ",\n") + "\n}\n'''\n")
+		b.WriteString("\n# tfvars as JSON, for values that are no plain text\n[[var_file]]\ncontents = '''\n{\n" +
+			strings.Join(files, ",\n") + "\n}\n'''\n")
 	}
 	a.components = append(a.components, component{name: name, text: b.String()})
 	a.notes = append(a.notes, fmt.Sprintf("The component %s is the module in %s. Its variables without a default became inputs.", name, placeOf(dir)))
@@ -139,7 +141,8 @@ func (a *app) input(component string, v tfmodule.Variable) string {
 		}
 		return r
 	}, v.Name)
-	in := input{name: short[:min(len(short), longestName)], words: plain(v.Description), group: component, kind: v.Type, sensitive: v.Sensitive}
+	in := input{name: short[:min(len(short), longestName)], words: plain(v.Description), group: component, kind: v.Type,
+		sensitive: v.Sensitive}
 	switch {
 	case in.kind == "":
 		in.kind = "string"
@@ -158,7 +161,8 @@ func (a *app) input(component string, v tfmodule.Variable) string {
 			a.inputs = append(a.inputs, in)
 			return name
 		}
-		if o := a.inputs[i]; o.group != component && o.words == in.words && o.kind == in.kind && o.sensitive == in.sensitive {
+		if o := a.inputs[i]; o.group != component && o.words == in.words && o.kind == in.kind &&
+			o.sensitive == in.sensitive {
 			return name
 		}
 	}

@@ -58,7 +58,8 @@ func (q *questions) askName(ctx context.Context) error {
 		q.name = answer
 	}
 	if !isName(q.name) {
-		return exit.Usagef("an app cannot be named %q: use lower-case letters, digits, - and _, at most 63; say --name", q.name)
+		return exit.Usagef("an app cannot be named %q: use lower-case letters, digits, - and _, at most 63; say --name",
+			q.name)
 	}
 	return nil
 }
@@ -135,7 +136,8 @@ func (q *questions) choose(ctx context.Context, finds []find, err error) ([]find
 	for i, f := range finds {
 		fmt.Fprintf(&b, "  %d  %s: %s\n", i+1, f.dir, f.about)
 	}
-	answer, err := q.ask(ctx, b.String()+"Which of it? Numbers, all, or none for a sample that runs anywhere [all]: ", "all")
+	answer, err := q.ask(ctx, b.String()+"Which of it? Numbers, all, or none for a sample that runs anywhere [all]: ",
+		"all")
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +156,8 @@ func chosen(finds []find, answer string) (some []find, err error) {
 	for word := range strings.FieldsFuncSeq(answer, func(r rune) bool { return r == ' ' || r == ',' }) {
 		n, err := strconv.Atoi(word)
 		if err != nil || n < 1 || n > len(finds) {
-			return nil, exit.Usagef("%q is none of them: answer with numbers from 1 to %d, all or none", word, len(finds))
+			return nil, exit.Usagef("%q is none of them: answer with numbers from 1 to %d, all or none",
+				word, len(finds))
 		}
 		wanted[n-1] = true
 	}
@@ -173,7 +176,8 @@ func (q *questions) askCloud(ctx context.Context, a *app) error {
 		if byDefault == "" {
 			byDefault = "none"
 		}
-		answer, err := q.ask(ctx, fmt.Sprintf("Cloud of the installs: %s [%s]: ", strings.Join(clouds, ", "), byDefault), byDefault)
+		answer, err := q.ask(ctx, fmt.Sprintf("Cloud of the installs: %s [%s]: ",
+			strings.Join(clouds, ", "), byDefault), byDefault)
 		if err != nil {
 			return err
 		}

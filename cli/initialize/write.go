@@ -26,7 +26,8 @@ func (p place) write(files []file) error {
 	}
 	if len(there) > 0 {
 		slices.Sort(there)
-		return exit.Usagef("%s has %s already, and nothing is overwritten; name another directory", p.dir, strings.Join(there, ", "))
+		return exit.Usagef("%s has %s already, and nothing is overwritten; name another directory",
+			p.dir, strings.Join(there, ", "))
 	}
 	for _, f := range files {
 		name := filepath.Join(p.dir, filepath.FromSlash(f.path))

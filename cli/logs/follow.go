@@ -63,7 +63,8 @@ func (f *following) run() error {
 		}
 		needs := w.Status == api.WorkflowStatusRunning && workflows.NeedsPerson(w)
 		if needs && !f.waits {
-			f.print.console.Say("workflow %s waits for an approval: `nuon review` shows it; its log goes on here", f.workflow)
+			f.print.console.Say("workflow %s waits for an approval: `nuon review` shows it; its log goes on here",
+				f.workflow)
 		}
 		f.waits = needs
 		return w.Status != api.WorkflowStatusRunning, nil

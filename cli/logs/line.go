@@ -51,7 +51,8 @@ func (o *options) wanted() (wanted, error) {
 	}
 	at, err := time.Parse(time.RFC3339, o.since)
 	if err != nil {
-		return w, exit.Usagef("--since %s: say for how long, like 10m, or since when, like 2006-01-02T15:04:05Z", console.Line(o.since))
+		return w, exit.Usagef("--since %s: say for how long, like 10m, or since when, like 2006-01-02T15:04:05Z",
+			console.Line(o.since))
 	}
 	w.since = at
 	return w, nil
@@ -149,4 +150,5 @@ const (
 	faint = "\x1b[2m"
 )
 
-var colours = map[string]string{string(api.Debug): faint, string(api.Info): "\x1b[36m", string(api.Warn): "\x1b[33m", string(api.Error): "\x1b[31m"}
+var colours = map[string]string{string(api.Debug): faint, string(api.Info): "\x1b[36m", string(api.Warn): "\x1b[33m",
+	string(api.Error): "\x1b[31m"}

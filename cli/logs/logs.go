@@ -36,49 +36,70 @@ const examples = `  nuon logs build hello/web
 func New(e *env.Env) *cobra.Command {
 	o := &options{env: e}
 	c := o.command(&cobra.Command{
-		Use: "logs JOB|BUILD|WORKFLOW|STEP|latest:INSTALL", Short: "Print or follow the log of a build, a workflow or step, an action or a runner",
-		Long: long, Example: examples, Args: cobra.ExactArgs(1), ValidArgsFunction: complete.Args(e, complete.Logs),
+		Use:     "logs JOB|BUILD|WORKFLOW|STEP|latest:INSTALL",
+		Short:   "Print or follow the log of a build, a workflow or step, an action or a runner",
+		Long:    long,
+		Example: examples, Args: cobra.ExactArgs(1),
+		ValidArgsFunction: complete.Args(e, complete.Logs),
 	}, func(ctx context.Context, client *remote.Client, args []string) (subject, error) {
 		return named(ctx, client, args[0])
 	})
 	f := c.PersistentFlags()
 	f.BoolVarP(&o.follow, "follow", "f", false, "go on with what comes")
-	f.StringVar(&o.since, "since", "", "only lines since then: for how long, like 10m, or a `time` like 2006-01-02T15:04:05Z")
+	f.StringVar(&o.since, "since", "",
+		"only lines since then: for how long, like 10m, or a `time` like 2006-01-02T15:04:05Z")
 	f.StringVar(&o.level, "level", "", "only lines of this level and those above it: "+strings.Join(levels, ", "))
 	f.IntVar(&o.tail, "tail", -1, "only so many of the lines that are there already, the last ones; -1 for all")
 	f.BoolVar(&o.dates, "timestamps", false, "each line's time with its date and zone")
 	complete.FlagWords(c, "level", levels...)
 	var step string
 	workflow := o.command(&cobra.Command{
-		Use: "workflow WORKFLOW|latest:INSTALL", Short: "Print or follow the log of a workflow's steps", Args: cobra.ExactArgs(1),
-		Example: "  nuon logs workflow latest:acme --step web -f", ValidArgsFunction: complete.Args(e, complete.Workflows),
+		Use:               "workflow WORKFLOW|latest:INSTALL",
+		Short:             "Print or follow the log of a workflow's steps",
+		Args:              cobra.ExactArgs(1),
+		Example:           "  nuon logs workflow latest:acme --step web -f",
+		ValidArgsFunction: complete.Args(e, complete.Workflows),
 	}, func(ctx context.Context, client *remote.Client, args []string) (subject, error) {
 		return workflowNamed(ctx, client, args[0], step)
 	})
-	workflow.Flags().StringVar(&step, "step", "", "only this step: its id, or the name of its component or action (also \"apply web\")")
+	workflow.Flags().StringVar(&step, "step", "",
+		"only this step: its id, or the name of its component or action (also \"apply web\")")
 	complete.Flag(e, workflow, "step", complete.Steps)
 	c.AddCommand(workflow,
 		o.command(&cobra.Command{
-			Use: "build BUILD|APP/COMPONENT", Short: "Print or follow the log of a build, or of a component's newest one", Args: cobra.ExactArgs(1),
+			Use:     "build BUILD|APP/COMPONENT",
+			Short:   "Print or follow the log of a build, or of a component's newest one",
+			Args:    cobra.ExactArgs(1),
 			Example: "  nuon logs build hello/web -f", ValidArgsFunction: complete.Args(e, complete.Builds),
 		}, one(buildNamed)),
 		o.command(&cobra.Command{
-			Use: "step STEP", Short: "Print or follow the log of one step, by its id", Args: cobra.ExactArgs(1), ValidArgsFunction: complete.Nothing,
-			Example: "  nuon logs step stp_01h8xqz5m2",
+			Use:               "step STEP",
+			Short:             "Print or follow the log of one step, by its id",
+			Args:              cobra.ExactArgs(1),
+			ValidArgsFunction: complete.Nothing,
+			Example:           "  nuon logs step stp_01h8xqz5m2",
 		}, one(stepNamed)),
 		o.command(&cobra.Command{
-			Use: "action INSTALL ACTION", Short: "Print or follow the log of an action's newest run", Args: cobra.ExactArgs(2),
-			Example: "  nuon logs action acme smoke_test", ValidArgsFunction: complete.Args(e, complete.Installs, complete.Actions),
+			Use:               "action INSTALL ACTION",
+			Short:             "Print or follow the log of an action's newest run",
+			Args:              cobra.ExactArgs(2),
+			Example:           "  nuon logs action acme smoke_test",
+			ValidArgsFunction: complete.Args(e, complete.Installs, complete.Actions),
 		}, func(ctx context.Context, client *remote.Client, args []string) (subject, error) {
 			return newestRun(ctx, client, args[0], args[1])
 		}),
 		o.command(&cobra.Command{
-			Use: "runner RUNNER", Short: "Print or follow what a runner says of itself (not its jobs)", Args: cobra.ExactArgs(1),
+			Use:     "runner RUNNER",
+			Short:   "Print or follow what a runner says of itself (not its jobs)",
+			Args:    cobra.ExactArgs(1),
 			Example: "  nuon logs runner build -f", ValidArgsFunction: complete.Args(e, complete.Runners),
 		}, one(runnerNamed)),
 		o.command(&cobra.Command{
-			Use: "job JOB", Short: "Print or follow the log of a job, by its id", Args: cobra.ExactArgs(1), ValidArgsFunction: complete.Nothing,
-			Example: "  nuon logs job job_01h8xqz5m2",
+			Use:               "job JOB",
+			Short:             "Print or follow the log of a job, by its id",
+			Args:              cobra.ExactArgs(1),
+			ValidArgsFunction: complete.Nothing,
+			Example:           "  nuon logs job job_01h8xqz5m2",
 		}, one(jobNamed)))
 	return c
 }
@@ -153,7 +174,8 @@ func (o *options) print(ctx context.Context, client *remote.Client, s subject, p
 	}
 	switch {
 	case there == 0:
-		o.env.Console.Say("no lines are kept of this log: %s", cmp.Or(s.silent, "none were written yet, or they are older than the control plane keeps logs"))
+		o.env.Console.Say("no lines are kept of this log: %s",
+			cmp.Or(s.silent, "none were written yet, or they are older than the control plane keeps logs"))
 	case len(lines) == 0:
 		o.env.Console.Say("none of its lines fits: leave out --since, --level or --tail to see more")
 	}

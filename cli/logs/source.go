@@ -19,7 +19,8 @@ type source struct {
 
 // ask requests the log after the event id last: the lines so far, or the event stream
 // if the request editor stream is passed.
-func (s source) ask(ctx context.Context, client *remote.Client, last string, more ...api.RequestEditorFn) (*http.Response, error) {
+func (s source) ask(ctx context.Context, client *remote.Client, last string,
+	more ...api.RequestEditorFn) (*http.Response, error) {
 	if s.runner != "" {
 		return client.GetRunnerLogs(ctx, s.runner, &api.GetRunnerLogsParams{LastEventID: last}, more...)
 	}
@@ -36,7 +37,8 @@ func (s source) place(chunk api.LogChunk) string {
 
 // past returns the present lines of the sources sorted by time, and the last event id
 // of each source.
-func past(ctx context.Context, client *remote.Client, sources []source) (lines []line, ends map[source]string, err error) {
+func past(ctx context.Context, client *remote.Client,
+	sources []source) (lines []line, ends map[source]string, err error) {
 	ends = map[source]string{}
 	for _, s := range sources {
 		l, err := remote.Get[api.LogChunkList](s.ask(ctx, client, ""))

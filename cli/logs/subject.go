@@ -53,7 +53,8 @@ func jobNamed(_ context.Context, _ *remote.Client, id string) (subject, error) {
 }
 
 func runnerNamed(_ context.Context, _ *remote.Client, name string) (subject, error) {
-	return subject{sources: []source{{runner: name}}, silent: "this runner has said nothing in the last days, or is too old to send its log"}, nil
+	return subject{sources: []source{{runner: name}},
+		silent: "this runner has said nothing in the last days, or is too old to send its log"}, nil
 }
 
 // buildNamed returns a build by its id, or the newest one of a component for APP/COMPONENT.
@@ -74,9 +75,11 @@ func findBuild(ctx context.Context, client *remote.Client, name string) (api.Bui
 	if !both {
 		return remote.Get[api.Build](client.GetBuild(ctx, name))
 	}
-	l, err := remote.Get[api.BuildList](client.ListBuilds(ctx, &api.ListBuildsParams{App: app, Component: component, Limit: 1}))
+	l, err := remote.Get[api.BuildList](client.ListBuilds(ctx,
+		&api.ListBuildsParams{App: app, Component: component, Limit: 1}))
 	if err == nil && len(l.Items) == 0 {
-		err = fmt.Errorf("%s has no build: `nuon apps get %s` says what it waits for", console.Line(name), console.Line(app))
+		err = fmt.Errorf("%s has no build: `nuon apps get %s` says what it waits for",
+			console.Line(name), console.Line(app))
 	}
 	if err != nil {
 		return api.Build{}, err
@@ -97,7 +100,8 @@ func workflowNamed(ctx context.Context, client *remote.Client, name, step string
 		for _, s := range w.Steps {
 			there = append(there, called(s))
 		}
-		return subject{}, fmt.Errorf("workflow %s has no step %s; it has %s", w.ID, console.Line(step), strings.Join(there, ", "))
+		return subject{}, fmt.Errorf("workflow %s has no step %s; it has %s",
+			w.ID, console.Line(step), strings.Join(there, ", "))
 	}
 	s.sources = s.sourcesOf(w)
 	s.silent = fmt.Sprintf("workflow %s has no log yet: none of these steps has begun; `nuon workflows get %[1]s` says why", w.ID)
@@ -170,7 +174,8 @@ func newestRun(ctx context.Context, client *remote.Client, install, action strin
 
 func ofStep(w api.Workflow, s api.Step) (subject, error) {
 	if s.Job == "" {
-		return subject{}, fmt.Errorf("step %s (%s) has no log: it is %s; `nuon workflows get %s` says why", s.ID, called(s), s.Status, w.ID)
+		return subject{}, fmt.Errorf("step %s (%s) has no log: it is %s; `nuon workflows get %s` says why",
+			s.ID, called(s), s.Status, w.ID)
 	}
 	return subject{sources: []source{{job: s.Job}}}, nil
 }

@@ -33,7 +33,10 @@ type org struct {
 
 func newGet(e *env.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "get", Aliases: []string{"whoami"}, Short: "Show your org, your role in it, and which control plane answers", Args: cobra.NoArgs,
+		Use:     "get",
+		Aliases: []string{"whoami"},
+		Short:   "Show your org, your role in it, and which control plane answers",
+		Args:    cobra.NoArgs,
 		Example: `  nuon orgs get
   nuon orgs get -o name`,
 		RunE: e.Call(func(ctx context.Context, client *remote.Client, _ []string) error {
@@ -41,7 +44,9 @@ func newGet(e *env.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return e.Console.Result(org{me.Org, me, client.URL}, func(w io.Writer) error { return show(w, client.URL, me) })
+			return e.Console.Result(org{me.Org, me, client.URL}, func(w io.Writer) error {
+				return show(w, client.URL, me)
+			})
 		}),
 	}
 }

@@ -58,7 +58,8 @@ func (s *Store) Accept(of Install, key Key, given string) (remark string, err er
 	pins := s.holding(of)
 	own := len(pins) > 0 && pins[0].Install == of.ID
 	if own && pins[0].Name != of.Name {
-		return "", fmt.Errorf("install %s is pinned as %s, and the control plane calls it %s; nothing was sent", of.ID, pins[0].Name, of.Name)
+		return "", fmt.Errorf("install %s is pinned as %s, and the control plane calls it %s; nothing was sent",
+			of.ID, pins[0].Name, of.Name)
 	}
 	if given != "" {
 		if err := matchGiven(of, key, given, pins, own); err != nil {

@@ -21,7 +21,8 @@ var configPage string
 // Config writes docs/config.md, the reference of the app config format, from the types
 // that parse it.
 func Config(w io.Writer) error {
-	parts := strings.NewReplacer("<!-- files -->\n", fileTable(), "<!-- functions -->\n", functionLine(), "<!-- rules -->\n", ruleTable(), "<!-- kinds -->\n", kindSections())
+	parts := strings.NewReplacer("<!-- files -->\n", fileTable(), "<!-- functions -->\n", functionLine(),
+		"<!-- rules -->\n", ruleTable(), "<!-- kinds -->\n", kindSections())
 	_, err := parts.WriteString(w, configPage)
 	return err
 }

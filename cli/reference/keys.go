@@ -134,7 +134,8 @@ func linkOf(k format.Key) string {
 		return ""
 	}
 	for _, kind := range format.Kinds() {
-		if kind.Component == "" && !kind.Open && slices.EqualFunc(kind.Keys(), k.Keys, func(a, b format.Key) bool { return a.Name == b.Name && a.Description == b.Description }) {
+		if kind.Component == "" && !kind.Open && slices.EqualFunc(kind.Keys(), k.Keys,
+			func(a, b format.Key) bool { return a.Name == b.Name && a.Description == b.Description }) {
 			return kind.Name
 		}
 	}

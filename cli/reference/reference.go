@@ -23,7 +23,11 @@ import (
 func New(e *env.Env) *cobra.Command {
 	var format, directory string
 	c := &cobra.Command{
-		Use: "reference", Short: "Write the reference of all commands", Args: cobra.NoArgs, Hidden: true, ValidArgsFunction: complete.Nothing,
+		Use:               "reference",
+		Short:             "Write the reference of all commands",
+		Args:              cobra.NoArgs,
+		Hidden:            true,
+		ValidArgsFunction: complete.Nothing,
 		RunE: func(c *cobra.Command, _ []string) error {
 			switch {
 			case format == "markdown" && directory == "":

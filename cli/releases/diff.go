@@ -37,7 +37,8 @@ What an install gives for inputs and switches counts there, too, and is not part
 			if err != nil {
 				return err
 			}
-			d, err := remote.Get[api.ReleaseDiff](client.DiffRelease(ctx, args[0], to, &api.DiffReleaseParams{From: from}))
+			d, err := remote.Get[api.ReleaseDiff](client.DiffRelease(ctx, args[0], to,
+				&api.DiffReleaseParams{From: from}))
 			if err != nil {
 				return err
 			}

@@ -41,7 +41,8 @@ func newList(e *env.Env) *cobra.Command {
 			}
 		},
 		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.Release, string, error) {
-			l, err := remote.Get[api.ReleaseList](client.ListReleases(ctx, at.Args[0], &api.ListReleasesParams{Cursor: at.Cursor, Limit: at.Limit}))
+			l, err := remote.Get[api.ReleaseList](client.ListReleases(ctx, at.Args[0],
+				&api.ListReleasesParams{Cursor: at.Cursor, Limit: at.Limit}))
 			return l.Items, l.Next, err
 		},
 	}
@@ -85,7 +86,8 @@ func newGet(e *env.Env) *cobra.Command {
 func Number(text string) (int, error) {
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || n < 1 {
-		return 0, exit.Usagef("%q is no release: releases are numbers from 1 up, as `nuon releases list` shows them", text)
+		return 0, exit.Usagef("%q is no release: releases are numbers from 1 up, as `nuon releases list` shows them",
+			text)
 	}
 	return int(n), nil
 }
@@ -95,13 +97,15 @@ func show(w io.Writer, r api.Release) error {
 	if r.Reason != "" {
 		lines = append(lines, "  "+r.Reason)
 	}
-	lines = append(lines, "  made       "+r.CreatedAt.Local().Format(time.DateTime), "  because    "+r.Cause, fmt.Sprintf("  config     version %d", r.Version))
+	lines = append(lines, "  made       "+r.CreatedAt.Local().Format(time.DateTime), "  because    "+r.Cause,
+		fmt.Sprintf("  config     version %d", r.Version))
 	for _, c := range r.Commits {
 		if c.Upload != "" {
 			lines = append(lines, "  upload     "+console.Short(c.Upload))
 			continue
 		}
-		lines = append(lines, strings.TrimRight(fmt.Sprintf("  commit     %s %s (%s, %s)", console.Short(c.Commit), c.Subject, c.Repository, c.Ref), " "))
+		lines = append(lines, strings.TrimRight(fmt.Sprintf("  commit     %s %s (%s, %s)",
+			console.Short(c.Commit), c.Subject, c.Repository, c.Ref), " "))
 	}
 	lines = append(lines, "components")
 	for _, c := range r.Components {

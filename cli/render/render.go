@@ -38,8 +38,10 @@ const examples = `  nuon render web --install acme
 func New(e *env.Env) *cobra.Command {
 	var install, key, action string
 	c := &cobra.Command{
-		Use: "render COMPONENT --install INSTALL", Short: "Show the values of a component as a deploy to an install would see them now",
-		Long: long, Example: examples,
+		Use:     "render COMPONENT --install INSTALL",
+		Short:   "Show the values of a component as a deploy to an install would see them now",
+		Long:    long,
+		Example: examples,
 		Args: func(_ *cobra.Command, args []string) error {
 			if (len(args) == 1) == (action != "") || len(args) > 1 {
 				return exit.Usagef("name one component, or an action with --action")
@@ -69,19 +71,22 @@ func New(e *env.Env) *cobra.Command {
 	})
 	c.ValidArgsFunction = complete.Args(e, on(complete.InstallComponents))
 	c.Flags().StringVar(&install, "install", "", "the install: its name, app/name or id")
-	c.Flags().StringVar(&key, "key", "", "only the text with this key, such as vars.cidr, or those below it, such as vars")
+	c.Flags().StringVar(&key, "key", "",
+		"only the text with this key, such as vars.cidr, or those below it, such as vars")
 	c.Flags().StringVar(&action, "action", "", "the steps of this action instead of a component")
 	_ = c.MarkFlagRequired("install") // fails only for a flag that is not there
 	complete.Flag(e, c, "install", complete.Installs)
 	complete.Flag(e, c, "action", on(complete.Actions))
-	complete.Flag(e, c, "key", func(ctx context.Context, client *remote.Client, args []string) ([]complete.Name, error) {
+	complete.Flag(e, c, "key", func(ctx context.Context, client *remote.Client,
+		args []string) ([]complete.Name, error) {
 		return keys(ctx, client, install, &api.RenderTextsParams{Component: strings.Join(args, ""), Action: action})
 	})
 	return c
 }
 
 // keys completes the keys of the rendered texts.
-func keys(ctx context.Context, client *remote.Client, install string, p *api.RenderTextsParams) ([]complete.Name, error) {
+func keys(ctx context.Context, client *remote.Client, install string,
+	p *api.RenderTextsParams) ([]complete.Name, error) {
 	if install == "" || (p.Component == "") == (p.Action == "") {
 		return nil, nil
 	}
@@ -141,7 +146,8 @@ func problems(texts []api.RenderedText) error {
 	case 0:
 		return nil
 	case 1:
-		return exit.With(exit.Failed, errors.New("one text cannot be rendered: mend it in the app's files, or enter what is missing"))
+		return exit.With(exit.Failed,
+			errors.New("one text cannot be rendered: mend it in the app's files, or enter what is missing"))
 	}
 	return exit.With(exit.Failed, fmt.Errorf("%d texts cannot be rendered: mend them in the app's files, or enter what is missing", wrong))
 }

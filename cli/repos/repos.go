@@ -34,10 +34,12 @@ func newList(e *env.Env) *cobra.Command {
 	l := &listing.List[api.Repo]{
 		Header: []string{"ID", "REPOSITORY", "REF", "COMMIT", "LAST POLL", "APPS", "PROBLEM"},
 		Row: func(r api.Repo) []string {
-			return []string{r.ID, r.URL, r.Ref, console.Short(r.Commit), ago(r.PolledAt), strings.Join(r.Apps, " "), r.Problem}
+			return []string{r.ID, r.URL, r.Ref, console.Short(r.Commit), ago(r.PolledAt),
+				strings.Join(r.Apps, " "), r.Problem}
 		},
 		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.Repo, string, error) {
-			l, err := remote.Get[api.RepoList](client.ListRepos(ctx, &api.ListReposParams{Cursor: at.Cursor, Limit: at.Limit}))
+			l, err := remote.Get[api.RepoList](client.ListRepos(ctx,
+				&api.ListReposParams{Cursor: at.Cursor, Limit: at.Limit}))
 			fit := slices.DeleteFunc(l.Items, func(r api.Repo) bool {
 				return app != "" && !slices.Contains(r.Apps, app) || problems && r.Problem == ""
 			})
@@ -45,7 +47,10 @@ func newList(e *env.Env) *cobra.Command {
 		},
 	}
 	c := l.Command(e, &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List the branches, the apps that read them, and their last poll", Args: cobra.NoArgs,
+		Use:     "list",
+		Aliases: []string{"ls"},
+		Short:   "List the branches, the apps that read them, and their last poll",
+		Args:    cobra.NoArgs,
 		Example: `  nuon repos list
   nuon repos list --problems`,
 	})
@@ -102,7 +107,9 @@ func lastDelivery(r api.Repo) string {
 
 func newGet(e *env.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "get REPO", Short: "Show a branch, its polls and deliveries, its newest commits and what came of them", Args: cobra.ExactArgs(1),
+		Use:               "get REPO",
+		Short:             "Show a branch, its polls and deliveries, its newest commits and what came of them",
+		Args:              cobra.ExactArgs(1),
 		Long:              whichRepo,
 		Example:           `  nuon repos get https://git.example/acme/hello`,
 		ValidArgsFunction: complete.Args(e, complete.Repos),
@@ -135,7 +142,8 @@ func newLook(e *env.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := e.Console.Result(r, func(w io.Writer) error { return show(w, r) }); err != nil || r.Problem == "" {
+			if err := e.Console.Result(r,
+				func(w io.Writer) error { return show(w, r) }); err != nil || r.Problem == "" {
 				return err
 			}
 			return &exit.Error{Code: exit.Failed} // the output contains the reason
@@ -173,10 +181,13 @@ func find(ctx context.Context, client *remote.Client, name string) (string, erro
 }
 
 func show(w io.Writer, r api.Repo) error {
-	_, err := fmt.Fprintf(w, "%s, %s (%s)\n  apps           %s\n  credential     %s\n  commit         %s\n", console.Line(r.URL), console.Line(r.Ref), r.ID,
-		console.Line(cmp.Or(strings.Join(r.Apps, " "), "none")), console.Line(cmp.Or(r.Credential, "none")), cmp.Or(console.Short(r.Commit), "-"))
+	_, err := fmt.Fprintf(w, "%s, %s (%s)\n  apps           %s\n  credential     %s\n  commit         %s\n",
+		console.Line(r.URL), console.Line(r.Ref), r.ID,
+		console.Line(cmp.Or(strings.Join(r.Apps, " "), "none")),
+		console.Line(cmp.Or(r.Credential, "none")), cmp.Or(console.Short(r.Commit), "-"))
 	if err == nil {
-		_, err = fmt.Fprintf(w, "  last delivery  %s\n  last poll      %s\n  next poll      %s\n", console.Line(lastDelivery(r)), lastPoll(r), nextPoll(r))
+		_, err = fmt.Fprintf(w, "  last delivery  %s\n  last poll      %s\n  next poll      %s\n",
+			console.Line(lastDelivery(r)), lastPoll(r), nextPoll(r))
 	}
 	if err == nil && r.Problem != "" {
 		_, err = fmt.Fprintf(w, "  problem        %s\n", console.Line(r.Problem))
@@ -185,7 +196,8 @@ func show(w io.Writer, r api.Repo) error {
 		if err != nil {
 			break
 		}
-		_, err = fmt.Fprintf(w, "\n  %.12s  %s  %s\n", v.Commit, v.ObservedAt.Local().Format(time.DateTime), console.Line(v.Subject))
+		_, err = fmt.Fprintf(w, "\n  %.12s  %s  %s\n",
+			v.Commit, v.ObservedAt.Local().Format(time.DateTime), console.Line(v.Subject))
 		for line := range strings.Lines(v.Outcome) {
 			fmt.Fprintf(w, "    %s\n", console.Line(strings.TrimSuffix(line, "\n")))
 		}

@@ -13,7 +13,9 @@ import (
 
 func newDelete(e *env.Env) *cobra.Command {
 	return e.Sure(&cobra.Command{
-		Use: "delete RUNNER", Short: "Forget a runner that no install names and that has nothing in hand", Args: cobra.ExactArgs(1),
+		Use:   "delete RUNNER",
+		Short: "Forget a runner that no install names and that has nothing in hand",
+		Args:  cobra.ExactArgs(1),
 		Long: `Forgets a runner. It is refused while installs name it, and while it has work in hand. The program on its machine is refused from
 then on; stop it there. If the machine is lost but its installs are not, use ` + "`nuon runners replace`" + `.`,
 		Example:           `  nuon runners delete berlin --yes`,

@@ -17,7 +17,9 @@ func newReplace(e *env.Env) *cobra.Command {
 	var word api.Replacement
 	var yes bool
 	c := &cobra.Command{
-		Use: "replace RUNNER", Short: "Say that a runner's machine is gone for good, and make room for another", Args: cobra.ExactArgs(1),
+		Use:   "replace RUNNER",
+		Short: "Say that a runner's machine is gone for good, and make room for another",
+		Args:  cobra.ExactArgs(1),
 		Long: `Say that a runner's machine is gone for good, and that nothing of its jobs runs any more.
 
 Its key is void. What it had in hand ends as lost, with its state locks; what it may have done is found by the next plan. A new machine
@@ -41,7 +43,8 @@ has accepted the new key), and Terraform states that are sealed to the old one c
 		}),
 	}
 	c.Flags().StringVar(&word.Reason, "reason", "", "why; kept in the audit and shown with what is lost")
-	c.Flags().BoolVar(&word.NewKey, "new-key", false, "the install key is gone, too: another one comes with the new machine")
+	c.Flags().BoolVar(&word.NewKey, "new-key", false,
+		"the install key is gone, too: another one comes with the new machine")
 	c.Flags().BoolVar(&yes, "yes", false, "yes, the machine is gone")
 	_ = c.MarkFlagRequired("reason") // fails only for an unknown flag
 	return c
@@ -67,7 +70,8 @@ func replaced(w io.Writer, done api.ReplacedRunner) error {
 		}
 	}
 	if done.Runner.Kind == api.RunnerKindInstall && done.Runner.KeyID != "" {
-		fmt.Fprintf(w, "Put the file install.key (key %s) of the machine before into the new one's directory. ", done.Runner.KeyID)
+		fmt.Fprintf(w, "Put the file install.key (key %s) of the machine before into the new one's directory. ",
+			done.Runner.KeyID)
 	}
 	return howToStart(w, done.Runner, done.RegistrationToken)
 }

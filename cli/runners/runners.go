@@ -40,7 +40,8 @@ func newList(e *env.Env) *cobra.Command {
 			return []string{r.Name, string(r.Kind), status(r), seen(r), r.Version}
 		},
 		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.Runner, string, error) {
-			l, err := remote.Get[api.RunnerList](client.ListRunners(ctx, &api.ListRunnersParams{Cursor: at.Cursor, Limit: at.Limit}))
+			l, err := remote.Get[api.RunnerList](client.ListRunners(ctx,
+				&api.ListRunnersParams{Cursor: at.Cursor, Limit: at.Limit}))
 			fit := slices.DeleteFunc(l.Items, func(r api.Runner) bool {
 				return kind != "" && string(r.Kind) != kind || stands != "" && status(r) != stands
 			})
@@ -96,7 +97,9 @@ func ago(at time.Time) string { return time.Since(at).Round(time.Second).String(
 
 func newGet(e *env.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "get RUNNER", Short: "Show a runner, what its own file allows, and what it has in hand", Args: cobra.ExactArgs(1),
+		Use:               "get RUNNER",
+		Short:             "Show a runner, what its own file allows, and what it has in hand",
+		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: complete.Args(e, complete.Runners),
 		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
 			r, err := remote.Get[api.Runner](client.GetRunner(ctx, args[0]))
@@ -142,7 +145,8 @@ func show(c *console.Console, w io.Writer, r api.Runner) error {
 	fmt.Fprintln(w, "\nin hand:")
 	var rows [][]string
 	for _, a := range r.Attempts {
-		rows = append(rows, []string{a.Job, fmt.Sprint(a.Attempt), a.Kind, cmp.Or(a.Install, "-"), inHand(a), ago(a.OfferedAt)})
+		rows = append(rows, []string{a.Job, fmt.Sprint(a.Attempt), a.Kind, cmp.Or(a.Install, "-"),
+			inHand(a), ago(a.OfferedAt)})
 	}
 	return c.Table(w, []string{"JOB", "ATTEMPT", "KIND", "INSTALL", "STATUS", "SINCE"}, rows)
 }
@@ -194,7 +198,8 @@ func newCreate(e *env.Env) *cobra.Command {
 	c := &cobra.Command{
 		Use: "create NAME", Short: "Make a runner and print how to start it", Args: cobra.ExactArgs(1),
 		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
-			made, err := remote.Get[api.CreatedRunner](client.CreateRunner(ctx, api.NewRunner{Name: args[0], Kind: api.NewRunnerKind(kind), Shared: shared}))
+			made, err := remote.Get[api.CreatedRunner](client.CreateRunner(ctx,
+				api.NewRunner{Name: args[0], Kind: api.NewRunnerKind(kind), Shared: shared}))
 			if err != nil {
 				return err
 			}
@@ -210,7 +215,9 @@ func newCreate(e *env.Env) *cobra.Command {
 
 func newRegister(e *env.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "register RUNNER", Short: "Make another registration token for a runner that has not registered", Args: cobra.ExactArgs(1),
+		Use:               "register RUNNER",
+		Short:             "Make another registration token for a runner that has not registered",
+		Args:              cobra.ExactArgs(1),
 		Example:           `  nuon runners register berlin`,
 		ValidArgsFunction: complete.Args(e, complete.Runners),
 		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {

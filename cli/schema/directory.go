@@ -41,7 +41,8 @@ func writeAll(e *env.Env, dir string) error {
 		return err
 	}
 	return e.Console.Result(written{dir, files()}, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "wrote %d schemas to %s; for editors: cp %s .taplo.toml\n", len(format.Kinds()), console.Line(dir), console.Line(filepath.Join(dir, taploFile)))
+		_, err := fmt.Fprintf(w, "wrote %d schemas to %s; for editors: cp %s .taplo.toml\n",
+			len(format.Kinds()), console.Line(dir), console.Line(filepath.Join(dir, taploFile)))
 		return err
 	})
 }

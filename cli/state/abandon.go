@@ -17,7 +17,9 @@ func newAbandon(e *env.Env) *cobra.Command {
 	var reason string
 	var yes bool
 	c := withReason(&cobra.Command{
-		Use: "abandon INSTALL COMPONENT", Short: "Say that the key of a state is lost, and go on without the state", Args: cobra.ExactArgs(2),
+		Use:   "abandon INSTALL COMPONENT",
+		Short: "Say that the key of a state is lost, and go on without the state",
+		Args:  cobra.ExactArgs(2),
 		Long: `Says that the install key which the state of a component is sealed to is lost for good, so that nobody can open it.
 What exists stays where it is, and nuon does not know of it any more. The next plan starts from nothing: it wants to make
 again what exists, unless the module imports it or somebody removes it first. That plan waits for an approval.
@@ -29,7 +31,8 @@ Every version stays listed. Should the key be found, put it back into the runner
 			if err := e.Console.Confirm(ctx, what, yes); err != nil {
 				return err
 			}
-			s, err := remote.Get[api.ComponentState](client.AbandonState(ctx, args[0], args[1], api.Reason{Reason: reason}))
+			s, err := remote.Get[api.ComponentState](client.AbandonState(ctx, args[0], args[1],
+				api.Reason{Reason: reason}))
 			if err != nil {
 				return err
 			}

@@ -37,7 +37,8 @@ func newList(e *env.Env) *cobra.Command {
 		Row: func(s api.ComponentState) []string {
 			version, serial, at := "-", "-", "-"
 			if s.Newest.Version > 0 {
-				version, serial, at = strconv.Itoa(s.Newest.Version), strconv.FormatInt(s.Newest.Serial, 10), when(s.Newest.CreatedAt)
+				version, serial, at = strconv.Itoa(s.Newest.Version),
+					strconv.FormatInt(s.Newest.Serial, 10), when(s.Newest.CreatedAt)
 			}
 			return []string{s.Component, version, serial, at, lock(s.Lock), contested(s.Contested)}
 		},
@@ -47,7 +48,10 @@ func newList(e *env.Env) *cobra.Command {
 		},
 	}
 	return l.Command(e, &cobra.Command{
-		Use: "list INSTALL", Aliases: []string{"ls"}, Short: "List the components of an install with their states and locks", Args: cobra.ExactArgs(1),
+		Use:               "list INSTALL",
+		Aliases:           []string{"ls"},
+		Short:             "List the components of an install with their states and locks",
+		Args:              cobra.ExactArgs(1),
 		Example:           "  nuon state list acme",
 		ValidArgsFunction: complete.Args(e, complete.Installs),
 	})
@@ -88,7 +92,8 @@ func newShow(e *env.Env) *cobra.Command {
 	l := &listing.List[api.StateVersion]{
 		Header: []string{"VERSION", "STATUS", "SERIAL", "WRITTEN", "WORKFLOW", "WHY"}, Limit: 20,
 		Row: func(v api.StateVersion) []string {
-			return []string{strconv.Itoa(v.Version), string(v.Status), strconv.FormatInt(v.Serial, 10), when(v.CreatedAt), v.Workflow, v.Reason}
+			return []string{strconv.Itoa(v.Version), string(v.Status), strconv.FormatInt(v.Serial, 10),
+				when(v.CreatedAt), v.Workflow, v.Reason}
 		},
 		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.StateVersion, string, error) {
 			p := &api.ListStateVersionsParams{Cursor: at.Cursor, Limit: at.Limit}
@@ -97,7 +102,9 @@ func newShow(e *env.Env) *cobra.Command {
 		},
 	}
 	c := l.Command(e, &cobra.Command{
-		Use: "show INSTALL COMPONENT [VERSION]", Short: "Show the versions of a state, the newest first, or one of them", Args: cobra.RangeArgs(2, 3),
+		Use:               "show INSTALL COMPONENT [VERSION]",
+		Short:             "Show the versions of a state, the newest first, or one of them",
+		Args:              cobra.RangeArgs(2, 3),
 		Example:           "  nuon state show acme web\n  nuon state show acme web 4",
 		ValidArgsFunction: complete.Args(e, complete.Installs, complete.InstallComponents, versions),
 	})
@@ -116,10 +123,12 @@ func newShow(e *env.Env) *cobra.Command {
 // versions completes the versions of the state of the install and component in the
 // preceding arguments.
 func versions(ctx context.Context, client *remote.Client, args []string) ([]complete.Name, error) {
-	l, err := remote.Get[api.StateVersionList](client.ListStateVersions(ctx, args[0], args[1], &api.ListStateVersionsParams{}))
+	l, err := remote.Get[api.StateVersionList](client.ListStateVersions(ctx, args[0], args[1],
+		&api.ListStateVersionsParams{}))
 	var names []complete.Name
 	for _, v := range l.Items {
-		names = append(names, complete.Name{Name: strconv.Itoa(v.Version), About: string(v.Status) + ", " + when(v.CreatedAt)})
+		names = append(names, complete.Name{Name: strconv.Itoa(v.Version),
+			About: string(v.Status) + ", " + when(v.CreatedAt)})
 	}
 	return names, err
 }
@@ -136,7 +145,8 @@ func showOne(ctx context.Context, e *env.Env, client *remote.Client, args []stri
 		return err
 	}
 	if len(l.Items) == 0 || l.Items[0].Version != number {
-		return fmt.Errorf("the state of %[2]s has no version %[3]d: `nuon state show %[1]s %[2]s` lists them", args[0], args[1], number)
+		return fmt.Errorf("the state of %[2]s has no version %[3]d: `nuon state show %[1]s %[2]s` lists them",
+			args[0], args[1], number)
 	}
 	return e.Console.Result(l.Items[0], func(w io.Writer) error { return show(w, args[0], args[1], l.Items[0]) })
 }
@@ -182,7 +192,8 @@ func newUnlock(e *env.Env) *cobra.Command {
 		Use: "unlock INSTALL COMPONENT", Short: "Free the lock that an attempt left behind", Args: cobra.ExactArgs(2),
 		ValidArgsFunction: complete.Args(e, complete.Installs, complete.InstallComponents),
 		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
-			if err := remote.Done(client.FreeStateLock(ctx, args[0], args[1], &api.FreeStateLockParams{Reason: reason})); err != nil {
+			if err := remote.Done(client.FreeStateLock(ctx, args[0], args[1],
+				&api.FreeStateLockParams{Reason: reason})); err != nil {
 				return err
 			}
 			e.Console.Say("the state of %s is not locked any more", args[1])
@@ -194,14 +205,17 @@ func newUnlock(e *env.Env) *cobra.Command {
 func newRestore(e *env.Env) *cobra.Command {
 	var reason string
 	return withReason(&cobra.Command{
-		Use: "restore INSTALL COMPONENT VERSION", Short: "Plan to make a version of a state the newest one", Args: cobra.ExactArgs(3),
+		Use:               "restore INSTALL COMPONENT VERSION",
+		Short:             "Plan to make a version of a state the newest one",
+		Args:              cobra.ExactArgs(3),
 		ValidArgsFunction: complete.Args(e, complete.Installs, complete.InstallComponents, versions),
 		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
 			number, err := versionOf(args[2])
 			if err != nil {
 				return err
 			}
-			w, err := remote.Get[api.Workflow](client.RestoreState(ctx, args[0], args[1], number, &api.RestoreStateParams{}, api.Reason{Reason: reason}))
+			w, err := remote.Get[api.Workflow](client.RestoreState(ctx, args[0], args[1], number,
+				&api.RestoreStateParams{}, api.Reason{Reason: reason}))
 			if err != nil {
 				return err
 			}
@@ -219,19 +233,23 @@ func newRestore(e *env.Env) *cobra.Command {
 func newDismiss(e *env.Env) *cobra.Command {
 	var reason string
 	return withReason(&cobra.Command{
-		Use: "dismiss INSTALL COMPONENT VERSION", Short: "Say that a contested or withheld version of a state is not needed", Args: cobra.ExactArgs(3),
+		Use:               "dismiss INSTALL COMPONENT VERSION",
+		Short:             "Say that a contested or withheld version of a state is not needed",
+		Args:              cobra.ExactArgs(3),
 		ValidArgsFunction: complete.Args(e, complete.Installs, complete.InstallComponents, versions),
 		RunE: e.Call(func(ctx context.Context, client *remote.Client, args []string) error {
 			number, err := versionOf(args[2])
 			if err != nil {
 				return err
 			}
-			v, err := remote.Get[api.StateVersion](client.DismissState(ctx, args[0], args[1], number, api.Reason{Reason: reason}))
+			v, err := remote.Get[api.StateVersion](client.DismissState(ctx, args[0], args[1], number,
+				api.Reason{Reason: reason}))
 			if err != nil {
 				return err
 			}
 			return e.Console.Result(v, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "version %d of the state of %s is dismissed; the component goes on\n", v.Version, args[1])
+				_, err := fmt.Fprintf(w,
+					"version %d of the state of %s is dismissed; the component goes on\n", v.Version, args[1])
 				return err
 			})
 		}),

@@ -36,10 +36,12 @@ type Group struct {
 func (s seen) status(now time.Time) Status {
 	out := Status{Waiting: s.matters(now), Apps: []App{}}
 	for _, a := range s.apps {
-		out.Apps = append(out.Apps, App{Name: a.Name, Release: a.Release.Number, Commit: a.Release.Commit, Groups: s.groups(a.Name)})
+		out.Apps = append(out.Apps, App{Name: a.Name, Release: a.Release.Number, Commit: a.Release.Commit,
+			Groups: s.groups(a.Name)})
 	}
 	if s.system != nil {
-		out.System = &System{Version: s.system.Version, Runners: s.system.Runners, Troubles: append([]string{}, troubles(*s.system)...)}
+		out.System = &System{Version: s.system.Version, Runners: s.system.Runners,
+			Troubles: append([]string{}, troubles(*s.system)...)}
 		for _, r := range s.system.Replicas {
 			if now.Sub(r.SeenAt) <= goneAfter {
 				out.System.Replicas++
@@ -63,11 +65,13 @@ func (s seen) groups(app string) []Group {
 		if i.App != app {
 			continue
 		}
-		key := fmt.Sprint(i.Release, i.Target, i.Pinned, i.Status, i.Behind, i.Health, i.LastWorkflow.Kind, i.LastWorkflow.Status)
+		key := fmt.Sprint(i.Release, i.Target, i.Pinned, i.Status, i.Behind, i.Health, i.LastWorkflow.Kind,
+			i.LastWorkflow.Status)
 		n, has := index[key]
 		if !has {
 			n, index[key] = len(all), len(all)
-			g := Group{Release: i.Release, Commit: i.Commit, Pinned: i.Pinned, Status: string(i.Status), Behind: i.Behind, Health: string(i.Health)}
+			g := Group{Release: i.Release, Commit: i.Commit, Pinned: i.Pinned, Status: string(i.Status),
+				Behind: i.Behind, Health: string(i.Health)}
 			if i.LastWorkflow.ID != "" {
 				last := i.LastWorkflow
 				g.Last = &last

@@ -32,7 +32,8 @@ const (
 	KindSystem   Kind = "system"   // the control plane is unhealthy
 )
 
-var kinds = []Kind{KindApproval, KindStalled, KindHealth, KindRefused, KindBuild, KindApp, KindWaiting, KindProgress, KindStale, KindRunner, KindSystem}
+var kinds = []Kind{KindApproval, KindStalled, KindHealth, KindRefused, KindBuild, KindApp, KindWaiting, KindProgress,
+	KindStale, KindRunner, KindSystem}
 
 // Matter is an action item: something that waits for a person, on one install or in
 // the same way on several.
@@ -62,7 +63,9 @@ func (s seen) matters(now time.Time) []Matter {
 	all = append(all, s.unread()...)
 	all = append(all, s.away()...)
 	all = append(all, s.unwell()...)
-	slices.SortStableFunc(all, func(a, b Matter) int { return cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind)) })
+	slices.SortStableFunc(all, func(a, b Matter) int {
+		return cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind))
+	})
 	return all
 }
 
@@ -86,7 +89,8 @@ func (g *gather) add(m Matter, install string, since time.Time) {
 	if g.index == nil {
 		g.index = map[string]int{}
 	}
-	key := fmt.Sprintf("%s\x00%s\x00%s\x00%s\x00%s", m.Kind, m.App, m.Component, m.What, strings.ReplaceAll(m.Why, install, "\x00"))
+	key := fmt.Sprintf("%s\x00%s\x00%s\x00%s\x00%s",
+		m.Kind, m.App, m.Component, m.What, strings.ReplaceAll(m.Why, install, "\x00"))
 	n, has := g.index[key]
 	if !has {
 		n, g.index[key] = len(g.all), len(g.all)
@@ -116,8 +120,12 @@ func (s seen) questions() []Matter {
 	for _, a := range s.approvals {
 		install := s.called(a.App, a.Install)
 		g.add(Matter{
-			Kind: KindApproval, App: a.App, Component: a.Component, What: review.Verb(a) + " " + review.Subject(a), Why: sentence(totals(a), cmp.Or(a.Because, a.Reason)),
-			Command: "nuon review " + install + "/" + review.Subject(a),
+			Kind:      KindApproval,
+			App:       a.App,
+			Component: a.Component,
+			What:      review.Verb(a) + " " + review.Subject(a),
+			Why:       sentence(totals(a), cmp.Or(a.Because, a.Reason)),
+			Command:   "nuon review " + install + "/" + review.Subject(a),
 		}, a.Install, a.CreatedAt)
 	}
 	for i, m := range g.all {
@@ -159,7 +167,8 @@ func (s seen) troubled(now time.Time) []Matter {
 				continue
 			}
 			m.Kind, m.What = KindWaiting, "waits"
-		case api.InstallSummaryStatusNew, api.InstallSummaryStatusBehind, api.InstallSummaryStatusDeploying, api.InstallSummaryStatusDeprovisioning:
+		case api.InstallSummaryStatusNew, api.InstallSummaryStatusBehind, api.InstallSummaryStatusDeploying,
+			api.InstallSummaryStatusDeprovisioning:
 			if !i.RunnerOnline || since.IsZero() || now.Sub(since) < staleAfter {
 				continue // an offline runner has its own action item
 			}
@@ -195,8 +204,12 @@ func (s seen) sick() []Matter {
 				continue
 			}
 			g.add(Matter{
-				Kind: kind, App: i.App, Component: u.Component, What: u.Component + " is " + string(u.Health.Status), Why: reasons(u.Health),
-				Command: "nuon installs get " + s.called(i.App, i.Name),
+				Kind:      kind,
+				App:       i.App,
+				Component: u.Component,
+				What:      u.Component + " is " + string(u.Health.Status),
+				Why:       reasons(u.Health),
+				Command:   "nuon installs get " + s.called(i.App, i.Name),
 			}, i.Name, time.Time{})
 		}
 	}
@@ -241,7 +254,8 @@ func (s seen) unbuilt() []Matter {
 			case c.Problem != "":
 				m.What, m.Why, m.Command = c.Name+" cannot be built", c.Problem, "nuon apps get "+a.Name
 			case c.Build.Status == api.BuildStatusFailed:
-				m.What, m.Why, m.Command = fmt.Sprintf("build %d of %s failed", c.Build.Number, c.Name), c.Build.Error, "nuon logs "+c.Build.ID
+				m.What, m.Why, m.Command = fmt.Sprintf("build %d of %s failed", c.Build.Number, c.Name),
+					c.Build.Error, "nuon logs "+c.Build.ID
 				if !c.Build.EndedAt.IsZero() {
 					m.Since = &c.Build.EndedAt
 				}
@@ -267,9 +281,11 @@ func (s seen) unread() []Matter {
 		m := Matter{Kind: KindApp, App: a.Name, Command: "nuon apps get " + a.Name}
 		switch {
 		case wrong > 0:
-			m.What, m.Why = "its config has errors", fmt.Sprintf("%s, so nothing of it is used", diff.Plural(wrong, "error", "errors"))
+			m.What, m.Why = "its config has errors",
+				fmt.Sprintf("%s, so nothing of it is used", diff.Plural(wrong, "error", "errors"))
 			if a.Revision.Commit != "" {
-				m.Why = fmt.Sprintf("%s at commit %.7s, so nothing of it is used", diff.Plural(wrong, "error", "errors"), a.Revision.Commit)
+				m.Why = fmt.Sprintf("%s at commit %.7s, so nothing of it is used",
+					diff.Plural(wrong, "error", "errors"), a.Revision.Commit)
 			}
 		case a.Problem != "":
 			m.What, m.Why = "it cannot be read", a.Problem
@@ -289,7 +305,8 @@ func (s seen) away() []Matter {
 		if i.RunnerOnline || i.Runner == "" || i.Status == api.InstallSummaryStatusGone {
 			continue
 		}
-		m := Matter{Kind: KindRunner, Runner: i.Runner, What: "runner " + i.Runner, Why: "it takes no jobs", Command: "nuon runners get " + i.Runner}
+		m := Matter{Kind: KindRunner, Runner: i.Runner, What: "runner " + i.Runner, Why: "it takes no jobs",
+			Command: "nuon runners get " + i.Runner}
 		since := time.Time{}
 		if n := slices.IndexFunc(s.runners, func(r api.Runner) bool { return r.Name == i.Runner }); n >= 0 {
 			m.What, m.Why = stands(s.runners[n])
@@ -322,9 +339,11 @@ func (s seen) builders() []Matter {
 		names = append(names, what)
 	}
 	if len(names) == 0 {
-		return []Matter{{Kind: KindRunner, What: "no runner builds", Why: "nothing can be built before there is one", Command: "nuon runners create build --kind build"}}
+		return []Matter{{Kind: KindRunner, What: "no runner builds", Why: "nothing can be built before there is one",
+			Command: "nuon runners create build --kind build"}}
 	}
-	return []Matter{{Kind: KindRunner, What: "no runner builds", Why: strings.Join(names, ", ") + ": nothing is built until one is back", Command: "nuon runners list --kind build"}}
+	return []Matter{{Kind: KindRunner, What: "no runner builds",
+		Why: strings.Join(names, ", ") + ": nothing is built until one is back", Command: "nuon runners list --kind build"}}
 }
 
 // stands describes why a runner takes no jobs, and what to do.
@@ -335,7 +354,8 @@ func stands(r api.Runner) (what, why string) {
 	case !r.Online:
 		return "runner " + r.Name + " is offline", "start it again where it works, or look into its log there"
 	case r.Policy.Reason != "":
-		return "runner " + r.Name + " takes no jobs now", r.Policy.Reason + "; whoever runs it decides that in its runner file"
+		return "runner " + r.Name + " takes no jobs now", r.Policy.Reason +
+			"; whoever runs it decides that in its runner file"
 	}
 	return "runner " + r.Name + " takes no jobs now", "whoever runs it decides that in its runner file"
 }

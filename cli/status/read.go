@@ -24,7 +24,8 @@ const largePage = 500
 // read reads all data, with one request for each page of each list and one for each app.
 func read(ctx context.Context, client *remote.Client, app string) (seen, error) {
 	var s seen
-	for _, part := range []func(context.Context, *remote.Client, string) error{s.readApps, s.readInstalls, s.readApprovals, s.readOrg} {
+	for _, part := range []func(context.Context, *remote.Client, string) error{s.readApps, s.readInstalls,
+		s.readApprovals, s.readOrg} {
 		if err := part(ctx, client, app); err != nil {
 			return seen{}, err
 		}
@@ -58,7 +59,8 @@ func (s *seen) readApps(ctx context.Context, client *remote.Client, app string) 
 
 func (s *seen) readInstalls(ctx context.Context, client *remote.Client, app string) (err error) {
 	s.installs, err = remote.All(func(cursor string) ([]api.InstallSummary, string, error) {
-		l, err := remote.Get[api.InstallList](client.ListInstalls(ctx, &api.ListInstallsParams{App: app, Cursor: cursor, Limit: largePage}))
+		l, err := remote.Get[api.InstallList](client.ListInstalls(ctx,
+			&api.ListInstallsParams{App: app, Cursor: cursor, Limit: largePage}))
 		return l.Items, l.Next, err
 	})
 	return err
@@ -66,7 +68,8 @@ func (s *seen) readInstalls(ctx context.Context, client *remote.Client, app stri
 
 func (s *seen) readApprovals(ctx context.Context, client *remote.Client, app string) (err error) {
 	s.approvals, err = remote.All(func(cursor string) ([]api.Approval, string, error) {
-		l, err := remote.Get[api.ApprovalList](client.ListApprovals(ctx, &api.ListApprovalsParams{Brief: true, Cursor: cursor, Limit: largePage}))
+		l, err := remote.Get[api.ApprovalList](client.ListApprovals(ctx,
+			&api.ListApprovalsParams{Brief: true, Cursor: cursor, Limit: largePage}))
 		return l.Items, l.Next, err
 	})
 	slices.Reverse(s.approvals) // oldest first
@@ -87,7 +90,8 @@ func (s *seen) readOrg(ctx context.Context, client *remote.Client, _ string) (er
 	}
 	s.system = &system
 	s.runners, err = remote.All(func(cursor string) ([]api.Runner, string, error) {
-		l, err := remote.Get[api.RunnerList](client.ListRunners(ctx, &api.ListRunnersParams{Cursor: cursor, Limit: largePage}))
+		l, err := remote.Get[api.RunnerList](client.ListRunners(ctx,
+			&api.ListRunnersParams{Cursor: cursor, Limit: largePage}))
 		return l.Items, l.Next, err
 	})
 	return err

@@ -53,14 +53,17 @@ this org's runners. That ends with 1 when something is wrong, and with 5 when th
 			ctx = remote.AtOnce(ctx)
 			look := func(ctx context.Context, onto *console.Console) error { return o.look(ctx, onto, client) }
 			if o.watch {
-				return watch.Run(ctx, e.Console, func(ctx context.Context, onto *console.Console) error { return absence(look(ctx, onto)) })
+				return watch.Run(ctx, e.Console, func(ctx context.Context, onto *console.Console) error {
+					return absence(look(ctx, onto))
+				})
 			}
 			return look(ctx, e.Console)
 		}),
 	}
 	c.Flags().StringVar(&o.app, "app", "", "only this app, its installs and what waits at them")
 	c.Flags().BoolVar(&o.system, "system", false, "show the control plane itself, part by part")
-	c.Flags().BoolVar(&o.exitCode, "exit-code", false, "end with 1, 3 or 4 when something failed, waits, or was refused")
+	c.Flags().BoolVar(&o.exitCode, "exit-code", false,
+		"end with 1, 3 or 4 when something failed, waits, or was refused")
 	watch.Flag(c, &o.watch)
 	c.MarkFlagsMutuallyExclusive("system", "app")
 	c.MarkFlagsMutuallyExclusive("system", "exit-code")
@@ -140,7 +143,8 @@ func (s Status) verdict() error {
 	}
 	switch {
 	case failed > 0:
-		return exit.With(exit.Failed, errors.New(diff.Plural(failed, "thing failed or is broken", "things failed or are broken")+": `nuon status` shows what and why"))
+		return exit.With(exit.Failed, errors.New(
+			diff.Plural(failed, "thing failed or is broken", "things failed or are broken")+": `nuon status` shows what and why"))
 	case refused > 0:
 		return exit.With(exit.Rejected, fmt.Errorf("somebody said no to %s", diff.Plural(refused, "update", "updates")))
 	case asked > 0:

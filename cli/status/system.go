@@ -21,7 +21,9 @@ func showSystem(ctx context.Context, c *console.Console, client *remote.Client) 
 		return err
 	}
 	now := time.Now()
-	if err := c.Result(s, func(w io.Writer) error { return c.Table(w, []string{"PART", "STATE", "DETAIL"}, rows(s, now)) }); err != nil {
+	if err := c.Result(s, func(w io.Writer) error {
+		return c.Table(w, []string{"PART", "STATE", "DETAIL"}, rows(s, now))
+	}); err != nil {
 		return err
 	}
 	if wrong := troubles(s); len(wrong) > 0 {
@@ -96,11 +98,13 @@ func jobs(w api.WorkHealth) []string {
 	case w.AttemptsOutOfContact > 0:
 		state = "lost contact"
 	}
-	return []string{"jobs", state, fmt.Sprintf("%d waiting, %d running, %d out of contact, %d contested", w.JobsWaiting, w.JobsRunning, w.AttemptsOutOfContact, w.Contested)}
+	return []string{"jobs", state, fmt.Sprintf("%d waiting, %d running, %d out of contact, %d contested",
+		w.JobsWaiting, w.JobsRunning, w.AttemptsOutOfContact, w.Contested)}
 }
 
 func runners(r api.RunnerCounts) []string {
-	return []string{"runners", "ok", fmt.Sprintf("%d online, %d off, %d offline, %d not registered", r.Online, r.Off, r.Offline, r.Unregistered)}
+	return []string{"runners", "ok",
+		fmt.Sprintf("%d online, %d off, %d offline, %d not registered", r.Online, r.Off, r.Offline, r.Unregistered)}
 }
 
 // troubles describes what is wrong and what to do. It ignores runners that are offline or
@@ -114,7 +118,8 @@ func troubles(s api.System) []string {
 		all = append(all, "the registry: "+s.Registry.Error)
 	}
 	if late := time.Duration(s.Work.LateSeconds * float64(time.Second)); late > lateAfter {
-		all = append(all, fmt.Sprintf("work is %s behind; start another replica, or look at the database's load", late.Round(time.Second)))
+		all = append(all, fmt.Sprintf("work is %s behind; start another replica, or look at the database's load",
+			late.Round(time.Second)))
 	}
 	if s.Work.Failing > 0 {
 		all = append(all, fmt.Sprintf("%d pieces of the control plane's work go wrong and are tried again; /debug/status on a replica's --insight-listen says which and why", s.Work.Failing))
@@ -123,7 +128,8 @@ func troubles(s api.System) []string {
 		all = append(all, fmt.Sprintf("%d attempts are out of contact; start their runner again, or `nuon runners replace` it", s.Work.AttemptsOutOfContact))
 	}
 	if s.Work.Contested > 0 {
-		all = append(all, fmt.Sprintf("%d components have a contested state version; `nuon state list` shows them", s.Work.Contested))
+		all = append(all, fmt.Sprintf("%d components have a contested state version; `nuon state list` shows them",
+			s.Work.Contested))
 	}
 	return all
 }

@@ -116,7 +116,8 @@ func (a App) without() string {
 	if a.Release == 0 {
 		return fmt.Sprintf("%s has no release yet: `nuon sync --app %s` says why, or brings it", a.Name, a.Name)
 	}
-	return fmt.Sprintf("%s is at release %s and has no installs: `nuon installs create NAME --app %s` makes one", a.Name, console.Release(a.Release, a.Commit), a.Name)
+	return fmt.Sprintf("%s is at release %s and has no installs: `nuon installs create NAME --app %s` makes one",
+		a.Name, console.Release(a.Release, a.Commit), a.Name)
 }
 
 // line returns the summary of the control plane.
@@ -134,7 +135,8 @@ func (y System) line() string {
 			runners += fmt.Sprintf(", %d %s", more.n, more.word)
 		}
 	}
-	return fmt.Sprintf("The control plane %s: version %s, %s, %s.", stands, y.Version, diff.Plural(y.Replicas, "replica", "replicas"), runners)
+	return fmt.Sprintf("The control plane %s: version %s, %s, %s.",
+		stands, y.Version, diff.Plural(y.Replicas, "replica", "replicas"), runners)
 }
 
 // cells returns the lines for a pipe. Times are absolute, so that a line changes only

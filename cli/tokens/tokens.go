@@ -34,10 +34,12 @@ func newList(e *env.Env) *cobra.Command {
 	l := &listing.List[api.Token]{
 		Header: []string{"NAME", "ROLE", "APP", "STATUS", "LAST USED", "MADE BY", "ID"},
 		Row: func(t api.Token) []string {
-			return []string{t.Name, string(t.Role), cmp.Or(t.App, "all"), status(t, time.Now()), day(t.LastUsedAt, "never"), t.CreatedBy, t.ID}
+			return []string{t.Name, string(t.Role), cmp.Or(t.App, "all"), status(t, time.Now()),
+				day(t.LastUsedAt, "never"), t.CreatedBy, t.ID}
 		},
 		Page: func(ctx context.Context, client *remote.Client, at listing.Page) ([]api.Token, string, error) {
-			l, err := remote.Get[api.TokenList](client.ListTokens(ctx, &api.ListTokensParams{Cursor: at.Cursor, Limit: at.Limit}))
+			l, err := remote.Get[api.TokenList](client.ListTokens(ctx,
+				&api.ListTokensParams{Cursor: at.Cursor, Limit: at.Limit}))
 			if now := time.Now(); !all {
 				l.Items = slices.DeleteFunc(l.Items, func(t api.Token) bool { return over(t, now) })
 			}
@@ -87,7 +89,9 @@ func newCreate(e *env.Env) *cobra.Command {
 	var role string
 	var expires time.Duration
 	c := &cobra.Command{
-		Use: "create NAME", Short: "Make a token and print its secret, which is shown this once", Args: cobra.ExactArgs(1),
+		Use:   "create NAME",
+		Short: "Make a token and print its secret, which is shown this once",
+		Args:  cobra.ExactArgs(1),
 		Long: `Makes a token and prints its secret on standard output, alone, so that it can go straight to where it is kept. It may do no
 more than the token that makes it.
 
@@ -112,7 +116,8 @@ one.`,
 				return err
 			}
 			if e.Console.Output == "table" {
-				e.Console.Say("token %s (%s) is %s; its secret is not shown again", made.Token.Name, rights(made.Token), status(made.Token, time.Now()))
+				e.Console.Say("token %s (%s) is %s; its secret is not shown again",
+					made.Token.Name, rights(made.Token), status(made.Token, time.Now()))
 			}
 			return e.Console.Result(made, func(w io.Writer) error {
 				_, err := fmt.Fprintln(w, console.Line(made.Secret))
@@ -139,7 +144,9 @@ func rights(t api.Token) string {
 
 func newRevoke(e *env.Env) *cobra.Command {
 	return &cobra.Command{
-		Use: "revoke TOKEN", Short: "Make a token open nothing from now on; what follows something with it ends", Args: cobra.ExactArgs(1),
+		Use:               "revoke TOKEN",
+		Short:             "Make a token open nothing from now on; what follows something with it ends",
+		Args:              cobra.ExactArgs(1),
 		Long:              `Revokes a token, by its name or its id. It cannot be made good again: make another. Whoever holds a token may revoke that one.`,
 		Example:           `  nuon tokens revoke shop-ci`,
 		ValidArgsFunction: complete.Args(e, complete.Tokens),

@@ -101,7 +101,8 @@ func (v *view) ink(code, text string) string {
 //	     did you mean "display_name"?
 func (v *view) excerpt(c *config, d diagnostic.Diagnostic, text *source) {
 	place := fmt.Sprintf("%s:%d:%d:", console.Line(c.prefix+d.File), d.Line, d.Column)
-	v.line("%s", v.console.Wrap(v.ink(bold, place)+" "+v.ink(inkOf(d.Severity), string(d.Severity)+":")+" "+console.Line(d.Message), 4))
+	v.line("%s", v.console.Wrap(v.ink(bold, place)+" "+
+		v.ink(inkOf(d.Severity), string(d.Severity)+":")+" "+console.Line(d.Message), 4))
 	const gutter = 4
 	indent := gutter
 	whole := d.Line == 1 && d.Column == 1 && d.Width == 0 // the diagnostic is about the whole file
@@ -111,7 +112,8 @@ func (v *view) excerpt(c *config, d diagnostic.Diagnostic, text *source) {
 		shown := excerpt.Of(readable(line, d), d.Column, d.Width, v.console.Width-len(number)-len(" | "))
 		v.line("%s %s", v.ink(faint, number+" |"), strings.TrimRight(shown.Text, " "))
 		mark := strings.Repeat("^", shown.Width)
-		v.line("%s %s%s", v.ink(faint, strings.Repeat(" ", len(number))+" |"), strings.Repeat(" ", shown.At), v.ink(inkOf(d.Severity), mark))
+		v.line("%s %s%s", v.ink(faint, strings.Repeat(" ", len(number))+" |"), strings.Repeat(" ", shown.At),
+			v.ink(inkOf(d.Severity), mark))
 	}
 	if d.Hint != "" {
 		blank := strings.Repeat(" ", indent)
@@ -147,7 +149,8 @@ func (v *view) idle(c *config) {
 		if more := len(in) - mostFiles; more > 1 {
 			in = append(in[:mostFiles:mostFiles], fmt.Sprintf("and %d more", more))
 		}
-		v.line("%s", v.console.Wrap(v.ink(inkOf(diagnostic.Warning), "warning:")+" "+console.Line(word)+" "+v.ink(faint, "("+strings.Join(in, ", ")+")"), 4))
+		v.line("%s", v.console.Wrap(v.ink(inkOf(diagnostic.Warning), "warning:")+" "+console.Line(word)+" "+
+			v.ink(faint, "("+strings.Join(in, ", ")+")"), 4))
 	}
 	if words != nil {
 		v.line("")

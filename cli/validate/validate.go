@@ -35,7 +35,9 @@ type options struct {
 func New(e *env.Env) *cobra.Command {
 	var o options
 	c := &cobra.Command{
-		Use: "validate [DIRECTORY...]", Short: "Check an app's config and list all that is wrong with it", Args: cobra.ArbitraryArgs,
+		Use:   "validate [DIRECTORY...]",
+		Short: "Check an app's config and list all that is wrong with it",
+		Args:  cobra.ArbitraryArgs,
 		Long: `Checks the config of an app where it lies, with the rules that the control plane applies, and lists all that is wrong with it at once:
 misspelled keys, values of the wrong shape, names and template references that lead nowhere, circles, schedules, policies that do not
 compile. Nothing is sent anywhere, and no credentials are needed.

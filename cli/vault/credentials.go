@@ -29,7 +29,9 @@ func newCreateCredential(e *env.Env) *cobra.Command {
 	var username, from string
 	var repositories []string
 	c := &cobra.Command{
-		Use: "create NAME", Short: "Keep a token for https:// repositories, sealed to the control plane's key", Args: cobra.ExactArgs(1),
+		Use:   "create NAME",
+		Short: "Keep a token for https:// repositories, sealed to the control plane's key",
+		Args:  cobra.ExactArgs(1),
 		Example: `  nuon credentials create github                    # asks for the token
   nuon credentials create github --from env:GIT_TOKEN
   nuon credentials create github --from @token.txt --repository https://github.com/acme/app
@@ -52,12 +54,14 @@ first app that is created with the credential. "nuon credentials update" changes
 			if err != nil {
 				return err
 			}
-			made, err := remote.Get[api.Credential](client.CreateCredential(ctx, api.NewCredential{Name: args[0], Username: username, Password: sealed, Repositories: repositories}))
+			made, err := remote.Get[api.Credential](client.CreateCredential(ctx,
+				api.NewCredential{Name: args[0], Username: username, Password: sealed, Repositories: repositories}))
 			if err != nil {
 				return err
 			}
 			return e.Console.Result(made, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "credential %s kept; name it with `nuon apps create --credential %s`\n", made.Name, made.Name)
+				_, err := fmt.Fprintf(w,
+					"credential %s kept; name it with `nuon apps create --credential %s`\n", made.Name, made.Name)
 				return err
 			})
 		}),
@@ -65,7 +69,8 @@ first app that is created with the credential. "nuon credentials update" changes
 	c.ValidArgsFunction = complete.Nothing
 	c.Flags().StringVar(&username, "username", "git", "user name that goes with the token")
 	c.Flags().StringVar(&from, "from", "", "where the token is: env:NAME or @FILE (default: ask)")
-	c.Flags().StringArrayVar(&repositories, "repository", nil, "`URL` that the token may be sent to, or https://host/owner/*; may be repeated")
+	c.Flags().StringArrayVar(&repositories, "repository", nil,
+		"`URL` that the token may be sent to, or https://host/owner/*; may be repeated")
 	return c
 }
 
@@ -73,7 +78,8 @@ func newListCredentials(e *env.Env) *cobra.Command {
 	l := &listing.List[api.Credential]{
 		Header: []string{"NAME", "USER", "REPOSITORIES", "SINCE"},
 		Row: func(k api.Credential) []string {
-			return []string{k.Name, k.Username, strings.Join(k.Repositories, ", "), k.CreatedAt.Local().Format(time.DateOnly)}
+			return []string{k.Name, k.Username, strings.Join(k.Repositories, ", "),
+				k.CreatedAt.Local().Format(time.DateOnly)}
 		},
 		Page: func(ctx context.Context, client *remote.Client, _ listing.Page) ([]api.Credential, string, error) {
 			l, err := remote.Get[api.CredentialList](client.ListCredentials(ctx))
@@ -89,7 +95,9 @@ func newListCredentials(e *env.Env) *cobra.Command {
 func newUpdateCredential(e *env.Env) *cobra.Command {
 	var change api.CredentialUpdate
 	c := &cobra.Command{
-		Use: "update CREDENTIAL", Short: "Change the repositories that a token may be sent to", Args: cobra.ExactArgs(1),
+		Use:   "update CREDENTIAL",
+		Short: "Change the repositories that a token may be sent to",
+		Args:  cobra.ExactArgs(1),
 		Example: `  nuon credentials update github --add-repository https://github.com/acme/modules
   nuon credentials update github --add-repository 'https://github.com/acme/*' --remove-repository https://github.com/acme/app`,
 		ValidArgsFunction: complete.Args(e, complete.Credentials),
@@ -102,19 +110,24 @@ func newUpdateCredential(e *env.Env) *cobra.Command {
 				return err
 			}
 			return e.Console.Result(updated, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "credential %s may be used for:\n  %s\n", updated.Name, strings.Join(updated.Repositories, "\n  "))
+				_, err := fmt.Fprintf(w, "credential %s may be used for:\n  %s\n",
+					updated.Name, strings.Join(updated.Repositories, "\n  "))
 				return err
 			})
 		}),
 	}
-	c.Flags().StringArrayVar(&change.AddRepositories, "add-repository", nil, "`URL` to allow, or https://host/owner/*; may be repeated")
-	c.Flags().StringArrayVar(&change.RemoveRepositories, "remove-repository", nil, "`URL` to allow no longer, as it is listed; may be repeated")
+	c.Flags().StringArrayVar(&change.AddRepositories, "add-repository", nil,
+		"`URL` to allow, or https://host/owner/*; may be repeated")
+	c.Flags().StringArrayVar(&change.RemoveRepositories, "remove-repository", nil,
+		"`URL` to allow no longer, as it is listed; may be repeated")
 	return c
 }
 
 func newDeleteCredential(e *env.Env) *cobra.Command {
 	return e.Sure(&cobra.Command{
-		Use: "delete CREDENTIAL", Short: "Forget a token for git that no watched repository needs", Args: cobra.ExactArgs(1),
+		Use:               "delete CREDENTIAL",
+		Short:             "Forget a token for git that no watched repository needs",
+		Args:              cobra.ExactArgs(1),
 		Example:           `  nuon credentials delete github --yes`,
 		ValidArgsFunction: complete.Args(e, complete.Credentials),
 	}, "yes, forget it", func(args []string) string {

@@ -41,7 +41,8 @@ func Read(ctx context.Context, c *console.Console, what, from string) (seal.Secr
 		return seal.Secret{}, exit.Usagef("%s: say where it is with env:NAME or @FILE; a secret in an argument can be seen by others", what)
 	}
 	if !c.Asks() {
-		return seal.Secret{}, exit.With(exit.Usage, errors.New(what+": there is no terminal to ask on; say where it is with env:NAME or @FILE"))
+		return seal.Secret{}, exit.With(exit.Usage,
+			errors.New(what+": there is no terminal to ask on; say where it is with env:NAME or @FILE"))
 	}
 	text, err := c.AskHidden(ctx, what+" (not shown): ")
 	if err != nil {

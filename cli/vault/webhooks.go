@@ -82,12 +82,15 @@ makes another one.`,
 			URL string `json:"url"`
 		}{h, address(client, h.Path)}
 		return e.Console.Result(shown, func(w io.Writer) error {
-			fmt.Fprintf(w, "webhook        %s\nURL            %s\nsecret         since %s, shown only then\n", h.ID, shown.URL,
+			fmt.Fprintf(w, "webhook        %s\nURL            %s\nsecret         since %s, shown only then\n",
+				h.ID, shown.URL,
 				orTime(h.RotatedAt, h.CreatedAt).Local().Format(time.DateTime))
 			if time.Now().Before(h.PreviousUntil) {
-				fmt.Fprintf(w, "               the one before works until %s\n", h.PreviousUntil.Local().Format(time.DateTime))
+				fmt.Fprintf(w, "               the one before works until %s\n",
+					h.PreviousUntil.Local().Format(time.DateTime))
 			}
-			_, err := fmt.Fprintf(w, "last delivery  %s\nresult         %s\n", lastDelivery(h), console.Line(cmp.Or(h.LastResult, "-")))
+			_, err := fmt.Fprintf(w, "last delivery  %s\nresult         %s\n",
+				lastDelivery(h), console.Line(cmp.Or(h.LastResult, "-")))
 			if err != nil || by == "" {
 				return err
 			}
@@ -147,7 +150,8 @@ no delivery is refused while the new one is entered at the forge; with --now it 
 		if err != nil {
 			return err
 		}
-		hook, err := remote.Get[api.Webhook](client.RotateWebhook(ctx, args[0], api.WebhookRotation{Secret: secret, AtOnce: now}))
+		hook, err := remote.Get[api.Webhook](client.RotateWebhook(ctx, args[0],
+			api.WebhookRotation{Secret: secret, AtOnce: now}))
 		if err != nil {
 			return err
 		}
@@ -177,7 +181,8 @@ func newDeleteWebhook(e *env.Env) *cobra.Command {
 
 // addForge adds the flag --forge.
 func addForge(c *cobra.Command, by *string) {
-	c.Flags().StringVar(by, "forge", "", "print the fields of this forge's webhook form: "+strings.Join(forge.Names(), ", "))
+	c.Flags().StringVar(by, "forge", "",
+		"print the fields of this forge's webhook form: "+strings.Join(forge.Names(), ", "))
 	complete.FlagWords(c, "forge", forge.Names()...)
 }
 

@@ -161,8 +161,8 @@ func (t *tree) steps(n *node, first, rest, also string) {
 			reason = "" // the reason why a group was skipped is printed once
 		}
 		said[s.Reason] = true
-		left, right := fmt.Sprintf("%s %-8s %s", mark(s.Status), s.Kind, name(s)), fmt.Sprintf("%-10s %s",
-			s.Status, reason+took(s, t.now))
+		left, right := fmt.Sprintf("%s %-8s %s", mark(s.Status), s.Kind, name(s)),
+			fmt.Sprintf("%-10s %s", s.Status, reason+took(s, t.now))
 		if i == 0 {
 			t.line(first, left, right+also)
 		} else {

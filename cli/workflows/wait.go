@@ -64,8 +64,8 @@ func follow(ctx context.Context, c *console.Console, client *remote.Client, id s
 		err = exit.With(exit.Failed, context.Cause(ctx))
 	case ctx.Err() != nil:
 		err = view.Leave(c, continues(id, last),
-			progress.Next{Command: "nuon workflows watch " + id,
-				To: "wait again"}, progress.Next{Command: "nuon workflows cancel " + id, To: "cancel it"})
+			progress.Next{Command: "nuon workflows watch " + id, To: "wait again"},
+			progress.Next{Command: "nuon workflows cancel " + id, To: "cancel it"})
 	}
 	return last, err
 }
