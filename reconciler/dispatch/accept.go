@@ -11,19 +11,21 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/token"
 )
 
-// acceptance is what an accept comes to.
+// acceptance is the decision on an accept request.
 type acceptance int
 
 const (
-	acceptGone  acceptance = iota // the offer is not there any more
-	acceptFirst                   // the attempt begins
-	acceptAgain                   // it was accepted before, and the answer may have been lost
+	acceptGone  acceptance = iota // the offer was withdrawn or superseded
+	acceptFirst                   // the attempt starts
+	acceptAgain                   // accepted before; the response may have been lost
 )
 
-// mostAccepts is how often an attempt is accepted. A runner asks again until it has an answer, seldom more than a few times.
+// mostAccepts is how often one attempt may be accepted. A runner repeats the
+// request until it gets a response, rarely more than a few times.
 const mostAccepts = 16
 
-// acceptanceOf decides an accept. An offer whose time is over but that nobody has withdrawn yet is still good.
+// acceptanceOf decides on an accept request. An offer that has run out but was not withdrawn yet is
+// still valid.
 func acceptanceOf(h held) acceptance {
 	switch {
 	case h.current() && AttemptStatus(h.attempt.Status) == AttemptOffered && JobStatus(h.job.Status) == JobOffered:
@@ -34,12 +36,14 @@ func acceptanceOf(h held) acceptance {
 	return acceptGone
 }
 
-// Accept gives an offered attempt to its runner. Only after this may a process of the job do anything. The owner is asked in the
-// same transaction. Accepting again is answered like the first time, with another token; the ones before stay good, for a
-// request that comes twice must not shut out the job that began with the first answer. Errors: ErrNotFound, ErrOfferGone.
+// Accept assigns an offered attempt to its runner and returns the attempt's token. A process of the
+// job may start only after Accept. Accept calls Owner.JobAccepted in the same transaction. A repeated
+// accept succeeds like the first and returns another token; the earlier tokens stay valid, because a
+// duplicate request must not lock out the job that started with the first response. Errors:
+// ErrNotFound, ErrOfferGone.
 func (d *Dispatch) Accept(ctx context.Context, caller Caller, ref api.AttemptRef) (api.Accepted, error) {
 	var plain string
-	var begun held // what began with this
+	var begun held // the attempt that this accept started
 	err := d.store.In(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
 		h, err := hold(ctx, tx, caller, ref)
 		if err != nil {
@@ -83,7 +87,7 @@ func (d *Dispatch) Accept(ctx context.Context, caller Caller, ref api.AttemptRef
 	return api.Accepted{Token: plain, LeaseSeconds: int(Lease.Seconds())}, nil
 }
 
-// start gives the attempt its token and its lease.
+// start stores a token for the attempt and starts its lease.
 func (d *Dispatch) start(ctx context.Context, tx *store.Tx, h held) (plain string, err error) {
 	keys, err := tx.Tokens(ctx)
 	if err != nil {
@@ -105,7 +109,7 @@ func (d *Dispatch) start(ctx context.Context, tx *store.Tx, h held) (plain strin
 	})
 }
 
-// regained takes back the word that contact was lost.
+// regained clears the notice that contact with the runner was lost.
 func regained(ctx context.Context, tx *store.Tx, h held) error {
 	if AttemptStatus(h.attempt.Status) != AttemptExpired {
 		return nil
@@ -113,12 +117,13 @@ func regained(ctx context.Context, tx *store.Tx, h held) error {
 	return tx.SetJobWaits(ctx, "", tx.Org, h.job.ID)
 }
 
-// refused ends a job that its owner will not let start: the accept was rolled back, so the offer still stands here.
+// refused ends a job whose owner refused to start it. The accept was rolled back, so the offer is
+// still open here.
 func (d *Dispatch) refused(ctx context.Context, caller Caller, ref api.AttemptRef, reason string) error {
 	return d.store.In(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
 		h, err := hold(ctx, tx, caller, ref)
 		if err != nil || acceptanceOf(h) != acceptFirst {
-			return err // somebody else has been here in between
+			return err // another request changed the attempt in between
 		}
 		if err := leave(ctx, tx, h.attempt, AttemptWithdrawn); err != nil {
 			return err
@@ -127,7 +132,7 @@ func (d *Dispatch) refused(ctx context.Context, caller Caller, ref api.AttemptRe
 	})
 }
 
-// dueID names an attempt on the list of what is due.
+// dueID returns the id of an attempt in the table of due work.
 func dueID(attempt store.Attempt) string {
 	return attempt.JobID + "/" + strconv.Itoa(int(attempt.Number))
 }

@@ -20,18 +20,20 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// What BenchmarkClaims does in each round, on either side.
+// The parameters of each round of BenchmarkClaims, on either side.
 const (
 	claimers     = 8 // at once
 	claimRunners = 200
 	claimTime    = 4 * time.Second
-	// claimStock is how many jobs are queued before each side's turn, more than either could claim in its time.
+	// claimStock is the number of jobs queued before each side's turn, more than either could claim in
+	// its time.
 	claimStock = 60_000
 )
 
-// BenchmarkClaims measures how many jobs a second are claimed, one at a time, through the store and through pgbench: the same
-// statement in the same transaction with the same settings, by as many clients, on the same data and server, in turn. The ratio is
-// what our way to the database keeps of what the database can do.
+// BenchmarkClaims measures how many jobs are claimed per second, one at a time, through the store and
+// through pgbench: the same statement in the same transaction with the same settings, from as many
+// clients, on the same data and server, in turn. The ratio is the share of the database's throughput
+// that the store reaches.
 func BenchmarkClaims(b *testing.B) {
 	bench := pgbench(b)
 	w := dispatchtest.New(b)
@@ -46,13 +48,13 @@ func BenchmarkClaims(b *testing.B) {
 		bare += bench.claims(b, w)
 		rounds++
 	}
-	b.ReportMetric(0, "ns/op") // both together, which says nothing
+	b.ReportMetric(0, "ns/op") // both together, which means nothing
 	b.ReportMetric(ours/float64(rounds), "claims/s")
 	b.ReportMetric(bare/float64(rounds), "pgbench-claims/s")
 	b.ReportMetric(ours/bare, "ratio")
 }
 
-// stock queues the jobs anew, and nothing is left of what was claimed.
+// stock removes all earlier jobs and claims and queues the jobs.
 func stock(b *testing.B, w *dispatchtest.World) {
 	w.Exec(b, "truncate jobs, attempts, due, log_chunks")
 	w.Exec(b, `insert into jobs (org_id, id, runner_id, kind, status, owner_kind, owner_id, spec, reason, created_at)
@@ -91,7 +93,7 @@ func claimsOfOurs(b *testing.B, w *dispatchtest.World) float64 {
 	return float64(claimed.Load()) / time.Since(began).Seconds()
 }
 
-// peer is pgbench with a script of the same unit of work.
+// peer is pgbench with a script of the same transaction.
 type peer struct{ program string }
 
 func pgbench(b *testing.B) peer {
@@ -112,7 +114,7 @@ func pgbench(b *testing.B) peer {
 
 var perSecond = regexp.MustCompile(`tps = ([0-9.]+)`)
 
-// claims runs the script; each of its transactions claims one job.
+// claims runs the script, in which each transaction claims one job, and returns the jobs per second.
 func (p peer) claims(b *testing.B, w *dispatchtest.World) float64 {
 	file, err := os.ReadFile("../store/queries/dispatch.sql")
 	must(b, err)
@@ -139,7 +141,7 @@ commit;
 	command := exec.CommandContext(b.Context(), p.program, "-n", "-M", "prepared", "-c", strconv.Itoa(claimers), "-j", "2", "-T", strconv.Itoa(int(claimTime.Seconds())),
 		"-D", "org="+w.Org.ID, "-D", "limited=false", "-D", "allowed={}", "-D", "most=1", "-D", "offer=15", "-f", script,
 		"-h", host, "-p", w.Text(b, "select current_setting('port')"), "-U", w.Text(b, "select current_user::text"), database)
-	// As our own connections: the role that row-level security binds.
+	// The role of the program's own connections, which is subject to row-level security.
 	command.Env = append(os.Environ(), "PGOPTIONS=-c role=nuon_app")
 	said, err := command.CombinedOutput()
 	if err != nil {

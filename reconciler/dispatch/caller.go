@@ -14,25 +14,26 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/token"
 )
 
-// Caller is a runner, or one attempt on it: Job is empty for a runner that shows its own key.
+// Caller is an authenticated runner, or one attempt on it. Job is empty if the runner used its own key.
 type Caller struct {
 	Org     string
 	Runner  string
 	Job     string
 	Attempt int
 
-	key  string // hash of the runner key that was shown
-	kind string // of the runner that showed it
+	key  string // hash of the runner key in the request
+	kind string // kind of the runner with that key
 }
 
-// Genuine reports whether this control plane made a token, without a lookup. It may be void all the same. While nobody can know, it is.
+// Genuine reports whether this control plane issued the token, without a lookup. A genuine token may
+// have been revoked. Genuine returns true while the token keys cannot be read.
 func (d *Dispatch) Genuine(ctx context.Context, plain string) bool {
 	keys, err := d.store.Tokens(ctx)
 	return err != nil || keys.Genuine(plain)
 }
 
-// Authenticate finds out who holds a runner key or an attempt token; ErrUnknownToken if nobody does. What this control plane did not
-// make is not looked up.
+// Authenticate returns the holder of a runner key or an attempt token, or ErrUnknownToken if there is
+// none. It does not look up tokens that this control plane did not issue.
 func (d *Dispatch) Authenticate(ctx context.Context, plain string) (Caller, error) {
 	keys, err := d.store.Tokens(ctx)
 	if err != nil {
@@ -74,8 +75,9 @@ func (d *Dispatch) Authenticate(ctx context.Context, plain string) (Caller, erro
 	return caller, nil
 }
 
-// AuthenticateIdle is Authenticate for a request that only asks for work: a key whose runner found none a moment ago, with
-// nothing having happened since, is not looked up again. A claim looks at the key itself before it gives anything out.
+// AuthenticateIdle is Authenticate for a request that only polls for work. It skips the lookup for a
+// key whose runner found no work a moment ago if no notification has arrived since. A claim checks the
+// key again before it offers a job.
 func (d *Dispatch) AuthenticateIdle(ctx context.Context, plain string) (Caller, error) {
 	keys, err := d.store.Tokens(ctx)
 	if err != nil {
@@ -89,28 +91,29 @@ func (d *Dispatch) AuthenticateIdle(ctx context.Context, plain string) (Caller, 
 	return d.Authenticate(ctx, plain)
 }
 
-// held is an attempt of the caller's with its job, as read in this transaction.
+// held is an attempt of the caller and its job, as read in this transaction.
 type held struct {
 	job     store.Job
 	attempt store.Attempt
-	over    bool // the attempt's lease (or offer) has run out; only Expire asks for that
+	over    bool // the lease or offer of the attempt has run out; only Expire sets it
 }
 
-// current says that the attempt is the one through which its job is offered or runs; what is not has been superseded, or has
-// ended.
+// current reports whether its job is offered or runs through this attempt. Otherwise the attempt was
+// superseded or the job has ended.
 func (h held) current() bool {
 	status := JobStatus(h.job.Status)
 	return h.job.Attempt == h.attempt.Number && (status == JobOffered || status == JobRunning)
 }
 
-// atWork says that the attempt runs its job and is not superseded, in contact or not.
+// atWork reports whether the attempt runs its job and was not superseded, in contact or not.
 func (h held) atWork() bool {
 	return h.current() && JobStatus(h.job.Status) == JobRunning && AttemptStatus(h.attempt.Status).atWork()
 }
 
-// hold locks a job's row and reads one attempt of it, if it is the caller's. Whatever is not gives ErrNotFound, so that nobody
-// learns what others have. Before the job it locks the install that the job is for, as all do who write either: so no two wait
-// for each other, and what is written about a state is written by one at a time.
+// hold locks a job's row and reads one of its attempts if it belongs to the caller. Otherwise it
+// returns ErrNotFound, so that a caller learns nothing about the jobs of others. It locks the row of
+// the job's install first, as every writer of either row does: this avoids deadlocks and serializes
+// all writes about a state.
 func hold(ctx context.Context, tx *store.Tx, caller Caller, ref api.AttemptRef) (held, error) {
 	if !addressable(caller, ref) {
 		return held{}, ErrNotFound
@@ -122,7 +125,7 @@ func hold(ctx context.Context, tx *store.Tx, caller Caller, ref api.AttemptRef) 
 	return withAttempt(ctx, tx, caller, job, ref.Attempt)
 }
 
-// lockJob locks a job's row, and before it that of its install.
+// lockJob locks the row of the job's install, then the row of the job.
 func lockJob(ctx context.Context, tx *store.Tx, jobID string) (store.Job, error) {
 	if err := tx.LockInstallOfJob(ctx, tx.Org, jobID); err != nil {
 		return store.Job{}, err
@@ -130,7 +133,8 @@ func lockJob(ctx context.Context, tx *store.Tx, jobID string) (store.Job, error)
 	return tx.LockJob(ctx, tx.Org, jobID)
 }
 
-// reachAtWork is reach for an attempt that must be at work, else ErrNotRunning. It may have been superseded.
+// reachAtWork is reach for an attempt that must be at work; otherwise it returns ErrNotRunning. The
+// attempt may have been superseded.
 func reachAtWork(ctx context.Context, tx *store.Tx, caller Caller, ref api.AttemptRef) (held, error) {
 	h, err := reach(ctx, tx, caller, ref)
 	if err == nil && !AttemptStatus(h.attempt.Status).atWork() {
@@ -139,7 +143,7 @@ func reachAtWork(ctx context.Context, tx *store.Tx, caller Caller, ref api.Attem
 	return h, err
 }
 
-// reach is hold without the lock, for those who only read.
+// reach is hold without the lock, for readers.
 func reach(ctx context.Context, tx *store.Tx, caller Caller, ref api.AttemptRef) (held, error) {
 	if !addressable(caller, ref) {
 		return held{}, ErrNotFound
@@ -162,8 +166,8 @@ func withAttempt(ctx context.Context, tx *store.Tx, caller Caller, job store.Job
 	return held{job: job, attempt: attempt}, nil
 }
 
-// addressable refuses what can be no attempt of the caller's before the database is asked: it takes no NUL and no number beyond
-// its column.
+// addressable reports whether ref can be an attempt of the caller, before any query: Postgres accepts
+// no NUL in a text and no number outside the range of its column.
 func addressable(caller Caller, ref api.AttemptRef) bool {
 	if ref.Attempt < 1 || ref.Attempt > math.MaxInt32 || !utf8.ValidString(ref.Job) || strings.ContainsRune(ref.Job, 0) {
 		return false
@@ -171,10 +175,10 @@ func addressable(caller Caller, ref api.AttemptRef) bool {
 	return caller.Job == "" || caller.Job == ref.Job && caller.Attempt == ref.Attempt
 }
 
-// orNotFound turns the store's word for no row into this package's.
+// orNotFound replaces the store's error for a missing row with ErrNotFound of this package.
 func orNotFound(err error) error { return unlessFound(err, ErrNotFound) }
 
-// unlessFound turns the store's word for no row into another.
+// unlessFound replaces the store's error for a missing row with another error.
 func unlessFound(err, none error) error {
 	if errors.Is(err, store.ErrNotFound) {
 		return none

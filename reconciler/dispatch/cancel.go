@@ -12,9 +12,10 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Cancel asks for the end of a job. One that nobody has accepted is cancelled with this transaction, and can never be accepted;
-// its owner's JobEnded follows in a moment, in another. One that runs gets its cancel with the next heartbeat, and ends with its
-// result. One that has ended stays as it is. ErrNotFound when there is no such job.
+// Cancel requests the end of a job. A job that no runner has accepted is cancelled with this
+// transaction and can never be accepted; its owner's JobEnded follows shortly, in another transaction.
+// The runner of a running job receives the cancel with its next heartbeat, and the job ends with its
+// result. Cancel changes nothing about a job that has ended. Errors: ErrNotFound.
 func Cancel(ctx context.Context, tx *store.Tx, jobID, reason string) error {
 	job, err := tx.LockJob(ctx, tx.Org, jobID)
 	if err != nil {
@@ -45,8 +46,9 @@ func askCancel(ctx context.Context, tx *store.Tx, job store.Job, reason string) 
 	return wake(ctx, tx, job.RunnerID)
 }
 
-// cancelUnaccepted ends a job that never began. Its owner cannot be called from here (it is the caller), so the work queue is
-// asked to; that the row has no result yet is what says that the owner was not told.
+// cancelUnaccepted ends a job that never started. It cannot call the job's owner, which is the caller,
+// so it enqueues that call as work. A cancelled row without a result means that the owner was not
+// called yet.
 func cancelUnaccepted(ctx context.Context, tx *store.Tx, job store.Job, reason string) error {
 	if JobStatus(job.Status) == JobOffered {
 		attempt, err := tx.AttemptOfJob(ctx, tx.Org, job.ID, job.Attempt)
@@ -66,7 +68,7 @@ func cancelUnaccepted(ctx context.Context, tx *store.Tx, job store.Job, reason s
 	return tx.Enqueue(ctx, queue.Expire{Org: tx.Org, ID: job.ID + "/" + strconv.Itoa(int(job.Attempt))})
 }
 
-// tellCancelled tells the owner of a job that was cancelled before it began, once.
+// tellCancelled notifies the owner of a job that was cancelled before it started, once.
 func (d *Dispatch) tellCancelled(ctx context.Context, tx *store.Tx, job store.Job) error {
 	if JobStatus(job.Status) != JobCancelled || len(job.Result) > 0 {
 		return nil

@@ -10,7 +10,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
 )
 
-// Every poll of every runner runs the claim, so its cost must follow what is queued for that runner, not what was ever done.
+// Every poll of every runner runs the claim, so its cost must depend on what is queued for that runner
+// and not on past jobs.
 func TestTheClaimReadsItsIndexInOrder(t *testing.T) {
 	w := dispatchtest.New(t)
 	mine, other := w.Runner(t, dispatch.RunnerInstall), w.Runner(t, dispatch.RunnerInstall)
@@ -30,7 +31,7 @@ func TestTheClaimReadsItsIndexInOrder(t *testing.T) {
 	}
 }
 
-// claim is the statement as it is in the query file, with values in place of its parameters.
+// claim returns the statement of the query file with values in place of its parameters.
 func claim(t *testing.T, runner dispatchtest.Runner) string {
 	t.Helper()
 	file, err := os.ReadFile("../store/queries/dispatch.sql")

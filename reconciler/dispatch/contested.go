@@ -10,32 +10,33 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// StateStatus is how a version of a state counts; the column's constraint has the same words.
+// StateStatus is the status of a state version. The column's constraint has the same values.
 type StateStatus string
 
-// How a version counts.
+// The statuses of a state version.
 const (
-	StateKept      StateStatus = "kept"      // it is the newest, or was
-	StateContested StateStatus = "contested" // two attempts really did something; a person decides
-	StateDismissed StateStatus = "dismissed" // it is listed, and means nothing any more
-	StateWithheld  StateStatus = "withheld"  // there was no room for it: its runner keeps it, and its component waits
+	StateKept      StateStatus = "kept"      // it is or was the newest version
+	StateContested StateStatus = "contested" // two attempts really changed resources; a person decides
+	StateDismissed StateStatus = "dismissed" // it is listed and has no effect any more
+	StateWithheld  StateStatus = "withheld"  // it exceeded a limit: its runner stores it, and its component waits
 )
 
-// written is what is known when a state is handed in.
+// written is the input of standing: a state that a runner delivers, and its surroundings.
 type written struct {
 	by     held
 	next   api.State
-	newest *store.State // the newest kept version; nil when there is none
-	held   string       // in words, which other attempt at work holds the lock; empty when none does
-	gone   bool         // its attempt is over, and since then its component was found not to be there
+	newest *store.State // the newest kept version; nil if none exists
+	held   string       // describes the other attempt at work that holds the lock; empty if there is none
+	gone   bool         // its attempt is over, and since then its component was found to be absent
 }
 
-// standing decides how a state counts that is handed in for the first time. It is kept when it follows on the newest kept
-// version: that one is its own attempt's, or was there when the attempt was accepted; it is of the same lineage and of a lower
-// serial; nobody else is at work under the lock; and nobody has found in the meantime that there is nothing to keep. Whether the
-// attempt is still its job's does not matter: what it did, it did. Whatever is not kept so is contested, and the reason names
-// both sides. (An attempt that reads a version that was kept after its accept writes nothing: what it was to apply was planned on
-// the one before, and is stale.)
+// standing decides the status of a state that is delivered for the first time. It is kept if it
+// follows the newest kept version, that is, if all of this holds: the newest version comes from the
+// same attempt or existed when the attempt was accepted; it has the same lineage and a lower serial;
+// no other attempt at work holds the lock; and no later check found the component absent. It does not
+// matter whether the attempt is still current, because its changes are real. Any other state is
+// contested, and the reason names both sides. (An attempt that reads a version kept after its accept
+// writes nothing: its plan was made on the version before and is stale.)
 func standing(w written) (StateStatus, string) {
 	author := fmt.Sprintf("attempt %d of job %s", w.by.attempt.Number, w.by.job.ID)
 	if w.held != "" {
@@ -62,7 +63,7 @@ func standing(w written) (StateStatus, string) {
 	return StateKept, ""
 }
 
-// contest says to everybody concerned that a version is contested.
+// contest records in the audit log that a version is contested and enqueues a reconcile of the install.
 func contest(ctx context.Context, tx *store.Tx, h held, component string, version int32, reason string) error {
 	if err := recordState(ctx, tx, h, "state.contested", component, version, reason); err != nil {
 		return err
@@ -70,7 +71,7 @@ func contest(ctx context.Context, tx *store.Tx, h held, component string, versio
 	return lookAtInstall(ctx, tx, h)
 }
 
-// recordState audits a version that did not come in the ordinary way.
+// recordState audits a version that arrived in an unusual way.
 func recordState(ctx context.Context, tx *store.Tx, h held, action, component string, version int32, reason string) error {
 	row, err := tx.JobWithRunner(ctx, tx.Org, h.job.ID)
 	if err != nil {
@@ -81,8 +82,9 @@ func recordState(ctx context.Context, tx *store.Tx, h held, action, component st
 	})
 }
 
-// Dismiss is a person's word that a contested or withheld version is not needed: it stays listed, and its component goes on. reason names the
-// person. The caller holds the install's row and audits it. ErrNotContested.
+// Dismiss records a person's decision that a contested or withheld version is not needed: it stays
+// listed, and its component continues. reason names the person. The caller holds the lock on the
+// install's row and audits the decision. Errors: ErrNotContested.
 func Dismiss(ctx context.Context, tx *store.Tx, component store.InstallComponent, version int32, reason string) error {
 	changed, err := tx.DismissState(ctx, store.DismissStateParams{
 		OrgID: tx.Org, InstallComponentID: component.ID, Version: version, Reason: reason,
@@ -93,16 +95,17 @@ func Dismiss(ctx context.Context, tx *store.Tx, component store.InstallComponent
 	if err != nil {
 		return fmt.Errorf("dismiss version %d of the state of %s: %w", version, component.Name, err)
 	}
-	// Whoever wrote it did something that no plan has seen.
+	// The attempt that wrote it changed resources that no plan has seen.
 	if err := tx.ForgetApplied(ctx, tx.Org, component.ID); err != nil {
 		return err
 	}
 	return tx.Enqueue(ctx, queue.Rollout{Org: tx.Org, Install: component.InstallID})
 }
 
-// Abandon is a person's word that nobody can open a component's state any more: all versions stay listed and count for nothing, and
-// a lock that an attempt left falls. reason names the person. The caller holds the install's row, has made sure that nobody is at
-// work on the component, and audits it.
+// Abandon records a person's decision that a component's state cannot be decrypted any more: all
+// versions stay listed without effect, and a leftover lock is released. reason names the person. The
+// caller holds the lock on the install's row, has checked that no job of the component is running, and
+// audits the decision.
 func Abandon(ctx context.Context, tx *store.Tx, component store.InstallComponent, reason string) error {
 	if err := FreeLock(ctx, tx, component); err != nil && !errors.Is(err, ErrNotLocked) {
 		return err
@@ -117,7 +120,7 @@ func Abandon(ctx context.Context, tx *store.Tx, component store.InstallComponent
 	return nil
 }
 
-// restored settles the version that a state was restored from, if it was contested.
+// restored dismisses the version that a state was restored from if that version was contested.
 func restored(ctx context.Context, tx *store.Tx, component string, from, as int32) error {
 	_, err := tx.DismissState(ctx, store.DismissStateParams{
 		OrgID: tx.Org, InstallComponentID: component, Version: from, Reason: fmt.Sprintf("restored as version %d", as),
@@ -125,7 +128,7 @@ func restored(ctx context.Context, tx *store.Tx, component string, from, as int3
 	return err
 }
 
-// newestKept is the version that the next plan would read; nil when there is none.
+// newestKept returns the version that the next plan would read, or nil if there is none.
 func newestKept(ctx context.Context, tx *store.Tx, component string) (*store.State, error) {
 	newest, err := tx.NewestState(ctx, tx.Org, component)
 	if errors.Is(err, store.ErrNotFound) {

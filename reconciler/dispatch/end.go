@@ -9,8 +9,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// end records how a job ended, wakes who follows its log, and tells its owner, all in one transaction. The move's fence makes it
-// once per job.
+// end records the end of a job, wakes the followers of its log, and notifies its owner, all in one
+// transaction. The fence of moveJob ensures that this happens once per job.
 func (d *Dispatch) end(ctx context.Context, tx *store.Tx, job store.Job, to JobStatus, result api.JobResult) error {
 	raw, err := json.Marshal(result)
 	if err != nil {
@@ -23,7 +23,7 @@ func (d *Dispatch) end(ctx context.Context, tx *store.Tx, job store.Job, to JobS
 	return d.tell(ctx, tx, job, result)
 }
 
-// tell says to everybody concerned that a job has ended.
+// tell notifies the followers of a job's log and its owner that the job has ended.
 func (d *Dispatch) tell(ctx context.Context, tx *store.Tx, job store.Job, result api.JobResult) error {
 	if err := tx.Notify(ctx, store.ChannelLogs, tx.Org+"/"+job.ID); err != nil {
 		return err
@@ -38,7 +38,7 @@ func (d *Dispatch) tell(ctx context.Context, tx *store.Tx, job store.Job, result
 	return nil
 }
 
-// leave ends an attempt, and with it all that it held.
+// leave ends an attempt and releases everything that it held.
 func leave(ctx context.Context, tx *store.Tx, attempt store.Attempt, to AttemptStatus) error {
 	if err := moveAttempt(ctx, tx, attempt, to); err != nil {
 		return err

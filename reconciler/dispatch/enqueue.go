@@ -11,25 +11,26 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// NewJob is a job to be queued.
+// NewJob describes a job to enqueue.
 type NewJob struct {
-	Runner    string      // id of the one runner that may take it, registered or not
+	Runner    string      // id of the only runner that may take it, registered or not
 	Kind      string      // build, sync, plan, apply, action or health
 	OwnerKind string      // "build" or "step"
-	OwnerID   string      // what the owner knows it by
-	PlanID    string      // of an apply: a plan has one apply job, for ever
+	OwnerID   string      // the owner's id for it
+	PlanID    string      // of an apply: a plan never has a second apply job
 	InstallID string      // empty for a build
-	Reason    string      // why there is this job, as a sentence
-	Spec      api.JobSpec // Job, Attempt, Org and Trace are filled in here; Kind when it is empty
+	Reason    string      // why the job exists, as a sentence
+	Spec      api.JobSpec // Enqueue sets Job, Attempt, Org and Trace, and Kind if it is empty
 
-	ComponentKind string // of what it works on; empty for an action. A runner's own file may forbid it
-	Trace         string // W3C traceparent of what asked for it; empty for none
+	ComponentKind string // kind of the component it works on; empty for an action. The runner's file may forbid it
+	Trace         string // W3C traceparent of the request behind it; empty for none
 }
 
-// defaultTimeout is a job's when its spec says none, in seconds.
+// defaultTimeout applies to a job whose spec sets none, in seconds.
 const defaultTimeout = 60 * 60
 
-// Enqueue queues a job and, when the transaction commits, wakes its runner. The job's id is new.
+// Enqueue queues a job under a new id and returns that id. It wakes the job's runner when the
+// transaction commits.
 func Enqueue(ctx context.Context, tx *store.Tx, j NewJob) (jobID string, err error) {
 	jobs, err := EnqueueAll(ctx, tx, []NewJob{j})
 	if err != nil {
@@ -38,7 +39,8 @@ func Enqueue(ctx context.Context, tx *store.Tx, j NewJob) (jobID string, err err
 	return jobs[0], nil
 }
 
-// EnqueueAll is Enqueue for any number of jobs, with as many statements as for one. It returns their ids, in order.
+// EnqueueAll is Enqueue for any number of jobs, with as many statements as for one. It returns their
+// ids in order.
 func EnqueueAll(ctx context.Context, tx *store.Tx, jobs []NewJob) (ids []string, err error) {
 	if len(jobs) == 0 {
 		return nil, nil
@@ -67,7 +69,7 @@ func EnqueueAll(ctx context.Context, tx *store.Tx, jobs []NewJob) (ids []string,
 	return add.Ids, nil
 }
 
-// encode gives a job an id and returns its spec as it is stored.
+// encode assigns a job an id and returns the id and the spec as it is stored.
 func (j NewJob) encode(org string) (jobID, encoded string, err error) {
 	spec := j.Spec
 	spec.Job, spec.Attempt, spec.Org = id.New("job"), 0, org
@@ -85,7 +87,7 @@ func (j NewJob) encode(org string) (jobID, encoded string, err error) {
 	return spec.Job, string(raw), err
 }
 
-// wake makes all polls of runners look again.
+// wake makes all polls of the runners query for jobs again.
 func wake(ctx context.Context, tx *store.Tx, runners ...string) error {
 	payloads := make([]string, 0, len(runners))
 	for _, runner := range runners {

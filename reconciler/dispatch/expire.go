@@ -13,26 +13,28 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// expiry is what comes of an attempt whose time may have run out.
+// expiry is the decision about an attempt whose time may have run out.
 type expiry int
 
 const (
-	expiryNothing  expiry = iota // it has ended, or its silence is known already
-	expiryLater                  // its lease was extended, or the control plane was away
-	expiryWithdraw               // nobody accepted: it is offered again
-	expiryRequeue                // contact lost, and running it twice does no harm: another attempt is made
+	expiryNothing  expiry = iota // it has ended, or was marked expired before
+	expiryLater                  // its lease was extended, or the control plane was down
+	expiryWithdraw               // the runner did not accept it: it is offered again
+	expiryRequeue                // contact lost with a repeatable job: another attempt is made
 	expiryGiveUp                 // the same, for the last time: the job ends as lost
-	expiryAbandon                // contact lost, and the job was to be cancelled anyway: it ends as cancelled
-	expiryWait                   // contact lost with what must not run twice: wait for the runner, or for a person
+	expiryAbandon                // contact lost while the job was being cancelled: it ends as cancelled
+	expiryWait                   // contact lost with a job that must not run twice: wait for the runner or for a person
 )
 
-// mostLosses is after how many attempts that fell silent or were broken off a job is not tried any more: whatever ends its runner would
-// end the next, too.
+// mostLosses is the number of lost or broken-off attempts after which a job is not tried again: the
+// cause would probably end the next runner, too.
 const mostLosses = 5
 
-// expiryOf decides what the end of a lease means. losses counts the job's attempts that fell silent, or were broken off, before this one. Builds, plans and
-// looks at health change nothing at a customer's, and a sync adds nothing but what a digest names, so another attempt is safe; an apply or an action is never run again because of silence
-// (design, section 6: expired means lost contact, not dead).
+// expiryOf decides what the end of a lease means. losses counts the job's earlier attempts that lost
+// contact or were broken off. Builds, plans and health checks change nothing in a customer's account,
+// and a sync only adds objects named by their digest, so another attempt is safe. An apply or an
+// action never runs again because of silence (design, section 6: expired means lost contact, not
+// dead).
 func expiryOf(h held, losses int) expiry {
 	status := AttemptStatus(h.attempt.Status)
 	switch {
@@ -52,13 +54,14 @@ func expiryOf(h held, losses int) expiry {
 	return expiryRequeue
 }
 
-// repeatable says of a kind of job that doing it twice is as good as once.
+// repeatable reports whether running a job of the kind twice has the same effect as once.
 func repeatable(kind string) bool {
 	return slices.Contains([]string{"build", "sync", "plan", "health"}, kind)
 }
 
-// Expire looks at one attempt whose time may have run out, or at a job that was cancelled before it began. what is "job/number",
-// as queue.Expire has it. What is gone or not over yet is no error.
+// Expire handles one attempt whose time may have run out, or a job that was cancelled before it
+// started. what is "job/number", as in queue.Expire. Expire returns no error if the attempt does not
+// exist or its time has not run out.
 func (d *Dispatch) Expire(ctx context.Context, org, what string) error {
 	jobID, number, ok := strings.Cut(what, "/")
 	n, err := strconv.ParseInt(number, 10, 32)
@@ -93,7 +96,7 @@ func (d *Dispatch) Expire(ctx context.Context, org, what string) error {
 	return nil
 }
 
-// expire does what expiryOf decides.
+// expire carries out the decision of expiryOf.
 func (d *Dispatch) expire(ctx context.Context, tx *store.Tx, h held) error {
 	losses, err := tx.CountBrokenAttempts(ctx, tx.Org, h.job.ID)
 	if err != nil {
@@ -124,16 +127,16 @@ func (d *Dispatch) expire(ctx context.Context, tx *store.Tx, h held) error {
 	return d.lose(ctx, tx, h, decision, runner.Runner.Name, silent)
 }
 
-// lose carries the loss of contact over to the job.
+// lose applies the loss of contact to the job.
 func (d *Dispatch) lose(ctx context.Context, tx *store.Tx, h held, decision expiry, runner, silent string) error {
 	if !h.atWork() {
-		return nil // the job has gone on without this attempt
+		return nil // the job has continued without this attempt
 	}
 	if decision == expiryWait {
 		return tx.SetJobWaits(ctx, fmt.Sprintf("%s; start the runner again: it knows what became of the job. If its machine is gone for good, say so with `nuon runners replace %s`",
 			silent, runner), tx.Org, h.job.ID)
 	}
-	// The attempt is superseded from here on, so a lock that it still has protects nothing.
+	// The attempt is superseded from here on, so a lock that it still holds protects nothing.
 	if err := tx.FreeStateLocks(ctx, tx.Org, h.job.ID, h.attempt.Number); err != nil {
 		return err
 	}
@@ -149,7 +152,7 @@ func (d *Dispatch) lose(ctx context.Context, tx *store.Tx, h held, decision expi
 	return requeue(ctx, tx, h, silent+"; another attempt is made as soon as the runner is back")
 }
 
-// withdraw takes an offer back and makes the job wait for the next.
+// withdraw withdraws an offer and makes the job wait for the next one.
 func withdraw(ctx context.Context, tx *store.Tx, h held, waits string) error {
 	if err := leave(ctx, tx, h.attempt, AttemptWithdrawn); err != nil {
 		return err
@@ -160,7 +163,7 @@ func withdraw(ctx context.Context, tx *store.Tx, h held, waits string) error {
 	return requeue(ctx, tx, h, waits)
 }
 
-// requeue makes a job wait for its runner again, if the attempt is the one that had it.
+// requeue returns a job to its runner's queue if the attempt is the job's current one.
 func requeue(ctx context.Context, tx *store.Tx, h held, waits string) error {
 	if !h.current() {
 		return nil

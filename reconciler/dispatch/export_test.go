@@ -2,10 +2,11 @@ package dispatch
 
 import "context"
 
-// Seen is what a beat does for a runner that waits.
+// Seen records a waiting runner's presence, as a heartbeat of a held poll does.
 func (d *Dispatch) Seen(ctx context.Context, caller Caller) error { return d.seen(ctx, caller) }
 
-// Waiting is how many polls of a runner are held, and whether they have looked and found nothing.
+// Waiting returns how many polls of a runner are held, and whether they have queried and found
+// nothing.
 func (d *Dispatch) Waiting(caller Caller) (polls int, looked bool) {
 	d.idle.mu.Lock()
 	defer d.idle.mu.Unlock()

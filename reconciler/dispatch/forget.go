@@ -7,7 +7,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// AtWorkError reports a job that changes something at a customer's and has not ended.
+// AtWorkError reports a running job that changes something in a customer's account.
 type AtWorkError struct {
 	Job    store.Job
 	Runner string // name
@@ -18,8 +18,9 @@ func (e *AtWorkError) Error() string {
 	return fmt.Sprintf("runner %s is at work on job %s (%s)", e.Runner, e.Job.ID, e.Job.Kind)
 }
 
-// CancelOfInstall cancels all jobs of an install that is about to be forgotten. The caller holds the install's row. *AtWorkError while
-// an apply or an action is under way: what it does would be lost, and nobody could be told of its end.
+// CancelOfInstall cancels all jobs of an install that is about to be forgotten. The caller holds the
+// lock on the install's row. It returns *AtWorkError while an apply or an action runs: its changes
+// would be lost, and its end could not be recorded.
 func CancelOfInstall(ctx context.Context, tx *store.Tx, install, reason string) error {
 	rows, err := tx.OpenJobsOfInstall(ctx, tx.Org, install)
 	if err != nil {
@@ -38,8 +39,9 @@ func CancelOfInstall(ctx context.Context, tx *store.Tx, install, reason string) 
 	return nil
 }
 
-// checkSubject returns ErrNotFound when the install component that a job works on is not known any more: its install was forgotten.
-// Whoever hands in a state of it is refused for good, so that its runner ends.
+// checkSubject returns ErrNotFound if the install component that a job works on does not exist any
+// more because its install was forgotten. A runner that delivers a state of it gets this permanent
+// error and stops retrying.
 func checkSubject(ctx context.Context, tx *store.Tx, of subject) error {
 	_, err := tx.InstallComponentByID(ctx, tx.Org, of.component)
 	return orNotFound(err)

@@ -9,11 +9,11 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// mostBeats bounds the attempts of one heartbeat.
+// mostBeats is the maximum number of attempts in one heartbeat.
 const mostBeats = 2 * mostCapacity
 
-// Heartbeat extends the leases of the attempts that a runner has, in one statement, and says for each what to do. An attempt that
-// was out of contact is back in it, if no other has taken its place.
+// Heartbeat extends the leases of a runner's attempts in one statement and returns an order for each.
+// An attempt that had lost contact is in contact again, unless another has taken its place.
 func (d *Dispatch) Heartbeat(ctx context.Context, caller Caller, beat api.Heartbeat) (api.HeartbeatAnswer, error) {
 	if len(beat.Attempts) > mostBeats {
 		return api.HeartbeatAnswer{}, invalid("a heartbeat is for at most %d attempts, not %d", mostBeats, len(beat.Attempts))
@@ -51,8 +51,9 @@ func (d *Dispatch) Heartbeat(ctx context.Context, caller Caller, beat api.Heartb
 	return answer, nil
 }
 
-// orderOf is what a runner is told of one attempt: cancel what is its own to run, finish and deliver what another has taken the
-// place of. One that is unknown here (or another runner's) counts as superseded: its runner is to be rid of it.
+// orderOf returns the order to a runner for one attempt: cancel it if that was requested, or, if it
+// was superseded, finish and deliver it. An attempt that is unknown here or belongs to another runner
+// counts as superseded, so that its runner drops it.
 func orderOf(row store.ExtendLeasesRow) api.AttemptOrder {
 	order := api.AttemptOrder{Job: row.JobID, Attempt: int(row.Number)}
 	if row.Extended {
@@ -61,7 +62,7 @@ func orderOf(row store.ExtendLeasesRow) api.AttemptOrder {
 	}
 	switch AttemptStatus(row.AttemptStatus) {
 	case AttemptOffered, AttemptSucceeded, AttemptFailed, AttemptCancelled, AttemptLost:
-		// Not accepted yet, or delivered already: nothing to do.
+		// Not accepted yet, or delivered already: no order.
 	default:
 		order.Superseded = true
 	}

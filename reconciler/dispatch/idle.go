@@ -11,16 +11,17 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// idleRunners is what this replica remembers of install runners that asked for work and found none, so that asking again, and being
-// held, costs the database nothing: with ten thousand of them, asking for each would else be all that it does. It remembers three
-// facts of a runner, and whoever rings for the runner ends all three:
+// idleRunners is this replica's memory of install runners that polled for work and found none. It lets
+// repeated and held polls run without any query; with ten thousand runners, a query per poll would
+// otherwise be most of the database's load. It remembers three facts about a runner, and a
+// notification for the runner ends all three:
 //
-//   - its key was good (a replacement rings, and a key that follows another);
-//   - nothing was queued for it (a job that is queued rings);
-//   - what it says of itself is written down.
+//   - its key was valid (a replacement and a key rotation notify);
+//   - nothing was queued for it (enqueueing a job notifies);
+//   - its reported version and policy are stored.
 //
-// They are looked up anew after lookAnyway all the same, and a claim checks the key in its own transaction. So a ring that was
-// not heard delays, and never wrongs.
+// The runner is queried again after lookAnyway in any case, and a claim checks the key in its own
+// transaction. So a lost notification only causes delay, never a wrong answer.
 type idleRunners struct {
 	bell ringer
 
@@ -29,34 +30,35 @@ type idleRunners struct {
 	heard   map[string]*presence   // by org
 }
 
-// ringer is the bell.
+// ringer is the notifier.
 type ringer interface {
 	Wait(channel, payload string) (rung <-chan struct{}, stop func())
 	Listening() error
 }
 
-// idleRunner is a runner that asks for work, with one poll or several.
+// idleRunner is a runner that polls for work, with one poll or several.
 type idleRunner struct {
-	caller  Caller          // with the key that was good
-	said    string          // of itself, as it was written down
-	looked  time.Time       // when the database said that there is nothing; zero when that does not count any more
-	rung    <-chan struct{} // has an element when somebody rang and no poll has heard it yet
-	told    chan struct{}   // closed, and made anew, by the poll that heard it: they all look then
+	caller  Caller          // with the key that was valid
+	said    string          // version and policy that it reported, as stored
+	looked  time.Time       // when the last query found nothing; zero when that no longer holds
+	rung    <-chan struct{} // has an element after a notification that no poll has received yet
+	told    chan struct{}   // closed and replaced by the poll that receives a notification, so that all polls query again
 	stop    func()
-	waiting int       // polls under way
-	left    time.Time // when the last one ended
+	waiting int       // current polls
+	left    time.Time // when the last poll ended
 }
 
-// presence is which runners of an org were there since that was last written down.
+// presence is the set of an org's runners that were seen since the last write.
 type presence struct {
 	written time.Time
 	runners map[string]struct{}
 }
 
 const (
-	// lookAnyway is when a runner for which nobody rings is looked up all the same, at a beat or when it asks.
+	// lookAnyway is the interval after which a runner without notifications is queried again, at a
+	// heartbeat of a held poll or when it polls.
 	lookAnyway = 10 * Lease
-	// idleLife is how long a runner is remembered that does not ask any more.
+	// idleLife is how long a runner that has stopped polling is remembered.
 	idleLife = Lease
 )
 
@@ -64,19 +66,20 @@ func newIdleRunners(bell ringer) *idleRunners {
 	return &idleRunners{bell: bell, runners: map[string]*idleRunner{}, heard: map[string]*presence{}}
 }
 
-// saidOf is what a runner says of itself, to be compared.
+// saidOf encodes what a runner reports about itself, for comparison.
 func saidOf(version string, policy api.RunnerPolicy) string {
 	// A struct of texts and numbers always marshals.
 	raw, _ := json.Marshal(policy)
 	return version + "\n" + string(raw)
 }
 
-// quiet says that there is nothing to look up. While the bell does not listen, nobody can know.
+// quiet reports whether no query is needed for a runner. It is false while the notifier is not
+// listening.
 func (i *idleRunners) quiet(r *idleRunner) bool {
 	return !r.looked.IsZero() && time.Since(r.looked) < lookAnyway && len(r.rung) == 0 && i.bell.Listening() == nil
 }
 
-// admit gives the caller of a key that was good when its runner last found nothing.
+// admit returns the caller of a key that was valid when its runner last found nothing.
 func (i *idleRunners) admit(org, runner, key string) (Caller, bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -87,7 +90,7 @@ func (i *idleRunners) admit(org, runner, key string) (Caller, bool) {
 	return r.caller, true
 }
 
-// enter is the beginning of a poll, which calls leave at its end.
+// enter registers the start of a poll. The poll calls leave at its end.
 func (i *idleRunners) enter(caller Caller, said string) (r *idleRunner, quiet bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -104,21 +107,23 @@ func (i *idleRunners) enter(caller Caller, said string) (r *idleRunner, quiet bo
 	}
 	r.looked = time.Time{}
 	select {
-	case <-r.rung: // this poll looks now; so must those that wait
+	case <-r.rung: // this poll queries now; the waiting polls must, too
 		r.tell()
 	default:
 	}
 	return r, false
 }
 
-// ear is what a poll asks for before it looks: told is closed when somebody rings after that and another poll has heard it.
+// ear returns the channel that a poll needs before it queries: told is closed when a notification
+// arrives after that and another poll has received it.
 func (i *idleRunners) ear(r *idleRunner) (told <-chan struct{}) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return r.told
 }
 
-// hear is for the poll that took the ring: it tells the others of its runner, and what any of them knew counts no more.
+// hear is called by the poll that received the notification. It wakes the runner's other polls and
+// discards what is remembered about the runner.
 func (i *idleRunners) hear(r *idleRunner) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -131,8 +136,9 @@ func (r *idleRunner) tell() {
 	r.told = make(chan struct{})
 }
 
-// found notes that the key is good, what the runner says is written down, and nothing is queued for it, unless somebody rang since
-// the poll asked for its ear. A build runner has to look each time, for what waits for others; and a caller without a key is a test's.
+// found records that the key is valid, that the runner's report is stored, and that nothing is queued
+// for it, unless a notification arrived since the poll called ear. A build runner must query on each
+// poll, because it may take over builds of other runners. A caller without a key occurs only in tests.
 func (i *idleRunners) found(r *idleRunner, caller Caller, said string, told <-chan struct{}) {
 	if caller.key == "" || caller.kind != RunnerInstall {
 		return
@@ -143,19 +149,20 @@ func (i *idleRunners) found(r *idleRunner, caller Caller, said string, told <-ch
 		return
 	}
 	r.caller, r.said, r.looked = caller, said, time.Now()
-	if i.heard[caller.Org] == nil { // its own row is as fresh as that
+	if i.heard[caller.Org] == nil { // the runner's own row is as fresh as that
 		i.heard[caller.Org] = &presence{written: r.looked, runners: map[string]struct{}{}}
 	}
 }
 
-// stale says that a runner which found nothing is to be looked up although nobody rang.
+// stale reports whether a runner that found nothing is due for a query without a notification.
 func (i *idleRunners) stale(r *idleRunner) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return !r.looked.IsZero() && time.Since(r.looked) >= lookAnyway
 }
 
-// leave is the end of a poll. Those that do not ask any more are forgotten here, a few each time: more than can have come.
+// leave registers the end of a poll. It also forgets runners that have stopped polling, a few per
+// call, which is more than can have been added since.
 func (i *idleRunners) leave(r *idleRunner) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -173,8 +180,9 @@ func (i *idleRunners) leave(r *idleRunner) {
 	}
 }
 
-// here notes that a runner is there, and takes those of its org that are to be written down as that: none before touchEvery is over.
-// That is all that runners which wait cost the database.
+// here records that a runner is present and returns the runners of its org whose presence is to be
+// written now. It returns none until touchEvery has passed since the last write. That write is the
+// only load of waiting runners on the database.
 func (i *idleRunners) here(caller Caller) (write []string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// handBell is rung by hand.
+// handBell is a notifier that the test triggers.
 type handBell struct {
 	deaf    bool
 	waiters map[string]chan struct{}
@@ -38,7 +38,7 @@ func (b *handBell) ring(payload string) {
 	}
 }
 
-// anIdleOne is a runner that has found nothing.
+// anIdleOne returns a runner that has found nothing.
 func anIdleOne() (*idleRunners, *handBell, Caller) {
 	bell := &handBell{waiters: map[string]chan struct{}{}}
 	i := newIdleRunners(bell)
@@ -47,14 +47,15 @@ func anIdleOne() (*idleRunners, *handBell, Caller) {
 	return i, bell, caller
 }
 
-// findsNothing is one poll that looked.
+// findsNothing runs one poll that queries and finds nothing.
 func (i *idleRunners) findsNothing(caller Caller) {
 	r, _ := i.enter(caller, "said")
 	i.found(r, caller, "said", i.ear(r))
 	i.leave(r)
 }
 
-// asks is one poll: whether it is let in unseen, and whether it has nothing to look up.
+// asks runs one poll and reports whether it was admitted without a lookup, and whether it needs no
+// query.
 func (i *idleRunners) asks(caller Caller, said string) (known, quiet bool) {
 	_, known = i.admit(caller.Org, caller.Runner, caller.key)
 	r, quiet := i.enter(caller, said)
@@ -77,7 +78,7 @@ func TestARunnerThatFoundNothingNeedNotLookAgain(t *testing.T) {
 		"long ago":              {func(*idleRunners, *handBell, *Caller) { time.Sleep(lookAnyway) }, "said", false, false},
 		"another poll was told": {func(i *idleRunners, _ *handBell, c *Caller) {
 			r, _ := i.enter(*c, "said")
-			i.hear(r) // and has not looked yet
+			i.hear(r) // and has not queried yet
 		}, "said", false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -101,7 +102,8 @@ func TestBuildRunnersAlwaysLook(t *testing.T) {
 	}
 }
 
-// Whoever hears the bell tells all polls of the runner, those that wait and those that have looked too early.
+// The poll that receives a notification wakes all polls of the runner, those that wait and those that
+// queried too early.
 func TestEveryPollOfARunnerIsToldOfARing(t *testing.T) {
 	i, bell, caller := anIdleOne()
 	isTold := func(told <-chan struct{}) bool {
@@ -124,7 +126,7 @@ func TestEveryPollOfARunnerIsToldOfARing(t *testing.T) {
 	if !isTold(first) || !isTold(second) {
 		t.Error("one of two polls was not told")
 	}
-	i.found(two, caller, "said", second) // it looked before the ring
+	i.found(two, caller, "said", second) // it queried before the notification
 	if _, quiet := i.enter(caller, "said"); quiet {
 		t.Error("what was found before a ring counts after it")
 	}
@@ -138,7 +140,8 @@ func TestEveryPollOfARunnerIsToldOfARing(t *testing.T) {
 	}
 }
 
-// A runner whose poll is held is online to whoever looks, however rarely its being there is written down.
+// A runner whose poll is held counts as online for every reader, however rarely its presence is
+// written.
 func TestPresenceIsWrittenBeforeARunnerCountsAsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		i, _, _ := anIdleOne()
@@ -149,7 +152,7 @@ func TestPresenceIsWrittenBeforeARunnerCountsAsGone(t *testing.T) {
 		var polls sync.WaitGroup
 		for n := range 20 {
 			caller := Caller{Org: "org_a", Runner: fmt.Sprint("run_", n), kind: RunnerInstall}
-			written[caller.Runner] = time.Now() // by its first look
+			written[caller.Runner] = time.Now() // by its first query
 			polls.Go(func() {
 				clock := newPollClock(3 * LongestPoll)
 				defer clock.stop()

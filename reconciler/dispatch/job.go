@@ -10,7 +10,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Job gives one job as the control API shows it. ErrNotFound when the org has none of that id.
+// Job returns one job as the control API shows it. It returns ErrNotFound if the org has no such job.
 func (d *Dispatch) Job(ctx context.Context, org, jobID string) (api.Job, error) {
 	var job api.Job
 	err := d.store.Read(ctx, org, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -34,7 +34,7 @@ func jobNow(ctx context.Context, tx *store.Tx, jobID string) (api.Job, error) {
 	return View(row.Job, row.Runner, row.At), nil
 }
 
-// View shows a job as of now.
+// View returns the API representation of a job at the time now.
 func View(job store.Job, runner store.Runner, now time.Time) api.Job {
 	view := api.Job{
 		ID: job.ID, Kind: job.Kind, Status: api.JobStatus(job.Status), Attempt: int(job.Attempt), Runner: runner.Name,
@@ -46,7 +46,8 @@ func View(job store.Job, runner store.Runner, now time.Time) api.Job {
 	return view
 }
 
-// Waits says in words why a job has not started, or why nothing is heard of it; empty when it goes its way.
+// Waits returns why a job has not started or why its runner is silent, as text for people. It is empty
+// if nothing is unusual.
 func Waits(job store.Job, runner store.Runner, now time.Time) string {
 	switch JobStatus(job.Status) {
 	case JobRunning:

@@ -11,9 +11,9 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/token"
 )
 
-// RotateKey gives a runner another key. The one in force stays good until the new one is used for the first time, so that an
-// answer that is lost locks nobody out; whoever asks again voids what was asked for before. Errors: ErrUnknownToken, when the key
-// has been voided in the meantime.
+// RotateKey issues another key to a runner. The current key stays valid until the new one is used for
+// the first time, so that a lost response locks no runner out. Another call voids the key that the
+// call before it issued. Errors: ErrUnknownToken if the caller's key was voided in the meantime.
 func (d *Dispatch) RotateKey(ctx context.Context, caller Caller) (api.RunnerKey, error) {
 	keys, err := d.store.Tokens(ctx)
 	if err != nil {
@@ -25,7 +25,7 @@ func (d *Dispatch) RotateKey(ctx context.Context, caller Caller) (api.RunnerKey,
 		if err != nil {
 			return unlessFound(err, ErrUnknownToken)
 		}
-		// Looked at with the row locked: another key may have been put in force since this caller was let in.
+		// Checked with the row locked: another key may have been promoted since the caller was authenticated.
 		if good, err := stillGood(ctx, tx, caller); err != nil || !good {
 			return cmp.Or(err, ErrUnknownToken)
 		}
@@ -37,7 +37,7 @@ func (d *Dispatch) RotateKey(ctx context.Context, caller Caller) (api.RunnerKey,
 	return api.RunnerKey{RunnerKey: plain}, nil
 }
 
-// promote puts a key in force that was asked for and is used now; the one before it is void from here on.
+// promote makes an issued key the current one on its first use and voids the one before it.
 func (d *Dispatch) promote(ctx context.Context, caller Caller, hash []byte) error {
 	return d.store.In(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
 		promoted, err := tx.PromoteRunnerKey(ctx, tx.Org, caller.Runner, hash)
@@ -45,18 +45,19 @@ func (d *Dispatch) promote(ctx context.Context, caller Caller, hash []byte) erro
 			return err
 		}
 		runner, err := tx.RunnerOfKey(ctx, hash, tx.Org, caller.Runner)
-		if err != nil || promoted == 0 { // two came with it at once, or it has been voided by now
+		if err != nil || promoted == 0 { // two requests used it at once, or it was voided meanwhile
 			return err
 		}
-		if err := wake(ctx, tx, caller.Runner); err != nil { // polls that began with the key before it end
+		if err := wake(ctx, tx, caller.Runner); err != nil { // ends the polls that started with the key before it
 			return err
 		}
 		return tx.Audit(ctx, "runner "+runner.Name, "runner.rotate_key", caller.Runner, nil)
 	})
 }
 
-// stillGood says whether the key with which a runner came is still in force, and keeps it so until the transaction ends: what is
-// given out to it is seen by whoever voids it. A caller that showed none is a test's.
+// stillGood reports whether the runner key of the caller is still current, and locks it until the
+// transaction ends, so that a transaction that voids the key sees what was issued to it. A caller
+// without a key occurs only in tests.
 func stillGood(ctx context.Context, tx *store.Tx, caller Caller) (bool, error) {
 	if caller.key == "" {
 		return true, nil

@@ -22,11 +22,11 @@ func TestARunnerKeyIsGoodUntilTheNextOneIsUsed(t *testing.T) {
 		must(t, err)
 		return key.RunnerKey
 	}
-	lost := ask() // the answer never arrived
+	lost := ask() // the response was lost
 	must(t, enter(runner.Key))
 	next := ask()
 	wantIs(t, enter(lost), dispatch.ErrUnknownToken)
-	must(t, enter(runner.Key)) // as often as it likes, as long as the next one was not used
+	must(t, enter(runner.Key)) // as often as it likes, as long as the next key was not used
 	must(t, enter(runner.Key))
 	var both sync.WaitGroup // the first use may be two requests at once
 	for range 4 {
@@ -54,7 +54,7 @@ func TestARunnerKeyIsGoodUntilTheNextOneIsUsed(t *testing.T) {
 	wantIs(t, err, dispatch.ErrUnknownToken)
 }
 
-// The poll that a runner began with its old key must not take jobs from under the new one.
+// A poll that the runner started with its old key must not claim jobs meant for its new one.
 func TestAPollWithAKeyThatWasRotatedAwayEndsWithNothing(t *testing.T) {
 	w := dispatchtest.New(t)
 	runner := w.Runner(t, dispatch.RunnerInstall)

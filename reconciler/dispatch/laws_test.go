@@ -10,16 +10,16 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// model is a runner with a few jobs on one install component, moved by the same pure decisions as the real ones, without a
-// database. Beside what the control plane knows it keeps what only the world knows: what each process has read, and what it wrote
-// from that.
+// model is a runner with a few jobs on one install component. It makes the same pure decisions as the
+// real code, without a database. Besides what the control plane records, it tracks what only the real
+// world shows: what each process has read, and what it wrote from that.
 type model struct {
 	t        *rapid.T
 	jobs     []*modelJob
 	attempts []*modelAttempt // of all jobs, in the order in which they were offered
-	lock     *modelAttempt   // who has the state lock
-	versions []modelVersion  // in the order in which they were handed in
-	parents  map[int]int     // of each state that was ever written, by its number: the one that it was made from; 0 for none
+	lock     *modelAttempt   // the attempt that holds the state lock
+	versions []modelVersion  // in the order in which they were delivered
+	parents  map[int]int     // for each state ever written, by number: the state it was made from; 0 for none
 }
 
 type modelJob struct {
@@ -29,8 +29,8 @@ type modelJob struct {
 	ends     int
 }
 
-// modelAttempt is an attempt, and the process that it stands for. The process goes on whatever is decided about the attempt: who
-// is taken for dead may be at work.
+// modelAttempt is an attempt and its process. The process continues whatever is decided about the
+// attempt: a machine declared dead may be at work.
 type modelAttempt struct {
 	of      *modelJob
 	attempt store.Attempt
@@ -65,7 +65,7 @@ func (m *model) moveJob(j *modelJob, to JobStatus) {
 	}
 }
 
-// moveAttempt is moveAttempt, and what leave does beside it.
+// moveAttempt models moveAttempt and the other effects of leave.
 func (m *model) moveAttempt(a *modelAttempt, to AttemptStatus) {
 	if !slices.Contains(attemptMoves[AttemptStatus(a.attempt.Status)], to) {
 		m.t.Fatalf("attempt %d moved from %s to %s", a.attempt.Number, a.attempt.Status, to)
@@ -141,7 +141,7 @@ func (m *model) result(a *modelAttempt, status api.JobResultStatus) {
 	}
 }
 
-// losses is CountBrokenAttempts.
+// losses models CountBrokenAttempts.
 func (m *model) losses(a *modelAttempt) (n int) {
 	for _, other := range a.of.attempts {
 		if slices.Contains([]AttemptStatus{AttemptExpired, AttemptCancelled, AttemptLost}, AttemptStatus(other.attempt.Status)) {
@@ -190,7 +190,7 @@ func (m *model) cancel(j *modelJob) {
 	}
 }
 
-// replace is a person's word that the machine is gone, right or wrong.
+// replace models a person's decision that the machine is gone, right or wrong.
 func (m *model) replace() {
 	for _, a := range m.attempts {
 		decision := lossOf(a.held(false))
@@ -207,8 +207,8 @@ func (m *model) replace() {
 	}
 }
 
-// takeLock is what an attempt asks for before it reads. What it reads then is the newest kept version, or what it wrote itself
-// last.
+// takeLock models the lock that an attempt takes before it reads. It then reads the newest kept
+// version, or what it wrote itself last.
 func (m *model) takeLock(a *modelAttempt) {
 	live := m.lock != nil && m.lock.held(false).atWork()
 	if !a.held(false).atWork() || live && m.lock != a {
@@ -220,7 +220,8 @@ func (m *model) takeLock(a *modelAttempt) {
 	}
 }
 
-// write is a process that goes on from what it knows, whether it still has the lock or not; an odd one does not count on.
+// write models a process that writes from what it read, whether it still holds the lock or not. An odd
+// write does not increase the serial.
 func (m *model) write(a *modelAttempt, odd bool) {
 	if !a.reads {
 		return
@@ -233,7 +234,7 @@ func (m *model) write(a *modelAttempt, odd bool) {
 	a.unsent = append(a.unsent, next)
 }
 
-// deliver hands in the oldest state on the disk; again leaves it there, as when the answer is lost.
+// deliver delivers the oldest state on the disk; with again it stays there, as after a lost response.
 func (m *model) deliver(a *modelAttempt, again bool) {
 	if len(a.unsent) == 0 {
 		return
@@ -256,7 +257,7 @@ func (m *model) deliver(a *modelAttempt, again bool) {
 	if (status == StateKept) != (reason == "") {
 		m.t.Fatalf("a version that is %s has the reason %q", status, reason)
 	}
-	// While an attempt at work has the lock, nobody else's state is kept.
+	// While an attempt at work holds the lock, no other attempt's state is kept.
 	if w.held != "" && status == StateKept {
 		m.t.Fatalf("state %d is kept while another attempt has the lock", next.number)
 	}
@@ -264,7 +265,8 @@ func (m *model) deliver(a *modelAttempt, again bool) {
 	m.versions = append(m.versions, modelVersion{next, row, status})
 }
 
-// restore is a person who puts a version back, while nothing is at work: a job of its own, which reads and writes under the lock.
+// restore models a person who restores a version while nothing is at work: a separate job, which reads
+// and writes under the lock.
 func (m *model) restore(number int) {
 	if len(m.versions) == 0 || m.lock != nil {
 		return
@@ -295,7 +297,7 @@ func (m *model) newest() *modelVersion {
 	return nil
 }
 
-// descends says that a state was made from another, by way of any number of others.
+// descends reports whether a state was made from another, directly or through others.
 func (m *model) descends(from, to int) bool {
 	for number := from; number != 0; number = m.parents[number] {
 		if number == to {
@@ -305,12 +307,12 @@ func (m *model) descends(from, to int) bool {
 	return false
 }
 
-// check holds the laws after every move.
+// check checks the invariants after every move.
 func (m *model) check() {
 	for _, j := range m.jobs {
 		m.checkJob(j)
 	}
-	// A lock belongs to an attempt that is its job's and may be at work: it falls with it.
+	// A lock belongs to a current attempt that may be at work, and is released with it.
 	if m.lock != nil && !m.lock.held(false).atWork() {
 		m.t.Fatalf("the lock is held by an attempt that is %s of a job that is %s", m.lock.attempt.Status, m.lock.of.job.Status)
 	}
@@ -326,7 +328,7 @@ func (m *model) check() {
 		}
 		before = v
 	}
-	// Whatever was written is kept in some way, or is on its machine's disk: once.
+	// Every written state is stored with some status or is on its machine's disk: once.
 	there := map[int]bool{}
 	for _, v := range m.versions {
 		if there[v.number] {
@@ -359,11 +361,11 @@ func (m *model) checkJob(j *modelJob) {
 	if want := map[bool]int{true: 1}[JobStatus(j.job.Status) == JobRunning]; atWork != want {
 		m.t.Fatalf("a job that is %s has %d attempts at work", j.job.Status, atWork)
 	}
-	// At most one apply, whatever becomes of the machine.
+	// An apply starts at most once, whatever happens to the machine.
 	if !repeatable(j.job.Kind) && j.accepts > 1 {
 		m.t.Fatalf("a job of kind %s was begun %d times", j.job.Kind, j.accepts)
 	}
-	// Every end is recorded, and its owner told, once.
+	// Every end is recorded, and its owner notified, once.
 	if want := map[bool]int{true: 1}[JobStatus(j.job.Status).Ended()]; j.ends != want {
 		m.t.Fatalf("a job that is %s has ended %d times", j.job.Status, j.ends)
 	}
@@ -384,7 +386,7 @@ func TestAnyHistoryKeepsTheLaws(t *testing.T) {
 		onAttempt := func(do func(*rapid.T, *modelAttempt)) func(*rapid.T) {
 			return func(t *rapid.T) {
 				if len(m.attempts) > 0 {
-					// By its place: what an attempt holds is no name for it.
+					// By index: nothing about an attempt identifies it to rapid.
 					do(t, m.attempts[rapid.IntRange(0, len(m.attempts)-1).Draw(t, "attempt")])
 				}
 			}
@@ -423,15 +425,15 @@ func (m *model) claimAll() {
 	}
 }
 
-// acceptAll is what a machine does that has nothing else in hand.
+// acceptAll models a machine that has no other jobs in flight.
 func (m *model) acceptAll() {
 	for _, a := range m.attempts {
 		m.accept(a, false)
 	}
 }
 
-// settle ends a history: wherever it stands, a runner that is there brings every job to its end, and so does a person's word with
-// the machine that comes after it. What the old machine still has on its disk may come later than anything.
+// settle ends a run: from any point, an online runner brings every job to its end, and so does a
+// replacement by another machine. States on the old machine's disk may be delivered at any later time.
 func (m *model) settle(replaced bool) {
 	if replaced {
 		m.replace()

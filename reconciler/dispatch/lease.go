@@ -8,20 +8,23 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// mostOffers bounds one claim, however many jobs a runner says it could take.
+// mostOffers is the maximum number of offers in one claim, whatever capacity a runner reports.
 const mostOffers = 32
 
-// Lease gives a runner its oldest queued jobs as offers, and waits for some at most LongestPoll (or as long as the request says,
-// if that is shorter; not at all for a negative time). No offers is an answer, not an error: whoever gets it asks again. While it
-// waits it holds no connection to the database, and a runner that asks again where nothing has happened costs no query. A build
-// runner takes over the builds that wait for one that is gone. Nothing is offered that the runner's own file forbids.
+// Lease claims a runner's oldest queued jobs and returns them as offers. It waits for jobs for at most
+// LongestPoll, for a shorter time if the request sets one, and not at all for a negative time. An
+// empty list of offers is a regular response, after which the runner polls again. While it waits it
+// holds no database connection, and a repeated poll without news runs no query. A build runner also
+// takes over the builds of build runners that are offline. Lease offers nothing that the runner's own
+// file forbids.
 //
-// beat shows the runner that its poll is held; it is called every PollBeat, never beside itself, and not after Lease has returned.
-// Its error ends the poll: nobody is there. Nil means that there is no way to show it.
+// beat sends a heartbeat to the runner while its poll is held. Lease calls it every PollBeat, never
+// concurrently and not after it has returned. An error of beat ends the poll, because the client has
+// disconnected. A nil beat means that the response cannot carry heartbeats.
 func (d *Dispatch) Lease(ctx context.Context, caller Caller, request api.LeaseRequest, beat func() error) (api.Offers, error) {
 	policy := policyOf(request)
 	said := saidOf(request.Version, policy)
-	// Before the first look: what is queued from now on is heard.
+	// Registered before the first query, so that every job queued after it causes a notification.
 	idle, quiet := d.idle.enter(caller, said)
 	defer d.idle.leave(idle)
 	if err := d.noteHere(ctx, caller, request.Version, policy, quiet); err != nil {
@@ -29,7 +32,7 @@ func (d *Dispatch) Lease(ctx context.Context, caller Caller, request api.LeaseRe
 	}
 	free := int32(min(request.Free, mostOffers))
 	if free < 1 || takesNone(policy) {
-		free = 0 // it only says that it is there
+		free = 0 // it only reports that it is present
 	}
 	p := &poll{caller: caller, idle: idle, clock: newPollClock(pollTime(caller, request, beat != nil)), beat: beat}
 	defer p.clock.stop()
@@ -52,7 +55,7 @@ func (d *Dispatch) Lease(ctx context.Context, caller Caller, request api.LeaseRe
 	}
 }
 
-// poll is one poll that is held.
+// poll is one held poll.
 type poll struct {
 	caller Caller
 	idle   *idleRunner
@@ -60,7 +63,7 @@ type poll struct {
 	beat   func() error
 }
 
-// wait waits until there may be something to find, or the poll is over.
+// wait waits until a query may find something (look) or the poll is over (over).
 func (d *Dispatch) wait(ctx context.Context, p *poll, told <-chan struct{}) (look, over bool, err error) {
 	select {
 	case <-p.idle.rung:
@@ -81,7 +84,8 @@ func (d *Dispatch) wait(ctx context.Context, p *poll, told <-chan struct{}) (loo
 	}
 }
 
-// show shows a runner that its poll is held, and counts it as being there when that went out.
+// show sends a heartbeat to the runner and then records its presence. It reports whether the runner is
+// due for a query.
 func (d *Dispatch) show(ctx context.Context, p *poll) (look bool, err error) {
 	if err := p.beat(); err != nil {
 		return false, fmt.Errorf("show runner %s that its poll is held: %w", p.caller.Runner, err)
@@ -93,7 +97,8 @@ func (d *Dispatch) show(ctx context.Context, p *poll) (look bool, err error) {
 	return d.idle.stale(p.idle), nil
 }
 
-// seen notes that a runner of which nothing else is new is there, which one statement does now and then for all of its org.
+// seen records the presence of a runner that reports nothing new. At intervals, one statement writes
+// it for all runners of its org.
 func (d *Dispatch) seen(ctx context.Context, caller Caller) error {
 	here := d.idle.here(caller)
 	if len(here) == 0 {
@@ -102,8 +107,8 @@ func (d *Dispatch) seen(ctx context.Context, caller Caller) error {
 	return d.store.In(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error { return tx.SeenRunners(ctx, tx.Org, here) })
 }
 
-// noteHere writes down that a runner is there and what it says of itself, and gives a build runner the builds of those that are
-// gone. Of a quiet one there is nothing new to write but that it is there.
+// noteHere stores that a runner is present and what it reports about itself, and assigns a build
+// runner the builds of runners that are offline. For a quiet runner it records only the presence.
 func (d *Dispatch) noteHere(ctx context.Context, caller Caller, version string, policy api.RunnerPolicy, quiet bool) error {
 	if quiet {
 		return d.seen(ctx, caller)
@@ -118,8 +123,9 @@ func (d *Dispatch) noteHere(ctx context.Context, caller Caller, version string, 
 	})
 }
 
-// claim looks once, and says whether the poll is over: with offers, or because the key with which it began is void by now. Whoever
-// asks again with it is told so. Who takes none is only looked at for its key.
+// claim queries for jobs once and reports whether the poll is over: with offers, or because the key
+// with which it started was voided (the next request with that key gets the error). With free below 1
+// it checks only the key.
 func (d *Dispatch) claim(ctx context.Context, caller Caller, free int32, policy api.RunnerPolicy) (offers []api.Offer, over bool, err error) {
 	claim := store.ClaimJobsParams{OrgID: caller.Org, RunnerID: caller.Runner, Most: free, OfferSeconds: offerLife.Seconds()}
 	if policy.Jobs != nil {

@@ -40,7 +40,7 @@ func wantStatus(t testing.TB, w *dispatchtest.World, ref api.AttemptRef, job, at
 	}
 }
 
-// allows is the runner file of a runner that takes these kinds of job.
+// allows returns the runner file of a runner that takes these kinds of job.
 func allows(kinds ...string) api.RunnerPolicy {
 	if kinds == nil {
 		kinds = []string{}
@@ -107,7 +107,7 @@ func TestEndsAreRecordedOnceWithTheirStatus(t *testing.T) {
 			jobID := w.Job(t, runner, "apply", "")
 			ref, _ := w.Start(t, runner)
 			before := len(w.Owner.Ended())
-			for range 3 { // the answer may be lost on the way, any number of times
+			for range 3 { // the response may be lost any number of times
 				must(t, w.Dispatch.Result(t.Context(), runner.Caller, ref, test.result))
 			}
 			// Another result afterwards changes nothing.
@@ -121,8 +121,9 @@ func TestEndsAreRecordedOnceWithTheirStatus(t *testing.T) {
 	}
 }
 
-// TestWhatIsBrokenOffIsTriedAgain: a runner's machine is shut down, and the job processes on it say that they were cancelled, or nothing.
-// Where doing it twice does no harm another attempt is made, up to a bound; where somebody asked for the end, none.
+// TestWhatIsBrokenOffIsTriedAgain checks what happens when a runner's machine is shut down and its job
+// processes report that they were cancelled, or report nothing: a repeatable job gets another attempt,
+// up to a limit; a job with a requested cancel gets none.
 func TestWhatIsBrokenOffIsTriedAgain(t *testing.T) {
 	w := dispatchtest.New(t)
 	runner := w.Runner(t, dispatch.RunnerInstall)
@@ -132,7 +133,7 @@ func TestWhatIsBrokenOffIsTriedAgain(t *testing.T) {
 		before := len(w.Owner.Ended())
 		for try, result := range []api.JobResult{broken, lost, broken, lost} {
 			ref, _ := w.Start(t, runner)
-			for range 2 { // the answer may be lost on the way
+			for range 2 { // the response may be lost
 				must(t, w.Dispatch.Result(t.Context(), runner.Caller, ref, result))
 			}
 			wantStatus(t, w, ref, "queued", string(result.Status))
@@ -257,7 +258,7 @@ func TestTwoPollsAtOnceNeverClaimAJobTwice(t *testing.T) {
 				}
 				done := len(claimed) == jobs
 				mu.Unlock()
-				// A poll that finds every row that is left locked by others comes back empty; they have them.
+				// A poll that finds every remaining row locked by others returns nothing; they claim those rows.
 				if done || err != nil || len(offers.Offers) == 0 {
 					return
 				}
@@ -290,7 +291,8 @@ func TestAPollWakesWhenAJobIsQueued(t *testing.T) {
 		}
 		got <- offers
 	}()
-	// The poll has begun when the runner was seen; that it has looked in vain, too, cannot be seen from here, and need not.
+	// The poll has started when the runner was seen. Whether it has also queried is not visible here, and
+	// does not matter.
 	for w.Text(t, "select (last_seen is null)::text from runners") == "true" && ctx.Err() == nil {
 	}
 	jobID := w.Job(t, runner, "build", "")
@@ -320,7 +322,7 @@ func TestAnOfferNobodyAcceptsIsOfferedAgain(t *testing.T) {
 	w.Job(t, runner, "apply", "")
 	first := w.Offer(t, runner)
 	must(t, w.Dispatch.Expire(t.Context(), w.Org.ID, dispatchtest.Due(first)))
-	wantStatus(t, w, first, "offered", "offered") // its time is not over
+	wantStatus(t, w, first, "offered", "offered") // its time has not run out
 	w.RunOut(t, w.Org.ID, first)
 	wantStatus(t, w, first, "queued", "withdrawn")
 	second := w.Offer(t, runner)
@@ -335,7 +337,7 @@ func TestAnOfferNobodyAcceptsIsOfferedAgain(t *testing.T) {
 	wantStatus(t, w, second, "running", "running")
 }
 
-// A runner that cannot tell whether its accept arrived gives the attempt back as lost.
+// A runner that cannot find out whether its accept arrived returns the attempt as lost.
 func TestAnOfferGivenBackIsOfferedAgain(t *testing.T) {
 	w := dispatchtest.New(t)
 	runner := w.Runner(t, dispatch.RunnerInstall)
@@ -354,8 +356,9 @@ func TestAnOfferGivenBackIsOfferedAgain(t *testing.T) {
 	}
 }
 
-// TestAcceptingAgainHarmsNobody: an accept that comes twice, or whose answer was lost, is answered with a token of its own, and the
-// job that has begun with another goes on with that. There is an end to it, without harm either.
+// TestAcceptingAgainHarmsNobody checks that a duplicate accept, or one whose response was lost, returns
+// another token, and that the job that started with the first token continues with it. The number of
+// accepts is limited, also without harm.
 func TestAcceptingAgainHarmsNobody(t *testing.T) {
 	w := dispatchtest.New(t)
 	runner := w.Runner(t, dispatch.RunnerBuild)
@@ -438,7 +441,7 @@ func TestSilenceOfWhatCanRunTwiceMakesAnotherAttempt(t *testing.T) {
 			if second.Attempt != 2 {
 				t.Fatalf("started %+v", second)
 			}
-			// The superseded one delivers: that ends it, and nothing else.
+			// The superseded attempt delivers: that ends it and changes nothing else.
 			must(t, w.Dispatch.Result(t.Context(), runner.Caller, first, failed))
 			wantStatus(t, w, first, "running", "failed")
 			wantStatus(t, w, second, "running", "running")
@@ -508,7 +511,7 @@ func TestSilenceOfAnApplyWaitsForItsRunner(t *testing.T) {
 			must(t, err)
 			contact()
 			silent()
-			must(t, w.Dispatch.Result(t.Context(), runner.Caller, ref, lost)) // late, and still good
+			must(t, w.Dispatch.Result(t.Context(), runner.Caller, ref, lost)) // late, and still accepted
 			wantStatus(t, w, ref, "lost", "lost")
 			if ended := w.Owner.Ended(); len(ended) != 1 || ended[0].Status != "lost" {
 				t.Errorf("told %v", ended)
@@ -548,8 +551,8 @@ func TestHeartbeatsExtendLeases(t *testing.T) {
 	wantStatus(t, w, ref, "running", "running")
 }
 
-// TestAHeartbeatIsForItsOwnAttemptAlone: one for an attempt that another has taken the place of extends neither lease, though both are of
-// one job on one runner.
+// TestAHeartbeatIsForItsOwnAttemptAlone checks that a heartbeat for a superseded attempt extends
+// neither lease, although both attempts are of one job on one runner.
 func TestAHeartbeatIsForItsOwnAttemptAlone(t *testing.T) {
 	w := dispatchtest.New(t)
 	runner := w.Runner(t, dispatch.RunnerInstall)
@@ -634,7 +637,7 @@ func TestCancel(t *testing.T) {
 			t.Errorf("told %+v", answer.Attempts[0])
 		}
 		must(t, w.Dispatch.Result(t.Context(), runner.Caller, ref, api.JobResult{Status: api.JobResultStatusCancelled}))
-		cancel(jobID) // what has ended stays
+		cancel(jobID) // a job that has ended stays as it is
 		if told(jobID) != 1 {
 			t.Errorf("its end was told %d times", told(jobID))
 		}
@@ -699,7 +702,8 @@ func TestWhatIsAnothersIsNotFound(t *testing.T) {
 	wantStatus(t, w, ref, "running", "running")
 }
 
-// Whichever comes first, the job and its attempt agree afterwards: in contact, or offered anew with the old attempt superseded.
+// In either order, the job and its attempt agree afterwards: in contact, or offered again with the old
+// attempt superseded.
 func TestAHeartbeatAndAnExpiryAtTheSameMomentAgree(t *testing.T) {
 	w := dispatchtest.New(t)
 	runner := w.Runner(t, dispatch.RunnerInstall)
@@ -735,7 +739,7 @@ func TestAHeartbeatAndAnExpiryAtTheSameMomentAgree(t *testing.T) {
 	}
 }
 
-// Builds that wait for a runner that is gone go to one that is there; what an install waits for does not.
+// Builds that wait for an offline runner move to one that is online; jobs of an install do not.
 func TestBuildsDoNotWaitForARunnerThatIsGone(t *testing.T) {
 	w := dispatchtest.New(t)
 	gone, there, install, idle := w.Runner(t, dispatch.RunnerBuild), w.Runner(t, dispatch.RunnerBuild), w.Runner(t, dispatch.RunnerInstall), w.Runner(t, dispatch.RunnerInstall)

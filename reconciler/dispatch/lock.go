@@ -9,12 +9,13 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// mostLockInfo bounds what Terraform says of a lock's holder, in bytes.
+// mostLockInfo bounds what Terraform reports about a lock's holder, in bytes.
 const mostLockInfo = 16 << 10
 
-// LockState takes the state lock of the job's install component for an attempt at work. A lock of an attempt that has ended or
-// was superseded protects nothing and is taken over; so is one of this attempt's own. *LockedError when another attempt that may
-// be at work has it. Other errors: ErrNotFound, ErrNotRunning, ErrInvalid.
+// LockState takes the state lock of the job's install component for an attempt at work. It takes over
+// a lock of an attempt that has ended or was superseded, which protects nothing, and a lock that this
+// attempt already holds. It returns *LockedError if another attempt that may be at work holds the
+// lock. Other errors: ErrNotFound, ErrNotRunning, ErrInvalid.
 func (d *Dispatch) LockState(ctx context.Context, caller Caller, ref api.AttemptRef, lock api.StateLock) error {
 	if !name(lock.ID) || len(lock.Info) > mostLockInfo {
 		return invalid("a lock has an id of at most %d printable characters and at most %d bytes of information", mostStateName, mostLockInfo)
@@ -51,7 +52,7 @@ func (d *Dispatch) LockState(ctx context.Context, caller Caller, ref api.Attempt
 	return nil
 }
 
-// triesOfLock is how often a lock that was freed between two looks is tried again.
+// triesOfLock is the number of tries for a lock that is released between two queries.
 const triesOfLock = 3
 
 func takeLock(ctx context.Context, tx *store.Tx, take store.TakeStateLockParams) error {
@@ -89,7 +90,8 @@ func lockedBy(there store.HeldStateLockRow) *LockedError {
 	}
 }
 
-// lockedByAnother says in words which other attempt at work holds the lock; empty when none does.
+// lockedByAnother describes the other attempt at work that holds the lock. It is empty if there is
+// none.
 func lockedByAnother(ctx context.Context, tx *store.Tx, component string, h held) (string, error) {
 	there, err := tx.HeldStateLock(ctx, tx.Org, component)
 	if errors.Is(err, store.ErrNotFound) {
@@ -102,9 +104,10 @@ func lockedByAnother(ctx context.Context, tx *store.Tx, component string, h held
 	return lockedBy(there).Holder, nil
 }
 
-// FreeLock frees the state lock of an attempt that has ended, or was superseded, however it came to be left. The caller holds the
-// install's row and audits it. *LockedError while the attempt is its job's and may be at work, however long nothing was heard of
-// it; ErrNotLocked when nobody holds it.
+// FreeLock releases the state lock of an attempt that has ended or was superseded. The caller holds
+// the lock on the install's row and audits the release. It returns *LockedError while the attempt is
+// its job's current one and may be at work, however long its runner has been silent, and ErrNotLocked
+// if no attempt holds the lock.
 func FreeLock(ctx context.Context, tx *store.Tx, component store.InstallComponent) error {
 	there, err := tx.HeldStateLock(ctx, tx.Org, component.ID)
 	if err != nil {
@@ -116,7 +119,7 @@ func FreeLock(ctx context.Context, tx *store.Tx, component store.InstallComponen
 	return tx.FreeStateLocks(ctx, tx.Org, there.StateLock.JobID, there.StateLock.Attempt)
 }
 
-// UnlockState frees the lock if this attempt has it; what is free, or another's, stays as it is.
+// UnlockState releases the lock if this attempt holds it, and otherwise does nothing.
 func (d *Dispatch) UnlockState(ctx context.Context, caller Caller, ref api.AttemptRef) error {
 	err := d.store.In(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
 		h, err := hold(ctx, tx, caller, ref)

@@ -11,19 +11,20 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// The bounds of logs, in bytes.
+// The limits of logs, in bytes.
 const (
 	LongestLine  = 16 << 10  // a longer message is cut, visibly
 	LargestChunk = 256 << 10 // a larger chunk, as JSON, is refused
-	LargestLog   = 32 << 20  // of one attempt, as JSON; the log then ends with a word that says so
+	LargestLog   = 32 << 20  // of one attempt, as JSON; the log then ends with a line about that
 )
 
-// mostChunks bounds one batch.
+// mostChunks is the maximum number of chunks in one batch.
 const mostChunks = 1000
 
-// AppendLogs keeps numbered chunks of an attempt's log. One that is kept already changes nothing, so a batch may be sent any
-// number of times; also after the attempt has ended. What comes after LargestLog is dropped without an error, for the runner
-// could do nothing about one. Errors: ErrNotFound, ErrNotRunning, ErrInvalid.
+// AppendLogs stores numbered chunks of an attempt's log. A chunk that is already stored changes
+// nothing, so a batch may be sent any number of times, also after the attempt has ended. Chunks beyond
+// LargestLog are dropped without an error, because the runner could not act on one. Errors:
+// ErrNotFound, ErrNotRunning, ErrInvalid.
 func (d *Dispatch) AppendLogs(ctx context.Context, caller Caller, ref api.AttemptRef, chunks []api.NewLogChunk) error {
 	rows, err := d.packChunks(chunks)
 	if err != nil {
@@ -81,16 +82,16 @@ func (d *Dispatch) appendChunks(ctx context.Context, tx *store.Tx, attempt store
 	return ErrNotFound
 }
 
-// logRow is one chunk as it is kept.
+// logRow is one chunk as it is stored.
 type logRow struct {
 	seq    int64
 	packed []byte
-	size   int64     // of its lines as JSON, and chunkCost: what counts for LargestLog
-	first  time.Time // of its first line; gives the last mark its time
+	size   int64     // size of its lines as JSON plus chunkCost, as counted for LargestLog
+	first  time.Time // time of its first line, also used for the last line of a full log
 	last   bool      // the log is full with it
 }
 
-// packChunks bounds what came and puts it into the form in which it is kept.
+// packChunks checks the limits of received chunks and encodes them for storage.
 func (d *Dispatch) packChunks(chunks []api.NewLogChunk) ([]logRow, error) {
 	if len(chunks) > mostChunks {
 		return nil, invalid("a batch has at most %d chunks, not %d", mostChunks, len(chunks))
@@ -113,7 +114,8 @@ func (d *Dispatch) packChunks(chunks []api.NewLogChunk) ([]logRow, error) {
 	return rows, nil
 }
 
-// storableLine is a line in bounds: a level that is known, a message that every reader takes, and no longer than LongestLine.
+// storableLine brings a line within the limits: a known level, a message without NUL, and a length of
+// at most LongestLine.
 func storableLine(line api.LogLine) api.LogLine {
 	switch line.L {
 	case api.Debug, api.Info, api.Warn, api.Error:
@@ -127,8 +129,9 @@ func storableLine(line api.LogLine) api.LogLine {
 	return line
 }
 
-// admit decides which chunks are kept: those that are not there, until the attempt's log is full; the one that would fill it is
-// the last, and the word that it is full takes its place. used is what the log has in bytes, before and after.
+// admit selects the chunks to store: those that are not present, until the attempt's log is full. The
+// chunk that would fill the log is the last one, and a notice replaces it. used is the size of the log
+// in bytes, before and after.
 func admit(rows []logRow, present []int64, used int64) ([]logRow, int64) {
 	known := make(map[int64]bool, len(present)+len(rows))
 	for _, seq := range present {
@@ -147,16 +150,17 @@ func admit(rows []logRow, present []int64, used int64) ([]logRow, int64) {
 	return admitted, used
 }
 
-// ending is what stands where a log is full.
+// ending returns the row that replaces the last chunk of a full log.
 func (d *Dispatch) ending(row logRow) (logRow, error) {
 	full := fmt.Sprintf("the log of this attempt is longer than %d MiB; the rest of it is not kept", LargestLog>>20)
 	return d.logs.row(row.seq, []api.LogLine{{T: row.first, L: api.Warn, M: full}})
 }
 
-// logPage is how many chunks are read at once.
+// logPage is the number of chunks per query.
 const logPage = 32
 
-// Logs gives the whole log of a job so far, in the order of attempt and number. ErrNotFound when the org has no such job.
+// Logs returns the whole log of a job so far, in the order of attempt and chunk number. It returns
+// ErrNotFound if the org has no such job.
 func (d *Dispatch) Logs(ctx context.Context, org, jobID string) ([]api.LogChunk, error) {
 	chunks := []api.LogChunk{}
 	err := d.store.Read(ctx, org, func(ctx context.Context, tx *store.Tx) error {
@@ -191,7 +195,8 @@ func (d *Dispatch) Logs(ctx context.Context, org, jobID string) ([]api.LogChunk,
 	return chunks, nil
 }
 
-// position is the place of a chunk in a job's log. Attempts count from one, so the zero position is before all.
+// position is the place of a chunk in a job's log. Attempts count from one, so the zero position is
+// before all chunks.
 type position struct {
 	attempt int32
 	seq     int64

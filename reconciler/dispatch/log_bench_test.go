@@ -13,17 +13,19 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
 )
 
-// What BenchmarkLogIngest sends in each round, on either side: the chunks that a runner cuts, in the calls that it makes.
+// The load of each round of BenchmarkLogIngest, on either side: chunks as a runner cuts them, in calls
+// as it makes them.
 const (
 	ingestCalls  = 20
-	ingestChunks = 16  // of one call
-	ingestLines  = 400 // of one chunk
+	ingestChunks = 16  // per call
+	ingestLines  = 400 // per chunk
 )
 
-// BenchmarkLogIngest measures how many megabytes of log a second are kept, through AppendLogs and through Postgres's own COPY of
-// the same bytes (the lines as JSON, one row a chunk, the same key), on the same server, in turn. The ratio is what our way keeps
-// of what the database can do: ratio against a table as Postgres makes it, ratio-lz4 and ratio-plain against one whose text it
-// compresses by lz4 or not at all.
+// BenchmarkLogIngest measures how many megabytes of log are stored per second, through AppendLogs and
+// through Postgres's own COPY of the same bytes (the lines as JSON, one row per chunk, the same key),
+// on the same server, in turn. Each ratio is the share of the database's throughput that AppendLogs
+// reaches: ratio against a table with Postgres's default compression, ratio-lz4 and ratio-plain
+// against one whose text is compressed with lz4 or not at all.
 func BenchmarkLogIngest(b *testing.B) {
 	w := dispatchtest.New(b)
 	runner := w.Runner(b, dispatch.RunnerBuild)
@@ -51,7 +53,7 @@ func BenchmarkLogIngest(b *testing.B) {
 		must(b, err)
 	}
 	rate := func(d time.Duration) float64 { return float64(bytes) / 1e6 / d.Seconds() }
-	b.ReportMetric(0, "ns/op") // all of them together, which says nothing
+	b.ReportMetric(0, "ns/op") // all of them together, which means nothing
 	b.ReportMetric(rate(ours), "MB/s")
 	b.ReportMetric(float64(bytes)/float64(kept), "times-smaller")
 	for _, c := range copies {
@@ -60,7 +62,7 @@ func BenchmarkLogIngest(b *testing.B) {
 	}
 }
 
-// benchLog is a log as Terraform makes it: no line is another's.
+// benchLog returns a log like Terraform's, in which no two lines are equal.
 func benchLog() (calls [][]api.NewLogChunk, texts []string) {
 	seq, number := int64(0), 0
 	for range ingestCalls {
@@ -104,7 +106,7 @@ func openCopies(b *testing.B, w *dispatchtest.World) []*copyInto {
 	return copies
 }
 
-// fill copies the whole log in one statement, which is the most that COPY can do.
+// fill copies the whole log in one statement, the fastest use of COPY.
 func (c *copyInto) fill(b *testing.B, w *dispatchtest.World, job string, texts []string) {
 	began := time.Now()
 	_, err := c.db.CopyFrom(b.Context(), pgx.Identifier{c.table}, []string{"org_id", "job_id", "attempt", "seq", "lines"},

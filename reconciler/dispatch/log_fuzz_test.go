@@ -13,8 +13,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// FuzzLogBatch: whatever a runner sends as a batch is refused, or kept as lines that are within the bounds, come back as they were
-// kept, and are one event for a follower.
+// FuzzLogBatch checks that any batch from a runner is refused, or stored as lines that are within the
+// limits, come back as they were stored, and form one event for a client.
 func FuzzLogBatch(f *testing.F) {
 	f.Add([]byte(`{"chunks":[{"seq":1,"lines":[{"t":"2026-01-01T00:00:00Z","l":"info","m":"one"},{"t":"2026-01-01T00:00:00.123456789+02:00","l":"loud","m":"<a href=\"x\">\u0000\n\u2028\ud800"}]}]}`))
 	f.Add([]byte(`{"chunks":[{"seq":0,"lines":null},{"seq":9223372036854775807,"lines":[]},{"seq":0,"lines":[{}]}]}`))
@@ -55,7 +55,7 @@ func FuzzLogBatch(f *testing.F) {
 	})
 }
 
-// FuzzLines holds the encoder of lines against encoding/json.
+// FuzzLines compares the encoder of lines with encoding/json.
 func FuzzLines(f *testing.F) {
 	f.Add("plain", int64(0))
 	f.Add("\x00\x1f\x7f\u2028\"\\/<>&é\xff", int64(1767225600123456789))
@@ -82,7 +82,8 @@ func FuzzLines(f *testing.F) {
 	})
 }
 
-// FuzzEventID: any id is a place in the log or its beginning, and the ids that we give are those that we read.
+// FuzzEventID checks that any event id parses to a position in the log or to its beginning, and that
+// the ids that we issue parse to what they were made from.
 func FuzzEventID(f *testing.F) {
 	for _, id := range []string{"", "1/0", " 2/17 ", "1/2/3", "-1/-1", "+1/+2", "99999999999/1", "1/9223372036854775807", "1/9223372036854775808", "1\n/2", "\x00"} {
 		f.Add(id)
@@ -95,8 +96,8 @@ func FuzzEventID(f *testing.F) {
 	})
 }
 
-// FuzzResult: what a runner sends as a result is refused, or becomes one that Postgres can hold, within the bounds, the same when
-// it is cleaned again.
+// FuzzResult checks that any result from a runner is refused, or becomes one that Postgres can store,
+// within the limits and unchanged by another cleaning.
 func FuzzResult(f *testing.F) {
 	f.Add([]byte(`{"status":"succeeded","plan":{"applyable":true,"report":{"a":"\u0000","b":1e400},"report_digest":"d"}}`))
 	f.Add([]byte(`{"status":"failed","error":"` + strings.Repeat("x\u0000", 9000) + `"}`))

@@ -50,7 +50,7 @@ func TestLogsAreKeptOnceAndInOrder(t *testing.T) {
 	odd.Lines[0].L = "loud"
 	add(odd)
 	must(t, w.Dispatch.Result(t.Context(), runner.Caller, ref, failed))
-	add(chunk(4, "late")) // the end of a log may come after the result
+	add(chunk(4, "late")) // the end of a log may arrive after the result
 	got, err := w.Dispatch.Logs(t.Context(), w.Org.ID, ref.Job)
 	must(t, err)
 	var lines []string
@@ -110,7 +110,7 @@ func TestALogHasAnEndThatIsSeen(t *testing.T) {
 // event is one server-sent event.
 type event struct{ id, kind, data string }
 
-// follow reads events until the stream ends, or until n came.
+// follow reads events until the stream ends, or until it has n events.
 func follow(t *testing.T, url, lastEventID string, n int) []event {
 	t.Helper()
 	request, err := http.NewRequestWithContext(testtime.Context(t), http.MethodGet, url, nil)
@@ -168,7 +168,7 @@ func TestAFollowerSeesEverythingOnceAndTheEnd(t *testing.T) {
 	for seq := range int64(chunks / 2) {
 		add(seq)
 	}
-	// Comes back where it was: nothing twice, nothing missed.
+	// A client reconnects where it was: nothing twice, nothing missed.
 	first := follow(t, server.URL+"/"+ref.Job, "", 20)
 	rest := make(chan []event, 1)
 	go func() { rest <- follow(t, server.URL+"/"+ref.Job, first[len(first)-1].id, -1) }()
@@ -192,7 +192,8 @@ func TestAFollowerSeesEverythingOnceAndTheEnd(t *testing.T) {
 	if all[chunks].kind != "end" || job.Status != api.JobStatusFailed || job.Error != "exit 1" {
 		t.Errorf("last came %+v", all[chunks])
 	}
-	// After the end the whole log is still there, and ends at once; an id that is none starts from the beginning.
+	// After the end the whole log is still available, and the stream ends at once. An invalid id starts
+	// from the beginning.
 	if again := follow(t, server.URL+"/"+ref.Job, "nonsense", -1); len(again) != chunks+1 {
 		t.Errorf("again %d events", len(again))
 	}
@@ -208,7 +209,7 @@ func TestFollowingNoJobIsAnErrorBeforeTheStream(t *testing.T) {
 	}
 }
 
-// A chunk without lines costs a row all the same, so a log of nothing but those is full one day.
+// A chunk without lines still costs a row, so a log of empty chunks fills up, too.
 func TestEmptyChunksFillALog(t *testing.T) {
 	w := dispatchtest.New(t)
 	runner := w.Runner(t, dispatch.RunnerInstall)

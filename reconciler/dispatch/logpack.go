@@ -14,11 +14,13 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// packer makes chunks small for the table: gzip of the JSON of their lines. Postgres itself compresses such values at a quarter of
-// the speed, and to less (BenchmarkLogIngest). It is safe for concurrent use, and the zero packer is ready.
+// packer compresses chunks for the table: gzip of the JSON of their lines. Postgres's own compression
+// of such values runs at a quarter of the speed and saves less (BenchmarkLogIngest). A packer is safe
+// for concurrent use, and the zero value is ready to use.
 type packer struct{ writers sync.Pool }
 
-// chunkCost is what a chunk counts beside its lines, about what its row costs the database: empty chunks fill a log, too.
+// chunkCost is added to the size of a chunk's lines. It is about the size of an empty row, so that
+// empty chunks also fill a log.
 const chunkCost = 128
 
 // row packs one chunk. It refuses lines of more than LargestChunk bytes as JSON.
@@ -58,13 +60,13 @@ func (p *packer) pack(text []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// unpack gives the JSON of packed lines.
+// unpack returns the JSON of packed lines.
 func unpack(packed []byte) ([]byte, error) {
 	reader, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
 		return nil, fmt.Errorf("unpack lines of a log: %w", err)
 	}
-	// Nothing that was packed here is larger.
+	// Nothing that row packed is larger.
 	text, err := io.ReadAll(io.LimitReader(reader, LargestChunk+1))
 	if err == nil && len(text) > LargestChunk {
 		err = fmt.Errorf("they have more than %d bytes", LargestChunk)
@@ -75,8 +77,9 @@ func unpack(packed []byte) ([]byte, error) {
 	return text, nil
 }
 
-// appendLines appends the JSON of lines, which have known levels. It is what encoding/json would make of them but for the escapes
-// that are only for HTML, at several times its speed: nearly all messages need no escape at all.
+// appendLines appends the JSON of lines, whose levels are known. The result equals that of
+// encoding/json except for the escapes that only HTML needs, at several times the speed: nearly all
+// messages need no escape at all.
 func appendLines(to []byte, lines []api.LogLine) ([]byte, error) {
 	to = append(to, '[')
 	for i, line := range lines {
@@ -95,7 +98,7 @@ func appendLines(to []byte, lines []api.LogLine) ([]byte, error) {
 			}
 			to = append(to, quoted...)
 		}
-		// A time of a year that RFC 3339 cannot write is refused, as encoding/json does. Which year it is depends on the zone.
+		// Like encoding/json, refuse a year that RFC 3339 cannot express. The year depends on the zone.
 		at := line.T.UTC()
 		if year := at.Year(); year < 0 || year > 9999 {
 			return nil, fmt.Errorf("the year %d is not one of RFC 3339", year)
@@ -105,7 +108,7 @@ func appendLines(to []byte, lines []api.LogLine) ([]byte, error) {
 	return append(to, ']'), nil
 }
 
-// isPlain tells whether text stands in JSON as it is.
+// isPlain reports whether a text needs no escape in JSON.
 func isPlain(text string) bool {
 	for i := range len(text) {
 		if b := text[i]; b < ' ' || b == '"' || b == '\\' || b >= utf8.RuneSelf {

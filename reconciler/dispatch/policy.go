@@ -9,18 +9,19 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// jobKinds are all that a runner can allow.
+// jobKinds are the kinds of job that a runner can allow.
 var jobKinds = []string{"build", "sync", "plan", "apply", "action", "health"}
 
-// mostKinds bounds the component kinds, and the programs, that a runner's file may name, and mostPolicyText its sentences, in runes.
+// mostKinds bounds the component kinds and the programs that a runner's file may name. mostPolicyText
+// bounds the texts in it, in runes.
 const (
 	mostKinds      = 32
 	mostPolicyText = 300
 )
 
-// policyOf reads what a runner's own file allows, as the runner says it with each poll. It holds to that by itself; here it only
-// says what need not be offered, and why a job waits. Words that are no kind of job are dropped, and texts are made fit to be
-// shown.
+// policyOf reads what a runner's own file allows, as reported with each poll. The runner enforces it;
+// here it decides only which jobs to offer, and explains why a job waits. policyOf drops unknown kinds
+// of job and makes texts printable.
 func policyOf(request api.LeaseRequest) api.RunnerPolicy {
 	p := request.Policy
 	if p.Jobs != nil {
@@ -41,7 +42,7 @@ func policyOf(request api.LeaseRequest) api.RunnerPolicy {
 	return p
 }
 
-// shownAll makes the first few of a runner's words fit to be shown.
+// shownAll makes the first mostKinds of a runner's words printable.
 func shownAll(words []string) []string {
 	made := make([]string, 0, min(len(words), mostKinds))
 	for _, word := range words[:cap(made)] {
@@ -50,24 +51,24 @@ func shownAll(words []string) []string {
 	return made
 }
 
-// TakesComponents reports whether a runner's file, as it was reported last, allows components of a kind.
+// TakesComponents reports whether a runner's file, as last reported, allows components of a kind.
 func TakesComponents(runner store.Runner, kind string) bool {
 	p := KeptPolicy(runner)
 	return p.Components == nil || slices.Contains(*p.Components, kind)
 }
 
-// TakesSyncs reports whether a runner's file, as it was reported last, allows jobs of kind sync.
+// TakesSyncs reports whether a runner's file, as last reported, allows jobs of kind sync.
 func TakesSyncs(runner store.Runner) bool { return takes(KeptPolicy(runner), "sync") }
 
-// takesNone says that a poll is only a sign of life.
+// takesNone reports whether a poll can return no job and is only a sign of life.
 func takesNone(p api.RunnerPolicy) bool { return p.Off || p.Jobs != nil && len(*p.Jobs) == 0 }
 
-// takes says that a policy allows jobs of a kind.
+// takes reports whether a policy allows jobs of a kind.
 func takes(p api.RunnerPolicy, kind string) bool {
 	return !p.Off && (p.Jobs == nil || slices.Contains(*p.Jobs, kind))
 }
 
-// KeptPolicy returns what a runner reported last of its own file. What is not a policy restricts nothing.
+// KeptPolicy returns the policy that a runner reported last. Invalid JSON restricts nothing.
 func KeptPolicy(runner store.Runner) api.RunnerPolicy {
 	var p api.RunnerPolicy
 	if json.Unmarshal(runner.Policy, &p) != nil {
@@ -76,7 +77,8 @@ func KeptPolicy(runner store.Runner) api.RunnerPolicy {
 	return p
 }
 
-// forbids says in words why a runner's file keeps a job waiting; empty when it does not. The words end with who can change it.
+// forbids returns why a runner's file keeps a job waiting, as text that ends with who can change it. It
+// is empty if the file allows the job.
 func forbids(runner store.Runner, job store.Job) string {
 	p := KeptPolicy(runner)
 	because := ""

@@ -85,7 +85,7 @@ func TestWhatARunnerAllowsIsKnownFromItsPolls(t *testing.T) {
 	}
 }
 
-// What a runner's own file forbids is not even offered to it.
+// A job that the runner's own file forbids is not even offered to it.
 func TestNothingIsOfferedThatTheRunnerFileForbids(t *testing.T) {
 	w := dispatchtest.New(t)
 	runner := w.Runner(t, dispatch.RunnerInstall)
@@ -111,7 +111,7 @@ func TestNothingIsOfferedThatTheRunnerFileForbids(t *testing.T) {
 		{"off", api.RunnerPolicy{Off: true}, nil},
 		{"no kind of job", allows(), nil},
 		{"applies only", allows("apply"), nil},
-		{"modules only", api.RunnerPolicy{Components: &modules}, []string{"plan terraform_module", "action "}}, // an action is of no kind of component
+		{"modules only", api.RunnerPolicy{Components: &modules}, []string{"plan terraform_module", "action "}}, // an action has no component kind
 		{"all", api.RunnerPolicy{}, []string{"plan sandbox"}},
 	} {
 		if diff := cmp.Diff(step.want, offered(step.policy)); diff != "" {
@@ -120,7 +120,8 @@ func TestNothingIsOfferedThatTheRunnerFileForbids(t *testing.T) {
 	}
 }
 
-// A plan that copies its artifact waits where the runner's file allows no syncs, and its owner is told so: one that was begun would fail.
+// A plan that copies its artifact waits where the runner's file allows no syncs, and the API shows
+// why: such a plan would fail if it were started.
 func TestAPlanThatCopiesWaitsForSyncs(t *testing.T) {
 	w := dispatchtest.New(t)
 	runner := w.Runner(t, dispatch.RunnerInstall)
@@ -155,7 +156,7 @@ func TestAPlanThatCopiesWaitsForSyncs(t *testing.T) {
 	}
 }
 
-// A waiting fleet costs the database next to nothing.
+// Waiting runners cost the database next to nothing.
 func TestAnIdlePollWritesOnlyNowAndThen(t *testing.T) {
 	w := dispatchtest.New(t)
 	for _, kind := range []string{dispatch.RunnerInstall, dispatch.RunnerBuild} {

@@ -12,7 +12,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// heldPolls begins polls of a runner, and gives what they come to when all have looked in vain.
+// heldPolls starts polls of a runner and returns the channel of their offers once all have queried and
+// found nothing.
 func heldPolls(t *testing.T, w *dispatchtest.World, caller dispatch.Caller, request api.LeaseRequest, count int) <-chan api.Offers {
 	t.Helper()
 	came := make(chan api.Offers, count)
@@ -32,7 +33,7 @@ func heldPolls(t *testing.T, w *dispatchtest.World, caller dispatch.Caller, requ
 	return came
 }
 
-// next returns what a poll gives, which must not have ended by its own limit.
+// next returns what a poll returns, which must not have ended at its time limit.
 func next(t *testing.T, came <-chan api.Offers) api.Offers {
 	t.Helper()
 	select {
@@ -44,7 +45,7 @@ func next(t *testing.T, came <-chan api.Offers) api.Offers {
 	}
 }
 
-// authenticated is the caller with the key that it showed.
+// authenticated returns the caller for a key.
 func authenticated(t *testing.T, w *dispatchtest.World, key string) dispatch.Caller {
 	t.Helper()
 	caller, err := w.Dispatch.Authenticate(t.Context(), key)
@@ -52,7 +53,7 @@ func authenticated(t *testing.T, w *dispatchtest.World, key string) dispatch.Cal
 	return caller
 }
 
-// Jobs that are queued together ring once; each poll that waits has to hear it.
+// Jobs that are queued together cause one notification; each waiting poll has to receive it.
 func TestOneRingWakesEveryPollOfARunner(t *testing.T) {
 	w := dispatchtest.New(t)
 	runner := w.Runner(t, dispatch.RunnerInstall)
@@ -79,7 +80,8 @@ func TestOneRingWakesEveryPollOfARunner(t *testing.T) {
 	}
 }
 
-// A key that is void by now holds no poll, also that of a runner which takes nothing: else somebody who is gone counts as there.
+// A voided key holds no poll, also that of a runner that takes nothing; otherwise a machine that is
+// gone would count as present.
 func TestAVoidKeyEndsHeldPollsAtOnce(t *testing.T) {
 	for name, request := range map[string]api.LeaseRequest{"takes work": {Free: 1}, "is off": {Free: 1, Policy: api.RunnerPolicy{Off: true}}} {
 		t.Run(name, func(t *testing.T) {
@@ -98,7 +100,7 @@ func TestAVoidKeyEndsHeldPollsAtOnce(t *testing.T) {
 	}
 }
 
-// What a beat says is written down, but not of a machine that was replaced meanwhile.
+// The presence shown by a heartbeat is stored, but not for a machine that was replaced meanwhile.
 func TestABeatIsWrittenDown(t *testing.T) {
 	w := dispatchtest.New(t)
 	online := func(r dispatchtest.Runner) string {
@@ -108,7 +110,7 @@ func TestABeatIsWrittenDown(t *testing.T) {
 	replace(t, w, gone, false)
 	for _, r := range []dispatchtest.Runner{there, gone} {
 		w.Exec(t, "update runners set last_seen = null")
-		// Each in a service of its own: of one, the second would be written a few seconds later.
+		// One service each: the same service would write the second only a few seconds later.
 		must(t, dispatch.New(w.Store, store.NewBell(), nil).Seen(t.Context(), r.Caller))
 		if got, want := online(r), map[bool]string{true: "true", false: "false"}[r.Runner == there.Runner]; got != want {
 			t.Errorf("online %s, want %s", got, want)

@@ -7,15 +7,16 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// pollClock is the clock of one poll: when it beats, and when it is over. C tells when one of the two is to be done.
+// pollClock is the clock of one poll: when it sends a heartbeat, and when it ends. C fires when either
+// is due.
 type pollClock struct {
 	C     <-chan time.Time
 	timer *time.Timer
 	until time.Time
 }
 
-// newPollClock begins a poll of that length. Its first beat comes at a moment of its own, so that those of a crowd which began together
-// are spread; from then on it beats every PollBeat.
+// newPollClock starts the clock of a poll of the given length. Its first heartbeat comes at a random
+// time, which spreads those of many polls that started together; after that one follows every PollBeat.
 func newPollClock(length time.Duration) *pollClock {
 	now := time.Now()
 	if length > PollBeat {
@@ -27,28 +28,28 @@ func newPollClock(length time.Duration) *pollClock {
 	return c
 }
 
-// onGrid cuts a time from now on such that it ends at a tick.
+// onGrid shortens a duration from now so that it ends at a tick.
 func onGrid(now time.Time, d time.Duration) time.Duration {
 	return now.Add(d).Truncate(pollTick).Sub(now)
 }
 
-// pause is how long to wait for a beat in that time, or for the end if that is sooner.
+// pause returns how long to wait for the next heartbeat, or for the end of the poll if that is sooner.
 func (c *pollClock) pause(beat time.Duration) time.Duration {
 	now := time.Now()
 	return min(onGrid(now, beat), c.until.Sub(now))
 }
 
-// over says whether C told of the end.
+// over reports whether C fired for the end of the poll.
 func (c *pollClock) over() bool { return !time.Now().Before(c.until) }
 
-// next waits for another beat.
+// next sets the timer for another heartbeat.
 func (c *pollClock) next() { c.timer.Reset(c.pause(PollBeat)) }
 
 func (c *pollClock) stop() { c.timer.Stop() }
 
-// pollTime is how long a poll is held: as long as its runner asks, and at most LongestPoll. One that nobody can show to be held has
-// to end as often as another one beats. So has a build runner's, because builds that wait for another one that is gone are looked
-// for when a poll begins.
+// pollTime returns how long a poll is held: as long as its runner requests, at most about LongestPoll.
+// A poll that cannot send heartbeats ends after PollBeat, when another would send one. So does a poll
+// of a build runner, because builds of a runner that is offline are taken over when a poll starts.
 func pollTime(caller Caller, request api.LeaseRequest, beats bool) time.Duration {
 	most := LongestPoll - rand.N(pollSpread)
 	if !beats || caller.kind == RunnerBuild {

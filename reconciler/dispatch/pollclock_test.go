@@ -11,7 +11,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// quietly gives a service that knows nothing of its runner but that it found nothing, and may not ask: it has no database.
+// quietly returns a service that remembers only that its runner found nothing. It cannot query, for it
+// has no database.
 func quietly() (*Dispatch, Caller) {
 	idle, _, caller := anIdleOne()
 	idle.runners["org_a/run_a"].said = saidOf("1", api.RunnerPolicy{})
@@ -19,7 +20,7 @@ func quietly() (*Dispatch, Caller) {
 	return &Dispatch{idle: idle, draining: make(chan struct{})}, caller
 }
 
-// noted takes what is noted of a runner's being there.
+// noted reports and clears the recorded presence of a runner.
 func (d *Dispatch) noted(caller Caller) bool {
 	d.idle.mu.Lock()
 	defer d.idle.mu.Unlock()
@@ -28,7 +29,8 @@ func (d *Dispatch) noted(caller Caller) bool {
 	return there
 }
 
-// A client gives up what it has not heard of for longer than a beat, so no two bytes of an answer may be further apart.
+// A client closes a connection that is silent for longer than a heartbeat, so no two bytes of a
+// response may be further apart.
 func TestAHeldPollBeatsUntilItIsOver(t *testing.T) {
 	const soonest = LongestPoll - pollSpread - pollTick
 	for asked, bounds := range map[int][2]time.Duration{
@@ -63,12 +65,12 @@ func TestWhoCannotBeShownThatItIsHeldAsksAgainSoon(t *testing.T) {
 	}
 }
 
-// A beat that went out shows that the runner is there; one that did not ends the poll.
+// A heartbeat that was sent shows that the runner is present; one that failed ends the poll.
 func TestABeatIsASignOfLife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, caller := quietly()
 		gone, beats := errors.New("broken line"), 0
-		time.AfterFunc(time.Second, func() { d.noted(caller) }) // that it came
+		time.AfterFunc(time.Second, func() { d.noted(caller) }) // once it arrived
 		_, err := d.Lease(t.Context(), caller, api.LeaseRequest{Free: 1, Version: "1"}, func() error {
 			if d.noted(caller) {
 				t.Errorf("the runner was noted as being there before beat %d went out", beats)
@@ -112,7 +114,8 @@ func TestAHeldPollEndsAtOnce(t *testing.T) {
 	}
 }
 
-// Ten thousand that come at once must not beat at once, and not wake the machine ten thousand times either.
+// Ten thousand polls that start at once must not send heartbeats at once, and must not wake the machine
+// ten thousand times either.
 func TestACrowdBeatsSpreadOverAGrid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const crowd, beats = 3000, 6
@@ -137,7 +140,7 @@ func TestACrowdBeatsSpreadOverAGrid(t *testing.T) {
 			t.Errorf("%d moments, want at most %d", len(at), most)
 		}
 		for moment, n := range at {
-			// Half of the ticks hold all: 100 at each in the mean.
+			// Half of the ticks hold all: 100 at each on average.
 			if n > 200 {
 				t.Errorf("%d of %d beat at %s", n, crowd, moment)
 			}

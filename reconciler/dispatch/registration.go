@@ -15,9 +15,10 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/token"
 )
 
-// NewRegistration makes another registration token for a runner that has none that is good any more, or whose machine has not
-// used it: the ones before it are void. It is good once and for an hour, and is not kept. ErrRegistered when a machine has
-// registered: another one takes its place by Replace alone.
+// NewRegistration makes another registration token for a runner whose machine has not registered, and
+// voids the earlier ones. The token can be used once within an hour, and its plain text is not stored.
+// It returns ErrRegistered if a machine has registered; only Replace lets another machine take its
+// place.
 func NewRegistration(ctx context.Context, tx *store.Tx, runnerID string) (plain string, err error) {
 	runner, err := tx.LockRunner(ctx, tx.Org, runnerID)
 	if err != nil {
@@ -29,7 +30,8 @@ func NewRegistration(ctx context.Context, tx *store.Tx, runnerID string) (plain 
 	return addRegistration(ctx, tx, runner)
 }
 
-// addRegistration makes a runner's registration token, and voids those before it. The runner is locked, or new.
+// addRegistration makes a runner's registration token and voids the earlier ones. The runner's row is
+// locked or new.
 func addRegistration(ctx context.Context, tx *store.Tx, runner store.Runner) (plain string, err error) {
 	if err := tx.VoidRegistrations(ctx, tx.Org, runner.ID); err != nil {
 		return "", fmt.Errorf("void the registration tokens of runner %s: %w", runner.Name, err)
@@ -48,10 +50,10 @@ func addRegistration(ctx context.Context, tx *store.Tx, runner store.Runner) (pl
 	return plain, nil
 }
 
-// mostCapacity bounds how many jobs one runner may say that it runs at once.
+// mostCapacity is the maximum number of concurrent jobs that one runner may report.
 const mostCapacity = 1000
 
-// registrationOf reads a registration token.
+// registrationOf parses a registration token.
 func (d *Dispatch) registrationOf(ctx context.Context, plain string) (org string, hash []byte, err error) {
 	keys, err := d.store.Tokens(ctx)
 	if err != nil {
@@ -64,8 +66,9 @@ func (d *Dispatch) registrationOf(ctx context.Context, plain string) (org string
 	return parts[0], hash, nil
 }
 
-// Challenge returns a nonce, sealed to the key that a runner is about to register with a token. Only who holds the private half can
-// register with it. The newest nonce of a token counts, for one registration. Errors: ErrRegistration, ErrInvalid.
+// Challenge returns a nonce, sealed to the key that a runner is about to register with a token. Only
+// the holder of the private half can register with it. The newest nonce of a token is valid, for one
+// registration. Errors: ErrRegistration, ErrInvalid.
 func (d *Dispatch) Challenge(ctx context.Context, plain, recipient string) (api.Challenge, error) {
 	org, hash, err := d.registrationOf(ctx, plain)
 	if err != nil {
@@ -94,8 +97,9 @@ func (d *Dispatch) Challenge(ctx context.Context, plain, recipient string) (api.
 	return api.Challenge{Nonce: sealed}, nil
 }
 
-// proven checks that an install runner holds the private half of the key that it registers. The answer to a challenge is taken once,
-// right or wrong, in a unit of work of its own: no second guess is left when the registration fails.
+// proven checks that an install runner holds the private half of the key that it registers. It uses up
+// the challenge, right or wrong, in a separate transaction, so that a failed registration allows no
+// second guess.
 func (d *Dispatch) proven(ctx context.Context, org string, hash []byte, r api.Registration) error {
 	var waiting store.TakeChallengeRow
 	var kind, recipient string
@@ -124,9 +128,10 @@ func (d *Dispatch) proven(ctx context.Context, org string, hash []byte, r api.Re
 	return nil
 }
 
-// Register trades a registration token for a runner's durable key. An install runner brings the public half of its install key
-// and proves that it holds the private one (see Challenge), and a machine that takes another's place brings the same one. Errors:
-// ErrRegistration for a token that does not open anything (any more), ErrInvalid (the token stays good).
+// Register exchanges a registration token for a runner's durable key. An install runner sends the
+// public half of its install key and proves that it holds the private half (see Challenge). A machine
+// that replaces another sends the same install key. Errors: ErrRegistration for a token that is not
+// valid (any more); ErrInvalid, after which the token stays valid.
 func (d *Dispatch) Register(ctx context.Context, plain string, r api.Registration) (api.Registered, error) {
 	org, hash, err := d.registrationOf(ctx, plain)
 	if err != nil {
@@ -188,8 +193,9 @@ func (d *Dispatch) register(ctx context.Context, tx *store.Tx, runner store.Runn
 	return api.Registered{RunnerID: runner.ID, RunnerKey: key, Name: runner.Name, Kind: api.RegisteredKind(runner.Kind)}, nil
 }
 
-// recipientOf is the public install key that is kept: install runners need one, and build runners hold nothing that it would
-// open. One that is known stays, for what is sealed to it could not be read with another.
+// recipientOf returns the public install key to store. Install runners need one; build runners have
+// nothing that is sealed to a key. A stored key stays, because what is sealed to it could not be read
+// with another.
 func recipientOf(runner store.Runner, r api.Registration) (string, error) {
 	if runner.Kind != RunnerInstall {
 		return "", nil
@@ -205,7 +211,7 @@ func recipientOf(runner store.Runner, r api.Registration) (string, error) {
 	return recipient.String(), nil
 }
 
-// keyIDOf names a runner's install key; empty as long as none is known.
+// keyIDOf returns the id of a runner's install key, empty as long as none is known.
 func keyIDOf(runner store.Runner) string { return keyID(runner.Recipient) }
 
 func keyID(recipient string) string {

@@ -12,8 +12,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// TestARunnerProvesItsKey: a machine cannot announce a key that it does not hold, neither as a new runner nor in another's place, and
-// what proves it is good once.
+// TestARunnerProvesItsKey checks that a machine cannot register a key that it does not hold, neither
+// for a new runner nor in place of another machine, and that a proof is valid once.
 func TestARunnerProvesItsKey(t *testing.T) {
 	w := dispatchtest.New(t)
 	heard := 0
@@ -45,7 +45,7 @@ func TestARunnerProvesItsKey(t *testing.T) {
 		}
 	}
 	refused("no challenge was asked for", attempt(token, victim, ""))
-	_, err = w.Dispatch.Challenge(t.Context(), token, victim.Recipient().String()) // whose nonce this machine cannot read
+	_, err = w.Dispatch.Challenge(t.Context(), token, victim.Recipient().String()) // this machine cannot read its nonce
 	must(t, err)
 	refused("an empty proof", attempt(token, victim, ""))
 	_, err = w.Dispatch.Challenge(t.Context(), token, victim.Recipient().String())
@@ -70,7 +70,7 @@ func TestARunnerProvesItsKey(t *testing.T) {
 	wantIs(t, err, dispatch.ErrRegistration)
 	refused("a proof for another token", attempt(elsewhere, own, proof))
 
-	// In a runner's place: its public key is known, and is not enough.
+	// In place of a registered machine: its public key is known, and does not suffice.
 	runner := w.Runner(t, dispatch.RunnerInstall)
 	again := replace(t, w, runner, false).RegistrationToken
 	refused("the key of the machine before", attempt(again, runner.InstallKey, ""))

@@ -11,35 +11,36 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Replacement is a person's word that a runner's machine is gone.
+// Replacement is a person's decision that a runner's machine is gone.
 type Replacement struct {
 	Runner string // id
-	Reason string // in the person's words
-	// NewKey says that the install key is lost with the machine: the next one brings another. What is sealed to the old key
-	// cannot be read any more, sensitive inputs have to be entered again.
+	Reason string // as the person wrote it
+	// NewKey means that the install key is lost with the machine: the next machine brings another. What
+	// is sealed to the old key cannot be read any more, and sensitive inputs must be entered again.
 	NewKey bool
 }
 
-// Replaced is what came of a Replacement.
+// Replaced is the result of a Replacement.
 type Replaced struct {
 	Runner            store.Runner
 	RegistrationToken string           // of the machine that takes the place
-	Lost              []api.AttemptRef // attempts that ended with this
+	Lost              []api.AttemptRef // attempts that this ended
 }
 
-// loss is what the word that a machine is gone means for an attempt on it.
+// loss is the decision about an attempt on a machine that is gone.
 type loss int
 
 const (
 	lossNothing  loss = iota // it has ended
 	lossWithdraw             // it was never accepted: the job is offered again
 	lossAttempt              // another attempt has the job: only this one ends
-	lossRequeue              // it changes nothing where it runs, and its spec holds for any machine: another attempt is made
-	lossCancel               // the same, and the job was to be cancelled anyway
-	lossJob                  // the job ends as lost: what it may have done is for its owner to find out
+	lossRequeue              // it changes nothing where it runs, and its spec fits any machine: another attempt is made
+	lossCancel               // the same, and the job was being cancelled
+	lossJob                  // the job ends as lost; its owner finds out what it may have done
 )
 
-// lossOf decides. A plan ends as lost, too: its spec may be sealed to a key that is gone, so its owner makes a new job.
+// lossOf makes that decision. A plan also ends as lost: its spec may be sealed to a key that is gone,
+// so its owner makes a new job.
 func lossOf(h held) loss {
 	switch status := AttemptStatus(h.attempt.Status); {
 	case status.Ended():
@@ -56,11 +57,13 @@ func lossOf(h held) loss {
 	return lossJob
 }
 
-// Replace takes from a runner's machine all that it was given, in the caller's transaction: its key and unused registration
-// tokens are void, its attempts end with their state locks, and their jobs' owners are told. What its attempts wrote before may
-// still be delivered with their own tokens: a machine that was wrongly taken for dead loses nothing. The caller audits it.
+// Replace revokes everything that was issued to a runner's machine, in the caller's transaction: it
+// voids the key and unused registration tokens, ends the attempts with their state locks, and notifies
+// the owners of their jobs. States that the attempts wrote before may still be delivered with the
+// attempts' own tokens, so a machine that was wrongly declared dead loses nothing. The caller audits
+// the replacement.
 //
-// The order of locks is the one of everybody: installs, then the runner, then jobs.
+// It locks rows in the common order: installs, the runner, jobs.
 func (d *Dispatch) Replace(ctx context.Context, tx *store.Tx, r Replacement) (Replaced, error) {
 	if err := tx.LockInstallsInHand(ctx, tx.Org, r.Runner); err != nil {
 		return Replaced{}, fmt.Errorf("replace runner %s: %w", r.Runner, err)
@@ -86,7 +89,7 @@ func (d *Dispatch) Replace(ctx context.Context, tx *store.Tx, r Replacement) (Re
 	return replaced, nil
 }
 
-// loseAll ends every attempt that a runner has in hand, and says which of them it may have been at work on.
+// loseAll ends every attempt in flight on a runner and returns those that may have been at work.
 func (d *Dispatch) loseAll(ctx context.Context, tx *store.Tx, runner store.Runner, reason string) ([]api.AttemptRef, error) {
 	if err := tx.LockJobsInHand(ctx, tx.Org, runner.ID); err != nil {
 		return nil, err
@@ -109,7 +112,7 @@ func (d *Dispatch) loseAll(ctx context.Context, tx *store.Tx, runner store.Runne
 	return lost, nil
 }
 
-// loseOne does what lossOf decides.
+// loseOne carries out the decision of lossOf.
 func (d *Dispatch) loseOne(ctx context.Context, tx *store.Tx, h held, decision loss, why string) error {
 	switch decision {
 	case lossNothing:
@@ -131,7 +134,8 @@ func (d *Dispatch) loseOne(ctx context.Context, tx *store.Tx, h held, decision l
 	return nil
 }
 
-// lookAgain ends the polls of the machine that was replaced, and has its installs looked at: what they wait for may have changed.
+// lookAgain ends the polls of the replaced machine and enqueues a reconcile of its installs, because
+// what they wait for may have changed.
 func lookAgain(ctx context.Context, tx *store.Tx, runner store.Runner) error {
 	if err := wake(ctx, tx, runner.ID); err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// replace says that a runner's machine is gone.
+// replace replaces a runner's machine.
 func replace(t testing.TB, w *dispatchtest.World, runner dispatchtest.Runner, newKey bool) dispatch.Replaced {
 	t.Helper()
 	var replaced dispatch.Replaced
@@ -28,7 +28,7 @@ func replace(t testing.TB, w *dispatchtest.World, runner dispatchtest.Runner, ne
 	return replaced
 }
 
-// recipient is a runner's public install key.
+// recipient returns a runner's public install key.
 func recipient(t testing.TB, w *dispatchtest.World, runner dispatchtest.Runner) string {
 	t.Helper()
 	return w.Text(t, "select recipient from runners where id = $1", runner.Runner)
@@ -44,7 +44,7 @@ func takeOver(t testing.TB, w *dispatchtest.World, token string, key seal.Identi
 	return dispatchtest.Runner{Caller: caller, Key: registered.RunnerKey, InstallKey: key}
 }
 
-// One machine has one of each in hand when it is replaced.
+// One machine has a job of each kind in flight when it is replaced.
 func TestReplaceEndsAllThatAMachineHasInHand(t *testing.T) {
 	w := dispatchtest.New(t)
 	runner := w.Runner(t, dispatch.RunnerInstall)
@@ -55,7 +55,7 @@ func TestReplaceEndsAllThatAMachineHasInHand(t *testing.T) {
 		return inHand[kind]
 	}
 	must(t, w.Dispatch.LockState(t.Context(), runner.Caller, start("apply", w.Component(t, runner)), api.StateLock{ID: "l"}))
-	w.RunOut(t, w.Org.ID, inHand["apply"]) // it waits for its runner, or for this word
+	w.RunOut(t, w.Org.ID, inHand["apply"]) // it waits for its runner or for this decision
 	start("action", "")
 	start("plan", w.Component(t, runner))
 	start("build", "")
@@ -103,7 +103,7 @@ func TestReplaceEndsAllThatAMachineHasInHand(t *testing.T) {
 	_, err := w.Dispatch.Authenticate(t.Context(), runner.Key)
 	wantIs(t, err, dispatch.ErrUnknownToken)
 
-	// Again changes nothing but the token.
+	// Another replacement changes nothing but the token.
 	again := replace(t, w, runner, false)
 	if len(again.Lost) != 0 {
 		t.Errorf("lost again: %v", again.Lost)
@@ -118,15 +118,15 @@ func TestReplaceEndsAllThatAMachineHasInHand(t *testing.T) {
 	}
 }
 
-// What is claimed while the word that a machine is gone is being written down is not the machine's: the claim waits, and finds the
-// key void. Else an offer would be left that nobody has taken back.
+// A claim that runs while a replacement is being written does not go to the replaced machine: the claim
+// waits and finds the key void. Otherwise an offer would remain that nobody withdrew.
 func TestNothingIsClaimedBesideAReplacement(t *testing.T) {
 	w := dispatchtest.New(t)
 	runner := w.Runner(t, dispatch.RunnerInstall)
 	old, err := w.Dispatch.Authenticate(t.Context(), runner.Key)
 	must(t, err)
 	poll := api.LeaseRequest{Free: 1, WaitSeconds: -1}
-	_, err = w.Dispatch.Lease(t.Context(), old, poll, nil) // what it says of itself is written down: the next one only looks
+	_, err = w.Dispatch.Lease(t.Context(), old, poll, nil) // its report is stored: the next poll only queries
 	must(t, err)
 	job := w.Job(t, runner, "apply", "")
 	claimed := make(chan api.Offers, 4)
@@ -157,7 +157,8 @@ func TestNothingIsClaimedBesideAReplacement(t *testing.T) {
 	}
 }
 
-// A machine that was wrongly taken for dead delivers with its attempts' own tokens, and can do nothing else.
+// A machine that was wrongly declared dead delivers with its attempts' own tokens, and can do nothing
+// else.
 func TestAReplacedMachineDeliversAndNoMore(t *testing.T) {
 	w := dispatchtest.New(t)
 	runner := w.Runner(t, dispatch.RunnerInstall)
@@ -186,7 +187,7 @@ func TestAReplacedMachineDeliversAndNoMore(t *testing.T) {
 	wantIs(t, err, dispatch.ErrNotRunning)
 	wantIs(t, w.Dispatch.LockState(t.Context(), old, ref, api.StateLock{ID: "l"}), dispatch.ErrNotRunning)
 
-	// Another attempt has read serial 2, and works on it; both have really done something now.
+	// Another attempt has read serial 2 and works from it; both have really made changes now.
 	w.Job(t, runner, "apply", component)
 	next := takeOver(t, w, replace(t, w, runner, false).RegistrationToken, runner.InstallKey)
 	second, _ := w.Start(t, next)
@@ -230,7 +231,7 @@ func TestAReplacedMachineDeliversAndNoMore(t *testing.T) {
 	}
 }
 
-// The install key is what secrets and states are sealed to, so another one is not taken by accident.
+// Secrets and states are sealed to the install key, so another key is not accepted by accident.
 func TestAMachineInAnothersPlaceBringsItsInstallKey(t *testing.T) {
 	w := dispatchtest.New(t)
 	runner := w.Runner(t, dispatch.RunnerInstall)
@@ -244,7 +245,7 @@ func TestAMachineInAnothersPlaceBringsItsInstallKey(t *testing.T) {
 	if !strings.Contains(err.Error(), key.KeyID()) || !strings.Contains(err.Error(), "--new-key") {
 		t.Errorf("said %q", err)
 	}
-	next := takeOver(t, w, token, same) // the token stayed good
+	next := takeOver(t, w, token, same) // the token stayed valid
 	if next.Runner != runner.Runner {
 		t.Errorf("registered as %s, want %s", next.Runner, runner.Runner)
 	}
@@ -282,7 +283,7 @@ func TestAnotherRegistrationTokenVoidsTheOneBefore(t *testing.T) {
 	must(t, err)
 }
 
-// A poll that began before the replacement ends with nothing, whatever is queued.
+// A poll that started before the replacement returns nothing, whatever is queued.
 func TestAReplacedMachinesPollEnds(t *testing.T) {
 	w := dispatchtest.New(t)
 	runner := w.Runner(t, dispatch.RunnerInstall)
@@ -297,7 +298,7 @@ func TestAReplacedMachinesPollEnds(t *testing.T) {
 	}
 }
 
-// Both want the same rows; whoever is first, nobody waits for ever, and every job ends once.
+// Both lock the same rows; in either order, neither waits for ever, and every job ends once.
 func TestReplaceAndDeliveriesAtTheSameMoment(t *testing.T) {
 	w := dispatchtest.New(t)
 	runner := w.Runner(t, dispatch.RunnerInstall)

@@ -14,19 +14,20 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// delivery is what a result that was handed in comes to.
+// delivery is the decision on a delivered result.
 type delivery int
 
 const (
 	deliverRefused    delivery = iota // the attempt was never accepted, so it can have no result
-	deliverUntaken                    // it was never accepted, and its runner says that nothing of it runs: it is offered again
-	deliverAgain                      // the attempt has ended: this was recorded before, or does not matter any more
+	deliverUntaken                    // never accepted, and its runner reports that nothing of it runs: it is offered again
+	deliverAgain                      // the attempt has ended: the result was recorded before, or has no effect any more
 	deliverSuperseded                 // another attempt has the job now: only this attempt ends
-	deliverBroken                     // nobody asked for that end, and doing it again does no harm: another attempt is made
+	deliverBroken                     // it ended without a request, and the job is repeatable: another attempt is made
 	deliverNow                        // the job ends
 )
 
-// deliveryOf decides what a result does. An attempt that is out of contact and not superseded delivers like any other.
+// deliveryOf decides the effect of a result. An attempt that lost contact but was not superseded
+// delivers like any other.
 func deliveryOf(h held, result api.JobResultStatus) delivery {
 	lost := result == api.JobResultStatusLost
 	switch status := AttemptStatus(h.attempt.Status); {
@@ -44,14 +45,14 @@ func deliveryOf(h held, result api.JobResultStatus) delivery {
 	return deliverNow
 }
 
-// interrupted reports whether an attempt was broken off that nobody asked to end, as when its runner's machine is shut down, and may be
-// made again.
+// interrupted reports whether an attempt of a repeatable job was broken off without a request to
+// cancel, as when its runner's machine is shut down.
 func interrupted(h held, result api.JobResultStatus) bool {
 	broken := result == api.JobResultStatusCancelled || result == api.JobResultStatusLost
 	return broken && !h.job.Cancel && repeatable(h.job.Kind)
 }
 
-// endOf are the statuses in which a job and its attempt end with a result.
+// endOf maps a result's status to the final statuses of its job and attempt.
 var endOf = map[api.JobResultStatus]struct {
 	job     JobStatus
 	attempt AttemptStatus
@@ -63,14 +64,15 @@ var endOf = map[api.JobResultStatus]struct {
 	api.JobResultStatusLost:      {JobLost, AttemptLost},
 }
 
-// Result records how an attempt ended: once, however often it is handed in, and also long after contact was lost. With it the
-// attempt's state locks fall and the job's owner is told. Errors: ErrNotFound, ErrNotRunning, ErrInvalid.
+// Result records how an attempt ended: once, however often the runner delivers it, and also long after
+// contact was lost. It releases the attempt's state locks and notifies the job's owner. Errors:
+// ErrNotFound, ErrNotRunning, ErrInvalid.
 func (d *Dispatch) Result(ctx context.Context, caller Caller, ref api.AttemptRef, result api.JobResult) error {
 	result, err := storable(result)
 	if err != nil {
 		return err
 	}
-	var over held // what ended with this, and how
+	var over held // the attempt that this result ended, and how
 	var outcome JobStatus
 	err = d.store.In(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
 		over = held{}
@@ -112,7 +114,8 @@ func (d *Dispatch) Result(ctx context.Context, caller Caller, ref api.AttemptRef
 	return nil
 }
 
-// again makes another attempt of a job whose attempt was broken off, unless that has happened too often.
+// again requeues a job whose attempt was broken off, unless that has happened too often. It reports
+// whether it did.
 func again(ctx context.Context, tx *store.Tx, h held, result api.JobResult) (bool, error) {
 	losses, err := tx.CountBrokenAttempts(ctx, tx.Org, h.job.ID)
 	if err != nil || losses >= mostLosses {
@@ -125,10 +128,10 @@ func again(ctx context.Context, tx *store.Tx, h held, result api.JobResult) (boo
 	return true, requeue(ctx, tx, h, waits+"; another attempt is made as soon as the runner is back")
 }
 
-// mostBroken bounds what is shown of why an attempt was broken off, in runes.
+// mostBroken bounds the displayed reason why an attempt was broken off, in runes.
 const mostBroken = 300
 
-// givenUp is the end of a job all of whose attempts were broken off.
+// givenUp returns the result of a job all of whose attempts were broken off.
 func givenUp(last api.JobResult) api.JobResult {
 	return api.JobResult{
 		Status: api.JobResultStatusLost,
@@ -137,8 +140,8 @@ func givenUp(last api.JobResult) api.JobResult {
 	}
 }
 
-// validResult refuses a result that does not fit its job: no known status, another kind's section, or a success without what it
-// made.
+// validResult refuses a result that does not fit its job: an unknown status, a section of another kind
+// of job, or a success without its output.
 func validResult(job store.Job, result api.JobResult) error {
 	kind := job.Kind
 	if _, known := endOf[result.Status]; !known {
@@ -166,8 +169,9 @@ func validResult(job store.Job, result api.JobResult) error {
 // mostError bounds a result's error text, in bytes.
 const mostError = 16 << 10
 
-// storable makes a result such that the database takes it: Postgres keeps no NUL and no half of a surrogate pair in JSON. Both
-// become U+FFFD, for a result that could not be kept would leave its job without an end.
+// storable makes a result acceptable to Postgres, which stores no NUL and no half of a surrogate pair
+// in JSON. Both become U+FFFD, because a result that could not be stored would leave its job without
+// an end.
 func storable(result api.JobResult) (api.JobResult, error) {
 	raw, err := json.Marshal(result)
 	if err != nil {
@@ -186,7 +190,7 @@ func storable(result api.JobResult) (api.JobResult, error) {
 	return clean, nil
 }
 
-// storableJSON is JSON that means the same, as far as Postgres can keep it. Errors: ErrInvalid.
+// storableJSON returns equivalent JSON that Postgres can store. Errors: ErrInvalid.
 func storableJSON(raw []byte) ([]byte, error) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber() // no digit of a number may be lost
@@ -207,7 +211,7 @@ func storableValue(value any) (any, error) {
 	case string:
 		return withoutNUL(v), nil
 	case json.Number:
-		// What overflows here would be spelled out, digit by digit, by the database.
+		// The database would expand a larger number digit by digit.
 		if _, err := strconv.ParseFloat(v.String(), 64); errors.Is(err, strconv.ErrRange) {
 			return nil, invalid("the number %s is too large", shown(v.String()))
 		}
@@ -229,5 +233,5 @@ func storableValue(value any) (any, error) {
 	return value, nil
 }
 
-// withoutNUL replaces what Postgres cannot keep in a text.
+// withoutNUL replaces NUL, which Postgres cannot store in a text.
 func withoutNUL(text string) string { return strings.ReplaceAll(text, "\x00", "\uFFFD") }

@@ -13,13 +13,13 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// The kinds of runner, as the column's constraint has them.
+// The kinds of runner. The column's constraint has the same values.
 const (
 	RunnerBuild   = "build"
 	RunnerInstall = "install"
 )
 
-// NewRunner is a runner to be made.
+// NewRunner describes a runner to create.
 type NewRunner struct {
 	Name   string // lower case letters, digits, - and _
 	Kind   string // RunnerBuild or RunnerInstall
@@ -28,8 +28,9 @@ type NewRunner struct {
 
 var runnerName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 
-// CreateRunner makes the record of a runner that has yet to register, and the token with which it can, once and within an hour.
-// The token is a secret and is not kept. Errors: ErrInvalid; ErrNameTaken, after which the transaction can only be rolled back.
+// CreateRunner creates the record of a runner and the token with which it can register, once and
+// within an hour. The token is a secret and its plain text is not stored. Errors: ErrInvalid;
+// ErrNameTaken, after which the transaction can only be rolled back.
 func CreateRunner(ctx context.Context, tx *store.Tx, n NewRunner) (runner store.Runner, registrationToken string, err error) {
 	if !runnerName.MatchString(n.Name) {
 		return store.Runner{}, "", invalid("a runner's name has 1 to 63 lower case letters, digits, - and _ and starts with a letter or digit; %.80q is none", n.Name)
@@ -51,7 +52,7 @@ func CreateRunner(ctx context.Context, tx *store.Tx, n NewRunner) (runner store.
 	return runner, registrationToken, err
 }
 
-// touch notes that a runner was heard of. A nil policy leaves what is kept.
+// touch records that a runner was seen. A nil policy leaves the stored one unchanged.
 func touch(ctx context.Context, tx *store.Tx, runner, version string, policy *api.RunnerPolicy) error {
 	var kept json.RawMessage
 	if policy != nil {
@@ -63,13 +64,13 @@ func touch(ctx context.Context, tx *store.Tx, runner, version string, policy *ap
 	})
 }
 
-// mostShown bounds short texts that runners say of themselves, in runes.
+// mostShown bounds short texts that runners report about themselves, in runes.
 const mostShown = 64
 
-// shown makes a short text of a runner's fit for a column and a screen: printable, one line, bounded.
+// shown makes a short text from a runner fit for a column and a screen: printable, one line, bounded.
 func shown(text string) string { return printable(text, mostShown) }
 
-// printable is shown for a text of at most so many runes.
+// printable removes what is not printable from a text and cuts it to at most most runes.
 func printable(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

@@ -40,9 +40,9 @@ func TestARegistrationTokenIsUsedOnce(t *testing.T) {
 	ok := api.Registration{Version: "0.1.0", Capacity: 2, Recipient: key.Recipient().String()}
 	for _, bad := range []api.Registration{{Version: "0.1.0", Capacity: 2}, {Capacity: 2, Recipient: "age1nonsense"}, {Recipient: ok.Recipient}} {
 		_, err := w.Dispatch.Register(t.Context(), registration, bad)
-		wantIs(t, err, dispatch.ErrInvalid) // and the token stays good
+		wantIs(t, err, dispatch.ErrInvalid) // and the token stays valid
 	}
-	// Many at once with one proof: one gets the key.
+	// Many requests at once with one proof: one gets the key.
 	ok.Proof, err = dispatchtest.Proof(t.Context(), w.Dispatch, registration, key)
 	must(t, err)
 	var mu sync.Mutex
@@ -55,7 +55,7 @@ func TestARegistrationTokenIsUsedOnce(t *testing.T) {
 			defer mu.Unlock()
 			if err == nil {
 				won = append(won, registered)
-			} else if !errors.Is(err, dispatch.ErrRegistration) && !errors.Is(err, dispatch.ErrInvalid) { // the proof was taken
+			} else if !errors.Is(err, dispatch.ErrRegistration) && !errors.Is(err, dispatch.ErrInvalid) { // the proof was used up
 				t.Error(err)
 			}
 		})

@@ -14,14 +14,15 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// How much of a runner's own log is kept: the newest, until one of these is passed. Package retain removes what is old.
+// The limits of a runner's stored log: the newest lines stay until either is exceeded. Package retain
+// removes old ones.
 const (
 	MostRunnerLines = 5000
 	MostRunnerBytes = 4 << 20 // as JSON
 )
 
-// AppendRunnerLog keeps numbered chunks of what the calling runner says of itself. One that is kept already changes nothing, so a
-// batch may be sent any number of times. Errors: ErrInvalid.
+// AppendRunnerLog stores numbered chunks of the calling runner's own log. A chunk that is already
+// stored changes nothing, so a batch may be sent any number of times. Errors: ErrInvalid.
 func (d *Dispatch) AppendRunnerLog(ctx context.Context, caller Caller, chunks []api.NewLogChunk) error {
 	rows, err := d.packChunks(chunks)
 	if err != nil {
@@ -46,7 +47,7 @@ func (d *Dispatch) AppendRunnerLog(ctx context.Context, caller Caller, chunks []
 	return nil
 }
 
-// RunnerLog gives what is kept of a runner's own log, in the order of the chunks' numbers.
+// RunnerLog returns the stored log of a runner, in the order of the chunks' numbers.
 func (d *Dispatch) RunnerLog(ctx context.Context, org, runner string) ([]api.LogChunk, error) {
 	chunks := []api.LogChunk{}
 	err := d.store.Read(ctx, org, func(ctx context.Context, tx *store.Tx) error {
@@ -77,8 +78,9 @@ func (d *Dispatch) RunnerLog(ctx context.Context, org, runner string) ([]api.Log
 	return chunks, nil
 }
 
-// StreamRunnerLog follows a runner's own log as server-sent events until the follower goes: events `log`, each with a LogChunk and its
-// number as id. lastEventID is where a follower that comes back had got to; anything else starts from the beginning.
+// StreamRunnerLog follows a runner's own log as server-sent events until the client disconnects. Each
+// event is a `log` with a LogChunk and has the chunk's number as its id. lastEventID is the last event
+// that a reconnecting client received; anything else starts from the beginning.
 func (d *Dispatch) StreamRunnerLog(ctx context.Context, w http.ResponseWriter, org, runner, lastEventID string) error {
 	err := d.follow(ctx, w, org+"/"+runner, runnerPositionOf(lastEventID), func(ctx context.Context, at position) (followedPage, error) {
 		return d.followedRunner(ctx, org, runner, at)
@@ -111,13 +113,14 @@ func (d *Dispatch) followedRunner(ctx context.Context, org, runner string, at po
 	return page, err
 }
 
-// runnerLogPage is how many chunks are read at once: most are a line or two.
+// runnerLogPage is the number of chunks per query: most are a line or two.
 const runnerLogPage = 256
 
-// beforeRunnerLog is the place before all chunks of a runner's log. Its numbers count from zero, and it has no attempts.
+// beforeRunnerLog is the position before the first chunk of a runner's log. Chunk numbers start at
+// zero, and a runner's log has no attempts.
 var beforeRunnerLog = position{seq: -1}
 
-// runnerPositionOf reads an event id of a runner's log; the beginning for what is none.
+// runnerPositionOf parses an event id of a runner's log. It returns the beginning for any other text.
 func runnerPositionOf(eventID string) position {
 	seq, err := strconv.ParseInt(strings.TrimSpace(eventID), 10, 64)
 	if err != nil || seq < 0 || seq == math.MaxInt64 {

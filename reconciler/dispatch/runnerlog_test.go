@@ -15,7 +15,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
 )
 
-// said are the lines of a log, each with the number of its chunk.
+// said returns the lines of a log, each with the number of its chunk.
 func said(chunks []api.LogChunk) []string {
 	var lines []string
 	for _, c := range chunks {
@@ -55,7 +55,7 @@ func TestARunnersOwnLogIsKeptOnceAndInOrder(t *testing.T) {
 	wantIs(t, w.Dispatch.AppendRunnerLog(t.Context(), mine.Caller, []api.NewLogChunk{chunk(-1, "x")}), dispatch.ErrInvalid)
 }
 
-// TestTheNewestOfARunnersLogIsKept whatever it sends: by lines, and by bytes.
+// TestTheNewestOfARunnersLogIsKept checks the limits by lines and by bytes.
 func TestTheNewestOfARunnersLogIsKept(t *testing.T) {
 	w := dispatchtest.New(t)
 	for name, one := range map[string]struct {
@@ -85,7 +85,8 @@ func TestTheNewestOfARunnersLogIsKept(t *testing.T) {
 	}
 }
 
-// TestARunnersLogIsFollowed: what was said and what comes, once, also by a follower that comes back.
+// TestARunnersLogIsFollowed checks that a client gets all earlier and later lines once, also one that
+// reconnects.
 func TestARunnersLogIsFollowed(t *testing.T) {
 	w := dispatchtest.New(t)
 	runner := w.Runner(t, dispatch.RunnerInstall)

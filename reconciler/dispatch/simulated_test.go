@@ -6,39 +6,39 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// Simulated lets the test that runs dispatch and workflow together (together_test.go) move this package's model: jobs and attempts
-// go by their numbers, from 0, in the order in which they were made.
+// Simulated lets the test that runs dispatch and workflow together (together_test.go) drive this
+// package's model. Jobs and attempts are identified by number, from 0, in the order of their creation.
 type Simulated struct{ m *model }
 
-// Simulate makes an empty one.
+// Simulate returns an empty model.
 func Simulate(t *rapid.T) *Simulated { return &Simulated{&model{t: t, parents: map[int]int{}}} }
 
-// Enqueue queues a job.
+// Enqueue queues a job and returns its number.
 func (s *Simulated) Enqueue(kind string) (job int) {
 	s.m.enqueue(kind)
 	return len(s.m.jobs) - 1
 }
 
-// Status is where a job is, and how often it has ended.
+// Status returns a job's status and how often it has ended.
 func (s *Simulated) Status(job int) (status JobStatus, ends int) {
 	j := s.m.jobs[job]
 	return JobStatus(j.job.Status), j.ends
 }
 
-// Cancelling says whether a job that runs was told to end.
+// Cancelling reports whether the cancel of a running job was requested.
 func (s *Simulated) Cancelling(job int) bool { return s.m.jobs[job].job.Cancel }
 
-// Claim offers what is queued.
+// Claim offers all queued jobs.
 func (s *Simulated) Claim() {
 	for _, j := range s.m.jobs {
 		s.m.claim(j)
 	}
 }
 
-// Attempts gives the number of attempts so far.
+// Attempts returns the number of attempts so far.
 func (s *Simulated) Attempts() int { return len(s.m.attempts) }
 
-// Of gives the job and the status of an attempt.
+// Of returns the job and the status of an attempt.
 func (s *Simulated) Of(attempt int) (job int, status AttemptStatus) {
 	a := s.m.attempts[attempt]
 	for i, j := range s.m.jobs {
@@ -49,7 +49,8 @@ func (s *Simulated) Of(attempt int) (job int, status AttemptStatus) {
 	return job, AttemptStatus(a.attempt.Status)
 }
 
-// Accept is a runner taking an offer, and says whether it was given to it. The owner refuses the first one with refuse.
+// Accept models a runner's accept of an offer and reports whether it succeeded. With refuse, the owner
+// refuses the first accept.
 func (s *Simulated) Accept(attempt int, refuse bool) (taken bool) {
 	a := s.m.attempts[attempt]
 	taken = acceptanceOf(a.held(false)) != acceptGone
@@ -57,22 +58,22 @@ func (s *Simulated) Accept(attempt int, refuse bool) (taken bool) {
 	return taken && !(refuse && AttemptStatus(a.attempt.Status) == AttemptWithdrawn)
 }
 
-// Beat is a heartbeat.
+// Beat models a heartbeat.
 func (s *Simulated) Beat(attempt int) { s.m.beat(s.m.attempts[attempt]) }
 
-// Expire looks at an attempt whose lease is over.
+// Expire expires an attempt whose lease has run out.
 func (s *Simulated) Expire(attempt int) { s.m.expire(s.m.attempts[attempt], true) }
 
-// Deliver hands in a result.
+// Deliver delivers a result.
 func (s *Simulated) Deliver(attempt int, status api.JobResultStatus) {
 	s.m.result(s.m.attempts[attempt], status)
 }
 
-// Cancel asks for the end of a job.
+// Cancel requests the end of a job.
 func (s *Simulated) Cancel(job int) { s.m.cancel(s.m.jobs[job]) }
 
-// Replace is a person's word that the runner's machine is gone.
+// Replace models a person's decision that the runner's machine is gone.
 func (s *Simulated) Replace() { s.m.replace() }
 
-// Check holds dispatch's own laws.
+// Check checks dispatch's own invariants.
 func (s *Simulated) Check() { s.m.check() }

@@ -10,8 +10,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Spec says to an attempt at work what to do. A superseded attempt may still ask: it is to finish and deliver. Errors:
-// ErrNotFound, ErrNotRunning.
+// Spec returns the job spec to an attempt at work. A superseded attempt may still request it, because
+// it is to finish and deliver. Errors: ErrNotFound, ErrNotRunning.
 func (d *Dispatch) Spec(ctx context.Context, caller Caller, ref api.AttemptRef) (api.JobSpec, error) {
 	var spec api.JobSpec
 	err := d.store.Read(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
@@ -29,7 +29,7 @@ func (d *Dispatch) Spec(ctx context.Context, caller Caller, ref api.AttemptRef) 
 	return spec, nil
 }
 
-// specOf reads a job's spec as it was enqueued.
+// specOf decodes a job's spec as it was enqueued.
 func specOf(job store.Job) (api.JobSpec, error) {
 	var spec api.JobSpec
 	if err := json.Unmarshal(job.Spec, &spec); err != nil {
@@ -38,14 +38,14 @@ func specOf(job store.Job) (api.JobSpec, error) {
 	return spec, nil
 }
 
-// subject is what a job works on: the install component whose Terraform state it may touch, and the version that it restores, if
-// it does.
+// subject is what a job works on: the install component whose Terraform state it may read or write,
+// and the version to restore, if any.
 type subject struct {
 	component string
 	restore   api.Restore
 }
 
-// subjectOf reads a job's subject from its spec; ErrInvalid when it has no state.
+// subjectOf reads a job's subject from its spec. It returns ErrInvalid for a job without a state.
 func subjectOf(job store.Job) (subject, error) {
 	spec, err := specOf(job)
 	if err != nil {
@@ -61,13 +61,15 @@ func subjectOf(job store.Job) (subject, error) {
 	return of, nil
 }
 
-// writes reports what a job of a kind may do about a state: an apply, which a restore is too, writes any number of versions; a plan may
-// hand in again the newest one that its runner has delivered before, after this control plane was brought back from an older backup.
+// writes reports which states a job of a kind may write. An apply, which includes a restore, may write
+// any number of versions. A plan may deliver again the newest version that its runner delivered
+// before, for a control plane that was restored from an older backup.
 func writes(kind string) (any, again bool) {
 	return kind == string(api.JobSpecKindApply), kind == string(api.JobSpecKindPlan)
 }
 
-// setBase remembers, when an attempt is accepted, which version of its state was the newest. Jobs without a state have none.
+// setBase records, when an attempt is accepted, the newest version of its state. It does nothing for a
+// job without a state.
 func setBase(ctx context.Context, tx *store.Tx, h held) error {
 	of, err := subjectOf(h.job)
 	if errors.Is(err, ErrInvalid) {

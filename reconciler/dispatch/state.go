@@ -12,9 +12,10 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// State gives the newest sealed Terraform state of the install component that the job works on; with a version other than 0 that
-// one, if the job's spec says to restore it. Errors: ErrNoState, ErrNotFound, ErrNotRunning, ErrInvalid for a job without a
-// state, or one that is not told of that version.
+// State returns the newest sealed Terraform state of the install component that the job works on. With
+// a version other than 0 it returns that version, if the job's spec names it for a restore. Errors:
+// ErrNoState, ErrNotFound, ErrNotRunning, and ErrInvalid for a job without a state or with another
+// version in its spec.
 func (d *Dispatch) State(ctx context.Context, caller Caller, ref api.AttemptRef, version int) (api.State, error) {
 	var state api.State
 	err := d.store.Read(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
@@ -49,9 +50,10 @@ func readState(ctx context.Context, tx *store.Tx, subject subject, version int) 
 	return tx.StateOfVersion(ctx, tx.Org, subject.component, int32(version)) //nolint:gosec // the spec's version is a row's
 }
 
-// PutState stores a state of a job that may write one, whenever it arrives: as the newest version if it follows on that (standing),
-// else as a contested one, which it reports. A state that is stored already changes nothing, so a runner may send its spool twice; and
-// an attempt that was superseded, or has ended, still delivers what it wrote. Errors: ErrNotFound, ErrNotRunning for an attempt that
+// PutState stores a state of a job that may write one, whenever it arrives: as the newest version if
+// it follows that one (see standing), otherwise as a contested one, which it reports. A state that is
+// already stored changes nothing, so a runner may send its spool twice. An attempt that was superseded
+// or has ended may still deliver what it wrote. Errors: ErrNotFound, ErrNotRunning for an attempt that
 // was never accepted, ErrInvalid, *NoRoomError.
 func (d *Dispatch) PutState(ctx context.Context, caller Caller, ref api.AttemptRef, state api.State) (contested bool, err error) {
 	if err := validState(state); err != nil {
@@ -90,7 +92,7 @@ func (d *Dispatch) PutState(ctx context.Context, caller Caller, ref api.AttemptR
 	return contested, nil
 }
 
-// putState stores a state, or notes why there is no room for it.
+// putState stores a state, or records why it exceeds a limit.
 func (d *Dispatch) putState(ctx context.Context, tx *store.Tx, in incoming) (contested bool, full string, err error) {
 	known, err := tx.KnownState(ctx, store.KnownStateParams{
 		OrgID: tx.Org, InstallComponentID: in.subject.component, Serial: in.state.Serial, Lineage: in.state.Lineage, Digest: in.state.Digest,
@@ -110,7 +112,7 @@ func (d *Dispatch) putState(ctx context.Context, tx *store.Tx, in incoming) (con
 	}
 	switch dismissed := found && StateStatus(known.Status) == StateDismissed; {
 	case full != "" && dismissed:
-		return false, "", nil // a person said that it is not needed
+		return false, "", nil // a person decided that it is not needed
 	case full != "":
 		return false, full, d.withhold(ctx, tx, in, full)
 	case dismissed:
@@ -129,7 +131,7 @@ func (d *Dispatch) putState(ctx context.Context, tx *store.Tx, in incoming) (con
 	return contested, "", err
 }
 
-// mayWrite refuses a state of a job that may not write it.
+// mayWrite returns ErrInvalid for a state that the job may not write.
 func mayWrite(ctx context.Context, tx *store.Tx, in incoming) error {
 	any, again := writes(in.by.job.Kind)
 	if any {
@@ -142,7 +144,7 @@ func mayWrite(ctx context.Context, tx *store.Tx, in incoming) error {
 	return err
 }
 
-// addState writes the state as the next version, as standing says that it counts.
+// addState stores the state as the next version, with the status that standing decides.
 func addState(ctx context.Context, tx *store.Tx, in incoming) (contested bool, err error) {
 	subject, h, state := in.subject, in.by, in.state
 	newest, err := newestKept(ctx, tx, subject.component)
@@ -190,7 +192,8 @@ func addState(ctx context.Context, tx *store.Tx, in incoming) (contested bool, e
 	return status == StateContested, err
 }
 
-// isLate reports whether a state is the first that an attempt delivers after its end. The audit keeps that one, not each of a spool's.
+// isLate reports whether a state is the first that an attempt delivers after its end. The audit log
+// records that one and not each state of a spool.
 func isLate(h held, newest *store.State) bool {
 	if h.atWork() {
 		return false
@@ -199,8 +202,9 @@ func isLate(h held, newest *store.State) bool {
 	return !own || h.attempt.EndedAt == nil || newest.CreatedAt.Before(*h.attempt.EndedAt)
 }
 
-// unsettle takes back what is said to be there when an attempt that is not at work any more wrote a state: its job's end did not
-// tell of that, and what was planned since did not see it. It is planned again; a plan without changes asks nobody.
+// unsettle clears the recorded applied artifact when an attempt that is no longer at work wrote a
+// state: the end of its job did not cover that write, and later plans did not see it. The component is
+// planned again; a plan without changes needs no approval.
 func unsettle(ctx context.Context, tx *store.Tx, h held, component string) error {
 	if h.atWork() || h.job.InstallID == nil {
 		return nil
@@ -211,8 +215,9 @@ func unsettle(ctx context.Context, tx *store.Tx, h held, component string) error
 	return tx.Enqueue(ctx, queue.Rollout{Org: tx.Org, Install: *h.job.InstallID})
 }
 
-// foundGone says that what an attempt which is over may have made was looked for and not found: its component counts as not
-// there. From its accept until then the component has something applied, known or not.
+// foundGone reports whether a check for what a finished attempt may have created found nothing, so
+// that its component counts as absent. From its accept until such a check the component has an applied
+// artifact, known or not.
 func foundGone(ctx context.Context, tx *store.Tx, component string, h held) (bool, error) {
 	if h.atWork() {
 		return false, nil
@@ -238,7 +243,7 @@ func validState(state api.State) error {
 	return nil
 }
 
-// name says that a text is printable, not empty and not long.
+// name reports whether a text is printable, not empty and within mostStateName.
 func name(text string) bool {
 	if text == "" || len(text) > mostStateName {
 		return false

@@ -15,18 +15,18 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// state is a sealed state of one lineage.
+// state returns a sealed state of a fixed lineage.
 func state(serial int64, digest string) api.State {
 	return api.State{Serial: serial, Lineage: "lineage-1", Digest: digest, Sealed: seal.Sealed{KeyID: "key-1", Ciphertext: []byte("sealed " + digest)}}
 }
 
-// versions gives all versions of all states, in order: "serial digest status".
+// versions returns all versions of all states, in order: "serial digest status".
 func versions(t testing.TB, w *dispatchtest.World) string {
 	t.Helper()
 	return w.Text(t, "select coalesce(string_agg(serial || ' ' || digest || ' ' || status, ', ' order by install_component_id, version), '') from states")
 }
 
-// put hands a state in, and says whether it is contested.
+// put delivers a state and reports whether it is contested.
 func put(t testing.TB, w *dispatchtest.World, runner dispatchtest.Runner, ref api.AttemptRef, s api.State) bool {
 	t.Helper()
 	contested, err := w.Dispatch.PutState(t.Context(), runner.Caller, ref, s)
@@ -56,7 +56,7 @@ func TestStateGoesForwardOnly(t *testing.T) {
 		{state(3, "c"), true, "wrote it with serial 3, which is not after version 2 (serial 3)"},
 		{state(3, "c"), true, ""}, // and again
 		{elsewhere, true, "wrote it with lineage lineage-2, and that of version 2 (serial 3), which attempt 1 of job " + ref.Job + " wrote, is lineage-1"},
-		{next: state(2, "d")}, // overtaken on the way: kept, and of no more concern
+		{next: state(2, "d")}, // overtaken on the way: stored, with no effect
 	} {
 		if got := put(t, w, runner, ref, step.next); got != step.contested {
 			t.Errorf("serial %d %s: contested %t, want %t", step.next.Serial, step.next.Digest, got, step.contested)
@@ -86,7 +86,7 @@ func TestStateGoesForwardOnly(t *testing.T) {
 	}
 	_, err = w.Dispatch.State(t.Context(), runner.Caller, ref, 1)
 	wantIs(t, err, dispatch.ErrInvalid) // it is no restore
-	// What an attempt wrote may come after its result.
+	// What an attempt wrote may arrive after its result.
 	must(t, w.Dispatch.Result(t.Context(), runner.Caller, ref, lost))
 	if put(t, w, runner, ref, state(4, "late")) {
 		t.Error("a late state that follows is contested")
@@ -102,7 +102,8 @@ func TestStateGoesForwardOnly(t *testing.T) {
 	}
 }
 
-// Nothing that was really done is thrown away: a superseded attempt's state is the newest if it follows, else a person decides.
+// Nothing that was really done is discarded: a superseded attempt's state becomes the newest if it
+// follows; otherwise a person decides.
 func TestASupersededAttemptsStateIsNeverLost(t *testing.T) {
 	w := dispatchtest.New(t)
 	runner := w.Runner(t, dispatch.RunnerInstall)
@@ -139,7 +140,7 @@ func TestASupersededAttemptsStateIsNeverLost(t *testing.T) {
 	}
 }
 
-// What comes late of something that was looked for and not found would otherwise be known to nobody.
+// A late state of a component that was checked and found absent would otherwise go unnoticed.
 func TestALateStateOfWhatWasFoundGoneIsContested(t *testing.T) {
 	w := dispatchtest.New(t)
 	runner := w.Runner(t, dispatch.RunnerInstall)
@@ -167,7 +168,8 @@ func TestJobsWithoutAComponentHaveNoState(t *testing.T) {
 	wantIs(t, err, dispatch.ErrInvalid)
 }
 
-// A restore reads the version that its spec names, whatever that is, and what it puts settles it.
+// A restore reads the version that its spec names, whatever its status, and dismisses it if it was
+// contested.
 func TestARestoreReadsItsVersionAndSettlesIt(t *testing.T) {
 	w := dispatchtest.New(t)
 	runner := w.Runner(t, dispatch.RunnerInstall)
@@ -222,7 +224,7 @@ func TestLocksBelongToAttempts(t *testing.T) {
 		return w.Dispatch.LockState(t.Context(), runner.Caller, ref, api.StateLock{ID: id, Info: []byte(`{"Who":"` + id + `"}`)})
 	}
 	must(t, lock(one, first, "l1"))
-	must(t, lock(one, first, "l1"))  // the answer was lost
+	must(t, lock(one, first, "l1"))  // the response was lost
 	must(t, lock(one, first, "l1b")) // a process of the same attempt that died
 	held := func() {
 		t.Helper()
@@ -238,14 +240,14 @@ func TestLocksBelongToAttempts(t *testing.T) {
 	if !put(t, w, two, second, state(7, "between")) {
 		t.Error("a state was kept while another attempt at work held the lock")
 	}
-	must(t, w.Dispatch.UnlockState(t.Context(), two.Caller, second)) // frees its own alone
+	must(t, w.Dispatch.UnlockState(t.Context(), two.Caller, second)) // releases only its own lock
 	held()
-	w.RunOut(t, w.Org.ID, first) // silent is not dead
+	w.RunOut(t, w.Org.ID, first) // silent does not mean dead
 	held()
 	if put(t, w, one, first, state(1, "a")) {
 		t.Error("what the holder of the lock wrote is contested")
 	}
-	must(t, w.Dispatch.Result(t.Context(), one.Caller, first, lost)) // the lock falls with the attempt
+	must(t, w.Dispatch.Result(t.Context(), one.Caller, first, lost)) // the lock is released with the attempt
 	if left := w.Text(t, "select count(*)::text from state_locks"); left != "0" {
 		t.Errorf("%s locks are left of an attempt that ended", left)
 	}
@@ -256,12 +258,12 @@ func TestLocksBelongToAttempts(t *testing.T) {
 		t.Errorf("%s locks are left", left)
 	}
 	wantIs(t, lock(one, first, "l3"), dispatch.ErrNotRunning)
-	// A lock whose attempt ended without freeing it, however that came to be, is taken over.
+	// A lock whose attempt ended without releasing it, for any reason, is taken over.
 	w.Exec(t, "insert into state_locks (org_id, install_component_id, lock_id, info, job_id, attempt) values ($1, $2, 'old', '{}', $3, 1)", w.Org.ID, component, first.Job)
 	must(t, lock(two, second, "l2"))
 }
 
-// Whether a lock is an orphan is told by the fence of its attempt, however old it is.
+// The fence of its attempt, not its age, decides whether a lock is an orphan.
 func TestALockIsFreedByHandOnlyWhenItsAttemptIsOver(t *testing.T) {
 	w := dispatchtest.New(t)
 	runner := w.Runner(t, dispatch.RunnerInstall)
@@ -287,9 +289,9 @@ func TestALockIsFreedByHandOnlyWhenItsAttemptIsOver(t *testing.T) {
 	live()
 	w.Exec(t, "update state_locks set locked_at = now() - interval '1 year'")
 	w.RunOut(t, w.Org.ID, ref)
-	live() // silent is not dead
+	live() // silent does not mean dead
 	must(t, w.Dispatch.Result(t.Context(), runner.Caller, ref, failed))
-	wantIs(t, free(), dispatch.ErrNotLocked) // it fell with the attempt
+	wantIs(t, free(), dispatch.ErrNotLocked) // it was released with the attempt
 	w.Exec(t, "insert into state_locks (org_id, install_component_id, lock_id, info, job_id, attempt) values ($1, $2, 'odd', '{}', $3, 1)", w.Org.ID, component, ref.Job)
 	must(t, free())
 	w.Exec(t, "insert into state_locks (org_id, install_component_id, lock_id, info, job_id, attempt) values ($1, $2, 'odd', '{}', 'job_gone', 1)", w.Org.ID, component)

@@ -11,24 +11,26 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// StateLimits bound how many state versions are stored, and how many bytes of them. What is not positive has its default.
+// StateLimits bounds the number and total size of stored state versions. A value that is not positive
+// means its default.
 type StateLimits struct {
-	AttemptVersions int64 // that one attempt wrote
+	AttemptVersions int64 // versions written by one attempt
 	AttemptBytes    int64
-	InstallVersions int64 // of all components of an install
+	InstallVersions int64 // versions of all components of an install
 	InstallBytes    int64
 }
 
 // DefaultStateLimits are the defaults of StateLimits.
 var DefaultStateLimits = StateLimits{AttemptVersions: 10, AttemptBytes: 256 << 20, InstallVersions: 5000, InstallBytes: 4 << 30}
 
-// leastVersions is how many of the last versions of a component stay when its install has no room: more than one attempt can write,
-// so that no single attempt can push out what was there before it.
+// leastVersions returns how many of a component's newest versions stay when its install has reached
+// its limit: more than one attempt can write, so that no single attempt can displace the versions from
+// before it.
 func (l StateLimits) leastVersions() int32 {
 	return int32(min(2*l.AttemptVersions, math.MaxInt32)) //nolint:gosec // bounded
 }
 
-// LimitStates sets the bounds. Set them before the service is used.
+// LimitStates sets the limits. Call it before the service is used.
 func (d *Dispatch) LimitStates(limits StateLimits) {
 	d.states = StateLimits{
 		AttemptVersions: orDefault(limits.AttemptVersions, DefaultStateLimits.AttemptVersions),
@@ -45,13 +47,14 @@ func orDefault(value, otherwise int64) int64 {
 	return value
 }
 
-// NoRoomError reports that a state is within no bound now. Its runner keeps it and sends it again.
+// NoRoomError reports that storing a state would exceed a limit. Its runner stores it and sends it
+// again.
 type NoRoomError struct{ Reason string }
 
-// Error names the bound and what to do.
+// Error names the limit and what to do.
 func (e *NoRoomError) Error() string { return "there is no room for this state: " + e.Reason }
 
-// incoming is a state that is handed in.
+// incoming is a state that a runner delivers.
 type incoming struct {
 	subject subject
 	by      held
@@ -60,15 +63,16 @@ type incoming struct {
 	bytes   int64
 }
 
-// roomFor counts what the attempt and the install of a state have stored.
+// roomFor counts the stored states of the attempt and of the install.
 func roomFor(ctx context.Context, tx *store.Tx, in incoming) (store.StateRoomRow, error) {
 	return tx.StateRoom(ctx, store.StateRoomParams{
 		OrgID: tx.Org, InstallComponentID: in.subject.component, JobID: in.by.job.ID, Attempt: in.by.attempt.Number,
 	})
 }
 
-// makeRoom removes what has to go for a state to fit. First goes what the same attempt wrote before it, then, for the install's
-// bound, the oldest superseded versions. It removes nothing and returns why not when the state would not fit all the same.
+// makeRoom removes stored versions so that a state fits: first what the same attempt wrote before it,
+// then, for the install's limit, the oldest superseded versions. If the state would not fit even then,
+// it removes nothing and returns the reason.
 func (d *Dispatch) makeRoom(ctx context.Context, tx *store.Tx, in incoming) (full string, err error) {
 	room, err := roomFor(ctx, tx, in)
 	if err != nil {
@@ -131,8 +135,9 @@ func (d *Dispatch) makeRoom(ctx context.Context, tx *store.Tx, in incoming) (ful
 
 func mebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
 
-// withhold notes that a state waits for room on its runner's disk: its component stalls, and a person reads why. One note for an
-// attempt is enough, for its runner delivers its states in their order.
+// withhold records that a state stays on its runner's disk because of a limit: its component stalls,
+// and the record tells a person why. One record per attempt is enough, because its runner delivers its
+// states in order.
 func (d *Dispatch) withhold(ctx context.Context, tx *store.Tx, in incoming, full string) error {
 	room, err := roomFor(ctx, tx, in)
 	if err != nil || room.Withheld {
@@ -153,7 +158,7 @@ func (d *Dispatch) withhold(ctx context.Context, tx *store.Tx, in incoming, full
 	return lookAtInstall(ctx, tx, in.by)
 }
 
-// lookAtInstall has the install of a job looked at again.
+// lookAtInstall enqueues a reconcile of the job's install.
 func lookAtInstall(ctx context.Context, tx *store.Tx, h held) error {
 	if h.job.InstallID == nil {
 		return nil

@@ -13,20 +13,20 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// stored gives how many versions are stored, and how many bytes.
+// stored returns how many versions are stored, and how many bytes.
 func stored(t testing.TB, w *dispatchtest.World) string {
 	t.Helper()
 	return w.Text(t, "select count(*) || ' of ' || coalesce(sum(bytes), 0) from states where sealed is not null")
 }
 
-// unrelated is a state that replaces no other one.
+// unrelated returns a state that replaces no other one.
 func unrelated(n int) api.State {
 	s := state(1, fmt.Sprintf("digest-%d", n))
 	s.Lineage = fmt.Sprintf("other-%d", n)
 	return s
 }
 
-// noRoom hands a state in that is not stored for want of room.
+// noRoom delivers a state that is not stored because of a limit.
 func noRoom(t testing.TB, w *dispatchtest.World, runner dispatchtest.Runner, ref api.AttemptRef, s api.State) {
 	t.Helper()
 	_, err := w.Dispatch.PutState(t.Context(), runner.Caller, ref, s)
@@ -36,7 +36,7 @@ func noRoom(t testing.TB, w *dispatchtest.World, runner dispatchtest.Runner, ref
 	}
 }
 
-// dismiss is a person's word about the newest version that waits for one.
+// dismiss dismisses the newest version with a status, as a person does.
 func dismiss(t testing.TB, w *dispatchtest.World, component, status string) {
 	t.Helper()
 	w.In(t, func(ctx context.Context, tx *store.Tx) error {
@@ -73,8 +73,8 @@ func TestOnlyAnApplyWritesStates(t *testing.T) {
 	put(t, w, runner, ref, state(3, "a"))
 	must(t, w.Dispatch.Result(t.Context(), runner.Caller, ref, lost))
 
-	// A plan brings back the newest state that a control plane from an older backup has forgotten, and nothing else: a runner filled the
-	// database from one plan.
+	// A plan may deliver the newest state again that a control plane restored from an older backup has
+	// lost, and nothing else: otherwise a runner could fill the database from one plan.
 	w.Job(t, runner, "plan", component)
 	plan, _ := w.Start(t, runner)
 	for n := range 24 {
@@ -123,7 +123,8 @@ func TestAnAttemptsNewStatesReplaceItsOldOnes(t *testing.T) {
 	}
 }
 
-// What an attempt leaves in many lineages is not stored without end, and what has no room is not thrown away.
+// The states that an attempt writes in many lineages are not stored without a limit, and those beyond
+// the limit are not discarded.
 func TestAStateWithoutRoomWaitsForIt(t *testing.T) {
 	w := dispatchtest.New(t)
 	w.Dispatch.LimitStates(dispatch.StateLimits{AttemptVersions: 3})
@@ -151,7 +152,7 @@ func TestAStateWithoutRoomWaitsForIt(t *testing.T) {
 	}
 	_, err := w.Dispatch.State(t.Context(), runner.Caller, ref, 0)
 	must(t, err) // the kept one is still the newest
-	// A person who raises the bound lets it in.
+	// A person who raises the limit admits it.
 	w.Dispatch.LimitStates(dispatch.StateLimits{AttemptVersions: 4})
 	if !put(t, w, runner, ref, unrelated(3)) {
 		t.Error("a state of another lineage is not contested")
@@ -159,7 +160,8 @@ func TestAStateWithoutRoomWaitsForIt(t *testing.T) {
 	if got, want := versions(t, w), "5 kept kept, 1 digest-1 contested, 1 digest-2 contested, 1 digest-3 contested"; got != want {
 		t.Errorf("listed %s, want %s", got, want)
 	}
-	// One that a person gives up is taken without being stored, so that its runner gets on; with room it is stored after all.
+	// A state that a person dismisses is accepted without being stored, so that its runner continues; once
+	// it fits it is stored after all.
 	noRoom(t, w, runner, ref, unrelated(4))
 	dismiss(t, w, component, "withheld")
 	put(t, w, runner, ref, unrelated(4))
@@ -193,7 +195,7 @@ func TestSupersededStatesGoWhenTheirInstallIsFull(t *testing.T) {
 		t.Errorf("stored %s, want %s", got, want)
 	}
 	for n := range 4 {
-		write(unrelated(n)) // contested: these wait for a person, and push out what is superseded
+		write(unrelated(n)) // contested: these wait for a person, and displace what is superseded
 	}
 	w.Job(t, runner, "apply", component)
 	ref, _ := w.Start(t, runner)
@@ -204,7 +206,7 @@ func TestSupersededStatesGoWhenTheirInstallIsFull(t *testing.T) {
 	if got := stored(t, w); !strings.HasPrefix(got, "5 of ") {
 		t.Errorf("stored %s", got)
 	}
-	// What a person has decided about makes room.
+	// Versions that a person has decided about can be removed.
 	w.Exec(t, "update states set created_at = now() - interval '1 day' where digest = 'digest-0'")
 	for range 4 {
 		dismiss(t, w, component, "contested")
@@ -214,7 +216,8 @@ func TestSupersededStatesGoWhenTheirInstallIsFull(t *testing.T) {
 	}
 }
 
-// An attempt that is over delivers a spool of any length, and the audit does not keep each of it.
+// An attempt that is over delivers a spool of any length, and the audit log does not record each state
+// of it.
 func TestALateSpoolIsAuditedOnce(t *testing.T) {
 	w := dispatchtest.New(t)
 	runner := w.Runner(t, dispatch.RunnerInstall)

@@ -10,53 +10,53 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// JobStatus is where a job is in its life; the column's constraint has the same words.
+// JobStatus is the status of a job. The column's constraint has the same values.
 type JobStatus string
 
-// The life of a job.
+// The statuses of a job.
 const (
 	JobQueued    JobStatus = "queued"    // waits for its runner
-	JobOffered   JobStatus = "offered"   // its runner was asked, and has not answered
+	JobOffered   JobStatus = "offered"   // offered to its runner, which has not accepted yet
 	JobRunning   JobStatus = "running"   // an attempt was accepted; it may be out of contact
 	JobSucceeded JobStatus = "succeeded" // ended
-	JobFailed    JobStatus = "failed"    // ended; also a stale apply, whose result says so
-	JobCancelled JobStatus = "cancelled" // ended because somebody asked
-	JobLost      JobStatus = "lost"      // ended: its process is provably gone and left no result
+	JobFailed    JobStatus = "failed"    // ended; also for a stale apply, whose result has that status
+	JobCancelled JobStatus = "cancelled" // ended by request
+	JobLost      JobStatus = "lost"      // ended: its process is certainly gone and left no result
 )
 
-// jobMoves are all legal moves of a job. A status without moves is an end.
+// jobMoves are the legal transitions of a job. A status without transitions is final.
 var jobMoves = map[JobStatus][]JobStatus{
 	JobQueued:  {JobOffered, JobCancelled},
 	JobOffered: {JobRunning, JobQueued, JobFailed, JobCancelled},
 	JobRunning: {JobQueued, JobSucceeded, JobFailed, JobCancelled, JobLost},
 }
 
-// AttemptStatus is where one try of a job is in its life; the column's constraint has the same words.
+// AttemptStatus is the status of one try of a job. The column's constraint has the same values.
 type AttemptStatus string
 
-// The life of an attempt.
+// The statuses of an attempt.
 const (
-	AttemptOffered   AttemptStatus = "offered"   // its runner was asked
-	AttemptRunning   AttemptStatus = "running"   // accepted, and its lease holds
+	AttemptOffered   AttemptStatus = "offered"   // offered to its runner
+	AttemptRunning   AttemptStatus = "running"   // accepted, and its lease has not run out
 	AttemptExpired   AttemptStatus = "expired"   // its runner is silent; it may still deliver
 	AttemptSucceeded AttemptStatus = "succeeded" // ended
 	AttemptFailed    AttemptStatus = "failed"    // ended
 	AttemptCancelled AttemptStatus = "cancelled" // ended
-	AttemptLost      AttemptStatus = "lost"      // ended: its process is provably gone
+	AttemptLost      AttemptStatus = "lost"      // ended: its process is certainly gone
 	AttemptWithdrawn AttemptStatus = "withdrawn" // ended before it was accepted: nothing of it ever ran
 )
 
-// attemptMoves are all legal moves of an attempt. A status without moves is an end.
+// attemptMoves are the legal transitions of an attempt. A status without transitions is final.
 var attemptMoves = map[AttemptStatus][]AttemptStatus{
 	AttemptOffered: {AttemptRunning, AttemptWithdrawn},
 	AttemptRunning: {AttemptExpired, AttemptSucceeded, AttemptFailed, AttemptCancelled, AttemptLost},
 	AttemptExpired: {AttemptRunning, AttemptSucceeded, AttemptFailed, AttemptCancelled, AttemptLost},
 }
 
-// Life is the table of a life cycle: each status with those that may follow it.
+// Life is the transition table of a life cycle: each status with those that may follow it.
 type Life map[string][]string
 
-// Lives gives the tables of jobs and attempts, for the pictures in docs/states.md.
+// Lives returns the tables of jobs and attempts, for the diagrams in docs/states.md.
 func Lives() (jobs, attempts Life) { return lifeOf(jobMoves), lifeOf(attemptMoves) }
 
 func lifeOf[S ~string](moves map[S][]S) Life {
@@ -69,27 +69,29 @@ func lifeOf[S ~string](moves map[S][]S) Life {
 	return life
 }
 
-// Ended says that nothing more happens to the job.
+// Ended reports whether the status of a job is final.
 func (s JobStatus) Ended() bool { return len(jobMoves[s]) == 0 }
 
-// Ended says that nothing more happens to the attempt.
+// Ended reports whether the status of an attempt is final.
 func (s AttemptStatus) Ended() bool { return len(attemptMoves[s]) == 0 }
 
-// atWork says that the attempt was accepted and its process may be running.
+// atWork reports whether the attempt was accepted and its process may be running.
 func (s AttemptStatus) atWork() bool { return s == AttemptRunning || s == AttemptExpired }
 
-// errFence says that a row was no longer as it was read. The work is done anew from what is there now.
+// errFence reports that a row has changed since it was read. The transaction is retried from the
+// current row.
 var errFence = errors.New("the record has moved in the meantime; look again")
 
-// jobMove is one move of a job and what is written with it.
+// jobMove is one transition of a job and what is written with it.
 type jobMove struct {
 	to     JobStatus
 	waits  string
 	error  string
-	result json.RawMessage // nil keeps what is there
+	result json.RawMessage // nil leaves the stored result unchanged
 }
 
-// moveJob writes one legal move of a job, fenced by the status and attempt number that were read.
+// moveJob writes one legal transition of a job, fenced by the status and attempt number that were
+// read.
 func moveJob(ctx context.Context, tx *store.Tx, job store.Job, move jobMove) (store.Job, error) {
 	if !slices.Contains(jobMoves[JobStatus(job.Status)], move.to) {
 		return job, fmt.Errorf("job %s: a job does not move from %s to %s", job.ID, job.Status, move.to)
@@ -107,7 +109,7 @@ func moveJob(ctx context.Context, tx *store.Tx, job store.Job, move jobMove) (st
 	return moved, nil
 }
 
-// moveAttempt writes one legal move of an attempt, fenced by the status that was read.
+// moveAttempt writes one legal transition of an attempt, fenced by the status that was read.
 func moveAttempt(ctx context.Context, tx *store.Tx, attempt store.Attempt, to AttemptStatus) error {
 	if !slices.Contains(attemptMoves[AttemptStatus(attempt.Status)], to) {
 		return fmt.Errorf("attempt %d of job %s: an attempt does not move from %s to %s", attempt.Number, attempt.JobID, attempt.Status, to)

@@ -14,10 +14,11 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// StreamLogs follows a job's log as server-sent events until the job has ended: events `log`, each with a LogChunk and the id
-// attempt/seq, and at last one `end` with the Job. lastEventID is where a follower that comes back had got to; anything else
-// starts from the beginning. An error comes before the first byte was written (ErrNotFound); a stream that breaks later just
-// ends, and its follower comes back.
+// StreamLogs follows a job's log as server-sent events until the job has ended: `log` events, each
+// with a LogChunk and the id attempt/seq, and finally one `end` event with the Job. lastEventID is the
+// last event that a reconnecting client received; anything else starts from the beginning. StreamLogs
+// returns an error (ErrNotFound) only before it writes the first byte; a stream that breaks later just
+// ends, and its client reconnects.
 func (d *Dispatch) StreamLogs(ctx context.Context, w http.ResponseWriter, org, jobID, lastEventID string) error {
 	err := d.follow(ctx, w, org+"/"+jobID, positionOf(lastEventID), func(ctx context.Context, at position) (followedPage, error) {
 		return d.followed(ctx, org, jobID, at)
@@ -28,10 +29,10 @@ func (d *Dispatch) StreamLogs(ctx context.Context, w http.ResponseWriter, org, j
 	return nil
 }
 
-// follow streams what next reads, from a place on, page after page, and looks again whenever whoever writes the log rings. The error
-// is that of the first look.
+// follow streams the pages that next reads, starting at a position, and reads again after each
+// notification from the log's writer. It returns only the error of the first read.
 func (d *Dispatch) follow(ctx context.Context, w http.ResponseWriter, log string, at position, next func(context.Context, position) (followedPage, error)) error {
-	// Before the first look: what is written from now on is heard.
+	// Registered before the first read, so that every later write causes a notification.
 	rung, stop := d.bell.Wait(store.ChannelLogs, log)
 	defer stop()
 	page, err := next(ctx, at)
@@ -43,7 +44,7 @@ func (d *Dispatch) follow(ctx context.Context, w http.ResponseWriter, log string
 	defer beat.Stop()
 	for {
 		if err := stream.send(page.events); err != nil {
-			return nil // the follower has gone; there is nobody to tell
+			return nil // the client has disconnected, so no error can reach it
 		}
 		if page.ended {
 			return nil
@@ -61,20 +62,21 @@ func (d *Dispatch) follow(ctx context.Context, w http.ResponseWriter, log string
 			}
 		}
 		if page, err = next(ctx, page.at); err != nil {
-			return nil // headers are out: ending the stream makes its follower come back
+			return nil // headers are sent: ending the stream makes its client reconnect
 		}
 	}
 }
 
-// followedPage is what a follower gets at once.
+// followedPage is one read of a followed log.
 type followedPage struct {
 	events []byte
 	at     position
-	more   bool // there is more to read right now
-	ended  bool // the events hold the end
+	more   bool // more can be read right now
+	ended  bool // the events include the end
 }
 
-// followed reads the next page of a log, on one snapshot with the job: all chunks that came before the end are before it.
+// followed reads the next page of a log, in one snapshot with the job, so that all chunks written
+// before the end precede the end event.
 func (d *Dispatch) followed(ctx context.Context, org, jobID string, at position) (followedPage, error) {
 	page := followedPage{at: at}
 	err := d.store.Read(ctx, org, func(ctx context.Context, tx *store.Tx) error {
@@ -117,10 +119,10 @@ func endEvent(events *bytes.Buffer, job api.Job) error {
 	return nil
 }
 
-// eventID names a chunk, for followers that come back.
+// eventID returns the id of a chunk's event, for reconnecting clients.
 func eventID(attempt int32, seq int64) string { return fmt.Sprintf("%d/%d", attempt, seq) }
 
-// positionOf reads an event id; the zero position for what is none.
+// positionOf parses an event id. It returns the zero position for any other text.
 func positionOf(eventID string) position {
 	attempt, seq, _ := strings.Cut(strings.TrimSpace(eventID), "/")
 	a, errA := strconv.ParseInt(attempt, 10, 32)
@@ -131,7 +133,7 @@ func positionOf(eventID string) position {
 	return position{attempt: int32(a), seq: s}
 }
 
-// eventStream writes server-sent events and lets go of a follower that does not read.
+// eventStream writes server-sent events and disconnects a client that does not read.
 type eventStream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -141,13 +143,13 @@ func newEventStream(w http.ResponseWriter) eventStream {
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream")
 	header.Set("Cache-Control", "no-store")
-	header.Set("X-Accel-Buffering", "no") // proxies that buffer know this word
+	header.Set("X-Accel-Buffering", "no") // turns off the buffering of proxies that support it
 	return eventStream{w: w, control: http.NewResponseController(w)}
 }
 
 // send writes and flushes. Empty events still send the headers.
 func (s eventStream) send(events []byte) error {
-	// Not every writer has deadlines or can flush; those that cannot are buffers of tests and middlewares.
+	// Not every writer has deadlines or can flush; the exceptions are buffers of tests and middleware.
 	_ = s.control.SetWriteDeadline(time.Now().Add(streamWrite))
 	if _, err := s.w.Write(events); err != nil {
 		return err

@@ -2,40 +2,47 @@ package dispatch
 
 import "time"
 
-// Lease is the one constant that all timings of this package derive from: for so long an attempt is its runner's without a word.
-// A runner that is asked to beat every Heartbeat may miss several beats before contact counts as lost.
+// Lease is the constant from which all timings of this package derive: an attempt belongs to its
+// runner for so long without a heartbeat. A runner that sends one every Heartbeat may miss several
+// before contact counts as lost.
 const Lease = 60 * time.Second
 
-// The timings, each with what it must stand in relation to; a test holds their order.
+// The timings and their relations to each other, which a test checks.
 const (
-	// PollBeat is how often a runner that waits for work is shown that its poll is held, by a byte. Each byte that goes out is a
-	// sign that it is there, so it is shorter than Online. The API's document tells it to clients.
+	// PollBeat is the interval between the bytes that show a waiting runner that its poll is held. Each
+	// byte sent is a sign that the runner is present, so PollBeat is shorter than Online. The API's
+	// OpenAPI document states it for clients.
 	PollBeat = Lease / 2
-	// pollTick is the grid that the beats of all polls are put on: thousands that wait wake this program twice a second, and not
-	// each by itself.
+	// pollTick is the grid to which the heartbeats of all polls are aligned: thousands of waiting polls
+	// wake this process twice a second instead of once each.
 	pollTick = PollBeat / 60
-	// LongestPoll is how long a poll for work is held. What a poll costs is asked for that often, so it is many beats; and it is
-	// not for ever, because where a proxy stands between, only another poll shows that the runner is still there.
+	// LongestPoll is how long a poll for work is held. It is many heartbeats, because each poll costs
+	// queries, and it is finite, because behind a proxy only another poll shows that the runner is still
+	// present.
 	LongestPoll = 5 * Lease
-	// pollSpread is how much earlier a poll may end, so that those which began together do not come back together.
+	// pollSpread is how much earlier a poll may end, so that polls that started together do not return
+	// together.
 	pollSpread = Lease
-	// Heartbeat is what a runner is expected to keep to: several fit into a lease, so that one lost on the way does no harm.
+	// Heartbeat is the interval at which a runner sends heartbeats: several fit into a lease, so that a
+	// lost one does no harm.
 	Heartbeat = Lease / 6
-	// AcceptWithin is what a runner is told of an offer.
+	// AcceptWithin is the time to accept that an offer states to its runner.
 	AcceptWithin = Lease / 6
-	// offerLife is when an offer is withdrawn: later than the runner was told, for the time that its answer travels.
+	// offerLife is the time after which an offer is withdrawn. It exceeds AcceptWithin by the time that
+	// the runner's request may travel.
 	offerLife = Lease / 4
-	// touchEvery is how often a runner's last_seen is written at most: more often than anybody needs it to tell Online.
+	// touchEvery is the minimum interval between writes of a runner's last_seen. It is short enough for
+	// Online.
 	touchEvery = Lease / 12
-	// Online is how long a runner counts as there after it was last heard of.
+	// Online is how long a runner counts as online after it was last seen.
 	Online = Lease
 	// registrationLife is how long a registration token can be used.
 	registrationLife = 60 * Lease
-	// lateDelivery is for how long after its end an attempt's token still delivers: longer than a machine may be away that comes back
-	// with what it did, and not for ever.
+	// lateDelivery is how long after its end an attempt's token can still deliver: longer than a machine
+	// may be away before it comes back with results, but finite.
 	lateDelivery = 30 * 24 * 60 * Lease
-	// streamBeat is how often a quiet stream sends a comment, so that nobody between takes it for dead.
+	// streamBeat is the interval at which a quiet stream sends a comment, so that no proxy closes it.
 	streamBeat = Lease / 4
-	// streamWrite is how long a follower may take to read what it was sent before it is let go.
+	// streamWrite is how long a client may take to read what it was sent before it is disconnected.
 	streamWrite = Lease / 2
 )

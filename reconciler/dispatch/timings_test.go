@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The order that the timings must keep, whatever the one constant becomes.
+// The order that the timings must have for any value of Lease.
 func TestTimingsKeepTheirOrder(t *testing.T) {
 	for _, rule := range []struct {
 		shorter, longer time.Duration

@@ -12,34 +12,34 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// together is the pure core of a workflow over the pure decisions of dispatch, with a clock, leases, people, a network that fails
-// and a runner whose machine does. A tick is ten seconds.
+// together combines the pure core of a workflow with the pure decisions of dispatch, with a clock,
+// leases, people, an unreliable network and a runner whose machine fails. A tick is ten seconds.
 type together struct {
 	t     *rapid.T
 	jobs  *dispatch.Simulated
 	g     *workflow.Graph
 	owned []*workflow.Step // the step of each job
 	of    []*workflow.Plan // the plan of each job: made by a plan job, applied by an apply
-	told  []bool           // whether the end of each job was seen by the workflow
+	told  []bool           // whether the workflow has processed the end of each job
 
-	version map[string]int    // what is wanted of each component
-	applied map[string]string // what is said to be there; empty: unknown
-	real    map[string]string // what is there
+	version map[string]int    // the desired version of each component
+	applied map[string]string // the recorded applied artifact; empty: unknown
+	real    map[string]string // what is really applied
 	refused map[string]bool   // "component digest"
 
 	now     int
-	lease   []int          // of each attempt: until when
-	procs   map[int]*proc  // by attempt: what the runner has
-	began   map[string]int // how often each plan's apply began
+	lease   []int          // the end of each attempt's lease
+	procs   map[int]*proc  // by attempt: the runner's processes
+	began   map[string]int // how often each plan's apply started
 	silence int            // the runner is out of contact until then
-	wrong   bool           // a person said that a machine was gone that was at work
+	wrong   bool           // a person declared a machine gone that was at work
 	calm    bool           // nothing fails any more
 }
 
 // proc is a job's process on the runner, or what is left of it on its disk.
 type proc struct {
 	alive bool
-	left  int // ticks of work
+	left  int // ticks of work left
 	end   api.JobResultStatus
 }
 
@@ -60,7 +60,7 @@ func newTogether(t *rapid.T) *together {
 	return w
 }
 
-// dice gives a number below n. It is thrown bit by bit: rapid's own ranges prefer small numbers, and the world does not.
+// dice returns a number below n. It draws bit by bit, because rapid's own ranges prefer small numbers.
 func (w *together) dice(n int, what string) int {
 	value := 0
 	for most := 1; most < n; most *= 2 {
@@ -71,7 +71,7 @@ func (w *together) dice(n int, what string) int {
 	return value % n
 }
 
-// fails says whether something that can fail does.
+// fails reports whether something that can fail does.
 func (w *together) fails(what string, oneIn int) bool {
 	return !w.calm && w.dice(oneIn, what) == oneIn-1
 }
@@ -94,7 +94,7 @@ func (w *together) wants() map[string]workflow.Want {
 	return all
 }
 
-// reconcile is a replica: it takes ends over, and does what the core says.
+// reconcile models a replica: it processes ends of jobs and carries out the decisions of the core.
 func (w *together) reconcile() {
 	for job := range w.told {
 		if status, ends := w.jobs.Status(job); ends > 0 && !w.told[job] {
@@ -154,7 +154,7 @@ func (w *together) do(c workflow.Command) {
 	}
 }
 
-// ended is what the engine records when a job has ended (JobEnded).
+// ended records the end of a job as the engine does (JobEnded).
 func (w *together) ended(job int, status dispatch.JobStatus) {
 	s, plan := w.owned[job], w.of[job]
 	if s.Job == nil || s.Job.ID != fmt.Sprint(job) {
@@ -175,7 +175,8 @@ func (w *together) ended(job int, status dispatch.JobStatus) {
 	}
 }
 
-// haunted says that a process is at work that its job knows nothing of: then the state is locked, and a plan would wait for it.
+// haunted reports whether a process is at work that its job does not know of: then the state is
+// locked, and a plan would wait for it.
 func (w *together) haunted(component string) bool {
 	for attempt, p := range w.procs {
 		job, _ := w.jobs.Of(attempt)
@@ -186,7 +187,7 @@ func (w *together) haunted(component string) bool {
 	return false
 }
 
-// runner is what the machine does in a tick.
+// runner models what the machine does in a tick.
 func (w *together) runner() {
 	contact := w.now >= w.silence
 	if contact {
@@ -221,7 +222,8 @@ func (w *together) runner() {
 	}
 }
 
-// accept takes an offer: the plan is consumed with it, or the owner refuses. The runner begins only with the answer in its hands.
+// accept models the accept of an offer: it consumes the plan, or the owner refuses. The runner starts
+// only once it has the response.
 func (w *together) accept(attempt int) {
 	job, _ := w.jobs.Of(attempt)
 	s, plan := w.owned[job], w.of[job]
@@ -244,7 +246,7 @@ func (w *together) accept(attempt int) {
 	}
 	ends := []api.JobResultStatus{api.JobResultStatusSucceeded, api.JobResultStatusSucceeded, api.JobResultStatusSucceeded, api.JobResultStatusFailed}
 	w.procs[attempt] = &proc{alive: true, left: w.dice(32, "ticks of work"), end: ends[w.dice(len(ends), "end")]}
-	if w.fails("the accept's answer is lost", 8) { // the runner says so: nothing of it runs
+	if w.fails("the accept's answer is lost", 8) { // the runner reports this: nothing of it runs
 		w.procs[attempt] = &proc{end: api.JobResultStatusLost}
 	}
 }
@@ -272,7 +274,7 @@ func (w *together) work(attempt int, p *proc) {
 	}
 }
 
-// tick is ten seconds of the world.
+// tick advances the world by ten seconds.
 func (w *together) tick() {
 	w.now++
 	if w.fails("out of contact", 16) {
@@ -320,7 +322,8 @@ func (w *together) people() {
 	}
 }
 
-// others are the workflows that come after this one: they bring what this one has done with up to what is wanted.
+// others models the workflows that follow this one: they bring the components that this one has
+// finished to the desired state.
 func (w *together) others() {
 	for name, want := range w.wants() {
 		ended := !slices.ContainsFunc(w.g.Steps, func(s *workflow.Step) bool { return s.Component == name && !s.Status.Ended() })
@@ -330,7 +333,8 @@ func (w *together) others() {
 	}
 }
 
-// machineGone is a runner that is replaced; wrongly, what it had goes on beside the new one.
+// machineGone replaces the runner's machine. If that was wrong, the old machine's processes continue
+// beside the new one.
 func (w *together) machineGone(rightly bool) {
 	for attempt, p := range w.procs {
 		if p.alive && !rightly {
@@ -349,7 +353,7 @@ func (w *together) machineGone(rightly bool) {
 	w.silence = w.now
 }
 
-// More histories: go test ./reconciler/dispatch -run Together -rapid.checks=1000000.
+// More runs: go test ./reconciler/dispatch -run Together -rapid.checks=1000000.
 func TestWorkflowAndDispatchTogether(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -16,7 +16,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// outage is a world with a plan and an apply in flight, of one runner.
+// outage is a world with a plan and an apply in flight on one runner.
 type outage struct {
 	*testing.T
 	*dispatchtest.World
@@ -35,13 +35,14 @@ func newOutage(t *testing.T, w *dispatchtest.World) *outage {
 	return o
 }
 
-// beat is a replica's heartbeat.
+// beat sends a replica's heartbeat.
 func (o *outage) beat() {
 	o.Helper()
 	must(o, o.Store.Beat(o.Context(), store.SayHereParams{ID: "rep_a", Version: "1", Schema: 1}))
 }
 
-// passed makes what the database remembers of times an hour older, as when nobody could write to it for that long.
+// passed makes all recorded times an hour older, as if nobody could write to the database for that
+// long.
 func (o *outage) passed() {
 	o.Helper()
 	o.Exec(o, "update attempts set lease_until = lease_until - interval '1 hour'")
@@ -49,7 +50,7 @@ func (o *outage) passed() {
 	o.Exec(o, "update uptime set since = since - interval '1 hour', seen_at = seen_at - interval '1 hour'")
 }
 
-// expire looks at all leases, and wants the two jobs to be as said after that.
+// expire calls Expire for all leases and checks the statuses of the two jobs after that.
 func (o *outage) expire(what string, want ...string) {
 	o.Helper()
 	for i, ref := range o.refs {
@@ -63,8 +64,9 @@ func (o *outage) expire(what string, want ...string) {
 	}
 }
 
-// TestPostgresIsAwayForLongerThanALease: the replica and the runner live on, and nobody says that contact was lost, in whatever order
-// the sweep, the replica's heartbeat and the runner's come once Postgres is back. Silence after that is silence.
+// TestPostgresIsAwayForLongerThanALease checks that no contact counts as lost when only Postgres was
+// down, in whatever order the sweep, the replica's heartbeat and the runner's follow once Postgres is
+// back. Silence after that counts.
 func TestPostgresIsAwayForLongerThanALease(t *testing.T) {
 	dir, err := os.MkdirTemp("", "nuon-uptime-")
 	must(t, err)
@@ -115,7 +117,8 @@ func TestPostgresIsAwayForLongerThanALease(t *testing.T) {
 	o.expire("when the runner alone is silent", "queued expired lost contact", "running expired lost contact")
 }
 
-// TestTimeWithoutAReplicaCountsForNoLease: as long as a replica writes without a gap a lease runs, and after a gap it runs anew.
+// TestTimeWithoutAReplicaCountsForNoLease checks that a lease runs as long as a replica writes without
+// a gap, and restarts after a gap.
 func TestTimeWithoutAReplicaCountsForNoLease(t *testing.T) {
 	w := dispatchtest.New(t)
 	o := newOutage(t, w)
@@ -124,7 +127,7 @@ func TestTimeWithoutAReplicaCountsForNoLease(t *testing.T) {
 	o.expire("no replica was there", "running running", "running running")
 	o.beat()
 	o.expire("a replica is back", "running running", "running running")
-	// It beats without a gap from then on, for a lease.
+	// It sends heartbeats without a gap from then on, for a lease.
 	o.Exec(t, "update uptime set since = since - $1 * interval '1 second'", dispatch.Lease.Seconds())
 	o.Exec(t, "update uptime set seen_at = seen_at - $1 * interval '1 second'", store.UptimeGap.Seconds()/2)
 	o.beat()

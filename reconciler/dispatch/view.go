@@ -9,12 +9,13 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// IsOnline says whether a runner was heard of lately.
+// IsOnline reports whether a runner was seen recently.
 func IsOnline(runner store.Runner, now time.Time) bool {
 	return runner.KeyHash != nil && runner.LastSeen != nil && now.Sub(*runner.LastSeen) < Online
 }
 
-// Unable says in words why a runner takes no job at all now; empty when it does.
+// Unable returns why a runner takes no job at all now, as text for people, or an empty text if it
+// takes some.
 func Unable(runner store.Runner, now time.Time) string {
 	switch policy := KeptPolicy(runner); {
 	case runner.KeyHash == nil:
@@ -29,7 +30,7 @@ func Unable(runner store.Runner, now time.Time) string {
 	return ""
 }
 
-// ViewRunner shows a runner as of now, without what it has in hand.
+// ViewRunner returns the API representation of a runner at the time now, without its attempts.
 func ViewRunner(runner store.Runner, now time.Time) api.Runner {
 	return api.Runner{
 		ID: runner.ID, Name: runner.Name, Kind: api.RunnerKind(runner.Kind), Shared: runner.Shared, Registered: runner.KeyHash != nil,
@@ -38,7 +39,7 @@ func ViewRunner(runner store.Runner, now time.Time) api.Runner {
 	}
 }
 
-// InHand lists what a runner was offered or is at work on, as far as is known.
+// InHand returns the attempts that a runner was offered or is at work on, as far as is known.
 func InHand(ctx context.Context, tx *store.Tx, runner string) ([]api.RunnerAttempt, error) {
 	rows, err := tx.AttemptsInHand(ctx, tx.Org, runner)
 	if err != nil {

@@ -18,7 +18,7 @@ func Register(ctx context.Context, d *dispatch.Dispatch, token string, key seal.
 	return d.Register(ctx, token, r)
 }
 
-// Proof asks for a challenge and decrypts its nonce.
+// Proof requests a challenge and decrypts its nonce.
 func Proof(ctx context.Context, d *dispatch.Dispatch, token string, key seal.Identity) (string, error) {
 	challenge, err := d.Challenge(ctx, token, key.Recipient().String())
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package dispatchtest gives tests a dispatch over a real database, with runners, jobs and an install component to work on, and
-// lets them turn the clock of a lease instead of waiting for it. Only tests import it.
+// Package dispatchtest provides tests with a dispatch service over a real database, with runners, jobs
+// and an install component to work on. It lets tests end a lease instead of waiting for it. Only tests
+// import it.
 package dispatchtest
 
 import (
@@ -19,18 +20,19 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
 )
 
-// World is one org on a database of its own.
+// World is one org in a database that no other test uses.
 type World struct {
 	Store    *store.Store
 	Org      store.Org
 	Dispatch *dispatch.Dispatch
 	Owner    *Owner
-	// DSN names the database, as its owner.
+	// DSN connects to the database as its owner.
 	DSN   string
 	admin *pgx.Conn
 }
 
-// New makes a world that goes with the test. To its leases a control plane has been up for an hour, and stays up.
+// New returns a world that is removed with the test. Its database records that a control plane has
+// been up for an hour and stays up, so leases can expire.
 func New(t testing.TB) *World {
 	t.Helper()
 	w := On(t, storetest.DSN(t))
@@ -38,7 +40,7 @@ func New(t testing.TB) *World {
 	return w
 }
 
-// On makes a world on a migrated database, to which no replica has written yet.
+// On returns a world on a migrated database to which no replica has written yet.
 func On(t testing.TB, dsn string) *World {
 	t.Helper()
 	s, err := store.Open(t.Context(), dsn)
@@ -56,7 +58,8 @@ func On(t testing.TB, dsn string) *World {
 	return w
 }
 
-// Connect opens the connection on which the world reads and writes as the database's owner, anew if its server was away.
+// Connect opens the connection on which the world reads and writes as the database's owner. Call it
+// again after its server was down.
 func (w *World) Connect(t testing.TB) {
 	t.Helper()
 	admin, err := pgx.Connect(t.Context(), w.DSN)
@@ -65,7 +68,7 @@ func (w *World) Connect(t testing.TB) {
 	w.admin = admin
 }
 
-// AddOrg makes another org.
+// AddOrg adds another org.
 func (w *World) AddOrg(t testing.TB) store.Org {
 	t.Helper()
 	orgID := id.New("org")
@@ -74,14 +77,14 @@ func (w *World) AddOrg(t testing.TB) store.Org {
 	return org
 }
 
-// Exec runs SQL as the database's owner, whom no policy binds.
+// Exec runs SQL as the database's owner, who is exempt from row-level security.
 func (w *World) Exec(t testing.TB, sql string, args ...any) {
 	t.Helper()
 	_, err := w.admin.Exec(t.Context(), sql, args...)
 	must(t, err)
 }
 
-// Text gives one value as text, read as the database's owner.
+// Text returns one value as text, read as the database's owner.
 func (w *World) Text(t testing.TB, sql string, args ...any) string {
 	t.Helper()
 	var text string
@@ -89,13 +92,14 @@ func (w *World) Text(t testing.TB, sql string, args ...any) string {
 	return text
 }
 
-// In runs one unit of work of the world's org.
+// In runs one transaction of the world's org.
 func (w *World) In(t testing.TB, work func(context.Context, *store.Tx) error) {
 	t.Helper()
 	must(t, w.Store.In(t.Context(), w.Org.ID, work))
 }
 
-// Plan gives Postgres's plan for a statement, as the program's own role in the world's org, where row-level security holds.
+// Plan returns Postgres's plan for a statement, as the program's own role in the world's org, where
+// row-level security applies.
 func (w *World) Plan(t testing.TB, sql string) string {
 	t.Helper()
 	var plan []string
@@ -120,14 +124,14 @@ func (w *World) Plan(t testing.TB, sql string) string {
 type Runner struct {
 	dispatch.Caller
 	Key string
-	// InstallKey is what it registered with.
+	// InstallKey is the key that it registered with.
 	InstallKey seal.Identity
 }
 
-// Runner makes and registers a runner of the world's org.
+// Runner creates and registers a runner of the world's org.
 func (w *World) Runner(t testing.TB, kind string) Runner { return w.RunnerIn(t, w.Org.ID, kind) }
 
-// RunnerIn makes and registers a runner of an org.
+// RunnerIn creates and registers a runner of an org.
 func (w *World) RunnerIn(t testing.TB, org, kind string) Runner {
 	t.Helper()
 	var token string
@@ -142,7 +146,8 @@ func (w *World) RunnerIn(t testing.TB, org, kind string) Runner {
 	return Runner{Caller: dispatch.Caller{Org: org, Runner: registered.RunnerID}, Key: registered.RunnerKey, InstallKey: key}
 }
 
-// Job queues a job of a kind for a runner and gives its id. Modules of plans and applies work on the given install component.
+// Job queues a job of a kind for a runner and returns its id. Plans and applies work on the given
+// install component.
 func (w *World) Job(t testing.TB, runner Runner, kind, component string) string {
 	t.Helper()
 	module := api.DeploySpec{InstallComponent: component}
@@ -162,13 +167,13 @@ func (w *World) Job(t testing.TB, runner Runner, kind, component string) string 
 	return w.Enqueue(t, runner, dispatch.NewJob{Kind: kind, InstallID: w.InstallOf(t, component), Spec: spec})
 }
 
-// InstallOf gives the install of an install component; none of none.
+// InstallOf returns the install of an install component, or an empty text for an empty component.
 func (w *World) InstallOf(t testing.TB, component string) string {
 	t.Helper()
 	return w.Text(t, "select coalesce((select install_id from install_components where id = $1), '')", component)
 }
 
-// Enqueue queues a job for a runner; what it leaves out is filled in.
+// Enqueue queues a job for a runner, sets the fields that describe its owner, and returns its id.
 func (w *World) Enqueue(t testing.TB, runner Runner, j dispatch.NewJob) string {
 	t.Helper()
 	j.Runner, j.OwnerKind, j.OwnerID, j.Reason = runner.Runner, "step", "stp_1", "a test asked for it"
@@ -180,7 +185,7 @@ func (w *World) Enqueue(t testing.TB, runner Runner, j dispatch.NewJob) string {
 	return jobID
 }
 
-// Offer leases the one job that the runner has queued.
+// Offer leases the one job that is queued for the runner.
 func (w *World) Offer(t testing.TB, runner Runner) api.AttemptRef {
 	t.Helper()
 	offers, err := w.Dispatch.Lease(t.Context(), runner.Caller, api.LeaseRequest{Free: 1, Version: "0.1.0", WaitSeconds: -1}, nil)
@@ -191,7 +196,7 @@ func (w *World) Offer(t testing.TB, runner Runner) api.AttemptRef {
 	return api.AttemptRef{Job: offers.Offers[0].Job, Attempt: offers.Offers[0].Attempt}
 }
 
-// Start leases and accepts the one job that the runner has queued, and gives its attempt token.
+// Start leases and accepts the one job that is queued for the runner and returns the attempt's token.
 func (w *World) Start(t testing.TB, runner Runner) (api.AttemptRef, string) {
 	t.Helper()
 	ref := w.Offer(t, runner)
@@ -200,21 +205,21 @@ func (w *World) Start(t testing.TB, runner Runner) (api.AttemptRef, string) {
 	return ref, accepted.Token
 }
 
-// RunOut lets the time of an attempt's lease or offer be over, and has it looked at.
+// RunOut ends an attempt's lease or offer and calls Expire for it.
 func (w *World) RunOut(t testing.TB, org string, ref api.AttemptRef) {
 	t.Helper()
 	w.Exec(t, "update attempts set lease_until = now() - interval '1 second' where job_id = $1 and number = $2", ref.Job, ref.Attempt)
 	must(t, w.Dispatch.Expire(t.Context(), org, Due(ref)))
 }
 
-// Due names an attempt as the list of what is due does.
+// Due returns the id of an attempt in the table of due work.
 func Due(ref api.AttemptRef) string {
 	n, _ := json.Marshal(ref.Attempt) // numbers always marshal
 	return ref.Job + "/" + string(n)
 }
 
-// Component makes an install component of which something is applied, with the app and the install that it belongs to, and gives its
-// id.
+// Component creates an install component that has something applied, with its app and install, and
+// returns its id.
 func (w *World) Component(t testing.TB, runner Runner) string {
 	t.Helper()
 	org, app, component, install, installed := runner.Org, id.New("app"), id.New("cmp"), id.New("ins"), id.New("ico")
@@ -225,19 +230,19 @@ func (w *World) Component(t testing.TB, runner Runner) string {
 	return installed
 }
 
-// JobStatus reads where a job is.
+// JobStatus returns the status of a job.
 func (w *World) JobStatus(t testing.TB, jobID string) string {
 	t.Helper()
 	return w.Text(t, "select status from jobs where id = $1", jobID)
 }
 
-// AttemptStatus reads where an attempt is.
+// AttemptStatus returns the status of an attempt.
 func (w *World) AttemptStatus(t testing.TB, ref api.AttemptRef) string {
 	t.Helper()
 	return w.Text(t, "select status from attempts where job_id = $1 and number = $2", ref.Job, ref.Attempt)
 }
 
-// Owner remembers what it was told.
+// Owner records its calls.
 type Owner struct {
 	mu       sync.Mutex
 	refuse   error
@@ -252,14 +257,14 @@ type Ended struct {
 	Result api.JobResult
 }
 
-// RefuseWith makes the next accepts end with this error.
+// RefuseWith makes the following accepts fail with this error.
 func (o *Owner) RefuseWith(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.refuse = err
 }
 
-// JobAccepted remembers, or refuses.
+// JobAccepted records the job, or refuses it.
 func (o *Owner) JobAccepted(_ context.Context, _ *store.Tx, job store.Job) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -270,7 +275,7 @@ func (o *Owner) JobAccepted(_ context.Context, _ *store.Tx, job store.Job) error
 	return nil
 }
 
-// JobEnded remembers.
+// JobEnded records the end of the job.
 func (o *Owner) JobEnded(_ context.Context, _ *store.Tx, job store.Job, result api.JobResult) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -278,14 +283,14 @@ func (o *Owner) JobEnded(_ context.Context, _ *store.Tx, job store.Job, result a
 	return nil
 }
 
-// Accepted gives the jobs of all accepts so far.
+// Accepted returns the jobs of all accepts so far.
 func (o *Owner) Accepted() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return append([]string{}, o.accepted...)
 }
 
-// Ended gives all ends so far.
+// Ended returns all ends so far.
 func (o *Owner) Ended() []Ended {
 	o.mu.Lock()
 	defer o.mu.Unlock()
