@@ -51,7 +51,8 @@ func start(t *testing.T) (*plane, *env.Env, *strings.Builder) {
 		if err := json.NewDecoder(r.Body).Decode(p.asked); err != nil {
 			t.Error(err)
 		}
-		_ = json.NewEncoder(w).Encode(api.Asked{Workflow: api.Workflow{ID: "wfl_1", App: "hello", Install: "acme", Kind: "action", Number: 4, Status: "running"}})
+		_ = json.NewEncoder(w).Encode(api.Asked{Workflow: api.Workflow{ID: "wfl_1", App: "hello", Install: "acme",
+			Kind: "action", Number: 4, Status: "running"}})
 	})
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
@@ -108,7 +109,8 @@ nuon run acme migrate --input to=…
 			if err != nil {
 				said += err.Error()
 			}
-			if exit.CodeOf(err) != c.code || !strings.HasPrefix(said, c.want) && !strings.Contains(said, c.want) || c.code == 0 && p.release != c.version && p.release != "0" {
+			if exit.CodeOf(err) != c.code || !strings.HasPrefix(said, c.want) && !strings.Contains(said, c.want) ||
+				c.code == 0 && p.release != c.version && p.release != "0" {
 				t.Errorf("ended with %v after %q, of release %q", err, said, p.release)
 			}
 		})
@@ -122,8 +124,10 @@ func TestRun(t *testing.T) {
 	if err := os.WriteFile(file, []byte("{}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{"acme", "migrate", "--input", "to=42", "--input-file", "note=@" + file, "--env", "A=1=2", "--env", "B="}
-	want := &api.NewWorkflow{Kind: "action", Action: "migrate", Inputs: map[string]string{"to": "42", "note": "{}"}, Env: map[string]string{"A": "1=2", "B": ""}}
+	args := []string{"acme", "migrate", "--input", "to=42", "--input-file", "note=@" + file, "--env",
+		"A=1=2", "--env", "B="}
+	want := &api.NewWorkflow{Kind: "action", Action: "migrate", Inputs: map[string]string{"to": "42", "note": "{}"},
+		Env: map[string]string{"A": "1=2", "B": ""}}
 	for name, run := range map[string]func(e *env.Env) error{
 		"run":         func(e *env.Env) error { return execute(t, NewRun(e), args...) },
 		"actions run": func(e *env.Env) error { return execute(t, New(e), append([]string{"run"}, args...)...) },
@@ -142,7 +146,8 @@ func TestRun(t *testing.T) {
 	}
 	for _, wrong := range [][]string{{"--env", "A"}, {"--input", "to"}, {"--input-file", "to=@" + file + ".none"}} {
 		p, e, _ := start(t)
-		if err := execute(t, NewRun(e), append([]string{"acme", "migrate"}, wrong...)...); exit.CodeOf(err) != exit.Usage || p.asked != nil {
+		if err := execute(t, NewRun(e),
+			append([]string{"acme", "migrate"}, wrong...)...); exit.CodeOf(err) != exit.Usage || p.asked != nil {
 			t.Errorf("%v ended with %v", wrong, err)
 		}
 	}
@@ -164,7 +169,8 @@ func TestNeeded(t *testing.T) {
 			t.Errorf("with %q: %v", given, got)
 		}
 	}
-	if _, err := declaredOn(t.Context(), client, "acme", "x"); err == nil || !strings.Contains(fmt.Sprint(err), "migrate, nightly, smoke_test") {
+	if _, err := declaredOn(t.Context(), client, "acme", "x"); err == nil ||
+		!strings.Contains(fmt.Sprint(err), "migrate, nightly, smoke_test") {
 		t.Errorf("ended with %v", err)
 	}
 }

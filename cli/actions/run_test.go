@@ -25,7 +25,8 @@ type scripted struct {
 }
 
 func (s *scripted) workflow() api.Workflow {
-	w := api.Workflow{ID: "wfl_1", App: "hello", Install: "acme", InstallID: "ins_1", Kind: "action", Number: 4, Status: "running"}
+	w := api.Workflow{ID: "wfl_1", App: "hello", Install: "acme", InstallID: "ins_1", Kind: "action",
+		Number: 4, Status: "running"}
 	step := api.Step{ID: "stp_1", Kind: api.StepKindAction, Action: "migrate", Status: api.StepStatusPending}
 	if s.looks++; s.looks > 2 {
 		step.Status, step.Approval = api.StepStatusWaiting, "apr_1"
@@ -39,15 +40,28 @@ func (s *scripted) workflow() api.Workflow {
 
 func (s *scripted) approval() api.Approval {
 	r := &diff.Report{Kind: diff.KindTerraform, Applyable: true, Changes: []diff.Change{{
-		Address: "script migrate", Action: diff.Create, ResourceKind: "script", Name: "migrate", Risk: diff.Create.Risk(),
-		Fields: []diff.FieldChange{{Path: "command", Before: diff.Shown{Absent: true}, After: diff.Shown{Text: "psql -f up.sql", Type: diff.TypeString}}},
+		Address:      "script migrate",
+		Action:       diff.Create,
+		ResourceKind: "script",
+		Name:         "migrate",
+		Risk:         diff.Create.Risk(),
+		Fields: []diff.FieldChange{{Path: "command", Before: diff.Shown{Absent: true},
+			After: diff.Shown{Text: "psql -f up.sql", Type: diff.TypeString}}},
 	}}}
 	r.Sort()
 	r.Totals = r.Count()
 	raw, _ := json.Marshal(r)
 	return api.Approval{
-		ID: "apr_1", Kind: api.ApprovalKindScripts, Status: s.status, App: "hello", Install: "acme", InstallID: "ins_1", Workflow: "wfl_1",
-		ContentDigest: "sha256:content", Scripts: []api.ApprovalScript{{Action: "migrate", Digest: "sha256:script"}}, Report: raw,
+		ID:            "apr_1",
+		Kind:          api.ApprovalKindScripts,
+		Status:        s.status,
+		App:           "hello",
+		Install:       "acme",
+		InstallID:     "ins_1",
+		Workflow:      "wfl_1",
+		ContentDigest: "sha256:content",
+		Scripts:       []api.ApprovalScript{{Action: "migrate", Digest: "sha256:script"}},
+		Report:        raw,
 	}
 }
 
@@ -64,7 +78,9 @@ func (s *scripted) run(t *testing.T, types string, args ...string) (string, erro
 		give(w, api.Install{ID: "ins_1", App: "hello", Name: "acme", Target: 3})
 	})
 	mux.HandleFunc("GET /v1/whoami", func(w http.ResponseWriter, _ *http.Request) { give(w, api.Whoami{Role: s.role}) })
-	mux.HandleFunc("POST /v1/installs/acme/workflows", func(w http.ResponseWriter, _ *http.Request) { give(w, api.Asked{Workflow: s.workflow()}) })
+	mux.HandleFunc("POST /v1/installs/acme/workflows", func(w http.ResponseWriter, _ *http.Request) {
+		give(w, api.Asked{Workflow: s.workflow()})
+	})
 	mux.HandleFunc("GET /v1/workflows/wfl_1", func(w http.ResponseWriter, _ *http.Request) { give(w, s.workflow()) })
 	mux.HandleFunc("GET /v1/approvals/apr_1", func(w http.ResponseWriter, _ *http.Request) { give(w, s.approval()) })
 	mux.HandleFunc("POST /v1/approvals/apr_1/response", func(w http.ResponseWriter, r *http.Request) {
@@ -72,7 +88,8 @@ func (s *scripted) run(t *testing.T, types string, args ...string) (string, erro
 		if err := json.NewDecoder(r.Body).Decode(&given); err != nil {
 			t.Error(err)
 		}
-		s.answers, s.status = append(s.answers, fmt.Sprint(given.Answer, " ", given.ContentDigest)), api.ApprovalStatusApproved
+		s.answers, s.status = append(s.answers, fmt.Sprint(given.Answer, " ", given.ContentDigest)),
+			api.ApprovalStatusApproved
 		give(w, s.approval())
 	})
 	server := httptest.NewServer(mux)
@@ -81,7 +98,8 @@ func (s *scripted) run(t *testing.T, types string, args ...string) (string, erro
 	t.Setenv("NUON_TOKEN", "tok")
 	t.Setenv("NUON_CONTEXT", "")
 	out := &strings.Builder{}
-	c := &console.Console{In: strings.NewReader(types + "\n"), Out: out, Err: out, Output: "table", InIsTerminal: types != "", ErrIsTerminal: types != ""}
+	c := &console.Console{In: strings.NewReader(types + "\n"), Out: out, Err: out, Output: "table",
+		InIsTerminal: types != "", ErrIsTerminal: types != ""}
 	err := execute(t, NewRun(&env.Env{Console: c}), append([]string{"acme", "migrate"}, args...)...)
 	return out.String(), err
 }
@@ -114,7 +132,8 @@ func TestARunApprovesItsScript(t *testing.T) {
 			if err != nil {
 				out += err.Error()
 			}
-			if got := strings.Join(s.answers, "; "); got != c.want || exit.CodeOf(err) != c.code || !strings.Contains(out, c.says) {
+			if got := strings.Join(s.answers, "; "); got != c.want || exit.CodeOf(err) != c.code ||
+				!strings.Contains(out, c.says) {
 				t.Errorf("answered %q, ended with %v after\n%s", got, err, out)
 			}
 		})

@@ -24,7 +24,8 @@ func fleet(t *testing.T, action diff.Action) *plane {
 		r := diff.Report{Kind: diff.KindTerraform, Applyable: true}
 		for i := range n {
 			address := fmt.Sprintf("terraform_data.thing[%d]", i)
-			r.Changes = append(r.Changes, diff.Change{Address: address, Action: action, Risk: action.Risk(), ResourceKind: "terraform_data", Name: install})
+			r.Changes = append(r.Changes, diff.Change{Address: address, Action: action, Risk: action.Risk(),
+				ResourceKind: "terraform_data", Name: install})
 		}
 		r.Totals = r.Count()
 		raw, err := json.Marshal(r)
@@ -37,8 +38,19 @@ func fleet(t *testing.T, action diff.Action) *plane {
 		}
 		id := len(p.approvals) + 1
 		p.approvals = append(p.approvals, api.Approval{
-			ID: fmt.Sprintf("apr_%d", id), Plan: fmt.Sprintf("pln_%d", id), App: "hello", Install: install, InstallID: "ins_" + install, Component: component, Group: group, Destructive: r.Destructive(),
-			ContentDigest: fmt.Sprintf("sha256:%d", id), Status: api.ApprovalStatusWaiting, Because: "build 2 is new", Report: raw, Totals: totals,
+			ID:            fmt.Sprintf("apr_%d", id),
+			Plan:          fmt.Sprintf("pln_%d", id),
+			App:           "hello",
+			Install:       install,
+			InstallID:     "ins_" + install,
+			Component:     component,
+			Group:         group,
+			Destructive:   r.Destructive(),
+			ContentDigest: fmt.Sprintf("sha256:%d", id),
+			Status:        api.ApprovalStatusWaiting,
+			Because:       "build 2 is new",
+			Report:        raw,
+			Totals:        totals,
 		})
 	}
 	for _, install := range []string{"acme", "globex", "hooli"} {
@@ -145,13 +157,15 @@ func TestAlikeSaysWhatItAsks(t *testing.T) {
 	}
 	p := fleet(t, diff.Update)
 	p.deaf = true
-	if _, _, err := p.typing(t, "3").run(t, "table", "approve", "acme/web", "--alike"); err != nil || len(p.answers) != 3 {
+	if _, _, err := p.typing(t, "3").run(t, "table", "approve", "acme/web", "--alike"); err != nil ||
+		len(p.answers) != 3 {
 		t.Errorf("of a list of everything it answered %q, %v", p.answers, err)
 	}
 	p = fleet(t, diff.Update)
 	p.approvals[0].Status, p.approvals[0].Reason = api.ApprovalStatusRejected, "by ann"
 	_, _, err = p.run(t, "table", "approve", "apr_1", "--alike")
-	if exit.CodeOf(err) != exit.Failed || !strings.Contains(err.Error(), "web on hello/acme (apr_1) no longer waits: it is rejected: by ann") || p.answers != nil {
+	if exit.CodeOf(err) != exit.Failed || !strings.Contains(err.Error(),
+		"web on hello/acme (apr_1) no longer waits: it is rejected: by ann") || p.answers != nil {
 		t.Errorf("of one that was answered: %v, %q", err, p.answers)
 	}
 }
@@ -163,7 +177,8 @@ func TestSomeOfMany(t *testing.T) {
 	p := fleet(t, diff.Update)
 	p.withdrawn = "apr_2"
 	out, _, err := p.typing(t, "3").run(t, "table", "approve", "acme/web", "--alike")
-	if exit.CodeOf(err) != exit.Failed || !strings.Contains(err.Error(), "2 of 3 were answered\napprove web on hello/globex: withdrawn") {
+	if exit.CodeOf(err) != exit.Failed ||
+		!strings.Contains(err.Error(), "2 of 3 were answered\napprove web on hello/globex: withdrawn") {
 		t.Errorf("ended with %v", err)
 	}
 	if out != "approved: web on 2 installs of hello\n" {
@@ -172,7 +187,8 @@ func TestSomeOfMany(t *testing.T) {
 	p = fleet(t, diff.Update)
 	p.down = "apr_2"
 	out, _, err = p.typing(t, "3").run(t, "table", "approve", "acme/web", "--alike")
-	if exit.CodeOf(err) != exit.Unreachable || !strings.Contains(err.Error(), "1 of 3 were answered\n") || !strings.Contains(err.Error(), "1 more answer was not sent") {
+	if exit.CodeOf(err) != exit.Unreachable || !strings.Contains(err.Error(), "1 of 3 were answered\n") ||
+		!strings.Contains(err.Error(), "1 more answer was not sent") {
 		t.Errorf("ended with %v", err)
 	}
 	if out != "approved: web on hello/acme\n" || len(p.answers) != 1 {
@@ -180,7 +196,8 @@ func TestSomeOfMany(t *testing.T) {
 	}
 	p = fourPlans(t)
 	p.withdrawn = "apr_1"
-	if _, _, err := p.typing(t, "3").run(t, "table", "approve", "--all"); exit.CodeOf(err) != exit.Failed || len(p.answers) != 2 {
+	if _, _, err := p.typing(t, "3").run(t, "table", "approve", "--all"); exit.CodeOf(err) != exit.Failed ||
+		len(p.answers) != 2 {
 		t.Errorf("of all it ended with %v, answered %q", err, p.answers)
 	}
 }
@@ -197,7 +214,8 @@ func TestList(t *testing.T) {
 	if err != nil || out != want || remarks != "5 plans in 3 rows; --each lists them one by one\n" {
 		t.Errorf("printed\n%s%q, %v", out, remarks, err)
 	}
-	for _, line := range []string{"table approvals list --each", "json approvals list", "yaml approvals list", "name approvals list"} {
+	for _, line := range []string{"table approvals list --each", "json approvals list", "yaml approvals list",
+		"name approvals list"} {
 		words := strings.Fields(line)
 		out, remarks, err := fleet(t, diff.Update).onTerminal(120).run(t, words[0], words[1:]...)
 		if n := strings.Count(out, "apr_"); err != nil || n != 5 || remarks != "" {
@@ -212,8 +230,10 @@ func TestList(t *testing.T) {
 	if p.read > 0 {
 		t.Errorf("%d plans were read by themselves", p.read)
 	}
-	p.approvals[0].Status, p.approvals[0].Response = api.ApprovalStatusRejected, api.GivenResponse{Actor: "ann", Reason: "not\x1b[2J today"}
-	if out, _, err = p.run(t, "table", "approvals", "list", "--limit", "1"); err != nil || out != "apr_1\tdeploy web\thello\tacme\t~1\trejected\tby ann: not [2J today\n" {
+	p.approvals[0].Status, p.approvals[0].Response = api.ApprovalStatusRejected, api.GivenResponse{Actor: "ann",
+		Reason: "not\x1b[2J today"}
+	if out, _, err = p.run(t, "table", "approvals", "list", "--limit", "1"); err != nil ||
+		out != "apr_1\tdeploy web\thello\tacme\t~1\trejected\tby ann: not [2J today\n" {
 		t.Errorf("printed %q, %v", out, err)
 	}
 	if _, _, err = p.run(t, "table", "approvals", "list", "--status", "odd"); exit.CodeOf(err) != exit.Usage {
@@ -226,7 +246,8 @@ func TestList(t *testing.T) {
 func TestReviewOfAlike(t *testing.T) {
 	p := fleet(t, diff.Update).onTerminal(100)
 	for i := range p.approvals {
-		p.approvals[i].Report = json.RawMessage(strings.ReplaceAll(string(p.approvals[i].Report), "thing[0]", `thing[\"`+p.approvals[i].Install+`\"]`))
+		p.approvals[i].Report = json.RawMessage(strings.ReplaceAll(string(p.approvals[i].Report), "thing[0]",
+			`thing[\"`+p.approvals[i].Install+`\"]`))
 	}
 	p.bare = true
 	out, _, err := p.run(t, "table", "review", "--print")
@@ -242,7 +263,8 @@ func TestReviewOfAlike(t *testing.T) {
 		}
 	}
 	for _, onto := range []string{"review --each", "review --each --print"} {
-		if out, _, err = p.run(t, "table", strings.Fields(onto)...); err != nil || strings.Count(out, "nuon approve") != 5 || strings.Contains(out, "‹") {
+		if out, _, err = p.run(t, "table", strings.Fields(onto)...); err != nil ||
+			strings.Count(out, "nuon approve") != 5 || strings.Contains(out, "‹") {
 			t.Errorf("%s shows\n%s%v", onto, out, err)
 		}
 	}

@@ -48,8 +48,16 @@ func fourPlans(t *testing.T) *plane {
 	for i, name := range []string{"hello/acme/web", "hello/acme/db", "hello/globex/web", "shop/acme/web"} {
 		part := strings.Split(name, "/")
 		p.approvals = append(p.approvals, api.Approval{
-			ID: fmt.Sprintf("apr_%d", i+1), Plan: fmt.Sprintf("pln_%d", i+1), App: part[0], Install: part[1], Component: part[2], Destructive: part[2] == "db",
-			ContentDigest: fmt.Sprintf("sha256:%d", i+1), Status: api.ApprovalStatusWaiting, Because: "commit \x1b[31m1a2b3c4", Report: report,
+			ID:            fmt.Sprintf("apr_%d", i+1),
+			Plan:          fmt.Sprintf("pln_%d", i+1),
+			App:           part[0],
+			Install:       part[1],
+			Component:     part[2],
+			Destructive:   part[2] == "db",
+			ContentDigest: fmt.Sprintf("sha256:%d", i+1),
+			Status:        api.ApprovalStatusWaiting,
+			Because:       "commit \x1b[31m1a2b3c4",
+			Report:        report,
 		})
 	}
 	return p
@@ -82,7 +90,9 @@ func (p *plane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	})
 	mux.HandleFunc("POST /v1/approvals/{id}/response", p.respond)
 	mux.HandleFunc("GET /v1/workflows", func(w http.ResponseWriter, r *http.Request) {
-		running := slices.DeleteFunc(slices.Clone(p.workflows), func(w api.Workflow) bool { return w.Install != r.URL.Query().Get("install") })
+		running := slices.DeleteFunc(slices.Clone(p.workflows), func(w api.Workflow) bool {
+			return w.Install != r.URL.Query().Get("install")
+		})
 		_ = json.NewEncoder(w).Encode(api.WorkflowList{Items: running})
 	})
 	mux.HandleFunc("/v1/workflows/{id}", p.workflow)
@@ -108,7 +118,8 @@ func (p *plane) list(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Sscan(r.URL.Query().Get("cursor"), &from) // the first page has no cursor
 	for i, a := range p.approvals {
 		install, group := r.URL.Query().Get("install"), r.URL.Query().Get("group")
-		if i < from || install != "" && a.Install != install && a.InstallID != install || group != "" && !p.deaf && a.Group != group {
+		if i < from || install != "" && a.Install != install && a.InstallID != install || group != "" && !p.deaf &&
+			a.Group != group {
 			continue
 		}
 		if len(l.Items) == 2 {
@@ -159,8 +170,10 @@ func (p *plane) respond(w http.ResponseWriter, r *http.Request) {
 		problem(w, http.StatusConflict, "plan_changed", "what waits is no longer what was shown")
 		return
 	}
-	p.answers = append(p.answers, strings.TrimSpace(fmt.Sprint(a.ID, " ", given.Answer, " ", given.ContentDigest, " ", given.Reason)))
-	a.Status = map[api.ResponseAnswer]api.ApprovalStatus{api.ResponseAnswerApprove: api.ApprovalStatusApproved, api.ResponseAnswerReject: api.ApprovalStatusRejected}[given.Answer]
+	p.answers = append(p.answers, strings.TrimSpace(fmt.Sprint(a.ID, " ", given.Answer, " ",
+		given.ContentDigest, " ", given.Reason)))
+	a.Status = map[api.ResponseAnswer]api.ApprovalStatus{api.ResponseAnswerApprove: api.ApprovalStatusApproved,
+		api.ResponseAnswerReject: api.ApprovalStatusRejected}[given.Answer]
 	_ = json.NewEncoder(w).Encode(a)
 }
 
@@ -273,7 +286,8 @@ func TestAPlanIsDisplayedBeforeTheQuestion(t *testing.T) {
 		p.approvals, p.withdrawn = append(p.approvals, newer), "apr_5"
 	}
 	_, _, err = p.run(t, "table", "approve", "acme/db")
-	if exit.CodeOf(err) != exit.Failed || !strings.Contains(err.Error(), "withdrawn: something newer came") || p.answers != nil {
+	if exit.CodeOf(err) != exit.Failed || !strings.Contains(err.Error(), "withdrawn: something newer came") ||
+		p.answers != nil {
 		t.Errorf("approved %v, %v", p.answers, err)
 	}
 }
@@ -330,18 +344,21 @@ func TestNothingToAnswer(t *testing.T) {
 		{App: "hello", Name: "globex", Status: api.InstallSummaryStatusCurrent, Reason: "all is as it is wanted"},
 		{App: "shop", Name: "acme", Status: api.InstallSummaryStatusStalled, Reason: "web: its build failed"},
 	}}
-	if out, _, err := busy.run(t, "table", "review"); err != nil || out != "nothing waits for an approval\n  hello/acme: working on web [2J\n  shop/acme: web: its build failed\n" {
+	if out, _, err := busy.run(t, "table", "review"); err != nil ||
+		out != "nothing waits for an approval\n  hello/acme: working on web [2J\n  shop/acme: web: its build failed\n" {
 		t.Errorf("printed %q, %v", out, err)
 	}
 	for _, install := range []string{"ins_1", "hello/acme"} {
-		if out, _, err := busy.run(t, "table", "review", "--install", install); err != nil || out != "nothing waits for an approval\n  hello/acme: working on web [2J\n" {
+		if out, _, err := busy.run(t, "table", "review", "--install", install); err != nil ||
+			out != "nothing waits for an approval\n  hello/acme: working on web [2J\n" {
 			t.Errorf("of %s it printed %q, %v", install, out, err)
 		}
 	}
 	for range mostUnderWay {
 		busy.installs = append(busy.installs, busy.installs[2])
 	}
-	if out, _, err := busy.run(t, "table", "review"); err != nil || !strings.HasSuffix(out, "  and 2 more: `nuon installs list`\n") {
+	if out, _, err := busy.run(t, "table", "review"); err != nil ||
+		!strings.HasSuffix(out, "  and 2 more: `nuon installs list`\n") {
 		t.Errorf("of many it printed %q, %v", out, err)
 	}
 	if out, _, err := (&plane{}).run(t, "json", "review"); err != nil || out != "[]\n" {
@@ -399,9 +416,11 @@ func TestReview(t *testing.T) {
 			t.Errorf("shows\n%s\nwant %q", out, want)
 		}
 	}
-	p.approvals[0].Status, p.approvals[0].Response = api.ApprovalStatusRejected, api.GivenResponse{Actor: "ann", Reason: "not\x1b[2Jtoday"}
+	p.approvals[0].Status, p.approvals[0].Response = api.ApprovalStatusRejected, api.GivenResponse{Actor: "ann",
+		Reason: "not\x1b[2Jtoday"}
 	out, _, err = p.run(t, "table", "review", "apr_1")
-	if err != nil || !strings.HasSuffix(out, "rejected: by ann: not [2Jtoday\n") || strings.Contains(out, "nuon approve") {
+	if err != nil || !strings.HasSuffix(out, "rejected: by ann: not [2Jtoday\n") ||
+		strings.Contains(out, "nuon approve") {
 		t.Errorf("shows\n%s%v", out, err)
 	}
 }
@@ -416,7 +435,8 @@ func TestARestoreIsNoDeploy(t *testing.T) {
 		t.Errorf("shows\n%s%v", out, err)
 	}
 	_, remarks, err := p.typing(t, "1").run(t, "table", "approve", "--all")
-	if exit.CodeOf(err) != exit.Waiting || len(p.answers) != 0 || !strings.Contains(remarks, "left out: web on hello/acme takes its state back to version 3; approve it by name: nuon approve apr_1") {
+	if exit.CodeOf(err) != exit.Waiting || len(p.answers) != 0 || !strings.Contains(remarks,
+		"left out: web on hello/acme takes its state back to version 3; approve it by name: nuon approve apr_1") {
 		t.Errorf("answered %v, remarked %q, %v", p.answers, remarks, err)
 	}
 }
@@ -433,7 +453,8 @@ func TestAReportThatDoesNotAddUpIsNotShown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := fourPlans(t)
 			p.approvals[0].Report = json.RawMessage(c.report)
-			if _, _, err := p.run(t, "table", "approve", "apr_1"); exit.CodeOf(err) != exit.Failed || !strings.Contains(err.Error(), c.says) || p.answers != nil {
+			if _, _, err := p.run(t, "table", "approve", "apr_1"); exit.CodeOf(err) != exit.Failed ||
+				!strings.Contains(err.Error(), c.says) || p.answers != nil {
 				t.Errorf("approved %q, %v", p.answers, err)
 			}
 			out, _, err := p.run(t, "table", "review", "apr_1")
@@ -470,12 +491,14 @@ func TestReviewOfSome(t *testing.T) {
 		}
 	}
 	for _, line := range []string{"nowhere", "nowhere/web", "apr_9", "acme nowhere"} {
-		if out, _, err := fourPlans(t).run(t, "name", append([]string{"review"}, strings.Fields(line)...)...); exit.CodeOf(err) != exit.Failed || out != "" {
+		if out, _, err := fourPlans(t).run(t, "name",
+			append([]string{"review"}, strings.Fields(line)...)...); exit.CodeOf(err) != exit.Failed || out != "" {
 			t.Errorf("review %s: %q, %v", line, out, err)
 		}
 	}
 	out, _, err := fourPlans(t).run(t, "table", "review", "globex", "--print")
-	if err != nil || !strings.HasPrefix(out, "deploy web on hello/globex   (apr_3)\n") || strings.Contains(out, "acme") {
+	if err != nil || !strings.HasPrefix(out, "deploy web on hello/globex   (apr_3)\n") ||
+		strings.Contains(out, "acme") {
 		t.Errorf("printed %q, %v", out, err)
 	}
 }

@@ -17,7 +17,14 @@ func atWork(t *testing.T) *plane {
 	p := fleet(t, diff.Update)
 	add := func(id string, kind api.WorkflowKind, install string) {
 		p.workflows = append(p.workflows, api.Workflow{
-			ID: id, Number: 1, Kind: kind, App: "hello", Install: install, InstallID: "ins_" + install, Status: api.WorkflowStatusRunning, Reason: "it is new",
+			ID:        id,
+			Number:    1,
+			Kind:      kind,
+			App:       "hello",
+			Install:   install,
+			InstallID: "ins_" + install,
+			Status:    api.WorkflowStatusRunning,
+			Reason:    "it is new",
 			Steps: []api.Step{
 				{Kind: api.StepKindPlan, Component: "web", Status: api.StepStatusSucceeded}, {Kind: api.StepKindPlan, Component: "cache", Status: api.StepStatusPending},
 			},

@@ -66,8 +66,12 @@ func TestConfig(t *testing.T) {
 			{Name: "note", Type: "string", Sensitive: true},
 			{Name: "size", Type: "number"},
 		},
-		Components: []api.DeclaredComponent{{Name: "sandbox", Kind: "terraform_module"}, {Name: "cache", Kind: "helm_chart", DependsOn: []string{"sandbox"}, Toggleable: true}, {Name: "web", Toggleable: true, Enabled: true}},
-		Actions:    []api.DeclaredAction{{Name: "migrate", Timeout: "5m", Triggers: []string{"manual", "post-deploy-component:web"}, Inputs: []api.DeclaredParameter{{Name: "to", Type: "number", Required: true}, {Name: "dry", Type: "bool", Required: true, Default: &text}}}},
+		Components: []api.DeclaredComponent{{Name: "sandbox", Kind: "terraform_module"},
+			{Name: "cache", Kind: "helm_chart", DependsOn: []string{"sandbox"}, Toggleable: true},
+			{Name: "web", Toggleable: true, Enabled: true}},
+		Actions: []api.DeclaredAction{{Name: "migrate", Timeout: "5m",
+			Triggers: []string{"manual", "post-deploy-component:web"}, Inputs: []api.DeclaredParameter{{Name: "to",
+				Type: "number", Required: true}, {Name: "dry", Type: "bool", Required: true, Default: &text}}}},
 	}}, "config", "hello", "--version", "4")
 	for _, want := range []string{
 		"hello, version 4\n", "region\tstring\taccount\trequired\tsandbox action/smoke\twhere\n", "colour\tstring\t\tdefault blue\t\t\n", "key\tstring\t\trequired, sensitive\t", "note\tstring\t\tsensitive\t", "size\tnumber\t\toptional\t",
@@ -80,7 +84,8 @@ func TestConfig(t *testing.T) {
 	if err != nil || len(asked) != 1 || asked[0] != "GET /v1/apps/hello/config?version=4&release=0" {
 		t.Errorf("%v, asked %q", err, asked)
 	}
-	if _, asked, err := run(t, nil, "config", "hello", "--version", "-1"); exit.CodeOf(err) != exit.Usage || len(asked) > 0 {
+	if _, asked, err := run(t, nil, "config", "hello", "--version", "-1"); exit.CodeOf(err) != exit.Usage ||
+		len(asked) > 0 {
 		t.Errorf("a version below 1: %v, asked %q", err, asked)
 	}
 }
@@ -88,7 +93,9 @@ func TestConfig(t *testing.T) {
 // TestVersions checks that versions are listed with their causes.
 func TestVersions(t *testing.T) {
 	screen, asked, err := run(t, map[string]any{"GET /v1/apps/hello/versions": api.AppVersionList{Items: []api.AppVersion{{Number: 2, Commit: "0123456789abcdef", Digest: "sha256:aaaaaaaaaaaabbbb", Reason: "commit 0123456 changed web.toml"}}}}, "versions", "hello")
-	if err != nil || !strings.HasPrefix(screen, "2\t") || !strings.HasSuffix(screen, "\t0123456789ab\taaaaaaaaaaaa\tcommit 0123456 changed web.toml\n") || !strings.HasPrefix(asked[0], "GET /v1/apps/hello/versions?") {
+	if err != nil || !strings.HasPrefix(screen, "2\t") ||
+		!strings.HasSuffix(screen, "\t0123456789ab\taaaaaaaaaaaa\tcommit 0123456 changed web.toml\n") ||
+		!strings.HasPrefix(asked[0], "GET /v1/apps/hello/versions?") {
 		t.Errorf("%v, asked %q, printed %q", err, asked, screen)
 	}
 }
@@ -103,7 +110,8 @@ func TestDelete(t *testing.T) {
 	if err != nil || screen != "app hello dropped\n" || asked[0] != "DELETE /v1/apps/hello" {
 		t.Errorf("%v, asked %q, said %q", err, asked, screen)
 	}
-	if _, _, err := run(t, nil, "delete", "hello", "--yes"); exit.CodeOf(err) != exit.Failed || err.Error() != "app hello has installs" {
+	if _, _, err := run(t, nil, "delete", "hello", "--yes"); exit.CodeOf(err) != exit.Failed ||
+		err.Error() != "app hello has installs" {
 		t.Errorf("refused: %v", err)
 	}
 }

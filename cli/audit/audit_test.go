@@ -72,7 +72,8 @@ func TestAudit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := &plane{events: test.events}
 			var events []api.AuditEvent
-			if err := json.Unmarshal([]byte(p.run(t, "json", strings.Fields(test.args)...)), &events); err != nil || events == nil {
+			if err := json.Unmarshal([]byte(p.run(t, "json", strings.Fields(test.args)...)), &events); err != nil ||
+				events == nil {
 				t.Fatal(err)
 			}
 			if len(events) != test.want || len(p.asked) != test.asked {

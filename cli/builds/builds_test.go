@@ -54,7 +54,8 @@ func (p *plane) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		_ = json.NewEncoder(w).Encode(again)
 	case r.URL.Path == "/v1/builds":
-		_ = json.NewEncoder(w).Encode(api.BuildList{Items: []api.Build{{ID: "bld_2", Status: "failed", Error: "broken"}, {ID: "bld_1", Status: "succeeded", Reason: "first input"}}})
+		_ = json.NewEncoder(w).Encode(api.BuildList{Items: []api.Build{{ID: "bld_2", Status: "failed", Error: "broken"},
+			{ID: "bld_1", Status: "succeeded", Reason: "first input"}}})
 	default:
 		w.WriteHeader(http.StatusNotFound)
 	}
@@ -145,7 +146,8 @@ func TestCtrlCLeavesBuilds(t *testing.T) {
 // TestRetryWaits checks that --wait ends with the result of the build.
 func TestRetryWaits(t *testing.T) {
 	p := &plane{then: []api.BuildStatus{"running", "succeeded"}}
-	if out, err := p.run(t, "json", "retry", "bld_2", "--wait"); err != nil || !strings.Contains(out, `"status": "succeeded"`) {
+	if out, err := p.run(t, "json", "retry", "bld_2", "--wait"); err != nil ||
+		!strings.Contains(out, `"status": "succeeded"`) {
 		t.Errorf("%v, printed %s", err, out)
 	}
 	p = &plane{then: []api.BuildStatus{"failed"}}
@@ -160,7 +162,8 @@ func TestRetryWaits(t *testing.T) {
 
 // TestListByStatus checks that --status filters the list.
 func TestListByStatus(t *testing.T) {
-	if out, err := (&plane{}).run(t, "name", "list", "--app", "shop", "--status", "failed"); err != nil || out != "bld_2\n" {
+	if out, err := (&plane{}).run(t, "name", "list", "--app", "shop", "--status", "failed"); err != nil ||
+		out != "bld_2\n" {
 		t.Errorf("%v, printed %q", err, out)
 	}
 }

@@ -50,7 +50,8 @@ func TestComponents(t *testing.T) {
 			t.Errorf("%s: %v, printed\n%s, want\n%s", line, err, out, want)
 		}
 	}
-	if _, err := run(t, "get", "shop", "wob"); exit.CodeOf(err) != exit.Failed || !strings.Contains(err.Error(), "nuon components list shop") {
+	if _, err := run(t, "get", "shop", "wob"); exit.CodeOf(err) != exit.Failed ||
+		!strings.Contains(err.Error(), "nuon components list shop") {
 		t.Errorf("what is not there: %v", err)
 	}
 }

@@ -51,7 +51,8 @@ func TestConfigKey(t *testing.T) {
 // indented below their label.
 func TestConfigWraps(t *testing.T) {
 	out, err := config(t, &console.Console{Output: "table", OutIsTerminal: true, Width: 60}, "triggers.type")
-	if err != nil || !strings.Contains(out, "\n  one of    manual, cron, pre-provision, post-provision,\n            pre-reprovision, post-reprovision,") {
+	if err != nil || !strings.Contains(out,
+		"\n  one of    manual, cron, pre-provision, post-provision,\n            pre-reprovision, post-reprovision,") {
 		t.Errorf("printed %s, %v", out, err)
 	}
 	for line := range strings.Lines(out) {
@@ -118,10 +119,12 @@ func TestConfigKind(t *testing.T) {
 		}
 	}
 	out, _ = config(t, &console.Console{Output: "table"}, "helm")
-	if strings.Contains(out, "\nvalue\t") || !strings.HasPrefix(out, "helm  components/*.toml, type = \"helm_chart\"\n") {
+	if strings.Contains(out, "\nvalue\t") ||
+		!strings.HasPrefix(out, "helm  components/*.toml, type = \"helm_chart\"\n") {
 		t.Errorf("printed %s", out)
 	}
-	if out, _ = config(t, &console.Console{Output: "table"}, "full"); strings.Contains(out, "sandbox.vars\t") || !strings.Contains(out, "sandbox\ttable\t") {
+	if out, _ = config(t, &console.Console{Output: "table"}, "full"); strings.Contains(out, "sandbox.vars\t") ||
+		!strings.Contains(out, "sandbox\ttable\t") {
 		t.Errorf("printed %s", out)
 	}
 }
@@ -129,7 +132,8 @@ func TestConfigKind(t *testing.T) {
 // TestConfigList checks that there is a row for each kind.
 func TestConfigList(t *testing.T) {
 	out, err := config(t, &console.Console{Output: "table"})
-	if err != nil || strings.Count(out, "\n") != len(format.Kinds()) || !strings.HasPrefix(out, "metadata\tmetadata.toml\t") {
+	if err != nil || strings.Count(out, "\n") != len(format.Kinds()) ||
+		!strings.HasPrefix(out, "metadata\tmetadata.toml\t") {
 		t.Errorf("printed %s, %v", out, err)
 	}
 }
@@ -137,7 +141,8 @@ func TestConfigList(t *testing.T) {
 // TestConfigStray checks that for a common mistake, the output names the key to use instead.
 func TestConfigStray(t *testing.T) {
 	out, err := config(t, &console.Console{Output: "table"}, "helm.timeout")
-	if err != nil || !strings.Contains(out, "  No key of the format: write deploy_timeout or build_timeout.\n") || strings.Contains(out, "type ") {
+	if err != nil || !strings.Contains(out, "  No key of the format: write deploy_timeout or build_timeout.\n") ||
+		strings.Contains(out, "type ") {
 		t.Errorf("printed %s, %v", out, err)
 	}
 }
@@ -150,18 +155,21 @@ func TestConfigAsData(t *testing.T) {
 		t.Fatalf("printed %s, %v", out, err)
 	}
 	k := got.Keys[0]
-	if d := cmp.Diff([]any{[]string{"secret.kubernetes_sync_targets.key"}, []string{"secrets/*.toml"}, "kubernetes_sync_targets.key", format.String, "value", "[[kubernetes_sync_targets]]\nkey = \"value\"\n"},
+	if d := cmp.Diff([]any{[]string{"secret.kubernetes_sync_targets.key"}, []string{"secrets/*.toml"},
+		"kubernetes_sync_targets.key", format.String, "value", "[[kubernetes_sync_targets]]\nkey = \"value\"\n"},
 		[]any{k.At, k.Files, k.Path, k.Type, k.Default, k.TOML}); d != "" {
 		t.Errorf("-want +got:\n%s", d)
 	}
-	if out, err := config(t, &console.Console{Output: "yaml"}, "sandbox"); err != nil || !strings.HasPrefix(out, "kinds:\n- description: ") || !strings.Contains(out, "\n  name: sandbox\n") {
+	if out, err := config(t, &console.Console{Output: "yaml"}, "sandbox"); err != nil ||
+		!strings.HasPrefix(out, "kinds:\n- description: ") || !strings.Contains(out, "\n  name: sandbox\n") {
 		t.Errorf("printed %.300s, %v", out, err)
 	}
 }
 
 // TestConfigUnknown checks that an unknown name is a usage error with the nearest name.
 func TestConfigUnknown(t *testing.T) {
-	for query, says := range map[string]string{"hlem.values": `did you mean "helm.values"?`, "sandbx": `did you mean "sandbox"?`, "zzzzzzzzzz": "lists the kinds of file"} {
+	for query, says := range map[string]string{"hlem.values": `did you mean "helm.values"?`,
+		"sandbx": `did you mean "sandbox"?`, "zzzzzzzzzz": "lists the kinds of file"} {
 		out, err := config(t, &console.Console{Output: "table"}, query)
 		if exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), says) || out != "" {
 			t.Errorf("%s printed %q, %v", query, out, err)

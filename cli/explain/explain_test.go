@@ -53,7 +53,8 @@ func TestExplain(t *testing.T) {
 		t.Errorf("asked for %s", asked)
 	}
 	asked = ""
-	if _, err := run("weather", "today"); exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), "build install") || asked != "" {
+	if _, err := run("weather", "today"); exit.CodeOf(err) != exit.Usage ||
+		!strings.Contains(err.Error(), "build install") || asked != "" {
 		t.Errorf("ended with %v after asking for %q", err, asked)
 	}
 }

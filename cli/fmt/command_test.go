@@ -110,7 +110,8 @@ func TestWithoutWriting(t *testing.T) {
 	if out, _, code = nuonFmt(t, "", "table", "--diff", "metadata.toml"); out != difference || code != exit.Done {
 		t.Errorf("--diff: %q, code %d", out, code)
 	}
-	if out, _, code = nuonFmt(t, "", "table", "--diff", "--check", "metadata.toml"); out != difference || code != exit.Failed {
+	if out, _, code = nuonFmt(t, "", "table", "--diff", "--check", "metadata.toml"); out != difference ||
+		code != exit.Failed {
 		t.Errorf("both: %q, code %d", out, code)
 	}
 	if d := cmp.Diff(app(), texts(t)); d != "" {
@@ -143,8 +144,10 @@ func TestNamed(t *testing.T) {
 			}
 		})
 	}
-	for name, says := range map[string]string{"more": "there is no app in more or below it", "nowhere": "there is no such file", "-": "must be the only argument"} {
-		if _, remarks, code := nuonFmt(t, "", "table", name, "other.toml"); code != exit.Usage || !strings.Contains(remarks, says) {
+	for name, says := range map[string]string{"more": "there is no app in more or below it",
+		"nowhere": "there is no such file", "-": "must be the only argument"} {
+		if _, remarks, code := nuonFmt(t, "", "table", name, "other.toml"); code != exit.Usage ||
+			!strings.Contains(remarks, says) {
 			t.Errorf("%s: %q, code %d", name, remarks, code)
 		}
 	}
@@ -154,17 +157,21 @@ func TestNamed(t *testing.T) {
 // links are not changed, and that the other files are formatted.
 func TestMistakes(t *testing.T) {
 	const broken = "a=1\nb=\x1b[31m\n"
-	inDirectory(t, map[string]string{"metadata.toml": broken, "sandbox.toml": ugly, "elsewhere": ugly, "actions/y.toml": pretty})
-	for link, to := range map[string]string{"runner.toml": "elsewhere", "components": ".", "actions/x.toml": "../elsewhere"} {
+	inDirectory(t, map[string]string{"metadata.toml": broken, "sandbox.toml": ugly, "elsewhere": ugly,
+		"actions/y.toml": pretty})
+	for link, to := range map[string]string{"runner.toml": "elsewhere", "components": ".",
+		"actions/x.toml": "../elsewhere"} {
 		if err := os.Symlink(to, link); err != nil {
 			t.Fatal(err)
 		}
 	}
 	out, remarks, code := nuonFmt(t, "", "table")
-	if out != "sandbox.toml\n" || code != exit.Usage || !strings.HasPrefix(remarks, "metadata.toml:2:3: error: TOML syntax: ") || strings.ContainsRune(remarks, 0x1b) {
+	if out != "sandbox.toml\n" || code != exit.Usage ||
+		!strings.HasPrefix(remarks, "metadata.toml:2:3: error: TOML syntax: ") || strings.ContainsRune(remarks, 0x1b) {
 		t.Errorf("%q, %q, code %d", out, remarks, code)
 	}
-	if _, remarks, code := nuonFmt(t, "", "table", "runner.toml"); code != exit.Usage || remarks != "runner.toml:1:1: error: this is a symbolic link; name the file that it leads to\n" {
+	if _, remarks, code := nuonFmt(t, "", "table", "runner.toml"); code != exit.Usage ||
+		remarks != "runner.toml:1:1: error: this is a symbolic link; name the file that it leads to\n" {
 		t.Errorf("%q, code %d", remarks, code)
 	}
 	if got := texts(t); got["metadata.toml"] != broken || got["elsewhere"] != ugly || len(got) != 4 {
@@ -180,10 +187,12 @@ func TestData(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &got); err != nil || remarks != "" || code != exit.Usage {
 		t.Fatalf("%v, %s, code %d", err, remarks, code)
 	}
-	if len(got.Changed) != 1 || got.Changed[0] != "sandbox.toml" || got.Unchanged != 1 || got.Written || len(got.Diagnostics) != 1 || got.Diagnostics[0].File != "metadata.toml" {
+	if len(got.Changed) != 1 || got.Changed[0] != "sandbox.toml" || got.Unchanged != 1 || got.Written ||
+		len(got.Diagnostics) != 1 || got.Diagnostics[0].File != "metadata.toml" {
 		t.Errorf("%+v", got)
 	}
-	if out, _, _ = nuonFmt(t, "", "json", "stack.toml"); !strings.Contains(out, `"changed": []`) || !strings.Contains(out, `"diagnostics": []`) {
+	if out, _, _ = nuonFmt(t, "", "json", "stack.toml"); !strings.Contains(out, `"changed": []`) ||
+		!strings.Contains(out, `"diagnostics": []`) {
 		t.Error(out)
 	}
 }

@@ -20,7 +20,8 @@ func TestPairs(t *testing.T) {
 		t.Error(d, err)
 	}
 	for _, bad := range []string{"a", "", "=1"} {
-		if _, err := Pairs("--input", []string{bad}); exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), "--input") {
+		if _, err := Pairs("--input", []string{bad}); exit.CodeOf(err) != exit.Usage ||
+			!strings.Contains(err.Error(), "--input") {
 			t.Errorf("%q ended with %v", bad, err)
 		}
 	}
@@ -37,7 +38,8 @@ func TestFiles(t *testing.T) {
 		}
 		return path
 	}
-	got, err := Files("--input-file", []string{"a=@" + file("a", "{\n}\n\n"), "b=" + file("b", "x\r\n"), "c=@" + file("c", "")})
+	got, err := Files("--input-file",
+		[]string{"a=@" + file("a", "{\n}\n\n"), "b=" + file("b", "x\r\n"), "c=@" + file("c", "")})
 	if d := cmp.Diff(map[string]string{"a": "{\n}\n", "b": "x", "c": ""}, got); d != "" || err != nil {
 		t.Error(d, err)
 	}

@@ -110,7 +110,8 @@ func TestGolden(t *testing.T) {
 // TestData checks the names in their order, and the graph as JSON.
 func TestData(t *testing.T) {
 	dir := app(t, nil)
-	if out, _, err := run(t, &console.Console{Output: "name"}, dir, "--reverse"); err != nil || out != "last\nedge_quota\ndatabase\nedge_cluster\nimage\nnetwork\n" {
+	if out, _, err := run(t, &console.Console{Output: "name"}, dir, "--reverse"); err != nil ||
+		out != "last\nedge_quota\ndatabase\nedge_cluster\nimage\nnetwork\n" {
 		t.Errorf("printed %q, %v", out, err)
 	}
 	out, _, err := run(t, &console.Console{Output: "json"}, dir)
@@ -118,13 +119,15 @@ func TestData(t *testing.T) {
 	if err != nil || json.Unmarshal([]byte(out), &g) != nil {
 		t.Fatalf("printed %s, %v", out, err)
 	}
-	if diff := cmp.Diff([][]string{{"image", "network"}, {"database", "edge_cluster"}, {"edge_quota"}, {"last"}}, g.Waves); diff != "" {
+	if diff := cmp.Diff([][]string{{"image", "network"}, {"database", "edge_cluster"}, {"edge_quota"}, {"last"}},
+		g.Waves); diff != "" {
 		t.Error(diff)
 	}
 	if len(g.Components) != 6 || len(g.Edges) != 9 || g.Components[0] != (Component{"image", "container_image"}) {
 		t.Errorf("the graph is %+v", g)
 	}
-	if out, _, err = run(t, &console.Console{Output: "json"}, dir, "--component", "image"); err != nil || !strings.Contains(out, `"edges": []`) {
+	if out, _, err = run(t, &console.Console{Output: "json"}, dir, "--component", "image"); err != nil ||
+		!strings.Contains(out, `"edges": []`) {
 		t.Errorf("printed %s, %v", out, err)
 	}
 }
@@ -135,12 +138,14 @@ func TestMistakes(t *testing.T) {
 	for flags, says := range map[string]string{
 		"--component databse": "did you mean database?", "--component sandbox": "no such component", "--format svg": "use one of text, mermaid, dot",
 	} {
-		if out, _, err := run(t, &console.Console{}, append(strings.Fields(flags), dir)...); exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), says) || out != "" {
+		if out, _, err := run(t, &console.Console{}, append(strings.Fields(flags),
+			dir)...); exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), says) || out != "" {
 			t.Errorf("%s: printed %q, ended with %v", flags, out, err)
 		}
 	}
 	circle := map[string]string{"components/network.toml": "type = \"terraform_module\"\nname = \"network\"\ndependencies = [\"last\"]\n" + module}
-	if out, remarks, err := run(t, &console.Console{}, app(t, circle)); exit.CodeOf(err) != exit.Usage || out != "" || !strings.Contains(remarks, "in a circle") || strings.Contains(remarks, "warning:") {
+	if out, remarks, err := run(t, &console.Console{}, app(t, circle)); exit.CodeOf(err) != exit.Usage || out != "" ||
+		!strings.Contains(remarks, "in a circle") || strings.Contains(remarks, "warning:") {
 		t.Errorf("printed %q and %q, %v", out, remarks, err)
 	}
 	if _, _, err := run(t, &console.Console{}, filepath.Join(dir, "none")); exit.CodeOf(err) != exit.Usage {
@@ -158,7 +163,8 @@ func TestEscaped(t *testing.T) {
 		if !closed || strings.ContainsAny(label, "\"<>&[]\n\\") {
 			t.Fatalf("the label %q is not one in\n%s", label, g.mermaid())
 		}
-		if got := quoted(name); strings.ContainsAny(strings.NewReplacer(`\\`, ``, `\"`, ``).Replace(got[1:len(got)-1]), "\"\n\x1b") {
+		if got := quoted(name); strings.ContainsAny(strings.NewReplacer(`\\`, ``, `\"`,
+			``).Replace(got[1:len(got)-1]), "\"\n\x1b") {
 			t.Fatalf("%q ends early", got)
 		}
 	})
@@ -169,7 +175,8 @@ func TestEscaped(t *testing.T) {
 func TestComplete(t *testing.T) {
 	cmd := &cobra.Command{}
 	cmd.SetContext(t.Context())
-	if names, _ := components(cmd, []string{app(t, nil)}, ""); strings.Join(names, " ") != "database edge_cluster edge_quota image last network" {
+	if names, _ := components(cmd, []string{app(t, nil)}, ""); strings.Join(names,
+		" ") != "database edge_cluster edge_quota image last network" {
 		t.Errorf("gives %v", names)
 	}
 	if names, _ := components(cmd, []string{t.TempDir()}, ""); names != nil {
@@ -185,9 +192,11 @@ func TestText(t *testing.T) {
 	}
 	dir := app(t, nil)
 	plain, _, _ := run(t, on, dir, "--component", "database")
-	colored, _, err := run(t, &console.Console{OutIsTerminal: true, Width: 80, Color: true}, dir, "--component", "database")
+	colored, _, err := run(t, &console.Console{OutIsTerminal: true, Width: 80, Color: true}, dir,
+		"--component", "database")
 	stripped := strings.NewReplacer("\x1b[1m", "", "\x1b[2m", "", "\x1b[0m", "").Replace(colored)
-	if err != nil || strings.Join(strings.Fields(stripped), " ") != strings.Join(strings.Fields(plain), " ") || !strings.Contains(colored, "\x1b[1mdatabase\x1b[0m") {
+	if err != nil || strings.Join(strings.Fields(stripped), " ") != strings.Join(strings.Fields(plain), " ") ||
+		!strings.Contains(colored, "\x1b[1mdatabase\x1b[0m") {
 		t.Errorf("in colour it is\n%s", colored)
 	}
 }

@@ -101,11 +101,13 @@ func TestOfARepository(t *testing.T) {
 				}
 			}
 			dir := repository(t, there)
-			made, remarks, err := initialize(t, append([]string{"--name", "shop"}, strings.Fields(string(archive.Comment))...)...)
+			made, remarks, err := initialize(t,
+				append([]string{"--name", "shop"}, strings.Fields(string(archive.Comment))...)...)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := &txtar.Archive{Comment: archive.Comment, Files: slices.DeleteFunc(slices.Clone(archive.Files), func(f txtar.File) bool { return strings.HasPrefix(f.Name, "written/") })}
+			got := &txtar.Archive{Comment: archive.Comment, Files: slices.DeleteFunc(slices.Clone(archive.Files),
+				func(f txtar.File) bool { return strings.HasPrefix(f.Name, "written/") })}
 			for _, f := range made.Files {
 				if strings.HasPrefix(f, "modules/") || f == "metadata.toml" {
 					continue // from the sample
@@ -132,7 +134,8 @@ func TestOfARepository(t *testing.T) {
 				t.Error(d)
 			}
 			valid(t, os.DirFS(made.Directory))
-			if !strings.HasPrefix(made.Directory, dir[:len(dir)-len("shop")]) && !strings.HasSuffix(made.Directory, "shop") {
+			if !strings.HasPrefix(made.Directory, dir[:len(dir)-len("shop")]) &&
+				!strings.HasSuffix(made.Directory, "shop") {
 				t.Errorf("wrote into %s", made.Directory)
 			}
 		})
@@ -149,7 +152,8 @@ func atATerminal(t *testing.T, answers string, args ...string) (Made, string, er
 	defer in.Close()    //nolint:errcheck // of a test
 	defer typed.Close() //nolint:errcheck // of a test
 	var out, remarks strings.Builder
-	c := New(&env.Env{Console: &console.Console{In: oneByOne{in}, Out: &out, Err: &remarks, Output: "json", InIsTerminal: true, ErrIsTerminal: true}})
+	c := New(&env.Env{Console: &console.Console{In: oneByOne{in}, Out: &out, Err: &remarks, Output: "json",
+		InIsTerminal: true, ErrIsTerminal: true}})
 	c.SetArgs(append([]string{}, args...))
 	c.SilenceErrors, c.SilenceUsage = true, true
 	if _, err := typed.WriteString(answers); err != nil {
@@ -230,7 +234,8 @@ func TestQuestions(t *testing.T) {
 				t.Fatalf("%v, %s", err, remarks)
 			}
 			got := slices.DeleteFunc(made.Files, func(f string) bool {
-				return f == "metadata.toml" || f == "sandbox.toml" || f == "inputs.toml" || strings.HasPrefix(f, "modules/")
+				return f == "metadata.toml" || f == "sandbox.toml" || f == "inputs.toml" ||
+					strings.HasPrefix(f, "modules/")
 			})
 			if d := cmp.Diff(c.want, got); d != "" {
 				t.Error(d, remarks)
@@ -274,17 +279,21 @@ func TestNothingIsAsked(t *testing.T) {
 func TestInAPipe(t *testing.T) {
 	repository(t, several())
 	made, _, err := initialize(t, "--dry-run")
-	if err != nil || !slices.Contains(made.Files, "modules/web/main.tf") || !strings.Contains(made.Texts["sandbox.toml"], "modules/account") {
+	if err != nil || !slices.Contains(made.Files, "modules/web/main.tf") ||
+		!strings.Contains(made.Texts["sandbox.toml"], "modules/account") {
 		t.Errorf("%v, %+v", err, made)
 	}
 	if _, err := os.Stat("metadata.toml"); !os.IsNotExist(err) {
 		t.Errorf("--dry-run has written: %v", err)
 	}
 	made, remarks, err := initialize(t, "--dry-run", "--from", ".", "apps/shop")
-	if err != nil || len(made.Texts) != len(made.Files) || !strings.Contains(remarks, "broken is left out: its Chart.yaml says nothing") && !strings.Contains(remarks, "broken is left out: this cannot be read as YAML") {
+	if err != nil || len(made.Texts) != len(made.Files) ||
+		!strings.Contains(remarks, "broken is left out: its Chart.yaml says nothing") &&
+			!strings.Contains(remarks, "broken is left out: this cannot be read as YAML") {
 		t.Errorf("%v, %+v, %s", err, made.Files, remarks)
 	}
-	if !slices.Contains(made.Files, "components/manifests/quota.yaml") || made.Texts["components/manifests/quota.yaml"] != several()["k8s/quota.yaml"] {
+	if !slices.Contains(made.Files, "components/manifests/quota.yaml") ||
+		made.Texts["components/manifests/quota.yaml"] != several()["k8s/quota.yaml"] {
 		t.Errorf("a manifest outside of the app's directory was not copied: %v", made.Files)
 	}
 	if _, _, err := initialize(t, "--cloud", "moon"); exit.CodeOf(err) != exit.Usage {
@@ -301,7 +310,8 @@ func TestPeople(t *testing.T) {
 		"--from deploy/chart":           "\n\nThe component web is the chart in deploy/chart.\n",
 	} {
 		var out strings.Builder
-		c := New(&env.Env{Console: &console.Console{In: strings.NewReader(""), Out: &out, Err: &strings.Builder{}, Output: "table"}})
+		c := New(&env.Env{Console: &console.Console{In: strings.NewReader(""), Out: &out,
+			Err: &strings.Builder{}, Output: "table"}})
 		c.SetArgs(strings.Fields(args))
 		if err := c.ExecuteContext(t.Context()); err != nil || !strings.Contains(out.String(), says) {
 			t.Errorf("%s: %v, %s", args, err, out.String())
@@ -316,16 +326,20 @@ func TestBounds(t *testing.T) {
 		many[fmt.Sprintf("c%d/Chart.yaml", i)] = "name: web\n"
 	}
 	repository(t, many)
-	if _, _, err := initialize(t, "--from", "."); exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), "more than 50 charts") {
+	if _, _, err := initialize(t, "--from", "."); exit.CodeOf(err) != exit.Usage ||
+		!strings.Contains(err.Error(), "more than 50 charts") {
 		t.Errorf("many charts ended with %v", err)
 	}
-	manifests := map[string]string{"large/a.yaml": "apiVersion: v1\nkind: A\nmetadata: {name: a}\n" + strings.Repeat("#", maxFile)}
+	manifests := map[string]string{"large/a.yaml": "apiVersion: v1\nkind: A\nmetadata: {name: a}\n" +
+		strings.Repeat("#", maxFile)}
 	for i := range maxManifests + 1 {
 		manifests[fmt.Sprintf("many/%d.yaml", i)] = "apiVersion: v1\nkind: A\nmetadata: {name: a}\n"
 	}
 	repository(t, manifests)
-	for from, says := range map[string]string{"many": "put them together with a kustomization.yaml", "large": "there is no Helm chart"} {
-		if _, _, err := initialize(t, "--from", from); exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), says) {
+	for from, says := range map[string]string{"many": "put them together with a kustomization.yaml",
+		"large": "there is no Helm chart"} {
+		if _, _, err := initialize(t, "--from", from); exit.CodeOf(err) != exit.Usage ||
+			!strings.Contains(err.Error(), says) {
 			t.Errorf("%s ended with %v", from, err)
 		}
 	}
@@ -336,7 +350,8 @@ func TestBounds(t *testing.T) {
 		large[fmt.Sprintf("%02d/values.yaml", i)] = "\x01" + strings.Repeat("#", maxFile-1)
 	}
 	repository(t, large)
-	if _, _, err := initialize(t, "--from", "."); exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), "more than 32 MiB of YAML") {
+	if _, _, err := initialize(t, "--from", "."); exit.CodeOf(err) != exit.Usage ||
+		!strings.Contains(err.Error(), "more than 32 MiB of YAML") {
 		t.Errorf("much YAML ended with %v", err)
 	}
 	repository(t, map[string]string{"a/README.md": ""})
@@ -367,21 +382,28 @@ func TestHostile(t *testing.T) {
 		}
 		quoted := func() string { b, _ := json.Marshal(text()); return string(b) }
 		dir := func() string {
-			return rapid.SampledFrom([]string{".", "x", "a/b", "My Dir", "it's \"x\"", "{{.nuon.install.id}}", "overlays/p", "k/overlays/p", "k/base", "é", "[x]", "a#b"}).Draw(t, "dir")
+			return rapid.SampledFrom([]string{".", "x", "a/b", "My Dir", "it's \"x\"", "{{.nuon.install.id}}",
+				"overlays/p", "k/overlays/p", "k/base", "é", "[x]", "a#b"}).Draw(t, "dir")
 		}
 		files := fstest.MapFS{}
 		add := func(name, text string) { files[name] = &fstest.MapFile{Data: []byte(text)} }
 		for range rapid.IntRange(1, 4).Draw(t, "finds") {
 			switch at := dir(); rapid.IntRange(0, 3).Draw(t, "kind") {
 			case 0:
-				add(path.Join(at, "Chart.yaml"), fmt.Sprintf("name: %s\nversion: %s\nappVersion: %s\n", quoted(), quoted(), quoted()))
-				add(path.Join(at, "values.yaml"), fmt.Sprintf("image: {tag: %s, repository: %s}\nreplicas: %s\ningress: {hosts: [{host: %s}]}\n", quoted(), quoted(), quoted(), quoted()))
+				add(path.Join(at, "Chart.yaml"),
+					fmt.Sprintf("name: %s\nversion: %s\nappVersion: %s\n", quoted(), quoted(), quoted()))
+				add(path.Join(at, "values.yaml"),
+					fmt.Sprintf("image: {tag: %s, repository: %s}\nreplicas: %s\ningress: {hosts: [{host: %s}]}\n",
+						quoted(), quoted(), quoted(), quoted()))
 			case 1:
 				add(path.Join(at, "main.tf"), fmt.Sprintf("variable %s {\n  description = %s\n  type = list(string)\n}\nvariable \"b\" { description = %s }\nvariable \"b-c\" {}\nvariable \"b_c\" {}\n", hcl(text()), hcl(text()), hcl(text())))
 			case 2:
-				add(path.Join(at, "kustomization.yaml"), fmt.Sprintf("namespace: %s\nresources: [%s]\n", quoted(), quoted()))
+				add(path.Join(at, "kustomization.yaml"),
+					fmt.Sprintf("namespace: %s\nresources: [%s]\n", quoted(), quoted()))
 			default:
-				add(path.Join(at, rapid.SampledFrom([]string{"x.yaml", "it's \"y\".yml", "{{x}}.yaml"}).Draw(t, "file")), fmt.Sprintf("apiVersion: v1\nkind: %s\nmetadata: {name: %s, namespace: %s}\n", quoted(), quoted(), quoted()))
+				add(path.Join(at, rapid.SampledFrom([]string{"x.yaml", "it's \"y\".yml", "{{x}}.yaml"}).Draw(t, "file")),
+					fmt.Sprintf("apiVersion: v1\nkind: %s\nmetadata: {name: %s, namespace: %s}\n",
+						quoted(), quoted(), quoted()))
 			}
 		}
 		s := &seeker{ctx: t.Context(), fsys: files, used: map[string]bool{}}
@@ -419,7 +441,8 @@ func hcl(text string) string {
 
 // FuzzDocuments checks that reading a chart or manifest of any bytes can only fail with an error.
 func FuzzDocuments(f *testing.F) {
-	for _, text := range []string{"name: x\nversion: 1\n", "a: &a [*a]\n", "a: &a [x]\nb: &b [*a, *a]\nname: *b\n", "---\n---\n", "apiVersion: v1\nkind: List\nitems: []\n", "{", "\ufeff", "a: !!binary x", "? [a]\n: b"} {
+	for _, text := range []string{"name: x\nversion: 1\n", "a: &a [*a]\n", "a: &a [x]\nb: &b [*a, *a]\nname: *b\n",
+		"---\n---\n", "apiVersion: v1\nkind: List\nitems: []\n", "{", "\ufeff", "a: !!binary x", "? [a]\n: b"} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -439,7 +462,8 @@ func FuzzDocuments(f *testing.F) {
 
 // TestLabel checks that any name becomes a valid Kubernetes label.
 func TestLabel(t *testing.T) {
-	for name, want := range map[string]string{"web": "web", "My Web!": "my-web", "": "app", "1st": "app-1st", "--a--": "a", "é": "app", strings.Repeat("a", 49) + "-b": strings.Repeat("a", 49)} {
+	for name, want := range map[string]string{"web": "web", "My Web!": "my-web", "": "app", "1st": "app-1st",
+		"--a--": "a", "é": "app", strings.Repeat("a", 49) + "-b": strings.Repeat("a", 49)} {
 		if got := label(name); got != want {
 			t.Errorf("%q is %q, want %q", name, got, want)
 		}
@@ -457,7 +481,8 @@ func TestNamesOfOthers(t *testing.T) {
 			t.Errorf("%q is an app's name, a variable's: %v", name, got)
 		}
 	}
-	for name, want := range map[string]string{"My Shop": "my_shop", "--a..b--": "a_b", "é": "", "a\n\x1b[31m": "a_31m"} {
+	for name, want := range map[string]string{"My Shop": "my_shop", "--a..b--": "a_b", "é": "",
+		"a\n\x1b[31m": "a_31m"} {
 		if got := simplified(name, "_"); got != want {
 			t.Errorf("%q becomes %q", name, got)
 		}
@@ -476,9 +501,11 @@ func TestLeftOutOnce(t *testing.T) {
 // TestTemplatesThatAreNone checks that a manifest that would make the app invalid is left out.
 func TestTemplatesThatAreNone(t *testing.T) {
 	const object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"
-	dir := repository(t, map[string]string{"k8s/good.yaml": object, "k8s/bad.yaml": object + "data: {a: \"{{.nuon.install.id\"}\n"})
+	dir := repository(t, map[string]string{"k8s/good.yaml": object, "k8s/bad.yaml": object +
+		"data: {a: \"{{.nuon.install.id\"}\n"})
 	made, remarks, err := initialize(t, "--name", "x", "--from", "k8s", filepath.Join(dir, "app"))
-	if err != nil || !slices.Contains(made.Files, "components/good.toml") || slices.Contains(made.Files, "components/bad.toml") {
+	if err != nil || !slices.Contains(made.Files, "components/good.toml") ||
+		slices.Contains(made.Files, "components/bad.toml") {
 		t.Errorf("wrote %v, %v", made.Files, err)
 	}
 	if !strings.Contains(remarks, "k8s/bad.yaml is left out: ") {

@@ -30,7 +30,8 @@ func runGit(t *testing.T, dir string, args ...string) {
 func initialize(t *testing.T, args ...string) (Made, string, error) {
 	t.Helper()
 	var out, remarks strings.Builder
-	c := New(&env.Env{Console: &console.Console{In: strings.NewReader("never\nread\n"), Out: &out, Err: &remarks, Output: "json"}})
+	c := New(&env.Env{Console: &console.Console{In: strings.NewReader("never\nread\n"), Out: &out,
+		Err: &remarks, Output: "json"}})
 	c.SetArgs(append([]string{}, args...))
 	c.SilenceErrors, c.SilenceUsage = true, true
 	err := c.ExecuteContext(t.Context())
@@ -70,7 +71,8 @@ func TestSample(t *testing.T) {
 	dir := filepath.Join(here, "my App!")
 	want := Made{
 		Name: "my-app", Directory: dir,
-		Files: []string{"metadata.toml", "sandbox.toml", "components/web.toml", "inputs.toml", ".gitignore", "modules/account/main.tf", "modules/web/main.tf"},
+		Files: []string{"metadata.toml", "sandbox.toml", "components/web.toml", "inputs.toml", ".gitignore",
+			"modules/account/main.tf", "modules/web/main.tf"},
 		Next: []string{
 			"cd 'my App!'", "git init -b main && git add -A && git commit -m 'Package my-app'", "nuon apps create my-app --repo 'file://" + dir + "'",
 			"nuon sync . --app my-app", "nuon installs create acme --app my-app", "nuon review",
@@ -100,7 +102,8 @@ func TestNothingIsOverwritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, err := initialize(t, "--name", "x", dir)
-	if exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), "has inputs.toml already, and nothing is overwritten") {
+	if exit.CodeOf(err) != exit.Usage ||
+		!strings.Contains(err.Error(), "has inputs.toml already, and nothing is overwritten") {
 		t.Errorf("ended with %v", err)
 	}
 	entries, err := os.ReadDir(dir)
@@ -134,7 +137,8 @@ func TestOfAModule(t *testing.T) {
 	repo := t.TempDir()
 	runGit(t, repo, "init", "-q", "-b", "main")
 	runGit(t, repo, "remote", "add", "origin", "git@git.example:acme/shop.git")
-	for file, text := range map[string]string{"infra/My Shop/main.tf": moduleText, "elsewhere/README.md": "no module\n"} {
+	for file, text := range map[string]string{"infra/My Shop/main.tf": moduleText,
+		"elsewhere/README.md": "no module\n"} {
 		if err := os.MkdirAll(filepath.Join(repo, filepath.Dir(file)), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +153,8 @@ func TestOfAModule(t *testing.T) {
 	}
 	app := load(t, filepath.Join(repo, "apps", "shop"))
 	c := app.Components[0]
-	if c.Name != "my_shop" || c.Source.Directory != "infra/My Shop" || app.Sandbox.Source.Directory != "apps/shop/modules/account" {
+	if c.Name != "my_shop" || c.Source.Directory != "infra/My Shop" ||
+		app.Sandbox.Source.Directory != "apps/shop/modules/account" {
 		t.Errorf("component %s of %s, sandbox of %s", c.Name, c.Source.Directory, app.Sandbox.Source.Directory)
 	}
 	var inputs []string
@@ -157,10 +162,12 @@ func TestOfAModule(t *testing.T) {
 		inputs = append(inputs, strings.TrimSpace(in.Name+" "+in.Type+map[bool]string{true: " sensitive"}[in.Sensitive]))
 	}
 	slices.Sort(inputs)
-	if d := cmp.Diff([]string{"any string", "count_of number", "sizes json", "token string sensitive", "zone string"}, inputs); d != "" {
+	if d := cmp.Diff([]string{"any string", "count_of number", "sizes json", "token string sensitive",
+		"zone string"}, inputs); d != "" {
 		t.Error(d)
 	}
-	if len(c.Terraform.Vars) != 4 || len(c.Terraform.VarFiles) != 1 || !strings.Contains(c.Terraform.VarFiles[0], `"sizes": {{.nuon.inputs.inputs.sizes}}`) {
+	if len(c.Terraform.Vars) != 4 || len(c.Terraform.VarFiles) != 1 ||
+		!strings.Contains(c.Terraform.VarFiles[0], `"sizes": {{.nuon.inputs.inputs.sizes}}`) {
 		t.Errorf("vars %v, files %v", c.Terraform.Vars, c.Terraform.VarFiles)
 	}
 	want := []string{
@@ -173,8 +180,12 @@ func TestOfAModule(t *testing.T) {
 	if slices.Contains(made.Files, ".gitignore") || slices.Contains(made.Files, "modules/web/main.tf") {
 		t.Errorf("wrote %v", made.Files)
 	}
-	for from, says := range map[string]string{"nowhere": "there is no such directory", "elsewhere": "there is no Helm chart, Terraform module, kustomization or Kubernetes manifest in it", "elsewhere/README.md": "is not a directory: name the one that it lies in", t.TempDir(): "is not in the repository"} {
-		if _, _, err := initialize(t, "--name", "x", "--from", from, "apps/x"); exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), says) {
+	for from, says := range map[string]string{"nowhere": "there is no such directory",
+		"elsewhere":           "there is no Helm chart, Terraform module, kustomization or Kubernetes manifest in it",
+		"elsewhere/README.md": "is not a directory: name the one that it lies in",
+		t.TempDir():           "is not in the repository"} {
+		if _, _, err := initialize(t, "--name", "x", "--from", from, "apps/x"); exit.CodeOf(err) != exit.Usage ||
+			!strings.Contains(err.Error(), says) {
 			t.Errorf("--from %s ended with %v", from, err)
 		}
 	}
@@ -185,7 +196,8 @@ func TestOfAModule(t *testing.T) {
 func TestNames(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"Shop", "a b", "../x", strings.Repeat("a", 64), "-x", "🚀"} {
-		if _, _, err := initialize(t, "--name", name, "x"); exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), "use lower-case letters") {
+		if _, _, err := initialize(t, "--name", name, "x"); exit.CodeOf(err) != exit.Usage ||
+			!strings.Contains(err.Error(), "use lower-case letters") {
 			t.Errorf("%q ended with %v", name, err)
 		}
 	}

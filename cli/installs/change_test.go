@@ -55,7 +55,8 @@ and then:
 		t.Run(name, func(t *testing.T) {
 			p, e := start(t)
 			p.installs[0].Inputs = []api.InputValue{{Name: "greeting", Value: "hi"}}
-			p.effects = []api.PreviewedEffect{{Name: "sandbox", Effect: "none"}, {Name: "web", Effect: "behind", Reason: "input greeting changed"}}
+			p.effects = []api.PreviewedEffect{{Name: "sandbox", Effect: "none"},
+				{Name: "web", Effect: "behind", Reason: "input greeting changed"}}
 			if c.typed != "" {
 				atATerminal(e, c.typed)
 			}
@@ -133,9 +134,11 @@ func TestOwner(t *testing.T) {
 // TestForget checks that forgetting an install that leaves resources behind asks
 // first, and that forgetting a deprovisioned one does not.
 func TestForget(t *testing.T) {
-	for line, code := range map[string]int{"forget acme": 0, "forget acme --force": exit.Usage, "forget acme --force --yes": 0} {
+	for line, code := range map[string]int{"forget acme": 0, "forget acme --force": exit.Usage,
+		"forget acme --force --yes": 0} {
 		p, e := start(t)
-		if err := execute(t, New(e), strings.Fields(line)...); exit.CodeOf(err) != code || (p.all == "") != (code != 0) {
+		if err := execute(t, New(e), strings.Fields(line)...); exit.CodeOf(err) != code ||
+			(p.all == "") != (code != 0) {
 			t.Errorf("%s ended with %v after %q", line, err, p.all)
 		}
 	}
@@ -144,7 +147,8 @@ func TestForget(t *testing.T) {
 // TestPinning checks pinning to a given release and to the current one, rolling back,
 // and unpinning.
 func TestPinning(t *testing.T) {
-	all := []api.Release{{Number: 7, Status: "complete"}, {Number: 6, Status: "incomplete"}, {Number: 5, Status: "complete"}, {Number: 4, Status: "building"}, {Number: 3, Status: "complete"}}
+	all := []api.Release{{Number: 7, Status: "complete"}, {Number: 6, Status: "incomplete"},
+		{Number: 5, Status: "complete"}, {Number: 4, Status: "building"}, {Number: 3, Status: "complete"}}
 	for line, c := range map[string]struct {
 		install  api.Install
 		releases []api.Release

@@ -26,7 +26,8 @@ func shop(installs map[string]string) fs.FS {
 	put("components/web.toml", "type = \"terraform_module\"\nname = \"web\"\n"+module)
 	put("components/metrics.toml", "type = \"terraform_module\"\nname = \"metrics\"\ntoggleable = true\ndefault_enabled = true\n"+module)
 	inputs := "[[group]]\nname = \"app\"\ndisplay_name = \"App\"\ndescription = \"All\"\n"
-	for _, in := range []string{"name = \"greeting\"\ndefault = \"hi\"", "name = \"note\"", "name = \"replicas\"\ntype = \"number\"\ndefault = \"2\"",
+	for _, in := range []string{"name = \"greeting\"\ndefault = \"hi\"", "name = \"note\"",
+		"name = \"replicas\"\ntype = \"number\"\ndefault = \"2\"",
 		"name = \"token\"\nsensitive = true\nrequired = true", "name = \"domain\"\nuser_configurable = true\ndefault = \"\""} {
 		inputs += "[[input]]\n" + in + "\ndisplay_name = \"X\"\ndescription = \"It\"\ngroup = \"app\"\n"
 	}
@@ -55,8 +56,10 @@ func TestCompare(t *testing.T) {
 		return i
 	}
 	yes := true
-	ignore := cmp.Options{cmpopts.EquateEmpty(), cmp.AllowUnexported(Difference{}), cmpopts.IgnoreFields(Difference{}, "Reason", "Changes", "Install", "id"),
-		cmpopts.IgnoreFields(api.InstallChange{}, "By"), cmpopts.IgnoreFields(api.NewInstall{}, "App", "Name", "Owner", "Approval")}
+	ignore := cmp.Options{cmpopts.EquateEmpty(), cmp.AllowUnexported(Difference{}),
+		cmpopts.IgnoreFields(Difference{}, "Reason", "Changes", "Install", "id"),
+		cmpopts.IgnoreFields(api.InstallChange{}, "By"),
+		cmpopts.IgnoreFields(api.NewInstall{}, "App", "Name", "Owner", "Approval")}
 	for name, c := range map[string]struct {
 		file    string
 		install []api.Install
@@ -65,9 +68,11 @@ func TestCompare(t *testing.T) {
 		moves   []string
 	}{
 		"a new one": {"[inputs]\nnote = \"n\"\n[labels]\ntier = \"gold\"\n[component_toggles]\nmetrics = false\n[aws_account]\nregion = \"eu-west-1\"\n", nil, false,
-			Difference{Outcome: OutcomeCreate, create: api.NewInstall{Inputs: []api.InputValue{{Name: "note", Value: "n"}}, Labels: map[string]string{"tier": "gold"},
+			Difference{Outcome: OutcomeCreate, create: api.NewInstall{Inputs: []api.InputValue{{Name: "note", Value: "n"}},
+				Labels:  map[string]string{"tier": "gold"},
 				Toggles: map[string]bool{"metrics": false}, Account: account}},
-			[]string{"approval prompt", "aws_account region=eu-west-1", `input note "n"`, `label tier "gold"`, "component metrics off"}},
+			[]string{"approval prompt", "aws_account region=eu-west-1", `input note "n"`, `label tier "gold"`,
+				"component metrics off"}},
 		"as it says":                         {"[inputs]\nnote = \"n\"\n", []api.Install{with(func(i *api.Install) { i.Inputs = []api.InputValue{{Name: "note", Value: "n"}} })}, false, Difference{Outcome: OutcomeNone}, nil},
 		"by default":                         {"[inputs]\ngreeting = \"hi\"\n", []api.Install{acme}, false, Difference{Outcome: OutcomeNone}, nil},
 		"a default again":                    {"", []api.Install{with(func(i *api.Install) { i.Inputs = []api.InputValue{{Name: "greeting", Value: "hey"}} })}, false, Difference{Outcome: OutcomeChange, change: api.InstallChange{Inputs: []api.InputValue{{Name: "greeting", Value: "hi"}}}}, []string{`input greeting "hey" "hi"`}},
@@ -111,8 +116,10 @@ func TestCompare(t *testing.T) {
 // TestCompareWithoutAFile checks that an install that belongs to a missing file is
 // reported, and that installs that people manage are not.
 func TestCompareWithoutAFile(t *testing.T) {
-	got := compare(loaded(t, shop(nil)), "shop", []api.Install{{App: "shop", Name: "left", Owner: "file"}, {Name: "ours", Owner: "hand"}}, true)
-	if len(got) != 1 || got[0].Install != "left" || got[0].Outcome != OutcomeNoFile || !strings.Contains(got[0].Reason, "nuon installs generate-config shop/left") {
+	got := compare(loaded(t, shop(nil)), "shop",
+		[]api.Install{{App: "shop", Name: "left", Owner: "file"}, {Name: "ours", Owner: "hand"}}, true)
+	if len(got) != 1 || got[0].Install != "left" || got[0].Outcome != OutcomeNoFile ||
+		!strings.Contains(got[0].Reason, "nuon installs generate-config shop/left") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -130,11 +137,15 @@ func TestAGeneratedFileChangesNothing(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		i := api.Install{
-			ID: "ins_1", Name: "acme", Owner: "file", Approval: rapid.SampledFrom([]api.InstallApproval{"prompt", "approve-all"}).Draw(t, "approval"),
+			ID:           "ins_1",
+			Name:         "acme",
+			Owner:        "file",
+			Approval:     rapid.SampledFrom([]api.InstallApproval{"prompt", "approve-all"}).Draw(t, "approval"),
 			AllowDestroy: rapid.Bool().Draw(t, "destroy"), Labels: map[string]string{}, Toggles: map[string]bool{},
 			Inputs: []api.InputValue{{Name: "token", Sensitive: true}, {Name: "of an older version", Value: "x"}},
 		}
-		value := rapid.OneOf(rapid.String(), rapid.StringMatching(`[\x00-\x1f"'\\#\[\]=ü日🚀\n\r\t ]{0,8}`), rapid.SampledFrom([]string{"", "true", "007", "\"\"\"", "'''"}))
+		value := rapid.OneOf(rapid.String(), rapid.StringMatching(`[\x00-\x1f"'\\#\[\]=ü日🚀\n\r\t ]{0,8}`),
+			rapid.SampledFrom([]string{"", "true", "007", "\"\"\"", "'''"}))
 		for _, name := range []string{"greeting", "note", "domain"} {
 			if rapid.Bool().Draw(t, name) {
 				i.Inputs = append(i.Inputs, api.InputValue{Name: name, Value: storable(value.Draw(t, "value"))})

@@ -43,8 +43,10 @@ type plane struct {
 
 func start(t *testing.T) (*plane, *env.Env) {
 	t.Helper()
-	p := &plane{own: identity(t), acme: identity(t), installs: []api.Install{{ID: "ins_acme", App: "hello", Name: "acme", Status: "current", Reason: "as it is wanted"}}}
-	p.config.Inputs = []api.DeclaredInput{{Name: "greeting", Group: "app", Type: "string"}, {Name: "token", Group: "app", Type: "string", Sensitive: true}}
+	p := &plane{own: identity(t), acme: identity(t), installs: []api.Install{{ID: "ins_acme", App: "hello",
+		Name: "acme", Status: "current", Reason: "as it is wanted"}}}
+	p.config.Inputs = []api.DeclaredInput{{Name: "greeting", Group: "app", Type: "string"},
+		{Name: "token", Group: "app", Type: "string", Sensitive: true}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/sealing-key", func(w http.ResponseWriter, r *http.Request) {
 		key := p.own
@@ -79,22 +81,33 @@ func start(t *testing.T) (*plane, *env.Env) {
 	})
 	mux.HandleFunc("POST /v1/installs/{install}/pin", func(w http.ResponseWriter, r *http.Request) {
 		p.pinned = decode[api.NewPin](t, r)
-		give(w, api.Install{ID: "ins_acme", App: "hello", Name: "acme", Status: "behind", Pinned: p.pinned.Release, Commit: "1a2b3c4d5e", Latest: 7, PinReason: p.pinned.Reason, Behind: []string{"web"}})
+		give(w, api.Install{ID: "ins_acme", App: "hello", Name: "acme", Status: "behind", Pinned: p.pinned.Release,
+			Commit: "1a2b3c4d5e", Latest: 7, PinReason: p.pinned.Reason, Behind: []string{"web"}})
 	})
 	mux.HandleFunc("DELETE /v1/installs/{install}/pin", func(w http.ResponseWriter, _ *http.Request) {
-		give(w, api.Install{ID: "ins_acme", App: "hello", Name: "acme", Status: "current", Target: 7, Commit: "1a2b3c4d5e", Latest: 7})
+		give(w, api.Install{ID: "ins_acme", App: "hello", Name: "acme", Status: "current", Target: 7,
+			Commit: "1a2b3c4d5e", Latest: 7})
 	})
-	mux.HandleFunc("DELETE /v1/installs/{install}", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	mux.HandleFunc("GET /v1/apps/{app}", func(w http.ResponseWriter, _ *http.Request) { give(w, api.App{ID: "app_1", Name: "hello"}) })
+	mux.HandleFunc("DELETE /v1/installs/{install}", func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNoContent)
+	})
+	mux.HandleFunc("GET /v1/apps/{app}", func(w http.ResponseWriter, _ *http.Request) {
+		give(w, api.App{ID: "app_1", Name: "hello"})
+	})
 	mux.HandleFunc("GET /v1/apps/{app}/config", func(w http.ResponseWriter, _ *http.Request) { give(w, p.config) })
-	mux.HandleFunc("GET /v1/apps/{app}/releases", func(w http.ResponseWriter, _ *http.Request) { give(w, api.ReleaseList{Items: p.releases}) })
-	mux.HandleFunc("GET /v1/workflows", func(w http.ResponseWriter, _ *http.Request) { give(w, api.WorkflowList{Items: p.history}) })
+	mux.HandleFunc("GET /v1/apps/{app}/releases", func(w http.ResponseWriter, _ *http.Request) {
+		give(w, api.ReleaseList{Items: p.releases})
+	})
+	mux.HandleFunc("GET /v1/workflows", func(w http.ResponseWriter, _ *http.Request) {
+		give(w, api.WorkflowList{Items: p.history})
+	})
 	mux.HandleFunc("POST /v1/installs/{install}/workflows", func(w http.ResponseWriter, r *http.Request) {
 		p.asked = decode[api.NewWorkflow](t, r)
 		give(w, p.answer)
 	})
 	mux.HandleFunc("GET /v1/workflows/{workflow}/events", func(w http.ResponseWriter, _ *http.Request) {
-		waits := api.Workflow{ID: "wfl_1", Status: "running", Steps: []api.Step{{Kind: "approve", Component: "web", Status: "waiting"}}}
+		waits := api.Workflow{ID: "wfl_1", Status: "running",
+			Steps: []api.Step{{Kind: "approve", Component: "web", Status: "waiting"}}}
 		b, _ := json.Marshal(waits)
 		_, _ = fmt.Fprintf(w, "event: workflow\nid: 1\ndata: %s\n\n", b)
 	})
@@ -109,7 +122,8 @@ func start(t *testing.T) (*plane, *env.Env) {
 	t.Setenv("NUON_TOKEN", "tok")
 	t.Setenv("NUON_CONTEXT", "")
 	t.Setenv("NUON_CONFIG", filepath.Join(t.TempDir(), "config.toml"))
-	return p, &env.Env{Console: &console.Console{In: strings.NewReader(""), Out: &strings.Builder{}, Err: &strings.Builder{}, Output: "table"}}
+	return p, &env.Env{Console: &console.Console{In: strings.NewReader(""), Out: &strings.Builder{},
+		Err: &strings.Builder{}, Output: "table"}}
 }
 
 // giveInstall responds with the install that the path names by id or name.
@@ -193,7 +207,8 @@ func TestSecretsAreSealed(t *testing.T) {
 					got[in.Name] = "sealed " + string(opened.Reveal())
 				}
 			}
-			if d := cmp.Diff(map[string]string{"greeting": "a=b", "token": "sealed hush-1", "key": "sealed hush-2"}, got); d != "" {
+			if d := cmp.Diff(map[string]string{"greeting": "a=b", "token": "sealed hush-1",
+				"key": "sealed hush-2"}, got); d != "" {
 				t.Errorf("inputs (-want +got)\n%s", d)
 			}
 			if all := p.all + fmt.Sprint(e.Console.Out, e.Console.Err); strings.Contains(all, "hush") {
@@ -221,7 +236,8 @@ func TestMistakesAreFoundFirst(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, e := start(t)
 			err := execute(t, New(e), c.args...)
-			if exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "hush") {
+			if exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), c.says) ||
+				strings.Contains(err.Error(), "hush") {
 				t.Errorf("ended with %v", err)
 			}
 			if p.all != "" {
@@ -318,7 +334,8 @@ func TestReadFileKeepsTheRules(t *testing.T) {
 			write(t, filepath.Join(dir, filepath.FromSlash(c.file)), c.text)
 			t.Chdir(dir)
 			n := api.NewInstall{}
-			if _, err := readFile(quiet, "installs/acme.toml", &n); exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), c.says) {
+			if _, err := readFile(quiet, "installs/acme.toml", &n); exit.CodeOf(err) != exit.Usage ||
+				!strings.Contains(err.Error(), c.says) {
 				t.Errorf("ended with %v, want %q", err, c.says)
 			}
 		})
@@ -337,7 +354,8 @@ func TestAFileHoldsNoSecrets(t *testing.T) {
 	t.Chdir(dir)
 	p, e := start(t)
 	err := execute(t, New(e), "create", "--app", "hello", "--file", "installs/acme.toml")
-	if err != nil || !strings.Contains(fmt.Sprint(e.Console.Err), "installs/acme.toml:3:1: warning: input \"token\" is sensitive") {
+	if err != nil || !strings.Contains(fmt.Sprint(e.Console.Err),
+		"installs/acme.toml:3:1: warning: input \"token\" is sensitive") {
 		t.Errorf("ended with %v, said %q", err, e.Console.Err)
 	}
 	if strings.Contains(p.all, "hush") || strings.Contains(fmt.Sprint(err, e.Console.Out, e.Console.Err), "hush") {
@@ -351,14 +369,18 @@ func TestCreateFromAFile(t *testing.T) {
 	dir := app(t)
 	t.Chdir(dir)
 	p, e := start(t)
-	if err := execute(t, New(e), "create", "acme-2", "--app", "hello", "--file", "installs/acme.toml", "--input", "greeting=hey"); err != nil {
+	if err := execute(t, New(e), "create", "acme-2", "--app", "hello", "--file", "installs/acme.toml", "--input",
+		"greeting=hey"); err != nil {
 		t.Fatal(err)
 	}
-	want := &api.NewInstall{App: "hello", Name: "acme-2", Approval: "approve-all", AllowDestroy: true, Inputs: []api.InputValue{{Name: "greeting", Value: "hey"}, {Name: "replicas", Value: "3"}}}
-	if d := cmp.Diff(want, p.created, cmpopts.IgnoreFields(api.NewInstall{}, "ID")); d != "" || !id.Valid("ins", p.created.ID) {
+	want := &api.NewInstall{App: "hello", Name: "acme-2", Approval: "approve-all", AllowDestroy: true,
+		Inputs: []api.InputValue{{Name: "greeting", Value: "hey"}, {Name: "replicas", Value: "3"}}}
+	if d := cmp.Diff(want, p.created, cmpopts.IgnoreFields(api.NewInstall{}, "ID")); d != "" ||
+		!id.Valid("ins", p.created.ID) {
 		t.Error(d, p.created.ID)
 	}
-	if got := fmt.Sprint(e.Console.Out); !strings.HasPrefix(got, "install hello/acme-2 made (ins_1)\n") || !strings.Contains(got, "NUON_REGISTRATION_TOKEN=once") {
+	if got := fmt.Sprint(e.Console.Out); !strings.HasPrefix(got, "install hello/acme-2 made (ins_1)\n") ||
+		!strings.Contains(got, "NUON_REGISTRATION_TOKEN=once") {
 		t.Errorf("printed %q", got)
 	}
 }
@@ -383,7 +405,8 @@ func TestUpdateLeavesWhatIsNotNamed(t *testing.T) {
 // TestAsking checks the workflows that deploy, teardown and deprovision request, and their exit code with
 // --wait.
 func TestAsking(t *testing.T) {
-	running := api.Asked{Workflow: api.Workflow{ID: "wfl_1", App: "hello", Install: "acme", Kind: "deploy", Number: 2, Status: "running"}}
+	running := api.Asked{Workflow: api.Workflow{ID: "wfl_1", App: "hello", Install: "acme", Kind: "deploy",
+		Number: 2, Status: "running"}}
 	for name, c := range map[string]struct {
 		command func(*env.Env) *cobra.Command
 		args    []string
@@ -425,12 +448,31 @@ func TestAsking(t *testing.T) {
 // from elsewhere cannot move the cursor.
 func TestShowHidesWhatIsSensitive(t *testing.T) {
 	i := api.Install{
-		ID: "ins_1", App: "hello", Name: "acme", Status: "current", Reason: "at\x1b[2J version 3", Approval: "prompt", Runner: "r", RunnerOnline: true,
-		Pinned: 3, Target: 3, Commit: "1a2b3c4d5e", Latest: 5, PinnedBy: "vera", PinReason: "freeze", Behind: []string{"web"}, Owner: "file", Labels: map[string]string{"tier": "gold"},
-		Toggles: map[string]bool{"metrics": false}, Account: map[string]map[string]string{"aws_account": {"region": "eu-west-1"}},
+		ID:           "ins_1",
+		App:          "hello",
+		Name:         "acme",
+		Status:       "current",
+		Reason:       "at\x1b[2J version 3",
+		Approval:     "prompt",
+		Runner:       "r",
+		RunnerOnline: true,
+		Pinned:       3,
+		Target:       3,
+		Commit:       "1a2b3c4d5e",
+		Latest:       5,
+		PinnedBy:     "vera",
+		PinReason:    "freeze",
+		Behind:       []string{"web"},
+		Owner:        "file",
+		Labels:       map[string]string{"tier": "gold"},
+		Toggles:      map[string]bool{"metrics": false},
+		Account:      map[string]map[string]string{"aws_account": {"region": "eu-west-1"}},
 		LastWorkflow: api.WorkflowRef{ID: "wfl_1", Number: 4, Kind: "deploy", Status: "succeeded", Outcome: "all done"},
-		Inputs:       []api.InputValue{{Name: "greeting", Value: "hi\nthere"}, {Name: "token", Sensitive: true, Value: "hush"}},
-		Components:   []api.InstallComponent{{Name: "metrics", Status: "gone", Reason: "nothing is there", Off: "toggle"}, {Name: "web", Status: "current", Outputs: []api.OutputValue{{Name: "url", Value: json.RawMessage(`"http://x"`)}, {Name: "key", Sensitive: true, Value: json.RawMessage(`"hush"`)}}}},
+		Inputs: []api.InputValue{{Name: "greeting", Value: "hi\nthere"},
+			{Name: "token", Sensitive: true, Value: "hush"}},
+		Components: []api.InstallComponent{{Name: "metrics", Status: "gone", Reason: "nothing is there",
+			Off: "toggle"}, {Name: "web", Status: "current", Outputs: []api.OutputValue{{Name: "url",
+			Value: json.RawMessage(`"http://x"`)}, {Name: "key", Sensitive: true, Value: json.RawMessage(`"hush"`)}}}},
 	}
 	var out strings.Builder
 	if err := show(&out, i); err != nil {

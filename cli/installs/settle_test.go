@@ -85,7 +85,8 @@ func TestSettle(t *testing.T) {
 					ids = append(ids, id)
 				}
 				s := settling{timeout: time.Hour}
-				now, err := s.settle(t.Context(), &console.Console{Out: io.Discard, Err: io.Discard}, c.course.client(t), ids)
+				now, err := s.settle(t.Context(), &console.Console{Out: io.Discard, Err: io.Discard},
+					c.course.client(t), ids)
 				if err == nil {
 					err = verdict(now)
 				}
@@ -104,7 +105,8 @@ func TestSettleIsInterrupted(t *testing.T) {
 		time.AfterFunc(time.Minute, cancel)
 		begun, s := time.Now(), settling{timeout: time.Hour}
 		var remarks strings.Builder
-		_, err := s.settle(ctx, &console.Console{Out: io.Discard, Err: &remarks}, course{"a": {"deploying"}}.client(t), []string{"a"})
+		_, err := s.settle(ctx, &console.Console{Out: io.Discard, Err: &remarks},
+			course{"a": {"deploying"}}.client(t), []string{"a"})
 		if !errors.Is(err, exit.Interrupted) || time.Since(begun) != time.Minute {
 			t.Errorf("ended after %s with %v", time.Since(begun), err)
 		}
@@ -120,11 +122,13 @@ func TestSettleIsInterrupted(t *testing.T) {
 // work starts later or is done already: --wait then waits for the install, and its
 // status determines the exit code.
 func TestWaitWithoutAWorkflow(t *testing.T) {
-	for status, code := range map[string]int{"current": 0, "waiting_for_approval": exit.Waiting, "stalled": exit.Failed} {
+	for status, code := range map[string]int{"current": 0, "waiting_for_approval": exit.Waiting,
+		"stalled": exit.Failed} {
 		t.Run(status, func(t *testing.T) {
 			p, e := start(t)
 			p.installs[0].Status = api.InstallStatus(status)
-			p.answer = api.Asked{Install: api.Install{ID: "ins_acme"}, Outcome: "it is begun once workflow 7, which only plans, has ended"}
+			p.answer = api.Asked{Install: api.Install{ID: "ins_acme"},
+				Outcome: "it is begun once workflow 7, which only plans, has ended"}
 			if err := execute(t, NewDeploy(e), "acme", "--wait"); exit.CodeOf(err) != code {
 				t.Errorf("ended with %v, want code %d", err, code)
 			}

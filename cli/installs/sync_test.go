@@ -29,7 +29,8 @@ func written(t *testing.T, installs map[string]string) string {
 // differs, and the cases in which nothing is done.
 func TestSync(t *testing.T) {
 	files := map[string]string{"acme": "name = \"acme\"\n[inputs]\nnote = \"n\"\n", "globex": "name = \"globex\"\n"}
-	owned := api.Install{ID: "ins_acme", App: "hello", Name: "acme", Approval: "prompt", Owner: "file", Status: "current"}
+	owned := api.Install{ID: "ins_acme", App: "hello", Name: "acme", Approval: "prompt",
+		Owner: "file", Status: "current"}
 	hands := owned
 	hands.Owner = "hand"
 	t.Setenv("TOKEN", "hush")
@@ -78,7 +79,8 @@ func TestSync(t *testing.T) {
 			if !c.makes {
 				return
 			}
-			if d := cmp.Diff(api.NewInstallOwnerFile, p.created.Owner); d != "" || len(p.created.Inputs) != 1 || p.created.Inputs[0].Name != "token" {
+			if d := cmp.Diff(api.NewInstallOwnerFile, p.created.Owner); d != "" || len(p.created.Inputs) != 1 ||
+				p.created.Inputs[0].Name != "token" {
 				t.Errorf("made %+v", p.created)
 			}
 			opened, err := p.own.Open(p.created.Inputs[0].Sealed, seal.InputContext(p.created.ID, "token"))
@@ -123,7 +125,8 @@ func TestSyncOfABrokenFile(t *testing.T) {
 	dir := written(t, map[string]string{"acme": "name = \"acme\"\n[inputs]\ncolour = \"red\"\n"})
 	p, e := start(t)
 	err := execute(t, New(e), "sync", filepath.Join(dir), "--app", "hello", "--yes")
-	if exit.CodeOf(err) != exit.Usage || p.all != "" || !strings.Contains(fmt.Sprint(e.Console.Err), "installs/acme.toml:3:1: error: the app has no input") {
+	if exit.CodeOf(err) != exit.Usage || p.all != "" ||
+		!strings.Contains(fmt.Sprint(e.Console.Err), "installs/acme.toml:3:1: error: the app has no input") {
 		t.Errorf("ended with %v after %s, said %s", err, p.all, e.Console.Err)
 	}
 }

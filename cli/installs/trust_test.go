@@ -30,7 +30,8 @@ type liar struct {
 
 func hostile(t *testing.T) (*liar, *env.Env) {
 	t.Helper()
-	l := &liar{key: identity(t), holder: api.SealingKeyHolderRunner, install: api.Install{ID: "ins_acme", App: "hello", Name: "acme"}}
+	l := &liar{key: identity(t), holder: api.SealingKeyHolderRunner,
+		install: api.Install{ID: "ins_acme", App: "hello", Name: "acme"}}
 	take := func(install string, inputs []api.InputValue) {
 		l.sentFor = install
 		for _, in := range inputs {
@@ -41,7 +42,8 @@ func hostile(t *testing.T) (*liar, *env.Env) {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v1/sealing-key", func(w http.ResponseWriter, _ *http.Request) {
-		give(w, api.SealingKey{KeyID: "key-lie", Recipient: l.key.Recipient().String(), Holder: l.holder, Org: identity(t).KeyID()})
+		give(w, api.SealingKey{KeyID: "key-lie", Recipient: l.key.Recipient().String(), Holder: l.holder,
+			Org: identity(t).KeyID()})
 	})
 	mux.HandleFunc("GET /v1/apps/{app}", func(w http.ResponseWriter, r *http.Request) {
 		give(w, api.App{ID: "app_1", Name: r.PathValue("app")})
@@ -52,7 +54,9 @@ func hostile(t *testing.T) (*liar, *env.Env) {
 		take(n.ID, n.Inputs)
 		give(w, api.CreatedInstall{Install: api.Install{ID: n.ID, App: n.App, Name: n.Name}})
 	})
-	mux.HandleFunc("DELETE /v1/installs/{install}", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	mux.HandleFunc("DELETE /v1/installs/{install}", func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNoContent)
+	})
 	mux.HandleFunc("GET /v1/installs/{install}", func(w http.ResponseWriter, _ *http.Request) { give(w, l.install) })
 	for _, pattern := range []string{"PATCH /v1/installs/{install}", "POST /v1/installs/{install}/preview"} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
@@ -67,7 +71,8 @@ func hostile(t *testing.T) (*liar, *env.Env) {
 	t.Setenv("NUON_CONTEXT", "")
 	t.Setenv("NUON_CONFIG", filepath.Join(t.TempDir(), "config.toml"))
 	t.Setenv("TOKEN", "hush")
-	return l, &env.Env{Console: &console.Console{In: strings.NewReader(""), Out: &strings.Builder{}, Err: &strings.Builder{}, Output: "table"}}
+	return l, &env.Env{Console: &console.Console{In: strings.NewReader(""), Out: &strings.Builder{},
+		Err: &strings.Builder{}, Output: "table"}}
 }
 
 // do runs a command, checks its exit code, and returns its output and error. It first
@@ -181,7 +186,8 @@ func TestUntilItsRunnerHasRegistered(t *testing.T) {
 		t.Errorf("said %s", said)
 	}
 	l.opens(t, l.key)
-	says(t, l.do(t, e, exit.Failed, createToken+" --key-fingerprint "+identity(t).Recipient().Fingerprint()), "has not registered yet")
+	says(t, l.do(t, e, exit.Failed, createToken+" --key-fingerprint "+identity(t).Recipient().Fingerprint()),
+		"has not registered yet")
 	says(t, l.do(t, e, exit.Failed, "trust acme"), "has not registered yet")
 	l.key, l.holder = identity(t), api.SealingKeyHolderRunner
 	says(t, l.do(t, e, 0, updateToken), "first use")
@@ -194,14 +200,18 @@ func TestAGivenFingerprint(t *testing.T) {
 	for _, line := range []string{updateToken, createToken} {
 		l, e := hostile(t)
 		right, wrong := l.print(), identity(t).Recipient().Fingerprint()
-		says(t, l.do(t, e, exit.Usage, line+" --key-fingerprint "+l.key.KeyID()), "--key-fingerprint", "is no key fingerprint")
+		says(t, l.do(t, e, exit.Usage, line+" --key-fingerprint "+l.key.KeyID()), "--key-fingerprint",
+			"is no key fingerprint")
 		says(t, l.do(t, e, exit.Failed, line+" --key-fingerprint "+wrong), wrong, right, "nothing was sent")
-		says(t, l.do(t, e, 0, line+" --key-fingerprint "+strings.ToUpper(right)), "pinned the key of hello/acme: "+right)
+		says(t, l.do(t, e, 0, line+" --key-fingerprint "+strings.ToUpper(right)),
+			"pinned the key of hello/acme: "+right)
 		l.opens(t, l.key)
 		l.install.ID = l.sentFor
-		says(t, l.do(t, e, exit.Failed, updateToken+" --key-fingerprint "+wrong), wrong, right, "nuon installs trust hello/acme")
+		says(t, l.do(t, e, exit.Failed, updateToken+" --key-fingerprint "+wrong), wrong, right,
+			"nuon installs trust hello/acme")
 		l.key = identity(t)
-		says(t, l.do(t, e, exit.Failed, updateToken+" --key-fingerprint "+l.print()), "the pinned key of hello/acme is "+right)
+		says(t, l.do(t, e, exit.Failed, updateToken+" --key-fingerprint "+l.print()),
+			"the pinned key of hello/acme is "+right)
 	}
 }
 
@@ -217,7 +227,8 @@ func TestNowhereToPin(t *testing.T) {
 		t.Setenv(home, "")
 	}
 	says(t, l.do(t, e, exit.Failed, updateToken), "NUON_CONFIG", "--key-fingerprint")
-	says(t, l.do(t, e, 0, updateToken+" --key-fingerprint "+l.print()), "the next command needs --key-fingerprint again")
+	says(t, l.do(t, e, 0, updateToken+" --key-fingerprint "+l.print()),
+		"the next command needs --key-fingerprint again")
 	l.opens(t, l.key)
 }
 
@@ -264,7 +275,8 @@ func TestSyncPinsEachInstall(t *testing.T) {
 	// If the control plane hides acme, the next sync creates it again, but seals only to
 	// the pinned key.
 	l.key = identity(t)
-	says(t, l.do(t, e, exit.Failed, "sync "+written(t, map[string]string{"acme": "name = \"acme\"\n"})+" --app hello --yes --secret token=env:TOKEN"),
+	says(t, l.do(t, e, exit.Failed, "sync "+written(t,
+		map[string]string{"acme": "name = \"acme\"\n"})+" --app hello --yes --secret token=env:TOKEN"),
 		"hello/acme is another install than the one whose key is pinned")
 }
 
@@ -279,7 +291,8 @@ func TestTrust(t *testing.T) {
 	says(t, l.do(t, e, exit.Failed, "trust acme --key-fingerprint "+before), "nothing was pinned")
 	for _, answer := range []string{"", "y\n", "no\n"} {
 		atATerminal(e, answer)
-		says(t, l.do(t, e, exit.Rejected, "trust acme"), "pinned   "+before, "present  "+l.print(), "nothing was pinned")
+		says(t, l.do(t, e, exit.Rejected, "trust acme"), "pinned   "+before,
+			"present  "+l.print(), "nothing was pinned")
 	}
 	l.do(t, e, exit.Failed, updateToken)
 	atATerminal(e, "yes\n")
@@ -331,5 +344,6 @@ func TestGetShowsTheKey(t *testing.T) {
 	l.install.KeyFingerprint = identity(t).Recipient().Fingerprint()
 	says(t, l.do(t, e, 0, "get acme"), "is NOT the pinned one, "+pinned, "nuon installs trust hello/acme")
 	e.Console.Output = "json"
-	says(t, l.do(t, e, 0, "get acme"), `"pinned_key_fingerprint": "`+pinned+`"`, `"key_fingerprint": "`+l.install.KeyFingerprint+`"`)
+	says(t, l.do(t, e, 0, "get acme"), `"pinned_key_fingerprint": "`+pinned+`"`,
+		`"key_fingerprint": "`+l.install.KeyFingerprint+`"`)
 }

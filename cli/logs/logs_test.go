@@ -41,7 +41,8 @@ type plane struct {
 // said adds a chunk of one line to a log.
 func (p *plane) said(log, level, text string, after time.Duration) {
 	p.change(func() {
-		p.logs[log] = append(p.logs[log], api.LogChunk{Attempt: 1, Seq: int64(len(p.logs[log])), Lines: []api.LogLine{{T: at.Add(after), L: api.LogLineL(level), M: text}}})
+		p.logs[log] = append(p.logs[log], api.LogChunk{Attempt: 1, Seq: int64(len(p.logs[log])),
+			Lines: []api.LogLine{{T: at.Add(after), L: api.LogLineL(level), M: text}}})
 	})
 }
 
@@ -55,11 +56,13 @@ func (p *plane) change(do func()) {
 
 func newPlane(t *testing.T) *plane {
 	t.Helper()
-	p := &plane{t: t, changed: make(chan struct{}), logs: map[string][]api.LogChunk{}, ended: map[string]bool{}, workflows: map[string]api.Workflow{}}
+	p := &plane{t: t, changed: make(chan struct{}), logs: map[string][]api.LogChunk{}, ended: map[string]bool{},
+		workflows: map[string]api.Workflow{}}
 	mux := http.NewServeMux()
 	give := func(w http.ResponseWriter, v any) { _ = json.NewEncoder(w).Encode(v) }
 	mux.HandleFunc("GET /v1/builds/{build}", func(w http.ResponseWriter, r *http.Request) {
-		give(w, map[string]api.Build{"bld_1": {ID: "bld_1", Job: "job_1"}, "bld_2": {ID: "bld_2"}, "bld_3": {ID: "bld_3", EndedAt: at}}[r.PathValue("build")])
+		give(w, map[string]api.Build{"bld_1": {ID: "bld_1", Job: "job_1"}, "bld_2": {ID: "bld_2"},
+			"bld_3": {ID: "bld_3", EndedAt: at}}[r.PathValue("build")])
 	})
 	mux.HandleFunc("GET /v1/builds", func(w http.ResponseWriter, r *http.Request) {
 		l := api.BuildList{Items: []api.Build{}}
@@ -87,7 +90,8 @@ func newPlane(t *testing.T) *plane {
 		p.stream(w, r, func() ([]string, bool) {
 			now := p.workflows[r.PathValue("workflow")]
 			raw, _ := json.Marshal(now)
-			return []string{fmt.Sprintf("event: workflow\nid: x\ndata: %s\n\n", raw)}, now.Status != api.WorkflowStatusRunning
+			return []string{fmt.Sprintf("event: workflow\nid: x\ndata: %s\n\n", raw)},
+				now.Status != api.WorkflowStatusRunning
 		})
 	})
 	log := func(w http.ResponseWriter, r *http.Request, name string, id func(api.LogChunk) string) {
@@ -134,7 +138,8 @@ func newPlane(t *testing.T) *plane {
 	p.workflows["wfl_0"] = api.Workflow{ID: "wfl_0", Status: api.WorkflowStatusSucceeded, Steps: []api.Step{
 		{ID: "stp_0", Kind: "action", Action: "backup", Status: "succeeded", Job: "job_0"}, {ID: "stp_00", Kind: "action", Action: "backup", Status: "skipped"},
 	}}
-	p.workflows["wfl_2"] = api.Workflow{ID: "wfl_2", Status: api.WorkflowStatusRunning, Steps: []api.Step{{ID: "stp_9", Kind: "plan", Component: "web", Status: "pending"}}}
+	p.workflows["wfl_2"] = api.Workflow{ID: "wfl_2", Status: api.WorkflowStatusRunning,
+		Steps: []api.Step{{ID: "stp_9", Kind: "plan", Component: "web", Status: "pending"}}}
 	for _, job := range []string{"job_0", "job_1", "job_2", "job_7", "build", "run_1"} {
 		p.said(job, "debug", job+": one\x1b[2J", 0)
 		p.said(job, "error", job+": two", time.Minute)
@@ -238,7 +243,8 @@ func TestLogs(t *testing.T) {
 	const both = "plan web       | 03:04:05.678 debug job_1: one [2J\naction migrate | 03:04:05.678 debug job_2: one [2J\n" +
 		"plan web       | 03:05:05.678 error job_1: two\naction migrate | 03:05:05.678 error job_2: two\n"
 	step := func(called, log string) string {
-		return called + " | 03:04:05.678 debug " + log + ": one [2J\n" + called + " | 03:05:05.678 error " + log + ": two\n"
+		return called + " | 03:04:05.678 debug " + log + ": one [2J\n" + called +
+			" | 03:05:05.678 error " + log + ": two\n"
 	}
 	for line, want := range map[string]string{
 		"job_7": of("job_7"), "job job_7": of("job_7"), "bld_1": of("job_1"), "build bld_1": of("job_1"), "build hello/web": of("job_1"),
@@ -302,12 +308,15 @@ func TestLogAsData(t *testing.T) {
 		}
 		rows := strings.Split(strings.TrimSpace(out.String()), "\n")
 		var last line
-		if err := json.Unmarshal([]byte(rows[len(rows)-1]), &last); err != nil || len(rows) != 4 || last.M != "job_2: two" || last.L != "error" || last.Of != "action migrate" || last.Job != "job_2" || !last.T.Equal(at.Add(time.Minute)) {
+		if err := json.Unmarshal([]byte(rows[len(rows)-1]), &last); err != nil || len(rows) != 4 ||
+			last.M != "job_2: two" || last.L != "error" || last.Of != "action migrate" || last.Job != "job_2" ||
+			!last.T.Equal(at.Add(time.Minute)) {
 			t.Errorf("%v printed %s, %v", args, out, err)
 		}
 		out, _, end = run(t.Context(), t, "yaml", args...)
 		var all []line
-		if err := errors.Join(end(), yaml.Unmarshal([]byte(out.String()), &all)); err != nil || len(all) != 4 || all[0].M != "job_1: one\x1b[2J" {
+		if err := errors.Join(end(), yaml.Unmarshal([]byte(out.String()), &all)); err != nil || len(all) != 4 ||
+			all[0].M != "job_1: one\x1b[2J" {
 			t.Errorf("%v printed %s, %v", args, out, err)
 		}
 	}
@@ -326,7 +335,8 @@ func TestFollowAWorkflow(t *testing.T) {
 		return api.Step{ID: id, Kind: "apply", Component: component, Status: status, Job: job}
 	}
 	p.change(func() {
-		p.workflows["wfl_5"] = api.Workflow{ID: "wfl_5", Status: api.WorkflowStatusRunning, Steps: []api.Step{step("a", "net", "job_a", "running"), step("b", "web", "", "pending")}}
+		p.workflows["wfl_5"] = api.Workflow{ID: "wfl_5", Status: api.WorkflowStatusRunning,
+			Steps: []api.Step{step("a", "net", "job_a", "running"), step("b", "web", "", "pending")}}
 	})
 	p.said("job_a", "info", "before", 0)
 	out, remarks, end := run(t.Context(), t, "table", "-f", "workflow", "wfl_5")
@@ -334,16 +344,20 @@ func TestFollowAWorkflow(t *testing.T) {
 	p.said("job_a", "info", "first", 0)
 	out.waitFor(t, "first")
 	p.change(func() {
-		p.workflows["wfl_5"] = api.Workflow{ID: "wfl_5", Status: api.WorkflowStatusRunning, Steps: []api.Step{step("a", "net", "job_a", "succeeded"), {ID: "w", Kind: "approve", Component: "web", Status: "waiting"}, step("b", "web", "", "pending")}}
+		p.workflows["wfl_5"] = api.Workflow{ID: "wfl_5", Status: api.WorkflowStatusRunning,
+			Steps: []api.Step{step("a", "net", "job_a", "succeeded"),
+				{ID: "w", Kind: "approve", Component: "web", Status: "waiting"}, step("b", "web", "", "pending")}}
 	})
 	remarks.waitFor(t, "waits for an approval")
 	p.change(func() {
-		p.workflows["wfl_5"] = api.Workflow{ID: "wfl_5", Status: api.WorkflowStatusRunning, Steps: []api.Step{step("a", "net", "job_a", "succeeded"), step("b", "web", "job_b", "running")}}
+		p.workflows["wfl_5"] = api.Workflow{ID: "wfl_5", Status: api.WorkflowStatusRunning,
+			Steps: []api.Step{step("a", "net", "job_a", "succeeded"), step("b", "web", "job_b", "running")}}
 	})
 	p.said("job_b", "warn", "second", 0)
 	out.waitFor(t, "second")
 	p.change(func() {
-		p.workflows["wfl_5"] = api.Workflow{ID: "wfl_5", Status: api.WorkflowStatusSucceeded, Steps: []api.Step{step("a", "net", "job_a", "succeeded"), step("b", "web", "job_b", "succeeded")}}
+		p.workflows["wfl_5"] = api.Workflow{ID: "wfl_5", Status: api.WorkflowStatusSucceeded,
+			Steps: []api.Step{step("a", "net", "job_a", "succeeded"), step("b", "web", "job_b", "succeeded")}}
 	})
 	p.said("job_b", "info", "late", 0) // the end of a log may arrive after the workflow's end
 	p.change(func() { p.ended["job_a"], p.ended["job_b"] = true, true })
@@ -377,7 +391,8 @@ func TestCtrlC(t *testing.T) {
 func TestColour(t *testing.T) {
 	p := &printer{console: &console.Console{Color: true, Output: "table"}, several: true, room: 4}
 	got, err := p.text(line{T: at, L: "error", M: "a\x1b[31mb", Of: "x"})
-	if want := "\x1b[2mx    | 03:04:05.678\x1b[0m \x1b[31merror\x1b[0m \x1b[31ma [31mb\x1b[0m\n"; err != nil || got != want {
+	if want := "\x1b[2mx    | 03:04:05.678\x1b[0m \x1b[31merror\x1b[0m \x1b[31ma [31mb\x1b[0m\n"; err != nil ||
+		got != want {
 		t.Errorf("%q, %v", got, err)
 	}
 }

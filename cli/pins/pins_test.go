@@ -33,7 +33,8 @@ func TestPinsAtOnce(t *testing.T) {
 	for i := range failed {
 		s := open(t, "")
 		all.Go(func() {
-			_, failed[i] = s.Accept(Install{ID: fmt.Sprint("ins_", i), App: "hello", Name: fmt.Sprint("n", i)}, Key{fmt.Sprint("f", i), true}, "")
+			_, failed[i] = s.Accept(Install{ID: fmt.Sprint("ins_", i), App: "hello", Name: fmt.Sprint("n", i)},
+				Key{fmt.Sprint("f", i), true}, "")
 		})
 	}
 	all.Wait()

@@ -115,7 +115,8 @@ func TestNoEffect(t *testing.T) {
 			continue // a combination of other kinds
 		}
 		file := strings.ReplaceAll(k.Paths[0], "*", "x")
-		files := fstest.MapFS{"metadata.toml": {Data: []byte(metadata.ExampleFile())}, "sandbox.toml": {Data: []byte(sandbox.ExampleFile())}}
+		files := fstest.MapFS{"metadata.toml": {Data: []byte(metadata.ExampleFile())},
+			"sandbox.toml": {Data: []byte(sandbox.ExampleFile())}}
 		files[file] = &fstest.MapFile{Data: []byte(k.ExampleFile())}
 		_, found := appconfig.Load(files, appconfig.Options{})
 		warned := slices.ContainsFunc(found, func(d diagnostic.Diagnostic) bool {

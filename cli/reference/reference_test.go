@@ -22,7 +22,9 @@ func tree(out *strings.Builder) *cobra.Command {
 	root.PersistentFlags().StringP("output", "o", "table", "output format")
 	root.AddGroup(&cobra.Group{ID: "nouns", Title: "Things:"})
 	apps := &cobra.Command{Use: "apps", Short: "The apps", GroupID: "nouns"}
-	list := &cobra.Command{Use: "list <X>|Y", Aliases: []string{"ls"}, Short: "List them", Run: nothing, Long: "Lists <them>\\all, with `a <b>`.\n.nothing is a command\n\n  as it is", Example: "  nuon apps list\n    | head"}
+	list := &cobra.Command{Use: "list <X>|Y", Aliases: []string{"ls"}, Short: "List them", Run: nothing,
+		Long:    "Lists <them>\\all, with `a <b>`.\n.nothing is a command\n\n  as it is",
+		Example: "  nuon apps list\n    | head"}
 	list.Flags().Int("limit", 20, "most to list; a|b")
 	list.Flags().Duration("timeout", 0*time.Second, "stop … after this long")
 	list.Flags().String("kind", "x", "which (default: any)")
@@ -87,14 +89,16 @@ func TestMan(t *testing.T) {
 		}
 	}
 	top, err := os.ReadFile(filepath.Join(dir, "nuon.1"))
-	if err != nil || !strings.Contains(string(top), ".TP\n.B 143\nSIGTERM\n") || !strings.Contains(string(top), ".TP\n.B NUON_TOKEN\n") {
+	if err != nil || !strings.Contains(string(top), ".TP\n.B 143\nSIGTERM\n") ||
+		!strings.Contains(string(top), ".TP\n.B NUON_TOKEN\n") {
 		t.Errorf("the first page is\n%s%v", top, err)
 	}
 }
 
 // TestWrongUse checks that usage errors write nothing.
 func TestWrongUse(t *testing.T) {
-	for _, line := range []string{"reference --format man", "reference --format markdown --directory x", "reference --format html"} {
+	for _, line := range []string{"reference --format man", "reference --format markdown --directory x",
+		"reference --format html"} {
 		var out strings.Builder
 		root := tree(&out)
 		root.SetArgs(strings.Fields(line))

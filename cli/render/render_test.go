@@ -76,10 +76,12 @@ func TestRender(t *testing.T) {
 // TestRenderOneKey checks that only the text is printed, so that it can be piped.
 func TestRenderOneKey(t *testing.T) {
 	s := &server{texts: []api.RenderedText{{Key: "vars.cidr", Text: "10.0.0.0/16\n"}}}
-	if out, err := s.run(t, "table", "web", "--install", "acme", "--key", "vars.cidr"); out != "10.0.0.0/16\n" || err != nil {
+	if out, err := s.run(t, "table", "web", "--install", "acme", "--key", "vars.cidr"); out != "10.0.0.0/16\n" ||
+		err != nil {
 		t.Errorf("%q %v", out, err)
 	}
-	if out, err := s.run(t, "table", "web", "--install", "acme", "--key", "vars"); out != "vars.cidr\n    10.0.0.0/16\n" || err != nil {
+	if out, err := s.run(t, "table", "web", "--install", "acme", "--key",
+		"vars"); out != "vars.cidr\n    10.0.0.0/16\n" || err != nil {
 		t.Errorf("%q %v", out, err)
 	}
 }
@@ -93,7 +95,8 @@ func TestRenderProblems(t *testing.T) {
 	if out, err := (&server{}).run(t, "table", "web", "--install", "acme"); out != "it has no values\n" || err != nil {
 		t.Errorf("%q %v", out, err)
 	}
-	for _, args := range [][]string{{"--install", "acme"}, {"web", "--action", "check", "--install", "acme"}, {"web", "api", "--install", "acme"}} {
+	for _, args := range [][]string{{"--install", "acme"}, {"web", "--action", "check", "--install", "acme"},
+		{"web", "api", "--install", "acme"}} {
 		if _, err := s.run(t, "table", args...); exit.CodeOf(err) != exit.Usage {
 			t.Errorf("%v: %v", args, err)
 		}

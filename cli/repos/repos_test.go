@@ -30,7 +30,8 @@ func run(t *testing.T, args ...string) (screen string, asked []string, err error
 		id := strings.TrimSuffix(strings.TrimPrefix(r.URL.Path, "/v1/repos/"), "/look")
 		for _, repo := range all {
 			if repo.ID == id {
-				repo.Revisions = []api.Revision{{Commit: repo.Commit, Subject: "Package\tthe shop", Outcome: "app hello: version 1\napp shop: nothing\n"}}
+				repo.Revisions = []api.Revision{{Commit: repo.Commit, Subject: "Package\tthe shop",
+					Outcome: "app hello: version 1\napp shop: nothing\n"}}
 				_ = json.NewEncoder(w).Encode(repo)
 				return
 			}
@@ -58,7 +59,8 @@ func TestList(t *testing.T) {
 	const one = "rep_1\thttps://git/x\tmain\t0123456789ab\tnever\thello shop\t\n"
 	const two = "rep_2\thttps://git/y\tmain\t\tnever\tshop\t401: the credential is refused\n"
 	const three = "rep_3\thttps://git/y\tnext\t\tnever\tshop\t\n"
-	for line, want := range map[string]string{"list": one + two + three, "list --app hello": one, "list --problems": two, "list --app none": "", "list --limit 2": one + two} {
+	for line, want := range map[string]string{"list": one + two + three, "list --app hello": one,
+		"list --problems": two, "list --app none": "", "list --limit 2": one + two} {
 		if screen, _, err := run(t, strings.Fields(line)...); err != nil || screen != want {
 			t.Errorf("%s: %v, printed\n%s, want\n%s", line, err, screen, want)
 		}
@@ -98,13 +100,24 @@ func TestPolls(t *testing.T) {
 	delivered := &api.RepoDelivery{At: now.Add(-3 * time.Minute), Forge: "github", ID: "72d3162e"}
 	for want, r := range map[string]api.Repo{
 		"  last delivery  3m0s ago, github 72d3162e\n  last poll      2m0s ago\n  next poll      in 13m0s (seldom: webhook hok_1 announces pushes)\n": {
-			LastDelivery: delivered, Webhook: "hok_1", CheckedAt: now.Add(-2 * time.Minute), PolledAt: now.Add(-2 * time.Minute), NextPollAt: now.Add(13 * time.Minute),
+			LastDelivery: delivered,
+			Webhook:      "hok_1",
+			CheckedAt:    now.Add(-2 * time.Minute),
+			PolledAt:     now.Add(-2 * time.Minute),
+			NextPollAt:   now.Add(13 * time.Minute),
 		},
 		"  last delivery  3m0s ago, github 72d3162e\n  last poll      2m0s ago\n  next poll      now\n": {
-			LastDelivery: delivered, CheckedAt: now.Add(-2 * time.Minute), PolledAt: now.Add(-2 * time.Minute), NextPollAt: now.Add(-time.Second),
+			LastDelivery: delivered,
+			CheckedAt:    now.Add(-2 * time.Minute),
+			PolledAt:     now.Add(-2 * time.Minute),
+			NextPollAt:   now.Add(-time.Second),
 		},
 		"  last poll      2m0s ago, last read: 1h0m0s ago\n  next poll      in 10m0s (the longer it cannot be read, the later)\n  problem        gone\n": {
-			Webhook: "hok_1", Problem: "gone", CheckedAt: now.Add(-time.Hour), PolledAt: now.Add(-2 * time.Minute), NextPollAt: now.Add(10 * time.Minute),
+			Webhook:    "hok_1",
+			Problem:    "gone",
+			CheckedAt:  now.Add(-time.Hour),
+			PolledAt:   now.Add(-2 * time.Minute),
+			NextPollAt: now.Add(10 * time.Minute),
 		},
 	} {
 		var out strings.Builder

@@ -33,7 +33,8 @@ func run(t *testing.T, answer any, args ...string) (screen, asked string, err er
 	t.Setenv("NUON_TOKEN", "t")
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(t.TempDir(), "none"))
 	var out bytes.Buffer
-	c := runners.New(&env.Env{Console: &console.Console{In: strings.NewReader(""), Out: &out, Err: &out, Output: "table", OutIsTerminal: true}})
+	c := runners.New(&env.Env{Console: &console.Console{In: strings.NewReader(""), Out: &out, Err: &out,
+		Output: "table", OutIsTerminal: true}})
 	c.SetArgs(args)
 	c.SetOut(io.Discard)
 	c.SetErr(io.Discard)
@@ -45,9 +46,19 @@ func run(t *testing.T, answer any, args ...string) (screen, asked string, err er
 func TestGetShowsWhatARunnerSaysAndHas(t *testing.T) {
 	jobs := []string{"plan"}
 	screen, _, err := run(t, api.Runner{
-		Name: "acme", ID: "run_1", Kind: api.RunnerKindInstall, Registered: true, Online: true, LastSeen: time.Now(), Version: "0.1.0", Capacity: 2, KeyID: "key-1",
-		Policy:   api.RunnerPolicy{Jobs: &jobs, Components: &[]string{}, Window: "Sat 02:00-06:00 UTC", Limits: api.RunnerLimits{MemoryBytes: 512 << 20, TimeoutSeconds: 90}},
-		Attempts: []api.RunnerAttempt{{Job: "job_1", Attempt: 1, Kind: "apply", Status: "expired", Install: "acme", OfferedAt: time.Now()}},
+		Name:       "acme",
+		ID:         "run_1",
+		Kind:       api.RunnerKindInstall,
+		Registered: true,
+		Online:     true,
+		LastSeen:   time.Now(),
+		Version:    "0.1.0",
+		Capacity:   2,
+		KeyID:      "key-1",
+		Policy: api.RunnerPolicy{Jobs: &jobs, Components: &[]string{}, Window: "Sat 02:00-06:00 UTC",
+			Limits: api.RunnerLimits{MemoryBytes: 512 << 20, TimeoutSeconds: 90}},
+		Attempts: []api.RunnerAttempt{{Job: "job_1", Attempt: 1, Kind: "apply", Status: "expired", Install: "acme",
+			OfferedAt: time.Now()}},
 	}, "get", "acme")
 	if err != nil {
 		t.Fatal(err)
@@ -66,9 +77,14 @@ func TestGetShowsWhatARunnerSaysAndHas(t *testing.T) {
 // restrictions are not.
 func TestGetOfARunnerThatIsOff(t *testing.T) {
 	screen, _, err := run(t, api.Runner{Name: "acme", Registered: true, Online: true, Policy: api.RunnerPolicy{
-		Off: true, Reason: "its runner file cannot be used", Jobs: &[]string{}, Components: &[]string{"sandbox"}, Debug: true,
+		Off:        true,
+		Reason:     "its runner file cannot be used",
+		Jobs:       &[]string{},
+		Components: &[]string{"sandbox"},
+		Debug:      true,
 	}}, "get", "acme")
-	if err != nil || !strings.Contains(screen, "runner file  takes no jobs now\n  runner file  its runner file cannot be used\n") {
+	if err != nil || !strings.Contains(screen,
+		"runner file  takes no jobs now\n  runner file  its runner file cannot be used\n") {
 		t.Errorf("%v:\n%s", err, screen)
 	}
 	for _, not := range []string{"debug", "sandbox", "jobs:"} {
@@ -100,19 +116,24 @@ func TestStatuses(t *testing.T) {
 
 func TestReplaceIsNotDoneByAccident(t *testing.T) {
 	done := api.ReplacedRunner{
-		Runner: api.Runner{Name: "acme", Kind: api.RunnerKindInstall, KeyID: "key-1"}, RegistrationToken: "nuong_once", Lost: []api.AttemptRef{{Job: "job_1", Attempt: 2}},
+		Runner:            api.Runner{Name: "acme", Kind: api.RunnerKindInstall, KeyID: "key-1"},
+		RegistrationToken: "nuong_once",
+		Lost:              []api.AttemptRef{{Job: "job_1", Attempt: 2}},
 	}
 	if _, asked, err := run(t, done, "replace", "acme", "--yes"); err == nil || asked != "" {
 		t.Errorf("without a reason: %v, asked %q", err, asked)
 	}
-	if _, asked, err := run(t, done, "replace", "acme", "--reason", "burnt", "--new-key"); exit.CodeOf(err) != exit.Usage || asked != "" || !strings.Contains(err.Error(), "cannot be read any more") {
+	if _, asked, err := run(t, done, "replace", "acme", "--reason", "burnt",
+		"--new-key"); exit.CodeOf(err) != exit.Usage || asked != "" ||
+		!strings.Contains(err.Error(), "cannot be read any more") {
 		t.Errorf("without a yes: %v, asked %q", err, asked)
 	}
 	screen, asked, err := run(t, done, "replace", "acme", "--reason", "burnt", "--new-key", "--yes")
 	if err != nil || asked != `POST /v1/runners/acme/replace {"new_key":true,"reason":"burnt"}` {
 		t.Errorf("%v, asked %q", err, asked)
 	}
-	for _, want := range []string{"attempt 2 of job job_1", "install.key (key key-1)", "NUON_REGISTRATION_TOKEN=nuong_once", "NUON_REGISTRY=<host"} {
+	for _, want := range []string{"attempt 2 of job job_1", "install.key (key key-1)",
+		"NUON_REGISTRATION_TOKEN=nuong_once", "NUON_REGISTRY=<host"} {
 		if !strings.Contains(screen, want) {
 			t.Errorf("the screen has no %q:\n%s", want, screen)
 		}
@@ -120,8 +141,10 @@ func TestReplaceIsNotDoneByAccident(t *testing.T) {
 }
 
 func TestRegisterSaysHowToStart(t *testing.T) {
-	screen, asked, err := run(t, api.CreatedRunner{Runner: api.Runner{Name: "acme"}, RegistrationToken: "nuong_once"}, "register", "acme")
-	if err != nil || asked != "POST /v1/runners/acme/registration" || !strings.Contains(screen, "NUON_REGISTRATION_TOKEN=nuong_once") || !strings.Contains(screen, "are void") {
+	screen, asked, err := run(t, api.CreatedRunner{Runner: api.Runner{Name: "acme"},
+		RegistrationToken: "nuong_once"}, "register", "acme")
+	if err != nil || asked != "POST /v1/runners/acme/registration" ||
+		!strings.Contains(screen, "NUON_REGISTRATION_TOKEN=nuong_once") || !strings.Contains(screen, "are void") {
 		t.Errorf("%v, asked %q:\n%s", err, asked, screen)
 	}
 }

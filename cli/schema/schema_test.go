@@ -37,7 +37,8 @@ func TestOne(t *testing.T) {
 			Title      string
 			Properties map[string]any
 		}
-		if err != nil || json.Unmarshal([]byte(out), &schema) != nil || schema.Title != "nuon: helm" || schema.Draft == "" || schema.Properties["values_file"] == nil {
+		if err != nil || json.Unmarshal([]byte(out), &schema) != nil || schema.Title != "nuon: helm" ||
+			schema.Draft == "" || schema.Properties["values_file"] == nil {
 			t.Errorf("%v printed %.300s, %v", args, out, err)
 		}
 	}
@@ -49,7 +50,8 @@ func TestOne(t *testing.T) {
 // TestList checks that there is a row for each kind.
 func TestList(t *testing.T) {
 	out, err := run(t, "table")
-	if err != nil || strings.Count(out, "\n") != len(format.Kinds()) || !strings.Contains(out, "\nhelm\tcomponents/*.toml\thelm_chart\tA component of type helm_chart") {
+	if err != nil || strings.Count(out, "\n") != len(format.Kinds()) ||
+		!strings.Contains(out, "\nhelm\tcomponents/*.toml\thelm_chart\tA component of type helm_chart") {
 		t.Errorf("printed %s, %v", out, err)
 	}
 	if out, err := run(t, "name"); err != nil || !strings.HasPrefix(out, "metadata\nsandbox\n") {
@@ -82,7 +84,8 @@ func TestDirectory(t *testing.T) {
 	if d := cmp.Diff(one, string(kept)); err != nil || d != "" {
 		t.Errorf("the file differs from what is printed: %v\n%s", err, d)
 	}
-	if out, err := run(t, "json", "--dir", "x"); err != nil || !strings.Contains(out, `"directory": "x"`) || !strings.Contains(out, `"helm.json"`) {
+	if out, err := run(t, "json", "--dir", "x"); err != nil || !strings.Contains(out, `"directory": "x"`) ||
+		!strings.Contains(out, `"helm.json"`) {
 		t.Errorf("printed %s, %v", out, err)
 	}
 	if out, err := run(t, "table", "--dir", "editor/schemas/sandbox.json"); err == nil || out != "" {
@@ -92,7 +95,8 @@ func TestDirectory(t *testing.T) {
 
 // TestWrongUse checks that usage errors print nothing.
 func TestWrongUse(t *testing.T) {
-	for line, says := range map[string]string{"hlem": `did you mean "helm"?`, "weather-forecast": "`nuon schema` lists them", "helm --dir x": "leave helm out"} {
+	for line, says := range map[string]string{"hlem": `did you mean "helm"?`,
+		"weather-forecast": "`nuon schema` lists them", "helm --dir x": "leave helm out"} {
 		out, err := run(t, "table", strings.Fields(line)...)
 		if exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), says) || out != "" {
 			t.Errorf("%s printed %q, %v", line, out, err)

@@ -49,7 +49,8 @@ func (p *plane) run(t *testing.T, args ...string) (out string, err error) {
 	t.Setenv("NUON_TOKEN", "t")
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(t.TempDir(), "none"))
 	var screen bytes.Buffer
-	c := state.New(&env.Env{Console: &console.Console{In: strings.NewReader(""), Out: &screen, Err: &screen, Output: "table", OutIsTerminal: true}})
+	c := state.New(&env.Env{Console: &console.Console{In: strings.NewReader(""), Out: &screen, Err: &screen,
+		Output: "table", OutIsTerminal: true}})
 	c.SetArgs(args)
 	c.SetOut(io.Discard)
 	c.SetErr(io.Discard)
@@ -60,7 +61,16 @@ func (p *plane) run(t *testing.T, args ...string) (out string, err error) {
 
 func version(number int, status api.StateVersionStatus, reason string) api.StateVersion {
 	return api.StateVersion{
-		Version: number, Status: status, Reason: reason, Serial: int64(number + 10), Lineage: "lin", Digest: "hmac:1", KeyID: "key-1", Bytes: 900, Job: "job_1", Attempt: 2,
+		Version:   number,
+		Status:    status,
+		Reason:    reason,
+		Serial:    int64(number + 10),
+		Lineage:   "lin",
+		Digest:    "hmac:1",
+		KeyID:     "key-1",
+		Bytes:     900,
+		Job:       "job_1",
+		Attempt:   2,
 		CreatedAt: time.Date(2026, 3, 1, 12, 0, 0, 0, time.Local),
 	}
 }
@@ -102,7 +112,8 @@ func TestShow(t *testing.T) {
 	out, err = p.run(t, "show", "acme", "web", "2")
 	has(t, out, err, "version 2 of the state of web: contested", "900 bytes, to key key-1",
 		`nuon state restore acme web 2 --reason "…"`, `nuon state dismiss acme web 2 --reason "…"`)
-	if _, err := p.run(t, "show", "acme", "web", "8"); err == nil || !strings.Contains(err.Error(), "nuon state show acme web") {
+	if _, err := p.run(t, "show", "acme", "web", "8"); err == nil ||
+		!strings.Contains(err.Error(), "nuon state show acme web") {
 		t.Errorf("a version that is not there: %v", err)
 	}
 	for _, bad := range []string{"0", "x", "1e3", "99999999999"} {
@@ -113,7 +124,8 @@ func TestShow(t *testing.T) {
 }
 
 func TestAWordOnAStateNeedsAReason(t *testing.T) {
-	for _, args := range [][]string{{"unlock", "acme", "web"}, {"restore", "acme", "web", "2"}, {"dismiss", "acme", "web", "2"}, {"abandon", "acme", "web", "--yes"}} {
+	for _, args := range [][]string{{"unlock", "acme", "web"}, {"restore", "acme", "web", "2"},
+		{"dismiss", "acme", "web", "2"}, {"abandon", "acme", "web", "--yes"}} {
 		p := &plane{}
 		if _, err := p.run(t, args...); err == nil || !strings.Contains(err.Error(), "reason") || len(p.asked) != 0 {
 			t.Errorf("%v without a reason: %v, after %v", args, err, p.asked)
@@ -127,7 +139,13 @@ func TestWordsOnAState(t *testing.T) {
 		"POST /v1/installs/acme/components/web/states/2/dismiss":          version(2, api.Dismissed, "dismissed by vera: no"),
 		"POST /v1/installs/acme/components/web/abandon":                   api.ComponentState{Component: "web"},
 		"POST /v1/installs/acme/components/web/states/2/restore": api.Workflow{
-			ID: "wfl_1", Kind: api.WorkflowKindRestore, App: "hello", Install: "acme", Status: api.WorkflowStatusRunning, Number: 7, Reason: "vera asked",
+			ID:      "wfl_1",
+			Kind:    api.WorkflowKindRestore,
+			App:     "hello",
+			Install: "acme",
+			Status:  api.WorkflowStatusRunning,
+			Number:  7,
+			Reason:  "vera asked",
 		},
 	}}
 	out, err := p.run(t, "unlock", "acme", "web", "--reason", "left behind")
@@ -135,7 +153,8 @@ func TestWordsOnAState(t *testing.T) {
 	out, err = p.run(t, "dismiss", "acme", "web", "2", "--reason", "no")
 	has(t, out, err, "version 2 of the state of web is dismissed")
 	before := len(p.asked)
-	if _, err := p.run(t, "abandon", "acme", "web", "--reason", "burnt"); exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), "--yes") || len(p.asked) != before {
+	if _, err := p.run(t, "abandon", "acme", "web", "--reason", "burnt"); exit.CodeOf(err) != exit.Usage ||
+		!strings.Contains(err.Error(), "--yes") || len(p.asked) != before {
 		t.Errorf("abandoned by accident: %v, asked %v", err, p.asked[before:])
 	}
 	out, err = p.run(t, "abandon", "acme", "web", "--reason", "burnt", "--yes")

@@ -27,10 +27,19 @@ var noon = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 
 func earlier(d time.Duration) time.Time { return noon.Add(-d) }
 
-func install(app, name string, status api.InstallSummaryStatus, change ...func(*api.InstallSummary)) api.InstallSummary {
+func install(app, name string, status api.InstallSummaryStatus,
+	change ...func(*api.InstallSummary)) api.InstallSummary {
 	i := api.InstallSummary{
-		ID: "ins_" + name, Name: name, App: app, Status: status, Latest: 7, Health: "good", Runner: "berlin", RunnerOnline: true,
-		LastWorkflow: api.WorkflowRef{ID: "wfl_" + name, Number: 4, Kind: "deploy", Status: "succeeded", CreatedAt: earlier(3 * time.Hour), EndedAt: earlier(2 * time.Hour)},
+		ID:           "ins_" + name,
+		Name:         name,
+		App:          app,
+		Status:       status,
+		Latest:       7,
+		Health:       "good",
+		Runner:       "berlin",
+		RunnerOnline: true,
+		LastWorkflow: api.WorkflowRef{ID: "wfl_" + name, Number: 4, Kind: "deploy", Status: "succeeded",
+			CreatedAt: earlier(3 * time.Hour), EndedAt: earlier(2 * time.Hour)},
 	}
 	if status == "current" {
 		i.Release, i.Target, i.Commit, i.Reason = 7, 7, "1a2b3c4d5e", "everything is as release 7 wants it"
@@ -51,15 +60,22 @@ func sick(component string, status api.HealthStatus, reason string) func(*api.In
 		i.Health = api.InstallSummaryHealth(status)
 		i.Unwell = []api.ComponentHealth{{Component: component, Health: api.Health{
 			Status: status, At: earlier(time.Minute),
-			Objects: []api.ObjectHealth{{Object: api.ObjectRef{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "shop", Name: component}, Status: api.ObjectHealthStatus(status), Reason: reason}},
+			Objects: []api.ObjectHealth{{Object: api.ObjectRef{Group: "apps", Version: "v1", Kind: "Deployment",
+				Namespace: "shop", Name: component}, Status: api.ObjectHealthStatus(status), Reason: reason}},
 		}}}
 	}
 }
 
 func question(app, name, component string, since time.Duration) api.Approval {
 	return api.Approval{
-		ID: "apr_" + name + component, App: app, Install: name, Component: component, CreatedAt: earlier(since), Totals: json.RawMessage(`{"create":0,"update":1,"replace":1}`),
-		Because: "artifact changed: build 2 of " + component + `, because commit f13a39b ("Serve the page from another address") changed modules/web/main.tf`,
+		ID:        "apr_" + name + component,
+		App:       app,
+		Install:   name,
+		Component: component,
+		CreatedAt: earlier(since),
+		Totals:    json.RawMessage(`{"create":0,"update":1,"replace":1}`),
+		Because: "artifact changed: build 2 of " + component +
+			`, because commit f13a39b ("Serve the page from another address") changed modules/web/main.tf`,
 	}
 }
 
@@ -79,28 +95,38 @@ func busy() seen {
 		installs: []api.InstallSummary{
 			install("hello", "acme", "waiting_for_approval", because("the plan of web waits for a person", "web")),
 			install("hello", "globex", "waiting_for_approval", because("the plan of web waits for a person", "web")),
-			install("hello", "initech", "refused", because("web: behind, rejected by alice: not during the sale", "web")),
+			install("hello", "initech", "refused",
+				because("web: behind, rejected by alice: not during the sale", "web")),
 			install("hello", "umbrella", "stalled", because("web: behind, stalled: terraform apply ended with 1; mend it and push, or try again with `nuon deploy umbrella`", "web")),
-			install("hello", "hooli", "current", func(i *api.InstallSummary) { i.Release, i.Target, i.Pinned = 5, 5, 5 }),
-			install("shop", "acme", "deploying", because("working on web, but runner oslo takes no jobs now (a freeze)", "web"), func(i *api.InstallSummary) {
+			install("hello", "hooli", "current", func(i *api.InstallSummary) {
+				i.Release, i.Target, i.Pinned = 5, 5, 5
+			}),
+			install("shop", "acme", "deploying", because("working on web, but runner oslo takes no jobs now (a freeze)",
+				"web"), func(i *api.InstallSummary) {
 				i.Runner, i.RunnerOnline, i.Health = "oslo", false, "unknown"
 				i.LastWorkflow.EndedAt, i.LastWorkflow.Status = time.Time{}, "running"
 			}),
 			install("shop", "vandelay", "waiting", because("web: waits: net has no output \x1b[31mcidr", "web")),
 			install("shop", "pied", "behind", because("web: its input greeting changed", "web")),
-			install("shop", "sterling", "current", sick("web", api.HealthStatusDegraded, "container web: ImagePullBackOff: no such image")),
+			install("shop", "sterling", "current",
+				sick("web", api.HealthStatusDegraded, "container web: ImagePullBackOff: no such image")),
 			install("shop", "draper", "current", sick("web", api.HealthStatusProgressing, "1 of 3 replicas are ready")),
-			install("shop", "cooper", "deploying", sick("web", api.HealthStatusProgressing, "0 of 3 replicas are ready")),
+			install("shop", "cooper", "deploying",
+				sick("web", api.HealthStatusProgressing, "0 of 3 replicas are ready")),
 			install("shop", "left", "gone", func(i *api.InstallSummary) { i.RunnerOnline = false }),
 		},
-		approvals: []api.Approval{question("hello", "globex", "web", 3*time.Hour), question("hello", "acme", "web", 5*time.Minute)},
+		approvals: []api.Approval{question("hello", "globex", "web", 3*time.Hour),
+			question("hello", "acme", "web", 5*time.Minute)},
 		runners: []api.Runner{
 			{Name: "berlin", Kind: "install", Registered: true, Online: true}, {Name: "oslo", Kind: "install", Registered: true, Online: true, Policy: api.RunnerPolicy{Off: true, Reason: "a freeze"}},
 			{Name: "build", Kind: "build", Registered: true, LastSeen: earlier(4 * time.Hour)},
 		},
 		system: &api.System{
-			Version: "1.0.0", Replicas: []api.Replica{{ID: "a", SeenAt: noon}, {ID: "b", SeenAt: earlier(time.Hour)}}, Database: api.PartHealth{Ok: true}, Registry: api.PartHealth{Error: "refused"},
-			Runners: api.RunnerCounts{Online: 1, Off: 1, Offline: 1},
+			Version:  "1.0.0",
+			Replicas: []api.Replica{{ID: "a", SeenAt: noon}, {ID: "b", SeenAt: earlier(time.Hour)}},
+			Database: api.PartHealth{Ok: true},
+			Registry: api.PartHealth{Error: "refused"},
+			Runners:  api.RunnerCounts{Online: 1, Off: 1, Offline: 1},
 		},
 	}
 }
@@ -108,8 +134,10 @@ func busy() seen {
 // crowd returns an org with a thousand installs, two of which are not current.
 func crowd() seen {
 	s := seen{
-		apps:    []api.App{{Name: "hello", Release: api.Release{Number: 7}}},
-		system:  &api.System{Version: "1.0.0", Replicas: []api.Replica{{SeenAt: noon}}, Database: api.PartHealth{Ok: true}, Registry: api.PartHealth{Ok: true}, Runners: api.RunnerCounts{Online: 2}},
+		apps: []api.App{{Name: "hello", Release: api.Release{Number: 7}}},
+		system: &api.System{Version: "1.0.0", Replicas: []api.Replica{{SeenAt: noon}},
+			Database: api.PartHealth{Ok: true}, Registry: api.PartHealth{Ok: true},
+			Runners: api.RunnerCounts{Online: 2}},
 		runners: []api.Runner{{Name: "build", Kind: "build", Registered: true, Online: true}},
 	}
 	for n := range 1000 {
@@ -193,7 +221,8 @@ func TestMatters(t *testing.T) {
 		"stalled, and is away": {install("hello", "acme", "stalled", away), nil, "stalled runner"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := seen{installs: []api.InstallSummary{c.install}, components: map[string][]api.Component{"hello": c.components}}
+			s := seen{installs: []api.InstallSummary{c.install},
+				components: map[string][]api.Component{"hello": c.components}}
 			var got []string
 			for _, m := range s.matters(noon) {
 				got = append(got, string(m.Kind))
@@ -238,7 +267,8 @@ func plane(t *testing.T, s seen, oneApp bool) {
 	refused := func(w http.ResponseWriter) bool {
 		if oneApp {
 			w.WriteHeader(http.StatusForbidden)
-			give(w, api.Problem{Status: http.StatusForbidden, Code: "forbidden", Title: "token ci is for app hello alone"})
+			give(w, api.Problem{Status: http.StatusForbidden, Code: "forbidden",
+				Title: "token ci is for app hello alone"})
 		}
 		return oneApp
 	}
@@ -323,7 +353,8 @@ func TestEveryPageIsRead(t *testing.T) {
 	}
 	// The replicas in the test data were last seen at a fixed time, so they count as gone
 	// now. That is not an action item.
-	if len(got.Apps) != 4 || installs != len(s.installs) || len(got.Waiting) != len(s.matters(time.Now())) || got.System.Version != "1.0.0" {
+	if len(got.Apps) != 4 || installs != len(s.installs) || len(got.Waiting) != len(s.matters(time.Now())) ||
+		got.System.Version != "1.0.0" {
 		t.Errorf("%d apps, %d installs, %d matters in\n%s", len(got.Apps), installs, len(got.Waiting), out)
 	}
 	if _, err := execute(t, "--exit-code"); exit.CodeOf(err) != exit.Failed {
@@ -356,8 +387,10 @@ func TestOfOneApp(t *testing.T) {
 func TestAbsence(t *testing.T) {
 	var patience remote.Patience
 	patience.Seen()
-	for status, want := range map[int]bool{http.StatusServiceUnavailable: true, http.StatusForbidden: false, http.StatusInternalServerError: false} {
-		if got := patience.Bears(absence(&remote.Problem{Problem: api.Problem{Status: status, Code: "some", Title: "no"}})); got != want {
+	for status, want := range map[int]bool{http.StatusServiceUnavailable: true, http.StatusForbidden: false,
+		http.StatusInternalServerError: false} {
+		if got := patience.Bears(absence(&remote.Problem{Problem: api.Problem{Status: status, Code: "some",
+			Title: "no"}})); got != want {
 			t.Errorf("%d is waited for: %t, want %t", status, got, want)
 		}
 	}

@@ -18,10 +18,12 @@ import (
 func well() api.System {
 	now := time.Now()
 	return api.System{
-		Version:  "1.0.0",
-		Replicas: []api.Replica{{ID: "rep_1", Version: "1.0.0", StartedAt: now.Add(-time.Hour), SeenAt: now, This: true}},
-		Database: api.PartHealth{Ok: true, Milliseconds: 1, Version: "15.4"}, Registry: api.PartHealth{Ok: true, Milliseconds: 2},
-		Runners: api.RunnerCounts{Online: 2, Offline: 1},
+		Version: "1.0.0",
+		Replicas: []api.Replica{{ID: "rep_1", Version: "1.0.0", StartedAt: now.Add(-time.Hour),
+			SeenAt: now, This: true}},
+		Database: api.PartHealth{Ok: true, Milliseconds: 1, Version: "15.4"},
+		Registry: api.PartHealth{Ok: true, Milliseconds: 2},
+		Runners:  api.RunnerCounts{Online: 2, Offline: 1},
 	}
 }
 
@@ -50,13 +52,15 @@ func TestAllIsWell(t *testing.T) {
 	if err != nil {
 		t.Fatalf("ends with %v", err)
 	}
-	for _, want := range []string{"replica\trunning\trep_1", "database\tok\tPostgreSQL 15.4", "runners\tok\t2 online, 0 off, 1 offline"} {
+	for _, want := range []string{"replica\trunning\trep_1", "database\tok\tPostgreSQL 15.4",
+		"runners\tok\t2 online, 0 off, 1 offline"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}
 	}
 	var back api.System
-	if out, err = run(t, well(), "json"); err != nil || json.Unmarshal([]byte(out), &back) != nil || back.Version != "1.0.0" {
+	if out, err = run(t, well(), "json"); err != nil || json.Unmarshal([]byte(out), &back) != nil ||
+		back.Version != "1.0.0" {
 		t.Errorf("JSON is %s, %v", out, err)
 	}
 }

@@ -22,7 +22,8 @@ import (
 // runGit runs git in a directory and returns its output.
 func runGit(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	c := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"}, args...)...)
+	c := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=t", "-c", "user.email=t@example.com", "-c",
+		"commit.gpgsign=false"}, args...)...)
 	c.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
 	out, err := c.CombinedOutput()
 	if err != nil {
@@ -93,7 +94,8 @@ func TestCommitted(t *testing.T) {
 				}
 				return
 			}
-			if exit.CodeOf(err) != exit.Usage || !strings.HasPrefix(err.Error(), filepath.FromSlash(c.differs)+" differs from commit "+commit[:7]) {
+			if exit.CodeOf(err) != exit.Usage ||
+				!strings.HasPrefix(err.Error(), filepath.FromSlash(c.differs)+" differs from commit "+commit[:7]) {
 				t.Errorf("at %q, ended with %v", got, err)
 			}
 		})
@@ -165,7 +167,8 @@ func unpack(t *testing.T, r io.Reader) map[string]string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if h.Typeflag != tar.TypeReg || h.Mode != 0o644 || int64(len(b)) != h.Size || !h.ModTime.IsZero() && h.ModTime.Unix() != 0 || h.Uname != "" {
+		if h.Typeflag != tar.TypeReg || h.Mode != 0o644 || int64(len(b)) != h.Size || !h.ModTime.IsZero() &&
+			h.ModTime.Unix() != 0 || h.Uname != "" {
 			t.Errorf("%s is packed with %+v", h.Name, h)
 		}
 		if _, twice := files[h.Name]; twice {
@@ -193,10 +196,12 @@ func TestPack(t *testing.T) {
 	for file, text := range want {
 		write(t, dir, file, text)
 	}
-	for _, file := range []string{".git/config", "modules/.git", "modules/a/.git/HEAD", "modules/a/.terraform/provider"} {
+	for _, file := range []string{".git/config", "modules/.git", "modules/a/.git/HEAD",
+		"modules/a/.terraform/provider"} {
 		write(t, dir, file, "no")
 	}
-	for name, to := range map[string]string{"link": filepath.Join(outside, "secret"), "inside": "metadata.toml", "tree": outside, "loop": "."} {
+	for name, to := range map[string]string{"link": filepath.Join(outside, "secret"), "inside": "metadata.toml",
+		"tree": outside, "loop": "."} {
 		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +213,8 @@ func TestPack(t *testing.T) {
 	if err := os.WriteFile(notes, []byte("# Notes\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	far := []appconfig.RemoteFile{{Reference: "file://" + notes, Bytes: 8}, {Reference: "https://example.com/readme.md", Bytes: 3}}
+	far := []appconfig.RemoteFile{{Reference: "file://" + notes, Bytes: 8},
+		{Reference: "https://example.com/readme.md", Bytes: 3}}
 	want[elsewhere.Carried(far[0].Reference)] = "# Notes\n"
 	at := directory{path: dir, config: &appconfig.App{Remote: far}}
 	first, err := at.pack(t.Context())
@@ -231,7 +237,8 @@ func TestPack(t *testing.T) {
 // TestPackNothing checks that the error for a missing directory names it.
 func TestPackNothing(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
-	if _, err := (directory{path: none, config: &appconfig.App{}}).pack(t.Context()); err == nil || !strings.Contains(err.Error(), none) {
+	if _, err := (directory{path: none, config: &appconfig.App{}}).pack(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), none) {
 		t.Errorf("ended with %v", err)
 	}
 }

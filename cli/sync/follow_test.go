@@ -99,10 +99,12 @@ func TestFollowsWhatChanged(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := &marked{step: c.step, release: 1}
 				for _, n := range []string{"a", "b", "c"} {
-					m.all = append(m.all, api.InstallSummary{ID: "ins_" + n, Name: n, Status: api.InstallSummaryStatusDeploying})
+					m.all = append(m.all,
+						api.InstallSummary{ID: "ins_" + n, Name: n, Status: api.InstallSummaryStatusDeploying})
 				}
 				m.set("c", "current")
-				got, err := waitFor(t.Context(), quiet, m.client(t), state(true), options{wait: true, timeout: time.Hour})
+				got, err := waitFor(t.Context(), quiet, m.client(t), state(true),
+					options{wait: true, timeout: time.Hour})
 				if err != nil || len(got.Installs) != 3 || !settled(got) {
 					t.Fatalf("%v, %+v", err, got.Installs)
 				}
@@ -127,7 +129,8 @@ func TestAForgottenInstallIsNotWaitedFor(t *testing.T) {
 			}
 			return nil
 		}}
-		m.all = []api.InstallSummary{{ID: "ins_a", Name: "a", Status: api.InstallSummaryStatusCurrent}, {ID: "ins_b", Name: "b", Status: api.InstallSummaryStatusDeploying}}
+		m.all = []api.InstallSummary{{ID: "ins_a", Name: "a", Status: api.InstallSummaryStatusCurrent},
+			{ID: "ins_b", Name: "b", Status: api.InstallSummaryStatusDeploying}}
 		begun := time.Now()
 		got, err := waitFor(t.Context(), quiet, m.client(t), state(true), options{wait: true, timeout: time.Hour})
 		if err != nil || len(got.Installs) != 1 || time.Since(begun) > refreshAfter+2*pause {
@@ -148,7 +151,8 @@ func TestManyInstallsTakeFewLines(t *testing.T) {
 		s.Installs = append(s.Installs, api.InstallSummary{Name: fmt.Sprintf("i%03d", n), Status: status})
 	}
 	got := lines(s, true)
-	if last := got[len(got)-1].Text; len(got) != mostLines+1 || got[0].Text != "i000: deploying" || got[1].Text != "i010: deploying" ||
+	if last := got[len(got)-1].Text; len(got) != mostLines+1 || got[0].Text != "i000: deploying" ||
+		got[1].Text != "i010: deploying" ||
 		last != "and 980 more installs, 900 of 1000 are current" {
 		t.Errorf("%d lines from %q to %q", len(got), got[0].Text, last)
 	}

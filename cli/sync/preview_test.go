@@ -78,7 +78,8 @@ func TestShowPreview(t *testing.T) {
 		}
 	}
 	comment := markdown(app, draft())
-	for _, want := range []string{"| net | rebuilt | the code in modules/net would be another |\n", "| 1 other | unchanged | |\n", "- input size is added", "| acme | net, web | net: artifact changed |\n"} {
+	for _, want := range []string{"| net | rebuilt | the code in modules/net would be another |\n",
+		"| 1 other | unchanged | |\n", "- input size is added", "| acme | net, web | net: artifact changed |\n"} {
 		if !strings.Contains(comment, want) {
 			t.Errorf("%q is not in\n%s", want, comment)
 		}
@@ -119,7 +120,8 @@ func TestOutlookAndVerdict(t *testing.T) {
 	}
 	broken := draft()
 	broken.Components[1].Problem = "it calls a module outside"
-	if err := foreseen(broken); exit.CodeOf(err) != exit.Failed || !strings.Contains(err.Error(), "net could not be built") {
+	if err := foreseen(broken); exit.CodeOf(err) != exit.Failed ||
+		!strings.Contains(err.Error(), "net could not be built") {
 		t.Errorf("ended with %v", err)
 	}
 }

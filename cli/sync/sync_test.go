@@ -14,7 +14,9 @@ func seen(change func(*api.Sync)) api.Sync {
 	s := api.Sync{
 		App: api.App{
 			Name: "shop", Release: api.Release{Number: 1, Status: "complete"},
-			Revision: api.Revision{Commit: "1a2b3c4d5e", Subject: "Say more", Outcome: "app other: nothing\napp shop: component web: input changed, build 2", Reason: "main was force-pushed"},
+			Revision: api.Revision{Commit: "1a2b3c4d5e", Subject: "Say more",
+				Outcome: "app other: nothing\napp shop: component web: input changed, build 2",
+				Reason:  "main was force-pushed"},
 		},
 		Builds: []api.Build{{ID: "bld_1", Component: "web", Number: 2, Status: api.BuildStatusSucceeded}}, Done: true,
 	}
@@ -43,10 +45,13 @@ func TestShowAndVerdict(t *testing.T) {
 		"broken": {
 			change: func(s *api.Sync) {
 				s.Failed = true
-				s.App.Diagnostics = []api.Diagnostic{{File: "web.toml", Line: 2, Column: 3, Severity: "error", Message: "no quote", Hint: "add one"}}
+				s.App.Diagnostics = []api.Diagnostic{{File: "web.toml", Line: 2, Column: 3, Severity: "error",
+					Message: "no quote", Hint: "add one"}}
 			},
-			code: exit.Usage, shows: "shop stays at release 1: the config of commit 1a2b3c4 Say more has errors\n  web.toml:2:3: error: no quote (add one)\n", not: "input changed",
-			says: "the config has errors",
+			code:  exit.Usage,
+			shows: "shop stays at release 1: the config of commit 1a2b3c4 Say more has errors\n  web.toml:2:3: error: no quote (add one)\n",
+			not:   "input changed",
+			says:  "the config has errors",
 		},
 		"never right": {
 			change: func(s *api.Sync) {
@@ -57,18 +62,23 @@ func TestShowAndVerdict(t *testing.T) {
 		},
 		"only a warning": {
 			change: func(s *api.Sync) {
-				s.App.Diagnostics = []api.Diagnostic{{File: "a.toml", Line: 1, Column: 1, Severity: "warning", Message: "odd"}}
+				s.App.Diagnostics = []api.Diagnostic{{File: "a.toml", Line: 1, Column: 1,
+					Severity: "warning", Message: "odd"}}
 			},
 			shows: "shop is at release 1, commit 1a2b3c4 Say more\n",
 		},
 		"cannot be built": {
 			change: func(s *api.Sync) { s.Failed, s.App.Release.Status = true, "incomplete" }, blocked: web,
-			code: exit.Failed, shows: "release 1 of shop of commit 1a2b3c4 Say more is incomplete, so no install gets it\n  web              cannot be built: a link leads out\n", not: "build 2",
-			says: "web cannot be built; correct it and sync again, or release the rest with `nuon sync --partial`",
+			code:  exit.Failed,
+			shows: "release 1 of shop of commit 1a2b3c4 Say more is incomplete, so no install gets it\n  web              cannot be built: a link leads out\n",
+			not:   "build 2",
+			says:  "web cannot be built; correct it and sync again, or release the rest with `nuon sync --partial`",
 		},
 		"a build failed": {
 			change: func(s *api.Sync) { s.Failed, s.Builds[0].Status = true, api.BuildStatusFailed },
-			code:   exit.Failed, shows: "build 2   failed", says: "build 2 of web failed: `nuon logs bld_1` shows what it said",
+			code:   exit.Failed,
+			shows:  "build 2   failed",
+			says:   "build 2 of web failed: `nuon logs bld_1` shows what it said",
 		},
 		"current":  {change: func(s *api.Sync) { s.Installs = install("current") }, wait: true, shows: "acme\tshop\t-\tcurrent\twhy\n"},
 		"stalled":  {change: func(s *api.Sync) { s.Installs = install("stalled") }, wait: true, code: exit.Failed, says: "acme: why"},
@@ -96,7 +106,8 @@ func TestShowAndVerdict(t *testing.T) {
 // TestUnderWay checks the description of what a sync still waits for.
 func TestUnderWay(t *testing.T) {
 	s := seen(func(s *api.Sync) {
-		s.Installs = []api.InstallSummary{{Name: "acme", Status: "current"}, {Name: "globex", Status: "deploying", Reason: "working on web"}}
+		s.Installs = []api.InstallSummary{{Name: "acme", Status: "current"},
+			{Name: "globex", Status: "deploying", Reason: "working on web"}}
 	})
 	if got := underWay(s); got != "install globex is deploying (working on web)" {
 		t.Error(got)

@@ -155,7 +155,8 @@ func TestWaitForEnds(t *testing.T) {
 			t.Errorf("Ctrl-C ended with %v", err)
 		}
 		l = &looks{fail: errors.New("connection refused")}
-		if _, err := waitFor(t.Context(), quiet, l.client(t), state(false), options{timeout: time.Hour}); exit.CodeOf(err) != exit.Unreachable {
+		if _, err := waitFor(t.Context(), quiet, l.client(t), state(false),
+			options{timeout: time.Hour}); exit.CodeOf(err) != exit.Unreachable {
 			t.Errorf("nobody there ended with %v", err)
 		}
 	})
@@ -296,7 +297,8 @@ func valid(t *testing.T) (dir, commit string) {
 	write(t, dir, "apps/shop/metadata.toml", "version = \"v2\"\ndisplay_name = \"Shop\"\n")
 	write(t, dir, "apps/shop/inputs.toml", "[[input]]\nname = \"greeting\"\ndisplay_name = \"Greeting\"\ndescription = \"First words\"\ngroup = \"app\"\ndefault = \"hello\"\n\n[[group]]\nname = \"app\"\ndisplay_name = \"App\"\ndescription = \"All\"\n")
 	write(t, dir, "apps/shop/components/web.toml", "type = \"terraform_module\"\nname = \"web\"\nterraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/web\"\n")
-	write(t, dir, "apps/shop/sandbox.toml", "terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/sandbox\"\n")
+	write(t, dir, "apps/shop/sandbox.toml",
+		"terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/sandbox\"\n")
 	write(t, dir, "modules/web/main.tf", "")
 	write(t, dir, "modules/sandbox/main.tf", "")
 	runGit(t, dir, "add", ".")

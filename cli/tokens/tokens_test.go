@@ -42,7 +42,11 @@ func TestCreate(t *testing.T) {
 		}
 		w.WriteHeader(http.StatusCreated)
 		_ = json.NewEncoder(w).Encode(api.CreatedToken{Secret: secret, Token: api.Token{
-			ID: "tok_1", Name: asked.Name, Role: api.TokenRole(asked.Role), App: asked.App, ExpiresAt: time.Now().Add(time.Duration(asked.ExpiresInSeconds) * time.Second),
+			ID:        "tok_1",
+			Name:      asked.Name,
+			Role:      api.TokenRole(asked.Role),
+			App:       asked.App,
+			ExpiresAt: time.Now().Add(time.Duration(asked.ExpiresInSeconds) * time.Second),
 		}})
 	}
 	out, remarks, err := run(t, plane, "table", "create", "ci", "--role", "operator", "--expires", "24h")
@@ -55,16 +59,19 @@ func TestCreate(t *testing.T) {
 	if !strings.Contains(remarks, "token ci (operator) is good until") || strings.Contains(remarks, secret) {
 		t.Errorf("said %q", remarks)
 	}
-	if _, _, err := run(t, plane, "table", "create", "ci", "--role", "operator"); err != nil || asked.ExpiresInSeconds != 30*86400 {
+	if _, _, err := run(t, plane, "table", "create", "ci", "--role", "operator"); err != nil ||
+		asked.ExpiresInSeconds != 30*86400 {
 		t.Errorf("by itself it lasts %d s, %v", asked.ExpiresInSeconds, err)
 	}
-	if _, remarks, err := run(t, plane, "table", "create", "ci", "--role", "ci", "--app", "shop"); err != nil || asked.App != "shop" || asked.Role != "ci" ||
+	if _, remarks, err := run(t, plane, "table", "create", "ci", "--role", "ci", "--app", "shop"); err != nil ||
+		asked.App != "shop" || asked.Role != "ci" ||
 		!strings.Contains(remarks, "token ci (ci for app shop) is good until") {
 		t.Errorf("asked for %+v, said %q, ended with %v", asked, remarks, err)
 	}
 	out, remarks, err = run(t, plane, "json", "create", "ci", "--role", "admin")
 	var made api.CreatedToken
-	if err != nil || json.Unmarshal([]byte(out), &made) != nil || made.Secret != secret || made.Token.Role != "admin" || remarks != "" {
+	if err != nil || json.Unmarshal([]byte(out), &made) != nil || made.Secret != secret || made.Token.Role != "admin" ||
+		remarks != "" {
 		t.Errorf("printed %q and %q, ended with %v", out, remarks, err)
 	}
 	if out, _, err := run(t, plane, "name", "create", "ci", "--role", "admin"); err != nil || out != "ci\n" {
@@ -83,7 +90,8 @@ func TestCreateRefuses(t *testing.T) {
 		"create ci --role viewer --expires forever": "invalid argument",
 		"create --role viewer":                      "accepts 1 arg(s)",
 	} {
-		out, _, err := run(t, func(http.ResponseWriter, *http.Request) { t.Error("it asked") }, "table", strings.Fields(line)...)
+		out, _, err := run(t, func(http.ResponseWriter, *http.Request) { t.Error("it asked") },
+			"table", strings.Fields(line)...)
 		if err == nil || !strings.Contains(err.Error(), says) || out != "" {
 			t.Errorf("%s: printed %q, ended with %v", line, out, err)
 		}
@@ -113,7 +121,8 @@ func TestList(t *testing.T) {
 		}
 	}
 	out, _, err := run(t, plane, "table", "list", "--all")
-	for _, want := range []string{"\tgood until ", "\texpired ", "\trevoked ", "ci\tci\tshop\t", "admin\tall\tgood\tnever\tbootstrap\ttok_1"} {
+	for _, want := range []string{"\tgood until ", "\texpired ", "\trevoked ", "ci\tci\tshop\t",
+		"admin\tall\tgood\tnever\tbootstrap\ttok_1"} {
 		if err != nil || !strings.Contains(out, want) {
 			t.Errorf("lacks %q: %s, %v", want, out, err)
 		}

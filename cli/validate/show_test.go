@@ -46,11 +46,13 @@ func TestTerminal(t *testing.T) {
 			t.Errorf("shows what nobody should see:\n%q", out)
 		}
 		for line := range strings.Lines(out) {
-			if wide := lipgloss.Width(strings.TrimSuffix(line, "\n")); wide > width && !strings.Contains(line, "https://") {
+			if wide := lipgloss.Width(strings.TrimSuffix(line, "\n")); wide > width &&
+				!strings.Contains(line, "https://") {
 				t.Errorf("%d columns for %d: %s", wide, width, line)
 			}
 		}
-		if colored, _, _ := runOn(t, &console.Console{OutIsTerminal: true, Width: width, Color: true}, dir); uncolored(colored) != uncolored(out) || !strings.Contains(colored, "\x1b[1;31merror:\x1b[0m") {
+		if colored, _, _ := runOn(t, &console.Console{OutIsTerminal: true, Width: width, Color: true},
+			dir); uncolored(colored) != uncolored(out) || !strings.Contains(colored, "\x1b[1;31merror:\x1b[0m") {
 			t.Errorf("in colour it says something else:\n%s", colored)
 		}
 	}
@@ -97,12 +99,14 @@ func TestLinksAreNotShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, _, err := runOn(t, &console.Console{OutIsTerminal: true, Width: 80}, dir)
-	if exit.CodeOf(err) != exit.Usage || !strings.Contains(out, "runner.toml:1:1: error:") || strings.Contains(out, "planted-secret") {
+	if exit.CodeOf(err) != exit.Usage || !strings.Contains(out, "runner.toml:1:1: error:") ||
+		strings.Contains(out, "planted-secret") {
 		t.Errorf("printed %s, %v", out, err)
 	}
 	s := newSource(dir)
 	defer s.close()
-	for _, name := range []string{"runner.toml", "../private", outside, ".", "components", "none.toml", "https://example.invalid/x"} {
+	for _, name := range []string{"runner.toml", "../private", outside, ".", "components", "none.toml",
+		"https://example.invalid/x"} {
 		if line, ok := s.line(name, 1); ok {
 			t.Errorf("%s has the line %q", name, line)
 		}
@@ -119,11 +123,14 @@ func TestLinksAreNotShown(t *testing.T) {
 // its files, before the errors.
 func TestIdle(t *testing.T) {
 	idle := func(file, what string) diagnostic.Diagnostic {
-		return diagnostic.Diagnostic{File: file, Line: 1, Column: 1, Severity: diagnostic.Warning, Rule: "idle", Message: what}
+		return diagnostic.Diagnostic{File: file, Line: 1, Column: 1, Severity: diagnostic.Warning,
+			Rule: "idle", Message: what}
 	}
 	one := config{dir: t.TempDir(), found: diagnostic.Diagnostics{
-		idle("a.toml", "no effect: x"), idle("b.toml", "no effect: y"), {File: "b.toml", Line: 2, Column: 1, Severity: diagnostic.Error, Rule: "cron", Message: "is wrong"},
-		idle("c.toml", "no effect: x"), idle("d.toml", "no effect: x"), idle("e.toml", "no effect: x"), idle("f.toml", "no effect: x"),
+		idle("a.toml", "no effect: x"), idle("b.toml", "no effect: y"),
+		{File: "b.toml", Line: 2, Column: 1, Severity: diagnostic.Error, Rule: "cron", Message: "is wrong"},
+		idle("c.toml", "no effect: x"), idle("d.toml", "no effect: x"), idle("e.toml", "no effect: x"),
+		idle("f.toml", "no effect: x"),
 	}}
 	var out strings.Builder
 	v := &view{console: &console.Console{OutIsTerminal: true, Width: 80}, configs: []config{one}}

@@ -127,18 +127,21 @@ func TestData(t *testing.T) {
 	if exit.CodeOf(err) != exit.Usage || json.Unmarshal([]byte(out), &found) != nil {
 		t.Fatalf("printed %q, %v", out, err)
 	}
-	if len(found) != 1 || found[0].File != "installs/acme.toml" || found[0].Line != 2 || found[0].Column != 1 || found[0].Width != len("colour") ||
+	if len(found) != 1 || found[0].File != "installs/acme.toml" || found[0].Line != 2 || found[0].Column != 1 ||
+		found[0].Width != len("colour") ||
 		found[0].Severity != diagnostic.Error || found[0].Rule != "unknown-key" {
 		t.Errorf("found %+v", found)
 	}
-	if out, err := run(t, "yaml", app(t, red)); exit.CodeOf(err) != exit.Usage || !strings.Contains(out, "file: installs/acme.toml\n") {
+	if out, err := run(t, "yaml", app(t, red)); exit.CodeOf(err) != exit.Usage ||
+		!strings.Contains(out, "file: installs/acme.toml\n") {
 		t.Errorf("printed %q, %v", out, err)
 	}
 	if flag, err := run(t, "table", app(t, red), "-o", "json"); flag != out || exit.CodeOf(err) != exit.Usage {
 		t.Errorf("-o json printed %q, %v", flag, err)
 	}
 	for _, output := range []string{"name", "toml"} {
-		if _, err := run(t, output, app(t, nil)); exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), "sarif") {
+		if _, err := run(t, output, app(t, nil)); exit.CodeOf(err) != exit.Usage ||
+			!strings.Contains(err.Error(), "sarif") {
 			t.Errorf("-o %s ended with %v", output, err)
 		}
 	}
@@ -148,18 +151,21 @@ func TestData(t *testing.T) {
 func TestNotADirectory(t *testing.T) {
 	dir := app(t, nil)
 	for _, p := range []string{filepath.Join(dir, "none"), filepath.Join(dir, "metadata.toml")} {
-		if out, err := run(t, "json", p); exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), p) || out != "" {
+		if out, err := run(t, "json", p); exit.CodeOf(err) != exit.Usage ||
+			!strings.Contains(err.Error(), p) || out != "" {
 			t.Errorf("%s: printed %q, ended with %v", p, out, err)
 		}
 	}
 	if _, err := run(t, "table", t.TempDir()); exit.CodeOf(err) != exit.Usage {
 		t.Errorf("an empty directory ended with %v", err)
 	}
-	if _, err := run(t, "table", dir, filepath.Join(dir, "none")); exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), "none") {
+	if _, err := run(t, "table", dir, filepath.Join(dir, "none")); exit.CodeOf(err) != exit.Usage ||
+		!strings.Contains(err.Error(), "none") {
 		t.Errorf("one of two that is not there ended with %v", err)
 	}
 	file := filepath.Join(dir, "metadata.toml")
-	if _, err := run(t, "table", file, file); exit.CodeOf(err) != exit.Usage || !strings.Contains(err.Error(), "is a directory") {
+	if _, err := run(t, "table", file, file); exit.CodeOf(err) != exit.Usage ||
+		!strings.Contains(err.Error(), "is a directory") {
 		t.Errorf("files alone ended with %v", err)
 	}
 }
@@ -168,7 +174,8 @@ func TestNotADirectory(t *testing.T) {
 func TestStrict(t *testing.T) {
 	dir := app(t, warned)
 	out, remarks, err := runOn(t, &console.Console{}, "--strict", dir)
-	if exit.CodeOf(err) != exit.Usage || !strings.HasPrefix(out, "installs/acme.toml:2:19: error: ") || strings.Contains(out, "valid") || remarks != "1 error in 1 file\n" {
+	if exit.CodeOf(err) != exit.Usage || !strings.HasPrefix(out, "installs/acme.toml:2:19: error: ") ||
+		strings.Contains(out, "valid") || remarks != "1 error in 1 file\n" {
 		t.Errorf("printed %q and %q, %v", out, remarks, err)
 	}
 	if out, err := run(t, "table", "--strict", app(t, nil)); err != nil || !strings.HasPrefix(out, "valid: ") {
@@ -193,12 +200,14 @@ apps/three/installs/acme.toml:2:19: warning: .*
 apps/three is valid: 1 component .*
 apps/two is valid: 1 component .*
 $`
-	if exit.CodeOf(err) != exit.Usage || !regexp.MustCompile(want).MatchString(out) || remarks != "1 error, 1 warning in 2 files\n" {
+	if exit.CodeOf(err) != exit.Usage || !regexp.MustCompile(want).MatchString(out) ||
+		remarks != "1 error, 1 warning in 2 files\n" {
 		t.Errorf("printed\n%s%s%v", out, remarks, err)
 	}
 	out, err = run(t, "json", args...)
 	var found appconfig.Diagnostics
-	if exit.CodeOf(err) != exit.Usage || json.Unmarshal([]byte(out), &found) != nil || len(found) != 2 || found[1].File != "apps/three/installs/acme.toml" {
+	if exit.CodeOf(err) != exit.Usage || json.Unmarshal([]byte(out), &found) != nil || len(found) != 2 ||
+		found[1].File != "apps/three/installs/acme.toml" {
 		t.Errorf("printed %s, %v", out, err)
 	}
 }
@@ -210,12 +219,15 @@ func TestElsewhere(t *testing.T) {
 	write(t, dir, map[string]string{"notes.md": "# Notes {{.nuon.inputs.inputs.greting}}\n"})
 	write(t, dir, map[string]string{"metadata.toml": "version = \"v2\"\nreadme = \"https://example.invalid/README.md\"\n"})
 	out, remarks, err := runOn(t, &console.Console{}, dir)
-	if err != nil || !strings.Contains(out, "valid") || !strings.Contains(remarks, "1 file that the config refers to is elsewhere and was not read; --fetch reads it") {
+	if err != nil || !strings.Contains(out, "valid") ||
+		!strings.Contains(remarks, "1 file that the config refers to is elsewhere and was not read; --fetch reads it") {
 		t.Errorf("printed %q and %q, %v", out, remarks, err)
 	}
-	write(t, dir, map[string]string{"metadata.toml": "version = \"v2\"\nreadme = \"file://" + filepath.ToSlash(dir) + "/notes.md\"\n"})
+	write(t, dir, map[string]string{"metadata.toml": "version = \"v2\"\nreadme = \"file://" +
+		filepath.ToSlash(dir) + "/notes.md\"\n"})
 	out, remarks, err = runOn(t, &console.Console{}, dir) // needs no network
-	if err != nil || !strings.Contains(out, "notes.md:1:") || !strings.Contains(out, `did you mean "greeting"?`) || strings.Contains(remarks, "--fetch") {
+	if err != nil || !strings.Contains(out, "notes.md:1:") || !strings.Contains(out, `did you mean "greeting"?`) ||
+		strings.Contains(remarks, "--fetch") {
 		t.Errorf("printed %q and %q, %v", out, remarks, err)
 	}
 }
@@ -226,7 +238,8 @@ func repository(t *testing.T, branch, address string) string {
 	t.Helper()
 	root := t.TempDir()
 	write(t, root, map[string]string{"modules/x/main.tf": ""})
-	repo, err := git.PlainInitWithOptions(root, &git.PlainInitOptions{InitOptions: git.InitOptions{DefaultBranch: plumbing.NewBranchReferenceName(branch)}})
+	repo, err := git.PlainInitWithOptions(root,
+		&git.PlainInitOptions{InitOptions: git.InitOptions{DefaultBranch: plumbing.NewBranchReferenceName(branch)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +265,8 @@ func TestBranchTip(t *testing.T) {
 		"no remote":          {"release", "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := appIn(t, filepath.Join(repository(t, c.branch, c.address), "apps/hello"), map[string]string{"components/web.toml": "type = \"terraform_module\"\nname = \"web\"\n" + follows})
+			dir := appIn(t, filepath.Join(repository(t, c.branch, c.address), "apps/hello"),
+				map[string]string{"components/web.toml": "type = \"terraform_module\"\nname = \"web\"\n" + follows})
 			out, err := run(t, "table", dir)
 			if err != nil || strings.Contains(out, `the app itself is on "release"`) != c.warns {
 				t.Errorf("printed %s, %v", out, err)
@@ -283,7 +297,8 @@ func TestSARIF(t *testing.T) {
 			}
 		}
 	}
-	if exit.CodeOf(err) != exit.Usage || json.Unmarshal([]byte(out), &log) != nil || len(log.Runs) != 1 || log.Version != "2.1.0" {
+	if exit.CodeOf(err) != exit.Usage || json.Unmarshal([]byte(out), &log) != nil || len(log.Runs) != 1 ||
+		log.Version != "2.1.0" {
 		t.Fatalf("printed %s, %v", out, err)
 	}
 	if rules := log.Runs[0].Tool.Driver.Rules; len(rules) < 40 {
@@ -291,7 +306,8 @@ func TestSARIF(t *testing.T) {
 	}
 	for _, r := range log.Runs[0].Results {
 		at := r.Locations[0].PhysicalLocation
-		if r.RuleID == "wrong-type" && at.ArtifactLocation.URI == "apps/hello/metadata.toml" && at.Region.StartLine == 2 && at.Region.StartColumn == 56 {
+		if r.RuleID == "wrong-type" && at.ArtifactLocation.URI == "apps/hello/metadata.toml" &&
+			at.Region.StartLine == 2 && at.Region.StartColumn == 56 {
 			return
 		}
 	}
@@ -310,7 +326,8 @@ func TestModules(t *testing.T) {
 	if out, err := run(t, "table", dir); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}
-	write(t, dir, map[string]string{"components/web.toml": "type = \"terraform_module\"\nname = \"web\"\n" + terraform + "[vars]\nsise = 1\n"})
+	write(t, dir, map[string]string{"components/web.toml": "type = \"terraform_module\"\nname = \"web\"\n" + terraform +
+		"[vars]\nsise = 1\n"})
 	t.Chdir(dir)
 	out, err := run(t, "table")
 	want := "components/web.toml:8:1: error: vars.sise: the module in modules/x has no variable \"sise\" (did you mean \"size\"?)\n"

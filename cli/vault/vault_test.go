@@ -52,7 +52,8 @@ func TestRead(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
-			got, err := Read(t.Context(), &console.Console{In: strings.NewReader("from a pipe\n"), Out: &out, Err: &out}, "token", c.from)
+			got, err := Read(t.Context(),
+				&console.Console{In: strings.NewReader("from a pipe\n"), Out: &out, Err: &out}, "token", c.from)
 			if exit.CodeOf(err) != c.code || string(got.Reveal()) != c.want {
 				t.Fatalf("read %q, %v", got.Reveal(), err)
 			}
@@ -74,7 +75,8 @@ func TestReadAPipeIsNoTerminal(t *testing.T) {
 	}
 	defer r.Close() //nolint:errcheck // only read
 	defer w.Close() //nolint:errcheck // nothing was written
-	if _, err := Read(t.Context(), &console.Console{In: r, Err: &strings.Builder{}}, "token", ""); exit.CodeOf(err) != exit.Usage {
+	if _, err := Read(t.Context(), &console.Console{In: r, Err: &strings.Builder{}}, "token",
+		""); exit.CodeOf(err) != exit.Usage {
 		t.Errorf("ended with %v", err)
 	}
 }
@@ -133,14 +135,16 @@ func keys(t *testing.T, own map[string]seal.Identity, kept *api.NewCredential) *
 		hook(w, r, n.Secret)
 	})
 	mux.HandleFunc("GET /v1/webhooks/whk_1", func(w http.ResponseWriter, _ *http.Request) {
-		_ = json.NewEncoder(w).Encode(api.KnownWebhook{ID: "whk_1", Path: "/hooks/whk_1", LastDeliveryAt: time.Now(), LastResult: "GitHub push: polling"})
+		_ = json.NewEncoder(w).Encode(api.KnownWebhook{ID: "whk_1", Path: "/hooks/whk_1", LastDeliveryAt: time.Now(),
+			LastResult: "GitHub push: polling"})
 	})
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
 	t.Setenv("NUON_URL", s.URL+"/")
 	t.Setenv("NUON_TOKEN", "tok")
 	t.Setenv("NUON_CONTEXT", "")
-	return &env.Env{Console: &console.Console{In: strings.NewReader(""), Out: &strings.Builder{}, Err: &strings.Builder{}, Output: "table"}}
+	return &env.Env{Console: &console.Console{In: strings.NewReader(""), Out: &strings.Builder{},
+		Err: &strings.Builder{}, Output: "table"}}
 }
 
 func identity(t *testing.T) seal.Identity {
@@ -195,12 +199,14 @@ func TestCreateCredential(t *testing.T) {
 	e := keys(t, own, &kept)
 	t.Setenv("GIT_TOKEN", "hush")
 	c := NewCredentials(e)
-	c.SetArgs([]string{"create", "github", "--username", "bot", "--from", "env:GIT_TOKEN", "--repository", "https://git.example/a/*"})
+	c.SetArgs([]string{"create", "github", "--username", "bot", "--from", "env:GIT_TOKEN", "--repository",
+		"https://git.example/a/*"})
 	if err := c.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	opened, err := own[""].Open(kept.Password, seal.CredentialContext("org_1", "github"))
-	if err != nil || string(opened.Reveal()) != "hush" || kept.Name != "github" || kept.Username != "bot" || !slices.Equal(kept.Repositories, []string{"https://git.example/a/*"}) {
+	if err != nil || string(opened.Reveal()) != "hush" || kept.Name != "github" || kept.Username != "bot" ||
+		!slices.Equal(kept.Repositories, []string{"https://git.example/a/*"}) {
 		t.Errorf("kept %+v (%q), %v", kept, opened.Reveal(), err)
 	}
 	printed := fmt.Sprint(e.Console.Out, e.Console.Err)
@@ -212,7 +218,8 @@ func TestCreateCredential(t *testing.T) {
 func TestUpdateCredential(t *testing.T) {
 	e := keys(t, nil, nil)
 	c := NewCredentials(e)
-	c.SetArgs([]string{"update", "github", "--add-repository", "https://git.example/a/b", "--add-repository", "https://git.example/c/*"})
+	c.SetArgs([]string{"update", "github", "--add-repository", "https://git.example/a/b", "--add-repository",
+		"https://git.example/c/*"})
 	if err := c.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,9 @@ func start(t *testing.T, w api.Workflow, typed string) (*plane, *env.Env, *strin
 		}
 		_ = json.NewEncoder(w).Encode(asked)
 	})
-	mux.HandleFunc("GET /v1/workflows/{workflow}", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(p.answer) })
+	mux.HandleFunc("GET /v1/workflows/{workflow}", func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(p.answer)
+	})
 	mux.HandleFunc("GET /v1/workflows/{workflow}/events", func(w http.ResponseWriter, _ *http.Request) {
 		b, _ := json.Marshal(p.answer)
 		_, _ = fmt.Fprintf(w, "event: workflow\nid: 1\ndata: %s\n\n", b)
@@ -50,7 +52,8 @@ func start(t *testing.T, w api.Workflow, typed string) (*plane, *env.Env, *strin
 	mux.HandleFunc("GET /v1/plans/{plan}", func(w http.ResponseWriter, r *http.Request) {
 		report := diff.Report{Kind: "test", Notes: []string{"a note of " + r.PathValue("plan")}}
 		raw, _ := json.Marshal(report)
-		_ = json.NewEncoder(w).Encode(api.Plan{ID: r.PathValue("plan"), Component: "web", App: "hello", Install: "acme", Reason: "planned only", Report: raw})
+		_ = json.NewEncoder(w).Encode(api.Plan{ID: r.PathValue("plan"), Component: "web", App: "hello", Install: "acme",
+			Reason: "planned only", Report: raw})
 	})
 	mux.HandleFunc("POST /", func(w http.ResponseWriter, r *http.Request) {
 		var body strings.Builder
@@ -76,9 +79,10 @@ func readAll(r *http.Request) map[string]any {
 }
 
 func command(a *Asking) *cobra.Command {
-	c := &cobra.Command{Use: "do", SilenceErrors: true, SilenceUsage: true, RunE: func(c *cobra.Command, _ []string) error {
-		return a.Ask(c.Context(), "acme", api.NewWorkflow{Kind: "teardown"})
-	}}
+	c := &cobra.Command{Use: "do", SilenceErrors: true, SilenceUsage: true,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.Ask(c.Context(), "acme", api.NewWorkflow{Kind: "teardown"})
+		}}
 	a.Flags(c)
 	a.PlanFlag(c)
 	a.YesFlag(c)
@@ -136,7 +140,8 @@ func TestPlanOnly(t *testing.T) {
 	if d := cmp.Diff([]api.NewWorkflow{{Kind: "teardown", PlanOnly: true}}, p.asked); d != "" {
 		t.Error(d)
 	}
-	for _, want := range []string{"deploy (plan only) 7 of hello/acme", "deploy web on hello/acme   (pln_1)\nplanned only\n", "a note of pln_1"} {
+	for _, want := range []string{"deploy (plan only) 7 of hello/acme",
+		"deploy web on hello/acme   (pln_1)\nplanned only\n", "a note of pln_1"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("lacks %q:\n%s", want, out)
 		}

@@ -46,8 +46,10 @@ func TestTree(t *testing.T) {
 	steps = append(steps, group("network", "pending", "sandbox")...)
 	steps = append(steps, group("web", "pending", "sandbox", "network", "metrics")...)
 	steps = append(steps,
-		api.Step{ID: "a1", Kind: "action", Component: "web", Action: "check", Trigger: "post-deploy-component", Status: "pending", Needs: []string{"web.apply"}},
-		api.Step{ID: "a2", Kind: "action", Action: "report", Trigger: "post-provision", Status: "pending", Needs: []string{"a1", "metrics.apply"}},
+		api.Step{ID: "a1", Kind: "action", Component: "web", Action: "check", Trigger: "post-deploy-component",
+			Status: "pending", Needs: []string{"web.apply"}},
+		api.Step{ID: "a2", Kind: "action", Action: "report", Trigger: "post-provision", Status: "pending",
+			Needs: []string{"a1", "metrics.apply"}},
 		api.Step{ID: "a3", Kind: "action", Action: "by_hand", Trigger: "manual", Status: "pending"})
 	want := `  sandbox: plan → approve → apply
   ├─ metrics: plan → approve → apply
@@ -106,7 +108,8 @@ func TestTreeOfAnything(t *testing.T) {
 		names := rapid.SampledFrom([]string{"a", "b", "c", ""})
 		var steps []api.Step
 		for i := range n {
-			s := api.Step{ID: fmt.Sprint(i), Kind: "plan", Component: names.Draw(t, "component"), Status: "running", Reason: fmt.Sprintf("<%d>", i)}
+			s := api.Step{ID: fmt.Sprint(i), Kind: "plan", Component: names.Draw(t, "component"), Status: "running",
+				Reason: fmt.Sprintf("<%d>", i)}
 			for range rapid.IntRange(0, 3).Draw(t, "needs") {
 				s.Needs = append(s.Needs, fmt.Sprint(rapid.IntRange(-1, n).Draw(t, "need")))
 			}

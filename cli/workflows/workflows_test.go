@@ -64,7 +64,8 @@ func event(t *testing.T, id int, status api.WorkflowStatus, steps ...api.StepSta
 }
 
 func standing(status api.WorkflowStatus, steps ...api.StepStatus) api.Workflow {
-	w := api.Workflow{ID: "wfl_1", Number: 7, App: "hello", Install: "acme", Kind: "deploy", Status: status, Reason: "because", Outcome: "came out"}
+	w := api.Workflow{ID: "wfl_1", Number: 7, App: "hello", Install: "acme", Kind: "deploy", Status: status,
+		Reason: "because", Outcome: "came out"}
 	for i, s := range steps {
 		kinds := []api.StepKind{api.StepKindPlan, api.StepKindApprove, api.StepKindApply}
 		w.Steps = append(w.Steps, api.Step{Kind: kinds[i%3], Component: "web", Status: s, Reason: "why"})
@@ -131,7 +132,8 @@ func TestWaitEnds(t *testing.T) {
 			cancel()
 		}()
 		var remarks strings.Builder
-		if _, err := Wait(ctx, &console.Console{Out: io.Discard, Err: &remarks}, s.client(t), "wfl_1", 0); !errors.Is(err, exit.Interrupted) {
+		if _, err := Wait(ctx, &console.Console{Out: io.Discard, Err: &remarks}, s.client(t), "wfl_1",
+			0); !errors.Is(err, exit.Interrupted) {
 			t.Errorf("Ctrl-C ended with %v", err)
 		}
 		want := "stopped waiting: deploy 7 of hello/acme continues with plan web\n" +
@@ -140,7 +142,8 @@ func TestWaitEnds(t *testing.T) {
 			t.Error(d)
 		}
 		s = &streams{bodies: []string{"event: workflow\ndata: <html>\n\n"}}
-		if _, err := Wait(t.Context(), quiet, s.client(t), "wfl_1", 0); err == nil || !strings.Contains(err.Error(), "read workflow wfl_1") || len(s.from) != 1 {
+		if _, err := Wait(t.Context(), quiet, s.client(t), "wfl_1", 0); err == nil ||
+			!strings.Contains(err.Error(), "read workflow wfl_1") || len(s.from) != 1 {
 			t.Errorf("nonsense ended with %v", err)
 		}
 	})
@@ -177,7 +180,8 @@ func TestShow(t *testing.T) {
 	w := standing("failed", "succeeded", "failed", "skipped")
 	w.Outcome = "no\x1b[2J"
 	w.Steps = append(w.Steps,
-		api.Step{Kind: "plan", Component: "api", Status: "skipped", Reason: "web failed"}, api.Step{Kind: "apply", Component: "api", Status: "skipped", Reason: "web failed"},
+		api.Step{Kind: "plan", Component: "api", Status: "skipped", Reason: "web failed"}, api.Step{Kind: "apply",
+			Component: "api", Status: "skipped", Reason: "web failed"},
 		api.Step{Kind: "action", Action: "migrate", Component: "db", Status: "pending"})
 	var out strings.Builder
 	if err := Show(&out, w); err != nil {
