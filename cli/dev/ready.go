@@ -34,9 +34,12 @@ func readJSON(file string, value any) error {
 		return err
 	}
 	defer func() { _ = opened.Close() }()
-	content, err := io.ReadAll(io.LimitReader(opened, jsonLimit))
+	content, err := io.ReadAll(io.LimitReader(opened, jsonLimit+1))
 	if err != nil {
 		return err
+	}
+	if len(content) > jsonLimit {
+		return fmt.Errorf("read %s: larger than %d bytes", file, jsonLimit)
 	}
 	if err := json.Unmarshal(content, value); err != nil {
 		return fmt.Errorf("read %s: %w", file, err)

@@ -66,7 +66,6 @@ type group struct {
 	key   string
 	items []*item // in the order of the queue, including ended ones
 	open  bool    // its plans are shown as rows below it
-	most  int     // the largest number of plans that it ever had
 }
 
 // waiting returns the plans of the group that still wait, in the order of the queue.
@@ -350,7 +349,7 @@ func (q *queue) arrange() {
 		if g == nil {
 			g = &group{key: groupOf(items[0].approval)}
 		}
-		g.items, g.most = items, max(g.most, len(items))
+		g.items = items
 		g.open = g.open || chosen.item != nil && slices.Contains(items, chosen.item)
 		q.groups[g.key] = g
 		q.rows = append(q.rows, row{group: g})
