@@ -5,7 +5,8 @@ import "fmt"
 // Action is what is done to an object.
 type Action string
 
-// The actions, in the field's own words. A resource that moves or is imported and is also changed has the action of that change.
+// The actions. A resource that is moved or imported and also changed has the action of that
+// change.
 const (
 	Create  Action = "create"
 	Update  Action = "update"
@@ -18,7 +19,7 @@ const (
 	Noop    Action = "noop"
 )
 
-// Valid says that a is one of the actions above.
+// Valid reports whether a is one of the actions above.
 func (a Action) Valid() bool {
 	switch a {
 	case Create, Update, Replace, Destroy, Move, Import, Forget, Read, Noop:
@@ -27,12 +28,13 @@ func (a Action) Valid() bool {
 	return false
 }
 
-// Destructive says that the action destroys something that exists.
+// Destructive reports whether the action destroys something that exists.
 func (a Action) Destructive() bool { return a == Destroy || a == Replace }
 
-// Risk is the risk of the action alone; rules that know the kind of the object may raise it. A move only renames, and a read only
-// looks. An import puts an object under management, and a forget takes one out: neither touches it, but an approval rule may want
-// to tell them from nothing at all.
+// Risk returns the risk of the action alone; rules that know the kind of the object may raise it.
+// A move only renames, and a read changes nothing. An import puts an object under management, and
+// a forget removes one from it: neither changes the object, but an approval rule may need to
+// distinguish them from a no-op.
 func (a Action) Risk() Risk {
 	switch a {
 	case Create, Import:
@@ -47,19 +49,20 @@ func (a Action) Risk() Risk {
 	return RiskNone
 }
 
-// Order is the order of the two halves of a replacement.
+// Order is the order of the two steps of a replacement.
 type Order string
 
-// The orders. CreateFirst never leaves a gap in which nothing is there.
+// The orders. With CreateFirst, one of the two objects exists at all times.
 const (
 	DestroyFirst Order = "destroy_first"
 	CreateFirst  Order = "create_first"
 )
 
-// Risk is what a change may do to what runs. Risks are ordered: a rule can say "at most RiskInPlace".
+// Risk is what a change may do to a running system. Risks are ordered: a rule can require "at most
+// RiskInPlace".
 type Risk int
 
-// The risks, from harmless to not.
+// The risks, the lowest first.
 const (
 	RiskNone Risk = iota
 	RiskAdditive
@@ -71,7 +74,7 @@ const (
 
 var riskNames = [...]string{"none", "additive", "in_place", "restart", "replace", "destroy"}
 
-// String is the name of the risk, as JSON and approval rules spell it.
+// String returns the name of the risk, as in JSON and approval rules.
 func (r Risk) String() string {
 	if r < 0 || int(r) >= len(riskNames) {
 		return fmt.Sprintf("risk(%d)", int(r))

@@ -1,16 +1,18 @@
 package diff
 
-// Apart is two texts that differ by a little: what is the same at both ends, and what is not.
+// Apart holds two similar texts, split into their common start (Head), the parts that differ, and
+// their common end (Tail).
 type Apart struct{ Head, Before, After, Tail string }
 
-// Ends of an Apart that are longer together than maxSame bytes are cut to keepSame each, up to what differs.
+// A Head and a Tail that are longer than maxSame bytes together are cut to keepSame bytes each,
+// next to what differs.
 const (
 	maxSame  = 60
 	keepSame = 20
 )
 
-// Apart takes apart the two texts of a field (see Sides) if both are strings and most of the shorter one is the same. Unless whole, long
-// ends are cut and begin or end with "…".
+// Apart splits the two texts of a field (see Sides) if both are strings and share most of the
+// shorter one. Unless whole is set, a long head or tail is cut and marked with "…".
 func (f *FieldChange) Apart(before, after string, whole bool) (Apart, bool) {
 	if !f.Before.plainString() || !f.After.plainString() {
 		return Apart{}, false
@@ -31,7 +33,7 @@ func (s *Shown) plainString() bool {
 	return s.Type == TypeString && !s.Masked && !s.Unknown && !s.Absent
 }
 
-// sameHead is how many bytes both texts begin with, up to the beginning of a word.
+// sameHead returns the length in bytes of the common prefix, cut back to the start of a word.
 func sameHead(a, b string) int {
 	n := commonPrefix(a, b)
 	for n > 0 && (!divides(a, n) || !divides(b, n)) {
@@ -40,7 +42,8 @@ func sameHead(a, b string) int {
 	return n
 }
 
-// sameTail is how many bytes both texts end with behind their heads, from the end of a word on.
+// sameTail returns the length in bytes of the common suffix that does not overlap the heads, cut
+// back to the end of a word.
 func sameTail(a, b string, head int) int {
 	n := 0
 	for n < min(len(a), len(b))-head && a[len(a)-1-n] == b[len(b)-1-n] {
@@ -52,8 +55,8 @@ func sameTail(a, b string, head int) int {
 	return n
 }
 
-// divides says that a text may be cut at a byte: in no word, behind no backslash, and between ASCII, so that no character is torn from
-// its accent.
+// divides reports whether a text may be cut at a byte: not inside a word, not behind a backslash,
+// and only next to ASCII, so that a letter is not separated from its combining mark.
 func divides(s string, at int) bool {
 	if at == 0 || at == len(s) {
 		return true
@@ -62,17 +65,18 @@ func divides(s string, at int) bool {
 	return before < 0x80 && after < 0x80 && before != '\\' && (!inWord(before) || !inWord(after))
 }
 
-// inWord counts the dot, so that a version is one word.
+// inWord counts the dot as part of a word, so that a version is one word.
 func inWord(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '.'
 }
 
-// ascii says that no character is on both sides of a byte.
+// ascii reports whether the bytes on both sides of a position are ASCII.
 func ascii(s string, at int) bool {
 	return (at == 0 || s[at-1] < 0x80) && (at == len(s) || s[at] < 0x80)
 }
 
-// lastOf is the end of a text, and firstOf its beginning, cut where a character that is in no larger one begins.
+// lastOf returns the end of a text and firstOf its start. Both cut only next to ASCII, so that a
+// letter is not separated from its combining mark.
 func lastOf(s string) string {
 	if len(s) <= keepSame {
 		return s

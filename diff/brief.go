@@ -5,19 +5,20 @@ import (
 	"strings"
 )
 
-// This file says what a plan does where there is room for little: a row of a list, a question.
+// This file describes a plan in little space, such as a table row or a prompt.
 
-// Sign is a count with the field's own sign for what it counts.
+// Sign is a count of an action with the action's symbol.
 type Sign struct {
 	Action Action
 	Symbol string
 	Count  int
 }
 
-// Words are the counts of what is done, those that are not zero: "1 to create, 2 to destroy". Empty when there are none.
+// Words returns the counts of all actions that are not zero: "1 to create, 2 to destroy". It is
+// empty when all are zero.
 func (t Totals) Words() string { return strings.Join(t.some(), ", ") }
 
-// Signs are the counts of what is made, changed, replaced and destroyed, those that are not zero.
+// Signs returns the counts of creates, updates, replacements and destroys that are not zero.
 func (t Totals) Signs() []Sign {
 	var out []Sign
 	for _, s := range []Sign{{Create, "+", t.Create}, {Update, "~", t.Update}, {Replace, "±", t.Replace}, {Destroy, "-", t.Destroy}} {
@@ -28,7 +29,7 @@ func (t Totals) Signs() []Sign {
 	return out
 }
 
-// Brief is Signs as a text: "+1 -2".
+// Brief returns Signs as a text: "+1 -2".
 func (t Totals) Brief() string {
 	var parts []string
 	for _, s := range t.Signs() {
@@ -37,7 +38,8 @@ func (t Totals) Brief() string {
 	return strings.Join(parts, " ")
 }
 
-// Loss says what goes, as a verb: "destroys 2 and replaces 1". Empty when nothing does.
+// Loss describes what is lost as a verb phrase: "destroys 2 and replaces 1". It is empty when
+// nothing is destroyed or replaced.
 func (t Totals) Loss() string {
 	var parts []string
 	if t.Destroy > 0 {

@@ -6,7 +6,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// TestBrief: what is not there is not said.
+// TestBrief checks that counts of zero are omitted.
 func TestBrief(t *testing.T) {
 	for _, c := range []struct {
 		totals             diff.Totals

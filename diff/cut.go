@@ -8,11 +8,13 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/secret"
 )
 
-// This file cuts learned secrets out of a value that says other things, too: the lines of a text, the leaves of a list or an object. A value
-// that were masked as a whole for a part of it would hide what else changes in it.
+// This file cuts learned secrets out of a value that also holds other content: the lines of a text,
+// the leaves of a list or an object. Masking the whole value because of one part would hide the
+// other changes in it.
 
-// cut replaces what holds a learned secret on both sides. Hidden: that is not possible, and neither side may be shown. Copied: what is hidden
-// is a copy of a learned secret, and of what is cut, that some of it is new or another one than before.
+// cut replaces the parts of both sides that hold a learned secret. It returns hidden if that is not
+// possible, so that neither side may be shown. It returns copied if a value is hidden because of a
+// learned secret, or if a part that it cut is new or changed.
 func (m *Masker) cut(before, after Side) (was, is Side, hidden, copied bool) {
 	if before.Sensitive && !before.Absent || after.Sensitive && !after.Absent {
 		return before, after, true, false
@@ -55,17 +57,18 @@ func (m *Masker) cut(before, after Side) (was, is Side, hidden, copied bool) {
 // cutter cuts one value.
 type cutter struct {
 	knows func(string) bool
-	// keys are what the lines with a secret begin with: such a line of the other side may have the secret's predecessor.
+	// keys are the starts of the lines with a secret: a line of the other side that starts like one
+	// may hold the previous value of the secret.
 	keys map[string]bool
 }
 
-// divisible says that a value has parts that can be shown without the others.
+// divisible reports whether parts of a value can be shown without the others.
 func (c *cutter) divisible(v Raw) bool {
 	text, isText := raw.Reveal(v).(string)
 	return v.IsNull() || v.IsObject() || v.IsList() || isText && (strings.Contains(text, "\n") || !c.knows(text))
 }
 
-// find collects the keys of lines that hold a secret.
+// find collects the keys of the lines that hold a secret.
 func (c *cutter) find(v any) {
 	switch v := v.(type) {
 	case string:
@@ -85,7 +88,8 @@ func (c *cutter) find(v any) {
 	}
 }
 
-// lineKey is what a line sets; empty when it sets nothing.
+// lineKey returns the key that a line sets, with its separator; it is empty when the line sets
+// nothing.
 func lineKey(line string) string {
 	key, _, found := strings.Cut(line, "=")
 	if other, _, also := strings.Cut(line, ":"); also && (!found || len(other) < len(key)) {
@@ -97,7 +101,8 @@ func lineKey(line string) string {
 	return strings.TrimSpace(key)
 }
 
-// part is a value without what holds a secret. Own are the texts that were cut, others those of the side before, nil where there is none.
+// part returns a value with the parts that hold a secret replaced. It adds the texts that it cuts
+// to own; others are those of the before side, or nil when there is no before side.
 func (c *cutter) part(v any, others, own map[string]bool) any {
 	switch v := v.(type) {
 	case string:
@@ -137,7 +142,8 @@ func (c *cutter) text(text string, others, own map[string]bool) string {
 	return b.String()
 }
 
-// hiddenPart stands for a text, and says whether the side before has another one.
+// hiddenPart returns the placeholder for a text, which shows whether the before side has a
+// different one.
 func hiddenPart(text string, others, own map[string]bool) string {
 	own[text] = true
 	if others == nil || others[text] {
@@ -146,10 +152,10 @@ func hiddenPart(text string, others, own map[string]bool) string {
 	return secret.Changed
 }
 
-// RuleMasked finds changes that nobody can read.
+// RuleMasked is the rule of a finding about a change that a masked value hides.
 const RuleMasked = "masked-change"
 
-// MaskedChange returns the finding about a masked field of what runs, or of who may do what.
+// MaskedChange returns the finding about a masked field that decides what runs or who may do what.
 func MaskedChange(path string) Finding {
 	return Finding{
 		Rule: RuleMasked, Source: "diff.md#what-is-masked", Risk: RiskInPlace, Security: true, IndividualApproval: true, Path: path,
@@ -157,14 +163,16 @@ func MaskedChange(path string) Finding {
 	}
 }
 
-// MaskedCopy returns the finding about a field that is masked because it equals a secret, under a name that does not call it one.
+// MaskedCopy returns the finding about a field that is masked because its value equals a secret,
+// although its name is not that of a secret.
 func MaskedCopy(path string) Finding {
 	f := MaskedChange(path)
 	f.Words = "a part that is new or changes is masked because it equals a secret, and nobody can read what it is"
 	return f
 }
 
-// HidesChange reports whether a field is masked as a whole, or in a part that the side before does not have.
+// HidesChange reports whether a field is masked as a whole, or in a part that the before side does
+// not have.
 func (f *FieldChange) HidesChange() bool {
 	if f.Before.Masked || f.After.Masked {
 		return f.After.Mark != Same
@@ -172,7 +180,7 @@ func (f *FieldChange) HidesChange() bool {
 	return f.MaskedPart
 }
 
-// cutChanged says that a part of a value is cut out as secret that the side before does not have.
+// cutChanged reports whether a masked part of the after side is missing on the before side.
 func cutChanged(before, after Side) bool {
 	if after.Absent || after.Unknown {
 		return false

@@ -6,13 +6,14 @@ import (
 	"encoding/json"
 )
 
-// digestDomain separates these digests from all others and names the form that was hashed. A change of that form needs a new
-// number, and makes every plan that waits be asked again.
+// digestDomain separates these digests from all others and names the version of the hashed form. A
+// change of that form needs a new number, and requires a new approval of every waiting plan.
 const digestDomain = "nuon diff report 3\n"
 
-// Digest names the content of the report: "sha256:" and 64 hex digits over its canonical JSON. Of a masked value only changed,
-// same or new counts, so two installs with different secrets can have equal digests. Tags do not count. A value that is cut for
-// display counts whole, by its Sum.
+// Digest identifies the content of the report: "sha256:" and 64 hex digits over its canonical JSON.
+// A masked value counts only as changed, same or new, so two installs with different secrets can
+// have equal digests. Tags do not count. A value that is cut for display counts as a whole, through
+// its Sum.
 func (r *Report) Digest() string {
 	plain := *r
 	for _, l := range plain.lists() {
@@ -20,15 +21,15 @@ func (r *Report) Digest() string {
 	}
 	h := sha256.New()
 	h.Write([]byte(digestDomain))
-	// Structs, slices and strings have one JSON form in encoding/json. The only error left is a Risk out of range, which must not
-	// look like a valid report.
+	// Structs, slices and strings have one JSON form in encoding/json. The only
+	// error left is a Risk out of range, which must not look like a valid report.
 	if err := json.NewEncoder(h).Encode(&plain); err != nil {
 		h.Write([]byte("\x00invalid: " + err.Error()))
 	}
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
-// untagged copies changes without their display hashes.
+// untagged copies changes without their tags (see Shown.Tag).
 func untagged(changes []Change) []Change {
 	out := make([]Change, len(changes))
 	for i, c := range changes {

@@ -8,7 +8,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// TestWordsAreDescribed: docs/diff.md explains every sign, section and risk that a report can show.
+// TestWordsAreDescribed checks that docs/diff.md explains every sign, section
+// and risk that a report can show.
 func TestWordsAreDescribed(t *testing.T) {
 	raw, err := os.ReadFile("../docs/diff.md")
 	if err != nil {

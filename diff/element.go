@@ -8,10 +8,11 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
-// Element is an element of a list that one side has.
+// Element is an element of a list that only one side has.
 type Element struct {
 	Change ElementChange `json:"change"`
-	// Path and Pointer are those of the element, on the side that has it. Fields of one element share the Element.
+	// Path and Pointer lead to the element, on the side that has it. The fields of one element
+	// share the Element.
 	Path    string `json:"path"`
 	Pointer string `json:"pointer"`
 }
@@ -19,7 +20,7 @@ type Element struct {
 // ElementChange is what happens to an element of a list.
 type ElementChange string
 
-// The changes. An element that both sides have at different places is in FieldChange.Moved.
+// The changes. FieldChange.Moved lists the elements that both sides have at different indices.
 const (
 	ElementAdded   ElementChange = "added"
 	ElementRemoved ElementChange = "removed"
@@ -27,14 +28,15 @@ const (
 
 // ElementMove is an element of a list that changes its place among the others.
 type ElementMove struct {
-	// Name is what tells the element apart: its name, or its value; empty when it has none.
+	// Name identifies the element: its name, or its value; empty when it has none.
 	Name string `json:"name,omitempty"`
 	// From and To are its indices in before and in after.
 	From int `json:"from"`
 	To   int `json:"to"`
 }
 
-// Locate sets the pointers of a field, and the element that it belongs to. The values of the field must be set.
+// Locate sets the pointers of a field and the element that it belongs to. The values of the field
+// must be set before.
 func (f *FieldChange) Locate(path tree.Path, shown func(tree.Step) string) {
 	f.Pointer = path.Pointer(shown)
 	if path.Shifted() {
@@ -56,8 +58,8 @@ func (f *FieldChange) Locate(path tree.Path, shown func(tree.Step) string) {
 	f.Element.Pointer = element.Pointer(shown)
 }
 
-// Reorder marks a field as a new order of a list, of which Before and After name the elements that both sides have. Places has the index in
-// before of each element of after, -1 for one that is new.
+// Reorder marks a field as a new order of a list; Before and After list the elements that both
+// sides have. For each element of after, places has its index in before, or -1 for a new one.
 func (f *FieldChange) Reorder(places []int) {
 	f.Reordered = true
 	names := f.namesAt(places)
@@ -69,7 +71,8 @@ func (f *FieldChange) Reorder(places []int) {
 	}
 }
 
-// namesAt are the names of the elements of before that both sides have, by their indices. An element that is named by its index has none.
+// namesAt returns the names of the elements of before that both sides have, by their indices. An
+// element that is identified only by its index has no name.
 func (f *FieldChange) namesAt(places []int) map[int]string {
 	common := slices.DeleteFunc(slices.Sorted(slices.Values(places)), func(i int) bool { return i < 0 })
 	var elements []json.RawMessage
@@ -89,9 +92,9 @@ func (f *FieldChange) namesAt(places []int) map[int]string {
 	return names
 }
 
-// increasing marks a longest run of places that increase.
+// increasing marks the members of a longest increasing subsequence of places.
 func increasing(places []int) []bool {
-	var ends []int // where the run of each length with the least end ends
+	var ends []int // by length, where the subsequence of that length with the smallest last place ends
 	previous := make([]int, len(places))
 	for j, i := range places {
 		if i < 0 {

@@ -6,22 +6,24 @@ import (
 	"slices"
 )
 
-// This file groups changes that are the same but for their objects, so that all renderers print them once.
+// This file groups changes that differ only in their objects, so that all
+// renderers print them once.
 
-// leastAlike is how many changes make a group. Fewer are read faster one by one.
+// leastAlike is the smallest number of changes that form a group. Fewer are
+// easier to read one by one.
 const leastAlike = 3
 
-// Entry is one change of a part, or several that differ only in the object that they are of.
+// Entry is one change of a part, or several changes that differ only in their objects.
 type Entry struct {
 	Changes []*Change
-	// one and many name what the changes are of.
+	// one and many are the singular and plural noun for the objects.
 	one, many string
 }
 
 // Same reports whether the entry stands for several changes.
 func (e *Entry) Same() bool { return len(e.Changes) > 1 }
 
-// Title is the address of the object, or how many objects there are.
+// Title returns the address of the object, or the number of objects.
 func (e *Entry) Title() string {
 	if !e.Same() {
 		return e.Changes[0].Title()
@@ -29,7 +31,7 @@ func (e *Entry) Title() string {
 	return Plural(len(e.Changes), e.one, e.many)
 }
 
-// Headline says what happens to the objects.
+// Headline describes what happens to the objects.
 func (e *Entry) Headline(s *Section) string {
 	words := s.Words(e.Changes[0])
 	if e.Same() {
@@ -38,8 +40,8 @@ func (e *Entry) Headline(s *Section) string {
 	return words
 }
 
-// Names are the titles of the first objects, and how many more there are; 0 is no bound. Those with one beginning stand together, as
-// "shop/Deployment.apps/{api, web}".
+// Names returns the titles of the first objects, at most most of them (0: all), and the number of
+// the others. Objects with a common prefix are joined, as in "shop/Deployment.apps/{api, web}".
 func (e *Entry) Names(most int) (names []string, more int) {
 	changes := e.Changes
 	if most > 0 && len(changes) > most {
@@ -72,7 +74,8 @@ func bracedNames(before string, changes []*Change) string {
 	return Neutral(text + "}")
 }
 
-// beforeName is what stands before the name in a Kubernetes address, empty for another address.
+// beforeName returns the part of a Kubernetes address before the name. It is
+// empty for other addresses.
 func (c *Change) beforeName() string {
 	n := len(c.Address) - len(c.Name)
 	if c.Deposed != "" || c.Name == "" || n < 1 || c.Address[n-1] != '/' || c.Address[n:] != c.Name {
@@ -81,7 +84,8 @@ func (c *Change) beforeName() string {
 	return c.Address[:n]
 }
 
-// gather sets the entries of a part, and puts its changes into their order: a group stands where the first of its changes stood.
+// gather sets the entries of a part and reorders its changes: a group takes
+// the position of its first change.
 func (s *Section) gather(p *Part, one, many string) {
 	type group struct {
 		first       *Change
@@ -135,15 +139,17 @@ func (s *Section) gather(p *Part, one, many string) {
 	copy(p.Changes, ordered)
 }
 
-// gathers reports whether a change may stand in a group. What comes, goes, moves or is replaced always has a line of its own.
+// gathers reports whether a change may be in a group. Creates, destroys,
+// moves and replacements always have their own entry.
 func (c *Change) gathers() bool {
 	return c.Action == Update && c.From == "" && !c.Imported && c.Deposed == "" && len(c.Fields) > 0
 }
 
-// contentSeed is for one process: a hash is compared with no other's.
+// contentSeed belongs to one process: hashes of different processes are never compared.
 var contentSeed = maphash.MakeSeed()
 
-// contentHash is the same for changes with the same content. It does not need all of the content: sameContent decides.
+// contentHash returns the same hash for changes with the same content. It hashes only a part of the
+// content; sameContent decides.
 func (c *Change) contentHash() uint64 {
 	var h maphash.Hash
 	h.SetSeed(contentSeed)
@@ -169,7 +175,8 @@ func (c *Change) contentHash() uint64 {
 	return h.Sum64()
 }
 
-// sameContent reports whether two changes differ in nothing but the object that they are of, and how much of it stays as it is.
+// sameContent reports whether two changes differ in nothing but their objects and the number of
+// unchanged attributes.
 func sameContent(a, b *Change) bool {
 	return a.Action == b.Action && a.From == b.From && a.Renamed == b.Renamed && a.Hook == b.Hook && a.Config == b.Config &&
 		a.Imported == b.Imported && a.ImportID == b.ImportID && a.Deposed == b.Deposed && a.Order == b.Order &&

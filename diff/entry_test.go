@@ -13,7 +13,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// bump is an update of an object, with a few fields and findings that are drawn from so few that many are the same.
+// bump returns an update of an object, with fields and findings drawn from so
+// few that many are equal.
 func bump(t *rapid.T, i int) diff.Change {
 	kind := rapid.SampledFrom([]string{"ConfigMap", "Deployment.apps", "Service"}).Draw(t, "kind")
 	namespace := rapid.SampledFrom([]string{"", "shop"}).Draw(t, "namespace")
@@ -41,8 +42,9 @@ func bump(t *rapid.T, i int) diff.Change {
 	return c
 }
 
-// TestGroupingLosesNothing reads each object's fields and findings back from what is printed for its group: they are the object's own, each
-// object is in one group, and what destroys or creates is in none.
+// TestGroupingLosesNothing reads each object's fields and findings back from
+// what is printed for its group: they equal the object's own, each object is
+// in one group, and no group has a create or destroy.
 func TestGroupingLosesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := &diff.Report{Kind: diff.KindKubernetes}
@@ -88,7 +90,7 @@ func TestGroupingLosesNothing(t *testing.T) {
 	})
 }
 
-// facts are what a change says of an object.
+// facts returns what a change states about an object.
 func facts(address string, c *diff.Change) []string {
 	out := []string{fmt.Sprint(address, c.Action, c.Risk, c.Why)}
 	for _, f := range c.Fields {
@@ -100,7 +102,8 @@ func facts(address string, c *diff.Change) []string {
 	return out
 }
 
-// TestGroupNames lists the objects of a group: those with one beginning stand together.
+// TestGroupNames checks the list of the objects of a group, in which those
+// with a common prefix are joined.
 func TestGroupNames(t *testing.T) {
 	r := &diff.Report{Kind: diff.KindKubernetes}
 	for _, address := range []string{"Deployment.apps/api", "Deployment.apps/web", "Service/api", "StatefulSet.apps/db"} {
@@ -120,8 +123,9 @@ func TestGroupNames(t *testing.T) {
 	}
 }
 
-// TestWhatDiffersStaysApart changes each field of a change, of a field and of a finding in one of three changes that are the same, and finds
-// it outside of the group. Fields of these types that are added later are changed here, too.
+// TestWhatDiffersStaysApart changes each field of a change, of a field and of
+// a finding in one of three equal changes, and checks that the change leaves
+// the group. It covers fields that are added to these types later.
 func TestWhatDiffersStaysApart(t *testing.T) {
 	text := func(s string) diff.Shown { return diff.Shown{Text: s, Type: diff.TypeString} }
 	grouped := func(spoil func(*diff.Change)) bool {

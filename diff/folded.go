@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// This file puts into words what was folded away.
+// This file describes in words what was folded.
 
-// foldNouns name what a rule folds, one and many, where the rule's own name is not enough.
+// foldNouns are the singular and plural nouns for what a rule folds, where the rule's name is not
+// enough.
 var foldNouns = map[string][2]string{
 	"chart label":  {"chart label", "chart labels"},
 	"checksum":     {"checksum", "checksums"},
@@ -21,10 +22,12 @@ var foldNouns = map[string][2]string{
 	"formatting":   {"text in another format", "texts in another format"},
 }
 
-// participles begin the names of rules that say what happened to a thing: "12 resources unchanged", "3 fields ignored by dates".
+// participles start the names of rules that state what happened to something: "12 resources
+// unchanged", "3 fields ignored by dates".
 var participles = []string{"unchanged", "passed", "owned by ", "ignored by ", "gone ", "not read "}
 
-// Words count what was folded, for example "490 chart labels" or "12 resources unchanged".
+// Words returns the count with its noun, for example "490 chart labels" or
+// "12 resources unchanged".
 func (f Fold) Words() string {
 	noun, known := foldNouns[f.Rule]
 	one, many := strings.TrimSuffix(f.What, "s"), f.What
@@ -41,7 +44,8 @@ func (f Fold) Words() string {
 	return Neutral(Plural(f.Count, one, many))
 }
 
-// FoldedSummary says what was left out, for example "12 resources unchanged". It is empty when nothing was.
+// FoldedSummary describes what was left out, for example "12 resources unchanged". It is empty when
+// nothing was left out.
 func (r *Report) FoldedSummary() string { return foldedWords(r.Folded) }
 
 func foldedWords(folds []Fold) string {
@@ -54,7 +58,8 @@ func foldedWords(folds []Fold) string {
 	return strings.Join(parts, ", ")
 }
 
-// Folded says what is folded of the change's fields, for example "3 folded: 2 chart labels, 1 checksum"; empty when nothing is.
+// Folded describes the folded fields of the change, for example "3 folded: 2 chart labels, 1
+// checksum". It is empty when none is folded.
 func (c *Change) Folded() string {
 	folds := c.folds()
 	n := 0
@@ -81,7 +86,8 @@ func (c *Change) folds() []Fold {
 	return r.Folded
 }
 
-// foldRules are the rules that fold something of the change, in an order of their own. It makes nothing for the usual case of one.
+// foldRules returns a key of the rules that fold fields of the change, in a
+// fixed order. It does not allocate in the usual case of one rule.
 func (c *Change) foldRules() string {
 	first, several := "", false
 	for i := range c.Fields {
@@ -104,7 +110,7 @@ func (c *Change) foldRules() string {
 	return strings.Join(rules, "\x00")
 }
 
-// foldedOnlyIn names what the fields of a Noise change are, many of each.
+// foldedOnlyIn names the fields of a Noise change, in the plural.
 func (c *Change) foldedOnlyIn() string {
 	folds := c.folds()
 	slices.SortFunc(folds, func(a, b Fold) int { return strings.Compare(a.Rule, b.Rule) })
@@ -116,7 +122,7 @@ func (c *Change) foldedOnlyIn() string {
 	return join(parts)
 }
 
-// join is "a, b and c".
+// join returns "a, b and c".
 func join(parts []string) string {
 	if len(parts) < 2 {
 		return strings.Join(parts, "")

@@ -2,18 +2,20 @@ package diff
 
 import "slices"
 
-// ownValue stands in a Gist for a value that each install has of its own. It is unquoted, so that it is not taken for a text.
+// ownValue replaces in a Gist a value that is specific to an install. Its type is not a string, so
+// that it is shown without quotes and differs from any text.
 var ownValue = Shown{Text: "(its own)", Type: TypeNumber}
 
-// Gist is a copy of the report, for comparing it with those of other installs, without the values that each install has of its own by
-// nature, whatever they are: those that go with an object that is destroyed or forgotten (but for switches, such as whether a last copy is
-// made), and those in whose place comes what is known
-// only after apply, such as the id of an object that is replaced. Renderers fold most of them. What stays is which fields they are of,
-// and everything that comes. It is for gathering and for display, and no approval binds to it.
+// Gist returns a copy of the report for comparison with those of other installs. It
+// omits the values that always differ between installs: those that are removed with a
+// destroyed or forgotten object (but not switches, such as whether a final snapshot is
+// made), and those that are replaced by a value known only after apply, such as the id
+// of a replaced object. Renderers fold most of them. The names of these fields stay,
+// and so do all new values. It is for grouping and display; no approval binds to it.
 func (r *Report) Gist() *Report {
 	out := *r
 	for _, l := range out.lists() {
-		if l.name == SectionDrift { // what others did is what it is
+		if l.name == SectionDrift { // drift is compared as it is
 			continue
 		}
 		changes := slices.Clone(*l.changes)
@@ -25,7 +27,7 @@ func (r *Report) Gist() *Report {
 	return &out
 }
 
-// gistOf are the fields of a change in a Gist.
+// gistOf returns the fields of a change as in a Gist.
 func gistOf(a Action, fields []FieldChange) []FieldChange {
 	out := slices.Clone(fields)
 	for i := range out {

@@ -6,7 +6,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// TestGist: what each install has of its own by nature does not tell reports apart; everything else does.
+// TestGist checks that values that always differ between installs do not
+// distinguish reports, and all others do.
 func TestGist(t *testing.T) {
 	text := func(s string) diff.Shown { return diff.Shown{Text: s, Type: diff.TypeString} }
 	report := func(a diff.Action, f diff.FieldChange) *diff.Report {

@@ -13,37 +13,39 @@ import (
 	"sync/atomic"
 )
 
-// Member is the report of one install, as Group takes it.
+// Member is the report of one install, as an input of Group.
 type Member struct {
 	Install string
-	// Names are the install's own names and ids, for example its name, its id and its namespace. What stands at one place of the
-	// list in one member is what stands at that place in the others. A name that means something by itself ("admin", "10.0.0.0",
-	// "latest") is left alone, see ownNames.
+	// Names are the install's own names and ids, for example its name, its id and its namespace. An
+	// entry corresponds to the entry at the same index of the other members. A name that also has a
+	// general meaning ("admin", "10.0.0.0", "latest") is not replaced, see ownNames.
 	Names []string
-	// Report is the install's report; nil counts as one that says nothing.
+	// Report is the install's report; nil counts as an empty one.
 	Report *Report
 }
 
-// Alike are reports that say the same of each of their installs, but for the install's own names.
+// Alike is a set of reports that are the same apart from the installs' own names.
 type Alike struct {
-	// Members are the installs, sorted.
+	// Members are the names of the installs, sorted.
 	Members []string
-	// Digest is the GroupDigest of each.
+	// Digest is the GroupDigest of each report.
 	Digest string
-	// Report is the report of the first member with its own names replaced by placeholders. It is for display only: no approval
-	// binds to it.
+	// Report is the report of the first member with its own names replaced by
+	// placeholders. It is for display only: no approval binds to it.
 	Report *Report
 }
 
 // groupDomain separates group digests from those of single reports.
 const groupDomain = "nuon diff group 2\n"
 
-// Group puts the reports together that are alike, the largest group first. The order of the members does not matter.
+// Group groups the reports that are alike, the largest group first. The order
+// of the members does not matter.
 //
-// Two reports are alike when one becomes the other, to the byte and with the same risks, findings and folds, by putting the other
-// install's names in the places of its own. What decides what runs and what is allowed (images, charts, verbs, …, see decisive) is never
-// taken for a name. Masked values count by their mark, as in Report.Digest. A value that is cut for display
-// counts by its Sum, and so only as it is: one that holds an install's name is alike to none but itself.
+// Two reports are alike when replacing the install's own names in one by those of the other
+// makes them equal byte for byte, with the same risks, findings and folds. A value that decides
+// what runs or what is allowed (images, charts, verbs, …, see decisive) never counts as a name.
+// Masked values count by their mark, as in Report.Digest. A value that is cut for display counts
+// by its Sum, unreplaced: if it holds an install's name, its report is alike to no other.
 func Group(members []Member) []Alike {
 	digests := groupDigests(members)
 	byDigest := map[string][]int{}
@@ -67,7 +69,7 @@ func Group(members []Member) []Alike {
 	return out
 }
 
-// groupDigests works the digests out on all processors: a fleet has a thousand reports.
+// groupDigests computes the digests on all processors: a fleet may have a thousand reports.
 func groupDigests(members []Member) []string {
 	digests := make([]string, len(members))
 	var next atomic.Int64
@@ -94,10 +96,12 @@ func orEmpty(r *Report) *Report {
 	return r
 }
 
-// GroupDigest is equal for reports that are alike, see Group: "sha256:" and 64 hex digits. It is never equal to a Digest.
+// GroupDigest is equal for reports that are alike, see Group: "sha256:" and
+// 64 hex digits. It is never equal to a Digest.
 //
-// It is sound because it can be turned back: from what is hashed and the names, the report follows (but for the order of things
-// that are sorted by texts that hold the names). So two reports with one group digest differ in their installs' names only.
+// The replacement is reversible: what is hashed and the names determine the report,
+// except for the order of items that are sorted by texts that hold the names. So
+// two reports with the same group digest differ only in their installs' names.
 func (r *Report) GroupDigest(names ...string) string {
 	plain := r.renamed(newOwnNames(names))
 	plain.reorder()
@@ -112,8 +116,8 @@ func (r *Report) GroupDigest(names ...string) string {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
-// renamed is a copy without tags in which placeholders stand for own names, sorted anew: an install's name must not decide the
-// order.
+// renamed returns a copy without tags in which placeholders replace own names. The copy is sorted
+// again, because an install's name must not decide the order.
 func (r *Report) renamed(names *ownNames) *Report {
 	out := *r
 	for _, l := range out.lists() {
@@ -133,7 +137,8 @@ func (r *Report) renamed(names *ownNames) *Report {
 	return &out
 }
 
-// reorder puts in order what Sort leaves as it is, for the digest: fields and findings are sorted by paths, which can hold names.
+// reorder sorts, for the digest, what Sort leaves as it is: fields and
+// findings are sorted by paths, which can hold names.
 func (r *Report) reorder() {
 	for _, l := range r.lists() {
 		for i := range *l.changes {
@@ -146,7 +151,7 @@ func (r *Report) reorder() {
 	}
 }
 
-// change is a copy of a change with placeholders.
+// change returns a copy of a change with placeholders.
 func (o *ownNames) change(c Change) Change {
 	c.Address, c.From = o.text(c.Address), o.text(c.From)
 	c.Module, c.Namespace, c.Name = o.text(c.Module), o.text(c.Namespace), o.text(c.Name)
@@ -175,7 +180,7 @@ func (o *ownNames) field(f *FieldChange) {
 	}
 	f.Before.Tag, f.After.Tag = "", ""
 	if f.Before.Sum != "" || f.After.Sum != "" || decides(f) {
-		// Of a cut value, to which the lines belong, only the sum is known.
+		// Of a value that is cut, only the sum is complete; the lines belong to it.
 		return
 	}
 	o.shown(&f.Before)
@@ -189,7 +194,7 @@ func (o *ownNames) field(f *FieldChange) {
 	}
 }
 
-// shown replaces names in what can hold a name: a number is none, even if it looks like one.
+// shown replaces names in the types that can hold one: a number cannot, even if it looks like one.
 func (o *ownNames) shown(s *Shown) {
 	switch s.Type {
 	case TypeNumber, TypeBool, TypeNull:

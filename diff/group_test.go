@@ -12,7 +12,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// planOf is a report that holds the install's name, its id and its namespace in every text that can hold one.
+// planOf returns a report with the install's name, id and namespace in every
+// text that can hold them.
 func planOf(name, id, namespace string) *diff.Report {
 	text := func(before, after string) diff.FieldChange {
 		return diff.FieldChange{
@@ -56,7 +57,7 @@ func member(name, id, namespace string) diff.Member {
 }
 
 func TestGroupOfCopiesIsOne(t *testing.T) {
-	// zorro sorts behind "cache" and acme before it: the place in a list must not matter.
+	// zorro sorts after "cache" and acme before it: the position in a list must not matter.
 	members := []diff.Member{member("zorro", "ins_2", "ns-zorro"), member("acme", "ins_1", "ns-acme"), member("acme-prod", "ins_3", "acme")}
 	other := member("globex", "ins_4", "ns-globex")
 	other.Report.Changes[1].Risk = diff.RiskDestroy
@@ -82,7 +83,8 @@ func TestGroupOfCopiesIsOne(t *testing.T) {
 	}
 }
 
-// TestGroupSplitsOnEveryDifference: whatever differs, and not by own names alone, is an exception.
+// TestGroupSplitsOnEveryDifference checks that every difference except in own
+// names separates two reports.
 func TestGroupSplitsOnEveryDifference(t *testing.T) {
 	want := planOf("acme", "ins_1", "ns-acme").GroupDigest("acme", "ins_1", "ns-acme")
 	for name, spoil := range map[string]func(*diff.Report){
@@ -143,7 +145,7 @@ func value(before, after string) *diff.Report {
 	return r
 }
 
-// TestAlikeValues are pairs of one change in two installs, by the values before and after it.
+// TestAlikeValues compares the same change in two installs, by the values before and after it.
 func TestAlikeValues(t *testing.T) {
 	for _, c := range []struct {
 		why                 string
@@ -199,7 +201,8 @@ func TestNumbersAreNoNames(t *testing.T) {
 	}
 }
 
-// TestWhatRunsIsNoName: an install that is called as an image is does not become alike to one that runs another image.
+// TestWhatRunsIsNoName checks that an install with the name of an image is
+// not alike to one that runs another image.
 func TestWhatRunsIsNoName(t *testing.T) {
 	r := func(path, text string, kind diff.ValueType) *diff.Report {
 		r := value("x", text)
@@ -229,7 +232,7 @@ func TestWhatRunsIsNoName(t *testing.T) {
 	}
 }
 
-// TestNamesInOrder: the place of a name in the list tells what it is.
+// TestNamesInOrder checks that the index of a name in the list identifies it.
 func TestNamesInOrder(t *testing.T) {
 	a := value("acme", "ins_acme").GroupDigest("acme", "ins_acme")
 	if b := value("ins_globex", "globex").GroupDigest("globex", "ins_globex"); a == b {
@@ -243,7 +246,8 @@ func TestNamesInOrder(t *testing.T) {
 	}
 }
 
-// TestCutValuesAreAlikeOnlyAsTheyAre: of a cut value only a part is seen, so it counts by its sum, and a name in it is no name.
+// TestCutValuesAreAlikeOnlyAsTheyAre checks that a cut value counts by its
+// sum, and that names in it are not replaced.
 func TestCutValuesAreAlikeOnlyAsTheyAre(t *testing.T) {
 	r := func(text, sum string) *diff.Report {
 		r := value("x", text)
@@ -261,7 +265,8 @@ func TestCutValuesAreAlikeOnlyAsTheyAre(t *testing.T) {
 	}
 }
 
-// TestGroupProperties: copies under other names are one group, in whatever order, and a real difference in any of them is seen.
+// TestGroupProperties checks that copies under other names form one group in
+// any order, and that a real difference in one of them is detected.
 func TestGroupProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := rapid.SliceOfNDistinct(rapid.StringMatching(`[b-z]{5}[0-9]{2}`), 2, 8, rapid.ID[string]).Draw(t, "names")
@@ -288,7 +293,8 @@ func TestGroupProperties(t *testing.T) {
 	})
 }
 
-// TestGroupDigestTurnsBack: with one set of names no two texts have one group digest, whatever is in them.
+// TestGroupDigestTurnsBack checks that different texts never have the same
+// group digest under the same names.
 func TestGroupDigestTurnsBack(t *testing.T) {
 	pieces := rapid.SampledFrom([]string{"acme", "ins_1", "‹", "›", "own name", "‹own name›", "‹own name 2›", "x", "-", "xff", "\xff", "2", " "})
 	texts := rapid.Custom(func(t *rapid.T) string { return strings.Join(rapid.SliceOfN(pieces, 0, 5).Draw(t, "pieces"), "") })

@@ -11,8 +11,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// TestNothingUnexportedShowsASecret: package fmt looks into unexported fields without asking their methods, and for a verb that does not
-// fit it prints what is inside.
+// TestNothingUnexportedShowsASecret covers that package fmt prints unexported fields without
+// calling their methods, and that it prints the content for a verb that does not fit.
 func TestNothingUnexportedShowsASecret(t *testing.T) {
 	value := raw(t, `{"key":["planted-secret"]}`)
 	secrets := diff.NewSecrets([]byte("planted-secret"))
@@ -29,8 +29,8 @@ func TestNothingUnexportedShowsASecret(t *testing.T) {
 	}
 }
 
-// TestManySecretsOfOneBeginning: the lines of a long secret, or many secrets, that begin alike take minutes when each is compared with
-// each.
+// TestManySecretsOfOneBeginning covers many secrets, or lines of a long one,
+// with a common prefix: comparing each with each would take minutes.
 func TestManySecretsOfOneBeginning(t *testing.T) {
 	var lines, text strings.Builder
 	for i := range 20_000 {
@@ -43,7 +43,8 @@ func TestManySecretsOfOneBeginning(t *testing.T) {
 	}
 }
 
-// TestSecretsAreFoundAmongOthers: one that begins with another one, and what was added later, are found like all others.
+// TestSecretsAreFoundAmongOthers checks that a secret that starts with
+// another one, and one that was added later, are found like all others.
 func TestSecretsAreFoundAmongOthers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		values := rapid.SliceOfN(rapid.StringMatching(`[ab]{4,7}`), 1, 12).Draw(t, "values")

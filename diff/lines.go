@@ -10,18 +10,20 @@ import (
 // Line is one line of a line diff.
 type Line struct {
 	Op LineOp `json:"op"`
-	// Text is the line without its end, cut to a sixteenth of MaskOptions.Limit around what differs. It is not neutralised.
+	// Text is the line without its line end, cut to a sixteenth of MaskOptions.Limit around the
+	// difference. It is not escaped: see Neutral.
 	Text string `json:"text,omitempty"`
 	// Size is the size of the whole line in bytes, if it is cut.
 	Size int `json:"size,omitempty"`
-	// Count is how many lines a LineSkipped or LineMore stands for.
+	// Count is the number of lines that a LineSkipped or LineMore replaces.
 	Count int `json:"count,omitempty"`
 }
 
 // LineOp is what happens to a line.
 type LineOp string
 
-// The operations. LineSkipped stands for lines that stay as they are, LineMore for changed lines beyond what a report shows.
+// The operations. LineSkipped replaces unchanged lines, LineMore changed
+// lines beyond the limit of a report.
 const (
 	LineSame    LineOp = "same"
 	LineRemoved LineOp = "removed"
@@ -30,16 +32,16 @@ const (
 	LineMore    LineOp = "more"
 )
 
-// bytesPerLine times the most lines is how many bytes one field shows of its lines.
+// bytesPerLine times the limit of lines is the limit of bytes for the lines of one field.
 const bytesPerLine = 80
 
-// isLines says that a side can be part of a line diff.
+// isLines reports whether a side can be part of a line diff.
 func isLines(text string, kind ValueType) bool {
 	return kind == "" || (kind == TypeString && (text == "" || strings.Contains(text, "\n")))
 }
 
-// diffLines compares two strings line by line. A side that is not there has no lines. It is nil when neither side has more than
-// one line.
+// diffLines compares two strings line by line. An absent side has no lines.
+// It returns nil when neither side has more than one line.
 func diffLines(was, is string, noBefore, noAfter bool, o MaskOptions) []Line {
 	if !strings.Contains(was, "\n") && !strings.Contains(is, "\n") {
 		return nil
@@ -64,8 +66,8 @@ func diffLines(was, is string, noBefore, noAfter bool, o MaskOptions) []Line {
 	return w.out
 }
 
-// splitLines splits after each newline. A last newline ends the last line; a text without it gets a mark, because that is a
-// difference, too.
+// splitLines splits after each newline. A trailing newline ends the last
+// line; a text without one gets a mark, because that is a difference too.
 func splitLines(s string) []string {
 	if s == "" {
 		return nil
@@ -81,12 +83,12 @@ func splitLines(s string) []string {
 
 const noNewline = " (no newline at the end)"
 
-// leastLine is how many bytes of a line are shown at least.
+// leastLine is the smallest number of bytes of a line that are shown.
 const leastLine = 64
 
 type lineWriter struct {
 	lines, context int
-	// width is how many bytes of one line are shown.
+	// width is the largest number of bytes of one line that are shown.
 	width int
 
 	out   []Line
@@ -95,16 +97,17 @@ type lineWriter struct {
 	more int
 }
 
-// replaced writes lines that go, and those that come for them. What comes is what will be there: it has half of the room, if it needs
-// that, however much goes.
+// replaced writes removed lines and the added lines that replace them. The
+// added lines are the future content, so up to half of the available space is
+// reserved for them, however many lines are removed.
 func (w *lineWriter) replaced(removed, added []string) {
 	lines, bytes := w.lines, w.lines*bytesPerLine
 	if len(added) > 0 {
-		needed := w.width // the last line that goes may be longer than the room for it
+		needed := w.width // the last removed line may exceed its space
 		for _, l := range added[:min(len(added), w.lines)] {
 			needed += min(len(l), w.width)
 		}
-		lines = max(lines-len(added)-1, (len(w.out)+lines)/2) // one says what is left out
+		lines = max(lines-len(added)-1, (len(w.out)+lines)/2) // one line counts what is left out
 		bytes = max(bytes-needed, (w.bytes+bytes)/2)
 	}
 	w.changed(LineRemoved, removed, added, lines, bytes)
@@ -116,11 +119,12 @@ func (w *lineWriter) replaced(removed, added []string) {
 
 func (w *lineWriter) full() bool { return w.reaches(w.lines, w.lines*bytesPerLine) }
 
-// reaches says that so many lines or bytes are written.
+// reaches reports whether this many lines or bytes have been written.
 func (w *lineWriter) reaches(lines, bytes int) bool { return len(w.out) >= lines || w.bytes >= bytes }
 
-// changed writes lines that go or come, until so many lines or bytes are written. Others are those that come or go for them: where a line is
-// cut, what it does not share with its counterpart must be seen.
+// changed writes removed or added lines until the given number of lines or
+// bytes is written. Others are the lines on the opposite side: a line is cut
+// such that its difference from its counterpart is shown.
 func (w *lineWriter) changed(op LineOp, lines, others []string, mostLines, mostBytes int) {
 	for i, text := range lines {
 		if w.reaches(mostLines, mostBytes) {
@@ -177,7 +181,7 @@ func (w *lineWriter) same(lines []string, changeBefore, changeAfter bool) {
 	}
 }
 
-// flush says how many changed lines were left out since it last did.
+// flush writes how many changed lines were left out since the previous flush.
 func (w *lineWriter) flush() {
 	if w.more > 0 {
 		w.out = append(w.out, Line{Op: LineMore, Count: w.more})
@@ -185,10 +189,11 @@ func (w *lineWriter) flush() {
 	}
 }
 
-// rewrittenLines is how many lines of a text change at least before they are counted.
+// rewrittenLines is the smallest number of changed lines of a text for which they are counted.
 const rewrittenLines = 40
 
-// LineCounts is how many lines of a line diff come, go and stay. Changed lines that the report does not hold count as both.
+// LineCounts returns the number of added, removed and unchanged lines of a line
+// diff. Changed lines that the report does not hold count as both added and removed.
 func (f *FieldChange) LineCounts() (added, removed, same int) {
 	for _, l := range f.Lines {
 		switch l.Op {
@@ -207,13 +212,15 @@ func (f *FieldChange) LineCounts() (added, removed, same int) {
 	return added, removed, same
 }
 
-// Rewritten reports whether so much of a text of several lines changes that its lines say less than their number.
+// Rewritten reports whether so much of a multi-line text changes that a count
+// is more useful than the lines.
 func (f *FieldChange) Rewritten() bool {
 	added, removed, same := f.LineCounts()
 	return added > 0 && removed > 0 && added+removed >= rewrittenLines && 3*same < max(added, removed)
 }
 
-// LineSummary counts the lines of a large change of a text: "rewritten: 120 lines added, 80 removed". It is empty for a small one.
+// LineSummary counts the lines of a large change of a text: "rewritten: 120
+// lines added, 80 removed". It is empty for a small one.
 func (f *FieldChange) LineSummary() string {
 	added, removed, _ := f.LineCounts()
 	if added+removed < rewrittenLines {
@@ -226,8 +233,9 @@ func (f *FieldChange) LineSummary() string {
 	return words
 }
 
-// DocumentSummary counts what changes in a document that a string holds, if that is much: "64 values: 20 added, 30 removed, 14 changed". The
-// document is the first that a heading's path leads into behind skip; where it leads into none there, the summary is empty.
+// DocumentSummary counts the changes in a document inside a string, if there are many:
+// "64 values: 20 added, 30 removed, 14 changed". The document is the first one that the
+// heading's path enters after skip; the summary is empty if the path enters none there.
 func (c *Change) DocumentSummary(path string, skip int) string {
 	end := 0
 	for _, into := range [...]string{"(json)", "(yaml)"} {

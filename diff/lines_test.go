@@ -8,8 +8,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// TestCutLinesShowWhatDiffers: what somebody puts at the end of a long line of a script is what the line is about, so it is seen wherever
-// the line is cut, and the whole line is when there is room.
+// TestCutLinesShowWhatDiffers checks that a change at the end of a long script line
+// is shown wherever the line is cut, and that the whole line is shown if it fits.
 func TestCutLinesShowWhatDiffers(t *testing.T) {
 	for _, n := range []int{300, 511, 512, 600, 5000} {
 		for _, tail := range []int{0, 10, 1000} {
@@ -27,7 +27,8 @@ func TestCutLinesShowWhatDiffers(t *testing.T) {
 	}
 }
 
-// TestCutLinesThatStandAlone: a line that comes for none begins at its beginning, and says how long it is.
+// TestCutLinesThatStandAlone checks that a line without a counterpart is cut
+// after its start and shows its length.
 func TestCutLinesThatStandAlone(t *testing.T) {
 	line := "begin" + strings.Repeat("x", 2000)
 	f := diff.NewMasker(diff.MaskOptions{Limit: 8 << 10}).Field(nil, side(t, "a\n"), side(t, "a\n"+line+"\n"))
@@ -36,7 +37,7 @@ func TestCutLinesThatStandAlone(t *testing.T) {
 	}
 }
 
-// TestWhatComesIsSeen: however much goes, what comes for it has room.
+// TestWhatComesIsSeen checks that added lines have space, however many lines are removed.
 func TestWhatComesIsSeen(t *testing.T) {
 	bounds := diff.MaskOptions{Limit: 8 << 10, Lines: 200}
 	for _, line := range []string{"old", strings.Repeat("long ", 200)} {

@@ -9,11 +9,12 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// RuleLookAlike is the rule of a finding about a text that looks like another one than it is.
+// RuleLookAlike is the rule of a finding about a text that looks like a different one.
 const RuleLookAlike = "look-alike"
 
-// LookAlike is the finding about a field whose text looks like another one than it is, and whether there is one: after has letters of another
-// alphabet that look like ASCII, or marks written apart from their letters, that before has not; or the two look the same and are not.
+// LookAlike returns a finding about a field whose text looks like a different one, and whether
+// it found one: after has letters of another alphabet that look like ASCII, or combining marks
+// separate from their letters, and before has not; or the two look the same and differ.
 func LookAlike(path string, before, after Raw) (Finding, bool) {
 	known := map[string]bool{}
 	raw.Leaves(before, func(text string, _ bool) bool {
@@ -40,7 +41,7 @@ func isASCII(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r > unicode.MaxASCII }) < 0
 }
 
-// confusable are letters that look like those of ASCII in common fonts.
+// confusable are letters that look like ASCII letters in common fonts.
 // https://www.unicode.org/Public/security/latest/confusables.txt
 var confusable = func() map[rune]rune {
 	out := map[rune]rune{}
@@ -58,8 +59,9 @@ var confusable = func() map[rune]rune {
 	return out
 }()
 
-// disguises are the places in a text of characters that look like something else: letters of another alphabet in a word that has ASCII
-// letters or nothing else, letters that only look like ASCII, and marks that a letter before them has a character for.
+// disguises returns the positions of characters that look like something else: letters
+// of another alphabet in a word with ASCII letters or with nothing else, letters that
+// only look like ASCII, and combining marks for which a precomposed character exists.
 func disguises(text []rune) map[int]bool {
 	var out map[int]bool
 	add := func(i int) {
@@ -102,7 +104,8 @@ func isWord(r rune) bool {
 	return unicode.IsLetter(r) || unicode.Is(unicode.N, r) || unicode.Is(unicode.M, r) || r == '-' || r == '_' || r == '.' || r == '/'
 }
 
-// disguised says that a letter or digit is another form of an ASCII one, or of another letter: full width, bold, the sign of Kelvin.
+// disguised reports whether a letter or digit is another form of an ASCII
+// one, or of another letter, such as full width, bold, or the Kelvin sign.
 func disguised(r rune) bool {
 	if r < 0x2000 || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.Nl, r) {
 		return false
@@ -111,7 +114,8 @@ func disguised(r rune) bool {
 	return len(plain) == 1 || norm.NFC.String(string(r)) != string(r)
 }
 
-// commonScripts are those in which people write today, Latin aside. Letters of others are in names only to look like something.
+// commonScripts are the scripts in everyday use today, except Latin. A letter
+// of any other script in a name is there only to look like something else.
 // https://www.unicode.org/reports/tr31/#Table_Recommended_Scripts
 var commonScripts = []*unicode.RangeTable{
 	unicode.Arabic, unicode.Armenian, unicode.Bengali, unicode.Bopomofo, unicode.Cyrillic, unicode.Devanagari, unicode.Ethiopic, unicode.Georgian,
@@ -120,22 +124,22 @@ var commonScripts = []*unicode.RangeTable{
 	unicode.Telugu, unicode.Thaana, unicode.Thai, unicode.Tibetan,
 }
 
-// beside are scripts that people write beside ASCII in one word: those of East Asia, and Greek letters of units, of which confusable has
-// those that look like ASCII.
+// beside are scripts that people mix with ASCII in one word: those of East Asia,
+// and Greek for units. The Greek letters that look like ASCII are in confusable.
 var beside = []*unicode.RangeTable{
 	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo, unicode.Greek, unicode.Latin, unicode.Common,
 	unicode.Inherited,
 }
 
-// phonetic are small capitals and other letters of Latin that are in no language.
+// phonetic are small capitals and other Latin letters that no language uses.
 var phonetic = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x1D00, Hi: 0x1DBF, Stride: 1}}}
 
-// mixes says that a letter is of a script that does not stand beside ASCII in one word.
+// mixes reports whether a letter belongs to a script that people do not mix with ASCII in one word.
 func mixes(r rune) bool {
 	return r > unicode.MaxASCII && unicode.IsLetter(r) && (!unicode.In(r, beside...) || unicode.Is(phonetic, r))
 }
 
-// isRare says that a letter is of a script in which nearly nobody writes.
+// isRare reports whether a letter belongs to a script that nearly nobody writes.
 func isRare(r rune) bool {
 	return mixes(r) && !unicode.Is(unicode.Latin, r) && !unicode.In(r, commonScripts...)
 }
@@ -145,7 +149,7 @@ func composes(letter, mark rune) bool {
 	return norm.NFC.String(pair) != pair
 }
 
-// skeleton is a text as it looks: two texts with one skeleton look the same.
+// skeleton returns a form of a text that is equal for two texts that look the same.
 func skeleton(text string) string {
 	return strings.Map(func(r rune) rune {
 		if ascii := confusable[r]; ascii != 0 {

@@ -12,40 +12,42 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
-// Hidden is what stands for a name, key or id that holds a secret.
+// Hidden replaces a name, key or id that holds a secret.
 const Hidden = "(sensitive)"
 
-// MaskOptions say what must not be shown. The zero value masks what its caller marks as sensitive and whatever was learned from
-// that.
+// MaskOptions select what must not be shown. The zero value masks what its
+// caller marks as sensitive and copies of it (see Masker.Learn).
 type MaskOptions struct {
-	// Secrets says that a text holds a secret that is known from elsewhere, for example Secrets.Contains. Nil knows none.
+	// Secrets reports whether a text holds a secret that is known from elsewhere, for example
+	// Secrets.Contains. Nil means that there is none.
 	Secrets func(text string) bool
-	// TagKey is the key of the short hashes of masked values. Empty means that no hashes are shown.
+	// TagKey is the key of the short hashes of masked values. No hashes are shown if it is empty.
 	TagKey []byte
-	// Limit is how many bytes of one value are shown; 0 means DefaultLimit.
+	// Limit is the number of bytes of one value that are shown; 0 means DefaultLimit.
 	Limit int
-	// Lines is how many lines a line diff has at most; 0 means DefaultLines.
+	// Lines is the largest number of lines in a line diff; 0 means DefaultLines.
 	Lines int
-	// Context is how many lines as before a line diff has around each change; 0 means DefaultContext, and less than 0 none.
+	// Context is the number of unchanged lines around each change in a line
+	// diff; 0 means DefaultContext, and a negative number none.
 	Context int
 }
 
-// DefaultLimit is how many bytes of one value are shown.
+// DefaultLimit is the number of bytes of one value that are shown by default.
 const DefaultLimit = 64 << 10
 
-// DefaultLines and DefaultContext are the bounds of a line diff, in lines.
+// DefaultLines and DefaultContext are the default limits of a line diff, in lines.
 const (
 	DefaultLines   = 2000
 	DefaultContext = 3
 )
 
-// Masker is the only way from Raw to Shown. It is for one report and one goroutine.
+// Masker is the only way to convert a Raw to a Shown. It is for one report and one goroutine.
 type Masker struct {
 	options MaskOptions
 	learned Secrets
 }
 
-// NewMasker makes a masker.
+// NewMasker returns a masker with the given options.
 func NewMasker(o MaskOptions) *Masker {
 	if o.Limit <= 0 {
 		o.Limit = DefaultLimit
@@ -64,20 +66,23 @@ type Side struct {
 	Value Raw
 	// Absent: there is no value. Unknown: it is known only after apply.
 	Absent, Unknown bool
-	// Sensitive: the source itself says that the value must not be shown.
+	// Sensitive: the source marks the value as one that must not be shown.
 	Sensitive bool
-	// Plain: the value says what runs, or who may do what (an image, a subject, a role, a path). It is shown also where it equals a
-	// learned secret: otherwise whoever writes a secret chooses what a reviewer does not see. What Options.Secrets knows stays masked.
+	// Plain: the value decides what runs or who may do what (an image, a subject, a role, a
+	// path). It is shown even if it equals a learned secret: otherwise the author of a secret
+	// could choose what a reviewer does not see. What MaskOptions.Secrets finds stays masked.
 	Plain bool
 }
 
-// minLearned is how many bytes a learned value has at least: shorter ones are parts of much else.
+// minLearned is the smallest length of a learned value in bytes: shorter ones
+// are parts of many others.
 const minLearned = 8
 
-// Learn remembers what a sensitive value holds, so that its copies elsewhere are masked too. Terraform marks an attribute, not a
-// value: a provider that copies a sensitive attribute to another one shows it in clear (the built-in terraform_data does). Keys
-// are not learned: they are names far more often than secrets; nor are words, hosts and numbers, which are in much that is no copy.
-// Learn everything first, then make fields.
+// Learn records the texts of a sensitive value, so that copies of them elsewhere are masked
+// too. Terraform marks an attribute, not a value: a provider that copies a sensitive
+// attribute to another one shows it in clear (the built-in terraform_data does). Keys are
+// not learned: they are names far more often than secrets; nor are words, hosts and
+// numbers, which occur in much that is no copy. Learn all values before you call Field.
 func (m *Masker) Learn(sensitive Raw) {
 	raw.Leaves(sensitive, func(text string, isKey bool) bool {
 		if !isKey && len(text) >= minLearned && !secret.Ordinary(text) {
@@ -87,8 +92,8 @@ func (m *Masker) Learn(sensitive Raw) {
 	})
 }
 
-// Field is the showable form of one difference. When either side must not be shown, neither is: the other one is its predecessor
-// or its successor.
+// Field returns the form of one difference that may be shown. When one side must not
+// be shown, the other is masked too: it is the previous or the next value of a secret.
 func (m *Masker) Field(path tree.Path, before, after Side) FieldChange {
 	f := m.sides(before, after)
 	f.Path = path.Text(m.Step)
@@ -96,7 +101,7 @@ func (m *Masker) Field(path tree.Path, before, after Side) FieldChange {
 	return f
 }
 
-// sides is a field without a place.
+// sides returns a field without its path and pointers.
 func (m *Masker) sides(before, after Side) (f FieldChange) {
 	plain := before.Plain || after.Plain
 	hidden, copied := m.hides(before, plain) || m.hides(after, plain), false
@@ -129,7 +134,7 @@ func (m *Masker) sides(before, after Side) (f FieldChange) {
 	return f
 }
 
-// Text is a key or an id as people may see it. It is cut where a value is, see MaskOptions.Limit.
+// Text returns a key or an id as it may be shown. It is cut at MaskOptions.Limit, like a value.
 func (m *Masker) Text(s string) string {
 	if m.knows(s) {
 		return Hidden
@@ -137,7 +142,8 @@ func (m *Masker) Text(s string) string {
 	return m.bounded(s)
 }
 
-// Name is the name of something as people may see it. It is shown also where it equals a learned secret, see Side.Plain.
+// Name returns a name as it may be shown. It is shown even if it equals a
+// learned secret, see Side.Plain.
 func (m *Masker) Name(s string) string {
 	if m.given(s) {
 		return Hidden
@@ -145,7 +151,8 @@ func (m *Masker) Name(s string) string {
 	return m.bounded(s)
 }
 
-// Step is a step of a path as people may see it. What selects an element of a list by its keys is a name.
+// Step returns a path step as it may be shown. A step that selects an element
+// of a list by its keys counts as a name.
 func (m *Masker) Step(s tree.Step) string {
 	switch {
 	case s.IsSelect && len(s.By) > 0:
@@ -164,12 +171,12 @@ func (m *Masker) bounded(s string) string {
 	return s
 }
 
-// Knows says that a text holds a secret.
+// Knows reports whether a text holds a secret.
 func (m *Masker) Knows(s string) bool { return m.knows(s) }
 
 func (m *Masker) knows(s string) bool { return m.learned.Contains(s) || m.given(s) }
 
-// given says that a text holds a secret that the caller knows from elsewhere.
+// given reports whether a text holds a secret that the caller knows from elsewhere.
 func (m *Masker) given(s string) bool { return m.options.Secrets != nil && m.options.Secrets(s) }
 
 func (m *Masker) hides(s Side, plain bool) bool {
@@ -186,7 +193,7 @@ func (m *Masker) hides(s Side, plain bool) bool {
 	return holdsAny(s.Value, knows)
 }
 
-// holdsAny says that a text of a value, or the value as a whole, is known.
+// holdsAny reports whether knows matches a text of a value, or the value as a whole.
 func holdsAny(v Raw, knows func(string) bool) bool {
 	if !raw.Leaves(v, func(text string, _ bool) bool { return !knows(text) }) {
 		return true
@@ -228,7 +235,7 @@ func markOf(before, after Side) Mark {
 	return Changed
 }
 
-// sideText is the complete text of a side, with no type if it has none.
+// sideText returns the complete text of a side, with an empty type if it has none.
 func sideText(s Side) (string, ValueType) {
 	if s.Absent || s.Unknown {
 		return "", ""
@@ -252,7 +259,8 @@ func (m *Masker) show(s *Shown, text string, kind ValueType, at int) {
 	s.Text = runeSlice(text, start, end)
 }
 
-// window is the part of a longer text, in so many bytes, that has byte at in it. It begins at a whole rune.
+// window returns the part of a longer text, of at most this many bytes, that
+// includes byte at. It starts at a whole rune.
 func window(text string, bytes, at int) (start, end int) {
 	if at > bytes/2 {
 		start = min(at-bytes/4, len(text)-bytes)
@@ -263,7 +271,7 @@ func window(text string, bytes, at int) (start, end int) {
 	return start, min(start+bytes, len(text))
 }
 
-// runeSlice is s[start:end] without a broken rune at its end.
+// runeSlice returns s[start:end] without a broken rune at its end.
 func runeSlice(s string, start, end int) string {
 	for end > start && end < len(s) && !utf8.RuneStart(s[end]) {
 		end--

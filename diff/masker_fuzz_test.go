@@ -12,7 +12,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
-// FuzzMaskerField plants a secret in a value, a key, a path or a name, in several spellings, and looks for it in all that is shown.
+// FuzzMaskerField puts a secret into a value, a key, a path or a name, in
+// several spellings, and searches for it in all that is shown.
 func FuzzMaskerField(f *testing.F) {
 	f.Add("tail", "before ", " after\n", uint16(0))
 	f.Add("\"quoted\" & <more>", "{\"k\":\"", "\"}", uint16(0x0fff))
@@ -22,7 +23,8 @@ func FuzzMaskerField(f *testing.F) {
 		if len(tail)+len(before)+len(after) > 8000 {
 			t.Skip("small inputs find the same things sooner")
 		}
-		// The beginning makes it long enough to be looked for inside others, and unlike all that a report says by itself.
+		// The prefix makes the secret long enough to be found inside other
+		// texts, and unlike any text of the report.
 		secret := "S3cr3t-x" + strings.TrimSpace(strings.ToValidUTF8(tail, "?"))
 		before, after = strings.ToValidUTF8(before, "?"), strings.ToValidUTF8(after, "?")
 		text := before + spelled(secret, how) + after
@@ -34,7 +36,7 @@ func FuzzMaskerField(f *testing.F) {
 		if how&1 == 1 {
 			m.Learn(jsonRaw(t, map[string]any{"password": []any{secret}}))
 		}
-		by := []string{"name"} // a name is shown where it equals a learned secret
+		by := []string{"name"} // a name is shown even if it equals a learned secret
 		if how&1 == 1 {
 			by = nil
 		}
@@ -76,7 +78,7 @@ func jsonRaw(t *testing.T, v any) diff.Raw {
 
 func side(t *testing.T, v any) diff.Side { return diff.Side{Value: jsonRaw(t, v)} }
 
-// checkShown looks into every text of a field.
+// checkShown checks every text of a field.
 func checkShown(t *testing.T, f diff.FieldChange, secret string) {
 	t.Helper()
 	known := diff.NewSecrets([]byte(secret))
@@ -92,7 +94,8 @@ func checkShown(t *testing.T, f diff.FieldChange, secret string) {
 	}
 }
 
-// TestLineBounds: how many lines a line diff has, and how many of them around each change.
+// TestLineBounds checks how many lines a line diff has, and how many of them
+// are around each change.
 func TestLineBounds(t *testing.T) {
 	var before, after []string
 	for i := range 100 {
@@ -125,7 +128,7 @@ func TestLineBounds(t *testing.T) {
 		}
 		changed := count[diff.LineRemoved] + count[diff.LineAdded]
 		if c.o.Lines == 1 {
-			// The first line is one that stays the same; then nothing fits any more.
+			// The first line is an unchanged one; then no more fits.
 			if changed+count[diff.LineMore] != 20 || len(f.Lines) > 1+diff.DefaultContext+2 {
 				t.Errorf("one line: %+v", f.Lines)
 			}
@@ -137,7 +140,7 @@ func TestLineBounds(t *testing.T) {
 	}
 }
 
-// TestLongLines: a line is cut, and what all lines may take together is bounded.
+// TestLongLines checks that a long line is cut and that the total size of all lines is bounded.
 func TestLongLines(t *testing.T) {
 	long := strings.Repeat("x", 5000)
 	f := diff.NewMasker(diff.MaskOptions{Limit: 8 << 10, Lines: 200}).Field(nil, side(t, strings.Repeat(long+"\n", 100)), side(t, strings.Repeat(long+"y\n", 100)))

@@ -5,22 +5,22 @@ import (
 	"slices"
 )
 
-// Mismatch is the first difference between a report and the same report computed later.
+// Mismatch is the first difference between a report and a later report about the same thing.
 type Mismatch struct {
 	// Address names the object. It is empty when no object differs.
 	Address string
-	// Was and Is are what was to be done to the object, and what is to be done now; empty where a
-	// report does not have it.
+	// Was and Is are the actions on the object in the earlier and the later
+	// report; empty in the report that does not have the object.
 	Was, Is Action
-	// Field is the path of the first field that differs, where both reports have the object with
-	// the same action.
+	// Field is the path of the first field that differs, where both reports
+	// have the object with the same action.
 	Field string
 	// Note is a note that the earlier report does not have, where all objects are the same.
 	Note string
 }
 
-// FirstMismatch compares two reports about the same thing: first the objects, list by list, then
-// the notes. The result is the zero Mismatch when they differ in none of these.
+// FirstMismatch compares two reports about the same thing: first the objects, list
+// by list, then the notes. It returns the zero Mismatch when both are the same.
 func FirstMismatch(earlier, later *Report) Mismatch {
 	for _, lists := range [][2][]Change{
 		{earlier.Changes, later.Changes}, {earlier.Hooks, later.Hooks}, {earlier.Kept, later.Kept},

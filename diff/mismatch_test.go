@@ -6,7 +6,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// TestFirstMismatch names object and field, in any of the lists.
+// TestFirstMismatch checks that the result names the object and the field, for each list.
 func TestFirstMismatch(t *testing.T) {
 	t.Parallel()
 	one := func(action diff.Action, fields ...diff.FieldChange) []diff.Change {

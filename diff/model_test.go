@@ -12,14 +12,14 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// everything is a report in which every field of every type is set.
+// everything returns a report in which every field of every type is set.
 func everything() *diff.Report {
 	r := &diff.Report{}
 	fill(reflect.ValueOf(r).Elem(), new(int))
 	return r
 }
 
-// fill sets everything below v to something that is not zero, and to something else each time.
+// fill sets everything below v to a different value that is not zero.
 func fill(v reflect.Value, n *int) {
 	*n++
 	switch v.Kind() {
@@ -46,7 +46,7 @@ func fill(v reflect.Value, n *int) {
 	}
 }
 
-// each calls visit with every leaf below v, and its name.
+// each calls visit with every leaf below v and its name.
 func each(v reflect.Value, name string, visit func(name string, leaf reflect.Value)) {
 	switch v.Kind() {
 	case reflect.Struct:
@@ -64,7 +64,8 @@ func each(v reflect.Value, name string, visit func(name string, leaf reflect.Val
 	}
 }
 
-// TestDigestsCountEverythingButTags: whatever there is in a report, also what will be added to it, another value of it is another report.
+// TestDigestsCountEverythingButTags checks that a different value anywhere in
+// a report, also in fields that are added later, changes the digests.
 func TestDigestsCountEverythingButTags(t *testing.T) {
 	digests := map[string]func(*diff.Report) string{
 		"digest": (*diff.Report).Digest,
@@ -104,7 +105,7 @@ func TestReportsRoundTrip(t *testing.T) {
 	}
 }
 
-// TestDomains: the three digests of one report are three.
+// TestDomains checks that the three digests of one report differ.
 func TestDomains(t *testing.T) {
 	r := everything()
 	if r.Digest() == r.GroupDigest() || r.GroupDigest() != r.GroupDigest("nobody") {
@@ -214,7 +215,8 @@ func TestValidateTheRest(t *testing.T) {
 	}
 }
 
-// TestValidateCountsAllTotals: a wrong number in any total is found, also in those that will be added.
+// TestValidateCountsAllTotals checks that a wrong number in any total is
+// detected, also in totals that are added later.
 func TestValidateCountsAllTotals(t *testing.T) {
 	fields := reflect.TypeFor[diff.Totals]()
 	for i := range fields.NumField() {

@@ -11,31 +11,35 @@ import (
 	"unicode/utf8"
 )
 
-// ownNames puts placeholders in the place of an install's own names, so that the reports of two installs can be compared.
+// ownNames replaces an install's own names by placeholders, so that the
+// reports of two installs can be compared.
 //
-// A text with placeholders can be turned back into the text as it was, given the names: a placeholder begins with one ‹, and a ‹ of
-// the text itself is doubled. So a text that looks like a placeholder is none, and no two texts of one install become the same.
+// Given the names, a text with placeholders can be converted back: a placeholder starts
+// with one ‹, and a ‹ of the text itself is doubled. So a text that looks like a
+// placeholder is not taken for one, and two different texts of one install stay different.
 type ownNames struct {
-	// names are what is replaced, the longest first.
+	// names are the names to replace, the longest first.
 	names []ownName
-	// begins are the bytes that a name can begin with, or something that is no ASCII.
+	// begins marks the bytes with which a name or a non-ASCII character can start.
 	begins [256]bool
 }
 
 type ownName struct {
 	text, placeholder string
-	// whole: only as a whole token, not as a part of one ("web" in "web-frontend").
+	// whole: replaced only as a whole token, not as a part of one ("web" in "web-frontend").
 	whole bool
 }
 
 const (
-	// openPlaceholder begins a placeholder.
+	// openPlaceholder starts a placeholder.
 	openPlaceholder = "‹"
-	// maxOwnNames bounds the work for names that someone else chose. More are left alone: then fewer reports are alike.
+	// maxOwnNames bounds the work, because others choose the names. Names
+	// beyond it are not replaced: then fewer reports are alike.
 	maxOwnNames = 32
-	// minInsideName is the shortest name, in bytes, that is looked for inside longer tokens.
+	// minInsideName is the shortest name, in bytes, that is replaced inside longer tokens.
 	minInsideName = 3
-	// minDigitName is the shortest name that may begin with a digit or look like a version: shorter ones are numbers and sizes.
+	// minDigitName is the shortest name that may start with a digit or look
+	// like a version: shorter ones are numbers and sizes.
 	minDigitName = 8
 )
 
@@ -63,13 +67,15 @@ func newOwnNames(names []string) *ownNames {
 	return o
 }
 
-// ordinary are words that so many objects have as a part of their names that an install of that name must not claim them all.
+// ordinary are words that are part of so many objects' names that an install
+// with such a name must not claim them all.
 var ordinary = wordSet(`api app apps auth backend cache client cluster config console core data database db dashboard events frontend
 	gateway http https ingress job jobs main manager metrics monitoring node nodes platform postgres proxy queue redis release
 	runner scheduler server service services shop site storage store stream svc test tests tls tools ui user users web worker`)
 
-// powerful are words that mean the same whoever says them. Were "admin" replaced in the report of an install that is called so, it
-// would look like the report of one that gives somebody the role of its own name.
+// powerful are words with a fixed meaning. If "admin" were replaced in the
+// report of an install with that name, it would look like the report of an
+// install that grants a role with the install's own name.
 var powerful = wordSet(`access admin administrator administrators all allow allusers allow-all always anonymous any anyone auto
 	authenticated authenticated-users contributor control create default delete deny disable disabled edit editor elevated enable
 	enabled enforce everyone everything external false force full guest host ignore internal internet kube latest local localhost
@@ -78,13 +84,13 @@ var powerful = wordSet(`access admin administrator administrators all allow allu
 	spot stable standard strict sudo super superuser system token trust trusted true unrestricted update verify view viewer
 	world write writer yes`)
 
-// decisive are the keys whose values say what runs or what is allowed: an install that is called as an image is must not be alike to one
-// that runs another image.
+// decisive are the keys whose values decide what runs or what is allowed: the report of an
+// install whose name is also an image's must not be alike to one that runs a different image.
 var decisive = wordSet(`action actions ami apiGroups capabilities chart command digest effect entrypoint handler image image_id image_uri
 	module nonResourceURLs policy policy_arn provisioner registry repository resources role_definition_name rules runtime
 	runtimeClassName source tag verbs version`)
 
-// decides says that a field has a decisive value, or is a whole object that has one.
+// decides reports whether a field has a decisive value, or is a whole object that has one.
 func decides(f *FieldChange) bool {
 	key := f.Path
 	for strings.HasSuffix(key, "]") {
@@ -100,7 +106,8 @@ func decides(f *FieldChange) bool {
 	return holdsDecisive(&f.Before) || holdsDecisive(&f.After)
 }
 
-// holdsDecisive looks at the keys of a document: an object or a list as JSON, or a text of several lines as YAML and others have them.
+// holdsDecisive checks the keys of a document: an object or a list in JSON,
+// or a multi-line text with keys as in YAML.
 func holdsDecisive(s *Shown) bool {
 	switch {
 	case s.Type == TypeString && strings.Contains(s.Text, "\n"):
@@ -120,7 +127,7 @@ func holdsDecisive(s *Shown) bool {
 	return false
 }
 
-// wordSet is a set that is made when it is first asked for.
+// wordSet returns a function that builds the set on its first call.
 func wordSet(list string) func() map[string]bool {
 	return sync.OnceValue(func() map[string]bool {
 		set := map[string]bool{}
@@ -131,9 +138,9 @@ func wordSet(list string) func() map[string]bool {
 	})
 }
 
-// meaningful says that a name cannot be replaced, because as a value it could mean something by itself: numbers, versions and
-// addresses, what is not made of letters, digits, dots, dashes and underscores, and words of power, also a few in a row
-// ("cluster-admin").
+// meaningful reports whether a name cannot be replaced because it could have a meaning as
+// a value: numbers, versions and addresses, anything with characters other than letters,
+// digits, dots, dashes and underscores, and powerful words, also joined ("cluster-admin").
 func meaningful(name string) bool {
 	letter := false
 	for _, r := range name {
@@ -159,7 +166,7 @@ func meaningful(name string) bool {
 	return power
 }
 
-// text is s with placeholders.
+// text returns s with placeholders.
 func (o *ownNames) text(s string) string {
 	if !o.touches(s) {
 		return s
@@ -183,7 +190,7 @@ func (o *ownNames) text(s string) string {
 		r, size := utf8.DecodeRuneInString(s[at:])
 		switch {
 		case r == utf8.RuneError && size == 1:
-			// JSON would write every such byte alike.
+			// JSON would encode every invalid byte the same way.
 			fmt.Fprintf(&b, "%sx%02x›", openPlaceholder, s[at])
 		case s[at:at+size] == openPlaceholder:
 			b.WriteString(openPlaceholder + openPlaceholder)
@@ -195,7 +202,7 @@ func (o *ownNames) text(s string) string {
 	return b.String()
 }
 
-// touches says that text would change s.
+// touches reports whether text would change s.
 func (o *ownNames) touches(s string) bool {
 	for _, n := range o.names {
 		if strings.Contains(s, n.text) {
@@ -205,7 +212,7 @@ func (o *ownNames) touches(s string) bool {
 	return strings.Contains(s, openPlaceholder) || !utf8.ValidString(s)
 }
 
-// nameAt finds the longest name that stands at a place of s, between word boundaries.
+// nameAt finds the longest name at a position of s, between word boundaries.
 func (o *ownNames) nameAt(s string, at int) (ownName, bool) {
 	for _, n := range o.names {
 		if !strings.HasPrefix(s[at:], n.text) {
@@ -220,7 +227,8 @@ func (o *ownNames) nameAt(s string, at int) (ownName, bool) {
 	return ownName{}, false
 }
 
-// joins says that a character beside the name makes it a part of a longer word, or of a longer token if it is to be whole.
+// joins reports whether a character next to the name makes it a part of a
+// longer word, or, if whole is set, of a longer token.
 func (n ownName) joins(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || n.whole && (r == '-' || r == '_' || r == '.')
 }

@@ -7,10 +7,11 @@ import (
 	"unicode"
 )
 
-// Neutral makes text safe to print on one line of a terminal or a page: every character that does not print or leaves nothing to see
-// (control and escape sequences, line ends, direction overrides, zero-width characters, fillers) is written as an escape, and so is one that
-// looks like another: a Cyrillic letter in a Latin word, a mark apart from its letter. What prints stays as it is. Every renderer passes every
-// text of a report through it.
+// Neutral makes text safe to print on one line of a terminal or a page. It escapes every
+// character that does not print or is invisible (control and escape sequences, line ends,
+// direction overrides, zero-width characters, fillers), and every one that looks like another:
+// a Cyrillic letter in a Latin word, a combining mark separate from its letter. It leaves all
+// other characters as they are. Every renderer passes every text of a report through it.
 func Neutral(s string) string {
 	if isASCII(s) && strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == 0x7F }) < 0 {
 		return s
@@ -37,8 +38,10 @@ func Neutral(s string) string {
 	return b.String()
 }
 
-// seen says that a character leaves something to see behind the previous one. Fillers, the blank of Braille, joiners and variation selectors
-// count as printing, and do not: two names that differ by one of them are two. Only a symbol looks another way in its emoji form.
+// seen reports whether a character is visible after the previous one. Fillers,
+// the Braille blank, joiners and variation selectors count as printable in
+// Unicode but are invisible: two names that differ only by one of them look
+// the same. An emoji variation selector is visible only after a symbol.
 // https://www.unicode.org/Public/UCD/latest/ucd/DerivedCoreProperties.txt, Default_Ignorable_Code_Point
 func seen(r, previous rune) bool {
 	switch {

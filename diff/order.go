@@ -7,11 +7,12 @@ import (
 	"strings"
 )
 
-// maxOrder is how many elements that move are named.
+// maxOrder is the largest number of moved elements that are named.
 const maxOrder = 8
 
-// Order is a new order in words: which elements move, from where to where. It is empty for a field that is no new order, whose two lists
-// do not have the same elements, that is masked or cut, or of which the places do not tell what moves.
+// Order describes a new order: which elements move, and from which place to which.
+// It is empty for a field that is not reordered, whose two lists have different
+// elements, that is masked or cut, or whose places do not determine what moves.
 func (f *FieldChange) Order() string {
 	was, okBefore := f.Before.elements()
 	is, okAfter := f.After.elements()
@@ -24,7 +25,7 @@ func (f *FieldChange) Order() string {
 			parts = append(parts, fmt.Sprintf("%d more", len(f.Moved)-i))
 			break
 		}
-		if m.From == m.To { // it moves among others that come or go
+		if m.From == m.To { // it moves among others that are added or removed
 			return ""
 		}
 		name := Neutral(m.Name)
@@ -36,7 +37,8 @@ func (f *FieldChange) Order() string {
 	return "moved: " + join(parts)
 }
 
-// permuted reports whether two lists have the same elements: only then a new order is all that there is to say.
+// permuted reports whether two lists have the same elements: only then Order
+// describes the whole change.
 func permuted(was, is []string) bool {
 	was, is = slices.Clone(was), slices.Clone(is)
 	slices.Sort(was)
@@ -44,7 +46,7 @@ func permuted(was, is []string) bool {
 	return slices.Equal(was, is)
 }
 
-// elements are the texts of a shown list's elements.
+// elements returns the texts of the elements of a shown list.
 func (s Shown) elements() ([]string, bool) {
 	if s.Type != TypeList || s.Sum != "" {
 		return nil, false

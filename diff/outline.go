@@ -7,26 +7,30 @@ import (
 	"strings"
 )
 
-// This file says which headings stand above the fields of a change, and which fields are read as one, so that all renderers print the same.
+// This file decides which headings are above the fields of a change and which
+// fields are shown as one, so that all renderers print the same.
 
-// A heading is worth its row if it saves more than leastSaved bytes.
+// A heading takes a row only if it saves more than leastSaved bytes.
 const (
 	leastSaved    = 20
 	outlineIndent = 6
 )
 
-// OutlineRow is a field of a change, or a heading above fields that says what their paths share.
+// OutlineRow is a field of a change, or a heading above fields with the part
+// that their paths share.
 type OutlineRow struct {
-	// Field is the field's index in Change.Fields. A heading has that of the first field below it.
+	// Field is the field's index in Change.Fields. A heading has the index of
+	// the first field below it.
 	Field   int32
 	Heading bool
-	// Skip is how much of the field's path the headings above say, and End where a heading's own part of it ends.
+	// Skip is the length of the path that the headings above already show,
+	// and End is where the part of a heading ends.
 	Skip, End int32
-	// Depth is how many headings stand above.
+	// Depth is the number of headings above.
 	Depth int32
 }
 
-// Outline appends rows for some fields of the change, which are given by their indices, to a list.
+// Outline appends rows for the given fields of the change, which are indices, to rows.
 func (c *Change) Outline(rows []OutlineRow, fields []int32) []OutlineRow {
 	return (&outline{change: c, rows: rows}).group(fields, 0, 0, 0)
 }
@@ -38,8 +42,9 @@ type outline struct {
 
 func (o *outline) path(field int32) string { return o.change.Fields[field].Path }
 
-// group lists fields, with headings where several share the beginning of their paths, or are parts of an element that is new or goes. The
-// headings above say the paths up to skip, and up to from, which is not less, they are known to be the same.
+// group lists fields, with headings where several share the start of their paths or are
+// parts of an element that is added or removed. The headings above show the paths up to
+// skip; the paths are known to be the same up to from, which is not less than skip.
 func (o *outline) group(fields []int32, skip, from int, depth int32) []OutlineRow {
 	for len(fields) > 0 {
 		n, shared := o.run(fields, from)
@@ -66,7 +71,8 @@ func (o *outline) heading(field int32, skip, end int, depth int32) {
 	o.rows = append(o.rows, OutlineRow{Field: field, Heading: true, Skip: int32(skip), End: int32(end), Depth: depth})
 }
 
-// run is how many fields share more of their paths than is known, and how much all of them share.
+// run returns how many of the next fields share more of their paths than
+// from, and how much all of them share.
 func (o *outline) run(fields []int32, from int) (n, shared int) {
 	for n = 1; n < len(fields); n++ {
 		same := SharedSteps(o.path(fields[0]), o.path(fields[n]), from)
@@ -80,8 +86,9 @@ func (o *outline) run(fields []int32, from int) (n, shared int) {
 	return n, shared
 }
 
-// element is how long the path of the element is that the first field is a part of, and how many fields are; none if the headings above say
-// it, or the field is the element.
+// element returns the length of the path of the element that the first field
+// is a part of, and the number of fields in that element. It returns 0 if the
+// headings above already show the element, or the field is the element itself.
 func (o *outline) element(fields []int32, skip int) (length, parts int) {
 	e := o.change.Fields[fields[0]].OwnElement()
 	if e == nil || len(e.Path) <= skip || len(o.path(fields[0])) == len(e.Path) {
@@ -96,7 +103,7 @@ func (o *outline) element(fields []int32, skip int) (length, parts int) {
 	return len(e.Path), parts
 }
 
-// OwnElement is the element of a field, if its path is in the field's.
+// OwnElement returns the element of a field if the field's path starts with the element's.
 func (f *FieldChange) OwnElement() *Element {
 	if f.Element == nil || !strings.HasPrefix(f.Path, f.Element.Path) {
 		return nil
@@ -104,7 +111,7 @@ func (f *FieldChange) OwnElement() *Element {
 	return f.Element
 }
 
-// RelativePath is the part of a path that the headings above it do not say.
+// RelativePath returns the part of a path that the headings above it do not show.
 func RelativePath(path string, skip int) string {
 	if skip == 0 || skip >= len(path) {
 		return path
@@ -112,13 +119,15 @@ func RelativePath(path string, skip int) string {
 	return strings.TrimLeft(path[skip:], ". ")
 }
 
-// leastRepeated is how many elements of a list with the same change are read as one.
+// leastRepeated is the smallest number of elements of a list with the same
+// change that are shown as one.
 const leastRepeated = 3
 
-// Repeats takes the fields out of a list of indices that say the same as one before them: Terraform's tags_all as tags, and the same change
-// of the same field in several elements of a list. It returns the fields that stay, and what to say beside them of the others.
+// Repeats drops fields from a list of indices that repeat an earlier one: Terraform's tags_all
+// next to tags, and the same change of the same field in several elements of a list. It
+// returns the remaining fields, and the words that name the dropped ones, by remaining field.
 func (c *Change) Repeats(fields []int32) (stay []int32, words map[int32]string) {
-	taken := map[int32]int32{} // by which field
+	taken := map[int32]int32{} // by dropped field, the field that it repeats
 	c.repeatedTags(fields, taken)
 	c.repeatedElements(fields, taken)
 	if len(taken) == 0 {
@@ -139,7 +148,7 @@ func (c *Change) Repeats(fields []int32) (stay []int32, words map[int32]string) 
 	return stay, words
 }
 
-// otherPlace names where field i says the same as another: the attribute, or the element of the list.
+// otherPlace names where field i repeats the first: the attribute, or the element of the list.
 func (c *Change) otherPlace(first, i int32) string {
 	if strings.HasPrefix(c.Fields[i].Path, tagsAll) {
 		return tagsAll
@@ -152,7 +161,8 @@ func (c *Change) otherPlace(first, i int32) string {
 	return Neutral(path[from:to])
 }
 
-// listOf is the name of the list before a step in brackets; empty where that does not tell which of a path's lists it is.
+// listOf returns the name of the list before a step in brackets. It is empty
+// where the name occurs more than once in the path.
 func listOf(path string, from int) string {
 	name := path[strings.LastIndexAny(path[:from], ".] ")+1 : from]
 	if name == "" || strings.Count(path, name+"[") > 1 {
@@ -163,9 +173,9 @@ func listOf(path string, from int) string {
 
 const tagsAll = "tags_all"
 
-// repeatedTags takes tags_all of a Terraform resource where tags says the same.
+// repeatedTags drops the tags_all fields of a Terraform resource that repeat tags.
 func (c *Change) repeatedTags(fields []int32, taken map[int32]int32) {
-	tags := map[string]int32{} // by the path behind "tags"
+	tags := map[string]int32{} // by the rest of the path after "tags"
 	for _, i := range fields {
 		if rest, ok := strings.CutPrefix(c.Fields[i].Path, "tags"); ok {
 			tags[rest] = i
@@ -182,7 +192,8 @@ func (c *Change) repeatedTags(fields []int32, taken map[int32]int32) {
 	}
 }
 
-// repeatedElements takes the same change of the same field in several elements of one list, all but the first.
+// repeatedElements drops the same change of the same field in several
+// elements of one list, except the first.
 func (c *Change) repeatedElements(fields []int32, taken map[int32]int32) {
 	if len(fields) < leastRepeated {
 		return
@@ -242,7 +253,7 @@ func hashTexts(texts ...string) uint64 {
 	return h.Sum64()
 }
 
-// sameSides reports whether two fields say the same of their two places.
+// sameSides reports whether two fields have the same change in different places.
 func sameSides(a, b *FieldChange) bool {
 	return a.Before == b.Before && a.After == b.After && a.Outline == b.Outline && a.MaskedPart == b.MaskedPart &&
 		a.ForcesReplace == b.ForcesReplace && a.Regenerated == b.Regenerated && a.Owner == b.Owner && a.Fold == b.Fold &&
@@ -250,7 +261,8 @@ func sameSides(a, b *FieldChange) bool {
 		slices.Equal(a.Moved, b.Moved) && slices.Equal(a.Lines, b.Lines)
 }
 
-// selector is where the next step of a path in brackets stands, from a byte on that is in none.
+// selector returns the position of the next step in brackets, from a byte
+// that is outside of brackets.
 func selector(path string, from int) (start, end int, ok bool) {
 	quoted := false
 	for i := from; i < len(path); i++ {
@@ -269,7 +281,8 @@ func selector(path string, from int) (start, end int, ok bool) {
 	return 0, 0, false
 }
 
-// otherSelector is the first step in brackets of a path that is another than in the first path.
+// otherSelector returns the position in path of the first step in brackets
+// that differs from the one in first.
 func otherSelector(first, path string) (from, to int) {
 	for at := 0; ; at = to {
 		var ok bool

@@ -28,7 +28,7 @@ func all(c *diff.Change) []int32 {
 	return out
 }
 
-// TestRepeats: what is said once of several places of an object.
+// TestRepeats covers changes that several places of an object share.
 func TestRepeats(t *testing.T) {
 	for _, test := range []struct {
 		why  string
@@ -55,8 +55,8 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// TestOutlineLosesNothing reads the paths and values of fields back from what is printed of them: from the headings, from the rest of each
-// path, and from the places at which another field says the same.
+// TestOutlineLosesNothing reads the paths and values of fields back from the printed
+// headings, the rest of each path, and the places that repeat another field.
 func TestOutlineLosesNothing(t *testing.T) {
 	step := rapid.SampledFrom([]string{"spec", "tags", "tags_all", "a[x]", "a[y]", "a[z]", `a["q].r"]`, "b[0]", "b[1]", "image"})
 	value := rapid.SampledFrom([]string{"1", "2"})
@@ -99,7 +99,7 @@ func TestOutlineLosesNothing(t *testing.T) {
 	})
 }
 
-// places are those that words like "(the same in [a], [b] and [c])" name.
+// places returns the places in words like "(the same in [a], [b] and [c])".
 func places(words string) []string {
 	list := strings.TrimSuffix(strings.TrimPrefix(words, "(the same in "), ")")
 	if list == "" {
@@ -108,7 +108,8 @@ func places(words string) []string {
 	return strings.Split(strings.ReplaceAll(list, " and ", ", "), ", ")
 }
 
-// elsewhere is a path with another attribute, or with another element in the one place where that makes the path of a field.
+// elsewhere returns a path with another attribute, or with another element in
+// the only position where the result is the path of a field.
 func elsewhere(path, other string, fields map[string]string) string {
 	if other == "tags_all" {
 		return "tags_all" + strings.TrimPrefix(path, "tags")

@@ -5,22 +5,25 @@ import (
 	"strings"
 )
 
-// Remark is what a rule says of a change, in words. Findings of one rule that say the same of several fields are one remark.
+// Remark is the text of a finding. Findings of one rule with the same text
+// about several fields are one remark.
 type Remark struct {
-	// Label is the risk, or that it is about security: "restart", "security". What risks no more than any other change is a "note".
+	// Label is the risk, or "security". It is "note" where the risk is not
+	// above that of any change.
 	Label string
-	// Words say what happens.
+	// Words describe what happens.
 	Words string
-	// Source names the rule, and where it is about security or destroys the fields that it found: "role-widens at rules[0].verbs".
+	// Source names the rule and, for a security or destructive finding, the fields: "role-widens at
+	// rules[0].verbs".
 	Source   string
 	Risk     Risk
 	Security bool
 }
 
-// maxPlaces is how many fields a remark names.
+// maxPlaces is the largest number of fields that a remark names.
 const maxPlaces = 3
 
-// Remarks are the findings of the change in words: security first, then the highest risk.
+// Remarks returns the findings of the change as text: security first, then the highest risk.
 func (c *Change) Remarks() []Remark {
 	if len(c.Findings) == 0 {
 		return nil
@@ -56,7 +59,8 @@ func (c *Change) Remarks() []Remark {
 	return out
 }
 
-// String is the remark on one line, with a sign of its own for security, so that it is found without colour.
+// String returns the remark on one line, with a sign for security, so that it
+// is visible without color.
 func (r Remark) String() string {
 	sign := ""
 	if r.Security {
@@ -65,7 +69,7 @@ func (r Remark) String() string {
 	return fmt.Sprintf("%s%s: %s  [%s]", sign, r.Label, r.Words, r.Source)
 }
 
-// label is the risk where that is more than a change of any field has.
+// label returns the risk if it is higher than that of any change of a field.
 func (f Finding) label() string {
 	switch {
 	case f.Security:
@@ -76,7 +80,7 @@ func (f Finding) label() string {
 	return f.Risk.Words()
 }
 
-// Words are the risk for people.
+// Words returns the risk as people read it.
 func (r Risk) Words() string {
 	if r == RiskInPlace {
 		return "in place"
@@ -100,7 +104,8 @@ func source(rule string, paths []string) string {
 	return rule + " at " + join(named)
 }
 
-// RiskWords say what the change may do, where its action and its findings do not say so; else they are empty.
+// RiskWords describe what the change may do, where neither its action nor its
+// findings do so. They are empty otherwise.
 func (c *Change) RiskWords() string {
 	if c.Risk <= c.Action.Risk() {
 		return ""
@@ -113,7 +118,7 @@ func (c *Change) RiskWords() string {
 	return "risk: " + c.Risk.Words()
 }
 
-// Headline says in words how the condition stands, and what its own messages are.
+// Headline describes the status of the condition, with its own messages.
 func (c Check) Headline() string {
 	words := map[CheckStatus]string{
 		CheckPass: "holds", CheckFail: "does not hold", CheckError: "could not be worked out", CheckUnknown: "is known only after apply",
@@ -124,7 +129,7 @@ func (c Check) Headline() string {
 	return Neutral(words)
 }
 
-// Symbol is the sign of the check: "!" for what fails, "?" for what is not known.
+// Symbol returns the sign of the check: "!" for one that fails, "?" for one that is not known.
 func (c Check) Symbol() string {
 	switch c.Status {
 	case CheckFail, CheckError:
@@ -135,5 +140,5 @@ func (c Check) Symbol() string {
 	return ""
 }
 
-// Title is what the condition is of.
+// Title returns the address of the object of the condition.
 func (c Check) Title() string { return Neutral(c.Address) }

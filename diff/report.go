@@ -11,38 +11,41 @@ const KindKubernetes = "kubernetes"
 // KindApp is the Report.Kind of two configs of an app.
 const KindApp = "app"
 
-// KindState is the Report.Kind of making another version of a Terraform state the newest: what the state gains and loses, and nothing
-// that exists is touched.
+// KindState is the Report.Kind of making an older version of a Terraform state the current one. It shows
+// what the state gains and loses; no real object changes.
 const KindState = "state"
 
-// Report is the masked, showable description of one change. It round-trips through JSON, and its Digest is what an approval binds
-// to. A report that came over a network should be checked with Validate.
+// Report is the masked description of one change, which may be shown. It round-trips through JSON, and an
+// approval binds to its Digest. Validate a report that was received over a network.
 type Report struct {
 	// Kind names what was compared, for example KindTerraform.
 	Kind string `json:"kind"`
-	// Changes is what apply will do, sorted by address. A change whose fields are all folded (Change.Noise) is listed too: a renderer
-	// leaves it out and says so.
+	// Changes is what apply will do, sorted by address. It includes changes whose fields are all folded
+	// (Change.Noise): a renderer omits them and prints their count.
 	Changes []Change `json:"changes,omitempty"`
 	// Outputs are the outputs that change, sorted by name. Their address is "output.NAME" and their resource kind is "output".
 	Outputs []Change `json:"outputs,omitempty"`
-	// Hooks and Tests are objects that Helm makes at the events of a release (Change.Hook), and not with the rest of it.
+	// Hooks and Tests are objects that Helm creates at events of a release (Change.Hook), separately from
+	// the rest of it.
 	Hooks []Change `json:"hooks,omitempty"`
 	Tests []Change `json:"tests,omitempty"`
-	// Kept are objects that leave the release and stay where they are (helm.sh/resource-policy: keep).
+	// Kept are objects that are removed from the release but stay in the cluster (helm.sh/resource-policy:
+	// keep).
 	Kept []Change `json:"kept,omitempty"`
-	// Drift is what others changed since the last apply. It has happened already, so it carries no risk and counts for nothing
-	// but Totals.Drift.
+	// Drift is what others changed since the last apply. It has already happened, so it carries no risk and
+	// is counted only in Totals.Drift.
 	Drift []Change `json:"drift,omitempty"`
-	// Deferred is what a later plan must decide, with the reason in Why.
+	// Deferred are changes that only a later plan can determine, with the reason in Why.
 	Deferred []Change `json:"deferred,omitempty"`
-	// Checks are the conditions of the configuration that do not hold, or are not known yet, sorted by address.
+	// Checks are the conditions of the configuration that fail or are not known yet, sorted by address.
 	Checks []Check `json:"checks,omitempty"`
-	// Folded is what was left out of the lists above, or is marked as folded in them, by the rule that did it.
+	// Folded counts, by rule, what was left out of the lists above or is marked as folded in them.
 	Folded []Fold `json:"folded,omitempty"`
 	// Notes are sentences about the plan as a whole.
 	Notes  []string `json:"notes,omitempty"`
 	Totals Totals   `json:"totals"`
-	// Applyable says that an apply would do something. It is Terraform's own word where the plan has one.
+	// Applyable reports whether an apply would do something. It is Terraform's own value where the plan has
+	// one.
 	Applyable bool `json:"applyable"`
 }
 
@@ -51,37 +54,40 @@ type Change struct {
 	Address string `json:"address"`
 	// Module is the address of the Terraform module that holds the object; empty at the root.
 	Module string `json:"module,omitempty"`
-	// Namespace is the Kubernetes namespace of the object; empty where there is none, or the release's own is meant.
+	// Namespace is the Kubernetes namespace of the object. It is empty for an object without one, and for
+	// one in the release's own namespace.
 	Namespace    string `json:"namespace,omitempty"`
 	ResourceKind string `json:"resource_kind"`
 	Name         string `json:"name"`
-	// Deposed is the key of a left-over object of an earlier replacement.
+	// Deposed is the key of an object left over from an earlier replacement.
 	Deposed string `json:"deposed,omitempty"`
-	// From is the address that the object had before a move, or, if it is Renamed, of the object that goes for it.
+	// From is the address of the object before a move, or, if Renamed is set, of the object that this one
+	// replaces.
 	From string `json:"from,omitempty"`
-	// Renamed says that this is a new object that was found to be like one that goes. The action is Replace.
+	// Renamed marks a new object that matches one that is removed. The action is Replace.
 	Renamed bool `json:"renamed,omitempty"`
-	// Hook names the events at which Helm makes the object, for example "pre-install,pre-upgrade".
+	// Hook lists the events at which Helm creates the object, for example "pre-install,pre-upgrade".
 	Hook string `json:"hook,omitempty"`
-	// Config says that the object is a part of an app's config. One that is forgotten is no longer said; nothing else happens to it.
+	// Config marks a part of an app's config. Forgetting one removes it from the config and has no other
+	// effect.
 	Config bool `json:"config,omitempty"`
-	// Imported says that an existing object is taken over, known as ImportID: its id, or KEY=VALUE, … of its identity (empty when it is
-	// known by an identity that the plan does not tell).
+	// Imported marks an existing object that is put under management. ImportID is its id, or KEY=VALUE, … of
+	// its identity (empty when the plan does not contain the identity).
 	Imported bool   `json:"imported,omitempty"`
 	ImportID string `json:"import_id,omitempty"`
 
 	Action Action `json:"action"`
 	// Order is set for a replacement.
 	Order Order `json:"order,omitempty"`
-	// Risk is the highest of the action's own and of the findings'.
+	// Risk is the highest risk of the action and of the findings.
 	Risk Risk `json:"risk"`
-	// Findings are what rules say of the change, the highest risk first.
+	// Findings are the results of rules about the change, the highest risk first.
 	Findings []Finding `json:"findings,omitempty"`
-	// Why completes the sentence "replace, because …". Empty when there is nothing to say.
+	// Why completes the sentence "replace, because …". It is empty when no reason is known.
 	Why string `json:"why,omitempty"`
-	// Fields are the differences, in the order of their paths.
+	// Fields are the differences, sorted by path.
 	Fields []FieldChange `json:"fields,omitempty"`
-	// Unchanged counts the attributes that have a value and keep it.
+	// Unchanged counts the attributes that have a value and do not change.
 	Unchanged int `json:"unchanged,omitempty"`
 }
 
@@ -89,70 +95,74 @@ type Change struct {
 type FieldChange struct {
 	// Path is like spec[0].name, or tags["a b"]. It is empty when the object is one plain value, as an output can be.
 	Path string `json:"path,omitempty"`
-	// Pointer leads to the value of After, or to that of Before where there is no After. It is a JSON pointer (RFC 6901) with two more
-	// kinds of step: "name=web" is the element of a list that has this name, and "@json" goes into the document that a string holds.
-	// Rules that ignore a field name it so.
+	// Pointer leads to the value of After, or to that of Before if After is absent. It is a JSON pointer
+	// (RFC 6901) with two more kinds of step: "name=web" is the element of a list with this name, and
+	// "@json" enters the document inside a string. Rules that ignore a field use this form.
 	Pointer string `json:"pointer,omitempty"`
-	// BeforePointer leads to the value of Before where both sides have one and it is at another index there.
+	// BeforePointer leads to the value of Before if both sides have one, at different indices.
 	BeforePointer string `json:"before_pointer,omitempty"`
-	// Element is the element of a list that the field is, or is a part of, if only one side has it.
+	// Element is the list element that the field is, or is a part of, if only one side has that element.
 	Element *Element `json:"element,omitempty"`
-	// Moved are the elements that change places, for a field that is Reordered.
+	// Moved are the elements that change places, if Reordered is set.
 	Moved  []ElementMove `json:"moved,omitempty"`
 	Before Shown         `json:"before"`
 	After  Shown         `json:"after"`
-	// Outline is what to show of a value that is too long for its line: the schema of a field in a few words.
+	// Outline is shown instead of a value that is too long for its line: the schema of a field in a few
+	// words.
 	Outline string `json:"outline,omitempty"`
-	// MaskedPart says that a part of the value is masked, and is new or another one than before.
+	// MaskedPart means that a part of the value is masked and is new or changed.
 	MaskedPart bool `json:"masked_part,omitempty"`
-	// MaskedCopy says that the value, or a line of it, is masked only because it equals a secret that somebody set elsewhere, and that it
-	// is new or another one than before. The readers judge it.
+	// MaskedCopy means that the value, or a line of it, is new or changed and is masked only because it
+	// equals a secret that was set elsewhere. The plan readers add a finding for it.
 	MaskedCopy bool `json:"masked_copy,omitempty"`
-	// Lines is the line diff of a string of several lines, with three lines of context.
+	// Lines is the line diff of a multi-line string, with context (MaskOptions.Context).
 	Lines []Line `json:"lines,omitempty"`
 	// ForcesReplace marks an attribute that cannot change in place.
 	ForcesReplace bool `json:"forces_replace,omitempty"`
-	// Reordered says that only the order of a list's elements changes. Both sides are lists of what names the elements.
+	// Reordered means that only the order of a list's elements changes. Both sides are lists of the names
+	// of the elements.
 	Reordered bool `json:"reordered,omitempty"`
-	// Regenerated says that the value is made anew at each rendering, so that it changes whenever something is deployed.
+	// Regenerated means that the value is generated on each rendering, so that every deploy changes it.
 	Regenerated bool `json:"regenerated,omitempty"`
-	// Owner is who else manages the field (a field manager of the cluster), whose value an apply takes over or leaves alone.
+	// Owner is another manager of the field (a field manager of the cluster), whose value an apply
+	// overwrites or keeps.
 	Owner string `json:"owner,omitempty"`
-	// Fold is the rule that folds the field away, see Fold.Rule. Empty for what is shown.
+	// Fold is the rule that folds the field, see Fold.Rule. It is empty for a field that is shown.
 	Fold string `json:"fold,omitempty"`
 }
 
-// Finding is what a rule says of a change.
+// Finding is the result of a rule about a change.
 type Finding struct {
-	// Rule is the stable name of the rule, and Source the address of the text that it follows.
+	// Rule is the stable name of the rule, and Source the address of the text that the rule is based on.
 	Rule   string `json:"rule"`
 	Source string `json:"source"`
 	Risk   Risk   `json:"risk"`
-	// Security says that the change touches who may do or reach what.
+	// Security means that the change affects who may do or reach what.
 	Security bool `json:"security,omitempty"`
-	// IndividualApproval says that the report does not show all of what the finding is about, so a person approves the plan by
-	// itself: not together with others, and not by a rule.
+	// IndividualApproval means that the report does not show everything that the finding is about, so a
+	// person must approve the plan individually: not as part of a group, and not through a rule.
 	IndividualApproval bool `json:"individual_approval,omitempty"`
-	// Words say what happens, as a sentence that begins in lower case and has no full stop.
+	// Words describe what happens, as a sentence in lower case without a full stop.
 	Words string `json:"words"`
-	// Path is the field that the rule found; empty for the object as a whole.
+	// Path is the field that the finding is about; empty for the object as a whole.
 	Path string `json:"path,omitempty"`
 }
 
-// Check is a condition of a configuration: a check block, a precondition, a postcondition or the validation of a variable.
+// Check is a condition of a configuration: a check block, a precondition, a postcondition or the validation of a
+// variable.
 type Check struct {
-	// Address names the object that the condition is of.
+	// Address names the object that has the condition.
 	Address string `json:"address"`
-	// Status is how it went.
+	// Status is the result of the condition.
 	Status CheckStatus `json:"status"`
 	// Problems are the configuration's own messages.
 	Problems []string `json:"problems,omitempty"`
 }
 
-// CheckStatus is how a condition went.
+// CheckStatus is the result of a condition.
 type CheckStatus string
 
-// The statuses, as Terraform has them. CheckError is a condition that could not be worked out.
+// The statuses, as in Terraform. CheckError is a condition whose evaluation failed.
 const (
 	CheckPass    CheckStatus = "pass"
 	CheckFail    CheckStatus = "fail"
@@ -160,7 +170,8 @@ const (
 	CheckUnknown CheckStatus = "unknown"
 )
 
-// Noise says that all that changes in the object is folded away, and that this risks no more than any update. Apply changes it all the same.
+// Noise reports whether all changed fields of the object are folded and its risk is not above that of a plain
+// update. Apply changes such an object like any other.
 func (c *Change) Noise() bool {
 	if c.Action != Update || len(c.Fields) == 0 || len(c.Findings) > 0 || c.Risk > RiskInPlace {
 		return false
@@ -173,7 +184,7 @@ func (c *Change) Noise() bool {
 	return true
 }
 
-// Security says that a finding of the change is about who may do or reach what.
+// Security reports whether a finding of the change is about security.
 func (c *Change) Security() bool {
 	for _, f := range c.Findings {
 		if f.Security {
@@ -183,7 +194,7 @@ func (c *Change) Security() bool {
 	return false
 }
 
-// Judge adds findings, puts them in order, and raises the risk to the highest of them.
+// Judge adds findings, sorts them, and raises the risk of the change to the highest of theirs.
 func (c *Change) Judge(findings ...Finding) {
 	c.Findings = append(c.Findings, findings...)
 	sort.Stable(byRisk(c.Findings))
@@ -192,7 +203,7 @@ func (c *Change) Judge(findings ...Finding) {
 	}
 }
 
-// byRisk is the order of findings: the highest risk first, then by rule and path.
+// byRisk sorts findings by risk, the highest first, then by rule and path.
 type byRisk []Finding
 
 func (l byRisk) Len() int      { return len(l) }
@@ -205,7 +216,7 @@ func (l byRisk) Less(i, j int) bool {
 	return a.Rule < b.Rule || a.Rule == b.Rule && a.Path < b.Path
 }
 
-// AddFold counts n more things that a rule folded away.
+// AddFold adds n to the number of things that a rule folded.
 func (r *Report) AddFold(rule, what string, n int) {
 	if n == 0 {
 		return
@@ -219,7 +230,7 @@ func (r *Report) AddFold(rule, what string, n int) {
 	r.Folded = append(r.Folded, Fold{Rule: rule, What: what, Count: n})
 }
 
-// Fold counts what a rule folded away.
+// Fold counts what a rule folded.
 type Fold struct {
 	// Rule is the stable name of the rule, for example "unchanged".
 	Rule string `json:"rule"`
@@ -228,8 +239,8 @@ type Fold struct {
 	Count int    `json:"count"`
 }
 
-// Destructive says that something that exists will be destroyed or replaced. Drift does not count: what others have destroyed is
-// gone already.
+// Destructive reports whether something that exists will be destroyed or replaced. Drift does not count: it has
+// already happened.
 func (r *Report) Destructive() bool {
 	for _, c := range r.Changes {
 		if c.Action.Destructive() {
@@ -239,7 +250,7 @@ func (r *Report) Destructive() bool {
 	return false
 }
 
-// Risk is the highest risk of any change in the report.
+// Risk returns the highest risk of any change in the report.
 func (r *Report) Risk() Risk {
 	highest := RiskNone
 	for _, list := range [][]Change{r.Changes, r.Outputs, r.Hooks, r.Tests, r.Kept} {
@@ -250,8 +261,8 @@ func (r *Report) Risk() Risk {
 	return highest
 }
 
-// NeedsIndividualApproval reports whether a finding, or a check that does not hold, requires that a person approves the plan by itself.
-// Such a plan is in no group, and no rule approves it.
+// NeedsIndividualApproval reports whether a finding, or a failed check, requires that a person approves the plan
+// individually. Such a plan is in no group, and no rule approves it.
 func (r *Report) NeedsIndividualApproval() bool {
 	for _, c := range r.Checks {
 		if c.Status == CheckFail || c.Status == CheckError {
@@ -270,7 +281,7 @@ func (r *Report) NeedsIndividualApproval() bool {
 	return false
 }
 
-// lists are all lists of changes, with their names in JSON.
+// lists returns all lists of changes, with their names in JSON.
 func (r *Report) lists() []namedList {
 	return []namedList{
 		{"changes", &r.Changes}, {"outputs", &r.Outputs}, {"hooks", &r.Hooks}, {"tests", &r.Tests}, {"kept", &r.Kept},

@@ -70,7 +70,7 @@ func TestDestructiveAndRisk(t *testing.T) {
 	}
 }
 
-// TestDigestCountsEverythingShown: each single difference makes another digest.
+// TestDigestCountsEverythingShown checks that each single difference changes the digest.
 func TestDigestCountsEverythingShown(t *testing.T) {
 	seen := map[string]string{sample().Digest(): "nothing"}
 	for name, change := range map[string]func(*diff.Report){
@@ -123,7 +123,8 @@ func TestRiskText(t *testing.T) {
 	}
 }
 
-// TestNeutralPrintsOnly: whatever goes in, nothing that acts on a terminal comes out, and what prints is not touched.
+// TestNeutralPrintsOnly checks that the output of Neutral never controls a
+// terminal, and that printable text is unchanged.
 func TestNeutralPrintsOnly(t *testing.T) {
 	for in, want := range map[string]string{
 		"plain ü 漢":          "plain ü 漢",
@@ -159,8 +160,8 @@ func TestNeutralPrintsOnly(t *testing.T) {
 	})
 }
 
-// TestCutsAreFound: whatever a report does not hold of a change is a finding that bars approval with others and by rule, and what it holds
-// is none, however a screen folds it.
+// TestCutsAreFound checks that changed content that a report does not hold leads to a finding that
+// prevents approval in a group or by a rule, and that content merely folded on a screen does not.
 func TestCutsAreFound(t *testing.T) {
 	repeated := func(text string, n int) diff.Side { return side(t, strings.Repeat(text, n)) }
 	absent := diff.Side{Absent: true}
@@ -191,7 +192,8 @@ func TestCutsAreFound(t *testing.T) {
 	}
 }
 
-// TestCutNamesAreFound: of two keys or addresses that differ only behind what is shown of them, nobody sees which one changes.
+// TestCutNamesAreFound covers two keys or addresses that differ only after
+// the part that is shown: a reader cannot see which one changes.
 func TestCutNamesAreFound(t *testing.T) {
 	m := diff.NewMasker(diff.MaskOptions{})
 	for name, n := range map[string]int{"short": 60_000, "long": 70_000} {

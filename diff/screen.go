@@ -2,15 +2,17 @@ package diff
 
 import "fmt"
 
-// Bounds of what a screen shows of a field until somebody unfolds it.
+// Limits of what a screen shows of a field that is not expanded.
 const (
 	screenBytes = 2 << 10
-	// screenLines is how many lines of a line diff are shown, and rewrittenScreenLines of a text that is rewritten.
+	// screenLines is the number of lines of a line diff that are shown, and
+	// rewrittenScreenLines that for a rewritten text.
 	screenLines          = 200
 	rewrittenScreenLines = 40
 )
 
-// ScreenLines is how many lines of the line diff a screen shows until somebody unfolds the field.
+// ScreenLines returns the number of lines of the line diff that a screen
+// shows until the field is expanded.
 func (f *FieldChange) ScreenLines() int {
 	if len(f.Lines) > rewrittenScreenLines && f.Rewritten() {
 		return rewrittenScreenLines
@@ -18,8 +20,8 @@ func (f *FieldChange) ScreenLines() int {
 	return min(len(f.Lines), screenLines)
 }
 
-// OnScreen is the field as a screen shows it until somebody unfolds it: an outline in place of a value that has one, and of long values the
-// part around the first difference.
+// OnScreen returns the field as a screen shows it until it is expanded: with its outline instead
+// of a value that has one, and with the part of a long value around the first difference.
 func (f *FieldChange) OnScreen() *FieldChange {
 	if f.Outline == "" && len(f.Before.Text) <= screenBytes && len(f.After.Text) <= screenBytes {
 		return f
@@ -37,7 +39,7 @@ func (f *FieldChange) OnScreen() *FieldChange {
 	return &out
 }
 
-// Long reports whether OnScreen, or ScreenLines, leave something of the field out.
+// Long reports whether OnScreen or ScreenLines omit a part of the field.
 func (f *FieldChange) Long() bool {
 	return len(f.Lines) > f.ScreenLines() || len(f.Lines) == 0 && f.OnScreen() != f
 }
@@ -49,7 +51,7 @@ func (s Shown) outlined(outline string) Shown {
 	return Shown{Text: outline, Type: s.Type, Sum: partly, Size: max(s.Size, len(s.Text))}
 }
 
-// window is the part of a long value that has byte at of its text in it.
+// window returns the part of a long value that includes byte at of its text.
 func (s Shown) window(at int) Shown {
 	if len(s.Text) <= screenBytes {
 		return s
@@ -62,14 +64,15 @@ func (s Shown) window(at int) Shown {
 	return s
 }
 
-// partly stands for the sum of a value of which a screen shows a part.
+// partly is the Sum of a value of which a screen shows only a part.
 const partly = "on a screen"
 
 // RuleNotShown is the rule of the finding that JudgeCuts adds.
 const RuleNotShown = "not-shown"
 
-// JudgeCuts adds a finding to each change of which the report does not hold all changed lines: what nobody can see, a person must approve
-// knowingly. What a screen folds is in the report, and is no cut.
+// JudgeCuts adds a finding to each change with changed lines that the report
+// does not hold: a person must knowingly approve what cannot be shown. What a
+// screen merely folds is in the report and gets no finding.
 func (r *Report) JudgeCuts() {
 	for _, l := range r.lists() {
 		for i := range *l.changes {
@@ -84,7 +87,8 @@ func (r *Report) JudgeCuts() {
 	}
 }
 
-// LongCommand returns the finding about a command on one line of which a screen shows a part, if it is that long.
+// LongCommand returns the finding about a one-line command that is too long
+// for a screen to show completely.
 func LongCommand(f *FieldChange) (Finding, bool) {
 	if len(f.Lines) > 0 || len(f.After.Text) <= screenBytes {
 		return Finding{}, false
@@ -95,8 +99,8 @@ func LongCommand(f *FieldChange) (Finding, bool) {
 	}, true
 }
 
-// unshown counts the changed lines that the report does not hold, and returns the first field that has some. An address or a key that is
-// cut, see Masker.Text, counts as one.
+// unshown counts the changed lines that the report does not hold, and returns the first field
+// with such lines. An address or a key that is cut (see Masker.Text) counts as one line.
 func (c *Change) unshown() (n int, path string) {
 	if len(c.Address) >= DefaultLimit {
 		n++
@@ -115,7 +119,8 @@ func (c *Change) unshown() (n int, path string) {
 	return n, path
 }
 
-// unshown counts the changed lines of a text that are left out or cut, and each side of a value that is cut as one.
+// unshown counts the changed lines of a text that are left out or cut. Each
+// cut side of a value counts as one.
 func (f *FieldChange) unshown() int {
 	n := 0
 	for _, l := range f.Lines {

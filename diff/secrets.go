@@ -14,22 +14,24 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// Secrets knows the bytes of secrets and finds them in text: as they are, in base64 and base32 (at
-// any offset, base64 also wrapped over lines), in hex, with any of their characters escaped as in
-// JSON, C, a shell, a URL, XML or HTML, compressed by gzip in base64, and line by line for secrets
-// of several lines. The zero Secrets knows none. It cannot be printed or marshalled. It may be read
-// by several goroutines once nobody adds to it.
+// Secrets holds secrets and finds them in text: as they are, in base64 and base32 (at
+// any offset, base64 also wrapped over lines), in hex, with any of their characters
+// escaped as in JSON, C, a shell, a URL, XML or HTML, compressed by gzip in base64,
+// and line by line for multi-line secrets. The zero Secrets holds none. It cannot be
+// printed or marshaled. Several goroutines may read it once nothing more is added.
 type Secrets struct {
-	// held gives what is known. It is a function for the reason that raw.Value.held is one: package fmt cannot look into it.
+	// held returns the spellings. It is a function because package fmt cannot print what a function
+	// captures, see raw.Value.held.
 	held func() *spellings
 }
 
-// spellings are the texts that Secrets looks for.
+// spellings are the texts that Secrets searches for.
 type spellings struct {
-	// whole holds the secrets that are too short to be looked for inside others.
+	// whole holds the secrets that are too short to be found inside other texts.
 	whole map[string]struct{}
-	// forms holds all spellings by their first four bytes, so that a text is scanned once however many secrets there are. Those of one
-	// beginning are sorted, and none begins with another one: so only one of them can be at a place of a text.
+	// forms holds all spellings by their first four bytes, so that a text is scanned
+	// once, however many secrets there are. Each list is sorted, and no spelling is
+	// a prefix of another: so at most one of them can match at a position of a text.
 	forms map[[formKey]byte][]string
 }
 
@@ -42,14 +44,15 @@ func (s *Secrets) spellings() *spellings {
 
 const (
 	formKey = 4
-	// minInside is the shortest known secret that is looked for inside longer text; a shorter one must be the whole text, or
-	// nothing could be read any more.
+	// minInside is the shortest known secret that is found inside longer text.
+	// A shorter one must be the whole text, or it would mask almost everything.
 	minInside = 4
-	// minSecretLine is the shortest line of a secret that counts by itself.
+	// minSecretLine is the shortest line of a secret that is also found separately.
 	minSecretLine = 12
 )
 
-// NewSecrets knows the given values; empty ones are ignored. A value under four bytes is found only where it is the whole text.
+// NewSecrets returns a Secrets with the given values; it ignores empty ones.
+// A value under four bytes is found only where it is the whole text.
 func NewSecrets(values ...[]byte) *Secrets {
 	s := &Secrets{}
 	for _, v := range values {
@@ -58,7 +61,7 @@ func NewSecrets(values ...[]byte) *Secrets {
 	return s
 }
 
-// add learns one value, which is looked for inside text if it has inside bytes.
+// add adds one value, which is found inside text if it has at least inside bytes.
 func (s *Secrets) add(value string, inside int) {
 	trimmed := strings.TrimSpace(value)
 	if trimmed == "" {
@@ -80,7 +83,7 @@ func (s *Secrets) add(value string, inside int) {
 	}
 	for line := range strings.Lines(trimmed) {
 		line = strings.TrimSpace(line)
-		// The armour of a PEM block is the same in all of them.
+		// The armor of a PEM block is the same in all of them.
 		if len(line) >= minSecretLine && !strings.HasPrefix(line, "-----") {
 			k.addForms(line)
 		}
@@ -97,7 +100,7 @@ func (s *spellings) addForms(v string) {
 	}
 }
 
-// withForm adds a spelling to a list as spellings.forms has them.
+// withForm inserts a spelling into a list of spellings.forms.
 func withForm(list []string, f string) []string {
 	at, found := slices.BinarySearch(list, f)
 	if found || at > 0 && strings.HasPrefix(f, list[at-1]) {
@@ -110,7 +113,7 @@ func withForm(list []string, f string) []string {
 	return slices.Replace(list, at, end, f)
 }
 
-// forms are the spellings under which a value can be found.
+// forms returns the spellings under which a value can be found.
 func forms(v string) []string {
 	once, onceHTML := jsonEscaped(v, false), jsonEscaped(v, true)
 	plain := []string{v, once, onceHTML, jsonEscaped(once, false), jsonEscaped(onceHTML, true)}
@@ -120,7 +123,7 @@ func forms(v string) []string {
 		out = append(out, base64Cores(p)...)
 	}
 	if strings.Contains(v, " ") {
-		out = append(out, strings.ReplaceAll(v, " ", "+")) // what is left of a form's value when its escapes are undone
+		out = append(out, strings.ReplaceAll(v, " ", "+")) // the value of a form with its escapes removed
 	}
 	return append(out, base32Cores(v)...)
 }
@@ -135,8 +138,8 @@ func jsonEscaped(s string, html bool) string {
 	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSuffix(b.String(), "\n"), `"`), `"`)
 }
 
-// base64Cores are the characters that v has in base64 whatever bytes lie before and after it: one spelling for each offset modulo
-// three, in both alphabets.
+// base64Cores returns the characters of v in base64 that do not depend on the
+// bytes around it: one spelling for each offset modulo three, in both alphabets.
 func base64Cores(v string) []string {
 	var out []string
 	for offset, skip := range []int{0, 2, 3} {
@@ -152,7 +155,7 @@ func base64Cores(v string) []string {
 	return out
 }
 
-// Contains says that a known secret is in the text.
+// Contains reports whether the text holds one of the secrets.
 func (s *Secrets) Contains(text string) bool {
 	k := s.spellings()
 	if k == nil {
@@ -202,17 +205,17 @@ func (s *spellings) inside(text string) bool {
 	return false
 }
 
-// String is a placeholder.
+// String returns a placeholder.
 func (*Secrets) String() string { return "(secrets)" }
 
-// GoString is a placeholder.
+// GoString returns a placeholder.
 func (*Secrets) GoString() string { return "(secrets)" }
 
 // Format writes a placeholder for every verb.
 func (*Secrets) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "(secrets)") }
 
-// LogValue is a placeholder.
+// LogValue returns a placeholder.
 func (*Secrets) LogValue() slog.Value { return slog.StringValue("(secrets)") }
 
-// MarshalJSON always fails.
+// MarshalJSON always returns an error.
 func (*Secrets) MarshalJSON() ([]byte, error) { return nil, raw.ErrSecret }

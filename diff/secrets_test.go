@@ -60,7 +60,8 @@ func wrapped(s string, columns int) string {
 	return b.String() + "  " + s
 }
 
-// TestSecretsInAnySpelling: a secret inside any text is found in every spelling that the package comment promises.
+// TestSecretsInAnySpelling checks that a secret inside any text is found in
+// every spelling that Secrets documents.
 func TestSecretsInAnySpelling(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		secret := rapid.StringMatching(`[!-~]{8,24}`).Draw(t, "secret")
@@ -94,7 +95,7 @@ func TestSecretsInAnySpelling(t *testing.T) {
 			"entities":  escaped(t, text, "&#%d;"),
 			"xml":       escaped(t, text, "&#x%X;"),
 		} {
-			// json.Marshal escapes <, > and &; inside base64 only the short form is promised.
+			// json.Marshal escapes <, > and &; inside base64 only the unescaped form is covered.
 			if name == "json64" && strings.ContainsAny(secret, "<>&") {
 				continue
 			}
@@ -105,8 +106,8 @@ func TestSecretsInAnySpelling(t *testing.T) {
 	})
 }
 
-// escaped is a text of which some characters are written in another way: drawn ones, and all that
-// could begin an escape.
+// escaped returns a text with some characters replaced by escapes: randomly
+// drawn ones, and all that could start an escape.
 func escaped(t *rapid.T, text, format string) string {
 	var b strings.Builder
 	for _, c := range []byte(text) {
@@ -119,7 +120,7 @@ func escaped(t *rapid.T, text, format string) string {
 	return b.String()
 }
 
-// packed is a text as "gzip | base64" writes it.
+// packed returns a text as "gzip | base64" writes it.
 func packed(t *rapid.T, text string) string {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
@@ -132,7 +133,8 @@ func packed(t *rapid.T, text string) string {
 	return base64.StdEncoding.EncodeToString(b.Bytes())
 }
 
-// TestSecretsBehindEscapes: what readers of a manifest, a script or a page put together again.
+// TestSecretsBehindEscapes covers escapes that the readers of a manifest, a
+// script or a page decode.
 func TestSecretsBehindEscapes(t *testing.T) {
 	s := diff.NewSecrets([]byte(`p"a\ss<w&ö/r d+12`), []byte("my pass+word1"))
 	for _, text := range []string{
@@ -151,7 +153,8 @@ func TestSecretsBehindEscapes(t *testing.T) {
 	}
 }
 
-// TestEscapesInLinearTime: texts of nothing but escapes, or of much in little, take no longer than any.
+// TestEscapesInLinearTime checks that texts of nothing but escapes, or that
+// decompress to much, take no longer than others.
 func TestEscapesInLinearTime(t *testing.T) {
 	s := diff.NewSecrets([]byte("planted-Kx92"))
 	for _, part := range []string{`\`, `\u`, `\u0041`, "%25", "&amp;", "&#38;", `\u0026#38;%`, "H4sI", "H4sIAAAAAAAA/"} {
@@ -162,7 +165,8 @@ func TestEscapesInLinearTime(t *testing.T) {
 	}
 }
 
-// TestRawAndSecretsCannotBeShown prints, logs and marshals what may hold a secret, in every way that people use.
+// TestRawAndSecretsCannotBeShown prints, logs and marshals types that hold
+// secrets, in every usual way.
 func TestRawAndSecretsCannotBeShown(t *testing.T) {
 	raw, err := diff.ParseRaw([]byte(`{"key":"planted"}`))
 	if err != nil {

@@ -5,27 +5,31 @@ import (
 	"strings"
 )
 
-// This file says once in which order a report is read, and under which titles, so that all renderers list the same.
+// This file defines the order and the titles of the lists of a report once,
+// so that all renderers agree.
 
-// Section is one list of a report as people read it: changes, or checks.
+// Section is one list of a report in its display form: changes or checks.
 type Section struct {
 	// Name is the list's name in JSON, for example "drift".
 	Name string
-	// Title is its heading, without the count. It is empty for the first list, which needs none.
+	// Title is its heading, without the count. It is empty for the first
+	// list, which has no heading.
 	Title string
-	// Changes are the section's in the order of its parts, without those of the first list that are Noise: see Report.Noises.
+	// Changes are the section's changes in the order of its parts. The first
+	// list omits those that are Noise: see Report.Noises.
 	Changes []*Change
 	Checks  []Check
-	// Parts are the same changes by module, by namespace, or by the events of hooks. One part without a title is the whole.
+	// Parts are the same changes by module, by namespace, or by hook event. A
+	// section that is not divided has one part without a title.
 	Parts []Part
-	// Past says that the changes have happened already: see Change.Happened.
+	// Past means that the changes have already happened: see Change.Happened.
 	Past bool
 }
 
-// Count is how many changes or checks the section lists.
+// Count returns the number of changes or checks in the section.
 func (s *Section) Count() int { return len(s.Changes) + len(s.Checks) }
 
-// Words say what happens to an object of the section, or has happened to it.
+// Words describe what happens, or has happened, to an object of the section.
 func (s *Section) Words(c *Change) string {
 	if s.Past {
 		return c.Happened()
@@ -33,16 +37,17 @@ func (s *Section) Words(c *Change) string {
 	return c.Headline()
 }
 
-// Part is what belongs together in a section.
+// Part is a group of related changes in a section.
 type Part struct {
 	// Title names the part; empty when the section is not divided.
 	Title   string
 	Changes []*Change
-	// Entries are the changes as they are read: those that are the same but for their objects are one.
+	// Entries are the same changes for display: those that differ only in
+	// their objects are one entry.
 	Entries []Entry
 }
 
-// Counts say what happens in the part, for example "2 to create, 1 to destroy".
+// Counts describe the actions in the part, for example "2 to create, 1 to destroy".
 func (p *Part) Counts() string {
 	var t Totals
 	for _, c := range p.Changes {
@@ -51,7 +56,7 @@ func (p *Part) Counts() string {
 	return strings.Join(t.some(), ", ")
 }
 
-// The names of the sections, which are those of the lists in JSON.
+// The names of the sections, which are the names of the lists in JSON.
 const (
 	SectionChanges  = "changes"
 	SectionOutputs  = "outputs"
@@ -74,7 +79,7 @@ var sectionTitles = map[string]string{
 	SectionChecks:   "Checks that do not hold, or are not known yet",
 }
 
-// Sections are the lists of the report that hold something, in the order in which they are read.
+// Sections returns the lists of the report that are not empty, in display order.
 func (r *Report) Sections() []Section {
 	var out []Section
 	for _, l := range r.lists() {
@@ -96,7 +101,7 @@ func (r *Report) Sections() []Section {
 	return out
 }
 
-// unmet are the checks that somebody must look at.
+// unmet returns the checks that did not pass.
 func (r *Report) unmet() []Check {
 	var out []Check
 	for _, c := range r.Checks {
@@ -107,8 +112,8 @@ func (r *Report) unmet() []Check {
 	return out
 }
 
-// divide puts the changes of a section into parts, if there is more than one, and the changes into the order of the parts. What is in no
-// module or namespace comes first.
+// divide splits the changes of a section into parts, if there is more than one,
+// and sorts the changes by part. Objects in no module or namespace come first.
 func (s *Section) divide(r *Report) {
 	parts := map[string]*Part{}
 	var names []string
@@ -173,14 +178,14 @@ func splitEvents(hook string) []string {
 	return events
 }
 
-// Noise is changes whose every field is folded by the same rules.
+// Noise is a set of changes whose fields are all folded by the same rules.
 type Noise struct {
-	// Words say what is changed in them, for example "490 objects change only in chart labels".
+	// Words name what changes in them, for example "490 objects change only in chart labels".
 	Words   string
 	Changes []*Change
 }
 
-// Noises are the changes that are Noise, by the rules that fold them, the most first.
+// Noises returns the Noise changes by the rules that fold them, the largest set first.
 func (r *Report) Noises() []Noise {
 	byRules := map[string]*Noise{}
 	var names []string

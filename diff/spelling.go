@@ -12,23 +12,23 @@ import (
 	"unicode/utf8"
 )
 
-// This file reads the spellings of a text that are too many to be listed: any of its characters
-// may be escaped, and what is compressed looks like nothing. They are undone in the text instead.
+// This file finds the spellings of a text that are too many to list: any character may be escaped,
+// and compressed data shares nothing with the text. It decodes them in the searched text instead.
 
-// family is a kind of escapes, or several kinds.
+// family is a kind of escapes, or a set of kinds.
 type family int
 
 const (
-	backslashes family = 1 << iota // \u0041, \x41, \101, and what a shell escapes
+	backslashes family = 1 << iota // \u0041, \x41, \101, and shell escapes
 	percents                       // %41
 	entities                       // &#65; and &#x41;, &amp;
 )
 
-// maxPasses is how often escapes inside of escapes are undone.
+// maxPasses is how often nested escapes are decoded.
 const maxPasses = 3
 
-// unescaped calls found with the text behind the escapes of a text, each kind by itself and all
-// together, until found returns true.
+// unescaped calls found with the text after decoding its escapes, each kind
+// separately and all together, until found returns true.
 func unescaped(text string, found func(string) bool) bool {
 	has := escapesOf(text)
 	if has == 0 {
@@ -53,8 +53,8 @@ func unescaped(text string, found func(string) bool) bool {
 	return false
 }
 
-// escapesOf returns the kinds of escapes that a text has. What every document in a string has, a
-// quote or a line break behind a backslash, is none: it is among the spellings.
+// escapesOf returns the kinds of escapes in a text. An escaped quote or line break does not
+// count, because every document inside a string has them: the listed spellings cover those.
 func escapesOf(text string) (has family) {
 	for i := strings.IndexAny(text, `\%&`); i >= 0 && i < len(text)-1; {
 		switch c, next := text[i], text[i+1]; {
@@ -78,7 +78,7 @@ func isHex(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
 }
 
-// unescape undoes some kinds of escapes once.
+// unescape decodes the given kinds of escapes once.
 func unescape(text string, kinds family) string {
 	var b strings.Builder
 	b.Grow(len(text))
@@ -98,8 +98,8 @@ func unescape(text string, kinds family) string {
 	}
 }
 
-// escapeAt reads the escape at the beginning of a text: what it stands for, and its length, 0 for
-// none.
+// escapeAt decodes the escape at the start of a text. It returns the decoded
+// text and the escape's length, which is 0 if there is none.
 func escapeAt(text string, kinds family) (plain string, n int) {
 	switch {
 	case text[0] == '\\' && kinds&backslashes != 0:
@@ -135,7 +135,7 @@ func backslash(text string) (plain string, n int) {
 	return "", 0
 }
 
-// unicodeAt reads \uXXXX, of which two may be one character.
+// unicodeAt decodes \uXXXX, or two of them that form a surrogate pair.
 func unicodeAt(text string) (plain string, n int) {
 	plain, n = runeAt(text, 2, 4, 16)
 	if n == 0 {
@@ -150,7 +150,7 @@ func unicodeAt(text string) (plain string, n int) {
 	return plain, n
 }
 
-// runeAt reads a character by its number, which has so many digits from a place on.
+// runeAt decodes a character from its code, a number with this many digits at offset from.
 func runeAt(text string, from, digits, base int) (plain string, n int) {
 	if len(text) < from+digits {
 		return "", 0
@@ -162,7 +162,7 @@ func runeAt(text string, from, digits, base int) (plain string, n int) {
 	return string(rune(code)), from + digits
 }
 
-// byteAt reads a byte by its number.
+// byteAt decodes a byte from its code.
 func byteAt(text string, from, digits, base int) (plain string, n int) {
 	if len(text) < from+digits {
 		return "", 0
@@ -174,10 +174,10 @@ func byteAt(text string, from, digits, base int) (plain string, n int) {
 	return string([]byte{byte(code)}), from + digits
 }
 
-// namedEntities are those that every writer of XML and HTML makes.
+// namedEntities are the entities that every writer of XML and HTML uses.
 var namedEntities = map[string]string{"amp": "&", "lt": "<", "gt": ">", "quot": `"`, "apos": "'"}
 
-// maxEntity is how many bytes an entity has at most: &#x10FFFF;
+// maxEntity is the length in bytes of the longest entity: &#x10FFFF;
 const maxEntity = 10
 
 func entity(text string) (plain string, n int) {
@@ -205,18 +205,18 @@ func entity(text string) (plain string, n int) {
 }
 
 const (
-	// gzipStart is how what gzip made begins in base64.
+	// gzipStart is the start of every gzip stream in base64.
 	gzipStart = "H4sI"
-	// maxInflation is how many times as long as its base64 a text is read at most, and maxInflated
-	// how long in bytes.
+	// maxInflation limits the decompressed size relative to the base64 text,
+	// and maxInflated limits it in bytes.
 	maxInflation = 32
 	maxInflated  = 1 << 20
-	// maxPacked is how many compressed texts are read of one.
+	// maxPacked is the largest number of compressed texts that are read from one text.
 	maxPacked = 8
 )
 
-// unpacked calls found with each text that a text holds compressed, in base64, until found returns
-// true. What is longer than the limits, or broken, is read as far as that is possible.
+// unpacked calls found with each text that is compressed and in base64 inside text, until
+// found returns true. It decodes data that exceeds the limits or is broken as far as possible.
 func unpacked(text string, found func(string) bool) bool {
 	for range maxPacked {
 		i := strings.Index(text, gzipStart)
@@ -253,15 +253,15 @@ func isAlphanumeric(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// A secret of so many bytes is looked for in base32: a shorter one is a part of much else, and the
-// spellings of a longer one take much memory.
+// Secrets of these lengths, in bytes, are found in base32: a shorter one
+// occurs by chance, and the spellings of a longer one take much memory.
 const (
 	minBase32 = 8
 	maxBase32 = 1 << 10
 )
 
-// base32Cores are the characters that v has in base32 whatever bytes lie before and after it: one
-// spelling for each offset modulo five, in capitals and in small letters.
+// base32Cores returns the characters of v in base32 that do not depend on the bytes
+// around it: one spelling for each offset modulo five, in upper and lower case.
 func base32Cores(v string) []string {
 	if len(v) < minBase32 || len(v) > maxBase32 {
 		return nil

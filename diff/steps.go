@@ -1,6 +1,7 @@
 package diff
 
-// SharedSteps is how many bytes two paths begin with, up to the end of a step that is the last of neither. From is the end of a step.
+// SharedSteps returns the number of bytes that two paths share from the start, up to
+// the end of a step that is not the last of either path. From is the end of a step.
 func SharedSteps(a, b string, from int) int {
 	quoted, inside, last := false, false, from
 	for i := from; i < len(a) && i < len(b); i++ {

@@ -5,7 +5,8 @@ import (
 	"reflect"
 )
 
-// Totals counts a report. A resource that is imported or moved and also changed counts twice: once for each.
+// Totals counts a report. A resource that is imported or moved and also
+// changed counts twice, once for each.
 type Totals struct {
 	Create   int `json:"create"`
 	Update   int `json:"update"`
@@ -21,29 +22,31 @@ type Totals struct {
 	Hooks    int `json:"hooks"`
 	Tests    int `json:"tests"`
 	Kept     int `json:"kept"`
-	// Noise counts the changes of which every field is folded; Update does not.
+	// Noise counts the changes whose fields are all folded; Update does not include them.
 	Noise int `json:"noise"`
-	// Failed counts the checks that do not hold, Security the changes of all lists that have a finding about security.
+	// Failed counts the checks that fail, Security the changes of all lists
+	// that have a security finding.
 	Failed    int `json:"failed"`
 	Security  int `json:"security"`
 	Unchanged int `json:"unchanged"`
 }
 
-// The rule and the names that Count and the plan readers agree on.
+// The rule and the names that Count and the plan readers share.
 const (
-	// FoldUnchanged is the rule that folds what stays as it is.
+	// FoldUnchanged is the rule that folds what does not change.
 	FoldUnchanged = "unchanged"
-	// FoldResources and FoldOutputs are what it folds.
+	// FoldResources and FoldOutputs name what it folds.
 	FoldResources = "resources"
 	FoldOutputs   = "outputs"
-	// FoldParts are what is unchanged of an app's config.
+	// FoldParts names the unchanged parts of an app's config.
 	FoldParts = "parts"
-	// FoldObjects are what is unchanged of Kubernetes manifests, and FoldFields what other rules fold.
+	// FoldObjects names the unchanged objects of Kubernetes manifests, and
+	// FoldFields what other rules fold.
 	FoldObjects = "objects"
 	FoldFields  = "fields"
 )
 
-// Count works out the totals from what the report lists and folds.
+// Count computes the totals from the lists and folds of the report.
 func (r *Report) Count() Totals {
 	t := Totals{
 		Drift: len(r.Drift), Deferred: len(r.Deferred), Outputs: len(r.Outputs),
@@ -99,7 +102,7 @@ func (t *Totals) add(c *Change) {
 	}
 }
 
-// agree names the first count that is not what was counted.
+// agree returns an error that names the first total that differs from the counted one.
 func (t Totals) agree(counted Totals) error {
 	said, is := reflect.ValueOf(t), reflect.ValueOf(counted)
 	for i := range said.NumField() {

@@ -10,15 +10,16 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// A report says only a few things as a whole, each in a sentence or two.
+// Limits of the notes of a report: it has only a few, each of a sentence or two.
 const (
 	maxNotes     = 100
 	maxNoteBytes = 1000
 )
 
-// Validate checks that a report is one that this package could have made: known actions in the lists where they can be, risks no lower
-// than their actions, totals that agree with the lists, no text beside a mask, and none that looks like one. Whoever stores or shows a report that someone else made calls it
-// first, because a person reads the totals and trusts them.
+// Validate checks that this package could have built the report: known actions in the
+// lists that allow them, risks no lower than their actions, totals that match the lists,
+// no text next to a mask, and no text that looks like one. A program that stores or shows
+// a report of another program calls it first, because a person relies on the totals.
 func (r *Report) Validate() error {
 	if r.Kind == "" {
 		return errors.New("report has no kind")
@@ -63,7 +64,8 @@ func (r *Report) Validate() error {
 	return nil
 }
 
-// placed checks a change against the list that it is in. An output touches no object, and what others did has no risk.
+// placed checks a change against the list that holds it. An output changes no
+// object, and what others did has no risk.
 func (c *Change) placed(list string) error {
 	switch {
 	case list == SectionKept && c.Action.Destructive():
@@ -151,8 +153,8 @@ func (f *FieldChange) validate() error {
 	return nil
 }
 
-// written says that a text is one of its type. All but strings are shown without quotes: as one of them "(none)" would not be told from
-// what a report says itself.
+// written reports whether a text is valid for its type. All types except strings are shown
+// without quotes: a number with the text "(none)" would look like a statement of the report.
 func (s *Shown) written() bool {
 	switch s.Type {
 	case "", TypeString:
@@ -161,7 +163,7 @@ func (s *Shown) written() bool {
 	default:
 		return false
 	}
-	if s.Sum != "" { // a part of it has no form
+	if s.Sum != "" { // a part of a value has no valid form
 		return true
 	}
 	var v any
@@ -174,7 +176,7 @@ func (s *Shown) written() bool {
 	return kind == string(s.Type)
 }
 
-// before is the order of changes in a report.
+// before is the sort order of changes in a report.
 func before(a, b Change) bool {
 	if a.Address != b.Address {
 		return a.Address < b.Address
@@ -182,7 +184,7 @@ func before(a, b Change) bool {
 	return a.Deposed < b.Deposed
 }
 
-// Sort puts all lists of the report in their order.
+// Sort sorts all lists of the report.
 func (r *Report) Sort() {
 	for _, l := range r.lists() {
 		list := *l.changes

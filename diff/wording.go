@@ -6,19 +6,20 @@ import (
 	"strings"
 )
 
-// This file is the one place that puts a change into words, so that all renderers and screens say the same. All of it is
-// neutralised.
+// This file is the only place that describes a change in words, so that all
+// renderers and screens agree. All texts are safe to print, see Neutral.
 
 // Tally is one count of a summary.
 type Tally struct {
 	Words string
-	// Destructive says that it counts what is replaced or destroyed, and Security that it counts what touches who may do or reach what.
+	// Destructive marks a count of replaced or destroyed objects, and
+	// Security a count of changes that affect who may do or reach what.
 	Destructive, Security bool
 }
 
-// Summary counts the changes: what is created, updated, replaced and destroyed always, the rest where there is any. It says "No
-// changes" when an apply would do nothing, and "Nothing to apply" when the plan lists changes that its maker says cannot be
-// applied.
+// Summary counts the changes: it always includes creates, updates, replacements and destroys,
+// and all others that are not zero. It returns "No changes" when an apply would do nothing,
+// and "Nothing to apply" when the plan lists changes that its producer marks as not applyable.
 func (r *Report) Summary() string {
 	var words []string
 	for _, t := range r.Tallies() {
@@ -27,7 +28,7 @@ func (r *Report) Summary() string {
 	return strings.Join(words, ", ")
 }
 
-// Tallies are the summary in its parts, for whoever shows one of them in another way.
+// Tallies returns the parts of the summary, for callers that format them differently.
 func (r *Report) Tallies() []Tally {
 	t := r.Totals
 	var out []Tally
@@ -51,7 +52,7 @@ func (r *Report) Tallies() []Tally {
 	return out
 }
 
-// counted is a number and what it counts.
+// counted is a number with its noun.
 type counted struct {
 	n         int
 	one, many string
@@ -61,7 +62,8 @@ func (c counted) String() string { return Plural(c.n, c.one, c.many) }
 
 func same(n int, words string) counted { return counted{n, words, words} }
 
-// always are the counts of a summary that are never left out, and those of rarer actions.
+// always returns the counts that a summary never omits, and those of rarer
+// actions that are not zero.
 func (t Totals) always() []Tally {
 	var out []Tally
 	for i, c := range t.actions() {
@@ -72,10 +74,10 @@ func (t Totals) always() []Tally {
 	return out
 }
 
-// some are the counts of actions that are not none.
+// some returns the counts of actions that are not zero.
 func (t Totals) some() []string { return words(t.actions()) }
 
-// beside are the counts of what is not an action.
+// beside returns the counts of everything other than actions.
 func (t Totals) beside() []string {
 	return words([]counted{
 		same(t.Noise, "only in folded fields"), {t.Outputs, "output changes", "outputs change"}, {t.Hooks, "hook", "hooks"},
@@ -83,7 +85,8 @@ func (t Totals) beside() []string {
 	})
 }
 
-// actions are the counts of actions: the usual four, of which the last two destroy something, and the rarer ones.
+// actions returns the counts of actions: the usual four, of which the last
+// two are destructive, and the rarer ones.
 func (t Totals) actions() []counted {
 	return []counted{
 		same(t.Create, "to create"), same(t.Update, "to update"), same(t.Replace, "to replace"), same(t.Destroy, "to destroy"),
@@ -101,7 +104,7 @@ func words(counts []counted) []string {
 	return out
 }
 
-// objects is what the report is about, one and many.
+// objects returns the singular and plural noun for the objects of the report.
 func (r *Report) objects() (one, many string) {
 	switch r.Kind {
 	case KindKubernetes:
@@ -112,7 +115,7 @@ func (r *Report) objects() (one, many string) {
 	return "resource", "resources"
 }
 
-// Plural is "1 one" or "n many".
+// Plural returns "1 one" or "n many".
 func Plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -120,7 +123,7 @@ func Plural(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// Symbol is the field's own sign for the change, at most three characters wide.
+// Symbol returns the sign of the change, at most three characters wide.
 func (c Change) Symbol() string {
 	switch c.Action {
 	case Create:
@@ -146,7 +149,7 @@ func (c Change) Symbol() string {
 	return ""
 }
 
-// Title is the address of the object, and which of its objects if there are several.
+// Title returns the address of the object, with the key of a deposed object.
 func (c Change) Title() string {
 	if c.Deposed != "" {
 		return Neutral(fmt.Sprintf("%s (deposed object %s)", c.Address, c.Deposed))
@@ -160,10 +163,10 @@ var verbs = map[Action]string{
 	Read: "read during apply", Noop: "no change",
 }
 
-// verbsOfConfig are those of Change.Config that differ.
+// verbsOfConfig are the verbs for Change.Config that differ from the usual ones.
 var verbsOfConfig = map[Action]string{Update: "change", Forget: "take out of the app"}
 
-// Headline says in words what happens to the object, and why.
+// Headline describes what happens to the object, and why.
 func (c Change) Headline() string {
 	var parts []string
 	verb := verbs[c.Action]
@@ -198,7 +201,7 @@ func (c Change) Headline() string {
 	return Neutral(strings.Join(parts, ", "))
 }
 
-// Happened says in words what others have done to the object: the headline of a change in Report.Drift.
+// Happened describes what others have done to the object: the headline of a change in Report.Drift.
 func (c Change) Happened() string {
 	words, ok := map[Action]string{
 		Create: "created", Update: "changed", Replace: "replaced", Destroy: "destroyed",
@@ -222,7 +225,7 @@ func importWords(id string) string {
 	return "imported as " + strconv.Quote(id)
 }
 
-// Display is the value on one line. A string is quoted.
+// Display returns the value on one line. A string is quoted.
 func (s Shown) Display() string {
 	switch {
 	case s.Absent:
@@ -258,8 +261,8 @@ func (s Shown) tagged(word string) string {
 	return word + " #" + Neutral(s.Tag)
 }
 
-// Sides is the field in one or two texts: two where there is something to compare, one (in after) where one says it all. The
-// action of the change decides which: what is created has no before worth showing.
+// Sides returns the field as one or two texts: two if there are values to compare, one (in after)
+// otherwise. The action of the change decides: the before value of a created object is not shown.
 func (f FieldChange) Sides(a Action) (before, after string) {
 	if f.After.Masked && !f.After.Unknown {
 		return "", f.masked()
@@ -294,8 +297,8 @@ func (f FieldChange) masked() string {
 	return "(sensitive, " + word + tags + ")"
 }
 
-// AllForce reports whether a replacement is named with its reason and every field that is not folded forces it, so that a field need not
-// say so.
+// AllForce reports whether a replacement has a headline with a reason and every
+// field that is not folded forces it, so that the fields need not repeat it.
 func (c *Change) AllForce() bool {
 	n := 0
 	for i := range c.Fields {
@@ -309,8 +312,8 @@ func (c *Change) AllForce() bool {
 	return n > 3 && c.Why != ""
 }
 
-// Asides are what must be said of the field beside its values: that it forces a replacement always comes first. Past says that the change
-// has happened already, by the hand of the field's owner.
+// Asides returns the remarks shown next to the values of the field; that it forces a
+// replacement comes first. Past means that the owner of the field has already made the change.
 func (f *FieldChange) Asides(past bool) []string {
 	var out []string
 	if f.ForcesReplace {
@@ -332,7 +335,7 @@ func (f *FieldChange) Asides(past bool) []string {
 	return out
 }
 
-// Name is the path of the field, or "value" for an object that is one value.
+// Name returns the path of the field, or "value" for an object that is one value.
 func (f FieldChange) Name() string {
 	if f.Path == "" {
 		return "value"
@@ -340,13 +343,13 @@ func (f FieldChange) Name() string {
 	return Neutral(f.Path)
 }
 
-// Quiet says that a field of a change needs no line of its own: a value that is known after apply, of an object that is new or
-// made anew.
+// Quiet reports whether a field of a change needs no line: a value known only
+// after apply, of an object that is created or replaced.
 func (f FieldChange) Quiet(a Action) bool {
 	return f.After.Unknown && !f.ForcesReplace && (a == Create || a == Replace || a == Read)
 }
 
-// Display is the line with its sign. Skipped lines are counted.
+// Display returns the line with its sign, or the count of skipped lines.
 func (l Line) Display() string {
 	switch l.Op {
 	case LineAdded:

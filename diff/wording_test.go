@@ -15,7 +15,8 @@ import (
 
 func stringOf(s string) diff.Shown { return diff.Shown{Text: s, Type: diff.TypeString} }
 
-// TestSummary: counts of actions always, the rest where there is any.
+// TestSummary checks that the usual actions are always counted, and all else
+// only if it is not zero.
 func TestSummary(t *testing.T) {
 	change := []diff.Change{{Address: "a", Action: diff.Update}}
 	for want, r := range map[string]*diff.Report{
@@ -37,7 +38,7 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestFoldWords: what was folded reads as a sentence, one or many.
+// TestFoldWords checks the words for folds, singular and plural.
 func TestFoldWords(t *testing.T) {
 	for want, f := range map[string]diff.Fold{
 		"1 chart label":               {Rule: "chart label", What: diff.FoldFields, Count: 1},
@@ -57,7 +58,7 @@ func TestFoldWords(t *testing.T) {
 	}
 }
 
-// TestHeadlines: the words of what is renamed, moved and taken over.
+// TestHeadlines checks the words for renamed, moved and imported objects.
 func TestHeadlines(t *testing.T) {
 	for want, c := range map[string]diff.Change{
 		"replaces Job/migrate-v1, which goes":  {Action: diff.Replace, From: "Job/migrate-v1", Renamed: true},
@@ -78,7 +79,8 @@ func TestHeadlines(t *testing.T) {
 	}
 }
 
-// TestRemarks: security first, with the fields that it is about, and what one rule says of several fields once.
+// TestRemarks checks that security comes first, with its fields, and that the
+// same finding about several fields is one remark.
 func TestRemarks(t *testing.T) {
 	c := diff.Change{Action: diff.Update}
 	c.Judge(diff.Finding{Rule: "restarts", Words: "the pods are made anew", Risk: diff.RiskRestart, Path: "spec.a"},
@@ -102,7 +104,7 @@ func TestRemarks(t *testing.T) {
 	}
 }
 
-// TestOrder: a new order names what moves, and from where to where.
+// TestOrder checks that a new order names what moves, with both places.
 func TestOrder(t *testing.T) {
 	list := func(s string) diff.Shown { return diff.Shown{Type: diff.TypeList, Text: s} }
 	for _, try := range []struct {
@@ -126,7 +128,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestFewestMoves: what is named as moved leaves all others in their order.
+// TestFewestMoves checks that the elements not named as moved keep their order.
 func TestFewestMoves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		places := rapid.Permutation([]int{0, 1, 2, 3, 4, 5, -1, -1}).Draw(t, "places")
@@ -167,7 +169,8 @@ func TestFewestMoves(t *testing.T) {
 	})
 }
 
-// TestApart: only what differs is set apart, at the ends of words, and no character is torn.
+// TestApart checks that only the difference is separated, at word boundaries,
+// and that no character is split.
 func TestApart(t *testing.T) {
 	for _, try := range []struct{ before, after, want string }{
 		{`"web:1.4.0"`, `"web:1.5.0"`, `"web:[1.4.0|1.5.0]"`},
@@ -202,7 +205,8 @@ func TestApart(t *testing.T) {
 	}
 }
 
-// TestSections: every change that is not folded away is in one section, under one title, in the order of its part.
+// TestSections checks that every change that is not folded is in one section,
+// under one title, in the order of its part.
 func TestSections(t *testing.T) {
 	r := reports.Release()
 	var got []string
@@ -233,7 +237,8 @@ func TestSections(t *testing.T) {
 	}
 }
 
-// TestModules: a Terraform report is divided where there is more than one module, with the root first; passed checks are no section.
+// TestModules checks that a Terraform report with more than one module is
+// divided, with the root first, and that passed checks form no section.
 func TestModules(t *testing.T) {
 	r := &diff.Report{Kind: diff.KindTerraform, Changes: []diff.Change{
 		{Address: "a.b", Action: diff.Create}, {Address: "module.m.a.b", Module: "module.m", Action: diff.Create}, {Address: "z.z", Action: diff.Destroy},

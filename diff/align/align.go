@@ -1,43 +1,44 @@
-// Package align finds what two sequences have in common. The line diffs and the list comparisons of diff use it.
+// Package align finds the common parts of two sequences. The line diffs and the list comparisons of diff use it.
 //
-// It owns the algorithm and nothing else: small blocks are solved exactly, large ones are first cut at elements, or at short runs of
-// them, that occur once on each side, and what has none of those is aligned through a window. So it is never quadratic in its input.
-// Through a window it does not always find as much in common as there is, which is correct but coarse.
+// It owns only the algorithm. It solves small blocks exactly. It first splits large blocks at elements, or at
+// short runs of them, that occur once on each side, and aligns the parts without any through a window. So it
+// never takes quadratic time. Through a window it may miss a part of what is common, which is correct but coarse.
 package align
 
-// Span is a stretch of both sequences: a[A:AEnd] and b[B:BEnd]. If Same, both stretches are equal element by element; else one
-// replaces the other, and either may be empty.
+// Span is a range of both sequences: a[A:AEnd] and b[B:BEnd]. If Same is set, both are equal element by element;
+// otherwise one replaces the other, and either may be empty.
 type Span struct {
 	A, AEnd, B, BEnd int
 	Same             bool
 }
 
 const (
-	// maxExact is how many elements, of both sides together, are aligned exactly.
+	// maxExact is the largest number of elements, of both sides together, that are aligned exactly.
 	maxExact = 512
-	// maxDepth bounds how often a block is cut again at unique elements.
+	// maxDepth bounds how often a block is split recursively at unique elements.
 	maxDepth = 12
 )
 
-// Sequences aligns a and b. The spans are in order, cover both sequences completely, and alternate between Same and not. Where there
-// is a choice, what goes comes before what is added. Time is at most O(n·log n + 512·n) for n elements on both sides together.
+// Sequences aligns a and b. The spans are in order, cover both sequences completely, and alternate between Same and
+// not Same. Where several results are possible, removals come before additions. The time is at most
+// O(n·log n + 512·n) for n elements on both sides together.
 func Sequences[T comparable](a, b []T) []Span {
 	w := newWorker(a, b)
 	w.block(0, len(a), 0, len(b), 0)
 	return w.out
 }
 
-// worker aligns numbers: equal elements have equal ones.
+// worker aligns sequences of numbers, in which equal elements have the same number.
 type worker struct {
 	a, b []int32
 	out  []Span
-	// count has what unique counts, by number; it is all zero in between.
+	// count is indexed by number and used by unique; it is all zero between its calls.
 	count []seen
-	// trace has the rows of one window, see there.
+	// trace holds the rows of one window, see window.
 	trace []int32
-	// back has the spans of one window, the last first.
+	// back holds the spans of one window, the last first.
 	back []Span
-	// steps counts what is done, for the tests.
+	// steps counts the steps of the algorithm, for the tests.
 	steps int
 }
 
@@ -60,7 +61,7 @@ func newWorker[T comparable](a, b []T) *worker {
 	return w
 }
 
-// emit appends a span, joined with the one before it when both are of a kind.
+// emit appends a span. It extends the previous span if both are of the same kind.
 func (w *worker) emit(s Span) {
 	if s.A == s.AEnd && s.B == s.BEnd {
 		return
@@ -102,7 +103,7 @@ func (w *worker) middle(a0, a1, b0, b1, depth int) {
 	}
 }
 
-// meet says that some element is in both blocks.
+// meet reports whether both blocks have an element in common.
 func (w *worker) meet(a0, a1, b0, b1 int) bool {
 	w.steps += a1 - a0 + b1 - b0
 	for _, e := range w.a[a0:a1] {

@@ -32,7 +32,8 @@ func TestSequences(t *testing.T) {
 	}
 }
 
-// TestInvariants: the spans cover both sides in order, alternate, and say Same only of what is the same.
+// TestInvariants checks that the spans cover both sides in order, alternate,
+// and are Same only for equal elements.
 func TestInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		letters := rapid.IntRange(1, 400).Draw(t, "letters")
@@ -41,7 +42,8 @@ func TestInvariants(t *testing.T) {
 	})
 }
 
-// TestEdited: what was edited here and there in a text that repeats itself is found, and little else is called changed.
+// TestEdited checks that edits in a repetitive text are found, and that
+// little else is reported as changed.
 func TestEdited(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		letters := rapid.SampledFrom([]int{2, 5, 50, 5000}).Draw(t, "letters")
@@ -69,7 +71,8 @@ func TestEdited(t *testing.T) {
 	})
 }
 
-// TestLongInsertIsFound: a block that is longer than a window is found as one, though no line is unique.
+// TestLongInsertIsFound checks that an inserted block longer than a window is
+// found as one, though no line is unique.
 func TestLongInsertIsFound(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	letters := func(n int) []int {
@@ -97,7 +100,7 @@ func common(t interface{ Fatalf(string, ...any) }, a, b []int) int {
 	return same
 }
 
-// TestExact: with small inputs the common part is as long as it can be.
+// TestExact checks that the common part of small inputs is as long as possible.
 func TestExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		side := rapid.SliceOfN(rapid.IntRange(0, 3), 0, 9)

@@ -5,12 +5,12 @@ import "sort"
 // anchor is a run of length elements that is equal on both sides and occurs once on each.
 type anchor struct{ a, b, length int }
 
-// runs are how long the runs are that a block is cut at. Longer ones are for sequences that repeat themselves, in which no single element
-// is unique.
+// runs are the lengths of the runs at which a block is split. Longer ones are
+// for repetitive sequences, in which no single element is unique.
 var runs = [...]int{1, 3, 9}
 
-// cut aligns what is unique on each side, and then the blocks between. It says false, and does nothing, where there is nothing to cut
-// at.
+// cut aligns what is unique on each side, and then the blocks between. It
+// returns false, and changes nothing, if there is nothing to split at.
 func (w *worker) cut(a0, a1, b0, b1, depth int) bool {
 	for _, length := range runs {
 		var found []anchor
@@ -25,7 +25,7 @@ func (w *worker) cut(a0, a1, b0, b1, depth int) bool {
 		}
 		for _, p := range found {
 			if p.a < a0 || p.b < b0 {
-				continue // it overlaps the one before it
+				continue // it overlaps the previous one
 			}
 			w.block(a0, p.a, b0, p.b, depth+1)
 			w.emit(Span{p.a, p.a + p.length, p.b, p.b + p.length, true})
@@ -37,10 +37,10 @@ func (w *worker) cut(a0, a1, b0, b1, depth int) bool {
 	return false
 }
 
-// seen counts an element in a block, and has its last place in b.
+// seen counts an element in both blocks and holds its last position in b.
 type seen struct{ inA, inB, at int32 }
 
-// unique pairs the places of elements that occur once in each block, in the order of a.
+// unique pairs the positions of elements that occur once in each block, in the order of a.
 func (w *worker) unique(a0, a1, b0, b1 int) []anchor {
 	w.steps += 2 * (a1 - a0 + b1 - b0)
 	for _, e := range w.a[a0:a1] {
@@ -65,7 +65,8 @@ func (w *worker) unique(a0, a1, b0, b1 int) []anchor {
 	return pairs
 }
 
-// uniqueRuns is unique for runs of elements. Two runs of one hash are looked at before they are called equal.
+// uniqueRuns is like unique for runs of elements. It compares two runs with
+// the same hash before it pairs them.
 func (w *worker) uniqueRuns(a0, a1, b0, b1, length int) []anchor {
 	if a1-a0 < length || b1-b0 < length {
 		return nil
@@ -102,7 +103,8 @@ func (w *worker) equal(i, j, length int) bool {
 	return true
 }
 
-// hashes are the hashes of all runs of a length. They need not be good: a collision only hides a run.
+// hashes returns the hashes of all runs of a length. They need not be strong:
+// a collision only hides a run.
 func hashes(list []int32, length int) []uint64 {
 	const base = 0x9E3779B97F4A7C15
 	out := make([]uint64, len(list)-length+1)
@@ -122,7 +124,7 @@ func hashes(list []int32, length int) []uint64 {
 	return out
 }
 
-// increasing is a longest series of anchors whose places in b increase, too.
+// increasing returns a longest series of anchors whose positions in b also increase.
 func increasing(pairs []anchor) []anchor {
 	if len(pairs) == 0 {
 		return nil

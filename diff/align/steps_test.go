@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestNeverQuadratic counts steps, for shapes that make a quadratic method take minutes.
+// TestNeverQuadratic counts steps for inputs on which a quadratic algorithm takes minutes.
 func TestNeverQuadratic(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	shapes := map[string]func(i, n int) (a, b int){
@@ -22,7 +22,8 @@ func TestNeverQuadratic(t *testing.T) {
 		"halves":              func(i, n int) (int, int) { return i * 2 / n, i * 3 / n },
 		"pairs":               func(i, n int) (int, int) { return i / 2, (n - i) / 2 },
 	}
-	// Two sides, and the method's own bound: windows of maxEdits, through which each element goes at most twice.
+	// Two sides, and the bound of the algorithm: windows of maxEdits, which
+	// process each element at most twice.
 	const bound = 2 * 2 * 2 * maxEdits
 	for name, shape := range shapes {
 		for _, n := range []int{5_000, 40_000} {

@@ -2,12 +2,13 @@ package align
 
 import "slices"
 
-// maxEdits is how many elements a window adds or leaves out at most. It bounds the work: at most twice as many steps for each element
-// that the window moves on.
+// maxEdits is the largest number of elements that a window adds or removes. It bounds
+// the work: at most twice as many steps for each element that the window advances.
 const maxEdits = 256
 
-// through aligns a block with as few edits as possible (Myers, An O(ND) Difference Algorithm and Its Variations, 1986), window by
-// window: when one of edits steps does not reach the end, it keeps the way that came farthest, and the next begins there.
+// through aligns a block with as few edits as possible (Myers, An O(ND) Difference Algorithm
+// and Its Variations, 1986), window by window. When a window of this many edits does not
+// reach the end, through uses the path that got farthest and starts the next window there.
 func (w *worker) through(a0, a1, b0, b1, edits int) {
 	for a0 < a1 && b0 < b1 {
 		v := window{worker: w, a: w.a[a0:a1], b: w.b[b0:b1]}
@@ -18,13 +19,15 @@ func (w *worker) through(a0, a1, b0, b1, edits int) {
 	w.emit(Span{a0, a1, b0, b1, false})
 }
 
-// window is one block. On the diagonal k = x-y, trace[d*d+d+k] is how far in a the best way with d edits comes, or -1.
+// window is one block. On the diagonal k = x-y, trace[d*d+d+k] is the
+// position in a that the best path with d edits reaches, or -1.
 type window struct {
 	*worker
 	a, b []int32
 }
 
-// reach finds the place (x, y) that the fewest edits d reach: the end of both, or else the farthest.
+// reach finds the point (x, y) that the fewest edits d reach: the end of
+// both, or else the farthest one.
 func (w window) reach(edits int) (x, y, d int) {
 	most := min(edits, len(w.a)+len(w.b))
 	w.trace = slices.Grow(w.trace[:0], (most+1)*(most+1))
@@ -44,7 +47,7 @@ func (w window) reach(edits int) (x, y, d int) {
 	return x, y, most
 }
 
-// row works out how far d edits come on diagonal k, with all that is equal from there on.
+// row computes how far d edits reach on diagonal k, including all equal elements from there on.
 func (w window) row(d, k int) int {
 	i, _, ok := w.next(d, k)
 	if !ok {
@@ -60,8 +63,9 @@ func (w window) row(d, k int) int {
 	return i
 }
 
-// next is where a way with d edits begins on diagonal k: one step from its neighbours with d-1, either down, which adds an element of b,
-// or to the right, which leaves out one of a. Not ok: it leaves the block.
+// next returns where a path with d edits starts on diagonal k: one step from
+// its neighbors with d-1, either down, which adds an element of b, or right,
+// which removes one of a. It returns not ok if the path leaves the block.
 func (w window) next(d, k int) (i int, down, ok bool) {
 	if d == 0 {
 		return 0, false, true
@@ -83,7 +87,7 @@ func (w window) at(d, k int) int {
 	return int(w.trace[d*d+d+k])
 }
 
-// walk emits the way to (x, y) with d edits, from (a0, b0).
+// walk emits the path to (x, y) with d edits, from (a0, b0).
 func (w window) walk(a0, b0, x, y, d int) {
 	back := w.back[:0]
 	for ; ; d-- {
