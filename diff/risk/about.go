@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Find is the rule of a name.
+// Find returns the rule with the given name.
 func Find(name string) (rule Rule, found bool) {
 	for _, r := range compiled().all {
 		if r.Name == name {
@@ -15,8 +15,9 @@ func Find(name string) (rule Rule, found bool) {
 	return Rule{}, false
 }
 
-// MayTouch says that a field can be a reason for what the rule finds. Pointer is a diff.FieldChange.Pointer, in unescaped steps. Values are
-// not looked at, so it says yes too often rather than too seldom; a finding names only the first of its fields.
+// MayTouch reports whether a field can be a reason for a finding of the rule. The pointer is a
+// diff.FieldChange.Pointer split into unescaped steps. Values are not read, so the answer errs
+// towards true; a finding names only the first of its fields.
 func (r Rule) MayTouch(pointer []string) bool {
 	for _, p := range r.except {
 		if len(p) <= len(pointer) && p.along(pointer, false) {
@@ -31,10 +32,12 @@ func (r Rule) MayTouch(pointer []string) bool {
 	return len(r.paths) == 0
 }
 
-// Touches reports whether the rule names the place of a difference. A rule about the object as a whole names none.
+// Touches reports whether the rule names the place of a difference. A rule about a whole object
+// names no place.
 func (r Rule) Touches(t Touched) bool { return r.touches(t) }
 
-// along says that a pattern and a pointer go the same way as far as both go. Generous takes what is not sure for yes.
+// along reports whether a pattern and a pointer agree on every step that both have. With generous,
+// a step that cannot be decided counts as a match.
 func (p pattern) along(pointer []string, generous bool) bool {
 	for i, step := range p[:min(len(p), len(pointer))] {
 		switch step {
@@ -54,13 +57,15 @@ func (p pattern) along(pointer []string, generous bool) bool {
 	return true
 }
 
-// isElement says that a step of a pointer looks like the element of a list.
+// isElement reports whether a step of a pointer has the form of a list element.
 func isElement(step string) bool {
 	_, err := strconv.Atoi(step)
 	return err == nil || strings.Contains(step, "=")
 }
 
-// Sees says that rules look at a field that is folded by this rule (diff.FieldChange.Fold), or at one that is not folded: an apply changes it.
+// Sees reports whether rules read a field that is folded by the rule named fold
+// (diff.FieldChange.Fold); the empty string stands for a field that is not folded. Rules read the
+// fields that an apply changes.
 func Sees(fold string) bool {
 	return fold == "" || fold == foldChart || fold == foldChecksum || fold == foldRestart || fold == foldFormatting
 }

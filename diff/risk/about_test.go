@@ -7,7 +7,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/risk"
 )
 
-// TestMayTouch: a rule can be about its places, what lies in them and what holds them, and about nothing else.
+// TestMayTouch checks that a rule can be about its own places, the places below them and the places
+// that contain them, and about no others.
 func TestMayTouch(t *testing.T) {
 	for _, c := range []struct {
 		rule, pointer string

@@ -10,7 +10,7 @@ const (
 	openShiftRoles = ".authorization.openshift.io"
 )
 
-// reachRules are about what can be reached from where.
+// reachRules returns the rules about network reachability.
 func reachRules() []Rule {
 	serviceType := func(v raw.Value) string { return text(get(v, "spec", "type")) }
 	exposed := func(t string) bool { return t == "LoadBalancer" || t == "NodePort" }
@@ -89,13 +89,14 @@ func reachRules() []Rule {
 	}
 }
 
-// hosts are the names under which a route can be reached; a rule without one is for all of them.
+// hosts returns the names under which a route can be reached. The empty name stands for a rule
+// without a host, which serves every name.
 func hosts(v raw.Value) map[string]bool {
 	out := set(get(v, "spec", "hostnames"))
 	for _, list := range []struct{ key, host string }{{"rules", "host"}, {"listeners", "hostname"}} {
 		for _, e := range oneOrMore(get(v, "spec", list.key)) {
 			if list.key == "rules" && !get(e, "matches").IsNull() {
-				continue // a rule of a Gateway route, which has no host of its own
+				continue // a rule of a Gateway route has no host
 			}
 			out = with(out, text(get(e, list.host)))
 		}
@@ -119,10 +120,10 @@ func hosts(v raw.Value) map[string]bool {
 	return out
 }
 
-// edgeOpen says that a Route of OpenShift takes requests without TLS, too.
+// edgeOpen reports whether an OpenShift Route also accepts requests without TLS.
 func edgeOpen(tls raw.Value) bool { return text(get(tls, "insecureEdgeTerminationPolicy")) == "Allow" }
 
-// rightsRules are about who may do what.
+// rightsRules returns the rules about who may do what.
 func rightsRules() []Rule {
 	roles := []string{"Role" + rbacGroup, "ClusterRole" + rbacGroup, "Role" + openShiftRoles, "ClusterRole" + openShiftRoles}
 	bindings := []string{"RoleBinding" + rbacGroup, "ClusterRoleBinding" + rbacGroup, "RoleBinding" + openShiftRoles,

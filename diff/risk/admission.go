@@ -10,7 +10,7 @@ import (
 
 const admissionGroup = ".admissionregistration.k8s.io"
 
-// admissionRules are about what the cluster lets in.
+// admissionRules returns the rules about what the cluster admits.
 func admissionRules() []Rule {
 	out := slices.Concat(webhookRules(), admissionPolicyRules(), namespaceRules())
 	for i := range out {
@@ -71,7 +71,8 @@ func webhookRules() []Rule {
 	}
 }
 
-// onlyIn says that a difference is of a webhook that only one side has, or of a list that has one that the other lacks.
+// onlyIn returns a predicate that reports whether a difference belongs to a webhook that exists only
+// in has, or to a list that has a webhook that the other side lacks.
 func onlyIn(has, lacks raw.Value) func(field) bool {
 	list := get(has, "webhooks")
 	here, there := elementNames(list), elementNames(get(lacks, "webhooks"))
@@ -88,7 +89,7 @@ func onlyIn(has, lacks raw.Value) func(field) bool {
 	}
 }
 
-// elementNames are the names of the elements of a list.
+// elementNames returns the names of the elements of a list.
 func elementNames(list raw.Value) map[string]bool {
 	out := map[string]bool{}
 	for _, e := range oneOrMore(list) {
@@ -165,7 +166,7 @@ func namespaceRules() []Rule {
 	}
 }
 
-// exemptions are labels by which the common policy engines leave a namespace out.
+// exemptions returns the labels by which the common policy engines exempt a namespace.
 func exemptions(v raw.Value) map[string]bool {
 	var out map[string]bool
 	labels := get(v, "metadata", "labels")
@@ -180,7 +181,7 @@ func exemptions(v raw.Value) map[string]bool {
 	return out
 }
 
-// inMesh says that a namespace asks for the proxies of Istio or Linkerd.
+// inMesh reports whether a namespace requests the sidecar proxies of Istio or Linkerd.
 func inMesh(v raw.Value) bool {
 	labels := get(v, "metadata", "labels")
 	return text(get(labels, "istio-injection")) == "enabled" || text(get(labels, "istio.io/rev")) != "" ||
@@ -188,7 +189,7 @@ func inMesh(v raw.Value) bool {
 		text(get(v, "metadata", "annotations", "linkerd.io/inject")) == "enabled"
 }
 
-// meshBypasses are settings by which a pod takes itself, or some of its calls, out of a mesh.
+// meshBypasses returns the settings by which a pod takes itself, or some of its calls, out of a mesh.
 func meshBypasses(p *pod) map[string]bool {
 	var out map[string]bool
 	for _, from := range []string{"labels", "annotations"} {

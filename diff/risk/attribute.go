@@ -11,15 +11,15 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
-// attribute is a rule about the values of some attributes of Terraform resources, in the table of a cloud.
+// attribute is a rule about the values of Terraform attributes: one row in the table of a cloud.
 type attribute struct {
 	name, source, words string
-	// kinds are resource types, and paths attributes; each type has at least one of them.
+	// kinds lists resource types and paths lists attributes; each type has at least one of them.
 	kinds, paths []string
 	test         test
-	// risk is diff.RiskInPlace when it is not set.
+	// risk defaults to diff.RiskInPlace.
 	risk diff.Risk
-	// plain says that the rule is not about security.
+	// plain marks a rule that is not about security.
 	plain bool
 }
 
@@ -27,31 +27,32 @@ type attribute struct {
 type test struct {
 	when    string
 	actions []diff.Action
-	// finds compares all values of the attribute. It is asked once for each path of a rule.
+	// finds compares all values of the attribute. It is called once for each path of a rule.
 	finds func(values) bool
-	// leaf, if it is set, is asked first of each difference of a single value; not settled leaves it to finds.
+	// leaf, if set, is called first, for each difference of a single value. When it returns settled
+	// false, finds decides.
 	leaf func(was, is raw.Value) (found, settled bool)
-	// strong and weak are an example of the values that the test reports the change between, in JSON.
+	// strong and weak are example values, in JSON; the test reports the change from strong to weak.
 	strong, weak string
-	// unknowns says that a value that is known only after apply is reported as a change. Otherwise
-	// the rule cannot judge it.
+	// unknowns reports a value that is known only after apply as a change. Without it, the rule
+	// cannot judge such values.
 	unknowns bool
-	// object, if it is set, compares the objects as a whole instead of values; kind is the type
-	// that the example is of, if it matters.
+	// object, if set, compares whole objects instead of values. kind is the resource type of the
+	// example, where it matters.
 	object func(look) bool
 	kind   string
 }
 
-// values are what an attribute holds on both sides. An attribute in several blocks has the values
-// of all of them; null has none.
+// values holds the values of an attribute on both sides. An attribute that occurs in several blocks
+// has the values of all of them; null contributes none.
 type values struct {
 	before, after []raw.Value
-	// created and unknown describe the object and the attribute after the change.
+	// created reports that the object is new; unknown that the attribute is known only after apply.
 	created, unknown bool
 	kind             string
 }
 
-// rule makes the rule of a table's row.
+// rule builds the rule for a row of a table.
 func (a attribute) rule() Rule {
 	r := Rule{
 		Name: a.name, Source: a.source, Words: a.words, Kinds: a.kinds, Paths: a.paths,
@@ -79,12 +80,12 @@ func (a attribute) rule() Rule {
 	return r
 }
 
-// attributeQuestion asks the test of a rule about one object.
+// attributeQuestion runs the test of one rule on one object.
 type attributeQuestion struct {
 	test   *test
 	object look
 	paths  []pattern
-	// known are the answers of test.finds by path and by whether the value is unknown.
+	// known caches the results of test.finds by path and by whether the value is unknown.
 	known []map[bool]bool
 }
 
@@ -114,7 +115,7 @@ func (q *attributeQuestion) ask(f field) bool {
 	return false
 }
 
-// finds compares all values at a path.
+// finds compares all values at a path and caches the result.
 func (q *attributeQuestion) finds(path int, unknown bool) bool {
 	found, ok := q.known[path][unknown]
 	if !ok {
@@ -132,7 +133,7 @@ func (q *attributeQuestion) finds(path int, unknown bool) bool {
 
 func isPlain(v raw.Value) bool { return !v.IsObject() && !v.IsList() }
 
-// attributeRules makes the rules of a table.
+// attributeRules builds the rules of a table.
 func attributeRules(table []attribute) []Rule {
 	out := make([]Rule, len(table))
 	for i := range table {
@@ -141,7 +142,7 @@ func attributeRules(table []attribute) []Rule {
 	return out
 }
 
-// values are all values at the place; the elements of a list count one by one.
+// values returns all values at the place; the elements of a list count one by one.
 func (p pattern) values(v raw.Value) []raw.Value {
 	if len(p) == 0 {
 		return oneOrMore(v)
@@ -157,7 +158,7 @@ func (p pattern) values(v raw.Value) []raw.Value {
 	return out
 }
 
-// count is how many of some values have a property.
+// count returns the number of scalar values that satisfy has.
 func count(list []raw.Value, has func(string) bool) int {
 	n := 0
 	for _, v := range list {
@@ -168,7 +169,7 @@ func count(list []raw.Value, has func(string) bool) int {
 	return n
 }
 
-// oneOf matches one of some texts, in any case.
+// oneOf returns a predicate that matches any of the words, ignoring case.
 func oneOf(words []string) func(string) bool {
 	return func(s string) bool {
 		for _, w := range words {
@@ -180,7 +181,7 @@ func oneOf(words []string) func(string) bool {
 	}
 }
 
-// becomes reports an attribute that gets one of some values, also in a new object.
+// becomes reports an attribute that changes to one of the words, also in a new object.
 func becomes(words ...string) test {
 	t := becomesLike(oneOf(words), words[0])
 	t.when = "it becomes `" + strings.Join(words, "`, `") + "`"
@@ -195,7 +196,7 @@ func becomesLike(has func(string) bool, example string) test {
 	}
 }
 
-// leaves reports an attribute that has one of some values and no longer has it.
+// leaves reports an attribute that changes from one of the words to another value.
 func leaves(words ...string) test {
 	has := oneOf(words)
 	return test{
@@ -205,7 +206,7 @@ func leaves(words ...string) test {
 	}
 }
 
-// turnsOn and turnsOff report booleans.
+// turnsOn reports a boolean that becomes true; turnsOff one that is no longer true.
 func turnsOn() test {
 	t := becomes("true")
 	t.when, t.strong, t.weak = "it is turned on", "false", "true"
@@ -218,7 +219,8 @@ func turnsOff() test {
 	return t
 }
 
-// lowers reports a number that gets smaller. Forever is the number that means no limit; empty where there is none.
+// lowers reports a number that gets smaller. forever is the number that means "no limit"; it is
+// empty where there is none.
 func lowers(forever string) test {
 	return test{
 		when: "it gets less", actions: changed, strong: "30", weak: "7",
@@ -232,7 +234,7 @@ func lowers(forever string) test {
 	}
 }
 
-// shorterThanSome says that some number is shorter than another one of those before.
+// shorterThanSome reports whether some number is lower than the highest number before.
 func shorterThanSome(after, before []raw.Value, forever string) bool {
 	var longest *big.Rat
 	unlimited := false
@@ -251,7 +253,7 @@ func shorterThanSome(after, before []raw.Value, forever string) bool {
 	})
 }
 
-// expires reports a limit in time that appears or gets shorter.
+// expires reports a time limit that appears or gets shorter.
 func expires() test {
 	t := lowers("0")
 	inner := t.finds
@@ -272,7 +274,7 @@ func shorter(is, was raw.Value, forever string) bool {
 	return less(is, was) || forever != "" && text(was) == forever && text(is) != ""
 }
 
-// either finds what one of two tests finds.
+// either combines two tests: it finds what one of them finds.
 func either(a, b test) test {
 	t := a
 	t.finds = func(v values) bool { return a.finds(v) || b.finds(v) }
@@ -287,13 +289,13 @@ func either(a, b test) test {
 	return t
 }
 
-// described is the test under other words and with another example.
+// described returns the test with another description and example.
 func (t test) described(when, strong, weak string) test {
 	t.when, t.strong, t.weak = when, strong, weak
 	return t
 }
 
-// adds reports a value that a list did not have.
+// adds reports a value that is new in a list.
 func adds() test {
 	return addsLike(func(string) bool { return true }, "b")
 }
@@ -313,14 +315,14 @@ func addsLike(has func(string) bool, example string) test {
 	}
 }
 
-// drops reports a value that a list no longer has.
+// drops reports a value that a list loses.
 func drops() test {
 	return test{when: "it loses one", actions: changed, strong: `["a","b"]`, weak: `["a"]`, finds: func(v values) bool {
 		return grows(textSet(v.after), textSet(v.before))
 	}}
 }
 
-// textSet are the texts of some values; an object is its JSON.
+// textSet returns the texts of the values; an object counts as its JSON.
 func textSet(list []raw.Value) map[string]bool {
 	out := map[string]bool{}
 	for _, v := range list {
@@ -331,14 +333,14 @@ func textSet(list []raw.Value) map[string]bool {
 	return out
 }
 
-// empties reports an attribute or a block that had something and has nothing.
+// empties reports an attribute or a block that loses all its values.
 func empties() test {
 	return test{when: "it is removed", actions: changed, strong: `["a"]`, weak: "[]", finds: func(v values) bool {
 		return len(textSet(v.before)) > 0 && len(textSet(v.after)) == 0
 	}}
 }
 
-// fills reports an attribute or a block that had nothing and has something.
+// fills reports an attribute or a block that was empty and gets a value.
 func fills() test {
 	return test{when: "it is set", actions: present, strong: "[]", weak: `["a"]`, finds: func(v values) bool {
 		return len(textSet(v.before)) == 0 && len(textSet(v.after)) > 0
@@ -353,7 +355,8 @@ func differ() test {
 	}}
 }
 
-// opensUp reports address ranges that newly hold most of the internet, or that were there and no longer limit anything.
+// opensUp reports address ranges that newly cover most of the internet, or that are removed so that
+// nothing is limited.
 func opensUp() test {
 	return test{
 		when: "it newly holds most of the internet, or the limit is removed", actions: present,
@@ -375,8 +378,8 @@ func textList(list []raw.Value) []string {
 	return out
 }
 
-// lowersTLS reports a protocol version, or a policy that stands for one, below the one before; in a
-// new object one below TLS 1.2.
+// lowersTLS reports a minimum protocol version, or the name of a TLS policy, that is lower than
+// before. In a new object it reports versions below TLS 1.2.
 func lowersTLS() test {
 	return test{
 		when: "the version gets lower, or a new object takes one below TLS 1.2", actions: present,
@@ -402,8 +405,9 @@ const unknownTLS = 9
 
 var minorTLS = lazyregexp.New(`(?:^|\D)1[._-]([0-3])(?:\D|$)`)
 
-// tlsVersion is the minor version of the lowest TLS 1.x that a name stands for, as clouds write it:
-// TLS1_2, TLSv1.2_2021, ELBSecurityPolicy-TLS13-1-2-2021-06, 1.2. Before TLS 1.0 it is less than 0.
+// tlsVersion returns the minor version of the lowest TLS 1.x that a name allows, in the spellings of
+// the clouds: TLS1_2, TLSv1.2_2021, ELBSecurityPolicy-TLS13-1-2-2021-06, 1.2. It returns a negative
+// number for SSL versions.
 func tlsVersion(name string) int {
 	lower := strings.ToLower(name)
 	switch m := minorTLS.FindStringSubmatch(strings.Replace(lower, "tls13", "", 1)); {
@@ -418,7 +422,8 @@ func tlsVersion(name string) int {
 	return unknownTLS
 }
 
-// made and removed report the object as a whole; where a rule has paths, they only say what the finding points at.
+// made and removed report an object that is created or destroyed. Where a rule has paths, they only
+// select the path that the finding cites.
 func made() test {
 	return test{actions: created, strong: "null", weak: `"a"`, unknowns: true, finds: func(values) bool { return true }}
 }

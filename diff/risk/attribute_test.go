@@ -14,7 +14,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
-// listed are the attributes of testdata/attributes.txt by resource type.
+// listed reads testdata/attributes.txt and returns the attributes by resource type.
 func listed(t *testing.T) map[string][]string {
 	t.Helper()
 	data, err := os.ReadFile("testdata/attributes.txt")
@@ -37,10 +37,10 @@ func listed(t *testing.T) map[string][]string {
 	return out
 }
 
-// clouds are the providers that the list covers.
+// clouds lists the prefixes of the providers that the list covers.
 var clouds = []string{"aws_", "google_", "azurerm_"}
 
-// TestAttributesAreReal: every resource type and attribute that a rule names exists.
+// TestAttributesAreReal checks that every resource type and attribute that a rule names exists.
 func TestAttributesAreReal(t *testing.T) {
 	list := listed(t)
 	if dir := os.Getenv("NUON_CLOUD_SCHEMAS"); dir != "" {
@@ -80,7 +80,7 @@ func TestAttributesAreReal(t *testing.T) {
 	}
 }
 
-// compareWithSchemas compares the list with the schemas of providers in a directory.
+// compareWithSchemas compares the list with the provider schemas in a directory.
 func compareWithSchemas(t *testing.T, dir string) {
 	t.Helper()
 	files, err := filepath.Glob(dir + "/*.json")
@@ -138,7 +138,7 @@ func (b schemaBlock) add(prefix string, to map[string]bool) {
 		if a.Nested != nil {
 			a.Nested.add(prefix+name+"[*].", to)
 		}
-		// A block that is written as an attribute is ["set", ["object", {…}]].
+		// An attribute that is really a block has a type of the form ["set", ["object", {…}]].
 		var list, object []json.RawMessage
 		var fields map[string]json.RawMessage
 		if json.Unmarshal(a.Type, &list) == nil && len(list) == 2 && json.Unmarshal(list[1], &object) == nil && len(object) == 2 &&
@@ -154,8 +154,9 @@ func (b schemaBlock) add(prefix string, to map[string]bool) {
 	}
 }
 
-// TestEveryAttribute: each rule finds the change of each of its attributes from strong to weak, in each resource type that has it, and not
-// the way back; a rule that looks at new objects finds the weak value in one.
+// TestEveryAttribute checks that each rule finds the change from strong to weak of each of its
+// attributes, in each resource type that has it, and not the change back. A rule that also judges
+// new objects must find the weak value in one.
 func TestEveryAttribute(t *testing.T) {
 	list := listed(t)
 	for _, r := range compiled().all {
@@ -203,7 +204,7 @@ func checkExample(t *testing.T, r Rule, name, kind string, strong, weak raw.Valu
 	}
 }
 
-// finds reports whether the rule finds something in a change whose only field is the object as a whole.
+// finds reports whether the rule has a finding for a change whose only field is the whole object.
 func finds(r Rule, kind string, action diff.Action, before, after raw.Value) bool {
 	c := &diff.Change{Address: "a", Action: action, Fields: []diff.FieldChange{{Path: "x"}}}
 	Judge(c, Subject{Engine: diff.KindTerraform, Kind: kind, Before: before, After: after, Touched: []Touched{
@@ -212,7 +213,7 @@ func finds(r Rule, kind string, action diff.Action, before, after raw.Value) boo
 	return slices.ContainsFunc(c.Findings, func(f diff.Finding) bool { return f.Rule == r.Name })
 }
 
-// exampleAt puts a JSON value to a path: in a block, its list has one element.
+// exampleAt places a JSON value at a path. Each block on the path becomes a list of one element.
 func exampleAt(t *testing.T, path, value string) raw.Value {
 	t.Helper()
 	p := parsePattern(path)
@@ -230,7 +231,8 @@ func exampleAt(t *testing.T, path, value string) raw.Value {
 	return v
 }
 
-// TestWide: what people write to reach everyone is wide however it is cut, and what a company has is not.
+// TestWide checks that ranges that reach everyone count as wide however they are split, and that a
+// company's ranges do not.
 func TestWide(t *testing.T) {
 	for _, c := range []struct {
 		want   bool

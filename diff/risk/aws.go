@@ -16,14 +16,14 @@ var (
 	everyGroup    = lazyregexp.New(`^http://acs\.amazonaws\.com/groups/global/(AllUsers|AuthenticatedUsers)$`)
 )
 
-// like reports values that a pattern matches, in lists and alone.
+// like reports values that match a pattern, in lists and alone.
 func like(re *lazyregexp.Regexp, example, when string) test {
 	t := addsLike(re.MatchString, example)
 	t.when = when
 	return t
 }
 
-// awsAttributes are the rules for attributes of the AWS provider.
+// awsAttributes returns the rules for attributes of the AWS provider.
 func awsAttributes() []attribute {
 	var out []attribute
 	for _, group := range [][]attribute{
@@ -650,7 +650,8 @@ func awsRetention() []attribute {
 	}
 }
 
-// flowTest reports objects that newly let in most of the internet. A path of the rule only says what must differ.
+// flowTest reports objects that newly admit most of the internet. The paths of the rule only select
+// the fields that must differ.
 func flowTest(kind, strong, weak string) test {
 	t := wholeTest("something newly comes in from most of the internet", nil, strong, weak)
 	t.kind = kind
@@ -661,14 +662,14 @@ func flowTest(kind, strong, weak string) test {
 	return t
 }
 
-// wholeTest reports objects of which something holds that did not hold before.
+// wholeTest reports objects for which holds becomes true.
 func wholeTest(when string, holds func(raw.Value) bool, strong, weak string) test {
 	return test{when: when, actions: present, strong: strong, weak: weak, object: func(l look) bool {
 		return holds(l.after) && (l.before.IsNull() || !holds(l.before))
 	}}
 }
 
-// onLoss makes a test look at objects that are destroyed, too.
+// onLoss extends a test to objects that are destroyed.
 func onLoss(t test) test {
 	t.actions = goneOrNot
 	return t

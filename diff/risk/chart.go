@@ -6,7 +6,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// releaseRules are about custom resources of which a controller makes a release of a chart.
+// releaseRules returns the rules about custom resources from which a controller releases a chart.
 func releaseRules() []Rule {
 	kinds := []string{"Application.argoproj.io", "ApplicationSet.argoproj.io", "HelmRelease.helm.toolkit.fluxcd.io", "HelmChart.helm.cattle.io",
 		"HelmChartConfig.helm.cattle.io", "HelmRelease.helm.crossplane.io", "Release.helm.crossplane.io"}
@@ -27,7 +27,7 @@ func releaseRules() []Rule {
 	}
 }
 
-// chartValues are the risky values of a custom resource, as riskyValues.
+// chartValues returns the risky chart values of a custom resource, in the form of riskyValues.
 func chartValues(v raw.Value) map[string]bool {
 	out := map[string]bool{}
 	fieldsIn(get(v, "spec"), maxSearch, func(k string, child raw.Value) bool {
@@ -49,7 +49,7 @@ func chartValues(v raw.Value) map[string]bool {
 	return out
 }
 
-// chartSources are the places from which a release takes its chart or its manifests.
+// chartSources returns the places from which a release takes its chart or manifests.
 func chartSources(v raw.Value) map[string]bool {
 	var out map[string]bool
 	fieldsIn(get(v, "spec"), maxSearch, func(k string, child raw.Value) bool {

@@ -8,7 +8,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
-// googleGrants are the roles that a google_*_iam_* resource gives, each with its member and its condition.
+// googleGrants returns the roles that a google_*_iam_* resource grants, each with its member and its
+// condition.
 func googleGrants(v raw.Value) map[string]bool {
 	out := map[string]bool{}
 	add := func(binding raw.Value) {
@@ -33,7 +34,7 @@ func googleGrants(v raw.Value) map[string]bool {
 	return out
 }
 
-// googlePublic says that a role is newly given to everyone.
+// googlePublic reports whether a role is newly granted to everyone.
 func googlePublic(before, after raw.Value) bool {
 	was := googleGrants(before)
 	for g := range googleGrants(after) {
@@ -44,7 +45,8 @@ func googlePublic(before, after raw.Value) bool {
 	return false
 }
 
-// azureRoleWidens compares what a role allows: actions (but not_actions) on data and on the rest, in its scopes.
+// azureRoleWidens reports whether a role allows more than before. It compares actions (minus
+// not_actions), for data and for management, in the role's scopes.
 // https://learn.microsoft.com/azure/role-based-access-control/role-definitions
 func azureRoleWidens(before, after raw.Value) bool {
 	measures := []measure{globs, {covers: azureScopeCovers}}
@@ -53,7 +55,8 @@ func azureRoleWidens(before, after raw.Value) bool {
 		if !covered(measures, azureGrants(after, allow), azureGrants(before, allow)) {
 			return true
 		}
-		// What a role leaves out is not denied, but it is not allowed either. It counts where the role has something around it.
+		// An action in not_actions is not denied, only not allowed. It counts only where the role has an
+		// action that would otherwise include it.
 		var around []string
 		for _, g := range azureGrants(after, allow) {
 			around = append(around, g.dims[0].items...)
@@ -78,7 +81,8 @@ func azureLeftOut(role raw.Value, key string) []grant {
 	})
 }
 
-// meeting are the grants that have something in common with a list of patterns. What is too much to compare has.
+// meeting returns the grants that overlap with a list of patterns. Grants that are too large to
+// compare count as overlapping.
 func meeting(grants []grant, patterns []string) []grant {
 	known := newCoverage([]measure{globs}, []grant{{dims: []dimension{these(patterns...)}}})
 	exact, loose := known.shapes[0][0].exact, known.shapes[0][0].loose

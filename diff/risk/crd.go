@@ -5,7 +5,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
-// versions are the versions of a custom resource that hold in some way, by name.
+// versions returns the names of the versions of a custom resource for which holds is true.
 func versions(crd raw.Value, holds func(raw.Value) bool) map[string]bool {
 	out := map[string]bool{}
 	for _, v := range oneOrMore(get(crd, "spec", "versions")) {
@@ -19,8 +19,8 @@ func versions(crd raw.Value, holds func(raw.Value) bool) map[string]bool {
 func served(v raw.Value) bool  { return get(v, "served").IsTrue() }
 func storage(v raw.Value) bool { return get(v, "storage").IsTrue() }
 
-// fieldGone says that a difference takes a field out of the schema of a version that stays: the field itself, a block that holds it, or a
-// part of it.
+// fieldGone reports whether a difference removes a field from the schema of a version that remains:
+// the field itself, a block that contains it, or a part of it.
 func fieldGone(t Touched, after func(tree.Step) (raw.Value, bool)) bool {
 	if !t.HasBefore || len(t.Path) < 4 {
 		return false
@@ -31,7 +31,7 @@ func fieldGone(t Touched, after func(tree.Step) (raw.Value, bool)) bool {
 	}
 	at := t.Path[3:]
 	was, is := t.Before, t.After
-	if len(at) == 1 { // all of the schema
+	if len(at) == 1 { // the whole schema
 		return losesField(get(was, "openAPIV3Schema"), get(is, "openAPIV3Schema"), maxDepth)
 	}
 	here := get(version, "schema", "openAPIV3Schema")
@@ -47,14 +47,14 @@ func fieldGone(t Touched, after func(tree.Step) (raw.Value, bool)) bool {
 			here, at = field, at[2:]
 		case step == "items" || step == "additionalProperties":
 			here, at = get(here, step), at[1:]
-		default: // what the schema says of a field
+		default: // the schema of one field
 			return false
 		}
 	}
 	return losesField(was, is, maxDepth)
 }
 
-// element is that of a list of things with names to which a step leads.
+// element returns the element of a list of named things to which a step leads.
 func element(l raw.Value, s tree.Step) (raw.Value, bool) {
 	if s.IsIndex {
 		return l.At(s.Index), s.Index < l.Len()
@@ -67,7 +67,7 @@ func element(l raw.Value, s tree.Step) (raw.Value, bool) {
 	return raw.Value{}, false
 }
 
-// finder is element for many steps into one list.
+// finder returns a function like element that serves many steps into one list.
 func finder(list raw.Value) func(tree.Step) (raw.Value, bool) {
 	byName := map[string]raw.Value{}
 	for i := list.Len() - 1; i >= 0; i-- {
@@ -82,15 +82,15 @@ func finder(list raw.Value) func(tree.Step) (raw.Value, bool) {
 	}
 }
 
-// keeps says that an object keeps the fields that its schema does not know.
+// keeps reports whether an object preserves fields that its schema does not declare.
 func keeps(schema raw.Value) bool {
 	return get(schema, "x-kubernetes-preserve-unknown-fields").IsTrue()
 }
 
-// maxDepth is how deep a schema is looked into.
+// maxDepth bounds the depth to which schemas are compared.
 const maxDepth = 40
 
-// losesField says that one schema has a field that the other one lacks.
+// losesField reports whether before has a field that after lacks.
 func losesField(before, after raw.Value, depth int) bool {
 	if depth == 0 || !before.IsObject() {
 		return false
@@ -102,7 +102,7 @@ func losesField(before, after raw.Value, depth int) bool {
 		losesField(get(before, "additionalProperties"), get(after, "additionalProperties"), depth-1)
 }
 
-// losesOf says so of the properties of two schemas.
+// losesOf compares the properties of two schemas for losesField.
 func losesOf(before, after raw.Value, depth int) bool {
 	for _, k := range before.Keys() {
 		is, stays := after.Get(k)

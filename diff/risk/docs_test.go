@@ -14,7 +14,7 @@ import (
 
 var updateDocs = flag.Bool("update-docs", false, "write docs/diff-rules.md anew")
 
-// TestRulesAreDescribed holds docs/diff-rules.md to the rules.
+// TestRulesAreDescribed checks that docs/diff-rules.md matches the rules.
 func TestRulesAreDescribed(t *testing.T) {
 	const file = "../../docs/diff-rules.md"
 	var want strings.Builder

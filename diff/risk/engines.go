@@ -9,7 +9,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// engineRules are about policy engines, meshes and network policies that are custom resources, and about what OpenShift adds.
+// engineRules returns the rules about policy engines, meshes and network policies that are custom
+// resources, and about the objects that OpenShift adds.
 func engineRules() []Rule {
 	out := slices.Concat(policyEngineRules(), meshRules(), openShiftRules(), releaseRules())
 	for i := range out {
@@ -48,7 +49,7 @@ func policyEngineRules() []Rule {
 	}
 }
 
-// enforces says that a policy of Kyverno, or a constraint of Gatekeeper, refuses what breaks it.
+// enforces reports whether a Kyverno policy or a Gatekeeper constraint rejects what violates it.
 func enforces(v raw.Value) bool {
 	spec := get(v, "spec")
 	if strings.HasSuffix(idOf(v).group, "gatekeeper.sh") || !get(spec, "enforcementAction").IsNull() {
@@ -121,7 +122,8 @@ func meshRules() []Rule {
 	}
 }
 
-// mtlsLevel orders the modes of a PeerAuthentication; one that is not set is taken from further up, where PERMISSIVE is the default.
+// mtlsLevel orders the modes of a PeerAuthentication by strictness. A mode that is not set is
+// inherited from a wider scope, where PERMISSIVE is the default.
 func mtlsLevel(v raw.Value) int {
 	switch text(get(v, "mode")) {
 	case "STRICT":
@@ -153,7 +155,8 @@ func weakerMTLS(before, after raw.Value) bool {
 	return false
 }
 
-// meshPolicyWidens compares rules as wholes: what a changed rule means nobody works out here.
+// meshPolicyWidens compares rules as wholes: a changed rule counts as a new one, because its meaning
+// is not evaluated.
 func meshPolicyWidens(before, after raw.Value) bool {
 	was, is := get(before, "spec"), get(after, "spec")
 	for _, k := range []string{"selector", "targetRef", "targetRefs", "provider", "jwtRules"} {
@@ -174,7 +177,7 @@ func meshPolicyWidens(before, after raw.Value) bool {
 	return !get(was, "rules").Equal(get(is, "rules"))
 }
 
-// elements are those of a list, each as a whole.
+// elements returns the elements of a list, each as one text.
 func elements(list raw.Value) map[string]bool {
 	out := map[string]bool{}
 	for _, e := range oneOrMore(list) {
@@ -189,7 +192,7 @@ func allowsAllCalls(v raw.Value) bool {
 	return (action == "" || action == "ALLOW") && elements(get(v, "spec", "rules"))["{}"]
 }
 
-// plainTLS are the places of a DestinationRule at which TLS is off or checks nothing.
+// plainTLS returns the places of a DestinationRule at which TLS is off or verifies nothing.
 func plainTLS(v raw.Value) map[string]bool {
 	var out map[string]bool
 	var visit func(place string, v raw.Value, depth int)
@@ -212,7 +215,7 @@ func plainTLS(v raw.Value) map[string]bool {
 	return out
 }
 
-// outside are the hosts and addresses that a ServiceEntry or a Sidecar lets a mesh reach.
+// outside returns the hosts and addresses that a ServiceEntry or a Sidecar lets a mesh reach.
 func outside(v raw.Value) map[string]bool {
 	var out map[string]bool
 	spec := get(v, "spec")
@@ -230,7 +233,7 @@ func outside(v raw.Value) map[string]bool {
 	return out
 }
 
-// losesTLS says that a port of a gateway was encrypted and is not any more.
+// losesTLS reports whether a port of a gateway was encrypted and no longer is.
 func losesTLS(before, after raw.Value) bool {
 	secure := func(v raw.Value) map[string]bool {
 		out := map[string]bool{}
@@ -274,7 +277,7 @@ func openShiftRules() []Rule {
 	}
 }
 
-// sccAllows are what security context constraints allow, and whom.
+// sccAllows returns what a SecurityContextConstraints allows, and to whom.
 func sccAllows(v raw.Value) map[string]bool {
 	var out map[string]bool
 	for _, k := range v.Keys() {

@@ -2,11 +2,11 @@ package risk
 
 import "strings"
 
-// maxGlob bounds the patterns that are compared, in bytes; longer ones are only equal to themselves.
+// maxGlob bounds the patterns that are compared, in bytes. A longer pattern covers only itself.
 const maxGlob = 2048
 
-// globCovers says that every text that the pattern inner matches is matched by the pattern outer, too. * is any text and ? any one
-// byte. It never says so wrongly.
+// globCovers reports whether the pattern outer matches every text that the pattern inner matches.
+// The wildcard * matches any text and ? any one byte. False positives cannot occur.
 func globCovers(outer, inner string) bool {
 	if outer == inner || outer == "*" {
 		return true
@@ -18,7 +18,7 @@ func globCovers(outer, inner string) bool {
 	if !strings.Contains(outer, "*") && len(outer) != len(inner) {
 		return false
 	}
-	// can[i] says that outer from some place on covers inner[i:]; the place goes from its end to its beginning.
+	// can[i] reports whether a suffix of outer covers inner[i:]; the suffix grows with each round.
 	can := make([]bool, len(inner)+1)
 	can[len(inner)] = true
 	for j := len(outer) - 1; j >= 0; j-- {
@@ -28,7 +28,7 @@ func globCovers(outer, inner string) bool {
 			case outer[j] == '*':
 				next[i] = can[i] || i < len(inner) && next[i+1]
 			case i == len(inner) || inner[i] == '*':
-				// A star of inner can be any text, so only a star covers it.
+				// A star in inner can be any text, so only a star in outer covers it.
 			case outer[j] == '?' || outer[j] == inner[i]:
 				next[i] = can[i+1]
 			}
@@ -38,7 +38,8 @@ func globCovers(outer, inner string) bool {
 	return can[0]
 }
 
-// globsMeet says that some text is matched by both patterns. Of patterns that are too long to compare it says so, too.
+// globsMeet reports whether some text matches both patterns. It returns true for patterns that are
+// too long to compare.
 func globsMeet(a, b string) bool {
 	if len(a) > maxGlob || len(b) > maxGlob {
 		return true
@@ -63,7 +64,7 @@ func globsMeet(a, b string) bool {
 	return meet[0]
 }
 
-// plainGlob writes each run of wildcards in one way: the question marks first, then at most one star.
+// plainGlob normalizes each run of wildcards: the question marks first, then at most one star.
 func plainGlob(s string) string {
 	if !strings.Contains(s, "**") && !strings.Contains(s, "*?") {
 		return s

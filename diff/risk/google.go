@@ -15,7 +15,7 @@ var googleAdmin = lazyregexp.New(`^roles/(owner|editor|iam\.securityAdmin|iam\.s
 
 var allScopes = lazyregexp.New(`^(https://www\.googleapis\.com/auth/)?cloud-platform$`)
 
-// googleAttributes are the rules for attributes of the Google provider.
+// googleAttributes returns the rules for attributes of the Google provider.
 func googleAttributes() []attribute {
 	var out []attribute
 	for _, group := range [][]attribute{
@@ -479,13 +479,14 @@ func googleRetention() []attribute {
 	}
 }
 
-// onChange makes a test leave out new objects.
+// onChange restricts a test to objects that exist already.
 func onChange(t test) test {
 	t.actions = changed
 	return t
 }
 
-// googleRanges is opensUp where a missing list means everyone for a cluster, and nobody for a database.
+// googleRanges is opensUp for a provider where a missing list means everyone for a cluster, and
+// nobody for a database.
 func googleRanges() test {
 	t := opensUp()
 	finds := t.finds
@@ -495,7 +496,7 @@ func googleRanges() test {
 	return t
 }
 
-// lossTest reports objects of which something held that no longer holds, also where they are destroyed.
+// lossTest reports objects for which holds becomes false, also where they are destroyed.
 func lossTest(when string, holds func(raw.Value) bool, strong, weak string) test {
 	return test{when: when, actions: goneOrNot, strong: strong, weak: weak, object: func(l look) bool {
 		return holds(l.before) && !holds(l.after)

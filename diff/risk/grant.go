@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// This file compares what two lists of grants allow. A grant allows every combination of what its dimensions have, for example
-// actions, resources and principals; a list allows what any of its grants does. Policies, roles, firewalls and networks are all of
-// this form.
+// This file compares what two lists of grants allow. A grant allows every combination of the items
+// in its dimensions, for example actions, resources and principals; a list allows what any of its
+// grants allows. Policies, roles, firewalls and networks all reduce to this form.
 
 // grant allows all combinations of its dimensions, under a condition.
 type grant struct {
@@ -15,23 +15,24 @@ type grant struct {
 	cond condition
 }
 
-// dimension is what a grant says of one thing: these, or all but these.
+// dimension holds the allowed items of one dimension, or, with but, all items except these.
 type dimension struct {
 	but   bool
 	items []string
 }
 
-// these is the dimension of some things.
+// these returns the dimension that holds the given items.
 func these(items ...string) dimension { return dimension{items: items} }
 
-// measure knows the things of one dimension.
+// measure compares the items of one dimension.
 type measure struct {
-	// covers: all that inner stands for, outer stands for, too.
+	// covers reports whether outer includes everything that inner stands for.
 	covers func(outer, inner string) bool
-	// meet: something is in both. Nil where "all but" does not occur.
+	// meet reports whether two items overlap. It is nil for dimensions that never use "all but".
 	meet func(a, b string) bool
-	// wider lists things that cover a thing, besides an equal one. A thing that covers others and is in none of their lists is loose.
-	// Nil: there are none, and all are loose.
+	// wider lists the items that cover an item, other than an equal one; nil means that there are
+	// none. An item for which loose is true covers others without being in their lists; a nil loose
+	// means that every item may.
 	wider func(inner string) []string
 	loose func(outer string) bool
 }
@@ -45,7 +46,8 @@ func (m measure) listWider(item string) []string {
 	return m.wider(item)
 }
 
-// The measures of words: * is all of them, and patterns have stars in other places.
+// The measures of plain words and of patterns: * covers all items, and patterns may have stars in
+// other places.
 func allOfThem(string) []string  { return []string{"*"} }
 func never(string) bool          { return false }
 func isPattern(item string) bool { return item != "*" && strings.ContainsAny(item, "*?") }
@@ -55,15 +57,16 @@ var (
 	globs = measure{covers: globCovers, meet: globsMeet, wider: allOfThem, loose: isPattern}
 )
 
-// maxCompared bounds the work of one comparison: parts that are looked up in a grant, and pairs of patterns, of which long ones count
-// more (their lengths multiplied, over patternShare).
+// maxCompared bounds the work of one comparison. The unit is one lookup of a part in a grant, or
+// one comparison of two patterns; long patterns cost the product of their lengths over patternShare.
 const (
 	maxCompared  = 1 << 20
 	patternShare = 256
 )
 
-// covered says that whatever the inner grants allow is allowed by the outer ones. What is too large to compare is not covered. A
-// part that only several outer grants cover together, by patterns that none has alone, counts as not covered.
+// covered reports whether the outer grants allow everything that the inner ones allow. It returns
+// false for what is too large to compare, and for a part that several outer grants cover only
+// together, with patterns of which none covers it alone.
 func covered(measures []measure, inner, outer []grant) bool {
 	c := newCoverage(measures, outer)
 	for _, g := range inner {
@@ -74,19 +77,21 @@ func covered(measures []measure, inner, outer []grant) bool {
 	return true
 }
 
-// coverage answers what some grants cover. It finds the grants that have a thing without reading all of them.
+// coverage computes what a list of grants covers. Its indexes find the grants with an item without
+// reading all grants.
 type coverage struct {
 	measures []measure
 	grants   []grant
-	// shapes are the dimensions of each grant.
+	// shapes holds the dimensions of each grant.
 	shapes [][]shape
-	// having are the grants with a thing, by dimension; any are those that may cover what they do not list.
+	// having maps an item to the grants that list it, per dimension. any holds the grants that may
+	// cover items that they do not list.
 	having []map[string][]int
 	any    [][]int
 	budget int
 }
 
-// shape is a dimension whose things can be looked up.
+// shape is a dimension with an index of its items.
 type shape struct {
 	dimension
 	exact map[string]bool
@@ -123,13 +128,13 @@ func newCoverage(measures []measure, grants []grant) *coverage {
 	return c
 }
 
-// part is one thing or all but some, and what is known to cover it.
+// part is a dimension with one item or with "all but", and the names of the items that can cover it.
 type part struct {
 	dimension
 	names []string
 }
 
-// parts splits the dimensions of a grant into what can be covered by one grant each.
+// parts splits the dimensions of a grant into parts that one grant alone can cover.
 func (c *coverage) parts(g grant) [][]part {
 	out := make([][]part, len(c.measures))
 	for d, m := range c.measures {
@@ -144,7 +149,7 @@ func (c *coverage) parts(g grant) [][]part {
 	return out
 }
 
-// covering are the grants that cover all of another one alone.
+// covering returns the grants that cover all of another grant alone.
 func (c *coverage) covering(g grant) []int {
 	var out []int
 	parts := c.parts(g)
@@ -163,7 +168,7 @@ func (c *coverage) covering(g grant) []int {
 	return out
 }
 
-// covers says that the grants cover another one.
+// covers reports whether the grants together cover another one.
 func (c *coverage) covers(g grant) bool {
 	parts := c.parts(g)
 	if slices.ContainsFunc(parts, func(p []part) bool { return len(p) == 0 }) {
@@ -182,7 +187,7 @@ func (c *coverage) covers(g grant) bool {
 	return true
 }
 
-// order lists the dimensions: the one whose things few grants have comes first.
+// order sorts the dimensions by how many grants have their items, fewest first.
 func (c *coverage) order(parts [][]part) []int {
 	order, few := make([]int, len(parts)), make([]int, len(parts))
 	for d := range parts {
@@ -195,7 +200,8 @@ func (c *coverage) order(parts [][]part) []int {
 	return order
 }
 
-// combinations says that for each choice of one part of each of the dimensions some of the grants covers all of them.
+// combinations reports whether, for each choice of one part per dimension, one of the grants covers
+// all chosen parts.
 func (c *coverage) combinations(parts [][]part, dims, grants []int) bool {
 	switch {
 	case len(grants) == 0:
@@ -213,7 +219,7 @@ func (c *coverage) combinations(parts [][]part, dims, grants []int) bool {
 	return true
 }
 
-// oneCovers says that one of the grants covers all parts of the dimensions.
+// oneCovers reports whether one of the grants covers all parts of the dimensions.
 func (c *coverage) oneCovers(parts [][]part, dims, grants []int) bool {
 	return slices.ContainsFunc(grants, func(i int) bool {
 		for _, d := range dims {
@@ -227,7 +233,7 @@ func (c *coverage) oneCovers(parts [][]part, dims, grants []int) bool {
 	})
 }
 
-// with are those of the grants that cover a part.
+// with returns those of the grants that cover a part.
 func (c *coverage) with(grants []int, d int, p part) []int {
 	var out []int
 	for _, i := range grants {
@@ -238,7 +244,7 @@ func (c *coverage) with(grants []int, d int, p part) []int {
 	return out
 }
 
-// count is how many grants may cover a part, at most.
+// count returns an upper bound for the number of grants that cover a part.
 func (c *coverage) count(d int, p part) int {
 	n := len(c.any[d])
 	for _, name := range p.names {
@@ -247,7 +253,7 @@ func (c *coverage) count(d int, p part) int {
 	return n
 }
 
-// candidates are the grants that may cover a part of g under its condition.
+// candidates returns the grants that may cover a part of g and whose condition includes that of g.
 func (c *coverage) candidates(g grant, d int, p part) []int {
 	var out []int
 	seen := map[int]bool{}
@@ -269,7 +275,7 @@ func (c *coverage) candidates(g grant, d int, p part) []int {
 	return out
 }
 
-// has says that a grant covers a part.
+// has reports whether the grant with index i covers a part.
 func (c *coverage) has(i, d int, p part) bool {
 	s := &c.shapes[i][d]
 	if c.budget--; c.budget < 0 {
@@ -286,7 +292,7 @@ func (c *coverage) has(i, d int, p part) bool {
 	})
 }
 
-// spend takes the cost of comparing two things from a budget, if it has that.
+// spend subtracts the cost of comparing two items from a budget and reports whether it sufficed.
 func spend(budget *int, item, other string) bool {
 	cost := 1
 	if strings.ContainsAny(item, "*?") {
@@ -296,31 +302,32 @@ func spend(budget *int, item, other string) bool {
 	return *budget >= 0
 }
 
-// coveredBy says that a part, which is one thing or all but some, is within a dimension.
+// coveredBy reports whether a part lies within a dimension.
 func (m measure) coveredBy(part, d dimension, budget *int) bool {
 	covers := func(item, other string) bool { return spend(budget, item, other) && m.covers(item, other) }
 	switch {
 	case !part.but && !d.but:
 		return slices.ContainsFunc(d.items, func(item string) bool { return covers(item, part.items[0]) })
 	case part.but && !d.but:
-		// Whatever is left out, all but that is covered only by all.
+		// Only "*" covers "all but these".
 		return slices.Contains(d.items, "*")
 	case !part.but:
 		return !slices.ContainsFunc(d.items, func(item string) bool {
 			return !spend(budget, item, part.items[0]) || m.meet(item, part.items[0])
 		})
 	}
-	// All but these is within all but those when those are among these.
+	// "All but these" lies within "all but those" when each of those is covered by one of these.
 	return !slices.ContainsFunc(d.items, func(left string) bool {
 		return !slices.ContainsFunc(part.items, func(item string) bool { return covers(item, left) })
 	})
 }
 
-// condition is what must hold for a grant to count: each test must, and a test holds for any of its values. The key is the operator
-// and what it looks at, in lower case.
+// condition restricts a grant: every test must hold, and a test holds for any of its values. The key
+// is the operator and the name that it tests, in lower case.
 type condition map[string][]string
 
-// narrowing are the operators of which fewer values are a narrower test. Of all others only the same values are the same test.
+// narrowing reports whether fewer values make a test with this operator narrower. For all other
+// operators, only equal values make the same test.
 func narrowing(operator string) bool {
 	switch operator {
 	case "stringequals", "stringequalsignorecase", "stringlike", "arnequals", "arnlike", "ipaddress", "numericequals", "dateequals":
@@ -329,7 +336,7 @@ func narrowing(operator string) bool {
 	return false
 }
 
-// allowsAll says that c holds wherever other does.
+// allowsAll reports whether c holds wherever other holds.
 func (c condition) allowsAll(other condition) bool {
 	for key, values := range c {
 		theirs, ok := other[key]
@@ -344,7 +351,7 @@ func (c condition) allowsAll(other condition) bool {
 	return true
 }
 
-// among says that each of some texts is one of others.
+// among reports whether each element of some is one of others.
 func among(some, others []string) bool {
 	if len(others) < 8 {
 		return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(others, s) })

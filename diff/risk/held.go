@@ -10,8 +10,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
-// judgeHeld judges the object of Kubernetes that a Terraform resource manages as a manifest of it,
-// and says what nothing else says.
+// judgeHeld judges the Kubernetes object that a Terraform resource manages as a manifest, and
+// returns the findings that found does not have yet.
 func (j *judge) judgeHeld(found []diff.Finding) []diff.Finding {
 	s := j.subject
 	applied := []diff.Action{diff.Create, diff.Update, diff.Replace, diff.Destroy}
@@ -49,7 +49,7 @@ func (j *judge) judgeHeld(found []diff.Finding) []diff.Finding {
 	return out
 }
 
-// heldManifests are the manifests of the object that a resource manages, and where they are.
+// heldManifests returns the manifests of the object that a resource manages, and their path.
 func heldManifests(kind string, before, after raw.Value) (was, is raw.Value, at tree.Path, ok bool) {
 	switch kind {
 	case "kubernetes_manifest":
@@ -66,25 +66,25 @@ func heldManifests(kind string, before, after raw.Value) (was, is raw.Value, at 
 	return object.manifest(before), object.manifest(after), nil, true
 }
 
-// readDocument reads a text that holds one document of YAML or JSON. What is not there is null.
+// readDocument parses a text that holds one document of YAML or JSON. A missing value yields null.
 func readDocument(v raw.Value) (doc raw.Value, ok bool) {
 	t := text(v)
 	if strings.TrimSpace(t) == "" {
 		return raw.Value{}, true
 	}
-	// Of one line it could be anything; with a comment below, it is YAML.
+	// A single line could be anything; the added comment line makes it YAML.
 	_, doc, _, ok = tree.Embedded("", t+"\n#")
 	return doc, ok
 }
 
 var versionSuffix = lazyregexp.New(`_v\d+(beta\d+)?(_data)?$`)
 
-// typedObject is the kind that a resource type of the Kubernetes provider stands for.
+// typedObject is the kind that a resource type of the Kubernetes provider manages.
 type typedObject struct{ apiVersion, kind string }
 
 const rbacVersion = "rbac.authorization.k8s.io/v1"
 
-// typedObjects are the resource types without their versions.
+// typedObjects maps resource types, without their version suffix, to kinds.
 var typedObjects = map[string]typedObject{
 	"kubernetes_api_service":                      {"apiregistration.k8s.io/v1", "APIService"},
 	"kubernetes_cluster_role":                     {rbacVersion, "ClusterRole"},
@@ -121,7 +121,7 @@ var typedObjects = map[string]typedObject{
 	"kubernetes_annotations":                      {},
 }
 
-// manifest writes the attributes of a resource as the API does. Null stays null.
+// manifest converts the attributes of a resource to the form of the API. Null stays null.
 func (o typedObject) manifest(v raw.Value) raw.Value {
 	if !v.IsObject() {
 		return raw.Value{}
@@ -137,7 +137,7 @@ func (o typedObject) manifest(v raw.Value) raw.Value {
 		}
 	}
 	if o.kind == "" {
-		// Labels and annotations of an object that something else manages.
+		// These resources set labels and annotations of an object that something else manages.
 		metadata, _ := out["metadata"].(map[string]any)
 		if metadata == nil {
 			metadata = map[string]any{}
@@ -155,8 +155,8 @@ func (o typedObject) manifest(v raw.Value) raw.Value {
 	return raw.Of(out)
 }
 
-// value is what an attribute or a block holds: a block is a list of one object unless the API has a
-// list there; the keys of a map are its own. Not ok: nobody set it.
+// value converts an attribute or a block. A block is a list of one object unless the API has a list
+// there; the keys of a map stay unchanged. The result is false for a value that nobody set.
 func (o typedObject) value(key, parent string, v raw.Value) (any, bool) {
 	switch {
 	case v.IsNull() || text(v) == "" && !v.IsObject() && !v.IsList():
@@ -185,7 +185,7 @@ func (o typedObject) value(key, parent string, v raw.Value) (any, bool) {
 	return list, true
 }
 
-// listBlocks are the blocks that the API has as lists, with the names that it has for them.
+// listBlocks maps the blocks that are lists in the API to their API names.
 var listBlocks = map[string]string{
 	"address": "addresses", "cluster_role_selectors": "clusterRoleSelectors", "container": "containers",
 	"egress": "egress", "env": "env", "env_from": "envFrom", "ephemeral_container": "ephemeralContainers",
@@ -199,14 +199,14 @@ var listBlocks = map[string]string{
 	"webhook": "webhooks",
 }
 
-// otherNames are the names of the API that are not those of the provider in camel case.
+// otherNames maps the provider's names to API names where these differ by more than camel case.
 var otherNames = map[string]string{
 	"host_pid": "hostPID", "host_ipc": "hostIPC", "cluster_ip": "clusterIP", "external_ips": "externalIPs",
 	"load_balancer_ip": "loadBalancerIP", "non_resource_urls": "nonResourceURLs",
 	"insecure_skip_tls_verify": "insecureSkipTLSVerify",
 }
 
-// fieldName is the name that the API has for an attribute or a block.
+// fieldName returns the API name of an attribute or a block.
 func fieldName(key string, v raw.Value) string {
 	if name, ok := otherNames[key]; ok {
 		return name
@@ -223,7 +223,8 @@ func fieldName(key string, v raw.Value) string {
 	return head
 }
 
-// Places of a held object that rules judge, by the names of the API: what is at or below some of them, and others as wholes.
+// Places of a held object that rules judge, by API names: some with everything below them, others
+// as wholes.
 var (
 	judgedBelow = set(raw.Of([]any{
 		"roleRef", "subjects", "securityContext", "hostPath", "hostNetwork", "hostPID", "hostIPC", "image", "serviceAccountName",
@@ -236,7 +237,8 @@ var (
 	}))
 )
 
-// unjudgedHeld finds a value of the held object that is known only after apply and that a rule would judge, with its field.
+// unjudgedHeld finds a value of the held object that is known only after apply and that a rule would
+// judge. It returns the path of its field.
 func (j *judge) unjudgedHeld() (path string, found bool) {
 	s := j.subject
 	if _, _, _, ok := heldManifests(s.Kind, s.Before, s.After); !ok || !slices.Contains(present, j.change.Action) {
@@ -251,7 +253,7 @@ func (j *judge) unjudgedHeld() (path string, found bool) {
 	return "", false
 }
 
-// judgedPlace reports whether rules judge what is at a path of a held object.
+// judgedPlace reports whether rules judge the value at a path of a held object.
 func judgedPlace(s *Subject, p tree.Path) bool {
 	if s.Kind == "kubernetes_manifest" && len(p) > 0 && p[0].Key != "manifest" {
 		return false
@@ -272,7 +274,8 @@ func judgedPlace(s *Subject, p tree.Path) bool {
 	return judgedWhole[last]
 }
 
-// markedAt reports whether a tree of marks has one at, above or below a path, whatever the places in lists.
+// markedAt reports whether a tree of marks has one at, above or below a path. List indexes are
+// ignored.
 func markedAt(m raw.Value, p tree.Path) bool {
 	switch {
 	case m.IsTrue():
@@ -286,7 +289,7 @@ func markedAt(m raw.Value, p tree.Path) bool {
 	return slices.ContainsFunc(oneOrMore(m), func(e raw.Value) bool { return markedAt(e, p[1:]) })
 }
 
-// apiName is the name that the API has for an attribute, or for a block that may be a list there.
+// apiName returns the API name of an attribute, or of a block that may be a list in the API.
 func apiName(key string) string {
 	if name, ok := listBlocks[key]; ok {
 		return name

@@ -21,7 +21,8 @@ func deployment(t *testing.T, before, after string) (*diff.Change, risk.Subject)
 	return s.change(t, diff.KindKubernetes, true)
 }
 
-// TestFoldedFields: a checksum restarts pods though it is folded; a default that is filled in does nothing.
+// TestFoldedFields checks that a checksum counts as a restart of pods though it is folded, and that
+// a default that is filled in has no finding.
 func TestFoldedFields(t *testing.T) {
 	for fold, want := range map[string]int{"": 1, "checksum": 1, "chart label": 1, "restart mark": 1, "default": 0, "server-owned": 0, "regenerated": 0} {
 		c, s := deployment(t, `{"spec":{"template":{"metadata":{"annotations":{"checksum/config":"a"}}}}}`,
@@ -58,7 +59,7 @@ func TestReplacement(t *testing.T) {
 	}
 }
 
-// TestGoneFieldIsNamed: of all that changes in a definition, the finding names the field that is gone.
+// TestGoneFieldIsNamed checks that the finding for a changed definition cites the removed field.
 func TestGoneFieldIsNamed(t *testing.T) {
 	s := situation{
 		Kind: "CustomResourceDefinition", Group: "apiextensions.k8s.io",
@@ -87,7 +88,8 @@ func TestRegeneratedFields(t *testing.T) {
 	}
 }
 
-// TestNothingIsPutIntoWords: whatever the values, findings are made of the rules' own words and the report's own paths.
+// TestNothingIsPutIntoWords checks that findings consist only of the rules' own words and the
+// report's own paths, for arbitrary values.
 func TestNothingIsPutIntoWords(t *testing.T) {
 	words, details := map[string]bool{}, map[string]bool{}
 	for _, r := range risk.Rules() {
@@ -121,7 +123,8 @@ func TestNothingIsPutIntoWords(t *testing.T) {
 	}
 }
 
-// TestJudgeTakesAnything: values of any shape, in any place, of any kind, and fewer differences than fields.
+// TestJudgeTakesAnything runs Judge on values of any shape, in any place and of any kind, and with
+// fewer differences than fields.
 func TestJudgeTakesAnything(t *testing.T) {
 	words := rapid.SampledFrom([]string{"spec", "template", "containers", "name", "rules", "subjects", "policy", "ingress", "Statement", "versions",
 		"securityContext", "resources", "limits", "cpu", "1", "*", "", "data", "clusterIP", "permissions", "webhooks", "metadata", "annotations",
@@ -189,7 +192,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// BenchmarkJudge judges one Deployment with a new image, as there are hundreds.
+// BenchmarkJudge judges one Deployment with a new image, the most common change.
 func BenchmarkJudge(b *testing.B) {
 	s := situation{Kind: "Deployment", Group: "apps",
 		Before: json.RawMessage(`{"spec":{"template":{"spec":{"containers":[{"name":"a","image":"a:1"},{"name":"b","image":"b:1"}]}}}}`),
@@ -202,7 +205,8 @@ func BenchmarkJudge(b *testing.B) {
 	}
 }
 
-// TestFindingsPointAtTheirField: not at the first one that differs.
+// TestFindingsPointAtTheirField checks that a finding cites its own field and not the first
+// difference.
 func TestFindingsPointAtTheirField(t *testing.T) {
 	c, s := deployment(t, `{"spec":{"template":{"spec":{"containers":[{"name":"a","image":"a:1","securityContext":{"privileged":false}}]}}}}`,
 		`{"spec":{"template":{"spec":{"containers":[{"name":"a","image":"a:2","securityContext":{"privileged":true}}]}}}}`)
@@ -216,7 +220,8 @@ func TestFindingsPointAtTheirField(t *testing.T) {
 	}
 }
 
-// TestRenamedSettings: settings that go for others under a new name are read under that, so nothing is said of them.
+// TestRenamedSettings checks that settings that replace others under a new name are judged under the
+// new name, so that they cause no finding.
 func TestRenamedSettings(t *testing.T) {
 	for _, renamed := range []bool{false, true} {
 		s := situation{Kind: "ConfigMap", Before: json.RawMessage(`{"data":{"a":"1"}}`), After: json.RawMessage(`{"data":{"a":"2"}}`)}
@@ -230,7 +235,8 @@ func TestRenamedSettings(t *testing.T) {
 	}
 }
 
-// TestRoleGains: what a role newly allows is said in words, the worst first, and where.
+// TestRoleGains checks that a finding lists what a role newly allows, most severe first, with the
+// place.
 func TestRoleGains(t *testing.T) {
 	rule := func(groups, resources, verbs, names string) string {
 		return fmt.Sprintf(`{"apiGroups":[%s],"resources":[%s],"verbs":[%s],"resourceNames":[%s]}`, groups, resources, verbs, names)

@@ -7,7 +7,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// The actions that rules look at.
+// Sets of actions for rules.
 var (
 	updated   = []diff.Action{diff.Update}
 	changed   = []diff.Action{diff.Update, diff.Replace}
@@ -20,7 +20,7 @@ var (
 
 const k8s = "https://kubernetes.io/docs/"
 
-// kubernetesRules are the rules for Kubernetes objects.
+// kubernetesRules returns the rules for Kubernetes objects.
 func kubernetesRules() []Rule {
 	var out []Rule
 	for _, group := range [][]Rule{
@@ -36,7 +36,8 @@ func kubernetesRules() []Rule {
 	return out
 }
 
-// immutableRules are for fields that the API server never lets change. The object must be deleted and made anew.
+// immutableRules returns the rules for fields that the API server never lets change. The object must
+// be deleted and created again.
 func immutableRules() []Rule {
 	rules := slices.Concat(fixedWorkloads(), fixedObjects())
 	for i := range rules {
@@ -45,7 +46,7 @@ func immutableRules() []Rule {
 	return rules
 }
 
-// fixedWorkloads are those for what runs, and what it needs.
+// fixedWorkloads returns the immutable fields of workloads and of the objects that they need.
 func fixedWorkloads() []Rule {
 	return []Rule{
 		{
@@ -109,7 +110,7 @@ func fixedWorkloads() []Rule {
 	}
 }
 
-// fixedObjects are those for all other objects.
+// fixedObjects returns the immutable fields of all other objects.
 func fixedObjects() []Rule {
 	return []Rule{
 		{
@@ -176,7 +177,8 @@ func fixedObjects() []Rule {
 	}
 }
 
-// elastic: https://kubernetes.io/docs/concepts/workloads/controllers/job/#elastic-indexed-jobs
+// elastic reports whether a Job may change its completions, see
+// https://kubernetes.io/docs/concepts/workloads/controllers/job/#elastic-indexed-jobs
 func elastic(l look) bool {
 	spec := get(l.after, "spec")
 	return text(get(spec, "completionMode")) == "Indexed" && text(get(spec, "completions")) == text(get(spec, "parallelism"))
@@ -184,7 +186,7 @@ func elastic(l look) bool {
 
 func size(claim raw.Value) raw.Value { return get(claim, "spec", "resources", "requests", "storage") }
 
-// goneRules say what goes with an object.
+// goneRules returns the rules about what is lost together with an object.
 func goneRules() []Rule {
 	rules := []Rule{
 		{
@@ -268,7 +270,7 @@ func claimsDeleted(l look) bool {
 	return text(get(l.before, "spec", "persistentVolumeClaimRetentionPolicy", "whenDeleted")) == "Delete"
 }
 
-// podRules are about pods that end and begin.
+// podRules returns the rules about pods that stop and start.
 func podRules() []Rule {
 	rolling := k8s + "concepts/workloads/controllers/deployment/#updating-a-deployment"
 	template := []string{"spec.template"}
@@ -329,7 +331,7 @@ func podRules() []Rule {
 	}
 }
 
-// scaleRules are about how many pods there are.
+// scaleRules returns the rules about the number of pods.
 func scaleRules() []Rule {
 	scaled := []string{"Deployment.apps", "StatefulSet.apps", "ReplicaSet.apps", "ReplicationController"}
 	replicas := func(v raw.Value) raw.Value { return get(v, "spec", "replicas") }
@@ -376,7 +378,7 @@ func orElse(v, other raw.Value) raw.Value {
 	return v
 }
 
-// storageRules are about volumes.
+// storageRules returns the rules about volumes.
 func storageRules() []Rule {
 	return []Rule{
 		{
@@ -409,7 +411,7 @@ func storageRules() []Rule {
 	}
 }
 
-// configRules are about what pods read.
+// configRules returns the rules about configuration that pods read.
 func configRules() []Rule {
 	read := []string{"data", "binaryData", "stringData"}
 	return []Rule{
@@ -428,7 +430,7 @@ func configRules() []Rule {
 	}
 }
 
-// crdRules are about custom resources.
+// crdRules returns the rules about custom resource definitions.
 func crdRules() []Rule {
 	kinds := []string{"CustomResourceDefinition.apiextensions.k8s.io"}
 	versioning := k8s + "tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/"

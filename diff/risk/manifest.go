@@ -9,11 +9,12 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
-// JudgeManifest returns what the rules for Kubernetes find in an object that something else holds, for example the attribute manifest
-// of a kubernetes_manifest of Terraform. The values are whole objects with apiVersion, kind and metadata; null is one that is not there.
-// The paths of the findings lead from the root of the object; at is put in front of them, and keys go through shown before they are
-// printed (see tree.Path.Text). What the API server refuses to change in place is a finding, too: what holds the object decides how it
-// is then replaced.
+// JudgeManifest returns the findings of the Kubernetes rules for an object that something else
+// holds, for example the attribute manifest of a Terraform kubernetes_manifest. The values are whole
+// objects with apiVersion, kind and metadata; null stands for a missing one. The paths of the
+// findings start at the root of the object, with the prefix at; shown converts keys before they are
+// printed (see tree.Path.Text). A field that the API server refuses to change in place is a finding
+// too: the owner of the object decides how to replace it.
 func JudgeManifest(before, after raw.Value, at tree.Path, shown func(tree.Step) string) []diff.Finding {
 	return judgeManifest(before, after, at, shown, 0)
 }
@@ -42,10 +43,11 @@ func judgeManifest(before, after raw.Value, at tree.Path, shown func(tree.Step) 
 	return c.Findings
 }
 
-// maxNested is how deep values are compared; what lies deeper differs as a whole.
+// maxNested bounds the depth to which values are compared; deeper values differ as a whole.
 const maxNested = 60
 
-// differences lists where two values differ: elements of lists by their names, where all have one, else by their place.
+// differences lists where two values differ. Elements of lists are matched by name where all have
+// one, otherwise by index.
 func differences(p tree.Path, t Touched, depth int) []Touched {
 	t.Path = p
 	objects, lists := t.Before.IsObject() && t.After.IsObject(), t.Before.IsList() && t.After.IsList()
@@ -83,7 +85,8 @@ func differences(p tree.Path, t Touched, depth int) []Touched {
 	return out
 }
 
-// byName are the elements of a list by their names. Not ok: one has none, or two have the same.
+// byName returns the elements of a list by name. It returns false if one has no name or two share
+// one.
 func byName(list raw.Value) (map[string]raw.Value, bool) {
 	out := map[string]raw.Value{}
 	for i := range list.Len() {
@@ -104,17 +107,17 @@ func keysOf(m map[string]raw.Value) []string {
 	return out
 }
 
-// union are the strings of both lists, sorted, each once.
+// union returns the strings of both lists, sorted, without duplicates.
 func union(a, b []string) []string {
 	out := slices.Concat(a, b)
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
-// maxHolders is how many objects may hold one another for the innermost to be judged.
+// maxHolders bounds how many objects may enclose an object that is judged.
 const maxHolders = 4
 
-// objectID tells which object a manifest is of.
+// objectID identifies the object of a manifest.
 type objectID struct{ group, kind, namespace, name string }
 
 func idOf(v raw.Value) objectID {
@@ -125,12 +128,13 @@ func idOf(v raw.Value) objectID {
 	return objectID{group, text(get(v, "kind")), text(get(v, "metadata", "namespace")), text(get(v, "metadata", "name"))}
 }
 
-// isObject reports whether a mapping is a whole object, and not a reference to one.
+// isObject reports whether a mapping is a whole object and not a reference to one.
 func isObject(v raw.Value) bool {
 	return text(get(v, "apiVersion")) != "" && text(get(v, "kind")) != "" && get(v, "metadata").IsObject()
 }
 
-// nested are the objects that an object of a custom kind holds, as a ManifestWork or a Template does, by what they are.
+// nested returns the objects that an object of a custom kind contains, by identity. A ManifestWork
+// or a Template contains such objects, for example.
 func nested(v raw.Value) map[objectID]raw.Value {
 	out := map[objectID]raw.Value{}
 	var visit func(v raw.Value, depth int)
@@ -140,7 +144,7 @@ func nested(v raw.Value) map[objectID]raw.Value {
 		}
 		if isObject(v) {
 			out[idOf(v)] = v
-			return // its own are found when it is judged
+			return // nested objects of v itself are found when v is judged
 		}
 		for i := range v.Len() {
 			visit(v.At(i), depth-1)
@@ -160,8 +164,8 @@ func nested(v raw.Value) map[objectID]raw.Value {
 	return out
 }
 
-// judgeNested judges the objects that the subject holds as objects of their own, and says what nothing else says already. A finding
-// points at the first field that differs.
+// judgeNested judges the objects that the subject contains, and returns the findings that found does
+// not have yet. A finding cites the first field that differs.
 func (j *judge) judgeNested(found []diff.Finding) []diff.Finding {
 	s := j.subject
 	if s.Engine != diff.KindKubernetes || builtinGroup(s.Group) || len(j.fields) == 0 || s.depth == maxHolders {

@@ -11,12 +11,12 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// flowMeasures are who may come in, by which protocol, and to which ports.
+// flowMeasures compare the sources, the protocol and the ports of a flow.
 var flowMeasures = []measure{
 	{covers: sourceCovers, wider: widerSources, loose: never}, words, {covers: portsCover, wider: widerPorts, loose: isRange},
 }
 
-// sourceCovers compares networks; every other source is only itself. * is everyone.
+// sourceCovers compares networks. Any other source covers only itself, and * covers everyone.
 func sourceCovers(outer, inner string) bool {
 	if outer == inner || outer == "*" {
 		return true
@@ -26,7 +26,7 @@ func sourceCovers(outer, inner string) bool {
 	return err == nil && errInner == nil && o.Bits() <= i.Bits() && o.Masked().Contains(i.Addr())
 }
 
-// widerSources are the networks that a network is in, as source writes them.
+// widerSources returns the networks that contain a network, in the form of source.
 func widerSources(inner string) []string {
 	out := []string{"*"}
 	if strings.HasPrefix(inner, "{") {
@@ -40,7 +40,7 @@ func widerSources(inner string) []string {
 	return out
 }
 
-// portsCover compares "80", "80-90" and "*".
+// portsCover compares ports in the forms "80", "80-90" and "*".
 func portsCover(outer, inner string) bool {
 	if outer == "*" || outer == inner {
 		return true
@@ -50,7 +50,7 @@ func portsCover(outer, inner string) bool {
 	return ok && alsoOK && oLow <= iLow && iHigh <= oHigh
 }
 
-// widerPorts are * and the port that a range of one is.
+// widerPorts returns *, and the plain port if inner is a range of one.
 func widerPorts(inner string) []string {
 	out := []string{"*"}
 	if low, high, ok := ports(inner); ok && low == high {
@@ -59,7 +59,7 @@ func widerPorts(inner string) []string {
 	return out
 }
 
-// isRange says that ports may be more than one, or one that is written in an unusual way.
+// isRange reports whether ports are a range, or one port in an unusual spelling.
 func isRange(s string) bool {
 	_, port, ok := strings.Cut(s, " ")
 	if !ok {
@@ -79,7 +79,7 @@ func ports(s string) (low, high int, ok bool) {
 	return low, high, err == nil && errLast == nil
 }
 
-// source writes a network in one way; an address is a network of one.
+// source normalizes a network. A single address becomes a network of one address.
 func source(s string) string {
 	if a, err := netip.ParseAddr(s); err == nil {
 		return netip.PrefixFrom(a, a.BitLen()).String()
@@ -94,14 +94,14 @@ func source(s string) string {
 	return s
 }
 
-// wide reports whether address ranges hold a sixteenth of all addresses or more, alone or together: so do 0.0.0.0/0, a pair of halves, and
-// a world from which somebody has cut a piece.
+// wide reports whether address ranges cover a sixteenth of all addresses or more, alone or together:
+// for example 0.0.0.0/0, its two halves, or the whole range without a small part.
 func wide(sources []string) bool {
 	four, six := families(sources)
 	return four || six
 }
 
-// families reports which of IPv4 and IPv6 are wide.
+// families reports whether the IPv4 ranges and the IPv6 ranges are wide.
 func families(sources []string) (wideFour, wideSix bool) {
 	var four, six []netip.Prefix
 	for _, s := range sources {
@@ -117,11 +117,12 @@ func families(sources []string) (wideFour, wideSix bool) {
 			six = append(six, p.Masked())
 		}
 	}
-	// The internet is 2000::/3 of IPv6.
+	// The public internet is 2000::/3 of IPv6.
 	return space(four) >= 1.0/16, space(six) >= 1.0/128
 }
 
-// space is the share of all addresses that some prefixes hold. Prefixes within others count once.
+// space returns the share of all addresses that the prefixes cover. It sorts the list; a prefix
+// inside another one does not count.
 func space(list []netip.Prefix) float64 {
 	slices.SortFunc(list, func(a, b netip.Prefix) int { return cmp.Compare(a.Bits(), b.Bits()) })
 	share, counted, lengths := 0.0, map[netip.Prefix]bool{}, []int(nil)
@@ -142,10 +143,11 @@ func space(list []netip.Prefix) float64 {
 	return share
 }
 
-// maxBits is the longest prefix that is counted in full.
+// maxBits is the longest prefix whose share is computed exactly.
 const maxBits = 62
 
-// opens reports whether after lets in what before does not, and toWorld whether that comes from most of the internet.
+// opens reports whether after admits flows that before does not, and whether such flows come from
+// most of the internet.
 func opens(before, after []grant) (more, toWorld bool) {
 	were := alike(before)
 	known := newCoverage(flowMeasures[1:], withoutSources(were))
@@ -174,7 +176,7 @@ func withoutSources(flows []grant) []grant {
 	return out
 }
 
-// alike joins the sources of grants with the same protocol and ports.
+// alike merges the sources of grants that have the same protocol and ports.
 func alike(flows []grant) []grant {
 	var out []grant
 	at := map[string]int{}
@@ -193,12 +195,12 @@ func alike(flows []grant) []grant {
 	return out
 }
 
-// judgedFlows are the attributes that say from where something comes in.
+// judgedFlows lists the attributes that hold the sources of inbound flows.
 var judgedFlows = []string{"ingress[*].cidr_blocks", "ingress[*].ipv6_cidr_blocks", "cidr_blocks", "ipv6_cidr_blocks", "cidr_ipv4", "cidr_ipv6",
 	"source_ranges", "source_address_prefix", "source_address_prefixes", "security_rule[*].source_address_prefix",
 	"security_rule[*].source_address_prefixes"}
 
-// inbound reads what a resource of a cloud lets in. A kind that is not known lets nothing in.
+// inbound returns the flows that a cloud resource admits. An unknown kind admits none.
 func inbound(kind string, v raw.Value) []grant {
 	switch kind {
 	case "aws_security_group", "aws_default_security_group":
@@ -243,7 +245,7 @@ func flow(sources []string, protocol, ports string) grant {
 	return grant{dims: []dimension{these(sources...), these(strings.ToLower(protocol)), these(ports)}}
 }
 
-// gather are the texts of some attributes together.
+// gather returns the texts of several attributes in one list.
 func gather(v raw.Value, keys ...string) []string {
 	var out []string
 	for _, k := range keys {
@@ -281,7 +283,7 @@ func awsFlow(sources []string, protocol string, v raw.Value) grant {
 	return flow(sources, protocol, from+"-"+to)
 }
 
-// aclRule reads a rule of a network ACL that lets something in.
+// aclRule reads a rule of a network ACL that admits something.
 func aclRule(v raw.Value) (grant, bool) {
 	action := text(get(v, "action")) + text(get(v, "rule_action"))
 	if !strings.EqualFold(action, "allow") || get(v, "egress").IsTrue() {
@@ -290,8 +292,8 @@ func aclRule(v raw.Value) (grant, bool) {
 	return awsFlow(gather(v, "cidr_block", "ipv6_cidr_block"), text(get(v, "protocol")), v), true
 }
 
-// googleFirewall: without any source a rule is for everyone, and without ports for all of them.
-// https://cloud.google.com/firewall/docs/firewalls
+// googleFirewall reads a firewall rule. Without sources it applies to everyone, without ports to all
+// ports: https://cloud.google.com/firewall/docs/firewalls
 func googleFirewall(v raw.Value) []grant {
 	if strings.EqualFold(text(get(v, "direction")), "EGRESS") || get(v, "disabled").IsTrue() {
 		return nil
@@ -319,12 +321,12 @@ func azureRule(v raw.Value) (grant, bool) {
 	return g, true
 }
 
-// peerMeasures are the peers and the ports of a NetworkPolicy.
+// peerMeasures compare the peers and the ports of a NetworkPolicy.
 var peerMeasures = []measure{
 	{covers: sourceCovers, wider: widerSources, loose: never}, {covers: policyPortCovers, wider: widerPolicyPorts, loose: isRange},
 }
 
-// policyPortCovers compares "TCP 80-90", "TCP *" and "*".
+// policyPortCovers compares ports in the forms "TCP 80-90", "TCP *" and "*".
 func policyPortCovers(outer, inner string) bool {
 	if outer == "*" || outer == inner {
 		return true
@@ -334,7 +336,8 @@ func policyPortCovers(outer, inner string) bool {
 	return protocol == innerProtocol && portsCover(ports, innerPorts)
 }
 
-// widerPolicyPorts are all ports, those of the protocol, and the port that a range of one is.
+// widerPolicyPorts returns all ports, all ports of the protocol, and the plain port if inner is a
+// range of one.
 func widerPolicyPorts(inner string) []string {
 	out := []string{"*"}
 	protocol, ports, ok := strings.Cut(inner, " ")
@@ -346,8 +349,8 @@ func widerPolicyPorts(inner string) []string {
 	return out
 }
 
-// networkPolicyWidens says that a NetworkPolicy lets through what it did not, or no longer looks at a direction. That it selects other
-// pods is another rule's.
+// networkPolicyWidens reports whether a NetworkPolicy admits more than before, or no longer applies
+// to a direction. Another rule covers a changed pod selector.
 // https://kubernetes.io/docs/concepts/services-networking/network-policies/
 func networkPolicyWidens(before, after raw.Value) bool {
 	for _, d := range []struct{ name, list, peers string }{{"Ingress", "ingress", "from"}, {"Egress", "egress", "to"}} {
@@ -364,7 +367,8 @@ func networkPolicyWidens(before, after raw.Value) bool {
 	return false
 }
 
-// isolates: without policyTypes a policy is about what comes in, and about what goes out if it has rules for that.
+// isolates reports whether a policy applies to a direction. Without policyTypes it applies to
+// ingress, and to egress if it has egress rules.
 func isolates(v raw.Value, name, list string) bool {
 	if types := get(v, "spec", "policyTypes"); !types.IsNull() {
 		return set(types)[name]
@@ -389,7 +393,7 @@ func policyPeers(v raw.Value) dimension {
 			d.items = append(d.items, source(text(get(block, "cidr"))))
 			continue
 		}
-		// Any other peer is only itself: JSON with sorted keys is one way to write it.
+		// Any other peer covers only itself. JSON with sorted keys makes equal peers equal texts.
 		whole, _ := raw.Text(peer)
 		d.items = append(d.items, whole)
 	}

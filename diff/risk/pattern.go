@@ -7,8 +7,9 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
-// pattern is a place in an object: keys with dots between them, ["KEY"] for a key that has a dot itself, * for any key, [*] for any
-// element of a list, and ** for any number of steps. A pattern stands for the place and all that is below it.
+// pattern is a place in an object: keys separated by dots, ["KEY"] for a key that contains a dot,
+// * for any key, [*] for any element of a list, and ** for any number of steps. A pattern includes
+// everything below its place.
 type pattern []string
 
 const (
@@ -38,8 +39,8 @@ func parsePattern(s string) pattern {
 	return p
 }
 
-// matches says that a difference is at the place, below it, or above it and of it: where a whole block comes or goes, it is looked
-// into.
+// matches reports whether a difference is at the place or below it. A difference above it, where a
+// whole block is added or removed, matches if the block differs at the place.
 func (p pattern) matches(t Touched) bool {
 	at := t.Path
 	for len(p) > 0 && len(at) > 0 {
@@ -54,7 +55,8 @@ func (p pattern) matches(t Touched) bool {
 	return len(p) == 0 || differs(p, t)
 }
 
-// somewhere says that what comes after the ** of a pattern begins at some step of a path, or somewhere below its end.
+// somewhere reports whether the rest of a pattern after ** matches from some step of the path on, or
+// from some place below its end.
 func (p pattern) somewhere(at tree.Path, t Touched) bool {
 	for i := range at {
 		if p[1:].matches(Touched{Path: at[i:], Before: t.Before, After: t.After, HasBefore: t.HasBefore, HasAfter: t.HasAfter}) {
@@ -64,7 +66,7 @@ func (p pattern) somewhere(at tree.Path, t Touched) bool {
 	return differs(p, t)
 }
 
-// under says that a path is at the place or below it.
+// under reports whether a path is at the place or below it.
 func (p pattern) under(at tree.Path) bool {
 	for i, step := range p {
 		if i == len(at) || !stepFits(step, at[i]) {
@@ -84,7 +86,8 @@ func stepFits(step string, s tree.Step) bool {
 	return step == anyKey || step == s.Key
 }
 
-// differs says that what is at a place below both values is not the same. From the first wildcard on it looks at all there is.
+// differs reports whether the values at a place below both sides are unequal. From the first
+// wildcard on it only requires that one side has a value there.
 func differs(p pattern, t Touched) bool {
 	before, after, hasBefore, hasAfter := t.Before, t.After, t.HasBefore, t.HasAfter
 	for i, step := range p {
@@ -103,7 +106,7 @@ func differs(p pattern, t Touched) bool {
 	return hasBefore != hasAfter || !before.Equal(after)
 }
 
-// holdsBelow says that a value has something at a place.
+// holdsBelow reports whether a value has something at a place.
 func holdsBelow(p pattern, v raw.Value) bool {
 	if len(p) == 0 {
 		return true
@@ -131,11 +134,11 @@ func holdsBelow(p pattern, v raw.Value) bool {
 	return false
 }
 
-// maxSearch is how deep a block that comes or goes is searched.
+// maxSearch bounds the depth to which an added or removed block is searched.
 const maxSearch = 12
 
-// fieldsIn calls each with every field of a value and of what is in it, at most depth levels down. It does not go into a field for which
-// each returns false.
+// fieldsIn calls each for every field of a value and of its children, down to depth levels. It does
+// not descend into a field for which each returns false.
 func fieldsIn(v raw.Value, depth int, each func(key string, child raw.Value) bool) {
 	if depth == 0 {
 		return
@@ -150,7 +153,7 @@ func fieldsIn(v raw.Value, depth int, each func(key string, child raw.Value) boo
 	}
 }
 
-// deep says that a value has something at a place that begins anywhere in it.
+// deep reports whether a value has something at a place that starts anywhere inside it.
 func deep(p pattern, v raw.Value, depth int) bool {
 	if holdsBelow(p, v) {
 		return true

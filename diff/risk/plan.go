@@ -4,14 +4,14 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// unjudged is the rule about values that other rules cannot judge before the apply.
+// unjudged names the rule about values that other rules cannot judge before the apply.
 const unjudged = "unknown-before-apply"
 
-// kindOutput is the kind of outputs.
+// kindOutput is the kind of Terraform outputs.
 const kindOutput = "output"
 
-// planRules are about what a plan does besides changing values: unknown values, objects that
-// Terraform lets go of, marks of secrets, and programs that an apply runs.
+// planRules returns the rules about what a plan does besides changing values: unknown values,
+// objects that Terraform forgets, marks of secrets, and programs that an apply runs.
 func planRules() []Rule {
 	return []Rule{
 		{

@@ -8,7 +8,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// podInputRules are about what gets into pods from elsewhere: code, tokens, secrets, addresses.
+// podInputRules returns the rules about what pods take in from elsewhere: code, tokens, secrets,
+// addresses.
 func podInputRules() []Rule {
 	volumes := k8s + "concepts/storage/volumes/"
 	rules := ofPods([]Rule{
@@ -68,7 +69,7 @@ func podInputRules() []Rule {
 	return secured(rules)
 }
 
-// podPlaceRules are about where pods run, and in what.
+// podPlaceRules returns the rules about the nodes and runtimes of pods.
 func podPlaceRules() []Rule {
 	return secured(ofPods([]Rule{
 		{
@@ -107,7 +108,8 @@ func secured(rules []Rule) []Rule {
 	return rules
 }
 
-// codeVariable are environment variables that make programs load code, with what must be in the value for that; empty for anything.
+// codeVariable maps environment variables that make programs load code to the parts of the value
+// that cause this; nil means that any value does.
 var codeVariable = map[string][]string{
 	"LD_PRELOAD": nil, "LD_AUDIT": nil, "BASH_ENV": nil, "PROMPT_COMMAND": nil, "PYTHONSTARTUP": nil, "PYTHONHOME": nil, "PERL5OPT": nil,
 	"PERL5DB": nil, "RUBYOPT": nil, "LUA_INIT": nil, "GIT_SSH_COMMAND": nil, "GIT_EXTERNAL_DIFF": nil, "PHP_INI_SCAN_DIR": nil,
@@ -133,7 +135,7 @@ func codeVariables(p *pod) map[string]bool {
 	return out
 }
 
-// sources are the parts of all volumes of a pod, those of projected ones each by itself.
+// sources returns the volumes of a pod, and each source of a projected volume separately.
 func sources(p *pod) []raw.Value {
 	var out []raw.Value
 	for _, v := range oneOrMore(get(p.spec, "volumes")) {
@@ -153,7 +155,7 @@ func projectedTokens(p *pod) map[string]bool {
 	return out
 }
 
-// podSecrets are the Secrets that a pod reads.
+// podSecrets returns the Secrets that a pod reads.
 func podSecrets(p *pod) map[string]bool {
 	var out map[string]bool
 	add := func(name raw.Value) {
@@ -178,7 +180,7 @@ func podSecrets(p *pod) map[string]bool {
 	return out
 }
 
-// citesSecret prefers the differences that name a Secret that pods read and did not read.
+// citesSecret prefers the differences that name a Secret that the pods newly read.
 func citesSecret(l look) func(Touched) bool {
 	was, is := facts(podSecrets).of(l.was), facts(podSecrets).of(l.is)
 	names := map[string]bool{}
@@ -192,7 +194,7 @@ func citesSecret(l look) func(Touched) bool {
 	}
 }
 
-// annotationsOf are those annotations of a pod for which wanted holds, with their values.
+// annotationsOf returns the annotations of a pod whose keys satisfy wanted, with their values.
 func annotationsOf(p *pod, wanted func(key string) bool) map[string]bool {
 	var out map[string]bool
 	annotations := get(p.meta, "annotations")
@@ -220,7 +222,7 @@ func vaultSecrets(p *pod) map[string]bool {
 	})
 }
 
-// sidecarKeys begin annotations that change what is put beside containers, or what runs them.
+// sidecarKeys lists prefixes of annotations that change injected sidecars or the runtime.
 var sidecarKeys = []string{
 	"sidecar.istio.io/userVolume", "sidecar.istio.io/proxyImage", "sidecar.istio.io/bootstrapOverride", "inject.istio.io/",
 	"proxy.istio.io/overrides", "dapr.io/sidecar-image", "dapr.io/volume-mounts", "config.linkerd.io/proxy-image", "config.linkerd.io/init-image",
@@ -234,7 +236,8 @@ func sidecarSettings(p *pod) map[string]bool {
 	})
 }
 
-// volumesOf makes facts of the volumes that have one of some sources, with all that they say.
+// volumesOf returns facts about the volumes that have one of the given sources; each fact contains
+// the full source.
 func volumesOf(kinds ...string) facts {
 	return func(p *pod) map[string]bool {
 		var out map[string]bool
@@ -287,7 +290,7 @@ func nodeNames(p *pod) map[string]bool {
 	return nil
 }
 
-// controlPlane are the ways in which pods get to nodes of the control plane.
+// controlPlane returns the ways in which pods can reach nodes of the control plane.
 func controlPlane(p *pod) map[string]bool {
 	var out map[string]bool
 	role := func(key string) bool {
@@ -316,7 +319,7 @@ func controlPlane(p *pod) map[string]bool {
 	return out
 }
 
-// runtimeChanges reports whether pods that stay get another runtime class, or none.
+// runtimeChanges reports whether existing pods get another runtime class, or none.
 func runtimeChanges(l look) bool {
 	class := facts(func(p *pod) map[string]bool { return map[string]bool{text(get(p.spec, "runtimeClassName")): true} })
 	return len(l.was) > 0 && grows(class.of(l.was), class.of(l.is))

@@ -8,7 +8,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// ofPods completes rules about the pods that an object of any kind makes.
+// ofPods completes rules about the pods that an object of any kind creates.
 func ofPods(rules []Rule) []Rule {
 	for i := range rules {
 		rules[i].Pods, rules[i].Kinds = true, []string{"*"}
@@ -19,7 +19,7 @@ func ofPods(rules []Rule) []Rule {
 	return rules
 }
 
-// containerRules are about what containers run, and with how much.
+// containerRules returns the rules about what containers run, and with which resources.
 func containerRules() []Rule {
 	probes := k8s + "concepts/configuration/liveness-readiness-startup-probes/"
 	images := k8s + "concepts/containers/images/#image-names"
@@ -104,7 +104,7 @@ func containerRules() []Rule {
 	})
 }
 
-// isolationRules are about what pods share with the node that they run on.
+// isolationRules returns the rules about what pods share with their node.
 func isolationRules() []Rule {
 	rules := []Rule{
 		{
@@ -158,7 +158,7 @@ func isolationRules() []Rule {
 	return podStandards(rules)
 }
 
-// confinementRules are about what limits a container from the inside.
+// confinementRules returns the rules about limits inside a container.
 func confinementRules() []Rule {
 	return podStandards([]Rule{
 		{
@@ -213,7 +213,7 @@ func podStandards(rules []Rule) []Rule {
 	return ofPods(rules)
 }
 
-// losesPod says that pods that stay lose a fact that they have as a whole.
+// losesPod reports whether pods that remain lose a fact about the whole pod.
 func losesPod(f facts) func(look) bool {
 	return func(l look) bool {
 		stay := facts(func(*pod) map[string]bool { return map[string]bool{"": true} }).of(l.is)
@@ -241,7 +241,7 @@ func sharedProcesses(p *pod) map[string]bool {
 	return map[string]bool{"": true}
 }
 
-// repository is an image without its tag and digest, written in one way.
+// repository returns the normalized name of an image without its tag and digest.
 // https://kubernetes.io/docs/concepts/containers/images/#image-names
 func repository(image string) string {
 	image, _, _ = strings.Cut(image, "@")
@@ -263,7 +263,7 @@ func repository(image string) string {
 	return host + "/" + rest
 }
 
-// repositories are those of all images of a pod.
+// repositories returns the repositories of all images of a pod.
 func repositories(p *pod) map[string]bool {
 	var out map[string]bool
 	for _, c := range p.containers {
@@ -280,7 +280,7 @@ func hasMemoryLimit(_ *pod, c raw.Value) bool {
 	return !get(c, "resources", "limits", "memory").IsNull()
 }
 
-// accounts are the service accounts of a pod; one that is left out is the default one.
+// accounts returns the service account of a pod; an omitted one is "default".
 func accounts(p *pod) map[string]bool {
 	for _, k := range []string{"serviceAccountName", "serviceAccount"} {
 		if name := text(get(p.spec, k)); name != "" {
@@ -290,7 +290,7 @@ func accounts(p *pod) map[string]bool {
 	return map[string]bool{"default": true}
 }
 
-// podIdentities are the identities of a cloud that a template asks for.
+// podIdentities returns the cloud identities that a template requests.
 func podIdentities(p *pod) map[string]bool {
 	var out map[string]bool
 	if text(get(p.meta, "labels", "azure.workload.identity/use")) == "true" {
@@ -321,7 +321,7 @@ func noGrace(p *pod) map[string]bool {
 	return map[string]bool{"": true}
 }
 
-// hasTemplate says that one of the pods is made from a template, as far as its place tells.
+// hasTemplate reports whether one of the pods comes from a template, judging by its place.
 func hasTemplate(pods []pod) bool {
 	return slices.ContainsFunc(pods, func(p pod) bool {
 		return len(p.containers) > 0 && (strings.HasSuffix(p.place, "emplate/spec") || strings.HasSuffix(p.place, "emplate"))
@@ -344,13 +344,13 @@ func hostProcess(p *pod, c raw.Value) bool {
 	return get(setting(p, c, "windowsOptions"), "hostProcess").IsTrue()
 }
 
-// keepsCapability says that a container no longer drops a capability that it dropped.
+// keepsCapability reports whether a container no longer drops a capability that it used to drop.
 func keepsCapability(_, _ *pod, was, is raw.Value) bool {
 	dropped := set(get(is, "securityContext", "capabilities", "drop"))
 	return !dropped["ALL"] && grows(dropped, set(get(was, "securityContext", "capabilities", "drop")))
 }
 
-// safeSysctls are those that the baseline allows.
+// safeSysctls lists the sysctls that the baseline level allows.
 var safeSysctls = map[string]bool{
 	"kernel.shm_rmid_forced": true, "net.ipv4.ip_local_port_range": true, "net.ipv4.ip_unprivileged_port_start": true,
 	"net.ipv4.tcp_syncookies": true, "net.ipv4.ping_group_range": true, "net.ipv4.ip_local_reserved_ports": true,
@@ -368,7 +368,7 @@ func unsafeSysctls(p *pod) map[string]bool {
 	return out
 }
 
-// mountWritable says that a mount of a container can be written to that could not.
+// mountWritable reports whether a mount of a container becomes writable.
 func mountWritable(podWas, podIs *pod, was, is raw.Value) bool {
 	now := mounts(podIs, is)
 	for path, readOnly := range mounts(podWas, was) {
@@ -379,7 +379,8 @@ func mountWritable(podWas, podIs *pod, was, is raw.Value) bool {
 	return false
 }
 
-// mounts are the paths of a container's mounts, and whether each is read-only. Volumes that are read-only by themselves are so here.
+// mounts returns the mount paths of a container and whether each is read-only. A mount of a
+// read-only volume counts as read-only.
 func mounts(p *pod, c raw.Value) map[string]bool {
 	closed := map[string]bool{}
 	for _, v := range oneOrMore(get(p.spec, "volumes")) {
@@ -398,7 +399,7 @@ func mounts(p *pod, c raw.Value) map[string]bool {
 	return out
 }
 
-// appArmor is the profile of a container: https://kubernetes.io/docs/tutorials/security/apparmor/
+// appArmor returns the profile of a container: https://kubernetes.io/docs/tutorials/security/apparmor/
 func appArmor(p *pod, c raw.Value) string {
 	if t := text(get(setting(p, c, "appArmorProfile"), "type")); t != "" {
 		return strings.ToLower(t)
@@ -430,7 +431,7 @@ func hasAppArmor(p *pod, c raw.Value) bool {
 	return s != "" && s != "unconfined"
 }
 
-// looseSELinux says that options of SELinux are not among those of the baseline.
+// looseSELinux reports whether SELinux options lie outside of the baseline level.
 func looseSELinux(p *pod, c raw.Value) bool {
 	o := setting(p, c, "seLinuxOptions")
 	switch text(get(o, "type")) {

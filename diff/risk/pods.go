@@ -8,11 +8,11 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// workloads are the kinds of the API itself that make pods from a template, and pods themselves.
+// workloads lists the built-in kinds that create pods from a template, and Pod.
 var workloads = []string{"Pod", "PodTemplate", "ReplicationController", "Deployment.apps", "StatefulSet.apps", "DaemonSet.apps",
 	"ReplicaSet.apps", "Job.batch", "CronJob.batch", "Deployment.extensions", "DaemonSet.extensions", "ReplicaSet.extensions"}
 
-// podless reports whether a kind is one of the API itself that makes no pods, so that nobody needs to search it for a template.
+// podless reports whether a kind is built in and creates no pods, so that no search is needed.
 func podless(kind string) bool {
 	if slices.Contains(workloads, kind) {
 		return false
@@ -21,7 +21,7 @@ func podless(kind string) bool {
 	return builtinGroup(group)
 }
 
-// builtinGroup reports whether an API group is one of Kubernetes itself.
+// builtinGroup reports whether an API group belongs to Kubernetes.
 func builtinGroup(group string) bool {
 	switch group {
 	case "", "apps", "batch", "autoscaling", "policy", "extensions":
@@ -30,17 +30,17 @@ func builtinGroup(group string) bool {
 	return strings.HasSuffix(group, ".k8s.io") && !strings.Contains(group, ".x-k8s.io")
 }
 
-// pod is one specification of pods, or a container that stands alone, as in a custom resource.
+// pod is a pod specification, or a container alone, as some custom resources have it.
 type pod struct {
-	// place tells it from the others of its object; it is empty for a workload of the API itself.
+	// place distinguishes the pods of one object; it is empty for a built-in workload.
 	place string
-	// meta are the metadata of the template, and spec what the pods are like.
+	// meta is the metadata of the template, and spec the pod specification.
 	meta, spec raw.Value
 	containers map[string]raw.Value
 }
 
-// podsOf returns all specifications of pods in an object: those of the known kinds at their known place, and of all others whatever has
-// the structure of one.
+// podsOf returns all pod specifications in an object. Built-in kinds have them at a known place; in
+// all other kinds it searches for values with the structure of one.
 func podsOf(kind string, v raw.Value) []pod {
 	switch {
 	case v.IsNull() || podless(kind):
@@ -61,15 +61,16 @@ func podsOf(kind string, v raw.Value) []pod {
 	return nil
 }
 
-// podSearch finds specifications of pods by their structure.
+// podSearch finds pod specifications by their structure.
 type podSearch struct{ found []pod }
 
-// podKeys are those that only the specification of a pod has. A list of containers is the main one; custom resources often take the
-// others beside settings of their own.
+// podKeys lists keys that only a pod specification has. The main one is a list of containers; custom
+// resources often put the others beside settings of their own.
 var podKeys = []string{"containers", "initContainers", "ephemeralContainers", "steps", "sidecars", "hostNetwork", "hostPID", "hostIPC",
 	"volumes", "podSecurityContext"}
 
-// visit reads a mapping and all below it. Objects of their own, as in a ManifestWork, are judged as such (see embedded) and left out.
+// visit reads a mapping and everything below it. It skips complete nested objects, as in a
+// ManifestWork: these are judged separately (see nested).
 func (s *podSearch) visit(place string, meta, v raw.Value, depth int) {
 	if depth == 0 {
 		return
@@ -94,7 +95,7 @@ func (s *podSearch) visit(place string, meta, v raw.Value, depth int) {
 			s.visit(place+"/"+k, get(v, "metadata"), child, depth-1)
 		case child.IsObject() || child.IsList() && !slices.Contains(containerLists, k):
 			s.visit(place+"/"+k, raw.Value{}, child, depth-1)
-		case k == "values" || k == "valuesContent": // of a chart, as a text
+		case k == "values" || k == "valuesContent": // chart values, as a text
 			if doc, ok := readDocument(child); ok {
 				s.visit(place+"/"+k, raw.Value{}, doc, depth-1)
 			}
@@ -102,7 +103,7 @@ func (s *podSearch) visit(place string, meta, v raw.Value, depth int) {
 	}
 }
 
-// read adds a mapping that is the specification of a pod, or a container that stands alone.
+// read adds a mapping that is a pod specification, or a container alone.
 func (s *podSearch) read(place string, meta, v raw.Value) {
 	p := pod{place: place, meta: meta, spec: v, containers: containers(v)}
 	_, hasImage := str(get(v, "image"))
@@ -114,10 +115,11 @@ func (s *podSearch) read(place string, meta, v raw.Value) {
 	}
 }
 
-// containerLists are where a pod, or what makes pods in custom resources, has its containers.
+// containerLists lists the keys under which pods, and their equivalents in custom resources, have
+// containers.
 var containerLists = []string{"containers", "initContainers", "ephemeralContainers", "steps", "sidecars"}
 
-// containers are all containers of a pod by name; those without a name have their place.
+// containers returns all containers of a pod by name, or by index if they have no name.
 func containers(spec raw.Value) map[string]raw.Value {
 	out := map[string]raw.Value{}
 	for _, list := range containerLists {
@@ -135,10 +137,10 @@ func containers(spec raw.Value) map[string]raw.Value {
 	return out
 }
 
-// facts are what a predicate finds in the pods of an object, each as a text that tells it from others.
+// facts extracts facts from a pod. Each fact is a distinct text.
 type facts func(*pod) map[string]bool
 
-// of joins the facts of all pods of an object.
+// of returns the facts of all pods of an object.
 func (f facts) of(pods []pod) map[string]bool {
 	var out map[string]bool
 	for i := range pods {
@@ -149,12 +151,12 @@ func (f facts) of(pods []pod) map[string]bool {
 	return out
 }
 
-// gains says that after has facts that before lacks.
+// gains reports whether after has facts that before lacks.
 func gains(f facts) func(look) bool {
 	return func(l look) bool { return grows(f.of(l.was), f.of(l.is)) }
 }
 
-// loses says that a container that stays loses a fact.
+// loses reports whether a container that remains loses a fact.
 func loses(f facts) func(look) bool {
 	return func(l look) bool {
 		stay := facts(func(p *pod) map[string]bool {
@@ -174,7 +176,7 @@ func loses(f facts) func(look) bool {
 	}
 }
 
-// perContainer makes facts of the names of the containers for which something holds.
+// perContainer returns facts that name the containers for which holds is true.
 func perContainer(holds func(p *pod, container raw.Value) bool) facts {
 	return func(p *pod) map[string]bool {
 		var out map[string]bool
@@ -187,7 +189,7 @@ func perContainer(holds func(p *pod, container raw.Value) bool) facts {
 	}
 }
 
-// setting is a container's own security setting, or else its pod's.
+// setting returns a security setting of a container, which defaults to that of its pod.
 func setting(p *pod, container raw.Value, key string) raw.Value {
 	if v, ok := get(container, "securityContext").Get(key); ok && !v.IsNull() {
 		return v
@@ -227,7 +229,7 @@ func hasReadiness(_ *pod, c raw.Value) bool { return get(c, "readinessProbe").Is
 
 func hasLooseTag(_ *pod, c raw.Value) bool { return looseTag(text(get(c, "image"))) }
 
-// with adds to a set that is made when there is something in it.
+// with adds to a set and creates the set if it is nil.
 func with(set map[string]bool, s string) map[string]bool {
 	if set == nil {
 		set = map[string]bool{}
@@ -236,7 +238,7 @@ func with(set map[string]bool, s string) map[string]bool {
 	return set
 }
 
-// hostNamespaces are the parts of the node that a pod shares.
+// hostNamespaces returns the namespaces of the node that a pod shares.
 func hostNamespaces(p *pod) map[string]bool {
 	var out map[string]bool
 	for _, k := range []string{"hostNetwork", "hostPID", "hostIPC"} {
@@ -247,7 +249,7 @@ func hostNamespaces(p *pod) map[string]bool {
 	return out
 }
 
-// hostPaths are the folders of the node that a pod can see.
+// hostPaths returns the directories of the node that a pod mounts.
 func hostPaths(p *pod) map[string]bool {
 	var out map[string]bool
 	for _, v := range oneOrMore(get(p.spec, "volumes")) {
@@ -258,7 +260,8 @@ func hostPaths(p *pod) map[string]bool {
 	return out
 }
 
-// capabilities are what containers may do beyond others. NET_BIND_SERVICE is what the restricted level allows.
+// capabilities returns the added capabilities of all containers, except NET_BIND_SERVICE, which the
+// restricted level allows.
 func capabilities(p *pod) map[string]bool {
 	var out map[string]bool
 	for name, c := range p.containers {
@@ -271,7 +274,7 @@ func capabilities(p *pod) map[string]bool {
 	return out
 }
 
-// looseTag says that an image can become another one under the same name.
+// looseTag reports whether an image name can point to a different image later.
 func looseTag(image string) bool {
 	if image == "" || strings.Contains(image, "@") {
 		return false
@@ -281,7 +284,7 @@ func looseTag(image string) bool {
 	return !tagged || tag == "latest"
 }
 
-// limitLowered says that a container that stays gets less of something than it had.
+// limitLowered reports whether a container that remains gets a lower resource limit.
 func limitLowered(l look) bool {
 	return eachStaying(l, func(_, _ *pod, was, is raw.Value) bool {
 		limits := get(was, "resources", "limits")
@@ -291,7 +294,7 @@ func limitLowered(l look) bool {
 	})
 }
 
-// eachStaying reports whether something holds for a container that is there before and after.
+// eachStaying reports whether holds is true for a container that exists before and after.
 func eachStaying(l look, holds func(podWas, podIs *pod, was, is raw.Value) bool) bool {
 	now := map[string]*pod{}
 	for i := range l.is {
@@ -311,8 +314,8 @@ func eachStaying(l look, holds func(podWas, podIs *pod, was, is raw.Value) bool)
 	return false
 }
 
-// rolls says that a change of the pod template ends pods now: not while a Deployment is paused or has no pods, and not where pods are
-// only replaced when someone deletes them.
+// rolls reports whether a change of the pod template replaces pods immediately. It does not while a
+// Deployment is paused or has no pods, or where pods are replaced only after someone deletes them.
 func rolls(l look) bool {
 	spec := get(l.after, "spec")
 	if get(spec, "paused").IsTrue() || text(get(spec, "replicas")) == "0" || text(get(l.before, "spec", "replicas")) == "0" {
@@ -321,23 +324,23 @@ func rolls(l look) bool {
 	return text(get(spec, "updateStrategy", "type")) != "OnDelete"
 }
 
-// waits says that pods take a change of their template on only when someone deletes them.
+// waits reports whether pods take on a changed template only after someone deletes them.
 func waits(l look) bool {
 	return text(get(l.after, "spec", "updateStrategy", "type")) == "OnDelete"
 }
 
-// recreates says that all pods end before the first new one begins.
+// recreates reports whether all pods stop before the first new one starts.
 func recreates(l look) bool {
 	return text(get(l.after, "spec", "strategy", "type")) == "Recreate" && rolls(l)
 }
 
 const podLevelLabel = "pod-security.kubernetes.io/enforce"
 
-// podLevels are the levels of the pod security standards, from lax to strict.
+// podLevels lists the levels of the pod security standards, from lax to strict.
 var podLevels = []string{"privileged", "baseline", "restricted"}
 
-// levelLowered says that a namespace lets in pods that it did not. No label is as the cluster has it, which is privileged where
-// nobody said otherwise.
+// levelLowered reports whether a namespace admits pods that it did not admit before. A missing label
+// means the default of the cluster, which is privileged unless configured otherwise.
 func levelLowered(before, after raw.Value) bool {
 	level := func(v raw.Value) int {
 		return slices.Index(podLevels, text(get(v, "metadata", "labels", podLevelLabel)))

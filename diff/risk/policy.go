@@ -9,22 +9,25 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/lazyregexp"
 )
 
-// policy is what an AWS policy document allows and denies.
+// policy holds what an AWS policy document allows and denies.
 // https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_grammar.html
 type policy struct {
 	allow, deny []grant
-	// named says of each of allow that it names principals, as the policy of a bucket or a key does: only there is "all" everyone.
+	// named reports for each grant in allow whether its statement names principals, as the policy of
+	// a bucket or a key does. Only in such a statement does "all principals" mean everyone.
 	named []bool
 }
 
-// The versions of policies. In the older one, which a document without a version has, ${…} is a text like any other.
+// The versions of the policy language. In the older one, the default for a document without a
+// version, ${…} has no special meaning.
 // https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_version.html
 const (
 	policyVersion    = "2012-10-17"
 	oldPolicyVersion = "2008-10-17"
 )
 
-// parseDocument reads the JSON of a policy. Not ok: it is none, or an object in it has a key twice, so that nobody knows which counts.
+// parseDocument parses the JSON of a policy. It returns false if the text is no JSON or if an object
+// has a key twice, because readers disagree which one counts.
 func parseDocument(text string) (raw.Value, bool) {
 	if len(text) > maxPolicy {
 		return raw.Value{}, false
@@ -32,7 +35,8 @@ func parseDocument(text string) (raw.Value, bool) {
 	return tree.JSONText(text)
 }
 
-// textsOf writes the texts of a statement so that those of two versions can be compared.
+// textsOf returns a function that rewrites the texts of a statement so that texts of two versions
+// can be compared.
 func textsOf(version string) (func(string) string, bool) {
 	switch version {
 	case policyVersion:
@@ -43,10 +47,10 @@ func textsOf(version string) (func(string) string, bool) {
 	return nil, false
 }
 
-// escapedWildcards are those that ${…} makes plain characters.
+// escapedWildcards replaces the wildcards that ${…} escapes.
 var escapedWildcards = strings.NewReplacer("${*}", "\x01", "${?}", "\x02", "${$}", "$")
 
-// policyMeasures are actions, resources and principals.
+// policyMeasures compare actions, resources and principals.
 var policyMeasures = []measure{
 	globs, globs,
 	{
@@ -55,14 +59,15 @@ var policyMeasures = []measure{
 	},
 }
 
-// principalCovers: a principal is written in full, or is everyone; other wildcards have no meaning.
+// principalCovers compares principals. A principal is a full name or everyone; other wildcards have
+// no meaning.
 func principalCovers(outer, inner string) bool { return outer == "*" || outer == inner }
 
-// maxPolicy bounds a document, in bytes. The largest that AWS takes is 32 KiB.
+// maxPolicy bounds a document, in bytes. AWS accepts at most 32 KiB.
 const maxPolicy = 256 << 10
 
-// parsePolicy reads a document that is a text or an object. Null and the empty text allow and deny nothing. Not ok: it is no policy,
-// or one that this package does not understand.
+// parsePolicy parses a document that is a text or an object. Null and the empty text allow and deny
+// nothing. It returns false for a value that is no policy, or a policy that it does not support.
 func parsePolicy(v raw.Value) (p policy, ok bool) {
 	if v.IsNull() {
 		return policy{}, true
@@ -97,7 +102,8 @@ func parsePolicy(v raw.Value) (p policy, ok bool) {
 	return p, true
 }
 
-// looksLikePolicy says that a value is a document with statements: other documents are called policies, too.
+// looksLikePolicy reports whether a value is a document with statements. Other attributes are called
+// "policy", too.
 func looksLikePolicy(v raw.Value) bool {
 	if text, ok := str(v); ok {
 		if strings.Contains(strings.ToLower(text), `"statement"`) || !strings.Contains(text, `\u`) {
@@ -108,7 +114,7 @@ func looksLikePolicy(v raw.Value) bool {
 	return slices.ContainsFunc(v.Keys(), func(k string) bool { return strings.EqualFold(k, "Statement") })
 }
 
-// unreadable reports whether a policy that differs is one that this package does not understand.
+// unreadable reports whether a policy changed to one that this package cannot parse.
 func unreadable(before, after raw.Value) bool {
 	_, ok := parsePolicy(after)
 	return !ok && !before.Equal(after)
@@ -125,7 +131,7 @@ func parseStatement(s raw.Value, written func(string) string) (grant, bool) {
 	return grant{dims: []dimension{actions, resources, principals}, cond: cond}, ok1 && ok2 && ok3 && ok4
 }
 
-// parseDimension reads KEY or NotKEY; where there is neither, the statement is about all.
+// parseDimension reads KEY or NotKEY. A statement with neither applies to everything.
 func parseDimension(s raw.Value, key string, fold func(string) string) (dimension, bool) {
 	v, has := s.Get(key)
 	not, hasNot := s.Get("Not" + key)
@@ -145,13 +151,14 @@ func parseDimension(s raw.Value, key string, fold func(string) string) (dimensio
 	return dimension{but: hasNot, items: items}, ok
 }
 
-// anything is a pattern that matches all there is: in a service and an action, or in all parts of an ARN.
+// anyAction and anyResource match the patterns that cover everything: wildcards in service and
+// action, or in all parts of an ARN.
 var (
 	anyAction   = lazyregexp.New(`^[*?]*\*[*?]*(:[*?]*\*[*?]*)?$`)
 	anyResource = lazyregexp.New(`^(arn:)?(aws[a-z-]*:)?[*?:]*\*$`)
 )
 
-// action writes an action in one way: every action of every service is "*".
+// action normalizes an action: every action of every service is "*".
 func action(s string) string {
 	if s = strings.ToLower(s); anyAction.MatchString(s) {
 		return "*"
@@ -159,7 +166,7 @@ func action(s string) string {
 	return s
 }
 
-// resource writes a resource in one way: every one is "*".
+// resource normalizes a resource: every resource is "*".
 func resource(s string) string {
 	if anyResource.MatchString(s) {
 		return "*"
@@ -195,7 +202,7 @@ func parsePrincipals(s raw.Value) (dimension, bool) {
 	return d, v.IsObject()
 }
 
-// principal writes a principal in one way: everyone is "*", and an account is the ARN of its root.
+// principal normalizes a principal: everyone is "*", and an account is the ARN of its root.
 func principal(kind, item string) string {
 	if kind == "AWS" {
 		if item == "*" {
@@ -236,8 +243,8 @@ func parseCondition(v raw.Value, written func(string) string) (condition, bool) 
 
 func cutOperator(key string) (operator, what string, ok bool) { return strings.Cut(key, " ") }
 
-// widens says that after allows something that before does not, or no longer denies what before denies. A document that is not
-// understood counts as wider, unless it is the same.
+// widens reports whether after allows something that before does not, or no longer denies what
+// before denies. A document that cannot be parsed counts as wider unless it is unchanged.
 func widens(before, after raw.Value) bool {
 	if before.Equal(after) {
 		return false
@@ -247,18 +254,19 @@ func widens(before, after raw.Value) bool {
 	if !ok || !alsoOK {
 		return true
 	}
-	// What is allowed but always denied is not allowed.
+	// What is allowed but always denied is effectively not allowed.
 	return !covered(policyMeasures, is.allow, slices.Concat(was.allow, is.deny)) || !covered(policyMeasures, was.deny, is.deny)
 }
 
-// PolicyWidens says that an AWS policy document allows something that the one before does not, or no longer denies what that one denies,
-// and whether it newly allows every action on every resource. Null is a document that allows nothing. One that is not understood counts
-// as wider, unless it is the same.
+// PolicyWidens reports whether an AWS policy document allows something that the previous one does
+// not or no longer denies something, and whether it newly allows every action on every resource.
+// Null is a document that allows nothing. A document that cannot be parsed counts as wider unless it
+// is unchanged.
 func PolicyWidens(before, after raw.Value) (wider, everything bool) {
 	return widens(before, after), allPowerful(before, after)
 }
 
-// public says that a policy newly allows everyone something without a condition.
+// public reports whether a policy newly allows something to everyone without a condition.
 func public(before, after raw.Value) bool {
 	is, ok := parsePolicy(after)
 	was, wasOK := parsePolicy(before)
@@ -275,7 +283,7 @@ func public(before, after raw.Value) bool {
 	return !covered(policyMeasures, open, slices.Concat(was.allow, is.deny))
 }
 
-// allPowerful says that a policy newly allows every action on every resource.
+// allPowerful reports whether a policy newly allows every action on every resource.
 func allPowerful(before, after raw.Value) bool {
 	is, ok := parsePolicy(after)
 	was, wasOK := parsePolicy(before)
@@ -294,8 +302,8 @@ func allPowerful(before, after raw.Value) bool {
 	return false
 }
 
-// serviceWildcard reports whether a policy newly allows every action of one service on every resource. Every action of all services is
-// another rule's.
+// serviceWildcard reports whether a policy newly allows every action of one service on every
+// resource. Another rule covers every action of all services.
 func serviceWildcard(before, after raw.Value) bool {
 	is, ok := parsePolicy(after)
 	was, wasOK := parsePolicy(before)
@@ -316,7 +324,8 @@ func serviceWildcard(before, after raw.Value) bool {
 	return !covered(policyMeasures, wild, slices.Concat(was.allow, is.deny))
 }
 
-// escalating are actions with which one can get other rights. Those that are about roles count where they are allowed on every resource.
+// escalatingActions and escalatingOnAll list actions that lead to other rights. Those in
+// escalatingOnAll concern roles and count only where they are allowed on every resource.
 // https://docs.aws.amazon.com/IAM/latest/UserGuide/access_policies_job-functions.html
 var (
 	escalatingActions = []string{"iam:createpolicyversion", "iam:setdefaultpolicyversion", "iam:attachuserpolicy", "iam:attachgrouppolicy",
@@ -326,7 +335,7 @@ var (
 	escalatingOnAll = []string{"iam:passrole", "sts:assumerole"}
 )
 
-// policyEscalates reports whether a policy newly allows an action with which one can get other rights.
+// policyEscalates reports whether a policy newly allows an action that leads to other rights.
 func policyEscalates(before, after raw.Value) bool {
 	is, ok := parsePolicy(after)
 	was, wasOK := parsePolicy(before)

@@ -7,7 +7,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// roleMeasures are API groups, resources, verbs, names of objects, and paths that are no resources.
+// roleMeasures compare API groups, resources, verbs, object names and non-resource URLs.
 // https://kubernetes.io/docs/reference/access-authn-authz/rbac/
 var roleMeasures = []measure{
 	words, {covers: resourceCovers, wider: widerResources, loose: never}, words, words,
@@ -16,13 +16,14 @@ var roleMeasures = []measure{
 
 func wordCovers(outer, inner string) bool { return outer == "*" || outer == inner }
 
-// resourceCovers: */scale is that part of every resource; other wildcards have no meaning.
+// resourceCovers compares resources. */scale covers that subresource of every resource; other
+// wildcards have no meaning.
 func resourceCovers(outer, inner string) bool {
 	part, ok := strings.CutPrefix(outer, "*/")
 	return wordCovers(outer, inner) || ok && strings.HasSuffix(inner, "/"+part)
 }
 
-// widerResources are * and, for a part of a resource, that part of every one.
+// widerResources returns * and, for a subresource, that subresource of every resource.
 func widerResources(inner string) []string {
 	out := []string{"*"}
 	for i := range len(inner) {
@@ -33,13 +34,13 @@ func widerResources(inner string) []string {
 	return out
 }
 
-// pathCovers: a star at the end of a path is the rest of it.
+// pathCovers compares paths; a star at the end of a path matches any rest.
 func pathCovers(outer, inner string) bool {
 	start, ok := strings.CutSuffix(outer, "*")
 	return outer == inner || ok && strings.HasPrefix(inner, start)
 }
 
-// roleGrants are what a Role or ClusterRole allows.
+// roleGrants returns what a Role or ClusterRole allows.
 func roleGrants(v raw.Value) []grant {
 	var out []grant
 	for _, rule := range oneOrMore(get(v, "rules")) {
@@ -55,19 +56,20 @@ func roleGrants(v raw.Value) []grant {
 		if len(names) == 0 {
 			names = []string{"*"}
 		}
-		// The empty group is the core, and gather leaves out what is empty.
+		// The empty group is the core API; gather would drop it.
 		groups, _ := texts(get(rule, "apiGroups"))
 		out = append(out, grant{dims: []dimension{these(groups...), these(resources...), verbs, these(names...), these("none")}})
 	}
 	return out
 }
 
-// roleWidens says that a role allows more than it did.
+// roleWidens reports whether a role allows more than before.
 func roleWidens(before, after raw.Value) bool {
 	return !covered(roleMeasures, roleGrants(after), roleGrants(before))
 }
 
-// roleAll says that a role newly allows every verb, every resource, or to take on other rights: escalate, bind and impersonate.
+// roleAll reports whether a role newly allows every verb, every resource, or a verb that takes on
+// other rights: escalate, bind and impersonate.
 func roleAll(before, after raw.Value) bool {
 	var strong []grant
 	for _, g := range roleGrants(after) {
@@ -83,7 +85,7 @@ func escalates(verb string) bool {
 	return verb == "escalate" || verb == "bind" || verb == "impersonate"
 }
 
-// subjects are who a binding is for.
+// subjects returns the subjects of a binding.
 func subjects(v raw.Value) map[string]bool {
 	out := map[string]bool{}
 	for _, s := range oneOrMore(get(v, "subjects")) {
@@ -92,7 +94,8 @@ func subjects(v raw.Value) map[string]bool {
 	return out
 }
 
-// everyoneSubject says that a binding newly is for everybody who is or is not logged in.
+// everyoneSubject reports whether a binding is newly for all authenticated or all unauthenticated
+// users.
 func everyoneSubject(before, after raw.Value) bool {
 	was := subjects(before)
 	for s := range subjects(after) {

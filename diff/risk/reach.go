@@ -9,12 +9,13 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
-// routeKinds are those that lead requests from outside to services.
+// routeKinds lists the kinds that route requests from outside to services.
 var routeKinds = []string{"Ingress.networking.k8s.io", "Ingress.extensions", "Gateway.gateway.networking.k8s.io",
 	"*Route.gateway.networking.k8s.io", "Route.route.openshift.io", "VirtualService.networking.istio.io", "Gateway.networking.istio.io",
 	"IngressRoute*.traefik.io"}
 
-// annotationRules are about annotations by which the controllers of load balancers and routes decide who gets in.
+// annotationRules returns the rules about annotations by which the controllers of load balancers and
+// routes control access.
 func annotationRules() []Rule {
 	nginx := "https://kubernetes.github.io/ingress-nginx/user-guide/nginx-configuration/annotations/"
 	ingress := append([]string{"Service"}, routeKinds...)
@@ -88,7 +89,7 @@ func annotationRules() []Rule {
 	return rules
 }
 
-// eachAnnotation calls visit with the annotations of an object: what stands before and behind the last slash, and the value.
+// eachAnnotation calls visit for each annotation of an object, with the key split at its last slash.
 func eachAnnotation(v raw.Value, visit func(prefix, name, value string)) {
 	annotations := get(v, "metadata", "annotations")
 	for _, k := range annotations.Keys() {
@@ -102,7 +103,7 @@ func eachAnnotation(v raw.Value, visit func(prefix, name, value string)) {
 	}
 }
 
-// balancerScheme is "internal", "public", or empty where no annotation says which one it is.
+// balancerScheme returns "internal", "public", or the empty string where no annotation sets it.
 func balancerScheme(v raw.Value) string {
 	out := ""
 	eachAnnotation(v, func(prefix, name, value string) {
@@ -132,7 +133,7 @@ func balancerScheme(v raw.Value) string {
 	return out
 }
 
-// authSettings are the annotations that ask for authentication, with their values if they count.
+// authSettings returns the annotations that require authentication, with values also their values.
 func authSettings(v raw.Value, values bool) map[string]bool {
 	var out map[string]bool
 	eachAnnotation(v, func(prefix, name, value string) {
@@ -149,7 +150,7 @@ func authSettings(v raw.Value, values bool) map[string]bool {
 		if value == "none" || value == "off" || value == "false" {
 			return
 		}
-		// A list of middlewares that loses one loses a setting.
+		// Each middleware in a list is a setting, so that losing one of them counts.
 		for _, part := range strings.Split(value, ",") {
 			key := prefix + "/" + name
 			if values || name == "plugins" || name == "router.middlewares" {
@@ -161,7 +162,7 @@ func authSettings(v raw.Value, values bool) map[string]bool {
 	return out
 }
 
-// sourcesWiden says that annotations let requests from more addresses through.
+// sourcesWiden reports whether annotations admit requests from more addresses.
 func sourcesWiden(before, after raw.Value) bool {
 	lists := func(v raw.Value) (allowed, refused map[string][]string) {
 		allowed, refused = map[string][]string{}, map[string][]string{}
@@ -173,7 +174,7 @@ func sourcesWiden(before, after raw.Value) bool {
 			switch name {
 			case "whitelist-source-range", "allowlist-source-range", "inbound-cidrs", "allow-list", "whitelist", "ip_whitelist", "ip_allowlist",
 				"load-balancer-source-ranges", "azure-allowed-ip-ranges":
-				// The names changed over time, and both stand for one list.
+				// The names changed over time; all stand for the same list.
 				allowed[prefix] = append(allowed[prefix], sources...)
 			case "denylist-source-range", "deny-list", "blacklist":
 				refused[prefix] = append(refused[prefix], sources...)
@@ -196,7 +197,7 @@ func sourcesWiden(before, after raw.Value) bool {
 	return false
 }
 
-// coveredSources says that each of some networks lies in one of others.
+// coveredSources reports whether each inner network lies in one of the outer networks.
 func coveredSources(inner, outer []string) bool {
 	if len(inner)*len(outer) > maxCompared {
 		return false
@@ -209,7 +210,8 @@ func coveredSources(inner, outer []string) bool {
 	return true
 }
 
-// ledAway are the annotations that copy requests to another place or lead them there, with their values.
+// ledAway returns the annotations that mirror or redirect requests to another place, with their
+// values.
 func ledAway(v raw.Value) map[string]bool {
 	var out map[string]bool
 	eachAnnotation(v, func(prefix, name, value string) {
@@ -222,9 +224,9 @@ func ledAway(v raw.Value) map[string]bool {
 	return out
 }
 
-// requestChecks are the annotations that ask for checks of requests.
+// requestChecks returns the checks of requests that annotations turn on.
 func requestChecks(v raw.Value) map[string]bool {
-	out := map[string]bool{"satisfy": true, "global": true} // all of them, unless an annotation says otherwise
+	out := map[string]bool{"satisfy": true, "global": true} // on unless an annotation turns them off
 	eachAnnotation(v, func(prefix, name, value string) {
 		switch name {
 		case "satisfy":
@@ -259,10 +261,10 @@ func snippets(v raw.Value) map[string]bool {
 	return out
 }
 
-// encrypted are the annotations that ask for encryption.
+// encrypted returns the settings for encryption that annotations turn on.
 func encrypted(v raw.Value) map[string]bool {
 	out := map[string]bool{}
-	// A redirect is on unless an annotation says otherwise.
+	// A redirect is on unless an annotation turns it off.
 	out["ssl-redirect"] = true
 	eachAnnotation(v, func(_, name, value string) {
 		switch name {
@@ -285,7 +287,7 @@ func encrypted(v raw.Value) map[string]bool {
 	return out
 }
 
-// clusterServiceRules are about where a Service leads, and at which ports.
+// clusterServiceRules returns the rules about the targets and ports of a Service.
 func clusterServiceRules() []Rule {
 	service := k8s + "concepts/services-networking/service/"
 	return []Rule{
@@ -332,7 +334,7 @@ func clusterServiceRules() []Rule {
 	}
 }
 
-// backends are the services that a route leads to, wherever it names them.
+// backends returns the services that a route leads to, wherever it names them.
 func backends(v raw.Value) map[string]bool {
 	var out map[string]bool
 	fieldsIn(get(v, "spec"), maxSearch, func(k string, child raw.Value) bool {
@@ -362,7 +364,7 @@ func servicePorts(v raw.Value) map[string]bool {
 	return out
 }
 
-// addresses are those of an Endpoints or an EndpointSlice.
+// addresses returns the addresses of an Endpoints or an EndpointSlice.
 func addresses(v raw.Value) map[string]bool {
 	var out map[string]bool
 	for _, subset := range oneOrMore(get(v, "subsets")) {
@@ -380,12 +382,12 @@ func addresses(v raw.Value) map[string]bool {
 	return out
 }
 
-// customPolicies are kinds of network policies that are custom resources.
+// customPolicies lists kinds of network policies that are custom resources.
 var customPolicies = []string{"CiliumNetworkPolicy.cilium.io", "CiliumClusterwideNetworkPolicy.cilium.io",
 	"*NetworkPolicy.crd.projectcalico.org", "*NetworkPolicy.projectcalico.org", "*AdminNetworkPolicy.policy.networking.k8s.io",
 	"EgressFirewall.k8s.ovn.org", "EgressNetworkPolicy.network.openshift.io"}
 
-// networkPolicyRules are about network policies of all kinds.
+// networkPolicyRules returns the rules about network policies of all kinds.
 func networkPolicyRules() []Rule {
 	cilium := "https://docs.cilium.io/en/stable/security/policy/"
 	isolation := k8s + "concepts/services-networking/network-policies/"
@@ -413,7 +415,7 @@ func networkPolicyRules() []Rule {
 	}
 }
 
-// denied are the directions in which a NetworkPolicy lets nothing through.
+// denied returns the directions in which a NetworkPolicy admits nothing.
 func denied(v raw.Value) map[string]bool {
 	var out map[string]bool
 	if v.IsNull() {
@@ -427,17 +429,18 @@ func denied(v raw.Value) map[string]bool {
 	return out
 }
 
-// customPolicyWidens compares the rules of a custom network policy as wholes: one that is new may allow more, and so may one less that
-// refuses.
+// customPolicyWidens compares the rules of a custom network policy as wholes: a new allow rule may
+// allow more, and so may the loss of a deny rule.
 func customPolicyWidens(before, after raw.Value) bool {
 	was, is := customPolicy(before), customPolicy(after)
 	return was.about != is.about || grows(was.allow, is.allow) || grows(is.deny, was.deny) || grows(is.isolates, was.isolates)
 }
 
 type customRules struct {
-	// about is what the policy selects, and how its rules are ordered.
+	// about holds the selectors of the policy and the order of its rules.
 	about string
-	// allow and deny are rules, and isolates the directions in which what no rule allows is refused.
+	// allow and deny hold rules; isolates holds the directions in which only matching rules admit
+	// traffic.
 	allow, deny, isolates map[string]bool
 }
 
@@ -470,7 +473,7 @@ func (p *customRules) add(list string, rule raw.Value) {
 	whole, _ := raw.Text(rule)
 	switch action := text(orElse(get(rule, "action"), get(rule, "type"))); {
 	case whole == "{}" && list != "ingressDeny" && list != "egressDeny":
-		// Cilium: a rule that allows nothing.
+		// In Cilium, an empty rule allows nothing.
 	case strings.HasSuffix(list, "Deny") || action == "Deny":
 		p.deny = with(p.deny, list+" "+whole)
 	default:
@@ -478,7 +481,8 @@ func (p *customRules) add(list string, rule raw.Value) {
 	}
 }
 
-// identityRules are about who gets into the cluster from a cloud, and who gets from the cluster into one.
+// identityRules returns the rules about identities that connect the cluster and a cloud, in both
+// directions.
 func identityRules() []Rule {
 	return []Rule{
 		{
@@ -511,7 +515,8 @@ func cloudIdentities(v raw.Value) map[string]bool {
 	return out
 }
 
-// awsAuthWidens says that the ConfigMap aws-auth maps what it did not. A text that cannot be read counts as wider.
+// awsAuthWidens reports whether the ConfigMap aws-auth has new mappings. A text that cannot be
+// parsed counts as wider.
 func awsAuthWidens(before, after raw.Value) bool {
 	for _, k := range []string{"mapRoles", "mapUsers", "mapAccounts"} {
 		was, is := text(get(before, "data", k)), text(get(after, "data", k))

@@ -8,7 +8,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// releaseAttributes are about releases of charts: what a chart makes of its values, a plan does not show.
+// releaseAttributes returns the rules about chart releases. A plan does not show what a chart renders
+// from its values.
 func releaseAttributes() []attribute {
 	return []attribute{
 		{
@@ -90,11 +91,11 @@ func releaseAttributes() []attribute {
 	}
 }
 
-// releaseValues are the attributes of a release that hold values of its chart.
+// releaseValues lists the attributes of a release that hold chart values.
 var releaseValues = []string{"values", "set", "set_list", "set_sensitive"}
 
-// riskyValues are the values of a release that have the names of settings with which pods get
-// rights on the node, with their places.
+// riskyValues returns the values of a release, with their places, that have the names of settings
+// with which pods get rights on the node.
 func riskyValues(release raw.Value) map[string]bool {
 	out := map[string]bool{}
 	for _, v := range oneOrMore(get(release, "values")) {
@@ -107,7 +108,7 @@ func riskyValues(release raw.Value) map[string]bool {
 	for _, s := range slices.Concat(oneOrMore(get(release, "set")), oneOrMore(get(release, "set_sensitive"))) {
 		for i, one := range splitSet(text(get(s, "value"))) {
 			name := text(get(s, "name"))
-			if i > 0 { // Helm reads what follows a comma as another setting
+			if i > 0 { // Helm reads the text after a comma as another setting
 				name, one, _ = strings.Cut(one, "=")
 			}
 			riskySetting(name, raw.Of(strings.ReplaceAll(one, `\`, "")), out)
@@ -119,7 +120,7 @@ func riskyValues(release raw.Value) map[string]bool {
 	return out
 }
 
-// splitSet splits what --set takes at its commas, but not in lists.
+// splitSet splits the argument of --set at its commas, except inside lists.
 func splitSet(value string) []string {
 	var out []string
 	depth, start := 0, 0
@@ -140,11 +141,11 @@ func splitSet(value string) []string {
 	return append(out, value[start:])
 }
 
-// riskySetting adds what a setting by the path of its name asks for.
+// riskySetting adds the rights that a setting requests, judging by its dotted name.
 func riskySetting(name string, v raw.Value, out map[string]bool) {
 	steps := strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune(`.[]\`, r) })
 	for len(steps) > 0 && strings.Trim(steps[len(steps)-1], "0123456789") == "" {
-		steps = steps[:len(steps)-1] // the place in a list
+		steps = steps[:len(steps)-1] // the index in a list
 	}
 	key, parent := name, ""
 	if n := len(steps); n > 0 {
@@ -164,7 +165,8 @@ func riskySetting(name string, v raw.Value, out map[string]bool) {
 	riskyCapability(name, parent, key, v, out)
 }
 
-// pods' settings that ask for rights when they are true, and those that keep rights away until they are null.
+// Pod settings that grant rights when they are true, and those that limit rights unless they are
+// null.
 var (
 	riskySwitches = []string{"privileged", "hostnetwork", "hostpid", "hostipc", "allowprivilegeescalation"}
 	keepers       = []string{
@@ -211,7 +213,7 @@ func risky(at, key string, v raw.Value, depth int, out map[string]bool) {
 	}
 }
 
-// riskyCapability adds the capabilities that a setting adds.
+// riskyCapability adds the capabilities that a setting grants.
 func riskyCapability(at, parent, key string, v raw.Value, out map[string]bool) {
 	if strings.EqualFold(parent, "capabilities") && strings.EqualFold(key, "add") {
 		for _, c := range oneOrMore(v) {
@@ -222,7 +224,7 @@ func riskyCapability(at, parent, key string, v raw.Value, out map[string]bool) {
 	}
 }
 
-// isZero reports whether a text is the number 0, as YAML and Go's templates read numbers: 0x0, 0o0, 00, 0.0, -0.
+// isZero reports whether a text is the number 0 in YAML or in Go templates: 0x0, 0o0, 00, 0.0, -0.
 func isZero(text string) bool {
 	if len(text) > maxQuantity || strings.Trim(text, "0123456789xXoObB+-_.eE") != "" || text == "" {
 		return false

@@ -1,8 +1,10 @@
-// Package risk says what a change means for what runs, for data, and for who may do or reach what, by rules that are data.
+// Package risk judges what a change means for running workloads, for data, and for access, by rules
+// that are data.
 //
-// It owns the rules, each with a name, the public text that it follows, and words for the people who approve. It never reads a
-// file, never decides what differs, and never puts a value into words: a finding names a rule and a path. The readers of plans
-// (diff/kubernetes, diff/terraform) call Judge for every change that an apply would make.
+// It owns the rules. Each has a name, the address of the published text that it follows, and a
+// sentence for the people who approve. It never reads a file, never decides what differs, and never
+// prints a value: a finding consists of a rule and a path. The readers of plans (diff/kubernetes,
+// diff/terraform) call Judge for every change that an apply would make.
 package risk
 
 import (
@@ -15,29 +17,33 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
-// Subject is the object of a change, as its source has it.
+// Subject is the object of a change, with unmasked values.
 type Subject struct {
 	// Engine is diff.KindKubernetes or diff.KindTerraform.
 	Engine string
-	// Group and Kind are the object's API group (without version, empty for the core) and kind, or the resource type in Kind for
-	// Terraform.
+	// Group and Kind are the API group (without version, empty for the core) and kind of the object.
+	// For Terraform, Kind is the resource type.
 	Group, Kind string
-	// Before and After are the whole object on each side; null where there is none. What is equal on both sides may be left out.
+	// Before and After hold the whole object on each side; null where it does not exist. Values that
+	// are equal on both sides may be omitted.
 	Before, After raw.Value
 	// Touched has one element for each of the change's Fields, in the same order.
 	Touched []Touched
-	// Unknown is the tree of what is known only after apply, as a Terraform plan has it, without what the provider chooses.
+	// Unknown is the tree of marks for values that are known only after apply, as in a Terraform plan,
+	// without those that the provider chooses.
 	Unknown raw.Value
-	// Shown makes a key of a held object one that may be printed, see tree.Path.Text. Nil hides all of them.
+	// Shown converts a key of a held object to one that may be printed, see tree.Path.Text. Nil hides
+	// all keys.
 	Shown func(tree.Step) string
-	// KeepsOld says that the object that a replacement is for is not destroyed.
+	// KeepsOld reports that a replacement does not destroy the old object.
 	KeepsOld bool
-	// Programs are what the configuration runs beside the change, by their kinds (Terraform's provisioners).
+	// Programs lists the kinds of programs that the configuration runs with the change (Terraform's
+	// provisioners).
 	Programs []string
-	// Regenerated says that all that changes is made anew at each rendering.
+	// Regenerated reports that every changed value is generated again at each rendering.
 	Regenerated bool
 
-	// depth is how many objects hold this one.
+	// depth is the number of objects that enclose this one.
 	depth int
 }
 
@@ -46,15 +52,16 @@ type Touched struct {
 	Path                tree.Path
 	Before, After       raw.Value
 	HasBefore, HasAfter bool
-	// Folded says that the field is folded away; its FieldChange.Fold says by which rule.
+	// Folded reports that the field is folded; its FieldChange.Fold names the rule that folds it.
 	Folded bool
-	// Revealed says that the value was marked as sensitive and no longer is.
+	// Revealed reports that the value was marked as sensitive and no longer is.
 	Revealed bool
 }
 
-// Judge adds to c what the rules find, see diff.Change.Judge. An update of a field that cannot change in place becomes a
-// replacement: c.Action, c.Order, c.Why and the ForcesReplace of the fields are set. Call it once, when c.Fields are final and
-// before totals are counted; not for drift, which has happened already.
+// Judge adds the findings of the rules to c, see diff.Change.Judge. An update of a field that cannot
+// change in place becomes a replacement: Judge then sets c.Action, c.Order, c.Why and the
+// ForcesReplace of the fields. Call it once, when c.Fields are final and before totals are counted.
+// Do not call it for drift, which has already happened.
 func Judge(c *diff.Change, s Subject) {
 	kind := s.Kind
 	if s.Group != "" {
@@ -82,28 +89,29 @@ func Judge(c *diff.Change, s Subject) {
 	c.Judge(append(findings, j.judgeTexts(findings)...)...)
 }
 
-// judge asks the rules about one change.
+// judge runs the rules on one change.
 type judge struct {
 	change  *diff.Change
 	subject *Subject
 	kind    string
 	rules   []*Rule
-	// fields are the places in change.Fields (and subject.Touched) of what an apply really does.
+	// fields holds the indexes in change.Fields and subject.Touched of what an apply really changes.
 	fields []int
-	// was and is are the pods of the subject, once a rule asks.
+	// was and is hold the pods of the subject; look computes them on first use.
 	was, is    []pod
 	podsSought bool
-	// revealed says that some field was marked as sensitive and no longer is.
+	// revealed reports that some field was marked as sensitive and no longer is.
 	revealed bool
 }
 
-// Folds that hide what an apply changes all the same. What other rules fold (defaults, what a server or somebody else owns, what is
-// made anew) is the same after an apply or would not be a reason for one, so no rule looks at it.
+// Folds of fields that an apply changes nevertheless. All other folds (defaults, values that a server
+// or another owner sets, generated values) are equal after an apply or no reason for one, so no rule
+// reads those fields.
 const (
 	foldChart    = "chart label"
 	foldChecksum = "checksum"
 	foldRestart  = "restart mark"
-	// foldFormatting is a document in a plan that is written in another way.
+	// foldFormatting folds a document in a plan of which only the formatting changes.
 	foldFormatting = "formatting"
 )
 
@@ -150,7 +158,7 @@ func (j *judge) immutable() []diff.Finding {
 	return findings
 }
 
-// maxForced is how many fields a reason names.
+// maxForced bounds how many fields a reason names.
 const maxForced = 3
 
 func (j *judge) replace(forced []string) {
@@ -167,7 +175,7 @@ func (j *judge) replace(forced []string) {
 	c.Why = why
 }
 
-// sharedBy is " of " and what all paths begin with, or nothing.
+// sharedBy returns " of " and the common prefix of all paths, or the empty string.
 func sharedBy(paths []string) string {
 	shared := len(paths[0])
 	for _, p := range paths[1:] {
@@ -179,14 +187,14 @@ func sharedBy(paths []string) string {
 	return " of " + paths[0][:shared]
 }
 
-// ask is what a rule finds.
+// ask returns the finding of a rule, if it has one.
 func (j *judge) ask(r *Rule) (diff.Finding, bool) {
 	if !slices.Contains(r.Actions, j.change.Action) || j.subject.KeepsOld && r.onlyLost() {
 		return diff.Finding{}, false
 	}
 	q := inquiry{judge: j, rule: r}
 	if r.Pods && !q.object() {
-		return diff.Finding{}, false // most pods are harmless, and that is quicker to see than which of its paths differ
+		return diff.Finding{}, false // most pods pass, and this check is cheaper than comparing the paths
 	}
 	if len(r.paths) > 0 {
 		if i, ok := q.first(); ok {
@@ -199,7 +207,8 @@ func (j *judge) ask(r *Rule) (diff.Finding, bool) {
 	return j.finding(r, ""), true
 }
 
-// first is the field that the finding points at: the first that the rule prefers, or else that holds.
+// first returns the field that the finding cites: the first one that the rule prefers, otherwise the
+// first one that matches.
 func (q *inquiry) first() (field int, ok bool) {
 	var preferred func(Touched) bool
 	for _, i := range q.fields {
@@ -222,16 +231,18 @@ func (q *inquiry) first() (field int, ok bool) {
 	return field, ok
 }
 
-// inquiry asks one rule about one change. What reads the object is asked once, however many fields differ.
+// inquiry runs one rule on one change. The predicates on the whole object run once, regardless of
+// the number of fields.
 type inquiry struct {
 	*judge
 	rule *Rule
-	// held is what the object says, once it was asked, and each is the predicate for its differences.
+	// held caches the result of the object predicate once asked is set; each is the predicate for
+	// single differences.
 	asked, held bool
 	each        func(field) bool
 }
 
-// object asks the rule about the object as a whole.
+// object runs the rule's predicate on the object as a whole.
 func (q *inquiry) object() bool {
 	if !q.asked {
 		q.asked, q.held = true, q.rule.holds == nil || q.rule.holds(q.look())
@@ -242,7 +253,7 @@ func (q *inquiry) object() bool {
 	return q.held
 }
 
-// at asks the rule about the field i.
+// at runs the rule on the field with index i.
 func (q *inquiry) at(i int) bool {
 	if q.asked && !q.held {
 		return false
@@ -256,7 +267,7 @@ func (q *inquiry) at(i int) bool {
 	})
 }
 
-// whole asks the rule about an object that comes or goes, or of which any difference counts.
+// whole runs the rule on an object that is created or destroyed, or of which any difference counts.
 func (q *inquiry) whole() bool {
 	s := q.subject
 	return q.object() && (q.each == nil || q.each(field{
@@ -265,7 +276,7 @@ func (q *inquiry) whole() bool {
 	}))
 }
 
-// finding is that of a rule at a path, with the details that it knows.
+// finding returns the finding of a rule at a path, with the rule's details.
 func (j *judge) finding(r *Rule, path string) diff.Finding {
 	f := r.finding(path)
 	if r.details == nil {
@@ -277,7 +288,7 @@ func (j *judge) finding(r *Rule, path string) diff.Finding {
 	return f
 }
 
-// look is what predicates see of the object.
+// look returns the view of the object that predicates get.
 func (j *judge) look() look {
 	if !j.podsSought && j.subject.Engine == diff.KindKubernetes {
 		j.was, j.is, j.podsSought = podsOf(j.kind, j.subject.Before), podsOf(j.kind, j.subject.After), true
@@ -326,7 +337,7 @@ func (j *judge) unjudged() (diff.Finding, bool) {
 	return diff.Finding{}, false
 }
 
-// marked reports whether a tree of marks has one at the place, above or below it.
+// marked reports whether a tree of marks has one at, above or below the place.
 func (p pattern) marked(m raw.Value) bool {
 	if m.IsTrue() {
 		return true
@@ -362,7 +373,7 @@ func (r *Rule) touches(t Touched) bool {
 	return false
 }
 
-// onlyLost reports whether the rule is about an object that goes, and not about the one that comes for it.
+// onlyLost reports whether the rule concerns only the loss of an object and not its replacement.
 func (r *Rule) onlyLost() bool {
 	return slices.Contains(r.Actions, diff.Destroy) && !slices.Contains(r.Actions, diff.Create) && !slices.Contains(r.Actions, diff.Update)
 }

@@ -40,7 +40,8 @@ func situations(t *testing.T, engine string) []situation {
 	return out
 }
 
-// change makes the change and the subject of a situation, with fields as deep as they go, or as few as can be.
+// change builds the change and the subject of a situation, with its fields as deep as possible, or
+// as few as possible.
 func (s situation) change(t *testing.T, engine string, deep bool) (*diff.Change, risk.Subject) {
 	t.Helper()
 	value := func(text json.RawMessage) raw.Value {
@@ -79,7 +80,7 @@ func (s situation) change(t *testing.T, engine string, deep bool) (*diff.Change,
 	return c, subject
 }
 
-// walker lists differences: lists of objects with a name by name, others by place.
+// walker lists differences. It matches lists of named objects by name, others by index.
 type walker struct {
 	unknown  []string
 	revealed []string
@@ -151,7 +152,7 @@ func child(v raw.Value, s tree.Step) (raw.Value, bool) {
 	return v.Get(s.Key)
 }
 
-// TestSituations: every rule finds what it is for, and not what is only like it.
+// TestSituations checks that every rule finds its situations and none of the similar ones.
 func TestSituations(t *testing.T) {
 	fired, spared := map[string]bool{}, map[string]bool{}
 	for _, engine := range []string{diff.KindKubernetes, diff.KindTerraform} {
@@ -169,7 +170,7 @@ func TestSituations(t *testing.T) {
 				fired[r] = true
 			}
 			for _, r := range s.Spares {
-				// A rule that does not look at the kind at all is not spared by a hair.
+				// A near miss only counts if the rule applies to the kind.
 				if !fits(t, r, s, engine) {
 					t.Errorf("%s: rule %q does not look at %s", s.Name, r, s.Kind)
 				}

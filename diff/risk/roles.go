@@ -7,13 +7,13 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// capability is a right that deserves to be named when a role gains it.
+// capability is a right that a finding names when a role gains it.
 // https://kubernetes.io/docs/concepts/security/rbac-good-practices/
 type capability struct {
 	words string
-	// groups, resources and verbs: a rule that has one of each gives it.
+	// A role rule with one element of each of groups, resources and verbs grants the capability.
 	groups, resources, verbs []string
-	// cluster says that it is about the cluster, and not about what lies in namespaces.
+	// cluster marks a right on the cluster, as opposed to objects in namespaces.
 	cluster bool
 }
 
@@ -24,7 +24,7 @@ var (
 	coreAPI = []string{""}
 )
 
-// roleCapabilities are the rights of roles that are named, the strongest first.
+// roleCapabilities lists the rights that findings name, strongest first.
 var roleCapabilities = []capability{
 	{words: "act as other users, groups or service accounts", groups: []string{"", "authentication.k8s.io"},
 		resources: []string{"users", "groups", "serviceaccounts", "uids", "userextras"}, verbs: []string{"impersonate"}, cluster: true},
@@ -62,7 +62,7 @@ var roleCapabilities = []capability{
 	{words: "read the logs of pods", groups: coreAPI, resources: []string{"pods/log"}, verbs: []string{"get"}},
 }
 
-// Words for what a role gains besides.
+// Texts for other gains of a role.
 const (
 	gainsAll    = "do everything"
 	gainsPaths  = "reach every path of the API"
@@ -75,7 +75,7 @@ const (
 	someNames   = " of certain names"
 )
 
-// roleGains are what a role newly allows, in words.
+// roleGains lists what a role newly allows, as texts for the finding.
 func roleGains(l look) []string {
 	was, is := roleGrants(l.before), roleGrants(l.after)
 	if all(is) {
@@ -112,10 +112,10 @@ func roleGains(l look) []string {
 	return all
 }
 
-// maxGains is how many gains of a role are named; the strongest come first.
+// maxGains bounds how many gains of a role are listed; the strongest come first.
 const maxGains = 8
 
-// otherGains says by the verbs what a role gains that is nothing to be named.
+// otherGains describes, by verb, gains of a role that are not in roleCapabilities.
 func otherGains(was, is []grant) []string {
 	kinds := []struct {
 		words string
@@ -142,7 +142,7 @@ func otherGains(was, is []grant) []string {
 	return out
 }
 
-// gains says that a grant of a role newly allows a verb.
+// gains reports whether a grant of a role newly allows a verb.
 func (g grant) gains(verb string, had *coverage) bool {
 	if !slices.Contains(g.dims[2].items, verb) && !slices.Contains(g.dims[2].items, "*") {
 		return false
@@ -152,14 +152,15 @@ func (g grant) gains(verb string, had *coverage) bool {
 	return !had.covers(one)
 }
 
-// all says that a role allows every verb on every resource of every group.
+// all reports whether a role allows every verb on every resource of every group.
 func all(grants []grant) bool {
 	return slices.ContainsFunc(grants, func(g grant) bool {
 		return slices.Contains(g.dims[0].items, "*") && slices.Contains(g.dims[1].items, "*") && slices.Contains(g.dims[2].items, "*")
 	})
 }
 
-// level is 2 when grants give the capability, 1 when they do for objects of certain names only, else 0.
+// level returns 2 if the grants give the capability, 1 if only for objects with certain names, and 0
+// otherwise.
 func (c capability) level(grants []grant) int {
 	level := 0
 	for _, g := range grants {
@@ -181,7 +182,7 @@ func meets(has, needs []string, covers func(outer, inner string) bool) bool {
 	})
 }
 
-// GainWords are all words with which the rule role-widens says what a role gains.
+// GainWords returns all texts with which the rule role-widens describes what a role gains.
 func GainWords() []string {
 	out := []string{gainsAll, gainsPaths, gainsRead, gainsWrite, gainsDelete, gainsMore}
 	for _, c := range roleCapabilities {
@@ -192,7 +193,7 @@ func GainWords() []string {
 	return out
 }
 
-// aggregates are the roles of the cluster that a ClusterRole's labels add its rules to.
+// aggregates returns the aggregation labels of a ClusterRole. Each adds its rules to another role.
 // https://kubernetes.io/docs/reference/access-authn-authz/rbac/#aggregated-clusterroles
 func aggregates(v raw.Value) map[string]bool {
 	var out map[string]bool

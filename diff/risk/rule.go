@@ -13,88 +13,93 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// Rule is one rule. It finds at most one thing in a change.
+// Rule is one rule. It has at most one finding per change.
 type Rule struct {
-	// Name is stable, in kebab case: approval rules and ignore files name it.
+	// Name is stable and in kebab case: approval rules and ignore files refer to it.
 	Name string
 	// Source is the address of the published text that the rule follows.
 	Source string
 	// Engine is diff.KindKubernetes or diff.KindTerraform.
 	Engine string
-	// Kinds are globs over KIND[.GROUP], or over the resource type for Terraform.
+	// Kinds are globs over KIND[.GROUP], or over resource types for Terraform.
 	Kinds []string
-	// Actions are those that the rule looks at.
+	// Actions lists the actions that the rule judges.
 	Actions []diff.Action
-	// Paths are the places of which one must differ in an update or a replacement; none means the object as a whole. See pattern for
-	// how they are written. A create or a destroy has everything, and so its paths only say what the finding points at.
+	// Paths lists places, one of which must differ in an update or a replacement; none means the object
+	// as a whole. See pattern for the syntax. A create or destroy affects every place, so there the
+	// paths only select what the finding cites.
 	Paths []string
-	// Pods says that the rule is about pods: it looks at every kind but those of the API itself that make none.
+	// Pods marks a rule about pods. It judges all kinds except built-in ones that create no pods.
 	Pods bool
-	// Except are places below Paths that do not count.
+	// Except lists places below Paths that do not count.
 	Except []string
-	// When says in words what must hold besides; empty when there is nothing.
+	// When describes any further condition; empty means none.
 	When string
-	// Risk is what the change then is at least.
+	// Risk is the minimum risk of a change with this finding.
 	Risk diff.Risk
-	// Security says that it is about who may do or reach what.
+	// Security marks a rule about who may do or reach what.
 	Security bool
-	// Replaces says that the API server refuses the update, so that the object must be deleted and made anew.
+	// Replaces marks an update that the API server refuses, so that the object must be deleted and
+	// created again.
 	Replaces bool
-	// Words are for the people who approve.
+	// Words is the sentence for the people who approve.
 	Words string
 
-	// holds, if it is set, must hold of the object. It is asked at most once for a change, so it may read all of the object.
+	// holds, if set, must be true for the object. It runs at most once per change, so it may read the
+	// whole object.
 	holds func(look) bool
-	// each, if it is set, makes a predicate that must hold of a difference at Paths, too. The predicate is asked of each of them, so it
-	// reads no more than the difference; what needs the object is worked out once, before.
+	// each, if set, returns a predicate that must also be true for a difference at Paths. The predicate
+	// runs for each difference and therefore reads only the difference; anything that needs the object
+	// is computed once, before.
 	each func(look) func(field) bool
-	// details say in fixed words what exactly the rule found; they follow Words after a colon.
+	// details returns fixed texts that describe the finding in detail; they follow Words after a colon.
 	details func(look) []string
-	// cites, if it is set, prefers some of the differences for the finding to point at.
+	// cites, if set, returns a predicate for the differences that the finding should rather cite.
 	cites         func(look) func(Touched) bool
 	paths, except []pattern
-	// judged are the places whose values the rule needs: while one is unknown, nobody can tell what the rule would find. Of judgedIf, if it
-	// is set, the object must hold, too.
+	// judged lists the places whose values the rule needs: while one is unknown, the result of the rule
+	// is unknown, too. If judgedIf is set, it must also be true for the object.
 	judged   []string
 	judgedIf func(look) bool
 	needs    []pattern
-	// attribute is the test of a rule that is about attributes, with values that it must find.
+	// attribute is the test of a rule about attributes, with example values that it must find.
 	attribute test
 }
 
-// look is what a predicate sees of the object on both sides.
+// look is the view of the object, on both sides, that predicates get.
 type look struct {
 	kind          string
 	before, after raw.Value
 	was, is       []pod
-	// renamed says that the object goes for another one of a new name.
+	// renamed reports that an object with a new name replaces this object.
 	renamed bool
-	// revealed says that some field was marked as sensitive and no longer is.
+	// revealed reports that some field was marked as sensitive and no longer is.
 	revealed bool
 	// unknown reports whether an attribute of a resource, or something in it, is known only after apply.
 	unknown func(attribute string) bool
-	// keepsOld and programs are those of the Subject.
+	// keepsOld and programs are copied from the Subject.
 	keepsOld bool
 	programs []string
 }
 
-// field is what a predicate sees of one difference.
+// field is the view of one difference that predicates get.
 type field struct {
 	Touched
-	// regenerated says that the value is made anew at each rendering.
+	// regenerated reports that the value is generated again at each rendering.
 	regenerated bool
-	// unknown says that the value is known only after apply.
+	// unknown reports that the value is known only after apply.
 	unknown bool
-	// whole says that the difference is the object, which comes or goes without a difference at Paths.
+	// whole reports that the difference is the object itself, which is created or destroyed without a
+	// difference at Paths.
 	whole bool
 }
 
-// at makes a predicate of a rule that needs nothing but the difference.
+// at adapts a predicate that needs only the difference.
 func at(holds func(field) bool) func(look) func(field) bool {
 	return func(look) func(field) bool { return holds }
 }
 
-// Rules are all rules in the order of the documentation.
+// Rules returns all rules in the order of the documentation.
 func Rules() []Rule { return slices.Clone(compiled().all) }
 
 // Table writes the rules as a table in Markdown, for the documentation.
@@ -113,7 +118,7 @@ func Table(w io.Writer) error {
 	return err
 }
 
-// scope says in words which changes a rule looks at.
+// scope describes which changes a rule judges.
 func (r *Rule) scope() string {
 	if r.Pods {
 		return cell("every kind with a pod template: `" + strings.Join(r.Paths, "`, `") + "`, when " + r.When)
@@ -145,19 +150,20 @@ func (r *Rule) grade() string {
 
 func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
 
-// rulebook finds the rules of a kind without asking them all.
+// rulebook finds the rules of a kind without matching all of them.
 type rulebook struct {
 	all []Rule
-	// exact are rules by engine and kind, globs those whose kind has a wildcard, by engine; both in order of all.
+	// exact maps engine and kind to rules. globs maps an engine to the rules with a wildcard in a kind.
+	// Both keep the order of all.
 	exact, globs map[string][]*Rule
-	// unjudged is the rule for values that others cannot judge.
+	// unjudged is the rule about values that other rules cannot judge.
 	unjudged *Rule
-	// known are the rules of the kinds that were asked for: globs take longer to match than most objects to judge.
+	// known caches the rules by kind, because matching globs takes longer than judging most objects.
 	known sync.Map
 	kinds atomic.Int64
 }
 
-// compiled is made when the first change is judged.
+// compiled builds the rulebook when the first change is judged.
 var compiled = sync.OnceValue(func() *rulebook {
 	b := &rulebook{all: slices.Concat(kubernetesRules(), terraformRules()), exact: map[string][]*Rule{}, globs: map[string][]*Rule{}}
 	for i := range b.all {
@@ -189,7 +195,7 @@ var compiled = sync.OnceValue(func() *rulebook {
 	return b
 })
 
-// of are the rules for a kind.
+// of returns the rules for a kind.
 func (b *rulebook) of(engine, kind string) []*Rule {
 	key := [2]string{engine, kind}
 	if rules, ok := b.known.Load(key); ok {
@@ -202,7 +208,7 @@ func (b *rulebook) of(engine, kind string) []*Rule {
 	return rules
 }
 
-// Bounds of what is remembered: an input may have any number of kinds.
+// Bounds of the cache: an input may have any number of kinds.
 const (
 	maxKnownKinds = 4096
 	maxKnownKind  = 256
@@ -211,7 +217,7 @@ const (
 func (b *rulebook) match(engine, kind string) []*Rule {
 	out := slices.Clone(b.exact[engine+" "+kind])
 	if kind == kindOutput {
-		// An output is no resource: what a rule for all of them reads is not there.
+		// An output is not a resource: it lacks what a rule for all resources reads.
 		return out
 	}
 	for _, r := range b.globs[engine] {
@@ -222,7 +228,7 @@ func (b *rulebook) match(engine, kind string) []*Rule {
 	return out
 }
 
-// Fits says that the rule looks at a kind, written KIND[.GROUP], or at a resource type.
+// Fits reports whether the rule judges a kind, written KIND[.GROUP], or a resource type.
 func (r *Rule) Fits(kind string) bool {
 	if r.Pods && podless(kind) {
 		return false

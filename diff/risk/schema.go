@@ -8,7 +8,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
-// schemaRules are about what the schema of a custom resource says of a field that stays.
+// schemaRules returns the rules about schema changes of a custom resource field that remains.
 func schemaRules() []Rule {
 	crds := k8s + "tasks/extend-kubernetes/custom-resources/custom-resource-definitions/"
 	rules := []Rule{
@@ -68,7 +68,7 @@ func schemaRules() []Rule {
 	return rules
 }
 
-// conversion is who converts objects between versions: null for nobody.
+// conversion returns the address of the webhook that converts objects between versions, or null.
 func conversion(crd raw.Value) raw.Value {
 	c := get(crd, "spec", "conversion")
 	if text(get(c, "strategy")) != "Webhook" {
@@ -79,8 +79,8 @@ func conversion(crd raw.Value) raw.Value {
 		raw.Reveal(get(client, "service", "namespace")), raw.Reveal(get(client, "service", "path"))})
 }
 
-// keyword is what a path into the schema of a version leads to: a word of JSON Schema, and the rest of the path below it. It is empty for
-// a field or a schema as a whole.
+// keyword splits a path into the schema of a version into a JSON Schema keyword and the path below
+// it. The keyword is empty for a field or a whole schema.
 func keyword(p tree.Path) (word string, rest tree.Path) {
 	for i, s := range p {
 		if s.Key == "openAPIV3Schema" {
@@ -105,14 +105,15 @@ func keyword(p tree.Path) (word string, rest tree.Path) {
 	return "", nil
 }
 
-// schemaType: a number takes whatever an integer was. A type that is left out says nothing, and one that is written where there was none
-// is how schemas are completed.
+// schemaType reports whether a field gets an incompatible type. A number accepts every integer. A
+// type that is removed or added has no effect here: schemas are often completed that way.
 func schemaType(t Touched) bool {
 	k, _ := keyword(t.Path)
 	return k == "type" && t.HasBefore && t.HasAfter && (text(t.Before) != "integer" || text(t.After) != "number")
 }
 
-// schemaLoses says that a list of values in a schema loses one. Such a list that is new takes all others away.
+// schemaLoses reports whether a list of values in a schema loses one. A new list of this kind
+// excludes all other values.
 func schemaLoses(t Touched, word string) bool {
 	k, rest := keyword(t.Path)
 	switch {
@@ -126,7 +127,8 @@ func schemaLoses(t Touched, word string) bool {
 	return !t.HasBefore || grows(set(t.After), set(t.Before))
 }
 
-// schemaRequires says that a field becomes required that has no default. What a status must have is a matter of the controller.
+// schemaRequires reports whether a field without a default becomes required. The required fields of
+// a status concern only the controller.
 func schemaRequires(t Touched, after func(tree.Step) (raw.Value, bool)) bool {
 	k, rest := keyword(t.Path)
 	if k != "required" || !t.HasAfter || slices.ContainsFunc(t.Path, func(s tree.Step) bool { return s.Key == "status" }) {
@@ -146,7 +148,7 @@ func schemaRequires(t Touched, after func(tree.Step) (raw.Value, bool)) bool {
 	return false
 }
 
-// below is the value to which a path leads, or null.
+// below returns the value at a path, or null.
 func below(v raw.Value, p tree.Path) raw.Value {
 	for _, s := range p {
 		switch {
@@ -161,7 +163,7 @@ func below(v raw.Value, p tree.Path) raw.Value {
 	return v
 }
 
-// schemaStricter says that a field must pass more than before.
+// schemaStricter reports whether a field gets stricter validation.
 func schemaStricter(t Touched) bool {
 	k, rest := keyword(t.Path)
 	switch k {
@@ -181,7 +183,7 @@ func schemaStricter(t Touched) bool {
 	return false
 }
 
-// quotaRules are about how much a namespace may take.
+// quotaRules returns the rules about the resources that a namespace may use.
 func quotaRules() []Rule {
 	source := k8s + "concepts/policy/resource-quotas/"
 	raised := func(small, large raw.Value) bool {
@@ -212,7 +214,8 @@ func quotaRules() []Rule {
 	}
 }
 
-// lifecycleRules are about how objects end, and how many of their pods do at once.
+// lifecycleRules returns the rules about how objects are deleted and how many of their pods may stop
+// at once.
 func lifecycleRules() []Rule {
 	everything := []string{"*"}
 	finalizers := func(v raw.Value) map[string]bool { return set(get(v, "metadata", "finalizers")) }
@@ -299,7 +302,7 @@ func lifecycleRules() []Rule {
 	}
 }
 
-// allAtOnce says that a rolling update may end all pods before a new one is ready.
+// allAtOnce reports whether a rolling update may stop all pods before a new one is ready.
 func allAtOnce(v raw.Value) bool {
 	spec := get(v, "spec")
 	for _, k := range []string{"strategy", "updateStrategy"} {
@@ -322,7 +325,7 @@ func defaultClass(v raw.Value) bool {
 		text(get(annotations, "ingressclass.kubernetes.io/is-default-class")) == "true"
 }
 
-// budgets of a PodDisruptionBudget, at the two ends.
+// The two extremes of a PodDisruptionBudget.
 const (
 	budgetNone = "none"
 	budgetAll  = "all"

@@ -7,7 +7,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
-// taskAttributes are about tasks of ECS and jobs of Batch: what their containers may do on the machine that they run on.
+// taskAttributes returns the rules about ECS tasks and Batch jobs: what their containers may do on
+// the host.
 func taskAttributes() []attribute {
 	return []attribute{
 		{
@@ -50,7 +51,8 @@ func taskAttributes() []attribute {
 	}
 }
 
-// taskRights are what the containers of a definition may do on the machine, each with the place of its container.
+// taskRights returns what the containers of a definition may do on the host, each with the place of
+// its container.
 func taskRights(v raw.Value) map[string]bool {
 	out := map[string]bool{}
 	for _, k := range []string{"container_definitions", "container_properties", "ecs_properties", "node_properties"} {
@@ -71,7 +73,7 @@ func taskRights(v raw.Value) map[string]bool {
 	return out
 }
 
-// containerRights looks for rights at any depth, under names in any case: the provider reads them so.
+// containerRights collects rights at any depth, under keys in any case, as the provider reads them.
 func containerRights(at string, v raw.Value, depth int, out map[string]bool) {
 	if depth == 0 {
 		return

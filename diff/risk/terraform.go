@@ -14,7 +14,8 @@ const (
 	hashi = "https://developer.hashicorp.com/terraform/"
 )
 
-// terraformRules are the rules for what a Terraform plan does. That an object is destroyed or replaced is a risk by itself.
+// terraformRules returns the rules for Terraform plans. Destroying or replacing an object is already
+// a risk without a rule.
 func terraformRules() []Rule {
 	var out []Rule
 	for _, group := range [][]Rule{
@@ -29,8 +30,8 @@ func terraformRules() []Rule {
 	return out
 }
 
-// dataRules are for what holds data that nobody can make again. https://developer.hashicorp.com/terraform/language/meta-arguments/lifecycle
-// says how to keep such an object.
+// dataRules returns the rules for resources that hold data that cannot be recreated. See
+// https://developer.hashicorp.com/terraform/language/meta-arguments/lifecycle for how to protect one.
 func dataRules() []Rule {
 	rules := []Rule{
 		{
@@ -133,12 +134,13 @@ func dataRules() []Rule {
 	return rules
 }
 
-// turned says that an attribute becomes the boolean to, and was not. An attribute that is not there is false.
+// turned returns a predicate for a boolean attribute that changes to the given value. A missing
+// attribute is false.
 func turned(to bool) func(look) func(field) bool {
 	return at(func(f field) bool { return f.Before.IsTrue() != to && f.After.IsTrue() == to && !f.unknown })
 }
 
-// guardRules are about what keeps data from being lost.
+// guardRules returns the rules about protections against data loss.
 func guardRules() []Rule {
 	return []Rule{
 		{
@@ -172,13 +174,13 @@ func guardRules() []Rule {
 	}
 }
 
-// enabled: some attributes say so with a word.
+// enabled reports whether an attribute is on; some attributes use a word for it.
 func enabled(v raw.Value) bool { return v.IsTrue() || text(v) == "Enabled" }
 
-// policyPaths are the attributes that hold a policy document.
+// policyPaths lists the attributes that hold a policy document.
 var policyPaths = []string{"policy", "access_policy", "access_policies", "resource_policy", "inline_policy", "policy_document", "content"}
 
-// documents are the policy documents of an object: a rule looks at all of them.
+// documents returns the policy documents of an object; a rule judges all of them.
 func documents(v raw.Value) map[string]raw.Value {
 	out := map[string]raw.Value{}
 	for _, k := range policyPaths {
@@ -199,7 +201,7 @@ func documents(v raw.Value) map[string]raw.Value {
 	return out
 }
 
-// anyDocument says that a comparison finds something in one of the documents that are policies.
+// anyDocument reports whether a comparison finds something in one of the policy documents.
 func anyDocument(finds func(before, after raw.Value) bool) func(look) bool {
 	return func(l look) bool {
 		before, after := documents(l.before), documents(l.after)
@@ -209,7 +211,7 @@ func anyDocument(finds func(before, after raw.Value) bool) func(look) bool {
 			}
 		}
 		for k, was := range before {
-			// A document that is known only after apply is another rule's.
+			// Another rule covers documents that are known only after apply.
 			attribute, _, _ := strings.Cut(k, " ")
 			if _, stays := after[k]; !stays && !l.unknown(attribute) && looksLikePolicy(was) && finds(was, raw.Value{}) {
 				return true
@@ -219,14 +221,14 @@ func anyDocument(finds func(before, after raw.Value) bool) func(look) bool {
 	}
 }
 
-// trust compares who may take on a role.
+// trust compares who may assume a role.
 func trust(finds func(before, after raw.Value) bool) func(look) bool {
 	return func(l look) bool {
 		return !l.unknown("assume_role_policy") && finds(get(l.before, "assume_role_policy"), get(l.after, "assume_role_policy"))
 	}
 }
 
-// policyRules are about who may do what.
+// policyRules returns the rules about who may do what.
 func policyRules() []Rule {
 	evaluation := aws + "IAM/latest/UserGuide/reference_policies_evaluation-logic.html"
 	trustPolicy := aws + "IAM/latest/UserGuide/id_roles_update-role-trust-policy.html"
@@ -311,7 +313,7 @@ func policyRules() []Rule {
 	}
 }
 
-// openRules are about what can be reached from where.
+// openRules returns the rules about network reachability.
 func openRules() []Rule {
 	groups := []string{"aws_security_group", "aws_default_security_group", "aws_security_group_rule", "aws_vpc_security_group_ingress_rule",
 		"google_compute_firewall", "azurerm_network_security_rule", "azurerm_network_security_group"}
@@ -393,7 +395,7 @@ func publicACL(v raw.Value) bool {
 	return false
 }
 
-// publicSwitches are the attributes that make an object public by being true.
+// publicSwitches lists the attributes that make an object public when they are true.
 var publicSwitches = []string{"publicly_accessible", "associate_public_ip_address", "allow_nested_items_to_be_public",
 	"public_network_access_enabled", "map_public_ip_on_launch"}
 
@@ -407,7 +409,7 @@ func turnedOn(l look, keys []string) bool {
 	return endpoint(l.after) && !endpoint(l.before)
 }
 
-// cipherRules are about encryption.
+// cipherRules returns the rules about encryption.
 func cipherRules() []Rule {
 	return []Rule{
 		{
@@ -444,7 +446,7 @@ func cipherRules() []Rule {
 	}
 }
 
-// serviceRules are about what runs.
+// serviceRules returns the rules about running services.
 func serviceRules() []Rule {
 	return []Rule{
 		{
@@ -534,7 +536,8 @@ func serviceRules() []Rule {
 	}
 }
 
-// madeUpRules are for values that Terraform makes up, and for resources that stand for a command.
+// madeUpRules returns the rules for values that Terraform generates, and for resources that stand for
+// a command.
 func madeUpRules() []Rule {
 	return []Rule{
 		{

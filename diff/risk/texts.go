@@ -12,24 +12,25 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
-// This file judges the manifests that stand in texts: in a ConfigMap or a Secret that something applies (a ClusterResourceSet), in the
-// template of a workflow. That somebody applies them is likely and not sure, so only what is about security is said of them.
+// This file judges manifests in texts: in a ConfigMap or a Secret that something applies (a
+// ClusterResourceSet), or in the template of a workflow. They are probably applied, but not certainly,
+// so only findings about security are reported.
 
-// heldText is an object of Kubernetes in a text.
+// heldText is a Kubernetes object in a text.
 type heldText struct {
 	value raw.Value
-	// at is the place of the text.
+	// at is the path of the text.
 	at tree.Path
 }
 
-// Bounds of what is looked for in texts: documents in one, and bytes of one.
+// Bounds of the search in texts: the number of documents in one text, and the bytes of one text.
 const (
 	maxDocuments = 200
 	maxManifests = 256 << 10
 )
 
-// heldTexts are the objects in the texts of an object, by what they are and where their texts stand. Those of the API's own kinds are
-// searched where their authors choose what stands there.
+// heldTexts returns the objects in the texts of an object, by identity and place. In built-in kinds
+// it searches only the fields with free content.
 func heldTexts(kind string, v raw.Value) map[textID]heldText {
 	s := textSearch{secret: kind == "Secret"}
 	for _, k := range v.Keys() {
@@ -42,7 +43,8 @@ func heldTexts(kind string, v raw.Value) map[textID]heldText {
 	return s.found
 }
 
-// textID is an object in a text. Number tells those of one text apart that have the same name.
+// textID identifies an object in a text. number distinguishes objects of one text that have the same
+// name.
 type textID struct {
 	objectID
 	at     string
@@ -74,7 +76,8 @@ func (s *textSearch) visit(p tree.Path, v raw.Value, depth int) {
 	}
 }
 
-// text reads the documents of a text, which a Secret or the binary data of a ConfigMap has in base64.
+// text reads the documents of a text. In a Secret, and in the binary data of a ConfigMap, the text is
+// base64.
 func (s *textSearch) text(p tree.Path, t string) {
 	if first := p[0].Key; s.secret && first == "data" || first == "binaryData" {
 		decoded, err := base64.StdEncoding.DecodeString(t)
@@ -113,7 +116,7 @@ func (s *textSearch) add(id textID, held heldText) {
 	s.found[id] = held
 }
 
-// documentsOf are those of a stream of YAML.
+// documentsOf splits a YAML stream into its documents.
 func documentsOf(text string) []string {
 	if !strings.Contains(text, "\n---") && !strings.HasPrefix(text, "---") {
 		return []string{text}
@@ -132,7 +135,8 @@ func documentsOf(text string) []string {
 	return append(out, b.String())
 }
 
-// judgeTexts judges the objects in the texts of the subject, and says what nothing else says already.
+// judgeTexts judges the objects in the texts of the subject, and returns the findings that found does
+// not have yet.
 func (j *judge) judgeTexts(found []diff.Finding) []diff.Finding {
 	s := j.subject
 	searched := !builtinGroup(s.Group) || j.kind == "ConfigMap" || j.kind == "Secret"
@@ -165,7 +169,8 @@ func (j *judge) judgeTexts(found []diff.Finding) []diff.Finding {
 	return out
 }
 
-// pathAt is the path of the first difference at a place, or of the first of all.
+// pathAt returns the path of the first difference at a place, otherwise the path of the first
+// difference.
 func (j *judge) pathAt(at tree.Path) string {
 	for _, i := range j.fields {
 		if j.subject.Touched[i].Path.Overlaps(at) {

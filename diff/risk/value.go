@@ -7,7 +7,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// get is the value below some keys, or null.
+// get returns the value below the keys, or null.
 func get(v raw.Value, keys ...string) raw.Value {
 	for _, k := range keys {
 		v, _ = v.Get(k)
@@ -15,7 +15,7 @@ func get(v raw.Value, keys ...string) raw.Value {
 	return v
 }
 
-// str is the text of a string.
+// str returns the text of a string.
 func str(v raw.Value) (string, bool) {
 	if v.IsObject() || v.IsList() {
 		return "", false
@@ -24,7 +24,7 @@ func str(v raw.Value) (string, bool) {
 	return text, kind == "string"
 }
 
-// text is the text of a string, a number or a boolean, and empty for all else.
+// text returns the text of a string, a number or a boolean; for any other value it is empty.
 func text(v raw.Value) string {
 	if v.IsObject() || v.IsList() || v.IsNull() {
 		return ""
@@ -33,10 +33,10 @@ func text(v raw.Value) string {
 	return t
 }
 
-// isFalse says that a value is the boolean false.
+// isFalse reports whether a value is the boolean false.
 func isFalse(v raw.Value) bool { return text(v) == "false" }
 
-// oneOrMore are the elements of a list, or the one value that stands for a list of one; null is none.
+// oneOrMore returns the elements of a list, or a single value as a list of one; null yields none.
 func oneOrMore(v raw.Value) []raw.Value {
 	if v.IsNull() {
 		return nil
@@ -51,7 +51,8 @@ func oneOrMore(v raw.Value) []raw.Value {
 	return out
 }
 
-// texts are the texts of one or more strings, numbers or booleans. Not ok: something else is among them.
+// texts returns the texts of one or more strings, numbers or booleans. It returns false if there is
+// any other value.
 func texts(v raw.Value) ([]string, bool) {
 	var out []string
 	for _, e := range oneOrMore(v) {
@@ -63,7 +64,7 @@ func texts(v raw.Value) ([]string, bool) {
 	return out, true
 }
 
-// set are the texts of a list as a set.
+// set returns the texts of a list as a set.
 func set(v raw.Value) map[string]bool {
 	if v.IsNull() {
 		return nil
@@ -77,7 +78,7 @@ func set(v raw.Value) map[string]bool {
 	return out
 }
 
-// grows says that b has something that a lacks.
+// grows reports whether b has an element that a lacks.
 func grows(a, b map[string]bool) bool {
 	for k := range b {
 		if !a[k] {
@@ -87,10 +88,10 @@ func grows(a, b map[string]bool) bool {
 	return false
 }
 
-// maxQuantity bounds the text of a quantity, so that no exponent makes a huge number.
+// maxQuantity bounds the text of a quantity, so that no exponent creates a huge number.
 const maxQuantity = 32
 
-// quantity reads a number with a unit as Kubernetes has them. Not ok: it is none.
+// quantity parses a number with a unit in the Kubernetes format. It returns false for other texts.
 // https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
 func quantity(v raw.Value) (*big.Rat, bool) {
 	t := text(v)
@@ -106,7 +107,7 @@ func quantity(v raw.Value) (*big.Rat, bool) {
 	return n.Mul(n, unit), true
 }
 
-// hugeExponent says that a number has an exponent of more than two digits.
+// hugeExponent reports whether a number has an exponent of more than two digits.
 func hugeExponent(digits string) bool {
 	i := strings.IndexAny(digits, "eE")
 	return i >= 0 && len(strings.TrimLeft(digits[i+1:], "+-")) > 2
@@ -134,7 +135,7 @@ func unitOf(unit string) (*big.Rat, bool) {
 	return new(big.Rat).SetInt(new(big.Int).Exp(big.NewInt(base), big.NewInt(int64(power+1)), nil)), true
 }
 
-// less says that a quantity is smaller than another; not when either is none.
+// less reports whether quantity a is smaller than b. It returns false if either is no quantity.
 func less(a, b raw.Value) bool {
 	x, ok := quantity(a)
 	y, alsoOK := quantity(b)

@@ -48,7 +48,7 @@ func TestGlobs(t *testing.T) {
 	}
 }
 
-// TestGlobsAgainstTexts: what is said of two patterns holds for each text that they match.
+// TestGlobsAgainstTexts checks the comparison of two patterns against texts that they match.
 func TestGlobsAgainstTexts(t *testing.T) {
 	pattern := rapid.StringMatching(`[ab*?]{0,5}`)
 	rapid.Check(t, func(t *rapid.T) {
@@ -106,13 +106,13 @@ func document(t interface{ Fatal(...any) }, list ...statement) raw.Value {
 	return raw.Of(string(data))
 }
 
-// request is one thing that somebody wants to do, in which circumstances.
+// request is one access attempt with its circumstances.
 type request struct {
 	action, resource, principal string
 	context                     map[string]string
 }
 
-// requests are all that can be asked for in the words of statements.
+// requests returns all requests that the vocabulary of the statements allows.
 func requests() []request {
 	var out []request
 	for _, action := range []string{"s3:Get", "s3:Put", "s3:Got", "ec2:Run", "other"} {
@@ -127,7 +127,7 @@ func requests() []request {
 	return out
 }
 
-// allows is the plain reading of a policy, to compare with.
+// allows evaluates a policy in the simplest way, as the reference for the comparison.
 func allows(list []statement, r request) bool {
 	allowed := false
 	for _, s := range list {
@@ -184,7 +184,8 @@ func (s statement) applies(r request) bool {
 	return true
 }
 
-// TestWidensNeverMisses: if after allows anything that before does not, it widens. And what is the same in other words does not.
+// TestWidensNeverMisses checks that widens is true whenever after allows a request that before does
+// not.
 func TestWidensNeverMisses(t *testing.T) {
 	all := requests()
 	rapid.Check(t, func(t *rapid.T) {
@@ -206,7 +207,8 @@ func TestWidensNeverMisses(t *testing.T) {
 	})
 }
 
-// TestWidensIsQuietAboutTheSame: other orders, statements taken apart, doubles, and fewer rights do not widen.
+// TestWidensIsQuietAboutTheSame checks that another order, split statements, duplicates and fewer
+// rights do not count as wider.
 func TestWidensIsQuietAboutTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before := rapid.SliceOfN(statements(), 1, 4).Draw(t, "before")
@@ -231,7 +233,7 @@ func TestWidensIsQuietAboutTheSame(t *testing.T) {
 		if widens(document(t, before...), document(t, fewer...)) {
 			t.Fatalf("less widens: %+v", fewer)
 		}
-		// Monotone: one more statement widens, unless what is there covers it.
+		// Monotone: one more statement widens, unless the existing ones cover it.
 		more := rapid.SampledFrom([]string{"iam:PassRole", "*"}).Draw(t, "more")
 		covered := slices.ContainsFunc(before, func(s statement) bool {
 			return (slices.Contains(s.Action, "*") || s.NotAction != nil && more != "*" && !slices.Contains(s.NotAction, "*")) &&
@@ -282,7 +284,8 @@ func TestPolicyPairs(t *testing.T) {
 	}
 }
 
-// TestWidensIsBounded: a document that is too large to compare counts as wider, and soon.
+// TestWidensIsBounded checks that a document that is too large to compare counts as wider, without
+// much work.
 func TestWidensIsBounded(t *testing.T) {
 	var items []string
 	for i := range 3000 {
