@@ -10,8 +10,10 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// JobAccepted is asked by dispatch in the transaction in which a runner takes a step's job. It refuses what must not start any
-// more. For an apply it consumes the plan, and from then on what is applied is unknown until the job's end says otherwise.
+// JobAccepted decides whether a runner may start the job of a step. Dispatch
+// calls it in the transaction in which the runner takes the job. It refuses
+// a job that must not start any more. For an apply it consumes the plan:
+// from then on what is applied is unknown until the job's end is recorded.
 func (e *Engine) JobAccepted(ctx context.Context, tx *store.Tx, job store.Job) error {
 	found, err := tx.FindStep(ctx, tx.Org, job.OwnerID)
 	if errors.Is(err, store.ErrNotFound) {
@@ -24,7 +26,7 @@ func (e *Engine) JobAccepted(ctx context.Context, tx *store.Tx, job store.Job) e
 	if err != nil {
 		return err
 	}
-	// Read again: what was read before the lock may have moved.
+	// Read again: the step may have changed before the lock was taken.
 	if found, err = tx.FindStep(ctx, tx.Org, job.OwnerID); err != nil {
 		return err
 	}
@@ -42,7 +44,8 @@ func (e *Engine) JobAccepted(ctx context.Context, tx *store.Tx, job store.Job) e
 	return e.consume(ctx, tx, install, job)
 }
 
-// actNow refuses an action before an apply once what was approved has moved: it goes back to wait for the next yes.
+// actNow refuses an action before an apply if the approved plan is no longer valid. The action then
+// waits for the next approval.
 func (e *Engine) actNow(ctx context.Context, tx *store.Tx, install store.Install, step store.Step) error {
 	f, err := e.load(ctx, tx, install, step.WorkflowID)
 	if err != nil {
@@ -54,7 +57,7 @@ func (e *Engine) actNow(ctx context.Context, tx *store.Tx, install store.Install
 	return nil
 }
 
-// consume takes an approved plan out of the world, once.
+// consume marks an approved plan as consumed, so that it is applied at most once.
 func (e *Engine) consume(ctx context.Context, tx *store.Tx, install store.Install, job store.Job) error {
 	if job.PlanID == nil {
 		return dispatch.Refuse("it names no plan")
@@ -97,7 +100,8 @@ func (e *Engine) consume(ctx context.Context, tx *store.Tx, install store.Instal
 	return consumed(ctx, tx, plan)
 }
 
-// acceptedApply is the apply of a plan at the moment at which a runner takes it, with what is wanted then.
+// acceptedApply is the apply of a plan when a runner takes it,
+// with the component's desired state at that time.
 type acceptedApply struct {
 	component string
 	destroy   bool
@@ -106,7 +110,7 @@ type acceptedApply struct {
 	rules     rules
 }
 
-// refusal returns why the apply must not start; empty when it may. It is pure.
+// refusal returns why the apply must not start, or "" if it may. It is pure.
 func (a acceptedApply) refusal() string {
 	switch {
 	case a.plan.Status != PlanApproved:
@@ -149,7 +153,8 @@ func consumed(ctx context.Context, tx *store.Tx, plan store.FindPlanRow) error {
 	return touch(ctx, tx, plan.WorkflowID)
 }
 
-// applySpec is the apply of exactly one plan: its bundle, its basis, and the digests that its approval binds to.
+// applySpec returns the job spec for the apply of exactly one plan: its bundle, its basis, and the
+// digests that its approval is bound to.
 func applySpec(plan store.FindPlanRow) (api.JobSpec, error) {
 	target, err := decodeTarget(plan.Target)
 	if err != nil {
@@ -169,7 +174,8 @@ func applySpec(plan store.FindPlanRow) (api.JobSpec, error) {
 	return api.JobSpec{Kind: api.JobSpecKindApply, TimeoutSeconds: target.Timeout, Apply: spec}, nil
 }
 
-// unreadable is a plan that was kept and cannot be read any more: asking again would not help.
+// unreadable returns the error for a stored plan that can no
+// longer be decoded. A retry would not help.
 func unreadable(err error) error {
 	return &Unavailable{Reason: fmt.Sprintf("the approved plan cannot be read (%s); ask for it to be planned again", err)}
 }

@@ -5,19 +5,20 @@ import (
 	"strings"
 )
 
-// before says that the step is an action that must have ended well before what it precedes; after, that it follows something.
-// Their triggers say so. One that a person asked for is neither.
+// before reports whether the step is an action that must succeed before the
+// change that it precedes, after whether it is one that follows a change.
+// Both read the trigger. An action that a person requested is neither.
 func (s *Step) before() bool { return s.Kind == StepAction && strings.HasPrefix(s.Trigger, "pre-") }
 func (s *Step) after() bool  { return s.Kind == StepAction && strings.HasPrefix(s.Trigger, "post-") }
 
-// ill says that an action ended, and not well. One that was skipped did not: either a person said to go on without it, or what it
-// belongs to was skipped as well.
+// ill reports whether an action ended without success. A skipped action does not count: either
+// a person chose to continue without it, or the change that it belongs to was skipped as well.
 func (s *Step) ill() bool {
 	return s.Kind == StepAction && (s.Status == StepFailed || s.Status == StepCancelled)
 }
 
-// act takes an action's step on. An action may have effects that nobody can see, so it is never run again by itself, however
-// often its component is planned anew.
+// act advances an action's step. An action may have effects that cannot be observed, so it is never
+// rerun automatically, however often its component is planned again.
 func (g *Graph) act(s *Step) []Command {
 	switch {
 	case s.Status.Ended():
@@ -42,13 +43,14 @@ func (g *Graph) act(s *Step) []Command {
 		return []Command{Set{s.ID, StepSkipped, "nothing was " + verb(s.Destroy)}}
 	case s.before() && in.plan != nil && in.apply.Status.Ended():
 		return []Command{Set{s.ID, StepSkipped, fmt.Sprintf("%s is not %s: %s", s.Component, verb(s.Destroy), in.apply.Reason)}}
-	case g.tooSoon(s) != "": // its component is about to be planned anew, or waits
+	case g.tooSoon(s) != "": // its component is about to be planned again, or waits
 		return s.unasked(g.tooSoon(s))
 	}
 	return g.run(s)
 }
 
-// pointless says why there is no point in an action, now that a step which it needs has ended.
+// pointless returns why an action must be skipped, given that a
+// step which it needs has ended, or "" if it may run.
 func (g *Graph) pointless(s, need *Step) string {
 	switch need.Kind {
 	case StepAction:
@@ -70,7 +72,7 @@ func (g *Graph) pointless(s, need *Step) string {
 	return ""
 }
 
-// idle says that none of the applies which an action follows did anything.
+// idle reports whether none of the applies that an action follows changed anything.
 func (g *Graph) idle(s *Step) bool {
 	applies := 0
 	for _, id := range s.Needs {
@@ -85,17 +87,19 @@ func (g *Graph) idle(s *Step) bool {
 	return applies > 0
 }
 
-// touched says that an apply step did something, or that one before it may have.
+// touched reports whether an apply step, or an earlier attempt of it, may have changed anything.
 func (s *Step) touched() bool { return s.Status == StepSucceeded || s.Begun }
 
-// ready says that the group's plan may be applied as soon as the actions before it have run.
+// ready reports whether the group's plan may be applied as soon as the actions before it have run.
 func (in group) ready() bool {
 	plan := in.plan.Plan
 	return in.approve.Status == StepSucceeded && in.apply.Status == StepPending && plan != nil && plan.Status == PlanApproved &&
 		in.moved(plan.Desired) == "" && in.lapsed() == "" && !in.held()
 }
 
-// tooSoon says why an action that has still to be begun may not be now: it precedes an apply, and what was approved has moved.
+// tooSoon returns why an action that has not started must not start
+// now: it precedes an apply, and the approved plan no longer leads
+// to the desired state. It returns "" if the action may start.
 func (g *Graph) tooSoon(s *Step) string {
 	if in := g.group(s.Component); s.before() && in.plan != nil && !in.ready() {
 		return "the plan of " + s.Component + " that was approved does not lead to what is wanted any more"
@@ -103,7 +107,8 @@ func (g *Graph) tooSoon(s *Step) string {
 	return ""
 }
 
-// before gives an action that was to run before the group's apply and did not end well, and one that has still to.
+// before returns an action before the group's apply that did not
+// succeed, and one that has not ended; each is nil if there is none.
 func (in group) before() (ill, unended *Step) {
 	for _, id := range in.apply.Needs {
 		need := in.g.step(id)
@@ -118,7 +123,8 @@ func (in group) before() (ill, unended *Step) {
 	return ill, unended
 }
 
-// stopped ends a group because an action before it did not end well, and remembers it: like a plan that failed, or one that was rejected.
+// stopped ends a group because an action before it did not succeed. It records a refusal, as for a
+// plan that failed or was rejected.
 func (in group) stopped(by *Step) []Command {
 	why := fmt.Sprintf("action %s (%s) did not succeed: %s", by.Action, by.Trigger, by.Reason)
 	var todo []Command
@@ -135,7 +141,7 @@ func (in group) stopped(by *Step) []Command {
 	return append(todo, in.skip(why)...)
 }
 
-// acting waits for the action's job.
+// acting returns the commands for an action whose job runs or has ended.
 func (g *Graph) acting(s *Step) []Command {
 	if s.Job == nil {
 		return []Command{Set{s.ID, StepFailed, "its job is gone"}}
@@ -161,5 +167,5 @@ func (g *Graph) acting(s *Step) []Command {
 	return []Command{Set{s.ID, StepFailed, sentence(s.Job.Error, "the action failed")}}
 }
 
-// unknownWork ends the reason of an action that nobody knows enough of to run it again.
+// unknownWork ends the reason of an action of which too little is known to run it again.
 const unknownWork = "; it may have done anything up to all of its work, and is not run again by itself"

@@ -2,18 +2,27 @@ package workflow
 
 import "fmt"
 
-// mostRuns is how often a group is begun for one desired digest that is interrupted each time: each lost or stale apply is planned
-// anew, and that must end. A component's own retries after failures are counted beside them.
+// mostRuns bounds how often a group starts for one desired digest and is interrupted. Each lost or
+// stale apply is planned again, and that must end. The component's own retries after failures are
+// counted separately.
 const mostRuns = 5
 
-// Advance says what is to be done now, in order; nothing when the workflow waits for a job, a person or another workflow. The
-// caller applies the commands and asks again until nothing comes. It is pure: equal graphs give equal commands.
+// Advance returns the commands to run next, in order. It returns none while the workflow
+// waits for a job, a person or another workflow. The caller applies the commands and calls
+// Advance again until it returns none. It is pure: equal graphs give equal commands.
 //
-// The laws that it keeps (held by properties in laws_test.go): one apply of a component at a time; no apply without its own
-// plan that a person, an approver's rule for the workflow or the install's rule approved; no plan applied twice; every history ends; what needs a component that was
-// not deployed is skipped, what does not goes on; a lost apply is planned anew and asked anew; what an action precedes is not
-// done when that failed, an action that follows something runs only after that went well, and no action runs twice by itself, or before
-// an approver has approved for this install the digest of what it runs.
+// Its invariants (checked by the properties in laws_test.go):
+//   - A component has at most one apply at a time.
+//   - No apply runs without its own plan, approved by a person, by an approver's rule for the workflow or
+//     by the install's rule.
+//   - No plan is applied twice.
+//   - Every history ends.
+//   - What needs a component that was not deployed is skipped; the rest continues.
+//   - A lost apply is planned and approved again.
+//   - If an action before a change fails, the change is not made. An action after a change runs only if
+//     the change succeeded.
+//   - No action is rerun automatically, or runs before an approver has approved, for this install, the
+//     digest of its script.
 func Advance(g *Graph) []Command {
 	if g.Status != Running {
 		return nil
@@ -48,7 +57,7 @@ func (g *Graph) allEnded() bool {
 	return true
 }
 
-// next looks at the step of the group that is under way.
+// next returns the commands for the group's current step.
 func (in group) next() []Command {
 	switch {
 	case in.ended():
@@ -64,7 +73,8 @@ func (in group) next() []Command {
 	case in.plan.Status == StepRunning:
 		return in.planning()
 	case in.plan.Status != StepSucceeded || in.plan.Plan == nil:
-		// A plan step that ended otherwise ends its group in the same breath; a group half ended is closed, never waited for.
+		// A plan step that ends otherwise ends its group at the same
+		// time. A group that is half ended is closed, never waited for.
 		return in.close("the plan ended as " + string(in.plan.Status))
 	case in.approve.Status == StepPending:
 		return in.beforeApproval()
@@ -78,7 +88,8 @@ func (in group) next() []Command {
 	return in.close("the approval ended as " + string(in.approve.Status))
 }
 
-// start begins a group, with its sync or plan, once what it needs has ended well and what it is to plan is known.
+// start starts a group with its sync or plan, once the steps that it needs have succeeded and the
+// desired state is known.
 func (in group) start(first *Step) []Command {
 	for _, id := range first.Needs {
 		need := in.g.step(id)
@@ -105,12 +116,12 @@ func (in group) start(first *Step) []Command {
 		return in.skip(w.Refused)
 	}
 	if ill, _ := in.before(); ill != nil {
-		return in.stopped(ill) // it ran for a plan that was withdrawn meanwhile
+		return in.stopped(ill) // it ran for a plan that was withdrawn since
 	}
 	return []Command{Begin{first.ID, in.want.Reason}}
 }
 
-// syncing waits for the job that copies the artifact, and decides what its end means.
+// syncing waits for the job that copies the artifact, and handles its end.
 func (in group) syncing() []Command {
 	job := in.sync.Job
 	if job == nil {
@@ -134,10 +145,12 @@ func (in group) syncing() []Command {
 	return in.tryAgain(sentence(job.Error, "the sync failed"), false)
 }
 
-// backAgain is why a job was stopped that nobody cancelled: what is wanted moved away and back while it ended.
+// backAgain is the reason for a job that was stopped although nobody cancelled
+// it: the desired state changed and changed back while the job was stopping.
 const backAgain = "its job was stopped while something else was wanted"
 
-// synced is what a sync is good for, and syncedByPlan what it means where the plan does its work.
+// synced is the reason of a sync that copied the artifact, and
+// syncedByPlan that of a sync whose work the plan does.
 const (
 	synced       = "its artifact is in the install's registry"
 	syncedByPlan = "left to its plan, which copies what is missing"
@@ -151,7 +164,7 @@ func (j *Job) syncedAs() string {
 	return synced
 }
 
-// beforePlan begins the plan, of just what was synced.
+// beforePlan starts the plan for the desired digest that was synced.
 func (in group) beforePlan() []Command {
 	if in.sync == nil {
 		return in.start(in.plan)
@@ -166,7 +179,8 @@ func (in group) beforePlan() []Command {
 	return in.start(in.plan)
 }
 
-// synced is the desired digest for which the group's artifact was copied; empty when nothing says so.
+// synced returns the desired digest for which the group's artifact was copied, or "" if it is not
+// recorded.
 func (in group) synced() string {
 	if in.sync == nil || in.sync.Status != StepSucceeded || in.sync.Job == nil {
 		return ""
@@ -174,7 +188,7 @@ func (in group) synced() string {
 	return in.sync.Job.Desired
 }
 
-// planning waits for the plan job, and decides what its end means.
+// planning waits for the plan job, and handles its end.
 func (in group) planning() []Command {
 	job := in.plan.Job
 	if job == nil {
@@ -207,7 +221,7 @@ func (in group) planning() []Command {
 	return in.tryAgain(sentence(job.Error, "the plan failed"), false)
 }
 
-// beforeApproval asks, or lets the plan through by the install's rule.
+// beforeApproval requests an approval, or approves the plan by a rule.
 func (in group) beforeApproval() []Command {
 	plan := in.plan.Plan
 	if moved := in.moved(plan.Desired); moved != "" {
@@ -229,7 +243,7 @@ func (in group) beforeApproval() []Command {
 	return []Command{Ask{in.approve.ID, why}}
 }
 
-// lets says whether the rule lets a plan through, and why or why not.
+// lets reports whether the rule approves a plan, with the reason.
 func (r Rule) lets(destructive, individual bool) (bool, string) {
 	switch {
 	case !r.ApproveAll:
@@ -244,7 +258,7 @@ func (r Rule) lets(destructive, individual bool) (bool, string) {
 	return true, r.words("approve-all")
 }
 
-// words describe an automatic approval: the settings that it follows from, and who set them.
+// words describes an automatic approval: the settings behind it, and who set them.
 func (r Rule) words(settings string) string {
 	if r.By == "" {
 		return "let through by the install's rule (" + settings + ")"
@@ -252,10 +266,11 @@ func (r Rule) words(settings string) string {
 	return "let through by the install's rule (" + settings + ", set by " + r.By + ")"
 }
 
-// lapsed returns why the rule that approved the group's plan would not approve it now; empty when it would, and when a person approved it.
+// lapsed returns why the rule that approved the group's plan would not approve it
+// now. It returns "" if the rule still would, or if a person approved the plan.
 func (in group) lapsed() string { return in.g.rules().lapsed(in.plan.Plan, in.plan.Destroy) }
 
-// asking looks at what the person said.
+// asking handles the answer to the approval request.
 func (in group) asking() []Command {
 	plan := in.plan.Plan
 	switch plan.Status {
@@ -272,7 +287,7 @@ func (in group) asking() []Command {
 		if moved := in.moved(plan.Desired); moved != "" {
 			return in.withdraw(moved)
 		}
-		if approve, _ := in.byWorkflowRule(plan); approve != nil && !in.held() { // it was made since the question was asked
+		if approve, _ := in.byWorkflowRule(plan); approve != nil && !in.held() { // the rule is newer than the request
 			return []Command{approve}
 		}
 		return nil
@@ -280,7 +295,7 @@ func (in group) asking() []Command {
 	return in.withdraw("its plan is " + string(plan.Status))
 }
 
-// beforeApply begins the apply of the approved plan while it still leads to what is wanted.
+// beforeApply starts the apply of the approved plan if the plan still leads to the desired state.
 func (in group) beforeApply() []Command {
 	plan := in.plan.Plan
 	if moved := in.moved(plan.Desired); moved != "" {
@@ -304,7 +319,8 @@ func (in group) beforeApply() []Command {
 	return []Command{Begin{in.apply.ID, said("approved", plan)}}
 }
 
-// applying waits for the apply, and decides what its end means. What moves while it runs waits until it has ended.
+// applying waits for the apply, and handles its end. Once the plan is
+// consumed, a change of the desired state waits until the apply has ended.
 func (in group) applying() []Command {
 	job, plan := in.apply.Job, in.plan.Plan
 	moved := in.moved(plan.Desired)
@@ -326,7 +342,7 @@ func (in group) applying() []Command {
 	return in.afterApply(o, moved)
 }
 
-// afterApply does what follows from an apply that is over.
+// afterApply returns the commands that follow an apply that has ended.
 func (in group) afterApply(o observed, moved string) []Command {
 	a, why := aftermathOf(o), in.became(o)
 	todo := []Command{EndPlan{in.plan.ID, a.plan, why}}
@@ -342,7 +358,7 @@ func (in group) afterApply(o observed, moved string) []Command {
 	return append(todo, in.tryAgain(why, a.next == nextAnew)...)
 }
 
-// became is what became of an apply, as a sentence.
+// became describes the result of an apply in one sentence.
 func (in group) became(o observed) string {
 	said := ""
 	if in.apply.Job != nil {
@@ -367,7 +383,7 @@ func (in group) became(o observed) string {
 	return "its apply was lost; what is there is planned anew"
 }
 
-// unchanged is why a plan that is not applyable ends its group.
+// unchanged returns the reason with which a plan without changes ends its group.
 func (g *Graph) unchanged() string {
 	if g.Kind == KindRestore {
 		return "no changes: it holds what the newest state version holds; if it is contested, dismiss it"
@@ -392,7 +408,7 @@ func said(what string, plan *Plan) string {
 	return fmt.Sprintf("%s by %s: %s", what, plan.By, plan.Because)
 }
 
-// sentence is what was said, or what to say when nothing was.
+// sentence returns said, or otherwise if said is empty.
 func sentence(said, otherwise string) string {
 	if said == "" {
 		return otherwise

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// planned is a workflow over one component, up to the status that the table below begins with.
+// planned returns a workflow over one component, up to the status at which the table below starts.
 func planned(kind Kind, rule Rule, plan Plan, want Want) *Graph {
 	steps, _ := Compose(kind, []Part{{Component: "web", Reason: "r"}}, Around{}, counter())
 	steps[0].Status, steps[0].Tries, steps[0].Job = StepSucceeded, 1, &Job{Status: JobSucceeded, Desired: plan.Desired}
@@ -17,7 +17,7 @@ func planned(kind Kind, rule Rule, plan Plan, want Want) *Graph {
 	return &Graph{Kind: kind, Status: Running, Rule: rule, Steps: steps, Wants: map[string]Want{"web": want}}
 }
 
-// run lets the core speak until it rests, and gives what it said.
+// run runs the core until it returns no more commands, and returns the commands as text.
 func run(g *Graph) []string {
 	var said []string
 	for {

@@ -6,16 +6,19 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// mostGroupedBytes bounds the reports that are compared with those of other installs: a report is looked through once for every name
-// of its install, while the install's row is locked.
+// mostGroupedBytes bounds the reports that are compared with those of other installs: a report is
+// searched once for every name of its install while the install's row is locked.
 const mostGroupedBytes = 4 << 20
 
-// alike names what this plan has in common with those of other installs that a person may answer with it: they are of one component of
-// one app, made from the same artifact, with reports of which the gist is equal but for each install's own name and ids. What an install
-// was given (inputs) is not its own name. The group only gathers: what is approved is still each plan by its own content digest.
+// alike returns the group key that this plan shares with plans of other installs
+// which a person may answer together with it. They are for one component of one app,
+// made from the same artifact, and the gists of their reports are equal except for
+// each install's own name and ids. An install's inputs do not count as its own name.
+// The key only groups plans: each plan is still approved by its own content digest.
 //
-// It is empty for a plan that is like no other: a restore is about versions of one install's state, and a report that is too large to
-// be compared is read by itself. So is a report with a finding that requires an approval by itself.
+// It is empty for a plan that is grouped with no other: a restore (it is
+// about versions of one install's state), a report that is too large to
+// compare, and a report with a finding that requires individual approval.
 func (e jobEnd) alike(target Target, report *diff.Report) string {
 	if target.restores() || len(e.result.Plan.Report) > mostGroupedBytes || report.NeedsIndividualApproval() {
 		return ""

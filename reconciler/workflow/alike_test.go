@@ -9,7 +9,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// planOf is the end of a plan job of an install, and what was planned there.
+// planOf returns the end of a plan job of an install, with its target and report.
 func planOf(install, address, before string) (jobEnd, Target, *diff.Report) {
 	place := "ico_" + install
 	e := jobEnd{
@@ -25,7 +25,8 @@ func planOf(install, address, before string) (jobEnd, Target, *diff.Report) {
 	return e, Target{Deploy: api.DeploySpec{Artifact: api.ArtifactRef{Digest: "sha256:1"}}}, report
 }
 
-// TestAlike: only what a person may answer with one yes has one group, and what must be read by itself has none.
+// TestAlike: plans share a group only if a person may approve them together; a plan
+// that needs an individual answer has none.
 func TestAlike(t *testing.T) {
 	e, target, report := planOf("acme-prod", "terraform_data.acme-prod", "old")
 	acme := e.alike(target, report)

@@ -8,9 +8,10 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Cancel asks for the end of a running workflow: jobs that run are told to end, and what is left is not begun. What was wanted is
-// remembered as cancelled, so it is not begun again by itself. Asking twice is no error. Errors: store.ErrNotFound; a *Conflict
-// when the workflow has ended.
+// Cancel requests the end of a running workflow: running jobs are cancelled,
+// and remaining steps do not start. The desired state is recorded as
+// cancelled, so it is not started again automatically. Cancelling twice is no
+// error. Errors: store.ErrNotFound; a *Conflict when the workflow has ended.
 func Cancel(ctx context.Context, tx *store.Tx, workflowID, actor, reason string) error {
 	if len(reason) > mostReason {
 		return tooLong()

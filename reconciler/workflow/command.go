@@ -2,20 +2,21 @@ package workflow
 
 import "slices"
 
-// Command is one thing that Advance wants done. Graph.Apply does it to the graph, the engine does it to the world; each carries
-// its reason as a sentence for people.
+// Command is one action that Advance requests. Graph.Apply applies it to the graph, the
+// engine to the database and the job queue. Each carries its reason as a sentence for people.
 type Command interface{ command() }
 
 // Begin starts the job of a pending step: a plan, the apply of an approved plan, or an action.
 type Begin struct{ Step, Reason string }
 
-// Stop tells the open job of a step to end. The step waits until it has.
+// Stop cancels the open job of a step. The step waits until the job has ended.
 type Stop struct{ Step, Reason string }
 
-// Ask puts the group's plan before a person; the approve step waits for the answer.
+// Ask requests approval of the group's plan; the approve step waits for the answer.
 type Ask struct{ Step, Reason string }
 
-// AskScripts puts scripts before a person, as one question in the place of one that may wait already; the step waits for the answer.
+// AskScripts requests approval of scripts in one question, which
+// replaces one that may already wait. The step waits for the answer.
 type AskScripts struct {
 	Step    string
 	Digests []string
@@ -25,32 +26,36 @@ type AskScripts struct {
 // EndQuestion withdraws the question about scripts.
 type EndQuestion struct{ Reason string }
 
-// Allow approves the group's plan by the install's own rule.
+// Allow approves the group's plan by the install's rule.
 type Allow struct{ Step, Reason string }
 
-// ApproveByRule approves the group's plan by an approver's rule for the workflow, also when it waits for an answer.
+// ApproveByRule approves the group's plan by an approver's rule
+// for the workflow, also while the plan waits for an answer.
 type ApproveByRule struct{ Step, By, Reason string }
 
-// Set moves a step that has no open job, or changes the reason of one that stays.
+// Set changes the status of a step that has no open job, or only its reason.
 type Set struct {
 	Step   string
 	To     StepStatus
 	Reason string
 }
 
-// Deny fails an approval, or an action that has not begun, because a person said no to its plan or script.
+// Deny fails an approval, or an action that has not started, because a person rejected its plan or
+// script.
 type Deny struct{ Step, By, Reason string }
 
-// EndPlan moves a plan to a status in which it can never be applied (again), and withdraws a question that still waits.
+// EndPlan moves a plan to a status in which it can never be
+// applied (again), and withdraws a pending question about it.
 type EndPlan struct {
 	Step   string // the plan step
 	To     PlanStatus
 	Reason string
 }
 
-// Again sets a component's group back, to be planned anew. Fresh: for what is wanted by now, so that all of it is begun anew and its
-// tries count anew. Otherwise an artifact that was copied already is not looked at again. Broken: the try that is over did not fail, it
-// was interrupted, lost or stale.
+// Again resets a component's group so that it is planned again. Fresh: for the
+// current desired state, so the whole group restarts and its tries are counted
+// from zero; otherwise an artifact that was already copied is not copied again.
+// Broken: the previous try did not fail but was interrupted, lost or stale.
 type Again struct {
 	Component string
 	Fresh     bool
@@ -58,23 +63,25 @@ type Again struct {
 	Reason    string
 }
 
-// Refuse remembers against what is wanted now that nobody is to be asked about it again by itself.
+// Refuse records that the component's current desired state is
+// not to be started again automatically.
 type Refuse struct {
 	Component, Desired string
 	Kind               RefusalKind
 	Actor, Reason      string
 }
 
-// Renew sets a step that ended back to its beginning, because a person asked for that.
+// Renew resets a step that has ended to pending, because a person requested it.
 type Renew struct{ Step, Reason string }
 
-// Forgive forgets what was refused of a component. Own: only what this workflow refused, not what was said no to before.
+// Forgive deletes a component's refusals. Own: only those that this workflow recorded, not earlier
+// rejections.
 type Forgive struct {
 	Component string
 	Own       bool
 }
 
-// Pass skips a step because a person said to go on without it.
+// Pass skips a step because a person chose to continue without it.
 type Pass struct{ Step, Reason string }
 
 // Finish ends the workflow.
@@ -100,11 +107,11 @@ func (Forgive) command()       {}
 func (Pass) command()          {}
 func (Finish) command()        {}
 
-// itsRule is who approved a plan that an install's rule let through.
+// itsRule is the approver of a plan that the install's rule approved.
 const itsRule = "the install's rule"
 
-// Apply does to the graph what a command says, so that Advance can be asked again without loading it. A begun step has an open
-// job without an id until the world gives it one.
+// Apply applies a command to the graph, so that Advance can be called again without reloading
+// it. A step that starts gets an open job without an id until the engine enqueues it.
 func (g *Graph) Apply(c Command) {
 	switch c := c.(type) {
 	case Begin:
@@ -142,7 +149,8 @@ func (g *Graph) Apply(c Command) {
 	case Renew:
 		g.renew(g.step(c.Step), c.Reason)
 	case Forgive:
-		// Of an own one the graph does not know whose it is; what is wanted is loaded again anyway.
+		// The graph does not record which workflow a refusal comes
+		// from. The desired state is loaded again anyway.
 		if w := g.Wants[c.Component]; !c.Own {
 			w.Refused = ""
 			g.Wants[c.Component] = w
@@ -155,7 +163,7 @@ func (g *Graph) Apply(c Command) {
 	}
 }
 
-// approved notes that a rule approved the plan.
+// approved records that a rule approved the plan.
 func (p *Plan) approved(as Authority, by, because string) {
 	p.Status, p.Authority, p.By, p.Because = PlanApproved, as, by, because
 }
@@ -192,8 +200,8 @@ func (g *Graph) again(c Again) {
 	}
 }
 
-// counts returns the tries of the i-th step that Again sets back, and how many of them were broken off. The first is the one that is
-// counted.
+// counts returns the tries of the i-th step that Again resets, and how many
+// of them were interrupted. Only the first step counts an interruption.
 func (c Again) counts(i int, s *Step) (tries, broken int) {
 	switch {
 	case c.Fresh:
@@ -204,7 +212,7 @@ func (c Again) counts(i int, s *Step) (tries, broken int) {
 	return s.Tries, s.Broken
 }
 
-// setBack are the steps that Again sets back.
+// setBack returns the steps that Again resets.
 func (in group) setBack(c Again) []*Step {
 	if !c.Fresh && in.sync != nil && in.sync.Status == StepSucceeded {
 		return in.steps()[1:]
@@ -212,7 +220,7 @@ func (in group) setBack(c Again) []*Step {
 	return in.steps()
 }
 
-// group is the group of a component; the zero one if the graph has none.
+// group returns the group of a component, or the zero group if the graph has none.
 func (g *Graph) group(component string) group {
 	i := slices.IndexFunc(g.Steps, func(s *Step) bool { return s.Kind == StepPlan && s.Component == component })
 	if i < 0 {

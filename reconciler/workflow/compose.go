@@ -6,33 +6,35 @@ import (
 	"strings"
 )
 
-// Part is one component that a workflow is about.
+// Part is one component of a workflow.
 type Part struct {
 	Component string
-	After     []string // components that it needs, the sandbox among them; those that are no part of the workflow do not count
-	Base      bool     // it is the sandbox: what Around calls all components is all but this one
-	Before    []Act    // run once its plan was approved, before its apply, in the order given
-	Then      []Act    // run after its apply, in the order given
+	After     []string // components that it needs, including the sandbox; those outside the workflow are ignored
+	Base      bool     // it is the sandbox: Around.BeforeAll and ThenAll cover all components but this one
+	Before    []Act    // run after its plan was approved, before its apply, in this order
+	Then      []Act    // run after its apply, in this order
 	Reason    string   // why it is part of the workflow
 }
 
-// Act is an action that runs because of what a workflow does.
+// Act is an action that an event of the workflow triggers.
 type Act struct {
 	Action  string
-	Trigger string   // the event, as the action names it: pre-… before it, post-… after it
-	After   []string // of what runs after a deploy: other components whose outputs it reads
+	Trigger string   // the event, as in the action's config: pre-… before it, post-… after it
+	After   []string // for an action after a deploy: other components whose outputs it reads
 }
 
-// Around are the actions around more than one component, each list in the order in which it runs.
+// Around holds the actions that run before and after several
+// components, each list in the order in which it runs.
 type Around struct {
-	Before, Then       []Act // before the first plan, after all else
-	BeforeAll, ThenAll []Act // the same of the components without the sandbox
+	Before, Then       []Act // before the first plan, and after everything else
+	BeforeAll, ThenAll []Act // the same for the components without the sandbox
 }
 
-// Compose lays out the steps of a workflow over components: for each, sync, plan, approve, apply, and its actions; of a restore no
-// sync, for that needs no artifact. A component comes
-// after what it needs, in a destroy before it; independent ones have no edges between them and run in parallel. The order of the
-// steps is stable: by dependency, then by name. newID names the steps. A cycle is an error that names its members.
+// Compose builds the steps of a workflow over components: for each its sync, plan, approve and
+// apply, and its actions. A restore has no sync, since it needs no artifact. A component comes
+// after those that it needs, in a destroy before them; independent components have no edges
+// between them and run in parallel. The order of the steps is stable: by dependency, then by
+// name. newID creates the ids of the steps. A cycle is an error that names its members.
 func Compose(kind Kind, parts []Part, around Around, newID func() string) ([]*Step, error) {
 	order, needs, err := arranged(kind, parts)
 	if err != nil {
@@ -55,7 +57,8 @@ func Compose(kind Kind, parts []Part, around Around, newID func() string) ([]*St
 	return c.all(order, w), nil
 }
 
-// ComposePlans lays out a workflow that plans components and shows it, and neither asks nor applies. No plan waits for another.
+// ComposePlans builds a workflow that plans components and shows the
+// plans, without approvals or applies. No plan waits for another.
 func ComposePlans(kind Kind, parts []Part, newID func() string) ([]*Step, error) {
 	order, _, err := arranged(kind, parts)
 	if err != nil {
@@ -73,14 +76,16 @@ func ComposePlans(kind Kind, parts []Part, newID func() string) ([]*Step, error)
 	return steps, nil
 }
 
-// ComposeAction is the one step of an action that a person asked for. Trigger and component are those of the run that it repeats.
+// ComposeAction returns the single step of an action that a person
+// requested. Trigger and component are those of the run that it repeats.
 func ComposeAction(act Act, component, reason string, newID func() string) []*Step {
 	return []*Step{{
 		ID: newID(), Kind: StepAction, Component: component, Action: act.Action, Trigger: act.Trigger, Status: StepPending, Reason: reason,
 	}}
 }
 
-// arranged gives the parts in the order in which they are worked on, and what each waits for.
+// arranged returns the names of the parts in the order in which
+// they run, and for each the parts that it waits for.
 func arranged(kind Kind, parts []Part) (order []string, needs map[string][]string, err error) {
 	if needs, err = edges(parts, kind.destroys()); err != nil {
 		return nil, nil, err
@@ -89,7 +94,7 @@ func arranged(kind Kind, parts []Part) (order []string, needs map[string][]strin
 	return order, needs, err
 }
 
-// edges gives what each part waits for, within the parts.
+// edges returns which of the other parts each part waits for.
 func edges(parts []Part, destroy bool) (map[string][]string, error) {
 	needs := map[string][]string{}
 	for _, p := range parts {
@@ -117,7 +122,8 @@ func edges(parts []Part, destroy bool) (map[string][]string, error) {
 	return needs, nil
 }
 
-// sorted gives the names so that each comes after what it needs; of those that could come next, the first by name.
+// sorted returns the names so that each comes after those that it
+// needs; among those that could come next, in alphabetical order.
 func sorted(needs map[string][]string) ([]string, error) {
 	var order []string
 	placed := map[string]bool{}
@@ -145,7 +151,7 @@ func sorted(needs map[string][]string) ([]string, error) {
 	return order, nil
 }
 
-// composing is a workflow that is being laid out.
+// composing is the state of Compose.
 type composing struct {
 	destroy bool
 	synced  bool // each plan has a sync before it
@@ -154,13 +160,13 @@ type composing struct {
 	newID   func() string
 }
 
-// composed is one component's steps.
+// composed holds one component's steps.
 type composed struct {
 	sync, plan, approve, apply *Step // sync is nil where nothing is copied
 	before, then               []*Step
 }
 
-// first is the step with which the component begins.
+// first returns the component's first step.
 func (c *composed) first() *Step {
 	if c.sync != nil {
 		return c.sync
@@ -168,7 +174,7 @@ func (c *composed) first() *Step {
 	return c.plan
 }
 
-// main are the component's steps without its actions.
+// main returns the component's steps without its actions.
 func (c *composed) main() []*Step {
 	if c.sync != nil {
 		return []*Step{c.sync, c.plan, c.approve, c.apply}
@@ -176,10 +182,10 @@ func (c *composed) main() []*Step {
 	return []*Step{c.plan, c.approve, c.apply}
 }
 
-// afterSync is why a plan waits at first.
+// afterSync is the initial reason of a plan step.
 const afterSync = "comes after its artifact was copied"
 
-// group makes a component's own steps, after those of what it needs.
+// group adds a component's own steps, after those of the components that it needs.
 func (c *composing) group(p Part, needs []string) {
 	step := func(kind StepKind, reason string, after ...string) *Step {
 		return &Step{ID: c.newID(), Kind: kind, Component: p.Component, Destroy: c.destroy, Needs: after, Status: StepPending, Reason: reason}
@@ -203,14 +209,14 @@ func (c *composing) group(p Part, needs []string) {
 	c.groups[p.Component] = made
 }
 
-// own makes a component's own actions: between its approval and its apply, and after that.
+// own adds a component's own actions: between its approval and its apply, and after its apply.
 func (c *composing) own(name string) {
 	p, g := c.parts[name], c.groups[name]
 	g.before = c.chain(p.Before, name, []string{g.approve.ID}, fmt.Sprintf("runs before %s is %s", name, verb(c.destroy)))
 	g.apply.Needs = append(g.apply.Needs, idsOf(g.before)...)
 	g.then = c.chain(p.Then, name, []string{g.apply.ID}, fmt.Sprintf("runs after %s was %s", name, verb(c.destroy)))
 	if c.destroy || p.Base {
-		return // what it may read is gone, or waits for it
+		return // what it may read no longer exists, or waits for it
 	}
 	for i, s := range g.then {
 		for _, other := range p.Then[i].After {
@@ -221,7 +227,7 @@ func (c *composing) own(name string) {
 	}
 }
 
-// chain makes the steps of actions that run one after the other.
+// chain returns the steps of actions that run one after the other.
 func (c *composing) chain(acts []Act, component string, needs []string, reason string) []*Step {
 	var steps []*Step
 	for _, a := range acts {
@@ -233,10 +239,11 @@ func (c *composing) chain(acts []Act, component string, needs []string, reason s
 	return steps
 }
 
-// wide are the steps of the actions around more than one component.
+// wide holds the steps of the actions around several components.
 type wide struct{ first, beforeAll, thenAll, last []*Step }
 
-// wide makes them. The inner ones stand around all components but the sandbox, if there are any.
+// wide builds these steps. The inner ones surround all
+// components but the sandbox, if there are any.
 func (c *composing) wide(order []string, around Around) wide {
 	var w wide
 	var inner, outer, base []string
@@ -263,9 +270,10 @@ func (c *composing) wide(order []string, around Around) wide {
 	return w
 }
 
-// hold lets a component's first step wait for actions. What comes before a component must have ended well (pre-…); what came after
-// another one must only have ended, and holds up just what would take its ground away: the sandbox under it, what it needed, or,
-// after the sandbox was made, what is built on that.
+// hold adds the actions that a component's first step waits for. Actions before a component
+// (pre-…) must have succeeded. Actions after another component (post-…) must only have
+// ended, and block only what would remove their basis: the sandbox that they run on, a
+// component that theirs needed, or, after the sandbox was deployed, the components on it.
 func (c *composing) hold(name string, needs []string, w wide) {
 	first := c.groups[name].first()
 	first.Needs = append(first.Needs, idsOf(w.first)...)
@@ -283,7 +291,7 @@ func (c *composing) hold(name string, needs []string, w wide) {
 	}
 }
 
-// all gives the steps in the order in which they are shown: each component's own actions stand right behind it.
+// all returns the steps in display order: each component's own actions directly follow it.
 func (c *composing) all(order []string, w wide) []*Step {
 	steps := slices.Clone(w.first)
 	begun, ended := false, false

@@ -8,13 +8,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// counter names steps 1, 2, 3 …
+// counter returns a function that names steps 1, 2, 3 …
 func counter() func() string {
 	n := 0
 	return func() string { n++; return fmt.Sprint(n) }
 }
 
-// lines shows steps as "id kind what <- needs".
+// lines formats steps as "id kind what <- needs".
 func lines(steps []*Step) []string {
 	var out []string
 	for _, s := range steps {
@@ -83,7 +83,8 @@ func TestCompose(t *testing.T) {
 	}
 }
 
-// Every kind of action around two components on a sandbox, in both directions.
+// TestComposeActions runs every kind of action around two components on a sandbox, in
+// both directions.
 func TestComposeActions(t *testing.T) {
 	act := func(name string) []Act { return []Act{{Action: name, Trigger: name}} }
 	parts := []Part{
@@ -133,7 +134,7 @@ func TestComposeActions(t *testing.T) {
 	}
 }
 
-// named shows steps by what they do, and by what those do that they need.
+// named formats steps by what they do, with what the steps that they need do.
 func named(steps []*Step) []string {
 	names := map[string]string{}
 	for _, s := range steps {

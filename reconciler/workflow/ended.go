@@ -12,12 +12,13 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// JobEnded records what a step's job found or did: a plan, what is applied, outputs. It is called by dispatch once per job, in
-// the transaction that records the end. It decides nothing: what follows is up to Advance, which is asked to look right after.
+// JobEnded records what a step's job found or did: a plan, what is applied,
+// outputs. Dispatch calls it once per job, in the transaction that records the
+// job's end. It decides nothing: Advance does, in the task that JobEnded enqueues.
 func (e *Engine) JobEnded(ctx context.Context, tx *store.Tx, job store.Job, result api.JobResult) error {
 	found, err := tx.FindStep(ctx, tx.Org, job.OwnerID)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil // the install was dropped, and its workflows with it
+		return nil // the install was deleted together with its workflows
 	}
 	if err != nil {
 		return err
@@ -47,7 +48,7 @@ func (e *Engine) JobEnded(ctx context.Context, tx *store.Tx, job store.Job, resu
 	return tx.Enqueue(ctx, queue.Advance{Org: tx.Org, Workflow: found.Step.WorkflowID}, queue.Rollout{Org: tx.Org, Install: found.InstallID})
 }
 
-// jobEnd is the end of one job in the hands of one transaction.
+// jobEnd is the end of one job, in one transaction.
 type jobEnd struct {
 	tx      *store.Tx
 	job     store.Job
@@ -60,7 +61,7 @@ type jobEnd struct {
 
 func (e jobEnd) succeeded() bool { return e.result.Status == api.JobResultStatusSucceeded }
 
-// plan keeps the plan that was made, if it is still the step's.
+// plan stores the plan if it still belongs to the step's current job.
 func (e jobEnd) plan(ctx context.Context) error {
 	if !e.succeeded() || e.step.JobID == nil || *e.step.JobID != e.job.ID || e.step.InstallComponentID == nil {
 		return nil
@@ -100,7 +101,7 @@ func (e jobEnd) plan(ctx context.Context) error {
 	return e.keepCluster(ctx, *e.step.InstallComponentID, e.result.Plan.Cluster)
 }
 
-// noPlan keeps why there is no plan.
+// noPlan stores why there is no plan.
 func (e jobEnd) noPlan(ctx context.Context, target Target) error {
 	raw, err := encode(target)
 	if err != nil {
@@ -109,8 +110,9 @@ func (e jobEnd) noPlan(ctx context.Context, target Target) error {
 	return e.tx.SetStepTarget(ctx, raw, e.tx.Org, e.step.ID)
 }
 
-// overtaken says why a plan that finds no changes proves nothing: a state came in while it was made, of an attempt that was thought
-// to be over. One with changes is looked at again by its own apply.
+// overtaken returns why a plan without changes cannot be trusted:
+// while it was made, a state arrived from an attempt that was assumed
+// to be over. A plan with changes is checked again by its own apply.
 func (e jobEnd) overtaken(ctx context.Context, target Target) (string, error) {
 	if e.result.Plan.Applyable || target.restores() {
 		return "", nil
@@ -122,7 +124,8 @@ func (e jobEnd) overtaken(ctx context.Context, target Target) (string, error) {
 	return moved + " while it was planned", nil
 }
 
-// stateMoved says how the state is another than the one that a plan was made on; nothing when it is that one.
+// stateMoved describes how the current state differs from the one
+// that a plan was made on, or returns "" if they are the same.
 func (e jobEnd) stateMoved(ctx context.Context, installComponent string, basis api.Basis) (string, error) {
 	now, err := e.tx.StateNow(ctx, e.tx.Org, installComponent)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -163,7 +166,8 @@ func (e jobEnd) keepPlan(ctx context.Context, target Target, report *diff.Report
 	return e.tx.LinkPlan(ctx, store.LinkPlanParams{OrgID: e.tx.Org, WorkflowID: e.step.WorkflowID, Component: e.step.Component, PlanID: planID})
 }
 
-// apply records what an apply did. Nothing that was really done is thrown away, whatever became of the workflow.
+// apply records what an apply did. A change that was really made
+// is never discarded, even if the workflow has ended since.
 func (e jobEnd) apply(ctx context.Context) error {
 	if e.job.PlanID == nil {
 		return nil
@@ -186,7 +190,7 @@ func (e jobEnd) apply(ctx context.Context) error {
 	case claimSame:
 		return e.asBefore(ctx, plan, target)
 	case claimUnknown:
-		return nil // since its accept what is there is not known
+		return nil // since the plan was accepted, the applied state is unknown
 	}
 	if err := e.keepCluster(ctx, plan.InstallComponentID, e.result.Apply.Cluster); err != nil {
 		return err
@@ -209,8 +213,8 @@ func (e jobEnd) apply(ctx context.Context) error {
 	return e.landed(ctx, plan.InstallComponentID, false, target, outputs)
 }
 
-// asBefore records that an apply which was taken did nothing: what was there before is there, unless a state came in meanwhile, of an
-// attempt that was thought to be over.
+// asBefore records that an accepted apply did nothing: the applied state is again that
+// before it, unless a state arrived meanwhile from an attempt that was assumed to be over.
 func (e jobEnd) asBefore(ctx context.Context, plan store.FindPlanRow, target Target) error {
 	if target.Before == nil {
 		return nil
@@ -230,7 +234,7 @@ func (e jobEnd) asBefore(ctx context.Context, plan store.FindPlanRow, target Tar
 	return setApplied(ctx, e.tx, plan.InstallComponentID, before)
 }
 
-// landed records that what a target says is what is there.
+// landed records the state of a target as applied.
 func (e jobEnd) landed(ctx context.Context, installComponent string, destroyed bool, target Target, outputs []output) error {
 	if destroyed {
 		if err := e.keepOutputs(ctx, "component", e.step.Component, nil); err != nil {
@@ -248,7 +252,7 @@ func (e jobEnd) landed(ctx context.Context, installComponent string, destroyed b
 	return setApplied(ctx, e.tx, installComponent, applied)
 }
 
-// action keeps the outputs of an action that ran.
+// action stores the outputs of an action that ran.
 func (e jobEnd) action(ctx context.Context) error {
 	if !e.succeeded() {
 		return nil

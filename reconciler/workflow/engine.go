@@ -12,66 +12,73 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// World is what workflows ask of the package that knows what installs want (rollout).
+// World is the interface through which workflows read the
+// desired state of installs. Package rollout implements it.
 type World interface {
-	// Resolve reads a locked install once, works out what it wants of each component, and writes that down. With a supposition nothing
-	// is written, and it is what the install would want.
+	// Resolve reads a locked install once, computes the desired state
+	// of each component, and stores it. With a supposition it writes
+	// nothing and returns the desired state under that supposition.
 	Resolve(ctx context.Context, tx *store.Tx, install store.Install, supposed *Supposed) (Resolved, error)
 }
 
-// Resolved is an install as it was read under its lock. Its methods read nothing more, so that a workflow that begins many steps costs
-// one read. A *Unavailable says that something cannot be had, now or later, and ends the step; any other error is tried again.
+// Resolved is an install as it was read under its lock. Its methods read nothing more,
+// so a workflow that starts many steps costs one read. A *Unavailable error means that
+// the data will not become available, and ends the step; any other error is retried.
 type Resolved interface {
-	// Wants returns what the install wants of each component, by name. The map is the caller's.
+	// Wants returns the desired state of each component, by name. The caller may modify the map.
 	Wants() map[string]Want
-	// Spec is what a plan of an install component is made of now; with destroy, of what was last applied.
+	// Spec returns what a plan of an install component is made from
+	// now; with destroy, what was last applied.
 	Spec(installComponent string, destroy bool) (Target, error)
-	// RestoreSpec is the module whose state a restore changes, with what was applied of it. Digest and Restore are the caller's.
+	// RestoreSpec returns the module whose state a restore changes,
+	// with what was applied of it. The caller sets Digest and Restore.
 	RestoreSpec(installComponent string) (Target, error)
-	// ActionJob is what a run of an action is made of now.
+	// ActionJob returns what a run of an action is made from now.
 	ActionJob(run ActionRun) (ActionJob, error)
-	// Scripts returns what the actions of the install would run now, by action.
+	// Scripts returns what the install's actions would run now, by action.
 	Scripts() (map[string]ScriptContent, error)
 }
 
-// ActionJob is what a run of an action is made of.
+// ActionJob is what a run of an action is made from.
 type ActionJob struct {
 	Spec   api.ActionSpec
-	Limit  time.Duration // how long it may take
-	Script string        // digest of what it runs, as far as it is not rendered
+	Limit  time.Duration // the action's timeout
+	Script string        // digest of the parts of what it runs that are not rendered
 }
 
-// ScriptContent is what an action runs, as far as it is not rendered. Its digest is what an approver approves.
+// ScriptContent is what an action runs, without its rendered
+// parts. An approver approves its digest.
 type ScriptContent struct {
 	Action  string          `json:"action"`
 	Digest  string          `json:"digest"`
-	Content json.RawMessage `json:"content"` // an appconfig.Action with nothing but what runs
+	Content json.RawMessage `json:"content"` // an appconfig.Action with only the fields that run
 }
 
 // ActionRun is one run of an action.
 type ActionRun struct {
 	Action    string
-	Trigger   string            // what made it run, as the action names it
+	Trigger   string            // what triggered it, as in the action's config
 	Component string            // the component that it is about; empty for none
-	Env       map[string]string // what the person who asked adds to the environment
-	Inputs    map[string]string // the values that the person gave to the action's inputs
+	Env       map[string]string // what the requester adds to the environment
+	Inputs    map[string]string // the requester's values for the action's inputs
 }
 
-// Engine takes workflows on. It is safe for concurrent use, by any number of replicas: all work on one install happens under the
-// lock of its row. It implements dispatch's Owner for jobs of steps.
+// Engine advances workflows. It is safe for concurrent use by any
+// number of replicas: all work on one install happens under the lock
+// of its row. It implements dispatch's Owner for jobs of steps.
 type Engine struct {
 	store *store.Store
 	world World
 }
 
-// New makes an engine.
+// New returns an engine.
 func New(s *store.Store, w World) *Engine { return &Engine{store: s, world: w} }
 
-// mostRounds bounds how long the core may speak in one transaction; it is far above what any graph needs.
+// mostRounds bounds the calls of Advance in one transaction. It is far above what any graph needs.
 const mostRounds = 200
 
-// Reconcile takes one workflow as far as it goes now. It may run at any time, twice, and on several replicas at once. A workflow
-// that is gone or has ended is no error.
+// Reconcile advances one workflow as far as possible now. It may run at any time, twice, and
+// on several replicas at once. A workflow that no longer exists or has ended is no error.
 func (e *Engine) Reconcile(ctx context.Context, org, id string) error {
 	err := e.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		row, err := tx.FindWorkflow(ctx, org, id)
@@ -97,7 +104,7 @@ func (e *Engine) Reconcile(ctx context.Context, org, id string) error {
 	return nil
 }
 
-// flow is one workflow in the hands of one transaction.
+// flow is one workflow in one transaction.
 type flow struct {
 	engine  *Engine
 	tx      *store.Tx
@@ -105,13 +112,14 @@ type flow struct {
 	row     store.Workflow
 	asked   Asked
 	graph   *Graph
-	world   Resolved                 // nil until something of it is read (resolve)
-	rows    map[string]store.Step    // by step id; only what no command changes is read
+	world   Resolved                 // nil until it is first needed (resolve)
+	rows    map[string]store.Step    // by step id; only columns that no command changes are read
 	scripts map[string]ScriptContent // of the actions that have not ended, by digest
-	refused bool                     // a refusal was written: others may have waited for this
+	refused bool                     // a refusal was written: other workflows may have waited for this
 }
 
-// advance asks the core until it rests, does what it says, and tells who watches.
+// advance calls the core until it returns no commands, runs the
+// commands, and notifies watchers of the workflow.
 func (f *flow) advance(ctx context.Context) error {
 	said := 0
 	for round := 0; ; round++ {
@@ -140,7 +148,7 @@ func (f *flow) advance(ctx context.Context) error {
 	return touch(ctx, f.tx, f.row.ID)
 }
 
-// touch tells who watches a workflow that it changed.
+// touch marks a workflow as changed and notifies its watchers.
 func touch(ctx context.Context, tx *store.Tx, workflowID string) error {
 	if err := tx.TouchWorkflow(ctx, tx.Org, workflowID); err != nil {
 		return err

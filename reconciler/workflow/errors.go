@@ -2,10 +2,10 @@ package workflow
 
 import "fmt"
 
-// Conflict says that something can no longer be done because the world has moved, in words for the person who asked. The control
-// API answers it with 409.
+// Conflict reports that a request is no longer possible because the state has
+// changed, in words for the requester. The control API responds with 409.
 type Conflict struct {
-	Code   string // stable word for programs
+	Code   string // stable code for programs
 	Title  string // what is the case
 	Remedy string // what to do next, as sentences
 }
@@ -16,28 +16,28 @@ const (
 	CodePlanChanged   = "plan_changed"   // the digest is not that of the plan that waits
 	CodeWorkflowEnded = "workflow_ended" // there is nothing left to cancel
 	CodeTooLong       = "too_long"       // the reason
-	CodeNotCovered    = "not_covered"    // no approver's rule can be about such a workflow
+	CodeNotCovered    = "not_covered"    // an approver's rule cannot cover such a workflow
 	CodeHasRule       = "has_rule"       // another approver's rule is in force
-	CodeNoRule        = "no_rule"        // the workflow has no rule to take back
-	CodeBusy          = "busy"           // a running workflow is at work on the same component
-	CodeOwnChange     = "own_change"     // who asked for it may not approve it on this install
-	CodeNotRetryable  = "not_retryable"  // nothing failed at the step, or it cannot be begun again
-	CodeNotSkippable  = "not_skippable"  // the step is at work, or has ended
+	CodeNoRule        = "no_rule"        // the workflow has no rule to withdraw
+	CodeBusy          = "busy"           // a running workflow is changing the same component
+	CodeOwnChange     = "own_change"     // on this install, the requester of a change may not approve it
+	CodeNotRetryable  = "not_retryable"  // the step did not fail, or cannot be restarted
+	CodeNotSkippable  = "not_skippable"  // the step is running, or has ended
 )
 
-// Error gives title and remedy.
+// Error returns title and remedy.
 func (c *Conflict) Error() string { return c.Title + ". " + c.Remedy }
 
 func conflict(code, remedy, title string, args ...any) error {
 	return &Conflict{Code: code, Title: fmt.Sprintf(title, args...), Remedy: remedy}
 }
 
-// Unavailable is World's word that a step cannot be begun, now or later: its component stalls with the reason, which says what
-// a person can do about it. It is never tried again by itself.
+// Unavailable is the error of World for a step that cannot start, now or later. Its component
+// stalls with the reason, which states the remedy. The step is not retried automatically.
 type Unavailable struct {
 	Reason string
-	Gone   bool // an action that the app does not have any more: one that an event was to run is passed over
+	Gone   bool // the app no longer has the action; a run that an event triggered is skipped
 }
 
-// Error gives the reason.
+// Error returns the reason.
 func (u *Unavailable) Error() string { return u.Reason }

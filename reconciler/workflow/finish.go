@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// finish says how a workflow ended all of whose steps have.
+// finish returns the final status and summary of a workflow whose steps have all ended.
 func (g *Graph) finish() Finish {
 	var done, same, actions int
 	var failed, cancelled, skipped []string
@@ -62,8 +62,9 @@ func (g *Graph) finish() Finish {
 	return f
 }
 
-// stuck reports whether nothing will deploy what a skipped group was to deploy: it waits for what only a person or another version of
-// the app changes, or somebody said no to it. What a person skipped, and what needs that, was left out on purpose.
+// stuck reports whether nothing will deploy what a skipped group was to deploy: it waits for
+// a change that only a person or another version of the app can make, or it was refused. It
+// returns false if a person skipped the group, or a step that it needs, on purpose.
 func (in group) stuck() bool {
 	w := in.want
 	if w.Current || w.Absent != in.plan.Destroy || w.Refused == "" && (w.Waits == "" || !w.Stuck) {
@@ -85,7 +86,7 @@ func (g *Graph) passedOver(steps []*Step) bool {
 	})
 }
 
-// closing ends the words about a workflow, which are never none.
+// closing completes the summary of a workflow, which is never empty.
 func closing(words, cancelled []string) []string {
 	if len(cancelled) > 0 {
 		words = append(words, "cancelled: "+strings.Join(cancelled, ", "))
@@ -100,7 +101,7 @@ func (g *Graph) outcome(words []string, well, failed, cancelled, skipped int) Fi
 	return Finish{Status: g.end(well, failed, cancelled, skipped), Outcome: strings.Join(words, "; ")}
 }
 
-// verb is what a workflow does to components, done.
+// verb returns the past participle of what the workflow does to components.
 func (g *Graph) verb() string {
 	if g.Kind == KindRestore {
 		return "restored"
@@ -129,7 +130,7 @@ func count(words []string, n int, what string) []string {
 	return append(words, fmt.Sprintf("%d %s", n, what))
 }
 
-// because is why a group was skipped, unless a step that failed says so already.
+// because returns why a group was skipped, unless the reason of a failed step already states it.
 func (in group) because() string {
 	for _, s := range in.g.Steps {
 		another := s.Kind == StepAction || s.Component != in.plan.Component
@@ -143,7 +144,7 @@ func (in group) because() string {
 	return ": " + in.apply.Reason
 }
 
-// failure is the step at which the group failed.
+// failure returns the step at which the group failed, or nil.
 func (in group) failure() *Step {
 	for _, s := range in.steps() {
 		if s.Status == StepFailed {

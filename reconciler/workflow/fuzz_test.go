@@ -7,8 +7,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// What is kept as JSON is read again for ever; whatever stands there is read whole or refused, and means the same when it is kept
-// once more.
+// FuzzTarget: a target is stored as JSON and read again. Any JSON is either read
+// completely or rejected, and means the same when it is stored again.
 func FuzzTarget(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `null`, `[1]`, `{"digest":"d","module":{"vars":{"a":"b"},"values":{"plain":{"x":1},"sealed":[]}},"config":{"after":null}}`,
@@ -23,7 +23,7 @@ func FuzzTarget(f *testing.F) {
 		}
 		once, err := encode(target)
 		if err != nil {
-			return // JSON values that are not there cannot be kept
+			return // absent JSON values cannot be stored
 		}
 		again, err := decodeTarget(once)
 		if err != nil {
@@ -38,7 +38,7 @@ func FuzzTarget(f *testing.F) {
 	})
 }
 
-// What a runner sends about a plan never gets past the checks unless all of it fits.
+// FuzzPlanResult: a runner's plan result passes the checks only if all of it is valid.
 func FuzzPlanResult(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"applyable":true,"report":{"kind":"terraform","totals":{}},"report_digest":"sha256:00","bundle":{"repository":"r","digest":"sha256:00"},"basis":{"desired_digest":"d"}}`,
@@ -69,7 +69,7 @@ func FuzzPlanResult(f *testing.F) {
 	})
 }
 
-// What was asked of a workflow is read from its row.
+// FuzzAsked: the request of a workflow is decoded from its row.
 func FuzzAsked(f *testing.F) {
 	for _, seed := range []string{`{}`, `{"env":{"A":"b"}}`, `{"restore":{"component":"web","place":"ico_1","version":2,"digest":"d"}}`, `{"cancel":{"Actor":"a"}}`, `{"supposed":{"absent":true,"torn_down":["web"]},"redeploy":["web"],"inputs":{"a":"b"}}`} {
 		f.Add([]byte(seed))

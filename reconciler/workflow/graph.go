@@ -2,52 +2,52 @@ package workflow
 
 import "slices"
 
-// Graph is one workflow as Advance sees it: what was asked, how far each step is, what jobs found, and what is wanted now. It is
-// plain data; ids are opaque.
+// Graph is one workflow as Advance sees it: the request, the status of each step, the
+// results of jobs, and the current desired state. It is plain data; ids are opaque.
 type Graph struct {
 	Kind         Kind
-	PlanOnly     bool // it plans and shows, and neither asks nor applies
+	PlanOnly     bool // it only plans and shows, without approvals or applies
 	Status       Status
-	Cancelled    *Cancellation // nil until a person ends the workflow
+	Cancelled    *Cancellation // nil until a person cancels the workflow
 	Rule         Rule
-	WorkflowRule *WorkflowRule   // of an approver, for this workflow; nil for none
-	Steps        []*Step         // in the order in which they were composed: sync, plan, approve, apply of a component stand together
+	WorkflowRule *WorkflowRule   // an approver's rule for this workflow; nil for none
+	Steps        []*Step         // in the order of Compose: a component's sync, plan, approve and apply are adjacent
 	Wants        map[string]Want // by component
-	Question     *Question       // about scripts, that waits for an answer; nil for none
+	Question     *Question       // a pending question about scripts; nil for none
 }
 
-// Cancellation is a person's word that the workflow is to end.
+// Cancellation records who cancelled the workflow, and why.
 type Cancellation struct{ Actor, Reason string }
 
-// Rule is what an install lets through without asking.
+// Rule states what an install approves automatically.
 type Rule struct {
 	ApproveAll   bool   // everything but plans that delete or replace
 	AllowDestroy bool   // with ApproveAll: those too
-	By           string // who set it; empty when nobody is recorded
+	By           string // who set it; empty if not recorded
 }
 
-// Step is one step and what is known of its work.
+// Step is one step and the results of its work.
 type Step struct {
 	ID         string
 	Kind       StepKind
 	Component  string
 	Action     string
-	Trigger    string  // of an action: what makes it run
-	Script     *Script // of an action that has not ended: what it would run; nil when the app has no such action
+	Trigger    string  // of an action: the event that runs it
+	Script     *Script // of an action that has not ended: what it would run; nil if the app has no such action
 	Destroy    bool
-	Needs      []string // ids of steps that must have ended before this one begins
+	Needs      []string // ids of steps that must have ended before this one starts
 	Status     StepStatus
 	Reason     string
-	Tries      int    // of a sync or plan step: how often it was begun for what is wanted now
+	Tries      int    // of a sync or plan step: how often it started for the current desired state
 	Broken     int    // how many of these tries did not fail, but were interrupted, lost or stale
-	Job        *Job   // the step's newest job, if it had one
+	Job        *Job   // the step's newest job; nil if it had none
 	Plan       *Plan  // of a plan step: the plan that its newest job made
 	Passed     bool   // a person skipped it
-	RejectedBy string // who said no to its plan or script; empty when nobody did
-	Begun      bool   // of an apply step: an apply before this one began and did not end well, so something may have been deployed
+	RejectedBy string // who rejected its plan or script; empty for nobody
+	Begun      bool   // of an apply step: an earlier apply started and failed, so something may be deployed
 }
 
-// JobStatus is how a step's job is or ended, as far as a workflow cares.
+// JobStatus is the status of a step's job, as far as a workflow needs it.
 type JobStatus string
 
 // The statuses of a job as a workflow sees them.
@@ -55,61 +55,62 @@ const (
 	JobOpen      JobStatus = "open" // queued, offered or running
 	JobSucceeded JobStatus = "succeeded"
 	JobFailed    JobStatus = "failed"
-	JobStale     JobStatus = "stale" // an apply that saw that the world had moved, and did nothing; an action that was not let begin
+	JobStale     JobStatus = "stale" // an apply that did nothing as its basis had changed; an action refused its start
 	JobCancelled JobStatus = "cancelled"
-	JobLost      JobStatus = "lost" // its process is gone and left no result
+	JobLost      JobStatus = "lost" // its process ended without a result
 )
 
-// Job is the facts of a step's newest job.
+// Job holds the facts of a step's newest job.
 type Job struct {
 	ID         string
 	Status     JobStatus
-	Desired    string // of a sync or plan job: the desired digest that it is for
-	WithPlan   bool   // of a sync: there is no job, the plan copies what is missing
-	Cancelling bool   // it has been told to end
+	Desired    string // of a sync or plan job: its desired digest
+	WithPlan   bool   // of a sync: it has no job, the plan copies what is missing
+	Cancelling bool   // its cancellation was requested
 	Error      string // one sentence, for people
 }
 
-// stopped reports whether a job ended before it was done because it was told to. While nobody cancels the workflow, what is wanted
-// was something else then.
+// stopped reports whether a job ended early because it was cancelled. If nobody
+// cancelled the workflow, the desired state was a different one at that time.
 func (j *Job) stopped() bool {
 	return j.Status == JobCancelled || j.Cancelling && j.Status != JobSucceeded
 }
 
-// Plan is the facts of a plan.
+// Plan holds the facts of a plan.
 type Plan struct {
 	ID          string
 	Status      PlanStatus
 	Desired     string    // the desired digest that it leads to
 	Destructive bool      // it deletes or replaces something
-	Individual  bool      // a finding requires that a person approves it by itself
-	Approval    string    // id of the question about it; empty when it was never asked
-	content     string    // digest of what the approval binds to; set where a rule approves
-	Authority   Authority // by what it was approved
-	By, Because string    // who said yes or no, and why
+	Individual  bool      // a finding requires a person's individual approval
+	Approval    string    // id of its approval request; empty if there was none
+	content     string    // digest that the approval is bound to; set where a rule approves
+	Authority   Authority // what approved it
+	By, Because string    // who approved or rejected it, and why
 }
 
-// Want is what the install wants of a component now, and how far that is.
+// Want is a component's current desired state, and its progress.
 type Want struct {
-	Digest  string // desired digest; empty while it is not known
-	Reason  string // what moved, in words
+	Digest  string // desired digest; empty if not known
+	Reason  string // what changed, for people
 	Absent  bool   // it is to be destroyed
-	Waits   string // why Digest is not known or must not be planned yet; empty when it may
-	Stuck   bool   // Waits will not go away without a person or a new revision
+	Waits   string // why Digest is not known or must not be planned yet; empty if it may
+	Stuck   bool   // Waits will not end without a person or a new revision
 	Current bool   // applied = desired
-	Refused string // why nobody is to be asked about Digest again; empty when it may be planned
-	Retries int    // how often a failure is tried again by itself
+	Refused string // why Digest must not be started again; empty if it may be planned
+	Retries int    // how often a failure is retried automatically
 }
 
-// group is the steps of one component and what is wanted of it. A restore has no sync, for it needs no artifact; a workflow that
-// only plans has neither approve nor apply.
+// group holds the steps of one component and its desired state. A restore has no sync,
+// since it needs no artifact. A workflow that only plans has neither approve nor apply.
 type group struct {
 	sync, plan, approve, apply *Step
 	want                       Want
 	g                          *Graph
 }
 
-// groups gives the groups that lead to an apply, in the order of their plan steps. A component's steps stand together.
+// groups returns the groups that lead to an apply, in the order
+// of their plan steps. A component's steps are adjacent.
 func (g *Graph) groups() []group {
 	all := make([]group, 0, len(g.Steps)/4)
 	for i, s := range g.Steps {
@@ -120,7 +121,7 @@ func (g *Graph) groups() []group {
 	return all
 }
 
-// groupAt is the group whose plan step is the i-th.
+// groupAt returns the group whose plan step is the i-th step.
 func (g *Graph) groupAt(i int) group {
 	in := group{plan: g.Steps[i], want: g.want(g.Steps[i].Component), g: g}
 	beside := func(i int, kind StepKind) *Step {
@@ -133,7 +134,7 @@ func (g *Graph) groupAt(i int) group {
 	return in
 }
 
-// steps are those that the group has, in their order.
+// steps returns the steps that the group has, in order.
 func (in group) steps() []*Step {
 	var all []*Step
 	for _, s := range []*Step{in.sync, in.plan, in.approve, in.apply} {
@@ -144,7 +145,8 @@ func (in group) steps() []*Step {
 	return all
 }
 
-// want is what is wanted of a component. One that the install knows nothing of is never planned.
+// want returns the desired state of a component. A component
+// that the install does not have is never planned.
 func (g *Graph) want(component string) Want {
 	if w, ok := g.Wants[component]; ok {
 		return w
@@ -161,8 +163,8 @@ func (g *Graph) step(id string) *Step {
 	return nil
 }
 
-// done says that a step which others need has ended well. An apply that had nothing to do has: its component was as it is wanted,
-// or its plan had no changes.
+// done reports whether a step that others need has succeeded. An apply with
+// nothing to do counts: its component was up to date, or its plan had no changes.
 func (g *Graph) done(s *Step) bool {
 	if s.Status == StepSucceeded {
 		return true
@@ -179,19 +181,19 @@ func (g *Graph) done(s *Step) bool {
 	return false
 }
 
-// open says whether the step has a job that has not ended.
+// open reports whether the step has a job that has not ended.
 func (s *Step) open() bool { return s.Job != nil && s.Job.Status == JobOpen }
 
-// ended says whether the whole group has ended.
+// ended reports whether all steps of the group have ended.
 func (in group) ended() bool {
 	return !slices.ContainsFunc(in.steps(), func(s *Step) bool { return !s.Status.Ended() })
 }
 
-// moved says why what the group works on is no longer what is wanted, or nothing.
+// moved returns why the group no longer works towards the desired state, or "" if it does.
 func (in group) moved(desired string) string {
 	switch w := in.want; {
 	case w.Absent && in.plan.Destroy && w.Current:
-		return "" // it is gone, as this group wanted it
+		return "" // it is destroyed, as this group intended
 	case w.Absent && !in.plan.Destroy:
 		return in.plan.Component + " is no longer wanted"
 	case !w.Absent && in.plan.Destroy:
@@ -204,5 +206,5 @@ func (in group) moved(desired string) string {
 	return ""
 }
 
-// held says that the group may not go on just now, though it may later.
+// held reports whether the group must wait now, although it may continue later.
 func (in group) held() bool { return in.want.Waits != "" && !in.want.Stuck }

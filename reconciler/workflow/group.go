@@ -2,9 +2,9 @@ package workflow
 
 import "fmt"
 
-// This file holds what can happen to a whole group.
+// This file holds the transitions of a whole group.
 
-// note writes why a pending step waits, once.
+// note records why a pending step waits, unless that reason is already recorded.
 func (in group) note(s *Step, why string) []Command {
 	if s.Reason == why {
 		return nil
@@ -12,7 +12,7 @@ func (in group) note(s *Step, why string) []Command {
 	return []Command{Set{s.ID, s.Status, why}}
 }
 
-// stop tells a job to end, once. What follows is decided when it has.
+// stop cancels a job, once. What follows is decided when the job has ended.
 func (in group) stop(s *Step, why string) []Command {
 	if s.Job.Cancelling {
 		return nil
@@ -20,7 +20,7 @@ func (in group) stop(s *Step, why string) []Command {
 	return []Command{Stop{s.ID, why}}
 }
 
-// settle ends a group that has nothing to apply, well.
+// settle ends a group successfully that has nothing to apply.
 func (in group) settle(why string) []Command {
 	todo := []Command{
 		Set{in.plan.ID, StepSucceeded, why},
@@ -33,7 +33,7 @@ func (in group) settle(why string) []Command {
 	return todo
 }
 
-// skip ends a group that has not begun.
+// skip skips the steps of a group that have not ended.
 func (in group) skip(why string) []Command {
 	var todo []Command
 	for _, s := range in.steps() {
@@ -44,7 +44,7 @@ func (in group) skip(why string) []Command {
 	return todo
 }
 
-// close ends what is left of a group whose way is blocked.
+// close skips the remaining steps of a group that cannot continue, and withdraws its plan.
 func (in group) close(why string) []Command {
 	var todo []Command
 	if plan := in.plan.Plan; plan != nil && plan.Status.Live() {
@@ -53,7 +53,7 @@ func (in group) close(why string) []Command {
 	return append(todo, in.skip(why)...)
 }
 
-// withdraw takes back a plan that no longer leads to what is wanted, and begins anew.
+// withdraw ends a plan that no longer leads to the desired state, and restarts the group.
 func (in group) withdraw(why string) []Command {
 	var todo []Command
 	if plan := in.plan.Plan; plan != nil && plan.Status.Live() {
@@ -62,8 +62,9 @@ func (in group) withdraw(why string) []Command {
 	return append(todo, Again{Component: in.plan.Component, Fresh: true, Reason: why})
 }
 
-// tryAgain begins a group anew that did not end well, or stalls it. What was interrupted, lost or stale (broken) has not been tried
-// in earnest, so it is begun up to mostRuns times; a failure only as often as its component asks for. Neither counts for the other.
+// tryAgain restarts a group that did not succeed, or stalls it. Work that was interrupted,
+// lost or stale (broken) was not really tried, so it starts up to mostRuns times; a failure
+// is retried only as often as its component is configured to. The two are counted separately.
 func (in group) tryAgain(why string, broken bool) []Command {
 	again := Again{Component: in.plan.Component, Broken: broken, Reason: why}
 	if in.moved(in.desired()) != "" {
@@ -85,7 +86,8 @@ func (in group) tryAgain(why string, broken bool) []Command {
 	return in.fail(why)
 }
 
-// cannot ends what a step that cannot be begun is part of, and remembers it: only a person, or something newer, begins it again.
+// cannot ends what a step that cannot start belongs to, and records a refusal: only a
+// person, or a newer desired state, starts it again.
 func (g *Graph) cannot(s *Step, by Unavailable) []Command {
 	why := by.Reason
 	switch {
@@ -105,7 +107,8 @@ func (g *Graph) cannot(s *Step, by Unavailable) []Command {
 	return append(todo, in.fail(why)...)
 }
 
-// fail ends a group that stalls, and remembers why: the same is not tried again until a person asks.
+// fail stalls a group, and records why: the same desired state is not tried again until a person
+// requests it.
 func (in group) fail(why string) []Command {
 	todo := in.no(RefusalStalled, "", why)
 	to := StepFailed
@@ -119,7 +122,8 @@ func (in group) fail(why string) []Command {
 	return todo
 }
 
-// no remembers against what the group works towards that nobody is to be asked about it again; a no that was said before stays.
+// no records that the group's desired digest is not to be started again automatically. An existing
+// refusal stays.
 func (in group) no(kind RefusalKind, actor, why string) []Command {
 	desired := in.desired()
 	if desired == "" || desired == in.want.Digest && in.want.Refused != "" {
@@ -128,7 +132,7 @@ func (in group) no(kind RefusalKind, actor, why string) []Command {
 	return []Command{Refuse{in.plan.Component, desired, kind, actor, why}}
 }
 
-// desired is the digest that the group works towards.
+// desired returns the digest that the group works towards.
 func (in group) desired() string {
 	switch {
 	case in.plan.Plan != nil:
@@ -141,14 +145,15 @@ func (in group) desired() string {
 	return in.want.Digest
 }
 
-// noReason stands where a person gave none.
+// noReason is shown where a person gave no reason.
 const noReason = "no reason given"
 
 func (c Cancellation) words() string {
 	return fmt.Sprintf("cancelled by %s: %s", c.Actor, sentence(c.Reason, noReason))
 }
 
-// cancel ends a group because a person ended the workflow: its job first, then what is left of it. What was done is kept.
+// cancel ends a group because a person cancelled the workflow: first its job, then
+// its remaining steps. What was done stays.
 func (in group) cancel(by Cancellation) []Command {
 	if in.ended() {
 		return nil
@@ -174,7 +179,7 @@ func (in group) cancel(by Cancellation) []Command {
 		return in.settle(in.g.unchanged())
 	}
 	if plan := in.plan.Plan; plan != nil && plan.Status == PlanRejected && in.approve.Status == StepWaiting {
-		return in.asking() // the no to this plan came first
+		return in.asking() // the plan was rejected first
 	}
 	var todo []Command
 	if plan := in.plan.Plan; plan != nil && (plan.Status.Live() || plan.Status == PlanConsumed) {

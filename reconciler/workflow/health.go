@@ -8,7 +8,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// keepHealth keeps how what is there was when the runner looked, if it did. What is malformed is left out: it fails nothing.
+// keepHealth stores the health that the runner reported with a result, if any. A
+// malformed report is ignored: it fails nothing.
 func (e jobEnd) keepHealth(ctx context.Context, installComponent string, seen api.Health) error {
 	if seen.Status == "" {
 		return nil
@@ -16,20 +17,21 @@ func (e jobEnd) keepHealth(ctx context.Context, installComponent string, seen ap
 	if err := KeepHealth(ctx, e.tx, installComponent, seen); err != nil {
 		return err
 	}
-	// Package health looks on from here.
+	// Package health continues the checks from here.
 	return e.tx.SetDueIn(ctx, store.SetDueInParams{OrgID: e.tx.Org, Kind: store.DueHealth, ID: e.install.ID, InSeconds: firstLook.Seconds()})
 }
 
-// firstLook is how long after a deploy its health is looked at again.
+// firstLook is the delay between a deploy and the first check of its health.
 const firstLook = 30 * time.Second
 
-// KeepHealth keeps how what is there of an install component was when its runner looked. What is malformed is left out.
+// KeepHealth stores the health of an install component that its runner reported. A
+// malformed report is ignored.
 func KeepHealth(ctx context.Context, tx *store.Tx, installComponent string, seen api.Health) error {
 	seen, malformed := CheckHealth(seen)
 	if malformed != nil {
 		return nil //nolint:nilerr // nothing follows from it
 	}
-	if now := time.Now(); seen.At.After(now) { // by a clock that is ahead
+	if now := time.Now(); seen.At.After(now) { // its clock is ahead
 		seen.At = now
 	}
 	raw, err := encode(seen)
@@ -42,8 +44,9 @@ func KeepHealth(ctx context.Context, tx *store.Tx, installComponent string, seen
 // mostIdentity bounds the identity and the hash of a cluster, in bytes.
 const mostIdentity = 200
 
-// keepCluster keeps which cluster the runner worked on, so that a health job can name it. The hash is for the runner alone: nobody
-// here can make or check it. Without one, health waits for the next apply.
+// keepCluster stores which cluster the runner worked on, so that a health job can
+// name it. The hash is keyed by the runner: the control plane can neither make nor
+// check it. Without one, health checks wait for the next apply.
 func (e jobEnd) keepCluster(ctx context.Context, installComponent string, cluster api.ClusterIdentity) error {
 	if cluster.Hash == "" || len(cluster.Hash) > mostIdentity || len(cluster.Identity) > mostIdentity {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// law is what no history may break.
+// law is an invariant that no history may violate.
 type law string
 
 const (
@@ -36,7 +36,7 @@ const (
 	lawRetry     law = "a retry touches nothing that is at work or went well, but what it begins again"
 )
 
-// broken fails with the law and the history that broke it.
+// broken fails the test with the violated invariant and its history.
 func (w *world) broken(l law, format string, args ...any) {
 	for _, event := range w.history {
 		if text, is := event.(string); is {
@@ -48,7 +48,7 @@ func (w *world) broken(l law, format string, args ...any) {
 	w.t.Fatalf("broken: %s: %s", l, fmt.Sprintf(format, args...))
 }
 
-// check holds the laws at the moment a command is given.
+// check verifies the invariants when a command is returned.
 func (w *world) check(c Command) {
 	switch c := c.(type) {
 	case Begin:
@@ -149,19 +149,19 @@ func (w *world) checkBegin(s *Step) {
 	}
 }
 
-// ruleLets says whether the install's rule lets a plan through now.
+// ruleLets reports whether the install's rule approves a plan now.
 func (w *world) ruleLets(plan *Plan) bool {
 	always := w.g.Kind == KindTeardown || w.g.Kind == KindRestore
 	return w.g.Rule.ApproveAll && (w.g.Rule.AllowDestroy || !plan.Destructive) && !plan.Individual && !always
 }
 
-// workflowRuleLets says whether the rule of an approver for the workflow lets a plan through now.
+// workflowRuleLets reports whether an approver's rule for the workflow approves a plan now.
 func (w *world) workflowRuleLets(plan *Plan, destroy bool) bool {
 	r := w.g.WorkflowRule
 	return r != nil && r.Void == "" && (w.g.Kind == KindProvision || w.g.Kind == KindDeploy) && !destroy && !plan.Destructive && !plan.Individual
 }
 
-// holds says whether what approved a plan approves it still.
+// holds reports whether what approved a plan still approves it.
 func (w *world) holds(plan *Plan, destroy bool) bool {
 	switch w.yes[plan.ID] {
 	case ByPerson:
@@ -174,7 +174,8 @@ func (w *world) holds(plan *Plan, destroy bool) bool {
 	return false
 }
 
-// checkRefuse holds that what is remembered is a person's no, or a failure that came as often as it may.
+// checkRefuse verifies that a recorded refusal is a person's rejection, or a failure
+// whose retries are used up.
 func (w *world) checkRefuse(c Refuse) {
 	p, in, retries := w.part(c.Component), w.g.group(c.Component), w.wants()[c.Component].Retries
 	ill := slices.ContainsFunc(in.steps(), func(s *Step) bool {
@@ -197,7 +198,7 @@ func (w *world) checkRefuse(c Refuse) {
 	}
 }
 
-// checkNeed holds that a step which begins may do so as far as one that it needs is concerned.
+// checkNeed verifies that a step may start, as far as one of its needs is concerned.
 func (w *world) checkNeed(s, need *Step) {
 	switch {
 	case need.Kind == StepAction && !need.Status.Ended():
@@ -215,7 +216,7 @@ func (w *world) checkNeed(s, need *Step) {
 
 func (w *world) planOf(s *Step) *Plan { return w.g.group(s.Component).plan.Plan }
 
-// checkAct holds that an action may run now.
+// checkAct verifies that an action may run now.
 func (w *world) checkAct(s *Step) {
 	if w.runs[s.ID]++; w.runs[s.ID] > 1 {
 		w.broken(lawActOnce, "action %s", s.Action)
@@ -234,7 +235,7 @@ func (w *world) checkAct(s *Step) {
 	}
 }
 
-// checkRenew holds that a step which is begun again is not at work, and is not an action that ran.
+// checkRenew verifies that a restarted step is not running, and is not an action that succeeded.
 func (w *world) checkRenew(s *Step) {
 	if s.open() || !s.Status.Ended() || s.Kind == StepAction && s.Status == StepSucceeded || s.Kind == StepApply && s.Status == StepSucceeded {
 		w.broken(lawRetry, "step %s (%s), which is %s", s.ID, s.Kind, s.Status)
@@ -246,7 +247,7 @@ func (w *world) checkRenew(s *Step) {
 	}
 }
 
-// checkWorld holds what must be so whenever the core has come to rest.
+// checkWorld verifies what must be true whenever the core returns no more commands.
 func (w *world) checkWorld() {
 	for name, want := range w.desired() {
 		p := w.part(name)
@@ -271,7 +272,7 @@ func (w *world) checkWorld() {
 	}
 }
 
-// reloaded is the graph as another replica would read it.
+// reloaded returns the graph as another replica would read it.
 func (w *world) reloaded() *Graph {
 	g := *w.g
 	g.Steps, g.Wants = nil, w.wants()
@@ -296,7 +297,7 @@ func (w *world) reloaded() *Graph {
 
 var outcomes = []JobStatus{JobSucceeded, JobSucceeded, JobSucceeded, JobFailed, JobStale, JobCancelled, JobLost}
 
-// anyEvent lets something happen that may happen now.
+// anyEvent draws an event that is possible now.
 func (w *world) anyEvent() {
 	t := w.t
 	switch rapid.IntRange(0, 14).Draw(t, "event") {
@@ -313,7 +314,7 @@ func (w *world) anyEvent() {
 		was := p.version
 		p.version = rapid.IntRange(1, 3).Draw(t, "version")
 		w.log("%s moves to version %d", p.name, p.version)
-		if rapid.Bool().Draw(t, "and back") { // before anything that was stopped for it has ended
+		if rapid.Bool().Draw(t, "and back") { // before a job that was stopped for it has ended
 			w.settle()
 			p.version = was
 			w.log("%s moves back to version %d", p.name, p.version)
@@ -341,7 +342,7 @@ func (w *world) anyEvent() {
 	}
 }
 
-// personEvent is a person who retries or skips a step, which may be refused, in words.
+// personEvent is a person who retries or skips a step; a refusal must state its reason.
 func (w *world) personEvent(s *Step, retry bool) {
 	w.settle()
 	if w.g.Status != Running {
@@ -384,7 +385,8 @@ func (w *world) rareEvent() {
 	}
 }
 
-// jobEvent takes one job a step further: told to end it may end, an apply is accepted first, and then it ends.
+// jobEvent advances one job: an apply is accepted first, a cancelled job may end, any
+// other job ends.
 func (w *world) jobEvent(s *Step, outcome JobStatus) {
 	accepted := s.Kind != StepApply || w.applying[s.Component] != ""
 	switch {
@@ -393,11 +395,11 @@ func (w *world) jobEvent(s *Step, outcome JobStatus) {
 	case s.Job.Cancelling:
 		w.end(s, JobCancelled)
 	case !w.accept(s):
-		w.end(s, JobStale) // dispatch ends a job whose owner refuses it
+		w.end(s, JobStale) // dispatch ends a job that its owner refuses
 	}
 }
 
-// drain lets everything that is under way come to its end, fairly, and others do what this workflow waits for.
+// drain lets all pending work end, fairly, and has others do what this workflow waits for.
 func (w *world) drain() {
 	for round := 0; w.g.Status == Running; round++ {
 		if round > 500 {
@@ -420,7 +422,8 @@ func (w *world) drain() {
 	}
 }
 
-// others is the rest of the control plane: builds end, people decide, and other workflows bring what is behind up to what is wanted.
+// others is the rest of the control plane: builds end, people decide, and other
+// workflows deploy what is behind.
 func (w *world) others() {
 	for _, p := range w.parts {
 		p.building = false
@@ -436,8 +439,8 @@ func (w *world) others() {
 	}
 }
 
-// More histories: go test ./reconciler/workflow -run History -rapid.checks=1000000. A failing one is shrunk, and printed with the
-// seed that gives it again.
+// More histories: go test ./reconciler/workflow -run History -rapid.checks=1000000. A
+// failing history is shrunk, and printed with the seed that reproduces it.
 func TestEveryHistoryKeepsTheLaws(t *testing.T) {
 	for shard := range 4 {
 		t.Run(fmt.Sprint(shard), func(t *testing.T) {
@@ -446,7 +449,7 @@ func TestEveryHistoryKeepsTheLaws(t *testing.T) {
 				w := newWorld(t)
 				for range rapid.IntRange(0, 40).Draw(t, "events") {
 					w.anyEvent()
-					if rapid.IntRange(0, 3).Draw(t, "looks") > 0 { // else the next thing happens before anybody looks
+					if rapid.IntRange(0, 3).Draw(t, "looks") > 0 { // otherwise the next event happens before the core runs
 						w.settle()
 					}
 				}
@@ -460,7 +463,8 @@ func TestEveryHistoryKeepsTheLaws(t *testing.T) {
 	}
 }
 
-// Where nothing moves and nobody cancels, exactly what has failed, been rejected or needs such a thing is not deployed.
+// If nothing changes and nobody cancels, a component is left undeployed exactly if it
+// failed, was rejected, or needs one that did.
 func TestInEveryHistoryAFailureStopsWhatNeedsItAndNothingElse(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -487,7 +491,7 @@ func TestInEveryHistoryAFailureStopsWhatNeedsItAndNothingElse(t *testing.T) {
 	})
 }
 
-// fate takes a job as far as it comes.
+// fate advances a job as far as possible.
 func (w *world) fate(s *Step, bad string) {
 	if s.Kind == StepApply && w.applying[s.Component] == "" {
 		if !w.accept(s) {
@@ -527,7 +531,7 @@ func (w *world) checkFates(bad map[string]string) {
 			asked = true
 		}
 		if !asked {
-			bad[p.name] = "" // nobody was asked, there was nothing to apply, or there is no action before it
+			bad[p.name] = "" // there was no approval request, nothing to apply, or no action before it
 		}
 	}
 	for i, p := range w.parts {
@@ -543,7 +547,8 @@ func (w *world) checkFates(bad map[string]string) {
 	}
 }
 
-// needs says whether part i comes after part j, over any number of edges, in the direction of the workflow.
+// needs reports whether part i comes after part j, over any number of edges, in the
+// direction of the workflow.
 func (w *world) needs(i, j int) bool {
 	if w.g.Kind == KindDeprovision || w.g.Kind == KindTeardown {
 		i, j = j, i

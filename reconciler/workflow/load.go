@@ -10,24 +10,26 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Asked is what a person asked of a workflow besides its kind; it is kept with it as JSON.
+// Asked is the request behind a workflow, apart from its kind. It is stored with the
+// workflow as JSON.
 type Asked struct {
 	Env      map[string]string `json:"env,omitempty"`      // of an action run
 	Inputs   map[string]string `json:"inputs,omitempty"`   // of an action run
 	Restore  Restore           `json:"restore,omitzero"`   // of a restore
-	Redeploy []string          `json:"redeploy,omitempty"` // components that are planned also when they are as they are wanted
+	Redeploy []string          `json:"redeploy,omitempty"` // components that are planned even if they are up to date
 	Supposed *Supposed         `json:"supposed,omitempty"` // of one that only plans
 	Cancel   *Cancellation     `json:"cancel,omitempty"`
 }
 
-// Supposed is what a workflow that only plans takes an install to want, as if a person's wish had been granted.
+// Supposed is the desired state that a plan-only workflow assumes, as if a person's
+// request had been applied.
 type Supposed struct {
-	Absent   bool     `json:"absent,omitempty"`    // it is to be gone
-	TornDown []string `json:"torn_down,omitempty"` // components that are to be gone
-	Wanted   []string `json:"wanted,omitempty"`    // components that are to be there though they were torn down
+	Absent   bool     `json:"absent,omitempty"`    // the install is to be removed
+	TornDown []string `json:"torn_down,omitempty"` // components to be removed
+	Wanted   []string `json:"wanted,omitempty"`    // components to be deployed although they were torn down
 }
 
-// load reads a workflow of a locked install into a graph, with what is wanted worked out anew.
+// load reads a workflow of a locked install into a graph, and computes the desired state.
 func (e *Engine) load(ctx context.Context, tx *store.Tx, install store.Install, id string) (*flow, error) {
 	row, err := tx.FindWorkflow(ctx, tx.Org, id)
 	if err != nil {
@@ -76,7 +78,7 @@ func decodeAsked(row store.Workflow) (Asked, error) {
 	return asked, nil
 }
 
-// ruleOf is what an install lets through unasked, as it says now.
+// ruleOf returns the install's approval rule that is in force now.
 func ruleOf(install store.Install) Rule {
 	rule := Rule{ApproveAll: install.Approval == appconfig.ApproveAll, AllowDestroy: install.AllowDestroy}
 	if record, err := RuleRecord(install); err == nil {
@@ -145,14 +147,15 @@ func (f *flow) loadJobs(ctx context.Context) error {
 		case r.Stale != "":
 			job.Status, job.Error = JobStale, r.Stale
 		case r.Begun && job.Status == JobStale && f.graph.step(r.StepID).Kind == StepAction:
-			job.Status = JobFailed // nothing is stale of an action that ran, whatever its runner says
+			job.Status = JobFailed // an action that ran cannot be stale, even if its runner reports so
 		}
 		f.graph.step(r.StepID).Job = job
 	}
 	return nil
 }
 
-// jobStatus is a job's end as a workflow sees it. A stale apply is recorded as failed, with the word in its result.
+// jobStatus converts a job's status for the workflow. A stale apply is recorded as
+// failed; its result holds the status stale.
 func jobStatus(status, result string) JobStatus {
 	switch status {
 	case "succeeded":

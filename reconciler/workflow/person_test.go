@@ -10,8 +10,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// acted is a running deploy of network and web, which needs it, with an action before and one after web; everything is wanted and
-// network is deployed already.
+// acted returns a running deploy of network, web and site, each needing the one
+// before, with an action before web, one after it, and one at the end. All three are
+// desired, and network is already deployed.
 func acted(t *testing.T) *Graph {
 	t.Helper()
 	steps, err := Compose(KindDeploy, []Part{
@@ -83,11 +84,12 @@ func TestAnActionBeforeAComponentRunsOnceItIsApproved(t *testing.T) {
 	same(t, g.applied("web"), "EndPlan{6 applied web is deployed}", "Set{8 succeeded web is deployed}", "Begin{9 r}", "Begin{14 runs after web was deployed}")
 }
 
-// TestARuleThatChangedLetsNothingBegin: what the rule let through is withdrawn when it would not any more, before its apply begins and
-// until a runner has taken it. What a person approved stays.
+// TestARuleThatChangedLetsNothingBegin: a plan that the rule approved is withdrawn if
+// the rule no longer approves it, before its apply starts and until a runner has
+// taken it. A person's approval stays.
 func TestARuleThatChangedLetsNothingBegin(t *testing.T) {
 	why := "the install's rule has changed: this install asks before every change"
-	let := func() *Graph { // web is let through, and drain runs before it
+	let := func() *Graph { // web is approved by the rule, and drain runs before it
 		g := acted(t)
 		g.Rule = Rule{ApproveAll: true}
 		in := g.synced("web")
@@ -116,9 +118,10 @@ func TestARuleThatChangedLetsNothingBegin(t *testing.T) {
 	same(t, g.ended("drain", JobSucceeded), "Set{13 succeeded the action ran}", "Begin{8 approved by alice}")
 }
 
-// TestARuleForAWorkflow: an approver's rule approves what the workflow plans, also what waits already, but for destroys, replacements,
-// what a person must approve by itself and what comes with scripts that nobody has seen. Once it is taken back, what it approved is
-// planned and asked about again.
+// TestARuleForAWorkflow: an approver's rule approves the plans of the workflow, also
+// one that already waits, except destroys, replacements, plans that need individual
+// approval, and plans with unseen scripts. Once the rule is withdrawn, what it
+// approved is planned and approved again.
 func TestARuleForAWorkflow(t *testing.T) {
 	const other = "the rule of alice for the workflow does not approve it: "
 	plan := func(g *Graph, p Plan) []string {
@@ -153,37 +156,38 @@ func TestARuleForAWorkflow(t *testing.T) {
 		same(t, plan(g, c.plan), "Set{6 succeeded the plan is ready}", "Ask{7 "+why+"}")
 	}
 
-	g = fresh() // what the install lets through needs no rule
+	g = fresh() // what the install's rule approves needs no rule of an approver
 	g.Rule = Rule{ApproveAll: true}
 	if said := plan(g, Plan{}); said[1] != "Allow{7 let through by the install's rule (approve-all)}" {
 		t.Errorf("it says %q", said)
 	}
 
-	g = acted(t) // made while the plan waits
+	g = acted(t) // created while the plan waits
 	plan(g, Plan{})
 	g.WorkflowRule = &WorkflowRule{By: "alice"}
 	same(t, run(g)[:1], covered[1])
 
-	g = fresh() // taken back while an action runs before the apply
+	g = fresh() // withdrawn while an action runs before the apply
 	plan(g, Plan{})
 	g.WorkflowRule = nil
 	why := "the rule of alice for the workflow does not hold: it was taken back"
 	same(t, g.ended("drain", JobSucceeded)[:2], "EndPlan{6 superseded "+why+"}", "Again{web true false "+why+"}")
 
-	g = fresh() // and while its apply waits for a runner
+	g = fresh() // withdrawn while the apply waits for a runner
 	plan(g, Plan{})
 	g.ended("drain", JobSucceeded)
 	g.WorkflowRule = nil
 	same(t, run(g), "Stop{8 "+why+"}")
 
-	g = fresh() // what a runner has taken is done
+	g = fresh() // what a runner has taken is completed
 	plan(g, Plan{})
 	g.ended("drain", JobSucceeded)
 	g.group("web").plan.Plan.Status, g.WorkflowRule = PlanConsumed, nil
 	same(t, run(g))
 }
 
-// TestWhatIsAcceptedIsApprovedAndWanted is the whole decision about the apply of a plan at the moment at which a runner takes it.
+// TestWhatIsAcceptedIsApprovedAndWanted covers the whole decision about the apply of
+// a plan when a runner takes it.
 func TestWhatIsAcceptedIsApprovedAndWanted(t *testing.T) {
 	good := acceptedApply{
 		plan: Plan{Status: PlanApproved, Desired: "d", Authority: ByPerson, By: "alice"}, component: "web", want: Want{Digest: "d", Reason: "r"},
@@ -257,8 +261,9 @@ func TestAnActionBeforeAComponentThatFailsStopsIt(t *testing.T) {
 	}
 }
 
-// TestARejectedScriptIsANo: a workflow of which nothing failed but an action whose script was rejected is rejected, and what the action
-// comes before is remembered as rejected by the same person.
+// TestARejectedScriptIsANo: a workflow in which nothing failed except an action whose
+// script was rejected ends as rejected. The component after the action is refused as
+// rejected by the same person.
 func TestARejectedScriptIsANo(t *testing.T) {
 	no := &Script{Digest: "s", Rejected: "its script was rejected by vera: no curl", By: "vera"}
 	g := acted(t)
@@ -279,7 +284,7 @@ func TestARejectedScriptIsANo(t *testing.T) {
 	said = g.applied("site")
 	same(t, said[len(said)-1:], "Finish{rejected 3 deployed; 1 action run; action smoke: "+no.Rejected+"}")
 
-	g = acted(t) // beside a failure it is none
+	g = acted(t) // together with a failure, the workflow ends as failed
 	g.action("smoke").Script = no
 	g.planned("web")
 	g.ended("drain", JobSucceeded)
@@ -299,7 +304,7 @@ func TestAnActionAfterAComponentThatFailsStopsOnlyWhatFollowsEverything(t *testi
 	same(t, g.applied("site"), "EndPlan{10 applied site is deployed}", "Set{12 succeeded site is deployed}", "Finish{failed 3 deployed; 1 action run; action smoke: exit 3}")
 }
 
-// A failure that a person looked at: nothing is left to run but what waits for the retry.
+// After a failure, only what waits for the retry is left to run.
 func TestARetryBeginsAgainWhatFailedAndWhatWasSkippedForIt(t *testing.T) {
 	for _, c := range []struct {
 		at    string // the step that failed, by component or action
@@ -344,8 +349,8 @@ func TestARetryBeginsAgainWhatFailedAndWhatWasSkippedForIt(t *testing.T) {
 	}
 }
 
-// halted does something, and leaves the workflow running though all of it may have ended: a component that nobody speaks of is
-// still at work.
+// halted calls do and keeps the workflow running, although all else may have ended,
+// with another step at work.
 func (g *Graph) halted(do func()) {
 	g.Steps = append(g.Steps, &Step{ID: "busy", Kind: StepAction, Action: "busy", Status: StepRunning, Reason: "r", Job: &Job{Status: JobOpen}})
 	do()
@@ -408,7 +413,7 @@ func TestASkipGoesOnWithoutAStep(t *testing.T) {
 	}
 }
 
-// Of a workflow that only plans nothing is ever asked, applied or remembered, and it never waits.
+// A plan-only workflow never requests approval, applies or records a refusal, and never waits.
 func TestEveryHistoryOfAPlanOnlyWorkflow(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -440,7 +445,7 @@ func TestEveryHistoryOfAPlanOnlyWorkflow(t *testing.T) {
 				switch c := c.(type) {
 				case Ask, Allow, Refuse:
 					t.Fatalf("%T%+v", c, c)
-				case Again: // for what moved, or after an interruption that no person brought about
+				case Again: // because the desired state changed, or after an interruption that no person caused
 					if !moved[c.Component] && !c.Broken || c.Broken && g.Cancelled != nil {
 						t.Fatalf("%T%+v", c, c)
 					}

@@ -2,10 +2,11 @@ package workflow
 
 import "fmt"
 
-// This file is the core of a workflow that only plans. Each component stands alone: its sync, then its plan. Nothing is asked or applied, nothing is
-// remembered against what is wanted, and nothing waits: what cannot be planned now is said.
+// This file is the core of a workflow that only plans. Each component is independent:
+// its sync, then its plan. Nothing is approved or applied, no refusal is recorded,
+// and nothing waits: the workflow reports what cannot be planned now.
 
-// look takes such a workflow on.
+// look returns the next commands of a plan-only workflow.
 func (g *Graph) look() []Command {
 	var todo []Command
 	for i, s := range g.Steps {
@@ -44,7 +45,8 @@ func (in group) look() []Command {
 	return []Command{Begin{in.plan.ID, sentence(want.Reason, in.plan.Reason)}}
 }
 
-// unseen ends what is left of a component that is not planned. Without a plan there is nothing to copy for.
+// unseen ends the remaining steps of a component that is not planned. Without a plan,
+// no artifact is copied.
 func (in group) unseen(to StepStatus, why string) []Command {
 	todo := []Command{Set{in.plan.ID, to, why}}
 	if !in.sync.Status.Ended() {
@@ -53,7 +55,7 @@ func (in group) unseen(to StepStatus, why string) []Command {
 	return todo
 }
 
-// lookSynced waits for the artifact.
+// lookSynced waits for the job that copies the artifact.
 func (in group) lookSynced() []Command {
 	if stop, open := in.lookOpen(in.sync); open {
 		return stop
@@ -68,7 +70,8 @@ func (in group) lookSynced() []Command {
 	return []Command{Set{in.sync.ID, to, why}, Set{in.plan.ID, StepSkipped, why}}
 }
 
-// lookEnded waits for the plan, and says what it found. It is made once, but for interruptions: who wants another asks again.
+// lookEnded waits for the plan, and records what it found. The plan is made once, apart from
+// interruptions; for another one, a person requests a new workflow.
 func (in group) lookEnded() []Command {
 	s := in.plan
 	stop, open := in.lookOpen(s)
@@ -87,7 +90,8 @@ func (in group) lookEnded() []Command {
 	return []Command{Set{s.ID, to, why}}
 }
 
-// lookOpen says that the job of a step runs, and lets it be stopped when a person has ended the workflow.
+// lookOpen reports whether the job of a step runs, with the command that stops it if
+// the workflow was cancelled.
 func (in group) lookOpen(s *Step) (stop []Command, open bool) {
 	if s.open() && in.g.Cancelled != nil {
 		return in.stop(s, in.g.Cancelled.words()), true
@@ -95,7 +99,8 @@ func (in group) lookOpen(s *Step) (stop []Command, open bool) {
 	return nil, s.open()
 }
 
-// lookAgain begins a step again whose job was interrupted or lost, while no person has ended the workflow, up to mostRuns times.
+// lookAgain restarts a step whose job was interrupted or lost, up to mostRuns times,
+// unless the workflow was cancelled.
 func (in group) lookAgain(s *Step, why string) []Command {
 	interrupted := s.Job == nil || s.Job.Status == JobLost || s.Job.Status == JobCancelled
 	if !interrupted || in.g.Cancelled != nil || s.Broken+1 >= mostRuns {
@@ -104,7 +109,7 @@ func (in group) lookAgain(s *Step, why string) []Command {
 	return []Command{Again{Component: in.plan.Component, Broken: true, Reason: fmt.Sprintf("%s (try %d of at most %d)", why, s.Broken+2, mostRuns)}}
 }
 
-// ending is how a step ends whose job did, and not well.
+// ending returns the final status and reason of a step whose job did not succeed.
 func (s *Step) ending(lost, cancelled, failed string) (StepStatus, string) {
 	switch {
 	case s.Job == nil || s.Job.Status == JobLost:
@@ -115,10 +120,10 @@ func (s *Step) ending(lost, cancelled, failed string) (StepStatus, string) {
 	return StepFailed, sentence(s.Job.Error, failed)
 }
 
-// plannedOnly is why the plan of such a workflow is never applied.
+// plannedOnly is why the plan of a plan-only workflow is never applied.
 const plannedOnly = "planned only: it is shown, and never applied"
 
-// looked says how such a workflow ended.
+// looked returns the final status and summary of a plan-only workflow.
 func (g *Graph) looked() Finish {
 	var changed, same int
 	var failed, skipped, cancelled []string

@@ -2,8 +2,9 @@ package workflow
 
 import "testing"
 
-// The whole of the recovery function: every end of a job, of a plan that was consumed or not, while nothing has moved, while what
-// is wanted has, and while a person has ended the workflow.
+// The whole of the recovery function: every end of a job, of a plan that was consumed
+// or not, while the desired state is unchanged, has changed, and while a person has
+// cancelled the workflow.
 func TestRecoveryHasAnAnswerForAllThatCanBeObserved(t *testing.T) {
 	const same, planned, unknown = claimSame, claimPlanned, claimUnknown
 	for _, row := range []struct {
@@ -13,13 +14,13 @@ func TestRecoveryHasAnAnswerForAllThatCanBeObserved(t *testing.T) {
 		there                claim
 		still, moved, ending next // what follows
 	}{
-		// Nothing was done, whatever a job says that was never accepted.
+		// Nothing was done, even if the result of a job that was never accepted claims so.
 		{false, JobSucceeded, PlanSuperseded, same, nextAnew, nextFresh, nextRefuse},
 		{false, JobFailed, PlanSuperseded, same, nextRetry, nextFresh, nextRefuse},
 		{false, JobStale, PlanSuperseded, same, nextAnew, nextFresh, nextRefuse},
 		{false, JobCancelled, PlanSuperseded, same, nextAnew, nextFresh, nextRefuse},
 		{false, JobLost, PlanSuperseded, same, nextAnew, nextFresh, nextRefuse},
-		// The runner had it.
+		// A runner had accepted the job.
 		{true, JobSucceeded, PlanApplied, planned, nextDone, nextDone, nextDone},
 		{true, JobFailed, PlanFailed, unknown, nextRetry, nextFresh, nextRefuse},
 		{true, JobStale, PlanStale, same, nextAnew, nextFresh, nextRefuse},

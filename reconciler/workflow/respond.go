@@ -11,16 +11,16 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Answer is a person's word about what waits.
+// Answer is a person's response to an approval request.
 type Answer string
 
-// The answers, as the database's constraint has them.
+// The answers, as in the database's constraint.
 const (
 	Approve Answer = "approve"
 	Reject  Answer = "reject"
 )
 
-// mostReason bounds what a person may say, in bytes.
+// mostReason bounds a person's reason, in bytes.
 const mostReason = 4 << 10
 
 func tooLong() error {
@@ -31,15 +31,16 @@ func tooLong() error {
 type Response struct {
 	Approval      string // id
 	Answer        Answer
-	Plan          string // id of the plan that was displayed to the person; empty when the approval is not about a plan
+	Plan          string // id of the plan that was displayed to the person; empty if the approval is not about a plan
 	ContentDigest string // of what was displayed
 	Actor         string
 	Reason        string // may be empty
 }
 
-// Respond records a person's answer. It binds to the plan and the content digest that were displayed; of two people who answer, one
-// wins. The caller writes the audit. Errors: store.ErrNotFound; a *Conflict when the approval no longer waits, something else was
-// displayed, or the person may not approve what they asked for themselves.
+// Respond records a person's answer. It is bound to the plan and the content digest
+// that were displayed; if two people answer, the first one counts. The caller writes
+// the audit entry. Errors: store.ErrNotFound; a *Conflict if the approval no longer
+// waits, something else was displayed, or the person may not approve their own request.
 func Respond(ctx context.Context, tx *store.Tx, r Response) error {
 	if r.Answer != Approve && r.Answer != Reject {
 		return fmt.Errorf("an answer is %s or %s, not %.20q", Approve, Reject, r.Answer)
@@ -85,7 +86,7 @@ func readAgain(a store.Approval) string {
 	return "Read what waits (nuon review " + a.ID + "), then answer."
 }
 
-// subjectOf is what an approval is about, in words.
+// subjectOf returns the subject of an approval, for messages.
 func subjectOf(row store.LockApprovalRow) string {
 	switch row.Approval.Kind {
 	case ApprovalOfSettings:
@@ -96,7 +97,7 @@ func subjectOf(row store.LockApprovalRow) string {
 	return "this plan of " + row.Component
 }
 
-// answered says who or what ended a question, and when.
+// answered returns how an approval request ended, and when.
 func answered(a store.Approval) string {
 	words := a.Reason
 	if a.Status == string(ApprovalWithdrawn) {
@@ -108,7 +109,7 @@ func answered(a store.Approval) string {
 	return words
 }
 
-// words are the answer as it is shown.
+// words returns the answer as it is shown.
 func (r Response) words() string {
 	words := "approved by " + r.Actor
 	if r.Answer == Reject {
@@ -120,7 +121,7 @@ func (r Response) words() string {
 	return words
 }
 
-// record writes the answer down, and ends the question.
+// record stores the answer, and ends the approval request.
 func (r Response) record(ctx context.Context, tx *store.Tx, row store.LockApprovalRow) error {
 	status := ApprovalApproved
 	if r.Answer == Reject {
@@ -136,7 +137,7 @@ func (r Response) record(ctx context.Context, tx *store.Tx, row store.LockApprov
 	return one(tx.EndApproval(ctx, store.EndApprovalParams{OrgID: tx.Org, ID: row.Approval.ID, Status: string(status), Reason: r.words()}))
 }
 
-// answerWork takes an answer about the work of a workflow, which then continues.
+// answerWork applies an answer about the work of a workflow, which then continues.
 func (r Response) answerWork(ctx context.Context, tx *store.Tx, row store.LockApprovalRow) error {
 	if err := r.answerScripts(ctx, tx, row); err != nil {
 		return err
@@ -161,7 +162,7 @@ func (r Response) answerWork(ctx context.Context, tx *store.Tx, row store.LockAp
 	return tx.Enqueue(ctx, queue.Advance{Org: tx.Org, Workflow: workflow})
 }
 
-// told adds to the workflow's trace how long the plan waited for a person.
+// told adds a span to the workflow's trace: how long the plan waited for an answer.
 func (r Response) told(ctx context.Context, tx *store.Tx, row store.LockApprovalRow) error {
 	of, err := tx.FindWorkflow(ctx, tx.Org, *row.Approval.WorkflowID)
 	if err != nil {

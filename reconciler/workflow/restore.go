@@ -9,17 +9,18 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Restore is a person's wish to have a state version of one component back. It is kept with its workflow.
+// Restore is a person's request to restore a state version of one component. It is stored with its
+// workflow.
 type Restore struct {
 	Component string `json:"component"`
 	Place     string `json:"place"` // id of the install component
 	api.Restore
 }
 
-// digest is what a restore leads to, in the place of a desired digest.
+// digest identifies the target of a restore, in the place of a desired digest.
 func (r Restore) digest() string { return fmt.Sprintf("restore:%d:%s", r.Version, r.Digest) }
 
-// resolve reads the install, once for all that this transaction does for the workflow.
+// resolve reads the install, once per transaction.
 func (f *flow) resolve(ctx context.Context) (Resolved, error) {
 	var err error
 	if f.world == nil {
@@ -28,7 +29,8 @@ func (f *flow) resolve(ctx context.Context) (Resolved, error) {
 	return f.world, err
 }
 
-// wants gives what a workflow is to bring about, by component: what its install wants, or of a restore just that.
+// wants returns what the workflow is to achieve, by component: the install's desired
+// state, or for a restore only its state version.
 func (f *flow) wants(ctx context.Context) (map[string]Want, error) {
 	if f.graph.Kind != KindRestore {
 		world, err := f.resolve(ctx)
@@ -50,7 +52,7 @@ func (f *flow) wants(ctx context.Context) (map[string]Want, error) {
 	return map[string]Want{r.Component: {Digest: r.digest(), Reason: f.row.Reason}}, nil
 }
 
-// redo makes what a person wants done again count as not done.
+// redo marks the components of a redeploy as not current.
 func (a Asked) redo(wants map[string]Want, by string) {
 	for _, name := range a.Redeploy {
 		if want, ok := wants[name]; ok && want.Current && !want.Absent {
@@ -60,7 +62,8 @@ func (a Asked) redo(wants map[string]Want, by string) {
 	}
 }
 
-// restored records what a restore did: the state is another, so what its component is made of is not known until it is planned.
+// restored records what a restore did. The state has changed, so the component's desired digest is
+// unknown until the next plan.
 func (e jobEnd) restored(ctx context.Context, installComponent string, target Target, outputs []output) error {
 	if err := e.keepOutputs(ctx, "component", e.step.Component, outputs); err != nil {
 		return err

@@ -13,10 +13,11 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// This file reads what runners send. A runner belongs to the customer: everything is bounded and checked before it is kept, and
-// what does not fit fails the step in words.
+// This file reads the results that runners send. A runner belongs to the customer:
+// everything is bounded and checked before it is stored, and a result that does not
+// pass fails the step with a reason.
 
-// Bounds of what one job may give.
+// Bounds of the results of one job.
 const (
 	mostOutputs     = 1000
 	mostOutputBytes = 256 << 10 // of one value or ciphertext
@@ -38,8 +39,8 @@ type output struct {
 	hash   string
 }
 
-// checkOutputs takes outputs that fit. The hash is keyed with the install's key, so that it cannot be checked here; it is
-// the runner's.
+// checkOutputs checks and converts outputs. The hash is keyed with the install's key,
+// which only the runner has, so it cannot be checked here.
 func checkOutputs(given []api.Output) ([]output, error) {
 	if len(given) > mostOutputs {
 		return nil, fmt.Errorf("there are %d outputs, and at most %d are kept", len(given), mostOutputs)
@@ -91,7 +92,7 @@ func checkOutput(o api.Output) (output, error) {
 	return output{name: o.Name, value: value, hash: o.Hash}, nil
 }
 
-// compact is JSON in one form: numbers as written, keys sorted.
+// compact returns JSON in one canonical form: numbers as written, keys sorted.
 func compact(raw json.RawMessage) (json.RawMessage, error) {
 	v, err := decodeValue(raw)
 	if err != nil {
@@ -106,8 +107,9 @@ func Hash(value []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// checkPlan reads the report of a plan result, or says why the result cannot be used. The report is what a person is asked about, so
-// it must be one that could have been made, be what its digest says, and agree with what the runner says of it.
+// checkPlan returns the report of a plan result, or an error if the result cannot be
+// used. A person approves the report, so it must be valid, match its digest, and
+// agree with the rest of the result.
 func checkPlan(r api.PlanResult, target Target) (*diff.Report, error) {
 	switch {
 	case r.Basis.DesiredDigest != target.Digest:
@@ -146,14 +148,14 @@ func checkPlan(r api.PlanResult, target Target) (*diff.Report, error) {
 	return &report, nil
 }
 
-// Bounds of what a runner says of Kubernetes objects.
+// Bounds of a runner's data about Kubernetes objects.
 const (
 	mostObjects     = 10_000
 	mostObjectBytes = 1000 // of one name, and of one reason
 	mostSick        = 20
 )
 
-// checkInventory takes the names of objects that could be such.
+// checkInventory checks that the references can be names of objects.
 func checkInventory(given []api.ObjectRef) error {
 	if len(given) > mostObjects {
 		return fmt.Errorf("there are %d objects, and at most %d are kept; divide the component into smaller ones", len(given), mostObjects)
@@ -166,8 +168,8 @@ func checkInventory(given []api.ObjectRef) error {
 	return nil
 }
 
-// CheckHealth takes what a runner says of how things are, or says why that cannot be kept. Its text is cut and cleaned of control
-// sequences.
+// CheckHealth checks a runner's health report, and returns it with its texts cut and
+// cleaned of control sequences. A report that cannot be stored is an error.
 func CheckHealth(given api.Health) (api.Health, error) {
 	if !given.Status.Valid() || given.At.IsZero() || len(given.Objects) > mostSick {
 		return api.Health{}, errors.New("the runner's word on the health of the objects is malformed")
@@ -184,8 +186,8 @@ func CheckHealth(given api.Health) (api.Health, error) {
 	return given, checkInventory(refs)
 }
 
-// contentDigest is what an approval binds to: the bundle that will be applied, the report that was shown, and what both were made
-// from.
+// contentDigest returns the digest that an approval is bound to: of the bundle that
+// will be applied, the report that was shown, and the basis of both.
 func contentDigest(bundle, report, basis string) string {
 	return Hash([]byte("nuon plan content 1\n" + bundle + "\n" + report + "\n" + basis + "\n"))
 }

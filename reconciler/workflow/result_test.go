@@ -24,7 +24,7 @@ func TestOutputsOfRunnersAreBounded(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		given []api.Output
-		wrong string // in the error; empty: taken
+		wrong string // in the error; empty if accepted
 	}{
 		{"plain and sealed", []api.Output{plain("a", `{"b":[1,null,"x"]}`), sealed, plain("steps.probe.ms", "12")}, ""},
 		{"a name that climbs", []api.Output{plain("../a", "1")}, "use letters"},
@@ -59,7 +59,8 @@ func repeated(o api.Output, n int) []api.Output {
 	return all
 }
 
-// TestTheHashOfAnOutputIsTheRunners: it is keyed, so that it is stored as it came, and sent back with the value.
+// TestTheHashOfAnOutputIsTheRunners: the hash is keyed, so it is stored as it
+// arrives, and sent back with the value.
 func TestTheHashOfAnOutputIsTheRunners(t *testing.T) {
 	for hash, good := range map[string]bool{"hmac:0a": true, "": true, "x": false, "hmac:0a\n": false, "hmac:" + strings.Repeat("a", 200): false} {
 		kept, err := checkOutputs([]api.Output{{Name: "a", Value: json.RawMessage(`{"b": 1, "a": 2}`), Hash: hash}})

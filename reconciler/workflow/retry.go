@@ -6,19 +6,21 @@ import (
 	"slices"
 )
 
-// This file is what people ask of single steps: to do one again, or to go on without it. Both are pure: a graph goes in, and
-// commands come out, or why it cannot be done.
+// This file holds a person's requests about single steps: retry one, or skip it. Both
+// are pure: they take a graph and return commands, or an error with the reason.
 
-// skippedBy begins the reason of what a person skipped.
+// skippedBy starts the reason of a step that a person skipped.
 const skippedBy = "skipped by "
 
 func notRetryable(remedy, title string, args ...any) error {
 	return conflict(CodeNotRetryable, remedy, title, args...)
 }
 
-// Retry begins again what failed at a step of a running workflow: of a component all of it, from its sync, with the actions
-// before it that did not end well; of any other action just that. What was skipped because of it is begun again as well, but not
-// what a person skipped, and never an action that ran. It is no yes to what somebody said no to before. Errors: *Conflict.
+// Retry restarts what failed at a step of a running workflow. For a component that is
+// all of it, from its sync, with the actions before it that did not succeed; for any
+// other action only that action. What was skipped because of the failure restarts as
+// well, but not what a person skipped, and never an action that succeeded. It does
+// not override an earlier rejection. Errors: *Conflict.
 func Retry(g *Graph, s *Step, actor string) ([]Command, error) {
 	if g.Cancelled != nil {
 		return nil, notRetryable("Retry the step once the workflow has ended.", "the workflow is being cancelled")
@@ -44,7 +46,7 @@ func Retry(g *Graph, s *Step, actor string) ([]Command, error) {
 	return todo, nil
 }
 
-// renewed are the components of the steps that commands begin again.
+// renewed returns the components of the steps that the commands restart.
 func (g *Graph) renewed(todo []Command) []string {
 	var components []string
 	for _, c := range todo {
@@ -55,7 +57,7 @@ func (g *Graph) renewed(todo []Command) []string {
 	return components
 }
 
-// failedAt gives the steps that failed with one.
+// failedAt adds the steps that failed together with s to again.
 func (g *Graph) failedAt(s *Step, again map[*Step]bool) error {
 	in := g.group(s.Component)
 	switch {
@@ -89,7 +91,7 @@ func (g *Graph) failedAt(s *Step, again map[*Step]bool) error {
 	return nil
 }
 
-// failedToLook gives what failed of a component that was only to be planned, and what comes after that.
+// failedToLook adds the steps of a plan-only component that failed, and those after them.
 func (in group) failedToLook(again map[*Step]bool) error {
 	for _, s := range in.steps() {
 		if len(again) > 0 || s.Status == StepFailed || s.Status == StepCancelled {
@@ -115,7 +117,8 @@ func (g *Graph) failedAction(s *Step, again map[*Step]bool) error {
 	return notRetryable("Wait for it, or cancel the workflow (nuon workflows cancel).", "action %s has not ended", s.Action)
 }
 
-// because adds what was skipped since something that is begun again had not ended well. A component's steps go together.
+// because adds the steps that were skipped because a restarted step had not
+// succeeded. A component's steps restart together.
 func (g *Graph) because(again map[*Step]bool) {
 	for grew := true; grew; {
 		grew = false
@@ -139,9 +142,10 @@ func notSkippable(remedy, title string, args ...any) error {
 	return conflict(CodeNotSkippable, remedy, title, args...)
 }
 
-// Skip goes on without what a step belongs to, because a person says so: a component that nothing was done of yet, which is
-// remembered like a cancel, or an action that has not begun. What needs the component is skipped, what needs the action goes on.
-// Errors: *Conflict.
+// Skip continues without what a step belongs to, because a person requested it: a
+// component of which nothing was done yet, which is recorded like a cancellation, or
+// an action that has not started. Steps that need the component are skipped; steps
+// that need the action continue. Errors: *Conflict.
 func Skip(g *Graph, s *Step, actor, reason string) ([]Command, error) {
 	words := skippedBy + actor + ": " + sentence(reason, noReason)
 	in := g.group(s.Component)
@@ -176,7 +180,7 @@ func Skip(g *Graph, s *Step, actor, reason string) ([]Command, error) {
 	return todo, nil
 }
 
-// actsBefore says that an action which precedes the group's apply is at work.
+// actsBefore reports whether an action before the group's apply is running.
 func (in group) actsBefore() bool {
 	return in.apply != nil && slices.ContainsFunc(in.apply.Needs, func(id string) bool {
 		need := in.g.step(id)

@@ -1,28 +1,29 @@
 package workflow
 
-// This file decides which rule approves a plan without an answer about just that plan. It is pure.
+// This file decides which rule approves a plan without an individual answer. It is pure.
 
-// Authority is by what a plan is approved.
+// Authority is what approved a plan.
 type Authority string
 
-// The authorities. A plan that nobody has approved has none.
+// The authorities. A plan that is not approved has none.
 const (
 	ByPerson       Authority = "person"   // an answer about just this plan
 	ByInstallRule  Authority = "install"  // the install's approval settings
 	ByWorkflowRule Authority = "workflow" // an approver's rule for the whole workflow
 )
 
-// WorkflowRule is an approver's rule for one workflow: it approves what the workflow plans until the workflow ends, but for what only an
-// answer about just that plan approves.
+// WorkflowRule is an approver's rule for one workflow. It approves the workflow's plans until the
+// workflow ends, except for those that need an individual answer.
 type WorkflowRule struct {
 	By   string // the approver
-	Void string // why it approves nothing now, such as that the approver's token was revoked; empty when it does
+	Void string // why it approves nothing now, e.g. its approver's token was revoked; empty if it is in force
 }
 
-// covers reports whether workflows of the kind can have a rule of an approver. The others destroy, restore or run a script.
+// covers reports whether workflows of the kind can have an approver's rule. The other
+// kinds destroy, restore or run a script.
 func (k Kind) covers() bool { return k == KindProvision || k == KindDeploy }
 
-// rules are what approves plans of a workflow without an answer.
+// rules holds what approves plans of a workflow without an answer.
 type rules struct {
 	kind     Kind
 	install  Rule
@@ -31,7 +32,7 @@ type rules struct {
 
 func (g *Graph) rules() rules { return rules{g.Kind, g.Rule, g.WorkflowRule} }
 
-// byInstall reports whether the install's rule approves a plan, and why or why not.
+// byInstall reports whether the install's rule approves a plan, with the reason.
 func (r rules) byInstall(plan *Plan) (bool, string) {
 	switch r.kind {
 	case KindTeardown:
@@ -42,8 +43,9 @@ func (r rules) byInstall(plan *Plan) (bool, string) {
 	return r.install.lets(plan.Destructive, plan.Individual)
 }
 
-// byWorkflow reports whether an approver's rule for the workflow approves a plan, and why or why not. It approves nothing that destroys
-// or replaces something, whatever the install's rule is.
+// byWorkflow reports whether an approver's rule for the workflow approves a plan,
+// with the reason. It approves nothing that destroys or replaces something, even if
+// the install's rule would.
 func (r rules) byWorkflow(plan *Plan, destroy bool) (bool, string) {
 	switch {
 	case r.workflow == nil:
@@ -58,8 +60,8 @@ func (r rules) byWorkflow(plan *Plan, destroy bool) (bool, string) {
 	return true, "by the rule for the whole workflow"
 }
 
-// lapsed returns why a plan that a rule approved would not be approved by the same rule now; empty when it would, and for a plan that a
-// person approved.
+// lapsed returns why the rule that approved a plan would not approve it now. It
+// returns "" if the rule still would, or if a person approved the plan.
 func (r rules) lapsed(plan *Plan, destroy bool) string {
 	switch plan.Authority {
 	case ByInstallRule:
@@ -74,7 +76,8 @@ func (r rules) lapsed(plan *Plan, destroy bool) string {
 	return ""
 }
 
-// byRule returns the command that approves the group's plan by a rule; nil when the plan needs an answer, with the reason.
+// byRule returns the command that approves the group's plan by a rule, or nil and the
+// reason if the plan needs an answer.
 func (in group) byRule(plan *Plan) (c Command, why string) {
 	lets, why := in.g.rules().byInstall(plan)
 	if lets {
@@ -89,7 +92,8 @@ func (in group) byRule(plan *Plan) (c Command, why string) {
 	return nil, "the rule of " + in.g.WorkflowRule.By + " for the workflow does not approve it: " + why
 }
 
-// byWorkflowRule is byRule for the approver's rule alone. It does not cover a plan that is shown with scripts that no approver has seen.
+// byWorkflowRule is byRule for the approver's rule alone. It does not cover a plan
+// that is shown together with scripts that no approver has seen.
 func (in group) byWorkflowRule(plan *Plan) (c Command, why string) {
 	lets, why := in.g.rules().byWorkflow(plan, in.plan.Destroy)
 	switch {

@@ -4,31 +4,34 @@ import (
 	"slices"
 )
 
-// This file is the core's part of scripts: no action begins before an approver has approved, for this install, what it runs.
+// This file is the core's part of script approval: no action starts before an
+// approver has approved, for this install, what it runs.
 
-// Script is what an action would run now, as far as it is not rendered.
+// Script is what an action would run now, without its rendered parts.
 type Script struct {
 	Digest   string
 	Approved bool   // an approver has approved this digest for this install
-	Rejected string // why an approver has not, as a sentence; empty when nobody has said no
+	Rejected string // why an approver rejected it, as a sentence; empty if it was not rejected
 	By       string // who rejected it
 }
 
-// Question is an approval of scripts that waits for an answer.
+// Question is a pending approval request for scripts.
 type Question struct {
 	ID      string
 	Digests []string
 }
 
-// covers reports whether a yes to the question approves a script.
+// covers reports whether approving the question approves a script.
 func (q *Question) covers(digest string) bool { return q != nil && slices.Contains(q.Digests, digest) }
 
-// unseen reports whether a step has still to run a script about which no approver has said anything.
+// unseen reports whether a step still has to run a script that no approver has
+// approved or rejected.
 func (s *Step) unseen() bool {
 	return s.Kind == StepAction && !s.Status.Ended() && s.Script != nil && !s.Script.Approved && s.Script.Rejected == ""
 }
 
-// unseen returns the digests of the scripts that the workflow has still to run and about which no approver has said anything, sorted.
+// unseen returns the digests of the scripts that the workflow still has to run and
+// that no approver has approved or rejected, sorted.
 func (g *Graph) unseen() []string { return g.unseenOf(func(*Step) bool { return true }) }
 
 func (g *Graph) unseenOf(counts func(*Step) bool) []string {
@@ -42,15 +45,16 @@ func (g *Graph) unseenOf(counts func(*Step) bool) []string {
 	return slices.Compact(digests)
 }
 
-// unseenWith returns the digests of the scripts that are shown with a component's plan, so that one answer approves both: its own, and those
-// around all components, unless they are asked about already.
+// unseenWith returns the digests of the unseen scripts that are shown with a
+// component's plan, so that one answer approves both: those of its own actions and of
+// the actions around all components, except for scripts that a pending question covers.
 func (g *Graph) unseenWith(component string) []string {
 	return g.unseenOf(func(s *Step) bool {
 		return (s.Component == "" || s.Component == component) && !g.Question.covers(s.Script.Digest)
 	})
 }
 
-// run begins an action whose script is approved for this install, or asks about it.
+// run starts an action whose script is approved for this install, or requests that approval.
 func (g *Graph) run(s *Step) []Command {
 	script := s.Script
 	switch {
@@ -68,7 +72,8 @@ func (g *Graph) run(s *Step) []Command {
 	return []Command{Begin{s.ID, s.Reason}}
 }
 
-// unasked takes back that an action waits for an approver, because it may not begin now whatever is answered.
+// unasked ends an action's wait for an approver, because the action must not start now, even if its
+// script is approved.
 func (s *Step) unasked(why string) []Command {
 	if s.Status != StepWaiting {
 		return nil
@@ -76,7 +81,8 @@ func (s *Step) unasked(why string) []Command {
 	return []Command{Set{s.ID, StepPending, why}}
 }
 
-// actions takes the actions on. All scripts that nobody has seen are asked about together.
+// actions returns the commands for the workflow's actions. All unseen scripts go into one approval
+// request.
 func (g *Graph) actions() []Command {
 	var todo []Command
 	asked := false

@@ -13,10 +13,12 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// This file is what the engine does about scripts: it reads what actions would run and what approvers said about it, and asks.
+// This file is the engine's part of script approval: it reads what actions would run
+// and the answers of approvers, and requests approvals.
 
-// ScriptOf returns what an action runs, without what is rendered and without what does not run: commands and texts of its steps as they are
-// written, their environment templates, sources, declared inputs with their defaults, image, roles and access to the cluster.
+// ScriptOf returns what an action runs, without the rendered parts and without what does
+// not run: the commands and texts of its steps as written, their environment templates,
+// sources, declared inputs with their defaults, image, roles and access to the cluster.
 func ScriptOf(action appconfig.Action) (ScriptContent, error) {
 	runs := appconfig.Action{
 		Name: action.Name, Steps: action.Steps, Role: action.Role, BreakGlassRole: action.BreakGlassRole, KubeConfig: action.KubeConfig,
@@ -33,7 +35,8 @@ func ScriptOf(action appconfig.Action) (ScriptContent, error) {
 	return ScriptContent{Action: action.Name, Digest: Hash(fmt.Appendf(nil, "nuon script 1\n%s\n", content)), Content: content}, nil
 }
 
-// loadScripts reads what the actions that have not ended would run now, and what approvers said about it.
+// loadScripts reads what the actions that have not ended would run now, and the
+// answers of approvers.
 func (f *flow) loadScripts(ctx context.Context) error {
 	var actions []*Step
 	for _, s := range f.graph.Steps {
@@ -96,7 +99,8 @@ func (f *flow) loadScripts(ctx context.Context) error {
 	return nil
 }
 
-// askedAgain reports whether a person asked for the workflow after a script was rejected, so that it is asked about once more.
+// askedAgain reports whether a person requested the workflow after a script was
+// rejected, so that the script is put to an approver once more.
 func (f *flow) askedAgain(no store.ScriptAnswersRow) bool {
 	return f.row.RequestedBy != itself && no.At.Before(f.row.CreatedAt)
 }
@@ -112,16 +116,16 @@ func decodeScripts(subject json.RawMessage) ([]ScriptContent, error) {
 	return all, nil
 }
 
-// shownScripts is how scripts are put before a person.
+// shownScripts is the content of an approval request for scripts.
 type shownScripts struct {
 	subject json.RawMessage // the scripts
-	report  json.RawMessage // what they are, as a difference from those that were approved last
+	report  json.RawMessage // the difference from the scripts that were approved last
 	content string          // digest of both
-	group   string          // what they have in common with those of other installs
-	alone   bool            // a finding requires that a person approves them by themselves
+	group   string          // group key shared with equal scripts of other installs
+	alone   bool            // a finding requires an individual approval
 }
 
-// showScripts prepares scripts for a person; none when there are none.
+// showScripts prepares scripts for an approval request. Without digests it returns the zero value.
 func (f *flow) showScripts(ctx context.Context, digests []string) (shownScripts, error) {
 	if len(digests) == 0 {
 		return shownScripts{}, nil
@@ -172,7 +176,7 @@ func (f *flow) showScripts(ctx context.Context, digests []string) (shownScripts,
 	return shown, nil
 }
 
-// askScripts puts scripts before a person, in the place of what may wait already.
+// askScripts requests approval of scripts, and replaces a request that already waits.
 func (f *flow) askScripts(ctx context.Context, c AskScripts) error {
 	if f.graph.Question != nil {
 		if err := f.endQuestion(ctx, "withdrawn: there are other scripts now"); err != nil {
@@ -204,7 +208,8 @@ func (f *flow) endQuestion(ctx context.Context, reason string) error {
 	return one(f.tx.EndApproval(ctx, store.EndApprovalParams{OrgID: f.tx.Org, ID: f.graph.Question.ID, Status: string(ApprovalWithdrawn), Reason: reason}))
 }
 
-// answerScripts takes an approver's word about the scripts of an approval. A no to a plan says nothing about the scripts beside it.
+// answerScripts records an approver's answer about the scripts of an approval.
+// Rejecting a plan does not answer for the scripts shown with it.
 func (r Response) answerScripts(ctx context.Context, tx *store.Tx, row store.LockApprovalRow) error {
 	a := row.Approval
 	if a.Kind == ApprovalOfPlan && r.Answer != Approve {

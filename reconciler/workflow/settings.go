@@ -16,24 +16,24 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// This file is about the rule that answers approvals of an install by itself: who may loosen it, and who set it.
+// This file holds the approval settings of an install: who may loosen them, and who set them.
 
 // Settings are the approval settings of an install.
 type Settings struct {
 	Approval     string `json:"approval"`            // prompt or approve-all
-	AllowDestroy bool   `json:"allow_destroy"`       // with approve-all: plans that delete or replace pass, too
-	ByOthers     bool   `json:"approvals_by_others"` // nobody approves what they asked for themselves
+	AllowDestroy bool   `json:"allow_destroy"`       // with approve-all: also approves plans that delete or replace
+	ByOthers     bool   `json:"approvals_by_others"` // nobody may approve their own request
 }
 
-// SettingsOf returns the settings that are in force on an install.
+// SettingsOf returns the settings in force on an install.
 func SettingsOf(i store.Install) Settings {
 	return Settings{Approval: i.Approval, AllowDestroy: i.AllowDestroy, ByOthers: i.ApprovalsByOthers}
 }
 
-// Strictest are the settings of an install for which nothing was said.
+// Strictest returns the settings of an install that sets none.
 func Strictest() Settings { return Settings{Approval: appconfig.ApprovalPrompt} }
 
-// Stricter returns the stricter of both values of each setting.
+// Stricter returns the stricter value of each setting.
 func (s Settings) Stricter(o Settings) Settings {
 	strict := Settings{Approval: appconfig.ApprovalPrompt, AllowDestroy: s.AllowDestroy && o.AllowDestroy, ByOthers: s.ByOthers || o.ByOthers}
 	if s.Approval == o.Approval {
@@ -42,10 +42,10 @@ func (s Settings) Stricter(o Settings) Settings {
 	return strict
 }
 
-// Loosens reports whether a change from s to o lets anything through that s does not.
+// Loosens reports whether o approves anything that s does not.
 func (s Settings) Loosens(o Settings) bool { return s.Stricter(o) != o }
 
-// Digest names the settings on one install.
+// Digest identifies the settings on one install.
 func (s Settings) Digest(install string) string {
 	raw, _ := json.Marshal(s) //nolint:errchkjson // strings and flags
 	return Hash(fmt.Appendf(nil, "nuon approval rule 1\n%s\n%s\n", install, raw))
@@ -63,23 +63,25 @@ func RuleRecord(i store.Install) (api.ApprovalRule, error) {
 	return r, nil
 }
 
-// NewRule returns the record of settings that a person sets now.
+// NewRule returns the record of who sets the settings now, and who approved them.
 func NewRule(by, approvedBy string) (json.RawMessage, error) {
 	return encode(map[string]any{"by": by, "approved_by": approvedBy, "at": time.Now().UTC().Truncate(time.Second)})
 }
 
-// Author is who changes settings.
+// Author is the person who changes settings.
 type Author struct {
 	Name    string
-	Approve bool // the author may approve what others ask for
+	Approve bool // the author may approve requests of others
 }
 
-// mayLoosen reports whether the author's word is enough to loosen settings.
+// mayLoosen reports whether the author may loosen settings without another approver.
 func (a Author) mayLoosen(now Settings) bool { return a.Approve && !now.ByOthers }
 
-// ChangeSettings sets the approval settings of a locked install. What is stricter takes effect at once, and so does what is looser when
-// its author may approve it. What else is looser waits for an approver: the stricter settings stay until then. It reports whether
-// something waits. A question about other settings is withdrawn; settings that an approver rejected are not asked about again.
+// ChangeSettings sets the approval settings of a locked install. Stricter settings
+// take effect at once, and so do looser ones whose author may approve them. Other
+// looser settings wait for an approver; until then the stricter ones stay. It reports
+// whether something waits. A pending request for other settings is withdrawn.
+// Settings that an approver rejected are not requested again.
 func ChangeSettings(ctx context.Context, tx *store.Tx, install store.Install, to Settings, by Author) (waits bool, err error) {
 	now, at := SettingsOf(install), to
 	if !by.mayLoosen(now) {
@@ -142,7 +144,7 @@ func setRule(ctx context.Context, tx *store.Tx, install store.Install, to Settin
 	return tx.Enqueue(ctx, queue.Rollout{Org: tx.Org, Install: install.ID})
 }
 
-// askSettings puts looser settings before an approver.
+// askSettings requests approval of looser settings.
 func askSettings(ctx context.Context, tx *store.Tx, install store.Install, to Settings, by string) error {
 	subject, err := encode(to)
 	if err != nil {
@@ -164,7 +166,8 @@ func askSettings(ctx context.Context, tx *store.Tx, install store.Install, to Se
 	return tx.Audit(ctx, by, "install.ask_rule", install.ID, map[string]any{"approval": approval, "to": to, "digest": to.Digest(install.ID)})
 }
 
-// settingsReport shows the difference between the settings in force and others, and names what installs with the same have in common.
+// settingsReport returns the difference between the settings in force and others, and the group key
+// shared by installs with the same difference.
 func settingsReport(install store.Install, to Settings) (report json.RawMessage, group string, err error) {
 	now := SettingsOf(install)
 	as := func(s Settings) *appconfig.App {
@@ -183,7 +186,7 @@ func settingsReport(install store.Install, to Settings) (report json.RawMessage,
 	return report, group, err
 }
 
-// answerSettings takes an approver's word about looser settings of a locked install.
+// answerSettings applies an approver's answer about looser settings of a locked install.
 func (r Response) answerSettings(ctx context.Context, tx *store.Tx, install store.Install, row store.LockApprovalRow) error {
 	if r.Answer != Approve {
 		return nil
@@ -195,7 +198,7 @@ func (r Response) answerSettings(ctx context.Context, tx *store.Tx, install stor
 	return setRule(ctx, tx, install, to, row.Approval.Author, r.Actor)
 }
 
-// Words describe the settings in a few words.
+// Words returns a short description of the settings.
 func (s Settings) Words() string {
 	words := []string{s.Approval}
 	if s.AllowDestroy {

@@ -16,36 +16,38 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Request is a workflow to be started.
+// Request describes a workflow to start.
 type Request struct {
 	Install     string // id; its row must be locked by the caller's transaction
 	Kind        Kind
-	Reason      string            // why there is this workflow, as a sentence
-	RequestedBy string            // a person's name; empty: nuon itself
-	Release     int32             // number of the release that it is started for; 0 for none
-	Parts       []Part            // what it is about; not of an action run
+	Reason      string            // why the workflow is started, as a sentence
+	RequestedBy string            // a person's name; empty for nuon itself
+	Release     int32             // number of the release that it deploys; 0 for none
+	Parts       []Part            // its components; none for an action run
 	Around      Around            // the actions around the parts
 	Components  map[string]string // install component id of each part
-	Redeploy    []string          // parts that are planned also when they are as they are wanted
-	PlanOnly    bool              // it plans and shows, and neither asks nor applies
-	Supposed    Supposed          // with PlanOnly: what the install is taken to want
+	Redeploy    []string          // parts that are planned even if they are up to date
+	PlanOnly    bool              // it only plans and shows, without approvals or applies
+	Supposed    Supposed          // with PlanOnly: the assumed desired state
 	Restore     Restore           // of a restore
 	Act         Act               // of an action run
-	Of          string            // of an action run: the component that it is about, when it repeats a run that was about one
+	Of          string            // of an action run: the component of the run that it repeats, if any
 	Env         map[string]string // of an action run
-	Inputs      map[string]string // of an action run: values of the action's inputs
-	Trace       string            // W3C traceparent of what led to it; empty for none
-	View        *View             // the install, so that the workflow begins at once; nil to have the queue begin it
+	Inputs      map[string]string // of an action run: values of its inputs
+	Trace       string            // W3C traceparent of its cause; empty for none
+	View        *View             // the install, so that the workflow starts at once; if nil, the queue starts it
 }
 
-// View is an install as it was read and resolved under its lock, in the transaction that starts a workflow on it.
+// View is an install as it was read and resolved under its lock, in the transaction
+// that starts a workflow on it.
 type View struct {
 	Install  store.Install
 	Resolved Resolved
 }
 
-// Start makes a workflow. With a View its first jobs are queued at once, else it asks for that. It refuses, with a *Conflict, to work on a
-// component that another running workflow of the install is at work on.
+// Start creates a workflow. With a View its first jobs are queued at once, otherwise
+// a queue task advances it. It returns a *Conflict if another running workflow of the
+// install is changing one of the components.
 func Start(ctx context.Context, tx *store.Tx, r Request) (workflowID string, err error) {
 	ids, err := StartAll(ctx, tx, []Request{r})
 	if err != nil {
@@ -54,8 +56,8 @@ func Start(ctx context.Context, tx *store.Tx, r Request) (workflowID string, err
 	return ids[0], nil
 }
 
-// StartAll is Start for any number of workflows, of any number of installs, with as many statements as for one. It returns their ids, in
-// order.
+// StartAll is Start for any number of workflows on any number of installs, with as
+// many statements as for one. It returns their ids, in order.
 func StartAll(ctx context.Context, tx *store.Tx, requests []Request) (ids []string, err error) {
 	if len(requests) == 0 {
 		return nil, nil
@@ -89,7 +91,7 @@ func StartAll(ctx context.Context, tx *store.Tx, requests []Request) (ids []stri
 	return ids, tx.Notify(ctx, store.ChannelWorkflows, watched...)
 }
 
-// Steps are the workflow's steps as they are composed, with ids of the caller's making.
+// Steps returns the steps of the workflow as composed, with ids from newID.
 func (r Request) Steps(newID func() string) (steps []*Step, err error) {
 	switch {
 	case r.Kind == KindAction:
@@ -113,29 +115,29 @@ func (r Request) asked() Asked {
 	return asked
 }
 
-// starting is a workflow that is being made.
+// starting is a workflow that is being created.
 type starting struct {
 	Request
 	id, by  string
 	request json.RawMessage
 	trace   string
 	steps   []*Step
-	begun   map[string]*firstJob // the jobs with which it begins, by step
-	queued  bool                 // the queue takes it on
+	begun   map[string]*firstJob // its first jobs, by step
+	queued  bool                 // a queue task advances it
 	span    *telemetry.Span
 }
 
-// firstJob is the job of a step with which a workflow begins.
+// firstJob is the job of a step that starts together with its workflow.
 type firstJob struct {
 	job    dispatch.NewJob
 	id     string
 	target []byte
 }
 
-// none reports whether the step is a sync that its plan does.
+// none reports whether the step is a sync without a job, whose copy the plan does.
 func (j *firstJob) none() bool { return j != nil && j.job.Spec.Kind == "" }
 
-// starting composes a workflow, and takes it as far as it goes.
+// starting composes a workflow, and advances it as far as possible.
 func (r Request) starting(ctx context.Context, org string) (*starting, error) {
 	w := &starting{Request: r, id: id.New("wfl"), by: sentence(r.RequestedBy, itself)}
 	var err error
@@ -157,8 +159,9 @@ func (r Request) starting(ctx context.Context, org string) (*starting, error) {
 	return w, nil
 }
 
-// advance takes a new workflow as far as it goes with what was read to start it. It changes nothing, and reports false, where that is more
-// than to begin syncs and plans and to note why others wait.
+// advance advances a new workflow with the data that was read to start it. It reports
+// false, and changes nothing, if that takes more than starting syncs and plans and
+// recording why other steps wait.
 func (w *starting) advance(ctx context.Context) bool {
 	if w.View == nil {
 		return false
@@ -178,7 +181,7 @@ func (w *starting) advance(ctx context.Context) bool {
 					return false
 				}
 				job, target, err := f.job(ctx, s, c.Reason)
-				if err != nil { // whoever the queue gives it to ends the step or tries again, without the other installs
+				if err != nil { // the queue task ends the step or retries, without affecting the other installs
 					return false
 				}
 				jobs[s.ID] = &firstJob{job: job, target: target}
@@ -199,7 +202,7 @@ func (w *starting) advance(ctx context.Context) bool {
 	return false
 }
 
-// flow is the workflow as it is before its first step begins.
+// flow returns the workflow as it is before its first step starts.
 func (w *starting) flow() *flow {
 	f := &flow{
 		install: w.View.Install, asked: w.asked(), world: w.View.Resolved, rows: map[string]store.Step{},
@@ -218,7 +221,7 @@ func (w *starting) flow() *flow {
 	return f
 }
 
-// addWorkflows adds the rows of workflows, and the audit of them.
+// addWorkflows inserts the rows of workflows, and their audit events.
 func addWorkflows(ctx context.Context, tx *store.Tx, all []*starting) error {
 	add, nth, byID := store.AddWorkflowsParams{OrgID: tx.Org}, map[string]int32{}, map[string]*starting{}
 	for _, w := range all {
@@ -244,7 +247,7 @@ func addWorkflows(ctx context.Context, tx *store.Tx, all []*starting) error {
 	return tx.AuditAll(ctx, "workflow.start", events)
 }
 
-// addJobs queues the jobs with which workflows begin.
+// addJobs queues the first jobs of workflows.
 func addJobs(ctx context.Context, tx *store.Tx, all []*starting) error {
 	var jobs []dispatch.NewJob
 	var of []*firstJob
@@ -262,7 +265,7 @@ func addJobs(ctx context.Context, tx *store.Tx, all []*starting) error {
 	return err
 }
 
-// addSteps adds all steps of workflows.
+// addSteps inserts all steps of workflows.
 func addSteps(ctx context.Context, tx *store.Tx, all []*starting) error {
 	add := store.AddStepsParams{OrgID: tx.Org}
 	for _, w := range all {
@@ -273,7 +276,7 @@ func addSteps(ctx context.Context, tx *store.Tx, all []*starting) error {
 			}
 			component, job, target := w.Components[s.Component], "", ""
 			if s.Kind == StepAction {
-				component = "" // it is no component's
+				component = "" // it belongs to no component
 			}
 			if b := w.begun[s.ID]; b != nil {
 				job, target = b.id, string(b.target)
@@ -292,8 +295,8 @@ func addSteps(ctx context.Context, tx *store.Tx, all []*starting) error {
 	return tx.AddSteps(ctx, add)
 }
 
-// askForSteps asks the queue for the first steps of workflows that have not begun. What no person asked for comes last: a new release
-// starts one on every install.
+// askForSteps enqueues the tasks that start the first steps of workflows. Those that
+// no person requested come last: a new release starts a workflow on every install.
 func askForSteps(ctx context.Context, tx *store.Tx, all []*starting) error {
 	var first, last []river.JobArgs
 	for _, w := range all {
@@ -310,7 +313,7 @@ func askForSteps(ctx context.Context, tx *store.Tx, all []*starting) error {
 	return tx.EnqueueLast(ctx, last...)
 }
 
-// free sees to it that no two workflows of an install touch one component.
+// free returns an error if two workflows of an install would change the same component.
 func free(ctx context.Context, tx *store.Tx, requests []Request) error {
 	type place struct{ install, component string }
 	wanted, installs := map[place]bool{}, make([]string, 0, len(requests))
@@ -337,7 +340,8 @@ func free(ctx context.Context, tx *store.Tx, requests []Request) error {
 	return nil
 }
 
-// unoccupied refuses, with a *Conflict, components that a running workflow of an install other than one's own is at work on.
+// unoccupied returns a *Conflict if a running workflow of the install, other than
+// own, is changing one of the components.
 func unoccupied(ctx context.Context, tx *store.Tx, install, own string, components []string) error {
 	busy, err := tx.BusyComponents(ctx, tx.Org, []string{install})
 	if err != nil {

@@ -45,7 +45,8 @@ func (m moves[S]) hasMoves(s S) bool {
 	return false
 }
 
-// ordered is a table of dispatch as one of ours, each status after those that lead to it.
+// ordered converts a table of dispatch into one of this package, each status after
+// those that lead to it.
 func ordered(first string, life dispatch.Life) moves[string] {
 	var table moves[string]
 	for todo, seen := []string{first}, map[string]bool{first: true}; len(todo) > 0; todo = todo[1:] {
@@ -68,7 +69,7 @@ const statesHead = "# Life cycles\n\n" +
 	"draws them anew. What follows when an apply has ended is the table of `reconciler/workflow/recover_test.go`.\n" +
 	"Every move carries a reason as a sentence, which is stored and is what `nuon explain` prints.\n"
 
-// statesRelease is the life of a release (reconciler/release).
+// statesRelease is the life cycle of a release (reconciler/release).
 const statesRelease = "\n" +
 	"## Release\n" +
 	"\n" +

@@ -9,8 +9,9 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// RetryStep begins again what failed at a step, in the step's own workflow while that runs. Errors: store.ErrNotFound; a *Conflict
-// with CodeWorkflowEnded when it has ended, so that it is for a new workflow to do, or with CodeNotRetryable.
+// RetryStep restarts what failed at a step, in the step's own workflow while that
+// runs. Errors: store.ErrNotFound; a *Conflict with CodeWorkflowEnded if the workflow
+// has ended, so that a new one is needed, or with CodeNotRetryable.
 func (e *Engine) RetryStep(ctx context.Context, tx *store.Tx, workflowID, stepID, actor string) error {
 	err := e.person(ctx, tx, workflowID, stepID, func(g *Graph, s *Step) ([]Command, error) { return Retry(g, s, actor) })
 	if err != nil {
@@ -19,8 +20,8 @@ func (e *Engine) RetryStep(ctx context.Context, tx *store.Tx, workflowID, stepID
 	return nil
 }
 
-// SkipStep goes on without what a step of a running workflow belongs to. Errors: store.ErrNotFound; a *Conflict with
-// CodeWorkflowEnded or CodeNotSkippable.
+// SkipStep continues a running workflow without what the step belongs to. Errors:
+// store.ErrNotFound; a *Conflict with CodeWorkflowEnded or CodeNotSkippable.
 func (e *Engine) SkipStep(ctx context.Context, tx *store.Tx, workflowID, stepID, actor, reason string) error {
 	if len(reason) > mostReason {
 		return tooLong()
@@ -32,7 +33,8 @@ func (e *Engine) SkipStep(ctx context.Context, tx *store.Tx, workflowID, stepID,
 	return nil
 }
 
-// person does what a person asks of one step, once the core has said all that it has to say about what is there, and goes on.
+// person applies a person's request about one step. It first advances the workflow until
+// the core returns no more commands, then runs the request's commands and advances again.
 func (e *Engine) person(ctx context.Context, tx *store.Tx, workflowID, stepID string, ask func(*Graph, *Step) ([]Command, error)) error {
 	f, s, err := e.stepOf(ctx, tx, workflowID, stepID)
 	if err != nil {
@@ -48,7 +50,7 @@ func (e *Engine) person(ctx context.Context, tx *store.Tx, workflowID, stepID st
 	if err != nil {
 		return err
 	}
-	// What has ended here was free for others meanwhile.
+	// The components of steps that had ended were free for other workflows.
 	if err := unoccupied(ctx, tx, f.install.ID, workflowID, f.graph.renewed(todo)); err != nil {
 		return err
 	}
@@ -63,7 +65,7 @@ func (e *Engine) person(ctx context.Context, tx *store.Tx, workflowID, stepID st
 	if err := tx.Enqueue(ctx, queue.Rollout{Org: tx.Org, Install: f.install.ID}); err != nil {
 		return err
 	}
-	// Loaded again: what is wanted follows from what is refused.
+	// Loaded again: refusals affect the desired state.
 	if f, err = e.load(ctx, tx, f.install, workflowID); err != nil {
 		return err
 	}
@@ -94,18 +96,18 @@ func (e *Engine) stepOf(ctx context.Context, tx *store.Tx, workflowID, stepID st
 	return f, s, nil
 }
 
-// Failure is what failed at a step of a workflow that has ended: components, or one action.
+// Failure describes what failed at a step of a workflow that has ended: components, or one action.
 type Failure struct {
 	Workflow   store.Workflow
-	Components []string // with those that were skipped because of it
-	At         []string // those of them at which it failed
+	Components []string // including those that were skipped because of the failure
+	At         []string // those at which it failed
 	Act        Act
 	Of         string // the component that the action is about
 	Asked      Asked
 }
 
-// FailureAt says what failed at a step, so that a new workflow may do it again. Errors: store.ErrNotFound; a *Conflict with
-// CodeNotRetryable.
+// FailureAt returns what failed at a step, so that a new workflow can retry it.
+// Errors: store.ErrNotFound; a *Conflict with CodeNotRetryable.
 func (e *Engine) FailureAt(ctx context.Context, tx *store.Tx, workflowID, stepID string) (Failure, error) {
 	row, err := tx.FindWorkflow(ctx, tx.Org, workflowID)
 	if err != nil {

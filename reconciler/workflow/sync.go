@@ -8,23 +8,27 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 )
 
-// ArtifactRepository is where an install's runner keeps its copies of a component's artifacts, below the install registry's prefix.
-// Plan bundles lie beside it: what an install's runner may read and write is all below <org>/installs/<install>.
+// ArtifactRepository returns the repository of the install's copies of a component's
+// artifacts, below the prefix of the install registry. Plan bundles are stored next to
+// it: all that an install's runner may read and write is below <org>/installs/<install>.
 func ArtifactRepository(org, install, component string) string {
 	return org + "/installs/" + install + "/artifacts/" + component
 }
 
-// mostWithPlan is up to how many bytes an artifact is copied by the job that plans with it. To start a job takes longer than to copy
-// that; what is larger has a job that resumes where an earlier one stopped, and does not use up the time limit of the plan.
+// mostWithPlan is the size in bytes up to which the plan job copies the artifact itself:
+// to start a separate job takes longer than the copy. A larger artifact gets its own job,
+// which resumes where an earlier one stopped and does not use up the plan's time limit.
 const mostWithPlan = 1 << 20
 
-// copiedByPlan reports whether a sync to t needs no job: the artifact was copied before, or is so small that the plan copies it.
+// copiedByPlan reports whether a sync to t needs no job: the artifact was copied
+// before, or is so small that the plan copies it.
 func (t Target) copiedByPlan() bool {
 	return !t.Apart && (t.Copied || t.Size > 0 && t.Size <= mostWithPlan)
 }
 
-// syncJob makes the copy of the artifact that the plan after it will ask for; where that copies it, job gets no spec. What comes back is
-// kept with the step: for what it was copied.
+// syncJob fills in the job that copies the artifact for the plan after it; if the
+// plan copies it, the job gets no spec. The returned bytes are stored with the step:
+// the desired digest that the copy is for.
 func (f *flow) syncJob(ctx context.Context, s *Step, job *dispatch.NewJob) ([]byte, error) {
 	target, err := f.wanted(ctx, s)
 	if err != nil {

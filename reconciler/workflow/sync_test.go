@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// begun is a deploy of web of which the first step has begun.
+// begun returns a deploy of web whose first step has started.
 func begun(t *testing.T, planOnly bool, want Want) *Graph {
 	t.Helper()
 	parts := []Part{{Component: "web", Reason: "r"}}
@@ -45,7 +45,7 @@ func TestWhatMovesIsSyncedAnew(t *testing.T) {
 	g := begun(t, false, Want{Digest: "d1", Reason: "r"})
 	g.Wants["web"] = Want{Digest: "d2", Reason: "build 2"}
 	same(t, run(g), "Stop{1 superseded by a newer desired: build 2}")
-	g.Steps[0].Job.Status = JobSucceeded // it was nearly there
+	g.Steps[0].Job.Status = JobSucceeded // it was almost done
 	same(t, run(g), "Again{web true false superseded by a newer desired: build 2}", "Begin{1 build 2}")
 	g.Steps[0].Job.Status = JobSucceeded
 	g.Wants["web"] = Want{Waits: "its build is running"}
@@ -54,9 +54,10 @@ func TestWhatMovesIsSyncedAnew(t *testing.T) {
 	same(t, run(g), "Again{web true false superseded by a newer desired: build 3}", "Begin{1 build 3}")
 }
 
-// What is wanted moves away and back while the job for it is being stopped: nobody said no.
+// The desired state changes and changes back while the job for it is being stopped:
+// nobody rejected it.
 func TestWhatMovesAwayAndBackIsBegunAnew(t *testing.T) {
-	for _, as := range []JobStatus{JobCancelled, JobFailed, JobLost} { // however a job ends that was told to
+	for _, as := range []JobStatus{JobCancelled, JobFailed, JobLost} { // all ways in which a cancelled job ends
 		g := begun(t, false, Want{Digest: "d1", Reason: "r"})
 		for _, at := range []int{0, 1} {
 			step := g.Steps[at]
@@ -72,7 +73,7 @@ func TestWhatMovesAwayAndBackIsBegunAnew(t *testing.T) {
 	}
 }
 
-// Neither interruptions nor failures use up what is left of the other.
+// Interruptions and failures are counted separately.
 func TestAnInterruptionIsNoFailure(t *testing.T) {
 	g := begun(t, false, Want{Digest: "d1", Reason: "r", Retries: 1})
 	end := func(as JobStatus, said string, want ...string) {
@@ -126,7 +127,8 @@ func TestAPlanOnlyWorkflowWhoseSyncFails(t *testing.T) {
 	}
 }
 
-// What World cannot give fails a component of such a workflow, and nothing is remembered.
+// If World cannot provide a component's spec, the component fails in a plan-only
+// workflow, and no refusal is recorded.
 func TestAPlanOnlyWorkflowOfWhatCannotBeHad(t *testing.T) {
 	g := begun(t, true, Want{Digest: "d1", Reason: "r"})
 	for _, c := range g.cannot(g.Steps[0], Unavailable{Reason: "its values cannot be had"}) {

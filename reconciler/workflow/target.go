@@ -10,37 +10,39 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Target is what a plan leads to: all that its plan and apply jobs need, and what is kept as applied once it is there. It is
-// stored with the step, then with the plan. It holds templates and values, plain or sealed to the install's key, never an opened
-// secret.
+// Target is the result that a plan works towards: all that its plan and apply jobs need, and
+// what is stored as applied afterwards. It is stored with the step, then with the plan. It
+// holds templates and values, plain or sealed to the install's key, never an opened secret.
 type Target struct {
 	Digest  string         `json:"digest"`  // the desired digest
 	Release string         `json:"release"` // id of the release
 	Deploy  api.DeploySpec `json:"deploy"`  // with the values that its templates read
-	// From is where its artifact lies in the vendor's registry; Deploy.Artifact is the install's copy of it.
+	// From is the artifact in the vendor's registry; Deploy.Artifact is the install's copy of it.
 	From api.ArtifactRef `json:"from,omitzero"`
-	// Size is that of the artifact in bytes, 0 when it is not known; Copied reports that it was copied before, Apart that the runner takes
-	// no plan that copies. They decide whether a sync needs a job.
+	// Size is the artifact's size in bytes, 0 if unknown. Copied reports that it was
+	// copied before, Apart that the runner does not support plans that copy. They
+	// decide whether a sync needs a job.
 	Size   int64 `json:"-"`
 	Copied bool  `json:"-"`
 	Apart  bool  `json:"-"`
-	// Config is what World wants back as the applied config: what a later desired is compared with, and what a destroy is made
-	// of. It is opaque here.
+	// Config is returned to World as the applied config: the next desired state is
+	// compared with it, and a destroy is made from it. It is opaque here.
 	Config json.RawMessage `json:"config"`
 
 	Restore api.Restore `json:"restore,omitzero"` // of a restore: the version that becomes the newest
-	Timeout int         `json:"timeout"`          // of its plan and of its apply, in seconds; 0 for what is usual
+	Timeout int         `json:"timeout"`          // of its plan and of its apply, in seconds; 0 for the default
 
-	Found  []api.ObjectRef `json:"found,omitempty"`  // of a manifest: the objects that were there before, or may have been
-	Leaves []api.ObjectRef `json:"leaves,omitempty"` // and those that its apply leaves, as the plan says
+	Found  []api.ObjectRef `json:"found,omitempty"`  // of a manifest: the objects that existed before, or may have
+	Leaves []api.ObjectRef `json:"leaves,omitempty"` // the objects that remain after its apply, according to the plan
 
-	Problem string   `json:"problem,omitempty"` // why the runner's answer could not be used
-	Stale   string   `json:"stale,omitempty"`   // why what was planned was moved under it before its plan was there
+	Problem string   `json:"problem,omitempty"` // why the runner's response could not be used
+	Stale   string   `json:"stale,omitempty"`   // how the state changed before the plan was recorded
 	Before  *Applied `json:"before,omitempty"`  // of a consumed plan: what was applied when its apply was accepted
 }
 
-// Applied is the applied columns of an install component: what is there, as far as it is known. With an empty digest and an
-// artifact, something may be there, made of these or of what they replaced.
+// Applied holds the applied columns of an install component: what is deployed, as far
+// as known. With an empty digest and an artifact, something may be deployed, made
+// from these values or from those that they replaced.
 type Applied struct {
 	Digest   string          `json:"digest"`
 	Artifact string          `json:"artifact"`
@@ -55,7 +57,8 @@ func appliedOf(c store.InstallComponent) Applied {
 	return Applied{Digest: c.AppliedDigest, Artifact: c.AppliedArtifact, Release: c.AppliedReleaseID, Config: c.AppliedConfig, Values: c.AppliedValues, Inventory: c.AppliedInventory}
 }
 
-// landed is the target as what is applied; with known false, as what was being applied when contact with it was lost.
+// landed returns the target as applied state; with known false, as the state of an
+// apply that may have done any part of its work.
 func (t Target) landed(known bool) (Applied, error) {
 	values, err := json.Marshal(t.Deploy.Values)
 	if err != nil {
@@ -79,7 +82,7 @@ func (t Target) landed(known bool) (Applied, error) {
 	return a, nil
 }
 
-// bothOf is every object of two lists once.
+// bothOf returns the objects of both lists, each once.
 func bothOf(a, b []api.ObjectRef) []api.ObjectRef {
 	all := slices.Clone(a)
 	for _, object := range b {
@@ -98,10 +101,10 @@ func decodeTarget(raw json.RawMessage) (Target, error) {
 	return t, nil
 }
 
-// restores says that the target is a state version, and nothing that Terraform would do.
+// restores reports whether the target is a state version rather than a Terraform run.
 func (t Target) restores() bool { return t.Restore.Version > 0 }
 
-// setApplied writes what is applied.
+// setApplied stores the applied state.
 func setApplied(ctx context.Context, tx *store.Tx, installComponent string, a Applied) error {
 	return one(tx.SetApplied(ctx, store.SetAppliedParams{
 		OrgID: tx.Org, ID: installComponent, Digest: a.Digest, Artifact: a.Artifact, ReleaseID: a.Release,
@@ -109,7 +112,7 @@ func setApplied(ctx context.Context, tx *store.Tx, installComponent string, a Ap
 	}))
 }
 
-// orNull makes the JSON null of a decoded Applied the database's.
+// orNull converts the JSON null of a decoded Applied to the database's NULL.
 func orNull(raw json.RawMessage) json.RawMessage {
 	if string(raw) == "null" {
 		return nil

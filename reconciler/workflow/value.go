@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// decodeValue reads JSON that a runner sent, and refuses what a jsonb column would: NUL in texts, and numbers beyond a double.
+// decodeValue reads JSON that a runner sent, and rejects what a jsonb column would:
+// NUL in texts, and numbers beyond a double.
 func decodeValue(raw json.RawMessage) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()

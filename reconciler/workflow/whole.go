@@ -11,12 +11,12 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// This file keeps the rules of approvers for whole workflows, and checks them where they are used.
+// This file stores the rules of approvers for whole workflows, and checks them where they are used.
 
 // keptRule is an approver's rule for a workflow as it is stored.
 type keptRule struct {
 	By     string    `json:"by"`
-	Token  string    `json:"token"` // its id: the permission ends with it
+	Token  string    `json:"token"` // id of the token; the permission ends with it
 	At     time.Time `json:"at"`
 	Reason string    `json:"reason,omitempty"`
 }
@@ -32,8 +32,8 @@ func decodeRule(w store.Workflow) (*keptRule, error) {
 	return &kept, nil
 }
 
-// ApproverRules returns the rules of approvers for workflows, by workflow, with why they approve nothing now. The permission of an approver
-// is that of the token that the rule was given with.
+// ApproverRules returns the approvers' rules for workflows, by workflow id, each with the reason
+// why it is void, if it is. An approver's permission is that of the token that created the rule.
 func ApproverRules(ctx context.Context, tx *store.Tx, workflows ...store.Workflow) (map[string]api.WorkflowRule, error) {
 	kept, ids := map[string]*keptRule{}, []string{}
 	for _, w := range workflows {
@@ -65,11 +65,11 @@ func ApproverRules(ctx context.Context, tx *store.Tx, workflows ...store.Workflo
 	return all, nil
 }
 
-// shown is the rule with why it approves nothing now.
+// shown returns the rule, with the reason why it is void, if it is.
 func (k *keptRule) shown(w store.Workflow, now store.RulesOfWorkflowsRow) api.WorkflowRule {
 	rule := api.WorkflowRule{By: k.By, At: k.At, Reason: k.Reason}
 	switch {
-	case w.Status != string(Running): // it has ended with its workflow
+	case w.Status != string(Running): // its rule ended with it
 	case !now.May:
 		rule.Void = k.By + " may not approve any more: the token was revoked or has run out"
 	case now.ApprovalsByOthers && w.RequestedBy == k.By:
@@ -78,7 +78,7 @@ func (k *keptRule) shown(w store.Workflow, now store.RulesOfWorkflowsRow) api.Wo
 	return rule
 }
 
-// workflowRule is the rule of an approver as the core needs it.
+// workflowRule returns the approver's rule as the core needs it.
 func (f *flow) workflowRule(ctx context.Context) (*WorkflowRule, error) {
 	all, err := ApproverRules(ctx, f.tx, f.row)
 	rule, has := all[f.row.ID]
@@ -88,15 +88,17 @@ func (f *flow) workflowRule(ctx context.Context) (*WorkflowRule, error) {
 	return &WorkflowRule{By: rule.By, Void: rule.Void}, nil
 }
 
-// Approver is who gives a rule for a workflow.
+// Approver is the person who gives a rule for a workflow.
 type Approver struct {
-	Name, Token string // as they are authenticated; Token is an id
+	Name, Token string // as authenticated; Token is an id
 	Reason      string // may be empty
 }
 
-// ApproveWorkflow has an approver approve what a running provision or deploy plans until it ends, also what waits already, but for what
-// needs an answer of its own. Doing so twice changes nothing. Of two approvers, one does. The caller has checked the permission, and
-// writes the audit. Errors: store.ErrNotFound; a *Conflict.
+// ApproveWorkflow records an approver's rule for a running provision or deploy. It
+// approves the plans of the workflow until it ends, including those that already
+// wait, but not those that need an individual answer. A second call by the same
+// approver changes nothing; a workflow has one rule at a time. The caller checks the
+// permission, and writes the audit event. Errors: store.ErrNotFound; a *Conflict.
 func ApproveWorkflow(ctx context.Context, tx *store.Tx, workflowID string, by Approver) error {
 	if len(by.Reason) > mostReason {
 		return tooLong()
@@ -137,8 +139,9 @@ func words(w store.Workflow) string {
 	return "a workflow of the kind " + w.Kind
 }
 
-// RevokeWorkflowRule takes an approver's rule back. What it approved and no runner has taken yet is planned and asked about again. The
-// caller writes the audit. Errors: store.ErrNotFound; a *Conflict.
+// RevokeWorkflowRule deletes an approver's rule. Plans that it approved and that no
+// runner has taken yet are planned and approved again. The caller writes the audit
+// event. Errors: store.ErrNotFound; a *Conflict.
 func RevokeWorkflowRule(ctx context.Context, tx *store.Tx, workflowID string) error {
 	row, install, err := lockRunning(ctx, tx, workflowID, "Its rule, if it had one, ended with it.")
 	if err != nil {
@@ -177,7 +180,8 @@ func setWorkflowRule(ctx context.Context, tx *store.Tx, row store.Workflow, rule
 	return tx.Enqueue(ctx, queue.Advance{Org: tx.Org, Workflow: row.ID})
 }
 
-// approveByRule approves a plan by an approver's rule for the workflow, as that person.
+// approveByRule approves a plan by an approver's rule for the workflow, in the name
+// of the approver.
 func (f *flow) approveByRule(ctx context.Context, c ApproveByRule) error {
 	kept, err := decodeRule(f.row)
 	if err != nil {

@@ -7,8 +7,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// world answers a workflow as runners, people and the rest of the control plane would, in any order, and holds the laws while it
-// does (laws_test.go). It knows nothing of how Advance decides, and it knows what the control plane does not: what is really there.
+// world responds to a workflow as runners, people and the rest of the control plane would, in
+// any order, and checks the invariants meanwhile (laws_test.go). It does not depend on how
+// Advance decides, and it holds what the control plane does not see: what is really deployed.
 type world struct {
 	t     *rapid.T
 	g     *Graph
@@ -16,14 +17,14 @@ type world struct {
 	plans int
 
 	applied  map[string]int       // how often each plan was consumed
-	yes      map[string]Authority // by what each plan was approved
-	runs     map[string]int       // how often each action ran since a person last asked for it, by step
-	applying map[string]string    // the plan that is being applied, by component
-	copied   map[string]bool      // what the install's registry was given the artifact for, by component and desired digest
+	yes      map[string]Authority // what approved each plan
+	runs     map[string]int       // how often each action ran since a person last requested it, by step
+	applying map[string]string    // the plan whose apply runs, by component
+	copied   map[string]bool      // the artifacts copied to the install's registry, by component and desired digest
 	own      map[string]bool      // what this workflow refused, by desired digest
-	scripts  map[string]string    // what an approver said about each script, by digest
-	pushed   map[string]int       // which script each action has, of those that it has had
-	shown    map[string][]string  // the scripts that were shown with each plan
+	scripts  map[string]string    // the answers of an approver, by digest of the script
+	pushed   map[string]int       // index of each action's current script
+	shown    map[string][]string  // the scripts shown with each plan
 	skips    bool                 // a person is skipping a step
 	history  []any                // commands, and texts about what others did
 }
@@ -32,30 +33,31 @@ type world struct {
 type part struct {
 	name     string
 	after    []int
-	version  int               // what is wanted, besides what upstream gives
-	building bool              // its artifact is not there yet
+	version  int               // the component's own part of the desired state
+	building bool              // its artifact is still being built
 	absent   bool              // it left the app
-	claimed  standing          // what the control plane says is there
-	before   standing          // what it said before the apply under way
-	real     string            // what is there: a digest, nothing, or something that nobody wanted
-	ghosts   int               // processes on machines that a person wrongly said were gone
+	claimed  standing          // what the control plane has recorded as deployed
+	before   standing          // what it had recorded before the current apply
+	real     string            // what is really deployed: a digest, nothing, or something that nobody desired
+	ghosts   int               // processes on machines that a person wrongly reported as lost
 	disputed bool              // a ghost's state is contested
-	serial   int               // how often the state moved
+	serial   int               // how often the state changed
 	basis    int               // serial of the state that the newest plan read
-	seen     string            // what it saw there
+	seen     string            // what the plan read there
 	refused  map[string]string // by desired digest
 	retries  int
-	failures int // of what is wanted now, since it was begun anew
-	breaks   int // the same of what was interrupted, lost or stale
+	failures int // for the current desired state since its last restart
+	breaks   int // the same for interrupted, lost or stale jobs
 }
 
-// standing is what may be said of a component.
+// standing is what the control plane records about a component.
 type standing struct {
 	there  bool   // something of it may exist
-	digest string // applied digest; empty: nothing, or not known
+	digest string // applied digest; empty for nothing or unknown
 }
 
-// newWorld draws an app of up to five components, the first of them upstream of all, and a workflow over them.
+// newWorld draws an app of up to five components, the first of them upstream of all,
+// and a workflow over them.
 func newWorld(t *rapid.T) *world {
 	w := &world{t: t, applied: map[string]int{}, yes: map[string]Authority{}, runs: map[string]int{}, applying: map[string]string{}, own: map[string]bool{}, copied: map[string]bool{},
 		scripts: map[string]string{}, pushed: map[string]int{}, shown: map[string][]string{}}
@@ -112,7 +114,7 @@ func (w *world) start(kind Kind) {
 	w.settle()
 }
 
-// anyWorkflowRule draws the rule of an approver for the workflow.
+// anyWorkflowRule draws an approver's rule for the workflow.
 func (w *world) anyWorkflowRule() *WorkflowRule {
 	switch rapid.IntRange(0, 3).Draw(w.t, "workflow rule") {
 	case 0:
@@ -123,7 +125,7 @@ func (w *world) anyWorkflowRule() *WorkflowRule {
 	return nil
 }
 
-// acts draws up to two actions that an event runs.
+// acts draws up to two actions that an event triggers.
 func (w *world) acts(trigger, component string) []Act {
 	var all []Act
 	for i := range max(0, rapid.IntRange(-2, 2).Draw(w.t, trigger+" of "+component)) {
@@ -136,7 +138,8 @@ func (w *world) acts(trigger, component string) []Act {
 	return all
 }
 
-// wants is what the engine gives the core: of a restore just that, else what the install wants.
+// wants returns what the engine gives the core: for a restore its state version,
+// otherwise the install's desired state.
 func (w *world) wants() map[string]Want {
 	all := w.desired()
 	if w.g.Kind == KindRestore {
@@ -145,7 +148,7 @@ func (w *world) wants() map[string]Want {
 	return all
 }
 
-// desired works out what is wanted as rollout does: upstream first.
+// desired computes the desired state as rollout does: upstream first.
 func (w *world) desired() map[string]Want {
 	all := map[string]Want{}
 	for i, p := range w.parts {
@@ -203,7 +206,7 @@ func (w *world) part(name string) *part {
 	return nil
 }
 
-// settle lets the core say all it has to say, checks each command, and does it.
+// settle runs the core until it returns no more commands, checking and applying each.
 func (w *world) settle() {
 	for round := 0; ; round++ {
 		if round > 50 {
@@ -249,7 +252,7 @@ func (w *world) do(c Command) {
 			p := w.part(s.Component)
 			p.basis, p.seen = p.serial, p.real
 		}
-		if s.Kind == StepSync && w.part(s.Component).version%2 == 0 { // what is small is left to the plan
+		if s.Kind == StepSync && w.part(s.Component).version%2 == 0 { // a small artifact is left to the plan
 			s.Job.ID, s.Job.Status, s.Job.WithPlan = "", JobSucceeded, true
 			w.copied[s.Component+" for "+s.Job.Desired] = true
 		}
@@ -260,7 +263,7 @@ func (w *world) log(format string, args ...any) {
 	w.history = append(w.history, "— "+fmt.Sprintf(format, args...))
 }
 
-// open gives the steps that have a job under way.
+// open returns the steps that have an open job.
 func (w *world) open() []*Step {
 	var all []*Step
 	for _, s := range w.g.Steps {
@@ -271,7 +274,7 @@ func (w *world) open() []*Step {
 	return all
 }
 
-// asked gives the plan steps whose plans wait for a person.
+// asked returns the plan steps whose plans wait for an approval.
 func (w *world) asked() []*Step {
 	var all []*Step
 	for _, in := range w.g.groups() {
@@ -282,7 +285,8 @@ func (w *world) asked() []*Step {
 	return all
 }
 
-// accept is the runner taking an apply: the plan is consumed, or the accept is refused because it may not be applied.
+// accept is a runner taking an apply: the plan is consumed, or the accept is refused
+// because the plan may not be applied.
 func (w *world) accept(s *Step) bool {
 	in := w.g.group(s.Component)
 	plan, p := in.plan.Plan, w.part(s.Component)
@@ -305,8 +309,8 @@ func (w *world) accept(s *Step) bool {
 	return true
 }
 
-// end ends a job with what the runner found or did. What a runner says of its own work is true; what it did when it says nothing,
-// or that it did not end well, is for the dice.
+// end ends a job with what the runner found or did. A success that a runner reports
+// is true; what a job did that reports nothing, or no success, is drawn at random.
 func (w *world) end(s *Step, status JobStatus) {
 	w.log("job of %s %s ended as %s", s.Kind, s.Component, status)
 	defer func() { w.count(s, s.Job.Status) }()
@@ -327,11 +331,11 @@ func (w *world) end(s *Step, status JobStatus) {
 		}
 	case StepApply:
 		if p := w.part(s.Component); p.serial != p.basis && status == JobSucceeded {
-			status = JobStale // the runner sees it before it does anything
+			status = JobStale // the runner sees that before it does anything
 		}
 		w.endApply(s, status)
 	case StepAction:
-		if status == JobStale { // it was not let begin
+		if status == JobStale { // it was refused its start
 			delete(w.runs, s.ID)
 		}
 	}
@@ -351,7 +355,8 @@ func (w *world) count(s *Step, ended JobStatus) {
 	}
 }
 
-// planned keeps what a plan job found; false when that proves nothing, because a state came in meanwhile.
+// planned stores what a plan job found. It returns false if the plan proves nothing,
+// because a state arrived meanwhile.
 func (w *world) planned(s *Step) bool {
 	p, wanted := w.part(s.Component), s.Job.Desired
 	if s.Destroy {
@@ -377,7 +382,7 @@ func (w *world) planned(s *Step) bool {
 	return true
 }
 
-// endApply does what the runner did, and then claims what the recovery function says may be claimed.
+// endApply does the runner's work, and then records what the recovery function allows to record.
 func (w *world) endApply(s *Step, status JobStatus) {
 	p, planned := w.part(s.Component), w.g.group(s.Component).plan
 	if w.applying[s.Component] == "" {
@@ -399,7 +404,8 @@ func (w *world) endApply(s *Step, status JobStatus) {
 	}
 }
 
-// did is what an apply really did before it ended: all of it when it says so, nothing when it was stale, else what the dice say.
+// did is what an apply really did before it ended: all of it if it reports success,
+// nothing if it was stale, otherwise a random part.
 func (w *world) did(p *part, planned *Step, status JobStatus) {
 	if status == JobStale {
 		return
@@ -424,7 +430,7 @@ func (w *world) did(p *part, planned *Step, status JobStatus) {
 	}
 }
 
-// landed is what the control plane keeps when a runner says that what was planned is what is there.
+// landed is what the control plane records when a runner reports that the plan was applied.
 func (w *world) landed(planned *Step) {
 	p := w.part(planned.Component)
 	if planned.Destroy {
@@ -434,9 +440,9 @@ func (w *world) landed(planned *Step) {
 	p.claimed = standing{there: true, digest: planned.Plan.Desired}
 }
 
-// haunt is a process writing of which a person said that it was gone. What is there moves, and its state comes in: kept when it
-// follows on the newest, so that what is there has to be seen again; contested when another is at work, or nothing is said to be
-// there.
+// haunt is a write of a process that a person had reported as lost. What is deployed changes,
+// and its state arrives. If it follows the newest state it is stored, so the component must be
+// planned again; if another apply runs, or nothing is recorded as deployed, it is contested.
 func (w *world) haunt(p *part) {
 	w.log("a ghost of %s writes", p.name)
 	p.ghosts--
@@ -449,8 +455,8 @@ func (w *world) haunt(p *part) {
 	p.claimed.digest = ""
 }
 
-// dismiss is a person's word that a contested state is not needed. What is there is looked at again; of what is said to be gone,
-// the person has looked.
+// dismiss is a person's decision that a contested state is not needed. What is deployed
+// is planned again; for what is recorded as destroyed, the person has checked.
 func (w *world) dismiss(p *part) {
 	if !p.disputed {
 		return
@@ -462,13 +468,13 @@ func (w *world) dismiss(p *part) {
 	}
 }
 
-// approvedScript is a yes to a script.
+// approvedScript is the approval of a script.
 const approvedScript = "yes"
 
-// scriptOf is the digest of what an action would run now.
+// scriptOf returns the digest of what an action would run now.
 func (w *world) scriptOf(s *Step) string { return fmt.Sprint(s.Action, " as ", w.pushed[s.Action]) }
 
-// loadScripts puts into the graph what is known of its scripts now.
+// loadScripts sets the current scripts, and the answers to them, in the graph.
 func (w *world) loadScripts() {
 	for _, s := range w.g.Steps {
 		if s.Kind != StepAction || s.Status.Ended() {
@@ -482,7 +488,7 @@ func (w *world) loadScripts() {
 	}
 }
 
-// answerScripts is a person's word about the scripts that wait.
+// answerScripts is a person's answer about the scripts that wait.
 func (w *world) answerScripts(yes bool) {
 	if w.g.Question == nil {
 		return
@@ -500,7 +506,7 @@ func (w *world) sayScripts(digests []string, yes bool) {
 	}
 }
 
-// answer is a person's word about a plan.
+// answer is a person's answer about a plan.
 func (w *world) answer(planned *Step, yes bool) {
 	w.log("a person says %t to %s", yes, planned.Component)
 	planned.Plan.By, planned.Plan.Because, planned.Plan.Authority = "alice", "because", ByPerson

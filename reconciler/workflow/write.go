@@ -11,26 +11,28 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// This file is what each command does to the world. Every write names the status that the command was given for; one that changes
-// no row is an error, and the transaction with all the others is undone.
+// This file applies commands to the database and the job queue. Every write names the
+// status that the command was computed from. A write that changes no row is an error,
+// and rolls back the transaction.
 
-// errMoved says that a row was not as it was read, which the install's lock should make impossible.
+// errMoved reports that a row was not as it was read, which the install's lock should
+// make impossible.
 var errMoved = errors.New("the record has moved in the meantime; it is looked at again")
 
-// itself is who acts where no person does.
+// itself is the actor of what no person requested.
 const itself = "nuon"
 
 func (f *flow) do(ctx context.Context, c Command) error {
 	var err error
 	switch c := c.(type) {
 	case Begin:
-		return f.begin(ctx, c) // applies c itself: the job has an id only then
+		return f.begin(ctx, c) // applies c itself, because the job gets its id here
 	case Stop:
 		return f.stop(ctx, c)
 	case Ask:
 		err = f.ask(ctx, c)
 	case AskScripts:
-		return f.askScripts(ctx, c) // applies c itself: the question has an id only then
+		return f.askScripts(ctx, c) // applies c itself, because the question gets its id here
 	case EndQuestion:
 		err = f.endQuestion(ctx, c.Reason)
 	case Allow:
@@ -67,7 +69,7 @@ func (f *flow) do(ctx context.Context, c Command) error {
 	return nil
 }
 
-// one makes a write that changed no row an error.
+// one returns an error for a write that did not change exactly one row.
 func one(changed int64, err error) error {
 	if err == nil && changed != 1 {
 		return errMoved
@@ -90,7 +92,7 @@ func (f *flow) movePlan(ctx context.Context, plan *Plan, to PlanStatus, reason s
 	return one(f.tx.MovePlan(ctx, store.MovePlanParams{OrgID: f.tx.Org, ID: plan.ID, Status: string(to), Reason: reason, Was: string(plan.Status)}))
 }
 
-// plan is the plan that a step is about.
+// plan returns the plan that a step is about.
 func (f *flow) plan(step string) *Plan {
 	s := f.graph.step(step)
 	if s.Kind != StepPlan {
@@ -110,7 +112,8 @@ func (f *flow) ask(ctx context.Context, c Ask) error {
 	return f.move(ctx, c.Step, StepWaiting, c.Reason)
 }
 
-// addApproval adds the approval of the plan that a step is about, and of the scripts that are shown with it.
+// addApproval adds the approval of the plan that a step is about, and of the scripts
+// that are shown with it.
 func (f *flow) addApproval(ctx context.Context, step string, status ApprovalStatus, reason string, with shownScripts) error {
 	plan := f.plan(step)
 	row, err := f.tx.FindPlan(ctx, f.tx.Org, plan.ID)
@@ -156,14 +159,14 @@ func (f *flow) allow(ctx context.Context, c Allow) error {
 	return f.move(ctx, c.Step, StepSucceeded, c.Reason)
 }
 
-// byARule is the answer of a rule to a plan.
+// byARule is the approval of a plan by a rule.
 type byARule struct {
 	actor, reason string
-	words         string // both, as they are shown
+	words         string // actor and reason, as shown
 	rule          api.ApprovalRule
 }
 
-// approve approves a plan by a rule, in the place of the answer for which it may wait, and records the rule.
+// approve approves a plan by a rule, ends the approval request that may wait, and records the rule.
 func (f *flow) approve(ctx context.Context, step string, by byARule) error {
 	plan := f.plan(step)
 	if err := f.movePlan(ctx, plan, PlanApproved, by.words); err != nil {
@@ -245,7 +248,7 @@ func (f *flow) refuse(ctx context.Context, c Refuse) error {
 	})
 }
 
-// stop tells a job to end. One that nobody had taken has ended with that, and the core may go on at once.
+// stop cancels a job. A job that no runner had taken ends at once, so the core may continue.
 func (f *flow) stop(ctx context.Context, c Stop) error {
 	s := f.graph.step(c.Step)
 	if err := dispatch.Cancel(ctx, f.tx, s.Job.ID, c.Reason); err != nil {
@@ -260,7 +263,7 @@ func (f *flow) stop(ctx context.Context, c Stop) error {
 	return nil
 }
 
-// begin makes the job of a step and gives it to the install's runner.
+// begin creates the job of a step and queues it for the install's runner.
 func (f *flow) begin(ctx context.Context, c Begin) error {
 	s := f.graph.step(c.Step)
 	job, target, err := f.job(ctx, s, c.Reason)
@@ -284,7 +287,7 @@ func (f *flow) begin(ctx context.Context, c Begin) error {
 	return one(f.tx.BeginStep(ctx, begun))
 }
 
-// job makes the job of a step, and what is stored with the step of what it leads to.
+// job returns the job of a step, and the target that is stored with the step.
 func (f *flow) job(ctx context.Context, s *Step, reason string) (job dispatch.NewJob, target []byte, err error) {
 	job = dispatch.NewJob{
 		Runner: f.install.RunnerID, Kind: string(s.Kind), OwnerKind: "step", OwnerID: s.ID, InstallID: f.install.ID, Reason: reason, Trace: f.row.Trace,
@@ -304,7 +307,7 @@ func (f *flow) job(ctx context.Context, s *Step, reason string) (job dispatch.Ne
 	return job, target, err
 }
 
-// cannot ends what a step is part of that World says cannot be begun.
+// cannot ends what a step belongs to that cannot start according to World.
 func (f *flow) cannot(ctx context.Context, s *Step, by Unavailable) error {
 	for _, c := range f.graph.cannot(s, by) {
 		if err := f.do(ctx, c); err != nil {
@@ -329,7 +332,7 @@ func (f *flow) planJob(ctx context.Context, s *Step, job *dispatch.NewJob) ([]by
 	return encode(target)
 }
 
-// wanted is what is wanted now of the component of a sync or plan step.
+// wanted returns the target of a sync or plan step's component, from the current desired state.
 func (f *flow) wanted(ctx context.Context, s *Step) (Target, error) {
 	row := f.rows[s.ID]
 	if row.InstallComponentID == nil {
@@ -345,7 +348,7 @@ func (f *flow) wanted(ctx context.Context, s *Step) (Target, error) {
 	return target, nil
 }
 
-// target is what a plan of this workflow is to lead to.
+// target returns what a plan of this workflow works towards.
 func (f *flow) target(ctx context.Context, installComponent string, destroy bool) (Target, error) {
 	world, err := f.resolve(ctx)
 	if err != nil {
@@ -383,7 +386,7 @@ func (f *flow) actionJob(ctx context.Context, s *Step, job *dispatch.NewJob) err
 		return err
 	}
 	if s.Script == nil || !s.Script.Approved || made.Script != s.Script.Digest {
-		return errMoved // the app got another version since its scripts were read; nobody has approved this one
+		return errMoved // the app changed since its scripts were read; nobody has approved this version
 	}
 	job.Spec = api.JobSpec{Kind: api.JobSpecKind(job.Kind), Action: made.Spec, TimeoutSeconds: int(made.Limit.Seconds())}
 	return nil
