@@ -260,7 +260,7 @@ func at(i api.InstallSummary, words []string) bool {
 	return false
 }
 
-// alone returns a group of its own for each plan.
+// alone returns one group for each plan.
 func alone(all []api.Approval) [][]api.Approval {
 	out := make([][]api.Approval, 0, len(all))
 	for _, a := range all {

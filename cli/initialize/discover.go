@@ -212,7 +212,8 @@ func isYAML(name string) bool {
 // maxWords is the maximum length of a text copied from another file, in characters.
 const maxWords = 200
 
-// plain returns a text on one line, without characters that are not printable.
+// plain returns the beginning of a text on one line, with a space for each character that is
+// not printable.
 func plain(text string) string {
 	words := []rune(strings.Join(strings.Fields(strings.Map(func(r rune) rune {
 		if !strconv.IsPrint(r) || r == '\ufffd' {

@@ -74,7 +74,7 @@ func New(e *env.Env) *cobra.Command {
 	c.Flags().StringVar(&key, "key", "",
 		"only the text with this key, such as vars.cidr, or those below it, such as vars")
 	c.Flags().StringVar(&action, "action", "", "the steps of this action instead of a component")
-	_ = c.MarkFlagRequired("install") // fails only for a flag that is not there
+	_ = c.MarkFlagRequired("install") // fails only for an unknown flag
 	complete.Flag(e, c, "install", complete.Installs)
 	complete.Flag(e, c, "action", on(complete.Actions))
 	complete.Flag(e, c, "key", func(ctx context.Context, client *remote.Client,

@@ -195,8 +195,8 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// TestMatters checks that installs that are current, in progress, or waiting for other
-// parts are no action items.
+// TestMatters checks which installs are action items: none that is current, in progress, or waits
+// for a build.
 func TestMatters(t *testing.T) {
 	young := func(i *api.InstallSummary) { i.LastWorkflow.EndedAt = earlier(time.Minute) }
 	never := func(i *api.InstallSummary) { i.LastWorkflow = api.WorkflowRef{} }

@@ -17,8 +17,8 @@ import (
 
 // config is the config of one app, with its diagnostics.
 type config struct {
-	dir    string // prefix of the file names, if there are several configs
-	prefix string // goes before the names of its files, where there are several configs
+	dir    string // as the person named it
+	prefix string // prefix of the file names, if there are several configs
 	inGit  bool
 	root   string // slash path from the root of the repository to the directory, if it is in one
 	app    *appconfig.App
