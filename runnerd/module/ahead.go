@@ -9,11 +9,13 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/state"
 )
 
-// ahead notices when this runner has handed in a newer state than the control plane has. That only happens when the control plane
-// was brought back from an older backup: what it has kept once it never takes back. The newer one is delivered again, because to
-// plan from the older would be to make again what is there. A control plane that takes the newer one and goes on giving out an older
-// one of the same lineage is refused, for that is how a hostile one would roll a state back. What a person has given up stays so: there
-// is no state then, or one of another lineage.
+// ahead is a state.Remote that detects when this runner has delivered a newer state than
+// the control plane has. That happens only when the control plane was restored from an older
+// backup, because it never discards a stored version. The newer state is then delivered again,
+// because a plan from the older one would create existing objects a second time. A control
+// plane that accepts the newer state and still serves an older one of the same lineage
+// is rejected, because a hostile one would roll a state back this way. A state that a person
+// abandoned stays abandoned: then there is no state, or one of another lineage.
 type ahead struct {
 	state.Remote
 	spool     spool.Spool
@@ -21,7 +23,7 @@ type ahead struct {
 	say       func(format string, args ...any)
 }
 
-// GetState gives the newest sealed state that the control plane or this runner has.
+// GetState returns the newest sealed state that the control plane or this runner has.
 func (a ahead) GetState(ctx context.Context) (newest api.State, found bool, err error) {
 	newest, found, err = a.Remote.GetState(ctx)
 	if err != nil {
@@ -41,10 +43,12 @@ func (a ahead) GetState(ctx context.Context) (newest api.State, found bool, err 
 	newest, found, err = a.Remote.GetState(ctx)
 	switch {
 	case err != nil || !found || newest.Lineage != kept.Lineage:
-		// A person may have given the state up in the meantime (nuon state abandon). Theirs is the last word.
+		// A person may have abandoned the state in the meantime (nuon state abandon),
+		// and their decision counts.
 		return newest, found, err
 	case newest.Serial < kept.Serial:
-		// Nobody takes back a version of a state that goes on: what a person restores gets a new serial.
+		// A version is never withdrawn from a lineage that continues: a restored
+		// state gets a new serial.
 		return api.State{}, false, fmt.Errorf("the control plane took serial %d of this state, which this runner has handed in before, and still gives out serial %d: "+
 			"to go on from that would undo what was applied since; look at the audit log (nuon audit), and if the older state is right, remove states/%s.json in the directory of the runner", kept.Serial, newest.Serial, a.component)
 	case newest.Digest != kept.Digest:

@@ -12,11 +12,11 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/state"
 )
 
-// restored is a control plane with one state, or none.
+// restored is a control plane with at most one state.
 type restored struct {
 	state.Remote
 	has       *api.State
-	dismissed bool // what is delivered counts for nothing here
+	dismissed bool // delivered states are not stored
 	refuses   error
 	delivered []api.State
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
-// Observe reads the newest version of the state: nobody else may have written it since the plan.
+// Observe reads the newest version of the state: nobody else may have
+// written it since the plan.
 func (s *session) Observe(ctx context.Context) (deploy.Observation, error) {
 	now, err := s.endpoint.Read(ctx)
 	return observation(now), err
@@ -35,8 +36,8 @@ func (s *session) Report(ctx context.Context) (*diff.Report, error) {
 	return s.report(ctx)
 }
 
-// Apply applies the plan file and returns the outputs of the state that came of it. Whatever state
-// Terraform wrote is in the spool, also when the apply failed or was cancelled.
+// Apply applies the plan file and returns the outputs of the resulting state. All states
+// that Terraform wrote are in the spool, even if the apply failed or was canceled.
 func (s *session) Apply(ctx context.Context) (made deploy.Outcome, err error) {
 	done, err := s.terraform.apply(ctx, s.place.plan())
 	err = s.said(err)
@@ -54,9 +55,9 @@ func (s *session) Apply(ctx context.Context) (made deploy.Outcome, err error) {
 	return made, err
 }
 
-// keepStray saves a state that Terraform could not hand over, before the workplace goes: one that
-// it left in a file, or, when the disk had no room for that either, printed. The error says that
-// this state is lost to us.
+// keepStray stores a state that Terraform could not deliver, before the workplace is removed:
+// one that it left in a file or, if the disk had no room for that either, printed.
+// An error means that this state is lost.
 func (s *session) keepStray(ctx context.Context) error {
 	content, err := s.place.strayState()
 	if err == nil && content == nil && s.terraform != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/child"
 )
 
-// backendFile sorts behind every other override file that people write, and the last one wins. checkBackend makes sure that it
-// did.
+// backendFile is a name that sorts after all override files that people write, and Terraform
+// uses the last one. checkBackend verifies that.
 const backendFile = "zzzz_nuon_backend_override.tf"
 
 const backendOverride = `# Written by runnerd: the state of this module is kept by nuon.
@@ -21,8 +21,8 @@ terraform {
 }
 `
 
-// overrideBackend puts our backend over the module's own. Whatever has the file's name already goes: a link would be written
-// through.
+// overrideBackend replaces the module's backend with ours. It first removes an existing file
+// with the same name, because a write would follow a link.
 func overrideBackend(moduleDir string) error {
 	name := filepath.Join(moduleDir, backendFile)
 	if err := os.RemoveAll(name); err != nil {
@@ -34,11 +34,12 @@ func overrideBackend(moduleDir string) error {
 	return nil
 }
 
-// maxBackend bounds what Terraform writes about a backend, in bytes.
+// maxBackend bounds the file that Terraform writes about a backend, in bytes.
 const maxBackend = 1 << 20
 
-// checkBackend says, after init, whether Terraform really uses our backend, and with nothing but what the environment says of it.
-// A state that went elsewhere would be out of everybody's sight, and readable there.
+// checkBackend returns an error after init unless Terraform uses our backend,
+// configured only by the environment. A state that went elsewhere would be readable there,
+// and nobody would know of it.
 func checkBackend(moduleDir string) error {
 	content, err := child.ReadLeft(moduleDir, filepath.Join(".terraform", "terraform.tfstate"), maxBackend)
 	if err != nil {

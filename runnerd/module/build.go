@@ -18,11 +18,12 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
-// Build is the handler of build jobs: it makes an artifact of a module's packed source. The same source, kind and directory give
-// the same digest on any machine, as long as the source brings its lock file or needs no provider.
+// Build is the handler of build jobs: it makes an artifact from a module's packed source.
+// The same source, kind and directory give the same digest on any machine, provided that the
+// source includes its lock file or needs no provider.
 type Build struct{}
 
-// Run builds. The result has the artifact; errors name file and line where Terraform does.
+// Run builds the artifact. Errors name file and line where Terraform does.
 func (Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	spec := env.Spec.Build
 	source, err := env.Vendor.Pull(ctx, spec.Source)
@@ -67,7 +68,7 @@ func (Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	return api.JobResult{Status: job.Succeeded, Build: api.BuildResult{Artifact: made, Bytes: int64(len(packed.Layer))}}, nil
 }
 
-// moduleFiles unpacks the source and gives the files that make up the module.
+// moduleFiles unpacks the source and returns the files that belong to the module.
 func moduleFiles(source artifact.Artifact, dir, to string) ([]artifact.File, *tfmodule.Module, error) {
 	if err := source.Extract(to, artifact.Limits{}); err != nil {
 		return nil, nil, fmt.Errorf("unpack the source: %w", err)
@@ -88,7 +89,8 @@ func moduleFiles(source artifact.Artifact, dir, to string) ([]artifact.File, *tf
 	return files, module, err
 }
 
-// refuseRemote: a deploy must run what was built, so nothing is fetched then, and fetching modules here is not supported yet.
+// refuseRemote returns an error for remote modules: a deploy must run what was built and so
+// fetches nothing, and fetching modules during a build is not supported yet.
 func refuseRemote(module *tfmodule.Module) error {
 	if len(module.Remote) == 0 {
 		return nil
@@ -107,10 +109,11 @@ func refuseRemote(module *tfmodule.Module) error {
 // maxLockFile bounds a lock file, in bytes.
 const maxLockFile = 4 << 20
 
-// proveModule runs init and validate where nothing but the packed files is, and gives the lock file, nil when the module needs no
-// provider.
+// proveModule runs init and validate in a tree with only the packed files, and returns the lock
+// file, or nil when the module needs no provider.
 func proveModule(ctx context.Context, env *job.Env, module *tfmodule.Module, dir string) ([]byte, error) {
-	// What a vendor's module runs here needs nothing of whoever runs the builder.
+	// The home directory is empty, because a vendor's module must not use files of the user
+	// who runs the builder.
 	work, err := env.Work()
 	if err != nil {
 		return nil, err
@@ -141,8 +144,8 @@ func proveModule(ctx context.Context, env *job.Env, module *tfmodule.Module, dir
 	return lock, err
 }
 
-// needsProviders says whether anything has to be fetched: the provider of terraform_data and terraform_remote_state is a part of
-// Terraform.
+// needsProviders reports whether init has to fetch anything. The provider of terraform_data
+// and terraform_remote_state is built into Terraform.
 func needsProviders(module *tfmodule.Module) bool {
 	for _, provider := range module.Providers {
 		if provider.Source != "" && provider.Source != "terraform.io/builtin/terraform" || provider.Source == "" && provider.Name != "terraform" {
@@ -152,8 +155,9 @@ func needsProviders(module *tfmodule.Module) bool {
 	return false
 }
 
-// withLock gives the lock file to pack: the source's own as long as it chose every provider that is needed, because init adds
-// hashes of the machine that it runs on; else what init made.
+// withLock returns the lock file to pack: the source's own if it chose every required
+// provider, because init adds hashes of the machine that it runs on, and otherwise
+// the one that init made.
 func withLock(files []artifact.File, dir string, made []byte) []artifact.File {
 	name := path.Join(dir, lockFileName)
 	if made == nil {
@@ -167,7 +171,7 @@ func withLock(files []artifact.File, dir string, made []byte) []artifact.File {
 	return []artifact.File{{Path: name, Content: made}}
 }
 
-// chosen are the lines of a lock file that say which provider it chose.
+// chosen matches the lines of a lock file that name a provider and its version.
 var chosen = regexp.MustCompile(`(?m)^(provider "[^"]*"|\s*version\s*=\s*"[^"]*")`)
 
 func locks(content []byte) string {

@@ -13,7 +13,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 )
 
-// tree is a small repository whose module calls one beside it.
+// tree is a small repository with a module that calls another one beside it.
 var tree = []string{
 	"README.md", "not a part of the module",
 	"modules/web/main.tf", "variable \"greeting\" {\n  type = string\n}\n\nmodule \"text\" {\n  source = \"../shared\"\n  line   = var.greeting\n}\n\nresource \"terraform_data\" \"page\" {\n  input = module.text.line\n}\n\noutput \"page\" {\n  value = terraform_data.page.output\n}\n",
@@ -54,7 +54,8 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// Two clones in different directories, on different days, by different runners.
+// TestBuildIsReproducible builds two clones in different directories, on different days,
+// with different runners.
 func TestBuildIsReproducible(t *testing.T) {
 	t.Parallel()
 	clone := func(day time.Time, reversed bool) []artifact.File {

@@ -15,18 +15,18 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/child"
 )
 
-// The plan bundle of a module holds, beside the files of every bundle,
+// In addition to the files of every bundle, the plan bundle of a module holds
 //
-//	plan.json   what the fields of note say
+//	plan.json   the fields of note
 //	plan        Terraform's plan file
 //	vars/…      the rendered variables
-//	tree/…      the lock file, and what the plan wrote or changed beside the module's files
+//	tree/…      the lock file, and the files that the plan wrote or changed in the module's tree
 const (
 	noteName = "plan.json"
 	planName = "plan"
 )
 
-// note is plan.json.
+// note is the content of plan.json.
 type note struct {
 	// Workplace is the absolute path that the plan was made at.
 	Workplace string `json:"workplace"`
@@ -34,7 +34,7 @@ type note struct {
 	Terraform string `json:"terraform"`
 }
 
-// savedPlan is what the apply of a plan needs.
+// savedPlan is the data that the apply of a plan needs.
 type savedPlan struct {
 	note note
 	plan []byte
@@ -60,7 +60,7 @@ func (p savedPlan) save() ([]artifact.File, error) {
 	return files, nil
 }
 
-// load reads what save wrote.
+// load reads the files that save returned.
 func load(files []artifact.File) (savedPlan, error) {
 	var (
 		made savedPlan
@@ -92,14 +92,14 @@ func load(files []artifact.File) (savedPlan, error) {
 	return made, nil
 }
 
-// snapshot reads the tree of a workplace without what init makes anew.
+// snapshot reads the tree of a workplace without the files that init recreates.
 func snapshot(place *workplace) ([]artifact.File, error) {
 	return artifact.ReadDir(place.tree(), artifact.ReadOptions{Accept: child.Owned, Skip: func(_ string, entry os.DirEntry) bool {
 		return entry.Name() == ".terraform"
 	}})
 }
 
-// written gives the files of after that before had not, or not like that.
+// written returns the files of after that are new or differ from before.
 func written(before, after []artifact.File) []artifact.File {
 	known := make(map[string]artifact.File, len(before))
 	for _, file := range before {
@@ -115,8 +115,8 @@ func written(before, after []artifact.File) []artifact.File {
 	return made
 }
 
-// withLockFile adds the lock file of the root module, if there is one: init may have changed it
-// before the first snapshot.
+// withLockFile adds the lock file of the root module if it exists, because init may have
+// changed it before the first snapshot.
 func withLockFile(changed, all []artifact.File, place *workplace) []artifact.File {
 	name := filepath.ToSlash(filepath.Join(place.module, lockFileName))
 	isLock := func(file artifact.File) bool { return file.Path == name }

@@ -10,7 +10,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 )
 
-// TestSavedPlanComesBack from the files of a plan bundle; files of another kind, or with one too many or too few, are refused.
+// TestSavedPlanComesBack checks that load restores what save returned, and rejects files
+// of another kind, or one too many or too few.
 func TestSavedPlanComesBack(t *testing.T) {
 	t.Parallel()
 	made := savedPlan{
@@ -94,7 +95,8 @@ func TestScreen(t *testing.T) {
 	}
 }
 
-// Of a line that is too long nothing is shown: it may be a state in JSON.
+// TestScreenLeavesOutWhatIsTooLong checks that no part of a line that is too long is shown,
+// because it may be a state in JSON.
 func TestScreenLeavesOutWhatIsTooLong(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

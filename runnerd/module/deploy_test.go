@@ -19,7 +19,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 )
 
-// hello has a resource, a plain output, a sensitive output, and one that gives a secret away without marking it.
+// hello has a resource, a plain output, a sensitive output, and one that contains a secret
+// without being marked as sensitive.
 const hello = `
 variable "greeting" {
   type = string
@@ -80,7 +81,8 @@ func find(outputs []api.Output, name string) api.Output {
 	return outputs[at]
 }
 
-// The whole life of a component: created, nothing to do, changed, destroyed; with secrets that must never be seen on the way.
+// TestLifeOfAComponent creates, leaves unchanged, changes and destroys a component,
+// with secrets that must never be visible.
 func TestLifeOfAComponent(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -163,7 +165,8 @@ func TestLifeOfAComponent(t *testing.T) {
 	}
 }
 
-// Terraform would apply a plan again if the state has not moved; here it has.
+// TestAppliedOnce checks that a plan is applied only once. Terraform would apply a plan again
+// if the state has not changed; here it has.
 func TestAppliedOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -317,7 +320,8 @@ func TestLockHeldByAnother(t *testing.T) {
 	}
 }
 
-// A job that is cancelled in the middle of an apply ends soon, leaves what it did in the state, and leaves no lock.
+// TestCancelInMidApply checks that a job that is canceled in the middle of an apply ends soon,
+// has its changes in the state, and leaves no lock.
 func TestCancelInMidApply(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -327,7 +331,7 @@ func TestCancelInMidApply(t *testing.T) {
 	planned := r.mustPlan(spec, false)
 
 	ctx, cancel := context.WithCancel(t.Context())
-	go func() { // watches for the resource in the middle of its work
+	go func() { // waits until the resource is being created
 		look := time.NewTicker(10 * time.Millisecond)
 		defer look.Stop()
 		for range look.C {
@@ -356,7 +360,8 @@ func TestCancelInMidApply(t *testing.T) {
 	}
 }
 
-// The job's process may have to be told to hurry: what Terraform leaves is killed.
+// TestDeafToolIsKilled checks that a Terraform process that ignores the interrupt is killed
+// with everything that it started.
 func TestDeafToolIsKilled(t *testing.T) {
 	r := newRig(t)
 	grandchild := filepath.Join(t.TempDir(), "pid")
@@ -401,7 +406,8 @@ func TestForeignBackendIsToldAndReplaced(t *testing.T) {
 	}
 }
 
-// A state that the endpoint did not take is found before the workplace goes.
+// TestStrayStateIsKept checks that a state that the endpoint did not accept is stored before
+// the workplace is removed.
 func TestStrayStateIsKept(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -426,7 +432,7 @@ func TestStrayStateIsKept(t *testing.T) {
 			t.Fatalf("%s: %v", content, err)
 		}
 	}
-	// Where the disk had no room for the file, Terraform prints the state.
+	// If the disk has no room for the file, Terraform prints the state.
 	if err := os.Remove(stray); err != nil {
 		t.Fatal(err)
 	}
@@ -446,8 +452,8 @@ func TestStrayStateIsKept(t *testing.T) {
 	r.mustBeFree()
 }
 
-// fakeTerraform is a script in place of Terraform, for what its built-in resources cannot do. It answers version, init and show;
-// the rest is given.
+// fakeTerraform puts a script in place of Terraform, for behavior that its built-in resources
+// do not have. It implements version, init and show; the parameters are the rest.
 func fakeTerraform(t *testing.T, plan, apply string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "terraform")
@@ -462,8 +468,8 @@ func fakeTerraform(t *testing.T, plan, apply string) {
 	t.Setenv("NUON_TERRAFORM", path)
 }
 
-// What the plan wrote in the working directory, and the path of that, are the same when it is applied; the component's
-// environment, too.
+// TestBundleBringsBackWhatThePlanWrote checks that an apply has the files that the plan wrote
+// in the working directory, at the same path, and the component's environment.
 func TestBundleBringsBackWhatThePlanWrote(t *testing.T) {
 	r := newRig(t)
 	spec := r.spec(r.mustBuild("m", "m/main.tf", "output \"a\" {\n  value = 1\n}\n", "m/run.sh", "old"))
@@ -491,7 +497,8 @@ for last in "$@"; do :; done
 	r.mustBeFree()
 }
 
-// Another runner of the same install, whose directory is elsewhere, must not apply: paths may be in the plan.
+// TestPlanOfAnotherPlaceIsStale checks that another runner of the same install with another
+// directory does not apply the plan, which may contain paths.
 func TestPlanOfAnotherPlaceIsStale(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

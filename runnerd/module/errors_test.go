@@ -14,7 +14,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/module/providertest"
 )
 
-// loud fails with all that it knows: the secret in several spellings, megabytes of it, and control sequences.
+// loud fails with everything that it has: the secret in several spellings, megabytes of it,
+// and control sequences.
 const loud = `
 variable "token" {
   type      = string
@@ -50,8 +51,9 @@ resource "terraform_data" "checked" {
 }
 `
 
-// TestErrorsOfProgramsLeakNothing: what Terraform and the programs that it starts print when they fail holds the secret in none of the
-// spellings that are looked for, wherever it goes, and no control sequence reaches whoever reads it.
+// TestErrorsOfProgramsLeakNothing checks that the output of Terraform and its programs on
+// a failure contains the secret in none of the masked spellings, wherever it goes, and that no
+// control sequence reaches a reader.
 func TestErrorsOfProgramsLeakNothing(t *testing.T) {
 	const secret = "planted-Tok3n-in-an-error"
 	r := newRig(t)
@@ -82,7 +84,8 @@ func TestErrorsOfProgramsLeakNothing(t *testing.T) {
 	}
 }
 
-// TestADiagnosticIsCutBetweenSecrets: the error of a job has the beginning of a long diagnostic, and no beginning of a secret at its end.
+// TestADiagnosticIsCutBetweenSecrets checks that the error of a job has the start of a long
+// diagnostic, and never ends with the start of a secret.
 func TestADiagnosticIsCutBetweenSecrets(t *testing.T) {
 	const secret = "planted-Tok3n-in-an-error"
 	secrets := &redact.Set{}
@@ -97,8 +100,8 @@ func TestADiagnosticIsCutBetweenSecrets(t *testing.T) {
 	}
 }
 
-// TestErrorsOfProvidersLeakNothing: a provider whose diagnostics hold what it was configured with, in several spellings, megabytes long and
-// with control sequences; and conditions that
+// TestErrorsOfProvidersLeakNothing uses a provider whose diagnostics contain its configuration,
+// in several spellings, megabytes long and with control sequences, and conditions that
 // show what it returned.
 func TestErrorsOfProvidersLeakNothing(t *testing.T) {
 	const secret = "planted-Tok3n-in-an-error"

@@ -12,11 +12,12 @@ const (
 	formatVersion = "1"
 	// annotationDirectory is the root module's directory in the packed tree.
 	annotationDirectory = "dev.nuon.directory"
-	// lockFileName is where Terraform notes which providers it chose.
+	// lockFileName is the file in which Terraform records the chosen providers.
 	lockFileName = ".terraform.lock.hcl"
 )
 
-// directoryOf checks that an artifact is a module that this program can read, and gives the root module's directory.
+// directoryOf checks that an artifact is a module that this program can read, and returns
+// the root module's directory.
 func directoryOf(packed artifact.Artifact) (string, error) {
 	if packed.Type != artifact.MediaTerraform {
 		return "", fmt.Errorf("the artifact is of type %s, not a Terraform module; this is a fault of the control plane, report it", packed.Type)

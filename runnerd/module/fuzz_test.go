@@ -14,7 +14,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
-// Whatever is in a bundle, reading it ends with words or with files that stay where they belong.
+// FuzzBundle checks that reading any bundle ends with an error or with files that stay
+// within their directories.
 func FuzzBundle(f *testing.F) {
 	noted, err := json.Marshal(note{Workplace: "/w"})
 	if err != nil {
@@ -51,7 +52,8 @@ func FuzzBundle(f *testing.F) {
 	})
 }
 
-// In whatever portions output comes, the same is made of it; a fault of its form ends nothing.
+// FuzzScreen checks that the result does not depend on the chunks in which output arrives,
+// and that malformed output does not end the job.
 func FuzzScreen(f *testing.F) {
 	f.Add([]byte(`{"@level":"error","@message":"Error: x","type":"diagnostic","diagnostic":{"severity":"error","summary":"x","detail":"y","range":{"filename":"main.tf","start":{"line":3}}}}`+"\n"), 7)
 	f.Add([]byte(`{"@level":"info","@message":"Apply complete!","type":"change_summary","changes":{"operation":"apply"}}`+"\nplain\r\n\n"), 1)

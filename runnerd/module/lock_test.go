@@ -17,7 +17,8 @@ provider "registry.example.com/hashicorp/time" {
 }
 `
 
-// Hashes of another machine do not make another artifact; another choice does.
+// TestLockFileThatIsPacked checks that hashes of another machine do not change the artifact,
+// and that another provider version does.
 func TestLockFileThatIsPacked(t *testing.T) {
 	t.Parallel()
 	moreHashes := locked[:len(locked)-4] + "    \"h1:of-this-machine\",\n  ]\n}\n"

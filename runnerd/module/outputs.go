@@ -10,7 +10,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
-// outputsOf gives the outputs of a state as they may leave, in the order of their names.
+// outputsOf returns the outputs of a state in the form that may leave the
+// runner, sorted by name.
 func outputsOf(version state.Version, key seal.Identity, from api.DeploySpec, known *values.Secrets) ([]api.Output, error) {
 	found, err := version.Outputs()
 	if err != nil {

@@ -21,7 +21,7 @@ func readModule(place *workplace) (*tfmodule.Module, error) {
 	return tfmodule.Read(root.FS(), place.module)
 }
 
-// Plan runs Terraform and describes what came of it.
+// Plan runs Terraform's plan and describes it.
 func (s *session) Plan(ctx context.Context) (deploy.Plan, error) {
 	varFiles, err := s.prepare(ctx, nil)
 	if err != nil {
@@ -38,7 +38,7 @@ func (s *session) Plan(ctx context.Context) (deploy.Plan, error) {
 	if err != nil {
 		return deploy.Plan{}, err
 	}
-	// The state that Terraform read under its lock.
+	// This is the state that Terraform read while it held the lock.
 	made := deploy.Plan{Environ: s.variables.environ, Observed: observation(s.endpoint.Last())}
 	if made.Report, err = s.report(ctx); err != nil || !made.Report.Applyable {
 		return made, err
@@ -47,12 +47,13 @@ func (s *session) Plan(ctx context.Context) (deploy.Plan, error) {
 	return made, err
 }
 
-// observation names the version of a state.
+// observation returns the observation of a state's version.
 func observation(version state.Version) deploy.Observation {
 	return deploy.Observation{StateSerial: version.Serial, StateLineage: version.Lineage}
 }
 
-// save returns the files of the plan bundle; changed are those of the tree that the plan wrote.
+// save returns the files of the plan bundle. changed are the files of the
+// tree that the plan wrote.
 func (s *session) save(changed []artifact.File) ([]artifact.File, error) {
 	file, err := readBounded(s.place.plan(), maxPlan)
 	if err != nil {
@@ -64,7 +65,7 @@ func (s *session) save(changed []artifact.File) ([]artifact.File, error) {
 	}.save()
 }
 
-// Standing returns the outputs of the state as it is.
+// Standing returns the outputs of the current state.
 func (s *session) Standing(context.Context) (made deploy.Outcome, err error) {
 	made.Outputs, err = outputsOf(s.endpoint.Last(), s.Env.Key, s.Deploy, s.Secrets)
 	return made, err

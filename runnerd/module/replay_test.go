@@ -9,8 +9,9 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
-// TestAnOlderPlanIsNotAppliedAgain: a hostile control plane hands out an approved plan a second time, also with the state rolled back to
-// the version that the plan was made from.
+// TestAnOlderPlanIsNotAppliedAgain checks that a hostile control plane cannot have
+// an approved plan applied a second time, even if it rolls the state back to the version
+// that the plan was made from.
 func TestAnOlderPlanIsNotAppliedAgain(t *testing.T) {
 	r := newRig(t)
 	spec := r.spec(r.mustBuild("m", "m/main.tf", hello))
@@ -34,7 +35,7 @@ func TestAnOlderPlanIsNotAppliedAgain(t *testing.T) {
 	}
 	again("the same plan")
 
-	// runnerd remembers what it has handed in.
+	// runnerd stores what it has delivered.
 	handedIn, err := spool.Spool{Root: r.root}.Create(spool.Record{Job: "job_before", Attempt: 1})
 	if err != nil {
 		t.Fatal(err)

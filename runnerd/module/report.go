@@ -9,7 +9,8 @@ import (
 	tfplan "github.com/nuon-toolkit/nuon/diff/terraform"
 )
 
-// report describes the plan file of the workplace. The same plan under the same secrets gives the same digest.
+// report describes the plan file of the workplace. The same plan with the same
+// secrets has the same digest.
 func (s *session) report(ctx context.Context) (*diff.Report, error) {
 	shown, err := s.terraform.show(ctx, s.place.plan())
 	if err != nil {

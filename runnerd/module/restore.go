@@ -17,18 +17,20 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/state"
 )
 
-// restoring is the plan, or the apply, of making a version of the state the newest. Terraform does
-// not run, and nothing that exists is touched: what follows from it is planned afterwards. It is a
-// deploy.Session.
+// restoring is the deploy.Session of a plan or an apply that makes a version of the state
+// the newest. Terraform does not run, and no existing object is touched: the consequences
+// are planned afterwards.
 type restoring struct {
 	*deploy.Operation
-	now    state.Version // the newest; the zero Version when there is none
-	closed string        // the key that the newest is sealed to, when that is not this runner's; it is not known then what is in it
+	now state.Version // the newest version; zero when there is none
+	// closed is the key that the newest version is sealed to if it is not this runner's.
+	// Its content is then unknown.
+	closed string
 	to     state.Version
 	locked bool
 }
 
-// openRestore reads both versions; for an apply under the lock of the state.
+// openRestore reads both versions. For an apply it holds the lock of the state.
 func openRestore(ctx context.Context, op *deploy.Operation) (deploy.Session, error) {
 	made := &restoring{Operation: op}
 	if op.Stored != nil {
@@ -75,8 +77,8 @@ func (r *restoring) read(ctx context.Context) error {
 	return nil
 }
 
-// readNewest reads what is the newest now. One that is sealed to a key that is gone can be
-// replaced, and that may be the only way on.
+// readNewest reads the newest version. One that is sealed to a lost key can be replaced,
+// and that may be the only remedy.
 func (r *restoring) readNewest(ctx context.Context) error {
 	kept, found, err := r.Env.API.GetState(ctx)
 	if err != nil || !found {
@@ -98,7 +100,7 @@ func (r *restoring) open(kept api.State) (state.Version, error) {
 	return version, err
 }
 
-// Report says what the state gains and loses.
+// Report describes what the state gains and loses.
 func (r *restoring) Report(context.Context) (*diff.Report, error) {
 	made, err := state.Difference(r.now, r.to)
 	if err == nil && r.closed != "" {
@@ -108,8 +110,8 @@ func (r *restoring) Report(context.Context) (*diff.Report, error) {
 	return made, err
 }
 
-// Plan compares the two versions. It stores no files: both versions are kept by the control plane,
-// and checked when they are read.
+// Plan compares the two versions. It stores no files, because the control plane stores both
+// versions, and they are checked when they are read.
 func (r *restoring) Plan(ctx context.Context) (deploy.Plan, error) {
 	report, err := r.Report(ctx)
 	return deploy.Plan{Report: report, Observed: observation(r.now)}, err
@@ -133,7 +135,8 @@ func (r *restoring) Apply(ctx context.Context) (deploy.Outcome, error) {
 	if err != nil {
 		return deploy.Outcome{}, err
 	}
-	// Read before it is written: outputs that cannot be read must not end a job that has done its work.
+	// This is done before the state is written: unreadable outputs must not fail a job
+	// that has done its work.
 	outputs, err := outputsOf(made, r.Env.Key, r.Deploy, r.Secrets)
 	if err != nil {
 		return deploy.Outcome{}, err
@@ -148,7 +151,7 @@ func (r *restoring) Apply(ctx context.Context) (deploy.Outcome, error) {
 	return deploy.Outcome{Outputs: outputs}, nil
 }
 
-// keep puts the version into the spool, or, when the disk takes no more, delivers it at once.
+// keep writes the version to the spool or, if the disk is full, delivers it immediately.
 func (r *restoring) keep(ctx context.Context, made state.Version) error {
 	closed, err := state.Sealed(made, r.Env.Key, state.ContextOf(r.Deploy))
 	if err != nil {
@@ -165,7 +168,8 @@ func (r *restoring) keep(ctx context.Context, made state.Version) error {
 	return nil
 }
 
-// lockPatiently takes the state lock as Terraform does: an attempt that is just ending is waited for.
+// lockPatiently takes the state lock as Terraform does, waiting for an attempt that is just
+// ending.
 func lockPatiently(ctx context.Context, env *job.Env) error {
 	lock := api.StateLock{ID: rand.Text()}
 	var err error

@@ -36,7 +36,8 @@ output "names" {
 }
 `
 
-// restorable applies a component twice, and gives its spec: version 1 knows a, version 2 knows b, and another text.
+// restorable applies a component twice, and returns its spec: version 1 has a, version 2
+// has b and another text.
 func restorable(t *testing.T) (*rig, api.DeploySpec) {
 	t.Helper()
 	r := newRig(t)
@@ -99,14 +100,14 @@ func TestRestore(t *testing.T) {
 	}
 	r.mustBeFree()
 	r.mustNotLeak("planted-one", "planted-two")
-	// Terraform takes it for its own: what there is to do is what version 2 had done.
+	// Terraform accepts the state: its plan repeats the changes of version 2.
 	healed := report(t, r.mustPlan(spec, false))
 	if healed.Totals.Create != 1 || healed.Totals.Destroy != 1 || healed.Totals.Update != 1 {
 		t.Fatalf("%+v", healed.Totals)
 	}
 }
 
-// The newest restored is no change.
+// TestRestoreOfTheSame checks that restoring the newest version is no change.
 func TestRestoreOfTheSame(t *testing.T) {
 	t.Parallel()
 	r, spec := restorable(t)
@@ -184,7 +185,8 @@ func TestRestoreIsRefused(t *testing.T) {
 	}
 }
 
-// The machine is gone, and its key with it: the words name the key, and what can still be read can be restored.
+// TestKeyIsLost checks a lost machine with its key: the errors name the key, and readable
+// versions can be restored.
 func TestKeyIsLost(t *testing.T) {
 	t.Parallel()
 	r, spec := restorable(t)
@@ -202,7 +204,7 @@ func TestKeyIsLost(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// A contested version of the new runner is readable.
+	// The new runner can read its own contested version.
 	fresh := newRig(t)
 	fresh.key, fresh.root, fresh.jobs = key, r.root, 100
 	own := fresh.spec(fresh.mustBuild("m", "m/main.tf", twoVersions))
@@ -222,7 +224,8 @@ func TestKeyIsLost(t *testing.T) {
 	}
 }
 
-// A version that the control plane keeps as contested is kept: Terraform is told so, and the log what a person has to decide.
+// TestContestedIsKept checks that a version that the control plane stores as contested counts
+// as stored for Terraform, and that the log has the decision that a person has to make.
 func TestContestedIsKept(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -48,8 +48,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// rig is everything around a job: the runner API with its states and lock, both registries in one, and the runner's own directory
-// and key.
+// rig is the environment of a job: the runner API with its states and lock, one registry
+// for both sides, and the runner's own directory and key.
 type rig struct {
 	t        *testing.T
 	key      seal.Identity
@@ -62,13 +62,13 @@ type rig struct {
 	mutex  sync.Mutex
 	states []api.State
 	lock   *api.StateLock
-	locked chan struct{} // gets one when the lock is taken
-	// contests says that every state comes from an attempt that another has taken the place of.
+	locked chan struct{} // gets an element when the lock is taken
+	// contests makes every state one of a superseded attempt.
 	contests bool
-	// unlocking, when set, is called when the lock is to be freed.
+	// unlocking, when set, is called before the lock is freed.
 	unlocking func()
 	log       bytes.Buffer // of all jobs
-	given     []string     // what left as a result, as JSON
+	given     []string     // the results as JSON
 }
 
 func newRig(t *testing.T) *rig {
@@ -174,7 +174,7 @@ func (r *rig) plainHost() artifact.Reference {
 	return artifact.Reference{Host: strings.TrimPrefix(r.registry.URL, "http://"), PlainHTTP: true}
 }
 
-// env makes what the job process would give a handler.
+// env returns the Env that the job process would pass to a handler.
 func (r *rig) env(kind api.JobSpecKind) *job.Env {
 	r.t.Helper()
 	r.jobs++
@@ -203,16 +203,16 @@ func (r *rig) env(kind api.JobSpecKind) *job.Env {
 	return env
 }
 
-// varProcess makes the test's own program the process of a job: one that can be killed.
+// varProcess makes the test's own program a job process that can be killed.
 const varProcess = "MODULE_TEST_PROCESS"
 
-// process is what such a process is told.
+// process is the input of such a process.
 type process struct {
 	API, Registry, Dir, Root, KeyFile string
 	Spec                              api.JobSpec
 }
 
-// process starts the apply of env in a process of its own, in a session of its own.
+// process starts the apply of env in a separate process with its own session.
 func (r *rig) process(env *job.Env, keyFile string) *exec.Cmd {
 	r.t.Helper()
 	told, err := json.Marshal(process{
@@ -231,7 +231,7 @@ func (r *rig) process(env *job.Env, keyFile string) *exec.Cmd {
 	return started
 }
 
-// beProcess is that process.
+// beProcess is the main function of that process.
 func beProcess(given []byte) int {
 	var told process
 	if err := json.Unmarshal(given, &told); err != nil {
@@ -258,7 +258,7 @@ func beProcess(given []byte) int {
 	return 0
 }
 
-// run runs a handler as the job process does, and keeps what leaves.
+// run runs a handler as the job process does, and stores its result.
 func (r *rig) run(ctx context.Context, handler job.Handler, env *job.Env) (api.JobResult, error) {
 	r.t.Helper()
 	result, err := handler.Run(ctx, env)
@@ -273,7 +273,7 @@ func (r *rig) run(ctx context.Context, handler job.Handler, env *job.Env) (api.J
 	return result, err
 }
 
-// source packs a tree as the observer does, and gives where it is.
+// source packs a tree as the observer does, and returns its reference.
 func (r *rig) source(files ...string) api.ArtifactRef {
 	r.t.Helper()
 	var tree []artifact.File
@@ -321,7 +321,7 @@ func (r *rig) sealed(path, value string) api.SealedValue {
 	return valuestest.Sealed(r.t, r.key, "ins_1", path, value)
 }
 
-// state is what the states of the rig's component are sealed for.
+// stateContext is the seal context of the states of the rig's component.
 var stateContext = seal.Context{Install: "ins_1", Kind: seal.KindState, Component: "ic_web"}
 
 func (r *rig) spec(built api.ArtifactRef) api.DeploySpec {
@@ -375,8 +375,8 @@ func (r *rig) mustApply(spec api.ApplySpec) api.ApplyResult {
 	return result.Apply
 }
 
-// everything that left the job or lies on a disk: logs, results, states as they were shipped, the registry, and the runner's
-// directory.
+// everything returns all data that left the job or is on a disk: logs, results, delivered
+// states, the registry, and the runner's directory.
 func (r *rig) everything() map[string][]byte {
 	r.t.Helper()
 	states, err := json.Marshal(r.states)
@@ -405,7 +405,8 @@ func (r *rig) everything() map[string][]byte {
 	return found
 }
 
-// mustNotLeak says that none of the secrets is in anything that left, in any form.
+// mustNotLeak checks that no data that left the job contains one of the
+// secrets, in any spelling.
 func (r *rig) mustNotLeak(secrets ...string) {
 	r.t.Helper()
 	known := &redact.Set{}
@@ -419,7 +420,7 @@ func (r *rig) mustNotLeak(secrets ...string) {
 	}
 }
 
-// mustBeFree says that nothing is locked and nothing is left in the workplace.
+// mustBeFree checks that nothing is locked and that the workplace is removed.
 func (r *rig) mustBeFree() {
 	r.t.Helper()
 	r.mutex.Lock()
@@ -432,7 +433,7 @@ func (r *rig) mustBeFree() {
 	}
 }
 
-// isStale says whether an apply was refused because the world had moved, in these words.
+// isStale reports whether an apply was rejected as stale, with the given words.
 func isStale(err error, words string) bool {
 	var moved *job.StaleError
 	return errors.As(err, &moved) && strings.Contains(err.Error(), words)

@@ -12,33 +12,35 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
-// maxScreenLine bounds a line of output that is held until it ends. The longest is a state that Terraform could put nowhere else.
+// maxScreenLine bounds an incomplete line of output, in bytes. The longest line is a state
+// that Terraform could not store anywhere else.
 const maxScreenLine = 64 << 20
 
-// maxDiagnostic bounds how much of one diagnostic gets into an error.
+// maxDiagnostic bounds the part of one diagnostic in an error, in bytes.
 const maxDiagnostic = 2 << 10
 
-// screen takes what Terraform prints in its machine-readable form, puts readable lines into the job's log as they come, and keeps
-// the errors. It shows messages only: the fields beside them can hold values.
+// screen reads Terraform's machine-readable output, logs readable lines as they arrive,
+// and collects the errors. It shows only messages, because other fields can contain values.
 type screen struct {
 	log     *job.Log
 	place   placing
 	held    []byte
-	left    bool // the rest of the line is left out
+	left    bool // the rest of the line is discarded
 	errors  []string
 	applied bool   // the summary of a finished apply was printed
-	state   []byte // what Terraform printed because it could not write it; it holds secrets
+	state   []byte // what Terraform printed because it could not write it; contains secrets
 }
 
-// placing says where Terraform runs, so that people see paths of the repository and not of this machine.
+// placing describes where Terraform runs, so that people see paths of the repository
+// and not of this machine.
 type placing struct {
-	// root is the directory that the tree of the repository lies in.
+	// root is the directory that contains the tree of the repository.
 	root string
 	// module is the root module's directory in that tree.
 	module string
 }
 
-// name gives a file's name as people know it.
+// name returns a file's path in the repository.
 func (p placing) name(file string) string {
 	if below, err := filepath.Rel(p.root, file); filepath.IsAbs(file) && err == nil && filepath.IsLocal(below) {
 		return filepath.ToSlash(below)
@@ -49,7 +51,7 @@ func (p placing) name(file string) string {
 	return path.Join(p.module, filepath.ToSlash(file))
 }
 
-// Write takes output in any portions.
+// Write accepts output in chunks of any size.
 func (s *screen) Write(text []byte) (int, error) {
 	s.held = append(s.held, text...)
 	for {
@@ -65,14 +67,14 @@ func (s *screen) Write(text []byte) (int, error) {
 	if s.left {
 		s.held = nil
 	} else if len(s.held) > maxScreenLine {
-		// Never a part of it: its fields, which are not shown, can hold values.
+		// No part of the line is shown, because its other fields can contain values.
 		s.log.Warn("Terraform printed a line of more than %d MiB; it is left out", maxScreenLine>>20)
 		s.held, s.left = nil, true
 	}
 	return len(text), nil
 }
 
-// flush shows a last line that has no end.
+// flush shows an incomplete last line.
 func (s *screen) flush() {
 	if len(s.held) > 0 {
 		s.line(s.held)
@@ -80,7 +82,7 @@ func (s *screen) flush() {
 	}
 }
 
-// event is one line of the machine-readable form.
+// event is one line of the machine-readable output.
 type event struct {
 	Level      string     `json:"@level"`
 	Message    string     `json:"@message"`
@@ -89,7 +91,7 @@ type event struct {
 	Changes    struct {
 		Operation string `json:"operation"`
 	} `json:"changes"`
-	// State is that of the emergency state dump.
+	// State is the state of an emergency dump.
 	State json.RawMessage `json:"state"`
 }
 
@@ -134,7 +136,7 @@ func (s *screen) line(line []byte) {
 	}
 }
 
-// show leaves out empty lines, with which Terraform frames its messages.
+// show logs a text without the empty lines with which Terraform frames its messages.
 func show(print func(format string, args ...any), text string) {
 	var kept []string
 	for line := range strings.Lines(text) {
@@ -147,7 +149,7 @@ func show(print func(format string, args ...any), text string) {
 	}
 }
 
-// problem shows a diagnostic and keeps it when it is an error.
+// problem logs a diagnostic, and collects it if it is an error.
 func (s *screen) problem(said diagnostic) {
 	said.Range.Filename = s.place.name(said.Range.Filename)
 	text := said.text()
@@ -167,7 +169,7 @@ func (s *screen) problem(said diagnostic) {
 	s.errors = append(s.errors, text)
 }
 
-// text gives "file:line: summary: detail", with the resource where it is known.
+// text returns "file:line: summary: detail", with the resource if it is known.
 func (d diagnostic) text() string {
 	text := strings.TrimSuffix(strings.TrimSpace(d.Summary), ".")
 	if detail := strings.TrimSpace(d.Detail); detail != "" {

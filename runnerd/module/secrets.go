@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 )
 
-// sensitiveIn calls learn with every text that a plan, as Terraform shows it in JSON, marks as sensitive, before and after. It is
-// how what a module makes of a secret is known before the apply in which a provisioner may print it. What cannot be read is left
-// out; it only costs that it is not known.
+// sensitiveIn calls learn with every text that a plan in JSON marks as sensitive, before and
+// after. So values that a module derives from a secret are masked before the apply, in which a
+// provisioner may print them. It skips what it cannot parse; those values stay unmasked.
 func sensitiveIn(shown []byte, learn func([]byte)) {
 	type change struct {
 		Before          any `json:"before"`
@@ -40,7 +40,8 @@ func sensitiveIn(shown []byte, learn func([]byte)) {
 	}
 }
 
-// marked goes through a value beside its marks: true marks all that is below it, an object or a list says it of each part.
+// marked walks a value together with its marks: true marks everything below it; an object
+// or a list has a mark for each part.
 func marked(value, marks any, learn func([]byte)) {
 	all, _ := marks.(bool)
 	switch value := value.(type) {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestSensitiveIn: what is marked is learned, wherever it is, and nothing else.
+// TestSensitiveIn checks that every marked value is learned, at any depth, and nothing else.
 func TestSensitiveIn(t *testing.T) {
 	t.Parallel()
 	for plan, want := range map[string][]string{

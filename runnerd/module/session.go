@@ -11,11 +11,12 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/state"
 )
 
-// Kind plans and applies Terraform modules, and restores versions of their states. It is a deploy.Kind.
+// Kind plans and applies Terraform modules, and restores versions of their states.
+// It implements deploy.Kind.
 type Kind struct{}
 
-// Open takes the workplace and starts the state endpoint. The variables are rendered for a plan,
-// and those of the plan for an apply.
+// Open enters the workplace and starts the state endpoint. For a plan it renders the variables;
+// an apply uses those of the plan.
 func (Kind) Open(ctx context.Context, op *deploy.Operation) (deploy.Session, error) {
 	if op.Restore.Version > 0 {
 		return openRestore(ctx, op)
@@ -38,8 +39,8 @@ func (Kind) Open(ctx context.Context, op *deploy.Operation) (deploy.Session, err
 	return made, nil
 }
 
-// session is one plan or apply of a module: a workplace, a state endpoint, and Terraform that works
-// in the one with the other.
+// session is one plan or apply of a module: a workplace, a state endpoint,
+// and Terraform, which uses both.
 type session struct {
 	*deploy.Operation
 	variables *variables
@@ -73,7 +74,8 @@ func (s *session) Close(ctx context.Context) error {
 	return errors.Join(s.endpoint.Close(ctx), s.place.leave())
 }
 
-// said gives an error of Terraform, or, when it was that its state could not be read, written or locked, why.
+// said returns the error of the state endpoint if that was the cause of a Terraform error,
+// and otherwise the Terraform error.
 func (s *session) said(err error) error {
 	if trouble := s.endpoint.Trouble(); err != nil && trouble != nil && !errors.Is(err, context.Canceled) {
 		return trouble
@@ -81,8 +83,8 @@ func (s *session) said(err error) error {
 	return err
 }
 
-// prepare writes the variables, unpacks the component's module with overlay over it, and runs init.
-// It returns the paths of the variable files.
+// prepare writes the variables, unpacks the component's module with overlay on top, and runs
+// init. It returns the paths of the variable files.
 func (s *session) prepare(ctx context.Context, overlay []artifact.File) ([]string, error) {
 	packed, err := s.Env.Install.Pull(ctx, s.Deploy.Artifact)
 	if err != nil {
@@ -109,7 +111,8 @@ func (s *session) prepare(ctx context.Context, overlay []artifact.File) ([]strin
 		return nil, err
 	}
 	own := maps.Clone(s.endpoint.Environ())
-	maps.Copy(own, s.variables.environ) // none of these names is there already: checkEnviron refuses them
+	// They replace none of the endpoint's variables: checkEnviron rejects those names.
+	maps.Copy(own, s.variables.environ)
 	if s.terraform, err = openTerraform(ctx, s.Env, s.Deploy.Terraform.Version, s.place.moduleDir(), own); err != nil {
 		return nil, err
 	}

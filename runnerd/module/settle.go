@@ -15,10 +15,12 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/state"
 )
 
-// Settle does for a job whose processes are all gone what the job itself does at its end, should it have been killed before: a
-// last state that Terraform left in the workplace goes, sealed, into the attempt's spool, and the workplace with its rendered
-// secrets is removed. root is the runner's directory and keyFile that of the install key. The sentences are for the job's log. An
-// error is one of the disk, and Settle can be called again; there is nothing left to do when the job ended by itself.
+// Settle does the final work of a job that was killed, after all its processes have ended:
+// it seals a last state that Terraform left in the workplace, adds it to the attempt's spool,
+// and removes the workplace with its rendered secrets. root is the runner's directory
+// and keyFile the path of the install key. The returned sentences are for the job's log.
+// An error is one of the disk, after which Settle can be called again. It does nothing
+// for a job that ended regularly.
 func Settle(root, keyFile string, attempt spool.Attempt, spec api.JobSpec) (said []string, err error) {
 	deploy := spec.Plan.Deploy
 	if spec.Kind == api.JobSpecKindApply {
@@ -33,7 +35,7 @@ func Settle(root, keyFile string, attempt spool.Attempt, spec api.JobSpec) (said
 	}
 	lock, err := filelock.Try(place.lock())
 	if errors.Is(err, filelock.ErrHeld) {
-		return nil, nil // another job works there, and has emptied it before
+		return nil, nil // another job works there, and has emptied the workplace first
 	}
 	if err != nil {
 		return nil, err
@@ -51,8 +53,8 @@ func Settle(root, keyFile string, attempt spool.Attempt, spec api.JobSpec) (said
 	return said, place.leave()
 }
 
-// isOf tells whether that attempt was the last to work here; a workplace without a note is anybody's, because nothing was put
-// into it yet.
+// isOf reports whether the attempt was the last one in this workplace. It returns true
+// for a workplace without a note, because nothing was written to it yet.
 func (w *workplace) isOf(spec api.JobSpec) bool {
 	content, err := readBounded(w.useFile(), 1<<10)
 	if err != nil || json.Unmarshal(content, &w.use) != nil || !fs.ValidPath(w.use.Module) {
@@ -62,7 +64,8 @@ func (w *workplace) isOf(spec api.JobSpec) bool {
 	return w.use.Job == spec.Job && w.use.Attempt == spec.Attempt
 }
 
-// salvage keeps a last state. One that is not whole is kept too, aside, because it may name what was made.
+// salvage stores a last state. It sets an incomplete one aside, because that may still
+// name created objects.
 func (w *workplace) salvage(root, keyFile string, context seal.Context, attempt spool.Attempt, spec api.JobSpec) ([]string, error) {
 	content, err := w.strayState()
 	if err != nil {
@@ -93,8 +96,9 @@ func (w *workplace) salvage(root, keyFile string, context seal.Context, attempt 
 	return []string{"the job was killed before it could hand over Terraform's last state; it was found, and is kept"}, nil
 }
 
-// firstLineage gives the lineage for a first state that Terraform could not give one; empty when there was a state before. It is
-// the same however often it is asked for, so that one state does not become two.
+// firstLineage returns the lineage for a first state to which Terraform could not give one,
+// or "" when there was a state before. It always returns the same for an attempt, so that one
+// state does not become two.
 func firstLineage(spec api.JobSpec) string {
 	if spec.Kind != api.JobSpecKindApply || spec.Apply.Basis.StateLineage != "" {
 		return ""

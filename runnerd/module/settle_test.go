@@ -12,8 +12,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/state"
 )
 
-// killed leaves what an apply leaves that was killed with SIGKILL: its workplace with rendered secrets, and a last state if there
-// is one.
+// killed creates what an apply leaves that was killed with SIGKILL: its workplace with rendered
+// secrets, and a last state unless last is empty.
 func killed(t *testing.T, r *rig, last string) (spool.Attempt, api.JobSpec) {
 	t.Helper()
 	env := r.env(api.JobSpecKindApply)
@@ -41,11 +41,11 @@ func killed(t *testing.T, r *rig, last string) (spool.Attempt, api.JobSpec) {
 			t.Fatal(err)
 		}
 	}
-	place.free() // as the kernel does
+	place.free() // the kernel does this
 	return spool.Attempt{Dir: env.Dir}, env.Spec
 }
 
-// keyFile gives the file of a new install key, which becomes the rig's.
+// keyFile returns the file of a new install key, which becomes the rig's.
 func keyFile(t *testing.T, r *rig) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "install.key")
@@ -98,7 +98,8 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// What another attempt works on, or has left for its own settling, stays.
+// TestSettleLeavesOthersAlone checks that files of another attempt stay, whether it is running
+// or waits for its own Settle.
 func TestSettleLeavesOthersAlone(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -128,7 +129,7 @@ func TestSettleLeavesOthersAlone(t *testing.T) {
 	}
 }
 
-// A job of no module has no workplace.
+// TestSettleOfOtherKinds checks that a job of another kind has no workplace.
 func TestSettleOfOtherKinds(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []api.JobSpecKind{api.JobSpecKindBuild, api.JobSpecKindAction, api.JobSpecKindPlan} {

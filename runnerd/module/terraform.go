@@ -24,7 +24,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/tool"
 )
 
-// terraform runs the commands of one working directory, with their output in the job's log.
+// terraform runs commands in one working directory and logs their output.
 type terraform struct {
 	env     *job.Env
 	tool    tool.Tool
@@ -35,8 +35,8 @@ type terraform struct {
 	dumped []byte
 }
 
-// openTerraform finds the executable of that version and prepares it for dir. own are the component's variables and the
-// endpoint's.
+// openTerraform finds the executable of the version and prepares it for dir. own are
+// the variables of the component and of the endpoint.
 func openTerraform(ctx context.Context, env *job.Env, asked, dir string, own map[string]string) (*terraform, error) {
 	found, err := tool.Find(ctx, tool.Options{Root: env.Root, Version: asked, Say: env.Log.Info})
 	if err != nil {
@@ -45,11 +45,11 @@ func openTerraform(ctx context.Context, env *job.Env, asked, dir string, own map
 	return &terraform{env: env, tool: found, dir: dir, environ: found.Environ(own)}, nil
 }
 
-// oldestJSONInit is the first version whose init speaks JSON.
+// oldestJSONInit is the first version whose init can print JSON.
 var oldestJSONInit = version.Must(version.NewVersion("1.9.0"))
 
-// init prepares the directory from its lock file. fetches says that it may fill the cache of providers that all jobs of this
-// runner share.
+// init initializes the directory from its lock file. fetches means that it may fill
+// the provider cache that all jobs of this runner share.
 func (t *terraform) init(ctx context.Context, backend, fetches bool) error {
 	if cache := t.tool.PluginCache(); cache != "" {
 		if err := tool.MakePluginCache(cache); err != nil {
@@ -75,7 +75,7 @@ func (t *terraform) init(ctx context.Context, backend, fetches bool) error {
 	return err
 }
 
-// validate gives an error that lists what is wrong, each with file and line.
+// validate returns an error that lists all problems, each with file and line.
 func (t *terraform) validate(ctx context.Context) error {
 	executable, environ, err := child.StandIn(t.tool.Path, t.environ)
 	if err != nil {
@@ -109,11 +109,11 @@ func (t *terraform) validate(ctx context.Context) error {
 	return t.failed("validate", screen)
 }
 
-// patience is how long Terraform asks again for a state lock that another attempt holds: as long as one that is just ending tries
-// to free it.
+// patience returns how long Terraform retries to get a state lock that another attempt holds:
+// as long as an ending attempt tries to free it.
 func (t *terraform) patience() string { return t.env.Timing.UnlockTry.String() }
 
-// plan writes a plan file.
+// plan writes a plan file to the path to.
 func (t *terraform) plan(ctx context.Context, to string, destroy bool, varFiles []string) error {
 	args := []string{"-json", "-out=" + to, "-lock-timeout=" + t.patience()}
 	if destroy {
@@ -122,7 +122,8 @@ func (t *terraform) plan(ctx context.Context, to string, destroy bool, varFiles 
 	for _, file := range varFiles {
 		args = append(args, "-var-file="+file)
 	}
-	// Where programs run as another user, Terraform finds the file there, and may not change it after this.
+	// Where programs run as another user, the file is created first, and Terraform cannot
+	// change it after this job has read it.
 	if child.Separate() {
 		if err := errors.Join(os.WriteFile(to, nil, 0o600), child.Give(to)); err != nil {
 			return fmt.Errorf("make the plan file: %w", err)
@@ -132,7 +133,7 @@ func (t *terraform) plan(ctx context.Context, to string, destroy bool, varFiles 
 	return err
 }
 
-// show gives the JSON of a plan file. It holds secrets in plain.
+// show returns the JSON of a plan file. It contains secrets in plain text.
 func (t *terraform) show(ctx context.Context, plan string) ([]byte, error) {
 	if err := child.Show(plan); err != nil {
 		return nil, err
@@ -150,20 +151,20 @@ func (t *terraform) show(ctx context.Context, plan string) ([]byte, error) {
 	return raw.kept.Bytes(), nil
 }
 
-// maxPlan bounds a plan, as a file and as JSON.
+// maxPlan bounds a plan in bytes, both as a file and as JSON.
 const maxPlan = 256 << 20
 
-// errPlanTooLarge is about either.
+// errPlanTooLarge is the error for both.
 var errPlanTooLarge = fmt.Errorf("the plan has more than %d MiB; divide the component into smaller ones", maxPlan>>20)
 
-// bounded keeps what is written up to a number of bytes, and then errors.
+// bounded stores up to most bytes, and returns an error for more.
 type bounded struct {
 	most int
 	kept bytes.Buffer
 	full bool
 }
 
-// Write takes all of text or nothing.
+// Write stores all of text or nothing.
 func (b *bounded) Write(text []byte) (int, error) {
 	if b.kept.Len()+len(text) > b.most {
 		b.full = true
@@ -172,8 +173,8 @@ func (b *bounded) Write(text []byte) (int, error) {
 	return b.kept.Write(text)
 }
 
-// apply applies a plan file. done says that Terraform finished all of it, which counts more than that it was interrupted at the
-// same time.
+// apply applies a plan file. done means that Terraform finished all of it, which counts even if
+// it was interrupted at the same time.
 func (t *terraform) apply(ctx context.Context, plan string) (done bool, err error) {
 	shown, err := t.watched(ctx, "apply", "-json", "-lock-timeout="+t.patience(), plan)
 	if err == nil || shown.applied && len(shown.errors) == 0 {
@@ -182,7 +183,7 @@ func (t *terraform) apply(ctx context.Context, plan string) (done bool, err erro
 	return false, err
 }
 
-// watched runs a command with its output in the log, and gives what it showed.
+// watched runs a command with its output in the log, and returns the screen.
 func (t *terraform) watched(ctx context.Context, verb string, args ...string) (*screen, error) {
 	t.env.Log.Info("terraform %s (%s, version %s)", verb, filepath.Base(t.tool.Path), t.tool.Version)
 	shown := &screen{log: t.env.Log, place: t.place}
@@ -197,7 +198,8 @@ func (t *terraform) watched(ctx context.Context, verb string, args ...string) (*
 	return shown, t.ended(ctx, verb, err, shown)
 }
 
-// run runs one command to its end. Whatever becomes of it, neither Terraform nor a provider runs any more when this returns.
+// run runs one command to its end. When it returns, neither Terraform nor
+// a provider is running.
 func (t *terraform) run(ctx context.Context, stdout, stderr io.Writer, args ...string) error {
 	environ := maps.Clone(t.environ)
 	environ["TF_IN_AUTOMATION"] = "1"
@@ -211,7 +213,8 @@ func (t *terraform) run(ctx context.Context, stdout, stderr io.Writer, args ...s
 	}.Run(ctx)
 }
 
-// ended gives the error of a command. After an interrupt the error of a library must not be printed: it can be a nil inside.
+// ended returns the error of a command. After an interrupt it does not format the library's
+// error, which may be a nil pointer inside.
 func (t *terraform) ended(ctx context.Context, verb string, err error, shown *screen) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("terraform %s was interrupted: %w", verb, context.Cause(ctx))
@@ -225,10 +228,11 @@ func (t *terraform) ended(ctx context.Context, verb string, err error, shown *sc
 	return fmt.Errorf("terraform %s: %w; read this job's log", verb, err)
 }
 
-// signalled is a command that a signal ended, and not one of ours: the kernel when memory ran out, or a person.
+// signalled is the error of a command that was ended by a foreign signal: by the kernel when
+// memory ran out, or by a person.
 type signalled struct{ verb, how string }
 
-// Error says what to look at: an apply may have made things that no state has.
+// Error includes what to check: an apply may have created objects that are in no state.
 func (s *signalled) Error() string {
 	text := fmt.Sprintf("terraform %s was ended by a signal that nuon did not send (%s); see whether the machine ran out of memory", s.verb, s.how)
 	if s.verb == "apply" {
@@ -237,13 +241,13 @@ func (s *signalled) Error() string {
 	return text
 }
 
-// failure is a command that failed with diagnostics.
+// failure is the error of a command that failed with diagnostics.
 type failure struct {
 	verb   string
 	errors []string
 }
 
-// Error gives the first diagnostics, at most three.
+// Error returns the first diagnostics, at most three.
 func (f *failure) Error() string {
 	shown := f.errors[:min(len(f.errors), 3)]
 	text := fmt.Sprintf("terraform %s: %s", f.verb, strings.Join(shown, "\n"))
@@ -260,7 +264,7 @@ func (t *terraform) failed(verb string, shown *screen) error {
 	return &failure{verb: verb, errors: shown.errors}
 }
 
-// isSavedPlanStale tells whether Terraform refused a plan because the state moved.
+// isSavedPlanStale reports whether Terraform rejected a plan because the state has changed.
 func isSavedPlanStale(err error) bool {
 	var failed *failure
 	if !errors.As(err, &failed) {

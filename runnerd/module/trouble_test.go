@@ -20,15 +20,15 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
-// trouble is a rig with a component of three objects that depend on each other: first is quick, second gives the trouble that a
-// test asks for, third is left.
+// trouble is a rig with a component of three dependent objects: first is created quickly,
+// second causes the fault that a test configures, and third remains.
 type trouble struct {
 	*rig
 	directory string
 	spec      api.DeploySpec
 }
 
-// newTrouble builds a component whose second object has those attributes, in the language of Terraform.
+// newTrouble builds a component whose second object has the attributes, in Terraform syntax.
 func newTrouble(t *testing.T, attributes string) *trouble {
 	t.Helper()
 	made := &trouble{rig: newRig(t), directory: providertest.Use(t)}
@@ -60,7 +60,7 @@ output "made" {
 `, r.directory, strings.ReplaceAll(attributes, "; ", "\n  ")))
 }
 
-// journal gives what was really done, without the times.
+// journal returns what the provider did, without the times.
 func (r *trouble) journal() string {
 	content, err := os.ReadFile(filepath.Join(r.directory, "journal"))
 	if err != nil && !os.IsNotExist(err) {
@@ -92,7 +92,8 @@ func (r *trouble) when(line string, do func()) {
 	}()
 }
 
-// running gives the processes that work below the rig's directory; with a program, only those that run it.
+// running returns the processes with a working directory below the rig's, or only those
+// that run program if it is not empty.
 func (r *rig) running(program string) (found []spool.Stat) {
 	r.t.Helper()
 	all, err := spool.Processes()
@@ -112,7 +113,7 @@ func (r *rig) running(program string) (found []spool.Stat) {
 	return found
 }
 
-// killTerraform ends Terraform, and nothing else, as the kernel does when memory runs out.
+// killTerraform kills only Terraform, as the kernel does when memory runs out.
 func (r *rig) killTerraform() {
 	r.t.Helper()
 	found := r.running("terraform")
@@ -126,7 +127,8 @@ func (r *rig) killTerraform() {
 	}
 }
 
-// mustBeQuiet says that nothing of the job runs any more, and that no lock and no workplace is left.
+// mustBeQuiet checks that no process of the job is running, and that no lock and
+// no workplace is left.
 func (r *rig) mustBeQuiet() {
 	r.t.Helper()
 	if left := r.running(""); len(left) > 0 {
@@ -135,7 +137,7 @@ func (r *rig) mustBeQuiet() {
 	r.mustBeFree()
 }
 
-// inState gives which of the objects the newest state has.
+// inState returns the names of the objects in the newest state.
 func (r *trouble) inState() string {
 	r.t.Helper()
 	r.mutex.Lock()
@@ -150,7 +152,7 @@ func (r *trouble) inState() string {
 	return objectsOf(string(opened.Reveal()))
 }
 
-// objectsOf gives which of the objects a state has.
+// objectsOf returns the names of the objects in a state.
 func objectsOf(plain string) string {
 	var found []string
 	for _, name := range []string{"first", "second", "third"} {
@@ -161,10 +163,10 @@ func objectsOf(plain string) string {
 	return strings.Join(found, " ")
 }
 
-// left gives what the next plan shows.
+// left returns the changes of the next plan.
 func (r *trouble) left() string {
 	r.t.Helper()
-	// What is left is planned without the trouble that there was.
+	// The next plan is made without the fault.
 	r.spec.Artifact = r.build3("")
 	shown := report(r.t, r.mustPlan(r.spec, false))
 	var said []string
@@ -174,8 +176,9 @@ func (r *trouble) left() string {
 	return strings.Join(said, ", ")
 }
 
-// Whatever a provider does when a job is cancelled, the job ends in time, nothing of it runs on, the lock is free, the state has
-// what can be known, and a plan shows what is left.
+// TestCancelInTrouble checks that for any behavior of a provider when a job is canceled,
+// the job ends in time, none of its processes continues, the lock is free, the state is as
+// complete as possible, and a plan shows the rest.
 func TestCancelInTrouble(t *testing.T) {
 	providertest.Use(t)
 	for name, test := range map[string]struct {
@@ -234,17 +237,19 @@ func TestCancelInTrouble(t *testing.T) {
 	}
 }
 
-// A provider that fails or crashes by itself ends the job as failed, in words, and what was done before is in the state.
+// TestFailInTrouble checks that a provider that fails or crashes ends the job as failed
+// with an explanation, and that the objects from before are in the state.
 func TestFailInTrouble(t *testing.T) {
 	providertest.Use(t)
 	for name, test := range map[string]struct {
 		second string
-		want   []string // one of them
+		want   []string // one of these
 		state  string
 		left   string
 	}{
 		"fails": {second: `fail = { create = 1 }; value = "x"`, want: []string{"create of second fails, as it was told to"}, state: "first", left: "create second, create third"},
-		// Terraform's words depend on what it notices first: that the provider is gone, or that its call was cancelled with it.
+		// Terraform's message depends on what it notices first: that the provider has ended,
+		// or that its call was canceled.
 		"crashes": {second: `crash = { create = -1 }`, want: []string{"Plugin did not respond", "Request cancelled"}, state: "first", left: "create second, create third"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -266,7 +271,7 @@ func TestFailInTrouble(t *testing.T) {
 	}
 }
 
-// What changes by itself is in the next plan, as drift and as what is to be done about it.
+// TestDriftIsPlanned checks that drift is in the next plan, with the change that corrects it.
 func TestDriftIsPlanned(t *testing.T) {
 	r := newTrouble(t, `value = "as wanted"; drifts_after = "0s"`)
 	r.mustApply(applySpec(r.spec, r.mustPlan(r.spec, false), false))
@@ -277,8 +282,9 @@ func TestDriftIsPlanned(t *testing.T) {
 	}
 }
 
-// Terraform alone is killed: the job ends as failed, in words; no provider runs on; the state is the last that was written, the
-// lock is free, and the next plan shows what is left.
+// TestTerraformIsKilled kills only Terraform: the job ends as failed with an explanation,
+// no provider continues, the state is the last one that was written, the lock is free,
+// and the next plan shows the rest.
 func TestTerraformIsKilled(t *testing.T) {
 	const words = "ended by a signal that nuon did not send (signal: killed)"
 	t.Run("at plan", func(t *testing.T) {
@@ -309,7 +315,8 @@ func TestTerraformIsKilled(t *testing.T) {
 	t.Run("after a state is written", func(t *testing.T) {
 		r := newTrouble(t, "")
 		planned := r.mustPlan(r.spec, false)
-		r.unlocking = r.killTerraform // that comes after the last state, and Terraform waits for the answer
+		// The unlock comes after the last state, and Terraform waits for its response.
+		r.unlocking = r.killTerraform
 		_, err := r.apply(t.Context(), applySpec(r.spec, planned, false))
 		if err == nil || !strings.Contains(err.Error(), "terraform apply was "+words) {
 			t.Fatal(err)
@@ -322,8 +329,8 @@ func TestTerraformIsKilled(t *testing.T) {
 	})
 }
 
-// The job's own process is killed in mid-apply. Terraform outlives it until the runner interrupts it, and leaves its state in a
-// file; Settle finds it.
+// TestJobProcessIsKilled kills the job's own process in the middle of an apply. Terraform
+// continues until the runner interrupts it, and leaves its state in a file, which Settle finds.
 func TestJobProcessIsKilled(t *testing.T) {
 	providertest.Use(t)
 	for name, test := range map[string]struct{ second, journal, state, left string }{
@@ -342,7 +349,7 @@ func TestJobProcessIsKilled(t *testing.T) {
 				t.Fatal("the job process was not killed")
 			}
 			for _, stat := range r.running("terraform") {
-				if err := syscall.Kill(stat.PID, syscall.SIGINT); err != nil { // as the runner does
+				if err := syscall.Kill(stat.PID, syscall.SIGINT); err != nil { // the runner does this
 					t.Error(err)
 				}
 			}
@@ -355,7 +362,7 @@ func TestJobProcessIsKilled(t *testing.T) {
 			if err != nil || !strings.Contains(strings.Join(said, " "), "it was found, and is kept") {
 				t.Fatal(said, err)
 			}
-			// As runnerd does, and the control plane when the attempt has ended.
+			// runnerd does this, and the control plane after the attempt has ended.
 			if err := attempt.EachState(func(_ string, state api.State) error { r.states = append(r.states, state); return nil }); err != nil {
 				t.Fatal(err)
 			}

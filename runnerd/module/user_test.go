@@ -10,8 +10,9 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/child/childtest"
 )
 
-// Where Terraform runs as another user, a module is built, planned and applied as ever, and what its programs put in the place of files
-// that root reads leads nowhere.
+// TestTerraformOfAnotherUser checks that, where Terraform runs as another user, a module is
+// built, planned and applied as usual, and that links that its programs put in place of files
+// that root reads are not followed.
 func TestTerraformOfAnotherUser(t *testing.T) {
 	root := childtest.Another(t)
 	r := newRig(t)

@@ -13,16 +13,17 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
-// variables is what a module gets, rendered. It holds secrets.
+// variables holds the rendered variables of a module. It holds secrets.
 type variables struct {
-	// files are the variable files, in the order in which they count.
+	// files are the variable files in ascending precedence.
 	files []artifact.File
 	// environ are the component's environment variables.
 	environ map[string]string
 }
 
-// renderVariables renders vars, var_files and env_vars. The vars become one JSON file of strings: Terraform converts them to
-// numbers and booleans where the module asks for those. Later files win, so the var_files come after it.
+// renderVariables renders vars, var_files and env_vars. The vars become one JSON file
+// of strings, which Terraform converts to numbers and booleans where the module needs those.
+// Later files win, and the var_files come after it.
 func renderVariables(spec api.DeploySpec, opened *values.Values) (*variables, error) {
 	vars, err := opened.RenderAll("vars", spec.Terraform.Vars)
 	if err != nil {
@@ -47,15 +48,16 @@ func renderVariables(spec api.DeploySpec, opened *values.Values) (*variables, er
 	return made, checkEnviron(made.environ)
 }
 
-// varFileExtension tells Terraform which of its two languages a file is in.
+// varFileExtension returns the extension that selects the language of a file for Terraform.
 func varFileExtension(content string) string {
 	if strings.HasPrefix(strings.TrimSpace(content), "{") {
-		return ".tfvars.json" // in the other one, nothing starts with a brace
+		return ".tfvars.json" // in HCL a file cannot start with a brace
 	}
 	return ".tfvars"
 }
 
-// checkEnviron refuses variables that would change how Terraform or its providers run rather than what they do.
+// checkEnviron rejects variables that would change how Terraform or its providers run
+// instead of what they do.
 func checkEnviron(environ map[string]string) error {
 	if err := envname.CheckAll(environ); err != nil {
 		return fmt.Errorf("env_vars: %w", err)
@@ -63,7 +65,7 @@ func checkEnviron(environ map[string]string) error {
 	return nil
 }
 
-// write puts the variable files into the workplace and gives their paths.
+// write writes the variable files to the workplace and returns their paths.
 func (v *variables) write(place *workplace) ([]string, error) {
 	if err := os.Mkdir(place.vars(), 0o700); err != nil {
 		return nil, fmt.Errorf("write the variables: %w", err)

@@ -18,15 +18,17 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
-// workplace is the directory of one install component. Its absolute path is the same for a plan and for its apply, because paths
-// get into plans (abspath, generated archives). It holds rendered secrets, so it is private and lives only as long as a job.
+// workplace is the directory of one install component. Its absolute path is the same
+// for a plan and for its apply, because plans contain paths (abspath, generated archives).
+// It contains rendered secrets, so it is private and exists only during a job.
 //
-//	<root>/work/<install component>/tree   what the artifact holds, and what Terraform writes into it
+//	<root>/work/<install component>/tree   the artifact's files, and those that Terraform writes
 //	<root>/work/<install component>/vars   the rendered variables
 //	<root>/work/<install component>/plan   the plan file
-//	<root>/work/<install component>/use    whose it is: use, for Settle
+//	<root>/work/<install component>/use    which attempt uses it, for Settle
 //
-// Where programs run as another user, the tree is that user's, the variables and the plan are shown to it, and the rest is not.
+// Where programs run as another user, that user owns the tree, can read the variables and the
+// plan, and cannot access the rest.
 type workplace struct {
 	root   string // <root>/work/<install component>
 	module string // the root module's directory, relative to the tree
@@ -34,7 +36,7 @@ type workplace struct {
 	free   func()
 }
 
-// use says which attempt has a workplace, and where its module is.
+// use records the attempt that uses a workplace, and the directory of its module.
 type use struct {
 	Job     string `json:"job"`
 	Attempt int    `json:"attempt"`
@@ -50,10 +52,10 @@ func workplaceOf(root, installComponent string) (*workplace, error) {
 
 func (w *workplace) lock() string { return w.root + ".lock" }
 
-// plainID is what an install component's id may look like: it names a directory.
+// plainID matches valid ids of install components. An id becomes the name of a directory.
 var plainID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 
-// enter takes the lock of the workplace and empties it. leave must be called.
+// enter takes the lock of the workplace and empties it. The caller must call leave.
 func enter(ctx context.Context, env *job.Env, installComponent string) (*workplace, error) {
 	place, err := workplaceOf(env.Root, installComponent)
 	if err != nil {
@@ -78,7 +80,7 @@ func enter(ctx context.Context, env *job.Env, installComponent string) (*workpla
 	return place, nil
 }
 
-// leave removes everything: there are secrets in it.
+// leave removes everything, because it contains secrets.
 func (w *workplace) leave() error {
 	defer w.free()
 	return spool.RemoveTree(w.root)
@@ -94,7 +96,8 @@ func (w *workplace) wipe() error {
 	return child.Admit(w.root)
 }
 
-// handOver gives Terraform what it works on: the tree is its own, the variables it reads. Nothing is written into the tree after that.
+// handOver gives Terraform access to its files: it owns the tree and can read the variables.
+// Nothing is written to the tree after that.
 func (w *workplace) handOver() error {
 	return errors.Join(child.Show(w.vars()), child.Give(w.tree()))
 }
@@ -116,7 +119,8 @@ func (w *workplace) plan() string      { return filepath.Join(w.root, "plan") }
 func (w *workplace) useFile() string   { return filepath.Join(w.root, "use") }
 func (w *workplace) moduleDir() string { return filepath.Join(w.tree(), filepath.FromSlash(w.module)) }
 
-// unpack puts a module's artifact in place. What overlay holds replaces files of the artifact; it may be nil.
+// unpack unpacks a module's artifact. The files of overlay, which may be nil, replace
+// files of the artifact.
 func (w *workplace) unpack(packed artifact.Artifact, overlay []artifact.File) error {
 	module, err := directoryOf(packed)
 	if err != nil {
@@ -136,7 +140,8 @@ func (w *workplace) unpack(packed artifact.Artifact, overlay []artifact.File) er
 	return nil
 }
 
-// merge puts the files of over in place of those of under with the same path.
+// merge returns the files of both lists. A file of over replaces one of
+// under with the same path.
 func merge(under, over []artifact.File) []artifact.File {
 	replaced := make(map[string]bool, len(over))
 	for _, file := range over {
@@ -151,14 +156,14 @@ func merge(under, over []artifact.File) []artifact.File {
 	return append(made, over...)
 }
 
-// erroredState is where Terraform puts a state that nobody would take. No module brings such a file: state never gets into an
-// artifact.
+// erroredState is the file to which Terraform writes a state that it cannot deliver.
+// No module contains it, because state is never packed into an artifact.
 const erroredState = "errored.tfstate"
 
-// maxStray bounds such a state, as the endpoint does.
+// maxStray bounds such a file in bytes, with the limit of the endpoint.
 const maxStray = 256 << 20
 
-// strayState gives such a state, nil when there is none.
+// strayState returns the content of such a file, or nil when it does not exist.
 func (w *workplace) strayState() ([]byte, error) {
 	content, err := child.ReadLeft(w.tree(), filepath.Join(filepath.FromSlash(w.module), erroredState), maxStray)
 	if errors.Is(err, os.ErrNotExist) {
@@ -170,7 +175,8 @@ func (w *workplace) strayState() ([]byte, error) {
 	return content, err
 }
 
-// readBounded reads a file that a job left: what is no file, or larger, is refused.
+// readBounded reads a file that a job left. It returns an error if it is not
+// a regular file, or too large.
 func readBounded(name string, most int64) ([]byte, error) {
 	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {

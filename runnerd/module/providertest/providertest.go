@@ -1,8 +1,10 @@
-// Package providertest gives tests the provider in examples/provider, built, in a mirror that Terraform finds.
+// Package providertest builds the provider in examples/provider, and configures tests
+// to use it from a mirror.
 //
-// It owns where the built provider is kept: in the user's cache, by the digest of its source, so that it is built once for each
-// version, however many tests want it at once. It never touches the network for Terraform: the configuration names the mirror and
-// nothing else. Tests call it.
+// It owns the cache of the built provider: it is in the user's cache directory by the digest
+// of its source, so that it is built once for each version, even if many tests need it at once.
+// With its configuration Terraform never uses the network, because it names only the
+// mirror. Only tests call it.
 package providertest
 
 import (
@@ -27,7 +29,7 @@ const (
 	Version = "0.1.0"
 )
 
-// Required is what a module says that uses the provider.
+// Required is the configuration of a module that uses the provider.
 const Required = `
 terraform {
   required_providers {
@@ -38,8 +40,9 @@ terraform {
 }
 `
 
-// Use leads the Terraform of this test to the provider, as the owner of a runner does, and gives the directory that its objects
-// and its journal are in. In tests that run side by side it does so when the test above them has called it too.
+// Use makes the Terraform of this test find the provider, as the owner of a runner would,
+// and returns the directory of its objects and its journal. A parallel subtest may call it only
+// if its parent test has called it, too.
 func Use(t *testing.T) (directory string) {
 	t.Helper()
 	config, err := Config(t.Context())
@@ -52,7 +55,8 @@ func Use(t *testing.T) (directory string) {
 	return t.TempDir()
 }
 
-// Config gives a CLI configuration of Terraform that names a mirror with the provider in it, and builds it if need be.
+// Config returns the path of a Terraform CLI configuration that names a mirror with the
+// provider, and builds the provider if necessary.
 func Config(ctx context.Context) (file string, err error) {
 	source, err := sourceDir()
 	if err != nil {
@@ -88,10 +92,11 @@ func Config(ctx context.Context) (file string, err error) {
 		return "", fmt.Errorf("build examples/provider: %w\n%s", err, said)
 	}
 	rules := fmt.Sprintf("disable_checkpoint = true\nprovider_installation {\n  filesystem_mirror {\n    path = %q\n  }\n}\n", mirror)
-	return file, os.WriteFile(file, []byte(rules), 0o644) // last: it says that all is there
+	// It is written last, because its existence means that the mirror is complete.
+	return file, os.WriteFile(file, []byte(rules), 0o644)
 }
 
-// sourceDir finds examples/provider above the directory that the test runs in.
+// sourceDir finds examples/provider in a directory above the one in which the test runs.
 func sourceDir() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -110,7 +115,7 @@ func sourceDir() (string, error) {
 	}
 }
 
-// digestOf names what the provider is built from.
+// digestOf returns a digest of the provider's source.
 func digestOf(dir string) (string, error) {
 	sum := sha256.New()
 	_, _ = fmt.Fprintln(sum, runtime.Version())
