@@ -20,24 +20,25 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
-// varKustomize makes a process of this program the one that runs kustomize.
+// varKustomize is the variable that makes a process of this program run kustomize.
 const varKustomize = "NUON_KUSTOMIZE"
 
-// maxMemory is how many bytes kustomize may take. A few lines of a kustomization can ask for any amount: bases that
-// include others twice, aliases, replacements that double a value. It is a variable for tests.
+// maxMemory bounds the memory of kustomize, in bytes. A few lines of a kustomization can
+// need any amount: bases that include others twice, aliases, replacements that double
+// a value. Tests change it.
 var maxMemory int64 = 2 << 30
 
-// kustomizeProgram returns the path of a program that calls Become: this one. It is a variable for tests.
+// kustomizeProgram returns the path of a program that calls Become: this one. Tests change it.
 var kustomizeProgram = os.Executable
 
-// The exit codes of the process: no words of its own come with a code that is not here.
+// The exit codes of the process. With any other code its output has no explanation.
 const (
-	exitRefused = 3 // the output says why
+	exitRefused = 3 // the output has the reason
 	exitMemory  = 4
 	exitAlone   = 5
 )
 
-// kustomizeOrder is what the process reads; the packed source follows it.
+// kustomizeOrder is the input of the process; the packed source follows it.
 type kustomizeOrder struct {
 	Spec   api.KustomizeSpec `json:"spec"`
 	Memory int64             `json:"memory"`
@@ -45,8 +46,8 @@ type kustomizeOrder struct {
 	Parent int `json:"parent"`
 }
 
-// kustomizeApart runs kustomize on a packed source in another process, which has no environment, ends with ctx, and
-// may not take more memory than maxMemory.
+// kustomizeApart runs kustomize on a packed source in another process, which has no
+// environment, ends with ctx, and may not use more memory than maxMemory.
 func kustomizeApart(ctx context.Context, env *job.Env, layer []byte, spec api.KustomizeSpec) (string, error) {
 	if os.Getenv(varKustomize) != "" {
 		return "", errors.New("this program does not call manifest.Become in its main function; report it")
@@ -86,7 +87,7 @@ func kustomizeApart(ctx context.Context, env *job.Env, layer []byte, spec api.Ku
 	return "", fmt.Errorf("start kustomize: %w", err)
 }
 
-// kustomizeInput returns an open file with the order and the packed source; it has no name any more.
+// kustomizeInput returns an open, unnamed file with the order and the packed source.
 func kustomizeInput(dir string, layer []byte, order kustomizeOrder) (*os.File, error) {
 	file, err := os.CreateTemp(dir, "kustomize-")
 	if err != nil {
@@ -105,14 +106,14 @@ func kustomizeInput(dir string, layer []byte, order kustomizeOrder) (*os.File, e
 	return file, nil
 }
 
-// output keeps what is written up to a number of bytes.
+// output stores up to most bytes.
 type output struct {
 	most int
 	kept bytes.Buffer
 	full bool
 }
 
-// Write takes all of text or nothing.
+// Write stores all of text or nothing.
 func (o *output) Write(text []byte) (int, error) {
 	if o.kept.Len()+len(text) > o.most {
 		o.full = true
@@ -121,8 +122,8 @@ func (o *output) Write(text []byte) (int, error) {
 	return o.kept.Write(text)
 }
 
-// Become runs kustomize and ends this process, when it was started for that. In any other process it does nothing.
-// The main function of a program that builds manifests calls it first.
+// Become runs kustomize and ends this process if it was started for that. In any other process
+// it does nothing. The main function of a program that builds manifests calls it first.
 func Become() {
 	if os.Getenv(varKustomize) == "" {
 		return
@@ -149,7 +150,8 @@ func kustomizeHere(from io.Reader) (string, error) {
 		return "", fmt.Errorf("read what kustomize is to do: %w", err)
 	}
 	bound(order)
-	http.DefaultTransport = nowhere{} // what confined lets through by mistake reaches nothing
+	// If confined misses a reference, it still reaches nothing.
+	http.DefaultTransport = nowhere{}
 	files, err := artifact.Untar(layer, artifact.Limits{})
 	if err != nil {
 		return "", fmt.Errorf("unpack the source: %w", err)
@@ -160,19 +162,20 @@ func kustomizeHere(from io.Reader) (string, error) {
 // nowhere is a network without servers.
 type nowhere struct{}
 
-// RoundTrip fails.
+// RoundTrip returns an error.
 func (nowhere) RoundTrip(*http.Request) (*http.Response, error) {
 	return nil, errors.New("a kustomization fetches nothing")
 }
 
-// maxStack bounds the stack of a goroutine: of what has no end, a kustomization can make kustomize call itself.
+// maxStack bounds the stack of a goroutine, in bytes, because a kustomization can make
+// kustomize recurse endlessly.
 const maxStack = 128 << 20
 
-// bound ends this process when it takes more memory than it may, or when nobody waits for it any more.
+// bound ends this process when it uses too much memory, or when its parent has ended.
 func bound(order kustomizeOrder) {
 	debug.SetMaxStack(maxStack)
 	taken := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
-	go func() { // until the process ends
+	go func() { // runs until the process ends
 		for range time.Tick(2 * time.Millisecond) {
 			if os.Getppid() != order.Parent {
 				os.Exit(exitAlone)

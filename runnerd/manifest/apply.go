@@ -12,9 +12,9 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
-// Apply makes the change that the last report describes, waits until what it made is ready, and
-// returns outputs and health. An apply that was killed on its way is healed by the next plan and
-// apply: every request states the whole of what is wanted.
+// Apply makes the changes of the last report, waits until the objects are ready, and returns
+// outputs and health. The next plan and apply repair an apply that was killed halfway,
+// because every request states the complete desired object.
 func (o *operation) Apply(ctx context.Context) (deploy.Outcome, error) {
 	change := &change{session: o.session, seen: o.seen, before: o.before}
 	waiting, done := deploy.WithWaitTime(ctx)
@@ -34,7 +34,8 @@ func (o *operation) Apply(ctx context.Context) (deploy.Outcome, error) {
 	return deploy.Outcome{Outputs: outputs, Health: health}, err
 }
 
-// outputs are those of the component: its manifest, sealed, and what the objects are known by.
+// outputs returns the outputs of the component: its manifest, sealed, and those that
+// identify its objects.
 func (s *session) outputs(ctx context.Context, objects []*wanted) ([]api.Output, error) {
 	from, secret := values.ComponentOf(s.deploy), s.known.Contains()
 	made, err := s.cluster.Outputs(ctx, refs(objects), from, s.env.Key, secret)

@@ -20,35 +20,40 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 )
 
-// asked is what the server said of an object that is wanted.
+// asked is the server's response for a desired object.
 type asked struct {
 	*wanted
-	// live is the object as it runs; nil where it is not there.
+	// live is the live object; nil if it does not exist.
 	live *unstructured.Unstructured
-	// answer is what an apply makes of it, and again what it makes of it another time, for what is new.
+	// answer is the object after a dry-run apply. again is the result of a second dry
+	// run, for a new object.
 	answer, again *unstructured.Unstructured
-	// unchecked is why the server was not asked; recreate why it must be made anew; takenFrom who had it until now.
+	// unchecked is the reason why there was no dry run, recreate the reason why the object must
+	// be recreated, and takenFrom its owner until now.
 	unchecked, recreate, takenFrom string
 	conflicts                      []conflict
 }
 
-// ours says that the object carries the component's label.
+// ours reports whether the object has the component's label.
 func (s *session) ours(live *unstructured.Unstructured) bool {
 	return live != nil && live.GetLabels()[labelComponent] == s.deploy.InstallComponent
 }
 
-// refuse returns what the server, or the state of what is there, says against an object.
+// refuse returns the error with which the server, or the owner of an existing
+// object, rejects an object.
 func refuse(w *wanted, err error) error {
 	return &deploy.RefusedError{Err: fmt.Errorf("%s: %s: %w", w.place, cluster.Name(w.ref), err)}
 }
 
-// world is what an ask may need to know of the rest of the change.
+// world is the context of an object in the whole change.
 type world struct {
-	// namespaces are the names of the namespaces that are wanted.
+	// namespaces are the names of the namespaces in the manifest.
 	namespaces map[string]bool
-	// changing are kinds of which the definition is new or becomes another one; known when definitions have been asked about.
+	// changing are the kinds whose definition is new or changes. It is complete after
+	// the definitions have been checked.
 	changing map[api.ObjectRef]bool
-	// inventory is what the component had before, and wanted what it is to have.
+	// inventory is the set of objects that the component had before, and wanted the
+	// list that it will have.
 	inventory map[api.ObjectRef]bool
 	wanted    []api.ObjectRef
 }
@@ -67,10 +72,10 @@ func worldOf(objects []*wanted, inventory []api.ObjectRef) world {
 	return made
 }
 
-// kindOf is the kind of an object alone.
+// kindOf returns only the kind of an object.
 func kindOf(ref api.ObjectRef) api.ObjectRef { return api.ObjectRef{Group: ref.Group, Kind: ref.Kind} }
 
-// ask asks what an apply would make of one object, and changes nothing.
+// ask determines what an apply would make of one object, and changes nothing.
 func (s *session) ask(ctx context.Context, w *wanted, in world) (*asked, error) {
 	made := &asked{wanted: w}
 	resource, err := s.resource(w.ref)
@@ -96,7 +101,7 @@ func (s *session) ask(ctx context.Context, w *wanted, in world) (*asked, error) 
 	return made, nil
 }
 
-// get reads an object; nil where it is not there.
+// get reads an object, and returns nil if it does not exist.
 func get(ctx context.Context, resource dynamic.ResourceInterface, ref api.ObjectRef) (*unstructured.Unstructured, error) {
 	found, err := resource.Get(ctx, ref.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -108,7 +113,7 @@ func get(ctx context.Context, resource dynamic.ResourceInterface, ref api.Object
 	return found, nil
 }
 
-// mayTake refuses an object that belongs to somebody else.
+// mayTake returns an error for an object that belongs to another owner.
 func (s *session) mayTake(a *asked, in world) error {
 	if a.live == nil || s.ours(a.live) {
 		return nil
@@ -133,10 +138,11 @@ func (s *session) mayTake(a *asked, in world) error {
 		owner, annotationForce))
 }
 
-// sameTimes is how often a live object is read again that somebody wrote between the reading and the answer.
+// sameTimes is how often a live object is read again that was changed between the
+// read and the dry run.
 const sameTimes = 3
 
-// try sends the very request that an apply sends, as a dry run.
+// try sends the same request as an apply, as a dry run.
 func (s *session) try(ctx context.Context, resource dynamic.ResourceInterface, a *asked) (err error) {
 	a.answer, err = send(ctx, resource, a.wanted, true, false)
 	if a.conflicts = conflictsOf(err); len(a.conflicts) > 0 && a.forced() {
@@ -149,7 +155,8 @@ func (s *session) try(ctx context.Context, resource dynamic.ResourceInterface, a
 		a.again, err = send(ctx, resource, a.wanted, true, a.forced())
 		return err
 	}
-	// What runs and what would come of it must be of one moment, or a status that was written in between looks like a change.
+	// The live object and the dry run must have the same version. Otherwise a status that was
+	// written in between would look like a change.
 	for range sameTimes {
 		if a.answer.GetResourceVersion() == a.live.GetResourceVersion() {
 			break
@@ -166,7 +173,8 @@ func (s *session) try(ctx context.Context, resource dynamic.ResourceInterface, a
 	return nil
 }
 
-// send applies an object, or tries to. It takes fields from other managers only if force is set.
+// send applies an object, or does a dry run. It takes over fields from other managers
+// only if force is set.
 func send(ctx context.Context, resource dynamic.ResourceInterface, w *wanted, dry, force bool) (*unstructured.Unstructured, error) {
 	data, err := json.Marshal(w.Object)
 	if err != nil {
@@ -179,12 +187,12 @@ func send(ctx context.Context, resource dynamic.ResourceInterface, w *wanted, dr
 	return resource.Patch(ctx, w.ref.Name, types.ApplyPatchType, data, options)
 }
 
-// conflict is a field that somebody else manages.
+// conflict is a field that another manager owns.
 type conflict struct{ field, manager string }
 
 var conflictWith = regexp.MustCompile(`conflict with "([^"]*)"`)
 
-// conflictsOf are those of a refusal by the server.
+// conflictsOf returns the conflicts in a rejection by the server.
 func conflictsOf(err error) (found []conflict) {
 	var status apierrors.APIStatus
 	if !apierrors.IsConflict(err) || !errors.As(err, &status) || status.Status().Details == nil {
@@ -203,8 +211,9 @@ func conflictsOf(err error) (found []conflict) {
 	return found
 }
 
-// refused says what a refusal of the server means for the plan: nothing where the change itself makes what is missing, that the object is
-// made anew where it asks for that, else an error.
+// refused determines what a rejection by the server means for the plan: it returns nil if
+// the change itself creates what is missing, records that the object is recreated if its
+// annotation allows that, and otherwise returns an error.
 func (s *session) refused(a *asked, err error, in world) error {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Code >= 500 && !untyped(err) {
@@ -234,13 +243,14 @@ func (s *session) refused(a *asked, err error, in world) error {
 	return refuse(a.wanted, cluster.Explain(err))
 }
 
-// notTyped is how a server begins to say that an object does not fit the schema of its kind. It takes that for an error of its own (500), though
-// another try would end alike.
+// notTyped is the start of the server's message for an object that does not match the schema
+// of its kind. The server reports it as an internal error (500), although a retry would
+// fail in the same way.
 const notTyped = "failed to create typed patch object"
 
 func untyped(err error) bool { return err != nil && strings.Contains(err.Error(), notTyped) }
 
-// untypedWords are what the server says about fields, without what it says around that.
+// untypedWords returns the part of the server's message about fields, as an error.
 func untypedWords(err error) error {
 	_, words, _ := strings.Cut(err.Error(), notTyped)
 	if _, fields, ok := strings.Cut(words, "): "); ok {
@@ -252,10 +262,10 @@ func untypedWords(err error) error {
 	return fmt.Errorf("it does not fit its kind: %s; correct these fields", diff.Neutral(strings.Join(strings.Fields(words), " ")))
 }
 
-// maxWords bounds what is told of a server's own words, in bytes.
+// maxWords bounds the part of the server's message that is shown, in bytes.
 const maxWords = 600
 
-// fieldsOf names the fields that a refusal is about.
+// fieldsOf returns the fields in a rejection.
 func fieldsOf(status metav1.Status) string {
 	var fields []string
 	if status.Details != nil {
@@ -271,7 +281,7 @@ func fieldsOf(status metav1.Status) string {
 	return diff.Neutral(strings.Join(fields, ", "))
 }
 
-// conflictWords say who manages what, and what to do.
+// conflictWords returns an error that lists the managers of the fields, with the remedy.
 func conflictWords(conflicts []conflict) error {
 	var told []string
 	for _, c := range conflicts[:min(len(conflicts), 5)] {

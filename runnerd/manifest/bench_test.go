@@ -13,13 +13,13 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
-// distant is a way to a server that takes some time.
+// distant is a transport to a server with latency.
 type distant struct {
 	http.RoundTripper
 	away time.Duration
 }
 
-// RoundTrip sends a request, later.
+// RoundTrip sends a request after a delay.
 func (d distant) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err := rest(request.Context(), d.away); err != nil {
 		return nil, err
@@ -27,8 +27,9 @@ func (d distant) RoundTrip(request *http.Request) (*http.Response, error) {
 	return d.RoundTripper.RoundTrip(request)
 }
 
-// BenchmarkDryRuns asks about 500 new objects, by 8 workers and one after the other, by turns. The ratio is of one run on one machine; a
-// server that shares its processors with the test hides most of it, one that is 20 ms away does not.
+// BenchmarkDryRuns does dry runs of 500 new objects, alternating between 8 workers and one.
+// The ratio is that of one run on one machine; it is mostly hidden with a server that shares
+// its processors with the test, but not with one that is 20 ms away.
 func BenchmarkDryRuns(b *testing.B) {
 	for _, away := range []time.Duration{0, 20 * time.Millisecond} {
 		b.Run(fmt.Sprintf("away=%s", away), func(b *testing.B) { benchmarkDryRuns(b, away) })

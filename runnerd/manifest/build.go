@@ -11,11 +11,12 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
-// Build is the handler of build jobs: it makes an artifact of the packed source, which holds manifest.yaml, or a kustomization. The same
-// source gives the same digest on any machine.
+// Build is the handler of build jobs: it makes an artifact from the packed source, which has
+// manifest.yaml or a kustomization. The same source gives the same digest on any machine.
 type Build struct{}
 
-// Run builds. A manifest without templates is read as an install would read it, so that what is wrong with it is told here.
+// Run builds the artifact. It parses a manifest without templates as an install would,
+// so that the build reports its errors.
 func (Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	spec := env.Spec.Build
 	source, err := env.Vendor.Pull(ctx, spec.Source)
@@ -51,7 +52,8 @@ func (Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	return api.JobResult{Status: job.Succeeded, Build: api.BuildResult{Artifact: made, Bytes: int64(len(packed.Layer))}}, nil
 }
 
-// manifestOf is the text to pack, and whether it holds templates. What kustomize makes holds none.
+// manifestOf returns the text to pack, and whether it has templates. The output
+// of kustomize has none.
 func manifestOf(ctx context.Context, env *job.Env, source artifact.Artifact) (text string, templates bool, err error) {
 	if spec := env.Spec.Build.Kustomize; spec.Path != "" {
 		text, err = kustomizeApart(ctx, env, source.Layer, spec)
@@ -70,7 +72,7 @@ func manifestOf(ctx context.Context, env *job.Env, source artifact.Artifact) (te
 	return "", false, fmt.Errorf("the source holds no %s; this is a fault of the control plane, report it", fileName)
 }
 
-// prove reads a manifest as a plan will.
+// prove parses a manifest as a plan does.
 func prove(env *job.Env, text string) error {
 	objects, err := decode(text)
 	if err != nil {

@@ -14,7 +14,8 @@ func file(path, text string) artifact.File {
 	return artifact.File{Path: path, Content: []byte(text)}
 }
 
-// TestBuild packs the manifest as it is, says whether it holds templates, and reads one that holds none.
+// TestBuild checks that a build packs the manifest unchanged, records whether it has templates,
+// and parses one without templates.
 func TestBuild(t *testing.T) {
 	r := bareRig(t)
 	one, err := r.build(api.KustomizeSpec{}, file(fileName, settings))
@@ -94,7 +95,7 @@ func TestKustomize(t *testing.T) {
 	}
 }
 
-// TestKustomizeNeverFetches: a server that would be asked is not, and git is not run.
+// TestKustomizeNeverFetches checks that no request is sent to a server and that git is not run.
 func TestKustomizeNeverFetches(t *testing.T) {
 	trap := setTraps(t)
 	url, host := trap.url+"/a.yaml", strings.TrimPrefix(trap.url, "http://")
@@ -134,7 +135,8 @@ func TestKustomizeNeverFetches(t *testing.T) {
 	trap.mustBeUntouched()
 }
 
-// TestVariablesComeFromTheSource: where a line has no value, kustomize would look into the environment of the build.
+// TestVariablesComeFromTheSource checks variables without a value, for which kustomize would
+// read the environment of the build.
 func TestVariablesComeFromTheSource(t *testing.T) {
 	t.Setenv("NUON_TEST_PLANTED", "planted-value")
 	variables := file("variables.env", "# what is set\nA=b\n\nNUON_TEST_PLANTED\n")
@@ -152,7 +154,7 @@ func TestVariablesComeFromTheSource(t *testing.T) {
 	}
 }
 
-// TestHarmlessAddressesStay: an address in an annotation is no file.
+// TestHarmlessAddressesStay checks that an address in an annotation is not taken for a file.
 func TestHarmlessAddressesStay(t *testing.T) {
 	got, err := made(api.KustomizeSpec{Path: "."}, file("kustomization.yaml", "resources: [a.yaml]\ntransformers: [t.yaml]\n"), file("a.yaml", settings),
 		file("t.yaml", "apiVersion: builtin\nkind: AnnotationsTransformer\nmetadata: {name: a}\nannotations: {docs: 'https://docs.example/x'}\nfieldSpecs: [{path: metadata/annotations, create: true}]\n"))
@@ -161,7 +163,8 @@ func TestHarmlessAddressesStay(t *testing.T) {
 	}
 }
 
-// TestLinksInAnyOrder: what a link leads to may itself get its files by a link that comes later.
+// TestLinksInAnyOrder checks a link to a directory that itself gets its
+// files from a later link.
 func TestLinksInAnyOrder(t *testing.T) {
 	got, err := made(api.KustomizeSpec{Path: "."}, file("kustomization.yaml", "resources: [a]\n"), artifact.File{Path: "a", Link: "d"},
 		file("d/kustomization.yaml", "resources: [b]\n"), artifact.File{Path: "d/b", Link: "../base"},
@@ -171,7 +174,7 @@ func TestLinksInAnyOrder(t *testing.T) {
 	}
 }
 
-// TestKustomizeSeesOnlyTheSource: nothing of the machine can be read, whatever the kustomization says.
+// TestKustomizeSeesOnlyTheSource checks that a kustomization can read no file of the machine.
 func TestKustomizeSeesOnlyTheSource(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret.yaml")
 	if err := os.WriteFile(secret, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: planted}\n"), 0o600); err != nil {
@@ -190,7 +193,7 @@ func TestKustomizeSeesOnlyTheSource(t *testing.T) {
 			}
 		}
 	}
-	// Beside its root, but in the source: only without the restrictor.
+	// A file outside of the root but in the source can be read only without the restrictor.
 	files := []artifact.File{file("app/kustomization.yaml", "resources: [../settings.yaml]\n"), file("settings.yaml", settings)}
 	if _, err := made(api.KustomizeSpec{Path: "app"}, files...); err == nil || !strings.Contains(err.Error(), "is not in or below") {
 		t.Errorf("got %v", err)
@@ -212,7 +215,7 @@ func TestKustomizeSeesOnlyTheSource(t *testing.T) {
 	}
 }
 
-// TestLinksAreBounded: links that lead to one another cannot make a tree without end.
+// TestLinksAreBounded checks that links to each other cannot produce an endless tree.
 func TestLinksAreBounded(t *testing.T) {
 	var files []artifact.File
 	for i := range 1000 {

@@ -13,11 +13,12 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 )
 
-// The plan bundle of a manifest holds one file beside those of every bundle: the objects as they
-// are applied, in the order of the manifest, and what the component had when the plan was made.
+// planName is the one file that the plan bundle of a manifest has in addition to those of every
+// bundle: the objects as they are applied, in the order of the manifest, and the inventory at
+// the time of the plan.
 const planName = "plan.json"
 
-// savedPlan is plan.json. It holds secrets.
+// savedPlan is the content of plan.json. It holds secrets.
 type savedPlan struct {
 	Objects   []savedObject   `json:"objects"`
 	Inventory []api.ObjectRef `json:"inventory"`
@@ -46,7 +47,7 @@ func save(objects []*wanted, inventory []api.ObjectRef) ([]artifact.File, error)
 	return []artifact.File{{Path: planName, Content: encoded}}, nil
 }
 
-// load reads what save wrote.
+// load reads the files that save returned.
 func load(files []artifact.File) ([]*wanted, []api.ObjectRef, error) {
 	if len(files) != 1 || files[0].Path != planName {
 		return nil, nil, errors.New("the plan bundle does not hold the files of a manifest's plan; plan again")
@@ -58,7 +59,7 @@ func load(files []artifact.File) ([]*wanted, []api.ObjectRef, error) {
 	objects := make([]*wanted, len(saved.Objects))
 	for i, each := range saved.Objects {
 		u := &unstructured.Unstructured{}
-		// Whole numbers stay whole numbers.
+		// This unmarshaler preserves whole numbers.
 		if err := utiljson.Unmarshal(each.Object, &u.Object); err != nil {
 			return nil, nil, fmt.Errorf("read the plan bundle: %w; plan again", err)
 		}

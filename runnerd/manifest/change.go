@@ -16,7 +16,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 )
 
-// change is what an apply does to a cluster: its objects by stages, then what is wanted no more.
+// change is the work of an apply: it applies objects in stages, and then deletes those
+// that are no longer desired.
 type change struct {
 	*session
 	seen   *survey
@@ -29,7 +30,8 @@ func (c *change) step(what string) {
 	}
 }
 
-// run makes the change. When it fails on its way, what was done stays: a next plan sees it.
+// run makes the change. If it fails halfway, the changes so far stay, and the next plan
+// takes them into account.
 func (c *change) run(ctx context.Context) error {
 	for _, stage := range stages(c.seen.wanted, func(a *asked) ref { return a.ref }) {
 		err := each(ctx, len(stage), func(ctx context.Context, i int) error { return c.apply(ctx, stage[i]) })
@@ -47,7 +49,8 @@ func (c *change) run(ctx context.Context) error {
 	return c.prune(ctx)
 }
 
-// apply applies one object, unless that would change nothing, not even who manages what.
+// apply applies one object, unless that would change nothing, not even the
+// managers of its fields.
 func (c *change) apply(ctx context.Context, a *asked) error {
 	if a.live != nil && a.answer != nil && equality.Semantic.DeepEqual(a.live.Object, a.answer.Object) {
 		return nil
@@ -70,13 +73,15 @@ func (c *change) apply(ctx context.Context, a *asked) error {
 }
 
 const (
-	// patience is how long a write is tried again that may be repeated: an apply says the whole of what is wanted.
+	// patience is how long a failed apply is retried, which is safe because it states
+	// the complete desired object.
 	patience = 30 * time.Second
-	// pause is between two looks or tries.
+	// pause is the time between two polls or tries.
 	pause = 500 * time.Millisecond
 )
 
-// sendPatiently tries again while the server has trouble of its own, or does not know yet what was made a moment ago.
+// sendPatiently retries while the server has an internal problem, or does not know an object
+// that was just created.
 func (c *change) sendPatiently(ctx context.Context, a *asked) error {
 	end := time.Now().Add(patience)
 	for {
@@ -110,7 +115,8 @@ func (c *change) sendOnce(ctx context.Context, a *asked) error {
 	return err
 }
 
-// mayPass says that another try may help. Fresh: what the object needs was made a moment ago.
+// mayPass reports whether a retry may help. fresh means that a prerequisite of the
+// object was just created.
 func mayPass(err error, fresh bool) bool {
 	var status apierrors.APIStatus
 	var unknown *unknownKind
@@ -118,16 +124,16 @@ func mayPass(err error, fresh bool) bool {
 	case errors.As(err, &unknown):
 		return fresh
 	case !errors.As(err, &status):
-		return true // nobody answered
+		return true // the server did not respond
 	case untyped(err):
-		return fresh // the server may still know the kind as it was
+		return fresh // the server may still use the old schema of the kind
 	case apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err):
 		return fresh
 	}
 	return status.Status().Code >= 500 || status.Status().Code == 429
 }
 
-// rest waits for a while, or until ctx ends.
+// rest waits for d, or until ctx ends.
 func rest(ctx context.Context, d time.Duration) error {
 	wait := time.NewTimer(d)
 	defer wait.Stop()
@@ -139,7 +145,7 @@ func rest(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// established waits until the server serves the kinds of definitions.
+// established waits until the server serves the kinds of the definitions.
 func (c *change) established(ctx context.Context, definitions []*asked) error {
 	for _, a := range definitions {
 		resource, err := c.resource(a.ref)
@@ -162,7 +168,8 @@ func (c *change) established(ctx context.Context, definitions []*asked) error {
 	return nil
 }
 
-// notServed says why the server does not serve a definition's kind; nothing if it does.
+// notServed returns the reason why the server does not serve a definition's
+// kind, or "" if it does.
 func notServed(ctx context.Context, resource dynamic.ResourceInterface, a *asked) (string, error) {
 	live, err := get(ctx, resource, a.ref)
 	if err != nil {

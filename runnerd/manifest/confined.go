@@ -13,15 +13,17 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 )
 
-// confined is a file system in memory that holds the files of a source and nothing of the machine. A kustomization is looked at when it is
-// read: kustomize itself would fetch a URL, and call git for a remote base.
+// confined is an in-memory file system with only the files of a source. It checks each
+// kustomization when it is read, because kustomize itself would fetch URLs, and run
+// git for a remote base.
 type confined struct {
 	filesys.FileSystem
-	// refused is why a kustomization may not be used; the first such reason.
+	// refused is the first reason why a kustomization must not be used.
 	refused error
 }
 
-// Bounds of the links of a source: how many there may be, how deep one leads to another, and what they stand for together.
+// Limits for the links of a source: their number, how deeply they are nested, and the files
+// and bytes that they add.
 const (
 	maxLinks  = 1000
 	maxDepth  = 8
@@ -29,7 +31,7 @@ const (
 	maxBytes  = 256 << 20
 )
 
-// confine puts the files of a source into memory, with what its links lead to in their places.
+// confine copies the files of a source into memory, and replaces links by their targets.
 func confine(files []artifact.File) (*confined, error) {
 	made := &confined{FileSystem: filesys.MakeFsInMemory()}
 	tree := &linked{known: map[string][]byte{}}
@@ -44,7 +46,8 @@ func confine(files []artifact.File) (*confined, error) {
 	if len(links) > maxLinks {
 		return nil, fmt.Errorf("the source has %d links, more than %d are not followed; use fewer links", len(links), maxLinks)
 	}
-	// A link may lead to another one, and that to a third; and a link to a directory has what that gets by links later.
+	// A link may lead to another link, and a link to a directory includes files that are added
+	// by other links later.
 	for range maxDepth {
 		before := tree.files
 		for _, link := range links {
@@ -65,13 +68,14 @@ func confine(files []artifact.File) (*confined, error) {
 	return made, nil
 }
 
-// linked is a tree while its links are followed, and what they stand for so far.
+// linked is a tree whose links are being resolved, and the number of files and
+// bytes that this has added.
 type linked struct {
 	known        map[string][]byte
 	files, bytes int
 }
 
-// follow puts what a link leads to so far in its place.
+// follow copies the current target of a link to its place.
 func (l *linked) follow(link artifact.File) {
 	target := path.Join(path.Dir(link.Path), link.Link)
 	found := map[string][]byte{}
@@ -92,7 +96,7 @@ func (l *linked) follow(link artifact.File) {
 	}
 }
 
-// ReadFile reads a file, and looks at it first if it is a kustomization.
+// ReadFile reads a file, after a check if it is a kustomization.
 func (c *confined) ReadFile(name string) ([]byte, error) {
 	text, err := c.FileSystem.ReadFile(name)
 	if err != nil {
@@ -110,7 +114,8 @@ func (c *confined) ReadFile(name string) ([]byte, error) {
 	return text, nil
 }
 
-// look refuses a kustomization that names what is not in the source, or what would run something.
+// look returns an error for a kustomization that refers to anything outside of the source,
+// or that would run a program.
 func (c *confined) look(name string, text []byte) error {
 	var whole map[string]any
 	if err := yaml.UnmarshalStrict(text, &whole); err != nil {
@@ -137,7 +142,7 @@ func (c *confined) look(name string, text []byte) error {
 	return nil
 }
 
-// isOneOf compares without case, as kustomize's reader of keys does.
+// isOneOf compares without case, as kustomize does for keys.
 func isOneOf(key string, names ...string) bool {
 	for _, n := range names {
 		if strings.EqualFold(key, n) {
@@ -147,7 +152,8 @@ func isOneOf(key string, names ...string) bool {
 	return false
 }
 
-// named are the values at some keys, however deep. Texts in a list that stands alone are names of files themselves.
+// named returns the values at the given keys at any depth. It skips texts that are
+// direct elements of a list.
 func named(value any, keys ...string) []any {
 	var out []any
 	switch value := value.(type) {
@@ -190,7 +196,8 @@ func eachText(value any, check func(string) error) error {
 	return nil
 }
 
-// localPath refuses what is no path in the source. kustomize takes a text with a line end for no YAML here, but gives it to git.
+// localPath returns an error for anything but a path in the source. A text with a line break
+// is no YAML to kustomize here, but it passes it to git.
 func localPath(entry string) error {
 	if strings.ContainsFunc(entry, unicode.IsControl) {
 		return fmt.Errorf("%q is no path of a file; write it in one line", diff.Neutral(short(entry)))
@@ -198,7 +205,8 @@ func localPath(entry string) error {
 	return local(entry)
 }
 
-// local refuses a reference that kustomize could take for something elsewhere. YAML that is written in its place is no reference.
+// local returns an error for a reference that kustomize could resolve outside of the source.
+// Inline YAML is no reference.
 func local(entry string) error {
 	if strings.Contains(entry, "\n") {
 		return nil
@@ -209,7 +217,8 @@ func local(entry string) error {
 	return nil
 }
 
-// plugin refuses a generator, transformer or validator that is not one of kustomize's own, or that reads from elsewhere.
+// plugin returns an error for a generator, transformer or validator that is not built into
+// kustomize, or that reads files outside of the source.
 func (c *confined) plugin(dir, entry string) error {
 	text := entry
 	if !strings.Contains(entry, "\n") {
@@ -241,8 +250,9 @@ func (c *confined) plugin(dir, entry string) error {
 	return nil
 }
 
-// reads refuses files that are not in the source, at whatever depth they are named, and files of variables with names alone: kustomize
-// would take their values from the environment of this process.
+// reads returns an error for files outside of the source, at any depth,
+// and for files of variables without values: kustomize would take the values from the
+// environment of this process.
 func (c *confined) reads(dir string, value any) error {
 	if err := eachText(named(value, "path", "paths", "files", "envs", "env"), localFile); err != nil {
 		return err
@@ -250,7 +260,8 @@ func (c *confined) reads(dir string, value any) error {
 	return eachText(named(value, "envs", "env"), func(entry string) error { return c.assigned(dir, entry) })
 }
 
-// localFile refuses what is no path of a file in the source. A generator may name the file's key before it.
+// localFile returns an error for anything but a path in the source. A generator may
+// prefix the path with a key.
 func localFile(entry string) error {
 	if _, name, keyed := strings.Cut(entry, "="); keyed {
 		entry = name
@@ -258,7 +269,8 @@ func localFile(entry string) error {
 	return localPath(entry)
 }
 
-// assigned refuses a file of variables in which one has no value. A file that is not there kustomize tells of itself.
+// assigned returns an error for a file of variables in which one has no value. For a missing
+// file it returns nil, because kustomize reports that itself.
 func (c *confined) assigned(dir, entry string) error {
 	content, err := c.FileSystem.ReadFile(path.Join(dir, entry))
 	if err != nil {
@@ -269,14 +281,14 @@ func (c *confined) assigned(dir, entry string) error {
 		number++
 		line = strings.TrimSpace(strings.TrimPrefix(line, "\uFEFF"))
 		if line != "" && !strings.HasPrefix(line, "#") && !strings.Contains(line, "=") {
-			// The line itself may be a secret.
+			// The error omits the line, which may be a secret.
 			return fmt.Errorf("%s: line %d has a name and no value, and none is taken from the environment of the build; write NAME=value", diff.Neutral(short(entry)), number)
 		}
 	}
 	return nil
 }
 
-// ownPlugin makes sure that a plugin is one of kustomize's own.
+// ownPlugin returns an error for a plugin that is not built into kustomize.
 func ownPlugin(whole map[string]any) error {
 	version, kind := "", ""
 	for key, value := range whole {

@@ -18,17 +18,17 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// maxProblems is how many problems are told at once.
+// maxProblems bounds how many problems are reported at once.
 const maxProblems = 20
 
 // object is one object of a manifest.
 type object struct {
 	*unstructured.Unstructured
-	// place says where it stands.
+	// place is the object's position in the manifest.
 	place string
 }
 
-// decode reads the objects of a manifest, and all that is wrong with it at once, by place.
+// decode parses the objects of a manifest. The error lists all problems with their positions.
 func decode(text string) ([]object, error) {
 	documents, err := split(text)
 	if err != nil {
@@ -57,7 +57,7 @@ func decode(text string) ([]object, error) {
 	return found, joined(problems)
 }
 
-// joined is all problems in one error, the first of them if there are many.
+// joined joins all problems into one error, or only the first ones if there are many.
 func joined(problems []error) error {
 	if more := len(problems) - maxProblems; more > 0 {
 		problems = append(problems[:maxProblems:maxProblems], fmt.Errorf("%s of this kind", diff.Plural(more, "more problem", "more problems")))
@@ -65,7 +65,7 @@ func joined(problems []error) error {
 	return errors.Join(problems...)
 }
 
-// objects are those of one document: one, none where it is null, or those of a List.
+// objects returns the objects of one document: one, none if it is null, or the items of a List.
 func (d document) objects() ([]object, error) {
 	plain, err := yaml.YAMLToJSONStrict([]byte(d.text))
 	if err != nil {
@@ -111,7 +111,7 @@ func (d document) objects() ([]object, error) {
 
 var lineNumber = regexp.MustCompile(`\bline (\d+)`)
 
-// inFile is a YAML error with the lines of the whole manifest.
+// inFile returns the text of a YAML error with line numbers of the whole manifest.
 func (d document) inFile(err error) string {
 	words := strings.ReplaceAll(err.Error(), "error converting YAML to JSON: ", "")
 	return diff.Neutral(lineNumber.ReplaceAllStringFunc(words, func(found string) string {
@@ -123,7 +123,7 @@ func (d document) inFile(err error) string {
 	}))
 }
 
-// checked makes sure that an object names itself in a way that a server takes.
+// checked returns an error unless an object's type and name are valid for a server.
 func checked(whole map[string]any, place string) (object, error) {
 	made := object{&unstructured.Unstructured{Object: whole}, place}
 	version, okVersion := whole["apiVersion"].(string)
@@ -167,7 +167,7 @@ func short(text string) string {
 	return text
 }
 
-// checkTexts makes sure that a map of texts is one.
+// checkTexts returns an error unless the value of a key is a map of texts.
 func checkTexts(metadata map[string]any, key string) error {
 	given := metadata[key]
 	if given == nil {
@@ -186,11 +186,13 @@ func checkTexts(metadata map[string]any, key string) error {
 	return nil
 }
 
-// serverOwned is what the server writes in metadata. A manifest that was made of what runs has it, and an apply must not.
+// serverOwned are the metadata fields that the server writes. A manifest that was made from
+// a live object has them, and an apply must not.
 var serverOwned = []string{"managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink", "generateName"}
 
-// tidy brings an object into the form in which it is applied: without what the server writes, and a Secret's texts where the server keeps
-// them, because fields that it never keeps cannot be taken away again.
+// tidy converts an object to the form in which it is applied: without the fields that the
+// server writes, and with a Secret's stringData moved to data, where the server stores it,
+// because an apply cannot remove fields that the server never stores.
 func tidy(o object) error {
 	metadata, _ := o.Object["metadata"].(map[string]any)
 	for _, key := range serverOwned {

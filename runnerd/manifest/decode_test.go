@@ -65,7 +65,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestAllProblemsAtOnce, and not too many.
+// TestAllProblemsAtOnce checks that all problems are reported at once, up to a limit.
 func TestAllProblemsAtOnce(t *testing.T) {
 	_, err := decode(strings.Repeat("---\nkind: X\n", 30))
 	if err == nil || strings.Count(err.Error(), "it has no apiVersion") != maxProblems || !strings.Contains(err.Error(), "10 more problems of this kind") {
@@ -73,7 +73,8 @@ func TestAllProblemsAtOnce(t *testing.T) {
 	}
 }
 
-// TestTidy takes out what the server writes, and puts the texts of a Secret where it keeps them.
+// TestTidy checks that tidy removes the fields that the server writes, and moves the texts
+// of a Secret to where the server stores them.
 func TestTidy(t *testing.T) {
 	found, err := decode(`
 apiVersion: v1
@@ -96,7 +97,8 @@ status: {}
 	}
 }
 
-// TestSplitKeepsEverything: what is put together from documents comes apart as the same ones, each at its line.
+// TestSplitKeepsEverything checks that documents that were joined are split into the same
+// ones, each with its line.
 func TestSplitKeepsEverything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		texts := rapid.SliceOfN(rapid.SampledFrom([]string{"a: 1", "a: |\n  ---x\n  y", "- b\n- c", "# note\nkey: v\n", "\"---\": 2"}), 1, 6).Draw(t, "texts")
@@ -125,7 +127,7 @@ func TestSplitKeepsEverything(t *testing.T) {
 	})
 }
 
-// FuzzDecode: whatever is read, there is no panic, and what is accepted can be read again.
+// FuzzDecode checks that decode never panics, and that accepted objects can be decoded again.
 func FuzzDecode(f *testing.F) {
 	f.Add("apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {b: c}\n---\nkind: List\napiVersion: v1\nitems: [{}]\n")
 	f.Add("apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: X, metadata: {name: a, labels: {a: b}}}]")

@@ -49,7 +49,7 @@ func equal(t *testing.T, what string, got, want []string) {
 	}
 }
 
-// TestLifeOfAComponent: created, as it is, changed, less of it, and gone.
+// TestLifeOfAComponent creates, leaves unchanged, changes, shrinks and destroys a component.
 func TestLifeOfAComponent(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -124,7 +124,8 @@ func TestLifeOfAComponent(t *testing.T) {
 	}
 }
 
-// TestCreatedReportIsTheSame each time, whatever the server makes up for new objects.
+// TestCreatedReportIsTheSame checks that the report of new objects is always the same,
+// even with values that the server generates.
 func TestCreatedReportIsTheSame(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -197,7 +198,8 @@ spec: {type: NodePort, selector: {app: web}, ports: [{port: 80}]}
 	}
 }
 
-// TestConflicts are told by field and manager, and taken over only if the object asks for it.
+// TestConflicts checks that conflicts are reported by field and manager, and that fields are
+// taken over only if the object allows it.
 func TestConflicts(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -225,7 +227,8 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// TestOwners: an object belongs to one component; what is taken away by others is not deleted.
+// TestOwners checks that an object belongs to one component, and that an object that others
+// have taken over is not deleted.
 func TestOwners(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -250,7 +253,8 @@ func TestOwners(t *testing.T) {
 	}
 }
 
-// TestTakenByARelease: what a Helm release took over from the component is not deleted with it, and what it had from a release is.
+// TestTakenByARelease checks that an object that a Helm release took over from the component
+// is not deleted with it, and that one that the component took over from a release is.
 func TestTakenByARelease(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -276,7 +280,7 @@ func TestTakenByARelease(t *testing.T) {
 	}
 }
 
-// backdate lets all that was written on a ConfigMap have been written an hour ago.
+// backdate makes all writes to a ConfigMap appear to be an hour old.
 func (r *rig) backdate(name string) {
 	r.t.Helper()
 	o := r.get("v1", "ConfigMap", name)
@@ -286,13 +290,15 @@ func (r *rig) backdate(name string) {
 		entries[i].Time = &earlier
 	}
 	o.SetManagedFields(entries)
-	o.SetLabels(map[string]string{labelComponent: o.GetLabels()[labelComponent], "touched": "yes"}) // times alone are no change to the server
+	// A change of times alone is no change to the server.
+	o.SetLabels(map[string]string{labelComponent: o.GetLabels()[labelComponent], "touched": "yes"})
 	if _, err := r.resource("v1", "ConfigMap", r.name).Update(r.t.Context(), o, metav1.UpdateOptions{}); err != nil {
 		r.t.Fatal(err)
 	}
 }
 
-// TestVersionOfTheInventory: an object is still found, and deleted, when the version in which it was applied is not served any more.
+// TestVersionOfTheInventory checks that an object is still found and deleted when the API
+// version in which it was applied is no longer served.
 func TestVersionOfTheInventory(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -306,7 +312,8 @@ func TestVersionOfTheInventory(t *testing.T) {
 	}
 }
 
-// TestTakenOverAsItRuns: an object that somebody made by hand becomes the component's, and the plan says so.
+// TestTakenOverAsItRuns checks that an object that somebody created by hand becomes
+// the component's, and that the plan states it.
 func TestTakenOverAsItRuns(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -321,7 +328,8 @@ func TestTakenOverAsItRuns(t *testing.T) {
 	}
 }
 
-// TestStaleOnlyWhereItMatters: what others do between plan and apply counts if it changes what the apply would do.
+// TestStaleOnlyWhereItMatters checks that changes by others between plan and apply make
+// the plan stale only if they change what the apply would do.
 func TestStaleOnlyWhereItMatters(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -362,7 +370,8 @@ func TestStaleOnlyWhereItMatters(t *testing.T) {
 	}
 }
 
-// TestDefinitionAndItsObjects in one manifest: the kind is there before its objects are.
+// TestDefinitionAndItsObjects checks that a definition and its objects can be in one manifest:
+// the kind exists before its objects are applied.
 func TestDefinitionAndItsObjects(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -2,8 +2,10 @@ package manifest
 
 import goyaml "go.yaml.in/yaml/v3"
 
-// sizeOf is what a document comes to when its aliases are written out, in bytes, or more than maxDocument. Who decodes it counts only how many values it makes, so
-// that a few thousand aliases of one long text would be gigabytes. Text that is no YAML has none: who decodes it says so better.
+// sizeOf returns the size of a document with its aliases expanded, in bytes, or more than
+// maxDocument. The YAML decoder limits only the number of values, so that a few thousand
+// aliases of one long text would be gigabytes. For invalid YAML it returns 0, because
+// the decoder has a better error.
 func sizeOf(text string) int {
 	var root goyaml.Node
 	if err := goyaml.Unmarshal([]byte(text), &root); err != nil {
@@ -12,10 +14,11 @@ func sizeOf(text string) int {
 	return growth{}.of(&root, 0)
 }
 
-// growth is what the anchors of a document come to, in bytes.
+// growth maps the anchors of a document to their sizes, in bytes.
 type growth map[*goyaml.Node]int
 
-// of gives the size of a node with all that is below it, or more than may be. An anchor that holds itself has no end.
+// of returns the size of a node with everything below it, or more than the limit.
+// An anchor that contains itself exceeds the limit.
 func (g growth) of(n *goyaml.Node, depth int) int {
 	if depth > maxNested {
 		return maxDocument + 1

@@ -8,7 +8,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
-// Health says how the objects of a component are. It is a health.Look.
+// Health returns the health of a component's objects. It is a health.Look.
 func Health(ctx context.Context, env *job.Env, part api.HealthPart) (api.Health, error) {
 	opened, err := values.Open(part.Deploy.InstallID, part.Deploy.Values, env.Key, env.Redact)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 )
 
-// traps are a server that must not be asked, and programs that must not be run.
+// traps are a server that must get no request, and programs that must not run.
 type traps struct {
 	t     *testing.T
 	url   string
@@ -53,7 +53,8 @@ func (s *traps) mustBeUntouched() {
 	}
 }
 
-// TestKustomizeNeverFetchesBySpelling: the same as TestKustomizeNeverFetches, in spellings that hide what is named.
+// TestKustomizeNeverFetchesBySpelling repeats TestKustomizeNeverFetches with spellings
+// that hide the reference.
 func TestKustomizeNeverFetchesBySpelling(t *testing.T) {
 	trap := setTraps(t)
 	host := strings.TrimPrefix(trap.url, "http://")
@@ -78,8 +79,8 @@ func TestKustomizeNeverFetchesBySpelling(t *testing.T) {
 	trap.mustBeUntouched()
 }
 
-// TestKustomizeRunsNothing: no plugin is one that is run, however it is written and wherever it is found; Helm neither, whether the
-// component enables it or not.
+// TestKustomizeRunsNothing checks that no plugin is run, in any spelling and from any file,
+// and that Helm is not run, even if the component enables it.
 func TestKustomizeRunsNothing(t *testing.T) {
 	trap := setTraps(t)
 	function := func(what string) string {
@@ -116,7 +117,7 @@ func TestKustomizeRunsNothing(t *testing.T) {
 			}
 		}
 	}
-	// An annotation makes no function of what is kustomize's own, or of an object.
+	// An annotation turns neither a built-in plugin nor an object into a function.
 	got, err := made(api.KustomizeSpec{Path: "."}, append(files,
 		file("kustomization.yaml", "resources: [a.yaml, exec.yaml]\ntransformers: [own.yaml]\n"),
 		file("own.yaml", "apiVersion: builtin\nkind: PrefixTransformer\nprefix: pre-\nfieldSpecs: [{path: metadata/name}]\n"+function("exec: {path: sh}")))...)
@@ -126,7 +127,8 @@ func TestKustomizeRunsNothing(t *testing.T) {
 	trap.mustBeUntouched()
 }
 
-// TestKustomizeReadsNothingOfTheMachine tries every key that names a file with paths that lead out of the source.
+// TestKustomizeReadsNothingOfTheMachine tries every key that names a file with paths that
+// lead out of the source.
 func TestKustomizeReadsNothingOfTheMachine(t *testing.T) {
 	t.Setenv("NUON_TEST_PLANTED", "apiVersion=planted-value")
 	secret := filepath.Join(t.TempDir(), "secret.yaml")
@@ -159,7 +161,7 @@ func TestKustomizeReadsNothingOfTheMachine(t *testing.T) {
 			}
 		}
 	}
-	// The paths of the component itself.
+	// The paths in the component's own spec.
 	for _, spec := range []api.KustomizeSpec{
 		{Path: filepath.Dir(secret)}, {Path: "app/../../.." + filepath.Dir(secret)}, {Path: "app", Patches: []string{secret}},
 		{Path: "app", Patches: []string{"../../../.." + secret}}, {Path: "app", Patches: []string{"/proc/self/environ"}},
@@ -172,8 +174,8 @@ func TestKustomizeReadsNothingOfTheMachine(t *testing.T) {
 	}
 }
 
-// TestKustomizeTakesBoundedMemory: kustomizations of a few lines that come to gigabytes, or to no end, fail the build in words, and this
-// process has none of it.
+// TestKustomizeTakesBoundedMemory checks that small kustomizations that need gigabytes,
+// or never end, fail the build with an explanation, and use no memory of this process.
 func TestKustomizeTakesBoundedMemory(t *testing.T) {
 	was := maxMemory
 	t.Cleanup(func() { maxMemory = was })
@@ -190,7 +192,7 @@ func TestKustomizeTakesBoundedMemory(t *testing.T) {
 	}
 }
 
-// bombs are kustomizations that have no end, or one that nobody waits for.
+// bombs returns kustomizations that never end, or take too long.
 func bombs() map[string][]artifact.File {
 	aliases := "x0: &x0 [" + strings.Repeat("aaaaaaaaaa, ", 10) + "]\n"
 	for i := range 9 {
@@ -220,14 +222,14 @@ func bombs() map[string][]artifact.File {
 			"  targets: [{select: {kind: ConfigMap}, fieldPaths: [data.text], options: {delimiter: ',', index: 1000000}}]\n"
 	}
 	made["replacements"] = []artifact.File{app(doubled), a}
-	// A long value in place of each short name.
+	// Each short name is replaced by a long value.
 	made["variables"] = []artifact.File{
 		app("resources: [a.yaml]\nvars: [{name: V, objref: {apiVersion: v1, kind: ConfigMap, name: settings}, fieldref: {fieldpath: data.text}}]\n" +
 			"configurations: [c.yaml]\n"),
 		file("app/c.yaml", "varReference: [{kind: ConfigMap, path: data/used}]\n"),
 		file("app/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {text: "+long+", used: \""+strings.Repeat("$(V)", 10_000)+"\"}\n"),
 	}
-	// Each level has the one below it twice.
+	// Each level includes the one below it twice.
 	levels := []artifact.File{file("l0/kustomization.yaml", "resources: [a.yaml]\n"), file("l0/a.yaml", strings.Replace(object, "text: a", "text: "+long, 1)), app("resources: [../l30]\n")}
 	for i := range 30 {
 		levels = append(levels, file(fmt.Sprintf("l%d/kustomization.yaml", i+1), fmt.Sprintf("resources: [../p%d, ../q%d]\n", i, i)))
@@ -239,7 +241,8 @@ func bombs() map[string][]artifact.File {
 	return made
 }
 
-// TestKustomizeEndsWithItsJob: a process that works for a job whose process is gone ends, also where its work has no end.
+// TestKustomizeEndsWithItsJob checks that the process ends when the process of its job has
+// ended, even if its work is endless.
 func TestKustomizeEndsWithItsJob(t *testing.T) {
 	packed, err := artifact.Pack(artifact.MediaSource, bombs()["bases twice at each level"], nil, artifact.Limits{})
 	if err != nil {

@@ -17,8 +17,9 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
-// TestKilledAnywhere kills the process of an apply before each of its steps: of a first deploy, of a change that also prunes, and of a
-// destroy. The next plan and apply make good for it each time, and nothing is left that nobody remembers.
+// TestKilledAnywhere kills the process of an apply before each of its steps: of a first deploy,
+// of a change that also prunes, and of a destroy. The next plan and apply repair it each time,
+// and no orphaned object is left.
 func TestKilledAnywhere(t *testing.T) {
 	t.Parallel()
 	inner := func(r *rig) string {
@@ -47,7 +48,7 @@ func TestKilledAnywhere(t *testing.T) {
 			t.Parallel()
 			var mutex sync.Mutex
 			seen := map[string]bool{}
-			// die ends the apply at a step, and reports whether there was one.
+			// die ends the apply at a step, and reports whether it has that step.
 			die := func(t *testing.T, step int) bool {
 				r := newRig(t)
 				t.Cleanup(func() {
@@ -72,7 +73,8 @@ func TestKilledAnywhere(t *testing.T) {
 				r.heal(c.after(r), fmt.Sprintf("step %d, %s", step, where))
 				return true
 			}
-			// Most of the time is waiting for namespaces that end, so the steps are tried side by side; how many there are is not known.
+			// Most of the time is spent waiting for namespaces to be deleted, so the steps run
+			// in parallel; their number is unknown.
 			const atOnce = 4
 			for first, more := 1, true; more; first += atOnce {
 				var each sync.WaitGroup
@@ -98,7 +100,8 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 }
 
-// heal plans and applies again, and looks that nothing is left to do, and nothing over.
+// heal plans and applies again, and checks that nothing is left to do and
+// no object is left over.
 func (r *rig) heal(text, where string) {
 	r.t.Helper()
 	had := slices.Clone(r.inventory)
@@ -117,7 +120,8 @@ func (r *rig) heal(text, where string) {
 	}
 }
 
-// TestAFinalizerThatHangs is told with the object, and within the job's time.
+// TestAFinalizerThatHangs checks that a finalizer that never completes is reported with its
+// object, within the job's time.
 func TestAFinalizerThatHangs(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -140,7 +144,7 @@ func TestAFinalizerThatHangs(t *testing.T) {
 	r.heal("", "after the finalizer")
 }
 
-// release takes the finalizers off, as who handles them would.
+// release removes the finalizers, as their controller would.
 func (r *rig) release(name string) {
 	_, _ = r.resource("v1", "ConfigMap", r.name).Patch(context.Background(), name, "application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 }

@@ -14,17 +14,18 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 )
 
-// In the file system that kustomize sees, the source is in one folder and what is laid over it in another.
+// In the file system of kustomize, the source and the overlay are in separate directories.
 const (
 	sourceDir  = "/source"
 	overlayDir = "/overlay"
 )
 
-// maxMade is how large the output of kustomize may be, in bytes.
+// maxMade bounds the output of kustomize, in bytes.
 const maxMade = maxText
 
-// kustomize runs a kustomization of the source, and gives what it makes. It sees nothing but the files of the source, fetches nothing and runs
-// nothing, whatever the kustomization says. How much memory and time it takes is up to the kustomization: builds call it in a process of its own.
+// kustomize runs a kustomization of the source, and returns its output. It can read only the
+// files of the source, fetches nothing and runs no program. It may need any amount of memory
+// and time, so builds call it in a separate process.
 func kustomize(files []artifact.File, spec api.KustomizeSpec) (string, error) {
 	at := path.Clean(spec.Path)
 	if path.IsAbs(spec.Path) || at == ".." || strings.HasPrefix(at, "../") {
@@ -44,7 +45,7 @@ func kustomize(files []artifact.File, spec api.KustomizeSpec) (string, error) {
 		}
 		root = overlayDir
 	}
-	options := krusty.MakeDefaultOptions() // plugins are off, links in the tree are resolved
+	options := krusty.MakeDefaultOptions() // plugins are off; links in the tree are already resolved
 	switch spec.LoadRestrictor {
 	case "", "rootOnly":
 		options.LoadRestrictions = types.LoadRestrictionsRootOnly
@@ -74,10 +75,10 @@ func runKustomize(tree *confined, root string, options *krusty.Options) (string,
 	return string(text), nil
 }
 
-// errMadeTooLarge is about the output of kustomize.
+// errMadeTooLarge is the error for too much output of kustomize.
 var errMadeTooLarge = fmt.Errorf("kustomize makes more than %d MiB; divide it into several components", maxMade>>20)
 
-// tidyWords are those of kustomize with paths as the source has them.
+// tidyWords returns an error of kustomize as text, with paths as in the source.
 func tidyWords(err error) string {
 	words := strings.NewReplacer(sourceDir+"/", "", overlayDir+"/", "").Replace(err.Error())
 	if len(words) > 2000 {
@@ -86,10 +87,11 @@ func tidyWords(err error) string {
 	return diff.Neutral(strings.ReplaceAll(words, "\n", " "))
 }
 
-// overlay writes a kustomization that lays patches over another one. They are written into it, so that the load restrictor is about what
-// the kustomization itself loads.
+// overlay writes a kustomization that applies patches to another one. It contains
+// the patches inline, so that the load restrictor applies only to the files that the
+// kustomization itself loads.
 func overlay(tree *confined, root string, patches []string) error {
-	// The order of fields does not matter to kustomize, that of patches does.
+	// kustomize ignores the order of fields, but not that of patches.
 	made := map[string]any{"apiVersion": types.KustomizationVersion, "kind": types.KustomizationKind, "resources": []string{"../" + strings.TrimPrefix(root, "/")}}
 	var list []types.Patch
 	for _, name := range patches {
@@ -111,8 +113,9 @@ func overlay(tree *confined, root string, patches []string) error {
 	return tree.WriteFile(path.Join(overlayDir, "kustomization.yaml"), text)
 }
 
-// patchesIn are the patches of a file: each document is a strategic merge patch, which looks like a part of the object that it is for, or
-// has target and patch as an element of a kustomization's patches does, for a JSON patch (RFC 6902).
+// patchesIn returns the patches of a file. Each document is either a strategic merge patch,
+// which looks like a part of its object, or has target and patch, like an element of a
+// kustomization's patches, for a JSON patch (RFC 6902).
 func patchesIn(name, text string) ([]types.Patch, error) {
 	documents, err := split(text)
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 )
 
-// Kind plans and applies manifests. It is a deploy.Kind.
+// Kind plans and applies manifests. It implements deploy.Kind.
 type Kind struct {
-	// before, if set, is called before each write and each wait, with words for it. Tests end the
-	// process there.
+	// before, if set, is called before each write and each wait with a description of it.
+	// Tests end the process there.
 	before func(what string)
 }
 
@@ -24,15 +24,16 @@ type operation struct {
 	*session
 	op     *deploy.Operation
 	before func(what string)
-	// objects are those to apply, and inventory is what the component had when it was planned.
+	// objects are the objects to apply, and inventory is what the component had at
+	// the time of the plan.
 	objects   []*wanted
 	inventory []api.ObjectRef
-	// seen is what the server said last.
+	// seen is the result of the last survey.
 	seen *survey
 }
 
-// Open reads the objects, from the component's artifact for a plan and from the plan bundle for an
-// apply, and finds the cluster.
+// Open reads the objects, from the component's artifact for a plan and from the plan bundle
+// for an apply, and finds the cluster.
 func (k Kind) Open(ctx context.Context, op *deploy.Operation) (deploy.Session, error) {
 	if op.Stored != nil {
 		objects, inventory, err := load(op.Stored.Files)
@@ -43,7 +44,7 @@ func (k Kind) Open(ctx context.Context, op *deploy.Operation) (deploy.Session, e
 		return &operation{session: session, op: op, before: k.before, objects: objects, inventory: inventory}, err
 	}
 
-	// First what needs no cluster: a template that cannot be rendered.
+	// Errors that need no cluster come first, such as those of a template.
 	decoded, namespace, err := read(ctx, op)
 	if err != nil {
 		return nil, err
@@ -56,8 +57,8 @@ func (k Kind) Open(ctx context.Context, op *deploy.Operation) (deploy.Session, e
 	return &operation{session: session, op: op, objects: objects, inventory: op.Inventory}, err
 }
 
-// read returns the objects of the component, none when it is to be destroyed, and the namespace of
-// those that name none.
+// read returns the objects of the component, none if it is to be destroyed, and the namespace
+// of objects that do not set one.
 func read(ctx context.Context, op *deploy.Operation) ([]object, string, error) {
 	if op.Destroy {
 		return nil, "", nil
@@ -84,7 +85,7 @@ func read(ctx context.Context, op *deploy.Operation) ([]object, string, error) {
 	return objects, namespace, nil
 }
 
-// Plan asks the server what each object's own request would make of it.
+// Plan does a dry run of each object's apply request.
 func (o *operation) Plan(ctx context.Context) (deploy.Plan, error) {
 	report, err := o.Report(ctx)
 	if err != nil {
@@ -98,7 +99,7 @@ func (o *operation) Plan(ctx context.Context) (deploy.Plan, error) {
 	return planned, err
 }
 
-// Report asks the server again. A refusal is a deploy.RefusedError.
+// Report repeats the dry runs. A rejection is a deploy.RefusedError.
 func (o *operation) Report(ctx context.Context) (report *diff.Report, err error) {
 	if o.seen, err = o.look(ctx, o.objects, o.inventory); err != nil {
 		return nil, err
@@ -106,7 +107,7 @@ func (o *operation) Report(ctx context.Context) (report *diff.Report, err error)
 	return o.report(o.seen)
 }
 
-// Observe names the cluster, and what the component had before.
+// Observe returns the identity of the cluster and the digest of the inventory.
 func (o *operation) Observe(context.Context) (deploy.Observation, error) {
 	return deploy.Observation{Cluster: o.cluster.Identity(), Observed: observed(o.inventory)}, nil
 }
@@ -120,13 +121,13 @@ func (o *operation) Standing(ctx context.Context) (made deploy.Outcome, err erro
 	return made, err
 }
 
-// Close has nothing to free.
+// Close does nothing.
 func (o *operation) Close(context.Context) error { return nil }
 
-// observed is the digest of an inventory, in whatever order it comes.
+// observed returns the digest of an inventory, independent of its order.
 func observed(inventory []api.ObjectRef) string {
 	sorted := slices.Clone(inventory)
 	slices.SortFunc(sorted, byName)
-	encoded, _ := json.Marshal(sorted) // structs of texts
+	encoded, _ := json.Marshal(sorted) // structs of texts always encode
 	return artifact.Digest(encoded)
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 )
 
-// prune deletes what is wanted no more, in the reverse order of applying, and waits until it is gone.
+// prune deletes the objects that are no longer desired, in the reverse order of applying,
+// and waits until they are deleted.
 func (c *change) prune(ctx context.Context) error {
 	going := slices.DeleteFunc(slices.Clone(c.seen.leaving), func(l *leaving) bool { return !l.goes() })
 	order := stages(going, func(l *leaving) ref { return l.ref })
@@ -38,7 +39,7 @@ func (c *change) prune(ctx context.Context) error {
 	return nil
 }
 
-// remove asks the server to delete the very object that was looked at, as long as it is ours.
+// remove deletes exactly the object that was surveyed, if it is still ours.
 func (c *change) remove(ctx context.Context, l *leaving, how metav1.DeletionPropagation) error {
 	resource, err := c.resource(l.ref)
 	if err != nil || resource == nil {
@@ -62,7 +63,8 @@ func (c *change) remove(ctx context.Context, l *leaving, how metav1.DeletionProp
 	return nil
 }
 
-// gone waits until objects are not there any more, and says what holds the first of them if that does not come.
+// gone waits until objects are deleted. Otherwise the error names what blocks the
+// deletion of the first one.
 func (c *change) gone(ctx context.Context, going []*leaving) error {
 	for _, l := range going {
 		resource, err := c.resource(l.ref)
@@ -88,7 +90,7 @@ func (c *change) gone(ctx context.Context, going []*leaving) error {
 	return nil
 }
 
-// held says what keeps an object that is to be gone.
+// held returns what blocks the deletion of an object.
 func held(live *unstructured.Unstructured) string {
 	finalizers := live.GetFinalizers()
 	if len(finalizers) == 0 {

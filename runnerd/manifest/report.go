@@ -14,7 +14,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 )
 
-// stream is a side of a comparison: objects as JSON, one after the other.
+// stream is one side of a comparison: objects as JSON, one after the other.
 type stream struct {
 	text bytes.Buffer
 	err  error
@@ -36,8 +36,8 @@ func (s *stream) addLive(u *unstructured.Unstructured) {
 	}
 }
 
-// addShown adds a side of a wanted object. That a new one gets our labels goes without saying; that one gets them which is there already says
-// that it is taken over.
+// addShown adds one side of a desired object. It removes our labels from a new object,
+// where they are obvious; on an existing object they show that it is taken over.
 func (s *stream) addShown(a *asked, u *unstructured.Unstructured) {
 	if u != nil && a.live == nil {
 		u = u.DeepCopy()
@@ -51,19 +51,21 @@ func (s *stream) addShown(a *asked, u *unstructured.Unstructured) {
 	s.addLive(u)
 }
 
-// sources is the stream for the differ. It is never nil.
+// sources returns the stream for the differ. It is never nil.
 func (s *stream) sources(name string) []manifest.Source {
 	return []manifest.Source{{Name: name, Data: s.text.Bytes()}}
 }
 
-// idOf names an object for the differ.
+// idOf returns the differ's id of an object.
 func idOf(ref api.ObjectRef) manifest.ID {
 	return manifest.ID{Group: ref.Group, Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}
 }
 
-// trace is an object of which only is known that we applied it. What we applied last, field by field, is in its managed fields, and the
-// server's answers follow from those: what is not applied any more goes, and what others wrote into our fields is a conflict. So no copy of
-// the manifest has to be kept, which could only say again, and out of date, what the server says.
+// trace returns an object of which only is known that we applied it. The fields that we applied
+// last are in its managed fields, and the server's dry runs take them into account: a field
+// that is no longer applied is removed, and a field of ours that others changed is a conflict.
+// So no copy of the manifest has to be stored, which could only repeat the server's
+// information, and may be outdated.
 func trace(ref api.ObjectRef) map[string]any {
 	version := ref.Version
 	if ref.Group != "" {
@@ -76,7 +78,7 @@ func trace(ref api.ObjectRef) map[string]any {
 	return map[string]any{"apiVersion": version, "kind": ref.Kind, "metadata": metadata}
 }
 
-// report says what an apply would do.
+// report describes what an apply would do.
 func (s *session) report(seen *survey) (*diff.Report, error) {
 	var before, after, live, answers, again stream
 	o := kubernetes.Options{
@@ -122,7 +124,7 @@ func (s *session) report(seen *survey) (*diff.Report, error) {
 	return made, nil
 }
 
-// findingsOf are what asking found of an object.
+// findingsOf returns the findings of the survey about an object.
 func findingsOf(a *asked) (found []diff.Finding) {
 	if a.unchecked != "" {
 		found = append(found, kubernetes.Unchecked(a.unchecked))

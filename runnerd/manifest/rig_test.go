@@ -38,14 +38,16 @@ func TestMain(m *testing.M) {
 	if given := os.Getenv(varProcess); given != "" {
 		os.Exit(beProcess([]byte(given)))
 	}
-	// The real runnerd is a better child than this program, and starts faster than one with the race detector.
+	// The real runnerd resembles production more than this program, and starts faster than one
+	// with the race detector.
 	if bin := os.Getenv("NUON_BIN"); filepath.IsAbs(bin) {
 		kustomizeProgram = func() (string, error) { return filepath.Join(bin, "runnerd"), nil }
 	}
 	os.Exit(m.Run())
 }
 
-// rig is everything around a job: a registry, a key, a real cluster and a namespace of its own in it.
+// rig is the environment of a job: a registry, a key, and a real cluster with
+// a separate namespace.
 type rig struct {
 	t          testing.TB
 	key        seal.Identity
@@ -53,19 +55,19 @@ type rig struct {
 	registry   artifact.Reference
 	kubeconfig string
 	cluster    *cluster.Cluster
-	// name is of the namespace, and of whatever else must be there once.
+	// name is the name of the namespace, and of everything else that must be unique.
 	name      string
 	component string
 	root      string
 	jobs      int
-	// inventory is what the control plane would remember.
+	// inventory is the inventory that the control plane would store.
 	inventory []api.ObjectRef
 	values    string
 	seconds   int
 	log       bytes.Buffer
 }
 
-// newRig is one with a cluster.
+// newRig returns a rig with a cluster.
 func newRig(t testing.TB) *rig {
 	t.Helper()
 	r := bareRig(t)
@@ -76,7 +78,7 @@ func newRig(t testing.TB) *rig {
 	return r
 }
 
-// bareRig has no cluster.
+// bareRig returns a rig without a cluster.
 func bareRig(t testing.TB) *rig {
 	t.Helper()
 	root := t.TempDir()
@@ -87,7 +89,7 @@ func bareRig(t testing.TB) *rig {
 	return &rig{t: t, key: key, registry: artifacttest.Registry(t), root: root, seconds: int(testtime.Limit / time.Second), keyFile: filepath.Join(root, "key")}
 }
 
-// resource is where objects of a kind are, read past the code under test.
+// resource returns the client for objects of a kind, bypassing the code under test.
 func (r *rig) resource(version, kind, namespace string) dynamic.ResourceInterface {
 	r.t.Helper()
 	group, v, found := strings.Cut(version, "/")
@@ -101,7 +103,7 @@ func (r *rig) resource(version, kind, namespace string) dynamic.ResourceInterfac
 	return made
 }
 
-// make makes an object as somebody else would.
+// make creates an object as another manager.
 func (r *rig) make(version, kind, namespace, text string) *unstructured.Unstructured {
 	r.t.Helper()
 	u := &unstructured.Unstructured{}
@@ -117,7 +119,7 @@ func (r *rig) make(version, kind, namespace, text string) *unstructured.Unstruct
 	return made
 }
 
-// get reads an object of the rig's namespace; nil where it is not there.
+// get reads an object in the rig's namespace, and returns nil if it does not exist.
 func (r *rig) get(version, kind, name string) *unstructured.Unstructured {
 	r.t.Helper()
 	found, err := get(r.t.Context(), r.resource(version, kind, r.name), api.ObjectRef{Kind: kind, Name: name})
@@ -127,7 +129,7 @@ func (r *rig) get(version, kind, name string) *unstructured.Unstructured {
 	return found
 }
 
-// patch changes an object as somebody else would.
+// patch changes an object as another manager.
 func (r *rig) patch(version, kind, name, manager, patch string, sub ...string) {
 	r.t.Helper()
 	_, err := r.resource(version, kind, r.name).Patch(r.t.Context(), name, "application/merge-patch+json", []byte(patch),
@@ -137,7 +139,7 @@ func (r *rig) patch(version, kind, name, manager, patch string, sub ...string) {
 	}
 }
 
-// env makes what the job process would give a handler.
+// env returns the Env that the job process would pass to a handler.
 func (r *rig) env(kind api.JobSpecKind) *job.Env {
 	r.t.Helper()
 	r.jobs++
@@ -185,7 +187,7 @@ func (r *rig) build(spec api.KustomizeSpec, files ...artifact.File) (api.Artifac
 	return result.Build.Artifact, err
 }
 
-// deploy is the spec of the rig's component for a manifest.
+// deploy returns the spec of the rig's component for a manifest.
 func (r *rig) deploy(text string) api.DeploySpec {
 	r.t.Helper()
 	built, err := r.build(api.KustomizeSpec{}, artifact.File{Path: fileName, Content: []byte(text)})
@@ -203,7 +205,7 @@ func (r *rig) deploy(text string) api.DeploySpec {
 	}
 }
 
-// planned is a plan and what made it.
+// planned is a plan with its inputs.
 type planned struct {
 	api.PlanResult
 	report diff.Report
@@ -237,7 +239,8 @@ func either(a, b string) string {
 	return a
 }
 
-// applyEnv is the job that applies a plan. The control plane remembers from then on what may be there.
+// applyEnv returns the Env of the job that applies a plan. It also adds the planned objects
+// to the inventory, as the control plane does.
 func (r *rig) applyEnv(p planned) *job.Env {
 	env := r.env(api.JobSpecKindApply)
 	env.Spec.Apply = api.ApplySpec{
@@ -274,7 +277,7 @@ func (r *rig) must(text string) (planned, api.JobResult) {
 	return p, result
 }
 
-// told is the report in short: action and address of each change.
+// told returns the action and the address of each change in the report.
 func (p planned) told() []string {
 	out := []string{}
 	for _, c := range p.report.Changes {
@@ -283,7 +286,7 @@ func (p planned) told() []string {
 	return out
 }
 
-// varProcess makes the test's own program the process of a job that ends itself before its n-th step.
+// varProcess makes the test's own program a job process that kills itself before its n-th step.
 const varProcess = "MANIFEST_TEST_PROCESS"
 
 type process struct {
@@ -292,9 +295,10 @@ type process struct {
 	Step                                int
 }
 
-// killed runs an apply that ends for good when it is about to take its n-th step, and returns which step that was; empty when there was
-// none. At the first step it is a process that is killed. At the others it is an apply in this process, which is canceled and sends
-// nothing more: a fraction of the work, and it leaves the same in the cluster.
+// killed runs an apply that ends before its n-th step, and returns that step, or "" if
+// there was none. At the first step a process is killed. At the others an apply in this
+// process is canceled and sends nothing more, which takes a fraction of the work and leaves
+// the same in the cluster.
 func (r *rig) killed(p planned, step int) string {
 	r.t.Helper()
 	if step == 1 {
@@ -317,7 +321,8 @@ func (r *rig) killed(p planned, step int) string {
 	return ""
 }
 
-// atStep calls die before the n-th step, and holds back all others until it returns.
+// atStep returns a function that calls die before the n-th step, and blocks all
+// others until it returns.
 func atStep(n int, die func(what string)) func(what string) {
 	var mutex sync.Mutex
 	step := 0
@@ -330,7 +335,7 @@ func atStep(n int, die func(what string)) func(what string) {
 	}
 }
 
-// killedProcess is killed in a process of its own.
+// killedProcess does the same in a separate process that is killed.
 func (r *rig) killedProcess(p planned, step int) string {
 	r.t.Helper()
 	env := r.applyEnv(p)
@@ -357,7 +362,7 @@ func (r *rig) killedProcess(p planned, step int) string {
 	return string(what)
 }
 
-// beProcess is that process.
+// beProcess is the main function of that process.
 func beProcess(given []byte) int {
 	var told process
 	if err := json.Unmarshal(given, &told); err != nil {
@@ -386,7 +391,7 @@ func beProcess(given []byte) int {
 	return 0
 }
 
-// deleteWebhook takes a webhook's configuration away, however the test ended.
+// deleteWebhook removes a webhook's configuration, even after a failed test.
 func (r *rig) deleteWebhook(name string) {
 	_ = r.resource("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "").Delete(context.Background(), name, metav1.DeleteOptions{})
 }

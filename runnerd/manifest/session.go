@@ -26,7 +26,8 @@ type session struct {
 	client  dynamic.Interface
 }
 
-// open finds the component's cluster. known are the texts that reports and outputs are masked with.
+// open finds the component's cluster. known are the texts that are masked
+// in reports and outputs.
 func open(env *job.Env, spec api.DeploySpec, opened *values.Values, known *values.Secrets) (*session, error) {
 	found, err := cluster.Open(env, spec.Cluster, opened)
 	if err != nil {
@@ -39,7 +40,8 @@ func open(env *job.Env, spec api.DeploySpec, opened *values.Values, known *value
 	return &session{env: env, deploy: spec, known: known, cluster: found, client: client}, nil
 }
 
-// mapping says which resource a kind is. An error for which meta.IsNoMatchError holds says that the server has none.
+// mapping returns the resource of a kind. For a kind that the server does not have it returns
+// an error for which meta.IsNoMatchError is true.
 func (s *session) mapping(ref api.ObjectRef) (*meta.RESTMapping, error) {
 	mapper, err := s.cluster.Mapper()
 	if err != nil {
@@ -48,11 +50,11 @@ func (s *session) mapping(ref api.ObjectRef) (*meta.RESTMapping, error) {
 	return mapper.RESTMapping(schema.GroupKind{Group: ref.Group, Kind: ref.Kind}, ref.Version)
 }
 
-// standing gives the reference of what a component had as the server knows it now: in another version where that of the inventory is not served any more, because
-// the object is still there.
+// standing returns a reference of the inventory in a version that the server serves.
+// The version of the inventory may no longer be served although the object still exists.
 func (s *session) standing(ref api.ObjectRef) (api.ObjectRef, error) {
 	if _, err := s.mapping(ref); !meta.IsNoMatchError(err) {
-		return ref, nil // what else is wrong is told by who uses it
+		return ref, nil // the caller's own request reports any other error
 	}
 	mapper, err := s.cluster.Mapper()
 	if err != nil {
@@ -69,7 +71,8 @@ func (s *session) standing(ref api.ObjectRef) (api.ObjectRef, error) {
 	return ref, nil
 }
 
-// resource is where objects like ref are read and written; nil where the server has no such kind.
+// resource returns the client for objects like ref, or nil if the server
+// does not have the kind.
 func (s *session) resource(ref api.ObjectRef) (dynamic.ResourceInterface, error) {
 	mapping, err := s.mapping(ref)
 	if meta.IsNoMatchError(err) {
@@ -84,7 +87,7 @@ func (s *session) resource(ref api.ObjectRef) (dynamic.ResourceInterface, error)
 	return s.client.Resource(mapping.Resource).Namespace(ref.Namespace), nil
 }
 
-// textOf is the manifest in an artifact, rendered.
+// textOf returns the rendered manifest of an artifact.
 func textOf(deploy api.DeploySpec, packed artifact.Artifact, opened *values.Values) (string, error) {
 	if packed.Type != artifact.MediaManifest {
 		return "", fmt.Errorf("the artifact is of type %s, not a manifest; this is a fault of the control plane, report it", packed.Type)
@@ -108,12 +111,12 @@ func textOf(deploy api.DeploySpec, packed artifact.Artifact, opened *values.Valu
 	return "", fmt.Errorf("the artifact holds no %s: %w; build the component again", fileName, fs.ErrNotExist)
 }
 
-// each runs work for 0 … n-1 by 8 workers, until one of them gives an error.
+// each calls work for 0 … n-1 with 8 workers, until a call returns an error.
 func each(ctx context.Context, n int, work func(ctx context.Context, i int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(workers)
 	for i := range n {
-		group.Go(func() error { return work(ctx, i) }) // asks about one object
+		group.Go(func() error { return work(ctx, i) }) // works on one object
 	}
 	return group.Wait()
 }

@@ -5,25 +5,26 @@ import (
 	"strings"
 )
 
-// Bounds of a manifest. The largest that an API server stores is 1.5 MiB an object.
+// Limits for a manifest, in bytes except for maxDocuments. The largest object that an API
+// server stores has 1.5 MiB.
 const (
 	maxText      = 32 << 20
 	maxDocument  = 4 << 20
 	maxDocuments = 5000
-	// maxGrown is what all documents come to when their aliases are written out.
+	// maxGrown bounds all documents with their aliases expanded.
 	maxGrown = 4 * maxText
-	// maxNested is how deep a document may be nested.
+	// maxNested bounds how deeply a document may be nested.
 	maxNested = 200
 )
 
 // document is one document of a stream.
 type document struct {
-	// number and line are counted from 1; the line is that of the first of text.
+	// number and line count from 1; line is the first line of text.
 	number, line int
 	text         string
 }
 
-// place says where a document is: by the first of its lines that says something.
+// place returns the position of a document, with the line of its first content.
 func (d document) place() string {
 	line := d.line
 	for text := range strings.Lines(d.text) {
@@ -35,8 +36,8 @@ func (d document) place() string {
 	return fmt.Sprintf("document %d (line %d)", d.number, line)
 }
 
-// split finds the documents of a stream that hold more than comments. A line that begins with --- separates two of them wherever it stands:
-// YAML has no text in which it could mean something else.
+// split returns the documents of a stream that contain more than comments. A line that starts
+// with --- always separates two documents: in no YAML text could it mean anything else.
 func split(text string) ([]document, error) {
 	if len(text) > maxText {
 		return nil, fmt.Errorf("the manifest has %d MiB, more than %d are not read; divide it into several components", len(text)>>20, maxText>>20)
@@ -56,7 +57,7 @@ func split(text string) ([]document, error) {
 		line = strings.TrimSuffix(line, "\r")
 		if rest, ok := strings.CutPrefix(line, "---"); ok && (rest == "" || rest[0] == ' ' || rest[0] == '\t') {
 			end(i + 1)
-			line = strings.TrimLeft(rest, " \t") // a document may begin on this line
+			line = strings.TrimLeft(rest, " \t") // a document may start on this line
 		} else if line == "..." {
 			end(i + 1)
 			line = ""
@@ -75,7 +76,7 @@ func split(text string) ([]document, error) {
 	return found, nil
 }
 
-// blank says that lines hold nothing but comments and directives.
+// blank reports whether lines contain only comments and directives.
 func blank(lines []string) bool {
 	for _, line := range lines {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' && line[0] != '%' {

@@ -19,28 +19,28 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 )
 
-// survey is all that the server said of a change.
+// survey is the result of all dry runs of a change.
 type survey struct {
 	wanted  []*asked
 	leaving []*leaving
-	// known is what the component had before.
+	// known is the set of objects that the component had before.
 	known map[api.ObjectRef]bool
 }
 
-// leaving is an object that the component had, and that is wanted no more.
+// leaving is an object that the component had and that is no longer desired.
 type leaving struct {
 	ref api.ObjectRef
-	// live is nil where it is gone already.
+	// live is nil if it is already deleted.
 	live *unstructured.Unstructured
-	// left is why it stays where it is; empty where it goes.
+	// left is the reason why it is not deleted; empty if it is.
 	left string
 }
 
-// goes says that the object is to be deleted.
+// goes reports whether the object is to be deleted.
 func (l *leaving) goes() bool { return l.live != nil && l.left == "" }
 
-// look asks about every object, by 8 workers: about definitions first, because the server does not know what they will allow. A
-// *deploy.RefusedError holds all that speaks against the change.
+// look does dry runs for all objects with 8 workers. Definitions come first, because the server
+// cannot predict which objects they will allow. A *deploy.RefusedError lists all rejections.
 func (s *session) look(ctx context.Context, objects []*wanted, inventory []api.ObjectRef) (*survey, error) {
 	in := worldOf(objects, inventory)
 	gone := without(inventory, objects)
@@ -81,7 +81,7 @@ func (s *session) look(ctx context.Context, objects []*wanted, inventory []api.O
 	return made, nil
 }
 
-// noteChanging notes the kind of a definition that is new or becomes another one.
+// noteChanging records the kind of a definition that is new or changes.
 func noteChanging(in world, a *asked) {
 	if a == nil || a.live != nil && a.answer != nil && a.live.GetGeneration() == a.answer.GetGeneration() {
 		return
@@ -91,7 +91,8 @@ func noteChanging(in world, a *asked) {
 	}
 }
 
-// without are the references of an inventory that name none of the objects, each once and in order.
+// without returns the references of an inventory that are not among the objects,
+// sorted and each once.
 func without(inventory []api.ObjectRef, objects []*wanted) []api.ObjectRef {
 	skip := map[api.ObjectRef]bool{}
 	for _, w := range objects {
@@ -112,7 +113,8 @@ func byName(a, b api.ObjectRef) int {
 	return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
-// askLeaving looks at an object that is wanted no more, and tries to delete it if it is ours.
+// askLeaving reads an object that is no longer desired, and does a dry run of its
+// deletion if it is ours.
 func (s *session) askLeaving(ctx context.Context, ref api.ObjectRef, in world) (*leaving, error) {
 	ref, err := s.standing(ref)
 	if err != nil {
@@ -154,8 +156,10 @@ func (s *session) askLeaving(ctx context.Context, ref api.ObjectRef, in world) (
 	return nil, fmt.Errorf("try to delete %s: %w", cluster.Name(ref), cluster.Explain(err))
 }
 
-// releaseOf names the Helm release that took an object over after we applied it last, "namespace/name"; empty for none. Our labels stay on such an object, and
-// Helm's annotations on one that we took from a release, so that only the times of the managed fields say who came later.
+// releaseOf returns the Helm release that took an object over after our last apply,
+// as "namespace/name", or "". Our labels stay on such an object, and Helm's annotations
+// stay on one that we took from a release, so only the times in the managed fields
+// show which came later.
 func releaseOf(live *unstructured.Unstructured) string {
 	release := live.GetAnnotations()[annotationRelease]
 	if release == "" {
@@ -177,7 +181,8 @@ func releaseOf(live *unstructured.Unstructured) string {
 	return live.GetAnnotations()[annotationReleaseSpace] + "/" + release
 }
 
-// needs names a wanted object that a namespace or a definition takes with it when it goes; empty for none.
+// needs returns a desired object that would be deleted together with a namespace
+// or a definition, or "".
 func (w world) needs(leaving *unstructured.Unstructured) string {
 	kinds := defined([]object{{leaving, ""}})
 	for _, ref := range w.wanted {

@@ -23,7 +23,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
-// refusedWith plans, and looks for words in the error.
+// refusedWith plans, and checks that the error contains words.
 func (r *rig) refusedWith(text string, words ...string) {
 	r.t.Helper()
 	p, err := r.plan(text)
@@ -38,7 +38,7 @@ func (r *rig) refusedWith(text string, words ...string) {
 	}
 }
 
-// as gives the runner a kubeconfig by which it is somebody else.
+// as gives the runner a kubeconfig with which it impersonates another user.
 func (r *rig) as(user string) {
 	r.t.Helper()
 	config, err := clientcmd.LoadFromFile(r.kubeconfig)
@@ -54,7 +54,8 @@ func (r *rig) as(user string) {
 	}
 }
 
-// TestForbidden names verb, resource and subject, of all objects at once.
+// TestForbidden checks that the error names verb, resource and subject,
+// for all objects at once.
 func TestForbidden(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -69,7 +70,8 @@ func TestForbidden(t *testing.T) {
 	r.kubeconfig = whole
 }
 
-// TestQuota is seen by the plan, which sends the very request.
+// TestQuota checks that a plan reports an exceeded quota, because it sends the
+// same request as an apply.
 func TestQuota(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -82,7 +84,8 @@ func TestQuota(t *testing.T) {
 	r.refusedWith(web, "Service "+r.name+"/web", "quota few")
 }
 
-// TestWebhook that rejects: its name and its words, cleaned.
+// TestWebhook checks that the error for a webhook's rejection has its name and its message
+// without control characters.
 func TestWebhook(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -119,7 +122,7 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
-// TestImmutable: an object that cannot change is made anew if it asks for that.
+// TestImmutable checks that an object that cannot be changed is recreated if it allows that.
 func TestImmutable(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -139,7 +142,7 @@ func TestImmutable(t *testing.T) {
 	}
 }
 
-// TestRefusals are told all at once, with their places.
+// TestRefusals checks that all rejections are reported at once, with their positions.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -170,14 +173,16 @@ spec: {ports: [{port: 99999}]}
 	}
 }
 
-// TestNotReady fails the apply with what is not ready, and the next one heals.
+// TestNotReady checks that an apply fails with the object that is not ready, and that
+// the next one repairs it.
 func TestNotReady(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	var result api.JobResult
 	var err error
 	whole := r.seconds
-	for seconds := 30; seconds <= whole; seconds *= 2 { // a busy cluster may not get that far within the job's time
+	// A busy cluster may not get that far within the job's time.
+	for seconds := 30; seconds <= whole; seconds *= 2 {
 		r.seconds = whole
 		p, planErr := r.plan(strings.Replace(web, "shop/web:1", "shop/crash:1", 1))
 		if planErr != nil {
@@ -195,7 +200,7 @@ func TestNotReady(t *testing.T) {
 	r.heal(web, "after a crash")
 }
 
-// TestOtherCluster: a plan is of one cluster.
+// TestOtherCluster checks that a plan is for one cluster.
 func TestOtherCluster(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -12,23 +12,26 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 )
 
-// wanted is an object as it is to be applied.
+// wanted is an object as it is applied.
 type wanted struct {
 	object
 	ref api.ObjectRef
 }
 
-// forced says that the object takes fields over, and recreated that it may be made anew.
+// forced reports whether the object takes over fields of other managers, and recreated
+// whether it may be recreated.
 func (w *wanted) forced() bool    { return w.GetAnnotations()[annotationForce] == "true" }
 func (w *wanted) recreated() bool { return w.GetAnnotations()[annotationRecreate] == "true" }
 
-// identity is what makes two references the same object: the version of the API is no part of it.
+// identity returns a reference that is equal for equal objects: the API
+// version is no part of it.
 func identity(ref api.ObjectRef) api.ObjectRef {
 	ref.Version = ""
 	return ref
 }
 
-// defined are the kinds that CustomResourceDefinitions among the objects define, and whether theirs live in namespaces.
+// defined returns the kinds that CustomResourceDefinitions among the objects define,
+// and whether they are namespaced.
 func defined(objects []object) map[api.ObjectRef]bool {
 	found := map[api.ObjectRef]bool{}
 	for _, o := range objects {
@@ -50,7 +53,8 @@ func isDefinition(u *unstructured.Unstructured) bool {
 
 func isNamespace(ref api.ObjectRef) bool { return ref.Kind == "Namespace" && ref.Group == "" }
 
-// settle gives the objects as they are to be applied: each in its namespace, with our labels, and none twice.
+// settle returns the objects as they are applied: each in its namespace, with our labels,
+// and without duplicates.
 func (s *session) settle(objects []object, namespace string) ([]*wanted, error) {
 	var (
 		kinds    = defined(objects)
@@ -90,7 +94,7 @@ func (s *session) settle(objects []object, namespace string) ([]*wanted, error) 
 	return made, joined(problems)
 }
 
-// label says on the object to whom it belongs.
+// label sets the labels that identify the owner of an object.
 func (s *session) label(w *wanted) {
 	labels := w.GetLabels()
 	if labels == nil {
@@ -100,7 +104,8 @@ func (s *session) label(w *wanted) {
 	w.SetLabels(labels)
 }
 
-// unknownKind is a kind that neither the server has nor the manifest defines.
+// unknownKind is the error for a kind that the server does not have and the
+// manifest does not define.
 type unknownKind struct{ ref api.ObjectRef }
 
 func (u *unknownKind) Error() string {
@@ -112,7 +117,8 @@ func (u *unknownKind) Error() string {
 		cluster.Name(u.ref), diff.Neutral(u.ref.Kind), diff.Neutral(version))
 }
 
-// namespaced says whether objects of a kind live in namespaces: by what the server has, else by what the manifest defines.
+// namespaced reports whether a kind is namespaced, according to the server or else to the
+// definitions in the manifest.
 func (s *session) namespaced(ref api.ObjectRef, kinds map[api.ObjectRef]bool) (bool, error) {
 	mapping, err := s.mapping(ref)
 	if err == nil {
@@ -127,7 +133,7 @@ func (s *session) namespaced(ref api.ObjectRef, kinds map[api.ObjectRef]bool) (b
 	return false, &unknownKind{ref}
 }
 
-// refs names objects.
+// refs returns the references of objects.
 func refs(objects []*wanted) []api.ObjectRef {
 	made := make([]api.ObjectRef, len(objects))
 	for i, w := range objects {
