@@ -26,23 +26,23 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/helm/source"
 )
 
-// The bounds of what the command reads.
+// The limits for the command's input, in bytes.
 const (
 	maxRequest = 64 << 20
 	maxPacked  = 32 << 20
 )
 
-// helmRequest is what `nuon diff helm` asks, as JSON on the standard input: values may be secret, so they stand in no command line. The same
-// type is in cli/diff.
+// helmRequest is the request of `nuon diff helm`, as JSON on the standard input: values may be
+// secret and must not be on a command line. The same type is in cli/diff.
 type helmRequest struct {
 	Before     helmSide     `json:"before"`
 	After      helmSide     `json:"after"`
-	Cluster    *helmCluster `json:"cluster,omitempty"` // with it, before is the release as it is deployed there
+	Cluster    *helmCluster `json:"cluster,omitempty"` // if set, Before is the release as deployed there
 	Release    string       `json:"release"`
 	Namespace  string       `json:"namespace"`
-	Kubernetes string       `json:"kubernetes,omitempty"` // version
+	Kubernetes string       `json:"kubernetes,omitempty"` // the version
 	APIs       []string     `json:"apis,omitempty"`
-	// Secrets, TagKey and the bounds are as kubernetes.Options has them.
+	// Secrets, TagKey and the limits are as in kubernetes.Options.
 	Secrets []string `json:"secrets,omitempty"`
 	TagKey  []byte   `json:"tag_key,omitempty"`
 	Limit   int      `json:"limit"`
@@ -65,7 +65,7 @@ type helmValues struct {
 type helmCluster struct {
 	KubeConfig string `json:"kubeconfig"`
 	Context    string `json:"context,omitempty"`
-	Driver     string `json:"driver,omitempty"` // empty for both, configmap first
+	Driver     string `json:"driver,omitempty"` // empty tries both, configmap first
 }
 
 func newDiff() *cobra.Command {
@@ -90,10 +90,12 @@ func newDiff() *cobra.Command {
 	return command
 }
 
-// mostMemory is how much of it, in bytes of addresses, a comparison may take: a template can ask for any amount at once.
+// mostMemory bounds the address space of a comparison, in bytes, because a template can
+// allocate any amount at once.
 const mostMemory = 8 << 30
 
-// bounded makes a comparison that asks for too much end by itself, before the machine of whoever runs it does.
+// bounded limits the memory of this process, so that a comparison that needs too much fails
+// before the user's machine does.
 func bounded() error {
 	if err := syscall.Setrlimit(syscall.RLIMIT_AS, &syscall.Rlimit{Cur: mostMemory, Max: mostMemory}); err != nil {
 		return fmt.Errorf("bound the memory: %w", err)
@@ -101,7 +103,7 @@ func bounded() error {
 	return hardening.HideMemory()
 }
 
-// helmDiff is the work on one request.
+// helmDiff is the comparison of one request.
 type helmDiff struct {
 	helmRequest
 	fetcher *source.Fetcher
@@ -110,17 +112,17 @@ type helmDiff struct {
 
 func newHelmDiff(request helmRequest) *helmDiff {
 	log := &helmNotes{}
-	// The one who runs it chooses what it reads, with the rights of that person.
+	// The user chooses what the command reads, with the user's own rights.
 	return &helmDiff{helmRequest: request, fetcher: source.New(source.Options{AllowPrivate: true, Log: log}), log: log}
 }
 
-// helmNotes keeps what there is to warn of, as notes of the report.
+// helmNotes collects warnings as notes of the report.
 type helmNotes struct{ lines []string }
 
 func (*helmNotes) Debug(string, ...any) {}
 func (*helmNotes) Info(string, ...any)  {}
 
-// Warn keeps the first few.
+// Warn adds the warning, up to a limit.
 func (n *helmNotes) Warn(format string, args ...any) {
 	const most, longest = 20, 900
 	if text := fmt.Sprintf(format, args...); len(n.lines) < most {
@@ -133,7 +135,7 @@ func (d *helmDiff) report(ctx context.Context) (*diff.Report, error) {
 		return d.againstCluster(ctx)
 	}
 	var charts [2]loadedChart
-	var rendered [4]*helm.Rendered // before, after, after again, before again
+	var rendered [4]*helm.Rendered // before, after, after a second time, before a second time
 	var err error
 	for i, side := range []helmSide{d.Before, d.After} {
 		if charts[i], err = d.load(ctx, side); err != nil {
@@ -153,7 +155,7 @@ func (d *helmDiff) report(ctx context.Context) (*diff.Report, error) {
 	return kubernetes.Report(objectsOf("before", rendered[0]), append(objectsOf("after", rendered[1]), added...), options)
 }
 
-// known says what templates were told of the cluster.
+// known describes the cluster version that templates were rendered for.
 func (d *helmDiff) known() string {
 	if d.Kubernetes == "" {
 		return "those of a current one (--kube-version, --api-versions)"
@@ -213,14 +215,14 @@ func (d *helmDiff) options(again []manifest.Source) kubernetes.Options {
 	return options
 }
 
-// loadedChart is a chart with the values for it.
+// loadedChart is a chart with its values.
 type loadedChart struct {
-	name   string // as it was given
+	name   string // as given by the user
 	chart  *helm.Chart
 	values map[string]any
 }
 
-// String gives "web 1.2.3 (./chart)".
+// String returns a text such as "web 1.2.3 (./chart)".
 func (l loadedChart) String() string {
 	info := l.chart.Info()
 	return fmt.Sprintf("%s %s (%.200s)", info.Name, info.Version, l.name)
@@ -247,14 +249,14 @@ func (d *helmDiff) load(ctx context.Context, side helmSide) (loadedChart, error)
 	return loadedChart{name: side.Chart, chart: loaded, values: values}, err
 }
 
-// severalSets is what --set of helm would take for another key and its value.
+// severalSets matches a value that helm's --set would split into several keys.
 var severalSets = regexp.MustCompile(`[^\\],[\w.\[\]-]+=`)
 
-// merged are the values of a side: its files, and then what is set.
+// merged returns the values of a side: its files, overridden by its sets.
 func (s helmSide) merged() (map[string]any, error) {
 	files := make([]string, len(s.Values))
 	for i, file := range s.Values {
-		// Read by itself first, for its name in the error.
+		// Each file is also parsed separately, so that an error has its name.
 		if _, err := helm.ReadValues(file.Name, []byte(file.Content)); err != nil {
 			return nil, err
 		}
@@ -271,7 +273,8 @@ func (s helmSide) merged() (map[string]any, error) {
 	return helm.MergeValues(files, sets)
 }
 
-// scalar is the value of --set as Helm types it: whole numbers, true, false and null are what they look like, all else is text.
+// scalar returns the value of --set with the type that Helm gives it: whole numbers, true,
+// false and null; everything else is text.
 func scalar(text string) any {
 	switch text {
 	case "true":
@@ -289,7 +292,7 @@ func scalar(text string) any {
 	return text
 }
 
-// find gets the chart that an argument names.
+// find returns the chart that an argument names.
 func (d *helmDiff) find(ctx context.Context, name string) (*source.Chart, error) {
 	if scheme, _, is := strings.Cut(name, "://"); is {
 		if scheme != "oci" && strings.HasSuffix(name, ".tgz") {
@@ -319,7 +322,7 @@ func (d *helmDiff) find(ctx context.Context, name string) (*source.Chart, error)
 	return d.fetcher.FromArchive(ctx, name, content)
 }
 
-// readBounded reads a file that may be one without an end.
+// readBounded reads a file that may be endless.
 func readBounded(name string) ([]byte, error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -335,7 +338,7 @@ func readBounded(name string) ([]byte, error) {
 	return content, nil
 }
 
-// cause is an error without the path that it begins with.
+// cause returns an error without the path at its start.
 func cause(err error) error {
 	var at *os.PathError
 	if errors.As(err, &at) {
@@ -344,7 +347,7 @@ func cause(err error) error {
 	return err
 }
 
-// splitReference takes https://host/path/chart:version apart; without a version it means the newest.
+// splitReference splits https://host/path/chart:version. An empty version means the newest.
 func splitReference(text string) (repository, chart, version string, err error) {
 	scheme, rest, _ := strings.Cut(text, "://")
 	dir, last := path.Split(rest)
@@ -367,12 +370,13 @@ func (d *helmDiff) offline(ctx context.Context, made loadedChart) (*helm.Rendere
 	return rendered, nil
 }
 
-// rendering is an upgrade: nothing is told by what only an installation has.
+// rendering returns the request of an upgrade, so that templates render without the parts
+// that only an installation has.
 func (d *helmDiff) rendering(made loadedChart, deployed int) helm.RenderRequest {
 	return helm.RenderRequest{Release: d.Release, Namespace: d.Namespace, Values: made.values, Upgrade: deployed > 0, Revision: deployed + 1}
 }
 
-// objectsOf are the objects of a rendering, hooks among them.
+// objectsOf returns the objects of a rendering, including hooks.
 func objectsOf(name string, rendered *helm.Rendered) []manifest.Source {
 	return sourcesOf(name, rendered.Manifest, rendered.Hooks)
 }
@@ -385,7 +389,8 @@ func sourcesOf(name, objects string, hooks []helm.Hook) []manifest.Source {
 	return sources
 }
 
-// againstCluster compares the release as it is deployed, and what the cluster has of it, with the chart.
+// againstCluster compares the deployed release, and its live objects in the
+// cluster, with the chart.
 func (d *helmDiff) againstCluster(ctx context.Context) (*diff.Report, error) {
 	made, err := d.load(ctx, d.After)
 	if err != nil {
@@ -422,7 +427,7 @@ func (d *helmDiff) againstCluster(ctx context.Context) (*diff.Report, error) {
 	return kubernetes.Report(before, after, options)
 }
 
-// noteRelease says what is compared.
+// noteRelease notes what is compared.
 func (d *helmDiff) noteRelease(deployed helm.Release, made loadedChart, rendered *helm.Rendered) {
 	was := "not deployed in namespace " + d.Namespace
 	if deployed.Revision > 0 {
@@ -440,7 +445,8 @@ func (d *helmDiff) noteRelease(deployed helm.Release, made loadedChart, rendered
 	}
 }
 
-// deployed finds the newest deployed revision of the release; the zero Release if it is not there.
+// deployed returns the newest deployed revision of the release, or the zero
+// Release if there is none.
 func (d *helmDiff) deployed(ctx context.Context, reached *cluster.Cluster) (*helm.Client, helm.Release, error) {
 	drivers := []string{"configmap", "secret"}
 	if d.Cluster.Driver != "" {
@@ -457,7 +463,7 @@ func (d *helmDiff) deployed(ctx context.Context, reached *cluster.Cluster) (*hel
 		}
 		history, err := client.History(ctx, d.Release)
 		if elsewhere := (*helm.ElsewhereError)(nil); errors.As(err, &elsewhere) && d.Cluster.Driver == "" {
-			continue // it is looked for there next
+			continue // the next driver is tried
 		}
 		if err != nil {
 			return nil, helm.Release{}, err
@@ -471,7 +477,7 @@ func (d *helmDiff) deployed(ctx context.Context, reached *cluster.Cluster) (*hel
 	return first, helm.Release{}, nil
 }
 
-// liveOf gets what the cluster has of all objects that the sides name.
+// liveOf returns the live objects of the cluster that the sides name.
 func liveOf(ctx context.Context, reached *cluster.Cluster, namespace string, sides ...[]manifest.Source) ([]manifest.Source, error) {
 	var refs []api.ObjectRef
 	known := map[manifest.ID]bool{}
@@ -487,7 +493,7 @@ func liveOf(ctx context.Context, reached *cluster.Cluster, namespace string, sid
 			known[object.ID] = true
 			ref := api.ObjectRef{Group: object.ID.Group, Version: object.Version, Kind: object.ID.Kind, Namespace: object.ID.Namespace, Name: object.ID.Name}
 			if ref.Namespace == "" {
-				ref.Namespace = namespace // of what is in none, it is not looked at
+				ref.Namespace = namespace // ignored for cluster-scoped objects
 			}
 			refs = append(refs, ref)
 		}

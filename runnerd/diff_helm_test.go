@@ -11,7 +11,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// chartsIn writes two versions of a chart, which need one beside them, and goes there.
+// chartsIn writes two versions of a chart with a dependency beside them, and
+// changes to their directory.
 func chartsIn(t *testing.T) {
 	t.Helper()
 	dir := t.TempDir()
@@ -72,7 +73,7 @@ func compared(t *testing.T, request helmRequest) (diff.Report, error) {
 	return report, report.Validate()
 }
 
-// addresses are what changes, with the action.
+// addresses lists the changes with their actions.
 func addresses(changes []diff.Change) string {
 	var all []string
 	for _, c := range changes {
@@ -107,7 +108,8 @@ func TestDiffOfTwoCharts(t *testing.T) {
 	}
 }
 
-// TestDiffShowsWhatCRDsFoldersAdd: an object in crds/ is created by the apply, regardless of its kind.
+// TestDiffShowsWhatCRDsFoldersAdd checks that the report shows an object in crds/,
+// which the apply creates regardless of its kind.
 func TestDiffShowsWhatCRDsFoldersAdd(t *testing.T) {
 	chartsIn(t)
 	write(t, "v2/crds/admin.yaml", "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: as.example.com}\n"+
@@ -127,7 +129,8 @@ func TestDiffShowsWhatCRDsFoldersAdd(t *testing.T) {
 	t.Errorf("the binding of crds/ is not shown, but %s", addresses(got.Changes))
 }
 
-// TestDiffOfTheSame: with nothing but other values, and with no difference at all.
+// TestDiffOfTheSame compares a chart with itself: with other values, and with
+// no difference at all.
 func TestDiffOfTheSame(t *testing.T) {
 	chartsIn(t)
 	got, err := compared(t, helmRequest{Before: helmSide{Chart: "v1"}, After: helmSide{Chart: "v1", Sets: []string{"image=web:3"}}})
@@ -140,7 +143,8 @@ func TestDiffOfTheSame(t *testing.T) {
 	}
 }
 
-// TestSetsWithCommas: whoever writes --set as for helm is told what becomes of it, without the value.
+// TestSetsWithCommas checks that a --set in helm's syntax for several keys gets a note on how
+// it is interpreted, without the value.
 func TestSetsWithCommas(t *testing.T) {
 	chartsIn(t)
 	for text, told := range map[string]bool{"image=hunter2,replicas=3": true, "image=a,b": false, `image=a\,b=c`: false, "image=a": false, "image=,b=c": false} {
