@@ -127,7 +127,7 @@ func TestInterrupt(t *testing.T) {
 }
 
 // TestDeathOfTheParent checks that a program continues when the process that runs it is killed:
-// it may print more than is read, and comes to its regular end.
+// it may print more than is read, and ends regularly.
 func TestDeathOfTheParent(t *testing.T) {
 	dir := t.TempDir()
 	parent := exec.Command(os.Args[0])

@@ -24,9 +24,9 @@ type User struct {
 func Separate() bool { return setup.User != nil }
 
 // The functions below do nothing where programs run as this process's own user.
-// They are for a process of root that runs beside programs which may be hostile:
-// they never change the owner of a file that such a program can already reach, and never open
-// a file by a path that the program can change.
+// They are for a process of root that runs beside possibly hostile programs: they never
+// change the owner of a file that a program can already reach, and never open a file by a path
+// that a program can change.
 
 // Admit allows programs to traverse a directory, but not to list or change it.
 // They cannot replace its entries.

@@ -10,7 +10,8 @@ import (
 // their managed fields.
 const FieldManager = "nuon-runner"
 
-// CannotChange reports whether an API server's message says that a field cannot be changed in place.
+// CannotChange reports whether an API server's message means that a field
+// cannot be changed in place.
 func CannotChange(message string) bool { return immutable.MatchString(message) }
 
 // minSecret is the shortest value of a Secret, in bytes, that is masked everywhere.

@@ -24,9 +24,9 @@ type Refusal struct {
 	Title, Detail string
 	// Body is the body of the response, for responses that carry more than a problem.
 	Body []byte
-	// Stranger means that the response did not come from the runner API but from something
-	// in between, such as a proxy's page. Such a response, even a successful one,
-	// is no result of the call.
+	// Stranger means that the response did not come from the runner API but from
+	// something in between, such as a proxy's page. Even if it is successful, it is not
+	// the result of the call.
 	Stranger bool
 	// RetryAfter is the pause that the server requests, at most longestAsked; 0 for none.
 	RetryAfter time.Duration

@@ -206,7 +206,7 @@ func (r *rig) env(kind api.JobSpecKind) *job.Env {
 // varProcess makes the test's own program a job process that can be killed.
 const varProcess = "MODULE_TEST_PROCESS"
 
-// process is the input of such a process.
+// process is the input of a job process.
 type process struct {
 	API, Registry, Dir, Root, KeyFile string
 	Spec                              api.JobSpec

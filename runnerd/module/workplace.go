@@ -21,16 +21,17 @@ import (
 // workplace is the directory of one install component. Its absolute path is the same
 // for a plan and for its apply, because plans contain paths (abspath, generated archives).
 // It contains rendered secrets, so it is private and exists only during a job.
+// Below the runner's directory it has
 //
-//	<root>/work/<install component>/tree   the artifact's files, and those that Terraform writes
-//	<root>/work/<install component>/vars   the rendered variables
-//	<root>/work/<install component>/plan   the plan file
-//	<root>/work/<install component>/use    which attempt uses it, for Settle
+//	work/<install component>/tree   the artifact's files, and those that Terraform writes
+//	work/<install component>/vars   the rendered variables
+//	work/<install component>/plan   the plan file
+//	work/<install component>/use    which attempt uses it, for Settle
 //
 // Where programs run as another user, that user owns the tree, can read the variables and the
 // plan, and cannot access the rest.
 type workplace struct {
-	root   string // <root>/work/<install component>
+	root   string // work/<install component> below the runner's directory
 	module string // the root module's directory, relative to the tree
 	use    use
 	free   func()
@@ -160,10 +161,10 @@ func merge(under, over []artifact.File) []artifact.File {
 // No module contains it, because state is never packed into an artifact.
 const erroredState = "errored.tfstate"
 
-// maxStray bounds such a file in bytes, with the limit of the endpoint.
+// maxStray bounds errored.tfstate in bytes, with the limit of the endpoint.
 const maxStray = 256 << 20
 
-// strayState returns the content of such a file, or nil when it does not exist.
+// strayState returns the content of errored.tfstate, or nil when it does not exist.
 func (w *workplace) strayState() ([]byte, error) {
 	content, err := child.ReadLeft(w.tree(), filepath.Join(filepath.FromSlash(w.module), erroredState), maxStray)
 	if errors.Is(err, os.ErrNotExist) {

@@ -165,7 +165,7 @@ func TestStatesStayWithTheirComponent(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// A control plane needs only the public key to seal a state of its own, but the hash
+	// A control plane needs only the public key to seal a forged state, but the hash
 	// needs the private key.
 	forged, err := key.Recipient().Seal(component, []byte(written(7)))
 	if err != nil {
