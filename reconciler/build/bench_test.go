@@ -24,7 +24,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
 )
 
-// bench is a control plane from git to artifact: real Postgres, real git, a real registry. Only the runner is played by the test.
+// bench is a control plane from git to artifact with real Postgres, git and registry. Only the runner
+// is simulated.
 type bench struct {
 	t        testing.TB
 	dsn      string
@@ -56,7 +57,7 @@ func newBench(t testing.TB, repo *gittest.Repo) *bench {
 	return b
 }
 
-// replica is one more control plane on the same database.
+// replica adds another control plane on the same database.
 func (b *bench) replica() (*observe.Observer, *catalog.Catalog, *build.Builder) {
 	b.t.Helper()
 	identity, err := seal.NewIdentity()
@@ -107,7 +108,7 @@ func (b *bench) in(work func(context.Context, *store.Tx) error) {
 	}
 }
 
-// connect makes the app "hello" from the repository, and a build runner when asked.
+// connect creates the app "hello" from the repository, and optionally a build runner.
 func (b *bench) connect(runner bool) {
 	b.t.Helper()
 	b.app = id.New("app")
@@ -134,7 +135,7 @@ func (b *bench) addRunner() {
 	})
 }
 
-// sync looks now, and gives the newest revision.
+// sync polls the repository and returns the newest revision.
 func (b *bench) sync() store.Revision {
 	b.t.Helper()
 	revision, err := b.catalog.SyncNow(b.t.Context(), b.org, b.app)
@@ -147,7 +148,7 @@ func (b *bench) sync() store.Revision {
 	return *revision
 }
 
-// push commits, looks, and gives what came of it.
+// push commits, polls, and returns the new revision.
 func (b *bench) push(message string) store.Revision {
 	b.t.Helper()
 	b.repo.Commit(message)
@@ -171,7 +172,7 @@ func (b *bench) component(name string) (component store.Component) {
 	return component
 }
 
-// builds gives a component's builds, the first one first.
+// builds returns a component's builds, the oldest first.
 func (b *bench) builds(name string) (builds []store.Build) {
 	b.t.Helper()
 	component := b.component(name)
@@ -200,7 +201,7 @@ func (b *bench) appRow() (app store.App) {
 	return app
 }
 
-// end plays the runner: it takes a build and reports an end.
+// end simulates a runner that accepts a build and reports a result.
 func (b *bench) end(built store.Build, result api.JobResult) {
 	b.t.Helper()
 	if built.JobID == nil {
@@ -211,7 +212,7 @@ func (b *bench) end(built store.Build, result api.JobResult) {
 	b.in(func(ctx context.Context, tx *store.Tx) error { return b.builder.JobEnded(ctx, tx, job, result) })
 }
 
-// succeed plays a runner that builds everything that is queued.
+// succeed simulates a runner that builds everything that is queued.
 func (b *bench) succeed(names ...string) {
 	b.t.Helper()
 	for _, name := range names {
@@ -229,7 +230,7 @@ func succeeded(org string, built store.Build) api.JobResult {
 	}}}
 }
 
-// hello is an app with a sandbox and two components, one of which calls a module beside it.
+// hello returns an app with a sandbox and two components, one of which calls a module beside it.
 func hello(t testing.TB) *gittest.Repo {
 	t.Helper()
 	repo := gittest.New(t)

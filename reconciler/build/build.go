@@ -11,26 +11,29 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Trees gives the files of a revision (observe.Observer).
+// Trees returns the files of a revision (observe.Observer).
 type Trees interface {
 	Tree(ctx context.Context, org, revisionID string) (*gittree.Tree, error)
 }
 
-// Builder is the room's service, and the owner of build jobs for dispatch. It is safe for concurrent use.
+// Builder is the service of this package, and the owner of build jobs for dispatch. It is safe for
+// concurrent use.
 type Builder struct {
 	store   *store.Store
 	trees   Trees
 	sources SourceStore
 }
 
-// New makes the service.
+// New returns the service.
 func New(s *store.Store, trees Trees, sources SourceStore) *Builder {
 	return &Builder{store: s, trees: trees, sources: sources}
 }
 
-// Reconcile works out the input of every component of an app's current version, and builds what has no build. It changes nothing
-// when nothing moved. A component whose code cannot be built is left as it was, with the problem in words, and the others go on.
-// An error means that something outside the app (the registry, a mirror, the database) did not do its part: call it again later.
+// Reconcile determines the input of every component of an app's current version and creates the
+// missing builds. It changes nothing if nothing has changed since the last call. A component whose code
+// cannot be built stays as it was, with the problem as text, and the others continue. An error means
+// that something outside the app (the registry, a mirror, the database) failed: call Reconcile again
+// later.
 func (b *Builder) Reconcile(ctx context.Context, org, appID string) error {
 	app, err := b.read(ctx, org, appID)
 	if errors.Is(err, errNothing) {
@@ -53,7 +56,8 @@ func (b *Builder) Reconcile(ctx context.Context, org, appID string) error {
 	return nil
 }
 
-// ReleasePartial releases what could be built of a locked app's newest release, and rolls it out.
+// ReleasePartial makes a release of the buildable components of a locked app's newest release, and
+// rolls it out.
 func (*Builder) ReleasePartial(ctx context.Context, tx *store.Tx, app store.App, actor string) (*store.Release, error) {
 	made, err := release.Partial(ctx, tx, app, actor)
 	if err != nil {
@@ -62,8 +66,8 @@ func (*Builder) ReleasePartial(ctx context.Context, tx *store.Tx, app store.App,
 	return made, rollOut(ctx, tx, *made)
 }
 
-// BuildRunnerAdded asks for the jobs of builds that waited for a build runner to be there at all. Call it in the transaction that
-// makes one.
+// BuildRunnerAdded enqueues the builds that waited for the org's first build runner. Call it in the
+// transaction that creates the runner.
 func (b *Builder) BuildRunnerAdded(ctx context.Context, tx *store.Tx) error {
 	apps, err := tx.AppsWithBuildsWithoutJob(ctx, tx.Org)
 	if err != nil {

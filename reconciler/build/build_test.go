@@ -37,7 +37,7 @@ func TestOnePushAllTheWayToBuilds(t *testing.T) {
 	b.packedSource(b.builds("web")[0], []string{"modules/shared/main.tf", "modules/web/main.tf"})
 	b.succeed("sandbox", "web", "metrics")
 
-	// Outside any component: nothing is built, and the revision says why.
+	// Outside all components: nothing is built, and the revision records why.
 	repo.Write("README.md", "# hello there")
 	if got := b.push("words").Outcome; got != "app hello: changed README.md only: no component is built from it" {
 		t.Errorf("the outcome is %q", got)
@@ -67,7 +67,7 @@ func TestOnePushAllTheWayToBuilds(t *testing.T) {
 		t.Errorf("the reason is %q", reason)
 	}
 
-	// Looking again changes nothing.
+	// Another poll changes nothing.
 	before := b.sync()
 	if again := b.sync(); again.ID != before.ID || again.Outcome != before.Outcome {
 		t.Errorf("a look at nothing new made %+v of %+v", again, before)
@@ -75,7 +75,7 @@ func TestOnePushAllTheWayToBuilds(t *testing.T) {
 	b.wantBuilds(map[string]int{"sandbox": 1, "web": 2, "metrics": 2})
 }
 
-// packedSource checks what a build runner would pull, and what it is told.
+// packedSource checks what a build runner would pull, and its spec.
 func (b *bench) packedSource(built store.Build, want []string) {
 	b.t.Helper()
 	repository, err := artifact.Open(b.vendor.Base.Below(b.org+"/sources/"+built.ComponentID), b.vendor.Credential)
@@ -190,7 +190,7 @@ func TestFailedBuildsStayFailedUntilAsked(t *testing.T) {
 	}
 }
 
-// What a runner reports is not believed blindly.
+// The report of a runner is checked.
 func TestForeignArtifactsAreRefused(t *testing.T) {
 	for name, change := range map[string]func(*api.JobResult){
 		"another repository": func(r *api.JobResult) { r.Build.Artifact.Repository = "org_other/builds/cmp_other" },
@@ -232,7 +232,7 @@ func TestBuildsWaitForTheFirstRunner(t *testing.T) {
 	b.succeed("web")
 }
 
-// A component that cannot be built says why, keeps what it has, and lets the others go on.
+// A component that cannot be built reports why, keeps its input, and does not hold up the others.
 func TestProblemsOfOneComponent(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*gittest.Repo)
@@ -270,7 +270,7 @@ func TestProblemsOfOneComponent(t *testing.T) {
 				t.Errorf("the outcome is %q", outcome)
 			}
 			b.wantBuilds(map[string]int{"web": 1, "metrics": 2})
-			// The same problem is not told again, and goes away with its cause.
+			// The same problem is not reported again, and is cleared when its cause is fixed.
 			repo.Write("README.md", "x")
 			if outcome := b.push("words").Outcome; strings.Contains(outcome, "web") {
 				t.Errorf("the outcome is %q", outcome)
@@ -306,7 +306,7 @@ func TestARegistryThatRefuses(t *testing.T) {
 	b.wantBuilds(map[string]int{"web": 1, "metrics": 1, "sandbox": 1})
 }
 
-// A config that is broken keeps the version and the builds before; nothing is half done.
+// A config with errors leaves the earlier version and its builds unchanged.
 func TestABrokenConfigKeepsTheOldVersion(t *testing.T) {
 	repo := hello(t)
 	b := newBench(t, repo)
@@ -344,7 +344,7 @@ func TestConfigChanges(t *testing.T) {
 	b.succeed("sandbox", "web", "metrics")
 	one := b.appRow()
 
-	// A variable is no part of a build, but makes a version.
+	// A variable is not part of a build, but changes the app version.
 	repo.Write("app/components/web.toml", component("web", "modules/web")+"[vars]\nx = \"1\"\n")
 	if outcome := b.push("var").Outcome; outcome != "app hello: the config changed: app version 2" {
 		t.Errorf("the outcome is %q", outcome)
@@ -363,7 +363,7 @@ func TestConfigChanges(t *testing.T) {
 		t.Errorf("the reason is %q", reason)
 	}
 
-	// A component that left is no longer present; the old config is the old version again.
+	// A removed component is no longer present; the old config is the old version again.
 	repo.Remove("app/components/metrics.toml")
 	b.push("without metrics")
 	b.in(func(ctx context.Context, tx *store.Tx) error {
@@ -384,7 +384,7 @@ func TestConfigChanges(t *testing.T) {
 	b.wantBuilds(map[string]int{"web": 2, "metrics": 1})
 }
 
-// A component's own repository moves on its own.
+// A component's own repository changes independently.
 func TestAComponentOfAnotherRepository(t *testing.T) {
 	repo, other := hello(t), gittest.New(t)
 	other.Write("tf/main.tf", "output \"a\" { value = 1 }\n").Commit("start")
@@ -415,7 +415,8 @@ func TestAComponentOfAnotherRepository(t *testing.T) {
 		}
 		return err
 	})
-	// What the module asks for and the config does not give is found before anything is built, in the words of nuon validate.
+	// A variable that the module requires and the config does not set is found before anything is built, in
+	// the words of nuon validate.
 	other.Write("tf/main.tf", "variable \"size\" {}\n").Commit("size")
 	b.sync()
 	want := `vars: the module in tf needs a value for its variable "size" (set vars.size, or give the variable a default at tf/main.tf:1)`
@@ -434,7 +435,7 @@ func TestAComponentOfAnotherRepository(t *testing.T) {
 		t.Errorf("the problem is still %q", got)
 	}
 	b.wantBuilds(map[string]int{"web": 1, "metrics": 2})
-	// The config is broken now, but that is no reason not to build what is elsewhere.
+	// The config has errors now, which does not prevent the build of components from other repositories.
 	repo.Write("app/metadata.toml", "version = ").Commit("oops")
 	other.Write("tf/main.tf", "output \"a\" { value = 3 }\n").Commit("three")
 	b.sync()
@@ -446,7 +447,8 @@ func TestAComponentOfAnotherRepository(t *testing.T) {
 	b.wantBuilds(map[string]int{"web": 1, "metrics": 3})
 }
 
-// A component that moves to another repository is not rolled out with its old code and the new config, and says why it waits.
+// A component that moves to another repository is not rolled out with its old code and the new config,
+// and reports why it waits.
 func TestAComponentThatMovesToAnotherRepository(t *testing.T) {
 	repo, other := hello(t), gittest.New(t)
 	other.Write("modules/metrics/main.tf", "output \"port\" { value = 1 }\n").Commit("start")
@@ -474,7 +476,7 @@ func TestAComponentThatMovesToAnotherRepository(t *testing.T) {
 	b.wantBuilds(map[string]int{"metrics": 1})
 }
 
-// A build runner that is gone, or never came, does not get the builds while another is there.
+// A build runner that is offline, or never registered, gets no builds while another is online.
 func TestBuildsGoToARunnerThatIsThere(t *testing.T) {
 	b := newBench(t, hello(t))
 	b.connect(true)
@@ -496,7 +498,8 @@ func TestBuildsGoToARunnerThatIsThere(t *testing.T) {
 	})
 }
 
-// Two replicas that see the same push make one revision, one version and one build of each component.
+// Two replicas that see the same push create one revision, one version and one build of each
+// component.
 func TestTwoReplicas(t *testing.T) {
 	repo := hello(t)
 	b := newBench(t, repo)
@@ -535,13 +538,13 @@ func TestTwoReplicas(t *testing.T) {
 	}
 }
 
-// A mirror that is lost between the look and the build is made anew.
+// A mirror that is lost between the poll and the build is created again.
 func TestALostMirror(t *testing.T) {
 	repo := hello(t)
 	b := newBench(t, repo)
 	b.connect(true)
 	b.sync()
-	b.observer, b.catalog, b.builder = b.replica() // with a mirror directory of its own, which is empty
+	b.observer, b.catalog, b.builder = b.replica() // with another mirror directory, which is empty
 	repo.Write("modules/metrics/main.tf", "output \"port\" { value = 9 }\n")
 	if got := b.push("nine").Outcome; got != "app hello: component metrics: input changed, build 2" {
 		t.Errorf("the outcome is %q", got)

@@ -1,19 +1,19 @@
 package build
 
-// verdict is what is to be done about an input.
+// verdict is the decision about an input.
 type verdict int
 
 const (
-	// keep: it is the component's input already, and has its build.
+	// keep: the input is already the component's input and has a build.
 	keep verdict = iota
-	// adopt: it becomes the component's input again, with the build that it has.
+	// adopt: the input becomes the component's input again, with its existing build.
 	adopt
-	// makeBuild: it has no build, so one is made.
+	// makeBuild: the input has no build, so one is created.
 	makeBuild
 )
 
-// decide says what follows from an input that was found. A failed build counts as one: the same input would fail again, so it is
-// built anew only when a person asks.
+// decide returns what to do about an input. A failed build counts as a build: the same input would
+// fail again, so only a person's request rebuilds it.
 func decide(currentInput *string, found known) verdict {
 	switch {
 	case found.build == nil:

@@ -34,7 +34,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// The digest is of what a build is made from, and of nothing else; its form is fixed, or everything would be built once more.
+// The digest covers what a build is made from and nothing else. Its form is fixed, because a change
+// would rebuild everything.
 func TestRecipeDigestIsFixed(t *testing.T) {
 	recipe := Recipe{
 		Format: recipeFormat, Kind: "terraform_module", TerraformVersion: "1.11.4", Directory: "m",

@@ -1,11 +1,13 @@
-// Package build decides what of an app is built, and keeps what was: component inputs, named by the digest of what a build would
-// be made from, and builds, at most one of each input that is under way or has succeeded.
+// Package build decides what to build of an app and records the results: component inputs, identified
+// by the digest of everything that a build would be made from, and builds, of which each input has at
+// most one that is running or has succeeded.
 //
-// It reads app versions, components, revisions and the trees of their commits, and adds component inputs, packed sources in the
-// vendor's registry, builds and their jobs, and the outcome of revisions. The same input is never built twice without somebody
-// asking, however many commits pass; going back to an old input uses its build again. The main program calls Reconcile when the
-// catalog has taken something in, dispatch calls JobAccepted and JobEnded, the API calls Retry.
+// It reads app versions, components, revisions and the trees of their commits. It writes component
+// inputs, packed sources in the vendor's registry, builds and their jobs, and the summaries of
+// revisions. It never builds an input twice unless a person requests it, however many commits follow;
+// returning to an old input reuses its build. The main program calls Reconcile after the catalog has
+// read a config, dispatch calls JobAccepted and JobEnded, and the API calls Retry.
 //
-// It never builds anything itself: it packs source and has a build runner do it. It never reads a registry, touches an install,
-// or decides who gets a build.
+// It never runs a build: it packs the source and enqueues a job for a build runner. It never reads a
+// registry, touches an install, or decides which install gets a build.
 package build

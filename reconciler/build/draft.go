@@ -13,22 +13,24 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Draft is what would become of a component if its app's config and repository were others.
+// Draft is the effect that another config and repository of the app would have on a component.
 type Draft struct {
 	Moved   bool   // it would have another input than it has
-	Rebuild bool   // and a build would be made
-	Problem string // why it could not be built, in words; the other fields are then as they are without it
-	Reason  string // in words
-	// Build is the one that would count. One that is still to be made has no number, and counts as made.
+	Rebuild bool   // and a build would be created
+	Problem string // why it could not be built, for people; the other fields are then as without it
+	Reason  string // for people
+	// Build is the build that would be used. A build that does not exist yet has no number and counts as
+	// succeeded.
 	Build store.Build
 }
 
-// draftDigest stands for the digest of an artifact that is still to be made.
+// draftDigest replaces the digest of an artifact that does not exist yet.
 const draftDigest = "draft"
 
-// Drafts says what would become of each component of a config, with the files of its own repository; an app without a version has
-// none before. A component that names the app's repository and branch by the URL is built from the same files. Code in other
-// repositories counts as it was when it was last read. It writes nothing.
+// Drafts returns the effect of a config on each of its components, with the files of its own
+// repository. The app may have no version yet. A component that names the app's repository and branch
+// by URL is built from the same files. Code in other repositories counts as it was when it was last
+// read. Drafts writes nothing.
 func Drafts(ctx context.Context, tx *store.Tx, appID string, config *appconfig.App, tree *gittree.Tree) (map[string]Draft, error) {
 	now, err := readApp(ctx, tx, appID)
 	if err != nil && !errors.Is(err, errNothing) {
@@ -59,7 +61,7 @@ func Drafts(ctx context.Context, tx *store.Tx, appID string, config *appconfig.A
 	return all, tree.Err()
 }
 
-// everything is the sandbox and the components, as far as they are deployed.
+// everything returns the sandbox and the components that are deployed.
 func everything(config *appconfig.App) []appconfig.Component {
 	config = config.Deployed()
 	if config.Sandbox == nil {
@@ -68,14 +70,14 @@ func everything(config *appconfig.App) []appconfig.Component {
 	return append([]appconfig.Component{*config.Sandbox}, config.Components...)
 }
 
-// drafting is what the components are, and the files that are looked at instead of what was committed.
+// drafting holds the current components, and the files that replace the committed ones.
 type drafting struct {
 	tree    *gittree.Tree
 	app     *appconfig.App
 	url     string                     // of the app's repository
 	branch  string                     // that the app follows
-	present map[string]componentState  // those of the current version
-	rows    map[string]store.Component // those that there ever were
+	present map[string]componentState  // components of the current version
+	rows    map[string]store.Component // all components that ever existed
 }
 
 func (d drafting) draft(ctx context.Context, tx *store.Tx, config appconfig.Component) (Draft, error) {
@@ -111,17 +113,18 @@ func (d drafting) draft(ctx context.Context, tx *store.Tx, config appconfig.Comp
 	return found.draft(), err
 }
 
-// sameCode says that two configs of a component name the same code, so that what is known of the one holds for the other.
+// sameCode reports whether two configs of a component name the same code, so that facts about one hold
+// for the other.
 func sameCode(was, is *appconfig.Component) bool {
 	before, after := Shape(was), Shape(is)
 	if before.Kustomize != nil && after.Kustomize != nil {
-		before.Kustomize.EnableHelm = after.Kustomize.EnableHelm // which says nothing of what is read
+		before.Kustomize.EnableHelm = after.Kustomize.EnableHelm // which does not affect the files that are read
 	}
 	return was.Source != nil && *was.Source == *is.Source && was.Kind == is.Kind && before.Directory == after.Directory &&
 		reflect.DeepEqual(before.Kustomize, after.Kustomize)
 }
 
-// draft says what follows from an input that was found.
+// draft returns the effect of an input that was determined.
 func (f *finding) draft() Draft {
 	if f.current != nil && f.current.Digest == f.digest && f.known.build != nil {
 		return Draft{Reason: "nothing that it is built from would change", Build: *f.known.build}
@@ -137,7 +140,7 @@ func toBeMade(reason string) store.Build {
 	return store.Build{Status: statusSucceeded, ArtifactDigest: draftDigest, Reason: reason}
 }
 
-// draftReason says why a component would have another input than it has.
+// draftReason returns why a component would have another input than it has.
 func draftReason(f *finding) string {
 	var before Recipe
 	if f.current == nil || json.Unmarshal(f.current.Recipe, &before) != nil {

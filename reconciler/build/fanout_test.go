@@ -30,8 +30,8 @@ func (b *bench) list(sql string) []string {
 	return all
 }
 
-// TestTheLastBuildHasTheInstallsReconciled: once, however many builds a push led to and however many installs there are. Each build's end
-// used to ask for every install.
+// TestTheLastBuildHasTheInstallsReconciled checks that they are reconciled once, however many builds a
+// push causes and however many installs exist. In the past, each build's end reconciled every install.
 func TestTheLastBuildHasTheInstallsReconciled(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, hello(t))
@@ -50,7 +50,8 @@ func TestTheLastBuildHasTheInstallsReconciled(t *testing.T) {
 	}
 }
 
-// TestBuildsAreSpread over the build runners that are there. The oldest used to get them all.
+// TestBuildsAreSpread checks that all online build runners get builds. In the past, the oldest got them
+// all.
 func TestBuildsAreSpread(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, hello(t))

@@ -6,7 +6,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
 
-// Shape is the recipe of a component as far as its config says it: without the code, which its Sources name.
+// Shape returns the recipe of a component as far as its config determines it, without the code in
+// Sources.
 func Shape(c *appconfig.Component) Recipe {
 	shape := Recipe{Format: recipeFormat, Kind: c.Kind, Directory: "."}
 	if c.Source != nil {
@@ -28,7 +29,7 @@ func Shape(c *appconfig.Component) Recipe {
 	return shape
 }
 
-// inspect works the recipe out, or the problem.
+// inspect determines the recipe, or the problem.
 func (f *finding) inspect() {
 	f.recipe = Shape(&f.config)
 	if err := f.findSources(); err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// The statuses of a build, as the table's constraint has them. queued → running → succeeded or failed; a build that is over stays
-// so.
+// The statuses of a build, with the same values as the table's constraint: queued → running → succeeded
+// or failed. The last two are final.
 const (
 	statusQueued    = "queued"
 	statusRunning   = "running"
@@ -27,13 +27,13 @@ const (
 	statusFailed    = "failed"
 )
 
-// OwnerKind is what build jobs are owned by in dispatch.
+// OwnerKind is the owner kind of build jobs in dispatch.
 const OwnerKind = "build"
 
-// sandboxTimeout bounds the build of a sandbox, whose config has no word for it.
+// sandboxTimeout bounds the build of a sandbox, whose config has no field for it.
 const sandboxTimeout = 30 * time.Minute
 
-// timeoutOf is how long a build of a component may take.
+// timeoutOf returns how long a build of a component may take.
 func timeoutOf(config appconfig.Component) time.Duration {
 	if span, err := time.ParseDuration(config.BuildTimeout); err == nil && span > 0 {
 		return span
@@ -41,12 +41,12 @@ func timeoutOf(config appconfig.Component) time.Duration {
 	return sandboxTimeout
 }
 
-// maxError bounds what is kept of a runner's words, in bytes.
+// maxError bounds the stored error text of a runner, in bytes.
 const maxError = 16 << 10
 
 var _ dispatch.Owner = (*Builder)(nil)
 
-// start queues the job of a build with the org's build runner; false when there is none yet.
+// start queues the job of a build for the org's build runner. It returns false if there is none yet.
 func start(ctx context.Context, tx *store.Tx, build store.Build, component store.Component, recipe Recipe, timeout time.Duration) (bool, error) {
 	runner, err := tx.BuildRunner(ctx, tx.Org, dispatch.Online.Seconds())
 	if errors.Is(err, store.ErrNotFound) {
@@ -69,7 +69,7 @@ func start(ctx context.Context, tx *store.Tx, build store.Build, component store
 	return true, err
 }
 
-// specOf says to a build runner what to build.
+// specOf returns the spec that describes the build to a build runner.
 func specOf(org string, build store.Build, component store.Component, recipe Recipe) api.BuildSpec {
 	spec := api.BuildSpec{
 		Build: build.ID, Component: component.Name, ComponentKind: recipe.Kind,
@@ -90,7 +90,7 @@ func specOf(org string, build store.Build, component store.Component, recipe Rec
 	return spec
 }
 
-// JobAccepted notes that a runner has begun a build.
+// JobAccepted records that a runner has started a build.
 func (b *Builder) JobAccepted(ctx context.Context, tx *store.Tx, job store.Job) error {
 	changed, err := tx.SetBuildRunning(ctx, tx.Org, job.OwnerID, &job.ID)
 	if err != nil {
@@ -102,7 +102,7 @@ func (b *Builder) JobAccepted(ctx context.Context, tx *store.Tx, job store.Job) 
 	return nil
 }
 
-// JobEnded records how a build ended, and which releases that completes.
+// JobEnded records how a build ended and updates the releases that contain it.
 func (b *Builder) JobEnded(ctx context.Context, tx *store.Tx, job store.Job, result api.JobResult) error {
 	build, err := tx.LockBuild(ctx, tx.Org, job.OwnerID)
 	if errors.Is(err, store.ErrNotFound) {
@@ -118,7 +118,7 @@ func (b *Builder) JobEnded(ctx context.Context, tx *store.Tx, job store.Job, res
 		return fmt.Errorf("end build %s: %w", build.ID, err)
 	}
 	if changed == 0 {
-		return nil // it was over, or the job is not the build's
+		return nil // it had already ended, or the job is not the build's
 	}
 	if err := settleReleases(ctx, tx, build.InputID); err != nil {
 		return fmt.Errorf("end build %s: %w", build.ID, err)
@@ -126,7 +126,8 @@ func (b *Builder) JobEnded(ctx context.Context, tx *store.Tx, job store.Job, res
 	return nil
 }
 
-// settleReleases has the releases stand as the builds of an input do now, and rolls out those that changed.
+// settleReleases updates the releases that contain builds of an input, and rolls out those that
+// changed.
 func settleReleases(ctx context.Context, tx *store.Tx, inputID string) error {
 	changed, err := release.Built(ctx, tx, inputID)
 	if err != nil {
@@ -140,7 +141,8 @@ func settleReleases(ctx context.Context, tx *store.Tx, inputID string) error {
 	return nil
 }
 
-// endOf says how a build ended. What a runner reports is checked: an artifact counts only where this build's belongs.
+// endOf returns how a build ended. It checks what the runner reports: an artifact counts only in the
+// repository of this build's component.
 func endOf(org string, build store.Build, result api.JobResult) store.EndBuildParams {
 	made := result.Build.Artifact
 	switch {
@@ -171,16 +173,16 @@ func failure(result api.JobResult) string {
 	return "the build failed without saying why; read its log"
 }
 
-// What keeps a build from being retried.
+// The errors of Retry.
 var (
-	// ErrNotFailed: only a failed build is built again; any other counts.
+	// ErrNotFailed: only a failed build can be retried.
 	ErrNotFailed = errors.New("the build has not failed")
-	// ErrHasBuild: another build of the same input is under way or has succeeded.
+	// ErrHasBuild: another build of the same input is running or has succeeded.
 	ErrHasBuild = errors.New("the same input has another build that is under way or has succeeded")
 )
 
-// Retry builds the input of a failed build again, from the source that was packed then, and gives the new build's id. The error
-// wraps store.ErrNotFound, ErrNotFailed or ErrHasBuild.
+// Retry builds the input of a failed build again, from the source that was packed for it, and returns
+// the id of the new build. Its error wraps store.ErrNotFound, ErrNotFailed or ErrHasBuild.
 func (b *Builder) Retry(ctx context.Context, tx *store.Tx, buildID string) (string, error) {
 	old, err := tx.LockBuild(ctx, tx.Org, buildID)
 	if err != nil {
@@ -203,7 +205,7 @@ func (b *Builder) Retry(ctx context.Context, tx *store.Tx, buildID string) (stri
 	return again, settleReleases(ctx, tx, old.InputID)
 }
 
-// rebuild makes another build of a failed one's input.
+// rebuild creates another build of a failed build's input.
 func rebuild(ctx context.Context, tx *store.Tx, old store.Build) (string, error) {
 	component, err := tx.ComponentToBuild(ctx, tx.Org, old.ComponentID)
 	if err != nil {

@@ -17,8 +17,9 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// keep writes what was found, all of it in one transaction: inputs, problems, builds with their jobs, and what came of the
-// revisions. settled says that nothing was left out for a reason that passes; only then are they released.
+// keep writes all findings in one transaction: inputs, problems, builds with their jobs, and the
+// summaries of the revisions. settled means that no component was left out for a temporary reason; only
+// then is a release made.
 func (b *Builder) keep(ctx context.Context, org string, app appState, findings []*finding, settled bool) error {
 	return b.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		locked, err := tx.LockApp(ctx, org, app.row.ID)
@@ -27,7 +28,7 @@ func (b *Builder) keep(ctx context.Context, org string, app appState, findings [
 		}
 		now, err := readApp(ctx, tx, app.row.ID)
 		if err != nil || now.moved(app) {
-			return unlessGone(err) // whoever moved it has asked for it to be built
+			return unlessGone(err) // the transaction that moved it has enqueued a build
 		}
 		k := keeping{tx: tx, app: now, concluded: map[string][]string{}}
 		for _, found := range findings {
@@ -49,7 +50,7 @@ func (b *Builder) keep(ctx context.Context, org string, app appState, findings [
 	})
 }
 
-// all reports whether the input of every component was worked out at the app's version.
+// all reports whether the input of every component was determined at the app's version.
 func (a appState) all(findings []*finding) bool {
 	found := map[string]bool{}
 	for _, f := range findings {
@@ -58,13 +59,14 @@ func (a appState) all(findings []*finding) bool {
 	return !slices.ContainsFunc(a.components, func(c componentState) bool { return !found[c.row.ID] && !c.settled(a) })
 }
 
-// settled reports whether a component that was not looked at, because the newest config has errors, has the input that belongs to
-// the app's version: a release was made of that version.
+// settled reports whether a component that was not examined because the newest config has errors still
+// has the input of the app's version: a release was made of that version.
 func (c componentState) settled(app appState) bool {
 	return c.own && app.broken && app.released && c.current != nil
 }
 
-// commits are what the repositories are at that a release is made from, the app's own first; or the upload.
+// commits returns the commits from which a release is made, the app's own repository first, or the
+// upload.
 func (a appState) commits() []release.Commit {
 	var all []release.Commit
 	add := func(w *store.Watch, r *store.Revision) {
@@ -88,7 +90,7 @@ func (a appState) commits() []release.Commit {
 	return all
 }
 
-// unlessGone takes an app that was deleted meanwhile for done.
+// unlessGone returns nil if the app was deleted in the meantime, which leaves nothing to do.
 func unlessGone(err error) error {
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, errNothing) {
 		return nil
@@ -96,7 +98,7 @@ func unlessGone(err error) error {
 	return err
 }
 
-// moved tells whether the app's version or a revision that its components are read at is another than it was.
+// moved reports whether the app's version, or a revision at which its components are read, has changed.
 func (a appState) moved(before appState) bool {
 	if a.version.ID != before.version.ID || a.broken != before.broken || len(a.components) != len(before.components) {
 		return true
@@ -121,11 +123,11 @@ func revisionID(revision *store.Revision) string {
 type keeping struct {
 	tx        *store.Tx
 	app       appState
-	again     bool                // something is to be looked at again
+	again     bool                // another reconcile is needed
 	concluded map[string][]string // sentences by revision
 }
 
-// component writes what was found of one component.
+// component writes the finding about one component.
 func (k *keeping) component(ctx context.Context, found *finding) error {
 	if found.revision != nil {
 		if _, there := k.concluded[found.revision.ID]; !there {
@@ -144,7 +146,7 @@ func (k *keeping) component(ctx context.Context, found *finding) error {
 	}
 	switch verdict := decide(current.InputID, found.known); {
 	case verdict == makeBuild && !found.packed:
-		k.again = true // its build was there a moment ago
+		k.again = true // its build existed a moment ago
 		return k.tx.Enqueue(ctx, queue.Build{Org: k.tx.Org, App: k.app.row.ID})
 	case verdict == makeBuild:
 		return k.newBuild(ctx, found)
@@ -157,7 +159,8 @@ func (k *keeping) component(ctx context.Context, found *finding) error {
 	return k.startWaiting(ctx, found)
 }
 
-// problem notes why a component cannot be built. Its input, and so what is deployed of it, stays.
+// problem records why a component cannot be built. Its input stays, and so does what is deployed of
+// it.
 func (k *keeping) problem(ctx context.Context, found *finding) error {
 	digest := found.problemDigest()
 	if digest == found.row.ProblemDigest {
@@ -171,7 +174,7 @@ func (k *keeping) problem(ctx context.Context, found *finding) error {
 	})
 }
 
-// setInput makes the input that was found the component's, if it is not, and clears its problem.
+// setInput makes the found input the component's current one, if it is not, and clears its problem.
 func (k *keeping) setInput(ctx context.Context, found *finding, current store.Component) error {
 	if same(current.InputID, &found.known.input.ID) && current.Problem == "" {
 		return nil
@@ -179,7 +182,7 @@ func (k *keeping) setInput(ctx context.Context, found *finding, current store.Co
 	return k.tx.SetComponentInput(ctx, &found.known.input.ID, k.tx.Org, found.row.ID)
 }
 
-// newBuild makes a build of an input, and the input if need be.
+// newBuild creates a build of an input, and the input if it does not exist.
 func (k *keeping) newBuild(ctx context.Context, found *finding) (err error) {
 	reason := inputReason(found, k.app)
 	var revision *string
@@ -223,7 +226,7 @@ func (k *keeping) newBuild(ctx context.Context, found *finding) (err error) {
 	return nil
 }
 
-// startWaiting queues the job of a build that had no runner when it was made.
+// startWaiting queues the job of a build that had no runner when it was created.
 func (k *keeping) startWaiting(ctx context.Context, found *finding) error {
 	build := found.known.build
 	if build.Status != statusQueued || build.JobID != nil {
@@ -233,7 +236,7 @@ func (k *keeping) startWaiting(ctx context.Context, found *finding) error {
 	return err
 }
 
-// say adds a sentence to what came of a component's revision, if there is one.
+// say adds a sentence to the summary of a component's revision, if it has a revision.
 func (k *keeping) say(found *finding, sentence string) {
 	if found.revision == nil {
 		return
@@ -241,14 +244,14 @@ func (k *keeping) say(found *finding, sentence string) {
 	k.concluded[found.revision.ID] = append(k.concluded[found.revision.ID], sentence)
 }
 
-// conclude writes what came of the revisions that were read.
+// conclude writes the summaries of the revisions that were read.
 func (k *keeping) conclude(ctx context.Context) error {
 	if k.app.revision != nil && !k.app.broken {
 		if _, there := k.concluded[k.app.revision.ID]; !there {
 			k.concluded[k.app.revision.ID] = nil
 		}
 	}
-	// In one order everywhere, so that two apps of one repository do not wait for each other.
+	// Always in the same order, so that two apps of one repository do not deadlock.
 	for _, revisionID := range slices.Sorted(maps.Keys(k.concluded)) {
 		revision, err := k.tx.WatchRevision(ctx, k.tx.Org, revisionID)
 		if err != nil {
@@ -261,8 +264,8 @@ func (k *keeping) conclude(ctx context.Context) error {
 	return nil
 }
 
-// rollOut has every install of an app reconciled, if a release that was made or changed is what they follow. One that was completed
-// after a partial one took its place is made again.
+// rollOut enqueues a reconcile of every install of an app if the installs follow the created or changed
+// release. A release that became complete after a partial one took its place is made again.
 func rollOut(ctx context.Context, tx *store.Tx, r store.Release) error {
 	followed, err := release.Followed(ctx, tx, r)
 	if err != nil {

@@ -29,7 +29,8 @@ const (
 	quotaText = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: quota}\ndata: {id: '{{.nuon.install.id}}'}\n"
 )
 
-// cluster is hello with a component of each other kind that is deployed, and of each place that it can be built from.
+// cluster returns hello with a component of each other deployed kind, from each place that it can be
+// built from.
 func cluster(t testing.TB) *gittest.Repo {
 	t.Helper()
 	repo := hello(t).Write(
@@ -50,7 +51,7 @@ func cluster(t testing.TB) *gittest.Repo {
 	return repo
 }
 
-// job gives what a build's job says.
+// job returns the spec of a build's job.
 func (b *bench) job(built store.Build) (spec api.JobSpec) {
 	b.t.Helper()
 	b.in(func(ctx context.Context, tx *store.Tx) error {
@@ -63,7 +64,7 @@ func (b *bench) job(built store.Build) (spec api.JobSpec) {
 	return spec
 }
 
-// sourceOf gives the files that a build would find, by their paths.
+// sourceOf returns the files that a build would find, by path.
 func (b *bench) sourceOf(built store.Build) map[string]string {
 	b.t.Helper()
 	repository, err := artifact.Open(b.vendor.Base.Below(b.org+"/sources/"+built.ComponentID), b.vendor.Credential)
@@ -85,8 +86,8 @@ func (b *bench) sourceOf(built store.Build) map[string]string {
 	return all
 }
 
-// TestChartsAndManifests are built from what they say, and from nothing besides: what a build finds, what it is told, and when there is
-// another one.
+// TestChartsAndManifests checks that they are built from what they name and from nothing else: what a
+// build finds, its spec, and what causes another build.
 func TestChartsAndManifests(t *testing.T) {
 	repo := cluster(t)
 	b := newBench(t, repo)
@@ -145,7 +146,7 @@ func TestChartsAndManifests(t *testing.T) {
 	for _, step := range []struct {
 		name    string
 		write   []string
-		rebuilt string // the one component of which there is another build
+		rebuilt string // the one component that gets another build
 		reason  string
 	}{
 		{"what nothing is built from", []string{"charts/other/Chart.yaml", "a: b\n", "deploy/overlays/b/kustomization.yaml", "resources: []\n", "README.md", "x"}, "", ""},
@@ -183,7 +184,7 @@ func TestChartsAndManifests(t *testing.T) {
 	}
 }
 
-// TestAFailedBuildOfAFetchedChart is asked for again as it was, for as long as it may take now.
+// TestAFailedBuildOfAFetchedChart checks that a retry has the same spec and the current timeout.
 func TestAFailedBuildOfAFetchedChart(t *testing.T) {
 	repo := cluster(t)
 	b := newBench(t, repo)
@@ -204,7 +205,7 @@ func TestAFailedBuildOfAFetchedChart(t *testing.T) {
 	}
 }
 
-// TestAnUploadedAppWithoutCode: what is built from the config alone needs no repository.
+// TestAnUploadedAppWithoutCode checks that what is built from the config alone needs no repository.
 func TestAnUploadedAppWithoutCode(t *testing.T) {
 	elsewhere := gittest.New(t).Write("sandbox/main.tf", "")
 	elsewhere.Commit("start")
@@ -246,7 +247,8 @@ func TestAnUploadedAppWithoutCode(t *testing.T) {
 	}
 }
 
-// TestLinkedCode: what a chart's links lead to is packed with the chart, and builds it again when it changes.
+// TestLinkedCode checks that the target of a chart's links is packed with the chart, and rebuilds it
+// when it changes.
 func TestLinkedCode(t *testing.T) {
 	repo := cluster(t)
 	repo.Symlink("../../other", "charts/api/charts/other").Write("charts/api/charts/README.md", "x").Commit("link")
@@ -261,7 +263,7 @@ func TestLinkedCode(t *testing.T) {
 	b.wantBuilds(map[string]int{"api": 2})
 }
 
-// TestAChartThatCannotBeBuilt leaves what was built before, and the others go on.
+// TestAChartThatCannotBeBuilt checks that its earlier build stays and the other components continue.
 func TestAChartThatCannotBeBuilt(t *testing.T) {
 	repo := cluster(t)
 	b := newBench(t, repo)
@@ -280,7 +282,8 @@ func TestAChartThatCannotBeBuilt(t *testing.T) {
 	b.wantBuilds(map[string]int{"api": 1, "edge": 2})
 }
 
-// TestDraftsOfChartsAndManifests: what would be built is known before anything is committed, also of code that is elsewhere.
+// TestDraftsOfChartsAndManifests checks that the builds are known before anything is committed, also of
+// code in other repositories.
 func TestDraftsOfChartsAndManifests(t *testing.T) {
 	repo, other := cluster(t), gittest.New(t)
 	other.Write("chart/Chart.yaml", "apiVersion: v2\nname: far\nversion: 1.0.0\n", "k/kustomization.yaml", "resources: []\n").Commit("start")
@@ -294,7 +297,7 @@ func TestDraftsOfChartsAndManifests(t *testing.T) {
 	b.succeed("sandbox", "web", "metrics", "api", "cache", "quota", "edge", "far", "away")
 	for _, step := range []struct {
 		write []string
-		want  map[string]string // the reasons of the components that would be built anew
+		want  map[string]string // the reasons of the components that would be rebuilt
 	}{
 		{nil, map[string]string{}},
 		{[]string{"app/components/quota.yaml", quotaText + "# more\n"}, map[string]string{"quota": "this config changes the manifest of component quota"}},
@@ -325,7 +328,7 @@ func TestDraftsOfChartsAndManifests(t *testing.T) {
 	}
 }
 
-// drafts says what would become of the files as they lie in the repository's directory.
+// drafts returns the effect of the files as they are in the repository's directory.
 func (b *bench) drafts() (drafts map[string]build.Draft) {
 	b.t.Helper()
 	files, err := artifact.ReadDir(b.repo.Dir, artifact.ReadOptions{Skip: func(name string, _ fs.DirEntry) bool { return name == ".git" }})

@@ -10,31 +10,31 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// errNothing says that there is nothing to build: no app, or no version of it.
+// errNothing reports that an app does not exist or has no version, so nothing can be built.
 var errNothing = errors.New("nothing to build")
 
-// appState is an app as it is before its inputs are worked out.
+// appState is an app before its inputs are determined.
 type appState struct {
 	row        store.App
 	version    store.AppVersion
 	config     appconfig.App
-	broken     bool            // the newest revision's config has errors, so the version is an older one's
+	broken     bool            // the newest revision's config has errors, so the version is an older one
 	revision   *store.Revision // at which the config was read; nil for an uploaded app
-	readAt     *store.Revision // the same or, when the config there has errors, at which the version became the current one
+	readAt     *store.Revision // revision, or if the config there has errors, the one at which the version became current
 	watch      *store.Watch    // of the app's repository; nil for an uploaded app
 	released   bool            // the newest release was made of the version
 	components []componentState
 }
 
-// componentState is a component and where its code is.
+// componentState is a component and the place of its code.
 type componentState struct {
 	row      store.Component
 	config   appconfig.Component
-	own      bool // its code is in the app's own repository, at the app's own commit, or in the config
-	inline   bool // it is built from the config alone: a text, or a chart of a chart repository; the revision is nil in an uploaded app
+	own      bool // its code is in the config, or in the app's own repository at the app's commit
+	inline   bool // built from the config alone: a text, or a chart of a chart repository; its revision is nil in an uploaded app
 	revision *store.Revision
-	watch    *store.Watch // where the revision is from
-	trouble  string       // why there is no revision, when its repository could not be read
+	watch    *store.Watch // the watch of the revision
+	trouble  string       // why revision is nil, if its repository could not be read
 	url      string
 	current  *store.ComponentInput
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// inputReason says why a component has another input than before.
+// inputReason returns why a component has another input than before.
 func inputReason(found *finding, app appState) string {
 	name, version := found.row.Name, fmt.Sprintf("app version %d", app.version.Number)
 	commit := version
@@ -36,7 +36,8 @@ func inputReason(found *finding, app appState) string {
 	return optionReason(before, now, name, version)
 }
 
-// shapeReason says what is different besides the code and the Terraform version, because of whom; nothing when nothing is.
+// shapeReason returns what differs besides the code and the Terraform version, and whom to attribute it
+// to. It is empty if nothing does.
 func shapeReason(before, now Recipe, name, whom string) string {
 	switch {
 	case before.Format != now.Format:
@@ -57,7 +58,7 @@ func shapeReason(before, now Recipe, name, whom string) string {
 	return ""
 }
 
-// insteadOf says what a component was built from, if that was no code of a repository that is named anyway.
+// insteadOf returns what a component was built from before, as the end of a sentence.
 func insteadOf(before Recipe) string {
 	switch {
 	case before.Chart != nil:
@@ -68,7 +69,7 @@ func insteadOf(before Recipe) string {
 	return " instead of " + before.Directory
 }
 
-// optionReason says what is different besides the shape and the code.
+// optionReason returns what differs besides the shape and the code.
 func optionReason(before, now Recipe, name, whom string) string {
 	if now.Kustomize != nil {
 		return fmt.Sprintf("%s says other things to kustomize for component %s", whom, name)
@@ -80,7 +81,7 @@ func terraformReason(before, now Recipe, name, whom string) string {
 	return fmt.Sprintf("%s builds component %s with Terraform %s instead of %s", whom, name, now.TerraformVersion, before.TerraformVersion)
 }
 
-// codeReason names the files that changed, when the revision itself brought the change, else the directories.
+// codeReason names the changed files if the revision itself changed them, otherwise the directories.
 func codeReason(name, commit string, moved []string, revision store.Revision) string {
 	var files []string
 	for _, directory := range moved {
@@ -92,7 +93,7 @@ func codeReason(name, commit string, moved []string, revision store.Revision) st
 	return fmt.Sprintf("%s changed %s, which component %s is built from", commit, catalog.Some(files), name)
 }
 
-// movedDirectories are the directories whose code is another, was not there before, or is not there now.
+// movedDirectories returns the directories whose code has changed, was added or was removed.
 func movedDirectories(before, now Recipe) []string {
 	var moved []string
 	for _, source := range now.Sources {
@@ -108,7 +109,7 @@ func movedDirectories(before, now Recipe) []string {
 	return moved
 }
 
-// startedOutcome says that a build was made.
+// startedOutcome describes a created build.
 func startedOutcome(found *finding, build store.Build, started bool) string {
 	sentence := fmt.Sprintf("component %s: input changed, build %d", found.row.Name, build.Number)
 	if found.current == nil {
@@ -120,7 +121,7 @@ func startedOutcome(found *finding, build store.Build, started bool) string {
 	return sentence
 }
 
-// adopted says that a component is back at an input that has a build.
+// adopted describes a component's return to an input that already has a build.
 func adopted(found *finding) string {
 	build := found.known.build
 	sentence := fmt.Sprintf("component %s: the same input as that of build %d", found.row.Name, build.Number)
@@ -133,7 +134,7 @@ func adopted(found *finding) string {
 	return sentence + ", which is under way"
 }
 
-// nothing says why nothing came of a revision.
+// nothing returns why a revision had no effect.
 func nothing(revision store.Revision, app appState) string {
 	paths := catalog.ChangedPaths(revision)
 	if paths == nil {

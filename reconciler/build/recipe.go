@@ -9,36 +9,37 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/sourcedir"
 )
 
-// recipeFormat names the rules by which inputs are made. A change of what goes into an artifact changes it, and builds everything
-// once more.
+// recipeFormat identifies the rules by which inputs are made. A change of what goes into an artifact
+// changes recipeFormat, which rebuilds everything once.
 const recipeFormat = "nuon.input.v1"
 
-// Recipe is everything that a build of a component is made from: its kind, what its config says about building, and its code by
-// identity. Where the code was found (repository, branch, commit) is no part of it.
+// Recipe is everything that a build of a component is made from: its kind, the build settings of its
+// config, and the identity of its code. The place of the code (repository, branch, commit) is not part
+// of it.
 //
-// The code is Sources, a chart in a chart repository, or the text of a manifest: exactly one of them.
+// The code is exactly one of Sources, a chart in a chart repository, or the text of a manifest.
 type Recipe struct {
 	Format           string             `json:"format"`
 	Kind             string             `json:"kind"`
 	TerraformVersion string             `json:"terraform_version"` // of a Terraform module; empty for other kinds
 	Directory        string             `json:"directory"`         // of the root module, chart or kustomization in the repository
-	Sources          []sourcedir.Source `json:"sources"`           // all that the component is built from, sorted by directory
+	Sources          []sourcedir.Source `json:"sources"`           // all code that the component is built from, sorted by directory
 	Chart            *Chart             `json:"chart,omitempty"`
 	Kustomize        *Kustomize         `json:"kustomize,omitempty"`
-	Manifest         string             `json:"manifest,omitempty"` // digest of a text that is built as it is
+	Manifest         string             `json:"manifest,omitempty"` // digest of a text that is built unchanged
 }
 
 // Chart is a chart in a chart repository, as the config names it.
 type Chart struct {
 	Repository string `json:"repository"`
 	Name       string `json:"chart"`
-	Version    string `json:"version,omitempty"` // the newest there is when it is built, if empty
+	Version    string `json:"version,omitempty"` // if empty, the newest version at the time of the build
 }
 
-// newest says that the config leaves the version to the day of the build.
+// newest reports whether the config leaves the version to the time of the build.
 func (c *Chart) newest() bool { return c != nil && c.Version == "" }
 
-// String names the chart in a sentence.
+// String describes the chart for use in a sentence.
 func (c *Chart) String() string {
 	if c.newest() {
 		return fmt.Sprintf("the newest version of chart %s of %s", c.Name, c.Repository)
@@ -46,17 +47,18 @@ func (c *Chart) String() string {
 	return fmt.Sprintf("chart %s %s of %s", c.Name, c.Version, c.Repository)
 }
 
-// Kustomize is what kustomize is told, with paths in the repository.
+// Kustomize holds the options for kustomize, with paths relative to the repository.
 type Kustomize struct {
 	Patches        []string `json:"patches,omitempty"`
 	EnableHelm     bool     `json:"enable_helm,omitempty"`
 	LoadRestrictor string   `json:"load_restrictor"`
 }
 
-// Digest names the recipe: "sha256:" and the hash of its JSON, which has one form (fixed fields, sorted sources).
+// Digest returns the digest of the recipe: "sha256:" and the hash of its JSON, which is canonical
+// (fixed fields, sorted sources).
 func (r Recipe) Digest() string { return digestOf(r) }
 
-// SourceDigest names the code alone.
+// SourceDigest returns the digest of the code alone.
 func (r Recipe) SourceDigest() string {
 	switch {
 	case r.Chart != nil:
@@ -67,7 +69,7 @@ func (r Recipe) SourceDigest() string {
 	return digestOf(r.Sources)
 }
 
-// directories are those of the sources.
+// directories returns the directories of the sources.
 func (r Recipe) directories() []string {
 	list := make([]string, len(r.Sources))
 	for i, source := range r.Sources {
@@ -76,7 +78,7 @@ func (r Recipe) directories() []string {
 	return list
 }
 
-// tree gives the tree hash of one of the directories.
+// tree returns the tree hash of one of the directories.
 func (r Recipe) tree(directory string) (string, bool) {
 	for _, source := range r.Sources {
 		if source.Directory == directory {

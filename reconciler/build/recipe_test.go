@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A recipe is named by what it says: one that is kept and read again has the same digest, and nothing that it does not say counts.
+// FuzzRecipe checks that a recipe that is stored and read again has the same digest, and that only its
+// fields affect the digest.
 func FuzzRecipe(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"format":"nuon.input.v1","kind":"sandbox","terraform_version":"1.11.4","directory":"a","sources":[{"directory":"a","tree":"1"}]}`,

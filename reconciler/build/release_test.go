@@ -19,7 +19,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// releaseRows gives the app's releases, the oldest first.
+// releaseRows returns the app's releases, the oldest first.
 func (b *bench) releaseRows() (all []store.ViewReleasesRow) {
 	b.t.Helper()
 	b.in(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -30,7 +30,8 @@ func (b *bench) releaseRows() (all []store.ViewReleasesRow) {
 	return all
 }
 
-// releases gives the app's releases as "number status" and why they are not complete, the oldest first.
+// releases returns the app's releases as "number status" and why they are not complete, the oldest
+// first.
 func (b *bench) releases() []string {
 	b.t.Helper()
 	var all []string
@@ -51,7 +52,7 @@ func (b *bench) wantReleases(want ...string) {
 	}
 }
 
-// contents gives the build of each component of a release by its number; 0 for one that cannot be built.
+// contents returns the build number of each component of a release; 0 for one that cannot be built.
 func (b *bench) contents(number int32) map[string]int32 {
 	b.t.Helper()
 	all := map[string]int32{}
@@ -69,8 +70,9 @@ func (b *bench) contents(number int32) map[string]int32 {
 	return all
 }
 
-// TestReleasesFollowDigests: a push of code or of config makes a release, one that changes nothing makes none, and a revert makes
-// a new number with the old digests. None of them changes afterwards.
+// TestReleasesFollowDigests checks that a push of code or config makes a release, that one that changes
+// nothing makes none, and that a revert makes a new number with the old digests. No release changes
+// afterwards.
 func TestReleasesFollowDigests(t *testing.T) {
 	repo := hello(t)
 	b := newBench(t, repo)
@@ -123,7 +125,8 @@ func TestReleasesFollowDigests(t *testing.T) {
 	}
 }
 
-// TestBuildsOfSupersededReleasesFinish, and complete them; what installs follow stays the newest.
+// TestBuildsOfSupersededReleasesFinish checks that they complete their releases, and that installs
+// continue to follow the newest release.
 func TestBuildsOfSupersededReleasesFinish(t *testing.T) {
 	repo := hello(t)
 	b := newBench(t, repo)
@@ -142,8 +145,9 @@ func TestBuildsOfSupersededReleasesFinish(t *testing.T) {
 	b.wantReleases("1 complete", "2 complete", "3 complete")
 }
 
-// TestPartialReleases: a component that cannot be built keeps the code and the config of the last complete release, a new one is
-// left out, and when all of it can be built in the end, the whole takes the place of the partial release.
+// TestPartialReleases checks that a component that cannot be built keeps the code and config of the
+// last complete release, that a new one is left out, and that a complete release replaces the partial
+// one once everything can be built.
 func TestPartialReleases(t *testing.T) {
 	repo := hello(t)
 	b := newBench(t, repo)
@@ -211,8 +215,8 @@ func TestPartialReleases(t *testing.T) {
 	}
 }
 
-// TestWhatAPartialReleaseLackedIsBuilt: a failed build that is tried again completes its release, which then takes the place of
-// the partial one.
+// TestWhatAPartialReleaseLackedIsBuilt checks that a retried build completes its release, which then
+// replaces the partial one.
 func TestWhatAPartialReleaseLackedIsBuilt(t *testing.T) {
 	repo := hello(t)
 	b := newBench(t, repo)
@@ -234,7 +238,7 @@ func TestWhatAPartialReleaseLackedIsBuilt(t *testing.T) {
 	})
 	b.wantReleases("1 complete", "2 building: build 3 of web has not ended", "3 complete")
 	b.succeed("web")
-	b.sync() // as the queue has it done
+	b.sync() // as the queued work does
 	b.wantReleases("1 complete", "2 complete", "3 complete", "4 complete")
 	if cause := b.releaseRows()[3].Cause; cause != "what release 2 lacked has been built; it takes the place of release 3, which was partial" {
 		t.Errorf("the cause is %q", cause)
@@ -244,7 +248,8 @@ func TestWhatAPartialReleaseLackedIsBuilt(t *testing.T) {
 	}
 }
 
-// TestOtherRepositoriesAreRecorded with a release, and a push to one of them alone makes one.
+// TestOtherRepositoriesAreRecorded checks that a release records them, and that a push to only one of
+// them makes a release.
 func TestOtherRepositoriesAreRecorded(t *testing.T) {
 	repo, other := hello(t), gittest.New(t)
 	other.Write("modules/metrics/main.tf", "output \"port\" { value = 1 }\n").Commit("start")
@@ -266,7 +271,8 @@ func TestOtherRepositoriesAreRecorded(t *testing.T) {
 	}
 }
 
-// TestBuildsThatEndAtOnce complete their release, whichever commits last, also while a push makes the next one of them.
+// TestBuildsThatEndAtOnce checks that they complete their release, whichever commits last, also while a
+// push makes the next release of them.
 func TestBuildsThatEndAtOnce(t *testing.T) {
 	repo := hello(t)
 	b := newBench(t, repo)

@@ -7,21 +7,22 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 )
 
-// SourceStore keeps packed sources where build runners can pull them.
+// SourceStore stores packed sources where build runners can pull them.
 type SourceStore interface {
-	// Push stores a packed source in a repository and gives its digest. What is there already is not sent again.
+	// Push stores a packed source in a repository and returns its digest. It does not send content that
+	// is already stored.
 	Push(ctx context.Context, repository string, source artifact.Artifact) (digest string, err error)
 }
 
 // Registry is the vendor's registry as a SourceStore.
 type Registry struct {
-	// Base is the host and the prefix below which the product's repositories are.
+	// Base is the host and the prefix of the product's repositories.
 	Base artifact.Reference
 	// Credential may push there.
 	Credential artifact.Credential
 }
 
-// Push stores a packed source. Errors are *artifact.Error when it was the registry that refused.
+// Push stores a packed source. An error of the registry is an *artifact.Error.
 func (r Registry) Push(ctx context.Context, repository string, source artifact.Artifact) (string, error) {
 	opened, err := artifact.Open(r.Base.Below(repository), r.Credential)
 	if err != nil {
@@ -30,14 +31,15 @@ func (r Registry) Push(ctx context.Context, repository string, source artifact.A
 	return opened.Push(ctx, source)
 }
 
-// sourceLimits bound one packed source.
+// sourceLimits bounds one packed source.
 var sourceLimits = artifact.Limits{Files: 20_000, FileBytes: 32 << 20, TotalBytes: 128 << 20}
 
-// manifestFile is the one file of a packed source that is a text of the config.
+// manifestFile is the only file of a packed source that is a text of the config.
 const manifestFile = "manifest.yaml"
 
-// pack makes the source artifact of what was found: its directories at their places in the repository, without what a local run of
-// Terraform left behind, or its text. It carries what it was made from, never the commit or the time.
+// pack makes the source artifact of a finding: its directories at their paths in the repository,
+// without the leftovers of local Terraform runs, or its text. The annotations identify what it was made
+// from, never the commit or the time.
 func (f *finding) pack() (artifact.Artifact, error) {
 	recipe := f.recipe
 	files := []artifact.File{{Path: manifestFile}}

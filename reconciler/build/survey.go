@@ -11,24 +11,25 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// finding is what was found out about one component: a recipe, or why there is none.
+// finding is the result of examining one component: a recipe, or why it has none.
 type finding struct {
 	componentState
-	app     *appconfig.App // the config that the component is of
+	app     *appconfig.App // the config of the component's app
 	recipe  Recipe
 	digest  string // of the recipe
-	problem string // why it cannot be built, in words; the component then stays as it was
-	passing bool   // the problem is not the component's own, and goes away by itself
+	problem string // why it cannot be built, for people; the component then stays as it was
+	passing bool   // the problem is temporary and not the component's own
 
 	tree   *gittree.Tree // nil for what is built from the config itself
-	known  known         // what there is of this input already
-	packed bool          // a build would find all that it needs
+	known  known         // what exists of this input
+	packed bool          // a build would find everything that it needs
 	source string        // digest of the packed source; empty for a chart from a chart repository
 }
 
-// survey reads the code of every component whose code is there to be read, or is in the config itself. One whose repository could not be read at all is found
-// with the reason as its problem. Components that wait for the first look at their repository, or whose own config is broken at
-// this revision, are left out. Its error is joined of what kept a tree from being read.
+// survey examines every component whose code can be read or is in the config itself. A component whose
+// repository could not be read gets that as its problem. Components whose repository was not polled
+// yet, or whose own config has errors at this revision, are left out. The error joins everything that
+// prevented the reading of a tree.
 func (b *Builder) survey(ctx context.Context, org string, app appState) ([]*finding, error) {
 	var (
 		findings []*finding
@@ -76,7 +77,7 @@ func (b *Builder) tree(ctx context.Context, org, revisionID string, trees map[st
 	return tree, err
 }
 
-// problemDigest tells one problem from another, so that the same one is not reported with every commit.
+// problemDigest identifies a problem, so that the same one is not reported with every commit.
 func (f *finding) problemDigest() string {
 	directory := ""
 	if f.config.Source != nil {
@@ -85,13 +86,13 @@ func (f *finding) problemDigest() string {
 	return digestOf([]string{recipeFormat, f.config.Kind, directory, f.problem})
 }
 
-// known is what there is of an input.
+// known is what exists of an input.
 type known struct {
 	input *store.ComponentInput
-	build *store.Build // the one that counts: under way or succeeded, else the newest that failed
+	build *store.Build // the running or succeeded one, else the newest failed one
 }
 
-// compare looks up what there is of every input that was found.
+// compare looks up what exists of every input that was determined.
 func (b *Builder) compare(ctx context.Context, org string, findings []*finding) error {
 	return b.store.Read(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		for _, found := range findings {
@@ -122,8 +123,8 @@ func lookUp(ctx context.Context, tx *store.Tx, componentID, digest string) (know
 	return known{input: &input, build: &build}, err
 }
 
-// packAll packs and stores the source of every input that is to be built. What the registry refuses stays unbuilt, in words, and
-// is tried again: its error is returned.
+// packAll packs and stores the source of every input to build. A source that the registry refuses gets
+// that as its problem, and is retried: packAll returns the error.
 func (b *Builder) packAll(ctx context.Context, org string, findings []*finding) error {
 	var troubles error
 	for _, found := range findings {
@@ -131,7 +132,7 @@ func (b *Builder) packAll(ctx context.Context, org string, findings []*finding) 
 			continue
 		}
 		if found.recipe.Chart != nil {
-			found.packed = true // a build fetches it
+			found.packed = true // the build fetches it
 			continue
 		}
 		packed, err := found.pack()
@@ -163,8 +164,10 @@ func (f *finding) treeErr() error {
 	return f.tree.Err()
 }
 
-// sourceRepository is where the packed sources of a component are, below the vendor registry's prefix.
+// sourceRepository returns the repository of a component's packed sources, relative to the prefix in the
+// vendor's registry.
 func sourceRepository(org, component string) string { return org + "/sources/" + component }
 
-// ArtifactRepository is where the artifacts of a component are, below the vendor registry's prefix.
+// ArtifactRepository returns the repository of a component's artifacts, relative to the prefix in the
+// vendor's registry.
 func ArtifactRepository(org, component string) string { return org + "/builds/" + component }
