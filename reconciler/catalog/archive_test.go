@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// linkOut is an archive whose metadata.toml is a symbolic link out of it.
+// linkOut returns an archive whose metadata.toml is a symbolic link to a path outside it.
 func linkOut(t testing.TB) []byte {
 	t.Helper()
 	var out bytes.Buffer

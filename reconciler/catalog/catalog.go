@@ -17,12 +17,12 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Builder works out what of an app is to be built (reconciler/build).
+// Builder determines what to build of an app (reconciler/build).
 type Builder interface {
 	Reconcile(ctx context.Context, org, app string) error
 }
 
-// Catalog is the room's service. It is safe for concurrent use.
+// Catalog is the service of this package. It is safe for concurrent use.
 type Catalog struct {
 	store    *store.Store
 	observer *observe.Observer
@@ -30,14 +30,15 @@ type Catalog struct {
 	fetcher  *remote.Fetcher
 }
 
-// New makes the service. builder is called by SyncNow and Upload, whose callers wait for it; else it is asked through the queue.
+// New returns the service. SyncNow and Upload call builder and wait for it; otherwise builds are
+// enqueued.
 func New(s *store.Store, observer *observe.Observer, builder Builder) *Catalog {
 	return &Catalog{store: s, observer: observer, builder: builder, fetcher: remote.New(remote.Options{})}
 }
 
-// Reconcile takes an app's config in from the newest revision of its repository, unless that was done (and nothing that it refers to
-// elsewhere was missing then), and asks for its builds.
-// An uploaded app, and one whose repository has not been seen yet, only has its builds asked for.
+// Reconcile reads an app's config from the newest revision of its repository, unless that was done and
+// no file that it refers to elsewhere was missing then, and enqueues its builds. For an uploaded app,
+// and one whose repository was not polled yet, it only enqueues the builds.
 func (c *Catalog) Reconcile(ctx context.Context, org, appID string) error {
 	if err := c.takeIn(ctx, org, appID, false); err != nil {
 		return err
@@ -55,9 +56,10 @@ func (c *Catalog) Reconcile(ctx context.Context, org, appID string) error {
 	})
 }
 
-// When an app is looked at again though nobody asked, so that nothing depends on a request to look that was lost or given up: the
-// registry may have been away for longer than its build was tried. Soon is for what was taken in by somebody who goes on with the
-// builds himself, in case he does not get to it.
+// The intervals after which an app is reconciled without a request, so that no lost or abandoned
+// request has a lasting effect: the registry may have been down for longer than its build was retried.
+// soon applies after a config was read by a caller that continues with the builds itself, in case it
+// fails before.
 const (
 	again = 15 * time.Minute
 	soon  = time.Minute
@@ -67,11 +69,12 @@ func lookAgain(ctx context.Context, tx *store.Tx, appID string, in time.Duration
 	return tx.SetDueIn(ctx, store.SetDueInParams{OrgID: tx.Org, Kind: store.DueApp, ID: appID, InSeconds: in.Seconds()})
 }
 
-// takeIn is Reconcile without what follows. again reads what was read before, for it may refer to files elsewhere that have changed.
+// takeIn is Reconcile without the builds. again reads a revision that was read before, because files
+// elsewhere that the config refers to may have changed.
 func (c *Catalog) takeIn(ctx context.Context, org, appID string, again bool) (err error) {
 	at, err := c.position(ctx, org, appID)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil // the app is gone
+		return nil // the app was deleted
 	}
 	if err != nil {
 		return fmt.Errorf("read app %s: %w", appID, err)
@@ -99,7 +102,7 @@ func (c *Catalog) takeIn(ctx context.Context, org, appID string, again bool) (er
 	return nil
 }
 
-// position is what is known of an app before its config is read.
+// position is what is stored about an app before its config is read.
 type position struct {
 	app      store.App
 	watch    *store.Watch
@@ -107,7 +110,7 @@ type position struct {
 	current  *store.AppVersion
 }
 
-// taken tells whether the newest revision has been read.
+// taken reports whether the newest revision was read.
 func (p position) taken() bool { return p.app.RevisionID != nil && *p.app.RevisionID == p.revision.ID }
 
 func (c *Catalog) position(ctx context.Context, org, appID string) (at position, err error) {
@@ -147,8 +150,8 @@ func positionOf(ctx context.Context, tx *store.Tx, app store.App) (position, err
 	return at, err
 }
 
-// readConfig loads the config in a directory of a tree, which is that of a watch, if there is one. Without a config, the diagnostics
-// say why; the only error is that ctx has ended.
+// readConfig loads the config in a directory of a tree, which belongs to a watch if there is one. If it
+// returns no config, the diagnostics state why; the only error is the end of ctx.
 func (c *Catalog) readConfig(ctx context.Context, tree fs.FS, directory string, watch *store.Watch) (*appconfig.App, appconfig.Diagnostics, error) {
 	if !fs.ValidPath(directory) {
 		return nil, appconfig.Diagnostics{broken(ruleDirectory, "the directory "+directory+" is not one inside the repository",
@@ -170,7 +173,8 @@ func isDirectory(tree fs.FS, name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// checkSources refuses components whose repository this control plane never reads, by the form of its address.
+// checkSources refuses components whose repository this control plane never reads, judged by the form
+// of its address.
 func (c *Catalog) checkSources(config *appconfig.App, connected bool) (found appconfig.Diagnostics) {
 	for _, component := range all(config) {
 		source := component.Source
@@ -191,7 +195,7 @@ func (c *Catalog) checkSources(config *appconfig.App, connected bool) (found app
 	return found
 }
 
-// all gives the sandbox and the components of a config, as far as they are deployed.
+// all returns the sandbox and the components of a config that are deployed.
 func all(config *appconfig.App) []appconfig.Component {
 	var list []appconfig.Component
 	config = config.Deployed()
@@ -201,13 +205,13 @@ func all(config *appconfig.App) []appconfig.Component {
 	return append(list, config.Components...)
 }
 
-// What only a control plane can find wrong with a config.
+// The rules that only a control plane can check.
 const (
 	ruleDirectory = "app-directory" // the app's directory is in its repository
 	ruleSource    = "source"        // this control plane reads the repository of each component
 )
 
-// broken is an error about the config as a whole.
+// broken returns an error about the config as a whole.
 func broken(rule, message, hint string) appconfig.Diagnostic {
 	return appconfig.Diagnostic{File: ".", Line: 1, Column: 1, Severity: diagnostic.Error, Rule: rule, Message: message, Hint: hint}
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
 )
 
-// asked counts how often builds were asked for.
+// asked counts the calls of the builder.
 type asked struct{ times int }
 
 func (a *asked) Reconcile(context.Context, string, string) error {
@@ -120,7 +120,7 @@ func TestVersionsSayWhy(t *testing.T) {
 	if err := json.Unmarshal(version.Config, &config); err != nil || config.Digest() != version.Digest {
 		t.Fatalf("the config that is kept is not the one that was read: %v", err)
 	}
-	// Reconcile again: nothing to take in.
+	// Reconcile again: nothing to read.
 	if err := b.catalog.Reconcile(t.Context(), b.org, b.app); err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,8 @@ func TestVersionsSayWhy(t *testing.T) {
 	}
 }
 
-// An app is looked at again though nothing moved, for its builds may have been given up; one that is gone is not.
+// An app is reconciled at intervals although nothing changed, because its builds may have been
+// abandoned; a deleted app is not.
 func TestAnAppIsLookedAtAgain(t *testing.T) {
 	repo := newRepo(t)
 	repo.Commit("start")
@@ -157,7 +158,7 @@ func TestAnAppIsLookedAtAgain(t *testing.T) {
 		})
 		return at, due
 	}
-	b.sync() // who took it in asks for the builds himself, and may die before he does
+	b.sync() // the caller of sync runs the builds itself, and may die before it does
 	if at, due := dueAt(b.app); !due || at.After(time.Now().Add(time.Minute)) {
 		t.Errorf("after it was taken in it is due: %t, at %s", due, at)
 	}
@@ -238,7 +239,8 @@ func TestConfigsThatCannotBeUsed(t *testing.T) {
 	})
 }
 
-// A component of another repository is read with the app's credential only on the server that the credential is for.
+// A component of another repository is read with the app's credential only on the server that the
+// credential is for.
 func TestCredentialsStayWithTheirServer(t *testing.T) {
 	component := func(name, url string) string {
 		return "name = \"" + name + "\"\ntype = \"terraform_module\"\nterraform_version = \"1.11.4\"\n[connected_repo]\nrepo = \"" + url + "\"\nbranch = \"main\"\ndirectory = \"x\"\n"

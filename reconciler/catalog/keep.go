@@ -12,8 +12,9 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// keep writes what was read of a revision: the version that it makes, or only what is wrong with it. Somebody who read the same
-// revision, or a newer one, in the meantime has done it; what was read before and is read again is written again.
+// keep writes the result of reading a revision: the version that it makes, or only its errors. It does
+// nothing if another transaction has read the same or a newer revision in the meantime. What was read
+// before and is read again is written again.
 func (c *Catalog) keep(ctx context.Context, org string, seen position, config *appconfig.App, found appconfig.Diagnostics) error {
 	return c.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		app, err := tx.LockApp(ctx, org, seen.app.ID)
@@ -51,7 +52,8 @@ func (c *Catalog) keep(ctx context.Context, org string, seen position, config *a
 	})
 }
 
-// setRead notes what was read: the version that is current now, at which revision, and what there is to say about it.
+// setRead records the result of reading a config: the current version, the revision, and the
+// diagnostics.
 func (c *Catalog) setRead(ctx context.Context, tx *store.Tx, app store.App, version, revision *string, found appconfig.Diagnostics) error {
 	if found == nil {
 		found = appconfig.Diagnostics{}
@@ -66,7 +68,7 @@ func (c *Catalog) setRead(ctx context.Context, tx *store.Tx, app store.App, vers
 	return tx.SetAppRead(ctx, store.SetAppReadParams{OrgID: tx.Org, ID: app.ID, VersionID: version, RevisionID: revision, Diagnostics: encoded})
 }
 
-// made is the version that is current after a config was taken in.
+// made is the current version after a config was read.
 type made struct {
 	version store.AppVersion
 	moved   move
@@ -77,8 +79,8 @@ type move int
 
 const (
 	unmoved move = iota // the same config as before
-	added               // a config that was never there
-	revived             // a config that was there before, but not last
+	added               // a config that never existed before
+	revived             // a config that existed before, but was not the last one
 )
 
 func (m made) outcome() []string {
@@ -92,8 +94,8 @@ func (m made) outcome() []string {
 	}
 }
 
-// version makes the version of a config current, a new one when there is none of that digest, and puts its components in place.
-// reason says why it is current now.
+// version makes the version of a config current, creates it if none has that digest, and writes its
+// components. reason returns why it is current now.
 func (c *Catalog) version(ctx context.Context, tx *store.Tx, at position, config *appconfig.App, reason func(position, move, *store.AppVersion) string) (made, error) {
 	digest := config.Digest()
 	if at.current != nil && at.current.Digest == digest {
@@ -128,8 +130,8 @@ func (c *Catalog) version(ctx context.Context, tx *store.Tx, at position, config
 	return made{version: version, moved: added}, c.components(ctx, tx, at, config)
 }
 
-// components makes the rows of a config's components, and the watches of the repositories that they name. What left the config
-// stays as a row that is not present: installs may still have it.
+// components writes the rows of a config's components and the watches of the repositories that they
+// name. A removed component stays as a row that is not present, because installs may still have it.
 func (c *Catalog) components(ctx context.Context, tx *store.Tx, at position, config *appconfig.App) error {
 	kept := []string{}
 	for _, component := range all(config) {
@@ -148,10 +150,10 @@ func (c *Catalog) components(ctx context.Context, tx *store.Tx, at position, con
 	return tx.DropComponents(ctx, tx.Org, at.app.ID, kept)
 }
 
-// watchOf gives the watch of a component's repository: the app's own for "." and for what is built from the config alone, which is in
-// it, too; nil for that in an app that is uploaded; else one of its own. A repository that needs the
-// org's access is read with the app's credential when it is on the same server; whether the credential may be used for it is decided
-// when it is polled.
+// watchOf returns the watch of a component's repository: the app's own for "." and for what is built
+// from the config alone (nil in an uploaded app), otherwise a separate one. A repository that needs the
+// org's access is read with the app's credential if it is on the same server; the poll decides whether
+// the credential may be used for it.
 func (c *Catalog) watchOf(ctx context.Context, tx *store.Tx, at position, component appconfig.Component) (*string, error) {
 	source := component.Source
 	if source == nil || source.Own() {

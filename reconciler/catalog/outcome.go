@@ -9,11 +9,11 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// maxOutcome bounds what is kept of what came of a revision.
+// maxOutcome bounds the stored summary of a revision, in bytes.
 const maxOutcome = 4000
 
-// Conclude adds to a revision what came of it for an app: the sentences that are not there yet, or, when nothing was said for the
-// app so far and there are no sentences, otherwise. Said twice is said once.
+// Conclude adds sentences about an app to the summary of a revision, without repeating any. It adds
+// otherwise if there are no sentences and the summary has none about the app.
 func Conclude(ctx context.Context, tx *store.Tx, revisionID, app string, sentences []string, otherwise string) error {
 	revision, err := tx.LockRevision(ctx, tx.Org, revisionID)
 	if err != nil {
@@ -26,7 +26,8 @@ func Conclude(ctx context.Context, tx *store.Tx, revisionID, app string, sentenc
 	return tx.SetRevisionOutcome(ctx, outcome, tx.Org, revisionID)
 }
 
-// conclude is the text of an outcome: a line for each app that has read the revision, sentences divided by semicolons.
+// conclude returns the text of a summary: one line per app that has read the revision, with its
+// sentences separated by semicolons.
 func conclude(outcome, app string, sentences []string, otherwise string) string {
 	var lines []string
 	if outcome != "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// connectedReason says why a revision made a version current.
+// connectedReason returns why a revision made a version current.
 func connectedReason(at position, moved move, version *store.AppVersion) string {
 	commit := Commit(*at.revision)
 	switch {
@@ -28,7 +28,7 @@ func connectedReason(at position, moved move, version *store.AppVersion) string 
 	return fmt.Sprintf("%s changed %s", commit, Some(changed))
 }
 
-// brokenOutcome says what came of a config with errors.
+// brokenOutcome returns the summary of a config with errors.
 func brokenOutcome(current *store.AppVersion, found appconfig.Diagnostics) string {
 	errors, first := 0, ""
 	for _, one := range found {
@@ -50,7 +50,7 @@ func brokenOutcome(current *store.AppVersion, found appconfig.Diagnostics) strin
 	return fmt.Sprintf("the config has %s: %s; %s", count, first, stays)
 }
 
-// words is a diagnostic in a sentence: its place, if it has one, what is wrong, and what to do.
+// words returns a diagnostic as a sentence: its place, if it has one, what is wrong, and what to do.
 func words(d appconfig.Diagnostic) string {
 	if d.File != "." {
 		return d.String()
@@ -61,7 +61,7 @@ func words(d appconfig.Diagnostic) string {
 	return d.Message + " (" + d.Hint + ")"
 }
 
-// Commit names a revision in a sentence: commit 1a2b3c4 ("its subject").
+// Commit describes a revision for use in a sentence: commit 1a2b3c4 ("its subject").
 func Commit(revision store.Revision) string {
 	name := "commit " + Short(revision.Commit)
 	if revision.Subject != "" {
@@ -70,20 +70,20 @@ func Commit(revision store.Revision) string {
 	return name
 }
 
-// Short is the form of a commit that people read.
+// Short returns the short form of a commit hash.
 func Short(commit string) string { return commit[:min(7, len(commit))] }
 
-// ChangedPaths gives the paths that changed with a revision; nil when they are not known.
+// ChangedPaths returns the paths that changed with a revision, or nil if they are not known.
 func ChangedPaths(revision store.Revision) []string {
 	var paths []string
 	if len(revision.ChangedPaths) > 0 {
-		// The column is written by observe alone, as a list of strings.
+		// Only observe writes the column, as a list of strings.
 		_ = json.Unmarshal(revision.ChangedPaths, &paths)
 	}
 	return paths
 }
 
-// Below gives the paths that lie in a directory.
+// Below returns the paths that are in a directory.
 func Below(paths []string, directory string) []string {
 	directory = path.Clean(directory)
 	var inside []string

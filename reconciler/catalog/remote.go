@@ -14,11 +14,12 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Fetcher has files that configs refer to elsewhere read by another Fetcher than the one for public addresses. It is called before
-// anything else is.
+// Fetcher replaces the default Fetcher, which reads only public addresses, for files elsewhere that
+// configs refer to. Call it before any other method.
 func (c *Catalog) Fetcher(f *remote.Fetcher) { c.fetcher = f }
 
-// load reads a config with all that it refers to elsewhere; without a watch it is an uploaded one. The end of ctx is no fault of the config, and the only error.
+// load reads a config with everything that it refers to elsewhere; without a watch the config is
+// uploaded. The only error is the end of ctx, which is no fault of the config.
 func (c *Catalog) load(ctx context.Context, files fs.FS, watch *store.Watch) (*appconfig.App, appconfig.Diagnostics, error) {
 	options := appconfig.Options{Fetch: c.fetcher.Load(ctx)}
 	if watch != nil {
@@ -30,7 +31,7 @@ func (c *Catalog) load(ctx context.Context, files fs.FS, watch *store.Watch) (*a
 	return config, found, ctx.Err()
 }
 
-// orCarried takes files of the author's machine from what an upload carries of them.
+// orCarried reads files of the author's machine from the copies that an upload includes.
 func orCarried(files fs.FS, fetch func(string, int64) ([]byte, error)) func(string, int64) ([]byte, error) {
 	return func(reference string, limit int64) ([]byte, error) {
 		if remote.IsLocal(reference) {
@@ -42,7 +43,8 @@ func orCarried(files fs.FS, fetch func(string, int64) ([]byte, error)) func(stri
 	}
 }
 
-// branchOf gives the branch that a ref names, as a component would write it; nothing for what is certainly none.
+// branchOf returns the branch that a ref names, as a component would write it. It is empty if the ref
+// is certainly no branch.
 func branchOf(ref string) string {
 	name, full := strings.CutPrefix(ref, "refs/heads/")
 	if !full && strings.HasPrefix(ref, "refs/") {
@@ -54,8 +56,8 @@ func branchOf(ref string) string {
 // remoteRule is the rule of a diagnostic about a file that could not be fetched.
 const remoteRule = "remote-file"
 
-// unread tells whether what was wrong with the config when it was last read was, among other things, a file that could not be
-// fetched: it may be there now, though no commit says so.
+// unread reports whether the errors of the config, when it was last read, included a file that could
+// not be fetched. That file may be available now, without any new commit.
 func (p position) unread() bool {
 	var found appconfig.Diagnostics
 	if err := json.Unmarshal(p.app.Diagnostics, &found); err != nil {
@@ -64,12 +66,12 @@ func (p position) unread() bool {
 	return slices.ContainsFunc(found, func(d appconfig.Diagnostic) bool { return d.Rule == remoteRule && d.Severity == diagnostic.Error })
 }
 
-// refetchedReason says why a config that was read again, at the commit at which it was read before, is another one.
+// refetchedReason returns why a config that was read again at the same commit has changed.
 func refetchedReason(config *appconfig.App) func(position, move, *store.AppVersion) string {
 	return func(at position, moved move, version *store.AppVersion) string {
 		var was appconfig.App
 		if at.current != nil {
-			// Written by keep alone. What cannot be read is as good as none: then all files are new.
+			// Only keep writes it. If it cannot be read, all files count as new.
 			_ = json.Unmarshal(at.current.Config, &was)
 		}
 		changed := refetched(was.Remote, config.Remote)
@@ -83,7 +85,8 @@ func refetchedReason(config *appconfig.App) func(position, move, *store.AppVersi
 	}
 }
 
-// refetched gives the addresses of the files that are not what they were, without what may be a key to them.
+// refetched returns the addresses of the files that have changed, without query parameters, which may
+// contain a key.
 func refetched(was, are []appconfig.RemoteFile) []string {
 	before := map[string]string{}
 	for _, file := range was {

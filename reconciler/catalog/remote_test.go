@@ -18,7 +18,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/observe/gittest"
 )
 
-// shelf is a server with one file, which can be taken away.
+// shelf is a server with one file, which can be removed.
 type shelf struct {
 	mu    sync.Mutex
 	text  string
@@ -71,7 +71,8 @@ func readmeOf(t testing.TB, config []byte) appconfig.App {
 	return app
 }
 
-// A file elsewhere is read once a sync. It makes a version when it changes, though no commit does; while it is away, the version stays.
+// A file elsewhere is read once per sync. It makes a version when it changes, without any commit; while
+// it is unavailable, the version stays.
 func TestFilesFromElsewhere(t *testing.T) {
 	away := newShelf(t, "one")
 	repo := newRepo(t, "metadata.toml", away.metadata(), "components/a.toml", component("a", away.url), "components/b.toml", component("b", away.url))
@@ -118,7 +119,7 @@ func TestFilesFromElsewhere(t *testing.T) {
 	}
 
 	away.put("one")
-	reconcile() // it is looked for again, though nobody asks
+	reconcile() // it is fetched again without a request
 	app, version = b.row()
 	if version.Number != 1 || strings.Contains(string(app.Diagnostics), `"error"`) {
 		t.Fatalf("got version %d and %s", version.Number, app.Diagnostics)
@@ -134,7 +135,7 @@ func component(name, contents string) string {
 		"[[var_file]]\ncontents = %q\n", name, contents)
 }
 
-// Without being told otherwise, nothing but public addresses is read, and no file of the control plane's machine.
+// By default only public addresses are read, and no file of the control plane's machine.
 func TestFilesThatTheServerDoesNotRead(t *testing.T) {
 	away := newShelf(t, "one")
 	for name, c := range map[string]struct{ reference, words string }{
@@ -157,7 +158,7 @@ func TestFilesThatTheServerDoesNotRead(t *testing.T) {
 	}
 }
 
-// An upload carries what its author's machine alone can read.
+// An upload includes the files that only its author's machine can read.
 func TestFilesThatAnUploadCarries(t *testing.T) {
 	const reference = "file:///home/ada/notes.md"
 	elsewhere := gittest.New(t).Write("sandbox/main.tf", "")
@@ -176,7 +177,7 @@ func TestFilesThatAnUploadCarries(t *testing.T) {
 	}
 }
 
-// A replica that stops in the middle has not found anything wrong with the config.
+// A replica that stops while it reads reports no error of the config.
 func TestStoppedWhileReading(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	away := newShelf(t, "one")

@@ -8,12 +8,13 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// ErrUploaded says that an app has no repository to look at.
+// ErrUploaded reports that an app has no repository to poll.
 var ErrUploaded = errors.New("the app is not connected to a repository; upload its directory")
 
-// SyncNow looks at everything that an app is made of, now: its repository, its config with the files that it refers to elsewhere, the
-// repositories of its components, and what is to be built of them. It gives the newest revision of the app's repository, nil when there is none. What keeps a
-// repository from being read, or is wrong in the config, is no error here: the watch and the app say it.
+// SyncNow polls and reads everything that an app is made of: its repository, its config with the files
+// that it refers to, the repositories of its components, and their builds. It returns the newest
+// revision of the app's repository, or nil if it has none. A repository that cannot be read and errors
+// in the config are not errors of SyncNow: the watch and the app report them.
 func (c *Catalog) SyncNow(ctx context.Context, org, appID string) (*store.Revision, error) {
 	at, err := c.position(ctx, org, appID)
 	if err != nil {
@@ -40,7 +41,7 @@ func (c *Catalog) SyncNow(ctx context.Context, org, appID string) (*store.Revisi
 	return at.revision, nil
 }
 
-// pollComponents looks at the repositories that only components name.
+// pollComponents polls the repositories that only components name.
 func (c *Catalog) pollComponents(ctx context.Context, org, appID, done string) error {
 	var components []store.Component
 	err := c.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) (err error) {

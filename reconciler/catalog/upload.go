@@ -12,20 +12,20 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// ErrConnected says that an app's only source is its repository.
+// ErrConnected reports that an app's only source is its repository.
 var ErrConnected = errors.New("the app is connected to a repository, which is its only source; commit, push and sync")
 
-// ErrArchive is wrapped when an upload is no archive that may be unpacked.
+// ErrArchive is wrapped if an upload is not an archive that may be unpacked.
 var ErrArchive = errors.New("the upload is not a tar+gzip archive of an app's directory")
 
-// Bounds of an upload, packed and unpacked: a config is text.
+// The limits of an upload, packed and unpacked: a config is text.
 const maxUpload = 64 << 20
 
 var uploadLimits = artifact.Limits{Files: 10_000, FileBytes: 16 << 20, TotalBytes: 128 << 20}
 
-// Upload takes the config of an app that has no repository from a tar+gzip of its directory, and asks for its builds. What is
-// wrong with the config comes back as diagnostics, which are also kept with the app; the version before then stays. reason says
-// who uploaded it, as a sentence's start: "uploaded by ada".
+// Upload reads the config of an app without a repository from a tar+gzip of its directory, and builds
+// it. It returns errors in the config as diagnostics, which are also stored with the app; the version
+// before then stays. reason states who uploaded it, as the start of a sentence: "uploaded by ada".
 func (c *Catalog) Upload(ctx context.Context, org, appID, reason string, archive io.Reader) (appconfig.Diagnostics, error) {
 	packed, err := receive(archive)
 	if err != nil {
@@ -53,7 +53,7 @@ func (c *Catalog) Upload(ctx context.Context, org, appID, reason string, archive
 	return found, nil
 }
 
-// receive reads an archive, within its bound.
+// receive reads an archive, up to its size limit.
 func receive(archive io.Reader) ([]byte, error) {
 	packed, err := io.ReadAll(io.LimitReader(archive, maxUpload+1))
 	if err != nil {
@@ -65,7 +65,8 @@ func receive(archive io.Reader) ([]byte, error) {
 	return packed, nil
 }
 
-// unpack reads the config in an archive. It lies on disk for as long as that takes, in a directory that nothing can lead out of.
+// unpack reads the config in an archive. It unpacks the archive to a temporary directory that no path or
+// link can leave.
 func (c *Catalog) unpack(ctx context.Context, packed []byte) (config *appconfig.App, found appconfig.Diagnostics, err error) {
 	files, err := artifact.Untar(packed, uploadLimits)
 	if err != nil {
