@@ -1,8 +1,9 @@
-// Package health has runners look, between deploys, at how what they deployed is: a pod that crashes at night shows in nuon status
-// though nobody deploys anything.
+// Package health enqueues jobs by which runners check, between deploys, the health of what they
+// deployed: a pod that crashes at night shows in nuon status although nobody deploys anything.
 //
-// It reads what is applied of an install's components, and adds a job for its runner, one at a time, and what the runner saw. How
-// things are is never a reason to deploy. The main program calls Reconcile when a look is due; package dispatch tells of its jobs.
+// It reads what is applied of an install's components, adds jobs for its runner, one at a time, and
+// stores their results. Health is never a reason to deploy. The main program calls Reconcile when a
+// check is due; package dispatch calls JobAccepted and JobEnded.
 package health
 
 import (
@@ -18,35 +19,38 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// OwnerKind is what health jobs are owned by in dispatch. Their owner's id is the install's.
+// OwnerKind is the owner kind of health jobs in dispatch. Their owner id is the install's id.
 const OwnerKind = "health"
 
-// How often is looked: at what is all ready, at what is not, and while nobody can look.
+// The intervals between checks: if everything is ready, if it is not, and while the runner cannot
+// check.
 const (
 	usually = 15 * time.Minute
 	soon    = time.Minute
 	later   = 2 * time.Minute
 )
 
-// jobTimeout bounds one look, in seconds.
+// jobTimeout bounds one check, in seconds.
 const jobTimeout = 120
 
-// World knows what is there to look at.
+// World returns what to check.
 type World interface {
-	// HealthSpec gives nothing to look at where nothing was deployed into a cluster.
+	// HealthSpec returns a spec without parts if nothing was deployed into a cluster.
 	HealthSpec(ctx context.Context, tx *store.Tx, install store.Install) (api.HealthSpec, error)
 }
 
-// Health asks for looks and keeps what was seen. It is safe for concurrent use, by any number of replicas.
+// Health enqueues checks and stores their results. It is safe for concurrent use, by any number of
+// replicas.
 type Health struct {
 	store *store.Store
 	world World
 }
 
-// New makes the service.
+// New returns the service.
 func New(s *store.Store, world World) *Health { return &Health{store: s, world: world} }
 
-// Reconcile has the runner of an install look, unless it is at it or cannot. An install that is gone is no error.
+// Reconcile enqueues a check for the runner of an install, unless one is queued or running or the
+// runner cannot check. It returns no error for a deleted install.
 func (h *Health) Reconcile(ctx context.Context, org, installID string) error {
 	err := h.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		install, err := tx.LockInstall(ctx, org, installID)
@@ -69,7 +73,7 @@ func (h *Health) reconcile(ctx context.Context, tx *store.Tx, install store.Inst
 	if err != nil {
 		return err
 	}
-	if len(spec.Parts) == 0 { // what is deployed next makes it due again
+	if len(spec.Parts) == 0 { // the next deploy makes it due again
 		return tx.ClearDue(ctx, tx.Org, store.DueHealth, install.ID)
 	}
 	able, err := allow(ctx, tx, install, &spec)
@@ -94,8 +98,8 @@ func (h *Health) reconcile(ctx context.Context, tx *store.Tx, install store.Inst
 	return dueIn(ctx, tx, install.ID, usually)
 }
 
-// allow takes out of a spec what the install's runner may not look at by its own file. It returns false when the runner takes no
-// jobs now, as a look that waits for it is worth nothing when it comes back, or when nothing is left to look at.
+// allow removes the parts that the install's runner may not check according to its own file. It returns
+// false if no part remains, or if the runner takes no jobs now, because a delayed check is worthless.
 func allow(ctx context.Context, tx *store.Tx, install store.Install, spec *api.HealthSpec) (bool, error) {
 	runners, err := tx.RunnersByID(ctx, tx.Org, []string{install.RunnerID})
 	if err != nil || len(runners) == 0 {
@@ -111,11 +115,11 @@ func dueIn(ctx context.Context, tx *store.Tx, install string, in time.Duration) 
 	return tx.SetDueIn(ctx, store.SetDueInParams{OrgID: tx.Org, Kind: store.DueHealth, ID: install, InSeconds: in.Seconds()})
 }
 
-// JobAccepted lets every look begin.
+// JobAccepted accepts every check.
 func (h *Health) JobAccepted(context.Context, *store.Tx, store.Job) error { return nil }
 
-// JobEnded keeps what was seen, and says when to look again. What a runner says of components that are not the install's is left
-// out.
+// JobEnded stores the results of a check and schedules the next one. It ignores results about
+// components of other installs.
 func (h *Health) JobEnded(ctx context.Context, tx *store.Tx, job store.Job, result api.JobResult) error {
 	wait := usually
 	if len(result.Health.Parts) == 0 {

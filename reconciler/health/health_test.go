@@ -13,7 +13,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// world says of every install that these components are to be looked at.
+// world returns a spec that checks these components, for every install.
 type world []string
 
 func (w world) HealthSpec(_ context.Context, _ *store.Tx, install store.Install) (api.HealthSpec, error) {
@@ -24,7 +24,7 @@ func (w world) HealthSpec(_ context.Context, _ *store.Tx, install store.Install)
 	return spec, nil
 }
 
-// rig is an install with one component, its runner, and the room.
+// rig is an install with one component, its runner, and the service.
 type rig struct {
 	*dispatchtest.World
 	runner             dispatchtest.Runner
@@ -55,17 +55,17 @@ func (r *rig) reconcile(t *testing.T) {
 	}
 }
 
-// open is how many looks are asked for and not over.
+// open returns how many checks are queued or running.
 func (r *rig) open(t *testing.T) string {
 	return r.Text(t, "select count(*)::text from jobs where kind = 'health' and ended_at is null")
 }
 
-// dueIn says when the next look is due, in minutes; "never" when none is.
+// dueIn returns in how many minutes the next check is due; "never" if none is.
 func (r *rig) dueIn(t *testing.T) string {
 	return r.Text(t, "select coalesce((select round(extract(epoch from at - now()) / 60)::text from due where kind = 'health' and id = $1), 'never')", r.install)
 }
 
-// seen has the runner do the look that is queued, with this result.
+// seen completes the queued check with these results.
 func (r *rig) seen(t *testing.T, parts ...api.PartHealthResult) {
 	t.Helper()
 	offers, err := r.dispatch.Lease(t.Context(), r.runner.Caller, api.LeaseRequest{Free: 1, Version: "0.1.0", WaitSeconds: -1}, nil)
@@ -86,7 +86,7 @@ func saw(component string, status api.HealthStatus, at time.Time) api.PartHealth
 	return api.PartHealthResult{InstallComponent: component, Health: api.Health{Status: status, Objects: []api.ObjectHealth{}, At: at}}
 }
 
-// kept is the status that is kept of the component, empty for none.
+// kept returns the stored health status of the component, empty for none.
 func (r *rig) kept(t *testing.T, component string) string {
 	return r.Text(t, "select coalesce((select health ->> 'status' from install_components where id = $1), '')", component)
 }
