@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// scrape gives what Prometheus reads.
+// scrape returns what Prometheus reads.
 func scrape(t *testing.T, m *Metrics) string {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -40,7 +40,7 @@ func listener(m *Metrics, handler http.HandlerFunc) http.Handler {
 	return m.Requests("test", TemplateOf(routes), handler)
 }
 
-// TestRequestsAreCountedByTemplate: whatever clients ask for, nothing of it becomes a label.
+// TestRequestsAreCountedByTemplate checks that nothing that a client chooses becomes a label.
 func TestRequestsAreCountedByTemplate(t *testing.T) {
 	m := New("1.2.3")
 	over := listener(m, func(w http.ResponseWriter, r *http.Request) {
@@ -65,7 +65,7 @@ func TestRequestsAreCountedByTemplate(t *testing.T) {
 	}
 }
 
-// TestPollsAndStreams: an open poll is counted while it lasts, and a stream is flushed through.
+// TestPollsAndStreams checks that an open poll is counted while it lasts, and that a stream is flushed.
 func TestPollsAndStreams(t *testing.T) {
 	m := New("1")
 	flushed, release := make(chan struct{}), make(chan struct{})
@@ -99,7 +99,8 @@ func TestPollsAndStreams(t *testing.T) {
 	expect(t, scrape(t, m), "nuon_lease_polls_waiting 0", `nuon_http_in_flight{listener="test"} 0`)
 }
 
-// TestWhatTheStoreKnows is read at a scrape, at most every few seconds; one that cannot be read is said, and the rest still told.
+// TestWhatTheStoreKnows checks that the store is read on a scrape, at most every few seconds, and that
+// a failed read is reported along with the other figures.
 func TestWhatTheStoreKnows(t *testing.T) {
 	m := New("1")
 	asked := 0
@@ -139,7 +140,6 @@ func TestWorkAndAttempts(t *testing.T) {
 		`nuon_attempt_run_seconds_count{kind="plan",outcome="succeeded"} 1`)
 }
 
-// TestProfilesAreOffByDefault.
 func TestProfilesAreOffByDefault(t *testing.T) {
 	for profiles, want := range map[bool]int{false: http.StatusNotFound, true: http.StatusOK} {
 		w := httptest.NewRecorder()

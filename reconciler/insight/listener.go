@@ -7,8 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Handler answers on the listener for operators: /metrics, /debug/status, and /debug/pprof when profiles says so. None of it asks
-// who calls, so the listener is for a trusted network only.
+// Handler serves the listener for operators: /metrics, /debug/status, and, if profiles is set,
+// /debug/pprof. It authenticates no request, so the listener must be on a trusted network.
 func (m *Metrics) Handler(status http.Handler, profiles bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4}))

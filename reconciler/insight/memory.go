@@ -8,10 +8,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Memory is what the store and the replica know at the moment of a scrape.
+// Memory holds the figures of the store and the replica at the time of a scrape.
 type Memory struct {
-	LateSeconds float64 // how long the oldest thing that is due waits
-	Failing     int     // work that is being tried again
+	LateSeconds float64 // delay of the oldest overdue work
+	Failing     int     // work that is being retried
 	Jobs        map[JobKind]int
 	Silent      int            // attempts out of contact
 	Contested   int            // components with a contested state version
@@ -29,7 +29,7 @@ type Pool struct {
 	Waited            time.Duration
 }
 
-// Sources are asked at each scrape.
+// Sources are the functions that a scrape calls.
 type Sources struct {
 	Memory     func(context.Context) (Memory, error)
 	Pool       func() Pool
@@ -37,13 +37,13 @@ type Sources struct {
 	Reconnects func() int
 }
 
-// Bounds of a scrape: the store is asked at most once in freshFor, however many scrape.
+// The limits of a scrape: the store is queried at most once per freshFor, however many scrapes arrive.
 const (
 	freshFor = 5 * time.Second
 	askTime  = 3 * time.Second
 )
 
-// Ask has the metrics ask their sources when they are scraped.
+// Ask registers the sources that a scrape calls.
 func (m *Metrics) Ask(s Sources) { m.registry.MustRegister(&asker{sources: s}) }
 
 type asker struct {
@@ -121,7 +121,7 @@ func (a *asker) memory() (Memory, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if time.Since(a.taken) > freshFor {
-		ctx, stop := context.WithTimeout(context.Background(), askTime) // a scrape has no context of its own
+		ctx, stop := context.WithTimeout(context.Background(), askTime) // a scrape passes no context
 		defer stop()
 		a.last, a.err = a.sources.Memory(ctx)
 		a.taken = time.Now()

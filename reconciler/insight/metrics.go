@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
-// Metrics counts what one replica does. It is safe for concurrent use.
+// Metrics counts the events of one replica. It is safe for concurrent use.
 type Metrics struct {
 	registry *prometheus.Registry
 
@@ -25,13 +25,13 @@ type Metrics struct {
 	ended    *prometheus.HistogramVec
 }
 
-// Buckets in seconds: of what should be quick, and of what runs at a customer's.
+// Buckets in seconds: for what should be quick, and for what runs in a customer's account.
 var (
 	quick = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10, 60}
 	long  = []float64{.05, .25, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600}
 )
 
-// New makes the metrics of a replica, in a registry of their own.
+// New returns the metrics of a replica, in a separate registry.
 func New(version string) *Metrics {
 	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
@@ -72,18 +72,19 @@ func (m *Metrics) Worked(kind string, took time.Duration, err error) {
 	m.workTook.WithLabelValues(kind).Observe(took.Seconds())
 }
 
-// Looked counts one look at a git repository: outcome is moved, same, trouble or error.
+// Looked counts one poll of a git repository: outcome is moved, same, trouble or error.
 func (m *Metrics) Looked(outcome string, took time.Duration) {
 	m.looked.WithLabelValues(outcome).Observe(took.Seconds())
 }
 
-// Accepted counts an attempt that a runner took up: how long its job was queued, and how long its offer stood.
+// Accepted counts an attempt that a runner accepted: how long its job was queued, and how long its offer
+// was open.
 func (m *Metrics) Accepted(kind string, queued, offered time.Duration) {
 	m.offered.WithLabelValues(kind).Observe(queued.Seconds())
 	m.accepted.WithLabelValues(kind).Observe(offered.Seconds())
 }
 
-// Ended counts an attempt that came to its recorded end.
+// Ended counts an attempt whose end was recorded.
 func (m *Metrics) Ended(kind, outcome string, ran time.Duration) {
 	m.ended.WithLabelValues(kind, outcome).Observe(ran.Seconds())
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Requests counts what a listener answers. template gives the route that a request is for, without what a client may choose;
-// empty counts as "other".
+// Requests counts the responses of a listener. template returns the route of a request, without any
+// part that a client may choose; an empty route counts as "other".
 func (m *Metrics) Requests(listener string, template func(*http.Request) string, next http.Handler) http.Handler {
 	flying := m.inFlight.WithLabelValues(listener)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -35,7 +35,8 @@ func (m *Metrics) Requests(listener string, template func(*http.Request) string,
 	})
 }
 
-// TemplateOf gives the routes of a mux as templates. The mux is only asked, so its handlers may be anything.
+// TemplateOf returns a function that maps a request to its route template in a mux. It does not call the
+// mux's handlers.
 func TemplateOf(mux *http.ServeMux) func(*http.Request) string {
 	return func(r *http.Request) string {
 		_, pattern := mux.Handler(r)
@@ -43,17 +44,17 @@ func TemplateOf(mux *http.ServeMux) func(*http.Request) string {
 	}
 }
 
-// answer knows the status of what was answered.
+// answer records the status of a response.
 type answer struct {
 	http.ResponseWriter
 	status int
 	begun  bool
 }
 
-// Unwrap lets http.ResponseController find what the writer below can do.
+// Unwrap gives http.ResponseController access to the underlying writer.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// WriteHeader notes the status.
+// WriteHeader records the status.
 func (a *answer) WriteHeader(status int) {
 	if !a.begun && status >= http.StatusOK {
 		a.status, a.begun = status, true
@@ -61,13 +62,13 @@ func (a *answer) WriteHeader(status int) {
 	a.ResponseWriter.WriteHeader(status)
 }
 
-// Write begins the answer.
+// Write records that the response has started.
 func (a *answer) Write(b []byte) (int, error) {
 	a.begun = true
 	return a.ResponseWriter.Write(b)
 }
 
-// counted tells how many bytes were read of a body.
+// counted counts the bytes that are read of a body.
 type counted struct {
 	io.ReadCloser
 	add func(float64)
