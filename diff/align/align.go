@@ -1,12 +1,14 @@
-// Package align finds the common parts of two sequences. The line diffs and the list comparisons of diff use it.
+// Package align finds the common parts of two sequences. The line diffs and
+// the list comparisons of diff use it.
 //
-// It owns only the algorithm. It solves small blocks exactly. It first splits large blocks at elements, or at
-// short runs of them, that occur once on each side, and aligns the parts without any through a window. So it
-// never takes quadratic time. Through a window it may miss a part of what is common, which is correct but coarse.
+// It owns only the algorithm. It solves small blocks exactly. It first splits large
+// blocks at elements, or at short runs of them, that occur once on each side, and
+// aligns the parts without any through a window. So it never takes quadratic time.
+// Through a window it may miss a part of what is common, which is correct but coarse.
 package align
 
-// Span is a range of both sequences: a[A:AEnd] and b[B:BEnd]. If Same is set, both are equal element by element;
-// otherwise one replaces the other, and either may be empty.
+// Span is a range of both sequences: a[A:AEnd] and b[B:BEnd]. If Same is set, both are
+// equal element by element; otherwise one replaces the other, and either may be empty.
 type Span struct {
 	A, AEnd, B, BEnd int
 	Same             bool
@@ -19,9 +21,9 @@ const (
 	maxDepth = 12
 )
 
-// Sequences aligns a and b. The spans are in order, cover both sequences completely, and alternate between Same and
-// not Same. Where several results are possible, removals come before additions. The time is at most
-// O(n·log n + 512·n) for n elements on both sides together.
+// Sequences aligns a and b. The spans are in order, cover both sequences completely, and
+// alternate between Same and not Same. Where several results are possible, removals come before
+// additions. The time is at most O(n·log n + 512·n) for n elements on both sides together.
 func Sequences[T comparable](a, b []T) []Span {
 	w := newWorker(a, b)
 	w.block(0, len(a), 0, len(b), 0)

@@ -1,7 +1,8 @@
 // Package raw holds values that may be or hold a secret.
 //
-// It owns Value, which can be walked and compared but never printed, logged or marshalled, and the few functions that look inside
-// one. Only the packages under diff can import it, so a value leaves them through a diff.Masker or not at all. diff.Raw is Value.
+// It owns Value, which can be walked and compared but never printed, logged or
+// marshaled, and the few functions that read its content. Only the packages below diff
+// can import it, so a value leaves them only through a diff.Masker. diff.Raw is Value.
 package raw
 
 import (
@@ -17,12 +18,13 @@ import (
 	"strconv"
 )
 
-// Value is a value as its source has it, which may be or hold a secret. Its shape can be walked and two of them can be compared,
-// but its leaves cannot be read outside this package: printing, logging and marshalling give a placeholder or an error. The zero
-// Value is null.
+// Value is a value as its source has it, which may be or hold a secret. Its shape can be
+// walked and two values can be compared, but its leaves cannot be read outside this package:
+// printing, logging and marshaling return a placeholder or an error. The zero Value is null.
 type Value struct {
-	// held gives nil, bool, json.Number, string, []any or map[string]any; no function gives nil. It is a function because package fmt walks
-	// into unexported fields without asking their methods, and into pointers: what a function holds is the one thing it cannot see.
+	// held returns nil, bool, json.Number, string, []any or map[string]any; a nil held means
+	// nil. It is a function because package fmt prints unexported fields without calling
+	// their methods, and follows pointers: it cannot print what a function captures.
 	held func() any
 }
 
@@ -35,10 +37,10 @@ func (r Value) v() any {
 
 const placeholder = "(raw value)"
 
-// ErrSecret is the answer to every attempt to encode what may be a secret.
+// ErrSecret is the error of every attempt to encode a value that may be a secret.
 var ErrSecret = errors.New("a raw value cannot be marshalled: show it through a masker")
 
-// Parse reads exactly one JSON value, with its numbers as they are written.
+// Parse reads exactly one JSON value and preserves the spelling of its numbers.
 func Parse(data []byte) (Value, error) {
 	var r Value
 	if err := r.UnmarshalJSON(data); err != nil {
@@ -47,7 +49,7 @@ func Parse(data []byte) (Value, error) {
 	return r, nil
 }
 
-// UnmarshalJSON reads any JSON value. The error says where it went wrong and never quotes the value.
+// UnmarshalJSON reads any JSON value. The error names the position and never quotes the value.
 func (r *Value) UnmarshalJSON(data []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
@@ -62,41 +64,42 @@ func (r *Value) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// MarshalJSON always fails: a raw value leaves only through a Masker.
+// MarshalJSON always returns an error: a raw value is shown only through a Masker.
 func (Value) MarshalJSON() ([]byte, error) { return nil, ErrSecret }
 
-// MarshalText always fails, so that no other encoder takes it for a string.
+// MarshalText always returns an error, so that no other encoder takes the value for a string.
 func (Value) MarshalText() ([]byte, error) { return nil, ErrSecret }
 
-// GobEncode always fails.
+// GobEncode always returns an error.
 func (Value) GobEncode() ([]byte, error) { return nil, ErrSecret }
 
-// String is a placeholder.
+// String returns a placeholder.
 func (Value) String() string { return placeholder }
 
-// GoString is a placeholder.
+// GoString returns a placeholder.
 func (Value) GoString() string { return placeholder }
 
 // Format writes a placeholder for every verb.
 func (Value) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, placeholder) }
 
-// LogValue is a placeholder.
+// LogValue returns a placeholder.
 func (Value) LogValue() slog.Value { return slog.StringValue(placeholder) }
 
-// IsNull says that the value is null or was never set.
+// IsNull reports whether the value is null or was never set.
 func (r Value) IsNull() bool { return r.v() == nil }
 
-// IsTrue says that the value is the boolean true. Marks that lie beside a value, such as Terraform's after_unknown, are made of
-// it.
+// IsTrue reports whether the value is the boolean true. Marks next to a
+// value, such as Terraform's after_unknown, consist of it.
 func (r Value) IsTrue() bool { b, ok := r.v().(bool); return ok && b }
 
-// IsObject says that the value has keys.
+// IsObject reports whether the value is an object with keys.
 func (r Value) IsObject() bool { _, ok := r.v().(map[string]any); return ok }
 
-// IsList says that the value has elements by number.
+// IsList reports whether the value is a list.
 func (r Value) IsList() bool { _, ok := r.v().([]any); return ok }
 
-// Keys are the sorted keys of an object. A key may itself hold a secret: show it through Masker.Text.
+// Keys returns the sorted keys of an object. A key may itself hold a secret:
+// show it through Masker.Text.
 func (r Value) Keys() []string {
 	m, _ := r.v().(map[string]any)
 	return keysOf(m)
@@ -111,17 +114,17 @@ func keysOf(m map[string]any) []string {
 	return keys
 }
 
-// Get is the value at a key, and whether the key is there.
+// Get returns the value at a key, and whether the key exists.
 func (r Value) Get(key string) (Value, bool) {
 	m, _ := r.v().(map[string]any)
 	v, ok := m[key]
 	return Of(v), ok
 }
 
-// Len is the number of elements of a list, and 0 for all else.
+// Len returns the number of elements of a list, and 0 for any other value.
 func (r Value) Len() int { l, _ := r.v().([]any); return len(l) }
 
-// At is the element i of a list, or null when there is none.
+// At returns element i of a list, or null when there is none.
 func (r Value) At(i int) Value {
 	l, _ := r.v().([]any)
 	if i < 0 || i >= len(l) {
@@ -130,8 +133,8 @@ func (r Value) At(i int) Value {
 	return Of(l[i])
 }
 
-// Equal compares two values. Numbers are equal when they are written alike: the tools that write plans write each number in one
-// way.
+// Equal compares two values. Numbers are equal if their spelling is: the
+// tools that write plans spell each number in one way.
 func (r Value) Equal(other Value) bool { return equal(r.v(), other.v()) }
 
 func equal(a, b any) bool {
@@ -166,11 +169,11 @@ func equal(a, b any) bool {
 	return a == b
 }
 
-// hashSeed makes hashes useless outside this process: they must not become a way to guess what a raw value holds. It is read-only
-// after start.
+// hashSeed makes hashes useless outside this process, so that they cannot be
+// used to guess the content of a raw value. It is read-only after start.
 var hashSeed = maphash.MakeSeed()
 
-// Hash is equal for equal values, within this process only.
+// Hash returns a hash that is the same for equal values, within this process only.
 func (r Value) Hash() uint64 {
 	var h maphash.Hash
 	h.SetSeed(hashSeed)
@@ -215,14 +218,15 @@ func hashInto(h *maphash.Hash, v any) {
 	}
 }
 
-// Of is a value made of nil, bool, json.Number, string, []any and map[string]any, which are not copied and must not change any more.
+// Of returns a value of nil, bool, json.Number, string, []any or
+// map[string]any. It does not copy them, so they must no longer change.
 func Of(v any) Value { return Value{func() any { return v }} }
 
-// Reveal is what a value is made of, see Of. It must not be changed.
+// Reveal returns the content of a value, see Of. The caller must not change it.
 func Reveal(r Value) any { return r.v() }
 
-// Leaves calls visit with the text of every string and number in the value, and of every key (isKey), until visit returns false.
-// Booleans and null hold no secret.
+// Leaves calls visit with the text of every string and number in the value, and of
+// every key (isKey), until visit returns false. Booleans and null hold no secret.
 func Leaves(r Value, visit func(text string, isKey bool) bool) bool { return leaves(r.v(), visit) }
 
 func leaves(v any, visit func(string, bool) bool) bool {
@@ -247,15 +251,16 @@ func leaves(v any, visit func(string, bool) bool) bool {
 	return true
 }
 
-// TextAt is the string at a key of an object; empty if there is none.
+// TextAt returns the string at a key of an object, or an empty one if there is none.
 func TextAt(object Value, key string) string {
 	v, _ := object.Get(key)
 	s, _ := Reveal(v).(string)
 	return s
 }
 
-// Text is the complete text of the value and the name of its type in JSON (string, number, bool, null, object or list): the content
-// of a string, compact JSON with sorted keys for all else.
+// Text returns the complete text of the value and the name of its type in
+// JSON (string, number, bool, null, object or list): the content of a string,
+// or compact JSON with sorted keys for all other types.
 func Text(r Value) (text, kind string) {
 	switch v := r.v().(type) {
 	case nil:
@@ -270,7 +275,7 @@ func Text(r Value) (text, kind string) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
-	// Every value is made of what a JSON decoder gives, so it can be encoded again.
+	// Every value consists of what a JSON decoder returns, so it can be encoded again.
 	_ = enc.Encode(r.v())
 	kind = "list"
 	if r.IsObject() {

@@ -32,12 +32,13 @@ func parse(t interface {
 	return v
 }
 
-// leaks says that a text has the planted secret in it, in clear or in hex.
+// leaks reports whether a text contains the planted secret, in clear or in hex.
 func leaks(text string) bool {
 	return strings.Contains(text, planted) || strings.Contains(strings.ToLower(text), hex.EncodeToString([]byte(planted)))
 }
 
-// TestNothingShowsAValue: in every way that Go programs print, log or encode, alone and inside other things.
+// TestNothingShowsAValue prints, logs and encodes a value in every way of Go
+// programs, alone and inside other values.
 func TestNothingShowsAValue(t *testing.T) {
 	v := parse(t, `{"key":["`+planted+`"]}`)
 	inner, _ := v.Get("key")
@@ -93,7 +94,7 @@ func TestNothingEncodesAValue(t *testing.T) {
 	}
 }
 
-// TestErrorsDoNotQuote: what cannot be read is not repeated in the error.
+// TestErrorsDoNotQuote checks that an error does not repeat the input.
 func TestErrorsDoNotQuote(t *testing.T) {
 	for text, at := range map[string]string{
 		`{"a":"` + planted: "byte", `"` + planted + `" "` + planted + `"`: "more than one", planted: "byte", ``: "byte", `{"a":1}x`: "more than one",
@@ -144,7 +145,8 @@ func values() *rapid.Generator[any] {
 	return rapid.OneOf(leaf, list, object, rapid.SliceOfN(rapid.OneOf(object, list), 0, 3).AsAny())
 }
 
-// TestEqualAndHash: equal values are those of one text and type, and they have one hash.
+// TestEqualAndHash checks that values are equal exactly if their text and
+// type are, and that equal values have one hash.
 func TestEqualAndHash(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := raw.Of(values().Draw(t, "a")), raw.Of(values().Draw(t, "b"))
@@ -182,7 +184,7 @@ func TestLeaves(t *testing.T) {
 	}
 }
 
-// TestZeroValue: a value that was never set is null.
+// TestZeroValue checks that a value that was never set is null.
 func TestZeroValue(t *testing.T) {
 	var v raw.Value
 	if text, kind := raw.Text(v); !v.IsNull() || text != "null" || kind != "null" || v.Len() != 0 || !v.Equal(raw.Of(nil)) {

@@ -14,9 +14,10 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// Leads checks the pointers of a field against the two values that were compared, decoded from JSON: on each side that has a value, the
-// pointer for this side must lead to it, the pointer of an element to an element, and a move to elements of both lists. It is written
-// from docs/diff.md, and knows nothing of the engine.
+// Leads checks the pointers of a field against the two compared values, decoded
+// from JSON: on each side that has a value, the pointer for that side must lead
+// to it, the pointer of an element to an element, and a move to elements of
+// both lists. It implements docs/diff.md independently of the engine.
 func Leads(before, after any, f *diff.FieldChange) error {
 	beforePointer := f.Pointer
 	if f.BeforePointer != "" {
@@ -67,7 +68,7 @@ func leadsToElement(before, after any, f *diff.FieldChange) error {
 	return nil
 }
 
-// states checks what a side shows against what is there.
+// states checks what a side shows against the value that was found.
 func states(s diff.Shown, found any, f *diff.FieldChange) error {
 	list, isList := found.([]any)
 	if f.Reordered {
@@ -83,7 +84,7 @@ func states(s diff.Shown, found any, f *diff.FieldChange) error {
 	}
 	if s.Type == diff.TypeString {
 		if found == nil && s.Text == "" {
-			return nil // so the API reads null in a map of strings
+			return nil // the API reads null this way in a map of strings
 		}
 		if text, ok := found.(string); !ok || strings.ToValidUTF8(text, "\uFFFD") != s.Text {
 			return fmt.Errorf("it is %.80q, not %.80q", found, s.Text)
@@ -92,7 +93,7 @@ func states(s diff.Shown, found any, f *diff.FieldChange) error {
 	}
 	if o, ok := found.(map[string]any); ok && strings.Contains(f.Path, " (schema) ") {
 		found = maps.Clone(o)
-		delete(found.(map[string]any), "description") // a field of its own
+		delete(found.(map[string]any), "description") // shown as a separate field
 	}
 	said, err := decode(s.Text)
 	if err != nil {
@@ -110,7 +111,7 @@ func decode(text string) (v any, err error) {
 	return v, dec.Decode(&v)
 }
 
-// plain is a value as JSON has it, with numbers by their value.
+// plain returns a value as decoded from JSON, with numbers compared by value.
 func plain(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -144,7 +145,7 @@ func cutLast(pointer string) (list, last string, ok bool) {
 	return pointer[:i], pointer[i+1:], true
 }
 
-// resolve is the value that a pointer leads to.
+// resolve returns the value that a pointer leads to.
 func resolve(v any, pointer string) (any, bool) {
 	list, last, ok := cutLast(pointer)
 	if !ok {
@@ -186,7 +187,7 @@ func document(text, step string) (any, bool) {
 	return nil, false
 }
 
-// element is the only element of a list that a step selects.
+// element returns the only element of a list that a step selects.
 func element(list []any, step string) (any, bool) {
 	if i, err := strconv.Atoi(step); err == nil {
 		if i < 0 || i >= len(list) {
@@ -204,10 +205,11 @@ func element(list []any, step string) (any, bool) {
 	return selected(list, step, true)
 }
 
-// unescape undoes the escapes of a pointer, also those in a selection.
+// unescape decodes the escapes of a pointer, also those in a selection.
 var unescape = strings.NewReplacer("~1", "/", "~0", "~", "~2", ",", "~3", "=")
 
-// selected is the only element that some keys select. One that leaves a key out may have its default.
+// selected returns the only element with the given keys. With defaults, an
+// element may omit a key, which then has its default.
 func selected(list []any, step string, defaults bool) (any, bool) {
 	return only(list, func(e any) bool {
 		o, _ := e.(map[string]any)

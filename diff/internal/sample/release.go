@@ -14,7 +14,7 @@ func number(s string) diff.Shown { return diff.Shown{Text: s, Type: diff.TypeNum
 
 func listOf(s string) diff.Shown { return diff.Shown{Text: s, Type: diff.TypeList} }
 
-// Object is a change of a Kubernetes object.
+// Object returns a change of a Kubernetes object.
 func Object(namespace, kind, name string, a diff.Action, fields ...diff.FieldChange) diff.Change {
 	address := kind + "/" + name
 	if namespace != "" {
@@ -28,7 +28,7 @@ func judged(c diff.Change, findings ...diff.Finding) diff.Change {
 	return c
 }
 
-// Release is a report of Kubernetes manifests with something of everything.
+// Release returns a report of Kubernetes manifests with an example of everything.
 func Release() *diff.Report {
 	const docs = "https://kubernetes.io/docs/"
 	r := &diff.Report{Kind: diff.KindKubernetes, Applyable: true, Notes: []string{"wanted.yaml: ConfigMap/flags: on is a boolean in YAML 1.1, and a text here"}}

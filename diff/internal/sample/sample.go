@@ -1,7 +1,8 @@
-// Package sample has reports for the tests of renderers: one with something of everything, and others that are drawn. Nothing but tests
-// imports it.
+// Package sample provides reports for the tests of renderers: one with an
+// example of everything, and randomly drawn ones. Only tests import it.
 //
-// A drawn report is one that passes diff.Report.Validate, and has text of the caller's choice wherever a report can hold text.
+// A drawn report passes diff.Report.Validate, and has text of the caller's
+// choice wherever a report can hold text.
 package sample
 
 import (
@@ -18,7 +19,7 @@ var actions = []diff.Action{
 
 var rules = []string{"chart label", "checksum", "server-owned", "ignored by dates", "something else"}
 
-// Report draws a report whose texts are drawn from word.
+// Report draws a report with texts drawn from word.
 func Report(t *rapid.T, word *rapid.Generator[string]) *diff.Report {
 	d := drawer{t, word}
 	r := &diff.Report{

@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// Upgrades tries each of the real upgrades in the directory that NUON_DIFF_CORPUS names, as a subtest with the manifests of both sides.
-// Without it the test is skipped, and says what has the like instead.
+// Upgrades runs try for each of the real upgrades in the directory that
+// NUON_DIFF_CORPUS names, as a subtest with the manifests of both sides. Without
+// that variable it skips the test, and names what covers the same instead.
 func Upgrades(t *testing.T, instead string, try func(t *testing.T, before, after []byte)) {
 	t.Helper()
 	dir := os.Getenv("NUON_DIFF_CORPUS")

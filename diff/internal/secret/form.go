@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// maxPasswords is how many passwords one text tells at most.
+// maxPasswords is the largest number of passwords that are returned for one text.
 const maxPasswords = 64
 
-// Passwords are those inside of the addresses in a text, as they are written and, where that is something else, as they are meant.
+// Passwords returns the passwords inside the addresses in a text, both as
+// written and, if that differs, unescaped.
 func Passwords(text string) []string {
 	var out []string
 	passwords(text, func(start, end int) bool {
@@ -23,12 +24,12 @@ func Passwords(text string) []string {
 	return out
 }
 
-// noPassword is what GitHub documents as the password beside a token that is the user.
+// noPassword is what GitHub documents as the password next to a token that is the user.
 // https://github.blog/2012-09-21-easier-builds-and-deployments-using-git-over-https-and-oauth/
 const noPassword = "x-oauth-basic"
 
-// passwords calls found with the place of each password in SCHEME://USER:PASSWORD@ that is no reference to a variable, until found returns
-// false. It looks at each byte a few times at most.
+// passwords calls found with the position of each password in SCHEME://USER:PASSWORD@ that is no
+// reference to a variable, until found returns false. It reads each byte a few times at most.
 func passwords(text string, found func(start, end int) bool) {
 	for at := 0; ; {
 		i := strings.Index(text[at:], "://")
@@ -52,7 +53,8 @@ func passwords(text string, found func(start, end int) bool) {
 	}
 }
 
-// addressWithPassword reports whether a text is one address of which only the password is a secret, so that the rest can be shown.
+// addressWithPassword reports whether a text is one address in which only the
+// password is a secret, so that the rest can be shown.
 func addressWithPassword(text string) bool {
 	if len(text) > maxRefused || !strings.Contains(text, "://") || len(Passwords(text)) != 1 {
 		return false
@@ -71,7 +73,7 @@ func addressWithPassword(text string) bool {
 	return !Random(user) && Ordinary(u.String())
 }
 
-// passwordSettings are the passwords in addresses.
+// passwordSettings returns the passwords in addresses.
 func passwordSettings(text string) []setting {
 	var out []setting
 	passwords(text, func(start, end int) bool {
@@ -81,11 +83,12 @@ func passwordSettings(text string) []setting {
 	return out
 }
 
-// A line of a private key has so many characters at least, but for the last one.
+// minKeyLine is the smallest length of a line of a private key, except the last one.
 const minKeyLine = 16
 
-// privateKeys finds the bodies of private keys in PEM or a form like it, also where line breaks are written as escapes. What stands
-// between the lines of a key and is no part of one is left out, so that nothing can be hidden there.
+// privateKeys finds the bodies of private keys in PEM or a similar form, also
+// with escaped line breaks. It leaves out text between the lines of a key
+// that is no part of it, so that nothing can be hidden there.
 // https://www.rfc-editor.org/rfc/rfc7468
 func privateKeys(text string) []setting {
 	var out []setting
@@ -106,7 +109,7 @@ func privateKeys(text string) []setting {
 	return out
 }
 
-// opensKey reports whether a text ends in the beginning of the line before a key.
+// opensKey reports whether a text ends in the start of the line before a key.
 func opensKey(before string) bool {
 	before = before[max(0, len(before)-maxAround):]
 	i := strings.LastIndex(before, "---- BEGIN ")
@@ -120,7 +123,8 @@ func opensKey(before string) bool {
 	return strings.Trim(kind, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ") == ""
 }
 
-// keyLines are the lines of the key that begins at byte p, and where it ends. What is no line of a key is shown.
+// keyLines returns the lines of the key that starts at byte p, and where it
+// ends. Other lines stay visible.
 func keyLines(text string, p int) (out []setting, end int) {
 	end = len(text)
 	if i := strings.Index(text[p:], "----"); i >= 0 {
@@ -142,14 +146,15 @@ func keyLines(text string, p int) (out []setting, end int) {
 			out = append(out, setting{name: "PRIVATE KEY", start: start, end: p})
 		}
 	}
-	if !foreign && len(out) > 1 { // one part, so that its size does not show
+	if !foreign && len(out) > 1 { // one setting, so that the size of the key is not shown
 		out[0].end = out[len(out)-1].end
 		out = out[:1]
 	}
 	return out, end
 }
 
-// keyHeader reports whether the line at byte p is a header of a key (DEK-Info: …), and returns where it ends.
+// keyHeader reports whether the line at byte p is a header of a key
+// (DEK-Info: …), and returns where it ends.
 func keyHeader(text string, p, end int) (header bool, line int) {
 	line = p
 	for line < end && text[line] != '\n' && text[line] != '\\' {
@@ -159,7 +164,8 @@ func keyHeader(text string, p, end int) (header bool, line int) {
 	return found && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-") == "", max(line, p+1)
 }
 
-// keyBreak is where the line after byte p begins: line breaks may be escaped, once or twice, and lines indented.
+// keyBreak returns where the line after byte p starts. Line breaks may be
+// escaped, once or twice, and lines indented.
 func keyBreak(text string, p int) int {
 	for p < len(text) {
 		q := skip(text, p, "\\", 2)

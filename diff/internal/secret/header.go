@@ -8,10 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// minBearer is how long a token of a bearer is at least; words that follow "bearer" in prose are shorter, or have no digit.
+// minBearer is the smallest length of a bearer token; words that follow
+// "bearer" in prose are shorter, or have no digit.
 const minBearer = 16
 
-// headers finds what stands behind "Basic" and "Bearer" in the value of an Authorization header. Lower is the text in small letters.
+// headers finds the credentials after "Basic" and "Bearer" in the value of an
+// Authorization header. Lower is the text in lower case.
 // https://www.rfc-editor.org/rfc/rfc7617, https://www.rfc-editor.org/rfc/rfc6750
 func headers(text, lower string) []setting {
 	var out []setting
@@ -38,20 +40,22 @@ func headers(text, lower string) []setting {
 
 func inToken(c byte) bool { return inName(c) || c == '+' || c == '/' || c == '=' || c == '~' }
 
-// authorization says that a text, in small letters, ends in the name of the header, so that what follows is its value.
+// authorization reports whether a text, in lower case, ends in the name of
+// the header, so that its value follows.
 func authorization(before string) bool {
 	name := strings.TrimRight(before, ` \"':=`)
 	return name != before && strings.HasSuffix(name, "authorization")
 }
 
-// Basic says that a text is USER:PASSWORD in base64: what an Authorization header has, and the "auth" of a registry.
+// Basic reports whether a text is USER:PASSWORD in base64, as in an
+// Authorization header and the "auth" of a registry.
 func Basic(token string) bool {
 	_, ok := BasicPassword(token)
 	return ok
 }
 
-// BasicPassword returns the password in what Basic reports. Without padding only what prints counts:
-// words are base64 without padding, too.
+// BasicPassword returns the password in a text for which Basic returns true. Without padding,
+// the decoded text must be printable, because words are valid base64 without padding too.
 func BasicPassword(token string) (password string, ok bool) {
 	decoded, err := base64.StdEncoding.DecodeString(token)
 	if err != nil {
@@ -67,11 +71,12 @@ func prints(text []byte) bool {
 	return utf8.Valid(text) && strings.IndexFunc(string(text), func(r rune) bool { return !unicode.IsPrint(r) }) < 0
 }
 
-// schemes are those of an Authorization header that people write into manifests, in small letters.
+// schemes are the schemes of an Authorization header that occur in manifests, in lower case.
 // https://www.iana.org/assignments/http-authschemes
 var schemes = []string{"basic", "bearer", "token", "apikey", "digest", "negotiate"}
 
-// Header says that a field is an Authorization header with something in it, and gives what follows the scheme.
+// Header reports whether a field is an Authorization header with a value, and
+// returns what follows the scheme.
 func Header(name, value string) (credentials string, ok bool) {
 	if name = strings.ToLower(name); name != "authorization" && name != "proxy-authorization" {
 		return "", false

@@ -1,9 +1,10 @@
-// Package secret tells by names and by forms what must not be shown although nobody marks it: the
-// value of an environment variable that is called DB_PASSWORD, a private key, the password inside
-// an address.
+// Package secret recognizes, by name and by form, values that must not be
+// shown although nothing marks them as sensitive: the value of an environment
+// variable named DB_PASSWORD, a private key, the password inside an address.
 //
-// It owns the words and the forms, knows nothing of where a text stands, and masks nothing itself.
-// The packages under diff that read one kind of input ask it. It says no where it cannot know.
+// It owns the word lists and the forms. It never considers where a text is
+// from, and masks nothing itself. The packages below diff that read one kind
+// of input call it. It returns false in case of doubt.
 package secret
 
 import (
@@ -13,45 +14,46 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// words in a name make it that of a secret, unless it ends in one of plainEnds. They are compared
-// in lower case, without separators.
+// words in a name make it the name of a secret, unless it ends in one of
+// plainEnds. They are compared in lower case, without separators.
 var words = []string{
 	"password", "passwd", "passphrase", "secret", "token", "apikey", "privatekey", "accesskey", "credential",
 	"signingkey", "encryptionkey", "masterkey", "authkey", "connectionstring",
 	"accountkey", "sharedkey", "licensekey", "hmackey", "clientkeydata", "unsealkey", "requirepass", "masterauth",
 }
 
-// plainEnds are the last words of names that are about a secret and hold none: where it is, how
-// long it lives, what it must be like. Each stands for its plural, too.
+// plainEnds are the last words of names that are about a secret but do not hold
+// one: where it is, its lifetime, its requirements. Each also covers its plural.
 var plainEnds = wordSet(
-	// where a secret is, and what it is called
+	// where a secret is, and its name
 	`file path dir directory folder name ref reference selector arn id uri url endpoint host hostname
 	port address domain server namespace bucket store manager provider backend engine mount volume
 	source target destination location region zone project account service controller operator driver
 	plugin image repository registry parameter param field attribute column property fromsecret`,
-	// how long it lives, and how often it changes
+	// its lifetime, and how often it changes
 	`ttl expiry expiration expire validity lifetime lifespan age period duration second minute hour day
 	week interval schedule timeout window rotation rotate refresh recovery history prevention reuse use
 	change update reset sync`,
-	// what it must be like, and who may have it
+	// its requirements, and who may have it
 	`policy rule length size min max count limit quota complexity charset alphabet pattern regex regexp
 	template format encoding prefix suffix type kind class mode method algorithm alg strategy spec
 	expression option scope claim audience issuer role user username owner group permission cidr
 	validation verification authentication review reviewer grant exchange flow identity resource header`,
-	// what is said of it
+	// facts about it
 	`enabled disabled required optional version status state label annotation tag description comment
 	title checksum fingerprint thumbprint`,
-	// what only sounds like one
+	// words that only resemble one
 	`tokens tokenizer tokenization tokenized passwordless secretless proxypass`,
-	// which page, request or object comes next
+	// tokens for the next page, request or object
 	`versiontoken nexttoken pagetoken continuetoken creationtoken idempotencytoken clientrequesttoken
 	updatetoken`,
-	// a Secret of Kubernetes
+	// Kubernetes Secrets
 	`existingsecret pullsecret varssecret tlssecret certificatesecret certificatessecret certsecret
 	certssecret scriptssecret configsecret casecret`,
 )
 
-// minEnd is how many bytes an end has at least to be looked for in a name without separators (PASSWORDFILE).
+// minEnd is the smallest length in bytes of an end that is searched for in a
+// name without separators (PASSWORDFILE).
 const minEnd = 4
 
 func wordSet(lists ...string) map[string]bool {
@@ -64,22 +66,24 @@ func wordSet(lists ...string) map[string]bool {
 	return out
 }
 
-// maxName is how many bytes the name of a secret has at most.
+// maxName is the largest length in bytes of the name of a secret.
 const maxName = 256
 
-// Name says that a name is that of a secret. One with a colon is the key of a condition in a policy
-// (token.actions.example.com:sub), which says who may do something, and must be read.
+// Name reports whether a name is that of a secret. One with a colon is the
+// key of a policy condition (token.actions.example.com:sub), which decides
+// who may do something and must be readable.
 func Name(name string) bool {
 	if len(name) > maxName || strings.Contains(name, ":") {
 		return false
 	}
-	// The part of an annotation before the slash is whose it is, or what a chart computes of the rest.
+	// The part of an annotation before the slash is its owner, or what a
+	// chart computes from the rest.
 	whose, own, found := cutLast(name, '/')
 	if found && whose == "checksum" {
 		return false
 	}
 	parts := wordsOf(own)
-	if len(parts) == 0 || whose == "vault.hashicorp.com" { // which secrets the agent of Vault is to get, and how
+	if len(parts) == 0 || whose == "vault.hashicorp.com" { // which secrets Vault's agent gets, and how
 		return false
 	}
 	plain := strings.Join(parts, "")
@@ -97,7 +101,8 @@ func Name(name string) bool {
 	return false
 }
 
-// Describes says that a name ends in a word for what is said about something: its id, its address, its version.
+// Describes reports whether a name ends in a word for a fact about something:
+// its id, its address, its version.
 func Describes(name string) bool {
 	_, own, _ := cutLast(name, '/')
 	parts := wordsOf(own)
@@ -112,14 +117,14 @@ func cutLast(name string, at byte) (before, after string, found bool) {
 	return name[:i], name[i+1:], true
 }
 
-// isPlainEnd says that the last word of a name, or the last two, are one of plainEnds. Plain are
-// its words without separators.
+// isPlainEnd reports whether the last word of a name, or the last two, are
+// one of plainEnds. Plain is the name without separators.
 func isPlainEnd(parts []string, plain string) bool {
 	last := parts[len(parts)-1]
 	if len(parts) > 1 && (ends(parts[len(parts)-2]+last) || ends(last)) || ends(plain) {
 		return true
 	}
-	// A name in one case has no words to tell apart, so that a short end may be a part of one.
+	// A name in one case cannot be split into words, so a short end may be a part of one.
 	for i := len(last) - minEnd; i > 0; i-- {
 		if ends(last[i:]) {
 			return true
@@ -133,8 +138,8 @@ func ends(word string) bool {
 		strings.HasSuffix(word, "ies") && plainEnds[word[:len(word)-3]+"y"]
 }
 
-// wordsOf are the words of a name in small letters: those between separators, and those that begin
-// with a capital. A number at the end of it counts something (TOKEN_URL_2).
+// wordsOf returns the words of a name in lower case: those between separators, and
+// those that start with a capital. It drops a number at the end (TOKEN_URL_2).
 func wordsOf(name string) []string {
 	var out []string
 	start := 0
@@ -160,8 +165,8 @@ func wordsOf(name string) []string {
 	return out
 }
 
-// beginsWord says that the capital before rest begins a word (the S of AWSSecret), and is not the
-// last one of a plural (the L of URLs).
+// beginsWord reports whether the capital before rest starts a word (the S of
+// AWSSecret) and is not the last letter before a plural s (the L of URLs).
 func beginsWord(rest string) bool {
 	isPlural := strings.HasPrefix(rest, "s") && (len(rest) == 1 || !isLower(rest[1]))
 	return rest != "" && isLower(rest[0]) && !isPlural
@@ -178,8 +183,8 @@ func separator(r rune) rune {
 	return r
 }
 
-// Literal says that a text is a value and no reference to one ($(OTHER), ${OTHER}, {{ template }},
-// the path or the address of a secret in a store) and no switch.
+// Literal reports whether a text is a value, and neither a switch nor a reference
+// ($(OTHER), ${OTHER}, {{ template }}, the path or the address of a secret in a store).
 func Literal(text string) bool {
 	text = strings.TrimSpace(text)
 	switch strings.ToLower(text) {
@@ -194,18 +199,20 @@ func Literal(text string) bool {
 	return !isReference(text)
 }
 
-// stores begin the references that tools resolve when they read a manifest.
+// stores are the prefixes of references that tools resolve when they read a manifest.
 var stores = []string{
 	"@Microsoft.KeyVault(", "ref+", "vault:", "op://", "secret://", "file://", "ssm://", "awssm://",
 	"gcpsm://", "projects/", "/subscriptions/", "alias/",
 }
 
-// expressions begin what CloudFormation, Ansible and Terraform put a value in the place of.
+// expressions are the prefixes of expressions that CloudFormation, Ansible
+// and Terraform replace by a value.
 var expressions = []string{
 	"!GetAtt", "!Ref", "!Sub", "!ImportValue", "var.", "local.", "module.", "data.", "random_password.",
 }
 
-// isReference says that a text is the name of something that holds a secret, or the place for one, by its form.
+// isReference reports whether a text has the form of a reference to something
+// that holds a secret, or of a placeholder.
 func isReference(text string) bool {
 	for _, store := range stores {
 		if strings.HasPrefix(text, store) {
@@ -217,7 +224,7 @@ func isReference(text string) bool {
 			return ofWords(rest, maxSegments)
 		}
 	}
-	if name, ok := strings.CutPrefix(text, "$"); ok { // $DB_PASSWORD of a shell, $oidc.clientSecret of Argo CD
+	if name, ok := strings.CutPrefix(text, "$"); ok { // $DB_PASSWORD in a shell, $oidc.clientSecret in Argo CD
 		return strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == "" ||
 			ofWords(name, maxSegments) && (strings.ContainsAny(name, ".:") || Name(name))
 	}
@@ -231,16 +238,16 @@ func isReference(text string) bool {
 	return strings.HasPrefix(path, "/") && strings.Count(path, "/") > 1 && ofWords(path, maxSegments) || ARN(text)
 }
 
-// holders are the words with which the names end that hold a secret, or the name of an object, or
-// of a key in one, that does.
+// holders are the last words of names whose value is either a secret, or the
+// name of an object that holds one or of a key in that object.
 var holders = wordSet("secret credential secretkey passwordkey tokenkey credentialkey credentialskey")
 
-// owners before "secret" say that it is the secret itself.
+// owners before "secret" mean that the value is the secret itself.
 var owners = wordSet("client jwt cookie shared webhook session app api oauth consumer token hmac csrf signing oidc")
 
-// namesObject says that a text under a name is the name of an object, or of a key in one: a few
-// words in small letters, under a name that may have that or the secret. In capitals, as
-// environment variables are, it has the secret.
+// namesObject reports whether a text is the name of an object, or of a key in
+// one: a few words in lower case, under a name that may hold either that or the
+// secret. A name in capitals, as of environment variables, holds the secret.
 func namesObject(name, text string) bool {
 	_, own, _ := cutLast(name, '/')
 	parts := wordsOf(own)
@@ -260,11 +267,11 @@ func namesObject(name, text string) bool {
 // keyNames are keys that many Secrets have.
 var keyNames = wordSet("password passwd token secret key value credentials username user apikey data")
 
-// weakNames end names that are those of a secret if the value looks random: psk may be how a client
-// logs in, and jwt the name of a filter.
+// weakNames are ends of names that belong to a secret only if the value looks
+// random: psk may be a login method, and jwt the name of a filter.
 var weakNames = []string{"psk", "jwt", "bearer", "salt", "pepper", "pw", "auth", "creds", "app_key", "appkey"}
 
-// weakName says that the last word of a name is one of weakNames.
+// weakName reports whether the last word of a name is one of weakNames.
 func weakName(name string) bool {
 	for _, weak := range weakNames {
 		at := len(name) - len(weak)
@@ -278,10 +285,11 @@ func weakName(name string) bool {
 	return false
 }
 
-// jwkParts are the parts of a JSON Web Key that are secret. https://www.rfc-editor.org/rfc/rfc7518#section-6
+// jwkParts are the parts of a JSON Web Key that are secret.
+// https://www.rfc-editor.org/rfc/rfc7518#section-6
 var jwkParts = map[string]bool{"d": true, "p": true, "q": true, "dp": true, "dq": true, "qi": true, "k": true}
 
-// KeyPart says that the text at a key of an object is the secret part of a JSON Web Key.
+// KeyPart reports whether the text at a key of an object is the secret part of a JSON Web Key.
 func KeyPart(object raw.Value, key string, value raw.Value) bool {
 	if !jwkParts[key] || raw.TextAt(object, "kty") == "" {
 		return false
@@ -290,7 +298,7 @@ func KeyPart(object raw.Value, key string, value raw.Value) bool {
 	return ok && Literal(text)
 }
 
-// Text says that a text under a name is a secret.
+// Text reports whether a text under a name is a secret.
 func Text(name, text string) bool { return Name(name) && isSecretText(name, text) }
 
 func isSecretText(name, text string) bool {

@@ -9,7 +9,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/secret"
 )
 
-// hold are names of attributes of providers, of settings of charts and custom resources, and of environment variables that hold a secret.
+// hold are names of provider attributes, chart and custom resource settings,
+// and environment variables that hold a secret.
 const hold = `
 	aws_db_instance.password aws_rds_cluster.master_password aws_secretsmanager_secret_version.secret_string
 	aws_secretsmanager_secret_version.secret_binary aws_secretsmanager_secret_version.secret_string_wo aws_elasticache_user.passwords
@@ -32,7 +33,7 @@ const hold = `
 	clientSecret oidc.clientSecret bearerToken webhookSecret jwtSecret cookieSecret redis.auth.password accessToken sharedSecret
 	basicAuth.password encryptionKey masterKey privateKey signingKey example.com/api-key spec.credentials licenseKey`
 
-// plain are names of the same that hold no secret.
+// plain are similar names that hold no secret.
 const plain = `
 	aws_iam_account_password_policy.max_password_age aws_iam_account_password_policy.password_reuse_prevention
 	aws_iam_account_password_policy.minimum_password_length aws_secretsmanager_secret_version.secret_id aws_db_instance.master_user_secret_arn
@@ -59,7 +60,8 @@ const plain = `
 	ARGOCD_APPLICATIONSET_CONTROLLER_TOKENREF_STRICT_MODE api-token-secret-namespace kubernetes_secret_name db_secret_owner
 	token.actions.githubusercontent.com:sub secretsmanager:ResourceTag/team bypass keyboard compass passive topologyKey tokenizer TOKENS`
 
-// TestNamesOfProvidersAndCharts: of real names, those of secrets and no others.
+// TestNamesOfProvidersAndCharts checks that, of these real names, exactly
+// those of secrets are found.
 func TestNamesOfProvidersAndCharts(t *testing.T) {
 	for names, want := range map[string]bool{hold: true, plain: false} {
 		if n := len(strings.Fields(names)); n < 80 {
@@ -77,7 +79,8 @@ func TestNamesOfProvidersAndCharts(t *testing.T) {
 	}
 }
 
-// TestValuesUnderNames: a reference, a switch, a small number and the name of an object are no secrets, whatever they are called.
+// TestValuesUnderNames checks that a reference, a switch, a small number and
+// the name of an object are no secrets, whatever their names are.
 func TestValuesUnderNames(t *testing.T) {
 	number := func(s string) any { return json.Number(s) }
 	for _, c := range []struct {

@@ -2,15 +2,17 @@ package secret
 
 import "strings"
 
-// This file finds the secrets that single letters of programs set, and tokens that their middle tells.
+// This file finds secrets in single-letter options of programs, and tokens
+// that are recognized by their middle.
 
-// programs are those of which an option of one letter is a password, and that letter.
+// programs are the programs for which a single-letter option sets a password, and that option.
 var programs = []struct{ name, option string }{
 	{"sshpass", "-p"}, {"mysql", "-p"}, {"mariadb", "-p"}, {"mongo", "-p"}, {"docker login", "-p"}, {"podman login", "-p"},
 	{"registry login", "-p"}, {"az login", "-p"}, {"redis-cli", "-a"}, {"ldapsearch", "-w"}, {"ldapmodify", "-w"}, {"ldapadd", "-w"},
 }
 
-// programOptions finds what such an option sets, if it looks random: "-p" is a port and a path of other programs.
+// programOptions finds the values of these options that look random: "-p"
+// sets a port or a path in other programs.
 func programOptions(text, lower string) []setting {
 	var out []setting
 	for _, option := range []string{" -p", " -a", " -w"} {
@@ -34,8 +36,8 @@ func programOptions(text, lower string) []setting {
 	return out
 }
 
-// Option reports whether an argument is the secret that the option before it sets, where only the two together tell: "-u" and
-// "user:password", "-p" and what looks random.
+// Option reports whether an argument is a secret that the option before it sets, if
+// only both together show it: "-u" and "user:password", or "-p" and a random value.
 func Option(option, value string) bool {
 	switch option {
 	case "-u", "--user", "--proxy-user":
@@ -47,13 +49,13 @@ func Option(option, value string) bool {
 	return false
 }
 
-// infixes are in the middle of tokens, behind the id of one. What follows has so many characters at least.
+// infixes are in the middle of tokens, after the id of one and before at least least characters.
 // https://developer.hashicorp.com/terraform/cloud-docs/users-teams-organizations/api-tokens
 // https://core.telegram.org/bots/api#authorizing-your-bot
 var infixes = []struct {
 	middle, more string
 	least        int
-	// id is how long the id before it is at least, and digits says that it is a number.
+	// id is the smallest length of the id before it; digits means that the id is a number.
 	id     int
 	digits bool
 }{

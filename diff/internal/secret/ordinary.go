@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Ordinary says that a value is a word, a host, an address or a number. To look for copies of such a secret would mask
-// half of the manifests: names, images and labels are made of them.
+// Ordinary reports whether a value is a word, a host, an address or a number. Searching for copies
+// of such a secret would mask half of the manifests: names, images and labels consist of them.
 func Ordinary(value string) bool {
 	value = strings.TrimSpace(value)
 	switch {
@@ -21,13 +21,14 @@ func Ordinary(value string) bool {
 	return ofWords(value, maxWords)
 }
 
-// A value has so many words at most, and a path so many segments; a few words may be a passphrase.
+// maxWords is the largest number of words in an ordinary value, because a few words
+// may be a passphrase. maxSegments is the largest number of segments in a path.
 const (
 	maxWords    = 1
 	maxSegments = 16
 )
 
-// isNumber says that a text is made of digits and what stands between them: a number, a date, a version.
+// isNumber reports whether a text consists of digits and separators: a number, a date, a version.
 func isNumber(text string) bool {
 	digits := false
 	for i := range len(text) {
@@ -40,7 +41,7 @@ func isNumber(text string) bool {
 	return digits
 }
 
-// isHost says that a text is the name or the address of a host, with or without a port.
+// isHost reports whether a text is the name or the address of a host, with or without a port.
 func isHost(text string) bool {
 	if _, err := netip.ParseAddrPort(text); err == nil {
 		return true
@@ -66,12 +67,12 @@ func isHost(text string) bool {
 	return true
 }
 
-// wordSplitters stand between words.
+// wordSplitters are the separators between words.
 const wordSplitters = "-_./ :@,"
 
 func splitsWords(r rune) bool { return strings.ContainsRune(wordSplitters, r) }
 
-// ofWords says that a text is made of so many words at most.
+// ofWords reports whether a text consists of at most this many words.
 func ofWords(text string, most int) bool {
 	parts := strings.FieldsFunc(text, splitsWords)
 	if len(parts) > most {
@@ -85,13 +86,13 @@ func ofWords(text string, most int) bool {
 	return true
 }
 
-// A word has so many letters at most, and one with digits so many characters.
+// maxWord is the largest length of a word, and maxShort that of a word with digits.
 const (
 	maxWord  = 24
 	maxShort = 4
 )
 
-// isWord says that a text is letters, with digits only where it is short (k8s).
+// isWord reports whether a text consists of letters, with digits only if it is short (k8s).
 func isWord(text string) bool {
 	if len(text) > maxWord {
 		return false
@@ -110,14 +111,15 @@ func isWord(text string) bool {
 	return turns*4 <= len(text)
 }
 
-// minRandom is how long a text is at least, and maxRandom at most, of which its characters tell that a generator made it.
+// minRandom and maxRandom are the limits of the length of a text that is
+// recognized as random by its characters.
 const (
 	minRandom = 8
 	maxRandom = 512
 )
 
-// Random says that a text looks as if a generator had made it, or somebody who was asked for a good
-// password. Names with a number in them do not.
+// Random reports whether a text looks generated, or like a strong password.
+// Names with a number in them do not.
 func Random(text string) bool {
 	if len(text) < minRandom || len(text) > maxRandom || strings.ContainsAny(text, " \t\r\n") || Ordinary(text) || !Literal(text) {
 		return false
@@ -131,8 +133,9 @@ func Random(text string) bool {
 	return isRandomWord(strings.Join(slices.DeleteFunc(parts, isWord), ""))
 }
 
-// isRandomWord says so of what is left without the words: letters and digits take turns in it, or it has capitals, small
-// letters and digits, or characters that names do not have.
+// isRandomWord applies the same check to the part that remains without words:
+// letters and digits alternate in it, or it has upper case and lower case
+// letters and digits, or characters that do not occur in names.
 func isRandomWord(word string) bool {
 	if len(word) < minRandom {
 		return false
@@ -151,7 +154,8 @@ func isRandomWord(word string) bool {
 	return digit && (lower || upper) && (turns > 1 || lower && upper || other)
 }
 
-// plainWords end the names of what says what runs, or who may do what. Their values are shown whatever they equal: a reviewer decides by them.
+// plainWords are the last words of names whose values decide what runs or who may do
+// what. Such values are shown whatever they equal, because a reviewer decides by them.
 var plainWords = []string{
 	"image", "images", "repository", "registry", "role", "roles", "rolename", "rolearn", "roleref", "arn", "arns", "subject", "subjects",
 	"principal", "principals", "member", "members", "serviceaccount", "serviceaccountname", "path", "paths", "verbs", "resources",
@@ -160,7 +164,7 @@ var plainWords = []string{
 	"ldpreload", "ldaudit", "bashenv", "promptcommand", "pythonstartup", "perl5opt", "rubyopt", "luainit", "gitsshcommand",
 }
 
-// Plain says that a name is that of an image, a subject, a role, a path, an ARN or the like.
+// Plain reports whether a name is that of an image, a subject, a role, a path, an ARN or the like.
 func Plain(name string) bool {
 	if len(name) > maxName {
 		return false

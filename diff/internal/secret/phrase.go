@@ -4,9 +4,10 @@ import (
 	"strings"
 )
 
-// This file finds secrets that a text sets in the words of one program: a database, a shell, a file of hashes.
+// This file finds secrets that a text sets in the syntax of one program: a
+// database, a shell, a file of hashes.
 
-// phrases finds all of them. Lower is the text in small letters.
+// phrases finds all of them. Lower is the text in lower case.
 func phrases(text, lower string) []setting {
 	var out []setting
 	for _, find := range []func(text, lower string) []setting{hashes, users, quotedPasswords, passwordFiles, puttyKeys, literals, manifests} {
@@ -15,7 +16,7 @@ func phrases(text, lower string) []setting {
 	return out
 }
 
-// mentionsPhrase reports whether a text could have one that no stem tells.
+// mentionsPhrase reports whether a text could have one that no stem indicates.
 func mentionsPhrase(lower string) bool {
 	for _, h := range []string{"$apr1$", "$2", "$5$", "$6$", "$y$", "$argon2", "private-lines:", "identified by", ":*:", ":5432:"} {
 		if strings.Contains(lower, h) {
@@ -25,10 +26,10 @@ func mentionsPhrase(lower string) bool {
 	return false
 }
 
-// minHash is how long the hash of a password is at least, with how it was made.
+// minHash is the smallest length of a password hash, with its parameters.
 const minHash = 20
 
-// hashes finds the hashes of passwords that crypt, htpasswd and argon2 make.
+// hashes finds the password hashes of crypt, htpasswd and argon2.
 // https://manpages.debian.org/crypt.5
 func hashes(text, _ string) []setting {
 	var out []setting
@@ -44,8 +45,8 @@ func hashes(text, _ string) []setting {
 	return out
 }
 
-// users finds tokens that stand for the user in an address, and the password of USER/PASSWORD@HOST,
-// as Oracle's addresses have it.
+// users finds tokens in the place of the user in an address, and the password
+// of USER/PASSWORD@HOST, as in Oracle's addresses.
 func users(text, _ string) []setting {
 	var out []setting
 	places(text, "://", func(_, end int) int {
@@ -72,7 +73,7 @@ func users(text, _ string) []setting {
 	return out
 }
 
-// quotedPasswords finds those of the users that SQL makes.
+// quotedPasswords finds the passwords in SQL statements that create users.
 func quotedPasswords(text, lower string) []setting {
 	var out []setting
 	for _, phrase := range []string{"identified by ", "identified by password ", "with password ", "encrypted password "} {
@@ -104,7 +105,7 @@ func passwordFiles(text, _ string) []setting {
 	return out
 }
 
-// puttyKeys finds the lines of private keys in PuTTY's form.
+// puttyKeys finds the lines of private keys in PuTTY's format.
 func puttyKeys(text, lower string) []setting {
 	var out []setting
 	places(lower, "private-lines:", func(_, end int) int {
@@ -127,10 +128,10 @@ func puttyKeys(text, lower string) []setting {
 	return out
 }
 
-// minHeld is how long a key is at least.
+// minHeld is the smallest length of a key.
 const minHeld = 16
 
-// skipLine is how long the first line of a text is, with its end.
+// skipLine returns the length of the first line of a text, with its line end.
 func skipLine(text string) int {
 	if i := strings.IndexByte(text, '\n'); i >= 0 {
 		return i + 1
@@ -158,8 +159,8 @@ func literals(text, lower string) []setting {
 	return out
 }
 
-// manifests finds what the Secrets of Kubernetes hold that are written in a text: one of several
-// documents, or one with templates, which no parser reads.
+// manifests finds the values of Kubernetes Secrets inside a text: in one of
+// several documents, or in one with templates, which no parser can read.
 func manifests(text, lower string) []setting {
 	if !strings.Contains(lower, "kind: secret") && !strings.Contains(lower, `kind: "secret"`) {
 		return nil
@@ -184,8 +185,8 @@ func manifests(text, lower string) []setting {
 	return out
 }
 
-// manifestLine is a line of YAML: where its text begins, its first key, the place of the key in the
-// line, and where the value behind it begins and ends.
+// manifestLine is a line of YAML: the column where its text starts, its first
+// key, the column of the key, and where the value after it starts and ends.
 type manifestLine struct {
 	dash, column int
 	key          string
@@ -195,7 +196,7 @@ type manifestLine struct {
 // belongs reports whether a line is in the same object as keys at a column.
 func (l *manifestLine) belongs(column int) bool { return l.key != "---" && l.column >= column }
 
-// linesOf are the lines of a text that are neither empty nor comments.
+// linesOf returns the lines of a text that are neither empty nor comments.
 func linesOf(text string) []manifestLine {
 	var out []manifestLine
 	at := 0
@@ -219,7 +220,7 @@ func linesOf(text string) []manifestLine {
 	return out
 }
 
-// dataOf finds the values of the keys of a Secret that stand at a column.
+// dataOf finds the values of the keys of a Secret at a column.
 func dataOf(text string, lines []manifestLine, column int) []setting {
 	var out []setting
 	inside, block := false, -1
@@ -233,7 +234,7 @@ func dataOf(text string, lines []manifestLine, column int) []setting {
 			continue
 		}
 		start := l.value
-		if block >= 0 && l.dash > block { // a line of a text of several lines
+		if block >= 0 && l.dash > block { // a line of a multi-line value
 			start = l.end - len(strings.TrimLeft(text[l.end-len(lineBody(text, l.end)):l.end], " "))
 		} else {
 			block = -1
@@ -250,7 +251,7 @@ func dataOf(text string, lines []manifestLine, column int) []setting {
 	return out
 }
 
-// lineBody is the line that ends at byte end.
+// lineBody returns the line that ends at byte end.
 func lineBody(text string, end int) string {
 	return text[strings.LastIndexByte(text[:end], '\n')+1 : end]
 }

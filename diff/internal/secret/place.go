@@ -5,7 +5,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
-// commands are the fields of manifests and the attributes of plans that say what runs, in which a secret may be a part.
+// commands are the fields of manifests and the attributes of plans that
+// define what runs, and may contain a secret.
 var commands = map[string]bool{
 	"command": true, "commands": true, "args": true, "arguments": true, "interpreter": true, "inline": true, "script": true, "entrypoint": true,
 	"entryPoint": true, "user_data": true, "user_data_base64": true, "custom_data": true, "startup_script": true,
@@ -24,7 +25,7 @@ func CommandPlace(p tree.Path) bool {
 	return false
 }
 
-// IsARN reports whether a value is the name of a resource of AWS, and nothing else.
+// IsARN reports whether a value is the name of an AWS resource, and nothing else.
 func IsARN(v raw.Value) bool {
 	text, ok := raw.Reveal(v).(string)
 	return ok && ARN(text)

@@ -29,7 +29,8 @@ func TestName(t *testing.T) {
 	}
 }
 
-// TestForms: of a text with a password in an address or a private key only that is hidden, and nothing can hide beside it.
+// TestForms checks that, of a text with a password in an address or with a
+// private key, only that is hidden, and that nothing else can hide next to it.
 func TestForms(t *testing.T) {
 	const key = "MIIEvQIBADANBgkqhkiG9w0BAQEF"
 	for text, want := range map[string]string{
@@ -102,7 +103,8 @@ func TestRedact(t *testing.T) {
 	}
 }
 
-// TestTimeIsLinear: a text that is nothing but beginnings of settings takes no longer than any.
+// TestTimeIsLinear checks that a text of nothing but starts of settings takes
+// no longer than others.
 func TestTimeIsLinear(t *testing.T) {
 	for _, part := range []string{"password", "key=", "token: ", "basic ", "bearer aaaaaaaaaaaaaaaaaaaaaa1", "a://b:", "://", "pass\"' ",
 		"-----BEGIN PRIVATE KEY-----\n", "-----BEGIN PRIVATE KEY-----AAAAAAAAAAAAAAAAAAAA x "} {
@@ -115,7 +117,8 @@ func TestTimeIsLinear(t *testing.T) {
 	}
 }
 
-// TestAnyText: no text is too strange, and what is hidden once stays hidden.
+// TestAnyText checks that every text is accepted, and that a redacted text
+// stays the same when it is redacted again.
 func TestAnyText(t *testing.T) {
 	part := rapid.SampledFrom([]string{"password", "token", "=", ":", " ", "\"", "'", "\\", "\n", "basic ", "bearer ", "a://b:c@", "value123", "é", "\xff", "{", "$("})
 	rapid.Check(t, func(t *rapid.T) {
@@ -178,7 +181,8 @@ func TestOrdinary(t *testing.T) {
 	}
 }
 
-// TestRandom: passwords and keys, and not what names, versions and addresses are made of.
+// TestRandom checks that passwords and keys count as random, and the parts of
+// names, versions and addresses do not.
 func TestRandom(t *testing.T) {
 	for value, want := range map[string]bool{
 		"Zq7xK9mT2vLp4RwN": true, "hunter2hunter2": true, "S3cret-Passw0rd": true, "q7second-Kx92a1": true, "kx!92#planted": true, "q7env-Kx92aZ": true,

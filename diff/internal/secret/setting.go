@@ -6,33 +6,37 @@ import (
 	"strings"
 )
 
-// setting is NAME=VALUE or NAME: VALUE in a text, where the name is that of a secret: in a script, a file of properties, a connection string.
+// setting is NAME=VALUE or NAME: VALUE in a text, with the name of a secret:
+// in a script, a properties file, a connection string.
 type setting struct {
 	name       string
 	start, end int // of the value
 }
 
-// A name is looked for so many bytes before and after the stem that tells it; a value has at least so many.
+// maxAround is how many bytes of a name are searched before and after its
+// stem, and minValue the smallest length of a value.
 const (
 	maxAround = 128
 	minValue  = 4
-	// maxRefused bounds the values that are looked at and then shown: what is longer is hidden. A text may begin any number of values that
-	// all go to its end, and each would be read to there.
+	// maxRefused is the largest length of a value that is checked and may
+	// then be shown: a longer one is hidden. Without it, many values that all
+	// extend to the end of the text would take quadratic time.
 	maxRefused = 1024
 )
 
-// stems begin the words that tell a secret.
+// stems are the starts of the words that indicate a secret.
 var stems = []string{"pass", "pwd", "secret", "token", "credential", "key", "connectionstring", "auth",
 	"psk", "jwt", "bearer", "salt", "pepper", "pw", "creds"}
 
-// Mentions says that a text has a word in it that could tell a secret: a quick look before a long one.
+// Mentions reports whether a text has a word that could indicate a secret: a
+// cheap check before an expensive one.
 func Mentions(text string) bool {
 	lower := lowered(text)
 	return slices.ContainsFunc(stems, func(stem string) bool { return strings.Contains(lower, stem) }) ||
 		strings.Contains(text, "://") || strings.Contains(lower, "basic ") || strings.Contains(lower, "bearer ") || mentionsToken(text, lower)
 }
 
-// settings finds all of them, in their order. It looks at each byte a few times at most.
+// settings finds all settings, in order. It reads each byte a few times at most.
 func settings(text string) []setting {
 	lower := lowered(text)
 	var at []int
@@ -60,7 +64,7 @@ func settings(text string) []setting {
 	return apart(out)
 }
 
-// apart are settings in the order in which they stand; two that overlap become one.
+// apart sorts settings by position and merges those that overlap.
 func apart(all []setting) []setting {
 	slices.SortStableFunc(all, func(a, b setting) int { return cmp.Compare(a.start, b.start) })
 	out := all[:0]
@@ -75,8 +79,8 @@ func apart(all []setting) []setting {
 	return out
 }
 
-// settingAt reads the setting with a name around byte i, which begins at byte from or later. A value in quotes goes to their end, one without
-// to the next blank, comma or the like.
+// settingAt reads the setting with a name around byte i that starts at byte from or later. A
+// value in quotes ends at the closing quote, any other at the next blank, comma or the like.
 func settingAt(text string, i, from int) (setting, bool) {
 	start, end := i, i
 	for start > max(from, i-maxAround) && inName(text[start-1]) {
@@ -101,7 +105,7 @@ func settingAt(text string, i, from int) (setting, bool) {
 	if how == none {
 		return s, false
 	}
-	registry := strings.EqualFold(s.name, "auth") // of a .dockerconfigjson
+	registry := strings.EqualFold(s.name, "auth") // the key in a .dockerconfigjson
 	weak := weakName(s.name)
 	if !registry && !weak && !Name(s.name) || inARN(text[max(0, start-maxAround):start]) {
 		return s, false
@@ -123,7 +127,7 @@ func settingAt(text string, i, from int) (setting, bool) {
 	return s, ok && (!weak || Random(found)) && how.allows(text, start, s.start > value, found)
 }
 
-// manner is how a text says that a value belongs to a name.
+// manner is how a text associates a value with a name.
 type manner int
 
 const (
@@ -131,11 +135,11 @@ const (
 	assigned          // NAME=VALUE, NAME: VALUE
 	quotedOnly        // NAME => "VALUE", key="NAME" value="VALUE"
 	listed            // "NAME", "VALUE"
-	bare              // NAME VALUE: prose has this, too
+	bare              // NAME VALUE: also occurs in prose
 )
 
-// apposed returns how a value belongs to the name that ends at a byte, where no sign says so, and
-// where it may begin.
+// apposed returns how a value is associated with the name that ends at a byte,
+// if there is no separator such as = or :, and where the value may start.
 func apposed(text string, end, quoted, p int) (how manner, value int) {
 	rest := text[p:min(len(text), p+maxAround)]
 	for _, between := range [][2]string{{"", "value="}, {"</name>", "<value>"}, {"{", "default"}} {
@@ -163,8 +167,8 @@ func apposed(text string, end, quoted, p int) (how manner, value int) {
 	return none, p
 }
 
-// allows reports whether a value that belongs to the name at byte start in this manner is a secret
-// and no word of a sentence, or the next element of a list.
+// allows reports whether a value that is associated in this manner with the name at
+// byte start is a secret, and not a word of a sentence or the next element of a list.
 func (m manner) allows(text string, start int, quoted bool, value string) bool {
 	switch m {
 	case assigned:
@@ -183,7 +187,7 @@ func (m manner) allows(text string, start int, quoted bool, value string) bool {
 	return Random(value) || setsVariable(text[max(0, start-maxAround):start])
 }
 
-// setsVariable reports whether a text ends in how fish sets a variable: set -gx.
+// setsVariable reports whether a text ends in a fish command that sets a variable: set -gx.
 func setsVariable(before string) bool {
 	words := strings.Fields(before[strings.LastIndexByte(before, '\n')+1:])
 	n := len(words)
@@ -193,8 +197,8 @@ func setsVariable(before string) bool {
 	return n > 0 && n < len(words) && words[n-1] == "set"
 }
 
-// skipTag is the place after the tag or the anchor that a value of YAML may have (!!str, &name), or
-// after a line break that a backslash takes away.
+// skipTag returns the position after the tag or the anchor of a YAML value
+// (!!str, &name), or after a line break that a backslash escapes.
 func skipTag(text string, p int) int {
 	if strings.HasPrefix(text[p:], "\\\n") {
 		return skip(text, p+2, " \t", len(text))
@@ -214,13 +218,14 @@ func skipTag(text string, p int) int {
 	return p
 }
 
-// inARN says that what follows a text is a part of the ARN at its end (arn:aws:secretsmanager:eu-west-1:123456789012:secret:db).
+// inARN reports whether what follows a text is a part of the ARN at its end
+// (arn:aws:secretsmanager:eu-west-1:123456789012:secret:db).
 func inARN(before string) bool {
 	i := strings.LastIndex(before, "arn:aws")
 	return i >= 0 && strings.HasSuffix(before, ":") && !strings.ContainsAny(before[i:], "\"'\\\r\n,;")
 }
 
-// elementAt reads <NAME>VALUE</NAME>, of which the name is at these bytes.
+// elementAt reads <NAME>VALUE</NAME>, with the name at these bytes.
 func elementAt(text, name string, start, end int) (setting, bool) {
 	s := setting{name: name, start: end + 1, end: end + 1}
 	if start == 0 || text[start-1] != '<' || end == len(text) || text[end] != '>' || !Name(name) {
@@ -234,9 +239,9 @@ func elementAt(text, name string, start, end int) (setting, bool) {
 	return s, strings.HasPrefix(text[s.end:], "</") && Literal(text[s.start:s.end])
 }
 
-// valueAt is where the value that begins at byte p, perhaps in quotes, begins and ends.
+// valueAt returns where the value at byte p, which may be in quotes, starts and ends.
 func valueAt(text string, p int) (start, end int) {
-	open := skip(text, p, `\`, 1) // a document in a string of another one has its quotes escaped
+	open := skip(text, p, `\`, 1) // a document inside a string has its quotes escaped
 	if open == len(text) || text[open] != '"' && text[open] != '\'' {
 		for end = p; end < len(text); end++ {
 			n := strings.IndexAny(text[end:], " \t\r\n\"',;&(){}$<>")
@@ -271,7 +276,7 @@ func inName(c byte) bool {
 	return c == '_' || c == '.' || c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// skip is the place after at most so many of some bytes.
+// skip returns the position after at most most bytes that are in some.
 func skip(text string, p int, some string, most int) int {
 	for n := 0; n < most && p < len(text) && strings.IndexByte(some, text[p]) >= 0; n++ {
 		p++
@@ -279,7 +284,7 @@ func skip(text string, p int, some string, most int) int {
 	return p
 }
 
-// lowered is a text with small letters for those of ASCII; every byte stays in its place.
+// lowered returns a text with ASCII letters in lower case; every byte stays in its position.
 func lowered(text string) string {
 	out := []byte(text)
 	for i, c := range out {
@@ -290,14 +295,16 @@ func lowered(text string) string {
 	return string(out)
 }
 
-// What stands for a value that a text sets under the name of a secret. Changed is one that the other side of a comparison does not set.
+// The placeholders for a value that a text sets under the name of a secret.
+// Changed marks one that the other side of a comparison does not set.
 const (
 	Hidden  = "(sensitive)"
 	Changed = "(sensitive, changed)"
 )
 
-// Redact hides what a text sets under the names of secrets, and only that, so that its other lines can be read. Own are the settings that it
-// found, nil where there are none; others are those of the other side of a comparison, nil where there is none.
+// Redact hides only what a text sets under the names of secrets, so that its other lines
+// stay readable. It returns the settings that it found as own, or nil if there are none;
+// others are those of the other side of a comparison, or nil if there is no other side.
 func Redact(text string, others map[string]bool) (shown string, own map[string]bool) {
 	found := settings(text)
 	if len(found) == 0 {
@@ -320,8 +327,8 @@ func Redact(text string, others map[string]bool) (shown string, own map[string]b
 	return b.String() + text[end:], own
 }
 
-// Lines calls found with what each line of a text sets: NAME=VALUE or NAME: VALUE, as in a file for
-// an environment, an INI file or properties.
+// Lines calls found with what each line of a text sets: NAME=VALUE or NAME:
+// VALUE, as in a file of environment variables, an INI file or properties.
 func Lines(text string, found func(name, value string)) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimPrefix(strings.TrimSpace(line), "export ")

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// tokenForm is how the tokens of one issuer begin, and what follows.
+// tokenForm describes the tokens of one issuer: their prefix and the characters after it.
 type tokenForm struct {
 	prefix string
-	// more are the characters that a token has besides letters and digits, least is how many follow
-	// the prefix at least.
+	// more are the characters in a token other than letters and digits; least
+	// is the smallest number of characters after the prefix.
 	more  string
 	least int
 }
 
-// tokenForms are those whose beginning nothing else has.
+// tokenForms are the forms with a unique prefix.
 // https://github.blog/2021-04-05-behind-githubs-new-authentication-token-formats/
 // https://docs.gitlab.com/security/tokens/, https://docs.slack.dev/authentication/tokens/
 // https://docs.stripe.com/keys, https://c2sp.org/age, https://huggingface.co/docs/hub/security-tokens
@@ -37,15 +37,15 @@ var tokenForms = []tokenForm{
 	{"dop_v1_", "", 40}, {"dckr_pat_", "_-", 20}, {"shpat_", "", 32}, {"sk-ant-", "_-", 20}, {"sk-proj-", "_-", 20},
 }
 
-// maxSure is how long a token is at most that is only taken for one with a digit: the words of a
-// placeholder have none.
+// maxSure is the length up to which a token counts only if it has a digit:
+// the words of a placeholder have none.
 const maxSure = 30
 
-// hints are in all texts with one of the other forms, in small letters.
+// hints occur, in lower case, in every text with a token of another form.
 var hints = []string{"akia", "asia", "eyj", "sig=", "signature=", "-u", "@", ".atlasv1.", ":aa",
 	" -p", " -a", " -w"}
 
-// mentionsToken reports whether a text could have a token in it: a quick look before a long one.
+// mentionsToken reports whether a text could have a token: a cheap check before an expensive one.
 func mentionsToken(text, lower string) bool {
 	for _, f := range tokenForms {
 		if strings.Contains(text, f.prefix) {
@@ -60,7 +60,8 @@ func mentionsToken(text, lower string) bool {
 	return mentionsPhrase(lower)
 }
 
-// tokens finds the secrets in a text that their own form tells. Lower is the text in small letters.
+// tokens finds the secrets in a text that have a recognizable form. Lower is
+// the text in lower case.
 func tokens(text, lower string) []setting {
 	var out []setting
 	for _, f := range tokenForms {
@@ -77,7 +78,8 @@ func tokens(text, lower string) []setting {
 	return append(out, spokenSettings(text, lower)...)
 }
 
-// places calls found with the end of each occurrence of part in text; found returns where to search on.
+// places calls found with each occurrence of part in text; found returns
+// where to continue the search.
 func places(text, part string, found func(start, end int) (next int)) {
 	for from := 0; from < len(text); {
 		i := strings.Index(text[from:], part)
@@ -88,7 +90,8 @@ func places(text, part string, found func(start, end int) (next int)) {
 	}
 }
 
-// span is the end of the characters from byte p on that are letters, digits or some more.
+// span returns the end of the run of letters, digits and the characters in
+// more that starts at byte p.
 func span(text string, p int, more string) int {
 	for p < len(text) && (alphanumeric(text[p]) || strings.IndexByte(more, text[p]) >= 0) {
 		p++
@@ -100,7 +103,7 @@ func alphanumeric(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// startsWord reports whether byte p is the first of a word.
+// startsWord reports whether byte p is the first one of a word.
 func startsWord(text string, p int) bool { return p == 0 || !alphanumeric(text[p-1]) }
 
 func (f tokenForm) find(text string) []setting {
@@ -121,7 +124,8 @@ func (f tokenForm) find(text string) []setting {
 
 func hasDigit(text string) bool { return strings.ContainsAny(text, "0123456789") }
 
-// webTokens finds JSON Web Tokens: three parts in base64, of which the first is an object that names an algorithm.
+// webTokens finds JSON Web Tokens: three parts in base64, of which the first
+// is an object that names an algorithm.
 // https://www.rfc-editor.org/rfc/rfc7519
 func webTokens(text string) []setting {
 	var out []setting
@@ -143,17 +147,18 @@ func webTokens(text string) []setting {
 	return out
 }
 
-// maxHeader is how long the first part of a JSON Web Token is at most.
+// maxHeader is the largest length of the first part of a JSON Web Token.
 const maxHeader = 4096
 
-// A secret key of AWS has as many characters, and is looked for as far around the id that belongs to it.
+// Lengths of an AWS secret key and of its id, and the distance from the id
+// within which a key is searched.
 const (
 	lengthOfKey = 40
 	lengthOfID  = 20
 	aroundID    = 1024
 )
 
-// keysOfAWS finds the secret keys that stand beside an id.
+// keysOfAWS finds the secret keys that are near an id.
 // https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_access-keys.html
 func keysOfAWS(text string) []setting {
 	var out []setting
@@ -180,12 +185,13 @@ func keysOfAWS(text string) []setting {
 	return out
 }
 
-// isRandom reports whether a text has small letters, capitals and digits.
+// isRandom reports whether a text has lower case letters, upper case letters and digits.
 func isRandom(text string) bool {
 	return hasDigit(text) && strings.ToLower(text) != text && strings.ToUpper(text) != text
 }
 
-// signatures finds those that open an address to whoever has it, and the keys of an account with Azure.
+// signatures finds the signatures that grant access to an address to anyone
+// who has it, and the keys of an Azure storage account.
 // https://learn.microsoft.com/rest/api/storageservices/create-service-sas
 func signatures(text, lower string) []setting {
 	var out []setting
@@ -204,7 +210,8 @@ func signatures(text, lower string) []setting {
 	return out
 }
 
-// A signature has so many characters at least, and the other parameters of its address stand so far around it.
+// minSignature is the smallest length of a signature, and maxQuery the
+// distance within which the other parameters of its address are.
 const (
 	minSignature = 16
 	maxQuery     = 512
@@ -220,8 +227,8 @@ func isSAS(lower string) bool {
 	return false
 }
 
-// userOptions finds the password in "-u USER:PASSWORD" and "--user USER:PASSWORD". The same options
-// name the user and the group of a container.
+// userOptions finds the password in "-u USER:PASSWORD" and "--user USER:PASSWORD".
+// The same options also set the user and the group of a container.
 func userOptions(text, lower string) []setting {
 	var out []setting
 	for _, option := range []string{"-u", "--user", "--proxy-user"} {
@@ -246,10 +253,10 @@ func userOptions(text, lower string) []setting {
 	return out
 }
 
-// maxLogin is how long the name of a user, and a password, may be.
+// maxLogin is the largest length of a user name, and of a password.
 const maxLogin = 256
 
-// login reads USER:PASSWORD from byte p on, up to a blank or a quote.
+// login reads USER:PASSWORD from byte p up to a blank or a quote.
 func login(text string, p int) (from, to int, ok bool) {
 	end := span(text[:min(len(text), p+maxLogin)], p, "_.@+%-\\")
 	if end == p || end >= len(text) || text[end] != ':' {
@@ -265,16 +272,16 @@ func login(text string, p int) (from, to int, ok bool) {
 	return from, to, password != "" && isLiteral(password) && !ids
 }
 
-// isLiteral reports whether a password is no reference to a variable or a placeholder.
+// isLiteral reports whether a password is neither a reference to a variable nor a placeholder.
 func isLiteral(password string) bool {
 	return !strings.ContainsRune("$({<*%", rune(password[0]))
 }
 
-// minStrong is how long a password is at least that is told by its characters.
+// minStrong is the smallest length of a password that is recognized by its characters.
 const minStrong = 6
 
-// strong reports whether a text is more than a word: it has a digit among letters, or a character
-// that names do not have.
+// strong reports whether a text is more than a word: it has a digit among
+// letters, or a character that does not occur in names.
 func strong(password string) bool {
 	if len(password) < minStrong || Ordinary(password) {
 		return false
@@ -282,7 +289,8 @@ func strong(password string) bool {
 	return hasDigit(password) || strings.ContainsAny(password, "!#%^&*?~+=")
 }
 
-// notUsers stand before a colon and an address that is no login: URIs, and the members of a policy.
+// notUsers are words before a colon and an address that is no login: URIs,
+// and the members of a policy.
 // https://cloud.google.com/iam/docs/principal-identifiers
 var notUsers = map[string]bool{
 	"mailto": true, "sip": true, "sips": true, "acct": true, "xmpp": true, "npm": true, "pkg": true, "git": true,
@@ -292,8 +300,8 @@ var notUsers = map[string]bool{
 	"from": true, "to": true, "deleted": true, "principal": true, "domain": true, "file": true, "workspace": true,
 }
 
-// bareLogins finds the password in USER:PASSWORD@HOST without a scheme, and in
-// USER:PASSWORD@tcp(HOST). An image has a digest there.
+// bareLogins finds the password in USER:PASSWORD@HOST without a scheme, and
+// in USER:PASSWORD@tcp(HOST). An image has a digest in that position.
 func bareLogins(text string) []setting {
 	var out []setting
 	done := 0
@@ -322,7 +330,7 @@ func bareLogins(text string) []setting {
 	return out
 }
 
-// hostFollows reports whether a text starts with the name of a host, and with no digest and no version.
+// hostFollows reports whether a text starts with a host name, and not with a digest or a version.
 func hostFollows(text string) bool {
 	end := span(text, 0, ".-_")
 	host := text[:end]
@@ -333,12 +341,13 @@ func hostFollows(text string) bool {
 	return end == len(text) || strings.ContainsRune(":/ \t\r\n\"',;?)", rune(text[end]))
 }
 
-// spoken are settings of which a blank separates the name and the value; with those in around, where that is not empty.
+// spoken are settings in which a blank separates the name and the value. If
+// around is not empty, they count only in a netrc entry with that word.
 // https://www.gnu.org/software/inetutils/manual/html_node/The-_002enetrc-file.html
 // https://redis.io/docs/latest/operate/oss_and_stack/management/config/
 var spoken = []struct{ name, around string }{{"password", "login"}, {"requirepass", ""}, {"masterauth", ""}}
 
-// spokenSettings finds the values of spoken settings, and of elements in XML.
+// spokenSettings finds the values of spoken settings.
 func spokenSettings(text, lower string) []setting {
 	var out []setting
 	for _, s := range spoken {

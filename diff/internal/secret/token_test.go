@@ -10,8 +10,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// letters are what random parts of tokens are made of. Tokens are put together here, so that no
-// scanner takes this file for a leak.
+// letters are the random parts of tokens. The tests build the tokens from
+// them, so that no scanner takes this file for a leak.
 const letters = "aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zAbC3eF6hI9kL2nO5qR8"
 
 func webToken(header string) string {
@@ -19,7 +19,8 @@ func webToken(header string) string {
 	return encode([]byte(header)) + "." + encode([]byte(`{"sub":"1"}`)) + "." + letters[:22]
 }
 
-// tokens are secrets of well-known forms, each as (before, secret, after): what is around them stays readable.
+// tokens returns secrets of well-known forms, each as (before, secret,
+// after): the text around them stays readable.
 func tokens() [][3]string {
 	key := letters[:38] + "/+"
 	return [][3]string{
@@ -48,7 +49,7 @@ func tokens() [][3]string {
 	}
 }
 
-// phrases are secrets that a text sets in the words of one program, each as (before, secret, after).
+// phrases returns secrets in the syntax of one program, each as (before, secret, after).
 func phrases() [][3]string {
 	const random = "Zq7xK9mT2vLp4RwN"
 	return [][3]string{
@@ -84,7 +85,7 @@ func phrases() [][3]string {
 	}
 }
 
-// TestTokens: a secret of a known form is cut out, and the rest of the text stays.
+// TestTokens checks that a secret of a known form is cut out and that the rest of the text stays.
 func TestTokens(t *testing.T) {
 	for _, c := range slices.Concat(tokens(), phrases()) {
 		text := c[0] + c[1] + c[2]
@@ -97,7 +98,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// TestNoTokens: what only looks like a token is shown.
+// TestNoTokens checks that text that only resembles a token is shown.
 func TestNoTokens(t *testing.T) {
 	for _, text := range []string{
 		"ghp_", "ghp_short1", "npm_config_registry_of_the_whole_project", "AIzalea", "xoxb-your-token-comes-here",
@@ -130,7 +131,8 @@ func TestNoTokens(t *testing.T) {
 	}
 }
 
-// TestTokensInLinearTime: a text of nothing but beginnings of tokens takes no longer than any.
+// TestTokensInLinearTime checks that a text of nothing but starts of tokens
+// takes no longer than others.
 func TestTokensInLinearTime(t *testing.T) {
 	id := "AKIA" + "IOSFODNN7ABCDEFG "
 	for _, part := range []string{"ghp_", "eyJ", "eyJ.", id, "sig=aaaaaaaaaaaaaaaaaaaa&", "-u a:", "a:b@", "@",

@@ -6,13 +6,14 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// minNumber is how many digits a number has at least that is taken for a secret: shorter ones count something.
+// minNumber is the smallest number of digits in a number that counts as a
+// secret: shorter ones are counts.
 const minNumber = 4
 
-// Value says that a value is a secret if its name is that of one: a text that is no reference, a
-// number that is long enough, a list of such, or an object with one in its "value". Other objects
-// say where a secret is, and a list of "secrets" is one of their names. Is answers like Name,
-// perhaps from memory.
+// Value reports whether a value with the name of a secret is one: a text that is no
+// reference, a number that is long enough, a list with one of these, or an object
+// with one in its "value". Other objects describe where a secret is stored, and a
+// list named "secrets" lists names of them. Is answers like Name, and may be cached.
 func Value(name string, v raw.Value, is func(name string) bool) bool {
 	switch {
 	case v.IsNull():
@@ -44,8 +45,8 @@ func Value(name string, v raw.Value, is func(name string) bool) bool {
 	return kind == "number" && len(text) >= minNumber || kind == "string" && isSecretText(name, text)
 }
 
-// Beside is the name that stands beside a "value" in an object: that of an environment variable, a
-// parameter, a setting.
+// Beside returns the name next to a "value" in an object: that of an
+// environment variable, a parameter, a setting.
 func Beside(object raw.Value) string {
 	if name := raw.TextAt(object, "name"); name != "" {
 		return name

@@ -11,29 +11,33 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// The formats of documents that Embedded finds, as Path.Into names them.
+// The formats of documents that Embedded finds, as in Path.Into.
 const (
 	FormatJSON   = "json"
 	FormatYAML   = "yaml"
 	FormatBase64 = "base64"
 )
 
-// Bounds of what is looked into, in bytes. Parsing YAML costs much more than comparing lines, and a person reads neither.
+// Limits of the strings that are parsed, in bytes. Parsing YAML costs much
+// more than comparing lines, and a person reads neither at that size.
 const (
 	maxJSON   = 1 << 20
 	maxYAML   = 256 << 10
 	maxBase64 = 1 << 20
-	// minBase64 keeps ordinary words, which can also be read as base64, from being decoded.
+	// minBase64 prevents that ordinary words, which are also valid base64, are decoded.
 	minBase64 = 16
 )
 
-// Embedded finds the documents that two different strings hold, or that the only one holds when the other one is empty (its value is then
-// null, or an empty string for base64): a JSON object or list, a YAML mapping or list of more than one line, or base64 of readable text, where b and a are the decoded
-// strings, which may hold documents in their turn. Both must be of one format.
+// Embedded parses the documents inside two different strings: a JSON object or list, a
+// YAML mapping or list of more than one line, or base64 of readable text (b and a are then
+// the decoded strings, which may hold documents in turn). Both must have the same format.
+// One of the strings may be empty: its value is then null, or an empty string for base64.
 //
-// It is not ok when a comparison of the two values would lose something: when they are equal, so that only the spelling differs; when
-// comments of YAML differ, or quotes that make a text of what is else a number or a boolean to some reader; when a name comes twice; and for whatever is too large, too deep or too clever (aliases that multiply, tags) to
-// be looked into. Then the text itself is what there is to compare.
+// It returns not ok if a comparison of the two values would miss something: if the
+// values are equal, so that only the spelling differs; if YAML comments differ, or
+// quotes around a text that some reader takes for a number or a boolean; if a key
+// occurs twice; and for a document that is too large, too deep or too complex
+// (aliases that multiply, tags). The caller then compares the texts themselves.
 func Embedded(before, after string) (b, a raw.Value, format string, ok bool) {
 	if before == after {
 		return
@@ -61,7 +65,8 @@ func Embedded(before, after string) (b, a raw.Value, format string, ok bool) {
 	return
 }
 
-// Respelled says that two different strings hold equal documents, so that only white space, the order of keys or the like differs.
+// Respelled reports whether two different strings hold equal documents, so
+// that only white space, the order of keys or the like differs.
 func Respelled(before, after string) bool {
 	if before == "" || after == "" || before == after {
 		return false
@@ -75,20 +80,20 @@ func Respelled(before, after string) bool {
 	return false
 }
 
-// document is what a string holds.
+// document is the parsed content of a string.
 type document struct {
 	value raw.Value
-	// comments are those of YAML, sorted, so that moving a key does not count.
+	// comments are those of YAML, sorted, so that moving a key makes no difference.
 	comments string
 	spelling spelling
 }
 
-// comparable says that the values of two documents tell all that differs.
+// comparable reports whether the values of two documents show every difference between them.
 func (d document) comparable(after document) bool {
 	return d.comments == after.comments && !d.spelling.requotes(after.spelling)
 }
 
-// text makes what base64 holds a string on either side.
+// text replaces the null value of an empty string by an empty text, for base64.
 func (d document) text() document {
 	if d.value.IsNull() {
 		d.value = raw.Of("")
@@ -96,7 +101,7 @@ func (d document) text() document {
 	return d
 }
 
-// side reads one of the two strings. An empty one holds nothing, in every format.
+// side parses one of the two strings. An empty one is valid in every format.
 func side(text string, read func(string) (document, bool)) (document, bool) {
 	if text == "" {
 		return document{}, true
@@ -129,7 +134,8 @@ func readBase64(text string) (document, bool) {
 	return document{value: raw.Of(string(data))}, true
 }
 
-// readable says that data is text that people write: UTF-8 of what prints, and white space.
+// readable reports whether data is plain text: UTF-8 with only printable
+// characters and white space.
 func readable(data []byte) bool {
 	if len(data) == 0 || !utf8.Valid(data) {
 		return false

@@ -14,12 +14,12 @@ import (
 
 func b64(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) }
 
-// nested is a JSON object n levels deep.
+// nested returns a JSON object n levels deep.
 func nested(n int, leaf string) string {
 	return strings.Repeat(`{"a":`, n) + leaf + strings.Repeat("}", n)
 }
 
-// bomb is a small YAML document whose aliases multiply.
+// bomb returns a small YAML document whose aliases multiply.
 func bomb(leaf string) string {
 	var b strings.Builder
 	b.WriteString("a0: &a0 [" + leaf + "]\n")
@@ -112,7 +112,7 @@ func TestEmbeddedIsBounded(t *testing.T) {
 	}
 }
 
-// TestEmbeddedIsSymmetric: turning the sides round turns the values round.
+// TestEmbeddedIsSymmetric checks that swapping the sides swaps the values.
 func TestEmbeddedIsSymmetric(t *testing.T) {
 	texts := rapid.OneOf(
 		rapid.SampledFrom([]string{"", `{"a":1}`, `{"a":[1,2]}`, "a: 1\nb: 2\n", "a: 1\nb: 3 # x\n", "- x\n- y\n", b64("some text here"), b64("a: 1\nb: 2\n"), "word"}),
@@ -130,7 +130,8 @@ func TestEmbeddedIsSymmetric(t *testing.T) {
 	})
 }
 
-// FuzzEmbedded: no text makes a panic, and two texts with equal values are never ok.
+// FuzzEmbedded checks that no text causes a panic, and that two texts with
+// equal values are never ok.
 func FuzzEmbedded(f *testing.F) {
 	f.Add(`{"a":1}`, `{"a":2}`)
 	f.Add("a: 1\nb: *x\n", "a: &x [*x]\nb: 2\n")

@@ -11,25 +11,26 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// MaxDepth is how deep documents inside strings may nest; a deeper one is taken for text.
+// MaxDepth is how deep documents inside strings may nest; a deeper one is treated as text.
 const MaxDepth = 100
 
-// ErrTooDeep is the error of a document that nests deeper than its reader allows.
+// ErrTooDeep is the error for a document that nests deeper than its reader allows.
 var ErrTooDeep = errors.New("it nests too deep")
 
-// ReadJSON reads the next value of dec, at most depth levels deep, with its numbers as they are written. The errors are those of dec,
-// which can quote the names of objects: whoever shows one says it in words of their own.
+// ReadJSON reads the next value of dec, at most depth levels deep, and preserves the spelling of
+// its numbers. The errors are those of dec, which can quote the names of objects: do not show them.
 func ReadJSON(dec *jsontext.Decoder, depth int) (raw.Value, error) {
 	return ReadJSONNumbers(dec, depth, func(digits string) any { return json.Number(digits) })
 }
 
-// ReadJSONNumbers is ReadJSON with the numbers that number makes of what is written.
+// ReadJSONNumbers is like ReadJSON, and converts each number with the function number.
 func ReadJSONNumbers(dec *jsontext.Decoder, depth int, number func(digits string) any) (raw.Value, error) {
 	v, err := jsonReader{dec, number}.value(depth)
 	return raw.Of(v), err
 }
 
-// JSONText reads a text that holds one JSON object or list. Not ok: it holds something else, or a key twice, so that readers may disagree.
+// JSONText parses a text that is one JSON object or list. It returns not ok for
+// anything else, and for a duplicate key, which readers may treat differently.
 func JSONText(text string) (v raw.Value, ok bool) {
 	d, ok := readJSONText(strings.TrimSpace(text))
 	return d.value, ok
@@ -73,7 +74,7 @@ func (r jsonReader) object(depth int) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		// The text of a token lives only until the next one is read.
+		// The text of a token is valid only until the next one is read.
 		key := name.String()
 		if out[key], err = r.value(depth); err != nil {
 			return nil, err
@@ -96,7 +97,7 @@ func (r jsonReader) list(depth int) (any, error) {
 	return out, err
 }
 
-// end is an error when dec has more than it has given.
+// end returns an error if dec has more input.
 func end(dec *jsontext.Decoder) error {
 	_, err := dec.ReadToken()
 	if errors.Is(err, io.EOF) {

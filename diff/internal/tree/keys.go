@@ -1,6 +1,6 @@
 package tree
 
-// Union joins two sorted lists of keys without doubles.
+// Union merges two sorted lists of keys and removes duplicates.
 func Union(a, b []string) []string {
 	out := make([]string, 0, max(len(a), len(b)))
 	for len(a) > 0 || len(b) > 0 {

@@ -7,14 +7,15 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// Pair is an element of before and the one of after that belongs to it; -1 is none.
+// Pair is an element of before and its counterpart in after; -1 means none.
 type Pair struct {
 	Before, After int
-	// Moved: both are equal, but others that are equal, too, stand on another side of them than before. Only the order tells.
+	// Moved: both are equal, but their position among the other equal
+	// elements differs. Only the order changes.
 	Moved bool
 }
 
-// Step is the step to the element, by its indices.
+// Step returns the step to the element, by its indices.
 func (p Pair) Step() Step {
 	switch {
 	case p.After < 0:
@@ -25,7 +26,8 @@ func (p Pair) Step() Step {
 	return Step{Index: p.After, IsIndex: true, Shift: p.Before - p.After}
 }
 
-// Places has, for each element of after, the index in before of the element that it is paired with; -1 for none.
+// Places returns, for each element of after, the index in before of the
+// element that it is paired with, or -1.
 func Places(after int, pairs []Pair) []int {
 	out := slices.Repeat([]int{-1}, after)
 	for _, p := range pairs {
@@ -36,7 +38,8 @@ func Places(after int, pairs []Pair) []int {
 	return out
 }
 
-// Pairs is Matches for whoever does not ask for Moved: an element that only changes its place goes in one place and comes in another.
+// Pairs is like Matches for callers that ignore Moved: an element that only
+// changes its position is removed in one place and added in another.
 func Pairs(before, after raw.Value, unknown func(i int) bool) []Pair {
 	var out []Pair
 	for _, p := range Matches(before, after, unknown) {
@@ -49,11 +52,13 @@ func Pairs(before, after raw.Value, unknown func(i int) bool) []Pair {
 	return out
 }
 
-// Matches puts the elements of two lists together that have no key of their own: equal ones first, as many as keep their order; then equal
-// ones that do not; then objects that have the same name, key or id; then objects that are most alike, wherever they stand, because a set
-// is a list in many formats and a changed element of it changes its place; then the others in their order. The pairs come in the order of
-// after, with the elements that only before has where they were. Unknown says that an element of after is not fully known, which makes it
-// equal to none; nil knows all.
+// Matches pairs the elements of two lists without a key: first equal ones, as many as
+// stay in order; then equal ones in another order; then objects with the same name,
+// key or id; then the most similar objects at any positions, because many formats
+// represent a set as a list, in which a changed element changes its position; then
+// the rest in order. The pairs are in the order of after; an element that only before
+// has stays in its position. Unknown reports whether an element of after is not fully
+// known, which makes it equal to none; a nil unknown means that all are known.
 func Matches(before, after raw.Value, unknown func(i int) bool) []Pair {
 	m := newMatcher(before, after, unknown)
 	m.equal()
@@ -66,7 +71,8 @@ type matcher struct {
 	before, after raw.Value
 	was, is       []elementKey
 	spans         []align.Span
-	// partner is the place in before of each element of after, or -1; taken are the places of before that have one.
+	// partner is the index in before of each element of after, or -1; taken
+	// marks the elements of before that have a partner.
 	partner []int
 	taken   []bool
 	moved   []bool
@@ -89,7 +95,8 @@ type elementKey struct {
 	unknown int
 }
 
-// hashes are what elements are aligned by. One that is not fully known gets a hash of its own.
+// hashes returns the keys by which elements are aligned. An element that is
+// not fully known gets a unique key.
 func hashes(l raw.Value, unknown func(i int) bool) []elementKey {
 	out := make([]elementKey, l.Len())
 	for i := range out {
@@ -102,7 +109,7 @@ func hashes(l raw.Value, unknown func(i int) bool) []elementKey {
 	return out
 }
 
-// equal joins what is equal: in its order, and then out of it.
+// equal joins equal elements: first those in order, then the others.
 func (m *matcher) equal() {
 	left := map[elementKey][]int{}
 	for _, s := range m.spans {
@@ -123,7 +130,8 @@ func (m *matcher) equal() {
 	}
 }
 
-// places joins, stretch by stretch, what is left in its order: all but objects, and objects if there are as many on both sides.
+// places joins the remaining elements of each span in order: everything other
+// than objects, and objects if both sides have the same number of them.
 func (m *matcher) places() {
 	for _, s := range m.spans {
 		if s.Same {
@@ -147,10 +155,10 @@ func (m *matcher) places() {
 	}
 }
 
-// maxSkipped bounds how many elements of another shape are passed over in the search for a partner.
+// maxSkipped bounds how many elements of a different shape are skipped in the search for a partner.
 const maxSkipped = 16
 
-// free are the elements of a stretch that have no partner.
+// free returns the elements of a span that have no partner.
 func (m *matcher) free(s align.Span) (was, is []int) {
 	for i := s.A; i < s.AEnd; i++ {
 		if !m.taken[i] {
@@ -175,8 +183,8 @@ func count(l raw.Value, places []int) int {
 	return n
 }
 
-// fit says that two elements are of the same shape and neither has an identity that says otherwise. What is null in after may be
-// anything that is not known yet.
+// fit reports whether two elements have the same shape and no different identities.
+// A null in after fits everything, because it may be a value that is not known yet.
 func (m *matcher) fit(i, j int, objects bool) bool {
 	was, is := m.before.At(i), m.after.At(j)
 	if is.IsNull() {
@@ -190,7 +198,7 @@ func (m *matcher) fit(i, j int, objects bool) bool {
 	return !was.IsObject() || objects && (!named || !alsoNamed || id == otherID)
 }
 
-// pairs lists what belongs together, stretch by stretch.
+// pairs lists the pairs, span by span.
 func (m *matcher) pairs() []Pair {
 	var out []Pair
 	for _, s := range m.spans {

@@ -25,7 +25,8 @@ func parse(t interface {
 	return v
 }
 
-// show is like "0=1 -=0 1!0": before 0 with after 1, after 0 alone, before 1 moved to after 0.
+// show formats pairs like "0=1 -=0 1!0": before 0 with after 1, after 0
+// alone, before 1 moved to after 0.
 func show(pairs []tree.Pair) string {
 	side := func(i int) string {
 		if i < 0 {
@@ -44,7 +45,7 @@ func show(pairs []tree.Pair) string {
 	return strings.Join(out, " ")
 }
 
-// rule is an ingress rule as plans have it.
+// rule returns an ingress rule as in a Terraform plan.
 func rule(port int, protocol, cidr string) string {
 	return fmt.Sprintf(`{"cidr_blocks":[%q],"description":"","from_port":%d,"ipv6_cidr_blocks":[],"protocol":%q,"self":false,"to_port":%d}`,
 		cidr, port, protocol, port)
@@ -94,7 +95,7 @@ func TestUnknownElementsEqualNone(t *testing.T) {
 	}
 }
 
-// TestPairsSayWhatMoves: whoever does not ask for moves must not lose them.
+// TestPairsSayWhatMoves checks that Pairs lists a moved element as removed and added.
 func TestPairsSayWhatMoves(t *testing.T) {
 	if got := show(tree.Pairs(parse(t, `["a","b"]`), parse(t, `["b","a"]`), nil)); got != "1=0 -=1 0=-" {
 		t.Errorf("got %s", got)
@@ -107,7 +108,8 @@ func elements() *rapid.Generator[raw.Value] {
 	return rapid.Map(rapid.SliceOfN(rapid.OneOf(leaf, object), 0, 8), func(l []any) raw.Value { return raw.Of(l) })
 }
 
-// TestEveryElementIsPairedOnce, in the order of after, the same every time, and equal ones with nothing but equal ones.
+// TestEveryElementIsPairedOnce checks that the pairs are in the order of after,
+// are the same on each run, and match equal elements only with equal ones.
 func TestEveryElementIsPairedOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before, after := elements().Draw(t, "before"), elements().Draw(t, "after")
@@ -144,7 +146,7 @@ func TestEveryElementIsPairedOnce(t *testing.T) {
 	})
 }
 
-// TestLargeListsAreNotQuadratic: every rule of a long set changes, and turns round.
+// TestLargeListsAreNotQuadratic changes every rule of a long list and reverses the list.
 func TestLargeListsAreNotQuadratic(t *testing.T) {
 	const n = 20_000
 	var before, after []any

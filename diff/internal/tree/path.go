@@ -1,7 +1,7 @@
-// Package tree holds what all comparisons of two values share: paths into them, the pairing of the elements of two lists, and the
-// documents that hide in strings.
+// Package tree holds what all comparisons of two values share: paths into them, the
+// pairing of the elements of two lists, and the parsing of documents inside strings.
 //
-// It never decides what a difference means; the folders of diff that read one kind of plan do.
+// It never decides what a difference means; the packages of diff that read one kind of plan do.
 package tree
 
 import (
@@ -10,27 +10,28 @@ import (
 	"strings"
 )
 
-// Step is one step into a value. Exactly one of these holds: it is a key of an object; it is an index (IsIndex); it selects the element
-// of a list by what that holds (IsSelect); or it goes into the document that a string holds (Into, for example "yaml").
+// Step is one step into a value. Exactly one of these holds: it is a key of an
+// object; it is an index (IsIndex); it selects the element of a list by its content
+// (IsSelect); or it enters the document inside a string (Into, for example "yaml").
 type Step struct {
 	Key      string
 	Index    int
 	IsIndex  bool
 	IsSelect bool
-	// Select is the name of a selected element, or KEY=VALUE[,KEY=VALUE…] where other keys than "name" tell the elements apart, or the
-	// value itself in a set of plain values.
+	// Select is the name of a selected element, or KEY=VALUE[,KEY=VALUE…] if keys other
+	// than "name" identify the elements, or the value itself in a set of plain values.
 	Select string
-	// By are the keys of the element that Select is made of; empty in a set of plain values.
+	// By are the keys of the element from which Select is built; empty in a set of plain values.
 	By   []string
 	Into string
-	// Shift is the index of an indexed element in before less its index in after, which is Index. It is 0 for an element that only
-	// one side has.
+	// Shift is the index of an indexed element in before minus its index in
+	// after, which is Index. It is 0 for an element that only one side has.
 	Shift int
 	// Lone is the only side that has the element; Both for a step that is no element.
 	Lone Side
 }
 
-// Side is where something is.
+// Side is the side of a comparison that has something.
 type Side uint8
 
 // The sides.
@@ -40,7 +41,7 @@ const (
 	OnlyAfter
 )
 
-// Plain is the key of a step, or what it selects, as it is.
+// Plain returns the key of a step, or the value that it selects, unmodified.
 func (s Step) Plain() string {
 	if s.IsSelect {
 		return s.Select
@@ -51,16 +52,17 @@ func (s Step) Plain() string {
 // Path leads from the root of an object to a value inside it.
 type Path []Step
 
-// Field is the path of a key below p. The results of these methods never share memory with p.
+// Field returns the path of a key below p. The results of these methods never share memory with p.
 func (p Path) Field(key string) Path { return p.and(Step{Key: key}) }
 
-// At is the path of a list's element by its index.
+// At returns the path of a list's element by its index.
 func (p Path) At(i int) Path { return p.and(Step{Index: i, IsIndex: true}) }
 
-// Paired is the path of the element that a pair stands for, by its indices.
+// Paired returns the path of the element of a pair, by its indices.
 func (p Path) Paired(pair Pair) Path { return p.and(pair.Step()) }
 
-// Element is the path of the element that only one side has, and that side: the first on the way. Both when there is none.
+// Element returns the path of the first element on the path that only one
+// side has, and that side. It returns Both if there is none.
 func (p Path) Element() (Path, Side) {
 	for i, s := range p {
 		if s.Lone != Both {
@@ -70,7 +72,7 @@ func (p Path) Element() (Path, Side) {
 	return nil, Both
 }
 
-// Shifted reports whether an index on the way is another one in before.
+// Shifted reports whether an index on the path differs in before.
 func (p Path) Shifted() bool {
 	for _, s := range p {
 		if s.Shift != 0 {
@@ -80,7 +82,7 @@ func (p Path) Shifted() bool {
 	return false
 }
 
-// InBefore is the path with the indices that lead to its place in before.
+// InBefore returns the path with the indices of before.
 func (p Path) InBefore() Path {
 	if !p.Shifted() {
 		return p
@@ -92,22 +94,22 @@ func (p Path) InBefore() Path {
 	return out
 }
 
-// Selected is the path of a list's element by what it holds.
+// Selected returns the path of a list's element by its content.
 func (p Path) Selected(what string, by []string) Path {
 	return p.and(Step{IsSelect: true, Select: what, By: by})
 }
 
-// Select is Selected for an element that perhaps only one side has.
+// Select is like Selected for an element that only one side may have.
 func (p Path) Select(what string, by []string, lone Side) Path {
 	return p.and(Step{IsSelect: true, Select: what, By: by, Lone: lone})
 }
 
-// Into is the path of the document that the string at p holds.
+// Into returns the path of the document inside the string at p.
 func (p Path) Into(format string) Path { return p.and(Step{Into: format}) }
 
 func (p Path) and(s Step) Path { return append(p[:len(p):len(p)], s) }
 
-// Place is the index, and the one in before where that is another.
+// Place returns the index, with the index in before if that differs.
 func (s Step) Place() string {
 	if s.Shift != 0 {
 		return strconv.Itoa(s.Index+s.Shift) + "→" + strconv.Itoa(s.Index)
@@ -115,12 +117,13 @@ func (s Step) Place() string {
 	return strconv.Itoa(s.Index)
 }
 
-// Text is the path as people may see it: spec[0].name, tags["a b"], containers[web].image, data["app.json"] (json) server.port, and
-// rules[3→4] for an element with another index in before. The first key is an attribute of a schema;
-// every other key and selection may hold a secret and goes through shown.
+// Text returns the path as it may be shown: spec[0].name, tags["a b"],
+// containers[web].image, data["app.json"] (json) server.port, and rules[3→4] for
+// an element with a different index in before. The first key is an attribute of a
+// schema; every other key and selection may hold a secret and goes through shown.
 func (p Path) Text(shown func(Step) string) string {
 	var b strings.Builder
-	fresh := true // nothing stands right before the next key
+	fresh := true // nothing is right before the next key
 	for i, s := range p {
 		switch {
 		case s.IsIndex:
@@ -150,8 +153,9 @@ func (p Path) Text(shown func(Step) string) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// Pointer is the path as a JSON pointer (RFC 6901), with two more kinds of step: KEY=VALUE[,KEY=VALUE] selects the element of a list, and
-// @FORMAT goes into the document that a string holds. Keys and selections go through shown, as in Text.
+// Pointer returns the path as a JSON pointer (RFC 6901) with two more kinds of
+// step: KEY=VALUE[,KEY=VALUE] selects the element of a list, and @FORMAT enters
+// the document inside a string. Keys and selections go through shown, as in Text.
 func (p Path) Pointer(shown func(Step) string) string {
 	var b strings.Builder
 	for i, s := range p {
@@ -167,7 +171,7 @@ func (p Path) Pointer(shown func(Step) string) string {
 				b.WriteString("=" + escapePointer(what))
 			case 1:
 				b.WriteString(strings.ReplaceAll(Selection(s.By[0], what), "/", "~1"))
-			default: // Select is made of selections
+			default: // Select consists of Selection texts
 				b.WriteString(strings.ReplaceAll(what, "/", "~1"))
 			}
 		case i == 0:
@@ -179,8 +183,8 @@ func (p Path) Pointer(shown func(Step) string) string {
 	return b.String()
 }
 
-// Selection is KEY=VALUE as Step.Select has it of several keys, so that nothing in a value looks like another key: "~" is "~0", "," is
-// "~2", and "=" in a key is "~3".
+// Selection returns KEY=VALUE as it is used in a Step.Select of several keys. It escapes both,
+// so that no value looks like another key: "~" is "~0", "," is "~2", and "=" in a key is "~3".
 func Selection(key, value string) string {
 	return selectionKey.Replace(key) + "=" + selectionValue.Replace(value)
 }
@@ -197,7 +201,7 @@ func escapePointer(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "~", "~0"), "/", "~1")
 }
 
-// selected keeps a selection from looking like an index or the end of one.
+// selected quotes a selection that could be confused with an index or contains the end of one.
 func selected(text string) string {
 	if _, err := strconv.Atoi(text); err == nil || strings.ContainsAny(text, "[]\" ") || text == "" {
 		return strconv.Quote(text)
@@ -215,7 +219,7 @@ func identifier(s string) bool {
 	return s != ""
 }
 
-// Overlaps says that one path is the other one or lies inside it.
+// Overlaps reports whether the paths are equal or one is a prefix of the other.
 func (p Path) Overlaps(other Path) bool {
 	for i := range min(len(p), len(other)) {
 		if !p[i].same(other[i]) {

@@ -56,7 +56,7 @@ func TestOverlaps(t *testing.T) {
 	}
 }
 
-// TestPathsDoNotShareMemory: a path that goes on in two ways is two paths.
+// TestPathsDoNotShareMemory checks that extending a path in two ways yields two independent paths.
 func TestPathsDoNotShareMemory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var p tree.Path

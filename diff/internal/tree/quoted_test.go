@@ -6,8 +6,9 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
-// TestQuotesThatMeanSomething: what one reader of YAML takes for a number, a date or a boolean is not the same text in quotes, though it
-// is to us; quotes around what every reader takes for text are.
+// TestQuotesThatMeanSomething checks that quotes count around a text that
+// some YAML reader takes for a number, a date or a boolean, and do not count
+// around a text that every reader takes for text.
 func TestQuotesThatMeanSomething(t *testing.T) {
 	for _, c := range []struct {
 		was, is   string

@@ -6,27 +6,30 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// Bounds of the search for objects that are alike.
+// Limits of the search for similar objects.
 const (
-	// maxLeaves is how many leaves of an object are compared.
+	// maxLeaves is the largest number of leaves of an object that are compared.
 	maxLeaves = 64
-	// maxAll is up to how many pairs all of them are scored. Beyond it, an object is compared only with those that share one of its
-	// rarest leaves: maxRare of them, and maxHolders objects for each.
+	// maxAll is the largest number of pairs for which all are scored. Beyond
+	// it, an object is compared only with those that share one of its rarest
+	// leaves: maxRare leaves, and maxHolders objects for each.
 	maxAll     = 1 << 12
 	maxRare    = 4
 	maxHolders = 8
-	// maxObjects is up to how many objects of both sides together likeness is asked for at all.
+	// maxObjects is the largest number of objects, of both sides together,
+	// that are matched by similarity.
 	maxObjects = 1 << 16
-	// minAlike is the least score with which objects are taken for the same.
+	// minAlike is the lowest score of two objects that are matched.
 	minAlike = 1.0 / 3
-	// sameName is added to the score of objects of the same identity, so that no likeness can outdo it.
+	// sameName is added to the score of objects with the same identity, so
+	// that no similarity exceeds it.
 	sameName = 2
 )
 
-// identities are the keys by which configuration names the objects of a list, the strongest first.
+// identities are the keys that usually identify the objects of a list, the strongest first.
 var identities = []string{"name", "key", "id"}
 
-// Identity is what names an object: its name, key or id. It is null when it has none.
+// Identity returns the name, key or id of an object. It is null when the object has none.
 func Identity(v raw.Value) raw.Value {
 	for _, k := range identities {
 		if id, ok := v.Get(k); ok && !id.IsNull() {
@@ -41,13 +44,13 @@ func identity(v raw.Value) (uint64, bool) {
 	return id.Hash(), !id.IsNull()
 }
 
-// leaf is what an object holds at a path. The places of list elements do not count.
+// leaf is a value in an object at a path. The indices of list elements are not part of the path.
 type leaf struct {
 	path string
 	hash uint64
 }
 
-// object is what two objects are compared by.
+// object holds what two objects are compared by.
 type object struct {
 	place  int
 	id     uint64
@@ -55,7 +58,8 @@ type object struct {
 	leaves []leaf
 }
 
-// alike joins the objects that have no partner yet: best scores first, and the first places among equal scores.
+// alike joins the objects that have no partner yet: the best scores first,
+// and the lowest indices among equal scores.
 func (m *matcher) alike() {
 	was, is := m.objects()
 	if len(was) == 0 || len(is) == 0 || len(was)+len(is) > maxObjects {
@@ -76,7 +80,7 @@ func (m *matcher) alike() {
 	}
 }
 
-// objects are the elements without a partner that are objects.
+// objects returns the elements without a partner that are objects.
 func (m *matcher) objects() (was, is []object) {
 	for i := range m.was {
 		if v := m.before.At(i); !m.taken[i] && v.IsObject() {
@@ -98,7 +102,8 @@ func describe(place int, v raw.Value) object {
 	return o
 }
 
-// add collects the leaves of v that say something: false, zero and what is empty are what all objects of a kind have.
+// add collects the leaves of v that distinguish objects: not false, zero and
+// empty values, which all objects of a kind have.
 func (o *object) add(path string, v raw.Value) {
 	if len(o.leaves) >= maxLeaves || len(path) > maxDepthOfLeaves {
 		return
@@ -123,7 +128,8 @@ func (o *object) add(path string, v raw.Value) {
 // maxDepthOfLeaves bounds the length of a path in bytes.
 const maxDepthOfLeaves = 1 << 10
 
-// score is how much two objects have in common, from 0 to 1, and more when they have the same identity. Below minAlike it is 0.
+// score returns the similarity of two objects, from 0 to 1, and more if they
+// have the same identity. It returns 0 below minAlike.
 func score(a, b object) float64 {
 	have := make(map[leaf]int, len(a.leaves))
 	for _, l := range a.leaves {
@@ -149,13 +155,13 @@ func score(a, b object) float64 {
 	return s
 }
 
-// candidate is a pair of places with its score.
+// candidate is a pair of indices with its score.
 type candidate struct {
 	was, is int
 	score   float64
 }
 
-// candidates scores pairs, never many more than there are objects.
+// candidates scores pairs. Their number stays proportional to the number of objects.
 func candidates(was, is []object, score func(a, b object) float64) []candidate {
 	near := func(object) []int { return nil }
 	if len(was)*len(is) > maxAll {
@@ -181,7 +187,8 @@ func candidates(was, is []object, score func(a, b object) float64) []candidate {
 	return out
 }
 
-// neighbours finds the objects of a side that share the identity or one of the rarest leaves of another object.
+// neighbours returns a function that finds the objects of was that share the
+// identity or one of the rarest leaves of another object.
 func neighbours(was []object) func(b object) []int {
 	byLeaf, byID := map[leaf][]int{}, map[uint64][]int{}
 	for k, a := range was {

@@ -6,17 +6,19 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// spelling counts the texts of a YAML document that mean something else in quotes than without: to us they are equal, to whoever reads the
-// document after us they may be not. The zero value works.
+// spelling counts the texts of a YAML document whose meaning may depend on
+// quotes: this package treats them as equal with and without quotes, but
+// other readers of the document may not. The zero value is ready to use.
 type spelling struct {
-	// bare are those without quotes that a reader may take for a number, a date or a boolean; quoted are all short ones in quotes.
+	// bare are the texts without quotes that a reader may take for a number,
+	// a date or a boolean; quoted are all short ones in quotes.
 	bare, quoted map[string]int
 }
 
 // maxSpelled is the longest text, in bytes, that could be taken for something else.
 const maxSpelled = 64
 
-// note counts a scalar that we take for text.
+// note counts a scalar that this package treats as text.
 func (s *spelling) note(n *yaml.Node, text string) {
 	inQuotes := n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0
 	switch {
@@ -35,7 +37,7 @@ func addTo(in *map[string]int, text string) {
 	(*in)[text]++
 }
 
-// requotes says that a text loses or gains the quotes that make the difference.
+// requotes reports whether quotes that can change the meaning of a text are added or removed.
 func (s spelling) requotes(after spelling) bool {
 	for _, side := range []map[string]int{s.bare, after.bare} {
 		for text := range side {
@@ -48,7 +50,8 @@ func (s spelling) requotes(after spelling) bool {
 	return false
 }
 
-// oldBoolean says that readers of YAML 1.1, of which cloud-init and Ansible are, take a text that is not quoted for a boolean.
+// oldBoolean reports whether readers of YAML 1.1, such as cloud-init and
+// Ansible, take an unquoted text for a boolean.
 // https://yaml.org/type/bool.html
 func oldBoolean(text string) bool {
 	switch strings.ToLower(text) {

@@ -12,10 +12,11 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// maxNodes bounds how many nodes a YAML document has once its aliases are followed.
+// maxNodes bounds the number of nodes in a YAML document after its aliases are expanded.
 const maxNodes = 100_000
 
-// readYAMLText reads one YAML document. Nothing of it may get lost: what has no equal in JSON makes it no document.
+// readYAMLText parses one YAML document. It rejects a document with anything
+// that JSON cannot express, so that nothing is lost.
 func readYAMLText(text string) (document, bool) {
 	if len(text) > maxYAML || !looksLikeYAML(text) {
 		return document{}, false
@@ -38,7 +39,8 @@ func readYAMLText(text string) (document, bool) {
 	return document{value: raw.Of(v), comments: strings.Join(r.comments, "\n"), spelling: r.spelling}, true
 }
 
-// looksLikeYAML is cheap: more than one line, and a first line that is neither empty nor prose, that begins a list or a mapping.
+// looksLikeYAML is a cheap check for more than one line, and a first line
+// that starts a list or a mapping and is neither empty nor prose.
 func looksLikeYAML(text string) bool {
 	if !strings.Contains(strings.TrimRight(text, "\r\n"), "\n") || strings.HasPrefix(text, "#!") {
 		return false
@@ -104,7 +106,7 @@ func (r *yamlReader) list(n *yaml.Node, depth int) (any, bool) {
 	return out, true
 }
 
-// object reads a mapping. A merge key stays a key like any other: what it brings is shown below it.
+// object reads a mapping. A merge key stays a key like any other: what it merges is shown below it.
 func (r *yamlReader) object(n *yaml.Node, depth int) (any, bool) {
 	if n.ShortTag() != "!!map" {
 		return nil, false
@@ -122,7 +124,8 @@ func (r *yamlReader) object(n *yaml.Node, depth int) (any, bool) {
 	return out, true
 }
 
-// scalar is the value of a plain or quoted scalar. A number that JSON cannot write stays the text that it is.
+// scalar returns the value of a plain or quoted scalar. A number that JSON
+// cannot express stays text.
 func scalar(n *yaml.Node) (any, bool) {
 	switch n.ShortTag() {
 	case "!!null":
