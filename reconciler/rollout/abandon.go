@@ -11,10 +11,12 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// Abandon is a person's word that the key which a component's state is sealed to is lost for good. What exists stays where it is; the
-// component counts as not there, its outputs go, and its next plan starts from nothing. That plan may want to make again what
-// exists, so a person has to look at it: an install whose plans need nobody is refused. All versions stay listed, and one may still
-// be restored should its key be found. The caller audits it. Errors: store.ErrNotFound, *workflow.Conflict.
+// Abandon records a person's decision that the key which a component's state is sealed to is
+// lost for good. Existing resources stay; the component counts as not deployed, its outputs
+// are deleted, and its next plan starts from an empty state. That plan may create existing
+// resources a second time, so a person must approve it: an install that approves plans
+// automatically is refused. All state versions stay listed, and one may still be restored if
+// its key is found. The caller audits the call. Errors: store.ErrNotFound, *workflow.Conflict.
 func (r *Rollout) Abandon(ctx context.Context, tx *store.Tx, install store.Install, component, reason, actor string) error {
 	locked, err := tx.LockInstall(ctx, tx.Org, install.ID)
 	if err != nil {
@@ -52,7 +54,8 @@ func (r *Rollout) Abandon(ctx context.Context, tx *store.Tx, install store.Insta
 	return tx.Enqueue(ctx, queue.Rollout{Org: tx.Org, Install: locked.ID})
 }
 
-// abandonable says why a component's state must not be abandoned: somebody can open it, or is at work on it.
+// abandonable returns an error if a component's state must not be abandoned, because
+// the runner can open it or a workflow is changing it.
 func (s *snapshot) abandonable(ctx context.Context, tx *store.Tx, p *place) error {
 	name := p.row.Name
 	newest, err := tx.NewestState(ctx, tx.Org, p.row.ID)

@@ -16,13 +16,13 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// Bounds of a person's environment for an action.
+// Bounds of the environment that a person passes to an action.
 const (
 	mostEnv      = 100
 	mostEnvBytes = 32 << 10
 )
 
-// The codes of *workflow.Conflict that Ask, AskAction, AskRestore and Abandon give.
+// The codes of the *workflow.Conflict errors of Ask, AskAction, AskRestore and Abandon.
 const (
 	CodeUnknownComponent = "unknown_component"
 	CodeUnknownAction    = "unknown_action"
@@ -45,23 +45,23 @@ func refuse(code, remedy, title string, args ...any) error {
 	return &workflow.Conflict{Code: code, Title: fmt.Sprintf(title, args...), Remedy: remedy}
 }
 
-// Granted is what came of a wish.
+// Granted is the result of a request.
 type Granted struct {
-	Workflow string   // id of the workflow that was started for it; empty when none was
-	Sketches []Sketch // of a wish that was only thought of: what would be started
-	Words    string   // what else is to be said, or why nothing is started, as sentences
+	Workflow string   // id of the workflow that was started; empty if none was
+	Sketches []Sketch // of a dry run: what would be started
+	Words    string   // notes for the requester, or why nothing is started, as sentences
 }
 
 // Sketch is a workflow that would be started.
 type Sketch struct {
 	Request workflow.Request
-	Steps   []*workflow.Step // with ids of no meaning
+	Steps   []*workflow.Step // with meaningless ids
 }
 
-// Ask is a person asking for what an install wants to be done, whatever was refused before: the no that was said to these
-// components is forgotten (to all, when none is named), and what is missing is started at once in the person's name. A wish that
-// is only to be planned changes nothing that is wanted, and is refused by nothing that was said before. The caller audits it.
-// Errors: store.ErrNotFound, *workflow.Conflict.
+// Ask applies a person's request to an install. It deletes the refusals of the named
+// components (of all, if none is named), and starts what is missing at once, in the
+// person's name. A plan-only request changes no desired state, and ignores earlier
+// refusals. The caller audits the call. Errors: store.ErrNotFound, *workflow.Conflict.
 func (r *Rollout) Ask(ctx context.Context, tx *store.Tx, install store.Install, wish Wish) (Granted, error) {
 	locked, err := tx.LockInstall(ctx, tx.Org, install.ID)
 	if err != nil {
@@ -91,7 +91,7 @@ func (r *Rollout) Ask(ctx context.Context, tx *store.Tx, install store.Install, 
 	return Granted{Workflow: all[0].id, Words: g.words()}, nil
 }
 
-// keep writes down what was granted.
+// keep stores the desired state that was resolved from the request.
 func (g granted) keep(ctx context.Context, tx *store.Tx, install store.Install) error {
 	wanted := "present"
 	if g.Kind == workflow.KindDeprovision {
@@ -113,7 +113,7 @@ func (g granted) keep(ctx context.Context, tx *store.Tx, install store.Install) 
 	return tx.DropRefusals(ctx, tx.Org, install.ID, append([]string{}, g.named...))
 }
 
-// words say what a person who asked for something gets besides.
+// words returns notes on what the request causes in addition.
 func (g granted) words() string {
 	var besides []string
 	for _, name := range g.back {
@@ -127,7 +127,7 @@ func (g granted) words() string {
 	return strings.Join(besides, ", ") + " was torn down, is needed, and is deployed again too"
 }
 
-// plan starts the workflows that only plan what a wish is about.
+// plan starts the plan-only workflows of a request.
 func (s *snapshot) plan(ctx context.Context, tx *store.Tx, g granted) (Granted, error) {
 	starts, wants, why, err := s.wouldStart(ctx, tx, g)
 	if err != nil || len(starts) == 0 {
@@ -148,7 +148,7 @@ func (s *snapshot) plan(ctx context.Context, tx *store.Tx, g granted) (Granted, 
 	return out, nil
 }
 
-// Sketch says what Ask would start, and starts and writes nothing. Errors: those of Ask.
+// Sketch returns what Ask would start. It starts and writes nothing. Errors: those of Ask.
 func (r *Rollout) Sketch(ctx context.Context, tx *store.Tx, install store.Install, wish Wish) (Granted, error) {
 	all, err := look(ctx, tx, []store.Install{install})
 	if err != nil {
@@ -177,8 +177,8 @@ func (r *Rollout) Sketch(ctx context.Context, tx *store.Tx, install store.Instal
 	return out, nil
 }
 
-// wouldStart are the workflows that a granted wish leads to now, or why there are none. Of a wish that is only to be planned, they
-// are of nothing but what it is about.
+// wouldStart returns the workflows that a request leads to now, or why there are
+// none. For a plan-only request they contain only its components.
 func (s *snapshot) wouldStart(ctx context.Context, tx *store.Tx, g granted) (starts []start, wants map[string]*want, why string, err error) {
 	wants = s.desire()
 	all, err := underWay(ctx, tx, s.install.ID)
@@ -201,7 +201,7 @@ func (s *snapshot) wouldStart(ctx context.Context, tx *store.Tx, g granted) (sta
 	return starts, wants, why, nil
 }
 
-// only leaves of workflows what is about the named components; with none, all.
+// only reduces workflows to the named components; without names it returns all.
 func only(starts []start, named []string) []start {
 	if len(named) == 0 {
 		return starts
@@ -216,16 +216,16 @@ func only(starts []start, named []string) []start {
 	return all
 }
 
-// Run is a person's wish for one run of an action.
+// Run is a person's request for one run of an action.
 type Run struct {
 	Action string
 	Env    map[string]string // added to its environment
-	Inputs map[string]string // values of the inputs that it declares
+	Inputs map[string]string // values of its declared inputs
 	Actor  string
 }
 
-// AskAction starts one run of an action that has a manual trigger, and gives the workflow's id. Errors: store.ErrNotFound,
-// *workflow.Conflict.
+// AskAction starts one run of an action that has a manual trigger, and returns the
+// workflow's id. Errors: store.ErrNotFound, *workflow.Conflict.
 func (r *Rollout) AskAction(ctx context.Context, tx *store.Tx, install store.Install, run Run) (workflowID string, err error) {
 	locked, err := tx.LockInstall(ctx, tx.Org, install.ID)
 	if err != nil {
@@ -242,7 +242,8 @@ func (r *Rollout) AskAction(ctx context.Context, tx *store.Tx, install store.Ins
 	return workflow.Start(ctx, tx, request)
 }
 
-// SketchAction says what AskAction would start, and starts and writes nothing. Errors: those of AskAction.
+// SketchAction returns what AskAction would start. It starts and writes nothing. Errors: those of
+// AskAction.
 func (r *Rollout) SketchAction(ctx context.Context, tx *store.Tx, install store.Install, run Run) (Sketch, error) {
 	all, err := look(ctx, tx, []store.Install{install})
 	if err != nil {
@@ -256,7 +257,7 @@ func (r *Rollout) SketchAction(ctx context.Context, tx *store.Tx, install store.
 	return Sketch{request, steps}, err
 }
 
-// run is the workflow of a run that a person asks for.
+// run returns the workflow of a run that a person requests.
 func (s *snapshot) run(run Run) (workflow.Request, error) {
 	if err := s.checkEnv(run.Env); err != nil {
 		return workflow.Request{}, err
@@ -293,7 +294,7 @@ func actionNames(config *appconfig.App) []string {
 	return names
 }
 
-// checkEnv checks the variables that a person gives to a run beside the action's inputs.
+// checkEnv checks the variables that a person passes to a run in addition to the action's inputs.
 func (s *snapshot) checkEnv(env map[string]string) error {
 	if len(env) > 0 && !dispatch.KeptPolicy(s.runner).FreeEnv {
 		return refuse(CodeBadEnv, "Declare them as inputs of the action, or have the runner's owner set free_env = true under [actions] in its runner file.",
@@ -317,7 +318,7 @@ func (s *snapshot) checkEnv(env map[string]string) error {
 	return nil
 }
 
-// checkInputs checks the values that a person gives to an action's inputs.
+// checkInputs checks a person's values for an action's inputs.
 func checkInputs(action *appconfig.Action, given map[string]string) error {
 	if _, problems := action.CheckInputs(given); len(problems) > 0 {
 		return refuse(CodeBadInputs, fmt.Sprintf("Give those that `nuon actions get` shows for %s.", action.Name), "%s", strings.Join(problems, "; "))
@@ -325,8 +326,9 @@ func checkInputs(action *appconfig.Action, given map[string]string) error {
 	return nil
 }
 
-// Gone says whether nothing of an install is left, so that its record may be dropped. It is false while anything may be there, and
-// while a contested state tells of something that may.
+// Gone reports whether nothing of an install is left, so that its record may be
+// deleted. It is false while anything may be deployed, and while a contested state
+// refers to something that may be.
 func Gone(ctx context.Context, tx *store.Tx, installID string) (bool, error) {
 	places, err := tx.RolloutPlaces(ctx, tx.Org, installID)
 	if err != nil {

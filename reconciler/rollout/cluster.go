@@ -11,10 +11,11 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/render"
 )
 
-// contextSandbox is the name of the cluster that the sandbox makes.
+// contextSandbox is the name of the cluster that the sandbox creates.
 const contextSandbox = "sandbox"
 
-// clusterOf says which cluster a component goes to; nothing for kinds that go to none.
+// clusterOf returns the cluster that a component is deployed to, or the zero value
+// for kinds without one.
 func clusterOf(config *appconfig.App, c *appconfig.Component) api.ClusterSpec {
 	if c.Helm == nil && c.Manifest == nil {
 		return api.ClusterSpec{}
@@ -22,8 +23,9 @@ func clusterOf(config *appconfig.App, c *appconfig.Component) api.ClusterSpec {
 	return clusterNamed(config, c.KubernetesContext)
 }
 
-// clusterNamed says where the outputs of a cluster are, by the name of its context; those of the sandbox's by none. Of a context that
-// nothing declares there are none, so that nothing gets to another cluster by a slip of the pen.
+// clusterNamed returns the path of a cluster's outputs, by the name of its context.
+// An empty name is the sandbox's cluster. For an undeclared context the path leads to
+// no outputs, so that a typo cannot deploy to another cluster.
 func clusterNamed(config *appconfig.App, context string) api.ClusterSpec {
 	if context == "" || context == contextSandbox {
 		return api.ClusterSpec{Context: contextSandbox, Path: []string{"sandbox", "outputs", "cluster"}}
@@ -36,11 +38,11 @@ func clusterNamed(config *appconfig.App, context string) api.ClusterSpec {
 	return api.ClusterSpec{Context: context, Path: []string{"kubernetes_contexts", context}}
 }
 
-// clusterIdentity are the outputs by which one cluster is told from another. A credential among the others may change with every
-// apply of what makes the cluster, and is no reason to deploy anything.
+// clusterIdentity lists the outputs that identify a cluster. Its other outputs, such
+// as a credential, may change with every apply and do not make a component behind.
 var clusterIdentity = []string{"name", "endpoint", "host"}
 
-// identityRefs are the paths of what identifies a cluster.
+// identityRefs returns the paths of the outputs that identify a cluster.
 func identityRefs(cluster api.ClusterSpec) []render.Path {
 	if len(cluster.Path) == 0 {
 		return nil
@@ -52,8 +54,8 @@ func identityRefs(cluster api.ClusterSpec) []render.Path {
 	return refs
 }
 
-// reach puts the outputs of the cluster as they are now in place of those that were kept: with the credential of an old apply
-// nothing would be reached.
+// reach replaces the stored outputs of the cluster with the current ones: the
+// credential of an old apply may no longer work.
 func (s *snapshot) reach(spec *api.DeploySpec) error {
 	if len(spec.Cluster.Path) == 0 {
 		return nil
@@ -92,7 +94,8 @@ func (s *snapshot) reach(spec *api.DeploySpec) error {
 	return nil
 }
 
-// decodeExact decodes values with their numbers as they are written: the runner knows a value by its keyed hash.
+// decodeExact decodes values and keeps their numbers as written: the runner
+// identifies a value by its keyed hash.
 func decodeExact(raw json.RawMessage, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()

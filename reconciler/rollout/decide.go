@@ -8,30 +8,33 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// start is a workflow that is to be started, and over which components.
+// start is a workflow to start, with its components.
 type start struct {
 	kind       workflow.Kind
 	components []string
 	reason     string
-	inputs     bool     // changed inputs are all the reason there is
-	redeploy   []string // those of the components that are planned also when they are as they are wanted
+	inputs     bool     // changed inputs are the only reason
+	redeploy   []string // the components that are planned even if they are up to date
 }
 
-// running is what is under way on the install.
+// running describes the running workflows of the install.
 type running struct {
-	busy map[string]bool // components that a running workflow is at work on
+	busy map[string]bool // components that a running workflow is changing
 	any  bool            // some workflow over components runs
 
-	workflows []string // ids of all that run
+	workflows []string // ids of all running workflows
 }
 
-// decide says which workflows an install needs now. It is pure: what is wanted and what runs go in.
+// decide returns the workflows that an install needs now. It is pure: its input is
+// the desired state and what runs.
 //
-//   - to be gone: one deprovision over everything that is there, once nothing else runs;
-//   - nothing there yet: one provision over everything, once the sandbox can be planned and no build is under way;
-//   - else one deploy over just what is behind, and one teardown for each component that left the app.
+//   - To be removed: one deprovision over everything deployed, once nothing else runs.
+//   - Nothing deployed yet: one provision over everything, once the sandbox can be planned and no build
+//     runs.
+//   - Otherwise: one deploy over exactly what is behind, and one teardown for each component that left the
+//     app.
 //
-// Nobody is asked again about what was refused, and no two workflows are at work on one component.
+// What was refused is not started again, and no two workflows change one component.
 func (s *snapshot) decide(wants map[string]*want, now running) []start {
 	switch {
 	case s.install.Wanted == "absent":
@@ -44,7 +47,8 @@ func (s *snapshot) decide(wants map[string]*want, now running) []start {
 	return append(s.deploy(wants, now), s.teardowns(wants, now)...)
 }
 
-// provisioned says that the install has what everything else stands on. Where there is no sandbox, anything will do.
+// provisioned reports whether the install has the base of everything else: its
+// sandbox, or any component if it has no sandbox.
 func (s *snapshot) provisioned(wants map[string]*want) bool {
 	if base := s.places["sandbox"]; base != nil && base.config != nil {
 		return base.there() && (base.row.AppliedDigest != "" || s.install.Provisioned)
@@ -84,7 +88,7 @@ func (s *snapshot) provision(wants map[string]*want, now running) []start {
 	return []start{{kind: workflow.KindProvision, components: names, reason: reason}}
 }
 
-// deploy takes what is behind and can be planned, and with it what waits for nothing but that.
+// deploy starts what is behind and can be planned, together with what waits only for that.
 func (s *snapshot) deploy(wants map[string]*want, now running) []start {
 	in, all := map[string]bool{}, s.names()
 	for _, name := range all {
@@ -116,7 +120,7 @@ func (s *snapshot) deploy(wants map[string]*want, now running) []start {
 	return []start{{kind: workflow.KindDeploy, components: names, reason: summary(reasons), inputs: s.onlyInputs(wants, names)}}
 }
 
-// mostReasons is how many components a workflow's reason speaks of one by one.
+// mostReasons is how many components a workflow's reason lists individually.
 const mostReasons = 3
 
 func summary(reasons []string) string {
@@ -137,7 +141,8 @@ func (s *snapshot) teardowns(wants map[string]*want, now running) []start {
 	return all
 }
 
-// deprovision takes all that is there and can go: not what was refused, nor what that stands on.
+// deprovision starts the removal of all that is deployed and can be removed: not what
+// was refused, nor what that depends on.
 func (s *snapshot) deprovision(wants map[string]*want, now running) []start {
 	if now.any {
 		return nil

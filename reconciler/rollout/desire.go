@@ -12,34 +12,35 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// want is what an install wants of one component, as workflow sees it, and what only rollout asks of it.
+// want is the desired state of one component of an install: the part that workflow
+// sees, and what only rollout needs.
 type want struct {
 	workflow.Want
 	facts    facts
-	behind   bool           // what is there is not what is wanted, as far as can be said already
-	building bool           // its own artifact is being made
+	behind   bool           // the applied state is not the desired one, as far as is already known
+	building bool           // its own artifact is being built
 	blockers []string       // the components that it waits for
 	own      bool           // it waits for something that is not another component
-	refusal  *store.Refusal // what was said no to, if that is still what is wanted
-	moves    moves          // what moved since it was applied; nothing of what is to be gone
-	moved    string         // the same in words
-	off      Off            // why it is to be gone though the release has it
-	never    bool           // it waits for what no install can ever give; only another release of the app helps
+	refusal  *store.Refusal // the refusal of the current desired state; nil for none
+	moves    moves          // what changed since the last apply; empty for a component to be removed
+	moved    string         // moves as text
+	off      Off            // why it is to be removed although the release has it
+	never    bool           // it can never be deployed on any install; only another release of the app helps
 }
 
-// Off is why a component is to be gone from an install though the app's version has it.
+// Off is why a component is to be removed from an install although the app's version has it.
 type Off string
 
-// The ways to be off, as the API has them.
+// The values of Off, as in the API.
 const (
-	OffToggle   Off = "toggle"   // the install, or the app's default, has it switched off
-	OffTeardown Off = "teardown" // a person tore it down; it stays away until somebody asks for its deploy
+	OffToggle   Off = "toggle"   // switched off on the install, or by the app's default
+	OffTeardown Off = "teardown" // a person tore it down; it stays off until a person requests its deploy
 )
 
-// mostRetries bounds a component's own retries.
+// mostRetries bounds the retries that a component configures.
 const mostRetries = 10
 
-// desire works out what is wanted of every place. It is pure.
+// desire computes the desired state of every component. It is pure.
 func (s *snapshot) desire() map[string]*want {
 	d := &desiring{snapshot: s, wants: make(map[string]*want, len(s.places))}
 	for _, name := range s.names() {
@@ -48,12 +49,12 @@ func (s *snapshot) desire() map[string]*want {
 	return d.wants
 }
 
-// desiring remembers what was worked out already: each component needs to know how its upstream is.
+// desiring memoizes the results of desire: each component depends on those of its upstream.
 type desiring struct {
 	*snapshot
 	wants map[string]*want
 	depth int
-	above map[string][]string // by component: those that are there and were applied with it below them; nil until one is asked for
+	above map[string][]string // by component: the deployed components applied on top of it; nil until needed
 }
 
 func (d *desiring) of(name string) *want {
@@ -61,7 +62,7 @@ func (d *desiring) of(name string) *want {
 		return w
 	}
 	p := d.places[name]
-	if p == nil || d.depth > len(d.places) { // a cycle, which the config's reader refuses
+	if p == nil || d.depth > len(d.places) { // a cycle, which the config's parser rejects
 		return &want{Want: workflow.Want{Waits: name + " is no part of this install", Stuck: true}}
 	}
 	d.depth++
@@ -79,7 +80,7 @@ func (d *desiring) of(name string) *want {
 	return w
 }
 
-// present is a component that is to be there.
+// present computes the desired state of a component that is to be deployed.
 func (d *desiring) present(p *place, w *want) {
 	w.Retries = min(p.config.MaxAutoRetries, mostRetries)
 	refs := p.refs
@@ -106,7 +107,7 @@ func (d *desiring) present(p *place, w *want) {
 	w.moves = d.movesOf(p, w)
 	w.moved = w.moves.words(p, w.facts.Release)
 	if w.Waits != "" {
-		// What upstream gives may still change, so only what is its own can say that it is behind.
+		// Upstream values may still change, so only the component's own changes make it behind.
 		w.behind = !w.own && (!p.there() || p.row.AppliedDigest == "" || ownMoved(p.kept.Facts, w.facts))
 		return
 	}
@@ -115,7 +116,7 @@ func (d *desiring) present(p *place, w *want) {
 	w.behind, w.Reason = !w.Current, w.moved
 }
 
-// waitForPerson says why nothing at all may be planned of a component until a person has decided.
+// waitForPerson makes a component wait for a person's decision, if it needs one before any plan.
 func (d *desiring) waitForPerson(p *place, w *want) {
 	why := d.contested(p)
 	if why == "" && p.problem != "" {
@@ -126,7 +127,8 @@ func (d *desiring) waitForPerson(p *place, w *want) {
 	}
 }
 
-// waitForSecrets says that a template reads the value of a secret, in the words in which validation warned of it: no template ever can.
+// waitForSecrets makes a component wait forever if a template reads the value of a secret, which no
+// template can; the text is that of the validation warning.
 func waitForSecrets(p *place, w *want) {
 	for _, ref := range p.refs {
 		if problem, remedy, secret := appconfig.SecretValue(ref); secret {
@@ -136,7 +138,8 @@ func waitForSecrets(p *place, w *want) {
 	}
 }
 
-// waitForKinds says that a template reads what a component gives of a kind that nothing deploys.
+// waitForKinds makes a component wait forever if a template reads an output of a
+// component whose kind is not deployable.
 func (d *desiring) waitForKinds(p *place, w *want) {
 	for _, ref := range p.refs {
 		if len(ref) < 2 || ref[0] != "components" || d.places[ref[1]] != nil {
@@ -150,7 +153,7 @@ func (d *desiring) waitForKinds(p *place, w *want) {
 	}
 }
 
-// waitForOwn says what is missing of the component itself.
+// waitForOwn makes a component wait for its own build or release.
 func (d *desiring) waitForOwn(p *place, w *want) {
 	own := func(stuck bool, format string, args ...any) {
 		w.Waits, w.Stuck, w.own, w.building = fmt.Sprintf(format, args...), stuck, true, !stuck
@@ -172,7 +175,8 @@ func (d *desiring) waitForOwn(p *place, w *want) {
 	}
 }
 
-// waitForUpstream says which of the components that it needs is not as it is wanted.
+// waitForUpstream makes a component wait for the components that it needs and that
+// are not up to date.
 func (d *desiring) waitForUpstream(p *place, w *want) {
 	var words []string
 	for _, name := range p.after {
@@ -187,7 +191,7 @@ func (d *desiring) waitForUpstream(p *place, w *want) {
 	w.Waits = strings.Join(words, "; ")
 }
 
-// condition says how a component is that others wait for.
+// condition describes the status of a component that others wait for.
 func (d *desiring) condition(name string, up *want) string {
 	p := d.places[name]
 	switch {
@@ -215,7 +219,7 @@ func (d *desiring) condition(name string, up *want) string {
 	return "is behind"
 }
 
-// waitForValues says which value cannot be had.
+// waitForValues makes a component wait for a value that is missing or cannot be read.
 func (d *desiring) waitForValues(p *place, w *want) {
 	refs := p.refs
 	if in := d.missingInput(refs); in != nil {
@@ -235,14 +239,14 @@ func (d *desiring) waitForValues(p *place, w *want) {
 	case d.runnerKey == "":
 		w.Waits = fmt.Sprintf("the runner has not registered yet, and %s can only be sealed to its key", what)
 	case path.HasPrefix("inputs"):
-		// A runner that registers has all that waits sealed to its key in the same transaction.
+		// A runner that registers has all pending values sealed to its key in the same transaction.
 		w.Waits, w.Stuck = fmt.Sprintf("%s: it was sealed to a key that is gone; enter it again (nuon installs update %s --secret %s)", what, d.address(), path[len(path)-1]), true
 	default:
 		w.Waits, w.Stuck = what+" is sealed to a key that the runner does not have; deploy what gives it again", true
 	}
 }
 
-// unwanted says why a component is to be gone, in words; nothing when it is to be there.
+// unwanted returns why a component is to be removed, or "" if it is to be deployed.
 func (s *snapshot) unwanted(p *place, w *want) string {
 	switch {
 	case s.install.Wanted == "absent":
@@ -267,7 +271,7 @@ func (s *snapshot) unwanted(p *place, w *want) string {
 // enabled reports whether a component of the release is switched on.
 func (s *snapshot) enabled(p *place) bool { return p.config.On(s.toggles) }
 
-// absent is a component that is to be gone, and why.
+// absent computes the desired state of a component that is to be removed, for the reason why.
 func (d *desiring) absent(p *place, w *want, why string) {
 	w.Absent = true
 	d.waitForPerson(p, w)
@@ -296,10 +300,11 @@ func (d *desiring) absent(p *place, w *want, why string) {
 	w.Waits = strings.Join(words, "; ")
 }
 
-// unreadable stands for the components below one of which what was applied cannot be read: it may be any.
+// unreadable is the key for components whose applied config cannot be read: they may
+// depend on any other.
 const unreadable = ""
 
-// appliedAbove returns the components that are there and were applied with another below them, in order.
+// appliedAbove returns the deployed components that were applied on top of another, in order.
 func (d *desiring) appliedAbove(name string) []string {
 	if d.above == nil {
 		d.above = map[string][]string{}
@@ -320,8 +325,8 @@ func (d *desiring) appliedAbove(name string) []string {
 	return slices.DeleteFunc(slices.Compact(all), func(other string) bool { return other == name })
 }
 
-// digest is the desired digest: artifact, config, and the vector of values. Numbers of builds and versions are names, and do not
-// count.
+// digest returns the desired digest: of the artifact, the config and the vector of
+// values. The numbers of the build and the release are names, and do not count.
 func (f facts) digest() string {
 	raw, _ := json.Marshal(struct { // strings always encode
 		Format   string  `json:"format"`
@@ -332,12 +337,13 @@ func (f facts) digest() string {
 	return workflow.Hash(raw)
 }
 
-// absentDigestOf is what is desired of a component that is to be gone: no trace of just what was applied.
+// absentDigestOf returns the desired digest of a component to be removed. It
+// identifies what was applied.
 func absentDigestOf(p *place) string {
 	return workflow.Hash([]byte("nuon absent 1\n" + p.row.AppliedArtifact + "\n" + p.kept.Facts.digest() + "\n"))
 }
 
-// refusedBy is a refusal in words that follow "is".
+// refusedBy describes a refusal, to follow "is".
 func refusedBy(r store.Refusal) string {
 	words := map[string]string{"rejected": "rejected by " + r.Actor, "cancelled": "cancelled by " + r.Actor, "stalled": "stalled"}[r.Kind]
 	if r.Reason == "" {

@@ -10,32 +10,32 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Draft is a release that would be made.
+// Draft is a release that would be created.
 type Draft struct {
 	Config *appconfig.App
-	// Builds are those that would count, by component. One that is still to be made has no number; one that could not be made has none
-	// either, and an error that says why.
+	// Builds are the builds that it would use, by component. One that is still to be made has
+	// no number; one that could not be made has no number either, and an error with the reason.
 	Builds map[string]store.Build
 }
 
-// Following is what a draft would cause on one install.
+// Following is the effect of a draft on one install.
 type Following struct {
 	Install    string   // its name
-	Components []string // that would be behind or removed, or could not go on
-	Reason     string   // in words; also why nothing would happen
+	Components []string // those that would be behind or removed, or could not continue
+	Reason     string   // for people; also why nothing would happen
 }
 
-// Drafted is what would become of a draft.
+// Drafted is the effect of a draft.
 type Drafted struct {
-	Release  int32  // number of the release that it would be
-	Held     string // why that release would be incomplete, so that no install gets it
+	Release  int32  // the release number that it would get
+	Held     string // why the release would be incomplete, so that no install gets it
 	Installs []Following
 }
 
-// pageOfInstalls is how many installs are looked at in one go.
+// pageOfInstalls is the number of installs read at a time.
 const pageOfInstalls = 500
 
-// PreviewDraft says what a draft would cause on each install of an app, by name. It writes nothing.
+// PreviewDraft returns the effect of a draft on each install of an app, by name. It writes nothing.
 func PreviewDraft(ctx context.Context, tx *store.Tx, app store.App, d Draft) (Drafted, error) {
 	part, err := d.part(ctx, tx, app)
 	if err != nil {
@@ -65,10 +65,10 @@ func PreviewDraft(ctx context.Context, tx *store.Tx, app store.App, d Draft) (Dr
 	}
 }
 
-// draftID stands for the id of what has none yet.
+// draftID is the placeholder for an id that does not exist yet.
 const draftID = "draft"
 
-// part is the app as it would be with the draft.
+// part returns the app as it would be with the draft.
 func (d Draft) part(ctx context.Context, tx *store.Tx, app store.App) (*appPart, error) {
 	part, err := readRelease(ctx, tx, app.ID, "", nil)
 	if err != nil {
@@ -95,7 +95,7 @@ func (d Draft) part(ctx context.Context, tx *store.Tx, app store.App) (*appPart,
 	return part, nil
 }
 
-// lacking returns why a draft would be no complete release because of one component; nothing when it would.
+// lacking returns why a component would make a draft's release incomplete, or "" if it would not.
 func lacking(c store.Component, build *store.Build) string {
 	switch {
 	case c.Problem != "":
@@ -106,7 +106,7 @@ func lacking(c store.Component, build *store.Build) string {
 	return ""
 }
 
-// joined puts another part behind a sentence.
+// joined appends a part to a sentence.
 func joined(words, more string) string {
 	if words == "" {
 		return more
@@ -114,7 +114,7 @@ func joined(words, more string) string {
 	return words + "; " + more
 }
 
-// components are those that there are, and those that would come.
+// components returns the existing components, followed by those that the draft adds.
 func (d Draft) components(there []store.Component) []store.Component {
 	known := map[string]bool{}
 	for _, c := range there {
@@ -152,7 +152,7 @@ func (p *appPart) previews(ctx context.Context, tx *store.Tx, installs []store.I
 	return all, nil
 }
 
-// following sums up what would come on one install.
+// following summarizes the effect on one install.
 func following(was, will *snapshot) Following {
 	f := Following{Install: was.install.Name, Components: []string{}, Reason: "nothing would change on it"}
 	if was.pinned() {

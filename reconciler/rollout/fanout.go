@@ -11,12 +11,14 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// rangeSize is how many installs are reconciled in one transaction when their app has moved: enough for what they share to be read
-// seldom, and few enough for a person's answer to any of them to wait a moment only.
+// rangeSize is how many installs are reconciled in one transaction when their app has
+// changed: enough to read shared data rarely, and few enough that a person's answer
+// to one of them waits only a moment.
 const rangeSize = 25
 
-// FanOut has every install of an app reconciled, range by range. It is asked for once when an app's new release is ready, however many
-// builds that had; what is asked for again while ranges wait adds nothing to them.
+// FanOut reconciles every install of an app, range by range. It is requested once when an app's new
+// release is complete, however many builds the release had. A second request while ranges wait adds
+// nothing.
 func (r *Rollout) FanOut(ctx context.Context, org, appID string) error {
 	var ranges []store.InstallRangesRow
 	err := r.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -38,8 +40,9 @@ func (r *Rollout) FanOut(ctx context.Context, org, appID string) error {
 	return nil
 }
 
-// ReconcileRange is Reconcile for a range of an app's installs, in one transaction. An install that somebody else is at work on is left for
-// a request of its own; so is each of them when the range cannot be reconciled as a whole, so that one install holds up no other.
+// ReconcileRange is Reconcile for a range of an app's installs, in one transaction. An
+// install that is locked by other work gets a task of its own. If the range cannot be
+// reconciled as a whole, each of its installs does, so that one install blocks no other.
 func (r *Rollout) ReconcileRange(ctx context.Context, q queue.RolloutRange) error {
 	var ids []string
 	err := r.store.In(ctx, q.Org, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -60,7 +63,7 @@ func (r *Rollout) ReconcileRange(ctx context.Context, q queue.RolloutRange) erro
 		}
 		return r.reconcile(ctx, tx, installs, "")
 	})
-	if err == nil || ctx.Err() != nil || len(ids) == 0 { // without ids nothing could be asked for again, so the range is
+	if err == nil || ctx.Err() != nil || len(ids) == 0 { // without ids, the range itself is retried
 		return err
 	}
 	slog.WarnContext(ctx, "reconcile installs one by one", "app", q.App, "installs", len(ids), "error", err)
@@ -71,7 +74,7 @@ func (r *Rollout) ReconcileRange(ctx context.Context, q queue.RolloutRange) erro
 	return nil
 }
 
-// resyncs are requests for installs, but for those that are done.
+// resyncs returns tasks for the installs that are not done.
 func resyncs(org string, installs []string, done map[string]bool) []river.JobArgs {
 	var work []river.JobArgs
 	for _, install := range installs {

@@ -8,8 +8,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// HealthSpec returns what there is to look at on an install: what was deployed into a cluster that the runner has named, or may have
-// been (health.World).
+// HealthSpec returns what to check on an install: what was or may have been deployed
+// into a cluster that the runner has named (health.World).
 func (r *Rollout) HealthSpec(ctx context.Context, tx *store.Tx, install store.Install) (api.HealthSpec, error) {
 	s, err := load(ctx, tx, install, r.configs)
 	if err != nil {
@@ -29,7 +29,7 @@ func (s *snapshot) health() api.HealthSpec {
 		}
 		target, err := s.appliedSpec(p)
 		if err != nil || len(target.Deploy.Cluster.Path) == 0 {
-			continue // a deploy of it says what is wrong
+			continue // a deploy of it reports the error
 		}
 		part := api.HealthPart{Deploy: target.Deploy, Inventory: append([]api.ObjectRef{}, target.Found...)}
 		if json.Unmarshal(p.row.AppliedCluster, &part.Cluster) != nil || part.Cluster.Hash == "" {

@@ -9,16 +9,17 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// kept is what is remembered of the last apply in install_components.applied_config: what a destroy is made of, and what the next
-// desired is compared with. The values that were read then stand in applied_values.
+// kept is the record of the last apply in install_components.applied_config: a
+// destroy is made from it, and the next desired state is compared with it. The values
+// read by that apply are in applied_values.
 type kept struct {
-	Deploy  json.RawMessage `json:"deploy"`  // an api.DeploySpec without values; decoded where something is made of it
-	Timeout int             `json:"timeout"` // of a plan or an apply, in seconds; 0 in what an older version kept
-	After   []string        `json:"after"`   // what it needed
+	Deploy  json.RawMessage `json:"deploy"`  // an api.DeploySpec without values; decoded only when needed
+	Timeout int             `json:"timeout"` // of a plan or an apply, in seconds; 0 in records of an older version
+	After   []string        `json:"after"`   // the components that it needed
 	Facts   facts           `json:"facts"`
 }
 
-// deploy decodes what was deployed.
+// deploy decodes the spec that was deployed.
 func (k kept) deploy() (spec api.DeploySpec, err error) {
 	if len(k.Deploy) == 0 {
 		return spec, nil
@@ -27,7 +28,7 @@ func (k kept) deploy() (spec api.DeploySpec, err error) {
 	return spec, err
 }
 
-// facts are what a desired digest is made of, and what its parts are called for people.
+// facts are the parts of a desired digest, with their names for people.
 type facts struct {
 	Artifact string  `json:"artifact"` // digest
 	Config   string  `json:"config"`   // digest of the component's own config
@@ -37,8 +38,8 @@ type facts struct {
 	Release int32 `json:"release"` // number of the release; not counted
 }
 
-// value is one value that templates read: its path below .nuon, and the digest of a plain value's JSON or the stored hash of a
-// sealed one. A value that is not there has the digest "absent".
+// value is one value that templates read: its path below .nuon, and the digest of a plain
+// value's JSON or the stored hash of a sealed one. A missing value has the digest "absent".
 type value struct {
 	Path   string `json:"path"`
 	Digest string `json:"digest"`

@@ -11,12 +11,13 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// CodeNotComplete is the code of the *workflow.Conflict that Pin gives for a release that is not complete.
+// CodeNotComplete is the code of Pin's *workflow.Conflict for a release that is not complete.
 const CodeNotComplete = "not_complete"
 
-// Pin holds a locked install at one complete release of its app, an earlier one too: from now on that is what is wanted of it, and
-// what differs is behind. A person asks for just this, so a no to it that was said before is forgotten; a no to anything else stays.
-// The caller audits it. Errors: *workflow.Conflict.
+// Pin pins a locked install to one complete release of its app, which may be an
+// earlier one: that release becomes its desired state, and what differs is behind. A
+// person requests exactly this, so refusals of that desired state are deleted; other
+// refusals stay. The caller audits the call. Errors: *workflow.Conflict.
 func Pin(ctx context.Context, tx *store.Tx, install store.Install, number int, reason, by string) error {
 	r, err := tx.ReleaseByNumber(ctx, tx.Org, install.AppID, int32(min(number, 1<<30))) //nolint:gosec // bounded
 	if errors.Is(err, store.ErrNotFound) {
@@ -48,7 +49,7 @@ func Pin(ctx context.Context, tx *store.Tx, install store.Install, number int, r
 	return tx.Enqueue(ctx, queue.Rollout{Org: tx.Org, Install: install.ID})
 }
 
-// Unpin lets a locked install follow the newest complete release again.
+// Unpin makes a locked install follow the newest complete release again.
 func Unpin(ctx context.Context, tx *store.Tx, install store.Install) error {
 	if err := tx.PinInstall(ctx, store.PinInstallParams{OrgID: tx.Org, ID: install.ID}); err != nil {
 		return fmt.Errorf("unpin install %s: %w", install.Name, err)
@@ -56,8 +57,8 @@ func Unpin(ctx context.Context, tx *store.Tx, install store.Install) error {
 	return tx.Enqueue(ctx, queue.Rollout{Org: tx.Org, Install: install.ID})
 }
 
-// Declared is what an install's release declares: the one that installs follow, or the one that it is pinned to; an app without
-// components before the first release.
+// Declared returns the config of an install's release: the one that installs follow, or the
+// one that it is pinned to. Before the first release it returns an app without components.
 func Declared(ctx context.Context, tx *store.Tx, install store.Install) (*appconfig.App, error) {
 	part, err := newShared(nil).of(ctx, tx, install)
 	if err != nil {

@@ -7,25 +7,26 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Change is a change of an install that is only thought of.
+// Change is a hypothetical change of an install.
 type Change struct {
-	Install store.Install        // with everything but its inputs as it would be
-	Inputs  []store.InstallInput // those that would be kept, in place of or besides those that are
+	Install store.Install        // as it would be, except for its inputs
+	Inputs  []store.InstallInput // inputs that would be stored, replacing or in addition to the current ones
 }
 
-// Effect is what a change would cause of one component, and why.
+// Effect is the effect of a change on one component, with the reason.
 type Effect struct{ Component, Effect, Reason string }
 
-// What a change may cause of a component, as the API has it.
+// The effects of a change on a component, as in the API.
 const (
-	EffectNone    = "none"    // nothing that the change itself brings about
+	EffectNone    = "none"    // the change itself has no effect on it
 	EffectBehind  = "behind"  // it would be planned and deployed
-	EffectWaiting = "waiting" // it comes after something that the change moves; whether anything changes in it shows then
+	EffectWaiting = "waiting" // it comes after something that changes; whether it changes too is known only then
 	EffectRemoved = "removed" // its destroy would be planned
 )
 
-// Preview says what a change would cause: desire on the install as it is and on the install as it would be. It writes nothing. The
-// sandbox comes first, then by name. Errors: those of CheckToggles.
+// Preview returns the effects of a change: it compares the desired state of the
+// install as it is and as it would be. It writes nothing. The sandbox comes first,
+// then the components by name. Errors: those of CheckToggles.
 func Preview(ctx context.Context, tx *store.Tx, install store.Install, c Change) ([]Effect, error) {
 	if err := CheckToggles(ctx, tx, install, c.Install); err != nil {
 		return nil, err
@@ -51,7 +52,8 @@ func effects(was, will *snapshot) []Effect {
 	return all
 }
 
-// effect compares what is wanted of a component before and after. Before is nil when it was no part of the install.
+// effect compares the desired state of a component before and after a change. Before is nil if the
+// component was not part of the install.
 func effect(before, after *want) (effect, reason string) {
 	moved := before == nil || before.Digest != after.Digest || before.Waits != after.Waits || before.Absent != after.Absent
 	switch {

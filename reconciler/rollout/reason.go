@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// mostMoves is how many moved values a reason names.
+// mostMoves is how many changed values a reason lists.
 const mostMoves = 4
 
-// moves are what is different from what was applied of a component.
+// moves describes how the desired state of a component differs from the applied one.
 type moves struct {
-	first    bool // nothing of it is there yet
+	first    bool // it is not deployed yet
 	applying bool // a runner applies it now
-	unknown  bool // what is there is not known
+	unknown  bool // the applied state is not known
 	artifact bool
 	config   bool
-	values   []string // paths below .nuon that read something else now, in order
+	values   []string // paths below .nuon whose value has changed, in order
 }
 
 func (d *desiring) movesOf(p *place, w *want) moves {
@@ -30,7 +30,7 @@ func (d *desiring) movesOf(p *place, w *want) moves {
 	}
 }
 
-// inputs gives the inputs that moved when they are all that moved, and nothing otherwise.
+// inputs returns the changed inputs if nothing else changed, otherwise nil.
 func (m moves) inputs() []string {
 	if m.first || m.applying || m.unknown || m.artifact || m.config {
 		return nil
@@ -51,7 +51,7 @@ func (m moves) inputs() []string {
 // applyUnderWay describes a component while a runner applies it.
 const applyUnderWay = "an apply is under way"
 
-// words say it as a person would.
+// words describes the changes for people.
 func (m moves) words(p *place, release int32) string {
 	var words []string
 	switch {
@@ -86,7 +86,7 @@ func (m moves) words(p *place, release int32) string {
 	return strings.Join(words, "; ")
 }
 
-// movedValues gives the paths that read something else now, in order.
+// movedValues returns the paths whose value has changed, in order.
 func movedValues(was, now []value) []string {
 	before := map[string]string{}
 	for _, v := range was {
@@ -101,7 +101,7 @@ func movedValues(was, now []value) []string {
 	return moved
 }
 
-// ownMoved says whether something moved that no other component can move back.
+// ownMoved reports whether something changed that no other component can change back.
 func ownMoved(was, now facts) bool {
 	if was.Artifact != now.Artifact || was.Config != now.Config {
 		return true
@@ -114,7 +114,7 @@ func ownMoved(was, now facts) bool {
 	return false
 }
 
-// label is a path below .nuon in the words of the people who wrote it.
+// label returns a path below .nuon in the terms of the app's config.
 func label(path string) string {
 	keys := strings.Split(path, ".")
 	switch {

@@ -14,31 +14,33 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// appPart is an app as installs are to have it: a release with its config, its components and their builds. It is only read.
+// appPart is an app as installs are to have it: a release with its config, its components and their
+// builds. It is read-only.
 type appPart struct {
 	app        store.App
-	release    store.Release // without what a snapshot has no use for; the zero Release when the app has none
+	release    store.Release // only the columns that a snapshot uses; the zero Release if the app has none
 	latest     int32         // number of the release that installs follow
-	newest     store.Release // number, status and reason of the newest one
+	newest     store.Release // number, status and reason of the newest release
 	config     *appconfig.App
-	configAt   time.Time              // when the config was read first
+	configAt   time.Time              // when the config was first read
 	declared   map[string]declaration // by component
 	components []store.Component
-	builds     map[string]*store.Build // those that count, by component id
+	builds     map[string]*store.Build // the builds of the release, by component id
 
-	configTrace string // of the revision at which the config became the current one
+	configTrace string // trace of the revision that made the config current
 }
 
-// declaration is what a release says of one component. Its templates are read once, however many installs have it.
+// declaration is a release's config of one component. Its templates are parsed once,
+// however many installs have it.
 type declaration struct {
-	config  *appconfig.Component // nil when the component is not part of the release
-	digest  string               // of config, as far as it counts
+	config  *appconfig.Component // nil if the component is not part of the release
+	digest  string               // of the parts of config that count
 	after   []string             // what it needs: the sandbox, and the components that it depends on
-	refs    []render.Path        // what its templates read, and what identifies its cluster
-	cluster api.ClusterSpec      // where it goes to; of a Terraform module none
+	refs    []render.Path        // the paths that its templates read, and those that identify its cluster
+	cluster api.ClusterSpec      // where it is deployed; zero for a Terraform module
 }
 
-// reads are the paths of all values that a deploy needs: more than what counts.
+// reads returns the paths of all values that a deploy needs, including those that do not count.
 func (d declaration) reads() []render.Path {
 	if len(d.cluster.Path) == 0 {
 		return d.refs
@@ -46,7 +48,7 @@ func (d declaration) reads() []render.Path {
 	return append(slices.Clone(d.refs), render.Path(d.cluster.Path))
 }
 
-// declare gives what a config says of a component that it has.
+// declare returns a config's declaration of a component.
 func declare(config *appconfig.App, name string) declaration {
 	c, ok := config.Component(name)
 	if !ok {
@@ -64,11 +66,11 @@ func declare(config *appconfig.App, name string) declaration {
 	return d
 }
 
-// shared is what installs have in common, by app and the release that they are pinned to: within one transaction it is read once,
-// however many are looked at.
+// shared caches the data that installs have in common, by app and pinned release: it
+// is read once per transaction.
 type shared struct {
 	parts   map[string]*appPart
-	configs *configs // nil to read each config anew
+	configs *configs // nil to parse each config again
 }
 
 func newShared(c *configs) shared { return shared{parts: map[string]*appPart{}, configs: c} }
@@ -90,23 +92,23 @@ func (all shared) of(ctx context.Context, tx *store.Tx, install store.Install) (
 	return part, nil
 }
 
-// configs remembers what releases declare, by org and id: that never changes, and reading a config and its templates costs more than
-// all else about an install with which nothing is to be done.
+// configs caches the declarations of releases, by org and id. They never change, and to parse
+// a config and its templates costs more than all else about an install that is up to date.
 type configs struct {
 	mu   sync.Mutex
 	read map[string]*declared
 }
 
-// declared is a config with what it declares of each component.
+// declared is a config with its declarations by component.
 type declared struct {
 	config     *appconfig.App
 	components map[string]declaration
 }
 
-// mostConfigs is how many are remembered.
+// mostConfigs bounds the size of the cache.
 const mostConfigs = 64
 
-// of returns what a release declares.
+// of returns the declarations of a release.
 func (c *configs) of(key string, raw json.RawMessage) (*declared, error) {
 	if c != nil {
 		c.mu.Lock()
@@ -129,7 +131,7 @@ func (c *configs) of(key string, raw json.RawMessage) (*declared, error) {
 	return d, nil
 }
 
-// declareAll reads what a config declares. Of the components that are not deployed so far nothing is declared.
+// declareAll returns the declarations of a config. Components that are not deployed yet have none.
 func declareAll(config *appconfig.App) *declared {
 	d, deployed := &declared{config: config, components: map[string]declaration{}}, config.Deployed()
 	if deployed.Sandbox != nil {
@@ -141,7 +143,7 @@ func declareAll(config *appconfig.App) *declared {
 	return d
 }
 
-// releaseComponent is a component of an app as RolloutRelease gives it.
+// releaseComponent is a component of an app as returned by the query RolloutRelease.
 type releaseComponent struct {
 	ID       string `json:"id"`
 	Name     string `json:"name"`
@@ -149,10 +151,10 @@ type releaseComponent struct {
 	Declared bool   `json:"declared"`
 	Problem  string `json:"problem"`
 
-	Build    *int32 `json:"build"` // nil when there is none
+	Build    *int32 `json:"build"` // nil if there is none
 	Status   string `json:"status"`
 	Artifact string `json:"artifact"`
-	Bytes    int64  `json:"bytes"` // size of the artifact, 0 when it is not known
+	Bytes    int64  `json:"bytes"` // size of the artifact, 0 if not known
 	Error    string `json:"error"`
 	Reason   string `json:"reason"`
 
@@ -160,8 +162,8 @@ type releaseComponent struct {
 	Trace     string    `json:"trace"`
 }
 
-// readRelease reads the release that installs of an app follow, or the one that is pinned, in one statement: nothing that another
-// transaction commits meanwhile can come between its parts.
+// readRelease reads the release that installs of an app follow, or the pinned one, in
+// one statement, so that its parts are consistent with each other.
 func readRelease(ctx context.Context, tx *store.Tx, appID, pin string, known *configs) (*appPart, error) {
 	row, err := tx.RolloutRelease(ctx, pin, tx.Org, appID)
 	if err != nil {
@@ -206,7 +208,7 @@ func readRelease(ctx context.Context, tx *store.Tx, appID, pin string, known *co
 	return p, nil
 }
 
-// declare makes a config the release's.
+// declare sets the release's config.
 func (p *appPart) declare(d *declared) {
 	p.config, p.declared = d.config, d.components
 	for i := range p.components {

@@ -11,9 +11,11 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// This file is about state versions that a person decides about: contested ones stop their component, and any may be put back.
+// This file is about the state versions that a person decides about: a contested version stops its
+// component, and any version may be restored.
 
-// contested says why a component goes no further, with the commands that end it; nothing when none of its versions is contested.
+// contested returns why a component is stopped, with the commands that resolve it, or
+// "" if none of its versions is contested.
 func (s *snapshot) contested(p *place) string {
 	if len(p.contested) == 0 {
 		return ""
@@ -40,9 +42,10 @@ func orElse(said, otherwise string) string {
 	return said
 }
 
-// AskRestore is a person asking for a state version of a component to be made the newest one, and gives the id of the workflow
-// that plans it, asks and does it. What was refused about the component before is forgotten: what follows from the other state is
-// to be planned. Errors: store.ErrNotFound, *workflow.Conflict.
+// AskRestore starts a workflow that makes a state version of a component the newest
+// one, and returns the workflow's id. The workflow plans the restore and requests
+// approval. The component's refusals are deleted, since its next plan starts from
+// another state. Errors: store.ErrNotFound, *workflow.Conflict.
 func (r *Rollout) AskRestore(ctx context.Context, tx *store.Tx, install store.Install, component string, version int, reason, actor string) (workflowID string, err error) {
 	locked, err := tx.LockInstall(ctx, tx.Org, install.ID)
 	if err != nil {
@@ -84,7 +87,7 @@ func (r *Rollout) AskRestore(ctx context.Context, tx *store.Tx, install store.In
 	})
 }
 
-// RestoreSpec is the module whose state a restore changes (workflow.Resolved).
+// RestoreSpec returns the module whose state a restore changes (workflow.Resolved).
 func (r *resolved) RestoreSpec(installComponent string) (workflow.Target, error) {
 	p, err := r.placeOf(installComponent)
 	if err != nil {
@@ -93,9 +96,9 @@ func (r *resolved) RestoreSpec(installComponent string) (workflow.Target, error)
 	return r.restoreSpec(p)
 }
 
-// restoreSpec is what was last applied, as it was: a restore touches nothing but the state, and what is remembered of the apply
-// must stay good for a destroy. Where nothing is there, it is what would be deployed now, so that something can manage what the
-// state tells of.
+// restoreSpec returns the applied target unchanged: a restore changes only the state, and
+// the record of the apply must stay valid for a destroy. If nothing is deployed, it returns
+// what would be deployed now, so that the restored state has a module that manages it.
 func (s *snapshot) restoreSpec(p *place) (workflow.Target, error) {
 	if p.there() {
 		return s.appliedSpec(p)

@@ -10,8 +10,9 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// Retry is a person asking for what failed in a workflow that has ended, in a new one: components, which are planned anew for what
-// is wanted of them now, or just the action. It gives the new workflow's id. Errors: store.ErrNotFound, *workflow.Conflict.
+// Retry starts a new workflow for what failed in a workflow that has ended: its
+// components, planned again for their current desired state, or only the action. It
+// returns the new workflow's id. Errors: store.ErrNotFound, *workflow.Conflict.
 func (r *Rollout) Retry(ctx context.Context, tx *store.Tx, f workflow.Failure, actor string) (workflowID string, err error) {
 	install, err := tx.LockInstall(ctx, tx.Org, f.Workflow.InstallID)
 	if err != nil {
@@ -27,7 +28,7 @@ func (r *Rollout) Retry(ctx context.Context, tx *store.Tx, f workflow.Failure, a
 	if err := tx.DropRefusalsOfWorkflow(ctx, tx.Org, f.Workflow.ID, f.Components); err != nil {
 		return "", err
 	}
-	if len(f.At) > 0 { // none would mean all
+	if len(f.At) > 0 { // an empty list would mean all
 		if err := tx.DropRefusals(ctx, tx.Org, install.ID, f.At); err != nil {
 			return "", err
 		}
@@ -47,7 +48,7 @@ func (r *Rollout) Retry(ctx context.Context, tx *store.Tx, f workflow.Failure, a
 	return "", s.notBehind(ctx, tx, f)
 }
 
-// notBehind says why nothing is started for what failed once.
+// notBehind returns the error for a retry that starts nothing.
 func (s *snapshot) notBehind(ctx context.Context, tx *store.Tx, f workflow.Failure) error {
 	busy, err := tx.BusyComponents(ctx, tx.Org, []string{s.install.ID})
 	if err != nil {

@@ -13,20 +13,22 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// Rollout is the room's service. It is safe for concurrent use, by any number of replicas: all work on one install happens under
-// the lock of its row. It implements workflow.World.
+// Rollout is the service of this package. It is safe for concurrent use by any number
+// of replicas: all work on one install happens under the lock of its row. It
+// implements workflow.World.
 type Rollout struct {
 	store   *store.Store
 	configs *configs
 }
 
-// New makes the service.
+// New returns the service.
 func New(s *store.Store) *Rollout {
 	return &Rollout{store: s, configs: &configs{read: map[string]*declared{}}}
 }
 
-// Reconcile works out what one install wants, writes it down, and starts the workflows that are missing. It may run at any time,
-// twice, and on several replicas at once. An install that is gone is no error.
+// Reconcile computes and stores the desired state of one install, and starts the
+// workflows that are missing. It may run at any time, twice, and on several replicas
+// at once. An install that no longer exists is no error.
 func (r *Rollout) Reconcile(ctx context.Context, org, installID string) error {
 	err := r.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		install, err := tx.LockInstall(ctx, org, installID)
@@ -44,7 +46,8 @@ func (r *Rollout) Reconcile(ctx context.Context, org, installID string) error {
 	return nil
 }
 
-// reconcile does all of it for locked installs. What it starts is requested by a person, or by nuon itself.
+// reconcile is Reconcile for locked installs. by is the requester of what it starts;
+// empty for nuon itself.
 func (r *Rollout) reconcile(ctx context.Context, tx *store.Tx, installs []store.Install, by string) error {
 	all, err := readAll(ctx, tx, installs, newShared(r.configs).of, (*snapshot).addPlaces)
 	if err != nil {
@@ -54,19 +57,20 @@ func (r *Rollout) reconcile(ctx context.Context, tx *store.Tx, installs []store.
 	return err
 }
 
-// started is a workflow that was started, and over which components.
+// started is a workflow that was started, with its components.
 type started struct {
 	id         string
 	components []string
 }
 
-// bring writes down what a locked install wants and starts what is missing, after what a person asked for in so many words (nil
-// for nothing).
+// bring stores a locked install's desired state and starts what is missing, after
+// what a person explicitly requested (nil for nothing).
 func (s *snapshot) bring(ctx context.Context, tx *store.Tx, g *granted, by string) ([]started, error) {
 	return ensure(ctx, tx, []*snapshot{s}, g, by)
 }
 
-// ensure writes down what locked installs want and starts what is missing, with one statement of each kind for all of them.
+// ensure stores the desired state of locked installs and starts what is missing, with
+// one statement of each kind for all of them.
 func ensure(ctx context.Context, tx *store.Tx, installs []*snapshot, g *granted, by string) (all []started, err error) {
 	wants, ids := make([]map[string]*want, len(installs)), make([]string, len(installs))
 	for i, s := range installs {
@@ -90,7 +94,7 @@ func ensure(ctx context.Context, tx *store.Tx, installs []*snapshot, g *granted,
 			r.Trace, r.View = s.trace(st.components), &workflow.View{Install: s.install, Resolved: &resolved{snapshot: s, desired: wants[i]}}
 			requests, all = append(requests, r), append(all, started{components: st.components})
 		}
-		for _, id := range now[s.install.ID].workflows { // what is wanted may have moved under them
+		for _, id := range now[s.install.ID].workflows { // the desired state may have changed since they started
 			advances = append(advances, queue.Advance{Org: tx.Org, Workflow: id})
 		}
 	}
@@ -107,7 +111,7 @@ func ensure(ctx context.Context, tx *store.Tx, installs []*snapshot, g *granted,
 	return all, tx.Enqueue(ctx, advances...)
 }
 
-// starts are what a person asked for, and what is to be started besides.
+// starts returns the workflows that a person requested, and the others that are missing.
 func (s *snapshot) starts(wants map[string]*want, now running, g *granted) []start {
 	if g == nil {
 		return s.decide(wants, now)
@@ -121,8 +125,8 @@ func (s *snapshot) starts(wants map[string]*want, now running, g *granted) []sta
 	return append(asked, s.decide(wants, now)...)
 }
 
-// Resolve reads a locked install once and works out what it wants of each component (workflow.World). It writes that down, unless it is
-// what the install would want.
+// Resolve reads a locked install once and computes the desired state of each component
+// (workflow.World). It stores the result, unless the desired state is only supposed.
 func (r *Rollout) Resolve(ctx context.Context, tx *store.Tx, install store.Install, supposed *workflow.Supposed) (workflow.Resolved, error) {
 	s, err := load(ctx, tx, install, r.configs)
 	if err != nil {
@@ -138,19 +142,19 @@ func (r *Rollout) Resolve(ctx context.Context, tx *store.Tx, install store.Insta
 	return resolved, write(ctx, tx, []*snapshot{s}, []map[string]*want{resolved.desired})
 }
 
-// resolved is a snapshot with what is wanted of its components (workflow.Resolved).
+// resolved is a snapshot with the desired state of its components (workflow.Resolved).
 type resolved struct {
 	*snapshot
 	desired  map[string]*want
 	supposed bool
 }
 
-// Wants returns what is wanted of each component, by name.
+// Wants returns the desired state of each component, by name.
 func (r *resolved) Wants() map[string]workflow.Want {
 	all := make(map[string]workflow.Want, len(r.desired))
 	for name, w := range r.desired {
 		want := w.Want
-		if r.supposed && w.Absent && !w.own { // to plan a destroy, what stands on it need not be gone
+		if r.supposed && w.Absent && !w.own { // a destroy can be planned before its dependents are destroyed
 			want.Waits, want.Stuck = "", false
 		}
 		all[name] = want
@@ -158,7 +162,8 @@ func (r *resolved) Wants() map[string]workflow.Want {
 	return all
 }
 
-// suppose makes a snapshot one of the install as it would be if a person's wish had been granted, and nothing refused.
+// suppose changes a snapshot to the install as it would be if a person's request had
+// been applied, without refusals.
 func (s *snapshot) suppose(as workflow.Supposed) {
 	s.install.Wanted = "present"
 	if as.Absent {
@@ -170,7 +175,7 @@ func (s *snapshot) suppose(as workflow.Supposed) {
 	}
 }
 
-// write keeps what installs want, in one statement and only where it is something else than before.
+// write stores the desired states of installs, in one statement and only where they have changed.
 func write(ctx context.Context, tx *store.Tx, installs []*snapshot, wants []map[string]*want) error {
 	set := store.SetDesiresParams{OrgID: tx.Org}
 	for i, s := range installs {
@@ -195,7 +200,7 @@ func write(ctx context.Context, tx *store.Tx, installs []*snapshot, wants []map[
 	return nil
 }
 
-// desiredState is what write keeps of a component.
+// desiredState holds the columns of a component that write stores.
 type desiredState struct {
 	wanted, digest, reason, waits, off string
 	behind, never, stuck               bool
@@ -205,7 +210,7 @@ func stored(row store.InstallComponent) desiredState {
 	return desiredState{row.Wanted, row.DesiredDigest, row.DesiredReason, row.WaitsFor, row.Off, row.Behind, row.Never, row.Stuck}
 }
 
-// resolve notes that the desired states of installs are those of the release that they are to have now.
+// resolve records that the desired states of installs were computed for their current release.
 func resolve(ctx context.Context, tx *store.Tx, installs []*snapshot, wants []map[string]*want) error {
 	set := store.SetResolvedParams{OrgID: tx.Org}
 	for i, s := range installs {
@@ -224,7 +229,8 @@ func resolve(ctx context.Context, tx *store.Tx, installs []*snapshot, wants []ma
 	return nil
 }
 
-// settle makes a place's row say what is wanted of it. The reason of what is current stays the one that led to it.
+// settle sets the desired state in a component's row. A current component keeps the
+// reason that led to it.
 func (s *snapshot) settle(name string, w *want) store.InstallComponent {
 	row := &s.places[name].row
 	same := w.Current || w.Waits != "" || s.places[name].applying && w.Digest == row.DesiredDigest
@@ -239,7 +245,8 @@ func (s *snapshot) settle(name string, w *want) store.InstallComponent {
 	return *row
 }
 
-// underWay reads what runs on installs, by install: the components that are being worked on, and all running workflows, actions too.
+// underWay returns what runs on installs, by install: the components that are being
+// changed, and all running workflows, including actions.
 func underWay(ctx context.Context, tx *store.Tx, installs ...string) (map[string]running, error) {
 	rows, err := tx.UnderWay(ctx, tx.Org, installs)
 	if err != nil {
@@ -260,7 +267,7 @@ func underWay(ctx context.Context, tx *store.Tx, installs ...string) (map[string
 	return all, nil
 }
 
-// request is a decision as workflow wants it.
+// request converts a decision into a workflow.Request.
 func (s *snapshot) request(st start, wants map[string]*want, by string) workflow.Request {
 	r := workflow.Request{
 		Install: s.install.ID, Kind: st.kind, Reason: st.reason, RequestedBy: by, Release: s.release.Number,

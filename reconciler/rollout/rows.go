@@ -9,7 +9,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// rows are what was read of some installs, by install: one query of each kind, however many they are.
+// rows holds what was read of some installs, by install: one query of each kind for all of them.
 type rows struct {
 	org     store.Org
 	runners map[string]store.Runner // by runner
@@ -20,7 +20,7 @@ type rows struct {
 // placeRow is one component of an install as it was read.
 type placeRow struct {
 	row       store.InstallComponent
-	applying  bool // a runner applies it now, and its lease holds
+	applying  bool // a runner applies it now under a valid lease
 	contested []contestedState
 	refusals  map[string]store.Refusal // by desired digest
 }
@@ -57,7 +57,7 @@ func readRows(ctx context.Context, tx *store.Tx, installs []store.Install) (*row
 	return r, nil
 }
 
-// grouped are rows by what they belong to, in their order.
+// grouped groups rows by key, in their order.
 func grouped[T any](rows []T, of func(T) string) map[string][]T {
 	all := map[string][]T{}
 	for _, row := range rows {
@@ -93,7 +93,7 @@ func decodeContested(raw json.RawMessage) (all []contestedState, err error) {
 	return all, nil
 }
 
-// decodeRefusals decodes what was said no to of a component, by desired digest.
+// decodeRefusals decodes a component's refusals, by desired digest.
 func decodeRefusals(component string, raw json.RawMessage) (map[string]store.Refusal, error) {
 	var found []struct {
 		Desired, Kind, Actor, Reason, Workflow string

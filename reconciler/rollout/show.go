@@ -13,33 +13,35 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Shown is one template as a deploy or a run would see it now, for a person: with a placeholder where the control plane has no
-// value or must not show one.
+// Shown is one template as a deploy or a run would render it now, for display. It has
+// a placeholder where the control plane has no value or must not show one.
 type Shown struct {
-	Key       string   // such as vars.cidr
-	Text      string   // empty with a Problem
-	Sensitive bool     // a sensitive value is in it, and hidden
-	Waits     []string // what has to happen before all of its values are known, such as "network is deployed"
+	Key       string   // e.g. vars.cidr
+	Text      string   // empty if Problem is set
+	Sensitive bool     // it contains a sensitive value, which is hidden
+	Waits     []string // the conditions for its values to be known, e.g. "network is deployed"
 	Problem   string   // why it cannot be rendered, for a person; without values
 }
 
-// What stands in the place of values.
+// Placeholders for values.
 const (
 	hidden      = "‹sensitive›"
-	hiddenWhole = "‹contains a sensitive value›" // of a text that makes something else of the value, so that no part of it may be shown
+	hiddenWhole = "‹contains a sensitive value›" // for a text computed from the value, of which no part may be shown
 	tooLong     = "‹too long to be shown with the others: ask for its key alone›"
 )
 
-// maxShown is how much text is shown at once, in bytes, besides what a single key may have (render.MaxOutput).
+// maxShown bounds the text that is shown at once, in bytes, in addition to the bound
+// of a single key (render.MaxOutput).
 const maxShown = 4 << 20
 
-// Display renders templates over what is known of one install, without writing anything. It holds no sensitive value.
+// Display renders templates with the known values of one install, without writing
+// anything. It holds no sensitive value.
 type Display struct {
 	snapshot *snapshot
-	secret   []render.Path // sensitive inputs, also those that have only a default
+	secret   []render.Path // sensitive inputs, including those that have only a default
 }
 
-// DisplayOf reads what templates of an install may show. Rendering afterwards needs no transaction.
+// DisplayOf reads the data that the templates of an install need. Rendering needs no transaction.
 func DisplayOf(ctx context.Context, tx *store.Tx, install store.Install) (*Display, error) {
 	both, err := look(ctx, tx, []store.Install{install})
 	if err != nil {
@@ -61,13 +63,13 @@ func newDisplay(s *snapshot) *Display {
 	return d
 }
 
-// Release is the number of the release that the install is to have; 0 before the first one.
+// Release returns the number of the release that the install is to have; 0 before the first one.
 func (d *Display) Release() int { return int(d.snapshot.release.Number) }
 
-// Config is what that version declares; nil before the first one.
+// Config returns the config of that release; nil before the first one.
 func (d *Display) Config() *appconfig.App { return d.snapshot.config }
 
-// Render shows templates, by key. It stops between two when ctx is done.
+// Render renders templates, by key. It stops between two templates when ctx is done.
 func (d *Display) Render(ctx context.Context, templates map[string]string) ([]Shown, error) {
 	all := make([]Shown, 0, len(templates))
 	size := 0
@@ -140,8 +142,8 @@ func (s *Shown) render(tmpl *render.Template, tree render.Tree) {
 	s.Text = text
 }
 
-// onlyPrinted are the refs that a template does nothing with but print, wherever it reads them. Only those can have a placeholder
-// in place of their value.
+// onlyPrinted returns the refs that a template only prints, wherever it reads them.
+// Only those can have a placeholder instead of their value.
 func onlyPrinted(tmpl *render.Template) map[string]bool {
 	printed := map[string]bool{}
 	for _, use := range tmpl.Uses() {
@@ -151,7 +153,7 @@ func onlyPrinted(tmpl *render.Template) map[string]bool {
 	return printed
 }
 
-// tree is what refs read as far as the control plane can: no sealed value is in it.
+// tree returns the values of refs that the control plane can read. It contains no sealed value.
 func (d *Display) tree(refs []render.Path) (render.Tree, error) {
 	tree := render.Tree{}
 	if d.snapshot.config == nil {
@@ -166,7 +168,8 @@ func (d *Display) tree(refs []render.Path) (render.Tree, error) {
 	return tree, decoder.Decode(&tree)
 }
 
-// hide puts placeholders where a ref reads something sensitive, and gives the placeholder if it did.
+// hide replaces what is sensitive below a ref with placeholders. It returns the
+// placeholder, or "" if nothing is sensitive.
 func (d *Display) hide(tree render.Tree, ref render.Path) (placeholder string) {
 	paths := slices.Clone(d.secret)
 	for _, l := range d.snapshot.leaves(ref) {
@@ -188,7 +191,8 @@ func (d *Display) hide(tree render.Tree, ref render.Path) (placeholder string) {
 	return placeholder
 }
 
-// missing says what has to happen before a ref has a value; nothing if it has one, or if it will never have one as things are.
+// missing returns the condition for a ref to have a value, or "" if it has one or
+// will never have one.
 func (d *Display) missing(tree render.Tree, ref render.Path) (waits string) {
 	if _, has := tree.Get(ref); has {
 		return ""

@@ -11,51 +11,53 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// snapshot is all that is known of one install at one moment. It is plain data; desire and its kin only read it.
+// snapshot is all that is known of one install at one moment. It is plain data;
+// desire and its callees only read it.
 type snapshot struct {
 	org       store.Org
 	app       store.App
-	release   store.Release  // that the install is to have: the one that installs follow, or the one that it is pinned to
+	release   store.Release  // of the install: the one that installs follow, or the one that it is pinned to
 	latest    int32          // number of the release that installs follow
 	newest    store.Release  // number, status and reason of the app's newest release
 	config    *appconfig.App // nil until the app has a release
-	configAt  time.Time      // when the config was read first
+	configAt  time.Time      // when the config was first read
 	install   store.Install
 	toggles   map[string]bool // components that the install switched on or off
 	runner    store.Runner
 	runnerKey string // id of the runner's public key; empty until it has registered
 	places    map[string]*place
-	refusals  map[string]map[string]store.Refusal // by component, by desired digest: all that was said, whatever a wish forgets
+	refusals  map[string]map[string]store.Refusal // by component and desired digest, also those that a request deletes
 	inputs    map[string]store.InstallInput
 	outputs   map[outputOwner][]store.Output
 
-	configTrace string // of the revision at which the config became the current one
+	configTrace string // trace of the revision that made the config current
 }
 
-// address names the install in commands. Another app may have an install of the same name.
+// address returns the install's name for commands. Another app may have an install of
+// the same name.
 func (s *snapshot) address() string { return s.app.Name + "/" + s.install.Name }
 
-// pinned reports whether the install is held at one release.
+// pinned reports whether the install is pinned to one release.
 func (s *snapshot) pinned() bool { return s.install.PinReleaseID != nil }
 
-// outputOwner is who gave an output: scope component or action, and its name.
+// outputOwner identifies the source of an output: scope component or action, and its name.
 type outputOwner struct{ scope, name string }
 
-// place is one component's place on the install.
+// place is one component of the install.
 type place struct {
 	declaration
 	placeRow
 	component store.Component
-	artifact  *store.Build // the build that counts for its input, if that has succeeded
-	newest    *store.Build // the build that counts for its input
+	artifact  *store.Build // the build for the component's current input, if that build has succeeded
+	newest    *store.Build // the build for the component's current input
 	kept      kept
-	problem   string // why what was applied cannot be read; empty when it can
+	problem   string // why its applied config cannot be read; empty if it can
 }
 
-// there says that something of the component is or may be there.
+// there reports whether something of the component is or may be deployed.
 func (p *place) there() bool { return p.row.AppliedArtifact != "" }
 
-// load reads the snapshot of a locked install, and makes the places that are missing.
+// load reads the snapshot of a locked install, and creates the missing component rows.
 func load(ctx context.Context, tx *store.Tx, install store.Install, known *configs) (*snapshot, error) {
 	all, err := readAll(ctx, tx, []store.Install{install}, newShared(known).of, (*snapshot).addPlaces)
 	if err != nil {
@@ -64,18 +66,19 @@ func load(ctx context.Context, tx *store.Tx, install store.Install, known *confi
 	return all[0], nil
 }
 
-// look reads the snapshots of installs, in their order, and writes nothing. A place that is missing has no id.
+// look reads the snapshots of installs, in their order, and writes nothing. A missing
+// component has no id.
 func look(ctx context.Context, tx *store.Tx, installs []store.Install) ([]*snapshot, error) {
 	return readAll(ctx, tx, installs, newShared(nil).of, (*snapshot).imagine)
 }
 
-// complete gives the missing components of an install their rows, and all rows.
+// complete adds rows for the missing components of an install, and returns all rows.
 type complete func(s *snapshot, ctx context.Context, tx *store.Tx, missing []store.Component, rows []placeRow) ([]placeRow, error)
 
-// releaseOf gives the release of its app that an install is to have.
+// releaseOf returns the release that an install is to have.
 type releaseOf func(ctx context.Context, tx *store.Tx, install store.Install) (*appPart, error)
 
-// readAll reads each kind of what is the installs' own in one query for all of them.
+// readAll reads each kind of per-install data in one query for all installs.
 func readAll(ctx context.Context, tx *store.Tx, installs []store.Install, of releaseOf, complete complete) ([]*snapshot, error) {
 	rows, err := readRows(ctx, tx, installs)
 	if err != nil {
@@ -96,7 +99,7 @@ func readAll(ctx context.Context, tx *store.Tx, installs []store.Install, of rel
 	return all, nil
 }
 
-// assemble puts together what was read of one install.
+// assemble builds the snapshot of one install from what was read.
 func assemble(ctx context.Context, tx *store.Tx, install store.Install, part *appPart, rows *rows, complete complete) (*snapshot, error) {
 	s := &snapshot{
 		org: rows.org, app: part.app, release: part.release, latest: part.latest, newest: part.newest, config: part.config,
@@ -147,7 +150,7 @@ func (s *snapshot) putValue(v store.ValuesOfInstallsRow) error {
 	return nil
 }
 
-// putPlaces gives every component that is present its place, and those that left theirs.
+// putPlaces adds a place for every component of the install, including those that left the app.
 func (s *snapshot) putPlaces(part *appPart, places []placeRow) {
 	byID := map[string]store.Component{}
 	for _, c := range part.components {
@@ -170,7 +173,7 @@ func (s *snapshot) putPlaces(part *appPart, places []placeRow) {
 	}
 }
 
-// addPlaces makes the rows that are missing.
+// addPlaces inserts the missing rows.
 func (s *snapshot) addPlaces(ctx context.Context, tx *store.Tx, missing []store.Component, _ []placeRow) ([]placeRow, error) {
 	add := store.AddPlacesParams{OrgID: tx.Org, InstallID: s.install.ID}
 	for _, c := range missing {
@@ -183,7 +186,7 @@ func (s *snapshot) addPlaces(ctx context.Context, tx *store.Tx, missing []store.
 	return places[s.install.ID], err
 }
 
-// imagine gives rows as they will be made.
+// imagine returns the rows as they will be inserted.
 func (s *snapshot) imagine(_ context.Context, tx *store.Tx, missing []store.Component, rows []placeRow) ([]placeRow, error) {
 	for _, c := range missing {
 		rows = append(rows, placeRow{row: store.InstallComponent{OrgID: tx.Org, InstallID: s.install.ID, ComponentID: c.ID, Name: c.Name, Wanted: "present"}})

@@ -12,8 +12,9 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// Spec is what a plan of an install component is made of now (workflow.Resolved): its artifact, its templates, and just the values
-// that these read. A destroy is made of what was last applied, or was being applied when contact was lost.
+// Spec returns what a plan of an install component is made from now (workflow.Resolved):
+// its artifact, its templates, and only the values that these read. A destroy is made
+// from what was last applied, or from the apply whose end is unknown.
 func (r *resolved) Spec(installComponent string, destroy bool) (workflow.Target, error) {
 	p, err := r.placeOf(installComponent)
 	switch {
@@ -31,7 +32,8 @@ func (r *resolved) Spec(installComponent string, destroy bool) (workflow.Target,
 	return t, err
 }
 
-// placeOf finds a component's place by its id. A place that is gone is a *workflow.Unavailable.
+// placeOf returns a component by its id. A component that no longer exists is a
+// *workflow.Unavailable.
 func (s *snapshot) placeOf(installComponent string) (*place, error) {
 	for _, p := range s.places {
 		if p.row.ID == installComponent {
@@ -50,7 +52,8 @@ func (s *snapshot) destroySpec(p *place) (workflow.Target, error) {
 	return t, err
 }
 
-// appliedSpec is what a component was last applied with, or was being applied with when contact was lost.
+// appliedSpec returns the target that a component was last applied with, or that of
+// the apply whose end is unknown.
 func (s *snapshot) appliedSpec(p *place) (workflow.Target, error) {
 	deploy, err := p.kept.deploy()
 	if err != nil {
@@ -77,7 +80,8 @@ func (s *snapshot) appliedSpec(p *place) (workflow.Target, error) {
 	return t, nil
 }
 
-// bundleRepository is where an install's plan bundles lie, below the install registry's prefix.
+// bundleRepository returns the repository of an install's plan bundles, below the
+// prefix of the install registry.
 func bundleRepository(org, install string) string { return org + "/installs/" + install }
 
 func orEmpty(m map[string]string) map[string]string {
@@ -87,8 +91,8 @@ func orEmpty(m map[string]string) map[string]string {
 	return m
 }
 
-// ActionJob is what a run of an action is made of now (workflow.Resolved). An action that the app no longer has, or that cannot run
-// on a runner, is a *workflow.Unavailable.
+// ActionJob returns what a run of an action is made from now (workflow.Resolved). An action
+// that the app no longer has, or that cannot run on a runner, is a *workflow.Unavailable.
 func (s *snapshot) ActionJob(run workflow.ActionRun) (workflow.ActionJob, error) {
 	install := s.install
 	if s.config == nil {
@@ -112,7 +116,7 @@ func (s *snapshot) ActionJob(run workflow.ActionRun) (workflow.ActionJob, error)
 		return workflow.ActionJob{}, &workflow.Unavailable{Reason: fmt.Sprintf("the values of action %s cannot be had: %s", run.Action, err)}
 	}
 	inputs, problems := action.CheckInputs(run.Inputs)
-	if len(problems) > 0 { // a run that no person asked for, or whose declaration has changed since
+	if len(problems) > 0 { // a run that no person requested, or whose declaration has changed since
 		return workflow.ActionJob{}, &workflow.Unavailable{Reason: fmt.Sprintf("action %s cannot run: %s; give it a default, or run it by hand (nuon run)", run.Action, strings.Join(problems, "; "))}
 	}
 	spec := api.ActionSpec{

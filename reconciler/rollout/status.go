@@ -15,43 +15,45 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// View is what an install's status is made of: of one install what is wanted now (LoadViews), of many what was wanted when they were last
-// reconciled (LoadStoredViews). A push that Reconcile has not got to yet leaves no install current in anybody's eyes. Its methods are pure.
+// View is the data for an install's status: of a single install the current desired
+// state (LoadViews), of many the desired state stored by the last reconcile
+// (LoadStoredViews). An install that has not been reconciled since a push does not
+// count as current. Its methods are pure.
 type View struct {
 	Install    store.Install
-	App        string // name of the install's app; a command to paste names the install by its id without it. The caller sets it.
+	App        string // name of the install's app; without it, commands use the install's id. Set by the caller.
 	Components []store.InstallComponent
 	Refusals   map[string]map[string]store.Refusal // by component, by desired digest
-	Contested  map[string]bool                     // components with a state version that a person has to decide about
-	Busy       []store.BusyOfInstallsRow           // components that running workflows are at work on
+	Contested  map[string]bool                     // components with a state version that a person must decide about
+	Busy       []store.BusyOfInstallsRow           // components that running workflows are changing
 	Waiting    []store.WaitingOfInstallsRow
-	Release    store.Release   // that the install is to have; its number is 0 when its app has none
+	Release    store.Release   // that the install is to have; its number is 0 if the app has none
 	Latest     int32           // number of the release that installs follow
 	Newest     store.Release   // number, status and reason of the app's newest release
-	Behind     []string        // components of which can be said already that what is there is not what is wanted
+	Behind     []string        // components already known to differ from their desired state
 	Applying   map[string]bool // components that a runner applies now, by name
-	Off        map[string]Off  // why components are to be gone though the release has them, by name
-	Never      map[string]bool // components that wait for what no install can ever give, by name
-	Unresolved bool            // its desired states are those of another release than it is to have
-	Unable     string          // why its runner takes no job now, in words; empty when it does. The caller sets it.
+	Off        map[string]Off  // why components are to be removed although the release has them, by name
+	Never      map[string]bool // components that can never be deployed on any install, by name
+	Unresolved bool            // the stored desired states are those of another release
+	Unable     string          // why its runner takes no job now, for people; empty if it does. Set by the caller.
 }
 
-// The statuses of an install, as the API has them.
+// The statuses of an install, as in the API.
 const (
-	StatusNew            = "new"                  // nothing was deployed yet
-	StatusCurrent        = "current"              // everything is as it is wanted
-	StatusBehind         = "behind"               // something is behind, and its turn comes
+	StatusNew            = "new"                  // nothing has been deployed yet
+	StatusCurrent        = "current"              // everything is in its desired state
+	StatusBehind         = "behind"               // something is behind, and will be deployed
 	StatusWaitingForYes  = "waiting_for_approval" // a plan waits for a person
 	StatusDeploying      = "deploying"            // a workflow runs
 	StatusStalled        = "stalled"              // something failed and needs a person
-	StatusRefused        = "refused"              // a person said no to what is behind
-	StatusWaiting        = "waiting"              // something waits for what is not there yet
+	StatusRefused        = "refused"              // a person rejected what is behind
+	StatusWaiting        = "waiting"              // something waits for what does not exist yet
 	StatusDeprovisioning = "deprovisioning"
 	StatusGone           = "gone"
 )
 
-// LoadViews works out how installs are, in their order, with one query of each kind for all of them. It costs what reconciling them
-// costs; lists use LoadStoredViews.
+// LoadViews computes the status of installs, in their order, with one query of each kind
+// for all of them. It costs as much as reconciling them; lists use LoadStoredViews.
 func LoadViews(ctx context.Context, tx *store.Tx, installs []store.Install) ([]View, error) {
 	snapshots, err := look(ctx, tx, installs)
 	if err != nil {
@@ -64,7 +66,7 @@ func LoadViews(ctx context.Context, tx *store.Tx, installs []store.Install) ([]V
 	return views, addActivity(ctx, tx, views, ids)
 }
 
-// addActivity adds to views what is under way on their installs, and what waits for a person.
+// addActivity adds what runs on the installs, and what waits for a person.
 func addActivity(ctx context.Context, tx *store.Tx, views []View, ids []string) error {
 	busy, err := tx.BusyOfInstalls(ctx, tx.Org, ids)
 	if err != nil {
@@ -82,7 +84,7 @@ func addActivity(ctx context.Context, tx *store.Tx, views []View, ids []string) 
 	return nil
 }
 
-// newView is the View of an install of which no component is known.
+// newView returns the View of an install without components.
 func newView(install store.Install) View {
 	return View{
 		Install: install, Applying: map[string]bool{}, Off: map[string]Off{}, Never: map[string]bool{},
@@ -90,7 +92,7 @@ func newView(install store.Install) View {
 	}
 }
 
-// view is a snapshot's part of a View.
+// view returns a snapshot's part of a View.
 func (s *snapshot) view() View {
 	v := newView(s.install)
 	v.App, v.Release, v.Latest, v.Newest, v.Refusals = s.app.Name, s.release, s.latest, s.newest, s.refusals
@@ -115,7 +117,7 @@ func (s *snapshot) view() View {
 	return v
 }
 
-// refusal gives what was said no to, if that is still what is wanted and not there.
+// refusal returns the refusal of a component's current desired state, if that is not applied.
 func (v View) refusal(c store.InstallComponent) (store.Refusal, bool) {
 	if c.DesiredDigest == "" || c.DesiredDigest == c.AppliedDigest {
 		return store.Refusal{}, false
@@ -124,7 +126,8 @@ func (v View) refusal(c store.InstallComponent) (store.Refusal, bool) {
 	return refused, no
 }
 
-// RefusedAt is when a person last rejected or cancelled something that the install is behind with; zero when nobody did.
+// RefusedAt returns when a person last rejected or cancelled something that the
+// install is behind with, or the zero time.
 func (v View) RefusedAt() time.Time {
 	var last time.Time
 	for _, c := range v.Components {
@@ -140,7 +143,7 @@ func (v View) busy(name string) bool {
 	return slices.ContainsFunc(v.Busy, func(b store.BusyOfInstallsRow) bool { return b.Component == name })
 }
 
-// restoring says that a state version of a component is being put back, or that the plan of it waits.
+// restoring reports whether a restore of a component's state runs, or its plan waits.
 func (v View) restoring(name string) bool {
 	return slices.ContainsFunc(v.Busy, func(b store.BusyOfInstallsRow) bool {
 		return b.Component == name && b.Kind == string(workflow.KindRestore)
@@ -151,7 +154,7 @@ func (v View) asks(name string) bool {
 	return slices.ContainsFunc(v.Waiting, func(a store.WaitingOfInstallsRow) bool { return a.Component == name })
 }
 
-// At is the place of that id.
+// At returns the component with the id, or the zero value.
 func (v View) At(id string) store.InstallComponent {
 	i := slices.IndexFunc(v.Components, func(c store.InstallComponent) bool { return c.ID == id })
 	if i < 0 {
@@ -160,7 +163,8 @@ func (v View) At(id string) store.InstallComponent {
 	return v.Components[i]
 }
 
-// Component is the status of one component (current, behind, waiting, refused, stalled or gone) and its reason as a sentence.
+// Component returns the status of one component (current, behind, waiting, refused,
+// stalled or gone) and its reason as a sentence.
 func (v View) Component(c store.InstallComponent) (status, reason string) {
 	gone := c.AppliedArtifact == ""
 	refused, no := v.refusal(c)
@@ -199,8 +203,9 @@ func (v View) Component(c store.InstallComponent) (status, reason string) {
 	return "behind", c.DesiredReason
 }
 
-// Blocked reports whether the install cannot go on by itself: all that is not as it is wanted waits for what only a person or another
-// release gives, such as the value of an input. The reason of Status says what that is.
+// Blocked reports whether the install cannot continue without a person or another
+// release: everything that is not in its desired state waits for something that only
+// they provide, such as the value of an input. The reason of Status states what.
 func (v View) Blocked() bool {
 	if v.Unresolved || v.Install.Wanted == "absent" || len(v.Busy)+len(v.questions()) > 0 {
 		return false
@@ -217,8 +222,9 @@ func (v View) Blocked() bool {
 	return blocked
 }
 
-// Causes reports whether a component is part of the reason why its install is as it is. One that is as it is wanted, there or not, is
-// none, unless something of it waits or runs.
+// Causes reports whether a component is part of the reason for its install's status.
+// A component in its desired state, deployed or not, is not part of it, unless one of
+// its plans waits or a workflow changes it.
 func (v View) Causes(c store.InstallComponent) bool {
 	switch status, _ := v.Component(c); status {
 	case StatusCurrent:
@@ -232,13 +238,14 @@ func (v View) Causes(c store.InstallComponent) bool {
 // beingApplied describes a component that a runner applies now, with the reason for the apply.
 func beingApplied(reason string) string {
 	if strings.HasPrefix(reason, applyUnderWay) {
-		return reason // more has moved since it started
+		return reason // more has changed since it started
 	}
 	return applyUnderWay + ": " + reason
 }
 
-// Status is the status of the install and its reason as a sentence, with the release at which it is held, or the newer one that
-// installs do not get yet. What needs a person comes before what does not.
+// Status returns the status of the install and its reason as a sentence, with the
+// release that it is pinned to, or the newer one that installs do not get yet. What
+// needs a person comes before what does not.
 func (v View) Status() (status, reason string) {
 	status, reason = v.stands()
 	switch {
@@ -260,7 +267,7 @@ func (v View) Status() (status, reason string) {
 	return status, strings.TrimRight(reason, ".") + "; " + held
 }
 
-// ahead says what keeps a newer release from the installs.
+// ahead describes what delays a newer release for the installs.
 func (v View) ahead() string {
 	switch {
 	case v.Newest.Number <= v.Release.Number:
@@ -290,7 +297,7 @@ func (v View) stands() (status, reason string) {
 		return StatusDeprovisioning, "everything is being destroyed" + v.held()
 	case len(v.Busy) > 0:
 		return StatusDeploying, "working on " + v.working() + v.held()
-	case v.Unresolved && v.Install.Wanted != "absent" && len(v.Components) > 0: // what is stored may be the older release's
+	case v.Unresolved && v.Install.Wanted != "absent" && len(v.Components) > 0: // the stored states may be older
 		if !there && len(found["gone"]) < len(v.Components) {
 			return StatusNew, v.unresolved()
 		}
@@ -317,7 +324,7 @@ func (v View) unresolved() string {
 	return fmt.Sprintf("release %d is about to be compared with it", v.Release.Number)
 }
 
-// held says why nothing of what is under way begins.
+// held returns why none of the pending work starts.
 func (v View) held() string {
 	if v.Unable == "" {
 		return ""
@@ -325,7 +332,8 @@ func (v View) held() string {
 	return ", but " + v.Unable
 }
 
-// remedy is what a person does about what stalled. A contested version, and what no install can ever give, say it themselves.
+// remedy returns what a person can do about what stalled. The reasons of a contested
+// version, and of what can never be deployed, already state it.
 func (v View) remedy(stalled int) string {
 	told := 0
 	for _, c := range v.Components {
@@ -339,7 +347,8 @@ func (v View) remedy(stalled int) string {
 	return fmt.Sprintf("; mend it and push, or try again with `nuon deploy %s`", v.address())
 }
 
-// address names the install in commands. Another app may have an install of the same name.
+// address returns the install's name for commands. Another app may have an install of
+// the same name.
 func (v View) address() string {
 	if v.App == "" {
 		return v.Install.ID
@@ -347,16 +356,17 @@ func (v View) address() string {
 	return v.App + "/" + v.Install.Name
 }
 
-// The healths of an install, as the API has them.
+// The healths of an install, as in the API.
 const (
-	HealthGood        = "good"        // all that is to be there is there
+	HealthGood        = "good"        // all that is to be deployed is deployed
 	HealthProgressing = "progressing" // something that was deployed is not ready yet
 	HealthDegraded    = "degraded"    // something that was deployed does not work
-	HealthAttention   = "attention"   // something is not there, or stalled; what is there and was rejected is as good as before
-	HealthUnknown     = "unknown"     // its runner is not online, so nobody can know
+	HealthAttention   = "attention"   // something is not deployed or stalled; a rejected change does not count
+	HealthUnknown     = "unknown"     // its runner is not online
 )
 
-// HealthOf is how the Kubernetes objects of a component were when the runner saw them last; the zero Health when it never did.
+// HealthOf returns the health of a component's Kubernetes objects when the runner
+// last checked, or the zero Health if it never did.
 func HealthOf(c store.InstallComponent) api.Health {
 	var seen api.Health
 	if len(c.Health) == 0 || c.AppliedArtifact == "" || json.Unmarshal(c.Health, &seen) != nil {
@@ -365,7 +375,7 @@ func HealthOf(c store.InstallComponent) api.Health {
 	return seen
 }
 
-// Unwell are the components whose objects were not all ready when the runner saw them last.
+// Unwell returns the components whose objects were not all ready when the runner last checked.
 func (v View) Unwell() []api.ComponentHealth {
 	var all []api.ComponentHealth
 	for _, c := range v.Components {
@@ -376,7 +386,8 @@ func (v View) Unwell() []api.ComponentHealth {
 	return all
 }
 
-// Health says whether what is to be there is there, as far as the control plane knows. What is there and merely behind is good.
+// Health reports whether what is to be deployed is deployed, as far as the control plane knows. A
+// component that is deployed and only behind is good.
 func (v View) Health(online bool) string {
 	if !online {
 		return HealthUnknown
@@ -404,7 +415,7 @@ func (v View) Health(online bool) string {
 	return worst
 }
 
-// Applied is the number of the release that is applied throughout, 0 when none is.
+// Applied returns the number of the release that is applied throughout, or 0 if none is.
 func (v View) Applied() int32 {
 	if status, _ := v.Status(); status != StatusCurrent {
 		return 0
@@ -412,7 +423,8 @@ func (v View) Applied() int32 {
 	return v.Release.Number
 }
 
-// questions are what the install's workflows wait for. Looser settings that wait hold nothing up.
+// questions returns the approval requests that workflows of the install wait for. A
+// request for looser settings blocks nothing.
 func (v View) questions() []store.WaitingOfInstallsRow {
 	return slices.DeleteFunc(slices.Clone(v.Waiting), func(a store.WaitingOfInstallsRow) bool { return a.Kind == workflow.ApprovalOfSettings })
 }

@@ -7,8 +7,9 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// LoadStoredViews reads how installs are, in their order, from what Reconcile has written down: nothing is worked out, so that a list costs
-// its rows. Of an install that was not reconciled since it is to have another release, Unresolved is set.
+// LoadStoredViews reads the status of installs, in their order, from what Reconcile
+// has stored. Nothing is computed, so a list costs its rows. It sets Unresolved for
+// an install that has not been reconciled since its release changed.
 func LoadStoredViews(ctx context.Context, tx *store.Tx, installs []store.Install) ([]View, error) {
 	ids := make([]string, 0, len(installs))
 	for _, install := range installs {
@@ -42,14 +43,14 @@ func LoadStoredViews(ctx context.Context, tx *store.Tx, installs []store.Install
 	return views, addActivity(ctx, tx, views, ids)
 }
 
-// put adds a component as it was written down.
+// put adds a component as stored.
 func (v *View) put(p store.StoredPlacesRow) {
 	v.Components = append(v.Components, store.InstallComponent{
 		ID: p.ID, InstallID: p.InstallID, ComponentID: p.ComponentID, Name: p.Name, Wanted: p.Wanted, DesiredDigest: p.DesiredDigest,
 		DesiredReason: p.DesiredReason, WaitsFor: p.WaitsFor, Behind: p.Behind, Off: p.Off, Never: p.Never, Stuck: p.Stuck,
 		AppliedDigest: p.AppliedDigest, AppliedArtifact: p.AppliedArtifact, Health: p.Health,
 	})
-	// What was applied since it was written down is behind no more.
+	// A component applied since its row was stored is no longer behind.
 	if p.Behind && (p.DesiredDigest == "" || p.DesiredDigest != p.AppliedDigest) {
 		v.Behind = append(v.Behind, p.Name)
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// target is what would be deployed of a component now, with the values that it reads as far as they are there.
+// target returns what would be deployed of a component now, with the values that it
+// reads as far as they exist.
 func (s *snapshot) target(p *place, made facts) (workflow.Target, error) {
 	values, err := s.values(p.reads())
 	if err != nil {
@@ -44,21 +45,23 @@ func (s *snapshot) target(p *place, made facts) (workflow.Target, error) {
 	}, err
 }
 
-// apart reports whether each sync needs a job, because the runner's owner allows none: that job waits and says so, and goes on when it is
-// allowed, while a plan that was to copy would fail.
+// apart reports whether each sync needs its own job, because the runner's owner does
+// not allow syncs. That job waits, states the reason, and continues once it is
+// allowed, whereas a plan that copies would fail.
 func (s *snapshot) apart() bool { return !dispatch.TakesSyncs(s.runner) }
 
-// isApplied reports whether a component was applied with the very artifact of deploy, so that the install's registry got it then.
+// isApplied reports whether a component was applied with the same artifact as deploy, which is then
+// already in the install's registry.
 func isApplied(p *place, deploy api.DeploySpec) bool {
 	return deploy.Artifact.Digest != "" && p.row.AppliedArtifact == deploy.Artifact.Digest
 }
 
-// from is where a component's artifact lies in the vendor's registry.
+// from returns the reference of a component's artifact in the vendor's registry.
 func (s *snapshot) from(p *place, deploy api.DeploySpec) api.ArtifactRef {
 	return api.ArtifactRef{Repository: build.ArtifactRepository(s.org.ID, p.component.ID), Digest: deploy.Artifact.Digest}
 }
 
-// fill gives a spec the part of its kind.
+// fill sets the part of a spec for the component's kind.
 func (s *snapshot) fill(deploy *api.DeploySpec, c *appconfig.Component) {
 	switch {
 	case c.Terraform != nil:
@@ -77,7 +80,7 @@ func (s *snapshot) fill(deploy *api.DeploySpec, c *appconfig.Component) {
 	}
 }
 
-// inputTypes are the types of the inputs that are no text.
+// inputTypes returns the types of the inputs that are not strings.
 func (s *snapshot) inputTypes() map[string]string {
 	types := map[string]string{}
 	for _, in := range s.config.Inputs {
@@ -88,13 +91,15 @@ func (s *snapshot) inputTypes() map[string]string {
 	return types
 }
 
-// usualTimeouts are how long a plan or an apply may take where the component does not say; what is not named has an hour.
+// usualTimeouts are the default timeouts of a plan or an apply by kind; all other
+// kinds have an hour.
 var usualTimeouts = map[string]time.Duration{format.KindHelmChart: 30 * time.Minute, format.KindKubernetesManifest: 15 * time.Minute}
 
-// longestTimeout bounds what a component may ask for.
+// longestTimeout bounds the timeout that a component configures.
 const longestTimeout = time.Hour
 
-// timeout is how long a plan, or an apply, of a component of a kind may take, in seconds; said is the component's own word.
+// timeout returns the timeout of a plan, or an apply, for a component's kind, in
+// seconds; said is the component's own setting.
 func timeout(kind, said string) int {
 	limit, known := usualTimeouts[kind]
 	if !known {
@@ -106,7 +111,7 @@ func timeout(kind, said string) int {
 	return int(limit.Seconds())
 }
 
-// inventoryOf gives the objects that were applied of a component, or may have been.
+// inventoryOf returns the objects of a component that were applied, or may have been.
 func inventoryOf(p *place) ([]api.ObjectRef, error) {
 	if len(p.row.AppliedInventory) == 0 {
 		return nil, nil

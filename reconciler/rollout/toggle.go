@@ -9,11 +9,12 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// CodeNeededBy is the code of the *workflow.Conflict for a component that cannot be away, because another one needs it.
+// CodeNeededBy is the code of the *workflow.Conflict for a component that another one needs.
 const CodeNeededBy = "needed_by"
 
-// CheckToggles refuses to switch a component off that others need, or one on that needs what is off. Before and after are the install
-// as it is and as it would be; what was so before is no concern of the change. Errors: *workflow.Conflict.
+// CheckToggles returns an error for switching off a component that others need, or switching
+// on one that needs a component that is off. Before and after are the install as it is and as
+// it would be; a conflict that already exists before is ignored. Errors: *workflow.Conflict.
 func CheckToggles(ctx context.Context, tx *store.Tx, before, after store.Install) error {
 	both, err := look(ctx, tx, []store.Install{before, after})
 	if err != nil {
@@ -36,7 +37,7 @@ func CheckToggles(ctx context.Context, tx *store.Tx, before, after store.Install
 	return nil
 }
 
-// bereft are, of each component that is to be there, those that it needs and that are off.
+// bereft returns, for each component that is to be deployed, those that it needs and that are off.
 func (s *snapshot) bereft(wants map[string]*want) map[string][]string {
 	all := map[string][]string{}
 	for name, w := range wants {
@@ -52,7 +53,7 @@ func (s *snapshot) bereft(wants map[string]*want) map[string][]string {
 	return all
 }
 
-// needing are those of whom bereft says that they need a component, in order.
+// needing returns the components that need a missing one according to bereft, in order.
 func needing(bereft map[string][]string, missing string) []string {
 	var names []string
 	for name, on := range bereft {
@@ -64,8 +65,8 @@ func needing(bereft map[string][]string, missing string) []string {
 	return names
 }
 
-// dependents are the components that are to be there and need one of those named, directly or by way of others, in order. Those that
-// are named are not among them.
+// dependents returns the components that are to be deployed and need one of the named
+// ones, directly or indirectly, in order. The named ones are not included.
 func (s *snapshot) dependents(wants map[string]*want, names ...string) []string {
 	in := map[string]bool{}
 	for _, name := range names {

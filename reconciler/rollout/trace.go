@@ -2,8 +2,8 @@ package rollout
 
 import "time"
 
-// trace is the trace of what led to a workflow over some components: that of the newest of their artifacts, or of the app's config
-// when that is newer still. Empty when nobody traces.
+// trace returns the trace that led to a workflow over some components: that of the newest of their
+// artifacts, or of the app's config if that is newer. It is empty if tracing is off.
 func (s *snapshot) trace(components []string) string {
 	var newest time.Time
 	trace := ""

@@ -8,10 +8,10 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// This file says which actions run because of what a workflow does.
+// This file determines which actions a workflow triggers.
 
-// acts gives the actions with one of the triggers, trigger by trigger, each in their order: by index, then by name. Of triggers
-// that are about one component, those that name it.
+// acts returns the actions with one of the triggers, trigger by trigger, each sorted by index,
+// then by name. For a trigger about one component it returns those that name the component.
 func (s *snapshot) acts(component string, triggers ...string) []workflow.Act {
 	if s.config == nil {
 		return nil
@@ -38,7 +38,7 @@ func (s *snapshot) acts(component string, triggers ...string) []workflow.Act {
 	return all
 }
 
-// reads gives the components whose outputs an action's templates read.
+// reads returns the components whose outputs an action's templates read.
 func reads(action *appconfig.Action) []string {
 	var names []string
 	for _, ref := range action.Refs() {
@@ -49,7 +49,7 @@ func reads(action *appconfig.Action) []string {
 	return names
 }
 
-// part is one component of a workflow that is to be started, with the actions around its apply.
+// part returns one component of a workflow to start, with the actions around its apply.
 func (s *snapshot) part(st start, name string, w *want) workflow.Part {
 	p := s.places[name]
 	part := workflow.Part{Component: name, After: p.after, Base: name == appconfig.SandboxName, Reason: st.reason}
@@ -81,7 +81,7 @@ func (s *snapshot) part(st start, name string, w *want) workflow.Part {
 	return part
 }
 
-// around gives the actions around more than one component of a workflow that is to be started.
+// around returns the actions around several components of a workflow to start.
 func (s *snapshot) around(st start) workflow.Around {
 	pair := func(before, after string) (b, a []workflow.Act) { return s.acts("", before), s.acts("", after) }
 	var a workflow.Around
@@ -101,8 +101,8 @@ func (s *snapshot) around(st start) workflow.Around {
 	return a
 }
 
-// onlyInputs says that changed inputs are all the reason there is to deploy these components: what has moved of them are inputs, or
-// nothing yet.
+// onlyInputs reports whether changed inputs are the only reason to deploy these
+// components: at least one has changed inputs, and none has any other change.
 func (s *snapshot) onlyInputs(wants map[string]*want, names []string) bool {
 	moved := false
 	for _, name := range names {

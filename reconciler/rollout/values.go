@@ -15,7 +15,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// leaf is one value below .nuon as the control plane holds it: plain JSON, or sealed to the install's key with a hash.
+// leaf is one value below .nuon as the control plane stores it: plain JSON, or sealed
+// to the install's key with a hash.
 type leaf struct {
 	path    render.Path
 	plain   json.RawMessage
@@ -23,14 +24,15 @@ type leaf struct {
 	hash    string // of a sealed value
 	proof   string // keyed hash of an output, as its runner reported it
 	from    string // id of the install component that an output comes from; empty for an action
-	counted bool   // part of the desired digest
+	counted bool   // it is part of the desired digest
 }
 
-// absentDigest stands for a value that is not there.
+// absentDigest is the digest of a missing value.
 const absentDigest = "absent"
 
-// leaves returns the values that a canonical ref reads: those above it, it, or all those below it. It makes no leaf of anything else,
-// so that its cost is that of what is read, however much the install's components give.
+// leaves returns the values that a canonical ref reads: the value at the ref, one
+// above it, or all below it. It builds no other leaves, so its cost is that of what
+// is read, even if the install has many outputs.
 func (s *snapshot) leaves(ref render.Path) []leaf {
 	if len(ref) == 0 {
 		return nil
@@ -54,12 +56,12 @@ func (s *snapshot) leaves(ref render.Path) []leaf {
 	return nil
 }
 
-// readsKey reports whether a ref goes through a key at a depth of the tree, or ends above it.
+// readsKey reports whether a ref passes through a key at a depth of the tree, or ends above it.
 func readsKey(ref render.Path, depth int, key string) bool {
 	return len(ref) <= depth || ref[depth] == key
 }
 
-// texts returns the leaves of an object of texts, given as key, value, key, value.
+// texts returns the leaves of an object of texts, passed as key, value, key, value.
 func texts(ref render.Path, pairs ...string) []leaf {
 	var all []leaf
 	for i := 0; i < len(pairs); i += 2 {
@@ -94,7 +96,8 @@ func (s *snapshot) inputLeaves(ref render.Path) []leaf {
 	return all
 }
 
-// inputLeaf adds the leaf of one input: the install's value, else the default, else an empty text unless it is required.
+// inputLeaf adds the leaf of one input: the install's value, else the default, else
+// an empty text unless the input is required.
 func (s *snapshot) inputLeaf(all []leaf, in appconfig.Input) []leaf {
 	path := render.Path{"inputs", "inputs", in.Name}
 	given, has := s.inputs[in.Name]
@@ -130,7 +133,7 @@ func (s *snapshot) componentLeaves(ref render.Path) []leaf {
 	return all
 }
 
-// placeLeaves returns what a ref reads of one component: its outputs, and what templates may show of it besides.
+// placeLeaves returns what a ref reads of one component: its outputs, and its state for templates.
 func (s *snapshot) placeLeaves(ref render.Path, name string, prefix ...string) []leaf {
 	all := s.outputLeaves(ref, outputOwner{"component", name}, append(slices.Clone(prefix), "outputs")...)
 	if p := s.places[name]; p != nil {
@@ -139,7 +142,8 @@ func (s *snapshot) placeLeaves(ref render.Path, name string, prefix ...string) [
 	return all
 }
 
-// stateLeaves returns what templates may show of a component besides its outputs. They are no reason to deploy anything.
+// stateLeaves returns what templates may show of a component apart from its outputs.
+// These values are not part of the desired digest.
 func (p *place) stateLeaves(ref render.Path, prefix render.Path) []leaf {
 	if len(ref) > len(prefix) && ref[len(prefix)] == "outputs" {
 		return nil
@@ -186,8 +190,8 @@ func (s *snapshot) actionLeaves(ref render.Path) []leaf {
 	return all
 }
 
-// outputLeaves returns the outputs of one owner that a ref reads. A step's output of an action is called steps.<step>.<key>, and is a
-// path of its own.
+// outputLeaves returns the outputs of one owner that a ref reads. The output of an
+// action's step is named steps.<step>.<key>, and has a path of its own.
 func (s *snapshot) outputLeaves(ref render.Path, owner outputOwner, prefix ...string) []leaf {
 	if !readsKey(ref, len(prefix)-1, "outputs") {
 		return nil
@@ -218,8 +222,9 @@ func outputKeys(o *store.Output) []string {
 	return []string{o.Name}
 }
 
-// vector is what counts of the values that refs read, by path. A ref that goes deeper than a plain value counts by what it finds
-// there, so another key of the same output is no reason to deploy.
+// vector returns the parts of the desired digest for the values that refs read, by
+// path. A ref that goes deeper than a plain value counts with the value at that
+// depth, so another key of the same output makes nothing behind.
 func (s *snapshot) vector(refs []render.Path) []value {
 	byPath := map[string]string{}
 	for _, ref := range refs {
@@ -243,7 +248,7 @@ func (s *snapshot) vector(refs []render.Path) []value {
 	return all
 }
 
-// count is the path and digest under which a leaf counts for a ref.
+// count returns the path and digest with which a leaf counts for a ref.
 func (l leaf) count(ref render.Path) (path, digest string) {
 	switch {
 	case l.sealed != nil:
@@ -266,7 +271,8 @@ func (l leaf) count(ref render.Path) (path, digest string) {
 	return ref.String(), workflow.Hash(raw)
 }
 
-// canonical is JSON with its keys sorted and no spaces: jsonb does not keep the form in which a value came.
+// canonical returns JSON with sorted keys and without spaces: jsonb does not preserve
+// the original form.
 func canonical(raw json.RawMessage) []byte {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {
@@ -279,7 +285,8 @@ func canonical(raw json.RawMessage) []byte {
 	return out
 }
 
-// values are what the runner puts below .nuon for templates that read refs: what is plain as a tree, what is sealed as it is.
+// values returns what the runner puts below .nuon for templates that read refs: plain
+// values as a tree, sealed values as they are.
 func (s *snapshot) values(refs []render.Path) (api.Values, error) {
 	tree := render.Tree{}
 	out := api.Values{Sealed: []api.SealedValue{}}
@@ -304,7 +311,7 @@ func (s *snapshot) values(refs []render.Path) (api.Values, error) {
 	return out, nil
 }
 
-// sketch makes the objects that exist though nothing is in them, so that a template can ask for what may be missing.
+// sketch adds the objects that exist but are empty, so that a template can test for missing keys.
 func (s *snapshot) sketch(tree render.Tree, ref render.Path) {
 	empty := render.Path(nil)
 	switch {
@@ -344,7 +351,8 @@ func (l leaf) put(tree render.Tree, out *api.Values) error {
 	return nil
 }
 
-// foreignKey gives the first sealed value that refs read and that the install's runner cannot open.
+// foreignKey returns the path of the first sealed value that refs read and that the
+// install's runner cannot open.
 func (s *snapshot) foreignKey(refs []render.Path) (path render.Path, foreign bool) {
 	for _, ref := range refs {
 		for _, l := range s.leaves(ref) {
@@ -360,7 +368,8 @@ func (s *snapshot) foreignKey(refs []render.Path) (path render.Path, foreign boo
 	return nil, false
 }
 
-// missingInput gives the first required input that refs read and that has no value; nil when all have one.
+// missingInput returns the first required input without a value that refs read; nil
+// if there is none.
 func (s *snapshot) missingInput(refs []render.Path) *appconfig.Input {
 	for _, ref := range refs {
 		if !ref.HasPrefix("inputs", "inputs") || len(ref) < 3 {
@@ -375,7 +384,7 @@ func (s *snapshot) missingInput(refs []render.Path) *appconfig.Input {
 
 func (s *snapshot) names() []string { return slices.Sorted(maps.Keys(s.places)) }
 
-// sandboxFirst are the names in the order in which they are shown.
+// sandboxFirst returns the names in display order.
 func (s *snapshot) sandboxFirst() []string {
 	return slices.SortedFunc(maps.Keys(s.places), appconfig.SandboxFirst)
 }

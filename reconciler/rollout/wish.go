@@ -10,17 +10,17 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// Wish is what a person asks of an install's components.
+// Wish is a person's request about an install's components.
 type Wish struct {
 	Kind       workflow.Kind // KindDeploy, KindTeardown or KindDeprovision
-	Components []string      // deploy: these, or with none whatever is behind; teardown: these
-	Dependents bool          // also what depends on them
-	Redeploy   bool          // deploy: plan them also when they are as they are wanted
-	PlanOnly   bool          // plan and show, and neither ask nor apply
+	Components []string      // deploy: these, or with none all that is behind; teardown: these
+	Dependents bool          // also the components that depend on them
+	Redeploy   bool          // deploy: plan them even if they are up to date
+	PlanOnly   bool          // plan and show only, without approvals or applies
 	Actor      string
 }
 
-// The codes of *workflow.Conflict that a wish may end in, besides those of ask.go.
+// The codes of the *workflow.Conflict errors of a request, in addition to those of ask.go.
 const (
 	CodeNoComponents = "no_components"
 	CodeSandbox      = "sandbox"
@@ -28,16 +28,17 @@ const (
 	CodeToBeGone     = "to_be_gone"
 )
 
-// granted is a wish as it is to be carried out.
+// granted is a resolved request.
 type granted struct {
 	Wish
-	named []string // the components that it is about, with their dependents, in order; none for all
+	named []string // its components with their dependents, in order; none for all
 	down  []string // components that are torn down
-	back  []string // components that were torn down and are to be there again
+	back  []string // components that were torn down and are to be deployed again
 }
 
-// grant checks a wish and makes the snapshot one of the install as it will be: wanted so, with what was said no to forgotten. It
-// writes nothing. Errors: *workflow.Conflict.
+// grant checks a request, and changes the snapshot to the install as it will be: with the requested
+// desired state, and without the refusals that the request deletes. It writes nothing. Errors:
+// *workflow.Conflict.
 func (s *snapshot) grant(wish Wish) (granted, error) {
 	g := granted{Wish: wish, named: slices.Clone(wish.Components)}
 	for _, name := range wish.Components {
@@ -73,7 +74,7 @@ func (s *snapshot) grant(wish Wish) (granted, error) {
 	return g, nil
 }
 
-// forgets says that what was said no to of a component is forgotten with the wish.
+// forgets reports whether the request deletes the refusals of a component.
 func (g granted) forgets(name string) bool {
 	return g.PlanOnly || len(g.named) == 0 || slices.Contains(g.named, name)
 }
@@ -82,7 +83,8 @@ func unknownComponent(install store.Install, name string) error {
 	return refuse(CodeUnknownComponent, "Name one of those that `nuon installs get` shows.", "install %s has no component %.60q", install.Name, name)
 }
 
-// grantDeploy adds the dependents, and brings back what was torn down of those that are named and of what they need.
+// grantDeploy adds the dependents, and brings back the torn down ones among the named
+// components and those that they need.
 func (s *snapshot) grantDeploy(g *granted) error {
 	if len(g.named) == 0 && g.Redeploy {
 		return refuse(CodeNoComponents, "Name the components.", "a redeploy is of components, and none is named")
@@ -96,7 +98,7 @@ func (s *snapshot) grantDeploy(g *granted) error {
 		}
 	}
 	need := slices.Clone(g.named)
-	for i := 0; i < len(need); i++ { // it grows
+	for i := 0; i < len(need); i++ { // need grows in the loop
 		p := s.places[need[i]]
 		if p == nil {
 			continue
@@ -115,10 +117,11 @@ func (s *snapshot) grantDeploy(g *granted) error {
 	return nil
 }
 
-// standingOn are the components of the release that are switched on and need one of those named, directly or by way of others.
+// standingOn returns the components of the release that are switched on and need one
+// of the named ones, directly or indirectly.
 func (s *snapshot) standingOn(names []string) []string {
 	in := slices.Clone(names)
-	for i := 0; i < len(in); i++ { // it grows
+	for i := 0; i < len(in); i++ { // in grows in the loop
 		for _, name := range s.names() {
 			p := s.places[name]
 			if p.config != nil && p.config.On(s.toggles) && slices.Contains(p.after, in[i]) && !slices.Contains(in, name) {
@@ -129,7 +132,8 @@ func (s *snapshot) standingOn(names []string) []string {
 	return in[len(names):]
 }
 
-// grantTeardown adds the dependents, or refuses while something needs what is to go.
+// grantTeardown adds the dependents, or returns an error if there are some and the request does not
+// include them.
 func (s *snapshot) grantTeardown(g *granted) error {
 	switch {
 	case s.install.Wanted == "absent":
@@ -145,7 +149,7 @@ func (s *snapshot) grantTeardown(g *granted) error {
 		g.named = append(g.named, on...)
 	}
 	for _, name := range g.named {
-		if s.places[name].config != nil { // what left the app goes anyway
+		if s.places[name].config != nil { // a component that left the app is destroyed anyway
 			g.down = append(g.down, name)
 		}
 	}
@@ -159,7 +163,7 @@ func isOrAre(names []string) string {
 	return strings.Join(names, ", ") + " are"
 }
 
-// supposed is what the install wants once the wish is granted.
+// supposed returns the desired state once the request is applied.
 func (g granted) supposed() workflow.Supposed {
 	return workflow.Supposed{Absent: g.Kind == workflow.KindDeprovision, TornDown: g.down, Wanted: g.back}
 }
@@ -168,8 +172,8 @@ func (g granted) downReason(name string) string {
 	return fmt.Sprintf("%s was torn down by %s", name, g.Actor)
 }
 
-// asks are the workflows that the wish itself is for; what else is missing comes besides. A component that a workflow is at work on
-// is torn down once that has let go of it.
+// asks returns the workflows that the request itself is for; other missing ones come in addition. A
+// component that another workflow is changing is torn down once that workflow has released it.
 func (s *snapshot) asks(g granted, wants map[string]*want, now running) []start {
 	switch {
 	case g.Kind == workflow.KindTeardown:
