@@ -7,11 +7,11 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// kind is what a list of actions in a plan means.
+// kind is the meaning of a list of actions in a plan.
 type kind struct {
 	action diff.Action
 	order  diff.Order
-	// keepsOld: the replaced object is not destroyed, only forgotten.
+	// keepsOld reports that the replaced object is forgotten and not destroyed.
 	keepsOld bool
 }
 
@@ -29,7 +29,7 @@ var kinds = map[string]kind{
 	"create forget": {action: diff.Replace, order: diff.CreateFirst, keepsOld: true},
 }
 
-// kindOf reads the actions. One that is not known is an error: it could destroy.
+// kindOf parses the actions. An unknown action is an error, because it could destroy something.
 func kindOf(actions []string) (kind, error) {
 	k, ok := kinds[strings.Join(actions, " ")]
 	if !ok {
@@ -38,8 +38,8 @@ func kindOf(actions []string) (kind, error) {
 	return k, nil
 }
 
-// reasons puts Terraform's action reasons into words that follow "because". A reason that is not known says nothing: by
-// Terraform's own rule it is for display only.
+// reasons translates Terraform's action reasons into text that follows "because". An unknown reason
+// yields no text: Terraform defines reasons as display only.
 var reasons = map[string]string{
 	"replace_because_cannot_update":     "it cannot change in place",
 	"replace_because_tainted":           "it is tainted: an earlier apply of it did not end well",
@@ -73,10 +73,11 @@ func deferredReason(reason string) string {
 	return "Terraform does not know enough about it yet"
 }
 
-// maxForced is how many attributes a reason names.
+// maxForced bounds how many attributes a reason names.
 const maxForced = 3
 
-// why completes "because …" from the attributes that force a replacement, or else from Terraform's own reason.
+// why completes "because …" from the attributes that force a replacement, otherwise from Terraform's
+// own reason.
 func why(r resource, k kind, forced []string) string {
 	words := reasons[r.actionReason]
 	if k.action == diff.Replace && len(forced) > 0 {

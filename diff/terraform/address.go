@@ -6,8 +6,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// address is a resource address as people may see it. Its names come from the configuration; only the keys of for_each can hold
-// values, so only those can be hidden.
+// address returns a resource address as it may be shown. Its names come from the configuration; only
+// the keys of for_each can hold values, so only keys are masked.
 func (b *builder) address(address string) string {
 	if !b.masker.Knows(address) {
 		return address
@@ -29,7 +29,8 @@ func (b *builder) address(address string) string {
 	return out.String()
 }
 
-// quotedKey splits `KEY"]REST`. Terraform escapes a quote inside a key with a backslash. A key that never ends is the whole rest.
+// quotedKey splits `KEY"]REST`. Terraform escapes a quote inside a key with a backslash. If the key
+// has no end, the whole text is the rest.
 func quotedKey(s string) (key, rest string) {
 	for i := 0; i < len(s); i++ {
 		switch s[i] {

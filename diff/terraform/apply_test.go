@@ -17,13 +17,14 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
-// patch applies the differences of a comparison, before they are masked, to what they were made from.
+// patch applies the unmasked differences of a comparison to the value that they were made from.
 type patch struct {
 	t *rapid.T
-	// at are the new values by their path, without those of list elements that go; below are all longer paths.
+	// at maps paths to new values, without those of removed list elements. below holds all prefixes
+	// of these paths.
 	at    map[string]*raw.Value
 	below map[string][]tree.Step
-	// elements are the pairs of the lists that were compared.
+	// elements holds the pairs of elements of each compared list.
 	elements map[string][]tree.Pair
 }
 
@@ -48,7 +49,7 @@ func newPatch(t *rapid.T, before, after raw.Value) *patch {
 		all = append(all, element{path, pair})
 		inside, from := len(all), len(c.out.fields)
 		return func() {
-			// Its own lists are gone, too.
+			// The lists inside a removed element are removed, too.
 			for i := from; pair.After < 0 && i < len(c.out.fields); i++ {
 				gone[i] = true
 			}
@@ -79,7 +80,7 @@ func newPatch(t *rapid.T, before, after raw.Value) *patch {
 	return p
 }
 
-// lead makes a way to a path.
+// lead adds the prefixes of a path to below.
 func (p *patch) lead(path tree.Path) {
 	for n := range path {
 		k := key(path[:n])
@@ -87,7 +88,7 @@ func (p *patch) lead(path tree.Path) {
 	}
 }
 
-// apply is what stands at a path afterwards, and whether anything does.
+// apply returns the value at a path after the change, and whether there is one.
 func (p *patch) apply(path tree.Path, before any, has bool) (any, bool) {
 	if v, ok := p.at[key(path)]; ok {
 		if v == nil {
@@ -164,8 +165,9 @@ func (p *patch) document(path tree.Path, format string, before any) (any, bool) 
 	return out, true
 }
 
-// normal leaves out the attributes that nobody set: null, empty and nothing mean the same to a provider, and when the last element of
-// a map or a list goes, the differences do not say which of them is left. Documents in strings are taken apart.
+// normal removes unset attributes and parses documents in strings. Null, empty and missing are the
+// same to a provider, and when the last element of a map or a list is removed, the differences do not
+// show which of them remains.
 func normal(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -202,7 +204,7 @@ func normal(v any) any {
 	return v
 }
 
-// values draws what attributes hold: nested blocks, sets, and documents in strings.
+// values draws attribute values: nested blocks, sets, and documents in strings.
 func values(depth int) *rapid.Generator[any] {
 	leaf := rapid.OneOf(rapid.Just[any](nil), rapid.Just[any](true),
 		rapid.Map(rapid.IntRange(0, 4), func(n int) any { return json.Number(fmt.Sprint(n)) }),
@@ -222,7 +224,8 @@ func values(depth int) *rapid.Generator[any] {
 	return rapid.OneOf(leaf, list, object, document, encoded)
 }
 
-// TestApplyingTheDifferencesGivesAfter: nothing that changes is missing, and nothing is said of what does not.
+// TestApplyingTheDifferencesGivesAfter checks that no difference is missing and that none is listed for
+// an unchanged value.
 func TestApplyingTheDifferencesGivesAfter(t *testing.T) {
 	attributes := rapid.MapOfN(rapid.SampledFrom([]string{"p", "q", "r"}), values(3), 0, 3)
 	rapid.Check(t, func(t *rapid.T) {

@@ -22,14 +22,14 @@ type attack struct {
 	Before, After                               any
 	Unknown, Config, Importing                  any
 	Marks                                       []any
-	// Runs are the kinds of the provisioners in the configuration.
+	// Runs lists the kinds of the provisioners in the configuration.
 	Runs []string
-	// Output are the marks of an output before and after.
+	// Output holds the sensitive marks of an output before and after.
 	Output       []bool
 	Want, Spares []string
 }
 
-// plan is the JSON of a plan with the attack as its only change.
+// plan returns the JSON of a plan with the attack as its only change.
 func (a attack) plan(t *testing.T) []byte {
 	t.Helper()
 	p := map[string]any{"format_version": "1.2", "terraform_version": "1.14.0"}
@@ -80,7 +80,8 @@ func (a attack) resource() map[string]any {
 		"name": "x", "deposed": a.Deposed, "previous_address": a.Previous, "action_reason": a.Reason, "change": change}
 }
 
-// TestAttacks: each change that somebody could hide in a plan has its finding, and what only looks like one has none about security.
+// TestAttacks checks that each change that could be hidden in a plan has its finding, and that similar
+// harmless changes have none about security.
 func TestAttacks(t *testing.T) {
 	data, err := os.ReadFile("testdata/attacks.yaml")
 	if err != nil {

@@ -19,12 +19,12 @@ import (
 type builder struct {
 	masker *diff.Masker
 	report *diff.Report
-	// learned are the texts that the masker was taught: many resources mark the same ones.
+	// learned holds the texts that the masker has learned, because many resources mark the same ones.
 	learned map[string]bool
 }
 
-// learn teaches the masker every value that the plan marks as sensitive, also in resources that stay as they are, before anything
-// is shown.
+// learn teaches the masker every value that the plan marks as sensitive, also in unchanged resources,
+// before anything is rendered.
 func (b *builder) learn(p *plan) {
 	for name, v := range p.variables {
 		if p.sensitive[name] || secret.Value(name, v, secret.Name) {
@@ -65,7 +65,7 @@ func (b *builder) learnChange(c *change) {
 	b.learnNamed(c.after)
 }
 
-// learnNamed learns the texts that are secrets by their names, and the passwords in addresses.
+// learnNamed learns the texts that have the name of a secret, and the passwords in URLs.
 func (b *builder) learnNamed(v diff.Raw) {
 	switch {
 	case v.IsObject():
@@ -133,11 +133,11 @@ func (b *builder) build(p *plan) error {
 	return nil
 }
 
-// changesAtATime is how many changes one goroutine describes at a time.
+// changesAtATime is the number of changes in one task of a goroutine.
 const changesAtATime = 64
 
-// changes describes what happens to resources. Several goroutines do it, for which it waits; each result has its place, so their order
-// does not matter. The masker has learned all by now and only answers.
+// changes describes the changes of resources. It runs several goroutines and waits for them; each
+// writes to its own index, so the order is stable. The masker is read-only at this point.
 func (b *builder) changes(p *plan) ([]diff.Change, error) {
 	list := p.resources.list
 	out := make([]diff.Change, len(list))
@@ -150,13 +150,13 @@ func (b *builder) changes(p *plan) ([]diff.Change, error) {
 				var d differences
 				out[i], d, errs[i] = b.resource(list[i])
 				b.judge(&out[i], p, &list[i], d)
-				// From here on the report says it all.
+				// The report now has everything; release the values.
 				list[i].change = change{}
 			}
 			return nil
 		})
 	}
-	_ = workers.Wait() // the first error of the plan counts, whoever finds one first
+	_ = workers.Wait() // errs has the errors in the order of the plan
 	for _, err := range errs {
 		if err != nil {
 			return nil, err
@@ -165,12 +165,12 @@ func (b *builder) changes(p *plan) ([]diff.Change, error) {
 	return out, nil
 }
 
-// judge adds what the rules find in a change.
+// judge adds the findings of the rules to a change.
 func (b *builder) judge(c *diff.Change, p *plan, r *resource, d differences) {
 	if c.Action == "" || c.Action == diff.Noop {
 		return
 	}
-	k, _ := kindOf(r.change.actions) // it is one, or there were no change
+	k, _ := kindOf(r.change.actions) // b.resource has already parsed the actions
 	risk.Judge(c, risk.Subject{
 		Engine: diff.KindTerraform, Kind: c.ResourceKind, Before: r.change.before, After: r.change.after, Touched: d.touched,
 		Unknown: p.unknownBySetting(r), Shown: b.masker.Step, KeepsOld: k.keepsOld, Programs: p.programs[withoutKeys(r.address)],
@@ -186,7 +186,8 @@ func (b *builder) judge(c *diff.Change, p *plan, r *resource, d differences) {
 	}
 }
 
-// unfoldFound shows the folded fields that a finding is about: a restart for another spelling is no noise.
+// unfoldFound unfolds the fields that a finding is about: formatting that causes a restart is
+// relevant.
 func unfoldFound(c *diff.Change, touched []risk.Touched) {
 	for i := range c.Fields {
 		if f := &c.Fields[i]; f.Fold == foldFormatting && found(c, touched[i]) {
@@ -203,7 +204,7 @@ func found(c *diff.Change, t risk.Touched) bool {
 	})
 }
 
-// notes say what is true of the plan as a whole.
+// notes adds the notes about the plan as a whole.
 func (b *builder) notes(p *plan, generated int) {
 	add := func(sentence string) { b.report.Notes = append(b.report.Notes, sentence) }
 	if p.errored {
@@ -218,7 +219,7 @@ func (b *builder) notes(p *plan, generated int) {
 	b.invoked(p.invoked)
 }
 
-// finish sorts and counts.
+// finish sorts the report and counts its changes.
 func (b *builder) finish(p *plan) {
 	r := b.report
 	for _, list := range [][]diff.Change{r.Changes, r.Outputs, r.Drift, r.Deferred} {
@@ -251,7 +252,7 @@ func (b *builder) deferred(list []resource) error {
 	return nil
 }
 
-// outputs adds the outputs that change and counts those that do not.
+// outputs adds the outputs that change and returns the number of unchanged ones.
 func (b *builder) outputs(outputs map[string]change) (same int, err error) {
 	names := make([]string, 0, len(outputs))
 	for name := range outputs {
@@ -286,7 +287,7 @@ func (b *builder) outputs(outputs map[string]change) (same int, err error) {
 	return same, nil
 }
 
-// outputRisk: an output is a value that others read. No object is touched when it changes or goes.
+// outputRisk returns the risk of an output's change. Others read the value, but no object is touched.
 func outputRisk(a diff.Action) diff.Risk {
 	if a == diff.Create {
 		return diff.RiskAdditive
@@ -294,7 +295,8 @@ func outputRisk(a diff.Action) diff.Risk {
 	return diff.RiskInPlace
 }
 
-// resource describes one resource change. A no-op that moves or is imported is that.
+// resource describes one resource change. A no-op with a new address becomes a move, and one that
+// imports becomes an import.
 func (b *builder) resource(r resource) (diff.Change, differences, error) {
 	if r.address == "" || !r.hasChange {
 		return diff.Change{}, differences{}, fmt.Errorf("%w: a resource change has no address or no change", ErrNotPlan)
@@ -334,7 +336,7 @@ func (b *builder) resource(r resource) (diff.Change, differences, error) {
 	return out, d, nil
 }
 
-// importID is the id of an object that is taken over, or the attributes of its identity.
+// importID returns the id of an imported object, or the attributes of its identity.
 func (b *builder) importID(i importing) string {
 	switch {
 	case i.unknown:
@@ -352,7 +354,7 @@ func (b *builder) importID(i importing) string {
 	return b.masker.Text(strings.Join(parts, ", "))
 }
 
-// unchangedAttributes counts attributes that have a value and keep it.
+// unchangedAttributes counts attributes with a value that does not change.
 func unchangedAttributes(c change) int {
 	n := 0
 	for _, k := range c.before.Keys() {

@@ -34,7 +34,8 @@ func changeOf(v diff.Raw, err *error) change {
 	return c
 }
 
-// pathOf reads a path, which is a list of keys and indexes. An element of a set is named by its value: such a path ends at the set.
+// pathOf reads a path, which is a list of keys and indexes. The path of a set element contains its
+// value; such a path is cut at the set.
 func pathOf(v diff.Raw, err *error) tree.Path {
 	var p tree.Path
 	for step := range items(v, err) {

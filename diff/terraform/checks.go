@@ -11,7 +11,7 @@ type check struct {
 	problems        []string
 }
 
-// readChecks reads the results, instance by instance. An object without instances has a result of its own.
+// readChecks reads the results of all instances. An object without instances has its own result.
 func readChecks(p *plan, v diff.Raw) (err error) {
 	for c := range items(v, &err) {
 		f := fieldsOf(c, &err)
@@ -35,7 +35,7 @@ func checkOf(f fields) check {
 	return c
 }
 
-// readConditions reads the form that Terraform 1.2 and 1.3 had, which later ones leave out.
+// readConditions reads the older form of Terraform 1.2 and 1.3, which later versions omit.
 func readConditions(p *plan, v diff.Raw) (err error) {
 	for c := range items(v, &err) {
 		f := fieldsOf(c, &err)
@@ -54,16 +54,16 @@ func readConditions(p *plan, v diff.Raw) (err error) {
 	return err
 }
 
-// The rule and the name of what it folds.
+// The fold rule for passed checks, and what it counts.
 const (
 	foldPassed = "passed"
 	foldChecks = "checks"
 )
 
-// maxProblems is how many messages of one check are listed.
+// maxProblems bounds how many messages of one check are listed.
 const maxProblems = 20
 
-// checks lists the conditions that do not hold or are not known yet, and counts the others.
+// checks lists the conditions that fail or are unknown, and counts the others.
 func (b *builder) checks(p *plan) {
 	list := p.checks
 	if len(list) == 0 {
@@ -78,7 +78,7 @@ func (b *builder) checks(p *plan) {
 			continue
 		case diff.CheckFail, diff.CheckError, diff.CheckUnknown:
 		default:
-			// A status of a later version is one that nobody can rely on.
+			// A later version may define other statuses; treat them as unknown.
 			status = diff.CheckUnknown
 		}
 		b.report.Checks = append(b.report.Checks, b.check(c, status))

@@ -9,19 +9,20 @@ import (
 )
 
 const (
-	// maxDepth is how deep values are compared field by field; below it they are compared whole.
+	// maxDepth is the depth to which values are compared field by field. Deeper values are compared
+	// as wholes.
 	maxDepth = 64
-	// maxFields is about how many differences of one change are listed; what has more is compared whole from there on. Nobody reads
-	// them, and a report must stay much smaller than a hostile plan.
+	// maxFields is the approximate limit of differences listed for one change. Beyond it, values are
+	// compared as wholes: nobody reads more, and a report must stay far smaller than a hostile plan.
 	maxFields = 5000
 )
 
-// mark is a tree of booleans beside a value: true stands for the whole value under it.
+// mark is a tree of booleans that mirrors a value. true applies to the whole value below it.
 type mark struct{ raw diff.Raw }
 
 func (m mark) all() bool { return m.raw.IsTrue() }
 
-// some says that anything at or under the mark is marked.
+// some reports whether anything at or below the mark is marked.
 func (m mark) some() bool {
 	if m.raw.IsTrue() {
 		return true
@@ -54,7 +55,7 @@ func (m mark) index(i int) mark {
 	return mark{m.raw.At(i)}
 }
 
-// marked visits the values of v that a mark says something of as a whole.
+// marked visits the parts of v that are marked as wholes.
 func marked(v diff.Raw, m mark, visit func(diff.Raw)) {
 	switch {
 	case m.all():
@@ -71,14 +72,15 @@ func marked(v diff.Raw, m mark, visit func(diff.Raw)) {
 	}
 }
 
-// node is one place in both values, with the marks that belong to it.
+// node is one place in both values, with its marks.
 type node struct {
 	before, after       diff.Raw
 	hasBefore, hasAfter bool
 	unknown, was, is    mark
-	// lone: the value around this place is on one side only, where a null is an attribute that nobody set.
+	// lone reports that the parent exists on one side only. A null there is an attribute that nobody
+	// set.
 	lone bool
-	// named: the value is a secret by its name.
+	// named reports that the value is a secret because of its name.
 	named bool
 }
 
@@ -86,25 +88,27 @@ type comparer struct {
 	masker *diff.Masker
 	kind   string
 	action diff.Action
-	// free says that the value has no schema: that of an output.
+	// free reports that the value has no schema, as that of an output.
 	free bool
-	// hides says that all of it is a secret.
+	// hides reports that the whole value is a secret.
 	hides bool
-	// folds says that noise is folded: in updates of resources, never where it may be what forces a replacement.
+	// folds enables folding. It is set for updates of resources, never where the field may force a
+	// replacement.
 	folds   bool
 	forcing []tree.Path
 	out     differences
-	// enter tells a test which elements of a list are compared; what it returns is called once they are.
+	// enter is a test hook that is called for each pair of list elements; leave is called after their
+	// comparison.
 	enter func(p tree.Path, pair tree.Pair) (leave func())
 }
 
-// differences are those of one change, masked and (in the same order) as they are.
+// differences holds the differences of one change: fields masked, touched unmasked, in the same order.
 type differences struct {
 	fields  []diff.FieldChange
 	touched []risk.Touched
 	// forced names the attributes that force a replacement.
 	forced []string
-	// masked names the fields that hide a change of what runs, or of who may do what.
+	// masked names the fields whose masking hides a change of what runs, or of who may do what.
 	masked []string
 }
 
@@ -115,8 +119,8 @@ func compare(m *diff.Masker, kind string, c change, a diff.Action) differences {
 	return cmp.out
 }
 
-// compareOutput is compare for an output, which may be any value, so that nothing of it is noise. One that is secret by its name is masked
-// as a whole.
+// compareOutput is compare for an output. An output can be any value, so nothing is folded. With
+// byName, the output is masked as a whole.
 func compareOutput(m *diff.Masker, c change, a diff.Action, byName bool) differences {
 	cmp := &comparer{masker: m, action: a, free: true, hides: byName}
 	cmp.compare(c)
@@ -129,7 +133,7 @@ func (c *comparer) compare(of change) {
 	}
 	gone := c.action == diff.Destroy || c.action == diff.Forget
 	if gone {
-		// What goes is known.
+		// Nothing is unknown about a destroyed object.
 		of.afterUnknown = diff.Raw{}
 	}
 	comes := c.action == diff.Create || c.action == diff.Read
@@ -164,14 +168,14 @@ func (c *comparer) walk(p tree.Path, n node, depth int) {
 	}
 }
 
-// fits says that at least one side is of a shape and the other one is, too, or is nothing.
+// fits reports whether one side has a shape and the other side has it, too, or is null.
 func fits(n node, shape func(diff.Raw) bool) bool {
 	before, after := shape(n.before), shape(n.after)
 	return before && after || before && n.after.IsNull() || after && n.before.IsNull()
 }
 
-// sensitive adds a field that is marked as a whole. It is listed when its value or its mark changes: from then on others may read
-// it, or no longer.
+// sensitive adds a field that is masked as a whole. A changed mark also makes a difference, because
+// it changes who can read the value.
 func (c *comparer) sensitive(p tree.Path, n node) {
 	if n.lone && n.before.IsNull() && n.after.IsNull() {
 		return
@@ -195,10 +199,10 @@ func (c *comparer) leaf(p tree.Path, n node, depth int) {
 	}
 }
 
-// emit adds a field with both sides as they are here.
+// emit adds a field with the values of the node on both sides.
 func (c *comparer) emit(p tree.Path, n node) { c.add(p, n, n.before, n.after) }
 
-// add adds a field that shows before and after for what is at n.
+// add adds a field at the place of n that shows was and is.
 func (c *comparer) add(p tree.Path, n node, was, is diff.Raw) *diff.FieldChange {
 	plain := plainPlace(p, was, is)
 	before := diff.Side{Value: was, Absent: !n.hasBefore, Sensitive: n.was.some() || c.hides, Plain: plain}
@@ -208,7 +212,8 @@ func (c *comparer) add(p tree.Path, n node, was, is diff.Raw) *diff.FieldChange 
 	if c.hidesDecision(p, n, &f, plain, f.MaskedPart && c.copies(after.Value)) {
 		c.out.masked = append(c.out.masked, f.Path)
 	}
-	if !c.free && c.action != diff.Update && c.action != diff.Replace { // its elements come or go with it
+	// List elements are created or destroyed together with the resource.
+	if !c.free && c.action != diff.Update && c.action != diff.Replace {
 		f.Element = nil
 	}
 	for _, forcing := range c.forcing {
@@ -227,12 +232,12 @@ func (c *comparer) add(p tree.Path, n node, was, is diff.Raw) *diff.FieldChange 
 	return &c.out.fields[len(c.out.fields)-1]
 }
 
-// same says that nothing is different at or below a place, so that no path needs to be made for it.
+// same reports that nothing differs at or below a place. It avoids building a path for the place.
 func (n node) same() bool {
 	return n.hasBefore && n.hasAfter && !n.unknown.some() && n.was.raw.Equal(n.is.raw) && n.before.Equal(n.after)
 }
 
-// object compares key by key: those of either side and those that are known only after apply.
+// object compares the keys of either side and those that are known only after apply.
 func (c *comparer) object(p tree.Path, n node, depth int) {
 	count := len(c.out.fields)
 	var differing []string
@@ -255,24 +260,24 @@ func (c *comparer) object(p tree.Path, n node, depth int) {
 	c.never(count, p, n)
 }
 
-// full says that n more differences are too many.
+// full reports whether n more differences exceed maxFields.
 func (c *comparer) full(n int) bool { return n > 0 && len(c.out.fields)+n > maxFields }
 
-// child is the place of a key below an object.
+// child returns the node of a key of an object.
 func (n node) child(k string) node {
 	before, hasBefore := n.before.Get(k)
 	after, hasAfter := n.after.Get(k)
 	unknown := n.unknown.key(k)
 	return node{
 		before: before, after: after, hasBefore: hasBefore,
-		// A plan leaves out of after what is not known yet.
+		// A plan omits unknown values from after.
 		hasAfter: hasAfter || unknown.some(), unknown: unknown,
 		was: n.was.key(k), is: n.is.key(k), lone: !n.before.IsObject() || !n.after.IsObject(), named: n.named,
 	}
 }
 
-// never makes sure that a difference is not lost because none of the parts shows it: an empty object that appears, elements that
-// only change places.
+// never adds a field for the whole value if no part has shown its difference, for example an empty
+// object that appears, or elements that only change places.
 func (c *comparer) never(count int, p tree.Path, n node) {
 	if len(c.out.fields) > count {
 		return
@@ -282,8 +287,8 @@ func (c *comparer) never(count int, p tree.Path, n node) {
 	}
 }
 
-// unfold shows the fields from a place on if all of them are folded: an object that comes or goes means something even where it holds
-// nothing, as the empty block of an action does.
+// unfold unfolds the fields from an index on if all of them are folded. An object that is added or
+// removed has a meaning even when it is empty, as the empty block of an action has.
 func (c *comparer) unfold(from int) {
 	for i := from; i < len(c.out.fields); i++ {
 		if c.out.fields[i].Fold == "" {

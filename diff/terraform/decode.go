@@ -11,11 +11,12 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
-// maxJSONDepth is how deep a plan nests at most; the decoder allows no more.
+// maxJSONDepth is the maximum nesting of a plan; the decoder allows no more.
 const maxJSONDepth = 10_000
 
-// decode reads the plan section by section, and lists element by element, so that the largest sections (the whole prior state,
-// for one) are never held: of that only what it marks as sensitive. A name that comes twice in one object could hide the first one, so it is refused, as is what is not UTF-8.
+// decode reads the plan section by section, and lists element by element. The largest sections, such
+// as the prior state, are never in memory as a whole: only their sensitive values are stored. It
+// refuses duplicate names in an object, of which one could hide the other, and invalid UTF-8.
 func decode(r *limited) (*plan, error) {
 	d := decoder{from: r, dec: jsontext.NewDecoder(r), plan: &plan{}}
 	if err := d.document(); err != nil {
@@ -28,7 +29,7 @@ type decoder struct {
 	from *limited
 	dec  *jsontext.Decoder
 	plan *plan
-	// reader makes values of elements that are read one at a time.
+	// reader builds values from elements that are read one at a time.
 	reader elementReader
 }
 
@@ -149,7 +150,7 @@ func readRelevant(p *plan, v diff.Raw) (err error) {
 	return err
 }
 
-// positioned is an error at a byte of the plan that is not where the decoder is.
+// positioned is an error at an offset of the plan other than the decoder's position.
 type positioned struct {
 	at  int64
 	err error
@@ -158,7 +159,8 @@ type positioned struct {
 func (p positioned) Error() string { return p.err.Error() }
 func (p positioned) Unwrap() error { return p.err }
 
-// fail says where the input is broken. The decoder's own words are never used: they can quote names.
+// fail adds the position to an error about invalid input. It never uses the decoder's own message,
+// which can quote names.
 func (d *decoder) fail(section string, err error) error {
 	at := d.dec.InputOffset()
 	var other positioned

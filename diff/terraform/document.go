@@ -6,8 +6,9 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
-// document compares what two strings hold, if it is JSON, YAML or base64 of text, as policies, configuration files and user data are.
-// It never looks into what is sensitive, unknown or known to hold a secret, and says whether it took the comparison over.
+// document compares the contents of two strings that hold JSON, YAML or base64 of text, as policies,
+// configuration files and user data do. It never reads a value that is sensitive, unknown or known to
+// hold a secret. It reports whether it compared the values.
 func (c *comparer) document(p tree.Path, n node, depth int) bool {
 	was, is, ok := texts(n)
 	if !ok || depth >= maxDepth || n.unknown.some() || n.was.some() || n.is.some() {
@@ -23,14 +24,15 @@ func (c *comparer) document(p tree.Path, n node, depth int) bool {
 	return true
 }
 
-// texts are two strings, or one and nothing.
+// texts returns the strings of both sides; one side may be absent.
 func texts(n node) (was, is string, ok bool) {
 	was, wasText := raw.Reveal(n.before).(string)
 	is, isText := raw.Reveal(n.after).(string)
 	return was, is, wasText && isText || wasText && n.after.IsNull() || isText && n.before.IsNull()
 }
 
-// hidesName says that a key of an output that is an object holds a secret. Such an output is masked as a whole.
+// hidesName reports whether a key of an output object contains a secret. Such an output is masked as
+// a whole.
 func hidesName(m *diff.Masker, c change) bool {
 	for _, v := range []diff.Raw{c.before, c.after} {
 		for _, k := range v.Keys() {

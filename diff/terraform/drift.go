@@ -9,12 +9,12 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/risk"
 )
 
-// foldUnread is the rule that folds drift in attributes that no changed part of the plan depends on. Terraform leaves it out of what it
-// prints, too (the plan's relevant_attributes are made for that, since format 1.1): an attribute that the configuration sets is put
-// back by a change of the plan, which is listed as one.
+// foldUnread is the rule that folds drift in attributes that no changed part of the plan depends on.
+// Terraform hides such drift, too; relevant_attributes in the plan, since format 1.1, exist for this.
+// An attribute that the configuration sets is restored by a change of the plan, which is listed.
 const foldUnread = "not read by this plan"
 
-// drift lists what others changed. It has happened already: this plan does nothing to it.
+// drift lists the changes that others made outside of Terraform. The plan does not affect them.
 func (b *builder) drift(p *plan) error {
 	for _, r := range p.drift.list {
 		c, d, err := b.resource(r)
@@ -33,7 +33,8 @@ func (b *builder) drift(p *plan) error {
 	return nil
 }
 
-// judgeDrift adds what the rules about security find in what others did. It has happened, so it risks nothing more.
+// judgeDrift adds the findings of security rules to drift. It has already happened, so it has no
+// further risk.
 func (b *builder) judgeDrift(c *diff.Change, r *resource, d differences) {
 	action, order, fields := c.Action, c.Order, slices.Clone(c.Fields)
 	risk.Judge(c, risk.Subject{
@@ -50,19 +51,21 @@ func (b *builder) judgeDrift(c *diff.Change, r *resource, d differences) {
 	}
 }
 
-// readsSome says that the plan tells what it depends on. One that only refreshes has no changes, and is made to see all drift.
+// readsSome reports whether the plan lists its dependencies. A refresh-only plan has no changes and
+// is made to show all drift.
 func (p *plan) readsSome() bool {
 	return p.atLeast(1) && len(p.resources.list)+p.resources.unchanged > 0
 }
 
-// foldUnread folds the fields that nothing depends on. What is gone, or came, is always told, and so is what rules about security find.
+// foldUnread folds the fields that no changed part depends on. It never folds created or removed
+// objects, nor drift with a security finding.
 func (p *plan) foldUnread(c *diff.Change, address string, touched []risk.Touched) {
 	if c.Action != diff.Update || c.Security() {
 		return
 	}
 	var read []tree.Path
 	for _, a := range p.relevant {
-		// An address without the key of an instance stands for all of them.
+		// An address without an instance key refers to all instances.
 		if rest, ok := strings.CutPrefix(address, a.resource); ok && (rest == "" || rest[0] == '[') {
 			read = append(read, a.path)
 		}
@@ -83,7 +86,8 @@ func anyTouches(read []tree.Path, p tree.Path) bool {
 	return false
 }
 
-// touches says that one path is the other one or lies inside it, whatever the index: elements of a set have none.
+// touches reports whether one path equals or contains the other, ignoring indexes: set elements have
+// none.
 func touches(a, b tree.Path) bool {
 	for i := range min(len(a), len(b)) {
 		if a[i].IsIndex != b[i].IsIndex || !a[i].IsIndex && (a[i].Key != b[i].Key || a[i].Into != b[i].Into) {

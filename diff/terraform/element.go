@@ -12,14 +12,14 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
-// errNoResource is a deferred change of nothing.
+// errNoResource reports a deferred change without a resource.
 var errNoResource = fmt.Errorf("%w: a deferred change has no resource", ErrNotPlan)
 
-// batchBytes is how much of a section one goroutine decodes at a time.
+// batchBytes is the amount of a section that one goroutine decodes at a time.
 const batchBytes = 256 << 10
 
-// elements reads a list of resource changes. The decoder only finds where each one ends; several goroutines, for which it waits, make
-// values of them. The result is in the order of the plan, whichever of them is done first.
+// elements reads a list of resource changes. The decoder only finds the end of each element; several
+// goroutines build the values, and elements waits for them. The result has the order of the plan.
 func (d *decoder) elements(key string, out *elements, deferred bool) error {
 	t, err := d.dec.ReadToken()
 	if err != nil || t.Kind() == 'n' {
@@ -36,7 +36,7 @@ func (d *decoder) elements(key string, out *elements, deferred bool) error {
 		workers.Go(func() error { b.decode(deferred); return nil })
 	}
 	err = d.split(start)
-	_ = workers.Wait() // what goes wrong is in the batches, the first one first
+	_ = workers.Wait() // the batches hold the errors in the order of the plan
 	for _, b := range batches {
 		if b.err != nil {
 			return b.err
@@ -48,7 +48,7 @@ func (d *decoder) elements(key string, out *elements, deferred bool) error {
 	return err
 }
 
-// split cuts the rest of a list into batches.
+// split cuts the rest of a list into batches and starts each of them.
 func (d *decoder) split(start func(*batch)) error {
 	b := &batch{}
 	for d.dec.PeekKind() != ']' {
@@ -69,7 +69,8 @@ func (d *decoder) split(start func(*batch)) error {
 	return err
 }
 
-// batch is a run of elements: their text, one after the other, where each ends, and where in the plan it begins.
+// batch is a run of elements: their concatenated text, the end of each element in it, and the offset
+// of each in the plan.
 type batch struct {
 	data []byte
 	ends []int
@@ -91,7 +92,7 @@ func (b *batch) decode(deferred bool) {
 	b.data = nil
 }
 
-// part is the text of the value of a key.
+// part is a key of an object with the text of its value.
 type part struct {
 	name string
 	text []byte
@@ -108,13 +109,13 @@ func (p parts) get(name string) []byte {
 	return nil
 }
 
-// elementReader makes values of text that has been checked. It is for one goroutine.
+// elementReader builds values from text that has been validated. It is not safe for concurrent use.
 type elementReader struct {
 	dec jsontext.Decoder
 }
 
-// element adds one change to out. One that changes nothing is only counted, after what it marks as sensitive has been learned. What is
-// deferred is always listed.
+// element adds one change to out. A change with no effect is only counted, after its sensitive values
+// have been collected. A deferred change is always listed.
 func (r *elementReader) element(text []byte, deferred bool, out *elements) (err error) {
 	top, err := r.split(text)
 	if err != nil {
@@ -157,7 +158,7 @@ func (r *elementReader) element(text []byte, deferred bool, out *elements) (err 
 	return nil
 }
 
-// stays says that the resource has an address, and the same one as before.
+// stays reports whether the resource has an address that did not change.
 func (r *resource) stays() bool {
 	return r.address != "" && (r.previousAddress == "" || r.previousAddress == r.address)
 }
@@ -228,7 +229,8 @@ func (r *elementReader) change(text []byte) (change, error) {
 	return c, err
 }
 
-// secrets adds what a change marks as sensitive, or its type does, without building the values of the many that have nothing of it.
+// secrets collects the values that are sensitive by mark or by resource type. It does not build the
+// values of the many changes without any.
 func (r *elementReader) secrets(kind string, p parts, out *elements) error {
 	add := func(secret diff.Raw) { out.secrets = append(out.secrets, secret) }
 	if secretAttributesOf(kind) != nil {

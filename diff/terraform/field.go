@@ -7,8 +7,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// fields reads the keys of an object whose form is known. What is missing or null is the zero value; what is of another type makes
-// the error errWrongType, which a caller looks at once, at its end.
+// fields reads the keys of an object with a known form. A missing or null key yields the zero value; a
+// value of another type sets the error to errWrongType, which the caller checks once at its end.
 type fields struct {
 	object diff.Raw
 	err    *error
@@ -64,7 +64,7 @@ func flagOf(v diff.Raw) (*bool, error) {
 	return nil, errWrongType
 }
 
-// each goes through an object by its sorted keys. Null is empty.
+// each iterates over an object in the order of its sorted keys. Null is empty.
 func each(v diff.Raw, err *error) iter.Seq2[string, diff.Raw] {
 	return func(yield func(string, diff.Raw) bool) {
 		if !v.IsObject() && !v.IsNull() {
@@ -79,7 +79,7 @@ func each(v diff.Raw, err *error) iter.Seq2[string, diff.Raw] {
 	}
 }
 
-// items goes through a list. Null is empty.
+// items iterates over a list. Null is empty.
 func items(v diff.Raw, err *error) iter.Seq[diff.Raw] {
 	return func(yield func(diff.Raw) bool) {
 		if !v.IsList() && !v.IsNull() {

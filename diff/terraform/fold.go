@@ -10,34 +10,40 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
-// The rules that fold a field of an update, unless it forces a replacement.
+// The rules that fold a field of an update, unless the field forces a replacement.
 const (
-	// foldFormatting is a document of which only the spelling changes: white space, the order of keys. Terraform marks it as
-	// "whitespace changes", too.
+	// foldFormatting folds a document that changes only in white space or in the order of its keys.
+	// Terraform marks it as "whitespace changes".
 	foldFormatting = "formatting"
-	// foldEmpty is an attribute that is null or empty before and another of these after: most providers cannot tell them apart
-	// (https://github.com/hashicorp/terraform-plugin-sdk/issues/741), and the first plan after an upgrade is full of them.
+	// foldEmpty folds an attribute that changes between null, the empty string, and an empty list or
+	// map. Most providers cannot distinguish them
+	// (https://github.com/hashicorp/terraform-plugin-sdk/issues/741), and the first plan after an
+	// upgrade is full of such changes.
 	foldEmpty = "null or empty"
 )
 
-// documents are the attributes whose documents a service reads by what they say, so that their spelling means nothing. All others may be
-// files, scripts or inputs of a program that sees each byte, or a hash of them that restarts or replaces something.
+// documents lists the attributes whose documents a service parses, so that formatting has no effect.
+// Any other attribute may be a file, a script or an input to a program that reads every byte, or may
+// be hashed to trigger a restart or replacement.
 var documents = map[string]bool{
 	"values": true, "yaml_body": true, "template_body": true, "definition": true, "dashboard_body": true, "dashboard_json": true,
 	"config_json": true, "event_pattern": true, "policy_data": true, "policy_document": true,
 }
 
-// dynamic are the attributes that take any value, by resource type. They have no schema, so that null, an empty list and an empty object
-// are what somebody wrote: an empty selector of Kubernetes selects everything.
+// dynamic lists the attributes that accept any value, by resource type. They have no schema, so null,
+// an empty list and an empty object were written on purpose: an empty selector in Kubernetes selects
+// everything.
 var dynamic = map[string]bool{
 	"kubernetes_manifest": true, "terraform_data": true, "azapi_resource": true, "azapi_update_resource": true, "azapi_resource_action": true,
 	"azapi_data_plane_resource": true,
 }
 
-// mapNames end the names of attributes that are maps, in which an empty one has nothing. An empty object elsewhere may be a setting.
+// mapNames lists endings of attribute names that are maps, where an empty object in a map means
+// nothing. Elsewhere an empty object may be a setting.
 var mapNames = []string{"tags", "labels", "annotations", "variables", "parameters", "metadata", "triggers", "options", "attributes", "data", "map"}
 
-// foldOf is the rule that folds what is at n, or nothing. What is sensitive or unknown is never folded.
+// foldOf returns the rule that folds the field at n, or the empty string. Sensitive and unknown
+// values are never folded.
 func (c *comparer) foldOf(p tree.Path, n node) string {
 	if n.unknown.some() || n.was.some() || n.is.some() {
 		return ""
@@ -51,7 +57,7 @@ func (c *comparer) foldOf(p tree.Path, n node) string {
 	return ""
 }
 
-// byMeaning says that a path leads to a document that is read by what it says.
+// byMeaning reports whether a path leads to a document whose formatting has no effect.
 func byMeaning(p tree.Path) bool {
 	if secret.CommandPlace(p) || len(p) == 0 {
 		return false
@@ -68,8 +74,8 @@ func isMap(p tree.Path) bool {
 	return last == "tags_all" || slices.ContainsFunc(mapNames, func(end string) bool { return strings.HasSuffix(last, end) })
 }
 
-// attribute says that a path names an attribute of a schema, or a key of a map: not an element of a list, and nothing in a document,
-// where it can mean much that something empty is there.
+// attribute reports whether a path names an attribute of a schema or a key of a map. List elements
+// and places inside documents do not count, because an empty value can be significant there.
 func attribute(p tree.Path) bool {
 	for i, s := range p {
 		if s.Into != "" || s.IsIndex && i == len(p)-1 {
@@ -79,8 +85,8 @@ func attribute(p tree.Path) bool {
 	return len(p) > 0
 }
 
-// unset says that both sides are empty, or that an attribute of a block which comes or goes is. An attribute of a schema is there on
-// both sides, if only as null; what is not has no schema.
+// unset reports whether both sides are empty, or one is empty in a block that is added or removed. A
+// schema attribute exists on both sides, at least as null; a value that does not has no schema.
 func unset(n node) bool {
 	switch {
 	case n.hasBefore && n.hasAfter:
@@ -93,7 +99,7 @@ func unset(n node) bool {
 	return false
 }
 
-// empty says that a value is null, or a string, list or object that holds nothing.
+// empty reports whether a value is null or an empty string, list or object.
 func empty(v diff.Raw) bool {
 	switch v := raw.Reveal(v).(type) {
 	case nil:

@@ -8,13 +8,15 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// invocation is an action of the configuration that an apply runs beside its changes (Terraform 1.14 has them).
+// invocation is an action of the configuration that an apply runs beside its changes (Terraform 1.14
+// and later).
 type invocation struct {
 	address string
-	// resource and event say when it runs, for example after_update. Empty: someone asked for it.
+	// resource and event define the trigger, for example after_update. They are empty for an action
+	// that a user invoked.
 	resource, event string
 	deferred        bool
-	// values and sensitive are what it is given, which may hold secrets.
+	// values and sensitive are the arguments and their marks; arguments may hold secrets.
 	values, sensitive diff.Raw
 }
 
@@ -42,10 +44,11 @@ func invocationOf(f fields) invocation {
 	}
 }
 
-// maxInvoked is how many actions are named; a report has few notes.
+// maxInvoked bounds how many actions are named, because a report has few notes.
 const maxInvoked = 30
 
-// invoked says which actions an apply runs. They are programs of a provider: what they do is not in a plan.
+// invoked adds notes on the actions that an apply runs. They are programs of a provider; a plan does
+// not show their effects.
 func (b *builder) invoked(list []invocation) {
 	var notes []string
 	for _, i := range list {
@@ -58,7 +61,7 @@ func (b *builder) invoked(list []invocation) {
 	b.report.Notes = append(b.report.Notes, notes...)
 }
 
-// events are the moments of a lifecycle at which an action runs.
+// events maps the lifecycle events that trigger an action to text.
 var events = map[string]string{
 	"beforecreate": "before the creation of", "aftercreate": "after the creation of",
 	"beforeupdate": "before the update of", "afterupdate": "after the update of",
@@ -80,7 +83,7 @@ func (b *builder) invocation(i invocation) string {
 	return note(fmt.Sprintf("Action %s %s. A plan does not say what it does.", b.address(i.address), words))
 }
 
-// note cuts a sentence to what a report takes.
+// note cuts a sentence to the maximum length of a note.
 func note(s string) string {
 	const most = 900
 	if len(s) <= most {

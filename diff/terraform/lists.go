@@ -9,8 +9,9 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
-// list compares the elements that belong together. A set is a list in a plan's JSON, with its elements in an order that follows from
-// their values: so an element that changes may stand anywhere, and only equal elements that change places are a new order.
+// list compares matching elements. A set appears in a plan's JSON as a list whose order follows from
+// the values, so a changed element may be at any index. Only equal elements that change places count
+// as a new order.
 func (c *comparer) list(p tree.Path, n node, depth int) {
 	count := len(c.out.fields)
 	pairs := tree.Matches(n.before, n.after, func(i int) bool { return n.unknown.index(i).some() })
@@ -30,7 +31,7 @@ func (c *comparer) list(p tree.Path, n node, depth int) {
 	c.never(count, p, n)
 }
 
-// differing counts the pairs that are not equal. Those that are have no differences, unless their marks have.
+// differing counts the pairs whose values or marks are unequal.
 func (n node) differing(pairs []tree.Pair) int {
 	count := 0
 	for _, p := range pairs {
@@ -42,7 +43,7 @@ func (n node) differing(pairs []tree.Pair) int {
 	return count
 }
 
-// element compares element i of before with element j of after; -1 is none.
+// element compares element i of before with element j of after; -1 means that a side has none.
 func (c *comparer) element(p tree.Path, n node, i, j, depth int) {
 	e := node{hasBefore: i >= 0, hasAfter: j >= 0, lone: i < 0 || j < 0, named: n.named}
 	if i >= 0 {
@@ -51,14 +52,14 @@ func (c *comparer) element(p tree.Path, n node, i, j, depth int) {
 	if j >= 0 {
 		e.after, e.is, e.unknown = n.after.At(j), n.is.index(j), n.unknown.index(j)
 	}
-	// An element that is null is there all the same.
+	// A null element of a list still exists.
 	if e.lone && e.before.IsNull() && e.after.IsNull() {
 		e.lone = false
 	}
 	c.walk(p.Paired(tree.Pair{Before: i, After: j}), e, depth+1)
 }
 
-// order adds a field of its own when equal elements change places. It names those that both sides have.
+// order adds a field when equal elements change places. The field lists the elements of both sides.
 func (c *comparer) order(p tree.Path, n node, pairs []tree.Pair) {
 	moved := false
 	var kept []tree.Pair
@@ -71,7 +72,7 @@ func (c *comparer) order(p tree.Path, n node, pairs []tree.Pair) {
 	if !moved {
 		return
 	}
-	byPlace := make([]int, n.before.Len()) // 1 + place in kept
+	byPlace := make([]int, n.before.Len()) // 1 + index in kept
 	for k, pair := range kept {
 		byPlace[pair.Before] = k + 1
 	}
@@ -89,8 +90,8 @@ func (c *comparer) order(p tree.Path, n node, pairs []tree.Pair) {
 	c.add(p, n, raw.Of(was), raw.Of(is)).Reorder(places)
 }
 
-// elementNames tells the elements of before apart: by themselves if they are plain, by their names or else the first attribute that no
-// two of them share, or by their places.
+// elementNames returns a name for each element of before: its value if that is scalar, its name,
+// otherwise the first attribute that is unique, otherwise its index.
 func elementNames(before diff.Raw, kept []tree.Pair) []any {
 	named := func(of func(diff.Raw) diff.Raw) []any { return distinct(before, kept, of) }
 	if names := named(func(e diff.Raw) diff.Raw { return e }); names != nil {
@@ -110,10 +111,11 @@ func elementNames(before diff.Raw, kept []tree.Pair) []any {
 	return elementPlaces(kept)
 }
 
-// maxNaming is how many attributes are tried as names.
+// maxNaming bounds how many attributes are tried as names.
 const maxNaming = 32
 
-// distinct is what of makes of each element, or nil if that is not a plain value, or one for two of them.
+// distinct returns the result of the function of for each element, or nil if a result is no scalar or
+// occurs twice.
 func distinct(before diff.Raw, kept []tree.Pair, of func(diff.Raw) diff.Raw) []any {
 	names := make([]any, len(kept))
 	seen := map[uint64]bool{}

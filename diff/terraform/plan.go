@@ -9,16 +9,17 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
-// plan is the part of a plan's JSON that a report needs. The form is described at
+// plan is the part of a plan's JSON that a report needs. The format is documented at
 // https://developer.hashicorp.com/terraform/internals/json-format.
 type plan struct {
 	formatVersion string
-	// variables are the values of the root module's variables, and sensitive the names of those that are declared so.
+	// variables holds the values of the root module's variables; sensitive the names of those that are
+	// declared as sensitive.
 	variables map[string]diff.Raw
 	sensitive map[string]bool
-	// written is what the configuration sets in each of its resources, by address without keys.
+	// written holds what the configuration sets in each resource, by address without keys.
 	written map[string]written
-	// programs are the kinds of the provisioners of its resources, by the same addresses.
+	// programs holds the kinds of the provisioners of each resource, by the same addresses.
 	programs  map[string][]string
 	resources elements
 	drift     elements
@@ -26,33 +27,35 @@ type plan struct {
 	outputs   map[string]change
 	relevant  []relevant
 	checks    []check
-	// conditions are the older form of checks.
+	// conditions is the older form of checks.
 	conditions []check
 	invoked    []invocation
-	// marked are the values that the prior state and the planned values mark as sensitive.
+	// marked holds the sensitive values of the prior state and the planned values.
 	marked    []diff.Raw
 	applyable *bool
 	complete  *bool
 	errored   bool
-	// sections says that it has a section of a plan. Other is what else it is, by a section that no plan has.
+	// sections reports that a section of a plan was found; other names the kind of document to which a
+	// section belongs that no plan has.
 	sections bool
 	other    string
 }
 
-// otherDocuments are sections of other documents of Terraform, with what these are.
+// otherDocuments maps sections of other Terraform documents to the names of these documents.
 var otherDocuments = map[string]string{
 	"values": "a state", "lineage": "a state file", "serial": "a state file", "provider_schemas": "a list of provider schemas",
 	"function_signatures": "a list of functions", "diagnostics": "the result of a validation",
 }
 
-// planSections are the sections of which every plan has some. An empty state has none.
+// planSections lists sections of which every plan has at least one. An empty state has none.
 var planSections = map[string]bool{
 	"planned_values": true, "configuration": true, "resource_changes": true, "output_changes": true, "resource_drift": true, "prior_state": true,
 	"deferred_changes": true, "checks": true, "condition_results": true, "action_invocations": true, "deferred_action_invocations": true,
 	"relevant_attributes": true, "variables": true, "applyable": true, "complete": true, "errored": true,
 }
 
-// check refuses what is no plan. A state has the form of a plan without changes, so it would look harmless.
+// check refuses a document that is no plan. A state has the form of a plan without changes and would
+// look harmless.
 func (p *plan) check() error {
 	const remedy = "make a plan's with `terraform show -json PLANFILE`"
 	if p.other != "" {
@@ -67,22 +70,22 @@ func (p *plan) check() error {
 	return nil
 }
 
-// elements are the changes of a section that need a line in the report, in its order.
+// elements holds the changes of a section that the report lists, in their order.
 type elements struct {
 	list []resource
-	// unchanged counts those that do not, and secrets are the values that they mark as sensitive.
+	// unchanged counts the others; secrets holds the sensitive values of those.
 	unchanged int
 	secrets   []diff.Raw
 }
 
-// resource is one change of a resource. Reason is set in a deferred one.
+// resource is one change of a resource. reason is set for a deferred change.
 type resource struct {
 	address, previousAddress, moduleAddress string
 	mode, kind, name, deposed               string
 	actionReason, reason                    string
-	// hasChange is false when the plan does not say what happens, which is an error.
+	// hasChange is false if the plan does not contain the change, which is an error.
 	hasChange bool
-	// generated: Terraform wrote the configuration.
+	// generated reports that Terraform generated the configuration.
 	generated bool
 	change    change
 }
@@ -96,23 +99,24 @@ type change struct {
 	replacePaths                    []tree.Path
 }
 
-// importing says what an existing object is known as: by its id or its identity, or not yet.
+// importing identifies an imported object by id or identity, which may be unknown until apply.
 type importing struct {
 	id       string
 	identity diff.Raw
 	unknown  bool
 }
 
-// relevant is an attribute that the plan depends on, see drift.go. An empty path is the whole resource.
+// relevant is an attribute on which the plan depends, see drift.go. An empty path refers to the whole
+// resource.
 type relevant struct {
 	resource string
 	path     tree.Path
 }
 
-// errWrongType is a value of another type than the form says.
+// errWrongType reports a value of another type than the format defines.
 var errWrongType = errors.New("a field has the wrong type")
 
-// checkVersion takes every minor version of formats 0 and 1: Terraform only adds to them.
+// checkVersion accepts every minor version of formats 0 and 1, because minor versions only add.
 func checkVersion(v string) error {
 	major, _, _ := strings.Cut(v, ".")
 	switch major {
@@ -124,7 +128,7 @@ func checkVersion(v string) error {
 	return fmt.Errorf("%w: its format version %.20q is newer than this program; update nuon", ErrNotPlan, v)
 }
 
-// atLeast says that the plan is of a minor version of format 1, or a newer one.
+// atLeast reports whether the plan has at least the given minor version of format 1.
 func (p *plan) atLeast(minor int) bool {
 	major, rest, _ := strings.Cut(p.formatVersion, ".")
 	var n int

@@ -38,7 +38,7 @@ func TestRealPlans(t *testing.T) {
 	}
 }
 
-// TestRarePlans covers what built-in resources cannot be brought to do.
+// TestRarePlans covers plans that the built-in resources cannot produce.
 func TestRarePlans(t *testing.T) {
 	plans, err := filepath.Glob("testdata/plans/*.json")
 	if err != nil || len(plans) == 0 {
@@ -55,7 +55,7 @@ func TestRarePlans(t *testing.T) {
 	}
 }
 
-// golden compares all renderings of a plan, and holds what must be true of any.
+// golden compares all renderings of a plan with golden files, and checks what must hold for any plan.
 func golden(t *testing.T, name string, plan []byte) {
 	t.Helper()
 	r, err := terraform.Report(bytes.NewReader(plan), terraform.Options{})
@@ -108,7 +108,7 @@ func checkReport(t *testing.T, r *diff.Report) {
 	}
 }
 
-// renderings are all forms in which a report reaches people, by file extension.
+// renderings returns all rendered forms of a report by file extension.
 func renderings(t interface {
 	Helper()
 	Fatal(...any)
@@ -191,7 +191,7 @@ func terraformRun(t *testing.T, dir, rc string, args ...string) []byte {
 
 var uuid = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
-// stableIDs numbers the random ids that Terraform made, in their order.
+// stableIDs replaces the random ids that Terraform generated with numbers, in order of appearance.
 func stableIDs(plan []byte) []byte {
 	seen := map[string]string{}
 	return uuid.ReplaceAllFunc(plan, func(id []byte) []byte {

@@ -45,7 +45,7 @@ func attributes(leaf *rapid.Generator[any]) *rapid.Generator[map[string]any] {
 	return rapid.MapOfN(rapid.StringMatching(`[a-d]`), values(leaf, 3), 0, 4)
 }
 
-// updatePlan is a plan of one resource that goes from before to after.
+// updatePlan returns a plan of one resource that changes from before to after.
 func updatePlan(t interface {
 	Helper()
 	Fatal(...any)
@@ -67,7 +67,7 @@ func updatePlan(t interface {
 	return data
 }
 
-// TestFieldsSayIfAndOnlyIf: a value against itself has no fields, and two values that differ have at least one.
+// TestFieldsSayIfAndOnlyIf checks that equal values have no fields and different values at least one.
 func TestFieldsSayIfAndOnlyIf(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before := attributes(harmless()).Draw(t, "before")
@@ -94,7 +94,7 @@ func TestFieldsSayIfAndOnlyIf(t *testing.T) {
 	})
 }
 
-// TestUnknownIsNeverLost: whatever is known only after apply has a field.
+// TestUnknownIsNeverLost checks that every value that is known only after apply has a field.
 func TestUnknownIsNeverLost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before := attributes(harmless()).Draw(t, "before")
@@ -123,7 +123,8 @@ func TestUnknownIsNeverLost(t *testing.T) {
 	})
 }
 
-// planted draws a leaf that is harmless or holds one of the secrets, spelled in some way inside some text.
+// planted draws a leaf that is harmless or contains one of the secrets, in various spellings inside
+// some text.
 func planted(secrets []string) *rapid.Generator[any] {
 	holding := rapid.Custom(func(t *rapid.T) any {
 		text := rapid.StringMatching(`[ a-z\n"]{0,6}`).Draw(t, "before") +
@@ -135,8 +136,9 @@ func planted(secrets []string) *rapid.Generator[any] {
 	return rapid.OneOf(harmless(), holding)
 }
 
-// TestNoSecretEverAppears plants secrets that are known, and others that the plan marks as sensitive in one place and holds
-// unmarked in others, in values and keys, and looks for all of them in every rendering.
+// TestNoSecretEverAppears plants secrets in values and keys and searches every rendering for them.
+// Some secrets are known; others are marked as sensitive in one place of the plan and unmarked in
+// others.
 func TestNoSecretEverAppears(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		secret := rapid.StringMatching(`[A-Z0-9!#%]{12,16}`)
@@ -193,7 +195,7 @@ func TestNoSecretEverAppears(t *testing.T) {
 	})
 }
 
-// TestRenderingsAreNeutral: no value, name or reason acts on a terminal.
+// TestRenderingsAreNeutral checks that no value, name or reason can control a terminal.
 func TestRenderingsAreNeutral(t *testing.T) {
 	const evil = "\x1b]0;owned\x07\u202e\r\n\u009b2J"
 	change := map[string]any{
@@ -229,7 +231,7 @@ func TestRenderingsAreNeutral(t *testing.T) {
 	}
 }
 
-// FuzzReport: no input makes a panic or a report that is not valid.
+// FuzzReport checks that no input causes a panic or an invalid report.
 func FuzzReport(f *testing.F) {
 	plans, err := filepath.Glob("testdata/plans/*.json")
 	if err != nil || len(plans) == 0 {
@@ -262,7 +264,7 @@ func FuzzReport(f *testing.F) {
 	})
 }
 
-// TestPointersLead: each pointer leads to the value that the report states, on the side that it is for.
+// TestPointersLead checks that each pointer leads to the reported value on its side.
 func TestPointersLead(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before, after := attributes(harmless()).Draw(t, "before"), attributes(harmless()).Draw(t, "after")

@@ -7,11 +7,12 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
-// This file finds secrets that nobody marks as sensitive. A provider marks most of its schema's attributes; what a configuration writes into
-// a map, a document or a script (environment variables, app settings, user data, the values of a chart) it cannot know.
+// This file finds secrets that are not marked as sensitive. A provider marks most attributes of its
+// schema. It cannot mark what a configuration writes into a map, a document or a script: environment
+// variables, app settings, user data, chart values.
 
-// guard marks what is at a key of the object n as sensitive, on both sides, where the names around it say that it is a secret, or the
-// type of the resource does, which is empty below its attributes.
+// guard marks the value at a key of the object n as sensitive, on both sides, if a name or the
+// resource type shows that it is a secret. kind is the resource type, and empty below its attributes.
 func guard(kind string, n node, key string, child node) node {
 	byKind := secretByKind(kind, key, n.before) || secretByKind(kind, key, n.after)
 	if byKind || named(n.before, key, child.before) || named(n.after, key, child.after) {
@@ -20,8 +21,8 @@ func guard(kind string, n node, key string, child node) node {
 	return child
 }
 
-// named says that the value at a key of an object is a secret, by the key, by the name that stands beside it, or because the object is a
-// Secret of Kubernetes.
+// named reports whether the value at a key of an object is a secret: by the key, by the name beside
+// it, or because the object is a Kubernetes Secret.
 func named(object diff.Raw, key string, value diff.Raw) bool {
 	switch key {
 	case "value":
@@ -32,7 +33,8 @@ func named(object diff.Raw, key string, value diff.Raw) bool {
 	return secret.KeyPart(object, key, value) || secret.Value(key, value, secret.Name)
 }
 
-// holds says that a value holds a secret by its names or its form, also inside of the documents that its texts hold.
+// holds reports whether a value contains a secret, judging by names and formats, also inside of
+// documents in its texts.
 func holds(v diff.Raw) bool {
 	switch {
 	case v.IsObject():
@@ -55,13 +57,14 @@ func holds(v diff.Raw) bool {
 	return false
 }
 
-// inside is holds for a part of a value that is shown as a whole, of which no part can be hidden alone.
+// inside is holds for a part of a value that is shown as a whole, of which no part can be masked
+// separately.
 func inside(v diff.Raw) bool {
 	_, settings := redacted(v, nil)
 	return settings != nil || holds(v)
 }
 
-// documentHolds says so of the document that a text holds, if it is one.
+// documentHolds is holds for the document in a text, if there is one.
 func documentHolds(text string) bool {
 	if !secret.Mentions(text) {
 		return false
@@ -70,8 +73,8 @@ func documentHolds(text string) bool {
 	return ok && (inner.IsObject() || inner.IsList()) && holds(inner)
 }
 
-// conceal keeps secrets that are known by their names or forms out of both sides of a field: a side that holds one is sensitive, and a text
-// that sets some among other things shows the other things.
+// conceal removes secrets that are known by name or format from both sides of a field. A side that
+// contains one becomes sensitive; a text that sets a secret among other things loses only the secret.
 func conceal(before, after *diff.Side) {
 	if before.Sensitive && !before.Absent || after.Sensitive && !after.Absent {
 		return // neither side is shown
@@ -94,7 +97,8 @@ func conceal(before, after *diff.Side) {
 	}
 }
 
-// redacted is a value without what it sets under the names of secrets, if it is a text.
+// redacted returns a text without the values that it sets under names of secrets. Other values are
+// returned unchanged.
 func redacted(v diff.Raw, others map[string]bool) (shown diff.Raw, own map[string]bool) {
 	text, ok := raw.Reveal(v).(string)
 	if !ok {

@@ -9,7 +9,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/terraform"
 )
 
-// change is a plan that makes before into after, of a resource or of an output.
+// change returns a plan that changes before to after, for a resource or an output.
 func change(t *testing.T, actions []string, before, after, unknown any, output bool) []byte {
 	t.Helper()
 	c := map[string]any{"actions": actions, "before": before, "after": after, "after_unknown": unknown, "before_sensitive": false, "after_sensitive": false}
@@ -26,7 +26,7 @@ func change(t *testing.T, actions []string, before, after, unknown any, output b
 	return data
 }
 
-// unmarked are values that hold a secret which no provider marks, with "planted" in it.
+// unmarked returns values that contain a secret that no provider marks, with "planted" in it.
 func unmarked(n string) map[string]any {
 	type o = map[string]any
 	type l = []any
@@ -54,7 +54,8 @@ func unmarked(n string) map[string]any {
 	}
 }
 
-// TestUnmarkedSecrets: what is known by its name or form is in no rendering, whatever happens to it, and that it changes is.
+// TestUnmarkedSecrets checks that secrets known by name or format are in no rendering, for every
+// action, and that their change is reported.
 func TestUnmarkedSecrets(t *testing.T) {
 	before, after := unmarked("1"), unmarked("2")
 	for name := range before {
@@ -95,7 +96,8 @@ func unknowns(of any) map[string]any {
 	return out
 }
 
-// TestReadableAllTheSame: what says who may do what, where a secret is, or what else a script does, is shown.
+// TestReadableAllTheSame checks that access rules, references to secrets and the other parts of scripts
+// are shown.
 func TestReadableAllTheSame(t *testing.T) {
 	type o = map[string]any
 	trust := func(who string) string {
@@ -121,7 +123,7 @@ func TestReadableAllTheSame(t *testing.T) {
 	}
 }
 
-// TestProblemsHoldNoSecrets: the message of a condition is made of the configuration's values.
+// TestProblemsHoldNoSecrets checks the messages of conditions, which contain configuration values.
 func TestProblemsHoldNoSecrets(t *testing.T) {
 	r := report(t, `"checks":[{"address":{"to_display":"check.c"},"status":"fail","problems":[{"message":"got postgres://u:planted@h"},{"message":"password=planted1 is bad"}]}]`)
 	for ext, text := range renderings(t, r) {

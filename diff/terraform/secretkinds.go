@@ -8,10 +8,12 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// This file knows the resources and data sources of which an attribute is a secret, whatever its name is. Their providers mark these
-// attributes; a plan that an older provider or another program made may have no marks.
+// This file lists the resources and data sources that have secret attributes with inconspicuous names.
+// Their providers mark these attributes, but the plan of an older provider or another program may lack
+// the marks.
 
-// secretAttributes are the attributes that hold secrets, by type. A star at the end of a type stands for any rest of it.
+// secretAttributes lists the attributes that hold secrets, by type. A star at the end of a type
+// matches any suffix.
 var secretAttributes = []struct{ types, attributes string }{
 	{"kubernetes_secret kubernetes_secret_v1 kubernetes_secret_v1_data", "data binary_data"},
 	{"random_password random_bytes", "result bcrypt_hash base64 hex"},
@@ -40,7 +42,7 @@ var secretAttributes = []struct{ types, attributes string }{
 	{"local_sensitive_file", "content content_base64 sensitive_content"},
 }
 
-// switched are the types of which an attribute is a secret only where another one says so.
+// switched lists the types of which an attribute is a secret only if another attribute has a value.
 var switched = []struct{ kind, attribute, by, value string }{
 	{"aws_ssm_parameter", "value", "type", "SecureString"},
 	{"tfe_variable", "value", "sensitive", "true"},
@@ -51,7 +53,7 @@ var switched = []struct{ kind, attribute, by, value string }{
 	{"bitbucket_deployment_variable", "value", "secured", "true"},
 }
 
-// secretAttributesOf are the names of those of a type; nil for most types.
+// secretAttributesOf returns the secret attributes of a type; nil for most types.
 var secretAttributesOf = func() func(kind string) []string {
 	exact := map[string][]string{}
 	type pattern struct {
@@ -85,7 +87,7 @@ var secretAttributesOf = func() func(kind string) []string {
 	}
 }()
 
-// secretByKind reports whether an attribute of a resource is a secret by the type of the resource.
+// secretByKind reports whether an attribute is a secret by the type of its resource.
 func secretByKind(kind, attribute string, resource diff.Raw) bool {
 	for _, a := range secretAttributesOf(kind) {
 		if a == attribute {
@@ -95,7 +97,7 @@ func secretByKind(kind, attribute string, resource diff.Raw) bool {
 	return false
 }
 
-// switchedOn reports whether no other attribute says that this one is no secret.
+// switchedOn reports whether no other attribute declares this one as not secret.
 func switchedOn(kind, attribute string, resource diff.Raw) bool {
 	for _, s := range switched {
 		if s.kind == kind && s.attribute == attribute {
@@ -116,7 +118,8 @@ func secretsOfKind(kind string, resource diff.Raw, found func(diff.Raw)) {
 	}
 }
 
-// mayHoldSecrets reports whether the text of a resource of a state names a type that has secrets: a quick look before it is decoded.
+// mayHoldSecrets reports whether the text of a resource in a state names a type with secrets. It is a
+// cheap check before decoding.
 func mayHoldSecrets(text []byte) bool {
 	_, rest, found := bytes.Cut(text, []byte(`"type"`))
 	if !found {

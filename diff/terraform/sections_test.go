@@ -145,7 +145,7 @@ func TestActionsThatRun(t *testing.T) {
 	}
 }
 
-// TestKeysOfOutputsCanBeSecret: an output is any value, so that its first keys are no names of a schema.
+// TestKeysOfOutputsCanBeSecret checks outputs, where the top-level keys are not the names of a schema.
 func TestKeysOfOutputsCanBeSecret(t *testing.T) {
 	r := report(t, `"variables":{"v":{"value":"planted-in-variable"}},"configuration":{"root_module":{"variables":{"v":{"sensitive":true}}}},
 		"output_changes":{"o":{"actions":["update"],"before":{"a planted-in-variable":1},"after":{"b":1}}}`)
@@ -155,7 +155,8 @@ func TestKeysOfOutputsCanBeSecret(t *testing.T) {
 	checkNothingPlanted(t, r)
 }
 
-// TestSecretsOfWhatStaysAreLearned, whether before or after holds them, and wherever they are marked.
+// TestSecretsOfWhatStaysAreLearned checks that secrets of unchanged resources are learned, from either
+// side and from any mark.
 func TestSecretsOfWhatStaysAreLearned(t *testing.T) {
 	for _, c := range []string{
 		`"before":{"a":["planted-value-x"]},"after":{"a":["planted-value-x"]},"before_sensitive":{"a":[true]}`,
@@ -173,7 +174,8 @@ func TestSecretsOfWhatStaysAreLearned(t *testing.T) {
 		"resource_changes":[{"address":"a.c","change":{"actions":["update"],"before":{"a":1},"after":{"a":"<planted-value-x>"}}}]`))
 }
 
-// TestSecretsOfTheStateAreLearned: what the prior state and the planned values mark has often no change entry, as a data source.
+// TestSecretsOfTheStateAreLearned checks values that are marked in the prior state and the planned
+// values. They often have no change entry, as data sources.
 func TestSecretsOfTheStateAreLearned(t *testing.T) {
 	const changed = `"resource_changes":[{"address":"a.c","change":{"actions":["update"],"before":{"a":1},"after":{"a":"<planted-value-x>"}}}]`
 	for name, values := range map[string]string{
@@ -201,7 +203,8 @@ func TestSecretsOfTheStateAreLearned(t *testing.T) {
 	}
 }
 
-// TestWhatStaysIsDroppedOnlyWhenNothingHappensToIt.
+// TestWhatStaysIsDroppedOnlyWhenNothingHappensToIt checks that only changes with no effect are
+// dropped.
 func TestWhatStaysIsDroppedOnlyWhenNothingHappensToIt(t *testing.T) {
 	r := report(t, `"resource_changes":[
 		{"address":"a.stays","previous_address":"a.stays","change":{"actions":["no-op"],"importing":null}},

@@ -15,7 +15,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/terraform"
 )
 
-// situations are the plans of testdata/situations, each with a sentence that says what people complain about.
+// situations returns the plans of testdata/situations, each with a sentence about what users complain
+// about.
 func situations(t interface {
 	Helper()
 	Fatal(...any)
@@ -36,7 +37,7 @@ func situations(t interface {
 	return out
 }
 
-// TestSituations shows what people see of plans that they complain about elsewhere.
+// TestSituations shows the reports of plans that other tools are criticized for.
 func TestSituations(t *testing.T) {
 	for file, a := range situations(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
@@ -64,7 +65,7 @@ func TestSituations(t *testing.T) {
 	}
 }
 
-// checkNothingPlanted looks for what the plans mark as secret: it is all called planted.
+// checkNothingPlanted searches for the values that the plans mark as secret; all contain "planted".
 func checkNothingPlanted(t *testing.T, r *diff.Report) {
 	t.Helper()
 	for ext, text := range renderings(t, r) {
@@ -74,8 +75,9 @@ func checkNothingPlanted(t *testing.T, r *diff.Report) {
 	}
 }
 
-// TestThePlanOfAnApplyIsTheSame: the runner makes the report once more before an apply and compares digests, so the same plan must give
-// the same one every time, whichever goroutine is done first.
+// TestThePlanOfAnApplyIsTheSame checks that the same plan always yields the same digest, regardless of
+// the order in which goroutines finish. The runner makes the report again before an apply and compares
+// digests.
 func TestThePlanOfAnApplyIsTheSame(t *testing.T) {
 	plans := [][]byte{}
 	for _, a := range situations(t) {

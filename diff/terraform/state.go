@@ -7,11 +7,11 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// This file reads what a plan's prior_state and planned_values mark as sensitive: the values of
-// resources, data sources and outputs that have no change entry. Nothing else of these sections,
-// which are the largest of a plan, is held.
+// This file reads the sensitive values of a plan's prior_state and planned_values: those of resources,
+// data sources and outputs that have no change entry. Nothing else of these sections, the largest of
+// a plan, is stored.
 
-// values reads one of the two: the outputs and the modules.
+// values reads one of the two sections: its outputs and modules.
 func (d *decoder) values() error {
 	return d.object(func(key string) error {
 		switch key {
@@ -39,8 +39,8 @@ func (d *decoder) valuesOfModule(depth int) error {
 	})
 }
 
-// markedIn reads an object that has marks at one key for the value at another. It decodes only an
-// object with a mark in it, or of a type with secrets.
+// markedIn reads an object with marks at one key for the value at another. It decodes only objects
+// that have a mark or a type with secrets.
 func (d *decoder) markedIn(value, marks string) error {
 	text, err := d.dec.ReadValue()
 	if err != nil {
@@ -67,7 +67,7 @@ func (d *decoder) markedIn(value, marks string) error {
 	return d.reader.marked(p.get(value), p.get(marks), add)
 }
 
-// marked visits the values that the marks, as text, say something of.
+// marked visits the parts of a value that are marked; both arguments are JSON text.
 func (r *elementReader) marked(value, marks []byte, visit func(diff.Raw)) error {
 	if !bytes.Contains(marks, []byte("true")) {
 		return nil

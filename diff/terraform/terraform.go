@@ -1,12 +1,14 @@
-// Package terraform makes a diff.Report from the JSON form of a Terraform or OpenTofu plan, as `terraform show -json PLANFILE`
-// prints it.
+// Package terraform makes a diff.Report from the JSON form of a Terraform or OpenTofu plan, as
+// `terraform show -json PLANFILE` prints it.
 //
-// It owns what a plan's JSON means: actions, replacement and its causes, moves, imports, forgets, drift, deferred changes, outputs,
-// checks, and the marks for sensitive and unknown values. It never runs Terraform, never reads a state, and holds every value of
-// a plan as diff.Raw, so nothing leaves it unmasked. The runner calls it after a plan and again right before an apply; the
-// command line calls it on a file.
+// It owns the meaning of a plan's JSON: actions, replacement and its causes, moves, imports, forgets,
+// drift, deferred changes, outputs, checks, and the marks for sensitive and unknown values. It never
+// runs Terraform, never reads a state file, and holds every value of a plan as diff.Raw, so no value
+// leaves it unmasked. The runner calls it after a plan and again right before an apply; the command
+// line calls it on a file.
 //
-// It reads the JSON itself, as a stream: the published Go types lack "applyable" and "errored", and turn numbers into floats.
+// It reads the JSON as a stream and with its own types: the published Go types lack "applyable" and
+// "errored", and convert numbers to floats.
 package terraform
 
 import (
@@ -17,30 +19,32 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// Options say what must not be shown and how much is read. The zero value masks what the plan marks as sensitive, and every copy
-// of it.
+// Options configures masking and limits. The zero value masks what the plan marks as sensitive, and
+// every copy of it.
 type Options struct {
-	// Secrets says that a text holds a secret that is known from elsewhere, for example diff.NewSecrets(…).Contains. Several
-	// goroutines call it at once. The report of a stored plan has the same digest only under the same secrets.
+	// Secrets reports whether a text contains a secret that is known from elsewhere, for example
+	// diff.NewSecrets(…).Contains. Several goroutines call it at once. The report of a stored plan has
+	// the same digest only with the same secrets.
 	Secrets func(text string) bool
-	// TagKey is the key of the short display hashes of masked values. Empty means none.
+	// TagKey is the key for the short hashes that stand for masked values. Empty means no hashes.
 	TagKey []byte
-	// Limit is how many bytes of one value are shown, Lines how many lines of one line diff, Context how many lines around a change; see
-	// diff.MaskOptions.
+	// Limit is the number of bytes shown of one value, Lines the maximum number of lines in a line
+	// diff, and Context the number of lines around a change; see diff.MaskOptions.
 	Limit, Lines, Context int
-	// MaxBytes bounds the plan; 0 means DefaultMaxBytes.
+	// MaxBytes bounds the plan in bytes; 0 means DefaultMaxBytes.
 	MaxBytes int64
 }
 
-// DefaultMaxBytes is the largest plan JSON that is read: 256 MiB.
+// DefaultMaxBytes is the largest plan JSON that Report reads: 256 MiB.
 const DefaultMaxBytes = 256 << 20
 
-// ErrNotPlan is wrapped by every error that says that the input is not a plan that can be read: not JSON, cut off, of an unknown
-// format, or with an action that is not known. An unknown plan must stop, not look harmless.
+// ErrNotPlan is wrapped by every error about an input that is not a readable plan: not JSON,
+// truncated, of an unknown format, or with an unknown action. An unknown plan must fail and not look
+// harmless.
 var ErrNotPlan = errors.New("not a Terraform plan that can be read")
 
-// Report reads a plan's JSON and describes it. Errors wrap ErrNotPlan, or are those of the reader; they never quote a value of
-// the plan.
+// Report reads a plan's JSON and describes it. Errors wrap ErrNotPlan or come from the reader; they
+// never quote a value of the plan.
 func Report(plan io.Reader, o Options) (*diff.Report, error) {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = DefaultMaxBytes
@@ -60,11 +64,11 @@ func Report(plan io.Reader, o Options) (*diff.Report, error) {
 	return b.report, nil
 }
 
-// limited fails, in words, when a plan is larger than allowed.
+// limited is a reader that fails with a clear message when a plan is larger than allowed.
 type limited struct {
 	r         io.Reader
 	left, max int64
-	// failed is the first error but io.EOF, as it was before others wrapped it.
+	// failed is the first error other than io.EOF, before others wrap it.
 	failed error
 }
 
@@ -78,7 +82,7 @@ func (l *limited) Read(p []byte) (int, error) {
 
 func (l *limited) read(p []byte) (int, error) {
 	if l.left <= 0 {
-		// A plan of exactly the limit is fine: only one more byte is too much.
+		// A plan of exactly the limit is allowed; try to read one more byte.
 		var one [1]byte
 		n, err := l.r.Read(one[:])
 		if n > 0 {

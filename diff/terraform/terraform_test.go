@@ -126,7 +126,7 @@ func TestApplyable(t *testing.T) {
 	}
 }
 
-// TestFields is the comparison, value by value, as a person reads it.
+// TestFields shows the comparison of single values as a person reads it.
 func TestFields(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -182,7 +182,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// TestFolds: what is folded, and what must never be.
+// TestFolds checks which fields are folded, and which must never be.
 func TestFolds(t *testing.T) {
 	for _, c := range []struct{ name, change, want string }{
 		{"formatting", `"actions":["update"],"before":{"policy":"{\"a\":1}"},"after":{"policy":"{ \"a\": 1 }"}`, "formatting"},
@@ -242,7 +242,7 @@ func lines(c diff.Change) []string {
 	return out
 }
 
-// TestDeepValuesAreComparedWhole: depth is bounded and nothing is lost by it.
+// TestDeepValuesAreComparedWhole checks that the depth is bounded without losing a difference.
 func TestDeepValuesAreComparedWhole(t *testing.T) {
 	deep := func(leaf string) string {
 		return strings.Repeat(`{"a":`, 3000) + leaf + strings.Repeat("}", 3000)
@@ -257,8 +257,8 @@ func TestDeepValuesAreComparedWhole(t *testing.T) {
 	}
 }
 
-// TestManyDifferencesAreBounded: what differs in more places than anybody reads is one difference, and still says so, masked if any of
-// it is.
+// TestManyDifferencesAreBounded checks that too many differences become a single one, which is masked
+// if any of them is.
 func TestManyDifferencesAreBounded(t *testing.T) {
 	list := func(n int, element string) string {
 		return "[" + strings.TrimSuffix(strings.Repeat(element+",", n), ",") + "]"
@@ -315,8 +315,8 @@ func TestReplaceReasons(t *testing.T) {
 	}
 }
 
-// TestCopiesOfSensitiveValuesAreMasked: a provider that copies a sensitive attribute into one that is not marked must not undo
-// the mark, nor may a root variable that is declared as sensitive come out elsewhere.
+// TestCopiesOfSensitiveValuesAreMasked checks that a sensitive value stays masked where a provider
+// copies it into an unmarked attribute, and that a root variable declared as sensitive appears nowhere.
 func TestCopiesOfSensitiveValuesAreMasked(t *testing.T) {
 	const plan = `{"format_version":"1.2",
 		"variables":{"token":{"value":"planted-in-variable"},"region":{"value":"eu-central-1"}},
@@ -334,7 +334,8 @@ func TestCopiesOfSensitiveValuesAreMasked(t *testing.T) {
 	}
 }
 
-// generated is a plan of n resources as large as real ones, of which every other one changes, and the policy of every twentieth.
+// generated returns a plan of n resources of realistic size. Every other one changes, and in every
+// twentieth the policy.
 func generated(b testing.TB, n int) []byte {
 	b.Helper()
 	type m = map[string]any
@@ -372,8 +373,8 @@ func generated(b testing.TB, n int) []byte {
 	return data
 }
 
-// BenchmarkReport compares a report with what encoding/json needs for the bare values: ratio is the time of the first in that of the
-// second.
+// BenchmarkReport compares the time of a report with that of encoding/json for the bare values. The
+// metric ratio is their quotient.
 func BenchmarkReport(b *testing.B) {
 	plan := generated(b, 10_000)
 	var report, bare time.Duration
@@ -398,7 +399,8 @@ func BenchmarkReport(b *testing.B) {
 	b.ReportMetric(peak(b, plan)/float64(len(plan)), "peak/input")
 }
 
-// peak is the most heap, in bytes, that a report has at once beyond what was there before, as the collector sees it.
+// peak returns the maximum heap that a report adds at one time, in bytes, as the garbage collector
+// measures it.
 func peak(b *testing.B, plan []byte) float64 {
 	b.Helper()
 	defer debug.SetGCPercent(debug.SetGCPercent(10))
@@ -420,7 +422,7 @@ func peak(b *testing.B, plan []byte) float64 {
 	return float64(most - min(most, before))
 }
 
-// watched calls watch at each read.
+// watched is a reader that calls watch at each read.
 type watched struct {
 	watch func()
 	from  *bytes.Reader

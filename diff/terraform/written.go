@@ -9,15 +9,15 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
-// written are the attributes and blocks that a configuration sets in a resource. What it leaves
-// out, the provider chooses.
+// written holds the attributes and blocks that a configuration sets in a resource. The provider
+// chooses the others.
 type written map[string][]written
 
-// maxModules is how deep calls of modules nest at most.
+// maxModules bounds the nesting of module calls.
 const maxModules = 64
 
-// module reads the configuration of a module below a prefix of addresses: which variables of the
-// root are sensitive, and what its resources set. Anything else is skipped.
+// module reads the configuration of a module below a prefix of addresses: the sensitive variables of
+// the root, and the attributes that its resources set. It skips everything else.
 func (d *decoder) module(prefix string, depth int) error {
 	if depth > maxModules {
 		return d.dec.SkipValue()
@@ -51,7 +51,7 @@ func (d *decoder) declared() error {
 	return err
 }
 
-// configured reads what the resources of a module set.
+// configured reads the attributes that the resources of a module set.
 func (d *decoder) configured(prefix string) error {
 	return d.list(func() error {
 		v, err := tree.ReadJSON(d.dec, maxJSONDepth)
@@ -69,7 +69,7 @@ func (d *decoder) configured(prefix string) error {
 	})
 }
 
-// runs keeps which kinds of provisioners a resource has.
+// runs stores the kinds of provisioners of a resource.
 func (p *plan) runs(address string, provisioners diff.Raw, err *error) {
 	for one := range items(provisioners, err) {
 		kind := fieldsOf(one, err).text("type")
@@ -87,8 +87,8 @@ func (p *plan) runs(address string, provisioners diff.Raw, err *error) {
 	}
 }
 
-// writtenIn reads the expressions of a resource or a block: an attribute is an object of its value
-// or its references, a block a list of blocks, or one.
+// writtenIn reads the expressions of a resource or a block. An attribute is an object with its value
+// or its references; a block is a list of blocks, or a single one.
 func writtenIn(expressions diff.Raw, depth int) written {
 	if depth > maxDepth {
 		return nil
@@ -112,7 +112,8 @@ func hasReferences(v diff.Raw) bool {
 	return ok && r.IsList()
 }
 
-// object reads an object and hands each key to read, which reads its value. Null is an empty object.
+// object reads an object and calls read for each key; read must read the value. Null is an empty
+// object.
 func (d *decoder) object(read func(key string) error) error {
 	t, err := d.dec.ReadToken()
 	if err != nil || t.Kind() == 'n' {
@@ -134,7 +135,8 @@ func (d *decoder) object(read func(key string) error) error {
 	return err
 }
 
-// list reads a list and calls read for each element, which reads it. Null is an empty list.
+// list reads a list and calls read for each element; read must read the element. Null is an empty
+// list.
 func (d *decoder) list(read func() error) error {
 	t, err := d.dec.ReadToken()
 	if err != nil || t.Kind() == 'n' {
@@ -152,7 +154,7 @@ func (d *decoder) list(read func() error) error {
 	return err
 }
 
-// inside reads an object and hands the value of one of its keys to read.
+// inside reads an object and calls read for the value of one of its keys.
 func (d *decoder) inside(key string, read func() error) error {
 	return d.object(func(name string) error {
 		if name == key {
@@ -162,9 +164,9 @@ func (d *decoder) inside(key string, read func() error) error {
 	})
 }
 
-// unknownBySetting is the tree of what is known only after apply, without what the configuration
-// leaves to the provider. A plan without a configuration leaves out nothing; nor does it where a
-// block is written, but comes from a loop (the configuration does not list those).
+// unknownBySetting returns the tree of marks for values that are known only after apply, without
+// attributes that the configuration leaves to the provider. Nothing is left out if the plan has no
+// configuration, or for blocks that a loop generates, which the configuration does not list.
 func (p *plan) unknownBySetting(r *resource) diff.Raw {
 	marks := r.change.afterUnknown
 	sets, ok := p.written[withoutKeys(r.address)]
@@ -174,9 +176,9 @@ func (p *plan) unknownBySetting(r *resource) diff.Raw {
 	return raw.Of(prune(marks, sets, r.change.before, r.change.actions[0] == "create" || len(r.change.actions) > 1))
 }
 
-// prune leaves out what the provider chooses. The configuration does not list blocks that a loop makes. A list of blocks that is unknown as
-// a whole is one of them, and not the choice of the provider, where the object has such blocks already, or where a provider leaves such
-// blocks empty.
+// prune removes marks of values that the provider chooses. The configuration does not list blocks that
+// a loop generates. An unknown list of blocks counts as generated, and not as the provider's choice,
+// if the object already has such blocks or if providers never fill in such blocks.
 func prune(marks diff.Raw, sets written, before diff.Raw, comes bool) map[string]any {
 	out := map[string]any{}
 	for _, k := range marks.Keys() {
@@ -190,7 +192,7 @@ func prune(marks diff.Raw, sets written, before diff.Raw, comes bool) map[string
 		case m.IsList() && len(blocks) > 0:
 			var list []any
 			for i := range m.Len() {
-				// A block that a loop makes several times is written once.
+				// A block that a loop generates several times is written once.
 				list = append(list, prunedElement(m.At(i), blocks[min(i, len(blocks)-1)], was.At(i), comes))
 			}
 			out[k] = list
@@ -203,7 +205,8 @@ func prune(marks diff.Raw, sets written, before diff.Raw, comes bool) map[string
 	return out
 }
 
-// blocksOfLoops are blocks that no provider fills in by itself: one that is unknown comes from a loop over a list that is.
+// blocksOfLoops lists blocks that no provider fills in: an unknown one comes from a loop over an
+// unknown list.
 var blocksOfLoops = map[string]bool{
 	"rule": true, "subject": true, "role_ref": true, "container": true, "init_container": true, "volume": true, "statement": true,
 	"allow": true, "deny": true, "authorized_networks": true, "set": true, "permissions": true,
@@ -216,7 +219,7 @@ func prunedElement(m diff.Raw, sets written, before diff.Raw, comes bool) any {
 	return raw.Reveal(m)
 }
 
-// withoutKeys is the address of a resource in its configuration: without the keys of its instances.
+// withoutKeys returns the address of a resource in its configuration, without instance keys.
 func withoutKeys(address string) string {
 	if !strings.Contains(address, "[") {
 		return address
