@@ -20,13 +20,13 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// one is a config of one component.
+// one returns a config with one component.
 func one(c appconfig.Component) *appconfig.App {
 	c.Name = "a"
 	return &appconfig.App{Components: []appconfig.Component{c}}
 }
 
-// fieldsOf are the paths of all fields of a report.
+// fieldsOf returns the report and the paths of all its fields.
 func fieldsOf(t *testing.T, before, after *appconfig.App) (paths []string, r *diff.Report) {
 	t.Helper()
 	r, err := app.Report(before, after, app.Options{})
@@ -42,7 +42,8 @@ func fieldsOf(t *testing.T, before, after *appconfig.App) (paths []string, r *di
 	return paths, r
 }
 
-// TestPaths are those of the files, and tell apart what an App keeps apart.
+// TestPaths checks that paths match the config files and distinguish everything that an App
+// distinguishes.
 func TestPaths(t *testing.T) {
 	source := func(connected bool) *appconfig.Source {
 		return &appconfig.Source{Repo: "acme/a", Directory: ".", Branch: "main", Connected: connected}
@@ -85,8 +86,8 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestNothingIsSaidOfWhatIsThere: the parts that nuon does not act on yet are those that appconfig warns of, and no more. Of the app's
-// own words (metadata.toml), appconfig warns key by key.
+// TestNothingIsSaidOfWhatIsThere checks that the notes name exactly the parts that appconfig warns are
+// not implemented yet. For metadata.toml, appconfig warns key by key.
 func TestNothingIsSaidOfWhatIsThere(t *testing.T) {
 	files := base(t)
 	maps.Copy(files, map[string]string{
@@ -114,7 +115,8 @@ func TestNothingIsSaidOfWhatIsThere(t *testing.T) {
 	}
 }
 
-// TestSecretsInNoRendering: what hides under a name or in a form, and its copies, are in no rendering; a plain word is hidden at its place only.
+// TestSecretsInNoRendering checks that values that are secret by name or format, and their copies, are
+// in no rendering. A plain word is masked only at its own place.
 func TestSecretsInNoRendering(t *testing.T) {
 	values := func(password, url string) *appconfig.App {
 		return one(appconfig.Component{Kind: "terraform_module", Terraform: &appconfig.Terraform{
@@ -149,7 +151,8 @@ func TestSecretsInNoRendering(t *testing.T) {
 	}
 }
 
-// TestManyParts: the time follows the size of the configs, also where all of them change and read each other.
+// TestManyParts checks that the time is proportional to the size of the configs, even if all parts
+// change and refer to each other.
 func TestManyParts(t *testing.T) {
 	const n = 1000
 	large := func(value string) *appconfig.App {

@@ -11,10 +11,11 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/gittree"
 )
 
-// codeKey is the path of what changes in a component's code, which no config has.
+// codeKey is the path of the fields about a component's code, which are in no config.
 const codeKey = "code"
 
-// codeOf is how the code of a component that is on both sides under one name differs; nil when it does not.
+// codeOf returns how the code of a component with the same name on both sides differs; nil if it does
+// not.
 func (b *builder) codeOf(p pair) *appcode.Change {
 	if p.before == nil || p.after == nil || p.before.address != p.after.address || p.after.component == nil {
 		return nil
@@ -25,8 +26,8 @@ func (b *builder) codeOf(p pair) *appcode.Change {
 	return nil
 }
 
-// codeFields are the files that changed, each with the hash of its content, and what keeps the code from
-// being built.
+// codeFields returns the changed files, each with the hash of its content, and any reason why the code
+// cannot be built.
 func (b *builder) codeFields(code *appcode.Change) []diff.FieldChange {
 	var fields []diff.FieldChange
 	for _, file := range code.Files {
@@ -60,11 +61,11 @@ func problemSide(problem string) diff.Side {
 	return diff.Side{Value: raw.Of("cannot be built: " + problem)}
 }
 
-// hashDigits is how many digits of a hash are shown.
+// hashDigits is the number of digits shown of a hash.
 const hashDigits = 10
 
-// fileSide is what a tree has at a path: git's hash of the content, and what kind of file it is unless it
-// is a plain one.
+// fileSide returns the state of a tree at a path: git's hash of the content, and the file mode unless
+// it is a regular file.
 func fileSide(f gittree.File) diff.Side {
 	if f.Hash == "" {
 		return diff.Side{Absent: true}

@@ -13,9 +13,11 @@ import (
 )
 
 const (
-	// maxDepth is how deep values are compared key by key; below it they are compared whole.
+	// maxDepth is the depth to which values are compared key by key. Deeper values are compared as
+	// wholes.
 	maxDepth = 64
-	// maxFields is about how many differences of one part are listed; what has more is compared whole from there on.
+	// maxFields is the approximate limit of differences listed for one part. Beyond it, values are
+	// compared as wholes.
 	maxFields = 5000
 )
 
@@ -23,8 +25,8 @@ const (
 type comparer struct {
 	masker *diff.Masker
 	fields []diff.FieldChange
-	plain  bool // everything is shown: a person has to see what will run
-	// hidden are findings about fields that hide what changes.
+	plain  bool // show everything: a person must see what will run
+	// hidden holds findings about fields whose masking hides a change.
 	hidden []diff.Finding
 }
 
@@ -37,7 +39,7 @@ type node struct {
 
 func (n node) same() bool { return n.hasBefore == n.hasAfter && n.before.Equal(n.after) }
 
-// both says that at least one side is of a shape, and the other one is, too, or is not there.
+// both reports whether one side has a shape and the other side has it, too, or does not exist.
 func (n node) both(shape func(raw.Value) bool) bool {
 	return (!n.hasBefore || shape(n.before)) && (!n.hasAfter || shape(n.after)) && (n.hasBefore || n.hasAfter)
 }
@@ -84,10 +86,10 @@ func (c *comparer) emit(p tree.Path, n node) *diff.FieldChange {
 	return &c.fields[len(c.fields)-1]
 }
 
-// programs are the keys under which a config says what runs.
+// programs lists the keys under which a config has code to run.
 var programs = map[string]bool{"inline_contents": true, "contents": true, "cmd": true, "run": true}
 
-// decides reports whether a place says what runs, or who may do what.
+// decides reports whether a place defines what runs, or who may do what.
 func decides(p tree.Path) bool {
 	for _, s := range p {
 		if programs[s.Key] || s.Key != "" && secret.Plain(s.Key) {
@@ -110,14 +112,15 @@ func (c *comparer) object(p tree.Path, n node) {
 	c.never(count, p, n)
 }
 
-// never makes sure that no difference is lost because none of the parts shows it, as of an empty table that appears.
+// never adds a field for the whole value if no part has shown its difference, for example an empty
+// table that appears.
 func (c *comparer) never(count int, p tree.Path, n node) {
 	if len(c.fields) == count && !n.same() {
 		c.emit(p, n)
 	}
 }
 
-// document compares what two texts hold, if both are JSON, YAML or base64 of text.
+// document compares the contents of two texts if both are JSON, YAML or base64 of text.
 func (c *comparer) document(p tree.Path, n node) bool {
 	was, isText := raw.Reveal(n.before).(string)
 	is, areTexts := raw.Reveal(n.after).(string)
@@ -132,7 +135,7 @@ func (c *comparer) document(p tree.Path, n node) bool {
 	return true
 }
 
-// sets are the keys whose arrays have no order.
+// sets lists the keys of arrays without an order.
 var sets = map[string]bool{
 	"dependencies": true, "components": true, "gcp_permissions": true, "azure_built_in_roles": true, "azure_actions": true, "namespaces": true, "apps": true,
 }
@@ -213,7 +216,7 @@ func (c *comparer) byName(p tree.Path, n node, names [2][]string, by []string) {
 	}
 }
 
-// places are the indices in a list of the names of another one; -1 for what it does not have.
+// places returns for each name of is its index in was, or -1.
 func places(was, is []string) []int {
 	at := make(map[string]int, len(was))
 	for i, name := range was {
@@ -229,7 +232,8 @@ func places(was, is []string) []int {
 	return out
 }
 
-// byPlace compares lists whose elements have nothing but their places: equal ones are found wherever they stand.
+// byPlace compares lists whose elements have no names. Equal elements match regardless of their
+// index.
 func (c *comparer) byPlace(p tree.Path, n node) {
 	pairs := tree.Matches(n.before, n.after, nil)
 	c.moved(p, n, pairs)
@@ -245,10 +249,10 @@ func (c *comparer) byPlace(p tree.Path, n node) {
 	}
 }
 
-// moved adds a field of its own when elements that both sides have stand in another order: as they are if they are plain, else by their
-// places before.
+// moved adds a field if elements of both sides have another order. It lists the elements if they are
+// scalars, otherwise their indexes in the old list.
 func (c *comparer) moved(p tree.Path, n node, pairs []tree.Pair) {
-	was, is := []int{}, []int{} // places before
+	was, is := []int{}, []int{} // indexes in before
 	var kept []tree.Pair
 	moved := false
 	for _, pair := range pairs {
@@ -277,12 +281,14 @@ func (c *comparer) moved(p tree.Path, n node, pairs []tree.Pair) {
 	c.emit(p, node{before: side(was), after: side(is), hasBefore: true, hasAfter: true}).Reorder(tree.Places(n.after.Len(), kept))
 }
 
-// namings are the keys that tell tables of a list apart, tried in this order. The first of each must be there.
+// namings lists the keys that identify the tables of a list, in the order in which they are tried. The
+// first key of each must exist.
 var namings = [][]string{
 	{"name"}, {"operation"}, {"Sid"}, {"type", "component_name"}, {"type", "component_name", "cron_schedule"}, {"managed_policy_name"},
 }
 
-// identities are the names of the elements of two lists, nil if they have none that tells all of a list apart.
+// identities returns the names of the elements of two lists, and the keys that they consist of. The
+// names are nil if no naming is unique in both lists.
 func identities(n node) (names [2][]string, by []string) {
 	for _, keys := range namings {
 		was, ok := namesBy(n.before, keys)
@@ -294,7 +300,8 @@ func identities(n node) (names [2][]string, by []string) {
 	return names, nil
 }
 
-// namesBy are the names that some keys give to the elements of a list; not ok if one has none, or two have the same.
+// namesBy returns the names that some keys give to the elements of a list. It returns false if an
+// element has no name or two have the same.
 func namesBy(list raw.Value, keys []string) (names []string, ok bool) {
 	seen := map[string]bool{}
 	for i := range list.Len() {
@@ -322,7 +329,8 @@ func namesBy(list raw.Value, keys []string) (names []string, ok bool) {
 	return names, true
 }
 
-// pathOf is a path as people write it in TOML: vars.cidr, values."image.tag", steps[deploy].inline_contents, contents (json) Version.
+// pathOf formats a path in the style of TOML: vars.cidr, values."image.tag",
+// steps[deploy].inline_contents, contents (json) Version.
 func pathOf(p tree.Path, shown func(string) string) string {
 	var b strings.Builder
 	for _, s := range p {
@@ -343,7 +351,7 @@ func pathOf(p tree.Path, shown func(string) string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// values are what selects an element, without the keys.
+// values returns the values that select an element, without their keys.
 func values(s tree.Step) string {
 	if len(s.By) < 2 {
 		return s.Select
@@ -355,7 +363,7 @@ func values(s tree.Step) string {
 	return text
 }
 
-// quoted puts a text into quotes if it has one of some characters, is a number, or is empty.
+// quoted puts a text in quotes if it contains one of the characters, is a number, or is empty.
 func quoted(text, characters string) string {
 	if _, err := strconv.Atoi(text); err == nil || text == "" || strings.ContainsAny(text, characters) {
 		return strconv.Quote(text)
@@ -363,7 +371,7 @@ func quoted(text, characters string) string {
 	return text
 }
 
-// bare is a key as TOML writes it: in quotes if it must be.
+// bare formats a key for TOML, in quotes if necessary.
 func bare(key string) string {
 	plain := func(r rune) bool {
 		return r == '_' || r == '-' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'

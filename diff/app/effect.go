@@ -9,19 +9,20 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
 
-// Effect is what a change of a component's config, or of the sandbox's, causes by itself.
+// Effect is the direct consequence of a change in the config of a component or of the sandbox.
 type Effect struct {
-	Rebuild  bool // its artifact is made from something else
-	Moved    bool // its code is looked for elsewhere: it is built anew if what is found there is something else
+	Rebuild  bool // its artifact is built from something else
+	Moved    bool // its code has another location: it is built again if the code there differs
 	Redeploy bool // it is deployed with another config: appconfig's ConfigDigest differs
 }
 
-// EffectOf compares a component with what it becomes. Both are there.
+// EffectOf compares the old and the new config of a component. Neither may be nil.
 func EffectOf(was, is *appconfig.Component) Effect {
 	return Effect{Rebuild: recipeOf(was) != recipeOf(is), Moved: placeOf(was) != placeOf(is), Redeploy: was.ConfigDigest() != is.ConfigDigest()}
 }
 
-// ChangedKeys names what is said otherwise of a component, by the paths of its file, sorted. Both are there.
+// ChangedKeys returns the sorted paths, as in the component's file, of the settings that differ. Neither
+// argument may be nil.
 func ChangedKeys(was, is *appconfig.Component) []string {
 	kind := kindComponent
 	if is.Kind == appconfig.KindSandbox {
@@ -29,13 +30,13 @@ func ChangedKeys(was, is *appconfig.Component) []string {
 	}
 	var sides [2]map[string]any
 	for i, c := range []*appconfig.Component{was, is} {
-		doc, _ := document(c) // texts, numbers, flags, and tables and lists of them always encode
+		doc, _ := document(c) // strings, numbers, booleans, and tables and lists of them always encode
 		sides[i] = asWritten(kind, doc)
 	}
 	return changedKeys(raw.Of(sides[0]), raw.Of(sides[1]))
 }
 
-// changedKeys goes one level into tables, so that vars.cidr is told from vars.
+// changedKeys descends one level into tables, to distinguish vars.cidr from vars.
 func changedKeys(was, is raw.Value) []string {
 	var keys []string
 	differing := func(a, b raw.Value, visit func(key string, before, after raw.Value)) {
@@ -57,8 +58,9 @@ func changedKeys(was, is raw.Value) []string {
 	return keys
 }
 
-// recipeOf is what a component's artifact is made from, as far as its config says: as the control plane's builds have it for the kinds that it
-// builds. Where the code is found is no part of that, only the code; see Effect.Moved.
+// recipeOf returns what a component's artifact is built from, as far as its config defines it. For kinds
+// that the control plane builds, this matches its builds. The location of the code is not included,
+// only the code counts; see Effect.Moved.
 func recipeOf(c *appconfig.Component) string {
 	made := struct {
 		Engine, Version, Directory string
@@ -94,11 +96,11 @@ func recipeOf(c *appconfig.Component) string {
 	case c.Pulumi != nil:
 		made.Version = c.Pulumi.Version + " " + c.Pulumi.Runtime
 	}
-	text, _ := json.Marshal(made) // strings, flags, and tables and lists of them always encode
+	text, _ := json.Marshal(made) // strings, booleans, and tables and lists of them always encode
 	return string(text)
 }
 
-// placeOf is where a component's code is found.
+// placeOf returns the location of a component's code.
 func placeOf(c *appconfig.Component) string {
 	if c.Source == nil {
 		return ""
@@ -106,7 +108,7 @@ func placeOf(c *appconfig.Component) string {
 	return c.Source.Repo + "\x00" + c.Source.Branch
 }
 
-// engine is what keeps track of a component's resources; another one knows nothing of them.
+// engine returns the tool that tracks a component's resources; any other tool does not know them.
 func engine(c *appconfig.Component) string {
 	if c.Kind == appconfig.KindSandbox && c.Pulumi != nil {
 		return c.Kind + " pulumi"

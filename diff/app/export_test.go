@@ -1,4 +1,4 @@
 package app
 
-// NotYet is notYet for the tests.
+// NotYet exports notYet for tests.
 func NotYet() map[string]string { return notYet }

@@ -8,11 +8,12 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// summed are the rules whose findings are counted, in the order of the sentence that says what all changes cause together.
+// summed lists the rules whose findings are counted, in the order in which the summary sentence names
+// them.
 var summed = []struct {
 	rules []string
 	words string
-	noun  [2]string // of one, and of many, which follow their number
+	noun  [2]string // singular and plural, after the number
 }{
 	{[]string{componentRebuilt, componentCode}, "rebuilds ", components},
 	{[]string{componentBroken}, "cannot build ", components},
@@ -36,14 +37,15 @@ var (
 	inputs     = [2]string{"input", "inputs"}
 )
 
-// notYet are the kinds of parts that nothing comes of yet, as appconfig warns, in the words of the note about them.
+// notYet maps the kinds of parts that nuon does not act on yet, as appconfig warns, to the text of the
+// note about them.
 var notYet = map[string]string{
 	kindSecret: "secrets", kindPermission: "permissions", kindPolicy: "policies", kindRunbook: "runbooks", kindBreakGlass: "break-glass roles",
 	kindOperationRole: "operation roles", kindInstaller: "the installer page", kindBranch: "branches",
 	kindInstalls: "a repository of installs", kindTriggers: "triggers of branch runs", kindStack: "the install stack",
 }
 
-// notes say what all changes cause together, and what is not known.
+// notes returns the sentence about all changes together, and notes on what is unknown.
 func (b *builder) notes() []string {
 	var all []string
 	if len(b.report.Changes) > 0 {
@@ -58,7 +60,7 @@ func (b *builder) notes() []string {
 	return all
 }
 
-// together is one or two sentences about all changes.
+// together returns one or two sentences about all changes.
 func (b *builder) together() string {
 	stack := b.counting(stackAgain) > 0
 	var parts []string
@@ -82,7 +84,7 @@ func (b *builder) together() string {
 	return sentence
 }
 
-// counting counts the changes in which one of some rules found something.
+// counting returns the number of changes with a finding of one of the rules.
 func (b *builder) counting(rules ...string) (n int) {
 	for i := range b.report.Changes {
 		if slices.ContainsFunc(b.report.Changes[i].Findings, func(f diff.Finding) bool { return slices.Contains(rules, f.Rule) }) {
@@ -92,7 +94,7 @@ func (b *builder) counting(rules ...string) (n int) {
 	return n
 }
 
-// waiting is what changes and nothing comes of yet: components by their names, all else by its kind.
+// waiting returns the changed parts that nuon does not act on yet: components by name, others by kind.
 func (b *builder) waiting() []string {
 	var names, kinds []string
 	for i := range b.report.Changes {
@@ -108,7 +110,8 @@ func (b *builder) waiting() []string {
 	return append(names, kinds...)
 }
 
-// deploys says whether nuon deploys a component so far, as it will be or else as it was.
+// deploys reports whether nuon can deploy a component yet, judging by its new config or else its old
+// one.
 func (b *builder) deploys(name string) bool {
 	c, there := b.is.component(name)
 	if !there {
@@ -117,10 +120,10 @@ func (b *builder) deploys(name string) bool {
 	return there && c.Deployable()
 }
 
-// maxListed is how many bytes of names one note has.
+// maxListed bounds the names in one note, in bytes.
 const maxListed = 500
 
-// some are the first of a list of names, and how many more there are.
+// some returns the first names of a list and the number of the others.
 func some(names []string) string {
 	n, size := 0, 0
 	for n < len(names) && n < maxNames && size+len(names[n]) <= maxListed {

@@ -11,16 +11,16 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
 
-// part is one thing that a config declares, as its file writes it.
+// part is one item that a config declares, in the form of its file.
 type part struct {
 	kind, name string
-	address    string // kind and name; the kind alone of what there is one of
-	section    string // the title below which it is listed; empty for the version of the app itself
+	address    string // kind and name; only the kind for items that occur once
+	section    string // the title under which it is listed; empty for the version of the app itself
 	value      raw.Value
-	component  *appconfig.Component // of a component, or the sandbox
+	component  *appconfig.Component // for a component or the sandbox
 }
 
-// The kinds of parts, which are the first words of their addresses.
+// The kinds of parts; addresses start with them.
 const (
 	kindMetadata      = "metadata"
 	kindSandbox       = "sandbox"
@@ -44,23 +44,24 @@ const (
 	kindInstall       = "install"
 )
 
-// sectionInstalls is the title of the wishes about installs, which are no part of the version.
+// sectionInstalls is the title of the declared installs, which are no part of the version.
 const sectionInstalls = "installs, which are no part of the version"
 
-// orderedKinds are those whose order means something: that in which people are asked, or in which rules are read.
+// orderedKinds lists the kinds whose order matters: users are asked in this order, or rules are
+// evaluated in it.
 var orderedKinds = []string{kindGroup, kindInput, kindOperationRole}
 
-// exists says that what the part stands for exists outside of the config, so that it is lost with the part.
+// exists reports whether the part stands for something outside of the config that is lost with the part.
 func (p *part) exists() bool { return p.component != nil || p.kind == kindSecret }
 
-// gathering makes parts. Its error is the first one.
+// gathering collects parts. It stores the first error.
 type gathering struct {
 	parts []part
 	seen  map[string]int
 	err   error
 }
 
-// partsOf are all parts of a config.
+// partsOf returns all parts of a config.
 func partsOf(a *appconfig.App) ([]part, error) {
 	g := &gathering{seen: map[string]int{}}
 	g.singles(a)
@@ -79,7 +80,7 @@ func partsOf(a *appconfig.App) ([]part, error) {
 	return g.parts, g.err
 }
 
-// singles adds what there is one of.
+// singles adds the items that occur once.
 func (g *gathering) singles(a *appconfig.App) {
 	g.add(kindMetadata, "", a.Metadata)
 	if a.Runner != nil {
@@ -99,7 +100,7 @@ func (g *gathering) singles(a *appconfig.App) {
 	}
 }
 
-// lists adds what there are many of, but for components.
+// lists adds the items that occur many times, except components.
 func (g *gathering) lists(a *appconfig.App) {
 	for _, x := range a.Groups {
 		g.add(kindGroup, x.Name, x)
@@ -115,7 +116,7 @@ func (g *gathering) lists(a *appconfig.App) {
 	}
 	for _, x := range a.Permissions {
 		name := x.Type
-		if name == "custom" { // of all others there is one
+		if name == "custom" { // every other type occurs once
 			name += "/" + x.Name
 		}
 		g.add(kindPermission, name, x)
@@ -143,7 +144,7 @@ func (g *gathering) lists(a *appconfig.App) {
 	}
 }
 
-// add adds a part, under a name of its own.
+// add adds a part with a unique address.
 func (g *gathering) add(kind, name string, value any) *part {
 	p := part{kind: kind, name: name, address: kind}
 	if name != "" {
@@ -163,7 +164,7 @@ func (g *gathering) add(kind, name string, value any) *part {
 	return &g.parts[len(g.parts)-1]
 }
 
-// document is a value as JSON has it.
+// document converts a value to its JSON form.
 func document(value any) (map[string]any, error) {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -175,7 +176,8 @@ func document(value any) (map[string]any, error) {
 	return doc, decoder.Decode(&doc)
 }
 
-// asWritten gives a part the keys that its file has, where an App keeps them elsewhere. No two different parts become the same.
+// asWritten restores the keys of the part's file where an App stores them elsewhere. Different parts
+// remain different.
 func asWritten(kind string, doc map[string]any) map[string]any {
 	switch kind {
 	case kindSandbox, kindComponent:
@@ -191,14 +193,14 @@ func asWritten(kind string, doc map[string]any) map[string]any {
 		lift(doc, "account")
 		for _, key := range []string{"aws_account", "azure_account", "gcp_account"} {
 			if account, ok := doc[key].(map[string]any); ok && len(account) == 0 {
-				doc[key] = true // there, and says nothing
+				doc[key] = true // present but empty
 			}
 		}
 	}
 	return doc
 }
 
-// componentAsWritten puts the keys of a component's kind beside those that all have.
+// componentAsWritten moves the keys of a component's kind beside the keys that all kinds have.
 func componentAsWritten(kind string, doc map[string]any) {
 	if kind == kindSandbox {
 		delete(doc, "name")
@@ -229,7 +231,7 @@ func componentAsWritten(kind string, doc map[string]any) {
 	sourceAsWritten(doc)
 }
 
-// sourceAsWritten says where code comes from as the table that a file writes.
+// sourceAsWritten converts the code source to the table of the file.
 func sourceAsWritten(doc map[string]any) {
 	source, ok := doc["source"].(map[string]any)
 	if !ok {
@@ -244,7 +246,7 @@ func sourceAsWritten(doc map[string]any) {
 	doc[table] = source
 }
 
-// lift moves the keys of a table into the one that holds it.
+// lift moves the keys of a table into its parent.
 func lift(doc map[string]any, key string) {
 	inner, ok := doc[key].(map[string]any)
 	if !ok {
@@ -263,7 +265,7 @@ func move(doc map[string]any, from, to string) {
 	}
 }
 
-// namesOf are the names of the parts of a kind, in their order.
+// namesOf returns the names of the parts of a kind, in order.
 func namesOf(parts []part, kind string) []string {
 	var names []string
 	for _, p := range parts {

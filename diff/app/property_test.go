@@ -15,13 +15,14 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig/format"
 )
 
-// texts are few, so that two configs often agree, and some are documents.
+// texts is a small set, so that two configs often agree; some texts are documents.
 var texts = []string{
 	"a", "b", "c", "{{.nuon.inputs.inputs.a}}", "{{.nuon.components.b.outputs.x}}", "x: 1\ny: 2\n", "x: 1\ny: 3 # z\n", `{"a":[1,2]}`, `{"a":[2,1]}`, "#!/bin/sh\ntrue\n",
 	"#!/bin/sh\nfalse\n", `{"Statement":[{"Effect":"Allow","Action":"s3:*","Resource":"*"}]}`, "é\x1b", "password=planted1",
 }
 
-// scalars are values of a chart, of which each is another one to it. Only where the name says so is the last one a secret.
+// scalars lists chart values that all count as different. The last one is a secret only under the name
+// of one.
 var scalars = []any{"3", int64(3), 3.0, "true", true, false, "{{.nuon.install.id}}", "planted1"}
 
 // drawn fills a value of any type of the model with random content.
@@ -79,7 +80,8 @@ func drawn(t *rapid.T, v reflect.Value) {
 	}
 }
 
-// config draws an App as Load makes them: names tell parts apart, lists that are sorted are, and a component has one engine.
+// config draws an App in the form that Load returns: parts have unique names, sorted lists are sorted,
+// and a component has one engine.
 func config(t *rapid.T) *appconfig.App {
 	a := &appconfig.App{}
 	drawn(t, reflect.ValueOf(a).Elem())
@@ -129,7 +131,7 @@ func name[T any](list []T, of func(*T) *string) {
 	}
 }
 
-// engines are the kinds of components.
+// engines lists the kinds of components.
 var engines = []string{"terraform_module", "helm_chart", "container_image", "docker_build", "kubernetes_manifest", "pulumi"}
 
 func component(t *rapid.T, name string) appconfig.Component {
@@ -153,7 +155,7 @@ func component(t *rapid.T, name string) appconfig.Component {
 	return c
 }
 
-// stored is an App on its way through JSON, which makes what is empty nil.
+// stored returns an App after a round trip through JSON, which turns empty values into nil.
 func stored(t *rapid.T, a *appconfig.App) *appconfig.App {
 	data, err := json.Marshal(a)
 	if err != nil {
@@ -166,10 +168,10 @@ func stored(t *rapid.T, a *appconfig.App) *appconfig.App {
 	return back
 }
 
-// kept are fields that tell parts apart or say their kind: what differs in them is another part.
+// kept lists fields that identify a part or define its kind: another value makes it another part.
 var kept = map[string]bool{"Name": true, "Kind": true, "Type": true, "Principal": true, "Operation": true, "Remote": true, "Account": true}
 
-// mutate draws one leaf of a value anew.
+// mutate changes one leaf of a value.
 func mutate(t *rapid.T, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:
@@ -235,7 +237,8 @@ func report(t *rapid.T, before, after *appconfig.App) *diff.Report {
 	return r
 }
 
-// TestNothingIsLost: a report lists nothing exactly when both configs are one version and wish the same installs, and a config is as itself.
+// TestNothingIsLost checks that a report is empty exactly when both configs are the same version and
+// declare the same installs, and that a config equals itself.
 func TestNothingIsLost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before, after := pair(t)
@@ -259,8 +262,8 @@ func TestNothingIsLost(t *testing.T) {
 	})
 }
 
-// TestRedeployIsWhatTheControlPlaneDecides: a component that stays is said to be deployed anew exactly when its ConfigDigest differs, which is
-// what the control plane asks.
+// TestRedeployIsWhatTheControlPlaneDecides checks that a component counts as redeployed exactly when its
+// ConfigDigest differs, which is the criterion of the control plane.
 func TestRedeployIsWhatTheControlPlaneDecides(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before, after := pair(t)

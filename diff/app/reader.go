@@ -8,16 +8,17 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
 
-// readers says which components of a config read what. It reads all templates once, when it is first asked.
+// readers indexes which components of a config read what. It parses all templates once, on first use.
 type readers struct {
 	app *appconfig.App
 
 	components map[string]*appconfig.Component
-	outputs    map[string][]string // of the components that read a component's outputs
-	inputs     map[string][]string // of those that read an input; under "" of those that read them all
+	outputs    map[string][]string // maps a component to those that read its outputs
+	// maps an input to the components that read it; "" to those that read all inputs
+	inputs map[string][]string
 }
 
-// allInputs stands for a template that takes all inputs at once.
+// allInputs stands for a template that reads all inputs at once.
 const allInputs = ""
 
 func (r *readers) read() {
@@ -38,7 +39,7 @@ func (r *readers) read() {
 	}
 }
 
-// one notes what a component reads besides the outputs of others.
+// one records what a component reads besides the outputs of others.
 func (r *readers) one(name string, c *appconfig.Component) {
 	r.components[name] = c
 	for _, path := range c.Refs() {
@@ -54,15 +55,15 @@ func (r *readers) one(name string, c *appconfig.Component) {
 	}
 }
 
-// component gives the component of a name, or the sandbox.
+// component returns the component with a name, or the sandbox.
 func (r *readers) component(name string) (*appconfig.Component, bool) {
 	r.read()
 	c, there := r.components[name]
 	return c, there
 }
 
-// of are the components that may be planned anew once a component gave other outputs: those that read them, those that read theirs, and so
-// on. Sorted.
+// of returns the sorted components that may need a new plan when the outputs of a component change:
+// those that read its outputs, directly or through others.
 func (r *readers) of(name string) []string {
 	r.read()
 	found := map[string]bool{}
@@ -77,7 +78,7 @@ func (r *readers) of(name string) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// ofInput are the components whose texts read an input, the sandbox among them. Sorted.
+// ofInput returns the sorted components that read an input, including the sandbox.
 func (r *readers) ofInput(name string) []string {
 	r.read()
 	names := slices.Concat(r.inputs[name], r.inputs[allInputs])

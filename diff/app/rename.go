@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	// alike is the least share of what two components say that makes them one under two names.
+	// alike is the minimum similarity of two components for a rename.
 	alike = 0.7
-	// maxRenames bounds how many components of one side are looked at; with more of them nothing is taken for a rename.
+	// maxRenames bounds the components compared per side; with more, nothing counts as renamed.
 	maxRenames = 64
 )
 
-// renamed joins components that go with those that come, if both are of one kind and say almost the same. The most alike are joined first;
-// of equals those that stand first.
+// renamed joins removed and added components of the same kind with almost equal content. It joins the
+// most similar ones first; ties go to the first in order.
 func renamed(all []pair) []pair {
 	var gone, come []int
 	for i, p := range all {
@@ -45,7 +45,7 @@ func renamed(all []pair) []pair {
 	}
 }
 
-// share is how much two components have in common, of what both say besides their names: from 0 to 1.
+// share returns the similarity of two components, without their names, from 0 to 1.
 func share(a, b *part) float64 {
 	if engine(a.component) != engine(b.component) {
 		return 0
@@ -62,13 +62,13 @@ func share(a, b *part) float64 {
 	return float64(common) / float64(n)
 }
 
-// said is a value and where it stands.
+// said is a value with its path.
 type said struct {
 	path string
 	hash uint64
 }
 
-// gather counts what a value holds by its places, but for its name.
+// gather counts the values in v by path, except the name.
 func gather(path string, v raw.Value, into map[said]int) int {
 	switch {
 	case v.IsObject():

@@ -10,24 +10,26 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
 
-// Options say what must not be shown and how much is shown. The zero value masks what is secret by its name or form.
+// Options configures masking and limits. The zero value masks values that are secret by name or format.
 type Options struct {
-	// Secrets says that a text holds a secret that is known from elsewhere, for example diff.NewSecrets(…).Contains.
+	// Secrets reports whether a text contains a secret that is known from elsewhere, for example
+	// diff.NewSecrets(…).Contains.
 	Secrets func(text string) bool
-	// TagKey is the key of the short display hashes of masked values. Empty means none.
+	// TagKey is the key of the short hashes of masked values. Empty means no hashes.
 	TagKey []byte
-	// Limit is how many bytes of one value are shown, Lines how many lines of one line diff, Context how many lines around a change; see
-	// diff.MaskOptions.
+	// Limit is the number of bytes shown of one value, Lines the maximum number of lines in a line
+	// diff, and Context the number of lines around a change; see diff.MaskOptions.
 	Limit, Lines, Context int
-	// Code is how the code of components differs, by their names; nil when it is not compared.
+	// Code holds the changes of components' code by component name; nil if code is not compared.
 	Code map[string]appcode.Change
-	// Subject starts the sentence that sums the changes up; empty for "A sync".
+	// Subject starts the sentence that summarizes the changes. Empty means "A sync".
 	Subject string
 }
 
-// Report compares two configs, which must both be without errors, and what o.Code says of their code. It lists nothing exactly when the
-// code is the same and both are the same version of the app and wish the same installs; an order of inputs counts, because they are asked
-// for in it. The first note says what the changes cause together.
+// Report compares two configs, which must both be valid, and includes the code changes in o.Code. The
+// report is empty exactly when the code is equal and both configs are the same version of the app and
+// declare the same installs. The order of inputs counts, because users are asked in this order. The
+// first note summarizes what the changes cause.
 func Report(before, after *appconfig.App, o Options) (*diff.Report, error) {
 	was, err := partsOf(before)
 	if err != nil {
@@ -54,7 +56,7 @@ func Report(before, after *appconfig.App, o Options) (*diff.Report, error) {
 	return b.report, nil
 }
 
-// builder makes a report of pairs of parts.
+// builder builds a report from pairs of parts.
 type builder struct {
 	was, is readers
 	code    map[string]appcode.Change
@@ -63,10 +65,10 @@ type builder struct {
 	report  *diff.Report
 }
 
-// pair is what there is of one part on both sides; nil is nothing.
+// pair holds one part on both sides; nil means that a side lacks it.
 type pair struct{ before, after *part }
 
-// pairs puts the parts of two configs together by their addresses, and then components that only changed their name.
+// pairs matches the parts of two configs by address, and then components that were only renamed.
 func pairs(was, is []part) []pair {
 	old, taken := map[string]*part{}, map[string]bool{}
 	for i := range was {
@@ -86,7 +88,7 @@ func pairs(was, is []part) []pair {
 	return renamed(all)
 }
 
-// pair adds what changes in one part, or counts one that stays as it is.
+// pair adds the changes of one part, or counts an unchanged part.
 func (b *builder) pair(p pair) {
 	code := b.codeOf(p)
 	if code == nil && p.before != nil && p.after != nil && p.before.address == p.after.address && p.before.value.Equal(p.after.value) {
@@ -115,8 +117,8 @@ func (b *builder) pair(p pair) {
 	b.report.Changes = append(b.report.Changes, c)
 }
 
-// actionOf says what happens to a part. Only what exists outside of the config can be destroyed or replaced: what components and secrets
-// stand for.
+// actionOf returns the action for a part. Only components and secrets can be destroyed or replaced,
+// because they stand for something outside of the config.
 func actionOf(p pair) diff.Action {
 	switch {
 	case p.before == nil:
@@ -131,7 +133,7 @@ func actionOf(p pair) diff.Action {
 	return diff.Update
 }
 
-// fields are the differences of a part, and the findings about those that hide what changes.
+// fields returns the differences of a part, and findings about fields whose masking hides a change.
 func (b *builder) fields(p pair) ([]diff.FieldChange, []diff.Finding) {
 	c := &comparer{masker: b.masker}
 	n := node{}
@@ -143,7 +145,7 @@ func (b *builder) fields(p pair) ([]diff.FieldChange, []diff.Finding) {
 	}
 	c.walk(nil, n)
 	for i := range c.fields {
-		if p.before == nil || p.after == nil { // its elements come or go with it
+		if p.before == nil || p.after == nil { // list elements are added or removed together with the part
 			c.fields[i].Element = nil
 		}
 		c.fields[i].ForcesReplace = actionOf(p) == diff.Replace && c.fields[i].Path == "type" && p.before.component != nil
@@ -151,7 +153,7 @@ func (b *builder) fields(p pair) ([]diff.FieldChange, []diff.Finding) {
 	return c.fields, c.hidden
 }
 
-// unchanged counts the keys that keep their value.
+// unchanged counts the keys with equal values.
 func unchanged(p pair) int {
 	if p.before == nil || p.after == nil {
 		return 0
@@ -166,7 +168,7 @@ func unchanged(p pair) int {
 	return n
 }
 
-// order adds a change where parts of a kind that are on both sides stand in another order, and that order means something.
+// order adds a change if the parts of a kind with a meaningful order have another order.
 func (b *builder) order(kind string, was, is []string) {
 	before, after := was, is
 	was, is = common(was, is), common(is, was)
@@ -183,7 +185,7 @@ func (b *builder) order(kind string, was, is []string) {
 	b.report.Changes = append(b.report.Changes, c)
 }
 
-// common are the names of a list that the other one has, too.
+// common returns the names that are in both lists, in the order of the first.
 func common(names, others []string) []string {
 	there := map[string]bool{}
 	for _, name := range others {
@@ -200,7 +202,7 @@ func textsOf(names []string) raw.Value {
 	return raw.Of(list)
 }
 
-// finish sorts, counts, and says what all of it causes.
+// finish sorts the report, counts its changes and adds the notes.
 func (b *builder) finish() {
 	r := b.report
 	r.JudgeCuts()

@@ -13,41 +13,41 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
 
-// Rule is one rule about what a change of a config causes. It finds at most one thing in a change.
+// Rule is one rule about the consequences of a config change. It has at most one finding per change.
 type Rule struct {
-	// Name is stable, in kebab case: ignore files and programs name it.
+	// Name is stable and in kebab case: ignore files and programs refer to it.
 	Name string
-	// Kinds are those of the parts that it looks at; none means all.
+	// Kinds lists the kinds of parts that the rule judges; none means all.
 	Kinds []string
-	// Actions are those that it looks at.
+	// Actions lists the actions that the rule judges.
 	Actions []diff.Action
-	// When says in words what must hold besides; empty when there is nothing.
+	// When describes any further condition; empty means none.
 	When string
-	// Risk is what the change then is at least.
+	// Risk is the minimum risk of a change with this finding.
 	Risk diff.Risk
-	// Security says that it is about who may do or reach what.
+	// Security marks a rule about who may do or reach what.
 	Security bool
-	// Words say what happens, to those who will sync the config.
+	// Words describe the consequence to the person who will sync the config.
 	Words string
 
 	holds func(*look) bool
-	names func(*look) []string // what it is about, which follows the words; nil when there is nothing to name
+	names func(*look) []string // names that follow the words; nil if the rule has none
 }
 
-// source is where the rules are explained: nobody else's text says what nuon does.
+// source is the page that explains the rules. They describe nuon, so no other text defines them.
 const source = "diff.md#configs-of-apps"
 
-// look is what a rule sees.
+// look is the view of a change that rules get.
 type look struct {
 	was, is       *readers
 	change        *diff.Change
-	before, after raw.Value // of the part; null where there is none
+	before, after raw.Value // the part; null on a side without it
 	old, now      *appconfig.Component
-	effect        Effect          // of a component that is on both sides
-	code          *appcode.Change // of a component that is on both sides; nil when its code is the same or is not compared
+	effect        Effect          // for a component on both sides
+	code          *appcode.Change // for a component on both sides; nil if its code is equal or not compared
 }
 
-// changed says that one of some keys differs.
+// changed reports whether one of the keys differs.
 func (l *look) changed(keys ...string) bool {
 	return slices.ContainsFunc(keys, func(key string) bool {
 		was, had := l.before.Get(key)
@@ -56,34 +56,34 @@ func (l *look) changed(keys ...string) bool {
 	})
 }
 
-// turns says that a flag is set that was not.
+// turns reports whether a boolean becomes true.
 func (l *look) turns(key string) bool {
 	was, _ := l.before.Get(key)
 	is, _ := l.after.Get(key)
 	return is.IsTrue() && !was.IsTrue()
 }
 
-// turnsOff is the other way round.
+// turnsOff reports whether a boolean is no longer true.
 func (l *look) turnsOff(key string) bool {
 	was, _ := l.before.Get(key)
 	is, _ := l.after.Get(key)
 	return was.IsTrue() && !is.IsTrue()
 }
 
-// Rules are all rules in the order of the documentation.
+// Rules returns all rules in the order of the documentation.
 func Rules() []Rule { return slices.Clone(allRules()) }
 
 var allRules = sync.OnceValue(func() []Rule {
 	return slices.Concat(componentRules(), inputRules(), stackRules(), roleRules(), policyRules(), otherRules())
 })
 
-// ruleNamed gives one of the rules.
+// ruleNamed returns the rule with a name, which must exist.
 func ruleNamed(name string) *Rule {
 	all := allRules()
 	return &all[slices.IndexFunc(all, func(r Rule) bool { return r.Name == name })]
 }
 
-// judge adds what the rules find. Where none finds anything, nothing that is deployed changes.
+// judge adds the findings of the rules. The rule nothing-deployed applies if no other rule has a finding.
 func (b *builder) judge(c *diff.Change, p pair, code *appcode.Change) {
 	l := &look{was: &b.was, is: &b.is, change: c, code: code}
 	if p.before != nil {
@@ -114,7 +114,7 @@ func (b *builder) judge(c *diff.Change, p pair, code *appcode.Change) {
 	c.Judge(findings...)
 }
 
-// maxNames is how many names one finding has.
+// maxNames bounds the names in one finding.
 const maxNames = 8
 
 func (r *Rule) finding(names []string) diff.Finding {
@@ -139,7 +139,7 @@ func Table(w io.Writer) error {
 	return err
 }
 
-// scope says in words which changes a rule looks at.
+// scope describes which changes a rule judges.
 func (r *Rule) scope() string {
 	words := "everything"
 	if len(r.Kinds) > 0 {

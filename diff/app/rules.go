@@ -5,7 +5,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// What rules look at.
+// Sets of actions for rules.
 var (
 	deployed = []string{kindComponent, kindSandbox}
 	created  = []diff.Action{diff.Create}
@@ -41,7 +41,7 @@ const (
 	nothingDeployed  = "nothing-deployed"
 )
 
-// componentRules are about what is built, deployed and destroyed.
+// componentRules returns the rules about what is built, deployed and destroyed.
 func componentRules() []Rule {
 	on := func(l *look) bool { return l.now.On(nil) }
 	return []Rule{
@@ -138,7 +138,7 @@ func componentRules() []Rule {
 	}
 }
 
-// inputRules are about what every install says.
+// inputRules returns the rules about the inputs of installs.
 func inputRules() []Rule {
 	kinds := []string{kindInput}
 	needed := func(table raw.Value) bool {
@@ -188,7 +188,7 @@ func inputRules() []Rule {
 	}
 }
 
-// stackRules are about what the customer runs by hand.
+// stackRules returns the rules about the stack that the customer runs.
 func stackRules() []Rule {
 	configurable := func(l *look) bool {
 		was, _ := l.before.Get("user_configurable")
@@ -246,7 +246,7 @@ func stackRules() []Rule {
 	}
 }
 
-// otherRules are about what runs beside deploys, and about installs.
+// otherRules returns the rules about actions beside deploys, and about installs.
 func otherRules() []Rule {
 	return []Rule{
 		{
@@ -317,7 +317,7 @@ func otherRules() []Rule {
 	}
 }
 
-// usersOfContext are the components that go to the cluster of a context.
+// usersOfContext returns the components that deploy to the cluster of a context.
 func usersOfContext(l *look) []string {
 	var names []string
 	for i := range l.is.app.Components {
@@ -328,7 +328,7 @@ func usersOfContext(l *look) []string {
 	return names
 }
 
-// switchedOff are the components that an install had on and has off now.
+// switchedOff returns the components that an install disables and did not disable before.
 func switchedOff(l *look) []string {
 	name := raw.TextAt(l.after, "name")
 	var was, is map[string]bool

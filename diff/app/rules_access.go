@@ -8,7 +8,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/risk"
 )
 
-// roleRules are about what nuon may do in the customer's account.
+// roleRules returns the rules about what nuon may do in the customer's account.
 func roleRules() []Rule {
 	roles := []string{kindPermission, kindBreakGlass}
 	return []Rule{
@@ -47,7 +47,7 @@ func roleRules() []Rule {
 	}
 }
 
-// policyRules are about what plans must pass.
+// policyRules returns the rules about the policies that plans must pass.
 func policyRules() []Rule {
 	kinds := []string{kindPolicy}
 	return []Rule{
@@ -69,7 +69,8 @@ func policyRules() []Rule {
 	}
 }
 
-// uncovered are the components that a policy was about and is not any more. All are "*", and so is a list that says nothing.
+// uncovered returns the components that a policy no longer applies to. "*" stands for all components, and
+// so does an empty list.
 func uncovered(l *look) []string {
 	is := covered(l.after)
 	if slices.Contains(is, "*") {
@@ -105,16 +106,16 @@ func listAt(table raw.Value, key string) []string {
 	return texts
 }
 
-// grants are the keys of a role's policies that name what somebody else has defined.
+// grants lists the keys of a role's policies that name permissions defined elsewhere.
 var grants = []string{"managed_policy_name", "gcp_predefined_role", "gcp_permissions", "azure_built_in_roles", "azure_actions"}
 
-// everything are the names among them that allow everything.
+// everything lists those names that allow everything.
 var everything = map[string]bool{
 	"managed_policy_name AdministratorAccess": true, "gcp_predefined_role roles/owner": true, "azure_built_in_roles Owner": true, "azure_actions *": true,
 }
 
-// widens says that a role's policies allow what they did not, and whether they newly allow everything. Documents are compared as one: what
-// moves from one to another is no change.
+// widens reports whether a role's policies allow more than before, and whether they newly allow
+// everything. All documents are compared as one, so moving a statement between them is no change.
 func widens(before, after raw.Value) (wider, all bool) {
 	was, is := granted(before), granted(after)
 	for _, name := range is {
@@ -132,7 +133,7 @@ func widens(before, after raw.Value) (wider, all bool) {
 	return wider || !contentsOf(before).Equal(contentsOf(after)) || !named(before).Equal(named(after)), all
 }
 
-// granted are what a role's policies name, each with its key.
+// granted returns the names in a role's policies, each with its key.
 func granted(role raw.Value) []string {
 	policies, _ := role.Get("policies")
 	var all []string
@@ -153,7 +154,7 @@ func granted(role raw.Value) []string {
 	return all
 }
 
-// contentsOf are the documents of a role, as they are written.
+// contentsOf returns the documents of a role, unparsed.
 func contentsOf(role raw.Value) raw.Value {
 	policies, _ := role.Get("policies")
 	texts := []any{}
@@ -165,7 +166,8 @@ func contentsOf(role raw.Value) raw.Value {
 	return raw.Of(texts)
 }
 
-// statements are those of all documents of a role, as one document; not ok if one is none.
+// statements merges the statements of all documents of a role into one document. It returns false if
+// one cannot be parsed.
 func statements(role raw.Value) (doc raw.Value, ok bool) {
 	all := []any{}
 	for i := range contentsOf(role).Len() {

@@ -5,14 +5,15 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
 
-// The bounds of what is shown of scripts, far above what the format of an app allows: nothing of a script is left out.
+// The limits for scripts, far above what the config format allows: no part of a script is omitted.
 const (
 	scriptBytes = 8 << 20
 	scriptLines = 1 << 18
 )
 
-// Scripts compares what actions run with what those of the same name ran before. It masks and leaves out nothing, so that whoever approves a
-// script sees all of it: a config is no place for secrets, and one that looks like a secret must not hide a command.
+// Scripts compares what actions run with what the actions of the same names ran before. It masks and
+// omits nothing, so that the person who approves a script sees all of it. Configs must not contain
+// secrets, and text that looks like a secret must not hide a command.
 func Scripts(before, after []appconfig.Action) (*diff.Report, error) {
 	was, err := partsOf(&appconfig.App{Actions: before})
 	if err != nil {

@@ -9,10 +9,11 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
-// This file finds secrets that somebody wrote into a config, where they should not be. Nobody marks them; names and forms tell them.
+// This file finds secrets that were written into a config, where they do not belong. They have no marks;
+// names and formats identify them.
 
-// named says that the value at a key of a table is a secret, by the key or by the name that stands beside it. A template is none: it says
-// where a value is.
+// named reports whether the value at a key of a table is a secret, by the key or by the name beside it. A
+// template is not: it only refers to a value.
 func named(table raw.Value, key string, value raw.Value) bool {
 	if key == "default" || key == "value" {
 		return secret.Value(secret.Beside(table), value, secret.Name)
@@ -20,7 +21,7 @@ func named(table raw.Value, key string, value raw.Value) bool {
 	return secret.Value(key, value, secret.Name)
 }
 
-// learn teaches the masker the secrets of a value, so that their copies elsewhere are masked, too.
+// learn teaches the masker the secrets of a value, so that copies elsewhere are masked, too.
 func learn(m *diff.Masker, v raw.Value) {
 	switch {
 	case v.IsObject():
@@ -43,13 +44,15 @@ func learn(m *diff.Masker, v raw.Value) {
 	}
 }
 
-// telling says that a secret is worth looking for elsewhere. One plain word is not (postgres, changeme): half of a config is made of such.
+// telling reports whether copies of a secret should be searched elsewhere. A single plain word should
+// not (postgres, changeme), because configs are full of such words.
 func telling(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool { return r < 'a' || r > 'z' })
 }
 
-// conceal keeps secrets out of both sides of a field: a side that is one, or holds one that cannot be cut out, is sensitive as a whole; a
-// text that sets some among other things keeps the other things.
+// conceal removes secrets from both sides of a field. A side that is a secret, or contains one that
+// cannot be cut out, becomes sensitive as a whole; a text that sets a secret among other things loses
+// only the secret.
 func conceal(before, after *diff.Side) {
 	for _, side := range []*diff.Side{before, after} {
 		side.Sensitive = side.Sensitive || !side.Absent && holds(side.Value)
@@ -71,7 +74,7 @@ func conceal(before, after *diff.Side) {
 	}
 }
 
-// nameOf is a name, or another text of a path, as people may see it.
+// nameOf returns a name, or another text of a path, as it may be shown.
 func nameOf(m *diff.Masker, text string) string {
 	if _, own := secret.Redact(text, nil); own != nil {
 		return diff.Hidden
@@ -79,7 +82,7 @@ func nameOf(m *diff.Masker, text string) string {
 	return m.Text(text)
 }
 
-// holds says that a value that is shown as a whole holds a secret.
+// holds reports whether a value that is shown as a whole contains a secret.
 func holds(v raw.Value) bool {
 	switch {
 	case v.IsObject():
@@ -101,7 +104,8 @@ func holds(v raw.Value) bool {
 	return false
 }
 
-// inside is holds for a part of such a value, of which no part can be hidden alone.
+// inside is holds for a part of a value that is shown as a whole, of which no part can be masked
+// separately.
 func inside(v raw.Value) bool {
 	if text, isText := raw.Reveal(v).(string); isText {
 		if _, own := secret.Redact(text, nil); own != nil {
@@ -111,7 +115,7 @@ func inside(v raw.Value) bool {
 	return holds(v)
 }
 
-// documentHolds says so of the document that a text holds, if that can only be hidden as a whole.
+// documentHolds is holds for the document in a text, if it can only be masked as a whole.
 func documentHolds(text string) bool {
 	if !secret.Mentions(text) {
 		return false

@@ -23,7 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "write golden files anew")
 
-// base is the config that every situation changes.
+// base returns the config that every situation changes.
 func base(t *testing.T) map[string]string {
 	t.Helper()
 	a, err := txtar.ParseFile("testdata/base.txtar")
@@ -37,7 +37,7 @@ func base(t *testing.T) map[string]string {
 	return files
 }
 
-// side is the base with the files of one side of a situation; an empty one is not there.
+// side returns the base config with the files of one side of a situation; an empty file is removed.
 func side(t *testing.T, name string, a *txtar.Archive) *appconfig.App {
 	t.Helper()
 	files := base(t)
@@ -55,7 +55,7 @@ func side(t *testing.T, name string, a *txtar.Archive) *appconfig.App {
 	return load(t, fsys)
 }
 
-// codeOf is the code of one side: files of the repository acme/infra.
+// codeOf returns the code of one side: the files of the repository acme/infra.
 func codeOf(t *testing.T, name string, config *appconfig.App, a *txtar.Archive) appcode.Side {
 	t.Helper()
 	b := gittree.NewBuilder(nil)
@@ -82,7 +82,7 @@ func load(t *testing.T, fsys fs.FS) *appconfig.App {
 	return config
 }
 
-// TestSituations shows what people see of a change, and what it causes.
+// TestSituations shows the report of each change and its consequences.
 func TestSituations(t *testing.T) {
 	files, err := filepath.Glob("testdata/situations/*.txtar")
 	if err != nil || len(files) < 25 {
@@ -148,7 +148,7 @@ func golden(t *testing.T, file string, a *txtar.Archive, got []byte) {
 	}
 }
 
-// check holds what is true of every report.
+// check verifies what must hold for every report.
 func check(t interface {
 	Helper()
 	Fatal(...any)
