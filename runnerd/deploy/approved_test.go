@@ -247,7 +247,8 @@ func TestAppliedInOrder(t *testing.T) {
 	if want := []string{"open", "observe", "report", "apply", "close"}; !slices.Equal(r.calls, want) {
 		t.Errorf("an apply calls %q, want %q", r.calls, want)
 	}
-	if len(r.stored.Files) != 1 || string(r.stored.Files[0].Content) != "the plan" || r.stored.Files[0].Path != "plan.json" ||
+	if len(r.stored.Files) != 1 || string(r.stored.Files[0].Content) != "the plan" ||
+		r.stored.Files[0].Path != "plan.json" ||
 		r.stored.Environ["AWS_REGION"] != "eu-west-1" {
 		t.Errorf("stored is %+v", r.stored)
 	}

@@ -43,8 +43,9 @@ func copyArtifact(ctx context.Context, env *job.Env) error {
 		return fmt.Errorf("this plan is of artifact %s and is to copy %s; this is a fault of the control plane, report it", deploy.Artifact.Digest, from.Digest)
 	}
 	return transfer.Copy(ctx, env, api.SyncSpec{
-		Install: deploy.Install, InstallID: deploy.InstallID, Component: deploy.Component, InstallComponent: deploy.InstallComponent,
-		ComponentKind: deploy.ComponentKind, From: from, To: deploy.Artifact.Repository,
+		Install: deploy.Install, InstallID: deploy.InstallID, Component: deploy.Component,
+		InstallComponent: deploy.InstallComponent,
+		ComponentKind:    deploy.ComponentKind, From: from, To: deploy.Artifact.Repository,
 	})
 }
 

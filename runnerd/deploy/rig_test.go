@@ -129,7 +129,8 @@ func newRig(t *testing.T, kind string) *rig {
 // reportOf returns a report of one field of one object.
 func reportOf(field, value string) diff.Report {
 	made := diff.Report{Kind: diff.KindKubernetes, Applyable: true, Changes: []diff.Change{{
-		Address: "ConfigMap/settings", ResourceKind: "ConfigMap", Name: "settings", Action: diff.Update, Risk: diff.Update.Risk(),
+		Address: "ConfigMap/settings", ResourceKind: "ConfigMap", Name: "settings", Action: diff.Update,
+		Risk:   diff.Update.Risk(),
 		Fields: []diff.FieldChange{{Path: field, Before: diff.Shown{Text: value}, After: diff.Shown{Text: "blue"}}},
 	}}}
 	made.Totals = made.Count()
@@ -140,7 +141,8 @@ func (r *rig) env(spec api.JobSpec) *job.Env {
 	secrets := &redact.Set{}
 	spec.Job, spec.Attempt, spec.TimeoutSeconds = "job_1", 1, 60
 	return &job.Env{
-		Spec: spec, Log: job.NewLog(&r.log, secrets), Redact: secrets, Key: r.key, Vendor: r.vendor, Install: r.registry, Root: r.t.TempDir(), Timing: timing.Default(),
+		Spec: spec, Log: job.NewLog(&r.log, secrets), Redact: secrets, Key: r.key, Vendor: r.vendor,
+		Install: r.registry, Root: r.t.TempDir(), Timing: timing.Default(),
 	}
 }
 
