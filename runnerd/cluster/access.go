@@ -88,7 +88,8 @@ func noAccess(spec api.ClusterSpec) error {
 // FromFile returns the cluster of a kubeconfig's context, or of the current context
 // when context is empty.
 func FromFile(path, context string, log Log) (*Cluster, error) {
-	opener := opener{log: log, secret: func([]byte) {}, hide: func(text string) string { return text }, environ: os.Environ(), mayExec: none}
+	opener := opener{log: log, secret: func([]byte) {}, hide: func(text string) string { return text },
+		environ: os.Environ(), mayExec: none}
 	return opener.file(path, context)
 }
 
@@ -182,7 +183,8 @@ func (o opener) open(config *rest.Config) (*Cluster, error) {
 func identityOf(config *rest.Config) string {
 	address := strings.TrimSuffix(strings.ToLower(config.Host), "/")
 	encoded, _ := json.Marshal([]string{ // encoding texts never fails
-		address, strings.TrimSpace(string(config.CAData)), config.ServerName, strconv.FormatBool(config.Insecure), loginOf(config),
+		address, strings.TrimSpace(string(config.CAData)), config.ServerName, strconv.FormatBool(config.Insecure),
+		loginOf(config),
 	})
 	return artifact.Digest(encoded)
 }

@@ -62,7 +62,8 @@ func identityKey(t testing.TB) seal.Identity {
 var atSandbox = api.ClusterSpec{Context: "sandbox", Path: []string{"sandbox", "outputs", "cluster"}}
 
 func kubeconfigOf(server, token string) string {
-	return "apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: '" + server + "'}}]\nusers: [{name: u, user: {token: " + token + "}}]\n" +
+	return "apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: '" + server +
+		"'}}]\nusers: [{name: u, user: {token: " + token + "}}]\n" +
 		"contexts: [{name: x, context: {cluster: c, user: u}}]\ncurrent-context: x\n"
 }
 
@@ -124,34 +125,38 @@ func TestOutputsOfAClusterSay(t *testing.T) {
 		wrong   string
 		secret  string
 	}{
-		"token":              {outputs: map[string]any{"endpoint": "https://a.example:6443/", "certificate_authority_data": encoded, "token": "planted-t"}, address: "https://a.example:6443/", secret: "planted-t"},
-		"Azure":              {outputs: map[string]any{"host": "https://x.azmk8s.io:443", "cluster_ca_certificate": authority, "client_certificate": encoded, "client_key": "-----BEGIN RSA PRIVATE KEY-----\nplanted-key-of-azure\n-----END RSA PRIVATE KEY-----"}, address: "https://x.azmk8s.io:443", secret: "planted-key-of-azure"},
-		"kubeconfig":         {outputs: map[string]any{"kubeconfig": whole}, address: "https://whole.example", secret: "planted-whole"},
+		"token": {outputs: map[string]any{"endpoint": "https://a.example:6443/", "certificate_authority_data": encoded, "token": "planted-t"}, address: "https://a.example:6443/", secret: "planted-t"},
+		"Azure": {outputs: map[string]any{"host": "https://x.azmk8s.io:443", "cluster_ca_certificate": authority, "client_certificate": encoded, "client_key": "-----BEGIN RSA PRIVATE KEY-----\nplanted-key-of-azure\n-----END RSA PRIVATE KEY-----"}, address: "https://x.azmk8s.io:443", secret: "planted-key-of-azure"},
+		"kubeconfig": {outputs: map[string]any{"kubeconfig": whole}, address: "https://whole.example",
+			secret: "planted-whole"},
 		"kubeconfig, base64": {outputs: map[string]any{"kubeconfig": base64.StdEncoding.EncodeToString([]byte(whole))}, address: "https://whole.example", secret: "planted-whole"},
 		"insecure":           {outputs: map[string]any{"endpoint": "a", "token": "t", "insecure_skip_tls_verify": true}, wrong: "give certificate_authority_data instead"},
 		"insecure file":      {outputs: map[string]any{"kubeconfig": strings.Replace(whole, "cluster: {server", "cluster: {insecure-skip-tls-verify: true, server", 1)}, wrong: "give certificate_authority_data instead"},
 		"files":              {outputs: map[string]any{"kubeconfig": strings.Replace(whole, "token:", "tokenFile: /etc/shadow, token:", 1)}, wrong: "names files"},
 		"no kubeconfig":      {outputs: map[string]any{"kubeconfig": "planted: [secret"}, wrong: "no kubeconfig"},
 		"plain http":         {outputs: map[string]any{"endpoint": "http://a.example", "token": "t"}, wrong: "https://"},
-		"login in address":   {outputs: map[string]any{"endpoint": "https://u:p@a.example", "token": "t"}, wrong: "holds a login"},
-		"no endpoint":        {outputs: map[string]any{"name": "x", "arn": "y"}, wrong: "has no endpoint (it has arn, name)"},
-		"no login":           {outputs: map[string]any{"endpoint": "https://a.example", "name": "x"}, wrong: "nothing to log in with"},
-		"odd certificate":    {outputs: map[string]any{"endpoint": "https://a.example", "certificate_authority_data": "%%", "token": "t"}, wrong: "neither PEM nor base64"},
-		"odd exec":           {outputs: map[string]any{"endpoint": "https://a.example", "exec": map[string]any{"args": []any{"x"}}}, wrong: "no command"},
-		"EKS's neighbour":    {outputs: map[string]any{"name": "prod", "endpoint": "https://x.gr7.us-east-1.eks.amazonaws.com.evil"}, wrong: "nothing to log in with"},
-		"EKS's option":       {outputs: map[string]any{"name": "--endpoint-url=https://evil", "endpoint": "https://x.gr7.us-east-1.eks.amazonaws.com"}, wrong: "nothing to log in with"},
-		"EKS in China":       {outputs: map[string]any{"name": "prod", "endpoint": "https://X.gr7.cn-north-1.eks.amazonaws.com.cn"}, wrong: "the program aws, which gives the credentials"},
-		"Google elsewhere":   {outputs: map[string]any{"name": "prod", "endpoint": "https://evil.example", "location": "europe-west1", "project": "p", "ca_certificate": authority}, wrong: "nothing to log in with"},
-		"Google without CA":  {outputs: map[string]any{"name": "prod", "endpoint": "https://1.2.3.4", "location": "europe-west1"}, wrong: "nothing to log in with"},
-		"query":              {outputs: map[string]any{"endpoint": "https://a.example/?x=y", "token": "t"}, wrong: "holds a query"},
-		"exec":               {outputs: map[string]any{"endpoint": "https://a.example", "exec": map[string]any{"command": "/bin/sh", "args": []any{"-c", "id"}}}, wrong: "its owner can add it to exec under [cluster]"},
-		"exec of a file":     {outputs: map[string]any{"kubeconfig": strings.Replace(whole, "token: planted-whole", "exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: /bin/sh}", 1)}, wrong: "its owner can add it to exec under [cluster]"},
-		"proxy of a file":    {outputs: map[string]any{"kubeconfig": strings.Replace(whole, "cluster: {server", "cluster: {proxy-url: 'http://evil.example', server", 1)}, wrong: "proxy-url"},
-		"acting as another":  {outputs: map[string]any{"kubeconfig": strings.Replace(whole, "token:", "as: root, token:", 1)}, wrong: "acts as somebody else"},
-		"auth-provider":      {outputs: map[string]any{"kubeconfig": strings.Replace(whole, "token: planted-whole", "auth-provider: {name: gcp, config: {cmd-path: /bin/sh}}", 1)}, wrong: "auth-provider"},
-		"authority's file":   {outputs: map[string]any{"kubeconfig": strings.Replace(whole, "cluster: {server", "cluster: {certificate-authority: /etc/shadow, server", 1)}, wrong: "names a file"},
-		"no aws":             {outputs: map[string]any{"name": "prod", "endpoint": "https://ABC.gr7.eu-west-1.eks.amazonaws.com"}, wrong: "the program aws, which gives the credentials"},
-		"no gcloud":          {outputs: map[string]any{"name": "prod", "endpoint": "https://1.2.3.4", "location": "europe-west1", "ca_certificate": authority}, wrong: "gke-gcloud-auth-plugin"},
+		"login in address": {outputs: map[string]any{"endpoint": "https://u:p@a.example", "token": "t"},
+			wrong: "holds a login"},
+		"no endpoint": {outputs: map[string]any{"name": "x", "arn": "y"}, wrong: "has no endpoint (it has arn, name)"},
+		"no login": {outputs: map[string]any{"endpoint": "https://a.example", "name": "x"},
+			wrong: "nothing to log in with"},
+		"odd certificate":   {outputs: map[string]any{"endpoint": "https://a.example", "certificate_authority_data": "%%", "token": "t"}, wrong: "neither PEM nor base64"},
+		"odd exec":          {outputs: map[string]any{"endpoint": "https://a.example", "exec": map[string]any{"args": []any{"x"}}}, wrong: "no command"},
+		"EKS's neighbour":   {outputs: map[string]any{"name": "prod", "endpoint": "https://x.gr7.us-east-1.eks.amazonaws.com.evil"}, wrong: "nothing to log in with"},
+		"EKS's option":      {outputs: map[string]any{"name": "--endpoint-url=https://evil", "endpoint": "https://x.gr7.us-east-1.eks.amazonaws.com"}, wrong: "nothing to log in with"},
+		"EKS in China":      {outputs: map[string]any{"name": "prod", "endpoint": "https://X.gr7.cn-north-1.eks.amazonaws.com.cn"}, wrong: "the program aws, which gives the credentials"},
+		"Google elsewhere":  {outputs: map[string]any{"name": "prod", "endpoint": "https://evil.example", "location": "europe-west1", "project": "p", "ca_certificate": authority}, wrong: "nothing to log in with"},
+		"Google without CA": {outputs: map[string]any{"name": "prod", "endpoint": "https://1.2.3.4", "location": "europe-west1"}, wrong: "nothing to log in with"},
+		"query": {outputs: map[string]any{"endpoint": "https://a.example/?x=y", "token": "t"},
+			wrong: "holds a query"},
+		"exec":              {outputs: map[string]any{"endpoint": "https://a.example", "exec": map[string]any{"command": "/bin/sh", "args": []any{"-c", "id"}}}, wrong: "its owner can add it to exec under [cluster]"},
+		"exec of a file":    {outputs: map[string]any{"kubeconfig": strings.Replace(whole, "token: planted-whole", "exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: /bin/sh}", 1)}, wrong: "its owner can add it to exec under [cluster]"},
+		"proxy of a file":   {outputs: map[string]any{"kubeconfig": strings.Replace(whole, "cluster: {server", "cluster: {proxy-url: 'http://evil.example', server", 1)}, wrong: "proxy-url"},
+		"acting as another": {outputs: map[string]any{"kubeconfig": strings.Replace(whole, "token:", "as: root, token:", 1)}, wrong: "acts as somebody else"},
+		"auth-provider":     {outputs: map[string]any{"kubeconfig": strings.Replace(whole, "token: planted-whole", "auth-provider: {name: gcp, config: {cmd-path: /bin/sh}}", 1)}, wrong: "auth-provider"},
+		"authority's file":  {outputs: map[string]any{"kubeconfig": strings.Replace(whole, "cluster: {server", "cluster: {certificate-authority: /etc/shadow, server", 1)}, wrong: "names a file"},
+		"no aws":            {outputs: map[string]any{"name": "prod", "endpoint": "https://ABC.gr7.eu-west-1.eks.amazonaws.com"}, wrong: "the program aws, which gives the credentials"},
+		"no gcloud":         {outputs: map[string]any{"name": "prod", "endpoint": "https://1.2.3.4", "location": "europe-west1", "ca_certificate": authority}, wrong: "gke-gcloud-auth-plugin"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -178,7 +183,8 @@ func TestOutputsOfAClusterSay(t *testing.T) {
 func TestIdentityIsAddressAndAuthority(t *testing.T) {
 	t.Setenv(inCluster, "")
 	identity := func(change map[string]any) string {
-		outputs := map[string]any{"endpoint": "https://A.example", "certificate_authority_data": authority, "token": "one-token"}
+		outputs := map[string]any{"endpoint": "https://A.example", "certificate_authority_data": authority,
+			"token": "one-token"}
 		for key, value := range change {
 			outputs[key] = value
 		}
@@ -216,7 +222,9 @@ func credentialsBy(t *testing.T, server *httptest.Server, script string) (*Clust
 	if server != nil {
 		pem = pemOf(server)
 	}
-	outputs := map[string]any{"endpoint": "https://127.0.0.1:1", "exec": map[string]any{"command": program, "args": []any{"a b"}, "env": map[string]any{"ROLE_TOKEN": "planted-role"}}}
+	outputs := map[string]any{"endpoint": "https://127.0.0.1:1",
+		"exec": map[string]any{"command": program, "args": []any{"a b"},
+			"env": map[string]any{"ROLE_TOKEN": "planted-role"}}}
 	if server != nil {
 		outputs["endpoint"], outputs["certificate_authority_data"] = server.URL, pem
 	}
@@ -268,9 +276,10 @@ echo "{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io
 
 func TestLoginProgramFails(t *testing.T) {
 	for name, test := range map[string]struct{ script, want string }{
-		"fails":       {"echo no permission for $ROLE_TOKEN >&2; exit 4", "exit status 4: no permission for"},
-		"says things": {"echo planted-thing; printf 'warn\\033[2J' >&2", `printed no ExecCredential with a status: warn\x1b[2J`},
-		"too much":    {"exec yes", "it printed more than"},
+		"fails": {"echo no permission for $ROLE_TOKEN >&2; exit 4", "exit status 4: no permission for"},
+		"says things": {"echo planted-thing; printf 'warn\\033[2J' >&2",
+			`printed no ExecCredential with a status: warn\x1b[2J`},
+		"too much": {"exec yes", "it printed more than"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := credentialsBy(t, nil, test.script)
@@ -299,7 +308,8 @@ func TestNoLoginFollowsARedirect(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = client.ServerVersion(); err == nil || !strings.Contains(err.Error(), "with a redirect to "+strings.TrimPrefix(thief.URL, "https://")) {
+		if _, err = client.ServerVersion(); err == nil ||
+			!strings.Contains(err.Error(), "with a redirect to "+strings.TrimPrefix(thief.URL, "https://")) {
 			t.Errorf("asked, it answered %v", err)
 		}
 		for _, path := range []string{"/api/v1/pods?watch=true", "/api/v1/pods"} {
@@ -314,7 +324,8 @@ func TestNoLoginFollowsARedirect(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask(byProgram)
-	env, opened, _ := environment(t, map[string]any{"endpoint": server.URL, "certificate_authority_data": pemOf(server), "token": "planted-t"})
+	env, opened, _ := environment(t,
+		map[string]any{"endpoint": server.URL, "certificate_authority_data": pemOf(server), "token": "planted-t"})
 	byToken, err := Open(env, atSandbox, opened)
 	if err != nil {
 		t.Fatal(err)

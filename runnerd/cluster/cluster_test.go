@@ -22,8 +22,10 @@ import (
 )
 
 func deployment(name, image string) string {
-	return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: " + name + "}\nspec:\n  replicas: 1\n  selector: {matchLabels: {app: " + name + "}}\n" +
-		"  template:\n    metadata: {labels: {app: " + name + "}}\n    spec: {containers: [{name: main, image: " + image + "}]}\n"
+	return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: " + name +
+		"}\nspec:\n  replicas: 1\n  selector: {matchLabels: {app: " + name + "}}\n" +
+		"  template:\n    metadata: {labels: {app: " + name + "}}\n    spec: {containers: [{name: main, image: " +
+		image + "}]}\n"
 }
 
 func open(t *testing.T) (*cluster.Cluster, *clustertest.Log) {
@@ -54,11 +56,13 @@ func TestWaitUntilAllIsReady(t *testing.T) {
 		t.Errorf("%v %v", objects, err)
 	}
 	health, err = c.Health(t.Context(), append(refs, missing))
-	if err != nil || health.Status != api.HealthStatusDegraded || len(health.Objects) != 1 || health.Objects[0].Object != missing {
+	if err != nil || health.Status != api.HealthStatusDegraded || len(health.Objects) != 1 ||
+		health.Objects[0].Object != missing {
 		t.Errorf("%+v %v", health, err)
 	}
 	outputs, err := c.Outputs(t.Context(), refs, values.ComponentOf(api.DeploySpec{InstallID: "ins_1", Component: "web", InstallComponent: "ic_web"}), seal.Identity{}, func(string) bool { return false })
-	if err != nil || len(outputs) != 4 || !strings.Contains(string(outputs[1].Value), `"`+namespace+`":{"web":`) || !strings.Contains(string(outputs[1].Value), `"ingress"`) {
+	if err != nil || len(outputs) != 4 || !strings.Contains(string(outputs[1].Value), `"`+namespace+`":{"web":`) ||
+		!strings.Contains(string(outputs[1].Value), `"ingress"`) {
 		t.Errorf("%s %v", outputs, err)
 	}
 }
@@ -68,7 +72,8 @@ func TestWaitSaysWhyNot(t *testing.T) {
 	c, log := open(t)
 	namespace := clustertest.Namespace(t, c)
 	quota := clustertest.Namespace(t, c)
-	clustertest.Create(t, c, quota, "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: none}\nspec: {hard: {pods: '0'}}\n")
+	clustertest.Create(t, c, quota,
+		"apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: none}\nspec: {hard: {pods: '0'}}\n")
 	tests := map[string]struct {
 		namespace, image string
 		reason           string
@@ -139,8 +144,9 @@ func TestNamesAreSafeToPrint(t *testing.T) {
 func TestWaitEndsEarly(t *testing.T) {
 	t.Parallel()
 	c, log := open(t)
-	refs := clustertest.Create(t, c, clustertest.Namespace(t, c), "apiVersion: batch/v1\nkind: Job\nmetadata: {name: breaks}\n"+
-		"spec: {backoffLimit: 0, template: {spec: {restartPolicy: Never, containers: [{name: main, image: x, command: [sh, -c, 'echo no room; exit 3']}]}}}\n")
+	refs := clustertest.Create(t, c, clustertest.Namespace(t, c),
+		"apiVersion: batch/v1\nkind: Job\nmetadata: {name: breaks}\n"+
+			"spec: {backoffLimit: 0, template: {spec: {restartPolicy: Never, containers: [{name: main, image: x, command: [sh, -c, 'echo no room; exit 3']}]}}}\n")
 	_, err := c.Wait(t.Context(), refs, testtime.Limit)
 	var unready *cluster.NotReadyError
 	if !errors.As(err, &unready) || !unready.Final {
@@ -258,7 +264,8 @@ func TestWaitGoesOnWhenTheServerComesBack(t *testing.T) {
 func TestWaitGoesOnWhileTheServerIsOverloaded(t *testing.T) {
 	t.Parallel()
 	direct, _ := open(t)
-	refs := clustertest.Create(t, direct, clustertest.Namespace(t, direct), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n")
+	refs := clustertest.Create(t, direct, clustertest.Namespace(t, direct),
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n")
 	for code, tries := range map[int]int{http.StatusServiceUnavailable: 2, http.StatusForbidden: 0} {
 		calls := 0
 		c := direct.Wrapped(func(next http.RoundTripper) http.RoundTripper {
@@ -267,7 +274,8 @@ func TestWaitGoesOnWhileTheServerIsOverloaded(t *testing.T) {
 					return next.RoundTrip(r)
 				}
 				body := io.NopCloser(strings.NewReader(fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d}`, code)))
-				return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: body, Request: r}, nil
+				return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}},
+					Body: body, Request: r}, nil
 			})
 		})
 		_, err := c.Wait(t.Context(), refs, testtime.Limit)

@@ -85,7 +85,8 @@ func ownRules(made condition, object *unstructured.Unstructured) (condition, boo
 		return jobRule(made, object)
 	case "/Pod":
 		if text(object, "status", "phase") == "Failed" {
-			made = made.degraded("it failed: " + either(text(object, "status", "message"), text(object, "status", "reason"), "no reason is given"))
+			made = made.degraded("it failed: " +
+				either(text(object, "status", "message"), text(object, "status", "reason"), "no reason is given"))
 			made.final = true
 			return made, true
 		}

@@ -37,33 +37,43 @@ func TestJudge(t *testing.T) {
 		reason string
 		final  bool
 	}{
-		"Deployment not seen yet":     {object: deployment + "spec: {replicas: 3}\nstatus: {observedGeneration: 1}", status: "progressing", reason: "generation"},
-		"Deployment on its way":       {object: deployment + "spec: {replicas: 3}\nstatus: {observedGeneration: 2, replicas: 3, updatedReplicas: 1}", status: "progressing", reason: "1 of 3 updated"},
-		"Deployment paused":           {object: deployment + "spec: {replicas: 3, paused: true}\nstatus: {observedGeneration: 2}", ready: true},
-		"Deployment out of time":      {object: deployment + "spec: {replicas: 3}\nstatus: {observedGeneration: 2, conditions: [{type: Progressing, status: 'False', reason: ProgressDeadlineExceeded, message: too slow}]}", status: "degraded", reason: "too slow", final: true},
-		"Job begins":                  {object: job, status: "progressing", reason: "it has not begun"},
-		"Job runs":                    {object: job + "status: {startTime: '2026-01-01T00:00:00Z', active: 1, failed: 2}", status: "progressing", reason: "it runs, 2 of its pods failed"},
-		"Job complete":                {object: job + "status: {conditions: [{type: Complete, status: 'True'}]}", ready: true},
-		"Job failed":                  {object: job + "status: {conditions: [{type: Failed, status: 'True', message: \"too\\nmany\"}]}", status: "degraded", reason: `too\nmany`, final: true},
-		"Job suspended":               {object: job + "spec: {suspend: true}", ready: true},
-		"Pod failed":                  {object: "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nstatus: {phase: Failed, message: evicted}", status: "degraded", reason: "evicted", final: true},
-		"Pod crashes":                 {object: "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nstatus: {phase: Running, containerStatuses: [{name: c, state: {waiting: {reason: CrashLoopBackOff}}}]}", status: "degraded", reason: "CrashLoop"},
-		"load balancer":               {object: "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {type: LoadBalancer, clusterIP: 1.2.3.4}", status: "progressing", reason: "no address"},
-		"load balancer with address":  {object: "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {type: LoadBalancer, clusterIP: 1.2.3.4}\nstatus: {loadBalancer: {ingress: [{ip: 1.1.1.1}]}}", ready: true},
-		"Service":                     {object: "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {clusterIP: 1.2.3.4}", ready: true},
-		"ConfigMap":                   {object: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}", ready: true},
-		"resource of a kind unknown":  {object: "apiVersion: x.io/v1\nkind: Foo\nmetadata: {name: a}\nstatus: {conditions: [{type: Ready, status: 'False', message: \"no\\x1b[2J disk\"}]}", status: "progressing", reason: `no\x1b[2J disk`},
-		"stalled":                     {object: "apiVersion: x.io/v1\nkind: Foo\nmetadata: {name: a}\nstatus: {conditions: [{type: Stalled, status: 'True', message: bad}]}", status: "degraded", reason: "bad", final: true},
-		"odd conditions":              {object: "apiVersion: x.io/v1\nkind: Foo\nmetadata: {name: a}\nstatus: {conditions: {a: b}}", ready: true, status: "unknown", reason: "cannot be read"},
-		"on its way out":              {object: "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a, deletionTimestamp: '2026-01-01T00:00:00Z'}", status: "progressing", reason: "being deleted"},
-		"claim":                       {object: "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: a}\nstatus: {phase: Pending}", status: "progressing", reason: "Pending"},
-		"status of something strange": {object: "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nstatus: {phase: 7}", status: "progressing", reason: "phase"},
+		"Deployment not seen yet": {object: deployment + "spec: {replicas: 3}\nstatus: {observedGeneration: 1}",
+			status: "progressing", reason: "generation"},
+		"Deployment on its way": {object: deployment +
+			"spec: {replicas: 3}\nstatus: {observedGeneration: 2, replicas: 3, updatedReplicas: 1}",
+			status: "progressing", reason: "1 of 3 updated"},
+		"Deployment paused": {object: deployment +
+			"spec: {replicas: 3, paused: true}\nstatus: {observedGeneration: 2}", ready: true},
+		"Deployment out of time": {object: deployment + "spec: {replicas: 3}\nstatus: {observedGeneration: 2, conditions: [{type: Progressing, status: 'False', reason: ProgressDeadlineExceeded, message: too slow}]}", status: "degraded", reason: "too slow", final: true},
+		"Job begins":             {object: job, status: "progressing", reason: "it has not begun"},
+		"Job runs": {object: job +
+			"status: {startTime: '2026-01-01T00:00:00Z', active: 1, failed: 2}", status: "progressing",
+			reason: "it runs, 2 of its pods failed"},
+		"Job complete": {object: job + "status: {conditions: [{type: Complete, status: 'True'}]}", ready: true},
+		"Job failed": {object: job +
+			"status: {conditions: [{type: Failed, status: 'True', message: \"too\\nmany\"}]}", status: "degraded",
+			reason: `too\nmany`, final: true},
+		"Job suspended":              {object: job + "spec: {suspend: true}", ready: true},
+		"Pod failed":                 {object: "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nstatus: {phase: Failed, message: evicted}", status: "degraded", reason: "evicted", final: true},
+		"Pod crashes":                {object: "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nstatus: {phase: Running, containerStatuses: [{name: c, state: {waiting: {reason: CrashLoopBackOff}}}]}", status: "degraded", reason: "CrashLoop"},
+		"load balancer":              {object: "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {type: LoadBalancer, clusterIP: 1.2.3.4}", status: "progressing", reason: "no address"},
+		"load balancer with address": {object: "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {type: LoadBalancer, clusterIP: 1.2.3.4}\nstatus: {loadBalancer: {ingress: [{ip: 1.1.1.1}]}}", ready: true},
+		"Service":                    {object: "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {clusterIP: 1.2.3.4}", ready: true},
+		"ConfigMap":                  {object: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}", ready: true},
+		"resource of a kind unknown": {object: "apiVersion: x.io/v1\nkind: Foo\nmetadata: {name: a}\nstatus: {conditions: [{type: Ready, status: 'False', message: \"no\\x1b[2J disk\"}]}", status: "progressing", reason: `no\x1b[2J disk`},
+		"stalled":                    {object: "apiVersion: x.io/v1\nkind: Foo\nmetadata: {name: a}\nstatus: {conditions: [{type: Stalled, status: 'True', message: bad}]}", status: "degraded", reason: "bad", final: true},
+		"odd conditions":             {object: "apiVersion: x.io/v1\nkind: Foo\nmetadata: {name: a}\nstatus: {conditions: {a: b}}", ready: true, status: "unknown", reason: "cannot be read"},
+		"on its way out":             {object: "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a, deletionTimestamp: '2026-01-01T00:00:00Z'}", status: "progressing", reason: "being deleted"},
+		"claim":                      {object: "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: a}\nstatus: {phase: Pending}", status: "progressing", reason: "Pending"},
+		"status of something strange": {object: "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nstatus: {phase: 7}",
+			status: "progressing", reason: "phase"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			object := objectOf(t, test.object)
 			got := judge(Ref(object), object)
-			if got.ready != test.ready || got.status != test.status || got.final != test.final || !strings.Contains(got.reason, test.reason) {
+			if got.ready != test.ready || got.status != test.status || got.final != test.final ||
+				!strings.Contains(got.reason, test.reason) {
 				t.Errorf("got %+v", got)
 			}
 		})
@@ -114,7 +124,9 @@ func TestOutputsHoldWhatStays(t *testing.T) {
 		}
 		texts[i] = string(encoded)
 	}
-	if texts[0] != texts[1] || !strings.Contains(texts[0], "1.1.1.1") || !strings.Contains(texts[0], "image: web:1") || strings.Contains(texts[0], "planted") || strings.Contains(texts[0], "conditions") {
+	if texts[0] != texts[1] || !strings.Contains(texts[0], "1.1.1.1") ||
+		!strings.Contains(texts[0], "image: web:1") || strings.Contains(texts[0], "planted") ||
+		strings.Contains(texts[0], "conditions") {
 		t.Errorf("before\n%s\nafter\n%s", texts[0], texts[1])
 	}
 }

@@ -99,7 +99,8 @@ func ofStatus(status metav1.Status) string {
 		return tidy(object(status)+" is there already") + "; plan again, so that what it is gets compared"
 	case metav1.StatusReasonNotFound:
 		return notFound(status)
-	case metav1.StatusReasonTimeout, metav1.StatusReasonServerTimeout, metav1.StatusReasonTooManyRequests, metav1.StatusReasonServiceUnavailable:
+	case metav1.StatusReasonTimeout, metav1.StatusReasonServerTimeout, metav1.StatusReasonTooManyRequests,
+		metav1.StatusReasonServiceUnavailable:
 		return tidy("the API server is overloaded or starting ("+status.Message+")") + "; try again when it answers"
 	}
 	if status.Code >= http.StatusInternalServerError {
@@ -114,19 +115,23 @@ func ofAdmission(message string) string {
 		if said == "" {
 			said = "it does not say why"
 		}
-		return tidy("the admission webhook "+found[1]+" rejects it: "+said) + "; change the object to what it asks for, or have the webhook's rules changed"
+		return tidy("the admission webhook "+found[1]+" rejects it: "+said) +
+			"; change the object to what it asks for, or have the webhook's rules changed"
 	}
 	if found := webhookAway.FindStringSubmatch(message); found != nil {
-		return tidy("the admission webhook "+found[1]+" does not answer the API server: "+found[2]) + "; see to it that it runs, or remove its configuration"
+		return tidy("the admission webhook "+found[1]+" does not answer the API server: "+found[2]) +
+			"; see to it that it runs, or remove its configuration"
 	}
 	if found := policyDenied.FindStringSubmatch(message); found != nil {
 		return tidy("the admission policy "+found[1]+" rejects it: "+found[2]) + "; change the object to what it asks for"
 	}
 	if found := quotaExceeded.FindStringSubmatch(message); found != nil {
-		return tidy("the quota "+found[1]+" of the namespace is exceeded ("+found[2]+")") + "; ask for less, or have the quota raised"
+		return tidy("the quota "+found[1]+" of the namespace is exceeded ("+found[2]+")") +
+			"; ask for less, or have the quota raised"
 	}
 	if found := podSecurity.FindStringSubmatch(message); found != nil {
-		return tidy("the namespace allows only pods of the level "+found[1]+": "+found[2]) + "; change the pod's security settings, or the namespace's level"
+		return tidy("the namespace allows only pods of the level "+found[1]+": "+found[2]) +
+			"; change the pod's security settings, or the namespace's level"
 	}
 	return ""
 }
@@ -157,7 +162,8 @@ func ofText(message string) string {
 		if i+1 < len(fields) {
 			rest = found[3][at[3]+2 : fields[i+1][0]]
 		}
-		status.Details.Causes = append(status.Details.Causes, metav1.StatusCause{Field: found[3][at[2]:at[3]], Message: strings.Trim(rest, ", []")})
+		status.Details.Causes = append(status.Details.Causes,
+			metav1.StatusCause{Field: found[3][at[2]:at[3]], Message: strings.Trim(rest, ", []")})
 	}
 	return invalid(status)
 }
@@ -243,7 +249,8 @@ func conflict(status metav1.Status) string {
 			}
 		}
 		if len(held) > 0 {
-			return tidy(object(status)+" has fields that others own: "+strings.Join(held, ", ")) + "; leave them out, or take them over"
+			return tidy(object(status)+" has fields that others own: "+strings.Join(held, ", ")) +
+				"; leave them out, or take them over"
 		}
 	}
 	return tidy(object(status)+" was changed by somebody else at the same moment ("+status.Message+")") + "; try again"
@@ -251,7 +258,8 @@ func conflict(status metav1.Status) string {
 
 func notFound(status metav1.Status) string {
 	if status.Details == nil || status.Details.Name == "" {
-		return tidy("the cluster does not have this kind of object ("+status.Message+")") + "; install its CustomResourceDefinition first"
+		return tidy("the cluster does not have this kind of object ("+status.Message+")") +
+			"; install its CustomResourceDefinition first"
 	}
 	return tidy(object(status)+" is not there ("+status.Message+")") + "; deploy what makes it first"
 }
@@ -263,7 +271,8 @@ func noKind(message string) string {
 		return ""
 	}
 	kind, version := either(found[1], found[4]), either(found[2], found[3])
-	return tidy(fmt.Sprintf("the cluster has no kind %s in %s: there is no CRD for it", kind, version)) + "; install its CustomResourceDefinition first, or correct apiVersion and kind"
+	return tidy(fmt.Sprintf("the cluster has no kind %s in %s: there is no CRD for it", kind, version)) +
+		"; install its CustomResourceDefinition first, or correct apiVersion and kind"
 }
 
 // ofConnection explains that no server answered, or a server with another certificate.
@@ -288,11 +297,15 @@ func ofConnection(err error) string {
 	case errors.As(err, &verification), errors.As(err, &unknown):
 		return tidy(where+" shows a certificate that is not of the cluster's certificate authority ("+err.Error()+")") + "; correct the certificate authority that the cluster's outputs or the kubeconfig give"
 	case errors.As(err, &name):
-		return tidy(where+" has no address: there is no host "+name.Name) + "; correct the cluster's address, or the runner's name server"
-	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH), silence(err):
-		return tidy(where+" does not answer ("+err.Error()+")") + "; see to it that the cluster runs and that the runner reaches it"
+		return tidy(where+" has no address: there is no host "+name.Name) +
+			"; correct the cluster's address, or the runner's name server"
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ECONNRESET),
+		errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH), silence(err):
+		return tidy(where+" does not answer ("+err.Error()+")") +
+			"; see to it that the cluster runs and that the runner reaches it"
 	case errors.As(err, &network):
-		return tidy(where+" cannot be reached ("+err.Error()+")") + "; see to it that the cluster runs and that the runner reaches it"
+		return tidy(where+" cannot be reached ("+err.Error()+")") +
+			"; see to it that the cluster runs and that the runner reaches it"
 	}
 	return ""
 }

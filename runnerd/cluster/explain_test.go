@@ -27,14 +27,16 @@ func TestExplain(t *testing.T) {
 	conflict := &apierrors.StatusError{ErrStatus: metav1.Status{Code: 409, Reason: metav1.StatusReasonConflict, Message: "Apply failed", Details: &metav1.StatusDetails{
 		Name: "web", Kind: "deployments", Causes: []metav1.StatusCause{{Type: metav1.CauseTypeFieldManagerConflict, Field: ".spec.replicas", Message: `conflict with "hpa" using apps/v1`}},
 	}}}
-	refused := &url.Error{Op: "Get", URL: "https://1.2.3.4:6443/api?secret=planted", Err: &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}}
+	refused := &url.Error{Op: "Get", URL: "https://1.2.3.4:6443/api?secret=planted",
+		Err: &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}}
 	tests := map[string]struct {
 		err  error
 		want []string
 	}{
 		"forbidden": {
 			refusal(403, metav1.StatusReasonForbidden, `deployments.apps is forbidden: User "system:serviceaccount:runner:nuon" cannot create resource "deployments" in API group "apps" in the namespace "shop"`),
-			[]string{"system:serviceaccount:runner:nuon may not create deployments.apps in the namespace shop", "Role or ClusterRole with the verb create on deployments.apps"},
+			[]string{"system:serviceaccount:runner:nuon may not create deployments.apps in the namespace shop",
+				"Role or ClusterRole with the verb create on deployments.apps"},
 		},
 		"forbidden in all": {
 			refusal(403, metav1.StatusReasonForbidden, `clusterroles.rbac.authorization.k8s.io is forbidden: User "x" cannot list resource "clusterroles" in API group "rbac.authorization.k8s.io" at the cluster scope`),
@@ -44,12 +46,14 @@ func TestExplain(t *testing.T) {
 			refusal(403, metav1.StatusReasonForbidden, `roles.rbac.authorization.k8s.io "r" is forbidden: user "x" is attempting to grant RBAC permissions not currently held`),
 			[]string{"forbids it", "permissions not currently held"},
 		},
-		"quota":            {refusal(403, metav1.StatusReasonForbidden, `pods "a" is forbidden: exceeded quota: small, requested: pods=1, used: pods=2, limited: pods=2`), []string{"the quota small", "requested: pods=1", "raised"}},
-		"webhook":          {refusal(400, metav1.StatusReasonBadRequest, "admission webhook \"guard.example.com\" denied the request: no \x1b[31mlatest\nplease"), []string{"guard.example.com rejects it", `no \x1b[31mlatest please`}},
-		"silent webhook":   {refusal(400, "", `admission webhook "g.example" denied the request without explanation`), []string{"g.example rejects it: it does not say why"}},
-		"webhook away":     {refusal(500, metav1.StatusReasonInternalError, `Internal error occurred: failed calling webhook "g.example": failed to call webhook: Post "https://x": dial tcp: refused`), []string{"g.example does not answer the API server"}},
-		"pod security":     {refusal(403, metav1.StatusReasonForbidden, `pods "a" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false`), []string{"restricted:latest", "allowPrivilegeEscalation"}},
-		"unauthorized":     {refusal(401, metav1.StatusReasonUnauthorized, "Unauthorized"), []string{"does not take the runner's credentials"}},
+		"quota":   {refusal(403, metav1.StatusReasonForbidden, `pods "a" is forbidden: exceeded quota: small, requested: pods=1, used: pods=2, limited: pods=2`), []string{"the quota small", "requested: pods=1", "raised"}},
+		"webhook": {refusal(400, metav1.StatusReasonBadRequest, "admission webhook \"guard.example.com\" denied the request: no \x1b[31mlatest\nplease"), []string{"guard.example.com rejects it", `no \x1b[31mlatest please`}},
+		"silent webhook": {refusal(400, "", `admission webhook "g.example" denied the request without explanation`),
+			[]string{"g.example rejects it: it does not say why"}},
+		"webhook away": {refusal(500, metav1.StatusReasonInternalError, `Internal error occurred: failed calling webhook "g.example": failed to call webhook: Post "https://x": dial tcp: refused`), []string{"g.example does not answer the API server"}},
+		"pod security": {refusal(403, metav1.StatusReasonForbidden, `pods "a" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false`), []string{"restricted:latest", "allowPrivilegeEscalation"}},
+		"unauthorized": {refusal(401, metav1.StatusReasonUnauthorized, "Unauthorized"),
+			[]string{"does not take the runner's credentials"}},
 		"fields of others": {conflict, []string{"deployments web", `.spec.replicas ("hpa" using apps/v1)`}},
 		"moved":            {refusal(409, metav1.StatusReasonConflict, "Operation cannot be fulfilled: the object has been modified"), []string{"at the same moment"}},
 		"fixed":            {apierrors.NewInvalid(schema.GroupKind{Group: "apps", Kind: "Deployment"}, "web", field.ErrorList{field.Invalid(field.NewPath("spec", "selector"), map[string]string{"app": "planted"}, "field is immutable")}), []string{"Deployment web cannot be changed in place", "spec.selector", "field is immutable", "has to be replaced"}},
@@ -70,12 +74,16 @@ func TestExplain(t *testing.T) {
 			errors.New(`Service "web" is invalid: [spec.ports[0].port: Invalid value: 99999: must be between 1 and 65535, metadata.name: Required value: name is needed]`),
 			[]string{"Service web is not valid: spec.ports[0].port has a value that is not allowed: must be between 1 and 65535; metadata.name Required value: name is needed"},
 		},
-		"webhook, as text": {errors.New(`x: admission webhook "g.example" denied the request: no`), []string{"g.example rejects it: no"}},
-		"no namespace":     {apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "shop"), []string{"namespaces shop is not there"}},
-		"overloaded":       {refusal(429, metav1.StatusReasonTooManyRequests, "slow down"), []string{"overloaded", "try again"}},
-		"own error":        {refusal(500, metav1.StatusReasonInternalError, "etcd is away"), []string{"an error of its own: etcd is away"}},
-		"refused":          {refused, []string{"https://1.2.3.4:6443 does not answer", "connection refused"}},
-		"no host":          {&url.Error{URL: "https://x.example", Err: &net.DNSError{Name: "x.example", IsNotFound: true}}, []string{"no host x.example"}},
+		"webhook, as text": {errors.New(`x: admission webhook "g.example" denied the request: no`),
+			[]string{"g.example rejects it: no"}},
+		"no namespace": {apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "shop"),
+			[]string{"namespaces shop is not there"}},
+		"overloaded": {refusal(429, metav1.StatusReasonTooManyRequests, "slow down"),
+			[]string{"overloaded", "try again"}},
+		"own error": {refusal(500, metav1.StatusReasonInternalError, "etcd is away"),
+			[]string{"an error of its own: etcd is away"}},
+		"refused": {refused, []string{"https://1.2.3.4:6443 does not answer", "connection refused"}},
+		"no host": {&url.Error{URL: "https://x.example", Err: &net.DNSError{Name: "x.example", IsNotFound: true}}, []string{"no host x.example"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -85,7 +93,8 @@ func TestExplain(t *testing.T) {
 					t.Errorf("got %s, want %q", explained, want)
 				}
 			}
-			if said := explained.Error(); strings.Contains(said, "planted") || strings.ContainsAny(said, "\n\x1b") || len(said) > 2*mostMessage {
+			if said := explained.Error(); strings.Contains(said, "planted") || strings.ContainsAny(said, "\n\x1b") ||
+				len(said) > 2*mostMessage {
 				t.Errorf("got %q", said)
 			}
 			if !errors.Is(explained, test.err) {
@@ -105,8 +114,11 @@ func TestExplain(t *testing.T) {
 
 func TestHostileMessagesAreBounded(t *testing.T) {
 	long := strings.Repeat("\x00é\n", 100_000)
-	for _, message := range []string{long, `admission webhook "` + long + `" denied the request: ` + long, `User "` + long + `" cannot get resource "` + long + `" in API group ""`, "exceeded quota: " + long + ", requested: " + long} {
-		if said := Explain(refusal(403, metav1.StatusReasonForbidden, message)).Error(); len(said) > 10*mostMessage || strings.ContainsAny(said, "\x00\n") {
+	for _, message := range []string{long, `admission webhook "` + long + `" denied the request: ` + long,
+		`User "` + long + `" cannot get resource "` + long + `" in API group ""`, "exceeded quota: " + long +
+			", requested: " + long} {
+		if said := Explain(refusal(403, metav1.StatusReasonForbidden, message)).Error(); len(said) > 10*mostMessage ||
+			strings.ContainsAny(said, "\x00\n") {
 			t.Errorf("%d bytes", len(said))
 		}
 	}

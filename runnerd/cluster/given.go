@@ -43,7 +43,8 @@ func (g given) pem(names ...string) ([]byte, error) {
 	}
 	decoded, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(text), ""))
 	if err != nil || !bytes.Contains(decoded, []byte("-----BEGIN ")) {
-		return nil, fmt.Errorf("%s.%s is neither PEM nor base64 of it; give the certificate in one of these forms", g.where, names[0])
+		return nil, fmt.Errorf("%s.%s is neither PEM nor base64 of it; give the certificate in one of these forms",
+			g.where, names[0])
 	}
 	return decoded, nil
 }
@@ -80,7 +81,8 @@ func (o opener) outputs(outputs map[string]any, path string) (*Cluster, error) {
 // credentials sets how to log in: with what the outputs hold, or with the program that uses
 // the runner's identity in the cloud.
 func (o opener) credentials(config *rest.Config, g given) (err error) {
-	if config.CAData, err = g.pem("certificate_authority_data", "cluster_ca_certificate", "ca_certificate", "certificate_authority"); err != nil {
+	if config.CAData, err = g.pem("certificate_authority_data", "cluster_ca_certificate", "ca_certificate",
+		"certificate_authority"); err != nil {
 		return err
 	}
 	if config.CertData, err = g.pem("client_certificate_data", "client_certificate"); err != nil {

@@ -50,7 +50,8 @@ func (c *Cluster) assess(ctx context.Context, refs []api.ObjectRef) ([]condition
 // withClass marks a claim as ready that is bound only when a pod uses it, because no pod may
 // use it for a long time (a CronJob's).
 func (c *Cluster) withClass(ctx context.Context, made condition, object *unstructured.Unstructured) condition {
-	if made.ref.Group != "" || made.ref.Kind != "PersistentVolumeClaim" || made.status != api.ObjectHealthStatusProgressing {
+	if made.ref.Group != "" || made.ref.Kind != "PersistentVolumeClaim" ||
+		made.status != api.ObjectHealthStatusProgressing {
 		return made
 	}
 	name := text(object, "spec", "storageClassName")
@@ -76,7 +77,8 @@ func healthOf(looked []condition) api.Health {
 			made.Status = api.HealthStatus(each.status)
 		}
 	}
-	slices.SortStableFunc(made.Objects, func(a, b api.ObjectHealth) int { return cmp.Compare(severity(b.Status), severity(a.Status)) })
+	slices.SortStableFunc(made.Objects,
+		func(a, b api.ObjectHealth) int { return cmp.Compare(severity(b.Status), severity(a.Status)) })
 	made.Objects = made.Objects[:min(len(made.Objects), mostUnready)]
 	return made
 }
@@ -84,6 +86,7 @@ func healthOf(looked []condition) api.Health {
 // severity returns the rank of a status; a higher rank is worse.
 func severity(status api.ObjectHealthStatus) int {
 	return slices.Index([]api.ObjectHealthStatus{
-		api.ObjectHealthStatus(api.HealthStatusReady), api.ObjectHealthStatusUnknown, api.ObjectHealthStatusProgressing, api.ObjectHealthStatusDegraded,
+		api.ObjectHealthStatus(api.HealthStatusReady), api.ObjectHealthStatusUnknown,
+		api.ObjectHealthStatusProgressing, api.ObjectHealthStatusDegraded,
 	}, status)
 }

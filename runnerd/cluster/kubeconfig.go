@@ -37,11 +37,13 @@ func (o opener) kubeconfig(config *clientcmdapi.Config, context, where string) (
 		context = config.CurrentContext
 	}
 	if config.Contexts[context] == nil {
-		return nil, fmt.Errorf("%s has no context %q; it has %s", where, context, strings.Join(slices.Sorted(maps.Keys(config.Contexts)), ", "))
+		return nil, fmt.Errorf("%s has no context %q; it has %s", where, context,
+			strings.Join(slices.Sorted(maps.Keys(config.Contexts)), ", "))
 	}
 	// kubectl's loading rules are not used: they read the environment and the home directory
 	// of the person who started the runner.
-	made, err := clientcmd.NewNonInteractiveClientConfig(*config, context, &clientcmd.ConfigOverrides{}, nil).ClientConfig()
+	made, err := clientcmd.NewNonInteractiveClientConfig(*config, context, &clientcmd.ConfigOverrides{},
+		nil).ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("the context %q of %s: %w; correct the kubeconfig", context, where, err)
 	}
@@ -95,7 +97,8 @@ func (o opener) checkUser(user *clientcmdapi.AuthInfo, who string) error {
 		return fmt.Errorf("%s names files, which this runner does not have; use client-certificate-data, client-key-data and token", who)
 	case user.AuthProvider != nil:
 		return fmt.Errorf("%s has an auth-provider, which Kubernetes dropped in version 1.26; use a plugin (exec), a token or a certificate", who)
-	case user.Impersonate != "" || user.ImpersonateUID != "" || len(user.ImpersonateGroups)+len(user.ImpersonateUserExtra) > 0:
+	case user.Impersonate != "" || user.ImpersonateUID != "" ||
+		len(user.ImpersonateGroups)+len(user.ImpersonateUserExtra) > 0:
 		return fmt.Errorf("%s acts as somebody else (impersonation), which only a kubeconfig of the runner's owner may; give the login itself what it needs", who)
 	case user.Exec != nil:
 		return o.checkExec(user.Exec, who)
@@ -125,7 +128,8 @@ func (c *Cluster) WriteKubeconfig(ctx context.Context, path string) error {
 	}
 	made := clientcmdapi.Config{
 		Clusters: map[string]*clientcmdapi.Cluster{name: {
-			Server: c.config.Host, CertificateAuthorityData: c.config.CAData, TLSServerName: c.config.ServerName, InsecureSkipTLSVerify: c.config.Insecure,
+			Server: c.config.Host, CertificateAuthorityData: c.config.CAData, TLSServerName: c.config.ServerName,
+			InsecureSkipTLSVerify: c.config.Insecure,
 		}},
 		AuthInfos:      map[string]*clientcmdapi.AuthInfo{name: user},
 		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name}},

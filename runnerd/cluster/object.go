@@ -22,7 +22,8 @@ const workers = 8
 // Ref returns the reference of an object.
 func Ref(u *unstructured.Unstructured) api.ObjectRef {
 	kind := u.GroupVersionKind()
-	return api.ObjectRef{Group: kind.Group, Version: kind.Version, Kind: kind.Kind, Namespace: u.GetNamespace(), Name: u.GetName()}
+	return api.ObjectRef{Group: kind.Group, Version: kind.Version, Kind: kind.Kind, Namespace: u.GetNamespace(),
+		Name: u.GetName()}
 }
 
 // mostName bounds a name in a message, in bytes. Kubernetes allows 253; a chart

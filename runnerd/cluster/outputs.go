@@ -53,7 +53,8 @@ func outputsOf(objects []*unstructured.Unstructured) map[string]any {
 	resources, services, ingresses, deployments := []any{}, byName{}, byName{}, byName{}
 	for _, object := range objects {
 		resources = append(resources, map[string]any{
-			"api_version": object.GetAPIVersion(), "kind": object.GetKind(), "namespace": object.GetNamespace(), "name": object.GetName(),
+			"api_version": object.GetAPIVersion(), "kind": object.GetKind(), "namespace": object.GetNamespace(),
+			"name": object.GetName(),
 		})
 		switch kind := object.GroupVersionKind(); {
 		case kind.Group == "" && kind.Kind == "Service":
@@ -88,7 +89,8 @@ func deployment(object *unstructured.Unstructured) map[string]any {
 	}
 	selector, _, _ := unstructured.NestedMap(object.Object, "spec", "selector")
 	labels, _, _ := unstructured.NestedMap(object.Object, "spec", "template", "metadata", "labels")
-	made["spec"] = map[string]any{"selector": selector, "template": map[string]any{"metadata": map[string]any{"labels": labels}, "spec": pod}}
+	made["spec"] = map[string]any{"selector": selector,
+		"template": map[string]any{"metadata": map[string]any{"labels": labels}, "spec": pod}}
 	return made
 }
 

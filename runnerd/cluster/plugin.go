@@ -121,14 +121,16 @@ func (o opener) source(given *clientcmdapi.ExecConfig, config *rest.Config) (*so
 
 // secretName reports whether a variable's name suggests that its value is a secret.
 func secretName(name string) bool {
-	return slices.ContainsFunc([]string{"SECRET", "TOKEN", "PASSWORD", "KEY"}, func(word string) bool { return strings.Contains(strings.ToUpper(name), word) })
+	return slices.ContainsFunc([]string{"SECRET", "TOKEN", "PASSWORD", "KEY"},
+		func(word string) bool { return strings.Contains(strings.ToUpper(name), word) })
 }
 
 // pluginInfo returns the content of KUBERNETES_EXEC_INFO for a plugin.
 func pluginInfo(given *clientcmdapi.ExecConfig, config *rest.Config) (string, error) {
 	spec := map[string]any{"interactive": false}
 	if given.ProvideClusterInfo {
-		spec["cluster"] = map[string]any{"server": config.Host, "certificate-authority-data": config.CAData, "tls-server-name": config.ServerName}
+		spec["cluster"] = map[string]any{"server": config.Host, "certificate-authority-data": config.CAData,
+			"tls-server-name": config.ServerName}
 	}
 	encoded, err := json.Marshal(map[string]any{"kind": "ExecCredential", "apiVersion": given.APIVersion, "spec": spec})
 	if err != nil {
@@ -156,7 +158,8 @@ func (s *source) ask(ctx context.Context) (credential, error) {
 		return credential{}, fmt.Errorf("the program %s, which gives the credentials for the cluster: %w%s; see to it that the runner's identity may log in there", s.name, err, s.said(stderr.text.Bytes()))
 	}
 	var got credential
-	if err := json.Unmarshal(stdout.text.Bytes(), &got); err != nil || got.Status == nil || got.Status.Token == "" && got.Status.ClientCertificateData == "" {
+	if err := json.Unmarshal(stdout.text.Bytes(), &got); err != nil || got.Status == nil ||
+		got.Status.Token == "" && got.Status.ClientCertificateData == "" {
 		// The output may be a credential in another format, so it is not shown.
 		return credential{}, fmt.Errorf("the program %s printed no ExecCredential with a status%s; see to it that it is of a version that knows %s", s.name, s.said(stderr.text.Bytes()), "client.authentication.k8s.io")
 	}

@@ -127,12 +127,14 @@ func troubleOf(pod *corev1.Pod) (podTrouble, bool) {
 		}
 	}
 	if pod.Status.Phase == corev1.PodFailed {
-		return podTrouble{pod: pod, reason: either(pod.Status.Reason, "Failed"), message: pod.Status.Message, bad: true, crashed: false}, true
+		return podTrouble{pod: pod, reason: either(pod.Status.Reason, "Failed"), message: pod.Status.Message,
+			bad: true, crashed: false}, true
 	}
 	ready := false
 	for _, each := range pod.Status.Conditions {
 		if each.Type == corev1.PodScheduled && each.Status == corev1.ConditionFalse {
-			return podTrouble{pod: pod, reason: either(each.Reason, "not scheduled"), message: each.Message, bad: each.Reason == corev1.PodReasonUnschedulable}, true
+			return podTrouble{pod: pod, reason: either(each.Reason, "not scheduled"), message: each.Message,
+				bad: each.Reason == corev1.PodReasonUnschedulable}, true
 		}
 		ready = ready || each.Type == corev1.PodReady && each.Status == corev1.ConditionTrue
 	}
@@ -154,7 +156,8 @@ func containerTrouble(pod *corev1.Pod, each corev1.ContainerStatus) (podTrouble,
 		made.bad = true
 		if last := each.LastTerminationState.Terminated; last != nil {
 			made.crashed = true
-			made.message = fmt.Sprintf("it ended with exit code %d and was started again %d times", last.ExitCode, each.RestartCount)
+			made.message = fmt.Sprintf("it ended with exit code %d and was started again %d times", last.ExitCode,
+				each.RestartCount)
 		}
 		return made, true
 	case each.State.Terminated != nil && each.State.Terminated.ExitCode != 0:

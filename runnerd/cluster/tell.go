@@ -95,8 +95,9 @@ func (c *Cluster) tellEvents(ctx context.Context, namespace string, uids []types
 	}
 	for _, uid := range uids {
 		list, err := core.Events(namespace).List(ctx, metav1.ListOptions{
-			FieldSelector: fields.AndSelectors(fields.OneTermEqualSelector("involvedObject.uid", string(uid)), fields.OneTermEqualSelector("type", corev1.EventTypeWarning)).String(),
-			Limit:         100,
+			FieldSelector: fields.AndSelectors(fields.OneTermEqualSelector("involvedObject.uid", string(uid)),
+				fields.OneTermEqualSelector("type", corev1.EventTypeWarning)).String(),
+			Limit: 100,
 		})
 		if err != nil {
 			c.log.Debug("events: %v", Explain(err))
@@ -104,7 +105,8 @@ func (c *Cluster) tellEvents(ctx context.Context, namespace string, uids []types
 		}
 		slices.SortFunc(list.Items, func(a, b corev1.Event) int { return eventTime(b).Compare(eventTime(a)) })
 		for _, event := range list.Items[:min(len(list.Items), mostEvents)] {
-			c.log.Warn("  event of %s %s: %s: %s%s", event.InvolvedObject.Kind, event.InvolvedObject.Name, diff.Neutral(event.Reason), diff.Neutral(short(event.Message, 500)), times(event))
+			c.log.Warn("  event of %s %s: %s: %s%s", event.InvolvedObject.Kind, event.InvolvedObject.Name,
+				diff.Neutral(event.Reason), diff.Neutral(short(event.Message, 500)), times(event))
 		}
 	}
 }

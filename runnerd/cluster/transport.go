@@ -80,12 +80,14 @@ func endless(request *http.Request) bool {
 // certificate is not silent.
 func silence(err error) bool {
 	var network net.Error
-	return utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &network)
+	return utilnet.IsProbableEOF(err) || utilnet.IsHTTP2ConnectionLost(err) ||
+		errors.Is(err, context.DeadlineExceeded) || errors.As(err, &network)
 }
 
 // once sends the request with a time limit that includes reading the response body.
 func (t *transport) once(request *http.Request, limit time.Duration) (*http.Response, error) {
-	ctx, cancel := context.WithTimeoutCause(request.Context(), limit, fmt.Errorf("no answer of %s in %s: %w", request.URL.Host, limit, context.DeadlineExceeded))
+	ctx, cancel := context.WithTimeoutCause(request.Context(), limit,
+		fmt.Errorf("no answer of %s in %s: %w", request.URL.Host, limit, context.DeadlineExceeded))
 	response, err := t.next.RoundTrip(request.WithContext(ctx))
 	if err != nil {
 		cancel()

@@ -42,7 +42,8 @@ func (e *NotReadyError) Error() string {
 	if e.Final {
 		ending, remedy = "and does not become so by itself", ""
 	}
-	return fmt.Sprintf("%s is not ready %s%s: %s; its events and last lines are in the step's log%s", Name(e.Object), ending, others, e.Reason, remedy)
+	return fmt.Sprintf("%s is not ready %s%s: %s; its events and last lines are in the step's log%s", Name(e.Object),
+		ending, others, e.Reason, remedy)
 }
 
 // Wait waits until all objects are ready, for at most timeout, and logs its progress. Otherwise
@@ -50,7 +51,8 @@ func (e *NotReadyError) Error() string {
 // and the log has the events and last log lines of the objects that are not ready.
 // Wait continues while the API server does not answer.
 func (c *Cluster) Wait(ctx context.Context, refs []api.ObjectRef, timeout time.Duration) (api.Health, error) {
-	w := &wait{cluster: c, refs: refs, begun: time.Now(), told: map[string]bool{}, hopeless: map[api.ObjectRef]time.Time{}, toldAt: time.Now()}
+	w := &wait{cluster: c, refs: refs, begun: time.Now(), told: map[string]bool{},
+		hopeless: map[api.ObjectRef]time.Time{}, toldAt: time.Now()}
 	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	done, err := w.run(limited)
@@ -199,7 +201,8 @@ func (w *wait) progress() {
 	}
 	w.toldAt = time.Now()
 	first := unready[0]
-	w.cluster.log.Info("%d of %d ready: waiting for %s (%s)", len(w.refs)-len(unready), len(w.refs), Name(first.ref), first.reason)
+	w.cluster.log.Info("%d of %d ready: waiting for %s (%s)", len(w.refs)-len(unready), len(w.refs),
+		Name(first.ref), first.reason)
 }
 
 // mostTold bounds the number of messages that are logged once.
@@ -232,5 +235,6 @@ func (w *wait) failure() error {
 			break
 		}
 	}
-	return &NotReadyError{Object: first.ref, Reason: first.reason, Others: len(unready) - 1, Waited: time.Since(w.begun), Final: w.beyondHope()}
+	return &NotReadyError{Object: first.ref, Reason: first.reason, Others: len(unready) - 1,
+		Waited: time.Since(w.begun), Final: w.beyondHope()}
 }
