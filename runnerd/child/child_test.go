@@ -101,8 +101,9 @@ func TestInterrupt(t *testing.T) {
 		group      bool
 		grace      time.Duration
 	}{
-		"heeds":                  {trap: "trap 'echo heard; exit 0' INT", said: "heard\n", grace: testtime.Limit},
-		"heeds in a group":       {trap: "trap 'echo heard; exit 0' INT", said: "heard\n", group: true, grace: testtime.Limit},
+		"heeds": {trap: "trap 'echo heard; exit 0' INT", said: "heard\n", grace: testtime.Limit},
+		"heeds in a group": {trap: "trap 'echo heard; exit 0' INT", said: "heard\n", group: true,
+			grace: testtime.Limit},
 		"deaf, and killed":       {trap: "trap '' INT", grace: 200 * time.Millisecond},
 		"deaf group, and killed": {trap: "trap '' INT", group: true, grace: 200 * time.Millisecond},
 	} {

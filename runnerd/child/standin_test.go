@@ -10,7 +10,8 @@ import (
 // TestStandInOfThisUser requires that without another user the program is started directly.
 func TestStandInOfThisUser(t *testing.T) {
 	executable, environ, err := StandIn("/bin/sh", map[string]string{"GREETING": "hello"})
-	if want := map[string]string{"GREETING": "hello"}; err != nil || executable != "/bin/sh" || !maps.Equal(environ, want) {
+	if want := map[string]string{"GREETING": "hello"}; err != nil || executable != "/bin/sh" ||
+		!maps.Equal(environ, want) {
 		t.Errorf("%v: %s %v", err, executable, environ)
 	}
 }

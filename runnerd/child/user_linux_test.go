@@ -18,7 +18,8 @@ import (
 func shell(script string) child.Program {
 	return child.Program{
 		Path: "/bin/sh", Args: []string{"sh", "-c", script}, Env: []string{"PATH=" + os.Getenv("PATH")},
-		Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Name: "the script", Grace: time.Minute, Warn: func(string, ...any) {},
+		Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Name: "the script", Grace: time.Minute,
+		Warn: func(string, ...any) {},
 	}
 }
 
@@ -47,9 +48,11 @@ func TestHandingOver(t *testing.T) {
 	}
 	for script, want := range map[string]bool{
 		"cat shown/below/vars": true, "echo x >shown/below/vars": false, "rm -r shown": false, "touch shown/below/new": false,
-		"echo x >>given/below/tree": true, "touch given/new": true, "mv given moved": false, "cat secret": false, "ls .": false, "touch new": false,
-		`test "$HOME $TMPDIR" = "$PWD/home $PWD/tmp" -a -w "$HOME" -a -w "$TMPDIR"`: true, `test "$(id -u) $(id -G)" = "65534 65534"`: true,
-		"grep -q 'NoNewPrivs:.1' /proc/self/status": true,
+		"echo x >>given/below/tree": true, "touch given/new": true, "mv given moved": false, "cat secret": false,
+		"ls .": false, "touch new": false,
+		`test "$HOME $TMPDIR" = "$PWD/home $PWD/tmp" -a -w "$HOME" -a -w "$TMPDIR"`: true,
+		`test "$(id -u) $(id -G)" = "65534 65534"`:                                  true,
+		"grep -q 'NoNewPrivs:.1' /proc/self/status":                                 true,
 	} {
 		program := shell(script)
 		program.Dir, program.Env = dir, append(program.Env, "HOME="+os.Getenv("HOME"))
@@ -77,7 +80,8 @@ func TestHandingOver(t *testing.T) {
 func TestTrapsForRoot(t *testing.T) {
 	dir := childtest.Another(t)
 	secret, tree := write(t, filepath.Join(dir, "install.key"), "the key"), filepath.Join(dir, "tree")
-	for _, trap := range []string{"none", "symbolic link", "relative link", "hard link", "named pipe", "directory", "link to a directory"} {
+	for _, trap := range []string{"none", "symbolic link", "relative link", "hard link", "named pipe", "directory",
+		"link to a directory"} {
 		t.Run(trap, func(t *testing.T) {
 			left := write(t, filepath.Join(tree, "below", "left"), "left")
 			t.Cleanup(func() { _ = os.RemoveAll(tree) })
@@ -99,7 +103,8 @@ func TestTrapsForRoot(t *testing.T) {
 			case "directory":
 				err = errors.Join(err, os.Mkdir(left, 0o700))
 			case "link to a directory":
-				err = errors.Join(err, os.Remove(filepath.Dir(left)), os.Symlink(dir, filepath.Dir(left)), os.Link(secret, filepath.Join(dir, "left")))
+				err = errors.Join(err, os.Remove(filepath.Dir(left)), os.Symlink(dir, filepath.Dir(left)),
+					os.Link(secret, filepath.Join(dir, "left")))
 			}
 			if err != nil {
 				t.Fatal(err)

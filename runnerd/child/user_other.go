@@ -20,7 +20,8 @@ func start(command *exec.Cmd) error {
 
 // become replaces this process by a program of another user.
 func become(path string, args, environ []string, user *User) error {
-	if err := errors.Join(syscall.Setgroups(nil), syscall.Setgid(int(user.GID)), syscall.Setuid(int(user.UID))); err != nil {
+	if err := errors.Join(syscall.Setgroups(nil), syscall.Setgid(int(user.GID)),
+		syscall.Setuid(int(user.UID))); err != nil {
 		return fmt.Errorf("become user %d: %w", user.UID, err)
 	}
 	return fmt.Errorf("become %s: %w", path, syscall.Exec(path, args, environ)) //nolint:gosec // it is the program that runnerd was to run

@@ -33,7 +33,8 @@ func Another(t *testing.T) (root string) {
 		child.Configure(child.Setup{})
 		_ = os.RemoveAll(root)
 	})
-	for _, dir := range []string{root, filepath.Join(root, "work"), filepath.Join(root, "jobs"), filepath.Join(root, "tools")} {
+	for _, dir := range []string{root, filepath.Join(root, "work"), filepath.Join(root, "jobs"),
+		filepath.Join(root, "tools")} {
 		if err := errors.Join(os.MkdirAll(dir, 0o700), child.Admit(dir)); err != nil {
 			t.Fatal(err)
 		}
