@@ -87,19 +87,23 @@ func statOf(t *testing.T, pid int) spool.Stat {
 func TestCgroupDir(t *testing.T) {
 	const hybrid = "9:name=systemd:/\n4:memory:/x\n0::/\n"
 	mount := func(root, at, kind string) string {
-		return "24 1 0:22 / / rw - ext4 /dev/a rw\n30 24 0:26 " + root + " " + at + " rw,nosuid shared:4 - " + kind + " cgroup2 rw\n"
+		return "24 1 0:22 / / rw - ext4 /dev/a rw\n30 24 0:26 " + root + " " + at + " rw,nosuid shared:4 - " + kind +
+			" cgroup2 rw\n"
 	}
 	for name, test := range map[string]struct{ membership, mounts, want, wrong string }{
-		"systemd":            {"0::/system.slice/runner.service\n", mount("/", "/sys/fs/cgroup", "cgroup2"), "/sys/fs/cgroup/system.slice/runner.service", ""},
-		"hybrid":             {hybrid, mount("/", "/sys/fs/cgroup/unified", "cgroup2"), "/sys/fs/cgroup/unified", ""},
-		"a part is mounted":  {"0::/kube/pod/box\n", mount("/kube/pod", "/sys/fs/cgroup", "cgroup2"), "/sys/fs/cgroup/box", ""},
+		"systemd": {"0::/system.slice/runner.service\n", mount("/", "/sys/fs/cgroup", "cgroup2"),
+			"/sys/fs/cgroup/system.slice/runner.service", ""},
+		"hybrid": {hybrid, mount("/", "/sys/fs/cgroup/unified", "cgroup2"), "/sys/fs/cgroup/unified", ""},
+		"a part is mounted": {"0::/kube/pod/box\n", mount("/kube/pod", "/sys/fs/cgroup", "cgroup2"),
+			"/sys/fs/cgroup/box", ""},
 		"another part is":    {"0::/kube/pod\n", mount("/docker", "/sys/fs/cgroup", "cgroup2"), "", "mounted"},
 		"outside of its own": {"0::/../other\n", mount("/", "/sys/fs/cgroup", "cgroup2"), "", "in no control group"},
 		"version 1 alone":    {"4:memory:/x\n", mount("/", "/sys/fs/cgroup", "cgroup"), "", "in no control group"},
 		"none is mounted":    {"0::/\n", mount("/", "/sys/fs/cgroup", "tmpfs"), "", "mounted"},
 	} {
 		got, err := cgroupDir(test.membership, test.mounts)
-		if got != test.want || (err == nil) != (test.wrong == "") || err != nil && !strings.Contains(err.Error(), test.wrong) {
+		if got != test.want || (err == nil) != (test.wrong == "") ||
+			err != nil && !strings.Contains(err.Error(), test.wrong) {
 			t.Errorf("%s: %q %v", name, got, err)
 		}
 	}
