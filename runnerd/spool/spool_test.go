@@ -274,7 +274,8 @@ func TestForeignAndTornLines(t *testing.T) {
 
 func TestALineWithoutAnEnd(t *testing.T) {
 	attempt := create(t, t.TempDir())
-	if err := os.WriteFile(filepath.Join(attempt.Dir, "log.ndjson"), []byte(strings.Repeat("x", 70<<10)), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(attempt.Dir, "log.ndjson"), []byte(strings.Repeat("x", 70<<10)),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	chunks, err := attempt.Chunks()
