@@ -153,7 +153,8 @@ func TestRegistries(t *testing.T) {
 		}
 	})
 	env.registry = "https://registry.example/x"
-	if _, _, err := env.registries(api.JobSpec{Kind: api.JobSpecKindPlan}); err == nil || !strings.Contains(err.Error(), "NUON_REGISTRY") {
+	if _, _, err := env.registries(api.JobSpec{Kind: api.JobSpecKindPlan}); err == nil ||
+		!strings.Contains(err.Error(), "NUON_REGISTRY") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -177,7 +178,8 @@ func remoteOf(t *testing.T, handle http.HandlerFunc) (*Remote, spool.Attempt) {
 	server := httptest.NewServer(contacttest.Unpacked(handle))
 	t.Cleanup(server.Close)
 	dir := t.TempDir()
-	remote, err := NewRemote(server.URL+"/runner/v1/jobs/a/attempts/1", seal.NewSecret([]byte("t")), dir, timing.From(20*time.Millisecond))
+	remote, err := NewRemote(server.URL+"/runner/v1/jobs/a/attempts/1", seal.NewSecret([]byte("t")), dir,
+		timing.From(20*time.Millisecond))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,7 +319,8 @@ func TestReadEnvironment(t *testing.T) {
 		t.Errorf("relative directory: %v", err)
 	}
 	t.Setenv(VarDir, "/r/spool/a.1")
-	for number, want := range map[string]string{"x": "not the number of an open file", "-1": "not the number", "4000": "bad file descriptor"} {
+	for number, want := range map[string]string{"x": "not the number of an open file", "-1": "not the number",
+		"4000": "bad file descriptor"} {
 		t.Setenv(VarSecrets, number)
 		if _, err := readEnvironment(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("secrets at %s: %v", number, err)
@@ -339,9 +342,11 @@ func TestReadEnvironment(t *testing.T) {
 		}
 		return env, err
 	}
-	given := Secrets{Token: "secret-token", RegistryPassword: "word", Environ: map[string]string{"OTEL_EXPORTER_OTLP_HEADERS": "a=b"}}
+	given := Secrets{Token: "secret-token", RegistryPassword: "word",
+		Environ: map[string]string{"OTEL_EXPORTER_OTLP_HEADERS": "a=b"}}
 	env, err := hand(given)
-	if err != nil || env.root != "/r" || string(env.token.Reveal()) != "secret-token" || string(env.registryPassword.Reveal()) != "word" {
+	if err != nil || env.root != "/r" || string(env.token.Reveal()) != "secret-token" ||
+		string(env.registryPassword.Reveal()) != "word" {
 		t.Errorf("got %+v %v", env, err)
 	}
 	if got := os.Getenv("OTEL_EXPORTER_OTLP_HEADERS"); got != "a=b" {
@@ -350,7 +355,8 @@ func TestReadEnvironment(t *testing.T) {
 	if _, err := hand(Secrets{}); err == nil || !strings.Contains(err.Error(), "no attempt token") {
 		t.Errorf("no token: %v", err)
 	}
-	if _, err := (Secrets{Token: strings.Repeat("x", maxSecrets)}).Pipe(); err == nil || !strings.Contains(err.Error(), "shorten") {
+	if _, err := (Secrets{Token: strings.Repeat("x", maxSecrets)}).Pipe(); err == nil ||
+		!strings.Contains(err.Error(), "shorten") {
 		t.Errorf("too much: %v", err)
 	}
 }

@@ -51,7 +51,8 @@ func (p *pace) admit(now time.Time, size int) bool {
 
 // droppedFrom is logged where lines start to be dropped, so that the log has it even if
 // the process is killed before the next line.
-var droppedFrom = fmt.Sprintf("lines are dropped from here on: the job logs more than %d lines or %d KiB a second", paceLines, paceBytes>>10)
+var droppedFrom = fmt.Sprintf("lines are dropped from here on: the job logs more than %d lines or %d KiB a second",
+	paceLines, paceBytes>>10)
 
 // droppedTo returns the message to log where lines are logged again. It is empty when none were
 // dropped since the last call.

@@ -86,12 +86,14 @@ func TestALogThatIsTooFast(t *testing.T) {
 	log.Close()
 	log.Close()
 	lines := linesOf(t, &out)
-	want := []string{fmt.Sprint("info line ", most-1), "warn " + droppedFrom, "error it is broken", "warn 7 lines (1 KiB) were dropped here", "info again"}
+	want := []string{fmt.Sprint("info line ", most-1), "warn " + droppedFrom, "error it is broken",
+		"warn 7 lines (1 KiB) were dropped here", "info again"}
 	if got := lines[most-1 : most+4]; strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("around the gap:\n%s", strings.Join(got, "\n"))
 	}
 	last := lines[len(lines)-1]
-	if kept := len(lines) - most - 6; last != fmt.Sprintf("warn %d lines (%d KiB) were dropped here", 2*most-kept, (9*(2*most-kept)+1023)/1024) {
+	if kept := len(lines) - most - 6; last != fmt.Sprintf("warn %d lines (%d KiB) were dropped here", 2*most-kept,
+		(9*(2*most-kept)+1023)/1024) {
 		t.Errorf("of %d lines %d were kept, and the last is %q", 2*most, kept, last)
 	}
 }

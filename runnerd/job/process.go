@@ -221,7 +221,8 @@ func run(ctx context.Context, env *Env, from environment, handlers Handlers) api
 	if !known {
 		return ended(ctx, env, fmt.Errorf("this runner cannot do jobs of kind %q; update it to the version of the control plane", env.Spec.Kind))
 	}
-	ctx, span := telemetry.Begin(telemetry.Extract(ctx, env.Spec.Trace), "job "+string(env.Spec.Kind), slog.String("org", env.Spec.Org),
+	ctx, span := telemetry.Begin(telemetry.Extract(ctx, env.Spec.Trace), "job "+string(env.Spec.Kind),
+		slog.String("org", env.Spec.Org),
 		slog.String("job", env.Spec.Job), slog.Int("attempt", env.Spec.Attempt))
 	result, err := guarded(ctx, handler, env)
 	if err == nil && result.Status != api.JobResultStatusSucceeded {

@@ -76,7 +76,8 @@ type LockedError struct {
 
 // Error names the holder.
 func (e *LockedError) Error() string {
-	return fmt.Sprintf("the state is locked by %s (lock %s); wait until that ends, or cancel it", e.Holder.Holder, e.Holder.ID)
+	return fmt.Sprintf("the state is locked by %s (lock %s); wait until that ends, or cancel it",
+		e.Holder.Holder, e.Holder.ID)
 }
 
 // GetState returns the newest sealed state of the job's install component,
