@@ -26,8 +26,9 @@ func Difference(now, to Version) (*diff.Report, error) {
 	var same int
 	made.Changes, same = changes(before.instances, after.instances, words{
 		gain: diff.Import, lose: diff.Forget,
-		gained: "this version knows it, and the newest does not", lost: "this version does not know it: Terraform forgets it, though it may exist",
-		other: "this version knows other attributes of it",
+		gained: "this version knows it, and the newest does not",
+		lost:   "this version does not know it: Terraform forgets it, though it may exist",
+		other:  "this version knows other attributes of it",
 	})
 	made.AddFold(diff.FoldUnchanged, diff.FoldResources, same)
 	made.Outputs, same = changes(before.outputs, after.outputs, words{
@@ -40,7 +41,8 @@ func Difference(now, to Version) (*diff.Report, error) {
 		made.Notes = append(made.Notes, "The versions differ only in what Terraform notes for itself.")
 	}
 	if made.Applyable {
-		made.Notes = append(made.Notes, "Only the state changes, nothing that exists. What follows from it is planned afterwards.")
+		made.Notes = append(made.Notes,
+			"Only the state changes, nothing that exists. What follows from it is planned afterwards.")
 	}
 	made.Sort()
 	made.Totals = made.Count()

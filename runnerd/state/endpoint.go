@@ -150,6 +150,7 @@ func (e *Endpoint) Trouble() error {
 
 func (e *Endpoint) knows(r *http.Request) bool {
 	user, password, given := r.BasicAuth()
-	right := subtle.ConstantTimeCompare([]byte(user), []byte(e.user)) & subtle.ConstantTimeCompare([]byte(password), []byte(e.password))
+	right := subtle.ConstantTimeCompare([]byte(user), []byte(e.user)) & subtle.ConstantTimeCompare([]byte(password),
+		[]byte(e.password))
 	return given && right == 1
 }

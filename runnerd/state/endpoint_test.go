@@ -155,7 +155,9 @@ func written(serial int) string {
 func TestProtocol(t *testing.T) {
 	remote, key := &shelf{}, identity(t)
 	var learnt []string
-	endpoint, terraform := start(t, Options{Remote: remote, Key: key, Context: component, Learn: func(secret []byte) { learnt = append(learnt, string(secret)) }})
+	endpoint, terraform := start(t,
+		Options{Remote: remote, Key: key, Context: component,
+			Learn: func(secret []byte) { learnt = append(learnt, string(secret)) }})
 
 	terraform.want(http.StatusNotFound, "GET", "", "")
 	terraform.want(http.StatusOK, "LOCK", "", `{"ID":"lock-1","Who":"me"}`)
@@ -169,7 +171,8 @@ func TestProtocol(t *testing.T) {
 	terraform.want(http.StatusConflict, "UNLOCK", "", `{"ID":"lock-2"}`)
 	terraform.want(http.StatusOK, "UNLOCK", "", `{"ID":"lock-1"}`)
 
-	if !slices.Contains(learnt, planted) || !slices.Contains(learnt, planted+"-too") || slices.Contains(learnt, "http://x") {
+	if !slices.Contains(learnt, planted) || !slices.Contains(learnt, planted+"-too") ||
+		slices.Contains(learnt, "http://x") {
 		t.Fatalf("learnt %q", learnt)
 	}
 	if len(remote.states) != 2 || remote.held != nil {
@@ -181,14 +184,16 @@ func TestProtocol(t *testing.T) {
 		t.Fatalf("the state left in plain: %v", err)
 	}
 	opened, err := key.Open(kept.Sealed, component)
-	if err != nil || string(opened.Reveal()) != written(2) || kept.Serial != 2 || kept.Lineage != "line-1" || !strings.HasPrefix(kept.Digest, "hmac:") {
+	if err != nil || string(opened.Reveal()) != written(2) || kept.Serial != 2 || kept.Lineage != "line-1" ||
+		!strings.HasPrefix(kept.Digest, "hmac:") {
 		t.Fatalf("kept %v, %v", kept, err)
 	}
 	if last := endpoint.Last(); last.Serial != 2 || last.Lineage != "line-1" {
 		t.Fatalf("last is %d of %s", last.Serial, last.Lineage)
 	}
 	outputs, err := endpoint.Last().Outputs()
-	if err != nil || !outputs["token"].Sensitive || outputs["url"].Sensitive || string(outputs["url"].Value.Reveal()) != `"http://x"` {
+	if err != nil || !outputs["token"].Sensitive || outputs["url"].Sensitive ||
+		string(outputs["url"].Value.Reveal()) != `"http://x"` {
 		t.Fatal(outputs, err)
 	}
 }
@@ -217,15 +222,18 @@ func TestNextProcessReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	honest := remote.states[0]
-	remote.states[0] = api.State{Serial: 7, Lineage: honest.Lineage, Digest: "hmac:" + strings.Repeat("0", 64), Sealed: forged}
+	remote.states[0] = api.State{Serial: 7, Lineage: honest.Lineage, Digest: "hmac:" + strings.Repeat("0", 64),
+		Sealed: forged}
 	_, deceived := start(t, Options{Remote: remote, Key: key})
-	if said := deceived.want(http.StatusInternalServerError, "GET", "", ""); !strings.Contains(said, "not written by a runner of this install") {
+	if said := deceived.want(http.StatusInternalServerError, "GET", "", ""); !strings.Contains(said,
+		"not written by a runner of this install") {
 		t.Fatal(said)
 	}
 	remote.states[0] = honest
 	remote.states[0].Serial = 8
 	_, third := start(t, Options{Remote: remote, Key: key})
-	if said := third.want(http.StatusInternalServerError, "GET", "", ""); !strings.Contains(said, "it was changed on the way") {
+	if said := third.want(http.StatusInternalServerError, "GET", "", ""); !strings.Contains(said,
+		"it was changed on the way") {
 		t.Fatal(said)
 	}
 }
@@ -235,7 +243,8 @@ func TestHeldByAnother(t *testing.T) {
 	endpoint, terraform := start(t, Options{Remote: remote})
 	said := terraform.want(http.StatusLocked, "LOCK", "", `{"ID":"mine"}`)
 	var holder map[string]string
-	if err := json.Unmarshal([]byte(said), &holder); err != nil || holder["ID"] != "theirs" || holder["Who"] != "job_9 attempt 1" || holder["Operation"] != "OperationTypeApply" {
+	if err := json.Unmarshal([]byte(said), &holder); err != nil || holder["ID"] != "theirs" ||
+		holder["Who"] != "job_9 attempt 1" || holder["Operation"] != "OperationTypeApply" {
 		t.Fatal(said, err)
 	}
 	if err := endpoint.Trouble(); err == nil || !strings.Contains(err.Error(), "job_9 attempt 1") {
@@ -290,7 +299,8 @@ func TestRefuses(t *testing.T) {
 	terraform.want(http.StatusConflict, "POST", "", written(1))
 	terraform.want(http.StatusOK, "LOCK", "", `{"ID":"l"}`)
 	terraform.want(http.StatusBadRequest, "POST", "?ID=l", written(1), "Content-MD5", "AAAA")
-	for _, broken := range []string{"", "{", `{"version":3,"serial":1,"lineage":"a"}`, `{"version":4,"lineage":"a"}`, `{"version":4,"serial":1}`, `{"encrypted_data":"` + planted + `"}`} {
+	for _, broken := range []string{"", "{", `{"version":3,"serial":1,"lineage":"a"}`, `{"version":4,"lineage":"a"}`,
+		`{"version":4,"serial":1}`, `{"encrypted_data":"` + planted + `"}`} {
 		if said := terraform.want(http.StatusInternalServerError, "POST", "?ID=l", broken); strings.Contains(said, planted) {
 			t.Fatal(said)
 		}

@@ -28,9 +28,11 @@ func TestParse(t *testing.T) {
 		plain, first, lineage string
 		serial                int64
 	}{
-		"whole":                     {plain: `{"version":4,"serial":7,"lineage":"l"}`, lineage: "l", serial: 7},
-		"whole, where none was":     {plain: `{"version":4,"serial":7,"lineage":"l"}`, first: "mine", lineage: "l", serial: 7},
-		"first":                     {plain: `{"version":4,"serial":0,"lineage":"","n":1.50}`, first: "mine", lineage: "mine", serial: 1},
+		"whole": {plain: `{"version":4,"serial":7,"lineage":"l"}`, lineage: "l", serial: 7},
+		"whole, where none was": {plain: `{"version":4,"serial":7,"lineage":"l"}`, first: "mine",
+			lineage: "l", serial: 7},
+		"first": {plain: `{"version":4,"serial":0,"lineage":"","n":1.50}`, first: "mine",
+			lineage: "mine", serial: 1},
 		"first, where another was":  {plain: `{"version":4,"serial":0,"lineage":""}`},
 		"of another format":         {plain: `{"version":3,"serial":0,"lineage":""}`, first: "mine"},
 		"torn":                      {plain: `{"version":4,"serial":0,"lineage":""`, first: "mine"},
@@ -71,10 +73,12 @@ func TestDifference(t *testing.T) {
 		said = append(said, string(change.Action)+" "+change.Title())
 	}
 	want := []string{
-		"import module.m.x.new", "forget x.gone (deposed object d1)", `forget x.gone["k"]`, "forget x.gone[0]", "update x.other",
+		"import module.m.x.new", "forget x.gone (deposed object d1)", `forget x.gone["k"]`, "forget x.gone[0]",
+		"update x.other",
 		"destroy output.gone", "create output.new", "update output.other",
 	}
-	if difference := cmp.Diff(want, said); difference != "" || report.Destructive() || !report.Applyable || report.Totals.Unchanged != 1 {
+	if difference := cmp.Diff(want, said); difference != "" || report.Destructive() || !report.Applyable ||
+		report.Totals.Unchanged != 1 {
 		t.Fatalf("%s\n%+v", difference, report)
 	}
 	shown, err := json.Marshal(report)
@@ -89,7 +93,8 @@ func TestDifference(t *testing.T) {
 		"notes alone":                   {version(t, head+`}`), version(t, head+`,"check_results":[1]}`), true},
 		"nothing before":                {Version{}, after, true},
 	} {
-		if report, err := Difference(test.now, test.to); err != nil || report.Applyable != test.applyable || report.Validate() != nil {
+		if report, err := Difference(test.now, test.to); err != nil || report.Applyable != test.applyable ||
+			report.Validate() != nil {
 			t.Errorf("%s: %+v, %v", name, report, err)
 		}
 	}
@@ -135,7 +140,8 @@ func FuzzState(f *testing.F) {
 		if _, err := json.Marshal(report); err != nil {
 			t.Fatal(err)
 		}
-		if made.digest(key, component) == made.digest(key, seal.Context{Install: component.Install, Kind: component.Kind, Component: "other"}) {
+		if made.digest(key, component) == made.digest(key,
+			seal.Context{Install: component.Install, Kind: component.Kind, Component: "other"}) {
 			t.Fatal("two components' states have one digest")
 		}
 	})
@@ -161,7 +167,8 @@ func TestStatesStayWithTheirComponent(t *testing.T) {
 		"another install":   {Install: "ins_2", Kind: seal.KindState, Component: "ic"},
 		"another kind":      {Install: "ins_1", Kind: seal.KindBundle, Component: "ic"},
 	} {
-		if _, err := Opened(kept, key, place); !errors.Is(err, seal.ErrContext) || !strings.Contains(err.Error(), component.String()) || !strings.Contains(err.Error(), place.String()) {
+		if _, err := Opened(kept, key, place); !errors.Is(err, seal.ErrContext) ||
+			!strings.Contains(err.Error(), component.String()) || !strings.Contains(err.Error(), place.String()) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -172,7 +179,8 @@ func TestStatesStayWithTheirComponent(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept.Sealed, kept.Digest = forged, "hmac:"+strings.Repeat("0", 64)
-	if _, err := Opened(kept, key, component); err == nil || !strings.Contains(err.Error(), "not written by a runner of this install") {
+	if _, err := Opened(kept, key, component); err == nil ||
+		!strings.Contains(err.Error(), "not written by a runner of this install") {
 		t.Error(err)
 	}
 }
