@@ -75,7 +75,8 @@ func Find(ctx context.Context, options Options) (Tool, error) {
 		options.Say = func(string, ...any) {}
 	}
 	if !exactVersion.MatchString(options.Version) {
-		return Tool{}, fmt.Errorf("%w: %q is not an exact version; set terraform_version to one like 1.11.4", ErrNotFound, options.Version)
+		return Tool{}, fmt.Errorf("%w: %q is not an exact version; set terraform_version to one like 1.11.4",
+			ErrNotFound, options.Version)
 	}
 	found := Tool{root: options.Root, environ: options.Environ}
 	if err := found.configure(); err != nil {
@@ -122,7 +123,8 @@ func (t Tool) named(ctx context.Context, name string, options Options) (Tool, er
 		return Tool{}, fmt.Errorf("%w: %s names %s: %w; correct it or unset it", ErrNotFound, EnvExecutable, name, err)
 	}
 	if version != options.Version {
-		options.Say("%s names %s, which is version %s; the component asks for %s and gets this one", EnvExecutable, path, version, options.Version)
+		options.Say("%s names %s, which is version %s; the component asks for %s and gets this one", EnvExecutable,
+			path, version, options.Version)
 	}
 	return t.as(path, version), nil
 }

@@ -30,7 +30,8 @@ import (
 func script(t *testing.T, dir, name, version string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	content := "#!/bin/sh\necho asked >>'" + path + ".count'\n" + fmt.Sprintf("echo '{\"terraform_version\": %q}'\n", version)
+	content := "#!/bin/sh\necho asked >>'" + path + ".count'\n" +
+		fmt.Sprintf("echo '{\"terraform_version\": %q}'\n", version)
 	if err := os.WriteFile(path, []byte(content), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -68,12 +69,16 @@ func TestFind(t *testing.T) {
 		wrong   string
 		said    string
 	}{
-		"on PATH":         {version: "1.11.4", path: onPath},
-		"other version":   {version: "1.11.5", wrong: "version 1.11.5 is asked for, " + onPath + " is version 1.11.4, and it cannot be fetched"},
-		"nothing on PATH": {version: "1.11.5", env: []string{"PATH", t.TempDir()}, wrong: "none is on PATH, and it cannot be fetched"},
-		"named by name":   {version: "1.11.4", env: []string{EnvExecutable, "tofu"}, path: tofu, said: "which is version 1.12.6; the component asks for 1.11.4"},
-		"named by path":   {version: "1.12.6", env: []string{EnvExecutable, tofu}, path: tofu},
-		"named, missing":  {version: "1.11.4", env: []string{EnvExecutable, "opentofu"}, wrong: EnvExecutable + " names opentofu"},
+		"on PATH": {version: "1.11.4", path: onPath},
+		"other version": {version: "1.11.5",
+			wrong: "version 1.11.5 is asked for, " + onPath + " is version 1.11.4, and it cannot be fetched"},
+		"nothing on PATH": {version: "1.11.5", env: []string{"PATH", t.TempDir()},
+			wrong: "none is on PATH, and it cannot be fetched"},
+		"named by name": {version: "1.11.4", env: []string{EnvExecutable, "tofu"}, path: tofu,
+			said: "which is version 1.12.6; the component asks for 1.11.4"},
+		"named by path": {version: "1.12.6", env: []string{EnvExecutable, tofu}, path: tofu},
+		"named, missing": {version: "1.11.4", env: []string{EnvExecutable, "opentofu"},
+			wrong: EnvExecutable + " names opentofu"},
 		"named, broken":   {version: "1.11.4", env: []string{EnvExecutable, broken}, wrong: "does not say its version"},
 		"range":           {version: ">= 1.0", wrong: "is not an exact version"},
 		"path as version": {version: "../../bin", wrong: "is not an exact version"},
@@ -114,7 +119,9 @@ func TestABusyExecutable(t *testing.T) {
 	}
 	//walltime: how long the file is busy; the program under test waits a hundred times longer
 	defer time.AfterFunc(200*time.Millisecond, func() { _ = writer.Close() }).Stop()
-	found, err := Find(t.Context(), Options{Root: t.TempDir(), Version: "1.11.4", Environ: env("PATH", bin+":/usr/bin:/bin", EnvReleases, emptySite(t))})
+	found, err := Find(t.Context(),
+		Options{Root: t.TempDir(), Version: "1.11.4",
+			Environ: env("PATH", bin+":/usr/bin:/bin", EnvReleases, emptySite(t))})
 	if err != nil || found.Path != path {
 		t.Fatal(found.Path, err)
 	}
@@ -127,7 +134,8 @@ func TestABusyExecutable(t *testing.T) {
 func TestFetchOfWhatDoesNotRun(t *testing.T) {
 	site := newMirror(t, "1.2.3", false)
 	root := t.TempDir()
-	options := Options{Root: root, Version: "1.2.3", Environ: env("PATH", "/usr/bin:/bin", EnvReleases, site.url), publicKey: site.publicKey}
+	options := Options{Root: root, Version: "1.2.3", Environ: env("PATH", "/usr/bin:/bin", EnvReleases, site.url),
+		publicKey: site.publicKey}
 	kept := filepath.Join(root, "tools/terraform/1.2.3")
 	if err := os.MkdirAll(kept, 0o755); err != nil {
 		t.Fatal(err)
@@ -135,7 +143,8 @@ func TestFetchOfWhatDoesNotRun(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(kept, "terraform"), []byte("#!/nowhere\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Find(t.Context(), options); !errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), "remove "+kept) {
+	if _, err := Find(t.Context(), options); !errors.Is(err, ErrNotFound) ||
+		!strings.Contains(err.Error(), "remove "+kept) {
 		t.Fatal(err)
 	}
 	if err := os.RemoveAll(kept); err != nil {
@@ -151,7 +160,8 @@ func TestVersionIsAskedOnce(t *testing.T) {
 	path := script(t, bin, "terraform", "1.11.4")
 	nowhere := emptySite(t)
 	find := func(version string) error {
-		_, err := Find(context.Background(), Options{Root: root, Version: version, Environ: env("PATH", bin, EnvReleases, nowhere)})
+		_, err := Find(context.Background(),
+			Options{Root: root, Version: version, Environ: env("PATH", bin, EnvReleases, nowhere)})
 		return err
 	}
 	for range 3 {
@@ -172,15 +182,20 @@ func TestEnvironIsClean(t *testing.T) {
 	root := t.TempDir()
 	bin := t.TempDir()
 	script(t, bin, "terraform", "1.11.4")
-	found, err := Find(context.Background(), Options{Root: root, Version: "1.11.4", Environ: env("PATH", bin, "HOME", "/home/x", "SECRET", "planted", "TF_LOG", "TRACE", "TF_CLI_ARGS_apply", "-auto-approve", "AWS_PROFILE", "prod", ambient.VarNamed, "VENDOR_API", "VENDOR_API", "named")})
+	found, err := Find(context.Background(),
+		Options{Root: root, Version: "1.11.4",
+			Environ: env("PATH", bin, "HOME", "/home/x", "SECRET", "planted", "TF_LOG", "TRACE", "TF_CLI_ARGS_apply",
+				"-auto-approve", "AWS_PROFILE", "prod", ambient.VarNamed, "VENDOR_API", "VENDOR_API", "named")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := found.Environ(map[string]string{"AWS_REGION": "eu-1", "CHECKPOINT_DISABLE": "", "TF_CLI_CONFIG_FILE": "/evil"})
-	if got["AWS_PROFILE"] != "prod" || got["VENDOR_API"] != "named" || got["TF_CLI_ARGS_apply"] != "" || got[ambient.VarNamed] != "" {
+	if got["AWS_PROFILE"] != "prod" || got["VENDOR_API"] != "named" || got["TF_CLI_ARGS_apply"] != "" ||
+		got[ambient.VarNamed] != "" {
 		t.Fatal(got)
 	}
-	if got["SECRET"] != "" || got["TF_LOG"] != "" || got["CHECKPOINT_DISABLE"] != "1" || got["AWS_REGION"] != "eu-1" || got["HOME"] != "/home/x" {
+	if got["SECRET"] != "" || got["TF_LOG"] != "" || got["CHECKPOINT_DISABLE"] != "1" ||
+		got["AWS_REGION"] != "eu-1" || got["HOME"] != "/home/x" {
 		t.Fatal(got)
 	}
 	if got["TF_CLI_CONFIG_FILE"] != filepath.Join(root, "tools", "terraform.rc") || got["TF_PLUGIN_CACHE_DIR"] == "" {
@@ -190,7 +205,8 @@ func TestEnvironIsClean(t *testing.T) {
 	if err := os.WriteFile(own, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	found, err = Find(context.Background(), Options{Root: root, Version: "1.11.4", Environ: env("PATH", bin, EnvConfig, own)})
+	found, err = Find(context.Background(),
+		Options{Root: root, Version: "1.11.4", Environ: env("PATH", bin, EnvConfig, own)})
 	if err != nil || found.Environ(nil)["TF_CLI_CONFIG_FILE"] != own || found.PluginCache() != "" {
 		t.Fatal(found, err)
 	}
@@ -256,7 +272,8 @@ func newMirror(t *testing.T, version string, tamper bool) *mirror {
 		t.Fatal(err)
 	}
 	pages := map[string][]byte{
-		base + "index.json": index, base + sumsName: []byte(sums), base + sumsName + ".sig": signature.Bytes(), base + file: content,
+		base + "index.json": index, base + sumsName: []byte(sums), base + sumsName + ".sig": signature.Bytes(),
+		base + file: content,
 	}
 	var mutex sync.Mutex
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -284,7 +301,8 @@ func newMirror(t *testing.T, version string, tamper bool) *mirror {
 func TestFetch(t *testing.T) {
 	site := newMirror(t, "1.2.3", false)
 	root := t.TempDir()
-	options := Options{Root: root, Version: "1.2.3", Environ: env("PATH", "/usr/bin:/bin", EnvReleases, site.url), publicKey: site.publicKey}
+	options := Options{Root: root, Version: "1.2.3", Environ: env("PATH", "/usr/bin:/bin", EnvReleases, site.url),
+		publicKey: site.publicKey}
 	var jobs sync.WaitGroup
 	for range 4 {
 		jobs.Go(func() {
@@ -315,7 +333,8 @@ func TestFetchTrustsNobody(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			site := newMirror(t, "1.2.3", test.tamper)
-			options := Options{Root: t.TempDir(), Version: "1.2.3", Environ: env("PATH", "/usr/bin:/bin", EnvReleases, site.url), publicKey: site.publicKey}
+			options := Options{Root: t.TempDir(), Version: "1.2.3",
+				Environ: env("PATH", "/usr/bin:/bin", EnvReleases, site.url), publicKey: site.publicKey}
 			if test.another {
 				options.publicKey = newMirror(t, "1.2.3", false).publicKey
 			}

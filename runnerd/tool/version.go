@@ -45,7 +45,8 @@ func (t Tool) ask(ctx context.Context, path string) (string, error) {
 	note := filepath.Join(t.root, "tools", "known", strings.TrimPrefix(artifact.Digest([]byte(real)), "sha256:")+".json")
 	if content, err := os.ReadFile(note); err == nil {
 		var before known
-		if json.Unmarshal(content, &before) == nil && before.Path == now.Path && before.Size == now.Size && before.Modified.Equal(now.Modified) && before.Version != "" {
+		if json.Unmarshal(content, &before) == nil && before.Path == now.Path && before.Size == now.Size &&
+			before.Modified.Equal(now.Modified) && before.Version != "" {
 			return before.Version, nil
 		}
 	}
