@@ -125,7 +125,8 @@ func (a *arrival) some(ctx context.Context) error {
 
 // broken returns the error for a response that ended before the layer did.
 func (a *arrival) broken(why error) error {
-	return &artifact.Error{Verb: "pull", Repository: a.from.Reference(), Digest: a.blob.Digest, Reason: artifact.Unreachable, Err: why}
+	return &artifact.Error{Verb: "pull", Repository: a.from.Reference(), Digest: a.blob.Digest,
+		Reason: artifact.Unreachable, Err: why}
 }
 
 func (a *arrival) part(ctx context.Context) error {

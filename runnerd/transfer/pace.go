@@ -49,7 +49,8 @@ func passing(err error) bool {
 	case artifact.Unreachable:
 		return true
 	case artifact.Refused:
-		return refused.Status == 0 || refused.Status == http.StatusTooManyRequests || refused.Status >= http.StatusInternalServerError
+		return refused.Status == 0 || refused.Status == http.StatusTooManyRequests ||
+			refused.Status >= http.StatusInternalServerError
 	}
 	return false
 }

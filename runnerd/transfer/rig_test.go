@@ -83,7 +83,8 @@ func newRig(t testing.TB, size int) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.parts = artifact.Parts{Digest: r.packed.Digest(), Manifest: manifest, Layer: artifact.Blob{Digest: artifact.Digest(layer), Size: int64(size)}}
+	r.parts = artifact.Parts{Digest: r.packed.Digest(), Manifest: manifest,
+		Layer: artifact.Blob{Digest: artifact.Digest(layer), Size: int64(size)}}
 	r.vendor = httptest.NewServer(http.HandlerFunc(r.hand))
 	t.Cleanup(r.vendor.Close)
 	r.install = httptest.NewServer(r.registry())

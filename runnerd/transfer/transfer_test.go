@@ -84,7 +84,8 @@ func TestWhatHasComeIsNotFetchedAgain(t *testing.T) {
 		return request.Method == http.MethodPost
 	}
 	err := r.sync()
-	if err == nil || !strings.Contains(err.Error(), strings.TrimPrefix(r.install.URL, "http://")) || !strings.Contains(err.Error(), "let the credential push") {
+	if err == nil || !strings.Contains(err.Error(), strings.TrimPrefix(r.install.URL, "http://")) ||
+		!strings.Contains(err.Error(), "let the credential push") {
 		t.Fatalf("got %v", err)
 	}
 	r.refuse = nil
@@ -201,7 +202,8 @@ func TestDamageIsSeen(t *testing.T) {
 				r.copied()
 				return
 			}
-			if err == nil || !errors.Is(err, artifact.ErrDamaged) || !strings.Contains(err.Error(), "the build "+r.parts.Digest+" of web is damaged") {
+			if err == nil || !errors.Is(err, artifact.ErrDamaged) ||
+				!strings.Contains(err.Error(), "the build "+r.parts.Digest+" of web is damaged") {
 				t.Errorf("got %v", err)
 			}
 			if r.layers.Load() != 2 || r.stored.Load() != 0 {
@@ -226,7 +228,8 @@ func TestTheVendorsSideInWords(t *testing.T) {
 		"another size than said": {func(r *rig, _ *job.Env) {
 			r.answer = func(w http.ResponseWriter, _ *http.Request) bool { _, _ = w.Write([]byte("short")); return true }
 		}, []string{"is damaged in the vendor's registry"}},
-		"away": {func(_ *rig, env *job.Env) { env.Vendor.Reference.Host = "127.0.0.1:1" }, []string{"could not be fetched from the control plane", "runnerd status"}},
+		"away": {func(_ *rig, env *job.Env) { env.Vendor.Reference.Host = "127.0.0.1:1" },
+			[]string{"could not be fetched from the control plane", "runnerd status"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, size)
@@ -262,11 +265,13 @@ func TestTheInstallsSideInWords(t *testing.T) {
 	r := newRig(t, size)
 	env := r.env()
 	env.Install = &job.Registry{Reference: away(t)}
-	if _, err := (Sync{}).Run(t.Context(), env); err == nil || !strings.Contains(err.Error(), env.Install.Reference.Host) || !strings.Contains(err.Error(), "unreachable") {
+	if _, err := (Sync{}).Run(t.Context(), env); err == nil ||
+		!strings.Contains(err.Error(), env.Install.Reference.Host) || !strings.Contains(err.Error(), "unreachable") {
 		t.Errorf("got %v", err)
 	}
 	r.refuse = func(w http.ResponseWriter, _ *http.Request) bool { w.WriteHeader(http.StatusUnauthorized); return true }
-	if err := r.sync(); err == nil || !strings.Contains(err.Error(), "unauthorized") || strings.Contains(err.Error(), "control plane") {
+	if err := r.sync(); err == nil || !strings.Contains(err.Error(), "unauthorized") ||
+		strings.Contains(err.Error(), "control plane") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -278,7 +283,8 @@ func TestALayerThatWasLostIsBroughtBack(t *testing.T) {
 	if err := r.sync(); err != nil {
 		t.Fatal(err)
 	}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, r.install.URL+"/v2/"+installRepository+"/blobs/"+r.parts.Layer.Digest, nil)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodDelete,
+		r.install.URL+"/v2/"+installRepository+"/blobs/"+r.parts.Layer.Digest, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -313,7 +319,8 @@ func TestTwoCopiesAtOnce(t *testing.T) {
 			if other == installRepository && r.bytes.Load() != size {
 				t.Errorf("%d bytes came, want %d", r.bytes.Load(), size)
 			}
-			if _, err := r.env().Install.Pull(t.Context(), api.ArtifactRef{Repository: other, Digest: r.parts.Digest}); err != nil {
+			if _, err := r.env().Install.Pull(t.Context(),
+				api.ArtifactRef{Repository: other, Digest: r.parts.Digest}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -353,7 +360,8 @@ func TestAFullDisk(t *testing.T) {
 	if err := os.Symlink("/dev/full", r.file()); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.sync(); err == nil || !strings.Contains(err.Error(), "no room for 3.0 MiB") || !strings.Contains(err.Error(), Dir(r.root)) {
+	if err := r.sync(); err == nil || !strings.Contains(err.Error(), "no room for 3.0 MiB") ||
+		!strings.Contains(err.Error(), Dir(r.root)) {
 		t.Fatalf("got %v", err)
 	}
 	if _, err := os.Lstat(r.file()); !errors.Is(err, fs.ErrNotExist) {
@@ -398,7 +406,8 @@ func TestALargeOneSaysHowFarItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.copied()
-	for _, want := range []string{"4.0 MiB of 8.0 MiB fetched", "sending 8.0 MiB to ", "copied " + r.parts.Digest + " (8.0 MiB)"} {
+	for _, want := range []string{"4.0 MiB of 8.0 MiB fetched", "sending 8.0 MiB to ",
+		"copied " + r.parts.Digest + " (8.0 MiB)"} {
 		if !strings.Contains(r.log.String(), want) {
 			t.Errorf("%q is not said:\n%s", want, &r.log)
 		}
