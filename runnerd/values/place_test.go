@@ -65,7 +65,8 @@ func TestSealedValuesStayInTheirPlace(t *testing.T) {
 			case same && err != nil:
 				t.Errorf("%s of %s does not open in its own place: %v", what.path, what.install, err)
 			case !same && err == nil:
-				t.Errorf("%s (%s) of %s opens as %s (%s) of %s", what.path, what.component, what.install, place.path, place.component, place.install)
+				t.Errorf("%s (%s) of %s opens as %s (%s) of %s", what.path, what.component, what.install, place.path,
+					place.component, place.install)
 			case !same && (!strings.Contains(err.Error(), ".nuon."+place.path) || strings.Contains(err.Error(), "planted")):
 				t.Errorf("%v", err)
 			}
@@ -79,8 +80,10 @@ func TestNothingElseIsSealed(t *testing.T) {
 	t.Parallel()
 	key := identity(t)
 	for _, path := range []string{
-		"install.id", "install.name", "app.id", "inputs", "inputs.inputs", "inputs.inputs.a.b", "components.web.status", "components.web.outputs",
-		"components.web.outputs.a.b", "components.sandbox.outputs.a", "sandbox.outputs", "sandbox.outputs.a.b", "actions.workflows.a.outputs", "secrets.a", "",
+		"install.id", "install.name", "app.id", "inputs", "inputs.inputs", "inputs.inputs.a.b",
+		"components.web.status", "components.web.outputs",
+		"components.web.outputs.a.b", "components.sandbox.outputs.a", "sandbox.outputs", "sandbox.outputs.a.b",
+		"actions.workflows.a.outputs", "secrets.a", "",
 	} {
 		for _, kind := range []string{seal.KindInput, seal.KindOutput, seal.KindState, seal.KindRegistration} {
 			closed, err := key.Recipient().Seal(seal.Context{Install: install, Kind: kind, Path: path}, []byte("x"))
@@ -88,7 +91,8 @@ func TestNothingElseIsSealed(t *testing.T) {
 				t.Fatal(err)
 			}
 			given := api.Values{Sealed: []api.SealedValue{{Path: strings.Split(path, "."), Sealed: closed}}}
-			if _, err := Open(install, given, key, &redact.Set{}); err == nil || !strings.Contains(err.Error(), "no sealed value belongs there") {
+			if _, err := Open(install, given, key, &redact.Set{}); err == nil ||
+				!strings.Contains(err.Error(), "no sealed value belongs there") {
 				t.Errorf("%s at %q: %v", kind, path, err)
 			}
 		}
@@ -114,10 +118,12 @@ func TestSealedOutputsNeedTheirHash(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, hash := range map[string]string{
-		"none": "", "another value's": genuine.Hash, "a stranger's": use.Hash(other, []byte(`"https://attacker"`)), "another place's": web.context("x").Hash(key, []byte(`"https://attacker"`)),
+		"none": "", "another value's": genuine.Hash, "a stranger's": use.Hash(other, []byte(`"https://attacker"`)),
+		"another place's": web.context("x").Hash(key, []byte(`"https://attacker"`)),
 	} {
 		given := api.Values{Sealed: []api.SealedValue{{Path: []string{"components", "web", "outputs", "url"}, Component: "ic_web", Hash: hash, Sealed: forged}}}
-		if _, err := Open(install, given, key, &redact.Set{}); err == nil || !strings.Contains(err.Error(), ".nuon.components.web.outputs.url: no runner of this install reported") {
+		if _, err := Open(install, given, key, &redact.Set{}); err == nil ||
+			!strings.Contains(err.Error(), ".nuon.components.web.outputs.url: no runner of this install reported") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -136,12 +142,14 @@ func reported(t *testing.T, key seal.Identity) api.Values {
 	t.Helper()
 	given := api.Values{Plain: json.RawMessage(`{"inputs":{"inputs":{"plain":"x"}},"install":{"id":"ins_1"},
 		"components":{"web":{"status":"active","outputs":{"cluster":{"endpoint":"https://genuine","ports":[443,1.50]},"name":"n"}},"db":{"outputs":{}}}}`)}
-	for name, value := range map[string]string{"cluster": `{"ports":[443, 15e-1],"endpoint":"https://genuine"}`, "name": `"n"`} {
+	for name, value := range map[string]string{"cluster": `{"ports":[443, 15e-1],"endpoint":"https://genuine"}`,
+		"name": `"n"`} {
 		made, err := Output(web, name, []byte(value), false, key, noSecret)
 		if err != nil {
 			t.Fatal(err)
 		}
-		given.Proofs = append(given.Proofs, api.ValueProof{Path: []string{"components", "web", "outputs", name}, Component: "ic_web", Hash: made.Hash})
+		given.Proofs = append(given.Proofs,
+			api.ValueProof{Path: []string{"components", "web", "outputs", name}, Component: "ic_web", Hash: made.Hash})
 	}
 	token, err := Output(web, "token", []byte(`{"deep":"secret"}`), true, key, noSecret)
 	if err != nil {
@@ -286,7 +294,8 @@ func TestPathsAreWrittenApart(t *testing.T) {
 	key := rapid.SampledFrom([]string{"a", "b", "a.b", `a"`, "a.outputs.b", `"a.b"`, "outputs", "sandbox", "workflows", ""})
 	rapid.Check(t, func(t *rapid.T) {
 		make := func(label string) (string, seal.Context) {
-			name, output, kind := key.Draw(t, label+" name"), key.Draw(t, label+" output"), rapid.Bool().Draw(t, label+" is an action")
+			name, output, kind := key.Draw(t, label+" name"), key.Draw(t, label+" output"), rapid.Bool().Draw(t,
+				label+" is an action")
 			from := ComponentOf(api.DeploySpec{InstallID: install, Component: name})
 			if kind {
 				from = ActionOf(api.ActionSpec{InstallID: install, Action: name})

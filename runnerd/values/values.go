@@ -65,7 +65,8 @@ func Open(install string, given api.Values, key seal.Identity, known *redact.Set
 		made.tree.Set(path, value)
 		made.masked.Set(path, disguise(value))
 		made.sealed = append(made.sealed, path)
-		made.proven = slices.DeleteFunc(made.proven, func(p render.Path) bool { return p.HasPrefix(path...) || path.HasPrefix(p...) })
+		made.proven = slices.DeleteFunc(made.proven,
+			func(p render.Path) bool { return p.HasPrefix(path...) || path.HasPrefix(p...) })
 		if each.Hash != "" {
 			made.proven = append(made.proven, path)
 		}

@@ -83,7 +83,8 @@ func TestRender(t *testing.T) {
 	if id, found := opened.Get("install", "id"); !found || id != "ins_1" {
 		t.Error(id, found)
 	}
-	if _, err := opened.RenderAll("vars", map[string]string{"a": "{{.nuon.inputs.inputs.missing}}"}); err == nil || !strings.Contains(err.Error(), "vars.a") || !strings.Contains(err.Error(), "inputs.missing") {
+	if _, err := opened.RenderAll("vars", map[string]string{"a": "{{.nuon.inputs.inputs.missing}}"}); err == nil ||
+		!strings.Contains(err.Error(), "vars.a") || !strings.Contains(err.Error(), "inputs.missing") {
 		t.Error(err)
 	}
 }
@@ -98,13 +99,16 @@ func TestWhatIsSecret(t *testing.T) {
 		template      string
 		secret, plain []string
 	}{
-		"whole":            {"{{.nuon.inputs.inputs.s}}", []string{secret, encoded}, nil},
-		"inside":           {"u:{{.nuon.inputs.inputs.s}}@h", []string{"u:" + secret + "@h"}, []string{"u:"}},
-		"turned":           {"x{{upper .nuon.inputs.inputs.s}}", []string{"x" + upper}, nil},
-		"choice":           {"{{if .nuon.inputs.inputs.s}}true{{else}}false{{end}}", nil, []string{"true", "false"}},
-		"JSON file":        {"{\n  \"a\": \"{{upper .nuon.inputs.inputs.s}}\",\n  \"b\": \"everybody-may-see\"\n}", []string{upper}, []string{"everybody-may-see"}},
-		"JSON in one line": {`{"a":"{{upper .nuon.inputs.inputs.s}}","b":"everybody-may-see"}`, []string{upper}, []string{"everybody-may-see"}},
-		"file of settings": {"a = everybody-may-see\nb = {{upper .nuon.inputs.inputs.s}}\n", []string{"b = " + upper}, []string{"everybody-may-see"}},
+		"whole":  {"{{.nuon.inputs.inputs.s}}", []string{secret, encoded}, nil},
+		"inside": {"u:{{.nuon.inputs.inputs.s}}@h", []string{"u:" + secret + "@h"}, []string{"u:"}},
+		"turned": {"x{{upper .nuon.inputs.inputs.s}}", []string{"x" + upper}, nil},
+		"choice": {"{{if .nuon.inputs.inputs.s}}true{{else}}false{{end}}", nil, []string{"true", "false"}},
+		"JSON file": {"{\n  \"a\": \"{{upper .nuon.inputs.inputs.s}}\",\n  \"b\": \"everybody-may-see\"\n}",
+			[]string{upper}, []string{"everybody-may-see"}},
+		"JSON in one line": {`{"a":"{{upper .nuon.inputs.inputs.s}}","b":"everybody-may-see"}`, []string{upper},
+			[]string{"everybody-may-see"}},
+		"file of settings": {"a = everybody-may-see\nb = {{upper .nuon.inputs.inputs.s}}\n", []string{"b = " + upper},
+			[]string{"everybody-may-see"}},
 		"not read":         {"{{.nuon.inputs.inputs.plain}}", nil, []string{"everybody"}},
 		"object around it": {"{{toJson .nuon.inputs.inputs}}", []string{secret}, []string{"everybody"}},
 	}
@@ -135,10 +139,11 @@ func TestOpenRefuses(t *testing.T) {
 		given api.Values
 		want  string
 	}{
-		"another key": {api.Values{Sealed: []api.SealedValue{sealed(t, identity(t), "inputs.inputs.a", "x")}}, ".nuon.inputs.inputs.a"},
-		"no path":     {api.Values{Sealed: []api.SealedValue{{}}}, "no sealed value belongs there"},
-		"no object":   {api.Values{Plain: json.RawMessage(`[1]`)}, "not a JSON object"},
-		"null":        {api.Values{Plain: json.RawMessage(`null`)}, "not a JSON object"},
+		"another key": {api.Values{Sealed: []api.SealedValue{sealed(t, identity(t), "inputs.inputs.a", "x")}},
+			".nuon.inputs.inputs.a"},
+		"no path":   {api.Values{Sealed: []api.SealedValue{{}}}, "no sealed value belongs there"},
+		"no object": {api.Values{Plain: json.RawMessage(`[1]`)}, "not a JSON object"},
+		"null":      {api.Values{Plain: json.RawMessage(`null`)}, "not a JSON object"},
 	}
 	for name, test := range tests {
 		if _, err := Open(install, test.given, key, &redact.Set{}); err == nil || !strings.Contains(err.Error(), test.want) {
@@ -187,7 +192,8 @@ func TestRenderedSecretIsKnown(t *testing.T) {
 		function := rapid.SampledFrom([]string{"", " | b64enc", " | upper", " | quote", " | toJson"}).Draw(rt, "function")
 		opened, _ := open(t, `{}`, "inputs.inputs.s", secret)
 		// A brace before the template would change the template.
-		rendered, err := opened.Render("x", strings.ReplaceAll(before, "{", "(")+"{{.nuon.inputs.inputs.s"+function+"}}"+after)
+		rendered, err := opened.Render("x",
+			strings.ReplaceAll(before, "{", "(")+"{{.nuon.inputs.inputs.s"+function+"}}"+after)
 		if err != nil {
 			rt.Fatal(err)
 		}
