@@ -97,7 +97,8 @@ func TestWhatIsWrongIsSaidWithItsPlace(t *testing.T) {
 // allow what it forbids.
 func TestAFileOfTheWrongSize(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "runner.toml")
-	for content, want := range map[string]string{strings.Repeat("# much\n", maxFile/7+1): "more than 64 KiB", "": "there is nothing in it"} {
+	for content, want := range map[string]string{strings.Repeat("# much\n", maxFile/7+1): "more than 64 KiB",
+		"": "there is nothing in it"} {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -120,22 +121,26 @@ func TestCheck(t *testing.T) {
 		kind, component string
 		want            string // in the error; empty for allowed
 	}{
-		"no file says no":         {"", inside, "apply", "sandbox", ""},
-		"off":                     {"enabled = false", inside, "plan", "sandbox", "enabled = false"},
-		"kind":                    {`jobs = ["plan"]`, inside, "apply", "sandbox", "does not allow jobs of kind apply"},
-		"no kinds":                {`jobs = []`, inside, "plan", "sandbox", "does not allow jobs of kind plan"},
-		"component":               {`components = ["sandbox"]`, inside, "plan", "terraform_module", "does not allow components of kind terraform_module"},
-		"a component unnamed":     {`components = ["sandbox"]`, inside, "plan", "", "components of kind unknown"},
-		"an action has none":      {`components = ["sandbox"]`, inside, "action", "", ""},
-		"inside":                  {office, inside, "apply", "sandbox", ""},
-		"outside":                 {office, outside, "apply", "sandbox", "applies and actions wait until Fri 28 Nov 08:00"},
-		"outside, an action":      {office, outside, "action", "", "outside its window"},
-		"outside, a sync":         {office, outside, "sync", "sandbox", ""},
-		"a sync of a component":   {`components = ["sandbox"]`, inside, "sync", "terraform_module", "components of kind terraform_module"},
+		"no file says no": {"", inside, "apply", "sandbox", ""},
+		"off":             {"enabled = false", inside, "plan", "sandbox", "enabled = false"},
+		"kind":            {`jobs = ["plan"]`, inside, "apply", "sandbox", "does not allow jobs of kind apply"},
+		"no kinds":        {`jobs = []`, inside, "plan", "sandbox", "does not allow jobs of kind plan"},
+		"component": {`components = ["sandbox"]`, inside, "plan", "terraform_module",
+			"does not allow components of kind terraform_module"},
+		"a component unnamed": {`components = ["sandbox"]`, inside, "plan", "", "components of kind unknown"},
+		"an action has none":  {`components = ["sandbox"]`, inside, "action", "", ""},
+		"inside":              {office, inside, "apply", "sandbox", ""},
+		"outside":             {office, outside, "apply", "sandbox", "applies and actions wait until Fri 28 Nov 08:00"},
+		"outside, an action":  {office, outside, "action", "", "outside its window"},
+		"outside, a sync":     {office, outside, "sync", "sandbox", ""},
+		"a sync of a component": {`components = ["sandbox"]`, inside, "sync", "terraform_module",
+			"components of kind terraform_module"},
 		"health has no component": {`components = ["sandbox"]`, inside, "health", "", ""},
 		"outside, a plan":         {office, outside, "plan", "sandbox", ""},
-		"outside, but forbidden":  {`jobs = ["apply"]` + "\n" + office, outside, "plan", "sandbox", "does not allow jobs of kind plan"},
-		"outside, still forbids":  {`components = ["sandbox"]` + "\n" + office, outside, "plan", "terraform_module", "does not allow components"},
+		"outside, but forbidden": {`jobs = ["apply"]` + "\n" + office, outside, "plan", "sandbox",
+			"does not allow jobs of kind plan"},
+		"outside, still forbids": {`components = ["sandbox"]` + "\n" + office, outside, "plan", "terraform_module",
+			"does not allow components"},
 		"a kind nobody knows yet": {"", inside, "debug", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -185,7 +190,8 @@ func TestASpecIsWhatWasOffered(t *testing.T) {
 	if err := rule.CheckSpec("plan", plan("sandbox")); err != nil {
 		t.Error(err)
 	}
-	if err := rule.CheckSpec("action", plan("sandbox")); err == nil || !strings.Contains(err.Error(), "offered as action") {
+	if err := rule.CheckSpec("action", plan("sandbox")); err == nil ||
+		!strings.Contains(err.Error(), "offered as action") {
 		t.Errorf("another kind goes through: %v", err)
 	}
 }
@@ -270,17 +276,20 @@ func TestWhatASpecMayBring(t *testing.T) {
 	if err := rule.CheckSpec("health", spec("helm_chart", "helm_chart")); err != nil {
 		t.Error(err)
 	}
-	if err := rule.CheckSpec("health", spec("helm_chart", "kubernetes_manifest")); err == nil || !strings.Contains(err.Error(), "kubernetes_manifest") {
+	if err := rule.CheckSpec("health", spec("helm_chart", "kubernetes_manifest")); err == nil ||
+		!strings.Contains(err.Error(), "kubernetes_manifest") {
 		t.Errorf("a kind that is not allowed is looked at: %v", err)
 	}
-	if !rule.FreeEnv || !rule.MayExec("aws") || !rule.MayExec("/usr/bin/kubelogin") || rule.MayExec("kubelogin") || rule.MayExec("/tmp/aws") || rule.WithoutExec().MayExec("aws") {
+	if !rule.FreeEnv || !rule.MayExec("aws") || !rule.MayExec("/usr/bin/kubelogin") || rule.MayExec("kubelogin") ||
+		rule.MayExec("/tmp/aws") || rule.WithoutExec().MayExec("aws") {
 		t.Errorf("%+v", rule)
 	}
 	if none := Open().At(time.Now()); none.FreeEnv || none.MayExec("aws") || none.MayExec("") {
 		t.Errorf("without a file: %+v", none)
 	}
 	for _, bad := range []string{"", "a/b", "../x", "/a/../b", "a b", "-x y"} {
-		if _, err := Parse("runner.toml", []byte(fmt.Sprintf("[cluster]\nexec = [%q]\n", bad))); err == nil || !strings.Contains(err.Error(), "is no program") {
+		if _, err := Parse("runner.toml", []byte(fmt.Sprintf("[cluster]\nexec = [%q]\n", bad))); err == nil ||
+			!strings.Contains(err.Error(), "is no program") {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}

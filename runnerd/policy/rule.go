@@ -42,7 +42,8 @@ func (f File) At(now time.Time) Rule {
 		}
 		allowed = slices.DeleteFunc(slices.Clone(allowed), func(kind string) bool { return slices.Contains(changing, kind) })
 		rule.Jobs = &allowed
-		rule.Reason = fmt.Sprintf("outside its window (%s): applies and actions wait until %s", f.Window, f.Window.Opens(now).Format("Mon 2 Jan 15:04"))
+		rule.Reason = fmt.Sprintf("outside its window (%s): applies and actions wait until %s", f.Window,
+			f.Window.Opens(now).Format("Mon 2 Jan 15:04"))
 	}
 	return rule
 }

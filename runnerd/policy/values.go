@@ -71,7 +71,8 @@ var programName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._+-]*$`)
 // UnmarshalText accepts a name without a slash, or an absolute path.
 func (p *Program) UnmarshalText(text []byte) error {
 	name := string(text)
-	if !programName.MatchString(name) && (!filepath.IsAbs(name) || filepath.Clean(name) != name || strings.ContainsRune(name, 0)) {
+	if !programName.MatchString(name) &&
+		(!filepath.IsAbs(name) || filepath.Clean(name) != name || strings.ContainsRune(name, 0)) {
 		return fmt.Errorf("%q is no program; write its name, such as \"aws\", or its absolute path", text)
 	}
 	p.name = name
