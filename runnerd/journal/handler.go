@@ -14,7 +14,8 @@ import (
 // from slog.LevelInfo up, or lower where log does.
 func (j *Journal) Over(log *slog.Logger) *slog.Logger {
 	text := &words{}
-	text.handler = slog.NewTextHandler(&text.buffer, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: onlyAttributes})
+	text.handler = slog.NewTextHandler(&text.buffer,
+		&slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: onlyAttributes})
 	return slog.New(handler{journal: j, below: log.Handler(), words: text, attributes: text.handler})
 }
 

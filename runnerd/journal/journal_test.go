@@ -118,7 +118,8 @@ func TestWhatIsTakenDown(t *testing.T) {
 		got = append(got, string(l.L)+" "+l.M)
 	}
 	want := []string{
-		"info started kind=install", `warn a b runner=run_1 g.c="d e" g.key=` + redact.Mark, `error bad ` + redact.Mark + "\uFFFD error=\"x: \\\"y\\\"\"",
+		"info started kind=install", `warn a b runner=run_1 g.c="d e" g.key=` + redact.Mark,
+		`error bad ` + redact.Mark + "\uFFFD error=\"x: \\\"y\\\"\"",
 		"info the new key is " + redact.Mark, "info " + strings.Repeat("é", longestLine/2) + "… (8192 more bytes were cut)",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -143,7 +144,9 @@ func TestAFloodIsCut(t *testing.T) {
 		defer run(t, j, p, t.TempDir())()
 		time.Sleep(10 * time.Second)
 		got := p.lines()
-		if len(got) != lineBurst+2 || got[lineBurst-1] != "info 499" || !strings.HasPrefix(got[lineBurst], "warn 4500 lines of this log were dropped here") || got[lineBurst+1] != "info after" {
+		if len(got) != lineBurst+2 || got[lineBurst-1] != "info 499" ||
+			!strings.HasPrefix(got[lineBurst], "warn 4500 lines of this log were dropped here") ||
+			got[lineBurst+1] != "info after" {
 			t.Errorf("%d lines, at the end %q", len(got), got[max(0, len(got)-3):])
 		}
 	})
@@ -180,7 +183,8 @@ func TestAwayForLong(t *testing.T) {
 		time.Sleep(time.Minute)
 		stop()
 		got := p.lines()
-		if len(got) < 300 || !strings.HasPrefix(got[len(got)-1], "info 999 ") || !strings.Contains(strings.Join(got[:20], ""), "were dropped here") {
+		if len(got) < 300 || !strings.HasPrefix(got[len(got)-1], "info 999 ") ||
+			!strings.Contains(strings.Join(got[:20], ""), "were dropped here") {
 			t.Errorf("%d lines from %.60q to %.60q", len(got), got[0], got[len(got)-1])
 		}
 		nothingWaits(t, dir)
@@ -199,7 +203,8 @@ func TestTheNextStartGoesOn(t *testing.T) {
 		time.Sleep(time.Minute)
 		j.note(time.Now(), api.Warn, "two") // at the moment of the stop
 		stop()
-		for name, content := range map[string]string{"nonsense": "x", nameOf(7): "{", nameOf(8): `{"seq":9,"lines":[{"m":"x"}]}`} {
+		for name, content := range map[string]string{"nonsense": "x", nameOf(7): "{",
+			nameOf(8): `{"seq":9,"lines":[{"m":"x"}]}`} {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -220,7 +225,8 @@ func TestTheNextStartGoesOn(t *testing.T) {
 // TestRefused checks that a permanently rejected chunk does not block the next ones,
 // and that one that is rejected because of the key is sent again.
 func TestRefused(t *testing.T) {
-	for status, kept := range map[int]bool{http.StatusBadRequest: false, http.StatusNotFound: false, http.StatusUnauthorized: true, http.StatusServiceUnavailable: true} {
+	for status, kept := range map[int]bool{http.StatusBadRequest: false, http.StatusNotFound: false,
+		http.StatusUnauthorized: true, http.StatusServiceUnavailable: true} {
 		synctest.Test(t, func(t *testing.T) {
 			refuse := true
 			p := &plane{}
@@ -259,7 +265,8 @@ func TestEveryLineOnce(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		moves := rapid.SliceOfN(rapid.SampledFrom([]string{"say", "say", "wait", "lose", "fail", "heal", "restart"}), 1, 30).Draw(rt, "moves")
+		moves := rapid.SliceOfN(rapid.SampledFrom([]string{"say", "say", "wait", "lose", "fail", "heal", "restart"}),
+			1, 30).Draw(rt, "moves")
 		var want []string
 		p := &plane{}
 		synctest.Test(t, func(t *testing.T) {

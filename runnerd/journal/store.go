@@ -55,7 +55,8 @@ func open(dir string) *store {
 		file := filepath.Join(dir, entry.Name())
 		c := &chunk{sealed: true}
 		content, err := os.ReadFile(file)
-		if err != nil || json.Unmarshal(content, &c.NewLogChunk) != nil || len(c.Lines) == 0 || nameOf(c.Seq) != entry.Name() {
+		if err != nil || json.Unmarshal(content, &c.NewLogChunk) != nil || len(c.Lines) == 0 ||
+			nameOf(c.Seq) != entry.Name() {
 			_ = os.Remove(file)
 			continue
 		}
