@@ -18,7 +18,8 @@ import (
 )
 
 func refusal(status int, contentType, body string) error {
-	return contact.Check("take the job", &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {contentType}}}, []byte(body))
+	return contact.Check("take the job",
+		&http.Response{StatusCode: status, Header: http.Header{"Content-Type": {contentType}}}, []byte(body))
 }
 
 func TestRefusal(t *testing.T) {
@@ -29,16 +30,19 @@ func TestRefusal(t *testing.T) {
 		passing bool
 	}{
 		"problem": {
-			refusal(409, "application/problem+json", `{"title":"the offer is gone.","code":"offer_gone","detail":"ask for another","status":409,"type":""}`),
+			refusal(409, "application/problem+json",
+				`{"title":"the offer is gone.","code":"offer_gone","detail":"ask for another","status":409,"type":""}`),
 			"take the job: the offer is gone (HTTP 409, offer_gone); ask for another", false,
 		},
-		"no problem":  {refusal(502, "text/html", "<html>"), "take the job: Bad Gateway (HTTP 502)" + stranger, true},
-		"broken json": {refusal(500, "application/json", "{"), "take the job: Internal Server Error (HTTP 500)" + stranger, true},
-		"too many":    {refusal(429, "", ""), "take the job: Too Many Requests (HTTP 429)" + stranger, true},
-		"unknown key": {refusal(401, "application/problem+json", `{"code":"unknown_token"}`), "take the job: Unauthorized (HTTP 401, unknown_token)", false},
-		"of a proxy":  {refusal(404, "text/html", "<html>"), "take the job: Not Found (HTTP 404)" + stranger, true},
-		"a page":      {refusal(200, "text/html", "<html>"), "take the job: OK (HTTP 200)" + stranger, true},
-		"a redirect":  {refusal(302, "", ""), "take the job: Found (HTTP 302)" + stranger, true},
+		"no problem": {refusal(502, "text/html", "<html>"), "take the job: Bad Gateway (HTTP 502)" + stranger, true},
+		"broken json": {refusal(500, "application/json", "{"),
+			"take the job: Internal Server Error (HTTP 500)" + stranger, true},
+		"too many": {refusal(429, "", ""), "take the job: Too Many Requests (HTTP 429)" + stranger, true},
+		"unknown key": {refusal(401, "application/problem+json", `{"code":"unknown_token"}`),
+			"take the job: Unauthorized (HTTP 401, unknown_token)", false},
+		"of a proxy": {refusal(404, "text/html", "<html>"), "take the job: Not Found (HTTP 404)" + stranger, true},
+		"a page":     {refusal(200, "text/html", "<html>"), "take the job: OK (HTTP 200)" + stranger, true},
+		"a redirect": {refusal(302, "", ""), "take the job: Found (HTTP 302)" + stranger, true},
 		"of another generation": {
 			refusal(426, "application/problem+json", `{"title":"this control plane speaks generation 2 of the API","code":"client_too_old","detail":"Update the client."}`),
 			"take the job: this control plane speaks generation 2 of the API (HTTP 426, client_too_old); Update the client.", true,
@@ -70,7 +74,8 @@ func TestRefusal(t *testing.T) {
 }
 
 func pace(log *bytes.Buffer) contact.Pace {
-	return contact.Pace{First: time.Millisecond, Most: 4 * time.Millisecond, Line: &contact.Line{Log: slog.New(slog.NewTextHandler(log, nil)), URL: "http://x"}}
+	return contact.Pace{First: time.Millisecond, Most: 4 * time.Millisecond,
+		Line: &contact.Line{Log: slog.New(slog.NewTextHandler(log, nil)), URL: "http://x"}}
 }
 
 func TestPersistLogsOnlyTheChange(t *testing.T) {
@@ -85,7 +90,8 @@ func TestPersistLogsOnlyTheChange(t *testing.T) {
 	if err != nil || tries != 6 {
 		t.Errorf("%d tries, %v", tries, err)
 	}
-	if lines := strings.Count(log.String(), "\n"); lines != 2 || !strings.Contains(log.String(), "lost contact") || !strings.Contains(log.String(), "is back") {
+	if lines := strings.Count(log.String(), "\n"); lines != 2 || !strings.Contains(log.String(), "lost contact") ||
+		!strings.Contains(log.String(), "is back") {
 		t.Errorf("logged:\n%s", log.String())
 	}
 }

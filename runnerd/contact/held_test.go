@@ -30,7 +30,8 @@ func (s slowAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !backoff.Pause(r.Context(), s.head) {
 		return nil, context.Cause(r.Context())
 	}
-	return &http.Response{StatusCode: s.status, Header: http.Header{"Content-Type": {s.content}}, Body: &slowBody{s, r.Context()}}, nil
+	return &http.Response{StatusCode: s.status, Header: http.Header{"Content-Type": {s.content}},
+		Body: &slowBody{s, r.Context()}}, nil
 }
 
 type slowBody struct {
@@ -68,15 +69,19 @@ func TestACallIsHeldAsLongAsItIsHeard(t *testing.T) {
 		heard  int
 		want   func(error) bool
 	}{
-		"beats":          {slowAnswer{head: 30 * time.Second, parts: append(blanks(8), `{"offers":[]}`), each: 30 * time.Second}, 0, 300 * time.Second, 9, nil},
-		"at once":        {slowAnswer{parts: []string{`{"offers":[]}`}}, 0, 0, 1, nil},
-		"no answer":      {slowAnswer{head: time.Hour}, 0, silence, 0, isSilent},
-		"only a head":    {slowAnswer{head: time.Second, never: true}, 0, silence + time.Second, 0, isSilent},
-		"breaks":         {slowAnswer{parts: blanks(2), each: 30 * time.Second, never: true}, 0, 60*time.Second + silence, 2, isSilent},
-		"too slow":       {slowAnswer{parts: blanks(2), each: 50 * time.Second}, 0, silence, 0, isSilent},
-		"without end":    {slowAnswer{parts: blanks(100), each: 30 * time.Second}, 0, limit, 11, func(err error) bool { return errors.Is(err, context.DeadlineExceeded) }},
-		"called off":     {slowAnswer{parts: blanks(5), each: 30 * time.Second}, 70 * time.Second, 70 * time.Second, 2, func(err error) bool { return errors.Is(err, context.Canceled) && !isSilent(err) }},
-		"of a stranger":  {slowAnswer{parts: blanks(5), each: 30 * time.Second, content: "text/html"}, 0, 150 * time.Second, 0, nil},
+		"beats":       {slowAnswer{head: 30 * time.Second, parts: append(blanks(8), `{"offers":[]}`), each: 30 * time.Second}, 0, 300 * time.Second, 9, nil},
+		"at once":     {slowAnswer{parts: []string{`{"offers":[]}`}}, 0, 0, 1, nil},
+		"no answer":   {slowAnswer{head: time.Hour}, 0, silence, 0, isSilent},
+		"only a head": {slowAnswer{head: time.Second, never: true}, 0, silence + time.Second, 0, isSilent},
+		"breaks": {slowAnswer{parts: blanks(2), each: 30 * time.Second, never: true}, 0,
+			60*time.Second + silence, 2, isSilent},
+		"too slow": {slowAnswer{parts: blanks(2), each: 50 * time.Second}, 0, silence, 0, isSilent},
+		"without end": {slowAnswer{parts: blanks(100), each: 30 * time.Second}, 0, limit, 11,
+			func(err error) bool { return errors.Is(err, context.DeadlineExceeded) }},
+		"called off": {slowAnswer{parts: blanks(5), each: 30 * time.Second}, 70 * time.Second, 70 * time.Second,
+			2, func(err error) bool { return errors.Is(err, context.Canceled) && !isSilent(err) }},
+		"of a stranger": {slowAnswer{parts: blanks(5), each: 30 * time.Second, content: "text/html"}, 0,
+			150 * time.Second, 0, nil},
 		"of a refusal":   {slowAnswer{parts: []string{"{}"}, status: 401, content: "application/problem+json"}, 0, 0, 0, nil},
 		"late, but well": {slowAnswer{head: 39 * time.Second, parts: []string{`{"offers":[]}`}, each: 39 * time.Second}, 0, 78 * time.Second, 1, nil},
 	} {

@@ -58,7 +58,8 @@ func (l *Line) Back() {
 
 func (l *Line) back() {
 	if !l.lost.IsZero() {
-		l.Log.Info("contact to the control plane is back", "url", l.URL, "after", time.Since(l.lost).Round(time.Millisecond).String())
+		l.Log.Info("contact to the control plane is back", "url", l.URL, "after",
+			time.Since(l.lost).Round(time.Millisecond).String())
 		l.lost = time.Time{}
 	}
 }

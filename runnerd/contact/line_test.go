@@ -26,7 +26,8 @@ func TestAReplacedRunnersLineIsThere(t *testing.T) {
 		}
 		time.Sleep(11 * time.Minute)
 		line.Lost(no)
-		if refused := strings.Count(log.String(), "the control plane refuses"); refused != 2 || strings.Contains(log.String(), "contact") {
+		if refused := strings.Count(log.String(), "the control plane refuses"); refused != 2 ||
+			strings.Contains(log.String(), "contact") {
 			t.Errorf("said %d times:\n%s", refused, log.String())
 		}
 	})

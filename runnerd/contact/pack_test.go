@@ -26,7 +26,8 @@ func TestLongBodiesArePacked(t *testing.T) {
 	}))
 	defer server.Close()
 	client := &http.Client{Transport: &packingTransport{below: http.DefaultTransport}}
-	for _, body := range []string{"", "short", strings.Repeat("x", packFrom-1), strings.Repeat("y", packFrom), strings.Repeat("z", 1<<20), strings.Repeat("a", 5000)} {
+	for _, body := range []string{"", "short", strings.Repeat("x", packFrom-1), strings.Repeat("y", packFrom),
+		strings.Repeat("z", 1<<20), strings.Repeat("a", 5000)} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)

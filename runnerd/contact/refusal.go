@@ -114,5 +114,6 @@ func Check(doing string, answer *http.Response, body []byte) error {
 
 // isYes reports whether a response is successful and has content.
 func isYes(answer *http.Response) bool {
-	return answer.StatusCode >= 200 && answer.StatusCode < 300 && strings.Contains(answer.Header.Get("Content-Type"), "json")
+	return answer.StatusCode >= 200 && answer.StatusCode < 300 &&
+		strings.Contains(answer.Header.Get("Content-Type"), "json")
 }

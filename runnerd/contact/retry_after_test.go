@@ -13,7 +13,8 @@ import (
 // TestPersistWaitsAsLongAsItIsAsked checks that Persist waits as long as the server
 // requests, up to a limit.
 func TestPersistWaitsAsLongAsItIsAsked(t *testing.T) {
-	for after, want := range map[string]time.Duration{"7": 7 * time.Second, "": 0, "soon": 0, "-1": 0, "86400": 30 * time.Second} {
+	for after, want := range map[string]time.Duration{"7": 7 * time.Second, "": 0, "soon": 0, "-1": 0,
+		"86400": 30 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			begun, tries := time.Now(), 0
 			err := contact.Persist(t.Context(), contact.Pace{First: time.Second, Most: time.Second}, func(context.Context) error {
