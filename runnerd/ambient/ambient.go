@@ -21,8 +21,9 @@ var basic = []string{
 // The variables that select the runner's own identity in a cloud or a cluster, as the clouds'
 // libraries and Terraform's providers read them.
 var (
-	identityPrefixes = []string{"AWS_", "AZURE_", "ARM_", "GOOGLE_", "CLOUDSDK_", "KUBE_", "KUBERNETES_SERVICE_", "IDENTITY_", "MSI_"}
-	identityNames    = []string{VarKubeConfig, "GCE_METADATA_HOST"}
+	identityPrefixes = []string{"AWS_", "AZURE_", "ARM_", "GOOGLE_", "CLOUDSDK_", "KUBE_", "KUBERNETES_SERVICE_",
+		"IDENTITY_", "MSI_"}
+	identityNames = []string{VarKubeConfig, "GCE_METADATA_HOST"}
 )
 
 // The variables with which programs find a cluster and its credentials.

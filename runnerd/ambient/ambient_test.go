@@ -15,7 +15,8 @@ var started = []string{
 	"ARM_CLIENT_SECRET=planted-arm", "ARM_SUBSCRIPTION_ID=sub-1", "GOOGLE_APPLICATION_CREDENTIALS=/etc/google.json",
 	`GOOGLE_CREDENTIALS={"type":"service_account","private_key":"planted-google-key"}`,
 	"KUBECONFIG=/etc/kube", "VENDOR_API=planted-vendor",
-	"NUON_REGISTRY_PASSWORD=planted-registry", "TF_LOG=TRACE", "TF_VAR_x=1", "SSH_AUTH_SOCK=/tmp/agent", "LD_PRELOAD=/x.so",
+	"NUON_REGISTRY_PASSWORD=planted-registry", "TF_LOG=TRACE", "TF_VAR_x=1", "SSH_AUTH_SOCK=/tmp/agent",
+	"LD_PRELOAD=/x.so",
 }
 
 func names(environ []string) []string {
@@ -28,17 +29,20 @@ func names(environ []string) []string {
 }
 
 func TestForJob(t *testing.T) {
-	identity := []string{"AWS_REGION", "AWS_SECRET_ACCESS_KEY", "AWS_WEB_IDENTITY_TOKEN_FILE", "ARM_CLIENT_SECRET", "ARM_SUBSCRIPTION_ID", "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CREDENTIALS", "KUBECONFIG"}
+	identity := []string{"AWS_REGION", "AWS_SECRET_ACCESS_KEY", "AWS_WEB_IDENTITY_TOKEN_FILE", "ARM_CLIENT_SECRET",
+		"ARM_SUBSCRIPTION_ID", "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CREDENTIALS", "KUBECONFIG"}
 	reach := []string{"PATH", "HOME", "HTTPS_PROXY"}
 	for name, test := range map[string]struct {
 		install bool
 		named   []string
 		want    []string
 	}{
-		"install runner":             {install: true, want: slices.Concat(reach, identity)},
-		"install runner with a name": {install: true, named: []string{"VENDOR_API"}, want: slices.Concat(reach, identity, []string{"VENDOR_API", VarNamed})},
-		"build runner":               {want: reach},
-		"build runner with a name":   {named: []string{"VENDOR_API"}, want: slices.Concat(reach, []string{"VENDOR_API", VarNamed})},
+		"install runner": {install: true, want: slices.Concat(reach, identity)},
+		"install runner with a name": {install: true, named: []string{"VENDOR_API"},
+			want: slices.Concat(reach, identity, []string{"VENDOR_API", VarNamed})},
+		"build runner": {want: reach},
+		"build runner with a name": {named: []string{"VENDOR_API"},
+			want: slices.Concat(reach, []string{"VENDOR_API", VarNamed})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, names(ForJob(started, test.install, test.named))); diff != "" {
@@ -66,7 +70,8 @@ func TestSecrets(t *testing.T) {
 	for _, secret := range Secrets(ForJob(started, true, []string{"VENDOR_API"})) {
 		got = append(got, string(secret))
 	}
-	want := []string{"/planted+aws", "planted-arm", `{"type":"service_account","private_key":"planted-google-key"}`, "planted-google-key", "planted-vendor"}
+	want := []string{"/planted+aws", "planted-arm", `{"type":"service_account","private_key":"planted-google-key"}`,
+		"planted-google-key", "planted-vendor"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -75,7 +80,8 @@ func TestSecrets(t *testing.T) {
 func TestProxyPasswords(t *testing.T) {
 	var got []string
 	for _, secret := range Secrets([]string{
-		"HTTPS_PROXY=http://vera:planted%2Fone@proxy:3128", "http_proxy=vera:planted@two@proxy", "no_proxy=a:b@c", "HTTP_PROXY=http://proxy", "https_proxy=http://vera@proxy", "OTHER=http://a:b@c",
+		"HTTPS_PROXY=http://vera:planted%2Fone@proxy:3128", "http_proxy=vera:planted@two@proxy", "no_proxy=a:b@c",
+		"HTTP_PROXY=http://proxy", "https_proxy=http://vera@proxy", "OTHER=http://a:b@c",
 	}) {
 		if len(secret) > 3 {
 			got = append(got, string(secret))
@@ -95,7 +101,8 @@ func TestTarget(t *testing.T) {
 
 func TestCheckName(t *testing.T) {
 	for name, want := range map[string]string{
-		"VENDOR_API": "", "_x": "", "": "not the name", "A=B": "without its value", "A,B": "not the name", "TF_LOG": "sets the variables", "NUON_KEY_FILE": "sets the variables",
+		"VENDOR_API": "", "_x": "", "": "not the name", "A=B": "without its value", "A,B": "not the name",
+		"TF_LOG": "sets the variables", "NUON_KEY_FILE": "sets the variables",
 	} {
 		err := CheckName(name)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
