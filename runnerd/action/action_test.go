@@ -41,9 +41,11 @@ func newRig(t *testing.T) *rig {
 	secrets := &redact.Set{}
 	made.env = &job.Env{
 		Spec: api.JobSpec{Job: "job_1", Attempt: 1, Kind: api.JobSpecKindAction, Org: "org_1", TimeoutSeconds: 60},
-		Dir:  t.TempDir(), Root: t.TempDir(), Log: job.NewLog(made.log, secrets), Redact: secrets, Key: key, Timing: timing.Default(),
+		Dir:  t.TempDir(), Root: t.TempDir(), Log: job.NewLog(made.log, secrets), Redact: secrets, Key: key,
+		Timing: timing.Default(),
 	}
-	made.env.Spec.Action = api.ActionSpec{Install: "acme", InstallID: "ins_1", Action: "smoke", Trigger: "manual", Component: "web", Values: api.Values{Plain: json.RawMessage(`{"inputs":{"inputs":{"name":"two words"}}}`)}}
+	made.env.Spec.Action = api.ActionSpec{Install: "acme", InstallID: "ins_1", Action: "smoke", Trigger: "manual",
+		Component: "web", Values: api.Values{Plain: json.RawMessage(`{"inputs":{"inputs":{"name":"two words"}}}`)}}
 	return made
 }
 
@@ -65,7 +67,9 @@ func (r *rig) run(ctx context.Context, steps ...api.ActionStep) (map[string]stri
 	for _, output := range result.Action.Outputs {
 		made[output.Name] = string(output.Value)
 		if output.Value == nil {
-			opened, err := r.env.Key.Open(output.Sealed, seal.Context{Install: "ins_1", Kind: seal.KindOutput, Path: "actions.workflows.smoke.outputs." + output.Name})
+			opened, err := r.env.Key.Open(output.Sealed,
+				seal.Context{Install: "ins_1", Kind: seal.KindOutput,
+					Path: "actions.workflows.smoke.outputs." + output.Name})
 			if err != nil {
 				r.Fatal(err)
 			}
@@ -100,7 +104,8 @@ echo kept >"$NUON_ACTIONS_ROOT/shared"
 	env := `"org_1,ins_1,manual,web,run-time,run-time,two words!,` + filepath.Join(r.env.Dir, "work", "root", "tmp") + `"`
 	want := map[string]string{
 		"env": env, "number": `"{\"not\": \"parsed\"}"`, "deep": `{"n":12345678901234567890}`, "name": `"later"`,
-		"steps": `{"look around":{"deep":{"n":12345678901234567890},"env":` + env + `,"name":"two words","number":"{\"not\": \"parsed\"}"},"second-step":{"name":"later"}}`,
+		"steps": `{"look around":{"deep":{"n":12345678901234567890},"env":` + env +
+			`,"name":"two words","number":"{\"not\": \"parsed\"}"},"second-step":{"name":"later"}}`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatal(diff)
@@ -196,7 +201,8 @@ func TestSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got["copy"] != `sealed "\u003c`+secret+`\u003e"` && got["copy"] != `sealed "<`+secret+`>"` || got["length"] != `"14"` || !strings.HasPrefix(got["steps"], "sealed ") {
+	if got["copy"] != `sealed "\u003c`+secret+`\u003e"` && got["copy"] != `sealed "<`+secret+`>"` ||
+		got["length"] != `"14"` || !strings.HasPrefix(got["steps"], "sealed ") {
 		t.Fatal(got)
 	}
 	known := &redact.Set{}
@@ -251,7 +257,8 @@ for f in $(echo "${KUBECONFIG:-}" | tr : ' '); do cat "$f" 2>/dev/null || true; 
 	t.Run("gone", func(t *testing.T) {
 		r := newRig(t)
 		r.env.KubeConfig, r.env.Spec.Action.KubeConfig = file+"-gone", true
-		if _, err := r.run(t.Context(), script("s", "true")); err == nil || !strings.Contains(err.Error(), "runnerd run --kubeconfig") {
+		if _, err := r.run(t.Context(), script("s", "true")); err == nil ||
+			!strings.Contains(err.Error(), "runnerd run --kubeconfig") {
 			t.Error(err)
 		}
 	})
@@ -259,7 +266,8 @@ for f in $(echo "${KUBECONFIG:-}" | tr : ' '); do cat "$f" 2>/dev/null || true; 
 		t.Setenv("KUBECONFIG", "")
 		r := newRig(t)
 		r.env.Spec.Action.KubeConfig = true
-		r.env.Spec.Action.Cluster = api.ClusterSpec{Context: "edge", Path: []string{"components", "edge", "outputs", "cluster"}}
+		r.env.Spec.Action.Cluster = api.ClusterSpec{Context: "edge",
+			Path: []string{"components", "edge", "outputs", "cluster"}}
 		const told = `{"endpoint":"https://edge.example","token":"planted-edge"}`
 		r.env.Spec.Action.Values.Plain = json.RawMessage(`{"components":{"edge":{"outputs":{"cluster":` + told + `}}}}`)
 		r.env.Spec.Action.Values.Proofs = []api.ValueProof{valuestest.Proof(t, r.env.Key, "ins_1", "components.edge.outputs.cluster", told)}
@@ -282,7 +290,8 @@ for f in $(echo "${KUBECONFIG:-}" | tr : ' '); do cat "$f" 2>/dev/null || true; 
 			t.Setenv("KUBECONFIG", "")
 			r := newRig(t)
 			r.env.Spec.Action.KubeConfig = true
-			r.env.Spec.Action.Cluster = api.ClusterSpec{Context: "edge", Path: []string{"components", "edge", "outputs", "cluster"}}
+			r.env.Spec.Action.Cluster = api.ClusterSpec{Context: "edge",
+				Path: []string{"components", "edge", "outputs", "cluster"}}
 			if told != "" {
 				r.env.Spec.Action.Values.Plain = json.RawMessage(`{"components":{"edge":{"outputs":{"cluster":` + told + `}}}}`)
 			} else {
@@ -302,7 +311,8 @@ for f in $(echo "${KUBECONFIG:-}" | tr : ' '); do cat "$f" 2>/dev/null || true; 
 		r := newRig(t)
 		r.env.Spec.Action.KubeConfig = true
 		got, err := r.run(t.Context(), script("s", look))
-		if err != nil || got["seen"] != `"none,unset,set,none"` || !strings.Contains(r.log.String(), "this runner was given no cluster") {
+		if err != nil || got["seen"] != `"none,unset,set,none"` ||
+			!strings.Contains(r.log.String(), "this runner was given no cluster") {
 			t.Error(got, err, r.log)
 		}
 	})
@@ -313,23 +323,31 @@ func TestFailures(t *testing.T) {
 		step api.ActionStep
 		want string
 	}{
-		"exit code":           {script("x", "exit 7"), `step "x": script-1 ended with exit code 7`},
-		"killed":              {script("x", "kill -9 $$"), "was ended by a signal"},
-		"no shebang":          {api.ActionStep{Name: "x", InlineContents: "echo hi\n"}, "let its first line be like #!/bin/sh"},
-		"no interpreter":      {api.ActionStep{Name: "x", InlineContents: "#!/nowhere/sh\n"}, "what its first line names is not on this runner"},
-		"nothing":             {api.ActionStep{Name: "x"}, "it has nothing to run"},
-		"both":                {api.ActionStep{Name: "x", InlineContents: "#!/bin/sh\n", Command: "true"}, "keep one of them"},
-		"no program":          {api.ActionStep{Name: "x", Command: "no-such-program-here"}, "on the runner's PATH"},
-		"no program there":    {api.ActionStep{Name: "x", Command: "./run.sh"}, "there is no program"},
-		"open quote":          {api.ActionStep{Name: "x", Command: "echo 'a"}, "a quote is not closed"},
-		"template":            {script("x", "echo {{.nuon.inputs.inputs.missing}}"), "inputs.missing"},
-		"variable":            {api.ActionStep{Name: "x", Command: "true", EnvVars: map[string]string{"A=B": "c"}}, `"A=B" is no name`},
-		"reserved variable":   {api.ActionStep{Name: "x", Command: "true", EnvVars: map[string]string{"BASH_ENV": "/x"}}, "BASH_ENV is reserved"},
-		"list as outputs":     {script("x", `echo '["a"]' >"$NUON_ACTIONS_OUTPUT_FILEPATH"`), "line 1 of its outputs: it is JSON, but not an object"},
-		"words as outputs":    {script("x", `printf 'a=b\n\nhello\n' >"$NUON_ACTIONS_OUTPUT_FILEPATH"`), "line 3 of its outputs is neither"},
-		"broken outputs":      {script("x", `echo '{"a": ' >"$NUON_ACTIONS_OUTPUT_FILEPATH"`), "line 1 of its outputs: it is not JSON"},
-		"reserved output":     {script("x", `echo 'steps=1' >"$NUON_ACTIONS_OUTPUT_FILEPATH"`), `an output named "steps"`},
-		"outputs by a link":   {script("x", `ln -sf /etc/hostname "$NUON_ACTIONS_OUTPUT_FILEPATH"`), "write into the file itself"},
+		"exit code": {script("x", "exit 7"), `step "x": script-1 ended with exit code 7`},
+		"killed":    {script("x", "kill -9 $$"), "was ended by a signal"},
+		"no shebang": {api.ActionStep{Name: "x", InlineContents: "echo hi\n"},
+			"let its first line be like #!/bin/sh"},
+		"no interpreter": {api.ActionStep{Name: "x", InlineContents: "#!/nowhere/sh\n"},
+			"what its first line names is not on this runner"},
+		"nothing": {api.ActionStep{Name: "x"}, "it has nothing to run"},
+		"both": {api.ActionStep{Name: "x", InlineContents: "#!/bin/sh\n", Command: "true"},
+			"keep one of them"},
+		"no program":       {api.ActionStep{Name: "x", Command: "no-such-program-here"}, "on the runner's PATH"},
+		"no program there": {api.ActionStep{Name: "x", Command: "./run.sh"}, "there is no program"},
+		"open quote":       {api.ActionStep{Name: "x", Command: "echo 'a"}, "a quote is not closed"},
+		"template":         {script("x", "echo {{.nuon.inputs.inputs.missing}}"), "inputs.missing"},
+		"variable": {api.ActionStep{Name: "x", Command: "true", EnvVars: map[string]string{"A=B": "c"}},
+			`"A=B" is no name`},
+		"reserved variable": {api.ActionStep{Name: "x", Command: "true", EnvVars: map[string]string{"BASH_ENV": "/x"}}, "BASH_ENV is reserved"},
+		"list as outputs": {script("x", `echo '["a"]' >"$NUON_ACTIONS_OUTPUT_FILEPATH"`),
+			"line 1 of its outputs: it is JSON, but not an object"},
+		"words as outputs": {script("x", `printf 'a=b\n\nhello\n' >"$NUON_ACTIONS_OUTPUT_FILEPATH"`),
+			"line 3 of its outputs is neither"},
+		"broken outputs": {script("x", `echo '{"a": ' >"$NUON_ACTIONS_OUTPUT_FILEPATH"`),
+			"line 1 of its outputs: it is not JSON"},
+		"reserved output": {script("x", `echo 'steps=1' >"$NUON_ACTIONS_OUTPUT_FILEPATH"`), `an output named "steps"`},
+		"outputs by a link": {script("x", `ln -sf /etc/hostname "$NUON_ACTIONS_OUTPUT_FILEPATH"`),
+			"write into the file itself"},
 		"outputs by a pipe":   {script("x", `rm "$NUON_ACTIONS_OUTPUT_FILEPATH"; mkfifo "$NUON_ACTIONS_OUTPUT_FILEPATH"`), "is not a file"},
 		"outputs without end": {script("x", `head -c 1048577 /dev/zero >"$NUON_ACTIONS_OUTPUT_FILEPATH"`), "write less"},
 	}
@@ -348,7 +366,8 @@ func TestFailures(t *testing.T) {
 }
 
 func TestTimeout(t *testing.T) {
-	for name, body := range map[string]string{"heeds": "sleep 100000", "deaf": "trap '' INT TERM; while :; do sleep 1; done"} {
+	for name, body := range map[string]string{"heeds": "sleep 100000",
+		"deaf": "trap '' INT TERM; while :; do sleep 1; done"} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			r.env.Spec.TimeoutSeconds, r.env.Timing.ToolGrace = 1, 500*time.Millisecond

@@ -45,9 +45,11 @@ func said(program string, err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &exit) && exit.ExitCode() >= 0:
-		return fmt.Errorf("%s ended with exit code %d; this job's log has its output", filepath.Base(program), exit.ExitCode())
+		return fmt.Errorf("%s ended with exit code %d; this job's log has its output", filepath.Base(program),
+			exit.ExitCode())
 	case errors.As(err, &exit):
-		return fmt.Errorf("%s was ended by a signal (%s); this job's log has its output", filepath.Base(program), exit.ProcessState)
+		return fmt.Errorf("%s was ended by a signal (%s); this job's log has its output", filepath.Base(program),
+			exit.ProcessState)
 	case errors.Is(err, os.ErrNotExist):
 		return fmt.Errorf("run %s: what its first line names is not on this runner; install it, or name another interpreter", filepath.Base(program))
 	}
