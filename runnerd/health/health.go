@@ -47,7 +47,8 @@ func (h Health) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		made.Parts = append(made.Parts, api.PartHealthResult{InstallComponent: part.Deploy.InstallComponent, Health: seen})
 	}
 	if len(troubles) > 0 && len(troubles) == len(made.Parts) {
-		return api.JobResult{Status: api.JobResultStatusFailed, Error: env.Redact.String(errors.Join(troubles...).Error()), Health: made}, nil
+		return api.JobResult{Status: api.JobResultStatusFailed,
+			Error: env.Redact.String(errors.Join(troubles...).Error()), Health: made}, nil
 	}
 	return api.JobResult{Status: job.Succeeded, Health: made}, nil
 }
@@ -72,7 +73,8 @@ func (h Health) look(ctx context.Context, env *job.Env, part api.HealthPart) (ap
 // cluster of the part. It opens no value and sends no request.
 func applied(env *job.Env, part api.HealthPart) error {
 	known := deploy.ClusterIdentity(env.Key, part.Deploy.InstallComponent, part.Cluster.Identity)
-	if part.Cluster.Identity == "" || known.Hash == "" || subtle.ConstantTimeCompare([]byte(known.Hash), []byte(part.Cluster.Hash)) != 1 {
+	if part.Cluster.Identity == "" || known.Hash == "" ||
+		subtle.ConstantTimeCompare([]byte(known.Hash), []byte(part.Cluster.Hash)) != 1 {
 		return errors.New("its health waits for its next apply: this runner, with the install key that it has, has not applied it to the cluster that the control plane names")
 	}
 	return nil

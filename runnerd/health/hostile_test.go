@@ -105,7 +105,8 @@ func look(_ context.Context, env *job.Env, part api.HealthPart) (api.Health, err
 func (r *rig) env(part api.HealthPart, rule policy.Rule) *job.Env {
 	return &job.Env{
 		Redact: r.known, Log: job.NewLog(&r.log, r.known), Key: r.key, Policy: rule,
-		Spec: api.JobSpec{Kind: api.JobSpecKindHealth, Health: api.HealthSpec{InstallID: install, Parts: []api.HealthPart{part}}},
+		Spec: api.JobSpec{Kind: api.JobSpecKindHealth,
+			Health: api.HealthSpec{InstallID: install, Parts: []api.HealthPart{part}}},
 	}
 }
 
@@ -179,7 +180,8 @@ func TestHealthOfAClusterThatWasAppliedTo(t *testing.T) {
 	r := newRig(t)
 	open := policy.Open().At(fixed)
 	part := r.part(map[string]any{"endpoint": r.server.URL, "certificate_authority_data": r.authority, "token": "planted-token"}, open)
-	if got := r.run(part, open); got.Status != api.JobResultStatusSucceeded || r.connected.Load() == 0 || r.sent.Load() != "Bearer planted-token" {
+	if got := r.run(part, open); got.Status != api.JobResultStatusSucceeded || r.connected.Load() == 0 ||
+		r.sent.Load() != "Bearer planted-token" {
 		t.Errorf("%+v, %v", got, r.sent.Load())
 	}
 }
@@ -198,8 +200,9 @@ func TestHealthOfAHostileControlPlane(t *testing.T) {
 		"a program of plain values": {change: func(r *rig, p *api.HealthPart) { r.plain(p, map[string]any{"endpoint": r.server.URL, "exec": exec}) }, want: "no runner of this install reported"},
 		"only health is allowed":    {file: `jobs = ["health"]`, change: func(r *rig, p *api.HealthPart) { r.plain(p, map[string]any{"endpoint": r.server.URL, "exec": exec}) }, want: "no runner of this install reported"},
 		"outside the window":        {file: "[window]\nhours = \"03:00-03:01\"\nzone = \"UTC\"", change: func(r *rig, p *api.HealthPart) { r.plain(p, map[string]any{"endpoint": r.server.URL, "exec": exec}) }, want: "no runner of this install reported"},
-		"no cluster named":          {change: func(_ *rig, p *api.HealthPart) { p.Cluster = api.ClusterIdentity{} }, want: "waits for its next apply"},
-		"a hash made up":            {change: func(_ *rig, p *api.HealthPart) { p.Cluster.Hash = strings.Repeat("0", len(p.Cluster.Hash)) }, want: "waits for its next apply"},
+		"no cluster named": {change: func(_ *rig, p *api.HealthPart) { p.Cluster = api.ClusterIdentity{} },
+			want: "waits for its next apply"},
+		"a hash made up": {change: func(_ *rig, p *api.HealthPart) { p.Cluster.Hash = strings.Repeat("0", len(p.Cluster.Hash)) }, want: "waits for its next apply"},
 		"another component's": {change: func(r *rig, p *api.HealthPart) {
 			p.Cluster = deploy.ClusterIdentity(r.key, "ic_other", p.Cluster.Identity)
 		}, want: "waits for its next apply"},
@@ -222,15 +225,17 @@ func TestHealthOfAHostileControlPlane(t *testing.T) {
 		"a look-alike of EKS": {change: func(r *rig, p *api.HealthPart) {
 			r.plain(p, map[string]any{"endpoint": "https://x.gr7.us-east-1.eks.amazonaws.com.evil", "name": "n"})
 		}, want: "no runner of this install reported"},
-		"a kubeconfig with exec":     {change: func(r *rig, p *api.HealthPart) { r.plain(p, map[string]any{"kubeconfig": kubeconfig(r.server.URL)}) }, want: "no runner of this install reported"},
-		"a kind that is not allowed": {file: `components = ["kubernetes_manifest"]`, change: func(*rig, *api.HealthPart) {}, want: "does not allow components of kind helm_chart"},
+		"a kubeconfig with exec": {change: func(r *rig, p *api.HealthPart) { r.plain(p, map[string]any{"kubeconfig": kubeconfig(r.server.URL)}) }, want: "no runner of this install reported"},
+		"a kind that is not allowed": {file: `components = ["kubernetes_manifest"]`,
+			change: func(*rig, *api.HealthPart) {}, want: "does not allow components of kind helm_chart"},
 		"another known cluster": {change: func(r *rig, p *api.HealthPart) {
 			other := r.part(map[string]any{"endpoint": "https://other.example", "certificate_authority_data": r.authority, "token": "t"}, policy.Open().At(fixed))
 			p.Cluster = other.Cluster
 		}, want: "is not the one that this component was last applied to"},
 		"another login": {change: func(r *rig, p *api.HealthPart) {
 			other := r.part(map[string]any{
-				"endpoint": r.server.URL, "certificate_authority_data": r.authority, "client_certificate_data": r.authority, "client_key_data": r.authority,
+				"endpoint": r.server.URL, "certificate_authority_data": r.authority,
+				"client_certificate_data": r.authority, "client_key_data": r.authority,
 			}, policy.Open().At(fixed))
 			p.Cluster = other.Cluster
 		}, want: "is not the one that this component was last applied to"},
@@ -273,10 +278,12 @@ func TestProgramsOfOutputs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			part := r.part(map[string]any{
-				"endpoint": r.server.URL, "certificate_authority_data": r.authority, "exec": map[string]any{"command": "kubelogin", "args": []any{"get-token"}},
+				"endpoint": r.server.URL, "certificate_authority_data": r.authority,
+				"exec": map[string]any{"command": "kubelogin", "args": []any{"get-token"}},
 			}, rule(t, "[cluster]\nexec = [\"kubelogin\"]"))
 			got := r.run(part, rule(t, test.file))
-			if r.ran() != test.runs || (r.connected.Load() > 0) != test.runs || (got.Status == api.JobResultStatusSucceeded) != test.runs {
+			if r.ran() != test.runs || (r.connected.Load() > 0) != test.runs ||
+				(got.Status == api.JobResultStatusSucceeded) != test.runs {
 				t.Errorf("ran %v, %d connections: %+v", r.ran(), r.connected.Load(), got)
 			}
 		})
@@ -300,22 +307,29 @@ func TestCloudLoginsOfHealth(t *testing.T) {
 		runs          bool
 		want          string
 	}{
-		"GKE, as applied": {applied: func(r *rig) map[string]any { return gke(r, r.server.URL) }, told: func(r *rig) map[string]any { return gke(r, r.server.URL) }, runs: true},
+		"GKE, as applied": {applied: func(r *rig) map[string]any { return gke(r, r.server.URL) },
+			told: func(r *rig) map[string]any { return gke(r, r.server.URL) }, runs: true},
 		"EKS, another name": {
-			applied: func(*rig) map[string]any { return eks("prod", amazon) }, told: func(*rig) map[string]any { return eks("other", amazon) }, want: "last applied to",
+			applied: func(*rig) map[string]any { return eks("prod", amazon) },
+			told:    func(*rig) map[string]any { return eks("other", amazon) }, want: "last applied to",
 		},
 		"EKS, another address": {
-			applied: func(*rig) map[string]any { return eks("prod", amazon) }, told: func(*rig) map[string]any { return eks("prod", "y.gr7.us-east-1.eks.amazonaws.com") },
-			want: "last applied to",
+			applied: func(*rig) map[string]any { return eks("prod", amazon) },
+			told:    func(*rig) map[string]any { return eks("prod", "y.gr7.us-east-1.eks.amazonaws.com") },
+			want:    "last applied to",
 		},
 		"EKS, another top-level domain": {
-			applied: func(*rig) map[string]any { return eks("prod", amazon) }, told: func(*rig) map[string]any { return eks("prod", amazon+".evil") }, want: "nothing to log in with",
+			applied: func(*rig) map[string]any { return eks("prod", amazon) },
+			told:    func(*rig) map[string]any { return eks("prod", amazon+".evil") }, want: "nothing to log in with",
 		},
 		"GKE, another address": {
-			applied: func(r *rig) map[string]any { return gke(r, "https://192.0.2.1") }, told: func(r *rig) map[string]any { return gke(r, r.server.URL) }, want: "last applied to",
+			applied: func(r *rig) map[string]any { return gke(r, "https://192.0.2.1") },
+			told:    func(r *rig) map[string]any { return gke(r, r.server.URL) }, want: "last applied to",
 		},
 		"GKE, a host of another cloud": {
-			applied: func(r *rig) map[string]any { return gke(r, r.server.URL) }, told: func(r *rig) map[string]any { return gke(r, "https://evil.example") }, want: "nothing to log in with",
+			applied: func(r *rig) map[string]any { return gke(r, r.server.URL) },
+			told:    func(r *rig) map[string]any { return gke(r, "https://evil.example") },
+			want:    "nothing to log in with",
 		},
 		"GKE, another authority": {
 			applied: func(r *rig) map[string]any { return gke(r, r.server.URL) }, told: func(r *rig) map[string]any {

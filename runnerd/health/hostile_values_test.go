@@ -66,7 +66,8 @@ func (r *rig) otherKey() {
 }
 
 func kubeconfig(server string) string {
-	return "apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: '" + server + "'}}]\nusers: [{name: u, user: {exec: {" +
+	return "apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: '" + server +
+		"'}}]\nusers: [{name: u, user: {exec: {" +
 		"apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: aws}}}]\n" +
 		"contexts: [{name: x, context: {cluster: c, user: u}}]\ncurrent-context: x\n"
 }
