@@ -44,7 +44,8 @@ func TestOrder(t *testing.T) {
 
 func TestBeatWithinALease(t *testing.T) {
 	at := timing.Default()
-	for lease, want := range map[time.Duration]time.Duration{0: at.Beat, time.Hour: at.Beat, 3 * time.Second: time.Second} {
+	for lease, want := range map[time.Duration]time.Duration{0: at.Beat, time.Hour: at.Beat,
+		3 * time.Second: time.Second} {
 		if got := at.BeatWithin(lease); got != want {
 			t.Errorf("lease %v: got %v, want %v", lease, got, want)
 		}
