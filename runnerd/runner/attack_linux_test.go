@@ -65,7 +65,8 @@ func attack(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		return api.JobResult{}, err
 	}
 	own, shown := filepath.Join(work, "own"), filepath.Join(work, "shown")
-	err = errors.Join(os.Mkdir(own, 0o700), child.Give(own), os.WriteFile(shown, []byte(attacks), 0o600), child.Show(shown))
+	err = errors.Join(os.Mkdir(own, 0o700), child.Give(own), os.WriteFile(shown, []byte(attacks), 0o600),
+		child.Show(shown))
 	if err != nil {
 		return api.JobResult{}, err
 	}
@@ -160,13 +161,15 @@ func TestAttacksOfAnotherUser(t *testing.T) {
 	if done := doneOf(tries); len(done) > 0 {
 		t.Errorf("the job could: %s", strings.Join(done, "; "))
 	}
-	for _, want := range []string{fmt.Sprintf("%d:%d ", nobody, nobody), "/jobs/job_1.1/home ", "/jobs/job_1.1/tmp ", "NoNewPrivs: 1"} {
+	for _, want := range []string{fmt.Sprintf("%d:%d ", nobody, nobody), "/jobs/job_1.1/home ", "/jobs/job_1.1/tmp ",
+		"NoNewPrivs: 1"} {
 		if !strings.Contains(who, want) {
 			t.Errorf("it runs as %q, without %q", who, want)
 		}
 	}
 	tries, _ = attacked(t, 0, "root")
-	for _, name := range append(hidden(), "read install.key", "read spool/job_2.1/attempt.json", "write into the spool", "change the runner file",
+	for _, name := range append(hidden(), "read install.key", "read spool/job_2.1/attempt.json",
+		"write into the spool", "change the runner file",
 		"replace what the runner shows", "become root", "job: signal", "runnerd: signal") {
 		if tries[name] != "done" {
 			t.Errorf("root could not: %s", name)
@@ -184,12 +187,14 @@ func TestAttacksOfTheSameUser(t *testing.T) {
 		uid = nobody
 	}
 	tries, _ := attacked(t, uid)
-	for _, name := range append(hidden(), "job: secrets on the command line", "runnerd: secrets on the command line", "become root") {
+	for _, name := range append(hidden(), "job: secrets on the command line", "runnerd: secrets on the command line",
+		"become root") {
 		if tries[name] != "refused" {
 			t.Errorf("the job could: %s", name)
 		}
 	}
-	for _, name := range []string{"read install.key", "read runner.json", "read spool/job_1.1/attempt.json", "write into the runner's directory", "job: signal", "runnerd: signal"} {
+	for _, name := range []string{"read install.key", "read runner.json", "read spool/job_1.1/attempt.json",
+		"write into the runner's directory", "job: signal", "runnerd: signal"} {
 		if tries[name] != "done" {
 			t.Errorf("the job could not: %s; docs/runner-file.md says that it can", name)
 		}

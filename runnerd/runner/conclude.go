@@ -37,7 +37,8 @@ func (a *attempt) conclude(ctx context.Context) error {
 	seen := outcome{limit: a.limit(), memory: policy.Size(a.record.Policy.Limits.MemoryBytes)}
 	if seen.result, seen.found, err = a.dir.Result(); err != nil {
 		// Every job ends, even one with an unreadable result.
-		seen.found, seen.result = true, api.JobResult{Status: api.JobResultStatusFailed, Error: fmt.Sprintf("the job ended, but its result cannot be used: %v; look at what it did in its log", err)}
+		seen.found, seen.result = true, api.JobResult{Status: api.JobResultStatusFailed,
+			Error: fmt.Sprintf("the job ended, but its result cannot be used: %v; look at what it did in its log", err)}
 	}
 	if seen.ending, seen.ended, err = a.begunEnding(); err != nil {
 		return err
@@ -86,7 +87,8 @@ func (a *attempt) sweep(ctx context.Context) error {
 			return nil
 		}
 		if time.Now().After(warnAt) {
-			a.log.Warn("processes of the job do not die; the job counts as running until they do", "processes", left, "session", job.Leader.PID)
+			a.log.Warn("processes of the job do not die; the job counts as running until they do", "processes", left,
+				"session", job.Leader.PID)
 			warnAt = time.Now().Add(a.runner.Timing.BackoffMost)
 		}
 		if !backoff.Pause(ctx, a.runner.Timing.Look) {
@@ -124,7 +126,8 @@ func (o outcome) final() api.JobResult {
 	case o.ended:
 		return api.JobResult{Status: api.JobResultStatusCancelled, Error: "the job was cancelled and " + o.howItEnded()}
 	}
-	return api.JobResult{Status: api.JobResultStatusLost, Error: "the process of this job ended without a result; nothing more runs here"}
+	return api.JobResult{Status: api.JobResultStatusLost,
+		Error: "the process of this job ended without a result; nothing more runs here"}
 }
 
 func (o outcome) howItEnded() string {

@@ -43,17 +43,20 @@ func TestFinal(t *testing.T) {
 		status api.JobResultStatus
 		text   string
 	}{
-		"as the job says":               {outcome{result: result("stale"), found: true}, "stale", "because"},
-		"cancelled, but done":           {outcome{result: result("succeeded"), found: true, ending: cancel, ended: true}, "succeeded", "because"},
-		"cancelled":                     {outcome{result: result("cancelled"), found: true, ending: cancel, ended: true}, "cancelled", "because"},
-		"cancelled, no result":          {outcome{ending: cancel, ended: true}, "cancelled", "ended without a result when it was interrupted"},
-		"out of time":                   {outcome{result: result("cancelled"), found: true, ending: timeout, ended: true, limit: time.Minute}, "failed", "limit of 1m0s and was interrupted: because"},
-		"out of time, but done":         {outcome{result: result("succeeded"), found: true, ending: timeout, ended: true}, "succeeded", "because"},
-		"out of time, and killed":       {outcome{ending: killed, ended: true, limit: time.Minute}, "failed", "all its processes were killed"},
-		"gone":                          {outcome{}, "lost", "nothing more runs here"},
-		"too large":                     {outcome{ending: spool.Ending{Reason: spool.ReasonMemory, Killed: true}, ended: true, memory: 512 << 20}, "failed", "more than its limit of 512 MiB"},
-		"interrupted by somebody else":  {outcome{result: result("cancelled"), found: true}, "cancelled", "because"},
-		"killed, but it left a failure": {outcome{result: result("failed"), found: true, ending: killed, ended: true}, "failed", "because"},
+		"as the job says":     {outcome{result: result("stale"), found: true}, "stale", "because"},
+		"cancelled, but done": {outcome{result: result("succeeded"), found: true, ending: cancel, ended: true}, "succeeded", "because"},
+		"cancelled":           {outcome{result: result("cancelled"), found: true, ending: cancel, ended: true}, "cancelled", "because"},
+		"cancelled, no result": {outcome{ending: cancel, ended: true}, "cancelled",
+			"ended without a result when it was interrupted"},
+		"out of time":           {outcome{result: result("cancelled"), found: true, ending: timeout, ended: true, limit: time.Minute}, "failed", "limit of 1m0s and was interrupted: because"},
+		"out of time, but done": {outcome{result: result("succeeded"), found: true, ending: timeout, ended: true}, "succeeded", "because"},
+		"out of time, and killed": {outcome{ending: killed, ended: true, limit: time.Minute}, "failed",
+			"all its processes were killed"},
+		"gone":                         {outcome{}, "lost", "nothing more runs here"},
+		"too large":                    {outcome{ending: spool.Ending{Reason: spool.ReasonMemory, Killed: true}, ended: true, memory: 512 << 20}, "failed", "more than its limit of 512 MiB"},
+		"interrupted by somebody else": {outcome{result: result("cancelled"), found: true}, "cancelled", "because"},
+		"killed, but it left a failure": {outcome{result: result("failed"), found: true, ending: killed, ended: true},
+			"failed", "because"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := test.seen.final()
@@ -66,7 +69,8 @@ func TestFinal(t *testing.T) {
 
 func TestWithoutPanicValue(t *testing.T) {
 	text := "before\npanic: secret\nof two lines\n\ngoroutine 7 [running]:\nmain.f(0x1)\n\t/src/f.go:3 +0x1d\n"
-	want := []string{"before", "panic: (its value is left out, because it may hold a secret)", "goroutine 7 [running]:", "main.f(0x1)", "\t/src/f.go:3 +0x1d"}
+	want := []string{"before", "panic: (its value is left out, because it may hold a secret)",
+		"goroutine 7 [running]:", "main.f(0x1)", "\t/src/f.go:3 +0x1d"}
 	if diff := cmp.Diff(want, withoutPanicValue(text)); diff != "" {
 		t.Error(diff)
 	}
@@ -139,7 +143,8 @@ func TestAJobIsEndedWithoutADisk(t *testing.T) {
 
 func TestIsOpenLine(t *testing.T) {
 	for base, open := range map[string]bool{
-		"https://nuon.example": false, "http://127.0.0.1:7111": false, "http://[::1]:7111": false, "http://localhost:1": false,
+		"https://nuon.example": false, "http://127.0.0.1:7111": false, "http://[::1]:7111": false,
+		"http://localhost:1":  false,
 		"http://nuon.example": true, "http://10.0.0.1:7111": true,
 	} {
 		if isOpenLine(base) != open {

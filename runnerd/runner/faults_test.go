@@ -78,7 +78,8 @@ func pull(t *testing.T, at step, plug string) {
 	job := s.enqueue("job_1", "plugged", map[string]string{"pause": at.pause})
 	program := startProgram(t, s, dir)
 	if at.file != "" {
-		testtime.Until(t, at.file+" is there", func() bool { _, err := os.Stat(filepath.Join(dir, at.file)); return err == nil })
+		testtime.Until(t, at.file+" is there",
+			func() bool { _, err := os.Stat(filepath.Join(dir, at.file)); return err == nil })
 	} else {
 		testtime.Receive(t, came, "the call of "+at.held)
 	}

@@ -78,7 +78,8 @@ func (r *runner) heartbeat(ctx context.Context, refs []api.AttemptRef) (api.Hear
 		return api.HeartbeatAnswer{}, err
 	}
 	if answer.JSON200 == nil {
-		return api.HeartbeatAnswer{}, &contact.Refusal{Doing: "heartbeat", Status: answer.StatusCode(), Title: "the answer is not one of a runner API"}
+		return api.HeartbeatAnswer{}, &contact.Refusal{Doing: "heartbeat", Status: answer.StatusCode(),
+			Title: "the answer is not one of a runner API"}
 	}
 	r.keys.proven(key)
 	return *answer.JSON200, nil

@@ -132,13 +132,15 @@ func (r *runner) register(ctx context.Context, key seal.Identity) (identity, err
 		}
 		return nil
 	})
-	if refusal := contact.AsRefusal(err); refusal != nil && (refusal.Status == http.StatusUnauthorized || refusal.Status == http.StatusForbidden) {
+	if refusal := contact.AsRefusal(err); refusal != nil &&
+		(refusal.Status == http.StatusUnauthorized || refusal.Status == http.StatusForbidden) {
 		return identity{}, fmt.Errorf("%w; a registration token works once and for a short time, and this one does not: make a new one (nuon runners create, or nuon runners replace for one that was registered before) and set NUON_REGISTRATION_TOKEN to it", err)
 	}
 	if err != nil {
 		return identity{}, err
 	}
 	return identity{
-		RunnerID: registered.RunnerID, RunnerKey: registered.RunnerKey, KeySince: time.Now().UTC(), Name: registered.Name, Kind: string(registered.Kind),
+		RunnerID: registered.RunnerID, RunnerKey: registered.RunnerKey, KeySince: time.Now().UTC(),
+		Name: registered.Name, Kind: string(registered.Kind),
 	}, nil
 }

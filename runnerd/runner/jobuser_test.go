@@ -19,7 +19,8 @@ func TestParseJobUser(t *testing.T) {
 		}
 	}
 	for named, want := range map[string]string{
-		"no-such-user": "no such user", "1:x": "no such user", "-1": "no such user", "4294967296": "no such user", "12345:0": "group 0 is root's",
+		"no-such-user": "no such user", "1:x": "no such user", "-1": "no such user", "4294967296": "no such user",
+		"12345:0": "group 0 is root's",
 	} {
 		if _, err := parseJobUser(named); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", named, err)

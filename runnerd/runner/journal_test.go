@@ -28,7 +28,8 @@ func TestTheRunnersOwnLog(t *testing.T) {
 	}
 	w := begin()
 	s.until("it has introduced itself", func() bool {
-		return strings.Contains(s.said(), "info the runner works") && strings.Contains(s.said(), "warn --pass-env names a variable that is not set here")
+		return strings.Contains(s.said(), "info the runner works") &&
+			strings.Contains(s.said(), "warn --pass-env names a variable that is not set here")
 	})
 	s.setTrouble(func(*http.Request, bool) int { return noAnswer })
 	testtime.Until(t, "the outage waits on the disk", func() bool {
@@ -45,13 +46,15 @@ func TestTheRunnersOwnLog(t *testing.T) {
 	job := s.enqueue("job_1", "log", map[string]string{"lines": "1"})
 	w = begin()
 	s.until("it has told of the outage and of a job", func() bool {
-		return strings.Contains(s.said(), "warn lost contact to the control plane") && strings.Contains(s.said(), "delivered the result") && job.ended()
+		return strings.Contains(s.said(), "warn lost contact to the control plane") &&
+			strings.Contains(s.said(), "delivered the result") && job.ended()
 	})
 	w.end(t)
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	said := s.said()
-	if strings.Count(said, "info the runner works") != 2 || strings.Count(said, "install_key=") != 2 || strings.Count(said, "lost contact") != 1 {
+	if strings.Count(said, "info the runner works") != 2 || strings.Count(said, "install_key=") != 2 ||
+		strings.Count(said, "lost contact") != 1 {
 		t.Errorf("it said\n%s", said)
 	}
 	if !strings.Contains(said, "(sensitive)-(sensitive).toml") || strings.Contains(said, "planted") {

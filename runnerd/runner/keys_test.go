@@ -263,7 +263,8 @@ func TestRegisteringAgainInAUsedDirectory(t *testing.T) {
 		dir, log := registered(t, s), &noisy{}
 		s.with(func() { s.key = "" })
 		work(t, s, dir, func(o *runner.Options) { o.Log = slog.New(slog.NewTextHandler(log, nil)) })
-		testtime.Until(t, "it says what to do", func() bool { return log.says("cannot register again") && log.says("nuon runners replace") })
+		testtime.Until(t, "it says what to do",
+			func() bool { return log.says("cannot register again") && log.says("nuon runners replace") })
 		s.with(func() { s.key = "key-of-the-runner" })
 		job := s.enqueue("job_1", "log", map[string]string{"lines": "1"})
 		s.until("it goes on when its key is known again", job.ended)
@@ -275,7 +276,8 @@ func TestRegisteringAgainInAUsedDirectory(t *testing.T) {
 func TestTheProofOfAKeyReadsNothingOut(t *testing.T) {
 	t.Parallel()
 	for _, use := range []seal.Context{
-		seal.InputContext("ins_1", "token"), {Install: "ins_1", Kind: seal.KindOutput, Component: "ic", Path: "components.a.outputs.b"},
+		seal.InputContext("ins_1", "token"), {Install: "ins_1", Kind: seal.KindOutput, Component: "ic",
+			Path: "components.a.outputs.b"},
 		{Install: "ins_1", Kind: seal.KindState, Component: "ic"}, {Kind: seal.KindRegistration, Path: "age1another"},
 	} {
 		s := newServer(t)

@@ -125,7 +125,8 @@ func (r *runner) take(ctx context.Context, offer api.Offer) bool {
 	// trusted to follow it.
 	rule, _ := r.rules.now()
 	if err := checkOffer(rule, offer.Kind, offer.ComponentKind, offer.Copies); err != nil {
-		r.log.Warn("a job was offered that this runner does not take", "job", offer.Job, "attempt", offer.Attempt, "kind", offer.Kind, "component_kind", offer.ComponentKind, "reason", err)
+		r.log.Warn("a job was offered that this runner does not take", "job", offer.Job, "attempt", offer.Attempt,
+			"kind", offer.Kind, "component_kind", offer.ComponentKind, "reason", err)
 		return false
 	}
 	record := spool.Record{
@@ -173,7 +174,8 @@ func (r *runner) adopt(ctx context.Context) error {
 		record, err := dir.Record()
 		if err != nil {
 			aside, moveErr := r.spool.SetAside(dir)
-			r.log.Error("the spool holds what is no attempt; it is set aside", "now_at", aside, "error", errors.Join(err, moveErr))
+			r.log.Error("the spool holds what is no attempt; it is set aside", "now_at", aside, "error",
+				errors.Join(err, moveErr))
 			continue
 		}
 		a := newAttempt(r, dir, record)

@@ -236,7 +236,9 @@ func deaf(env *job.Env) (api.JobResult, error) {
 	if err := sleeper(env, "child.pid"); err != nil {
 		return api.JobResult{}, err
 	}
-	orphan := exec.Command("sh", "-c", `setsid -f true 2>/dev/null; sleep 1000 & echo $! > "$0.new" && mv "$0.new" "$0"`, filepath.Join(env.Root, "orphan.pid"))
+	orphan := exec.Command("sh", "-c",
+		`setsid -f true 2>/dev/null; sleep 1000 & echo $! > "$0.new" && mv "$0.new" "$0"`, filepath.Join(env.Root,
+			"orphan.pid"))
 	orphan.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := orphan.Run(); err != nil {
 		return api.JobResult{}, err
@@ -249,7 +251,8 @@ func deaf(env *job.Env) (api.JobResult, error) {
 // environment: neither its parent nor its session shows which job it belongs to.
 func escape(env *job.Env) error {
 	file := filepath.Join(env.Root, "escaped.pid")
-	script := `env -i setsid sh -c 'echo $$ > "$0.new"; mv "$0.new" "$0"; exec sleep 1000' "` + file + `" & until test -e "` + file + `"; do sleep 0.05; done`
+	script := `env -i setsid sh -c 'echo $$ > "$0.new"; mv "$0.new" "$0"; exec sleep 1000' "` + file +
+		`" & until test -e "` + file + `"; do sleep 0.05; done`
 	return shell(env, script).Run(context.Background())
 }
 

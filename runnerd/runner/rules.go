@@ -26,7 +26,8 @@ type rules struct {
 }
 
 func newRules(options Options) *rules {
-	held := &rules{watched: policy.Watched{Path: options.Policy, Required: options.Policy != ""}, log: options.Log, changed: make(chan struct{})}
+	held := &rules{watched: policy.Watched{Path: options.Policy, Required: options.Policy != ""}, log: options.Log,
+		changed: make(chan struct{})}
 	if options.Policy == "" {
 		held.watched.Path = PolicyFile(options.Dir)
 	}

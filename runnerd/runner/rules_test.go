@@ -68,7 +68,8 @@ func TestAChangedFileIsToldAtOnce(t *testing.T) {
 	if err := os.Remove(runner.PolicyFile(dir)); err != nil {
 		t.Fatal(err)
 	}
-	s.until("a file that is gone means off", func() bool { return s.policy.Off && strings.Contains(s.policy.Reason, "is not there") })
+	s.until("a file that is gone means off",
+		func() bool { return s.policy.Off && strings.Contains(s.policy.Reason, "is not there") })
 	touch(t, dir, "go")
 	s.until("what runs goes on", running.ended)
 	if running.result.Status != "succeeded" {
@@ -110,7 +111,8 @@ func TestASpecThatIsNotWhatWasOffered(t *testing.T) {
 		change        func(*api.JobSpec)
 		want          string
 	}{
-		"another kind": {"jobs = [\"plan\"]\n", "plan", func(*api.JobSpec) {}, "offered as plan and its spec is of kind action"},
+		"another kind": {"jobs = [\"plan\"]\n", "plan", func(*api.JobSpec) {},
+			"offered as plan and its spec is of kind action"},
 		"another component": {"components = [\"sandbox\"]\n", "plan", func(spec *api.JobSpec) {
 			spec.Kind, spec.Plan.Deploy.ComponentKind = "plan", "terraform_module"
 		}, "does not allow components of kind terraform_module"},

@@ -203,7 +203,8 @@ func Run(ctx context.Context, options Options) error {
 		return err
 	}
 	if r.cgroups, err = process.FindCgroups(cgroupName(r.Dir)); err != nil {
-		r.log.Info("no control group holds the processes of a job together here; they are found by their descent", "reason", err)
+		r.log.Info("no control group holds the processes of a job together here; they are found by their descent",
+			"reason", err)
 	}
 	defer r.cgroups.Close()
 	identity, err := r.identify(ctx)
@@ -232,7 +233,8 @@ func Run(ctx context.Context, options Options) error {
 	if err != nil {
 		return err
 	}
-	r.log.Info("the runner works", "install_key", key.Recipient().Fingerprint(), "name", identity.Name, "kind", identity.Kind, "capacity", r.Capacity, "url", r.URL, "dir", r.Dir)
+	r.log.Info("the runner works", "install_key", key.Recipient().Fingerprint(), "name", identity.Name, "kind",
+		identity.Kind, "capacity", r.Capacity, "url", r.URL, "dir", r.Dir)
 	return r.work(ctx)
 }
 
@@ -315,7 +317,8 @@ func (r *runner) windDown() {
 	defer limit.Stop()
 	running := r.list()
 	if len(running) > 0 {
-		r.log.Info("stopping: no more jobs are taken; waiting for those that run", "jobs", len(running), "at_most", r.Timing.StopWait.String())
+		r.log.Info("stopping: no more jobs are taken; waiting for those that run", "jobs", len(running), "at_most",
+			r.Timing.StopWait.String())
 	}
 	for len(running) > 0 {
 		select {

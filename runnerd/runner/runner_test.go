@@ -151,7 +151,8 @@ func TestALostInstallKeyIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
 	w := work(t, s, dir)
-	testtime.Until(t, "it is registered", func() bool { _, err := os.Stat(filepath.Join(dir, "runner.json")); return err == nil })
+	testtime.Until(t, "it is registered",
+		func() bool { _, err := os.Stat(filepath.Join(dir, "runner.json")); return err == nil })
 	w.end(t)
 	if err := os.Remove(runner.KeyFile(dir)); err != nil {
 		t.Fatal(err)
@@ -330,7 +331,8 @@ func TestCancel(t *testing.T) {
 
 func TestTimeLimit(t *testing.T) {
 	t.Parallel()
-	for do, text := range map[string]string{"wait": "was interrupted: wait for never", "deaf": "all its processes were killed"} {
+	for do, text := range map[string]string{"wait": "was interrupted: wait for never",
+		"deaf": "all its processes were killed"} {
 		t.Run(do, func(t *testing.T) {
 			t.Parallel()
 			s, dir := newServer(t), t.TempDir()
@@ -342,7 +344,8 @@ func TestTimeLimit(t *testing.T) {
 				}
 			})
 			s.until("the result is there", job.ended)
-			if job.result.Status != "failed" || !strings.Contains(job.result.Error, "longer than its limit of 1s") || !strings.Contains(job.result.Error, text) {
+			if job.result.Status != "failed" || !strings.Contains(job.result.Error, "longer than its limit of 1s") ||
+				!strings.Contains(job.result.Error, text) {
 				t.Errorf("got %+v", job.result)
 			}
 		})
@@ -631,8 +634,9 @@ func TestTheEnvironmentIsClean(t *testing.T) {
 		t.Fatal(err)
 	}
 	for kind, want := range map[string][]string{
-		"install": {"PATH=", "AWS_REGION=eu-1", "AWS_SECRET_ACCESS_KEY=" + masked, "VENDOR_API=" + masked, "NUON_KUBECONFIG=" + kubeConfig},
-		"build":   {"PATH=", "VENDOR_API=" + masked},
+		"install": {"PATH=", "AWS_REGION=eu-1", "AWS_SECRET_ACCESS_KEY=" + masked, "VENDOR_API=" + masked,
+			"NUON_KUBECONFIG=" + kubeConfig},
+		"build": {"PATH=", "VENDOR_API=" + masked},
 	} {
 		t.Run(kind, func(t *testing.T) {
 			s, dir := newServer(t), t.TempDir()
@@ -811,7 +815,8 @@ func TestALockedStateNamesItsHolder(t *testing.T) {
 func alreadyRegistered(t *testing.T, s *server, dir string) spool.Spool {
 	t.Helper()
 	s.with(func() { s.token = "" })
-	if err := os.WriteFile(filepath.Join(dir, "runner.json"), []byte(`{"runner_id":"run_1","runner_key":"key-of-the-runner"}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "runner.json"),
+		[]byte(`{"runner_id":"run_1","runner_key":"key-of-the-runner"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := seal.CreateIdentity(runner.KeyFile(dir)); err != nil {
@@ -846,10 +851,12 @@ func TestAdopt(t *testing.T) {
 			record: spool.Record{AcceptBy: soon}, file: "enabled = false\n", status: "lost", text: "nothing of this job ran",
 		},
 		"before it started the process, and its owner forbids it since": {
-			record: spool.Record{Token: "attempt-token-job_1"}, accepted: true, file: "jobs = [\"plan\"]\n", status: "lost", text: "does not allow jobs of kind action",
+			record: spool.Record{Token: "attempt-token-job_1"}, accepted: true, file: "jobs = [\"plan\"]\n",
+			status: "lost", text: "does not allow jobs of kind action",
 		},
 		"as it started the process, and its owner forbids it since": {
-			record: spool.Record{Token: "attempt-token-job_1"}, accepted: true, file: "enabled = false\n", status: "stale", text: "moved",
+			record: spool.Record{Token: "attempt-token-job_1"}, accepted: true, file: "enabled = false\n",
+			status: "stale", text: "moved",
 			prepare: func(a spool.Attempt) error {
 				return errors.Join(a.MarkStarted(time.Now()), a.SaveResult(api.JobResult{Status: "stale", Error: "moved"}))
 			},
@@ -873,7 +880,8 @@ func TestAdopt(t *testing.T) {
 		"with a broken result": {
 			record: spool.Record{Token: "attempt-token-job_1"}, accepted: true, status: "failed", text: "cannot be used",
 			prepare: func(a spool.Attempt) error {
-				return errors.Join(a.MarkStarted(time.Now()), os.WriteFile(filepath.Join(a.Dir, "result.json"), []byte("nonsense"), 0o600))
+				return errors.Join(a.MarkStarted(time.Now()),
+					os.WriteFile(filepath.Join(a.Dir, "result.json"), []byte("nonsense"), 0o600))
 			},
 		},
 	} {
@@ -951,7 +959,8 @@ func TestAnUnusableResultIsReplaced(t *testing.T) {
 		t.Errorf("got %+v", job.result)
 	}
 	spoolIsEmpty(t, dir)
-	if kept, err := filepath.Glob(filepath.Join(dir, "refused", "job_1.1-*", "result.json")); err != nil || len(kept) != 1 {
+	if kept, err := filepath.Glob(filepath.Join(dir, "refused", "job_1.1-*", "result.json")); err != nil ||
+		len(kept) != 1 {
 		t.Errorf("kept: %v %v", kept, err)
 	}
 }
@@ -959,7 +968,8 @@ func TestAnUnusableResultIsReplaced(t *testing.T) {
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	s, dir := newServer(t), t.TempDir()
-	if _, err := runner.ReadStatus(runner.StatusOptions{Dir: filepath.Join(dir, "none")}); err == nil || !strings.Contains(err.Error(), "--dir") {
+	if _, err := runner.ReadStatus(runner.StatusOptions{Dir: filepath.Join(dir, "none")}); err == nil ||
+		!strings.Contains(err.Error(), "--dir") {
 		t.Errorf("got %v", err)
 	}
 	read := func() runner.Status {
@@ -984,13 +994,15 @@ func TestStatus(t *testing.T) {
 	if err != nil || got.KeyFingerprint != key.Recipient().Fingerprint() {
 		t.Errorf("got the fingerprint %q, %v", got.KeyFingerprint, err)
 	}
-	if len(got.Attempts) != 1 || got.Attempts[0].Status != "running" || got.Attempts[0].Install != "ins_1" || got.Attempts[0].Started.IsZero() {
+	if len(got.Attempts) != 1 || got.Attempts[0].Status != "running" || got.Attempts[0].Install != "ins_1" ||
+		got.Attempts[0].Started.IsZero() {
 		t.Errorf("got %+v", got.Attempts)
 	}
 	w.end(t)
 	s.http.Close()
 	touch(t, dir, "go")
-	testtime.Until(t, "the job ends without its runnerd", func() bool { got = read(); return len(got.Attempts) == 1 && got.Attempts[0].Status == "ended" })
+	testtime.Until(t, "the job ends without its runnerd",
+		func() bool { got = read(); return len(got.Attempts) == 1 && got.Attempts[0].Status == "ended" })
 	if got.Working {
 		t.Error("nobody works here")
 	}

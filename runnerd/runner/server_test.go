@@ -73,7 +73,8 @@ type served struct {
 }
 
 func newServer(t *testing.T) *server {
-	s := &server{t: t, changed: make(chan struct{}), token: "register-once", key: "key-of-the-runner", runnerID: "run_1", hold: 300 * time.Millisecond, acceptWithin: 5,
+	s := &server{t: t, changed: make(chan struct{}), token: "register-once", key: "key-of-the-runner",
+		runnerID: "run_1", hold: 300 * time.Millisecond, acceptWithin: 5,
 		offerAfter: 8 * time.Second, kind: "install", known: map[string]*served{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /runner/v1/register", s.register)
@@ -341,7 +342,8 @@ func (s *server) heartbeat(w http.ResponseWriter, r *http.Request) {
 			continue
 		}
 		job.beats++
-		orders.Attempts = append(orders.Attempts, api.AttemptOrder{Job: ref.Job, Attempt: ref.Attempt, Cancel: job.cancel, Superseded: job.superseded})
+		orders.Attempts = append(orders.Attempts,
+			api.AttemptOrder{Job: ref.Job, Attempt: ref.Attempt, Cancel: job.cancel, Superseded: job.superseded})
 	}
 	s.note()
 	answer(w, orders)
@@ -511,7 +513,8 @@ func (s *server) enqueue(job, do string, env map[string]string) *served {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	entry := &served{
-		spec:  api.JobSpec{Job: job, Attempt: 1, Kind: api.JobSpecKindAction, Org: "org", TimeoutSeconds: 600, Action: api.ActionSpec{Action: do, Env: env}},
+		spec: api.JobSpec{Job: job, Attempt: 1, Kind: api.JobSpecKindAction, Org: "org", TimeoutSeconds: 600,
+			Action: api.ActionSpec{Action: do, Env: env}},
 		lines: map[int64][]api.LogLine{},
 	}
 	s.known[fmt.Sprintf("%s/%d", job, 1)] = entry

@@ -292,7 +292,8 @@ func (s *shipper) shipResult(ctx context.Context) error {
 	if moveErr != nil {
 		return moveErr
 	}
-	s.log.Error("the control plane refuses what this job left; it is kept here, remove it when it is not needed", "at", aside, "error", err)
+	s.log.Error("the control plane refuses what this job left; it is kept here, remove it when it is not needed",
+		"at", aside, "error", err)
 	return nil
 }
 
@@ -309,7 +310,9 @@ func (s *shipper) postResult(ctx context.Context, result api.JobResult) error {
 // isUnusable reports whether the content was rejected for its form or size,
 // and not for its attempt.
 func isUnusable(err error) bool {
-	return contact.HasStatus(err, http.StatusBadRequest) || contact.HasStatus(err, http.StatusRequestEntityTooLarge) || contact.HasStatus(err, http.StatusUnprocessableEntity)
+	return contact.HasStatus(err, http.StatusBadRequest) ||
+		contact.HasStatus(err, http.StatusRequestEntityTooLarge) ||
+		contact.HasStatus(err, http.StatusUnprocessableEntity)
 }
 
 // withRefusedStates adds to the result that states did not arrive: the job did its work,

@@ -97,7 +97,8 @@ func (a *attempt) environment() []string {
 		env = append(env, job.VarKubeConfig+"="+a.runner.KubeConfig)
 	}
 	return append(env, job.WithoutCollector,
-		fmt.Sprintf("%s=%s/runner/v1/jobs/%s/attempts/%d", job.VarURL, strings.TrimRight(a.runner.URL, "/"), a.record.Job, a.record.Attempt),
+		fmt.Sprintf("%s=%s/runner/v1/jobs/%s/attempts/%d", job.VarURL, strings.TrimRight(a.runner.URL, "/"),
+			a.record.Job, a.record.Attempt),
 		job.VarDir+"="+a.dir.Dir,
 		job.VarRoot+"="+a.runner.Dir,
 		job.VarLock+"=3",
