@@ -82,7 +82,8 @@ func TestAheadOfAControlPlane(t *testing.T) {
 			if err != nil || got.Serial != test.want || found != (test.want > 0) {
 				t.Errorf("serial %d, %t, %v; want %d", got.Serial, found, err, test.want)
 			}
-			if again := len(remote.delivered) == 1; again != test.again || (again && !test.dismissed) != strings.Contains(said, "older backup") {
+			if again := len(remote.delivered) == 1; again != test.again ||
+				(again && !test.dismissed) != strings.Contains(said, "older backup") {
 				t.Errorf("delivered %v, said %q", remote.delivered, said)
 			}
 		})

@@ -65,7 +65,8 @@ func (Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		return api.JobResult{}, err
 	}
 	env.Log.Info("artifact %s", made.Digest)
-	return api.JobResult{Status: job.Succeeded, Build: api.BuildResult{Artifact: made, Bytes: int64(len(packed.Layer))}}, nil
+	return api.JobResult{Status: job.Succeeded,
+		Build: api.BuildResult{Artifact: made, Bytes: int64(len(packed.Layer))}}, nil
 }
 
 // moduleFiles unpacks the source and returns the files that belong to the module.
@@ -148,7 +149,8 @@ func proveModule(ctx context.Context, env *job.Env, module *tfmodule.Module, dir
 // and terraform_remote_state is built into Terraform.
 func needsProviders(module *tfmodule.Module) bool {
 	for _, provider := range module.Providers {
-		if provider.Source != "" && provider.Source != "terraform.io/builtin/terraform" || provider.Source == "" && provider.Name != "terraform" {
+		if provider.Source != "" && provider.Source != "terraform.io/builtin/terraform" ||
+			provider.Source == "" && provider.Name != "terraform" {
 			return true
 		}
 	}

@@ -36,9 +36,11 @@ func TestBuild(t *testing.T) {
 		t.Fatal(err)
 	}
 	wanted := map[string]string{
-		"dev.nuon.kind": "terraform_module", "dev.nuon.tree": "sha256:0123", "dev.nuon.format": "1", "dev.nuon.directory": "modules/web",
+		"dev.nuon.kind": "terraform_module", "dev.nuon.tree": "sha256:0123", "dev.nuon.format": "1",
+		"dev.nuon.directory": "modules/web",
 	}
-	if diff := cmp.Diff(wanted, got.Annotations); diff != "" || got.Type != artifact.MediaTerraform || built.Repository != "vendor/web" {
+	if diff := cmp.Diff(wanted, got.Annotations); diff != "" || got.Type != artifact.MediaTerraform ||
+		built.Repository != "vendor/web" {
 		t.Fatal(diff, got.Type, built)
 	}
 	files, err := got.Files(artifact.Limits{})
@@ -49,7 +51,8 @@ func TestBuild(t *testing.T) {
 	for _, file := range files {
 		names = append(names, file.Path)
 	}
-	if diff := cmp.Diff([]string{"modules/shared/main.tf", "modules/web/.terraform.lock.hcl", "modules/web/main.tf"}, names); diff != "" {
+	if diff := cmp.Diff([]string{"modules/shared/main.tf", "modules/web/.terraform.lock.hcl", "modules/web/main.tf"},
+		names); diff != "" {
 		t.Fatal(diff)
 	}
 }
@@ -109,13 +112,18 @@ func TestBuildRefuses(t *testing.T) {
 		want  []string
 	}{
 		"remote module": {"m", []string{"m/main.tf", "\nmodule \"vpc\" {\n  source  = \"terraform-aws-modules/vpc/aws\"\n  version = \"5.0.0\"\n}\n"},
-			[]string{`m/main.tf:2: module "vpc" calls terraform-aws-modules/vpc/aws (version 5.0.0)`, "put a copy into the repository"}},
-		"way out":           {"m", []string{"m/main.tf", "module \"x\" {\n  source = \"../../x\"\n}\n"}, []string{"m/main.tf:1", "leads out of the repository"}},
+			[]string{`m/main.tf:2: module "vpc" calls terraform-aws-modules/vpc/aws (version 5.0.0)`,
+				"put a copy into the repository"}},
+		"way out": {"m", []string{"m/main.tf", "module \"x\" {\n  source = \"../../x\"\n}\n"},
+			[]string{"m/main.tf:1", "leads out of the repository"}},
 		"missing directory": {"n", []string{"m/main.tf", ""}, []string{"there is no directory n"}},
 		"broken syntax":     {"m", []string{"m/main.tf", "resource \"terraform_data\" {\n"}, []string{"m/main.tf:1"}},
-		"unknown reference": {"m", []string{"m/main.tf", "output \"x\" {\n  value = terraform_data.nothing.id\n}\n"}, []string{"terraform validate: m/main.tf:2", "undeclared resource"}},
-		"unknown argument":  {"m", []string{"m/main.tf", "resource \"terraform_data\" \"x\" {\n  inputt = 1\n}\n"}, []string{"m/main.tf:2", "inputt"}},
-		"failing init":      {"m", []string{"m/main.tf", "terraform {\n  required_version = \"< 1.0.0\"\n}\n"}, []string{"terraform init: m/main.tf:2", "Unsupported Terraform Core version"}},
+		"unknown reference": {"m", []string{"m/main.tf", "output \"x\" {\n  value = terraform_data.nothing.id\n}\n"},
+			[]string{"terraform validate: m/main.tf:2", "undeclared resource"}},
+		"unknown argument": {"m", []string{"m/main.tf", "resource \"terraform_data\" \"x\" {\n  inputt = 1\n}\n"},
+			[]string{"m/main.tf:2", "inputt"}},
+		"failing init": {"m", []string{"m/main.tf", "terraform {\n  required_version = \"< 1.0.0\"\n}\n"},
+			[]string{"terraform init: m/main.tf:2", "Unsupported Terraform Core version"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

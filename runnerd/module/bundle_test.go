@@ -51,10 +51,12 @@ func TestDirectoryOf(t *testing.T) {
 		notes map[string]string
 		want  string
 	}{
-		"module":      {artifact.MediaTerraform, good, ""},
-		"source":      {artifact.MediaSource, good, "not a Terraform module"},
-		"newer":       {artifact.MediaTerraform, map[string]string{artifact.AnnotationFormat: "2", annotationDirectory: "m"}, "update the runner"},
-		"way out":     {artifact.MediaTerraform, map[string]string{artifact.AnnotationFormat: "1", annotationDirectory: "../m"}, "inside itself"},
+		"module": {artifact.MediaTerraform, good, ""},
+		"source": {artifact.MediaSource, good, "not a Terraform module"},
+		"newer": {artifact.MediaTerraform,
+			map[string]string{artifact.AnnotationFormat: "2", annotationDirectory: "m"}, "update the runner"},
+		"way out": {artifact.MediaTerraform,
+			map[string]string{artifact.AnnotationFormat: "1", annotationDirectory: "../m"}, "inside itself"},
 		"nothing":     {artifact.MediaTerraform, map[string]string{artifact.AnnotationFormat: "1"}, "inside itself"},
 		"no notation": {artifact.MediaTerraform, nil, "in format \"\""},
 	}
@@ -73,7 +75,8 @@ func TestScreen(t *testing.T) {
 	env.Redact.Add([]byte("planted-secret"))
 	shown := &screen{log: env.Log, place: placing{root: "/w/tree", module: "m"}}
 	for _, part := range []string{
-		`{"@level":"info","@message":"Outputs: 1","type":"outputs","outputs":{"a":{"value":"never-shown"}}}` + "\n" + `{"@level":"info",`,
+		`{"@level":"info","@message":"Outputs: 1","type":"outputs","outputs":{"a":{"value":"never-shown"}}}` + "\n" +
+			`{"@level":"info",`,
 		`"@message":"x: planted-secret\n\nmore","type":"provision_progress"}` + "\n",
 		`{"@level":"error","@message":"Error: no","type":"diagnostic","diagnostic":{"severity":"error","summary":"No.","detail":"Not at all.","address":"x.y","range":{"filename":"../n/a.tf","start":{"line":7}}}}` + "\n",
 		`{"@level":"warn","@message":"w","type":"diagnostic","diagnostic":{"severity":"warning","summary":"Careful"}}` + "\n",
@@ -85,12 +88,14 @@ func TestScreen(t *testing.T) {
 	}
 	shown.flush()
 	log := r.log.String()
-	for _, want := range []string{`"m":"Outputs: 1"`, `"m":"x: (sensitive)"`, `"m":"more"`, `"l":"error","m":"n/a.tf:7: x.y: No: Not at all."`, `"l":"warn","m":"Careful"`, `"m":"plain text"`} {
+	for _, want := range []string{`"m":"Outputs: 1"`, `"m":"x: (sensitive)"`, `"m":"more"`,
+		`"l":"error","m":"n/a.tf:7: x.y: No: Not at all."`, `"l":"warn","m":"Careful"`, `"m":"plain text"`} {
 		if !strings.Contains(log, want) {
 			t.Errorf("%s is not in\n%s", want, log)
 		}
 	}
-	if strings.Contains(log, "never-shown") || strings.Contains(log, "planted") || !shown.applied || len(shown.errors) != 1 {
+	if strings.Contains(log, "never-shown") || strings.Contains(log, "planted") || !shown.applied ||
+		len(shown.errors) != 1 {
 		t.Errorf("%v %q\n%s", shown.applied, shown.errors, log)
 	}
 }
@@ -113,7 +118,8 @@ func TestScreenLeavesOutWhatIsTooLong(t *testing.T) {
 	if _, err := shown.Write([]byte("never-shown\n{\"@message\":\"Emergency state dump\",\"state\":{\"version\":4}}\nafter\n")); err != nil {
 		t.Fatal(err)
 	}
-	if log := r.log.String(); strings.Contains(log, "never-shown") || !strings.Contains(log, "left out") || !strings.Contains(log, "after") {
+	if log := r.log.String(); strings.Contains(log, "never-shown") || !strings.Contains(log, "left out") ||
+		!strings.Contains(log, "after") {
 		t.Errorf("%.2000s", log)
 	}
 	if string(shown.state) != `{"version":4}` {

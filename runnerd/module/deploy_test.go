@@ -93,20 +93,23 @@ func TestLifeOfAComponent(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec.Values = api.Values{
-		Plain:  json.RawMessage(`{"inputs":{"inputs":{"greeting":"hello"}},"install":{"name":"acme"}}`),
-		Sealed: []api.SealedValue{r.sealed("inputs.inputs.api_token", secret), r.sealed("components.network.outputs.all", string(encoded))},
+		Plain: json.RawMessage(`{"inputs":{"inputs":{"greeting":"hello"}},"install":{"name":"acme"}}`),
+		Sealed: []api.SealedValue{r.sealed("inputs.inputs.api_token", secret),
+			r.sealed("components.network.outputs.all", string(encoded))},
 	}
 	spec.Terraform.Vars = map[string]string{
 		"greeting": "{{.nuon.install.inputs.greeting}} from {{.nuon.install.name}}",
 		"token":    "{{index .nuon.components.network.outputs.all.deep 0}}",
 		"careless": "postgres://u:{{.nuon.inputs.inputs.api_token | b64enc}}@h/db",
 	}
-	spec.Terraform.VarFiles = []string{"replicas = 2\n", `{"replicas": 3, "unheard_of": "{{.nuon.inputs.inputs.api_token}}"}`}
+	spec.Terraform.VarFiles = []string{"replicas = 2\n",
+		`{"replicas": 3, "unheard_of": "{{.nuon.inputs.inputs.api_token}}"}`}
 	spec.Terraform.EnvVars = map[string]string{"REGION": "{{.nuon.install.name}}"}
 
 	first := r.mustPlan(spec, false)
 	shown := report(t, first)
-	if !first.Applyable || first.Destructive || shown.Totals.Create != 1 || first.Bundle.Digest == "" || first.Bundle.Repository != "install/plans" || first.Outputs != nil {
+	if !first.Applyable || first.Destructive || shown.Totals.Create != 1 || first.Bundle.Digest == "" ||
+		first.Bundle.Repository != "install/plans" || first.Outputs != nil {
 		t.Fatalf("%+v", first)
 	}
 	if first.Basis != (api.Basis{DesiredDigest: "sha256:desired", Artifact: spec.Artifact.Digest}) {
@@ -118,13 +121,17 @@ func TestLifeOfAComponent(t *testing.T) {
 	r.mustBeFree()
 
 	applied := r.mustApply(applySpec(spec, first, false))
-	if got := find(applied.Outputs, "text"); string(got.Value) != `"hello from acme"` || !strings.HasPrefix(got.Hash, "hmac:") {
+	if got := find(applied.Outputs, "text"); string(got.Value) != `"hello from acme"` ||
+		!strings.HasPrefix(got.Hash, "hmac:") {
 		t.Fatalf("text is %+v", got)
 	}
 	for name, want := range map[string]string{"token": "nested", "careless": "postgres"} {
 		got := find(applied.Outputs, name)
-		opened, err := r.key.Open(got.Sealed, seal.Context{Install: "ins_1", Kind: seal.KindOutput, Component: "ic_web", Path: "components.web.outputs." + name})
-		if err != nil || got.Value != nil || !strings.HasPrefix(got.Hash, "hmac:") || !strings.Contains(string(opened.Reveal()), want) {
+		opened, err := r.key.Open(got.Sealed,
+			seal.Context{Install: "ins_1", Kind: seal.KindOutput, Component: "ic_web",
+				Path: "components.web.outputs." + name})
+		if err != nil || got.Value != nil || !strings.HasPrefix(got.Hash, "hmac:") ||
+			!strings.Contains(string(opened.Reveal()), want) {
 			t.Fatalf("%s is %+v, %v", name, got, err)
 		}
 	}
@@ -132,7 +139,8 @@ func TestLifeOfAComponent(t *testing.T) {
 	wrote := r.states[len(r.states)-1]
 
 	second := r.mustPlan(spec, false)
-	if second.Applyable || second.Bundle.Digest != "" || second.Basis.StateSerial != wrote.Serial || second.Basis.StateLineage != wrote.Lineage {
+	if second.Applyable || second.Bundle.Digest != "" || second.Basis.StateSerial != wrote.Serial ||
+		second.Basis.StateLineage != wrote.Lineage {
 		t.Fatalf("%+v", second)
 	}
 	if got := find(second.Outputs, "careless"); got.Hash != find(applied.Outputs, "careless").Hash || got.Value != nil {
@@ -193,11 +201,13 @@ func TestStale(t *testing.T) {
 		change func(*api.ApplySpec)
 		want   string
 	}{
-		"report":         {func(s *api.ApplySpec) { s.ReportDigest = "sha256:tampered" }, "the plan bundle says something else"},
-		"state serial":   {func(s *api.ApplySpec) { s.Basis.StateSerial++ }, "made from something else"},
-		"desired":        {func(s *api.ApplySpec) { s.Basis.DesiredDigest = "sha256:newer" }, "made from something else"},
-		"other artifact": {func(s *api.ApplySpec) { s.Deploy.Artifact.Digest = "sha256:" + strings.Repeat("0", 64) }, "the component's artifact is"},
-		"destroy":        {func(s *api.ApplySpec) { s.Destroy = true }, "differ in whether they destroy"},
+		"report": {func(s *api.ApplySpec) { s.ReportDigest = "sha256:tampered" },
+			"the plan bundle says something else"},
+		"state serial": {func(s *api.ApplySpec) { s.Basis.StateSerial++ }, "made from something else"},
+		"desired":      {func(s *api.ApplySpec) { s.Basis.DesiredDigest = "sha256:newer" }, "made from something else"},
+		"other artifact": {func(s *api.ApplySpec) { s.Deploy.Artifact.Digest = "sha256:" + strings.Repeat("0", 64) },
+			"the component's artifact is"},
+		"destroy": {func(s *api.ApplySpec) { s.Destroy = true }, "differ in whether they destroy"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -245,7 +255,8 @@ func TestFailures(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	local := func(command string) string {
-		return "resource \"terraform_data\" \"x\" {\n  provisioner \"local-exec\" {\n    command = \"" + command + "\"\n  }\n}\n"
+		return "resource \"terraform_data\" \"x\" {\n  provisioner \"local-exec\" {\n    command = \"" + command +
+			"\"\n  }\n}\n"
 	}
 	elsewhere := httptest.NewServer(http.NotFoundHandler())
 	defer elsewhere.Close()
@@ -255,25 +266,42 @@ func TestFailures(t *testing.T) {
 		want   []string
 		apply  bool
 	}{
-		"variable missing": {module: "variable \"a\" {}\n", want: []string{"terraform plan: m/main.tf:1: No value for required variable"}},
+		"variable missing": {module: "variable \"a\" {}\n",
+			want: []string{"terraform plan: m/main.tf:1: No value for required variable"}},
 		"condition": {module: "variable \"a\" {\n  validation {\n    condition     = var.a == \"x\"\n    error_message = \"It must be x.\"\n  }\n}\n",
-			change: func(s *api.DeploySpec) { s.Terraform.Vars = map[string]string{"a": "y"} }, want: []string{"terraform plan: vars/000.tfvars.json:2: Invalid value", "It must be x."}},
+			change: func(s *api.DeploySpec) { s.Terraform.Vars = map[string]string{"a": "y"} },
+			want:   []string{"terraform plan: vars/000.tfvars.json:2: Invalid value", "It must be x."}},
 		"template names nothing": {module: "", change: func(s *api.DeploySpec) { s.Terraform.Vars = map[string]string{"a": "{{.nuon.inputs.inputs.b}}"} }, want: []string{"vars.a", "inputs.b"}},
 		"sealed to another":      {module: "", change: func(s *api.DeploySpec) { s.Values.Sealed = []api.SealedValue{newRig(t).sealed("inputs.inputs.x", "y")} }, want: []string{".nuon.inputs.inputs.x", "key-"}},
-		"variable as variable":   {module: "", change: func(s *api.DeploySpec) { s.Terraform.EnvVars = map[string]string{"TF_VAR_x": "1"} }, want: []string{"env_vars: ", "TF_VAR_x is reserved", "in vars"}},
-		"linker's variable":      {module: "", change: func(s *api.DeploySpec) { s.Terraform.EnvVars = map[string]string{"LD_PRELOAD": "x"} }, want: []string{"LD_PRELOAD is reserved"}},
-		"endpoint of a cloud":    {module: "", change: func(s *api.DeploySpec) { s.Terraform.EnvVars = map[string]string{"AWS_ENDPOINT_URL": "x"} }, want: []string{"AWS_ENDPOINT_URL is reserved"}},
-		"address in a region":    {module: "", change: func(s *api.DeploySpec) { s.Terraform.EnvVars = map[string]string{"AWS_REGION": "{{\"x.evil/\"}}"} }, want: []string{"AWS_REGION becomes part of an address"}},
-		"runner's own variable":  {module: "", change: func(s *api.DeploySpec) { s.Terraform.EnvVars = map[string]string{"TF_HTTP_ADDRESS": "x"} }, want: []string{"TF_HTTP_ADDRESS is reserved", "changes how Terraform runs"}},
-		"broken variable file":   {module: "", change: func(s *api.DeploySpec) { s.Terraform.VarFiles = []string{"a = ["} }, want: []string{"terraform plan: vars/001.tfvars:"}},
-		"path as component":      {module: "", change: func(s *api.DeploySpec) { s.InstallComponent = "../x" }, want: []string{"is not an id"}},
-		"path as repository":     {module: "variable \"a\" {\n  default = 1\n}\noutput \"a\" {\n  value = var.a\n}\n", change: func(s *api.DeploySpec) { s.Repository = "../x" }, want: []string{"is not the name of a repository"}},
-		"local-exec":             {module: local("echo planned-to-fail; exit 3"), want: []string{"terraform apply: m/main.tf:2: terraform_data.x: ", "exit status 3"}, apply: true},
+		"variable as variable": {module: "",
+			change: func(s *api.DeploySpec) { s.Terraform.EnvVars = map[string]string{"TF_VAR_x": "1"} },
+			want:   []string{"env_vars: ", "TF_VAR_x is reserved", "in vars"}},
+		"linker's variable": {module: "",
+			change: func(s *api.DeploySpec) { s.Terraform.EnvVars = map[string]string{"LD_PRELOAD": "x"} },
+			want:   []string{"LD_PRELOAD is reserved"}},
+		"endpoint of a cloud": {module: "",
+			change: func(s *api.DeploySpec) { s.Terraform.EnvVars = map[string]string{"AWS_ENDPOINT_URL": "x"} },
+			want:   []string{"AWS_ENDPOINT_URL is reserved"}},
+		"address in a region": {module: "", change: func(s *api.DeploySpec) { s.Terraform.EnvVars = map[string]string{"AWS_REGION": "{{\"x.evil/\"}}"} }, want: []string{"AWS_REGION becomes part of an address"}},
+		"runner's own variable": {module: "",
+			change: func(s *api.DeploySpec) { s.Terraform.EnvVars = map[string]string{"TF_HTTP_ADDRESS": "x"} },
+			want:   []string{"TF_HTTP_ADDRESS is reserved", "changes how Terraform runs"}},
+		"broken variable file": {module: "",
+			change: func(s *api.DeploySpec) { s.Terraform.VarFiles = []string{"a = ["} },
+			want:   []string{"terraform plan: vars/001.tfvars:"}},
+		"path as component": {module: "", change: func(s *api.DeploySpec) { s.InstallComponent = "../x" },
+			want: []string{"is not an id"}},
+		"path as repository": {module: "variable \"a\" {\n  default = 1\n}\noutput \"a\" {\n  value = var.a\n}\n",
+			change: func(s *api.DeploySpec) { s.Repository = "../x" },
+			want:   []string{"is not the name of a repository"}},
+		"local-exec": {module: local("echo planned-to-fail; exit 3"),
+			want: []string{"terraform apply: m/main.tf:2: terraform_data.x: ", "exit status 3"}, apply: true},
 		"other backend": {module: "", change: func(s *api.DeploySpec) {
 			s.Artifact = r.mustBuild("m", "m/main.tf", "", "m/zzzzz_override.tf", "terraform {\n  backend \"local\" {}\n}\n")
 		}, want: []string{`keeps its state in a "local" backend`}},
 		"same backend elsewhere": {module: "", change: func(s *api.DeploySpec) {
-			s.Artifact = r.mustBuild("m", "m/main.tf", "", "m/zzzzz_override.tf", "terraform {\n  backend \"http\" {\n    address = \""+elsewhere.URL+"\"\n  }\n}\n")
+			s.Artifact = r.mustBuild("m", "m/main.tf", "", "m/zzzzz_override.tf",
+				"terraform {\n  backend \"http\" {\n    address = \""+elsewhere.URL+"\"\n  }\n}\n")
 		}, want: []string{"the module sets address of the backend"}},
 	}
 	for name, test := range tests {
@@ -307,7 +335,8 @@ func TestLockHeldByAnother(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	spec := r.spec(r.mustBuild("m", "m/main.tf", "output \"a\" {\n  value = 1\n}\n"))
-	r.lock = &api.StateLock{ID: "theirs", Holder: "job_77 attempt 2", Info: json.RawMessage(`{"ID":"theirs","Operation":"OperationTypeApply"}`)}
+	r.lock = &api.StateLock{ID: "theirs", Holder: "job_77 attempt 2",
+		Info: json.RawMessage(`{"ID":"theirs","Operation":"OperationTypeApply"}`)}
 	env := r.env(api.JobSpecKindPlan)
 	env.Timing.UnlockTry = time.Second
 	env.Spec.Plan = api.PlanSpec{Deploy: spec}
@@ -401,7 +430,8 @@ func TestForeignBackendIsToldAndReplaced(t *testing.T) {
 	r := newRig(t)
 	spec := r.spec(r.mustBuild("m", "m/main.tf", "terraform {\n  backend \"s3\" {}\n}\noutput \"a\" {\n  value = 1\n}\n"))
 	r.mustApply(applySpec(spec, r.mustPlan(spec, false), false))
-	if !strings.Contains(r.log.String(), `m/main.tf:2: the module declares a \"s3\" backend; it is not used`) || len(r.states) != 1 {
+	if !strings.Contains(r.log.String(), `m/main.tf:2: the module declares a \"s3\" backend; it is not used`) ||
+		len(r.states) != 1 {
 		t.Fatal(r.log.String())
 	}
 }
@@ -424,11 +454,13 @@ func TestStrayStateIsKept(t *testing.T) {
 		t.Fatal("there is none, but:", err)
 	}
 	stray := filepath.Join(session.place.moduleDir(), "errored.tfstate")
-	for content, wrong := range map[string]string{`{"version":4,"serial":3,"lineage":"l"}`: "", "torn": "could not be kept"} {
+	for content, wrong := range map[string]string{`{"version":4,"serial":3,"lineage":"l"}`: "",
+		"torn": "could not be kept"} {
 		if err := os.WriteFile(stray, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := session.keepStray(t.Context()); (wrong == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), wrong) {
+		if err := session.keepStray(t.Context()); (wrong == "") != (err == nil) ||
+			err != nil && !strings.Contains(err.Error(), wrong) {
 			t.Fatalf("%s: %v", content, err)
 		}
 	}
@@ -460,7 +492,8 @@ func fakeTerraform(t *testing.T, plan, apply string) {
 	script := "#!/bin/sh\ncase \"$1\" in\n" +
 		"version) echo '{\"terraform_version\": \"" + terraformVersion + "\"}' ;;\n" +
 		"init) mkdir -p .terraform; echo '{\"backend\":{\"type\":\"http\"}}' >.terraform/terraform.tfstate ;;\n" +
-		"show) echo '{\"format_version\":\"1.2\",\"terraform_version\":\"" + terraformVersion + "\",\"applyable\":true,\"complete\":true}' ;;\n" +
+		"show) echo '{\"format_version\":\"1.2\",\"terraform_version\":\"" + terraformVersion +
+		"\",\"applyable\":true,\"complete\":true}' ;;\n" +
 		"plan)\n" + plan + "\n;;\napply)\n" + apply + "\n;;\nesac\n"
 	if err := os.WriteFile(path, []byte(script), 0o755); err != nil {
 		t.Fatal(err)

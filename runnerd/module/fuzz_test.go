@@ -22,7 +22,8 @@ func FuzzBundle(f *testing.F) {
 		f.Fatal(err)
 	}
 	whole, err := artifact.Tarball([]artifact.File{
-		{Path: noteName, Content: noted}, {Path: planName, Content: []byte("p")}, {Path: "vars/000.tfvars.json", Content: []byte("{}")},
+		{Path: noteName, Content: noted}, {Path: planName, Content: []byte("p")}, {Path: "vars/000.tfvars.json",
+			Content: []byte("{}")},
 		{Path: "tree/m/x", Content: []byte("y"), Executable: true}, {Path: "tree/m/l", Link: "x"},
 	}, artifact.Limits{})
 	if err != nil {
@@ -73,7 +74,8 @@ func FuzzScreen(f *testing.F) {
 			return shown
 		}
 		whole, parts := show(len(output)), show(portion%100)
-		if !slices.Equal(whole.errors, parts.errors) || whole.applied != parts.applied || !bytes.Equal(whole.state, parts.state) || len(parts.held) > 0 {
+		if !slices.Equal(whole.errors, parts.errors) || whole.applied != parts.applied ||
+			!bytes.Equal(whole.state, parts.state) || len(parts.held) > 0 {
 			t.Fatalf("%q and %q", whole.errors, parts.errors)
 		}
 		for _, text := range whole.errors {

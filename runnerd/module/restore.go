@@ -65,7 +65,8 @@ func (r *restoring) read(ctx context.Context) error {
 		return err
 	}
 	if !found {
-		return fmt.Errorf("there is no version %d of this state; `nuon state list` shows those that there are", r.Restore.Version)
+		return fmt.Errorf("there is no version %d of this state; `nuon state list` shows those that there are",
+			r.Restore.Version)
 	}
 	if kept.Digest != r.Restore.Digest {
 		return fmt.Errorf("version %d of this state is another one than was asked for (%s now, %s then); do not restore it, look at the audit log",
@@ -147,7 +148,8 @@ func (r *restoring) Apply(ctx context.Context) (deploy.Outcome, error) {
 	if err := r.keep(ctx, made); err != nil {
 		return deploy.Outcome{}, err
 	}
-	r.Env.Log.Info("version %d of the state (serial %d) is the newest now, as serial %d", r.Restore.Version, r.to.Serial, made.Serial)
+	r.Env.Log.Info("version %d of the state (serial %d) is the newest now, as serial %d", r.Restore.Version,
+		r.to.Serial, made.Serial)
 	return deploy.Outcome{Outputs: outputs}, nil
 }
 

@@ -84,11 +84,14 @@ func TestRestore(t *testing.T) {
 			t.Errorf("%s shows values", change.Address)
 		}
 	}
-	want := []string{`import terraform_data.each["a"]`, `forget terraform_data.each["b"]`, "update terraform_data.text", "update output.names", "update output.text"}
+	want := []string{`import terraform_data.each["a"]`, `forget terraform_data.each["b"]`,
+		"update terraform_data.text", "update output.names", "update output.text"}
 	if difference := cmp.Diff(want, said); difference != "" {
 		t.Fatal(difference)
 	}
-	if !planned.Applyable || planned.Destructive || planned.Bundle.Digest == "" || shown.Kind != diff.KindState || planned.Basis.StateSerial != r.states[1].Serial || planned.Basis.StateLineage == "" || planned.Basis.DesiredDigest != "restore:1:x" {
+	if !planned.Applyable || planned.Destructive || planned.Bundle.Digest == "" || shown.Kind != diff.KindState ||
+		planned.Basis.StateSerial != r.states[1].Serial || planned.Basis.StateLineage == "" ||
+		planned.Basis.DesiredDigest != "restore:1:x" {
 		t.Fatalf("%+v", planned)
 	}
 	applied := r.mustApply(restoreSpec(spec, planned, api.Restore{Version: 1, Digest: r.states[0].Digest}))
@@ -174,7 +177,8 @@ func TestRestoreIsRefused(t *testing.T) {
 	env := r.env(api.JobSpecKindApply)
 	env.Timing.UnlockTry = 100 * time.Millisecond
 	env.Spec.Apply = restoreSpec(spec, planned, api.Restore{Version: 1, Digest: r.states[0].Digest})
-	if _, err := r.run(t.Context(), deploy.ApplyHandler(Kind{}), env); err == nil || !strings.Contains(err.Error(), "the state is locked by job_77 attempt 2") || r.lock == nil {
+	if _, err := r.run(t.Context(), deploy.ApplyHandler(Kind{}), env); err == nil ||
+		!strings.Contains(err.Error(), "the state is locked by job_77 attempt 2") || r.lock == nil {
 		t.Fatal(err)
 	}
 	r.lock = nil
@@ -200,7 +204,8 @@ func TestKeyIsLost(t *testing.T) {
 		"plan":    func() error { _, err := r.plan(spec, false); return err },
 		"restore": func() error { _, err := r.planRestore(spec, 1); return err },
 	} {
-		if err := plan(); err == nil || !strings.Contains(err.Error(), lost.KeyID()) || !strings.Contains(err.Error(), "give the runner the key file that it had before") {
+		if err := plan(); err == nil || !strings.Contains(err.Error(), lost.KeyID()) ||
+			!strings.Contains(err.Error(), "give the runner the key file that it had before") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -215,11 +220,13 @@ func TestKeyIsLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if shown := report(t, planned); !planned.Applyable || len(shown.Notes) == 0 || !strings.Contains(strings.Join(shown.Notes, " "), lost.KeyID()) {
+	if shown := report(t, planned); !planned.Applyable || len(shown.Notes) == 0 ||
+		!strings.Contains(strings.Join(shown.Notes, " "), lost.KeyID()) {
 		t.Fatalf("%+v", shown)
 	}
 	r.mustApply(restoreSpec(spec, planned, api.Restore{Version: 1, Digest: r.states[0].Digest}))
-	if newest := r.states[len(r.states)-1]; newest.Sealed.KeyID != key.KeyID() || newest.Serial != r.states[2].Serial+1 || newest.Lineage != r.states[2].Lineage {
+	if newest := r.states[len(r.states)-1]; newest.Sealed.KeyID != key.KeyID() ||
+		newest.Serial != r.states[2].Serial+1 || newest.Lineage != r.states[2].Lineage {
 		t.Fatalf("%+v", newest)
 	}
 }

@@ -249,7 +249,8 @@ func beProcess(given []byte) int {
 	secrets := &redact.Set{}
 	registry := &job.Registry{Reference: artifact.Reference{Host: told.Registry, PlainHTTP: true}}
 	_, err = deploy.ApplyHandler(Kind{}).Run(context.Background(), &job.Env{
-		Spec: told.Spec, Dir: told.Dir, Root: told.Root, Log: job.NewLog(io.Discard, secrets), Redact: secrets, Key: key, API: remote,
+		Spec: told.Spec, Dir: told.Dir, Root: told.Root, Log: job.NewLog(io.Discard, secrets), Redact: secrets,
+		Key: key, API: remote,
 		Install: registry, Timing: at,
 	})
 	if err != nil {

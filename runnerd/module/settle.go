@@ -66,7 +66,8 @@ func (w *workplace) isOf(spec api.JobSpec) bool {
 
 // salvage stores a last state. It sets an incomplete one aside, because that may still
 // name created objects.
-func (w *workplace) salvage(root, keyFile string, context seal.Context, attempt spool.Attempt, spec api.JobSpec) ([]string, error) {
+func (w *workplace) salvage(root, keyFile string, context seal.Context, attempt spool.Attempt,
+	spec api.JobSpec) ([]string, error) {
 	content, err := w.strayState()
 	if err != nil {
 		return []string{fmt.Sprintf("Terraform left a last state that cannot be read: %v; plan again, and look at what exists", err)}, nil
@@ -106,7 +107,8 @@ func firstLineage(spec api.JobSpec) string {
 	return fmt.Sprintf("%s-%d", spec.Job, spec.Attempt)
 }
 
-func (w *workplace) setAside(content []byte, key seal.Identity, context seal.Context, root string, spec api.JobSpec) ([]string, error) {
+func (w *workplace) setAside(content []byte, key seal.Identity, context seal.Context, root string,
+	spec api.JobSpec) ([]string, error) {
 	closed, err := key.Recipient().Seal(context, content)
 	if err != nil {
 		return nil, err

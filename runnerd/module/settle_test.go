@@ -133,7 +133,8 @@ func TestSettleLeavesOthersAlone(t *testing.T) {
 func TestSettleOfOtherKinds(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []api.JobSpecKind{api.JobSpecKindBuild, api.JobSpecKindAction, api.JobSpecKindPlan} {
-		said, err := Settle(t.TempDir(), "/nowhere", spool.Attempt{Dir: t.TempDir()}, api.JobSpec{Job: "job_1", Attempt: 1, Kind: kind})
+		said, err := Settle(t.TempDir(), "/nowhere", spool.Attempt{Dir: t.TempDir()},
+			api.JobSpec{Job: "job_1", Attempt: 1, Kind: kind})
 		if err != nil || len(said) != 0 {
 			t.Error(kind, said, err)
 		}

@@ -271,7 +271,8 @@ func isSavedPlanStale(err error) bool {
 		return false
 	}
 	for _, text := range failed.errors {
-		if strings.Contains(text, "Saved plan is stale") || strings.Contains(text, "Saved plan does not match the given state") {
+		if strings.Contains(text, "Saved plan is stale") ||
+			strings.Contains(text, "Saved plan does not match the given state") {
 			return true
 		}
 	}

@@ -106,7 +106,8 @@ func (r *rig) running(program string) (found []spool.Stat) {
 			continue
 		}
 		command, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
-		if name, _, _ := strings.Cut(string(command), "\x00"); err == nil && (program == "" || filepath.Base(name) == program) {
+		if name, _, _ := strings.Cut(string(command), "\x00"); err == nil &&
+			(program == "" || filepath.Base(name) == program) {
 			found = append(found, stat)
 		}
 	}
@@ -156,7 +157,8 @@ func (r *trouble) inState() string {
 func objectsOf(plain string) string {
 	var found []string
 	for _, name := range []string{"first", "second", "third"} {
-		if strings.Contains(plain, `"name": "`+name+`",`+"\n      \"provider\"") || strings.Contains(plain, `"name":"`+name+`","provider"`) {
+		if strings.Contains(plain, `"name": "`+name+`",`+"\n      \"provider\"") ||
+			strings.Contains(plain, `"name":"`+name+`","provider"`) {
 			found = append(found, name)
 		}
 	}
@@ -197,7 +199,8 @@ func TestCancelInTrouble(t *testing.T) {
 			journal: "create second ends", state: "first second", left: "update second, create third",
 		},
 		"is deaf and does not end": {
-			second: `slow = { create = "10000s" }; deaf = true`, grace: time.Second, log: "did not end in 1s after it was interrupted",
+			second: `slow = { create = "10000s" }; deaf = true`, grace: time.Second,
+			log:     "did not end in 1s after it was interrupted",
 			journal: "create second begins", state: "first", left: "create second, create third",
 		},
 		"fails after the interrupt": {
@@ -225,7 +228,8 @@ func TestCancelInTrouble(t *testing.T) {
 			}
 			r.mustBeQuiet()
 			if !strings.Contains(r.journal(), test.journal) || !strings.Contains(r.log.String(), test.log) {
-				t.Errorf("the journal does not have %q, or the log not %q:\n%s\n%s", test.journal, test.log, r.journal(), r.log.String())
+				t.Errorf("the journal does not have %q, or the log not %q:\n%s\n%s", test.journal, test.log,
+					r.journal(), r.log.String())
 			}
 			if got := r.inState(); got != test.state {
 				t.Errorf("the state has %q, want %q", got, test.state)
@@ -247,10 +251,13 @@ func TestFailInTrouble(t *testing.T) {
 		state  string
 		left   string
 	}{
-		"fails": {second: `fail = { create = 1 }; value = "x"`, want: []string{"create of second fails, as it was told to"}, state: "first", left: "create second, create third"},
+		"fails": {second: `fail = { create = 1 }; value = "x"`,
+			want: []string{"create of second fails, as it was told to"}, state: "first",
+			left: "create second, create third"},
 		// Terraform's message depends on what it notices first: that the provider has ended,
 		// or that its call was canceled.
-		"crashes": {second: `crash = { create = -1 }`, want: []string{"Plugin did not respond", "Request cancelled"}, state: "first", left: "create second, create third"},
+		"crashes": {second: `crash = { create = -1 }`, want: []string{"Plugin did not respond", "Request cancelled"},
+			state: "first", left: "create second, create third"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -277,7 +284,8 @@ func TestDriftIsPlanned(t *testing.T) {
 	r.mustApply(applySpec(r.spec, r.mustPlan(r.spec, false), false))
 	planned := r.mustPlan(r.spec, false)
 	shown := report(t, planned)
-	if !planned.Applyable || shown.Totals.Drift != 1 || shown.Totals.Update != 1 || shown.Changes[0].Action != diff.Update {
+	if !planned.Applyable || shown.Totals.Drift != 1 || shown.Totals.Update != 1 ||
+		shown.Changes[0].Action != diff.Update {
 		t.Fatalf("%+v", shown)
 	}
 }
@@ -291,7 +299,8 @@ func TestTerraformIsKilled(t *testing.T) {
 		r := newTrouble(t, `slow = { plan = "100s" }; deaf = true`)
 		r.when("plan second begins", r.killTerraform)
 		_, err := r.plan(r.spec, false)
-		if err == nil || !strings.Contains(err.Error(), "terraform plan was "+words) || strings.Contains(err.Error(), "in no state") {
+		if err == nil || !strings.Contains(err.Error(), "terraform plan was "+words) ||
+			strings.Contains(err.Error(), "in no state") {
 			t.Fatal(err)
 		}
 		r.mustBeQuiet()
@@ -304,7 +313,8 @@ func TestTerraformIsKilled(t *testing.T) {
 		planned := r.mustPlan(r.spec, false)
 		r.when("create second begins", r.killTerraform)
 		_, err := r.apply(t.Context(), applySpec(r.spec, planned, false))
-		if err == nil || !strings.Contains(err.Error(), "terraform apply was "+words) || !strings.Contains(err.Error(), "is in no state") {
+		if err == nil || !strings.Contains(err.Error(), "terraform apply was "+words) ||
+			!strings.Contains(err.Error(), "is in no state") {
 			t.Fatal(err)
 		}
 		r.mustBeQuiet()
@@ -334,8 +344,10 @@ func TestTerraformIsKilled(t *testing.T) {
 func TestJobProcessIsKilled(t *testing.T) {
 	providertest.Use(t)
 	for name, test := range map[string]struct{ second, journal, state, left string }{
-		"heeds the interrupt": {`slow = { create = "20s" }`, "create second is interrupted", "first", "create second, create third"},
-		"is deaf":             {`slow = { create = "3s" }; deaf = true`, "create second ends", "first second", "update second, create third"},
+		"heeds the interrupt": {`slow = { create = "20s" }`, "create second is interrupted", "first",
+			"create second, create third"},
+		"is deaf": {`slow = { create = "3s" }; deaf = true`, "create second ends", "first second",
+			"update second, create third"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -44,7 +44,8 @@ output "it" { value = terraform_data.it.output }
 	if err == nil || !strings.Contains(err.Error(), "errored.tfstate") || result.Status == api.JobResultStatusSucceeded {
 		t.Errorf("a link in the place of a last state was read: %v %v", result.Status, err)
 	}
-	if !strings.Contains(log, "65534") || strings.Contains(log, "(local-exec): could: ") || strings.Contains(log, "planted-key") {
+	if !strings.Contains(log, "65534") || strings.Contains(log, "(local-exec): could: ") ||
+		strings.Contains(log, "planted-key") {
 		t.Errorf("the log:\n%s", log)
 	}
 	if len(r.states) == 0 {

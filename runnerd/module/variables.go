@@ -40,7 +40,8 @@ func renderVariables(spec api.DeploySpec, opened *values.Values) (*variables, er
 		if err != nil {
 			return nil, err
 		}
-		made.files = append(made.files, artifact.File{Path: fmt.Sprintf("%03d%s", i+1, varFileExtension(rendered)), Content: []byte(rendered)})
+		made.files = append(made.files,
+			artifact.File{Path: fmt.Sprintf("%03d%s", i+1, varFileExtension(rendered)), Content: []byte(rendered)})
 	}
 	if made.environ, err = opened.RenderAll("env_vars", spec.Terraform.EnvVars); err != nil {
 		return nil, err

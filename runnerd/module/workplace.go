@@ -46,7 +46,8 @@ type use struct {
 
 func workplaceOf(root, installComponent string) (*workplace, error) {
 	if !plainID.MatchString(installComponent) {
-		return nil, fmt.Errorf("install component %q is not an id; this is a fault of the control plane, report it", installComponent)
+		return nil, fmt.Errorf("install component %q is not an id; this is a fault of the control plane, report it",
+			installComponent)
 	}
 	return &workplace{root: filepath.Join(root, "work", installComponent)}, nil
 }

@@ -84,7 +84,8 @@ func Config(ctx context.Context) (file string, err error) {
 		return file, nil
 	}
 	mirror := filepath.Join(kept, "mirror")
-	program := filepath.Join(mirror, filepath.FromSlash(Source), Version, runtime.GOOS+"_"+runtime.GOARCH, "terraform-provider-trouble_v"+Version)
+	program := filepath.Join(mirror, filepath.FromSlash(Source), Version, runtime.GOOS+"_"+runtime.GOARCH,
+		"terraform-provider-trouble_v"+Version)
 	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program, ".")
 	build.Dir = source
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
