@@ -180,7 +180,8 @@ func send(ctx context.Context, resource dynamic.ResourceInterface, w *wanted, dr
 	if err != nil {
 		return nil, fmt.Errorf("write %s: %w", cluster.Name(w.ref), err)
 	}
-	options := metav1.PatchOptions{FieldManager: cluster.FieldManager, Force: &force, FieldValidation: metav1.FieldValidationStrict}
+	options := metav1.PatchOptions{FieldManager: cluster.FieldManager, Force: &force,
+		FieldValidation: metav1.FieldValidationStrict}
 	if dry {
 		options.DryRun = []string{metav1.DryRunAll}
 	}
@@ -227,7 +228,8 @@ func (s *session) refused(a *asked, err error, in world) error {
 	case apierrors.IsNotFound(err) && in.namespaces[a.ref.Namespace]:
 		a.unchecked = "its namespace is made by this very change"
 		return nil
-	case apierrors.IsNotFound(err) && a.ref.Namespace != "" && status.Status().Details != nil && status.Status().Details.Kind == "namespaces":
+	case apierrors.IsNotFound(err) && a.ref.Namespace != "" && status.Status().Details != nil &&
+		status.Status().Details.Kind == "namespaces":
 		return refuse(a.wanted, fmt.Errorf("there is no namespace %[1]s; make it with: kubectl create namespace %[1]s, add it to the manifest, or deploy first what makes it", a.ref.Namespace))
 	case untyped(err):
 		return refuse(a.wanted, untypedWords(err))
@@ -259,7 +261,8 @@ func untypedWords(err error) error {
 	if len(words) > maxWords {
 		words = words[:maxWords] + "…"
 	}
-	return fmt.Errorf("it does not fit its kind: %s; correct these fields", diff.Neutral(strings.Join(strings.Fields(words), " ")))
+	return fmt.Errorf("it does not fit its kind: %s; correct these fields",
+		diff.Neutral(strings.Join(strings.Fields(words), " ")))
 }
 
 // maxWords bounds the part of the server's message that is shown, in bytes.

@@ -40,7 +40,8 @@ func benchmarkDryRuns(b *testing.B, away time.Duration) {
 	r := newRig(b)
 	var text strings.Builder
 	for i := range 500 {
-		fmt.Fprintf(&text, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c-%d}\ndata: {a: %q}\n", i, strings.Repeat("x", 500))
+		fmt.Fprintf(&text, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c-%d}\ndata: {a: %q}\n", i,
+			strings.Repeat("x", 500))
 	}
 	objects, err := decode(text.String())
 	if err != nil {

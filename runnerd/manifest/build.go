@@ -35,12 +35,13 @@ func (Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 			return api.JobResult{}, err
 		}
 	}
-	packed, err := artifact.Pack(artifact.MediaManifest, []artifact.File{{Path: fileName, Content: []byte(text)}}, map[string]string{
-		artifact.AnnotationKind:   spec.ComponentKind,
-		artifact.AnnotationFormat: formatVersion,
-		artifact.AnnotationTree:   spec.Tree,
-		annotationTemplates:       fmt.Sprint(templates),
-	}, artifact.Limits{})
+	packed, err := artifact.Pack(artifact.MediaManifest, []artifact.File{{Path: fileName, Content: []byte(text)}},
+		map[string]string{
+			artifact.AnnotationKind:   spec.ComponentKind,
+			artifact.AnnotationFormat: formatVersion,
+			artifact.AnnotationTree:   spec.Tree,
+			annotationTemplates:       fmt.Sprint(templates),
+		}, artifact.Limits{})
 	if err != nil {
 		return api.JobResult{}, err
 	}
@@ -49,7 +50,8 @@ func (Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		return api.JobResult{}, err
 	}
 	env.Log.Info("artifact %s", made.Digest)
-	return api.JobResult{Status: job.Succeeded, Build: api.BuildResult{Artifact: made, Bytes: int64(len(packed.Layer))}}, nil
+	return api.JobResult{Status: job.Succeeded,
+		Build: api.BuildResult{Artifact: made, Bytes: int64(len(packed.Layer))}}, nil
 }
 
 // manifestOf returns the text to pack, and whether it has templates. The output

@@ -26,7 +26,8 @@ func TestBuild(t *testing.T) {
 	if err != nil || one.Digest != two.Digest {
 		t.Errorf("two builds of the same differ: %v", err)
 	}
-	templated, err := r.build(api.KustomizeSpec{}, file(fileName, "{{ if .nuon.install.id }}\nkind: no object yet\n{{ end }}"))
+	templated, err := r.build(api.KustomizeSpec{},
+		file(fileName, "{{ if .nuon.install.id }}\nkind: no object yet\n{{ end }}"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +36,8 @@ func TestBuild(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if packed.Type != artifact.MediaManifest || packed.Annotations[annotationTemplates] != want || packed.Annotations[artifact.AnnotationTree] != "sha256:tree" {
+		if packed.Type != artifact.MediaManifest || packed.Annotations[annotationTemplates] != want ||
+			packed.Annotations[artifact.AnnotationTree] != "sha256:tree" {
 			t.Errorf("got %s %v", packed.Type, packed.Annotations)
 		}
 	}
@@ -46,7 +48,8 @@ func TestBuild(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	if _, err := r.build(api.KustomizeSpec{}, file("other.yaml", settings)); err == nil || !strings.Contains(err.Error(), "fault of the control plane") {
+	if _, err := r.build(api.KustomizeSpec{}, file("other.yaml", settings)); err == nil ||
+		!strings.Contains(err.Error(), "fault of the control plane") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -70,8 +73,10 @@ func TestKustomize(t *testing.T) {
 		spec api.KustomizeSpec
 		want []string
 	}{
-		"as it is": {api.KustomizeSpec{Path: "prod"}, []string{"name: prod-settings", "name: prod-made-", "url: https://a.example"}},
-		"patched":  {api.KustomizeSpec{Path: "prod", Patches: []string{"patches/merge.yaml", "patches/json.yaml"}}, []string{`a: "9"`, `b: "2"`}},
+		"as it is": {api.KustomizeSpec{Path: "prod"},
+			[]string{"name: prod-settings", "name: prod-made-", "url: https://a.example"}},
+		"patched": {api.KustomizeSpec{Path: "prod", Patches: []string{"patches/merge.yaml", "patches/json.yaml"}},
+			[]string{`a: "9"`, `b: "2"`}},
 		"through a link, helm allowed and not used": {api.KustomizeSpec{Path: "./linked", EnableHelm: true, LoadRestrictor: "none"}, []string{"name: prod-settings"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -100,23 +105,36 @@ func TestKustomizeNeverFetches(t *testing.T) {
 	trap := setTraps(t)
 	url, host := trap.url+"/a.yaml", strings.TrimPrefix(trap.url, "http://")
 	for _, text := range []string{
-		"resources: ['" + url + "']", "RESOURCES: ['" + url + "']", "bases: ['" + url + "']", "components: ['" + url + "']", "crds: ['" + url + "']",
-		"configurations: ['" + url + "']", "openapi: {path: '" + url + "'}", "resources: ['git::" + trap.url + "/a/b']", "resources: ['ssh://" + host + "/a/b.git']",
-		"resources: ['git@" + host + ":a/b.git']", "resources: [github.com/a/b]", "resources: [GitHub.com/a/b//c]", "resources: ['file:///etc']",
-		"patchesStrategicMerge: ['" + url + "']", "patches: [{path: '" + url + "'}]", "patches: [{Path: '" + url + "', target: {kind: X}}]",
-		"patchesJson6902: [{path: '" + url + "', target: {kind: X, version: v1, name: a}}]", "replacements: [{path: '" + url + "'}]",
-		"configMapGenerator: [{name: a, files: ['" + url + "']}]", "configMapGenerator: [{name: a, files: ['k=" + url + "']}]",
+		"resources: ['" + url + "']", "RESOURCES: ['" + url + "']", "bases: ['" + url + "']",
+		"components: ['" + url + "']", "crds: ['" + url + "']",
+		"configurations: ['" + url + "']", "openapi: {path: '" + url + "'}",
+		"resources: ['git::" + trap.url + "/a/b']", "resources: ['ssh://" + host + "/a/b.git']",
+		"resources: ['git@" + host + ":a/b.git']", "resources: [github.com/a/b]", "resources: [GitHub.com/a/b//c]",
+		"resources: ['file:///etc']",
+		"patchesStrategicMerge: ['" + url + "']", "patches: [{path: '" + url + "'}]",
+		"patches: [{Path: '" + url + "', target: {kind: X}}]",
+		"patchesJson6902: [{path: '" + url + "', target: {kind: X, version: v1, name: a}}]",
+		"replacements: [{path: '" + url + "'}]",
+		"configMapGenerator: [{name: a, files: ['" + url + "']}]",
+		"configMapGenerator: [{name: a, files: ['k=" + url + "']}]",
 		"secretGenerator: [{name: a, envs: ['" + url + "']}]", "configMapGenerator: [{name: a, env: '" + url + "'}]",
-		"helmCharts: [{name: a, repo: '" + trap.url + "'}]", "helmChartInflationGenerator: [{chartName: a, chartRepoUrl: '" + trap.url + "'}]", "helmGlobals: {chartHome: /etc}",
-		"generators: ['" + url + "']", "transformers: [remote-transformer.yaml]", "generators: [helm.yaml]", "transformers: [exec.yaml]", "validators: [starlark.yaml]",
+		"helmCharts: [{name: a, repo: '" + trap.url + "'}]",
+		"helmChartInflationGenerator: [{chartName: a, chartRepoUrl: '" + trap.url + "'}]",
+		"helmGlobals: {chartHome: /etc}",
+		"generators: ['" + url + "']", "transformers: [remote-transformer.yaml]", "generators: [helm.yaml]",
+		"transformers: [exec.yaml]", "validators: [starlark.yaml]",
 		"transformers: [dir]", "generators: [\"apiVersion: builtin\\nkind: ConfigMapGenerator\\nmetadata: {name: a}\\nfiles: ['" + url + "']\\n\"]",
-		"resources: [nested]", "generators: [keyed.yaml]", "generators: [variables.yaml]", "transformers: [paths.yaml]", "transformers: [replacements.yaml]",
-		"generators: [\"apiVersion: builtin\\nkind: ConfigMapGenerator\\nmetadata: {name: a}\\nfiles: ['k=" + url + "']\\n\"]",
+		"resources: [nested]", "generators: [keyed.yaml]", "generators: [variables.yaml]",
+		"transformers: [paths.yaml]", "transformers: [replacements.yaml]",
+		"generators: [\"apiVersion: builtin\\nkind: ConfigMapGenerator\\nmetadata: {name: a}\\nfiles: ['k=" +
+			url + "']\\n\"]",
 		"configMapGenerator: [{name: a, files: [\"k=" + url + "\\n\"]}]",
 	} {
 		t.Run(text, func(t *testing.T) {
-			_, err := made(api.KustomizeSpec{Path: ".", LoadRestrictor: "none", EnableHelm: true}, file("kustomization.yaml", text+"\n"),
-				file("remote-transformer.yaml", "apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: a}\npath: '"+url+"'\n"),
+			_, err := made(api.KustomizeSpec{Path: ".", LoadRestrictor: "none", EnableHelm: true},
+				file("kustomization.yaml", text+"\n"),
+				file("remote-transformer.yaml",
+					"apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: a}\npath: '"+url+"'\n"),
 				file("keyed.yaml", "apiVersion: builtin\nkind: ConfigMapGenerator\nmetadata: {name: a}\nname: a\nfiles: ['k="+url+"']\n"),
 				file("variables.yaml", "apiVersion: builtin\nkind: ConfigMapGenerator\nmetadata: {name: a}\nname: a\nenvs: [' "+url+"']\n"),
 				file("paths.yaml", "apiVersion: builtin\nkind: PatchStrategicMergeTransformer\nmetadata: {name: a}\npaths: ["+url+"]\n"),
@@ -124,7 +142,8 @@ func TestKustomizeNeverFetches(t *testing.T) {
 				file("helm.yaml", "apiVersion: builtin\nkind: HelmChartInflationGenerator\nmetadata: {name: a}\nname: a\nrepo: "+trap.url+"\n"),
 				file("exec.yaml", "apiVersion: v1\nkind: X\nmetadata: {name: a, annotations: {config.kubernetes.io/function: \"exec: {path: sh}\"}}\n"),
 				file("starlark.yaml", "apiVersion: v1\nkind: X\nmetadata: {name: a, annotations: {config.kubernetes.io/function: \"container: {image: a}\"}}\n"),
-				file("dir/kustomization.yaml", "resources: [../exec.yaml]\n"), file("nested/kustomization.yml", "resources: ['"+url+"']\n"))
+				file("dir/kustomization.yaml", "resources: [../exec.yaml]\n"), file("nested/kustomization.yml",
+					"resources: ['"+url+"']\n"))
 			if err == nil {
 				t.Error("it is built")
 			} else if !strings.Contains(err.Error(), "kustomization.y") || strings.Contains(err.Error(), sourceDir) {
@@ -141,13 +160,15 @@ func TestVariablesComeFromTheSource(t *testing.T) {
 	t.Setenv("NUON_TEST_PLANTED", "planted-value")
 	variables := file("variables.env", "# what is set\nA=b\n\nNUON_TEST_PLANTED\n")
 	for name, text := range map[string]string{
-		"generator": "secretGenerator: [{name: a, envs: [variables.env]}]\n", "old key": "configMapGenerator: [{name: a, env: variables.env}]\n",
-		"plugin": "generators: [g.yaml]\n",
+		"generator": "secretGenerator: [{name: a, envs: [variables.env]}]\n",
+		"old key":   "configMapGenerator: [{name: a, env: variables.env}]\n",
+		"plugin":    "generators: [g.yaml]\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := made(api.KustomizeSpec{Path: "."}, file("kustomization.yaml", text), variables,
 				file("g.yaml", "apiVersion: builtin\nkind: ConfigMapGenerator\nmetadata: {name: a}\nname: a\nenvs: [variables.env]\n"))
-			if err == nil || !strings.Contains(err.Error(), "line 4 has a name and no value") || strings.Contains(err.Error(), "PLANTED") {
+			if err == nil || !strings.Contains(err.Error(), "line 4 has a name and no value") ||
+				strings.Contains(err.Error(), "PLANTED") {
 				t.Errorf("%v\n%s", err, got)
 			}
 		})
@@ -156,7 +177,8 @@ func TestVariablesComeFromTheSource(t *testing.T) {
 
 // TestHarmlessAddressesStay checks that an address in an annotation is not taken for a file.
 func TestHarmlessAddressesStay(t *testing.T) {
-	got, err := made(api.KustomizeSpec{Path: "."}, file("kustomization.yaml", "resources: [a.yaml]\ntransformers: [t.yaml]\n"), file("a.yaml", settings),
+	got, err := made(api.KustomizeSpec{Path: "."},
+		file("kustomization.yaml", "resources: [a.yaml]\ntransformers: [t.yaml]\n"), file("a.yaml", settings),
 		file("t.yaml", "apiVersion: builtin\nkind: AnnotationsTransformer\nmetadata: {name: a}\nannotations: {docs: 'https://docs.example/x'}\nfieldSpecs: [{path: metadata/annotations, create: true}]\n"))
 	if err != nil || !strings.Contains(got, "https://docs.example/x") {
 		t.Errorf("%v\n%s", err, got)
@@ -166,7 +188,8 @@ func TestHarmlessAddressesStay(t *testing.T) {
 // TestLinksInAnyOrder checks a link to a directory that itself gets its
 // files from a later link.
 func TestLinksInAnyOrder(t *testing.T) {
-	got, err := made(api.KustomizeSpec{Path: "."}, file("kustomization.yaml", "resources: [a]\n"), artifact.File{Path: "a", Link: "d"},
+	got, err := made(api.KustomizeSpec{Path: "."}, file("kustomization.yaml", "resources: [a]\n"),
+		artifact.File{Path: "a", Link: "d"},
 		file("d/kustomization.yaml", "resources: [b]\n"), artifact.File{Path: "d/b", Link: "../base"},
 		file("base/kustomization.yaml", "resources: [x.yaml]\n"), file("base/x.yaml", settings))
 	if err != nil || !strings.Contains(got, "kind: ConfigMap") {
@@ -177,16 +200,19 @@ func TestLinksInAnyOrder(t *testing.T) {
 // TestKustomizeSeesOnlyTheSource checks that a kustomization can read no file of the machine.
 func TestKustomizeSeesOnlyTheSource(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret.yaml")
-	if err := os.WriteFile(secret, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: planted}\n"), 0o600); err != nil {
+	if err := os.WriteFile(secret, []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: planted}\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, restrictor := range []string{"rootOnly", "none"} {
 		for _, text := range []string{
 			"resources: [" + secret + "]", "resources: [../../../../../../../.." + secret + "]",
-			"configMapGenerator: [{name: a, files: [x=" + secret + "]}]", "configMapGenerator: [{name: a, envs: [" + secret + "]}]",
+			"configMapGenerator: [{name: a, files: [x=" + secret + "]}]",
+			"configMapGenerator: [{name: a, envs: [" + secret + "]}]",
 			"resources: [link.yaml]", "openapi: {path: " + secret + "}",
 		} {
-			got, err := made(api.KustomizeSpec{Path: "app", LoadRestrictor: restrictor}, file("app/kustomization.yaml", text+"\n"),
+			got, err := made(api.KustomizeSpec{Path: "app", LoadRestrictor: restrictor},
+				file("app/kustomization.yaml", text+"\n"),
 				artifact.File{Path: "app/link.yaml", Link: "../../.." + secret})
 			if err == nil || strings.Contains(got, "planted") {
 				t.Errorf("%s, %s: %v %s", restrictor, text, err, got)
@@ -194,8 +220,10 @@ func TestKustomizeSeesOnlyTheSource(t *testing.T) {
 		}
 	}
 	// A file outside of the root but in the source can be read only without the restrictor.
-	files := []artifact.File{file("app/kustomization.yaml", "resources: [../settings.yaml]\n"), file("settings.yaml", settings)}
-	if _, err := made(api.KustomizeSpec{Path: "app"}, files...); err == nil || !strings.Contains(err.Error(), "is not in or below") {
+	files := []artifact.File{file("app/kustomization.yaml", "resources: [../settings.yaml]\n"),
+		file("settings.yaml", settings)}
+	if _, err := made(api.KustomizeSpec{Path: "app"}, files...); err == nil ||
+		!strings.Contains(err.Error(), "is not in or below") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := made(api.KustomizeSpec{Path: "app", LoadRestrictor: "none"}, files...); err != nil {
@@ -209,7 +237,8 @@ func TestKustomizeSeesOnlyTheSource(t *testing.T) {
 		{Path: "app", Patches: []string{"../../x"}}: "there is no file",
 		{Path: "app", Patches: []string{"list"}}:    "does not say which object it is for",
 	} {
-		if _, err := made(*spec, append(files, file("list", "- {op: remove, path: /a}\n"))...); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := made(*spec, append(files, file("list", "- {op: remove, path: /a}\n"))...); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v", *spec, err)
 		}
 	}

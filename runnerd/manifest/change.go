@@ -161,7 +161,8 @@ func (c *change) established(ctx context.Context, definitions []*asked) error {
 				break
 			}
 			if err := rest(ctx, pause/2); err != nil {
-				return fmt.Errorf("%s is not served: %s; see to the cluster's API server, and plan again: %w", cluster.Name(a.ref), why, err)
+				return fmt.Errorf("%s is not served: %s; see to the cluster's API server, and plan again: %w",
+					cluster.Name(a.ref), why, err)
 			}
 		}
 	}

@@ -44,7 +44,8 @@ func confine(files []artifact.File) (*confined, error) {
 		}
 	}
 	if len(links) > maxLinks {
-		return nil, fmt.Errorf("the source has %d links, more than %d are not followed; use fewer links", len(links), maxLinks)
+		return nil, fmt.Errorf("the source has %d links, more than %d are not followed; use fewer links",
+			len(links), maxLinks)
 	}
 	// A link may lead to another link, and a link to a directory includes files that are added
 	// by other links later.

@@ -60,7 +60,8 @@ func decode(text string) ([]object, error) {
 // joined joins all problems into one error, or only the first ones if there are many.
 func joined(problems []error) error {
 	if more := len(problems) - maxProblems; more > 0 {
-		problems = append(problems[:maxProblems:maxProblems], fmt.Errorf("%s of this kind", diff.Plural(more, "more problem", "more problems")))
+		problems = append(problems[:maxProblems:maxProblems],
+			fmt.Errorf("%s of this kind", diff.Plural(more, "more problem", "more problems")))
 	}
 	return errors.Join(problems...)
 }
@@ -140,9 +141,11 @@ func checked(whole map[string]any, place string) (object, error) {
 	case !okMetadata:
 		return made, fmt.Errorf("%s: %s has no metadata; write metadata with a name", place, diff.Neutral(kind))
 	case name == "" && generated != "":
-		return made, fmt.Errorf("%s: %s has a generateName, and each apply would make one more of it; give it a name", place, diff.Neutral(kind))
+		return made, fmt.Errorf("%s: %s has a generateName, and each apply would make one more of it; give it a name",
+			place, diff.Neutral(kind))
 	case name == "":
-		return made, fmt.Errorf("%s: %s has no metadata.name; give it one, as a text in quotes if it is a number", place, diff.Neutral(kind))
+		return made, fmt.Errorf("%s: %s has no metadata.name; give it one, as a text in quotes if it is a number",
+			place, diff.Neutral(kind))
 	}
 	if wrong := content.IsPathSegmentName(name); len(wrong) > 0 || len(name) > validation.DNS1123SubdomainMaxLength {
 		return made, fmt.Errorf("%s: %s %q has a name that no server takes; use letters, digits, dots and dashes, at most 253", place, diff.Neutral(kind), diff.Neutral(short(name)))
@@ -180,7 +183,8 @@ func checkTexts(metadata map[string]any, key string) error {
 	}
 	for name, value := range texts {
 		if _, ok := value.(string); !ok {
-			return fmt.Errorf("its %s %q is no text; put the value in quotes", strings.TrimSuffix(key, "s"), diff.Neutral(short(name)))
+			return fmt.Errorf("its %s %q is no text; put the value in quotes", strings.TrimSuffix(key, "s"),
+				diff.Neutral(short(name)))
 		}
 	}
 	return nil
@@ -188,7 +192,8 @@ func checkTexts(metadata map[string]any, key string) error {
 
 // serverOwned are the metadata fields that the server writes. A manifest that was made from
 // a live object has them, and an apply must not.
-var serverOwned = []string{"managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink", "generateName"}
+var serverOwned = []string{"managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink",
+	"generateName"}
 
 // tidy converts an object to the form in which it is applied: without the fields that the
 // server writes, and with a Secret's stringData moved to data, where the server stores it,
@@ -206,7 +211,8 @@ func tidy(o object) error {
 	delete(o.Object, "stringData")
 	texts, ok := plain.(map[string]any)
 	if there && plain != nil && !ok {
-		return fmt.Errorf("%s: the stringData of Secret %q is no map; write it as name: value", o.place, diff.Neutral(o.GetName()))
+		return fmt.Errorf("%s: the stringData of Secret %q is no map; write it as name: value", o.place,
+			diff.Neutral(o.GetName()))
 	}
 	data, ok := o.Object["data"].(map[string]any)
 	if !ok && o.Object["data"] != nil {
@@ -219,7 +225,8 @@ func tidy(o object) error {
 	for key, value := range texts {
 		text, ok := value.(string)
 		if !ok {
-			return fmt.Errorf("%s: %q in the stringData of Secret %q is no text; put it in quotes", o.place, diff.Neutral(short(key)), diff.Neutral(o.GetName()))
+			return fmt.Errorf("%s: %q in the stringData of Secret %q is no text; put it in quotes", o.place,
+				diff.Neutral(short(key)), diff.Neutral(o.GetName()))
 		}
 		data[key] = base64.StdEncoding.EncodeToString([]byte(text))
 	}

@@ -24,29 +24,41 @@ func TestDecode(t *testing.T) {
 		"JSON":                      {`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`, 1, ""},
 		"null":                      {"null\n---\n" + one, 1, ""},
 		"a List":                    {"apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}, {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}]\n", 2, ""},
-		"a typed list":              {"apiVersion: v1\nkind: ConfigMapList\nitems: []\n", 0, "document 1 (line 1): a ConfigMapList cannot be applied"},
-		"an item that is none":      {"apiVersion: v1\nkind: List\nitems: [x]\n", 0, "document 1 (line 1), item 1: it is no Kubernetes object"},
-		"a text":                    {one + "---\n\nhello\n", 0, "document 2 (line 6): it is no Kubernetes object"},
-		"bad YAML":                  {one + "---\na: b\n c: d\n", 0, "document 2 (line 5): yaml: line 6:"},
-		"a key twice":               {one + "metadata: {name: b}\n", 0, `key "metadata" already set`},
-		"no version":                {"kind: ConfigMap\nmetadata: {name: a}\n", 0, "it has no apiVersion"},
-		"an odd version":            {"apiVersion: a/b/c\nkind: ConfigMap\nmetadata: {name: a}\n", 0, "it has no apiVersion"},
-		"no kind":                   {"apiVersion: v1\nmetadata: {name: a}\n", 0, "it has no kind"},
-		"no metadata":               {"apiVersion: v1\nkind: ConfigMap\n", 0, "has no metadata"},
-		"no name":                   {"apiVersion: v1\nkind: ConfigMap\nmetadata: {}\n", 0, "has no metadata.name"},
-		"a number for a name":       {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: 1}\n", 0, "as a text in quotes"},
-		"a generated name":          {"apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: a-}\n", 0, "each apply would make one more"},
-		"a path for a name":         {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ../../secrets/x}\n", 0, "a name that no server takes"},
-		"a path for a namespace":    {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: a/b}\n", 0, "a namespace that is no name of one"},
-		"a label that is no text":   {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {b: true}}\n", 0, `its label "b" is no text`},
-		"labels that are none":      {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: [b]}\n", 0, "its labels are no map"},
-		"a Secret with a number":    {"apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {pin: 1234}\n", 0, `"pin" in the stringData of Secret "a" is no text`},
-		"control sequences":         {"apiVersion: v1\nkind: \"A\\e[31m\"\nmetadata: {}\n", 0, `A\x1b[31m has no metadata.name`},
-		"aliases of a long text":    {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nx: &x " + strings.Repeat("y", 100_000) + "\nz: [" + strings.Repeat("*x,", 100) + "]\n", 0, "document 1 (line 1): its aliases stand for more than 4 MiB"},
-		"aliases of all":            {strings.Repeat("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nx: &x "+strings.Repeat("y", 10_000)+"\nz: ["+strings.Repeat("*x,", 350)+"]\n", 40), 0, "document 39 (line 230): with its aliases and those before it"},
-		"an anchor in itself":       {"a: &a [*a]\n", 0, "its aliases stand for more than 4 MiB"},
-		"nested deep":               {"a: " + strings.Repeat("[", 5_000) + strings.Repeat("]", 5_000) + "\n", 0, "deeper than 200 levels"},
-		"aliases without end":       {"a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e]\ng: [*f,*f,*f,*f,*f,*f,*f,*f,*f]\n", 0, "its aliases stand for more than 4 MiB"},
+		"a typed list": {"apiVersion: v1\nkind: ConfigMapList\nitems: []\n", 0,
+			"document 1 (line 1): a ConfigMapList cannot be applied"},
+		"an item that is none": {"apiVersion: v1\nkind: List\nitems: [x]\n", 0,
+			"document 1 (line 1), item 1: it is no Kubernetes object"},
+		"a text":              {one + "---\n\nhello\n", 0, "document 2 (line 6): it is no Kubernetes object"},
+		"bad YAML":            {one + "---\na: b\n c: d\n", 0, "document 2 (line 5): yaml: line 6:"},
+		"a key twice":         {one + "metadata: {name: b}\n", 0, `key "metadata" already set`},
+		"no version":          {"kind: ConfigMap\nmetadata: {name: a}\n", 0, "it has no apiVersion"},
+		"an odd version":      {"apiVersion: a/b/c\nkind: ConfigMap\nmetadata: {name: a}\n", 0, "it has no apiVersion"},
+		"no kind":             {"apiVersion: v1\nmetadata: {name: a}\n", 0, "it has no kind"},
+		"no metadata":         {"apiVersion: v1\nkind: ConfigMap\n", 0, "has no metadata"},
+		"no name":             {"apiVersion: v1\nkind: ConfigMap\nmetadata: {}\n", 0, "has no metadata.name"},
+		"a number for a name": {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: 1}\n", 0, "as a text in quotes"},
+		"a generated name": {"apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: a-}\n", 0,
+			"each apply would make one more"},
+		"a path for a name": {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ../../secrets/x}\n", 0,
+			"a name that no server takes"},
+		"a path for a namespace": {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: a/b}\n", 0,
+			"a namespace that is no name of one"},
+		"a label that is no text": {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {b: true}}\n", 0,
+			`its label "b" is no text`},
+		"labels that are none": {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: [b]}\n", 0,
+			"its labels are no map"},
+		"a Secret with a number": {"apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {pin: 1234}\n",
+			0, `"pin" in the stringData of Secret "a" is no text`},
+		"control sequences": {"apiVersion: v1\nkind: \"A\\e[31m\"\nmetadata: {}\n", 0,
+			`A\x1b[31m has no metadata.name`},
+		"aliases of a long text": {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nx: &x " +
+			strings.Repeat("y", 100_000) + "\nz: [" + strings.Repeat("*x,", 100) + "]\n", 0,
+			"document 1 (line 1): its aliases stand for more than 4 MiB"},
+		"aliases of all":      {strings.Repeat("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nx: &x "+strings.Repeat("y", 10_000)+"\nz: ["+strings.Repeat("*x,", 350)+"]\n", 40), 0, "document 39 (line 230): with its aliases and those before it"},
+		"an anchor in itself": {"a: &a [*a]\n", 0, "its aliases stand for more than 4 MiB"},
+		"nested deep": {"a: " + strings.Repeat("[", 5_000) + strings.Repeat("]", 5_000) + "\n", 0,
+			"deeper than 200 levels"},
+		"aliases without end": {"a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e]\ng: [*f,*f,*f,*f,*f,*f,*f,*f,*f]\n", 0, "its aliases stand for more than 4 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			found, err := decode(c.text)
@@ -68,7 +80,8 @@ func TestDecode(t *testing.T) {
 // TestAllProblemsAtOnce checks that all problems are reported at once, up to a limit.
 func TestAllProblemsAtOnce(t *testing.T) {
 	_, err := decode(strings.Repeat("---\nkind: X\n", 30))
-	if err == nil || strings.Count(err.Error(), "it has no apiVersion") != maxProblems || !strings.Contains(err.Error(), "10 more problems of this kind") {
+	if err == nil || strings.Count(err.Error(), "it has no apiVersion") != maxProblems ||
+		!strings.Contains(err.Error(), "10 more problems of this kind") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -120,7 +133,8 @@ func TestSplitKeepsEverything(t *testing.T) {
 			if strings.TrimSpace(d.text) != strings.TrimSpace(texts[i]) {
 				t.Fatalf("%q came apart as %q", texts[i], d.text)
 			}
-			if want := fmt.Sprintf("document %d (line %d)", i+1, lines[i]); !strings.HasPrefix(texts[i], "#") && d.place() != want {
+			if want := fmt.Sprintf("document %d (line %d)", i+1, lines[i]); !strings.HasPrefix(texts[i], "#") &&
+				d.place() != want {
 				t.Fatalf("%s, want %s, of\n%s", d.place(), want, whole)
 			}
 		}

@@ -55,7 +55,8 @@ func TestLifeOfAComponent(t *testing.T) {
 	r := newRig(t)
 	p, result := r.must(settings + extra + web)
 	equal(t, "created", p.told(), []string{
-		"create " + r.name + "/ConfigMap/extra", "create " + r.name + "/ConfigMap/settings", "create " + r.name + "/Deployment.apps/web",
+		"create " + r.name + "/ConfigMap/extra", "create " + r.name + "/ConfigMap/settings",
+		"create " + r.name + "/Deployment.apps/web",
 		"create " + r.name + "/Secret/web", "create " + r.name + "/Service/web",
 	})
 	if result.Apply.Health.Status != api.HealthStatusReady {
@@ -73,23 +74,27 @@ func TestLifeOfAComponent(t *testing.T) {
 	if live.GetLabels()[labelInstall] != "inl1" || live.GetLabels()[labelComponent] != r.component {
 		t.Errorf("it is labelled %v", live.GetLabels())
 	}
-	if managers := live.GetManagedFields(); managers[0].Manager != cluster.FieldManager || managers[0].Operation != metav1.ManagedFieldsOperationApply {
+	if managers := live.GetManagedFields(); managers[0].Manager != cluster.FieldManager ||
+		managers[0].Operation != metav1.ManagedFieldsOperationApply {
 		t.Errorf("it is managed by %+v", managers[0])
 	}
 
 	again, err := r.plan(settings + extra + web)
-	if err != nil || again.Applyable || len(again.Outputs) != 5 || again.Health.Status != api.HealthStatusReady || len(again.Inventory) != 5 {
+	if err != nil || again.Applyable || len(again.Outputs) != 5 || again.Health.Status != api.HealthStatusReady ||
+		len(again.Inventory) != 5 {
 		t.Errorf("nothing changed: %v, %v, %d outputs, %+v", err, again.told(), len(again.Outputs), again.Health)
 	}
 
-	seen, err := Health(t.Context(), r.env(api.JobSpecKindHealth), api.HealthPart{Deploy: again.deploy, Inventory: again.Inventory})
+	seen, err := Health(t.Context(), r.env(api.JobSpecKindHealth),
+		api.HealthPart{Deploy: again.deploy, Inventory: again.Inventory})
 	if err != nil || seen.Status != api.HealthStatusReady {
 		t.Errorf("it is seen as %+v, %v", seen, err)
 	}
 
 	p, _ = r.must(strings.Replace(settings, `a: "1"`, `a: "2"`, 1) + strings.Replace(web, "web:1", "web:2", 1))
 	equal(t, "changed", p.told(), []string{
-		"destroy " + r.name + "/ConfigMap/extra", "update " + r.name + "/ConfigMap/settings", "update " + r.name + "/Deployment.apps/web",
+		"destroy " + r.name + "/ConfigMap/extra", "update " + r.name + "/ConfigMap/settings",
+		"update " + r.name + "/Deployment.apps/web",
 	})
 	for _, c := range p.report.Changes {
 		if c.Name == "settings" && (len(c.Fields) != 1 || c.Fields[0].Path != "data.a") {
@@ -111,7 +116,8 @@ func TestLifeOfAComponent(t *testing.T) {
 		t.Errorf("to destroy: %q", p.told())
 	}
 	for _, kind := range [][2]string{{"v1", "ConfigMap"}, {"v1", "Secret"}, {"v1", "Service"}, {"apps/v1", "Deployment"}} {
-		if name := map[bool]string{true: "settings", false: "web"}[kind[1] == "ConfigMap"]; r.get(kind[0], kind[1], name) != nil {
+		if name := map[bool]string{true: "settings", false: "web"}[kind[1] == "ConfigMap"]; r.get(kind[0], kind[1],
+			name) != nil {
 			t.Errorf("%s %s is there", kind[1], name)
 		}
 	}
@@ -189,7 +195,8 @@ spec: {type: NodePort, selector: {app: web}, ports: [{port: 80}]}
 			if f.Path == "spec.replicas" && c.Name == "db" {
 				t.Errorf("%s has replicas, which the server fills in", c.Address)
 			}
-			for _, made := range []string{"terminationMessagePath", "dnsPolicy", "clusterIP", "uid", "kube-api-access", "revisionHistoryLimit", "nodePort", "job-name", labelComponent} {
+			for _, made := range []string{"terminationMessagePath", "dnsPolicy", "clusterIP", "uid",
+				"kube-api-access", "revisionHistoryLimit", "nodePort", "job-name", labelComponent} {
 				if strings.Contains(f.Path+f.After.Text, made) {
 					t.Errorf("%s shows what the server fills in: %s %s", c.Address, f.Path, f.After.Text)
 				}
@@ -209,12 +216,14 @@ func TestConflicts(t *testing.T) {
 	if err == nil {
 		t.Fatal("a conflict is no error")
 	}
-	for _, want := range []string{"document 1 (line 1)", "ConfigMap " + r.name + "/settings", "data.a is set by kubectl-edit", annotationForce} {
+	for _, want := range []string{"document 1 (line 1)", "ConfigMap " + r.name + "/settings",
+		"data.a is set by kubectl-edit", annotationForce} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in: %v", want, err)
 		}
 	}
-	forced := strings.Replace(strings.Replace(settings, `"1"`, `"2"`, 1), "name: settings", "name: settings, annotations: {"+annotationForce+`: "true"}`, 1)
+	forced := strings.Replace(strings.Replace(settings, `"1"`, `"2"`, 1), "name: settings",
+		"name: settings, annotations: {"+annotationForce+`: "true"}`, 1)
 	p, _ := r.must(forced)
 	c := p.report.Changes[0]
 	if !slices.ContainsFunc(c.Findings, func(f diff.Finding) bool {
@@ -241,7 +250,8 @@ func TestOwners(t *testing.T) {
 	r.component, r.inventory = mine, had
 	r.patch("v1", "ConfigMap", "extra", "kubectl-label", `{"metadata":{"labels":{"`+labelComponent+`":"ic-other"}}}`)
 	p, err := r.plan(settings)
-	if err != nil || p.Applyable || len(p.report.Notes) != 1 || !strings.Contains(p.report.Notes[0], "extra stays as it is: it belongs to install component ic-other now") {
+	if err != nil || p.Applyable || len(p.report.Notes) != 1 ||
+		!strings.Contains(p.report.Notes[0], "extra stays as it is: it belongs to install component ic-other now") {
 		t.Errorf("got %v, %q, %q", err, p.told(), p.report.Notes)
 	}
 	r.inventory = had
@@ -258,7 +268,8 @@ func TestOwners(t *testing.T) {
 func TestTakenByARelease(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	const release = `{"metadata":{"annotations":{"` + annotationRelease + `":"shop","` + annotationReleaseSpace + `":"x"}}}`
+	const release = `{"metadata":{"annotations":{"` + annotationRelease + `":"shop","` +
+		annotationReleaseSpace + `":"x"}}}`
 	r.make("v1", "ConfigMap", r.name, `{"metadata":{"name":"extra","annotations":{"`+annotationRelease+`":"sh\u001b[31mop","`+annotationReleaseSpace+`":"x"}}}`)
 	r.backdate("extra")
 	p, _ := r.must(settings + strings.Replace(extra, "name: extra", `name: extra, annotations: {`+annotationForce+`: "true"}`, 1))
@@ -272,7 +283,8 @@ func TestTakenByARelease(t *testing.T) {
 	r.backdate("settings")
 	r.patch("v1", "ConfigMap", "settings", "helm", release)
 	p, _ = r.must("")
-	if len(p.report.Notes) != 1 || !strings.Contains(p.report.Notes[0], "settings stays as it is: it belongs to the Helm release x/shop now") {
+	if len(p.report.Notes) != 1 ||
+		!strings.Contains(p.report.Notes[0], "settings stays as it is: it belongs to the Helm release x/shop now") {
 		t.Errorf("got %q, %q", p.told(), p.report.Notes)
 	}
 	if r.get("v1", "ConfigMap", "settings") == nil || r.get("v1", "ConfigMap", "extra") != nil {
@@ -307,7 +319,8 @@ func TestVersionOfTheInventory(t *testing.T) {
 		r.inventory[i].Version = "v1beta1"
 	}
 	p, _ := r.must("")
-	if !slices.Equal(p.told(), []string{"destroy " + r.name + "/PodDisruptionBudget.policy/budget"}) || r.get("policy/v1", "PodDisruptionBudget", "budget") != nil {
+	if !slices.Equal(p.told(), []string{"destroy " + r.name + "/PodDisruptionBudget.policy/budget"}) ||
+		r.get("policy/v1", "PodDisruptionBudget", "budget") != nil {
 		t.Errorf("got %q", p.told())
 	}
 }
@@ -323,7 +336,8 @@ func TestTakenOverAsItRuns(t *testing.T) {
 		t.Errorf("got %+v", c)
 	}
 	r.make("v1", "ConfigMap", r.name, `{"metadata":{"name":"extra","annotations":{"meta.helm.sh/release-name":"shop","meta.helm.sh/release-namespace":"x"}}}`)
-	if _, err := r.plan(settings + extra); err == nil || !strings.Contains(err.Error(), "it belongs to the Helm release x/shop") {
+	if _, err := r.plan(settings + extra); err == nil ||
+		!strings.Contains(err.Error(), "it belongs to the Helm release x/shop") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -341,7 +355,8 @@ func TestStaleOnlyWhereItMatters(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.patch("apps/v1", "Deployment", "web", "kube-controller-manager", `{"spec":{"replicas":3}}`, "scale")
-	r.patch("apps/v1", "Deployment", "web", "deployment-controller", `{"metadata":{"annotations":{"deployment.kubernetes.io/revision":"7"}}}`)
+	r.patch("apps/v1", "Deployment", "web", "deployment-controller",
+		`{"metadata":{"annotations":{"deployment.kubernetes.io/revision":"7"}}}`)
 	r.patch("apps/v1", "Deployment", "web", "kubelet", `{"status":{"observedGeneration":99}}`, "status")
 	if result, err := r.apply(p); err != nil || result.Status != job.Succeeded {
 		t.Fatalf("got %v %s", err, result.Error)
@@ -352,7 +367,8 @@ func TestStaleOnlyWhereItMatters(t *testing.T) {
 	}
 	r.patch("v1", "ConfigMap", "settings", cluster.FieldManager, `{"data":{"a":"5"}}`)
 	var stale *job.StaleError
-	if _, err = r.apply(p); !errors.As(err, &stale) || !strings.Contains(err.Error(), "/settings: others manage fields of it: data.a") {
+	if _, err = r.apply(p); !errors.As(err, &stale) ||
+		!strings.Contains(err.Error(), "/settings: others manage fields of it: data.a") {
 		t.Errorf("got %v", err)
 	}
 	if value := r.get("v1", "ConfigMap", "settings").Object["data"].(map[string]any)["a"]; value != "5" {
@@ -365,7 +381,8 @@ func TestStaleOnlyWhereItMatters(t *testing.T) {
 	if err := r.resource("v1", "Secret", r.name).Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err = r.apply(p); !errors.As(err, &stale) || !strings.Contains(err.Error(), "Secret/web was changed by somebody else") {
+	if _, err = r.apply(p); !errors.As(err, &stale) ||
+		!strings.Contains(err.Error(), "Secret/web was changed by somebody else") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -422,12 +439,14 @@ metadata: {name: inside, namespace: ` + r.name + `-inner}
 	r.refusedWith(strings.Replace(text, "size: 3", "size: many", 1), "document 1 (line 2)", "size")
 	inside := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: inside, namespace: " + r.name + "-inner}\n"
 	r.refusedWith(inside, "Namespace "+r.name+"-inner leaves the manifest, and ConfigMap "+r.name+"-inner/inside")
-	r.refusedWith(text[:strings.Index(text, "---")], "CustomResourceDefinition widgets."+group+" leaves the manifest, and Widget "+r.name+"/one")
+	r.refusedWith(text[:strings.Index(text, "---")],
+		"CustomResourceDefinition widgets."+group+" leaves the manifest, and Widget "+r.name+"/one")
 	p, _ = r.must("")
 	if len(p.told()) != 4 {
 		t.Errorf("got %q", p.told())
 	}
-	if _, err := r.plan(text[:strings.Index(text, "---")]); err == nil || !strings.Contains(err.Error(), "CustomResourceDefinition") {
+	if _, err := r.plan(text[:strings.Index(text, "---")]); err == nil ||
+		!strings.Contains(err.Error(), "CustomResourceDefinition") {
 		t.Errorf("got %v", err)
 	}
 }

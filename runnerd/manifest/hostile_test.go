@@ -59,10 +59,13 @@ func TestKustomizeNeverFetchesBySpelling(t *testing.T) {
 	trap := setTraps(t)
 	host := strings.TrimPrefix(trap.url, "http://")
 	for _, entry := range []string{
-		`"` + trap.url + `/a.git\n"`, `"` + trap.url + `/a.git\n?ref=x"`, `"\n` + trap.url + `/a.git"`, `"git@` + host + `:a/b\n"`,
+		`"` + trap.url + `/a.git\n"`, `"` + trap.url + `/a.git\n?ref=x"`, `"\n` + trap.url + `/a.git"`,
+		`"git@` + host + `:a/b\n"`,
 		`"file:///srv/a.git\n"`, `"ssh://` + host + `/a//b\n"`, `"git::` + trap.url + `/a.git\n"`, `"github.com/a/b\n"`,
-		`"\t` + trap.url + `/a.yaml"`, `"a.yaml\r"`, `"s3::` + trap.url + `/a"`, `"hg::` + trap.url + `/a"`, `"org-1@github.com:a/b"`,
-		`"HTTP://` + host + `/a.yaml"`, `"http:/` + host + `/a"`, `!!binary "aHR0cDovLzEyNy4wLjAuMS9hLnlhbWw="`, `"` + trap.url + `/%2e%2e/a\u0085"`,
+		`"\t` + trap.url + `/a.yaml"`, `"a.yaml\r"`, `"s3::` + trap.url + `/a"`, `"hg::` + trap.url + `/a"`,
+		`"org-1@github.com:a/b"`,
+		`"HTTP://` + host + `/a.yaml"`, `"http:/` + host + `/a"`, `!!binary "aHR0cDovLzEyNy4wLjAuMS9hLnlhbWw="`,
+		`"` + trap.url + `/%2e%2e/a\u0085"`,
 		`"https://user:password@` + host + `/a.git?ref=x&timeout=1s"`, `"\u0000` + trap.url + `"`,
 	} {
 		for _, key := range []string{"resources", "bases", "components", "re\u017fources", "<<"} {
@@ -70,7 +73,8 @@ func TestKustomizeNeverFetchesBySpelling(t *testing.T) {
 			if key == "<<" {
 				text = "<<: {resources: [" + entry + "]}\n"
 			}
-			got, err := made(api.KustomizeSpec{Path: ".", LoadRestrictor: "none", EnableHelm: true}, file("kustomization.yaml", text), file("a.yaml", settings))
+			got, err := made(api.KustomizeSpec{Path: ".", LoadRestrictor: "none", EnableHelm: true},
+				file("kustomization.yaml", text), file("a.yaml", settings))
 			if err == nil || !strings.Contains(err.Error(), "kustomization.yaml") {
 				t.Errorf("%q: %v\n%s", text, err, got)
 			}
@@ -84,7 +88,8 @@ func TestKustomizeNeverFetchesBySpelling(t *testing.T) {
 func TestKustomizeRunsNothing(t *testing.T) {
 	trap := setTraps(t)
 	function := func(what string) string {
-		return "metadata: {name: a, annotations: {config.kubernetes.io/function: \"" + what + "\", config.k8s.io/function: \"" + what + "\"}}\n"
+		return "metadata: {name: a, annotations: {config.kubernetes.io/function: \"" + what +
+			"\", config.k8s.io/function: \"" + what + "\"}}\n"
 	}
 	files := []artifact.File{
 		file("exec.yaml", "apiVersion: v1\nkind: X\n"+function("exec: {path: sh}")),
@@ -96,11 +101,13 @@ func TestKustomizeRunsNothing(t *testing.T) {
 		file("second.yaml", "apiVersion: builtin\nkind: PrefixTransformer\nmetadata: {name: a}\nprefix: a\n---\napiVersion: planted/v1\nkind: X\nmetadata: {name: b}\n"),
 		file("version.yaml", "apiVersion: planted/builtin\nkind: X\nmetadata: {name: a}\n"),
 		file("a.star", "load('http://a')\n"), file("a.yaml", settings), file("chart/Chart.yaml", "name: a\nversion: 1.0.0\n"),
-		file("part/kustomization.yaml", "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\ntransformers: [../exec.yaml]\n"),
+		file("part/kustomization.yaml",
+			"apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\ntransformers: [../exec.yaml]\n"),
 		file("base/kustomization.yaml", "resources: [../a.yaml]\nvalidators: [../exec.yaml]\n"),
 	}
 	texts := []string{
-		"components: [part]", "resources: [base]", "helmCharts: [{name: chart, releaseName: a}]", "HELMCHARTS: [{name: chart}]",
+		"components: [part]", "resources: [base]", "helmCharts: [{name: chart, releaseName: a}]",
+		"HELMCHARTS: [{name: chart}]",
 		"helmChartInflationGenerator: [{chartName: chart}]", "helmGlobals: {chartHome: .}",
 	}
 	for _, kind := range []string{"generators", "transformers", "validators", "Transformers"} {
@@ -137,15 +144,18 @@ func TestKustomizeReadsNothingOfTheMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, out := range []string{
-		secret, "/proc/self/root" + secret, "../../../../../../../.." + secret, "/proc/self/environ", "../../../proc/self/environ",
+		secret, "/proc/self/root" + secret, "../../../../../../../.." + secret, "/proc/self/environ",
+		"../../../proc/self/environ",
 		"./link", "linked" + secret, "//" + secret, "/source/../../" + secret, filepath.Dir(secret),
 	} {
 		for _, text := range []string{
 			"components: [OUT]", "crds: [OUT]", "configurations: [OUT]", "openapi: {path: OUT}", "patches: [{path: OUT}]",
 			"patches: [{path: OUT, target: {kind: ConfigMap}}]", "patchesStrategicMerge: [OUT]", "replacements: [{path: OUT}]",
-			"patchesJson6902: [{path: OUT, target: {version: v1, kind: ConfigMap, name: settings}}]", "generators: [OUT]", "transformers: [OUT]",
+			"patchesJson6902: [{path: OUT, target: {version: v1, kind: ConfigMap, name: settings}}]",
+			"generators: [OUT]", "transformers: [OUT]",
 			"validators: [OUT]", "secretGenerator: [{name: a, envs: [OUT]}]", "secretGenerator: [{name: a, env: OUT}]",
-			"configMapGenerator: [{name: a, files: [OUT]}]", "configMapGenerator: [{name: a, files: [k=OUT]}]", "resources: [OUT]",
+			"configMapGenerator: [{name: a, files: [OUT]}]", "configMapGenerator: [{name: a, files: [k=OUT]}]",
+			"resources: [OUT]",
 			"generators: [\"apiVersion: builtin\\nkind: SecretGenerator\\nmetadata: {name: a}\\nname: a\\nfiles: [k=OUT]\\n\"]",
 			"transformers: [\"apiVersion: builtin\\nkind: PatchTransformer\\nmetadata: {name: a}\\npath: OUT\\n\"]",
 			"helmCharts: [{name: a, valuesFile: OUT}]",
@@ -154,7 +164,8 @@ func TestKustomizeReadsNothingOfTheMachine(t *testing.T) {
 			if !strings.HasPrefix(text, "resources") {
 				text = "resources: [a.yaml]\n" + text
 			}
-			got, err := made(api.KustomizeSpec{Path: "app", LoadRestrictor: "none", EnableHelm: true}, file("app/kustomization.yaml", text+"\n"),
+			got, err := made(api.KustomizeSpec{Path: "app", LoadRestrictor: "none", EnableHelm: true},
+				file("app/kustomization.yaml", text+"\n"),
 				file("app/a.yaml", settings), artifact.File{Path: "app/link", Link: "../.." + out}, artifact.File{Path: "app/linked", Link: "../../../.."})
 			if err == nil || strings.Contains(err.Error()+got, "planted-value") {
 				t.Errorf("%s: %v\n%s", text, err, got)
@@ -203,17 +214,22 @@ func bombs() map[string][]artifact.File {
 	app := func(text string) artifact.File { return file("app/kustomization.yaml", text) }
 	a := file("app/a.yaml", object)
 	made := map[string][]artifact.File{
-		"aliases in an object":     {app("resources: [a.yaml]\n"), file("app/a.yaml", object+aliases)},
-		"aliases in a patch":       {app("resources: [a.yaml]\npatches: [{path: p.yaml}]\n"), a, file("app/p.yaml", object+aliases)},
-		"aliases in the file":      {app("resources: [a.yaml]\n" + aliases), a},
-		"an alias of itself":       {app("resources: [a.yaml]\n"), file("app/a.yaml", object+"x: &x [*x]\n")},
-		"a patch with itself":      {app("resources: [a.yaml]\npatches: [{path: p.yaml}]\n"), a, file("app/p.yaml", object+"x: &x {a: *x}\n")},
-		"bases in a ring":          {app("resources: [../b]\n"), file("b/kustomization.yaml", "resources: [../c]\n"), file("c/kustomization.yaml", "resources: [../app]\n")},
-		"a base that is itself":    {app("resources: [../app]\n")},
-		"components in a ring":     {app("components: [../b]\n"), file("b/kustomization.yaml", "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\ncomponents: [../b]\n")},
-		"a base by its own link":   {app("resources: [again]\n"), {Path: "app/again", Link: "../app"}},
-		"deeply nested":            {app("resources: [a.yaml]\n"), file("app/a.yaml", object+"x: "+strings.Repeat("[", 200_000)+strings.Repeat("]", 200_000)+"\n")},
-		"deeply nested in a patch": {app("resources: [a.yaml]\npatches: [{path: p.yaml}]\n"), a, file("app/p.yaml", object+"x: "+strings.Repeat("{a: ", 200_000)+strings.Repeat("}", 200_000)+"\n")},
+		"aliases in an object": {app("resources: [a.yaml]\n"), file("app/a.yaml", object+aliases)},
+		"aliases in a patch": {app("resources: [a.yaml]\npatches: [{path: p.yaml}]\n"), a,
+			file("app/p.yaml", object+aliases)},
+		"aliases in the file": {app("resources: [a.yaml]\n" + aliases), a},
+		"an alias of itself":  {app("resources: [a.yaml]\n"), file("app/a.yaml", object+"x: &x [*x]\n")},
+		"a patch with itself": {app("resources: [a.yaml]\npatches: [{path: p.yaml}]\n"), a,
+			file("app/p.yaml", object+"x: &x {a: *x}\n")},
+		"bases in a ring": {app("resources: [../b]\n"), file("b/kustomization.yaml", "resources: [../c]\n"),
+			file("c/kustomization.yaml", "resources: [../app]\n")},
+		"a base that is itself":  {app("resources: [../app]\n")},
+		"components in a ring":   {app("components: [../b]\n"), file("b/kustomization.yaml", "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\ncomponents: [../b]\n")},
+		"a base by its own link": {app("resources: [again]\n"), {Path: "app/again", Link: "../app"}},
+		"deeply nested": {app("resources: [a.yaml]\n"),
+			file("app/a.yaml", object+"x: "+strings.Repeat("[", 200_000)+strings.Repeat("]", 200_000)+"\n")},
+		"deeply nested in a patch": {app("resources: [a.yaml]\npatches: [{path: p.yaml}]\n"), a,
+			file("app/p.yaml", object+"x: "+strings.Repeat("{a: ", 200_000)+strings.Repeat("}", 200_000)+"\n")},
 	}
 	// Each replacement appends the whole text to itself.
 	doubled := "resources: [a.yaml]\nreplacements:\n"
@@ -230,7 +246,8 @@ func bombs() map[string][]artifact.File {
 		file("app/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {text: "+long+", used: \""+strings.Repeat("$(V)", 10_000)+"\"}\n"),
 	}
 	// Each level includes the one below it twice.
-	levels := []artifact.File{file("l0/kustomization.yaml", "resources: [a.yaml]\n"), file("l0/a.yaml", strings.Replace(object, "text: a", "text: "+long, 1)), app("resources: [../l30]\n")}
+	levels := []artifact.File{file("l0/kustomization.yaml", "resources: [a.yaml]\n"),
+		file("l0/a.yaml", strings.Replace(object, "text: a", "text: "+long, 1)), app("resources: [../l30]\n")}
 	for i := range 30 {
 		levels = append(levels, file(fmt.Sprintf("l%d/kustomization.yaml", i+1), fmt.Sprintf("resources: [../p%d, ../q%d]\n", i, i)))
 		for _, side := range []string{"p", "q"} {
@@ -248,7 +265,8 @@ func TestKustomizeEndsWithItsJob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	order := kustomizeOrder{Spec: api.KustomizeSpec{Path: "app", LoadRestrictor: "none"}, Memory: 2 << 30, Parent: os.Getpid() + 1}
+	order := kustomizeOrder{Spec: api.KustomizeSpec{Path: "app", LoadRestrictor: "none"}, Memory: 2 << 30,
+		Parent: os.Getpid() + 1}
 	input, err := kustomizeInput(t.TempDir(), packed.Layer, order)
 	if err != nil {
 		t.Fatal(err)

@@ -23,7 +23,8 @@ import (
 func TestKilledAnywhere(t *testing.T) {
 	t.Parallel()
 	inner := func(r *rig) string {
-		return "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: " + r.name + "-in}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: " + r.name + "-in}\n"
+		return "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: " + r.name +
+			"-in}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: " + r.name + "-in}\n"
 	}
 	for _, c := range []struct {
 		name          string
@@ -146,5 +147,6 @@ func TestAFinalizerThatHangs(t *testing.T) {
 
 // release removes the finalizers, as their controller would.
 func (r *rig) release(name string) {
-	_, _ = r.resource("v1", "ConfigMap", r.name).Patch(context.Background(), name, "application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+	_, _ = r.resource("v1", "ConfigMap", r.name).Patch(context.Background(), name, "application/merge-patch+json",
+		[]byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 }

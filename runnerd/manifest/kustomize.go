@@ -29,7 +29,8 @@ const maxMade = maxText
 func kustomize(files []artifact.File, spec api.KustomizeSpec) (string, error) {
 	at := path.Clean(spec.Path)
 	if path.IsAbs(spec.Path) || at == ".." || strings.HasPrefix(at, "../") {
-		return "", fmt.Errorf("kustomize.path %q is not in the source; write it from the source's root", diff.Neutral(spec.Path))
+		return "", fmt.Errorf("kustomize.path %q is not in the source; write it from the source's root",
+			diff.Neutral(spec.Path))
 	}
 	tree, err := confine(files)
 	if err != nil {
@@ -92,12 +93,14 @@ func tidyWords(err error) string {
 // kustomization itself loads.
 func overlay(tree *confined, root string, patches []string) error {
 	// kustomize ignores the order of fields, but not that of patches.
-	made := map[string]any{"apiVersion": types.KustomizationVersion, "kind": types.KustomizationKind, "resources": []string{"../" + strings.TrimPrefix(root, "/")}}
+	made := map[string]any{"apiVersion": types.KustomizationVersion, "kind": types.KustomizationKind,
+		"resources": []string{"../" + strings.TrimPrefix(root, "/")}}
 	var list []types.Patch
 	for _, name := range patches {
 		text, err := tree.FileSystem.ReadFile(path.Join(sourceDir, path.Join("/", name)))
 		if err != nil {
-			return fmt.Errorf("kustomize.patches: there is no file %q in the source; write it from the source's root", diff.Neutral(name))
+			return fmt.Errorf("kustomize.patches: there is no file %q in the source; write it from the source's root",
+				diff.Neutral(name))
 		}
 		found, err := patchesIn(name, string(text))
 		if err != nil {
@@ -137,7 +140,8 @@ func patchesIn(name, text string) ([]types.Patch, error) {
 		}
 		var one types.Patch
 		if err := yaml.UnmarshalStrict([]byte(d.text), &one); err != nil || one.Path != "" {
-			return nil, fmt.Errorf("patch %s, %s: it is no patch; write target, and patch as a text", diff.Neutral(name), d.place())
+			return nil, fmt.Errorf("patch %s, %s: it is no patch; write target, and patch as a text",
+				diff.Neutral(name), d.place())
 		}
 		list = append(list, one)
 	}

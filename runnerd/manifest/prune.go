@@ -83,7 +83,8 @@ func (c *change) gone(ctx context.Context, going []*leaving) error {
 				l.live = live
 			}
 			if err := rest(ctx, pause); err != nil {
-				return fmt.Errorf("%s is being deleted, and still there: %s: %w", cluster.Name(l.ref), held(l.live)+"; plan again when it is gone", err)
+				return fmt.Errorf("%s is being deleted, and still there: %s: %w", cluster.Name(l.ref),
+					held(l.live)+"; plan again when it is gone", err)
 			}
 		}
 	}

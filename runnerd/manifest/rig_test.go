@@ -86,7 +86,8 @@ func bareRig(t testing.TB) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &rig{t: t, key: key, registry: artifacttest.Registry(t), root: root, seconds: int(testtime.Limit / time.Second), keyFile: filepath.Join(root, "key")}
+	return &rig{t: t, key: key, registry: artifacttest.Registry(t), root: root,
+		seconds: int(testtime.Limit / time.Second), keyFile: filepath.Join(root, "key")}
 }
 
 // resource returns the client for objects of a kind, bypassing the code under test.
@@ -112,7 +113,8 @@ func (r *rig) make(version, kind, namespace, text string) *unstructured.Unstruct
 	}
 	u.SetAPIVersion(version)
 	u.SetKind(kind)
-	made, err := r.resource(version, kind, namespace).Create(r.t.Context(), u, metav1.CreateOptions{FieldManager: "somebody"})
+	made, err := r.resource(version, kind, namespace).Create(r.t.Context(), u,
+		metav1.CreateOptions{FieldManager: "somebody"})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -182,7 +184,8 @@ func (r *rig) source(files ...artifact.File) api.ArtifactRef {
 func (r *rig) build(spec api.KustomizeSpec, files ...artifact.File) (api.ArtifactRef, error) {
 	r.t.Helper()
 	env := r.env(api.JobSpecKindBuild)
-	env.Spec.Build = api.BuildSpec{ComponentKind: "kubernetes_manifest", Source: r.source(files...), Repository: "built", Tree: "sha256:tree", Kustomize: spec}
+	env.Spec.Build = api.BuildSpec{ComponentKind: "kubernetes_manifest", Source: r.source(files...),
+		Repository: "built", Tree: "sha256:tree", Kustomize: spec}
 	result, err := r.run(Build{}, env)
 	return result.Build.Artifact, err
 }
@@ -199,8 +202,9 @@ func (r *rig) deploy(text string) api.DeploySpec {
 		plain = "{}"
 	}
 	return api.DeploySpec{
-		Install: "acme", InstallID: "inl1", Component: "objects", InstallComponent: r.component, ComponentKind: "kubernetes_manifest",
-		Artifact: built, Repository: "plans", Values: api.Values{Plain: json.RawMessage(plain)},
+		Install: "acme", InstallID: "inl1", Component: "objects", InstallComponent: r.component,
+		ComponentKind: "kubernetes_manifest",
+		Artifact:      built, Repository: "plans", Values: api.Values{Plain: json.RawMessage(plain)},
 		Manifest: api.ManifestSpec{Namespace: r.name, Templates: true}, Cluster: api.ClusterSpec{Context: "sandbox"},
 	}
 }
@@ -218,7 +222,8 @@ func (r *rig) plan(text string) (planned, error) {
 	r.t.Helper()
 	env := r.env(api.JobSpecKindPlan)
 	spec := r.deploy(either(text, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: unused}\n"))
-	env.Spec.Plan = api.PlanSpec{Deploy: spec, Inventory: r.inventory, DesiredDigest: "sha256:desired", Destroy: text == ""}
+	env.Spec.Plan = api.PlanSpec{Deploy: spec, Inventory: r.inventory, DesiredDigest: "sha256:desired",
+		Destroy: text == ""}
 	result, err := r.run(deploy.PlanHandler(Kind{}), env)
 	made := planned{PlanResult: result.Plan, deploy: spec, spec: env.Spec.Plan}
 	if err == nil {
@@ -381,7 +386,8 @@ func beProcess(given []byte) int {
 		select {}
 	})})
 	result, err := handler.Run(context.Background(), &job.Env{
-		Spec: told.Spec, Dir: told.Dir, Root: told.Dir, Log: job.NewLog(io.Discard, secrets), Redact: secrets, Key: key, KubeConfig: told.KubeConfig,
+		Spec: told.Spec, Dir: told.Dir, Root: told.Dir, Log: job.NewLog(io.Discard, secrets), Redact: secrets,
+		Key: key, KubeConfig: told.KubeConfig,
 		Vendor: registry, Install: registry, Timing: timing.Default(),
 	})
 	if err != nil || result.Status != job.Succeeded {

@@ -70,7 +70,8 @@ func split(text string) ([]document, error) {
 	}
 	for _, d := range found {
 		if len(d.text) > maxDocument {
-			return nil, fmt.Errorf("%s has %d MiB, and no API server stores so large an object; make it smaller", d.place(), len(d.text)>>20)
+			return nil, fmt.Errorf("%s has %d MiB, and no API server stores so large an object; make it smaller",
+				d.place(), len(d.text)>>20)
 		}
 	}
 	return found, nil

@@ -110,7 +110,8 @@ func without(inventory []api.ObjectRef, objects []*wanted) []api.ObjectRef {
 }
 
 func byName(a, b api.ObjectRef) int {
-	return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace),
+		cmp.Compare(a.Name, b.Name))
 }
 
 // askLeaving reads an object that is no longer desired, and does a dry run of its

@@ -59,7 +59,8 @@ func (r *rig) as(user string) {
 func TestForbidden(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.make("rbac.authorization.k8s.io/v1", "Role", r.name, `{"metadata":{"name":"reader"},"rules":[{"apiGroups":["*"],"resources":["*"],"verbs":["get","list","watch"]}]}`)
+	r.make("rbac.authorization.k8s.io/v1", "Role", r.name,
+		`{"metadata":{"name":"reader"},"rules":[{"apiGroups":["*"],"resources":["*"],"verbs":["get","list","watch"]}]}`)
 	r.make("rbac.authorization.k8s.io/v1", "RoleBinding", r.name, `{"metadata":{"name":"reader"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"reader"},
 		"subjects":[{"kind":"User","apiGroup":"rbac.authorization.k8s.io","name":"weak"}]}`)
 	whole := r.kubeconfig
@@ -117,7 +118,8 @@ func TestWebhook(t *testing.T) {
 		_, err = r.plan(settings)
 		return err != nil
 	})
-	if asked.Load() == 0 || err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "no team") || strings.Contains(err.Error(), "\x1b") {
+	if asked.Load() == 0 || err == nil || !strings.Contains(err.Error(), name) ||
+		!strings.Contains(err.Error(), "no team") || strings.Contains(err.Error(), "\x1b") {
 		t.Errorf("asked %d times: %v", asked.Load(), err)
 	}
 }
@@ -127,7 +129,8 @@ func TestImmutable(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	fixed := func(value, more string) string {
-		return "apiVersion: v1\nkind: ConfigMap\nimmutable: true\nmetadata: {name: settings" + more + "}\ndata: {a: \"" + value + "\"}\n"
+		return "apiVersion: v1\nkind: ConfigMap\nimmutable: true\nmetadata: {name: settings" + more +
+			"}\ndata: {a: \"" + value + "\"}\n"
 	}
 	r.must(fixed("1", ""))
 	before := r.get("v1", "ConfigMap", "settings").GetUID()
@@ -137,7 +140,8 @@ func TestImmutable(t *testing.T) {
 	if c.Action != diff.Replace || !p.Destructive || !strings.Contains(c.Why, "the server does not change data in place") {
 		t.Errorf("got %+v", c)
 	}
-	if live := r.get("v1", "ConfigMap", "settings"); live.GetUID() == before || live.Object["data"].(map[string]any)["a"] != "2" {
+	if live := r.get("v1", "ConfigMap", "settings"); live.GetUID() == before ||
+		live.Object["data"].(map[string]any)["a"] != "2" {
 		t.Errorf("got %v", live.Object)
 	}
 }
@@ -156,7 +160,8 @@ apiVersion: example.com/v1
 kind: Nothing
 metadata: {name: a}
 `, "document 2 (line 6)", "the cluster has no kind Nothing of example.com/v1")
-	r.refusedWith("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: not-there}\n", "there is no namespace not-there; make it with: kubectl create namespace not-there,")
+	r.refusedWith("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: not-there}\n",
+		"there is no namespace not-there; make it with: kubectl create namespace not-there,")
 	r.refusedWith(strings.Replace(web, "replicas: 2", "replicaz: 2", 1)+`---
 apiVersion: v1
 kind: Service
@@ -164,7 +169,8 @@ metadata: {name: other}
 spec: {ports: [{port: 99999}]}
 `, "replicaz", "document 4", "spec.ports[0].port")
 	r.values = `{"install":{"name":"acme"}}`
-	if _, err := r.plan(settings + "# {{ .nuon.install.nothing }}\n"); err == nil || !strings.Contains(err.Error(), "nothing") {
+	if _, err := r.plan(settings + "# {{ .nuon.install.nothing }}\n"); err == nil ||
+		!strings.Contains(err.Error(), "nothing") {
 		t.Errorf("got %v", err)
 	}
 	p, err := r.plan(strings.Replace(settings, `"1"`, `"{{ .nuon.install.name }}"`, 1))
@@ -193,7 +199,8 @@ func TestNotReady(t *testing.T) {
 			break
 		}
 	}
-	if err != nil || result.Status == job.Succeeded || !strings.Contains(result.Error, "Deployment "+r.name+"/web") || len(result.Apply.Health.Objects) == 0 {
+	if err != nil || result.Status == job.Succeeded || !strings.Contains(result.Error, "Deployment "+r.name+"/web") ||
+		len(result.Apply.Health.Objects) == 0 {
 		t.Errorf("got %v %+v", err, result)
 	}
 	r.seconds = whole
@@ -213,10 +220,12 @@ func TestOtherCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.kubeconfig = filepath.Join(r.root, "other")
-	if err := os.WriteFile(r.kubeconfig, []byte(strings.Replace(string(text), "https://127.0.0.1", "https://localhost", 1)), 0o600); err != nil {
+	if err := os.WriteFile(r.kubeconfig,
+		[]byte(strings.Replace(string(text), "https://127.0.0.1", "https://localhost", 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.apply(p); err == nil || !strings.Contains(err.Error(), "another cluster than the one that the runner finds now") {
+	if _, err := r.apply(p); err == nil ||
+		!strings.Contains(err.Error(), "another cluster than the one that the runner finds now") {
 		t.Errorf("got %v", err)
 	}
 }
