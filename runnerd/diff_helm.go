@@ -71,7 +71,8 @@ type helmCluster struct {
 func newDiff() *cobra.Command {
 	command := &cobra.Command{Use: "diff", Short: "Compare for nuon diff", Hidden: true, Args: cobra.NoArgs}
 	command.AddCommand(&cobra.Command{
-		Use: "helm", Short: "Compare charts, by a request on the standard input (started by nuon diff helm)", Args: cobra.NoArgs,
+		Use: "helm", Short: "Compare charts, by a request on the standard input (started by nuon diff helm)",
+		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if err := bounded(); err != nil {
 				return err
@@ -203,7 +204,8 @@ func sourcesOfCRDs(crds []helm.CRD) []manifest.Source {
 
 func (d *helmDiff) options(again []manifest.Source) kubernetes.Options {
 	options := kubernetes.Options{
-		Again: again, Namespace: d.Namespace, TagKey: d.TagKey, Limit: d.Limit, Lines: d.Lines, Context: d.Context, Notes: d.log.lines,
+		Again: again, Namespace: d.Namespace, TagKey: d.TagKey, Limit: d.Limit, Lines: d.Lines, Context: d.Context,
+		Notes: d.log.lines,
 	}
 	if len(d.Secrets) > 0 {
 		values := make([][]byte, len(d.Secrets))
@@ -373,7 +375,8 @@ func (d *helmDiff) offline(ctx context.Context, made loadedChart) (*helm.Rendere
 // rendering returns the request of an upgrade, so that templates render without the parts
 // that only an installation has.
 func (d *helmDiff) rendering(made loadedChart, deployed int) helm.RenderRequest {
-	return helm.RenderRequest{Release: d.Release, Namespace: d.Namespace, Values: made.values, Upgrade: deployed > 0, Revision: deployed + 1}
+	return helm.RenderRequest{Release: d.Release, Namespace: d.Namespace, Values: made.values, Upgrade: deployed > 0,
+		Revision: deployed + 1}
 }
 
 // objectsOf returns the objects of a rendering, including hooks.
@@ -431,7 +434,8 @@ func (d *helmDiff) againstCluster(ctx context.Context) (*diff.Report, error) {
 func (d *helmDiff) noteRelease(deployed helm.Release, made loadedChart, rendered *helm.Rendered) {
 	was := "not deployed in namespace " + d.Namespace
 	if deployed.Revision > 0 {
-		was = fmt.Sprintf("revision %d of %s %s, %s", deployed.Revision, deployed.Chart.Name, deployed.Chart.Version, deployed.Status)
+		was = fmt.Sprintf("revision %d of %s %s, %s", deployed.Revision, deployed.Chart.Name, deployed.Chart.Version,
+			deployed.Status)
 	}
 	d.log.Warn("from release %s, %s, to %s", d.Release, was, made)
 	if deployed.Revision > 0 && len(made.values) == 0 {
@@ -491,7 +495,8 @@ func liveOf(ctx context.Context, reached *cluster.Cluster, namespace string, sid
 				continue
 			}
 			known[object.ID] = true
-			ref := api.ObjectRef{Group: object.ID.Group, Version: object.Version, Kind: object.ID.Kind, Namespace: object.ID.Namespace, Name: object.ID.Name}
+			ref := api.ObjectRef{Group: object.ID.Group, Version: object.Version, Kind: object.ID.Kind,
+				Namespace: object.ID.Namespace, Name: object.ID.Name}
 			if ref.Namespace == "" {
 				ref.Namespace = namespace // ignored for cluster-scoped objects
 			}

@@ -28,13 +28,15 @@ func installed(t *testing.T, c *cluster.Cluster, namespace string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rendered, err := client.Render(t.Context(), made.chart, helm.RenderRequest{Release: "shop", Namespace: namespace, Revision: 1})
+	rendered, err := client.Render(t.Context(), made.chart,
+		helm.RenderRequest{Release: "shop", Namespace: namespace, Revision: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := client.Apply(t.Context(), helm.ApplyRequest{
 		Release: "shop", Chart: made.chart, Rendered: rendered, Digest: rendered.Digest(), Timeout: time.Minute,
-		Decision: helm.Decide(helm.Observation{Release: "shop", Namespace: namespace}), Owner: helm.Owner{Install: "i", Component: "c", Attempt: "j.1"},
+		Decision: helm.Decide(helm.Observation{Release: "shop", Namespace: namespace}),
+		Owner:    helm.Owner{Install: "i", Component: "c", Attempt: "j.1"},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -49,14 +51,16 @@ func TestDiffAgainstACluster(t *testing.T) {
 	c := clustertest.Open(t)
 	namespace := clustertest.Namespace(t, c)
 	request := helmRequest{
-		Before: helmSide{Chart: "v2"}, After: helmSide{Chart: "v2", Sets: []string{"image=web:2"}}, Release: "shop", Namespace: namespace,
-		Cluster: &helmCluster{KubeConfig: clustertest.Kubeconfig(t)},
+		Before: helmSide{Chart: "v2"}, After: helmSide{Chart: "v2", Sets: []string{"image=web:2"}}, Release: "shop",
+		Namespace: namespace,
+		Cluster:   &helmCluster{KubeConfig: clustertest.Kubeconfig(t)},
 	}
 	got, err := compared(t, request)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(addresses(got.Changes), "create Deployment.apps/shop-web") || !strings.Contains(strings.Join(got.Notes, "\n"), "not deployed in namespace "+namespace) {
+	if !strings.Contains(addresses(got.Changes), "create Deployment.apps/shop-web") ||
+		!strings.Contains(strings.Join(got.Notes, "\n"), "not deployed in namespace "+namespace) {
 		t.Errorf("of a release that is not there: %s, %v", addresses(got.Changes), got.Notes)
 	}
 	installed(t, c, namespace)
@@ -65,14 +69,16 @@ func TestDiffAgainstACluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := resource.Patch(t.Context(), "shop-web", types.MergePatchType, []byte(`{"metadata":{"labels":{"edited":"yes"}}}`), metav1.PatchOptions{}); err != nil {
+	if _, err := resource.Patch(t.Context(), "shop-web", types.MergePatchType,
+		[]byte(`{"metadata":{"labels":{"edited":"yes"}}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	written := clustertest.Get(t, c, deployment).GetGeneration()
 	if got, err = compared(t, request); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(addresses(got.Changes), "update Deployment.apps/shop-web") || addresses(got.Hooks) != "create Job.batch/migrate" {
+	if !strings.Contains(addresses(got.Changes), "update Deployment.apps/shop-web") ||
+		addresses(got.Hooks) != "create Job.batch/migrate" {
 		t.Errorf("changes %s, hooks %s", addresses(got.Changes), addresses(got.Hooks))
 	}
 	if !strings.Contains(strings.Join(got.Notes, "\n"), "revision 1 of web 1.0.0, deployed, to web 1.1.0 (v2)") {
@@ -95,7 +101,8 @@ func images(r diff.Report, before, after string) bool {
 	for _, c := range r.Changes {
 		for _, f := range c.Fields {
 			text, err := json.Marshal(f)
-			if err == nil && strings.HasSuffix(f.Path, "image") && strings.Contains(string(text), before) && strings.Contains(string(text), after) {
+			if err == nil && strings.HasSuffix(f.Path, "image") && strings.Contains(string(text), before) &&
+				strings.Contains(string(text), after) {
 				return true
 			}
 		}

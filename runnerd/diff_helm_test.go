@@ -88,11 +88,13 @@ func TestDiffOfTwoCharts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(addresses(got.Changes), "update Deployment.apps/shop-web") || addresses(got.Hooks) != "create Job.batch/migrate" {
+	if !strings.Contains(addresses(got.Changes), "update Deployment.apps/shop-web") ||
+		addresses(got.Hooks) != "create Job.batch/migrate" {
 		t.Errorf("changes %s, hooks %s", addresses(got.Changes), addresses(got.Hooks))
 	}
 	notes := strings.Join(got.Notes, "\n")
-	for _, words := range []string{"from web 1.0.0 (v1) to web 1.1.0 (v2)", "lookup finds nothing", "another definition of as.example.com"} {
+	for _, words := range []string{"from web 1.0.0 (v1) to web 1.1.0 (v2)", "lookup finds nothing",
+		"another definition of as.example.com"} {
 		if !strings.Contains(notes, words) {
 			t.Errorf("the notes have no %q:\n%s", words, notes)
 		}
@@ -112,8 +114,9 @@ func TestDiffOfTwoCharts(t *testing.T) {
 // which the apply creates regardless of its kind.
 func TestDiffShowsWhatCRDsFoldersAdd(t *testing.T) {
 	chartsIn(t)
-	write(t, "v2/crds/admin.yaml", "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: as.example.com}\n"+
-		"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}\nsubjects: [{kind: Group, apiGroup: rbac.authorization.k8s.io, name: everybody}]\n")
+	write(t, "v2/crds/admin.yaml",
+		"apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: as.example.com}\n"+
+			"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}\nsubjects: [{kind: Group, apiGroup: rbac.authorization.k8s.io, name: everybody}]\n")
 	got, err := compared(t, helmRequest{Before: helmSide{Chart: "v1"}, After: helmSide{Chart: "v2"}})
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +150,8 @@ func TestDiffOfTheSame(t *testing.T) {
 // it is interpreted, without the value.
 func TestSetsWithCommas(t *testing.T) {
 	chartsIn(t)
-	for text, told := range map[string]bool{"image=hunter2,replicas=3": true, "image=a,b": false, `image=a\,b=c`: false, "image=a": false, "image=,b=c": false} {
+	for text, told := range map[string]bool{"image=hunter2,replicas=3": true, "image=a,b": false,
+		`image=a\,b=c`: false, "image=a": false, "image=,b=c": false} {
 		got, err := compared(t, helmRequest{Before: helmSide{Chart: "v1"}, After: helmSide{Chart: "v1", Sets: []string{text}}})
 		if err != nil {
 			t.Fatal(err)
@@ -175,11 +179,13 @@ func TestDiffOfChartsRefuses(t *testing.T) {
 		"plain http":     {helmSide{Chart: "http://charts.example.com/web:1"}, "https only"},
 		"a template":     {helmSide{Chart: "bad"}, "templates/a.yaml"},
 		"values":         {helmSide{Chart: "v1", Values: []helmValues{{"my.yaml", "- a"}}}, "my.yaml is not a mapping"},
-		"a digest":       {helmSide{Chart: "oci://registry.example.com/a/web@sha256:00"}, "named by its version here, as oci://host"},
-		"a set":          {helmSide{Chart: "v1", Sets: []string{"a"}}, "KEY=VALUE"},
+		"a digest": {helmSide{Chart: "oci://registry.example.com/a/web@sha256:00"},
+			"named by its version here, as oci://host"},
+		"a set": {helmSide{Chart: "v1", Sets: []string{"a"}}, "KEY=VALUE"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := compared(t, helmRequest{Before: helmSide{Chart: "v1"}, After: test.after}); err == nil || !strings.Contains(err.Error(), test.want) {
+			if _, err := compared(t, helmRequest{Before: helmSide{Chart: "v1"}, After: test.after}); err == nil ||
+				!strings.Contains(err.Error(), test.want) {
 				t.Errorf("got  %v\nwant %s", err, test.want)
 			}
 		})
@@ -190,7 +196,8 @@ func TestDiffOfChartsRefuses(t *testing.T) {
 }
 
 func TestScalarsOfSets(t *testing.T) {
-	for text, want := range map[string]any{"": "", "1": int64(1), "0": int64(0), "01": "01", "-5": int64(-5), "1.5": "1.5", "true": true, "null": nil, "a,b": "a,b", "1e6": "1e6"} {
+	for text, want := range map[string]any{"": "", "1": int64(1), "0": int64(0), "01": "01", "-5": int64(-5),
+		"1.5": "1.5", "true": true, "null": nil, "a,b": "a,b", "1e6": "1e6"} {
 		if got := scalar(text); got != want {
 			t.Errorf("%q is %#v, want %#v", text, got, want)
 		}

@@ -170,10 +170,13 @@ func newRun() *cobra.Command {
 	flags.StringVar(&options.Name, "name", "", "what to call this runner in its own log")
 	flags.IntVar(&options.Capacity, "capacity", 2, "how many jobs may run at once, where the runner file does not say")
 	flags.StringVar(&options.Policy, "policy", "", "the runner file (default <dir>/runner.toml, if it is there)")
-	flags.StringVar(&options.KubeConfig, "kubeconfig", "", "the `file` by which actions with enable_kube_config find the cluster (default that of KUBECONFIG, if it is set)")
+	flags.StringVar(&options.KubeConfig, "kubeconfig", "",
+		"the `file` by which actions with enable_kube_config find the cluster (default that of KUBECONFIG, if it is set)")
 	flags.StringVar(&options.JobUser, "job-user", "", "run the programs of jobs (Terraform, scripts, plugins) as this `user`: NAME, UID or UID:GID; needs root (default "+runner.DefaultJobUser+" where runnerd is root and that user exists)")
-	flags.StringVar(&passwordFile, "registry-password-file", "", "read the registry's password from this `file` (/dev/fd/3 for an open file) instead of "+job.VarRegistryPassword)
-	flags.StringArrayVar(&options.PassEnv, "pass-env", nil, "one more `variable` that jobs see, by its name (may be given again)")
+	flags.StringVar(&passwordFile, "registry-password-file", "",
+		"read the registry's password from this `file` (/dev/fd/3 for an open file) instead of "+job.VarRegistryPassword)
+	flags.StringArrayVar(&options.PassEnv, "pass-env", nil,
+		"one more `variable` that jobs see, by its name (may be given again)")
 	command.MarkFlagsRequiredTogether("url", "dir")
 	command.MarkFlagsOneRequired("url", "dir")
 	return command
@@ -203,7 +206,8 @@ func registryPassword(file string) (seal.Secret, error) {
 		return password, err
 	}
 	if !password.IsZero() {
-		return seal.Secret{}, fmt.Errorf("both --registry-password-file and %s are set; keep one of them", job.VarRegistryPassword)
+		return seal.Secret{}, fmt.Errorf("both --registry-password-file and %s are set; keep one of them",
+			job.VarRegistryPassword)
 	}
 	opened, err := os.Open(file)
 	if err != nil {

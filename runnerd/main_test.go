@@ -65,7 +65,8 @@ func TestNoCoreFiles(t *testing.T) {
 
 func TestEveryKindHasAHandler(t *testing.T) {
 	known := handlers()
-	for _, kind := range []api.JobSpecKind{api.JobSpecKindBuild, api.JobSpecKindPlan, api.JobSpecKindApply, api.JobSpecKindAction} {
+	for _, kind := range []api.JobSpecKind{api.JobSpecKindBuild, api.JobSpecKindPlan, api.JobSpecKindApply,
+		api.JobSpecKindAction} {
 		if known[kind] == nil {
 			t.Errorf("no handler for jobs of kind %q", kind)
 		}
@@ -74,7 +75,8 @@ func TestEveryKindHasAHandler(t *testing.T) {
 
 func TestCheckAndStatus(t *testing.T) {
 	good, bad := filepath.Join(t.TempDir(), "runner.toml"), filepath.Join(t.TempDir(), "runner.toml")
-	for path, text := range map[string]string{good: "jobs = [\"plan\"]\n[limits]\nmemory = \"512 MiB\"\n", bad: "jobs = [\"plans\"]\n"} {
+	for path, text := range map[string]string{good: "jobs = [\"plan\"]\n[limits]\nmemory = \"512 MiB\"\n",
+		bad: "jobs = [\"plans\"]\n"} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

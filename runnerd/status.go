@@ -79,7 +79,8 @@ func printStatus(out io.Writer, status runner.Status) error {
 		if a.Install != "" {
 			install = a.Install
 		}
-		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%s\t%d states\n", a.Job, a.Attempt, a.Kind, install, a.Status, since, a.States)
+		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%s\t%d states\n", a.Job, a.Attempt, a.Kind, install, a.Status,
+			since, a.States)
 	}
 	return table.Flush()
 }
