@@ -11,7 +11,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// abandon is a person's word that the key of a component's state is lost.
+// abandon is a person who declares the key of a component's state lost.
 func (w *world) abandon(component string) error {
 	w.Helper()
 	err := w.in(func(ctx context.Context, tx *store.Tx) error {
@@ -21,14 +21,15 @@ func (w *world) abandon(component string) error {
 	return err
 }
 
-// sealedTo gives the states of a component the key that they are sealed to.
+// sealedTo sets the key that the states of a component are sealed to.
 func (w *world) sealedTo(component, key string) {
 	w.Helper()
 	w.exec("update states set key_id = $2 where install_component_id = (select id from install_components where name = $1)", component, key)
 }
 
-// TestAnAbandonedComponentStartsFromNothing: its outputs are gone, so what reads them waits; it is planned and asked as if it had never
-// been there, and every version stays listed.
+// TestAnAbandonedComponentStartsFromNothing: the component's outputs are deleted, so
+// what reads them waits. It is planned and approved as if it had never been deployed,
+// and every version stays listed.
 func TestAnAbandonedComponentStartsFromNothing(t *testing.T) {
 	w := newProvisionedWorld(t)
 	w.putState("network", "first", "kept")
@@ -57,7 +58,8 @@ func TestAnAbandonedComponentStartsFromNothing(t *testing.T) {
 	w.want(w.one("select abandoned from install_components where name = 'network'"), "")
 }
 
-// TestAnAbandonedComponentThatIsToBeGoneIsGone: there is no plan that could remove what nobody knows of, so the install can end.
+// TestAnAbandonedComponentThatIsToBeGoneIsGone: no plan could remove resources that
+// nobody knows of, so the install can be deleted.
 func TestAnAbandonedComponentThatIsToBeGoneIsGone(t *testing.T) {
 	w := newProvisionedWorld(t)
 	w.putState("metrics", "first", "kept")
@@ -107,7 +109,8 @@ func TestWhatCannotBeAbandonedIsRefusedInWords(t *testing.T) {
 	w.want(w.list("select status from states"), "[kept kept]")
 }
 
-// TestNothingIsAbandonedUnderAWorkflow that is at work on it.
+// TestNothingIsAbandonedUnderAWorkflow: a component that a workflow is changing
+// cannot be abandoned.
 func TestNothingIsAbandonedUnderAWorkflow(t *testing.T) {
 	w := newProvisionedWorld(t)
 	w.putState("metrics", "first", "kept")

@@ -12,7 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// conflict fails unless what was asked was refused with the code.
+// conflict fails the test unless a request was refused with the code.
 func (w *world) conflict(err error, code string) {
 	w.Helper()
 	var c *workflow.Conflict
@@ -64,7 +64,7 @@ func TestTriggersRunAroundTheWholeLifeOfAnInstall(t *testing.T) {
 		"action post-deploy-all-components action post-update-inputs]")
 
 	w.done = nil
-	w.build("metrics", "succeeded") // what was built anew is no change of inputs
+	w.build("metrics", "succeeded") // a new build is no change of inputs
 	w.look()
 	w.runJobs()
 	w.want(w.done, "[action pre-deploy-all-components plan metrics apply metrics action post-deploy-all-components]")
@@ -93,7 +93,8 @@ func TestAnActionBeforeAComponentThatFailsStallsIt(t *testing.T) {
 	status, reason := w.component("web")
 	w.want(status+": "+reason, "stalled: behind, stalled: action drain (pre-deploy-component) did not succeed: it was made to fail")
 
-	// The workflow has ended: a retry of the action is a new deploy of what it stopped.
+	// The workflow has ended: a retry of the action is a new deploy of the component
+	// that it blocked.
 	delete(w.break_, "action drain")
 	w.done = nil
 	in := w.retry("action", "drain")
@@ -103,7 +104,7 @@ func TestAnActionBeforeAComponentThatFailsStallsIt(t *testing.T) {
 	w.want(w.workflows(), "[provision failed deploy succeeded]")
 }
 
-// retry is alice retrying the newest step of a kind of a component or action.
+// retry is alice retrying the newest step of a kind, for a component or action.
 func (w *world) retry(kind, of string) (in string) {
 	w.Helper()
 	in, err := w.retryStep(w.on(kind, of))
@@ -111,7 +112,7 @@ func (w *world) retry(kind, of string) (in string) {
 	return in
 }
 
-// retryStep is alice retrying one step, as the control plane wires it.
+// retryStep is alice retrying one step, with the calls that the control plane makes.
 func (w *world) retryStep(step string) (in string, err error) {
 	w.Helper()
 	flow := w.one("select workflow_id from steps where id = $1", step)
@@ -156,7 +157,8 @@ func TestAFailedActionAfterADeployIsRetriedAlone(t *testing.T) {
 	}))
 }
 
-// What failed in a workflow that still runs may be at work in another one by now: then it is not begun a second time beside that.
+// Another workflow may already be changing what failed in a workflow that still runs.
+// A retry then does not start it a second time.
 func TestARetryDoesNotTouchWhatAnotherWorkflowIsAtWorkOn(t *testing.T) {
 	w := newProvisionedWorld(t)
 	w.build("metrics", "succeeded")
@@ -176,7 +178,7 @@ func TestARetryDoesNotTouchWhatAnotherWorkflowIsAtWorkOn(t *testing.T) {
 	w.want(w.asked(), "[metrics web]")
 }
 
-// Two people retry the same action of a workflow that has ended: it runs once.
+// If two people retry the same action of a workflow that has ended, it runs once.
 func TestTwoRetriesOfAnActionRunItOnce(t *testing.T) {
 	for _, action := range []string{"smoke", "tell"} {
 		w := newWorld(t)
@@ -198,7 +200,7 @@ func TestTwoRetriesOfAnActionRunItOnce(t *testing.T) {
 	}
 }
 
-// While a workflow runs, a retry and a skip happen in it.
+// While a workflow runs, a retry or a skip continues that workflow.
 func TestStepsAreRetriedAndSkippedInARunningWorkflow(t *testing.T) {
 	w := newProvisionedWorld(t)
 	w.build("metrics", "succeeded")
@@ -236,7 +238,7 @@ func TestStepsAreRetriedAndSkippedInARunningWorkflow(t *testing.T) {
 	w.want(w.list("select string_agg(component, ' ' order by component) from steps where passed"), "[metrics metrics]")
 	w.look()
 	w.want(w.workflows(), "[provision succeeded deploy succeeded]")
-	// It is asked about again once a person asks.
+	// Approval is requested again once a person retries.
 	w.retry("apply", "metrics")
 	w.runJobs()
 	w.want(w.asked(), "[metrics]")
@@ -261,7 +263,7 @@ func TestATeardownStaysUntilADeployIsAskedFor(t *testing.T) {
 	must(t, err)
 	w.want(w.one("select kind || ' ' || reason from workflows where id = $1", granted.Workflow), "teardown alice asked for the teardown of network, web")
 	w.runJobs()
-	w.want(w.asked(), "[web]") // to destroy always needs a person, whatever the install's rule
+	w.want(w.asked(), "[web]") // a destroy always needs a person, even if the install's rule approves all plans
 	w.approveAll()
 	w.want(w.done, "[plan web apply web plan network apply network]")
 	w.want(w.workflows(), "[provision succeeded teardown succeeded]")
@@ -270,7 +272,7 @@ func TestATeardownStaysUntilADeployIsAskedFor(t *testing.T) {
 	w.look()
 	w.build("web", "succeeded")
 	w.look()
-	w.ask("present") // whatever is behind: what was torn down is not
+	w.ask("present") // deploys what is behind; what was torn down is not
 	w.want(w.workflows(), "[provision succeeded teardown succeeded]")
 
 	w.done = nil
@@ -307,7 +309,8 @@ func TestARedeployPlansWhatIsAsItIsWanted(t *testing.T) {
 	w.conflict(err, rollout.CodeNoComponents)
 }
 
-// A workflow that only plans asks nobody, applies nothing, and changes nothing that is wanted, whatever was refused before.
+// A plan-only workflow requests no approval, applies nothing, and changes no desired
+// state, even after an earlier refusal.
 func TestAPlanOnlyWorkflowChangesNothing(t *testing.T) {
 	w := newProvisionedWorld(t)
 	w.build("metrics", "succeeded")
@@ -345,7 +348,7 @@ func TestAPlanOnlyWorkflowChangesNothing(t *testing.T) {
 	w.want(granted.Workflow+granted.Words, "nothing to do: the install is refused: metrics: behind, rejected by alice: not now")
 }
 
-// What a sketch says would be started is what is started, and a sketch writes nothing.
+// A dry run returns exactly what the request then starts, and writes nothing.
 func TestASketchIsWhatWouldBeStarted(t *testing.T) {
 	w := newProvisionedWorld(t)
 	w.build("metrics", "succeeded")
@@ -409,7 +412,8 @@ func TestASwitchRunsItsOwnActions(t *testing.T) {
 	w.conflict(err, rollout.CodeSwitchedOff)
 }
 
-// A teardown of what a workflow is at work on is remembered at once, and begins when that has let go.
+// A teardown of a component that a workflow is changing is recorded at once, and
+// starts when that workflow has released it.
 func TestATeardownWaitsForWhatIsAtWork(t *testing.T) {
 	w := newProvisionedWorld(t)
 	w.build("metrics", "succeeded")
@@ -424,7 +428,8 @@ func TestATeardownWaitsForWhatIsAtWork(t *testing.T) {
 	w.want(w.workflows(), "[provision succeeded deploy superseded teardown succeeded]")
 }
 
-// The cluster that an apply names is kept for health jobs, and goes with what was applied.
+// The cluster that an apply reports is stored for health jobs, and deleted together
+// with what was applied.
 func TestTheClusterOfAnApplyIsKept(t *testing.T) {
 	w := newProvisionedWorld(t)
 	kept := func(component string) string {
@@ -447,7 +452,7 @@ func TestInputsOfAnActionReachItsSteps(t *testing.T) {
 	w.version()
 	w.exec("update installs set approval = 'approve-all'")
 	w.look()
-	w.runJobs() // no person gives this run its input
+	w.runJobs() // no person passes an input to this run
 	w.want(w.workflows(), "[provision failed]")
 	w.want(w.one("select reason from steps where action = 'rotate'"), "action rotate cannot run: input count is required; give it a default, or run it by hand (nuon run)")
 	run := func(inputs map[string]string) (flow string, err error) {
@@ -457,7 +462,7 @@ func TestInputsOfAnActionReachItsSteps(t *testing.T) {
 		})
 		return flow, err
 	}
-	_, err := run(map[string]string{"count": "2"}) // LOUD is no input, and the runner's owner has not allowed such
+	_, err := run(map[string]string{"count": "2"}) // LOUD is not a declared input
 	w.conflict(err, rollout.CodeBadEnv)
 	w.exec(`update runners set policy = '{"free_env": true}'`)
 	for _, bad := range []map[string]string{nil, {"count": "two"}, {"count": "2", "cuont": "3"}} {
@@ -472,7 +477,8 @@ func TestInputsOfAnActionReachItsSteps(t *testing.T) {
 	w.want(w.workflows(), "[provision failed action succeeded]")
 }
 
-// What fails before everything stalls what it stopped: nothing is begun again by itself, and a retry begins all of it.
+// An action before everything that fails stalls all that it blocks: nothing restarts
+// automatically, and a retry restarts all of it.
 func TestAnActionBeforeEverythingThatFailsStallsAll(t *testing.T) {
 	w := newWorld(t)
 	w.action("check", appconfig.Trigger{Type: appconfig.TriggerPreProvision}, appconfig.Trigger{Type: appconfig.TriggerPreDeployAll})
@@ -505,8 +511,9 @@ func TestAnActionBeforeEverythingThatFailsStallsAll(t *testing.T) {
 	w.want(w.done, "[action check plan metrics plan web apply metrics apply web action smoke]")
 }
 
-// A runner is busy or away, and a newer desired comes between the approval and the action before the apply: the action, which nobody
-// had begun, waits for the yes to the new plan.
+// While a runner is busy or offline, a newer desired state arrives between the
+// approval and the action before the apply. The action, which has not started, waits
+// for the approval of the new plan.
 func TestAnActionBeforeAComponentRunsForTheApprovedPlanOnly(t *testing.T) {
 	w := newWorld(t)
 	w.action("drain", appconfig.Trigger{Type: appconfig.TriggerPreDeployComponent, ComponentName: "metrics"})
@@ -533,7 +540,8 @@ func TestAnActionBeforeAComponentRunsForTheApprovedPlanOnly(t *testing.T) {
 	w.want(w.workflows(), "[provision succeeded deploy succeeded]")
 }
 
-// A component that is as it is wanted may be deployed anew by a person; a no to that is no no to what it is.
+// A person may redeploy a component that is up to date. Rejecting that plan does not
+// reject the component's desired state.
 func TestANoToARedeployIsForThatAlone(t *testing.T) {
 	w := newProvisionedWorld(t)
 	was := w.one("select input_id from components where name = 'metrics'")
@@ -545,14 +553,14 @@ func TestANoToARedeployIsForThatAlone(t *testing.T) {
 	w.build("metrics", "succeeded")
 	w.look()
 	w.approveAll()
-	w.exec("update components set input_id = $1 where name = 'metrics'", was) // the code is put back
+	w.exec("update components set input_id = $1 where name = 'metrics'", was) // the code is reverted
 	w.release()
 	w.look()
 	w.runJobs()
 	w.want(w.asked(), "[metrics]")
 }
 
-// An action that left the app while a workflow was under way no longer stands before anything.
+// An action that left the app while a workflow runs no longer blocks anything.
 func TestAnActionThatLeftTheAppStopsNothing(t *testing.T) {
 	w := newWorld(t)
 	w.action("drain", appconfig.Trigger{Type: appconfig.TriggerPreDeployComponent, ComponentName: "metrics"})
@@ -569,7 +577,7 @@ func TestAnActionThatLeftTheAppStopsNothing(t *testing.T) {
 	w.want(status, "current")
 }
 
-// Who retries what failed asks for that, and not for what somebody else said no to and that only comes after it.
+// A retry covers what failed, not a component after it that somebody else rejected.
 func TestARetryIsNoYesToWhatWasRejected(t *testing.T) {
 	for _, still := range []string{"ended", "running"} {
 		w := newProvisionedWorld(t)

@@ -14,7 +14,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// inCluster is an install whose web is a chart and whose metrics is a manifest that goes to the cluster that network makes.
+// inCluster returns an install whose web is a chart, and whose metrics is a manifest
+// deployed to the cluster that network creates.
 func inCluster() *snapshot {
 	s := newSnapshot()
 	s.config.Inputs = append(s.config.Inputs, appconfig.Input{Name: "replicas", Type: "number"})
@@ -96,7 +97,8 @@ func TestSpecsOfChartsAndManifests(t *testing.T) {
 	}
 }
 
-// A component whose cluster no runner has named yet is looked at after its next apply; a named one brings its name along.
+// A health job leaves out a component whose cluster no runner has reported yet; a
+// reported cluster is passed along.
 func TestHealthBringsTheClusterBack(t *testing.T) {
 	s := inCluster()
 	s.landAll()
@@ -124,7 +126,8 @@ func TestAContextThatNothingDeclaresIsNoOtherCluster(t *testing.T) {
 	}
 }
 
-// TestWhatGoesIsReachedWithTheCredentialOfToday: the token of the time of the apply would open nothing.
+// TestWhatGoesIsReachedWithTheCredentialOfToday: a destroy uses the current token,
+// since the one of the apply may be expired.
 func TestWhatGoesIsReachedWithTheCredentialOfToday(t *testing.T) {
 	s := inCluster()
 	s.landAll()
@@ -166,7 +169,7 @@ func TestWhatGoesIsReachedWithTheCredentialOfToday(t *testing.T) {
 	if d := cmp.Diff(any(want), token()); d != "" {
 		t.Error(d)
 	}
-	s.outputs = map[outputOwner][]store.Output{} // the sandbox lost its outputs: what was there then is all there is
+	s.outputs = map[outputOwner][]store.Output{} // the sandbox lost its outputs: the stored ones are all that is left
 	if got := token(); got != "t1" {
 		t.Errorf("it is reached with %v", got)
 	}

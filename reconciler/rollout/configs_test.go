@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestAConfigIsReadOnce, however many installs have its release, and what is remembered stays bounded.
+// TestAConfigIsReadOnce: a config is parsed once, however many installs have its
+// release, and the cache stays bounded.
 func TestAConfigIsReadOnce(t *testing.T) {
 	t.Parallel()
 	raw, err := json.Marshal(newSnapshot().config)

@@ -9,7 +9,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// chain is an install of an app whose components each read three outputs of the one before, of those that each has.
+// chain returns an install of an app in which each component reads three of the
+// outputs of the one before.
 func chain(components, outputs int) *snapshot {
 	s := newSnapshot()
 	s.config.Components, s.places = nil, map[string]*place{"sandbox": s.places["sandbox"]}
@@ -41,8 +42,8 @@ func chain(components, outputs int) *snapshot {
 	return s
 }
 
-// TestDesiredStateCostsWhatIsRead: what an install's components give and nothing reads costs nothing, and each component costs the same
-// in an app of any size. It was components² × references × outputs.
+// TestDesiredStateCostsWhatIsRead: outputs that nothing reads cost nothing, and each component
+// costs the same in an app of any size. The cost was once components² × references × outputs.
 func TestDesiredStateCostsWhatIsRead(t *testing.T) {
 	cost := func(s *snapshot) float64 { return testing.AllocsPerRun(10, func() { s.desire() }) }
 	few, many, wide := chain(20, 10), chain(80, 10), chain(20, 200)
@@ -60,7 +61,8 @@ func TestDesiredStateCostsWhatIsRead(t *testing.T) {
 	}
 }
 
-// TestDesiredStateOfAnInstallThatIsToBeGoneCostsWhatIsThere: each component is compared with those above it only.
+// TestDesiredStateOfAnInstallThatIsToBeGoneCostsWhatIsThere: each component is
+// compared only with those that depend on it.
 func TestDesiredStateOfAnInstallThatIsToBeGoneCostsWhatIsThere(t *testing.T) {
 	cost := func(components int) float64 {
 		s := chain(components, 1)

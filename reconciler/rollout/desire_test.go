@@ -17,8 +17,8 @@ import (
 
 const key = "key-0000000000000001"
 
-// newSnapshot is an install of an app with a sandbox, network, web (reads network and two inputs) and metrics, all built and none
-// deployed.
+// newSnapshot returns an install of an app with a sandbox, network, web (reads
+// network and two inputs) and metrics, all built and none deployed.
 func newSnapshot() *snapshot {
 	s := &snapshot{
 		org: store.Org{ID: "org_1", Name: "acme"}, app: store.App{ID: "app_1", Name: "hello"},
@@ -52,7 +52,7 @@ func newSnapshot() *snapshot {
 	return s
 }
 
-// land makes what is wanted of components what is applied, as workflow does after an apply.
+// land records the desired state of components as applied, as workflow does after an apply.
 func (s *snapshot) land(names ...string) {
 	for _, name := range names {
 		w, p := s.desire()[name], s.places[name]
@@ -81,7 +81,7 @@ func sealedTo(id string) json.RawMessage {
 
 func (s *snapshot) landAll() { s.land("sandbox", "network"); s.land("web", "metrics") }
 
-// stands is one word for how a component is: current, behind, waits, stuck, refused or gone.
+// stands describes the status of each component: current, behind, waits, stuck, refused or gone.
 func (s *snapshot) stands() map[string]string {
 	all := map[string]string{}
 	for name, w := range s.desire() {
@@ -298,19 +298,19 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// toggle makes a component one that may be switched off.
+// toggle makes a component toggleable, with its default.
 func (s *snapshot) toggle(name string, on bool) {
 	c := *s.places[name].config
 	c.Toggleable, c.DefaultEnabled = true, on
 	s.places[name].config = &c
 }
 
-// pin holds the install at a release.
+// pin pins the install to a release.
 func (s *snapshot) pin(number int32) {
 	s.install.PinReleaseID, s.release.Number, s.latest = &s.release.ID, number, number+2
 }
 
-// TestMovedInputs are told from everything else that may move.
+// TestMovedInputs distinguishes changed inputs from every other change.
 func TestMovedInputs(t *testing.T) {
 	howdy := "howdy"
 	input := func(s *snapshot) { s.inputs["greeting"] = store.InstallInput{Value: &howdy} }
@@ -416,7 +416,7 @@ func TestAWholeObjectCountsByItsMembers(t *testing.T) {
 	}
 }
 
-// A desired digest is a function of artifact, config and values, and of nothing else.
+// A desired digest is a function of artifact, config and values only.
 func TestDesiredDigestsAreEqualForEqualFactsOnly(t *testing.T) {
 	draw := rapid.Custom(func(t *rapid.T) facts {
 		word := rapid.SampledFrom([]string{"", "a", "b", `a","b`})

@@ -10,7 +10,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
 )
 
-// crowd gives the world's app more installs, ins_00001 and so on.
+// crowd adds installs to the world's app: ins_00001 and so on.
 func (w *world) crowd(many int) {
 	w.Helper()
 	w.exec(`insert into installs (org_id, id, app_id, name, runner_id)
@@ -19,7 +19,7 @@ func (w *world) crowd(many int) {
 		select n.org_id, i.id, n.name, n.sealed, n.hash from installs i, install_inputs n where n.install_id = $1 and i.id <> $1`, w.install)
 }
 
-// reconcileRanges answers the ranges that wait in the queue, and nothing else.
+// reconcileRanges runs the range tasks in the queue, and nothing else.
 func (w *world) reconcileRanges(r *rollout.Rollout) {
 	w.Helper()
 	for _, args := range w.list("delete from river.river_job where kind = 'rollout_range' returning args->>'first' || ' ' || (args->>'last')") {
@@ -28,8 +28,9 @@ func (w *world) reconcileRanges(r *rollout.Rollout) {
 	}
 }
 
-// TestFanOutReconcilesEveryInstall in ranges, asks for each range once however often it is asked for, and costs statements by the range
-// and not by the install.
+// TestFanOutReconcilesEveryInstall: installs are reconciled in ranges, each range is
+// queued once even if it is requested several times, and the number of statements
+// depends on the ranges, not on the installs.
 func TestFanOutReconcilesEveryInstall(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -40,7 +41,7 @@ func TestFanOutReconcilesEveryInstall(t *testing.T) {
 	w.want(w.one("select count(*)::text || ' ' || min(priority) || ' ' || min(queue) from river.river_job"), "5 2 background")
 	w.reconcileRanges(w.rollout)
 	w.want(w.one("select count(distinct install_id)::text from workflows where kind = 'provision'"), "121")
-	w.want(w.one("select count(*)::text from river.river_job"), "0") // they have begun
+	w.want(w.one("select count(*)::text from river.river_job"), "0") // they have started
 
 	meter := storetest.NewMeter(t, w.dsn)
 	s, err := store.Open(t.Context(), meter.DSN)
@@ -59,8 +60,8 @@ func TestFanOutReconcilesEveryInstall(t *testing.T) {
 	w.want(w.list("select kind || ' ' || status || ' ' || count(*) from jobs group by kind, status"), "[sync queued 121]")
 }
 
-// TestAWorkflowBeginsWithItsInstall: the transaction that starts a workflow queues its first jobs, and reads the install for that no other
-// time. It leaves the queue nothing to do.
+// TestAWorkflowBeginsWithItsInstall: the transaction that starts a workflow queues
+// its first jobs, and reads the install only once for both. No queue task is needed.
 func TestAWorkflowBeginsWithItsInstall(t *testing.T) {
 	t.Parallel()
 	w := newProvisionedWorld(t)
@@ -82,7 +83,8 @@ func TestAWorkflowBeginsWithItsInstall(t *testing.T) {
 	w.want(w.done, "[plan metrics plan network apply metrics apply network]")
 }
 
-// TestAWorkflowBeginsWithThePlanThatCopies its small artifact: no sync is waited for.
+// TestAWorkflowBeginsWithThePlanThatCopies: a plan that copies its small artifact
+// waits for no sync.
 func TestAWorkflowBeginsWithThePlanThatCopies(t *testing.T) {
 	t.Parallel()
 	w := newProvisionedWorld(t)
@@ -101,21 +103,23 @@ func TestAWorkflowBeginsWithThePlanThatCopies(t *testing.T) {
 	w.want(w.done, "[plan metrics apply metrics]")
 }
 
-// TestAFirstStepThatCannotBeginIsTheQueuesMatter: it holds up no other install of its range.
+// TestAFirstStepThatCannotBeginIsTheQueuesMatter: a first step that cannot start is
+// left to a queue task, and blocks no other install of its range.
 func TestAFirstStepThatCannotBeginIsTheQueuesMatter(t *testing.T) {
 	t.Parallel()
 	w := newProvisionedWorld(t)
 	w.look()
 	w.exec("delete from river.river_job")
-	w.exec(`update install_components set applied_inventory = '"none"' where name = 'metrics'`) // of which no job can be made
+	w.exec(`update install_components set applied_inventory = '"none"' where name = 'metrics'`) // invalid
 	w.build("metrics", "succeeded")
 	must(t, w.rollout.Reconcile(t.Context(), w.org, w.install))
-	w.want(w.list("select kind || ' ' || queue || ' ' || priority from river.river_job"), "[advance default 4]") // after what people ask for
+	w.want(w.list("select kind || ' ' || queue || ' ' || priority from river.river_job"), "[advance default 4]") // lowest priority
 	w.want(w.list("select distinct s.status from steps s join workflows w on w.id = s.workflow_id where w.status = 'running'"), "[pending]")
 	w.want(w.list("select kind from jobs where ended_at is null"), "[]")
 }
 
-// TestARangeLeavesWhatOthersAreAtWorkOn: it neither waits for an install that is locked, nor forgets it.
+// TestARangeLeavesWhatOthersAreAtWorkOn: a range does not wait for a locked install,
+// and queues a task for it.
 func TestARangeLeavesWhatOthersAreAtWorkOn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -128,7 +132,7 @@ func TestARangeLeavesWhatOthersAreAtWorkOn(t *testing.T) {
 	w.want(w.one("select count(*)::text from workflows"), "3")
 }
 
-// TestAnInstallThatCannotBeReadHoldsUpNoOther: the rest of its range is reconciled all the same.
+// TestAnInstallThatCannotBeReadHoldsUpNoOther: the rest of its range is still reconciled.
 func TestAnInstallThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -143,7 +147,7 @@ func TestAnInstallThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 	w.want(w.one("select count(*)::text from workflows"), "2")
 }
 
-// TestStepsAreAddedInOneStatement, however many a workflow has.
+// TestStepsAreAddedInOneStatement: one statement adds all steps of a workflow.
 func TestStepsAreAddedInOneStatement(t *testing.T) {
 	t.Parallel()
 	w := newProvisionedWorld(t)
@@ -169,7 +173,7 @@ func TestStepsAreAddedInOneStatement(t *testing.T) {
 	}
 }
 
-// TestARangeThatCannotBeReadIsAskedForAgain: whoever asked for it must not take it for done.
+// TestARangeThatCannotBeReadIsAskedForAgain: the task must fail, so that the queue retries it.
 func TestARangeThatCannotBeReadIsAskedForAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

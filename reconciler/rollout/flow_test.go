@@ -34,19 +34,19 @@ func TestProvisionGoesByDependencyAndSideBySide(t *testing.T) {
 	w.want(w.list("select name || '=' || value from outputs where scope = 'action'"), "[answer=42]")
 	w.want(w.list("select distinct kind || ' of ' || component_kind from jobs order by 1"),
 		"[action of  apply of sandbox apply of terraform_module plan of sandbox plan of terraform_module sync of sandbox sync of terraform_module]")
-	// Each automatic approval says by which rule, and who set that.
+	// Each automatic approval records its rule, and who set that.
 	w.want(w.list(`select distinct a.status || ' by ' || r.actor || ': ' || r.reason || '; ' || (r.rule->>'by') || ' ' || (r.rule->>'at') || ' ' || (r.rule->>'digest' = $1)
 		from approval_responses r join approvals a on a.id = r.approval_id where r.rule is not null`, workflow.Settings{Approval: "approve-all"}.Digest(w.install)),
 		"[approved by the install's rule: let through by the install's rule (approve-all, set by dana); dana 2026-11-01T10:00:00Z true]")
 	w.want(w.one("select count(*)::text from approval_responses where rule is not null"), "4")
 	w.want(w.list("select distinct detail->'rule'->>'by' from audit_events where action = 'plan.allow'"), "[dana]")
-	// Looking again finds nothing to do.
+	// A second reconcile finds nothing to do.
 	w.look()
 	w.want(w.workflows(), "[provision succeeded]")
 }
 
-// TestNoRuleApprovesWhatAPersonMustApproveAlone: a finding of a runner's report keeps the plan from the install's rule and out of
-// every group, and its approval says so.
+// TestNoRuleApprovesWhatAPersonMustApproveAlone: a finding in a runner's report excludes
+// the plan from the install's rule and from every group, and its approval records that.
 func TestNoRuleApprovesWhatAPersonMustApproveAlone(t *testing.T) {
 	w := newWorld(t)
 	w.exec("update installs set approval = 'approve-all', allow_destroy = true")
@@ -65,7 +65,7 @@ func TestNoRuleApprovesWhatAPersonMustApproveAlone(t *testing.T) {
 
 func TestNoSensitiveValueIsReadableInAnyRow(t *testing.T) {
 	w := newProvisionedWorld(t)
-	w.input("greeting", "planted-plain-7d10") // what is not sensitive is found, so the search works
+	w.input("greeting", "planted-plain-7d10") // a value that is not sensitive is found, so the search works
 	w.build("web", "succeeded")
 	w.look()
 	w.approveAll()
@@ -111,7 +111,7 @@ func TestWhatIsBehindAloneIsDeployedAndSaysWhy(t *testing.T) {
 	w.want(strings.Contains(w.state["web"], "token=another"), true)
 }
 
-// Whoever waits for a push to be everywhere asks before rollout has looked at what it brought, too.
+// The status shows a push even before rollout has reconciled the install.
 func TestAPushIsSeenBeforeItIsLookedAt(t *testing.T) {
 	w := newProvisionedWorld(t)
 	w.build("web", "succeeded")
@@ -128,12 +128,12 @@ func TestAPushIsSeenBeforeItIsLookedAt(t *testing.T) {
 	w.version()
 	status, _ = w.component("late")
 	w.want(status, "behind")
-	w.want(w.list("select name from install_components where name = 'late'"), "[]") // who looks at a status writes nothing
+	w.want(w.list("select name from install_components where name = 'late'"), "[]") // reading a status writes nothing
 }
 
 func TestAPlanWithoutChangesAsksNobodyAndAppliesNothing(t *testing.T) {
 	w := newProvisionedWorld(t)
-	// The config moves without a difference that Terraform would see.
+	// The config changes without a difference that Terraform would see.
 	w.app.Components[2].EnvVars = map[string]string{"A": "b"}
 	w.version()
 	w.look()
@@ -161,19 +161,19 @@ func TestANoIsRememberedUntilDesiredChangesOrAPersonAsks(t *testing.T) {
 		w.look()
 	}
 	w.want(w.workflows(), "[provision succeeded deploy rejected]")
-	// Another component goes on all the same.
+	// Another component continues.
 	w.build("metrics", "succeeded")
 	w.look()
 	w.approveAll()
 	w.want(w.workflows(), "[provision succeeded deploy rejected deploy succeeded]")
-	// A person asks: the same is planned again.
+	// A person requests it: the same desired state is planned again.
 	w.ask("present", "web")
 	w.runJobs()
 	w.want(w.asked(), "[web]")
 	w.want(w.one("select requested_by from workflows order by number desc limit 1"), "alice")
 	must(t, w.answer("web", workflow.Reject, "still"))
 	w.runJobs()
-	// A newer desired: planned again by itself.
+	// A newer desired state is planned automatically.
 	w.build("web", "succeeded")
 	w.look()
 	w.runJobs()
@@ -186,7 +186,8 @@ func TestANewerDesiredWithdrawsAWaitingPlan(t *testing.T) {
 	w.look()
 	w.runJobs()
 	old := w.one("select id from approvals where status = 'waiting'")
-	// While the newer build runs the plan still stands, but its desired is not known: nothing is applied.
+	// While the newer build runs, the plan is still pending, but the desired state is
+	// not known: nothing is applied.
 	w.build("web", "running")
 	w.look()
 	w.want(w.asked(), "[web]")
@@ -311,7 +312,8 @@ func TestALostApplyIsPlannedAnewAndAskedAnew(t *testing.T) {
 	w.want(w.workflows(), "[provision succeeded deploy succeeded]")
 }
 
-// While a runner applies, nobody is told that what is there is not known: that is for an apply whose end is not known.
+// While a runner applies, the status does not say that the applied state is unknown:
+// that is only for an apply whose end is not known.
 func TestAnApplyInProgressIsShownAsOne(t *testing.T) {
 	w := newProvisionedWorld(t)
 	w.build("network", "succeeded")
@@ -337,7 +339,7 @@ func TestAnApplyInProgressIsShownAsOne(t *testing.T) {
 		}))
 	}
 	shown()
-	w.look() // what it stores is not otherwise
+	w.look() // the stored status is the same
 	shown()
 	w.build("network", "succeeded")
 	_, reason := w.component("network")
@@ -352,7 +354,7 @@ func TestAnApplyInProgressIsShownAsOne(t *testing.T) {
 	w.want(status, "current")
 }
 
-// A workflow that leaves out a component that nothing will deploy by itself has not succeeded.
+// A workflow that skips a component which nothing will deploy automatically has not succeeded.
 func TestAWorkflowWithWhatIsStuckHasNotSucceeded(t *testing.T) {
 	w := newWorld(t)
 	w.exec("update installs set approval = 'approve-all'")
@@ -396,7 +398,7 @@ func TestDeprovisionGoesTheOtherWayRound(t *testing.T) {
 	w.want(status, "gone")
 	w.want(w.workflows(), "[provision succeeded deprovision succeeded]")
 	w.want(len(w.list("select name from outputs where scope = 'component'")), 0)
-	// Wanted again, it is provisioned again.
+	// When the install is desired again, it is provisioned again.
 	w.ask("present")
 	w.approveAll()
 	w.want(w.workflows(), "[provision succeeded deprovision succeeded provision succeeded]")
@@ -419,7 +421,7 @@ func TestARejectedDestroyKeepsWhatItStandsOn(t *testing.T) {
 func TestAComponentThatLeftTheAppIsTornDownByAPersonOnly(t *testing.T) {
 	w := newProvisionedWorld(t)
 	w.exec("update installs set approval = 'approve-all', allow_destroy = true")
-	// network goes, and web no longer reads it.
+	// network leaves the app, and web no longer reads it.
 	w.app.Components = append(w.app.Components[:1:1], w.app.Components[2])
 	w.app.Components[1].Terraform.Vars = map[string]string{"greeting": "{{.nuon.inputs.inputs.greeting}}"}
 	w.version()
@@ -504,7 +506,8 @@ func TestReplicasAdvanceOneWorkflowOnce(t *testing.T) {
 	w.want(len(w.list("select id from jobs where kind = 'apply'")), 4)
 }
 
-// Replicas look all the time while the runner accepts and delivers: nobody waits for ever, and everything happens once.
+// Replicas advance workflows all the time while the runner accepts and delivers:
+// nothing waits forever, and everything happens once.
 func TestReplicasAtWorkWhileJobsEnd(t *testing.T) {
 	w := newWorld(t)
 	w.exec("update installs set approval = 'approve-all'")
@@ -589,7 +592,7 @@ func TestActionsRunWhenAsked(t *testing.T) {
 		return flow, err
 	}
 	_, err := run("smoke", map[string]string{"LOUD": "yes"})
-	w.conflict(err, rollout.CodeBadEnv) // its runner's owner has not allowed what the action does not declare
+	w.conflict(err, rollout.CodeBadEnv) // the runner's owner has not allowed undeclared variables
 	w.exec(`update runners set policy = '{"free_env": true}'`)
 	_, err = run("smoke", map[string]string{"LOUD": "yes"})
 	must(t, err)
@@ -624,7 +627,7 @@ func TestWhatWaitsForAKeySaysSo(t *testing.T) {
 	w.want(status, "current")
 }
 
-// A workflow that waits for a person about one component does not keep another from being mended.
+// A workflow that waits for an approval of one component does not block the fix of another.
 func TestAComponentWhoseStepsHaveEndedIsFree(t *testing.T) {
 	w := newProvisionedWorld(t)
 	w.build("web", "succeeded")
@@ -644,7 +647,8 @@ func TestAComponentWhoseStepsHaveEndedIsFree(t *testing.T) {
 	w.want(status+": "+reason, "current: everything is as release 4 wants it")
 }
 
-// What a rule let through and nobody has begun is asked about once the rule says so; what a person approved stands.
+// A plan that a rule approved and no runner has taken needs an answer once the rule
+// is stricter; a person's approval stays.
 func TestARuleThatIsTakenBackLetsNothingThrough(t *testing.T) {
 	w := newProvisionedWorld(t)
 	was := w.state["metrics"]

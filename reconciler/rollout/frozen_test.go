@@ -14,8 +14,9 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// TestAPinnedInstallNeverMoves: pushes, failed builds, reverts, configs and partial releases come in any order, and an install that
-// is pinned to a release is to have the very same all the time, also when it comes back to that release after others.
+// TestAPinnedInstallNeverMoves: pushes, failed builds, reverts, configs and partial
+// releases come in any order. The desired state of an install that is pinned to a release
+// stays exactly the same, also when the install returns to that release after others.
 //
 // More histories: go test ./reconciler/rollout -run NeverMoves -rapid.checks=10000.
 func TestAPinnedInstallNeverMoves(t *testing.T) {
@@ -67,7 +68,7 @@ func TestAPinnedInstallNeverMoves(t *testing.T) {
 			w.exec("update apps set version_id = $1", rapid.SampledFrom(old).Draw(t, "version"))
 			w.release()
 		case "partial":
-			_ = w.in(func(ctx context.Context, tx *store.Tx) error { // most of the time there is nothing to make
+			_ = w.in(func(ctx context.Context, tx *store.Tx) error { // in most cases there is nothing to release
 				app, err := tx.LockApp(ctx, w.org, w.appID)
 				if err == nil {
 					_, err = release.Partial(ctx, tx, app, "ada")
@@ -80,7 +81,7 @@ func TestAPinnedInstallNeverMoves(t *testing.T) {
 		history = append(history, fmt.Sprintf("%s of %s", what, name))
 		compare(t)
 	})
-	for _, release := range complete() { // chance may have pinned few of them
+	for _, release := range complete() { // the random steps may have pinned few of them
 		pin(release)
 		compare(t)
 	}
@@ -89,14 +90,14 @@ func TestAPinnedInstallNeverMoves(t *testing.T) {
 	}
 }
 
-// wanted is what the install is to have.
+// wanted returns the desired state of the install.
 func (w *world) wanted() []string {
 	w.Helper()
 	return w.list(`select format('%s %s %s %s', name, wanted, desired_digest, waits_for) from install_components
 		where wanted = 'present' or applied_artifact <> '' order by name`)
 }
 
-// endBuilds ends the builds that run.
+// endBuilds ends the running builds.
 func (w *world) endBuilds() {
 	w.Helper()
 	for _, input := range w.list("update builds set status = 'succeeded' where status = 'running' returning input_id") {

@@ -18,20 +18,20 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// end delivers the end of an attempt.
+// end delivers the result of an attempt.
 func (w *world) end(o api.Offer, result api.JobResult) {
 	w.Helper()
 	must(w, w.dispatch.Result(w.Context(), w.caller, api.AttemptRef{Job: o.Job, Attempt: o.Attempt}, result))
 }
 
-// interrupted is what a job process says that got SIGTERM.
+// interrupted is the result of a job process that got SIGTERM.
 var interrupted = api.JobResult{Status: api.JobResultStatusCancelled, Error: "terraform was interrupted"}
 
-// begun has web behind, and a runner at work on its sync, plan or apply.
+// begun puts web behind, and has a runner start its sync, plan or apply.
 func (w *world) begun(kind string) api.Offer {
 	w.Helper()
 	w.input("greeting", "salut")
-	w.build("web", "succeeded") // what is there already needs no sync
+	w.build("web", "succeeded") // an artifact that was applied needs no sync
 	w.look()
 	all := w.leased()
 	for _, before := range []string{"sync", "plan"} {
@@ -53,7 +53,8 @@ func (w *world) begun(kind string) api.Offer {
 	return o
 }
 
-// TestAMistakeThatIsTakenBackIsNoRefusal: what is wanted moves away and back while the job for it is being stopped.
+// TestAMistakeThatIsTakenBackIsNoRefusal: the desired state changes and changes back
+// while the job for it is being stopped.
 func TestAMistakeThatIsTakenBackIsNoRefusal(t *testing.T) {
 	for _, kind := range []string{"sync", "plan"} {
 		t.Run(kind, func(t *testing.T) {
@@ -74,7 +75,8 @@ func TestAMistakeThatIsTakenBackIsNoRefusal(t *testing.T) {
 	}
 }
 
-// TestAShutdownIsNoRefusal: a runner's machine is shut down in good order, so its job processes get SIGTERM, or no time to say anything.
+// TestAShutdownIsNoRefusal: a runner's machine is shut down normally, so its job
+// processes get SIGTERM, or no time to report anything.
 func TestAShutdownIsNoRefusal(t *testing.T) {
 	for _, kind := range []string{"sync", "plan", "apply"} {
 		for _, ended := range []api.JobResult{interrupted, {Status: api.JobResultStatusLost, Error: "the process is gone"}} {
@@ -85,7 +87,8 @@ func TestAShutdownIsNoRefusal(t *testing.T) {
 				w.runJobs()
 				w.want(w.list("select kind || ' by ' || actor || ': ' || reason from refusals"), "[]")
 				w.want(w.asked(), "[web]")
-				// What changes nothing is the same job once more; an apply is never run again, but planned and asked anew.
+				// A job that changes nothing gets another attempt. An apply is never
+				// repeated: it is planned and approved again.
 				again := map[string]string{"sync": "succeeded 2", "plan": "succeeded 2", "apply": string(ended.Status) + " 1"}[kind]
 				w.want(w.one("select status || ' ' || attempt from jobs where id = $1", o.Job), again)
 				w.approveAll()
@@ -95,7 +98,8 @@ func TestAShutdownIsNoRefusal(t *testing.T) {
 	}
 }
 
-// TestAPlanIsConsumedOnceAndOnlyWhenApproved: neither the decision nor the statement that writes it lets another plan through.
+// TestAPlanIsConsumedOnceAndOnlyWhenApproved: both the decision and the statement
+// that writes it reject any other plan.
 func TestAPlanIsConsumedOnceAndOnlyWhenApproved(t *testing.T) {
 	w := newProvisionedWorld(t)
 	w.input("greeting", "salut")
@@ -140,7 +144,7 @@ func TestAPlanIsConsumedOnceAndOnlyWhenApproved(t *testing.T) {
 	w.want(w.one("select status || ' ' || (consumed_at is not null) from plans where id = $1", plan), "consumed true")
 }
 
-// TestAPlanHasOneApplyJob: the schema itself refuses a second one, whoever would make it.
+// TestAPlanHasOneApplyJob: the schema itself rejects a second one.
 func TestAPlanHasOneApplyJob(t *testing.T) {
 	w := newProvisionedWorld(t)
 	plan := w.one("select id from plans where component = 'web'")
@@ -158,8 +162,9 @@ func TestAPlanHasOneApplyJob(t *testing.T) {
 // More histories: go test ./reconciler/rollout -run TestHistoriesOfAnInstall -histories=1000.
 var histories = flag.Int("histories", 2, "how many histories of an install are tried")
 
-// TestHistoriesOfAnInstall lets what is wanted of an install go back and forth, over as many workflows as come of it, while its runner
-// takes, ends, breaks off and loses jobs, and people approve, reject, cancel and change the rule. All of it goes through the code that
+// TestHistoriesOfAnInstall changes the desired state of an install back and forth,
+// over all resulting workflows, while its runner takes, ends, interrupts and loses
+// jobs, and people approve, reject, cancel and change the rule. It uses the code that
 // serves runners and people, on a real database.
 func TestHistoriesOfAnInstall(t *testing.T) {
 	for seed := range *histories {
@@ -170,7 +175,7 @@ func TestHistoriesOfAnInstall(t *testing.T) {
 			}
 			for range 120 {
 				h.event()
-				if h.dice.IntN(3) > 0 { // else the next thing happens before anybody looks
+				if h.dice.IntN(3) > 0 { // otherwise the next event happens before the queue runs
 					h.queue()
 				}
 				h.check()
@@ -180,12 +185,12 @@ func TestHistoriesOfAnInstall(t *testing.T) {
 	}
 }
 
-// history is an install of which anything may happen.
+// history is an install to which any event may happen.
 type history struct {
 	*world
 	dice     *rand.Rand
 	offered  []api.Offer
-	held     map[string]heldJob // what the runner is at work on, by job
+	held     map[string]heldJob // the runner's current jobs, by id
 	consumed map[string]bool    // plans
 	log      []string
 }
@@ -199,7 +204,7 @@ func (h *history) note(format string, args ...any) {
 	h.log = append(h.log, fmt.Sprintf(format, args...))
 }
 
-// broken fails with what happened.
+// broken fails the test with its history.
 func (h *history) broken(format string, args ...any) {
 	h.Helper()
 	h.dump()
@@ -229,7 +234,7 @@ func (h *history) event() {
 	}
 }
 
-// move changes what is wanted, mostly among what was wanted before.
+// move changes the desired state, mostly among earlier values.
 func (h *history) move() {
 	if h.dice.IntN(6) == 0 {
 		component := h.among("web", "network", "metrics")
@@ -243,7 +248,7 @@ func (h *history) move() {
 	must(h, h.rollout.Reconcile(h.Context(), h.org, h.install))
 }
 
-// take leases what is queued.
+// take leases the queued jobs.
 func (h *history) take() {
 	for name, o := range h.leased() {
 		h.note("offered %s", name)
@@ -251,7 +256,7 @@ func (h *history) take() {
 	}
 }
 
-// accepts takes an offer, or takes again what the runner has.
+// accepts accepts an offer, or accepts a current job a second time.
 func (h *history) accepts() {
 	h.Helper()
 	if len(h.held) > 0 && h.dice.IntN(5) == 0 {
@@ -278,7 +283,7 @@ func (h *history) accepts() {
 	h.held[o.Job] = heldJob{o, spec}
 }
 
-// dueApply is what is so right before an apply is accepted.
+// dueApply is the state right before an apply is accepted.
 type dueApply struct{ plan, component, status, desired, wanted, approved string }
 
 func (h *history) due(o api.Offer) (due dueApply) {
@@ -306,7 +311,7 @@ func (h *history) due(o api.Offer) (due dueApply) {
 	return due
 }
 
-// checkApply holds what must be so of an apply that was accepted.
+// checkApply verifies the invariants of an accepted apply.
 func (h *history) checkApply(due dueApply) {
 	h.Helper()
 	switch {
@@ -326,13 +331,13 @@ func (h *history) checkApply(due dueApply) {
 	h.want(h.one("select status from plans where id = $1", due.plan), "consumed")
 }
 
-// any is a job that the runner has.
+// any returns one of the runner's current jobs.
 func (h *history) any() string {
 	all := slices.Sorted(maps.Keys(h.held))
 	return all[h.dice.IntN(len(all))]
 }
 
-// ends ends a job that the runner has: well, or in any other way.
+// ends ends one of the runner's jobs: successfully, or in any other way.
 func (h *history) ends() {
 	h.Helper()
 	if len(h.held) == 0 {
@@ -360,7 +365,7 @@ func (h *history) ended(job string, how api.JobResultStatus) {
 	h.end(held.offer, result)
 }
 
-// person answers a question.
+// person answers an approval request.
 func (h *history) person() {
 	h.Helper()
 	asked := h.asked()
@@ -398,7 +403,7 @@ func (h *history) rare() {
 	}
 }
 
-// check holds what must be so at any moment.
+// check verifies the invariants that must always be true.
 func (h *history) check() {
 	h.Helper()
 	for what, sql := range map[string]string{
@@ -416,7 +421,8 @@ func (h *history) check() {
 	}
 }
 
-// drain ends a history: nothing moves any more, everybody says yes, all jobs go well, and the install comes to what is wanted.
+// drain ends a history: nothing changes any more, every plan is approved, all jobs
+// succeed, and the install reaches its desired state.
 func (h *history) drain() {
 	h.Helper()
 	h.queue()
@@ -443,7 +449,7 @@ func (h *history) drain() {
 		}
 		h.check()
 	}
-	h.ask("present") // what was refused while the history went on
+	h.ask("present") // what was refused during the history
 	h.approveAll()
 	if status, reason := h.status(); status != "current" {
 		h.broken("in the end the install is %s: %s", status, reason)

@@ -16,7 +16,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// pin holds the install at a release; 0 lets it go.
+// pin pins the install to a release; 0 unpins it.
 func (w *world) pin(number int) error {
 	w.Helper()
 	return w.in(func(ctx context.Context, tx *store.Tx) error {
@@ -31,13 +31,14 @@ func (w *world) pin(number int) error {
 	})
 }
 
-// TestAPinnedInstallStaysAtItsRelease, whatever comes after it, and goes back to an earlier one like it goes to any other.
+// TestAPinnedInstallStaysAtItsRelease: later releases do not affect a pinned install,
+// and it returns to an earlier release like to any other.
 func TestAPinnedInstallStaysAtItsRelease(t *testing.T) {
 	w := newWorld(t)
 	w.provision()
 	first := w.one("select applied_artifact from install_components where name = 'metrics'")
 
-	// Release 3 has another metrics, no web and a cache that nobody had before.
+	// Release 3 has another metrics, no web, and a new component cache.
 	w.app.Components = append(slices.DeleteFunc(w.app.Components, func(c appconfig.Component) bool { return c.Name == "web" }),
 		appconfig.Component{Name: "cache", Kind: "terraform_module", Terraform: &appconfig.Terraform{Version: "1.11.4"}})
 	w.app.Actions = nil
@@ -63,7 +64,7 @@ func TestAPinnedInstallStaysAtItsRelease(t *testing.T) {
 	w.want(w.list("select name from install_components where applied_artifact <> '' order by 1"), "[metrics network sandbox web]")
 	w.want(w.one("select applied_artifact from install_components where name = 'metrics'"), first)
 
-	// Another config, and other code under the config that the pinned release has, change nothing.
+	// Another config, and new code under the config of the pinned release, change nothing.
 	flows := w.workflows()
 	w.app.Components[0].Terraform.Version = "1.12.0"
 	w.version()
@@ -83,7 +84,8 @@ func TestAPinnedInstallStaysAtItsRelease(t *testing.T) {
 	w.want(w.list("select name from install_components where applied_artifact <> '' order by 1"), "[cache metrics network sandbox]")
 }
 
-// TestAFrozenInstallGetsNoCode: new code under the very config that the pinned release has is not for it.
+// TestAFrozenInstallGetsNoCode: new code under the config of the pinned release does
+// not reach the install.
 func TestAFrozenInstallGetsNoCode(t *testing.T) {
 	w := newWorld(t)
 	w.exec("update installs set approval = 'approve-all'")
@@ -99,7 +101,8 @@ func TestAFrozenInstallGetsNoCode(t *testing.T) {
 	w.want(w.one("select applied_artifact from install_components where name = 'metrics'"), before)
 }
 
-// TestARollbackOfCodeBringsTheVeryDigestsBack: a release that differs from the one before in nothing but code.
+// TestARollbackOfCodeBringsTheVeryDigestsBack: the release differs from the one
+// before only in code.
 func TestARollbackOfCodeBringsTheVeryDigestsBack(t *testing.T) {
 	w := newWorld(t)
 	w.provision()
@@ -122,7 +125,8 @@ func TestARollbackOfCodeBringsTheVeryDigestsBack(t *testing.T) {
 	}
 }
 
-// TestAnIncompleteReleaseIsHeld: nothing of it reaches an install, not even what could be built, until it is complete.
+// TestAnIncompleteReleaseIsHeld: no part of it reaches an install, not even what
+// could be built, until it is complete.
 func TestAnIncompleteReleaseIsHeld(t *testing.T) {
 	w := newWorld(t)
 	w.provision()
@@ -145,7 +149,8 @@ func TestAnIncompleteReleaseIsHeld(t *testing.T) {
 	w.want(status+": "+reason, "current: everything is as release 4 wants it")
 }
 
-// TestBeforeTheFirstCompleteRelease nothing is planned, and every component says what it waits for.
+// TestBeforeTheFirstCompleteRelease: nothing is planned, and every component states
+// what it waits for.
 func TestBeforeTheFirstCompleteRelease(t *testing.T) {
 	w := newWorld(t)
 	w.exec("delete from releases")
@@ -166,7 +171,7 @@ func TestBeforeTheFirstCompleteRelease(t *testing.T) {
 	w.provision()
 }
 
-// TestAReleaseThatCannotBeHad cannot be pinned.
+// TestAReleaseThatCannotBeHad: a release that is unknown or incomplete cannot be pinned.
 func TestAReleaseThatCannotBeHad(t *testing.T) {
 	w := newWorld(t)
 	code := func(err error) string {
@@ -184,7 +189,8 @@ func TestAReleaseThatCannotBeHad(t *testing.T) {
 	must(t, w.pin(1))
 }
 
-// TestAPinForgetsJustTheNoToWhatItAsksFor.
+// TestAPinForgetsJustTheNoToWhatItAsksFor: a pin deletes only the refusal of the
+// desired state that it requests.
 func TestAPinForgetsJustTheNoToWhatItAsksFor(t *testing.T) {
 	w := newWorld(t)
 	w.provision()
@@ -202,7 +208,7 @@ func TestAPinForgetsJustTheNoToWhatItAsksFor(t *testing.T) {
 	w.want(w.list("select kind from refusals"), "[rejected]")
 }
 
-// TestPreviewWritesNothing: it is told from a transaction that may only read, and no row is another afterwards.
+// TestPreviewWritesNothing: a preview runs in a read-only transaction, and changes no row.
 func TestPreviewWritesNothing(t *testing.T) {
 	w := newWorld(t)
 	w.app.Components[0].Toggleable, w.app.Components[0].DefaultEnabled = true, true // metrics
@@ -238,7 +244,7 @@ func TestPreviewWritesNothing(t *testing.T) {
 	}
 }
 
-// everything is all rows of all tables.
+// everything returns all rows of all tables.
 func (w *world) everything() []string {
 	w.Helper()
 	var all []string
@@ -248,7 +254,7 @@ func (w *world) everything() []string {
 	return all
 }
 
-// toggle writes what the install switches on and off.
+// toggle sets the components that the install switches on and off.
 func (w *world) toggle(toggles map[string]bool) {
 	w.Helper()
 	raw, err := json.Marshal(toggles)
@@ -256,7 +262,8 @@ func (w *world) toggle(toggles map[string]bool) {
 	w.exec("update installs set toggles = $1", raw)
 }
 
-// TestToggles: off is destroyed when a person says yes, stays away, and comes back.
+// TestToggles: a component that is switched off is destroyed after an approval, stays
+// away, and can return.
 func TestToggles(t *testing.T) {
 	w := newWorld(t)
 	w.app.Components[0].Toggleable, w.app.Components[0].DefaultEnabled = true, true // metrics
@@ -266,7 +273,7 @@ func TestToggles(t *testing.T) {
 	w.toggle(map[string]bool{"metrics": false})
 	w.look()
 	w.runJobs()
-	w.want(w.asked(), "[metrics]") // always a person, whatever the install's rule
+	w.want(w.asked(), "[metrics]") // always a person, even if the install's rule approves all plans
 	must(t, w.answer("metrics", workflow.Approve, "yes"))
 	w.runJobs()
 	status, reason := w.component("metrics")
@@ -276,7 +283,7 @@ func TestToggles(t *testing.T) {
 		t.Errorf("the install is %s: %s", status, reason)
 	}
 	flows := w.workflows()
-	w.build("metrics", "succeeded") // new code of what is off is nobody's business
+	w.build("metrics", "succeeded") // new code of a component that is off has no effect
 	w.look()
 	w.want(w.workflows(), flows)
 	w.toggle(map[string]bool{"metrics": true})
@@ -286,7 +293,7 @@ func TestToggles(t *testing.T) {
 	w.want(status, "current")
 }
 
-// TestViewsOfManyInstalls are the same as those of each.
+// TestViewsOfManyInstalls: views that are loaded together equal those loaded one by one.
 func TestViewsOfManyInstalls(t *testing.T) {
 	w := newWorld(t)
 	w.provision()

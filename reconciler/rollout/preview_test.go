@@ -8,7 +8,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// TestEffects tells what a change brings about from what is so anyway.
+// TestEffects distinguishes the effects of a change from what happens anyway.
 func TestEffects(t *testing.T) {
 	howdy := "howdy"
 	same := []Effect{

@@ -8,15 +8,16 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
 )
 
-// provisioned is a world whose install is up to date, and its rows. Most tests go on from it, and the way there is most of their work,
-// so it is gone once.
+// provisioned caches a world whose install is up to date, with its rows. Most tests
+// start from it, and reaching it is most of their work.
 var provisioned struct {
 	sync.Mutex
-	world *world // nil until a test needed it; connected to nothing
+	world *world // nil until a test needs it; not connected
 	rows  storetest.Frozen
 }
 
-// newProvisionedWorld is newWorld and provision: a copy of everything, on a database of the test's own.
+// newProvisionedWorld is newWorld followed by provision: a copy of everything, on the
+// test's own database.
 func newProvisionedWorld(t *testing.T) *world {
 	t.Helper()
 	provisioned.Lock()
@@ -33,6 +34,6 @@ func newProvisionedWorld(t *testing.T) *world {
 	w.state, w.plans, w.break_ = maps.Clone(w.state), maps.Clone(w.plans), maps.Clone(w.break_)
 	w.open()
 	w.exec("select set_config('nuon.org', $1, false)", w.org)
-	w.exec("update runners set last_seen = now()") // it may be a while since
+	w.exec("update runners set last_seen = now()") // the cached value may be old
 	return &w
 }

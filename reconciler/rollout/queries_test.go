@@ -10,10 +10,12 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// mostStatements is how many statements reconciling one install may cost at most, with those that begin and end its transaction.
+// mostStatements bounds the statements to reconcile one install, including those that
+// begin and end its transaction.
 const mostStatements = 8
 
-// TestReconcileCostsFewStatements: however many components an install has, and writes nothing where nothing moved.
+// TestReconcileCostsFewStatements: the number of statements does not depend on the
+// number of components, and nothing is written if nothing changed.
 func TestReconcileCostsFewStatements(t *testing.T) {
 	t.Parallel()
 	w := newProvisionedWorld(t)
@@ -32,7 +34,7 @@ func TestReconcileCostsFewStatements(t *testing.T) {
 	w.want(w.one("select sum(xmin::text::bigint)::text from install_components"), rows)
 }
 
-// countedWorld counts how often installs are read for workflows.
+// countedWorld counts how often workflows read installs.
 type countedWorld struct {
 	workflow.World
 	reads int
@@ -43,7 +45,7 @@ func (c *countedWorld) Resolve(ctx context.Context, tx *store.Tx, install store.
 	return c.World.Resolve(ctx, tx, install, supposed)
 }
 
-// TestAdvanceReadsAnInstallOnce, however many steps begin.
+// TestAdvanceReadsAnInstallOnce: one read is enough, however many steps start.
 func TestAdvanceReadsAnInstallOnce(t *testing.T) {
 	t.Parallel()
 	w := newProvisionedWorld(t)

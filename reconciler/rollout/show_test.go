@@ -12,7 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// TestDisplay shows a template before and after what it reads is there.
+// TestDisplay shows a template before and after the values that it reads exist.
 func TestDisplay(t *testing.T) {
 	s := newSnapshot()
 	preset := "preset-secret"
@@ -88,7 +88,8 @@ func inShort(t *testing.T, s *snapshot, text string) string {
 	return short
 }
 
-// TestDisplayIsBounded shows as many texts as may be sent at once, each alone, and none after it is not wanted any more.
+// TestDisplayIsBounded: Render shows as many texts as may be sent at once, shows a
+// single text of any size, and stops when its context is done.
 func TestDisplayIsBounded(t *testing.T) {
 	large := strings.Repeat("x", maxShown/2+1)
 	d := newDisplay(newSnapshot())

@@ -61,8 +61,8 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestBlocked: an install goes on by itself while anything of it may still move, and not when all that it lacks comes from a person or
-// another release.
+// TestBlocked: an install is not blocked while any part of it may still progress, and
+// is blocked if all that is missing comes from a person or another release.
 func TestBlocked(t *testing.T) {
 	part := func(name, waits string, stuck bool) store.InstallComponent {
 		return store.InstallComponent{Name: name, Wanted: "present", WaitsFor: waits, Stuck: stuck}
@@ -91,8 +91,8 @@ func TestBlocked(t *testing.T) {
 	}
 }
 
-// TestTroubleOfAnOlderReleaseIsNotTheNewOnes: what a list has stored of a component says nothing about a release that it was not yet
-// compared with.
+// TestTroubleOfAnOlderReleaseIsNotTheNewOnes: the stored status of a component does
+// not apply to a release that it has not been compared with.
 func TestTroubleOfAnOlderReleaseIsNotTheNewOnes(t *testing.T) {
 	v := View{
 		Release: store.Release{Number: 2}, Never: map[string]bool{"web": true},

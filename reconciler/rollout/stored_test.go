@@ -12,7 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// said is what a View says of an install, in words.
+// said formats the status that a View reports.
 func said(v rollout.View) []string {
 	status, reason := v.Status()
 	all := []string{status + ": " + reason, fmt.Sprint("behind: ", v.Behind), fmt.Sprint("applied: ", v.Applied())}
@@ -23,7 +23,7 @@ func said(v rollout.View) []string {
 	return all
 }
 
-// views gives the install as it is worked out now, and as it is stored.
+// views returns the install's view as computed now, and as stored.
 func (w *world) views() (now, stored rollout.View) {
 	w.Helper()
 	must(w, w.store.Read(w.Context(), w.org, func(ctx context.Context, tx *store.Tx) error {
@@ -44,8 +44,8 @@ func (w *world) views() (now, stored rollout.View) {
 	return now, stored
 }
 
-// TestStoredViewsSayWhatIsWorkedOut: after each thing that happens to an install, lists say of it what a look at it alone does, though
-// nothing is worked out for them.
+// TestStoredViewsSayWhatIsWorkedOut: after each event, the stored view of an install
+// equals the computed one.
 func TestStoredViewsSayWhatIsWorkedOut(t *testing.T) {
 	t.Parallel()
 	w := newProvisionedWorld(t)
@@ -75,8 +75,8 @@ func TestStoredViewsSayWhatIsWorkedOut(t *testing.T) {
 	}
 }
 
-// TestAPushLeavesNoStoredViewCurrent: until an install was reconciled at the app's new release, lists do not call it current, so whoever waits
-// for that release goes on waiting.
+// TestAPushLeavesNoStoredViewCurrent: until an install is reconciled with the app's new release,
+// lists do not show it as current, so a client that waits for that release keeps waiting.
 func TestAPushLeavesNoStoredViewCurrent(t *testing.T) {
 	t.Parallel()
 	w := newProvisionedWorld(t)

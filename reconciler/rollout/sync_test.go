@@ -7,8 +7,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// offers gives what is offered to the runner now, by "kind component", once all artifacts were copied that are asked for: few tests
-// are about that.
+// offers returns the runner's current offers, by "kind component", after all
+// requested artifacts were copied; few tests are about syncs.
 func (w *world) offers() map[string]api.Offer {
 	w.Helper()
 	all := map[string]api.Offer{}
@@ -29,7 +29,7 @@ func (w *world) offers() map[string]api.Offer {
 	}
 }
 
-// copy copies an artifact from the vendor's registry to the install's.
+// copy copies an artifact from the vendor's registry to the install's registry.
 func (w *world) copy(spec api.SyncSpec) api.JobResult {
 	w.Helper()
 	if !strings.HasPrefix(spec.From.Repository, w.org+"/builds/") || !strings.HasPrefix(spec.To, w.org+"/installs/"+w.install+"/artifacts/") {
@@ -38,7 +38,8 @@ func (w *world) copy(spec api.SyncSpec) api.JobResult {
 	return api.JobResult{Status: "succeeded"}
 }
 
-// checkCopied fails unless what is to be deployed is in the install's own registry: nothing else may be asked for it.
+// checkCopied fails the test unless the artifact to deploy is in the install's own
+// registry; runners may read no other.
 func (w *world) checkCopied(deploy api.DeploySpec) {
 	w.Helper()
 	copies := w.one(`select count(*)::text from jobs where kind = 'sync' and status = 'succeeded' and spec->'sync'->>'to' = $1 and spec->'sync'->'from'->>'digest' = $2
@@ -77,8 +78,8 @@ func TestASyncThatFailsStallsItsComponent(t *testing.T) {
 	}
 }
 
-// TestWhatIsSmallOrThereNeedsNoSync: the plan copies a small artifact, and one that was applied is there; only for a large new one a job
-// is made before the plan.
+// TestWhatIsSmallOrThereNeedsNoSync: the plan copies a small artifact, and one that
+// was applied before is not copied; only a large new one gets a job before the plan.
 func TestWhatIsSmallOrThereNeedsNoSync(t *testing.T) {
 	w := newProvisionedWorld(t)
 	syncs := func() string {
@@ -123,14 +124,15 @@ func TestWhatIsSmallOrThereNeedsNoSync(t *testing.T) {
 	}
 }
 
-// TestARunnerThatTakesNoSyncsGetsOneThatWaits: as long as its owner does not allow syncs. A plan that copied would fail and stall.
+// TestARunnerThatTakesNoSyncsGetsOneThatWaits: while the runner's owner does not
+// allow syncs, a sync job waits. A plan that copies would fail and stall.
 func TestARunnerThatTakesNoSyncsGetsOneThatWaits(t *testing.T) {
 	t.Parallel()
 	w := newProvisionedWorld(t)
 	w.look()
 	w.exec("update runners set policy = '{\"jobs\": [\"plan\", \"apply\"]}'")
 	const open = "select kind || ' ' || status || ' ' || (spec->'plan'->'from'->>'digest' is not null) from jobs where ended_at is null"
-	w.input("greeting", "salut") // of what was applied
+	w.input("greeting", "salut") // for an artifact that was applied
 	w.build("metrics", "succeeded")
 	w.exec("update builds set artifact_bytes = 1000")
 	w.look()

@@ -15,7 +15,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// approver adds a token of a role, and gives its id.
+// approver adds a token with a role, and returns its id.
 func (w *world) approver(name, role string) string {
 	w.Helper()
 	token := id.New("tok")
@@ -23,7 +23,7 @@ func (w *world) approver(name, role string) string {
 	return token
 }
 
-// running is the workflow that runs.
+// running returns the running workflow.
 func (w *world) running() string {
 	w.Helper()
 	return w.one("select id from workflows where status = 'running'")
@@ -45,7 +45,7 @@ func (w *world) revoke() error {
 	return w.in(func(ctx context.Context, tx *store.Tx) error { return workflow.RevokeWorkflowRule(ctx, tx, running) })
 }
 
-// refusedWith holds that an error is a conflict with a code.
+// refusedWith verifies that an error is a conflict with a code.
 func (w *world) refusedWith(err error, code string) {
 	w.Helper()
 	var conflict *workflow.Conflict
@@ -54,8 +54,8 @@ func (w *world) refusedWith(err error, code string) {
 	}
 }
 
-// TestAWholeProvisionIsApproved: an approver's rule approves what waits and what the workflow plans from then on, in the approver's name,
-// leaves scripts that nobody has seen to a person, and ends with the workflow.
+// TestAWholeProvisionIsApproved: an approver's rule approves pending and later plans of the
+// workflow in the approver's name, leaves unseen scripts to a person, and ends with the workflow.
 func TestAWholeProvisionIsApproved(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -65,7 +65,7 @@ func TestAWholeProvisionIsApproved(t *testing.T) {
 	w.want(w.asked(), "[sandbox]")
 	must(t, w.whole("vera", w.approver("vera", "approver")))
 	w.runJobs()
-	w.want(w.asked(), "[web]") // it is shown with a script that nobody has seen
+	w.want(w.asked(), "[web]") // it is shown with an unseen script
 	w.want(w.one("select reason from steps where kind = 'approve' and component = 'web'"),
 		"the rule of vera for the workflow does not approve it: it comes with scripts that no approver has seen for this install")
 	given := `select p.component || ' ' || a.status || ' ' || r.answer || ' ' || r.actor || ': ' || r.reason || ' ' || (r.rule->>'workflow' = a.workflow_id)
@@ -78,7 +78,7 @@ func TestAWholeProvisionIsApproved(t *testing.T) {
 	w.runJobs()
 	w.want(w.workflows(), "[provision succeeded]")
 
-	// The next workflow asks again, and the one that ended takes no rule.
+	// The next workflow needs approvals again, and the one that ended accepts no rule.
 	w.input("greeting", "hi")
 	w.look()
 	w.runJobs()
@@ -91,8 +91,8 @@ func TestAWholeProvisionIsApproved(t *testing.T) {
 	}
 }
 
-// TestAWholeWorkflowLeavesToAPersonWhatMustBeSeen: destroys, replacements and what a report does not show all of are asked about, also where a
-// plan with one takes the place of one that was approved.
+// TestAWholeWorkflowLeavesToAPersonWhatMustBeSeen: destroys, replacements and plans whose
+// report is not complete need a person, also when one replaces a plan that was approved.
 func TestAWholeWorkflowLeavesToAPersonWhatMustBeSeen(t *testing.T) {
 	t.Parallel()
 	w := newProvisionedWorld(t)
@@ -105,7 +105,8 @@ func TestAWholeWorkflowLeavesToAPersonWhatMustBeSeen(t *testing.T) {
 	w.want(w.asked(), "[web]")
 	w.want(strings.HasSuffix(w.one("select reason from approvals where status = 'waiting'"), "it covers nothing that deletes or replaces something"), true)
 
-	// It moves, and the new plan is covered; it moves once more, and that is not.
+	// The desired state changes, and the new plan is covered; it changes again, and
+	// that plan is not.
 	w.replaces = nil
 	w.input("greeting", "ho")
 	w.look()
@@ -139,7 +140,7 @@ func TestAWholeWorkflowLeavesToAPersonWhatMustBeSeen(t *testing.T) {
 	w.want(w.asked(), "[metrics]")
 }
 
-// until lets the runner work until it is offered a job, which it does not take yet.
+// until has the runner work until it is offered a job, which it does not take yet.
 func (w *world) until(job string) api.Offer {
 	w.Helper()
 	for range 20 {
@@ -157,8 +158,9 @@ func (w *world) until(job string) api.Offer {
 	return api.Offer{}
 }
 
-// TestAWholeWorkflowIsCheckedWhenItsApprovalIsUsed: between the approval and the apply the rule is taken back, or its approver loses the
-// permission. Nothing is applied then, and a person is asked.
+// TestAWholeWorkflowIsCheckedWhenItsApprovalIsUsed: between the approval and the
+// apply the rule is withdrawn, or its approver loses the permission. Then nothing is
+// applied, and a person must approve.
 func TestAWholeWorkflowIsCheckedWhenItsApprovalIsUsed(t *testing.T) {
 	t.Parallel()
 	w := newProvisionedWorld(t)
@@ -197,8 +199,10 @@ func TestAWholeWorkflowIsCheckedWhenItsApprovalIsUsed(t *testing.T) {
 	}
 }
 
-// TestOneApproverApprovesAWorkflow: of two who do at once, one does; the other takes over only once the first may not approve any more. Who asked for a
-// workflow does not where the install wants another, and a rule is not for another's workflow.
+// TestOneApproverApprovesAWorkflow: if two approvers approve a workflow at the same
+// time, one succeeds. The other takes over only once the first has lost the
+// permission. The requester of a workflow may not approve it on an install with
+// approvals_by_others, and a rule covers no other workflow.
 func TestOneApproverApprovesAWorkflow(t *testing.T) {
 	t.Parallel()
 	w := newProvisionedWorld(t)
@@ -227,7 +231,7 @@ func TestOneApproverApprovesAWorkflow(t *testing.T) {
 	}
 	second := map[string]string{"vera": "alice", "alice": "vera"}[first]
 	w.refusedWith(failed[second], workflow.CodeHasRule)
-	must(t, w.whole(first, tokens[first])) // twice changes nothing
+	must(t, w.whole(first, tokens[first])) // a second call changes nothing
 	w.exec("update tokens set revoked_at = now() where id = $1", tokens[first])
 	must(t, w.whole(second, tokens[second]))
 	w.want(w.one("select rule->>'by' from workflows where id = $1", running), second)
@@ -236,7 +240,7 @@ func TestOneApproverApprovesAWorkflow(t *testing.T) {
 
 	w.exec("update tokens set revoked_at = null")
 	w.exec("update installs set approvals_by_others = true")
-	_, err := w.wish(rollout.Wish{Kind: workflow.KindDeploy, Components: []string{"metrics"}, Redeploy: true}) // asked for by alice
+	_, err := w.wish(rollout.Wish{Kind: workflow.KindDeploy, Components: []string{"metrics"}, Redeploy: true}) // by alice
 	must(t, err)
 	w.refusedWith(w.whole("alice", tokens["alice"]), workflow.CodeOwnChange)
 	must(t, w.whole("vera", tokens["vera"]))

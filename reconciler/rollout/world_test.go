@@ -29,8 +29,9 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// world is a control plane on a real database with one app, one install and a runner that works in this process, through the very
-// calls that the runner API makes. Its Terraform is pretended: state is a map, and a plan compares.
+// world is a control plane on a real database with one app, one install, and a runner
+// in this process that uses the calls of the runner API. Its Terraform is simulated:
+// state is a map, and a plan compares.
 type world struct {
 	*testing.T
 	dsn      string
@@ -45,18 +46,18 @@ type world struct {
 	app      appconfig.App
 	appID    string
 	install  string
-	state    map[string]string // by component: the vars that were applied
-	plans    map[string]string // by bundle digest: what applying it leads to
+	state    map[string]string // by component: the vars of the last apply
+	plans    map[string]string // by bundle digest: the state after its apply
 	break_   map[string]api.JobResultStatus
-	replaces map[string]bool           // components of which the next plans replace something
-	findings map[string][]diff.Finding // of each plan of a component
-	done     []string                  // jobs in the order in which they ended well: "apply web"
+	replaces map[string]bool           // components whose next plans replace something
+	findings map[string][]diff.Finding // of each plan, by component
+	done     []string                  // jobs in the order in which they succeeded: "apply web"
 	versions int
-	strict   bool // scripts that nobody has approved wait for the test's own answer
+	strict   bool // unapproved scripts wait for the test's own answer
 }
 
-// newWorld has the app hello: a sandbox; network; web, which reads two outputs of network, one of them sensitive, and two inputs;
-// metrics, which stands alone; an action after web.
+// newWorld has the app hello: a sandbox; network; web, which reads two outputs of network,
+// one of them sensitive, and two inputs; metrics, which is independent; an action after web.
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{
@@ -80,7 +81,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// open connects to the world's database and makes the services on it.
+// open connects to the world's database and creates the services on it.
 func (w *world) open() {
 	w.Helper()
 	var err error
@@ -133,7 +134,7 @@ func (w *world) exec(sql string, args ...any) {
 	must(w, err)
 }
 
-// list gives one column of text.
+// list returns one column of text.
 func (w *world) list(sql string, args ...any) []string {
 	w.Helper()
 	rows, err := w.seed.Query(w.Context(), sql, args...)
@@ -165,7 +166,7 @@ func (w *world) addComponent(name string) {
 	w.build(name, "succeeded")
 }
 
-// build makes a new input of a component with a build of it.
+// build adds a new input of a component with a build of it.
 func (w *world) build(name, status string) {
 	w.Helper()
 	input, build := id.New("inp"), id.New("bld")
@@ -177,7 +178,7 @@ func (w *world) build(name, status string) {
 	w.release()
 }
 
-// release makes a release of what the app is made of now, as build does after a push.
+// release creates a release from the app's current builds, as build does after a push.
 func (w *world) release() {
 	w.Helper()
 	must(w, w.in(func(ctx context.Context, tx *store.Tx) error {
@@ -219,7 +220,7 @@ func (w *world) version() {
 	w.release()
 }
 
-// addInstall makes a registered runner and an install with its sensitive input.
+// addInstall adds a registered runner and an install with its sensitive input.
 func (w *world) addInstall() {
 	var runner store.Runner
 	var registration string
@@ -234,7 +235,7 @@ func (w *world) addInstall() {
 	w.secret("api_token", plantedInput)
 }
 
-// What must never be found in a row.
+// The secrets that must never be found in a row.
 const (
 	plantedInput  = "planted-input-2f6b"
 	plantedOutput = "planted-output-91cc"
@@ -256,14 +257,14 @@ func (w *world) input(name, plain string) {
 		on conflict (org_id, install_id, name) do update set value = excluded.value`, w.org, w.install, name, plain)
 }
 
-// look asks rollout to look at the install, and lets the queue run until it is empty.
+// look reconciles the install, and runs the queue until it is empty.
 func (w *world) look() {
 	w.Helper()
 	must(w, w.rollout.Reconcile(w.Context(), w.org, w.install))
 	w.queue()
 }
 
-// queue does what was asked for through the work queue, in order: nothing else makes the control plane move.
+// queue runs the tasks in the work queue, in order: nothing else advances the control plane.
 func (w *world) queue() {
 	w.Helper()
 	for round := 0; ; round++ {
@@ -305,7 +306,7 @@ func (w *world) queue() {
 	}
 }
 
-// sayScripts answers what waits about scripts, and reports whether there was anything.
+// sayScripts answers the pending approval requests for scripts, and reports whether there were any.
 func (w *world) sayScripts(answer workflow.Answer, reason string) bool {
 	w.Helper()
 	ids := w.list("select id from approvals where kind = 'scripts' and status = 'waiting'")
@@ -315,7 +316,7 @@ func (w *world) sayScripts(answer workflow.Answer, reason string) bool {
 	return len(ids) > 0
 }
 
-// leased gives what is offered to the runner now, by "kind component".
+// leased returns the runner's current offers, by "kind component".
 func (w *world) leased() map[string]api.Offer {
 	w.Helper()
 	got, err := w.dispatch.Lease(w.Context(), w.caller, api.LeaseRequest{Free: 20, Version: "1", WaitSeconds: -1}, nil)
@@ -329,7 +330,8 @@ func (w *world) leased() map[string]api.Offer {
 	return all
 }
 
-// runJobs lets the runner take and end everything that is offered, round after round, until nothing is; it gives the rounds.
+// runJobs has the runner take and end all offered jobs, round after round, until
+// there are none. It returns the rounds.
 func (w *world) runJobs() (rounds []string) {
 	w.Helper()
 	for {
@@ -375,12 +377,13 @@ func (w *world) accept(o api.Offer) (spec api.JobSpec, ok bool) {
 	return spec, true
 }
 
-// clusterOfTest is the cluster that the runner names for a component.
+// clusterOfTest returns the cluster that the runner reports for a component.
 func clusterOfTest(component string) api.ClusterIdentity {
 	return api.ClusterIdentity{Identity: "sha256:" + component, Hash: "hmac:" + component}
 }
 
-// work is what Terraform would do: a plan compares the vars, rendered with opened secrets, with the state.
+// work does what Terraform would do: a plan compares the vars, rendered with opened
+// secrets, with the state.
 func (w *world) work(spec api.JobSpec) api.JobResult {
 	switch spec.Kind {
 	case "sync":
@@ -448,7 +451,8 @@ func (w *world) plan(spec api.PlanSpec) api.JobResult {
 	return api.JobResult{Status: "succeeded", Plan: result}
 }
 
-// rendered is what the module would be called with: artifact and vars, secrets and all. It never leaves the runner.
+// rendered returns the input of the module: artifact and vars, including secrets. It
+// never leaves the runner.
 func (w *world) rendered(m api.DeploySpec) string {
 	tree := render.Tree{}
 	must(w, json.Unmarshal(m.Values.Plain, &tree))
@@ -474,7 +478,7 @@ func (w *world) rendered(m api.DeploySpec) string {
 	return out
 }
 
-// outputs are those of each module: network's join_token is sensitive.
+// outputs returns the outputs of each module: network's join_token is sensitive.
 func (w *world) outputs(component string) []api.Output {
 	switch component {
 	case "sandbox":
@@ -493,7 +497,7 @@ func (w *world) outputs(component string) []api.Output {
 	return []api.Output{}
 }
 
-// answer gives a person's word about the waiting plan of a component.
+// answer is alice's answer to the pending plan of a component.
 func (w *world) answer(component string, answer workflow.Answer, reason string) error {
 	w.Helper()
 	approval := w.one(`select a.id from approvals a join plans p on p.id = a.plan_id where a.status = 'waiting' and p.component = $1`, component)
@@ -502,7 +506,7 @@ func (w *world) answer(component string, answer workflow.Answer, reason string) 
 	return err
 }
 
-// respond answers an approval as it is displayed.
+// respond answers an approval request as it is displayed.
 func (w *world) respond(approval string, answer workflow.Answer, actor, reason string) error {
 	w.Helper()
 	return w.in(func(ctx context.Context, tx *store.Tx) error {
@@ -510,7 +514,7 @@ func (w *world) respond(approval string, answer workflow.Answer, actor, reason s
 	})
 }
 
-// displayed is the answer of somebody to whom an approval is displayed now.
+// displayed returns the answer of a person to whom an approval request is displayed now.
 func (w *world) displayed(approval string, answer workflow.Answer, actor, reason string) workflow.Response {
 	w.Helper()
 	return workflow.Response{
@@ -519,7 +523,7 @@ func (w *world) displayed(approval string, answer workflow.Answer, actor, reason
 	}
 }
 
-// approveAll says yes to everything until nothing moves any more.
+// approveAll approves everything until nothing is left to do.
 func (w *world) approveAll() {
 	w.Helper()
 	for {
@@ -534,13 +538,13 @@ func (w *world) approveAll() {
 	}
 }
 
-// asked are the components whose plans wait for a person.
+// asked returns the components whose plans wait for an approval.
 func (w *world) asked() []string {
 	w.Helper()
 	return w.list(`select p.component from approvals a join plans p on p.id = a.plan_id where a.status = 'waiting' order by 1`)
 }
 
-// provision brings a fresh install up to date.
+// provision deploys a new install until it is up to date.
 func (w *world) provision() {
 	w.Helper()
 	w.look()
@@ -562,7 +566,7 @@ func (w *world) status() (status, reason string) {
 	return status, reason
 }
 
-// health is the install's health while its runner is online.
+// health returns the install's health while its runner is online.
 func (w *world) health() (health string) {
 	w.Helper()
 	must(w, w.store.Read(w.Context(), w.org, func(ctx context.Context, tx *store.Tx) error {
@@ -599,13 +603,13 @@ func (w *world) component(name string) (status, reason string) {
 	return status, reason
 }
 
-// workflows are "kind status" of all workflows, oldest first.
+// workflows returns "kind status" of all workflows, oldest first.
 func (w *world) workflows() []string {
 	w.Helper()
 	return w.list("select kind || ' ' || status from workflows order by number")
 }
 
-// ask is a person asking for a deploy, or for a deprovision (absent).
+// ask is alice requesting a deploy, or a deprovision (absent).
 func (w *world) ask(wanted string, components ...string) {
 	w.Helper()
 	kind := workflow.KindDeploy
@@ -616,7 +620,7 @@ func (w *world) ask(wanted string, components ...string) {
 	must(w, err)
 }
 
-// wish is alice asking for something.
+// wish is alice sending a request.
 func (w *world) wish(wish rollout.Wish) (granted rollout.Granted, err error) {
 	w.Helper()
 	wish.Actor = "alice"
@@ -628,7 +632,7 @@ func (w *world) wish(wish rollout.Wish) (granted rollout.Granted, err error) {
 	return granted, err
 }
 
-// dump logs what a failing test is about.
+// dump logs the state for a failed test.
 func (w *world) dump() {
 	for _, sql := range []string{
 		"select format('workflow %s %s %s: %s / %s', number, kind, status, reason, outcome) from workflows order by number",
