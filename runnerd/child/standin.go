@@ -38,7 +38,7 @@ func StandIn(path string, env map[string]string) (executable string, environ map
 	return executable, environ, nil
 }
 
-// Become replaces this process by the program that it stands in for, and does not return
+// Become replaces this process with the program that it stands in for, and does not return
 // in that case. In any other process it does nothing.
 func Become() error {
 	path, found := os.LookupEnv(varProgram)

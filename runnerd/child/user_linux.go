@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// become replaces this process by a program of another user, with the
+// become replaces this process with a program of another user, with the
 // restrictions that start applies.
 func become(path string, args, environ []string, user *User) error {
 	// The prctl setting belongs to a thread, and this thread becomes the program.

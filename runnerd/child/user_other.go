@@ -18,7 +18,7 @@ func start(command *exec.Cmd) error {
 	return command.Start()
 }
 
-// become replaces this process by a program of another user.
+// become replaces this process with a program of another user.
 func become(path string, args, environ []string, user *User) error {
 	if err := errors.Join(syscall.Setgroups(nil), syscall.Setgid(int(user.GID)),
 		syscall.Setuid(int(user.UID))); err != nil {

@@ -46,7 +46,7 @@ type Session interface {
 	// Apply makes the changes of the report. An error with a Health fails the
 	// job and reports both.
 	Apply(ctx context.Context) (Outcome, error)
-	// Close frees what Open took. ctx may have ended.
+	// Close releases what Open acquired. ctx may have ended.
 	Close(ctx context.Context) error
 }
 

@@ -112,7 +112,7 @@ func describe(spec api.PlanSpec, planned Plan) (api.PlanResult, error) {
 	}, nil
 }
 
-// asItStands completes the result of a plan that needs no apply.
+// asItStands adds outputs and health to the result of a plan that needs no apply.
 func asItStands(ctx context.Context, op *Operation, session Session, result api.PlanResult) (api.PlanResult, error) {
 	if op.Destroy {
 		return result, nil

@@ -265,7 +265,7 @@ func (r *rig) apply(p planned) (api.JobResult, error) {
 	return result, err
 }
 
-// must plans and applies.
+// must plans and applies a manifest, and fails the test on an error.
 func (r *rig) must(text string) (planned, api.JobResult) {
 	r.t.Helper()
 	p, err := r.plan(text)

@@ -20,7 +20,7 @@ import (
 // this holds only what the goroutines share.
 type attempt struct {
 	runner *runner
-	id     string // see name
+	id     string // see name()
 	dir    spool.Attempt
 	record spool.Record // changed only by superviseLoop, with the mutex held
 	log    *slog.Logger

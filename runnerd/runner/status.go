@@ -37,7 +37,7 @@ type Status struct {
 	KeySince time.Time `json:"key_since,omitzero"`
 	// Working means that a runnerd runs in the directory.
 	Working bool `json:"working"`
-	// Policy is what the runner file allows now.
+	// Policy is the current rule of the runner file.
 	Policy api.RunnerPolicy `json:"policy"`
 	// Programs describes the user that the programs of jobs run as.
 	Programs Programs `json:"programs"`

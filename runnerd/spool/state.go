@@ -43,7 +43,7 @@ func (a Attempt) AppendState(state api.State) error {
 	return a.AddState(state, number+1)
 }
 
-// The endings of state files.
+// The suffixes of state files.
 const (
 	stateSuffix   = ".json"
 	refusedSuffix = ".refused"

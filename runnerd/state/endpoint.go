@@ -56,7 +56,7 @@ type Endpoint struct {
 	mutex   sync.Mutex
 	now     *Version // as last read or written; nil before the first read
 	wrote   bool     // this process wrote now, so it is the newest version
-	lockID  string   // of the lock that this process holds, or empty
+	lockID  string   // id of the lock that this process holds, or empty
 	trouble error    // the error of the last read, write or lock
 }
 
