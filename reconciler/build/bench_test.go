@@ -24,8 +24,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
 )
 
-// bench is a control plane from git to artifact with real Postgres, git and registry. Only the runner
-// is simulated.
+// bench is a control plane from git to artifact with real Postgres, git and registry. Only the
+// runner is simulated.
 type bench struct {
 	t        testing.TB
 	dsn      string

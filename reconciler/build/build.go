@@ -30,10 +30,10 @@ func New(s *store.Store, trees Trees, sources SourceStore) *Builder {
 }
 
 // Reconcile determines the input of every component of an app's current version and creates the
-// missing builds. It changes nothing if nothing has changed since the last call. A component whose code
-// cannot be built stays as it was, with the problem as text, and the others continue. An error means
-// that something outside the app (the registry, a mirror, the database) failed: call Reconcile again
-// later.
+// missing builds. It changes nothing if nothing has changed since the last call. A component whose
+// code cannot be built stays as it was, with the problem as text, and the others continue. An error
+// means that something outside the app (the registry, a mirror, the database) failed: call
+// Reconcile again later.
 func (b *Builder) Reconcile(ctx context.Context, org, appID string) error {
 	app, err := b.read(ctx, org, appID)
 	if errors.Is(err, errNothing) {

@@ -415,8 +415,8 @@ func TestAComponentOfAnotherRepository(t *testing.T) {
 		}
 		return err
 	})
-	// A variable that the module requires and the config does not set is found before anything is built, in
-	// the words of nuon validate.
+	// A variable that the module requires and the config does not set is found before anything is
+	// built, in the words of nuon validate.
 	other.Write("tf/main.tf", "variable \"size\" {}\n").Commit("size")
 	b.sync()
 	want := `vars: the module in tf needs a value for its variable "size" (set vars.size, or give the variable a default at tf/main.tf:1)`
@@ -435,7 +435,8 @@ func TestAComponentOfAnotherRepository(t *testing.T) {
 		t.Errorf("the problem is still %q", got)
 	}
 	b.wantBuilds(map[string]int{"web": 1, "metrics": 2})
-	// The config has errors now, which does not prevent the build of components from other repositories.
+	// The config has errors now, which does not prevent the build of components from other
+	// repositories.
 	repo.Write("app/metadata.toml", "version = ").Commit("oops")
 	other.Write("tf/main.tf", "output \"a\" { value = 3 }\n").Commit("three")
 	b.sync()
@@ -447,8 +448,8 @@ func TestAComponentOfAnotherRepository(t *testing.T) {
 	b.wantBuilds(map[string]int{"web": 1, "metrics": 3})
 }
 
-// A component that moves to another repository is not rolled out with its old code and the new config,
-// and reports why it waits.
+// A component that moves to another repository is not rolled out with its old code and the new
+// config, and reports why it waits.
 func TestAComponentThatMovesToAnotherRepository(t *testing.T) {
 	repo, other := hello(t), gittest.New(t)
 	other.Write("modules/metrics/main.tf", "output \"port\" { value = 1 }\n").Commit("start")

@@ -19,8 +19,8 @@ type Draft struct {
 	Rebuild bool   // and a build would be created
 	Problem string // why it could not be built, for people; the other fields are then as without it
 	Reason  string // for people
-	// Build is the build that would be used. A build that does not exist yet has no number and counts as
-	// succeeded.
+	// Build is the build that would be used. A build that does not exist yet has no number and
+	// counts as succeeded.
 	Build store.Build
 }
 
@@ -28,9 +28,9 @@ type Draft struct {
 const draftDigest = "draft"
 
 // Drafts returns the effect of a config on each of its components, with the files of its own
-// repository. The app may have no version yet. A component that names the app's repository and branch
-// by URL is built from the same files. Code in other repositories counts as it was when it was last
-// read. Drafts writes nothing.
+// repository. The app may have no version yet. A component that names the app's repository and
+// branch by URL is built from the same files. Code in other repositories counts as it was when it
+// was last read. Drafts writes nothing.
 func Drafts(ctx context.Context, tx *store.Tx, appID string, config *appconfig.App, tree *gittree.Tree) (map[string]Draft, error) {
 	now, err := readApp(ctx, tx, appID)
 	if err != nil && !errors.Is(err, errNothing) {
@@ -113,8 +113,8 @@ func (d drafting) draft(ctx context.Context, tx *store.Tx, config appconfig.Comp
 	return found.draft(), err
 }
 
-// sameCode reports whether two configs of a component name the same code, so that facts about one hold
-// for the other.
+// sameCode reports whether two configs of a component name the same code, so that facts about one
+// hold for the other.
 func sameCode(was, is *appconfig.Component) bool {
 	before, after := Shape(was), Shape(is)
 	if before.Kustomize != nil && after.Kustomize != nil {

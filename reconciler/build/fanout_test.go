@@ -30,8 +30,9 @@ func (b *bench) list(sql string) []string {
 	return all
 }
 
-// TestTheLastBuildHasTheInstallsReconciled checks that they are reconciled once, however many builds a
-// push causes and however many installs exist. In the past, each build's end reconciled every install.
+// TestTheLastBuildHasTheInstallsReconciled checks that they are reconciled once, however many
+// builds a push causes and however many installs exist. In the past, each build's end reconciled
+// every install.
 func TestTheLastBuildHasTheInstallsReconciled(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, hello(t))
@@ -50,8 +51,8 @@ func TestTheLastBuildHasTheInstallsReconciled(t *testing.T) {
 	}
 }
 
-// TestBuildsAreSpread checks that all online build runners get builds. In the past, the oldest got them
-// all.
+// TestBuildsAreSpread checks that all online build runners get builds. In the past, the oldest got
+// them all.
 func TestBuildsAreSpread(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, hello(t))

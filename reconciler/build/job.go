@@ -18,8 +18,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// The statuses of a build, with the same values as the table's constraint: queued → running → succeeded
-// or failed. The last two are final.
+// The statuses of a build, with the same values as the table's constraint: queued → running →
+// succeeded or failed. The last two are final.
 const (
 	statusQueued    = "queued"
 	statusRunning   = "running"
@@ -46,7 +46,8 @@ const maxError = 16 << 10
 
 var _ dispatch.Owner = (*Builder)(nil)
 
-// start queues the job of a build for the org's build runner. It returns false if there is none yet.
+// start queues the job of a build for the org's build runner. It returns false if there is none
+// yet.
 func start(ctx context.Context, tx *store.Tx, build store.Build, component store.Component, recipe Recipe, timeout time.Duration) (bool, error) {
 	runner, err := tx.BuildRunner(ctx, tx.Org, dispatch.Online.Seconds())
 	if errors.Is(err, store.ErrNotFound) {
@@ -141,8 +142,8 @@ func settleReleases(ctx context.Context, tx *store.Tx, inputID string) error {
 	return nil
 }
 
-// endOf returns how a build ended. It checks what the runner reports: an artifact counts only in the
-// repository of this build's component.
+// endOf returns how a build ended. It checks what the runner reports: an artifact counts only in
+// the repository of this build's component.
 func endOf(org string, build store.Build, result api.JobResult) store.EndBuildParams {
 	made := result.Build.Artifact
 	switch {
@@ -181,8 +182,8 @@ var (
 	ErrHasBuild = errors.New("the same input has another build that is under way or has succeeded")
 )
 
-// Retry builds the input of a failed build again, from the source that was packed for it, and returns
-// the id of the new build. Its error wraps store.ErrNotFound, ErrNotFailed or ErrHasBuild.
+// Retry builds the input of a failed build again, from the source that was packed for it, and
+// returns the id of the new build. Its error wraps store.ErrNotFound, ErrNotFailed or ErrHasBuild.
 func (b *Builder) Retry(ctx context.Context, tx *store.Tx, buildID string) (string, error) {
 	old, err := tx.LockBuild(ctx, tx.Org, buildID)
 	if err != nil {

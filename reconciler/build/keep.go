@@ -18,8 +18,8 @@ import (
 )
 
 // keep writes all findings in one transaction: inputs, problems, builds with their jobs, and the
-// summaries of the revisions. settled means that no component was left out for a temporary reason; only
-// then is a release made.
+// summaries of the revisions. settled means that no component was left out for a temporary reason;
+// only then is a release made.
 func (b *Builder) keep(ctx context.Context, org string, app appState, findings []*finding, settled bool) error {
 	return b.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		locked, err := tx.LockApp(ctx, org, app.row.ID)
@@ -59,8 +59,8 @@ func (a appState) all(findings []*finding) bool {
 	return !slices.ContainsFunc(a.components, func(c componentState) bool { return !found[c.row.ID] && !c.settled(a) })
 }
 
-// settled reports whether a component that was not examined because the newest config has errors still
-// has the input of the app's version: a release was made of that version.
+// settled reports whether a component that was not examined because the newest config has errors
+// still has the input of the app's version: a release was made of that version.
 func (c componentState) settled(app appState) bool {
 	return c.own && app.broken && app.released && c.current != nil
 }
@@ -98,7 +98,8 @@ func unlessGone(err error) error {
 	return err
 }
 
-// moved reports whether the app's version, or a revision at which its components are read, has changed.
+// moved reports whether the app's version, or a revision at which its components are read, has
+// changed.
 func (a appState) moved(before appState) bool {
 	if a.version.ID != before.version.ID || a.broken != before.broken || len(a.components) != len(before.components) {
 		return true
@@ -264,8 +265,8 @@ func (k *keeping) conclude(ctx context.Context) error {
 	return nil
 }
 
-// rollOut enqueues a reconcile of every install of an app if the installs follow the created or changed
-// release. A release that became complete after a partial one took its place is made again.
+// rollOut enqueues a reconcile of every install of an app if the installs follow the created or
+// changed release. A release that became complete after a partial one took its place is made again.
 func rollOut(ctx context.Context, tx *store.Tx, r store.Release) error {
 	followed, err := release.Followed(ctx, tx, r)
 	if err != nil {

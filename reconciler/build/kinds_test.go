@@ -29,8 +29,8 @@ const (
 	quotaText = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: quota}\ndata: {id: '{{.nuon.install.id}}'}\n"
 )
 
-// cluster returns hello with a component of each other deployed kind, from each place that it can be
-// built from.
+// cluster returns hello with a component of each other deployed kind, from each place that it can
+// be built from.
 func cluster(t testing.TB) *gittest.Repo {
 	t.Helper()
 	repo := hello(t).Write(
@@ -86,8 +86,8 @@ func (b *bench) sourceOf(built store.Build) map[string]string {
 	return all
 }
 
-// TestChartsAndManifests checks that they are built from what they name and from nothing else: what a
-// build finds, its spec, and what causes another build.
+// TestChartsAndManifests checks that they are built from what they name and from nothing else: what
+// a build finds, its spec, and what causes another build.
 func TestChartsAndManifests(t *testing.T) {
 	repo := cluster(t)
 	b := newBench(t, repo)
@@ -247,8 +247,8 @@ func TestAnUploadedAppWithoutCode(t *testing.T) {
 	}
 }
 
-// TestLinkedCode checks that the target of a chart's links is packed with the chart, and rebuilds it
-// when it changes.
+// TestLinkedCode checks that the target of a chart's links is packed with the chart, and rebuilds
+// it when it changes.
 func TestLinkedCode(t *testing.T) {
 	repo := cluster(t)
 	repo.Symlink("../../other", "charts/api/charts/other").Write("charts/api/charts/README.md", "x").Commit("link")
@@ -263,7 +263,8 @@ func TestLinkedCode(t *testing.T) {
 	b.wantBuilds(map[string]int{"api": 2})
 }
 
-// TestAChartThatCannotBeBuilt checks that its earlier build stays and the other components continue.
+// TestAChartThatCannotBeBuilt checks that its earlier build stays and the other components
+// continue.
 func TestAChartThatCannotBeBuilt(t *testing.T) {
 	repo := cluster(t)
 	b := newBench(t, repo)
@@ -282,8 +283,8 @@ func TestAChartThatCannotBeBuilt(t *testing.T) {
 	b.wantBuilds(map[string]int{"api": 1, "edge": 2})
 }
 
-// TestDraftsOfChartsAndManifests checks that the builds are known before anything is committed, also of
-// code in other repositories.
+// TestDraftsOfChartsAndManifests checks that the builds are known before anything is committed,
+// also of code in other repositories.
 func TestDraftsOfChartsAndManifests(t *testing.T) {
 	repo, other := cluster(t), gittest.New(t)
 	other.Write("chart/Chart.yaml", "apiVersion: v2\nname: far\nversion: 1.0.0\n", "k/kustomization.yaml", "resources: []\n").Commit("start")

@@ -36,8 +36,8 @@ func inputReason(found *finding, app appState) string {
 	return optionReason(before, now, name, version)
 }
 
-// shapeReason returns what differs besides the code and the Terraform version, and whom to attribute it
-// to. It is empty if nothing does.
+// shapeReason returns what differs besides the code and the Terraform version, and whom to
+// attribute it to. It is empty if nothing does.
 func shapeReason(before, now Recipe, name, whom string) string {
 	switch {
 	case before.Format != now.Format:
@@ -81,7 +81,8 @@ func terraformReason(before, now Recipe, name, whom string) string {
 	return fmt.Sprintf("%s builds component %s with Terraform %s instead of %s", whom, name, now.TerraformVersion, before.TerraformVersion)
 }
 
-// codeReason names the changed files if the revision itself changed them, otherwise the directories.
+// codeReason names the changed files if the revision itself changed them, otherwise the
+// directories.
 func codeReason(name, commit string, moved []string, revision store.Revision) string {
 	var files []string
 	for _, directory := range moved {

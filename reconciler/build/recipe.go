@@ -9,13 +9,13 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/sourcedir"
 )
 
-// recipeFormat identifies the rules by which inputs are made. A change of what goes into an artifact
-// changes recipeFormat, which rebuilds everything once.
+// recipeFormat identifies the rules by which inputs are made. A change of what goes into an
+// artifact changes recipeFormat, which rebuilds everything once.
 const recipeFormat = "nuon.input.v1"
 
-// Recipe is everything that a build of a component is made from: its kind, the build settings of its
-// config, and the identity of its code. The place of the code (repository, branch, commit) is not part
-// of it.
+// Recipe is everything that a build of a component is made from: its kind, the build settings of
+// its config, and the identity of its code. The place of the code (repository, branch, commit) is
+// not part of it.
 //
 // The code is exactly one of Sources, a chart in a chart repository, or the text of a manifest.
 type Recipe struct {

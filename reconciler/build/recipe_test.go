@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzRecipe checks that a recipe that is stored and read again has the same digest, and that only its
-// fields affect the digest.
+// FuzzRecipe checks that a recipe that is stored and read again has the same digest, and that only
+// its fields affect the digest.
 func FuzzRecipe(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"format":"nuon.input.v1","kind":"sandbox","terraform_version":"1.11.4","directory":"a","sources":[{"directory":"a","tree":"1"}]}`,

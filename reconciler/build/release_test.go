@@ -70,9 +70,9 @@ func (b *bench) contents(number int32) map[string]int32 {
 	return all
 }
 
-// TestReleasesFollowDigests checks that a push of code or config makes a release, that one that changes
-// nothing makes none, and that a revert makes a new number with the old digests. No release changes
-// afterwards.
+// TestReleasesFollowDigests checks that a push of code or config makes a release, that one that
+// changes nothing makes none, and that a revert makes a new number with the old digests. No release
+// changes afterwards.
 func TestReleasesFollowDigests(t *testing.T) {
 	repo := hello(t)
 	b := newBench(t, repo)
@@ -146,8 +146,8 @@ func TestBuildsOfSupersededReleasesFinish(t *testing.T) {
 }
 
 // TestPartialReleases checks that a component that cannot be built keeps the code and config of the
-// last complete release, that a new one is left out, and that a complete release replaces the partial
-// one once everything can be built.
+// last complete release, that a new one is left out, and that a complete release replaces the
+// partial one once everything can be built.
 func TestPartialReleases(t *testing.T) {
 	repo := hello(t)
 	b := newBench(t, repo)
@@ -215,8 +215,8 @@ func TestPartialReleases(t *testing.T) {
 	}
 }
 
-// TestWhatAPartialReleaseLackedIsBuilt checks that a retried build completes its release, which then
-// replaces the partial one.
+// TestWhatAPartialReleaseLackedIsBuilt checks that a retried build completes its release, which
+// then replaces the partial one.
 func TestWhatAPartialReleaseLackedIsBuilt(t *testing.T) {
 	repo := hello(t)
 	b := newBench(t, repo)
@@ -248,8 +248,8 @@ func TestWhatAPartialReleaseLackedIsBuilt(t *testing.T) {
 	}
 }
 
-// TestOtherRepositoriesAreRecorded checks that a release records them, and that a push to only one of
-// them makes a release.
+// TestOtherRepositoriesAreRecorded checks that a release records them, and that a push to only one
+// of them makes a release.
 func TestOtherRepositoriesAreRecorded(t *testing.T) {
 	repo, other := hello(t), gittest.New(t)
 	other.Write("modules/metrics/main.tf", "output \"port\" { value = 1 }\n").Commit("start")
@@ -271,8 +271,8 @@ func TestOtherRepositoriesAreRecorded(t *testing.T) {
 	}
 }
 
-// TestBuildsThatEndAtOnce checks that they complete their release, whichever commits last, also while a
-// push makes the next release of them.
+// TestBuildsThatEndAtOnce checks that they complete their release, whichever commits last, also
+// while a push makes the next release of them.
 func TestBuildsThatEndAtOnce(t *testing.T) {
 	repo := hello(t)
 	b := newBench(t, repo)

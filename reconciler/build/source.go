@@ -9,8 +9,8 @@ import (
 
 // SourceStore stores packed sources where build runners can pull them.
 type SourceStore interface {
-	// Push stores a packed source in a repository and returns its digest. It does not send content that
-	// is already stored.
+	// Push stores a packed source in a repository and returns its digest. It does not send content
+	// that is already stored.
 	Push(ctx context.Context, repository string, source artifact.Artifact) (digest string, err error)
 }
 
@@ -38,8 +38,8 @@ var sourceLimits = artifact.Limits{Files: 20_000, FileBytes: 32 << 20, TotalByte
 const manifestFile = "manifest.yaml"
 
 // pack makes the source artifact of a finding: its directories at their paths in the repository,
-// without the leftovers of local Terraform runs, or its text. The annotations identify what it was made
-// from, never the commit or the time.
+// without the leftovers of local Terraform runs, or its text. The annotations identify what it was
+// made from, never the commit or the time.
 func (f *finding) pack() (artifact.Artifact, error) {
 	recipe := f.recipe
 	files := []artifact.File{{Path: manifestFile}}

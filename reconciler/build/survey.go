@@ -26,10 +26,10 @@ type finding struct {
 	source string        // digest of the packed source; empty for a chart from a chart repository
 }
 
-// survey examines every component whose code can be read or is in the config itself. A component whose
-// repository could not be read gets that as its problem. Components whose repository was not polled
-// yet, or whose own config has errors at this revision, are left out. The error joins everything that
-// prevented the reading of a tree.
+// survey examines every component whose code can be read or is in the config itself. A component
+// whose repository could not be read gets that as its problem. Components whose repository was not
+// polled yet, or whose own config has errors at this revision, are left out. The error joins
+// everything that prevented the reading of a tree.
 func (b *Builder) survey(ctx context.Context, org string, app appState) ([]*finding, error) {
 	var (
 		findings []*finding
@@ -123,8 +123,8 @@ func lookUp(ctx context.Context, tx *store.Tx, componentID, digest string) (know
 	return known{input: &input, build: &build}, err
 }
 
-// packAll packs and stores the source of every input to build. A source that the registry refuses gets
-// that as its problem, and is retried: packAll returns the error.
+// packAll packs and stores the source of every input to build. A source that the registry refuses
+// gets that as its problem, and is retried: packAll returns the error.
 func (b *Builder) packAll(ctx context.Context, org string, findings []*finding) error {
 	var troubles error
 	for _, found := range findings {
@@ -164,10 +164,10 @@ func (f *finding) treeErr() error {
 	return f.tree.Err()
 }
 
-// sourceRepository returns the repository of a component's packed sources, relative to the prefix in the
-// vendor's registry.
+// sourceRepository returns the repository of a component's packed sources, relative to the prefix
+// in the vendor's registry.
 func sourceRepository(org, component string) string { return org + "/sources/" + component }
 
-// ArtifactRepository returns the repository of a component's artifacts, relative to the prefix in the
-// vendor's registry.
+// ArtifactRepository returns the repository of a component's artifacts, relative to the prefix in
+// the vendor's registry.
 func ArtifactRepository(org, component string) string { return org + "/builds/" + component }

@@ -36,9 +36,9 @@ func New(s *store.Store, observer *observe.Observer, builder Builder) *Catalog {
 	return &Catalog{store: s, observer: observer, builder: builder, fetcher: remote.New(remote.Options{})}
 }
 
-// Reconcile reads an app's config from the newest revision of its repository, unless that was done and
-// no file that it refers to elsewhere was missing then, and enqueues its builds. For an uploaded app,
-// and one whose repository was not polled yet, it only enqueues the builds.
+// Reconcile reads an app's config from the newest revision of its repository, unless that was done
+// and no file that it refers to elsewhere was missing then, and enqueues its builds. For an
+// uploaded app, and one whose repository was not polled yet, it only enqueues the builds.
 func (c *Catalog) Reconcile(ctx context.Context, org, appID string) error {
 	if err := c.takeIn(ctx, org, appID, false); err != nil {
 		return err
@@ -57,9 +57,9 @@ func (c *Catalog) Reconcile(ctx context.Context, org, appID string) error {
 }
 
 // The intervals after which an app is reconciled without a request, so that no lost or abandoned
-// request has a lasting effect: the registry may have been down for longer than its build was retried.
-// soon applies after a config was read by a caller that continues with the builds itself, in case it
-// fails before.
+// request has a lasting effect: the registry may have been down for longer than its build was
+// retried. soon applies after a config was read by a caller that continues with the builds itself,
+// in case it fails before.
 const (
 	again = 15 * time.Minute
 	soon  = time.Minute
@@ -69,8 +69,8 @@ func lookAgain(ctx context.Context, tx *store.Tx, appID string, in time.Duration
 	return tx.SetDueIn(ctx, store.SetDueInParams{OrgID: tx.Org, Kind: store.DueApp, ID: appID, InSeconds: in.Seconds()})
 }
 
-// takeIn is Reconcile without the builds. again reads a revision that was read before, because files
-// elsewhere that the config refers to may have changed.
+// takeIn is Reconcile without the builds. again reads a revision that was read before, because
+// files elsewhere that the config refers to may have changed.
 func (c *Catalog) takeIn(ctx context.Context, org, appID string, again bool) (err error) {
 	at, err := c.position(ctx, org, appID)
 	if errors.Is(err, store.ErrNotFound) {
@@ -150,8 +150,8 @@ func positionOf(ctx context.Context, tx *store.Tx, app store.App) (position, err
 	return at, err
 }
 
-// readConfig loads the config in a directory of a tree, which belongs to a watch if there is one. If it
-// returns no config, the diagnostics state why; the only error is the end of ctx.
+// readConfig loads the config in a directory of a tree, which belongs to a watch if there is one.
+// If it returns no config, the diagnostics state why; the only error is the end of ctx.
 func (c *Catalog) readConfig(ctx context.Context, tree fs.FS, directory string, watch *store.Watch) (*appconfig.App, appconfig.Diagnostics, error) {
 	if !fs.ValidPath(directory) {
 		return nil, appconfig.Diagnostics{broken(ruleDirectory, "the directory "+directory+" is not one inside the repository",
@@ -173,8 +173,8 @@ func isDirectory(tree fs.FS, name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// checkSources refuses components whose repository this control plane never reads, judged by the form
-// of its address.
+// checkSources refuses components whose repository this control plane never reads, judged by the
+// form of its address.
 func (c *Catalog) checkSources(config *appconfig.App, connected bool) (found appconfig.Diagnostics) {
 	for _, component := range all(config) {
 		source := component.Source

@@ -24,9 +24,9 @@ type Draft struct {
 // draftLimits bounds the files of a draft, which are those of a repository, not only of a config.
 var draftLimits = artifact.Limits{Files: 20_000, FileBytes: 32 << 20, TotalBytes: 128 << 20}
 
-// Draft reads a tar+gzip as a sync would read it if it were committed: of the repository of a connected
-// app, with its config in a directory, or of the directory of an app without a repository. It writes
-// nothing. Errors: store.ErrNotFound; ErrArchive, wrapped.
+// Draft reads a tar+gzip as a sync would read it if it were committed: of the repository of a
+// connected app, with its config in a directory, or of the directory of an app without a
+// repository. It writes nothing. Errors: store.ErrNotFound; ErrArchive, wrapped.
 func (c *Catalog) Draft(ctx context.Context, org, appID, directory string, archive io.Reader) (Draft, error) {
 	at, err := c.position(ctx, org, appID)
 	if err != nil {
@@ -60,8 +60,8 @@ func (c *Catalog) Draft(ctx context.Context, org, appID, directory string, archi
 	return d, nil
 }
 
-// treeOf makes a tree of files that were uploaded instead of committed. Every directory has the hash
-// that git would give it, so that it can be compared with a committed one.
+// treeOf makes a tree of files that were uploaded instead of committed. Every directory has the
+// hash that git would give it, so that it can be compared with a committed one.
 func treeOf(files []artifact.File) (*gittree.Tree, error) {
 	b := gittree.NewBuilder(nil)
 	for _, file := range files {

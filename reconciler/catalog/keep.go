@@ -12,9 +12,9 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// keep writes the result of reading a revision: the version that it makes, or only its errors. It does
-// nothing if another transaction has read the same or a newer revision in the meantime. What was read
-// before and is read again is written again.
+// keep writes the result of reading a revision: the version that it makes, or only its errors. It
+// does nothing if another transaction has read the same or a newer revision in the meantime. What
+// was read before and is read again is written again.
 func (c *Catalog) keep(ctx context.Context, org string, seen position, config *appconfig.App, found appconfig.Diagnostics) error {
 	return c.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		app, err := tx.LockApp(ctx, org, seen.app.ID)
@@ -150,10 +150,10 @@ func (c *Catalog) components(ctx context.Context, tx *store.Tx, at position, con
 	return tx.DropComponents(ctx, tx.Org, at.app.ID, kept)
 }
 
-// watchOf returns the watch of a component's repository: the app's own for "." and for what is built
-// from the config alone (nil in an uploaded app), otherwise a separate one. A repository that needs the
-// org's access is read with the app's credential if it is on the same server; the poll decides whether
-// the credential may be used for it.
+// watchOf returns the watch of a component's repository: the app's own for "." and for what is
+// built from the config alone (nil in an uploaded app), otherwise a separate one. A repository that
+// needs the org's access is read with the app's credential if it is on the same server; the poll
+// decides whether the credential may be used for it.
 func (c *Catalog) watchOf(ctx context.Context, tx *store.Tx, at position, component appconfig.Component) (*string, error) {
 	source := component.Source
 	if source == nil || source.Own() {

@@ -50,7 +50,8 @@ func brokenOutcome(current *store.AppVersion, found appconfig.Diagnostics) strin
 	return fmt.Sprintf("the config has %s: %s; %s", count, first, stays)
 }
 
-// words returns a diagnostic as a sentence: its place, if it has one, what is wrong, and what to do.
+// words returns a diagnostic as a sentence: its place, if it has one, what is wrong, and what to
+// do.
 func words(d appconfig.Diagnostic) string {
 	if d.File != "." {
 		return d.String()

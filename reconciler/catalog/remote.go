@@ -43,8 +43,8 @@ func orCarried(files fs.FS, fetch func(string, int64) ([]byte, error)) func(stri
 	}
 }
 
-// branchOf returns the branch that a ref names, as a component would write it. It is empty if the ref
-// is certainly no branch.
+// branchOf returns the branch that a ref names, as a component would write it. It is empty if the
+// ref is certainly no branch.
 func branchOf(ref string) string {
 	name, full := strings.CutPrefix(ref, "refs/heads/")
 	if !full && strings.HasPrefix(ref, "refs/") {
@@ -56,8 +56,8 @@ func branchOf(ref string) string {
 // remoteRule is the rule of a diagnostic about a file that could not be fetched.
 const remoteRule = "remote-file"
 
-// unread reports whether the errors of the config, when it was last read, included a file that could
-// not be fetched. That file may be available now, without any new commit.
+// unread reports whether the errors of the config, when it was last read, included a file that
+// could not be fetched. That file may be available now, without any new commit.
 func (p position) unread() bool {
 	var found appconfig.Diagnostics
 	if err := json.Unmarshal(p.app.Diagnostics, &found); err != nil {
@@ -85,8 +85,8 @@ func refetchedReason(config *appconfig.App) func(position, move, *store.AppVersi
 	}
 }
 
-// refetched returns the addresses of the files that have changed, without query parameters, which may
-// contain a key.
+// refetched returns the addresses of the files that have changed, without query parameters, which
+// may contain a key.
 func refetched(was, are []appconfig.RemoteFile) []string {
 	before := map[string]string{}
 	for _, file := range was {

@@ -71,8 +71,8 @@ func readmeOf(t testing.TB, config []byte) appconfig.App {
 	return app
 }
 
-// A file elsewhere is read once per sync. It makes a version when it changes, without any commit; while
-// it is unavailable, the version stays.
+// A file elsewhere is read once per sync. It makes a version when it changes, without any commit;
+// while it is unavailable, the version stays.
 func TestFilesFromElsewhere(t *testing.T) {
 	away := newShelf(t, "one")
 	repo := newRepo(t, "metadata.toml", away.metadata(), "components/a.toml", component("a", away.url), "components/b.toml", component("b", away.url))

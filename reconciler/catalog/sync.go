@@ -11,10 +11,10 @@ import (
 // ErrUploaded reports that an app has no repository to poll.
 var ErrUploaded = errors.New("the app is not connected to a repository; upload its directory")
 
-// SyncNow polls and reads everything that an app is made of: its repository, its config with the files
-// that it refers to, the repositories of its components, and their builds. It returns the newest
-// revision of the app's repository, or nil if it has none. A repository that cannot be read and errors
-// in the config are not errors of SyncNow: the watch and the app report them.
+// SyncNow polls and reads everything that an app is made of: its repository, its config with the
+// files that it refers to, the repositories of its components, and their builds. It returns the
+// newest revision of the app's repository, or nil if it has none. A repository that cannot be read
+// and errors in the config are not errors of SyncNow: the watch and the app report them.
 func (c *Catalog) SyncNow(ctx context.Context, org, appID string) (*store.Revision, error) {
 	at, err := c.position(ctx, org, appID)
 	if err != nil {

@@ -23,9 +23,10 @@ const maxUpload = 64 << 20
 
 var uploadLimits = artifact.Limits{Files: 10_000, FileBytes: 16 << 20, TotalBytes: 128 << 20}
 
-// Upload reads the config of an app without a repository from a tar+gzip of its directory, and builds
-// it. It returns errors in the config as diagnostics, which are also stored with the app; the version
-// before then stays. reason states who uploaded it, as the start of a sentence: "uploaded by ada".
+// Upload reads the config of an app without a repository from a tar+gzip of its directory, and
+// builds it. It returns errors in the config as diagnostics, which are also stored with the app;
+// the version before then stays. reason states who uploaded it, as the start of a sentence:
+// "uploaded by ada".
 func (c *Catalog) Upload(ctx context.Context, org, appID, reason string, archive io.Reader) (appconfig.Diagnostics, error) {
 	packed, err := receive(archive)
 	if err != nil {
@@ -65,8 +66,8 @@ func receive(archive io.Reader) ([]byte, error) {
 	return packed, nil
 }
 
-// unpack reads the config in an archive. It unpacks the archive to a temporary directory that no path or
-// link can leave.
+// unpack reads the config in an archive. It unpacks the archive to a temporary directory that no
+// path or link can leave.
 func (c *Catalog) unpack(ctx context.Context, packed []byte) (config *appconfig.App, found appconfig.Diagnostics, err error) {
 	files, err := artifact.Untar(packed, uploadLimits)
 	if err != nil {

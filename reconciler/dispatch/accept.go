@@ -37,10 +37,10 @@ func acceptanceOf(h held) acceptance {
 }
 
 // Accept assigns an offered attempt to its runner and returns the attempt's token. A process of the
-// job may start only after Accept. Accept calls Owner.JobAccepted in the same transaction. A repeated
-// accept succeeds like the first and returns another token; the earlier tokens stay valid, because a
-// duplicate request must not lock out the job that started with the first response. Errors:
-// ErrNotFound, ErrOfferGone.
+// job may start only after Accept. Accept calls Owner.JobAccepted in the same transaction. A
+// repeated accept succeeds like the first and returns another token; the earlier tokens stay valid,
+// because a duplicate request must not lock out the job that started with the first response.
+// Errors: ErrNotFound, ErrOfferGone.
 func (d *Dispatch) Accept(ctx context.Context, caller Caller, ref api.AttemptRef) (api.Accepted, error) {
 	var plain string
 	var begun held // the attempt that this accept started

@@ -25,15 +25,15 @@ const (
 	claimers     = 8 // at once
 	claimRunners = 200
 	claimTime    = 4 * time.Second
-	// claimStock is the number of jobs queued before each side's turn, more than either could claim in
-	// its time.
+	// claimStock is the number of jobs queued before each side's turn, more than either could claim
+	// in its time.
 	claimStock = 60_000
 )
 
-// BenchmarkClaims measures how many jobs are claimed per second, one at a time, through the store and
-// through pgbench: the same statement in the same transaction with the same settings, from as many
-// clients, on the same data and server, in turn. The ratio is the share of the database's throughput
-// that the store reaches.
+// BenchmarkClaims measures how many jobs are claimed per second, one at a time, through the store
+// and through pgbench: the same statement in the same transaction with the same settings, from as
+// many clients, on the same data and server, in turn. The ratio is the share of the database's
+// throughput that the store reaches.
 func BenchmarkClaims(b *testing.B) {
 	bench := pgbench(b)
 	w := dispatchtest.New(b)
@@ -114,7 +114,8 @@ func pgbench(b *testing.B) peer {
 
 var perSecond = regexp.MustCompile(`tps = ([0-9.]+)`)
 
-// claims runs the script, in which each transaction claims one job, and returns the jobs per second.
+// claims runs the script, in which each transaction claims one job, and returns the jobs per
+// second.
 func (p peer) claims(b *testing.B, w *dispatchtest.World) float64 {
 	file, err := os.ReadFile("../store/queries/dispatch.sql")
 	must(b, err)

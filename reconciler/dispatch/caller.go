@@ -14,7 +14,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/token"
 )
 
-// Caller is an authenticated runner, or one attempt on it. Job is empty if the runner used its own key.
+// Caller is an authenticated runner, or one attempt on it. Job is empty if the runner used its own
+// key.
 type Caller struct {
 	Org     string
 	Runner  string
@@ -25,15 +26,15 @@ type Caller struct {
 	kind string // kind of the runner with that key
 }
 
-// Genuine reports whether this control plane issued the token, without a lookup. A genuine token may
-// have been revoked. Genuine returns true while the token keys cannot be read.
+// Genuine reports whether this control plane issued the token, without a lookup. A genuine token
+// may have been revoked. Genuine returns true while the token keys cannot be read.
 func (d *Dispatch) Genuine(ctx context.Context, plain string) bool {
 	keys, err := d.store.Tokens(ctx)
 	return err != nil || keys.Genuine(plain)
 }
 
-// Authenticate returns the holder of a runner key or an attempt token, or ErrUnknownToken if there is
-// none. It does not look up tokens that this control plane did not issue.
+// Authenticate returns the holder of a runner key or an attempt token, or ErrUnknownToken if there
+// is none. It does not look up tokens that this control plane did not issue.
 func (d *Dispatch) Authenticate(ctx context.Context, plain string) (Caller, error) {
 	keys, err := d.store.Tokens(ctx)
 	if err != nil {
@@ -75,9 +76,9 @@ func (d *Dispatch) Authenticate(ctx context.Context, plain string) (Caller, erro
 	return caller, nil
 }
 
-// AuthenticateIdle is Authenticate for a request that only polls for work. It skips the lookup for a
-// key whose runner found no work a moment ago if no notification has arrived since. A claim checks the
-// key again before it offers a job.
+// AuthenticateIdle is Authenticate for a request that only polls for work. It skips the lookup for
+// a key whose runner found no work a moment ago if no notification has arrived since. A claim
+// checks the key again before it offers a job.
 func (d *Dispatch) AuthenticateIdle(ctx context.Context, plain string) (Caller, error) {
 	keys, err := d.store.Tokens(ctx)
 	if err != nil {
@@ -98,8 +99,8 @@ type held struct {
 	over    bool // the lease or offer of the attempt has run out; only Expire sets it
 }
 
-// current reports whether its job is offered or runs through this attempt. Otherwise the attempt was
-// superseded or the job has ended.
+// current reports whether its job is offered or runs through this attempt. Otherwise the attempt
+// was superseded or the job has ended.
 func (h held) current() bool {
 	status := JobStatus(h.job.Status)
 	return h.job.Attempt == h.attempt.Number && (status == JobOffered || status == JobRunning)
@@ -111,9 +112,9 @@ func (h held) atWork() bool {
 }
 
 // hold locks a job's row and reads one of its attempts if it belongs to the caller. Otherwise it
-// returns ErrNotFound, so that a caller learns nothing about the jobs of others. It locks the row of
-// the job's install first, as every writer of either row does: this avoids deadlocks and serializes
-// all writes about a state.
+// returns ErrNotFound, so that a caller learns nothing about the jobs of others. It locks the row
+// of the job's install first, as every writer of either row does: this avoids deadlocks and
+// serializes all writes about a state.
 func hold(ctx context.Context, tx *store.Tx, caller Caller, ref api.AttemptRef) (held, error) {
 	if !addressable(caller, ref) {
 		return held{}, ErrNotFound
@@ -166,8 +167,8 @@ func withAttempt(ctx context.Context, tx *store.Tx, caller Caller, job store.Job
 	return held{job: job, attempt: attempt}, nil
 }
 
-// addressable reports whether ref can be an attempt of the caller, before any query: Postgres accepts
-// no NUL in a text and no number outside the range of its column.
+// addressable reports whether ref can be an attempt of the caller, before any query: Postgres
+// accepts no NUL in a text and no number outside the range of its column.
 func addressable(caller Caller, ref api.AttemptRef) bool {
 	if ref.Attempt < 1 || ref.Attempt > math.MaxInt32 || !utf8.ValidString(ref.Job) || strings.ContainsRune(ref.Job, 0) {
 		return false

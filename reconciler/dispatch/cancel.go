@@ -13,9 +13,9 @@ import (
 )
 
 // Cancel requests the end of a job. A job that no runner has accepted is cancelled with this
-// transaction and can never be accepted; its owner's JobEnded follows shortly, in another transaction.
-// The runner of a running job receives the cancel with its next heartbeat, and the job ends with its
-// result. Cancel changes nothing about a job that has ended. Errors: ErrNotFound.
+// transaction and can never be accepted; its owner's JobEnded follows shortly, in another
+// transaction. The runner of a running job receives the cancel with its next heartbeat, and the job
+// ends with its result. Cancel changes nothing about a job that has ended. Errors: ErrNotFound.
 func Cancel(ctx context.Context, tx *store.Tx, jobID, reason string) error {
 	job, err := tx.LockJob(ctx, tx.Org, jobID)
 	if err != nil {
@@ -46,9 +46,9 @@ func askCancel(ctx context.Context, tx *store.Tx, job store.Job, reason string) 
 	return wake(ctx, tx, job.RunnerID)
 }
 
-// cancelUnaccepted ends a job that never started. It cannot call the job's owner, which is the caller,
-// so it enqueues that call as work. A cancelled row without a result means that the owner was not
-// called yet.
+// cancelUnaccepted ends a job that never started. It cannot call the job's owner, which is the
+// caller, so it enqueues that call as work. A cancelled row without a result means that the owner
+// was not called yet.
 func cancelUnaccepted(ctx context.Context, tx *store.Tx, job store.Job, reason string) error {
 	if JobStatus(job.Status) == JobOffered {
 		attempt, err := tx.AttemptOfJob(ctx, tx.Org, job.ID, job.Attempt)

@@ -10,8 +10,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
 )
 
-// Every poll of every runner runs the claim, so its cost must depend on what is queued for that runner
-// and not on past jobs.
+// Every poll of every runner runs the claim, so its cost must depend on what is queued for that
+// runner and not on past jobs.
 func TestTheClaimReadsItsIndexInOrder(t *testing.T) {
 	w := dispatchtest.New(t)
 	mine, other := w.Runner(t, dispatch.RunnerInstall), w.Runner(t, dispatch.RunnerInstall)

@@ -32,11 +32,11 @@ type written struct {
 
 // standing decides the status of a state that is delivered for the first time. It is kept if it
 // follows the newest kept version, that is, if all of this holds: the newest version comes from the
-// same attempt or existed when the attempt was accepted; it has the same lineage and a lower serial;
-// no other attempt at work holds the lock; and no later check found the component absent. It does not
-// matter whether the attempt is still current, because its changes are real. Any other state is
-// contested, and the reason names both sides. (An attempt that reads a version kept after its accept
-// writes nothing: its plan was made on the version before and is stale.)
+// same attempt or existed when the attempt was accepted; it has the same lineage and a lower
+// serial; no other attempt at work holds the lock; and no later check found the component absent.
+// It does not matter whether the attempt is still current, because its changes are real. Any other
+// state is contested, and the reason names both sides. (An attempt that reads a version kept after
+// its accept writes nothing: its plan was made on the version before and is stale.)
 func standing(w written) (StateStatus, string) {
 	author := fmt.Sprintf("attempt %d of job %s", w.by.attempt.Number, w.by.job.ID)
 	if w.held != "" {
@@ -63,7 +63,8 @@ func standing(w written) (StateStatus, string) {
 	return StateKept, ""
 }
 
-// contest records in the audit log that a version is contested and enqueues a reconcile of the install.
+// contest records in the audit log that a version is contested and enqueues a reconcile of the
+// install.
 func contest(ctx context.Context, tx *store.Tx, h held, component string, version int32, reason string) error {
 	if err := recordState(ctx, tx, h, "state.contested", component, version, reason); err != nil {
 		return err
@@ -103,9 +104,9 @@ func Dismiss(ctx context.Context, tx *store.Tx, component store.InstallComponent
 }
 
 // Abandon records a person's decision that a component's state cannot be decrypted any more: all
-// versions stay listed without effect, and a leftover lock is released. reason names the person. The
-// caller holds the lock on the install's row, has checked that no job of the component is running, and
-// audits the decision.
+// versions stay listed without effect, and a leftover lock is released. reason names the person.
+// The caller holds the lock on the install's row, has checked that no job of the component is
+// running, and audits the decision.
 func Abandon(ctx context.Context, tx *store.Tx, component store.InstallComponent, reason string) error {
 	if err := FreeLock(ctx, tx, component); err != nil && !errors.Is(err, ErrNotLocked) {
 		return err

@@ -39,8 +39,8 @@ func Enqueue(ctx context.Context, tx *store.Tx, j NewJob) (jobID string, err err
 	return jobs[0], nil
 }
 
-// EnqueueAll is Enqueue for any number of jobs, with as many statements as for one. It returns their
-// ids in order.
+// EnqueueAll is Enqueue for any number of jobs, with as many statements as for one. It returns
+// their ids in order.
 func EnqueueAll(ctx context.Context, tx *store.Tx, jobs []NewJob) (ids []string, err error) {
 	if len(jobs) == 0 {
 		return nil, nil

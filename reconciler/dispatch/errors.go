@@ -5,13 +5,13 @@ import (
 	"fmt"
 )
 
-// Errors that a runner can receive. Each is wrapped with details that a person can read; the API adds
-// what to do next.
+// Errors that a runner can receive. Each is wrapped with details that a person can read; the API
+// adds what to do next.
 var (
 	// ErrUnknownToken: the token was never issued, or was replaced.
 	ErrUnknownToken = errors.New("the token is not known")
-	// ErrRegistration: the registration token is unknown, used or too old. The error does not reveal
-	// which.
+	// ErrRegistration: the registration token is unknown, used or too old. The error does not
+	// reveal which.
 	ErrRegistration = errors.New("the registration token is unknown, was used already, or is older than an hour")
 	// ErrNotFound: the job or attempt does not exist, or belongs to another caller.
 	ErrNotFound = errors.New("there is no such job or attempt")
@@ -23,7 +23,8 @@ var (
 	ErrInvalid = errors.New("that cannot be taken")
 	// ErrNoState: the install component has no Terraform state yet.
 	ErrNoState = errors.New("there is no state yet")
-	// ErrRegistered: a machine has registered as this runner, which belongs to it until it is replaced.
+	// ErrRegistered: a machine has registered as this runner, which belongs to it until it is
+	// replaced.
 	ErrRegistered = errors.New("a machine has registered as this runner already")
 	// ErrNotLocked: no attempt holds the state lock.
 	ErrNotLocked = errors.New("the state is not locked")
@@ -49,8 +50,8 @@ type refusal struct{ reason string }
 func (r refusal) Error() string { return r.reason }
 
 // Refuse returns the error by which Owner.JobAccepted refuses a job permanently: the job ends as
-// failed with the result `stale` and the reason. Any other error leaves the offer open, and the runner
-// may accept again.
+// failed with the result `stale` and the reason. Any other error leaves the offer open, and the
+// runner may accept again.
 func Refuse(reason string) error { return refusal{reason} }
 
 // invalid returns ErrInvalid with details.

@@ -30,11 +30,11 @@ const (
 // cause would probably end the next runner, too.
 const mostLosses = 5
 
-// expiryOf decides what the end of a lease means. losses counts the job's earlier attempts that lost
-// contact or were broken off. Builds, plans and health checks change nothing in a customer's account,
-// and a sync only adds objects named by their digest, so another attempt is safe. An apply or an
-// action never runs again because of silence (design, section 6: expired means lost contact, not
-// dead).
+// expiryOf decides what the end of a lease means. losses counts the job's earlier attempts that
+// lost contact or were broken off. Builds, plans and health checks change nothing in a customer's
+// account, and a sync only adds objects named by their digest, so another attempt is safe. An apply
+// or an action never runs again because of silence (design, section 6: expired means lost contact,
+// not dead).
 func expiryOf(h held, losses int) expiry {
 	status := AttemptStatus(h.attempt.Status)
 	switch {
@@ -60,8 +60,8 @@ func repeatable(kind string) bool {
 }
 
 // Expire handles one attempt whose time may have run out, or a job that was cancelled before it
-// started. what is "job/number", as in queue.Expire. Expire returns no error if the attempt does not
-// exist or its time has not run out.
+// started. what is "job/number", as in queue.Expire. Expire returns no error if the attempt does
+// not exist or its time has not run out.
 func (d *Dispatch) Expire(ctx context.Context, org, what string) error {
 	jobID, number, ok := strings.Cut(what, "/")
 	n, err := strconv.ParseInt(number, 10, 32)

@@ -18,9 +18,9 @@ func (e *AtWorkError) Error() string {
 	return fmt.Sprintf("runner %s is at work on job %s (%s)", e.Runner, e.Job.ID, e.Job.Kind)
 }
 
-// CancelOfInstall cancels all jobs of an install that is about to be forgotten. The caller holds the
-// lock on the install's row. It returns *AtWorkError while an apply or an action runs: its changes
-// would be lost, and its end could not be recorded.
+// CancelOfInstall cancels all jobs of an install that is about to be forgotten. The caller holds
+// the lock on the install's row. It returns *AtWorkError while an apply or an action runs: its
+// changes would be lost, and its end could not be recorded.
 func CancelOfInstall(ctx context.Context, tx *store.Tx, install, reason string) error {
 	rows, err := tx.OpenJobsOfInstall(ctx, tx.Org, install)
 	if err != nil {

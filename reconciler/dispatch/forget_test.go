@@ -11,8 +11,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// TestCancelOfInstall checks that jobs that have not started or are repeatable are cancelled, and that
-// a running apply or action causes an error and then nothing is cancelled.
+// TestCancelOfInstall checks that jobs that have not started or are repeatable are cancelled, and
+// that a running apply or action causes an error and then nothing is cancelled.
 func TestCancelOfInstall(t *testing.T) {
 	for _, kind := range []string{"apply", "action", "plan", "sync"} {
 		w := dispatchtest.New(t)
@@ -41,9 +41,9 @@ func TestCancelOfInstall(t *testing.T) {
 	}
 }
 
-// TestWhatIsLeftOfAForgottenInstallIsAnsweredForGood checks a machine that was replaced and comes back
-// after its install was forgotten: its state is refused permanently and stays on its disk, its result
-// is accepted, and the machine retries neither.
+// TestWhatIsLeftOfAForgottenInstallIsAnsweredForGood checks a machine that was replaced and comes
+// back after its install was forgotten: its state is refused permanently and stays on its disk, its
+// result is accepted, and the machine retries neither.
 func TestWhatIsLeftOfAForgottenInstallIsAnsweredForGood(t *testing.T) {
 	w := dispatchtest.New(t)
 	runner := w.Runner(t, dispatch.RunnerInstall)

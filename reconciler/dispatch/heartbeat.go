@@ -12,8 +12,8 @@ import (
 // mostBeats is the maximum number of attempts in one heartbeat.
 const mostBeats = 2 * mostCapacity
 
-// Heartbeat extends the leases of a runner's attempts in one statement and returns an order for each.
-// An attempt that had lost contact is in contact again, unless another has taken its place.
+// Heartbeat extends the leases of a runner's attempts in one statement and returns an order for
+// each. An attempt that had lost contact is in contact again, unless another has taken its place.
 func (d *Dispatch) Heartbeat(ctx context.Context, caller Caller, beat api.Heartbeat) (api.HeartbeatAnswer, error) {
 	if len(beat.Attempts) > mostBeats {
 		return api.HeartbeatAnswer{}, invalid("a heartbeat is for at most %d attempts, not %d", mostBeats, len(beat.Attempts))
@@ -52,8 +52,8 @@ func (d *Dispatch) Heartbeat(ctx context.Context, caller Caller, beat api.Heartb
 }
 
 // orderOf returns the order to a runner for one attempt: cancel it if that was requested, or, if it
-// was superseded, finish and deliver it. An attempt that is unknown here or belongs to another runner
-// counts as superseded, so that its runner drops it.
+// was superseded, finish and deliver it. An attempt that is unknown here or belongs to another
+// runner counts as superseded, so that its runner drops it.
 func orderOf(row store.ExtendLeasesRow) api.AttemptOrder {
 	order := api.AttemptOrder{Job: row.JobID, Attempt: int(row.Number)}
 	if row.Extended {

@@ -11,9 +11,9 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// idleRunners is this replica's memory of install runners that polled for work and found none. It lets
-// repeated and held polls run without any query; with ten thousand runners, a query per poll would
-// otherwise be most of the database's load. It remembers three facts about a runner, and a
+// idleRunners is this replica's memory of install runners that polled for work and found none. It
+// lets repeated and held polls run without any query; with ten thousand runners, a query per poll
+// would otherwise be most of the database's load. It remembers three facts about a runner, and a
 // notification for the runner ends all three:
 //
 //   - its key was valid (a replacement and a key rotation notify);
@@ -136,9 +136,10 @@ func (r *idleRunner) tell() {
 	r.told = make(chan struct{})
 }
 
-// found records that the key is valid, that the runner's report is stored, and that nothing is queued
-// for it, unless a notification arrived since the poll called ear. A build runner must query on each
-// poll, because it may take over builds of other runners. A caller without a key occurs only in tests.
+// found records that the key is valid, that the runner's report is stored, and that nothing is
+// queued for it, unless a notification arrived since the poll called ear. A build runner must query
+// on each poll, because it may take over builds of other runners. A caller without a key occurs
+// only in tests.
 func (i *idleRunners) found(r *idleRunner, caller Caller, said string, told <-chan struct{}) {
 	if caller.key == "" || caller.kind != RunnerInstall {
 		return

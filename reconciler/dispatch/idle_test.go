@@ -102,8 +102,8 @@ func TestBuildRunnersAlwaysLook(t *testing.T) {
 	}
 }
 
-// The poll that receives a notification wakes all polls of the runner, those that wait and those that
-// queried too early.
+// The poll that receives a notification wakes all polls of the runner, those that wait and those
+// that queried too early.
 func TestEveryPollOfARunnerIsToldOfARing(t *testing.T) {
 	i, bell, caller := anIdleOne()
 	isTold := func(told <-chan struct{}) bool {

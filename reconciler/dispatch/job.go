@@ -10,7 +10,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Job returns one job as the control API shows it. It returns ErrNotFound if the org has no such job.
+// Job returns one job as the control API shows it. It returns ErrNotFound if the org has no such
+// job.
 func (d *Dispatch) Job(ctx context.Context, org, jobID string) (api.Job, error) {
 	var job api.Job
 	err := d.store.Read(ctx, org, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -46,8 +47,8 @@ func View(job store.Job, runner store.Runner, now time.Time) api.Job {
 	return view
 }
 
-// Waits returns why a job has not started or why its runner is silent, as text for people. It is empty
-// if nothing is unusual.
+// Waits returns why a job has not started or why its runner is silent, as text for people. It is
+// empty if nothing is unusual.
 func Waits(job store.Job, runner store.Runner, now time.Time) string {
 	switch JobStatus(job.Status) {
 	case JobRunning:

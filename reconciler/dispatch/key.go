@@ -11,9 +11,10 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/token"
 )
 
-// RotateKey issues another key to a runner. The current key stays valid until the new one is used for
-// the first time, so that a lost response locks no runner out. Another call voids the key that the
-// call before it issued. Errors: ErrUnknownToken if the caller's key was voided in the meantime.
+// RotateKey issues another key to a runner. The current key stays valid until the new one is used
+// for the first time, so that a lost response locks no runner out. Another call voids the key that
+// the call before it issued. Errors: ErrUnknownToken if the caller's key was voided in the
+// meantime.
 func (d *Dispatch) RotateKey(ctx context.Context, caller Caller) (api.RunnerKey, error) {
 	keys, err := d.store.Tokens(ctx)
 	if err != nil {
@@ -25,7 +26,8 @@ func (d *Dispatch) RotateKey(ctx context.Context, caller Caller) (api.RunnerKey,
 		if err != nil {
 			return unlessFound(err, ErrUnknownToken)
 		}
-		// Checked with the row locked: another key may have been promoted since the caller was authenticated.
+		// Checked with the row locked: another key may have been promoted since the caller was
+		// authenticated.
 		if good, err := stillGood(ctx, tx, caller); err != nil || !good {
 			return cmp.Or(err, ErrUnknownToken)
 		}

@@ -10,9 +10,9 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// model is a runner with a few jobs on one install component. It makes the same pure decisions as the
-// real code, without a database. Besides what the control plane records, it tracks what only the real
-// world shows: what each process has read, and what it wrote from that.
+// model is a runner with a few jobs on one install component. It makes the same pure decisions as
+// the real code, without a database. Besides what the control plane records, it tracks what only
+// the real world shows: what each process has read, and what it wrote from that.
 type model struct {
 	t        *rapid.T
 	jobs     []*modelJob
@@ -220,8 +220,8 @@ func (m *model) takeLock(a *modelAttempt) {
 	}
 }
 
-// write models a process that writes from what it read, whether it still holds the lock or not. An odd
-// write does not increase the serial.
+// write models a process that writes from what it read, whether it still holds the lock or not. An
+// odd write does not increase the serial.
 func (m *model) write(a *modelAttempt, odd bool) {
 	if !a.reads {
 		return
@@ -234,7 +234,8 @@ func (m *model) write(a *modelAttempt, odd bool) {
 	a.unsent = append(a.unsent, next)
 }
 
-// deliver delivers the oldest state on the disk; with again it stays there, as after a lost response.
+// deliver delivers the oldest state on the disk; with again it stays there, as after a lost
+// response.
 func (m *model) deliver(a *modelAttempt, again bool) {
 	if len(a.unsent) == 0 {
 		return
@@ -265,8 +266,8 @@ func (m *model) deliver(a *modelAttempt, again bool) {
 	m.versions = append(m.versions, modelVersion{next, row, status})
 }
 
-// restore models a person who restores a version while nothing is at work: a separate job, which reads
-// and writes under the lock.
+// restore models a person who restores a version while nothing is at work: a separate job, which
+// reads and writes under the lock.
 func (m *model) restore(number int) {
 	if len(m.versions) == 0 || m.lock != nil {
 		return
@@ -433,7 +434,8 @@ func (m *model) acceptAll() {
 }
 
 // settle ends a run: from any point, an online runner brings every job to its end, and so does a
-// replacement by another machine. States on the old machine's disk may be delivered at any later time.
+// replacement by another machine. States on the old machine's disk may be delivered at any later
+// time.
 func (m *model) settle(replaced bool) {
 	if replaced {
 		m.replace()

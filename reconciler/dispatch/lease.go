@@ -11,16 +11,16 @@ import (
 // mostOffers is the maximum number of offers in one claim, whatever capacity a runner reports.
 const mostOffers = 32
 
-// Lease claims a runner's oldest queued jobs and returns them as offers. It waits for jobs for at most
-// LongestPoll, for a shorter time if the request sets one, and not at all for a negative time. An
-// empty list of offers is a regular response, after which the runner polls again. While it waits it
-// holds no database connection, and a repeated poll without news runs no query. A build runner also
-// takes over the builds of build runners that are offline. Lease offers nothing that the runner's own
-// file forbids.
+// Lease claims a runner's oldest queued jobs and returns them as offers. It waits for jobs for at
+// most LongestPoll, for a shorter time if the request sets one, and not at all for a negative time.
+// An empty list of offers is a regular response, after which the runner polls again. While it waits
+// it holds no database connection, and a repeated poll without news runs no query. A build runner
+// also takes over the builds of build runners that are offline. Lease offers nothing that the
+// runner's own file forbids.
 //
 // beat sends a heartbeat to the runner while its poll is held. Lease calls it every PollBeat, never
-// concurrently and not after it has returned. An error of beat ends the poll, because the client has
-// disconnected. A nil beat means that the response cannot carry heartbeats.
+// concurrently and not after it has returned. An error of beat ends the poll, because the client
+// has disconnected. A nil beat means that the response cannot carry heartbeats.
 func (d *Dispatch) Lease(ctx context.Context, caller Caller, request api.LeaseRequest, beat func() error) (api.Offers, error) {
 	policy := policyOf(request)
 	said := saidOf(request.Version, policy)
@@ -84,8 +84,8 @@ func (d *Dispatch) wait(ctx context.Context, p *poll, told <-chan struct{}) (loo
 	}
 }
 
-// show sends a heartbeat to the runner and then records its presence. It reports whether the runner is
-// due for a query.
+// show sends a heartbeat to the runner and then records its presence. It reports whether the runner
+// is due for a query.
 func (d *Dispatch) show(ctx context.Context, p *poll) (look bool, err error) {
 	if err := p.beat(); err != nil {
 		return false, fmt.Errorf("show runner %s that its poll is held: %w", p.caller.Runner, err)
@@ -97,8 +97,8 @@ func (d *Dispatch) show(ctx context.Context, p *poll) (look bool, err error) {
 	return d.idle.stale(p.idle), nil
 }
 
-// seen records the presence of a runner that reports nothing new. At intervals, one statement writes
-// it for all runners of its org.
+// seen records the presence of a runner that reports nothing new. At intervals, one statement
+// writes it for all runners of its org.
 func (d *Dispatch) seen(ctx context.Context, caller Caller) error {
 	here := d.idle.here(caller)
 	if len(here) == 0 {
@@ -124,8 +124,8 @@ func (d *Dispatch) noteHere(ctx context.Context, caller Caller, version string, 
 }
 
 // claim queries for jobs once and reports whether the poll is over: with offers, or because the key
-// with which it started was voided (the next request with that key gets the error). With free below 1
-// it checks only the key.
+// with which it started was voided (the next request with that key gets the error). With free below
+// 1 it checks only the key.
 func (d *Dispatch) claim(ctx context.Context, caller Caller, free int32, policy api.RunnerPolicy) (offers []api.Offer, over bool, err error) {
 	claim := store.ClaimJobsParams{OrgID: caller.Org, RunnerID: caller.Runner, Most: free, OfferSeconds: offerLife.Seconds()}
 	if policy.Jobs != nil {

@@ -121,9 +121,9 @@ func TestEndsAreRecordedOnceWithTheirStatus(t *testing.T) {
 	}
 }
 
-// TestWhatIsBrokenOffIsTriedAgain checks what happens when a runner's machine is shut down and its job
-// processes report that they were cancelled, or report nothing: a repeatable job gets another attempt,
-// up to a limit; a job with a requested cancel gets none.
+// TestWhatIsBrokenOffIsTriedAgain checks what happens when a runner's machine is shut down and its
+// job processes report that they were cancelled, or report nothing: a repeatable job gets another
+// attempt, up to a limit; a job with a requested cancel gets none.
 func TestWhatIsBrokenOffIsTriedAgain(t *testing.T) {
 	w := dispatchtest.New(t)
 	runner := w.Runner(t, dispatch.RunnerInstall)
@@ -258,7 +258,8 @@ func TestTwoPollsAtOnceNeverClaimAJobTwice(t *testing.T) {
 				}
 				done := len(claimed) == jobs
 				mu.Unlock()
-				// A poll that finds every remaining row locked by others returns nothing; they claim those rows.
+				// A poll that finds every remaining row locked by others returns nothing; they
+				// claim those rows.
 				if done || err != nil || len(offers.Offers) == 0 {
 					return
 				}
@@ -291,8 +292,8 @@ func TestAPollWakesWhenAJobIsQueued(t *testing.T) {
 		}
 		got <- offers
 	}()
-	// The poll has started when the runner was seen. Whether it has also queried is not visible here, and
-	// does not matter.
+	// The poll has started when the runner was seen. Whether it has also queried is not visible
+	// here, and does not matter.
 	for w.Text(t, "select (last_seen is null)::text from runners") == "true" && ctx.Err() == nil {
 	}
 	jobID := w.Job(t, runner, "build", "")
@@ -356,9 +357,9 @@ func TestAnOfferGivenBackIsOfferedAgain(t *testing.T) {
 	}
 }
 
-// TestAcceptingAgainHarmsNobody checks that a duplicate accept, or one whose response was lost, returns
-// another token, and that the job that started with the first token continues with it. The number of
-// accepts is limited, also without harm.
+// TestAcceptingAgainHarmsNobody checks that a duplicate accept, or one whose response was lost,
+// returns another token, and that the job that started with the first token continues with it. The
+// number of accepts is limited, also without harm.
 func TestAcceptingAgainHarmsNobody(t *testing.T) {
 	w := dispatchtest.New(t)
 	runner := w.Runner(t, dispatch.RunnerBuild)
@@ -702,8 +703,8 @@ func TestWhatIsAnothersIsNotFound(t *testing.T) {
 	wantStatus(t, w, ref, "running", "running")
 }
 
-// In either order, the job and its attempt agree afterwards: in contact, or offered again with the old
-// attempt superseded.
+// In either order, the job and its attempt agree afterwards: in contact, or offered again with the
+// old attempt superseded.
 func TestAHeartbeatAndAnExpiryAtTheSameMomentAgree(t *testing.T) {
 	w := dispatchtest.New(t)
 	runner := w.Runner(t, dispatch.RunnerInstall)

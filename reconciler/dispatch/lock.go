@@ -12,10 +12,10 @@ import (
 // mostLockInfo bounds what Terraform reports about a lock's holder, in bytes.
 const mostLockInfo = 16 << 10
 
-// LockState takes the state lock of the job's install component for an attempt at work. It takes over
-// a lock of an attempt that has ended or was superseded, which protects nothing, and a lock that this
-// attempt already holds. It returns *LockedError if another attempt that may be at work holds the
-// lock. Other errors: ErrNotFound, ErrNotRunning, ErrInvalid.
+// LockState takes the state lock of the job's install component for an attempt at work. It takes
+// over a lock of an attempt that has ended or was superseded, which protects nothing, and a lock
+// that this attempt already holds. It returns *LockedError if another attempt that may be at work
+// holds the lock. Other errors: ErrNotFound, ErrNotRunning, ErrInvalid.
 func (d *Dispatch) LockState(ctx context.Context, caller Caller, ref api.AttemptRef, lock api.StateLock) error {
 	if !name(lock.ID) || len(lock.Info) > mostLockInfo {
 		return invalid("a lock has an id of at most %d printable characters and at most %d bytes of information", mostStateName, mostLockInfo)
@@ -105,9 +105,9 @@ func lockedByAnother(ctx context.Context, tx *store.Tx, component string, h held
 }
 
 // FreeLock releases the state lock of an attempt that has ended or was superseded. The caller holds
-// the lock on the install's row and audits the release. It returns *LockedError while the attempt is
-// its job's current one and may be at work, however long its runner has been silent, and ErrNotLocked
-// if no attempt holds the lock.
+// the lock on the install's row and audits the release. It returns *LockedError while the attempt
+// is its job's current one and may be at work, however long its runner has been silent, and
+// ErrNotLocked if no attempt holds the lock.
 func FreeLock(ctx context.Context, tx *store.Tx, component store.InstallComponent) error {
 	there, err := tx.HeldStateLock(ctx, tx.Org, component.ID)
 	if err != nil {

@@ -22,8 +22,8 @@ const (
 const mostChunks = 1000
 
 // AppendLogs stores numbered chunks of an attempt's log. A chunk that is already stored changes
-// nothing, so a batch may be sent any number of times, also after the attempt has ended. Chunks beyond
-// LargestLog are dropped without an error, because the runner could not act on one. Errors:
+// nothing, so a batch may be sent any number of times, also after the attempt has ended. Chunks
+// beyond LargestLog are dropped without an error, because the runner could not act on one. Errors:
 // ErrNotFound, ErrNotRunning, ErrInvalid.
 func (d *Dispatch) AppendLogs(ctx context.Context, caller Caller, ref api.AttemptRef, chunks []api.NewLogChunk) error {
 	rows, err := d.packChunks(chunks)
@@ -114,8 +114,8 @@ func (d *Dispatch) packChunks(chunks []api.NewLogChunk) ([]logRow, error) {
 	return rows, nil
 }
 
-// storableLine brings a line within the limits: a known level, a message without NUL, and a length of
-// at most LongestLine.
+// storableLine brings a line within the limits: a known level, a message without NUL, and a length
+// of at most LongestLine.
 func storableLine(line api.LogLine) api.LogLine {
 	switch line.L {
 	case api.Debug, api.Info, api.Warn, api.Error:
@@ -129,9 +129,9 @@ func storableLine(line api.LogLine) api.LogLine {
 	return line
 }
 
-// admit selects the chunks to store: those that are not present, until the attempt's log is full. The
-// chunk that would fill the log is the last one, and a notice replaces it. used is the size of the log
-// in bytes, before and after.
+// admit selects the chunks to store: those that are not present, until the attempt's log is full.
+// The chunk that would fill the log is the last one, and a notice replaces it. used is the size of
+// the log in bytes, before and after.
 func admit(rows []logRow, present []int64, used int64) ([]logRow, int64) {
 	known := make(map[int64]bool, len(present)+len(rows))
 	for _, seq := range present {

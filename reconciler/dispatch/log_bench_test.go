@@ -13,19 +13,19 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
 )
 
-// The load of each round of BenchmarkLogIngest, on either side: chunks as a runner cuts them, in calls
-// as it makes them.
+// The load of each round of BenchmarkLogIngest, on either side: chunks as a runner cuts them, in
+// calls as it makes them.
 const (
 	ingestCalls  = 20
 	ingestChunks = 16  // per call
 	ingestLines  = 400 // per chunk
 )
 
-// BenchmarkLogIngest measures how many megabytes of log are stored per second, through AppendLogs and
-// through Postgres's own COPY of the same bytes (the lines as JSON, one row per chunk, the same key),
-// on the same server, in turn. Each ratio is the share of the database's throughput that AppendLogs
-// reaches: ratio against a table with Postgres's default compression, ratio-lz4 and ratio-plain
-// against one whose text is compressed with lz4 or not at all.
+// BenchmarkLogIngest measures how many megabytes of log are stored per second, through AppendLogs
+// and through Postgres's own COPY of the same bytes (the lines as JSON, one row per chunk, the same
+// key), on the same server, in turn. Each ratio is the share of the database's throughput that
+// AppendLogs reaches: ratio against a table with Postgres's default compression, ratio-lz4 and
+// ratio-plain against one whose text is compressed with lz4 or not at all.
 func BenchmarkLogIngest(b *testing.B) {
 	w := dispatchtest.New(b)
 	runner := w.Runner(b, dispatch.RunnerBuild)

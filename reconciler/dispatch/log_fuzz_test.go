@@ -13,8 +13,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// FuzzLogBatch checks that any batch from a runner is refused, or stored as lines that are within the
-// limits, come back as they were stored, and form one event for a client.
+// FuzzLogBatch checks that any batch from a runner is refused, or stored as lines that are within
+// the limits, come back as they were stored, and form one event for a client.
 func FuzzLogBatch(f *testing.F) {
 	f.Add([]byte(`{"chunks":[{"seq":1,"lines":[{"t":"2026-01-01T00:00:00Z","l":"info","m":"one"},{"t":"2026-01-01T00:00:00.123456789+02:00","l":"loud","m":"<a href=\"x\">\u0000\n\u2028\ud800"}]}]}`))
 	f.Add([]byte(`{"chunks":[{"seq":0,"lines":null},{"seq":9223372036854775807,"lines":[]},{"seq":0,"lines":[{}]}]}`))
@@ -82,8 +82,8 @@ func FuzzLines(f *testing.F) {
 	})
 }
 
-// FuzzEventID checks that any event id parses to a position in the log or to its beginning, and that
-// the ids that we issue parse to what they were made from.
+// FuzzEventID checks that any event id parses to a position in the log or to its beginning, and
+// that the ids that we issue parse to what they were made from.
 func FuzzEventID(f *testing.F) {
 	for _, id := range []string{"", "1/0", " 2/17 ", "1/2/3", "-1/-1", "+1/+2", "99999999999/1", "1/9223372036854775807", "1/9223372036854775808", "1\n/2", "\x00"} {
 		f.Add(id)
@@ -96,8 +96,8 @@ func FuzzEventID(f *testing.F) {
 	})
 }
 
-// FuzzResult checks that any result from a runner is refused, or becomes one that Postgres can store,
-// within the limits and unchanged by another cleaning.
+// FuzzResult checks that any result from a runner is refused, or becomes one that Postgres can
+// store, within the limits and unchanged by another cleaning.
 func FuzzResult(f *testing.F) {
 	f.Add([]byte(`{"status":"succeeded","plan":{"applyable":true,"report":{"a":"\u0000","b":1e400},"report_digest":"d"}}`))
 	f.Add([]byte(`{"status":"failed","error":"` + strings.Repeat("x\u0000", 9000) + `"}`))

@@ -192,8 +192,8 @@ func TestAFollowerSeesEverythingOnceAndTheEnd(t *testing.T) {
 	if all[chunks].kind != "end" || job.Status != api.JobStatusFailed || job.Error != "exit 1" {
 		t.Errorf("last came %+v", all[chunks])
 	}
-	// After the end the whole log is still available, and the stream ends at once. An invalid id starts
-	// from the beginning.
+	// After the end the whole log is still available, and the stream ends at once. An invalid id
+	// starts from the beginning.
 	if again := follow(t, server.URL+"/"+ref.Job, "nonsense", -1); len(again) != chunks+1 {
 		t.Errorf("again %d events", len(again))
 	}

@@ -14,9 +14,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// packer compresses chunks for the table: gzip of the JSON of their lines. Postgres's own compression
-// of such values runs at a quarter of the speed and saves less (BenchmarkLogIngest). A packer is safe
-// for concurrent use, and the zero value is ready to use.
+// packer compresses chunks for the table: gzip of the JSON of their lines. Postgres's own
+// compression of such values runs at a quarter of the speed and saves less (BenchmarkLogIngest). A
+// packer is safe for concurrent use, and the zero value is ready to use.
 type packer struct{ writers sync.Pool }
 
 // chunkCost is added to the size of a chunk's lines. It is about the size of an empty row, so that
@@ -98,7 +98,8 @@ func appendLines(to []byte, lines []api.LogLine) ([]byte, error) {
 			}
 			to = append(to, quoted...)
 		}
-		// Like encoding/json, refuse a year that RFC 3339 cannot express. The year depends on the zone.
+		// Like encoding/json, refuse a year that RFC 3339 cannot express. The year depends on the
+		// zone.
 		at := line.T.UTC()
 		if year := at.Year(); year < 0 || year > 9999 {
 			return nil, fmt.Errorf("the year %d is not one of RFC 3339", year)

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The statuses in Go are those of the columns' constraints, and every one but the first is reached by
-// a transition.
+// The statuses in Go are those of the columns' constraints, and every one but the first is reached
+// by a transition.
 func TestStatusesAreThoseOfTheSchema(t *testing.T) {
 	schema, err := os.ReadFile("../store/migrations/001_first.sql")
 	if err != nil {

@@ -12,16 +12,16 @@ import (
 // jobKinds are the kinds of job that a runner can allow.
 var jobKinds = []string{"build", "sync", "plan", "apply", "action", "health"}
 
-// mostKinds bounds the component kinds and the programs that a runner's file may name. mostPolicyText
-// bounds the texts in it, in runes.
+// mostKinds bounds the component kinds and the programs that a runner's file may name.
+// mostPolicyText bounds the texts in it, in runes.
 const (
 	mostKinds      = 32
 	mostPolicyText = 300
 )
 
-// policyOf reads what a runner's own file allows, as reported with each poll. The runner enforces it;
-// here it decides only which jobs to offer, and explains why a job waits. policyOf drops unknown kinds
-// of job and makes texts printable.
+// policyOf reads what a runner's own file allows, as reported with each poll. The runner enforces
+// it; here it decides only which jobs to offer, and explains why a job waits. policyOf drops
+// unknown kinds of job and makes texts printable.
 func policyOf(request api.LeaseRequest) api.RunnerPolicy {
 	p := request.Policy
 	if p.Jobs != nil {
@@ -77,8 +77,8 @@ func KeptPolicy(runner store.Runner) api.RunnerPolicy {
 	return p
 }
 
-// forbids returns why a runner's file keeps a job waiting, as text that ends with who can change it. It
-// is empty if the file allows the job.
+// forbids returns why a runner's file keeps a job waiting, as text that ends with who can change
+// it. It is empty if the file allows the job.
 func forbids(runner store.Runner, job store.Job) string {
 	p := KeptPolicy(runner)
 	because := ""

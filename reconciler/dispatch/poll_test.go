@@ -12,8 +12,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// heldPolls starts polls of a runner and returns the channel of their offers once all have queried and
-// found nothing.
+// heldPolls starts polls of a runner and returns the channel of their offers once all have queried
+// and found nothing.
 func heldPolls(t *testing.T, w *dispatchtest.World, caller dispatch.Caller, request api.LeaseRequest, count int) <-chan api.Offers {
 	t.Helper()
 	came := make(chan api.Offers, count)

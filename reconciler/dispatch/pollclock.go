@@ -7,16 +7,17 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// pollClock is the clock of one poll: when it sends a heartbeat, and when it ends. C fires when either
-// is due.
+// pollClock is the clock of one poll: when it sends a heartbeat, and when it ends. C fires when
+// either is due.
 type pollClock struct {
 	C     <-chan time.Time
 	timer *time.Timer
 	until time.Time
 }
 
-// newPollClock starts the clock of a poll of the given length. Its first heartbeat comes at a random
-// time, which spreads those of many polls that started together; after that one follows every PollBeat.
+// newPollClock starts the clock of a poll of the given length. Its first heartbeat comes at a
+// random time, which spreads those of many polls that started together; after that one follows
+// every PollBeat.
 func newPollClock(length time.Duration) *pollClock {
 	now := time.Now()
 	if length > PollBeat {
@@ -33,7 +34,8 @@ func onGrid(now time.Time, d time.Duration) time.Duration {
 	return now.Add(d).Truncate(pollTick).Sub(now)
 }
 
-// pause returns how long to wait for the next heartbeat, or for the end of the poll if that is sooner.
+// pause returns how long to wait for the next heartbeat, or for the end of the poll if that is
+// sooner.
 func (c *pollClock) pause(beat time.Duration) time.Duration {
 	now := time.Now()
 	return min(onGrid(now, beat), c.until.Sub(now))
@@ -47,9 +49,10 @@ func (c *pollClock) next() { c.timer.Reset(c.pause(PollBeat)) }
 
 func (c *pollClock) stop() { c.timer.Stop() }
 
-// pollTime returns how long a poll is held: as long as its runner requests, at most about LongestPoll.
-// A poll that cannot send heartbeats ends after PollBeat, when another would send one. So does a poll
-// of a build runner, because builds of a runner that is offline are taken over when a poll starts.
+// pollTime returns how long a poll is held: as long as its runner requests, at most about
+// LongestPoll. A poll that cannot send heartbeats ends after PollBeat, when another would send one.
+// So does a poll of a build runner, because builds of a runner that is offline are taken over when
+// a poll starts.
 func pollTime(caller Caller, request api.LeaseRequest, beats bool) time.Duration {
 	most := LongestPoll - rand.N(pollSpread)
 	if !beats || caller.kind == RunnerBuild {

@@ -11,8 +11,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// quietly returns a service that remembers only that its runner found nothing. It cannot query, for it
-// has no database.
+// quietly returns a service that remembers only that its runner found nothing. It cannot query, for
+// it has no database.
 func quietly() (*Dispatch, Caller) {
 	idle, _, caller := anIdleOne()
 	idle.runners["org_a/run_a"].said = saidOf("1", api.RunnerPolicy{})
@@ -114,8 +114,8 @@ func TestAHeldPollEndsAtOnce(t *testing.T) {
 	}
 }
 
-// Ten thousand polls that start at once must not send heartbeats at once, and must not wake the machine
-// ten thousand times either.
+// Ten thousand polls that start at once must not send heartbeats at once, and must not wake the
+// machine ten thousand times either.
 func TestACrowdBeatsSpreadOverAGrid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const crowd, beats = 3000, 6

@@ -15,10 +15,10 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/token"
 )
 
-// NewRegistration makes another registration token for a runner whose machine has not registered, and
-// voids the earlier ones. The token can be used once within an hour, and its plain text is not stored.
-// It returns ErrRegistered if a machine has registered; only Replace lets another machine take its
-// place.
+// NewRegistration makes another registration token for a runner whose machine has not registered,
+// and voids the earlier ones. The token can be used once within an hour, and its plain text is not
+// stored. It returns ErrRegistered if a machine has registered; only Replace lets another machine
+// take its place.
 func NewRegistration(ctx context.Context, tx *store.Tx, runnerID string) (plain string, err error) {
 	runner, err := tx.LockRunner(ctx, tx.Org, runnerID)
 	if err != nil {
@@ -30,8 +30,8 @@ func NewRegistration(ctx context.Context, tx *store.Tx, runnerID string) (plain 
 	return addRegistration(ctx, tx, runner)
 }
 
-// addRegistration makes a runner's registration token and voids the earlier ones. The runner's row is
-// locked or new.
+// addRegistration makes a runner's registration token and voids the earlier ones. The runner's row
+// is locked or new.
 func addRegistration(ctx context.Context, tx *store.Tx, runner store.Runner) (plain string, err error) {
 	if err := tx.VoidRegistrations(ctx, tx.Org, runner.ID); err != nil {
 		return "", fmt.Errorf("void the registration tokens of runner %s: %w", runner.Name, err)
@@ -66,9 +66,9 @@ func (d *Dispatch) registrationOf(ctx context.Context, plain string) (org string
 	return parts[0], hash, nil
 }
 
-// Challenge returns a nonce, sealed to the key that a runner is about to register with a token. Only
-// the holder of the private half can register with it. The newest nonce of a token is valid, for one
-// registration. Errors: ErrRegistration, ErrInvalid.
+// Challenge returns a nonce, sealed to the key that a runner is about to register with a token.
+// Only the holder of the private half can register with it. The newest nonce of a token is valid,
+// for one registration. Errors: ErrRegistration, ErrInvalid.
 func (d *Dispatch) Challenge(ctx context.Context, plain, recipient string) (api.Challenge, error) {
 	org, hash, err := d.registrationOf(ctx, plain)
 	if err != nil {
@@ -97,9 +97,9 @@ func (d *Dispatch) Challenge(ctx context.Context, plain, recipient string) (api.
 	return api.Challenge{Nonce: sealed}, nil
 }
 
-// proven checks that an install runner holds the private half of the key that it registers. It uses up
-// the challenge, right or wrong, in a separate transaction, so that a failed registration allows no
-// second guess.
+// proven checks that an install runner holds the private half of the key that it registers. It uses
+// up the challenge, right or wrong, in a separate transaction, so that a failed registration allows
+// no second guess.
 func (d *Dispatch) proven(ctx context.Context, org string, hash []byte, r api.Registration) error {
 	var waiting store.TakeChallengeRow
 	var kind, recipient string
@@ -129,9 +129,9 @@ func (d *Dispatch) proven(ctx context.Context, org string, hash []byte, r api.Re
 }
 
 // Register exchanges a registration token for a runner's durable key. An install runner sends the
-// public half of its install key and proves that it holds the private half (see Challenge). A machine
-// that replaces another sends the same install key. Errors: ErrRegistration for a token that is not
-// valid (any more); ErrInvalid, after which the token stays valid.
+// public half of its install key and proves that it holds the private half (see Challenge). A
+// machine that replaces another sends the same install key. Errors: ErrRegistration for a token
+// that is not valid (any more); ErrInvalid, after which the token stays valid.
 func (d *Dispatch) Register(ctx context.Context, plain string, r api.Registration) (api.Registered, error) {
 	org, hash, err := d.registrationOf(ctx, plain)
 	if err != nil {
@@ -194,8 +194,8 @@ func (d *Dispatch) register(ctx context.Context, tx *store.Tx, runner store.Runn
 }
 
 // recipientOf returns the public install key to store. Install runners need one; build runners have
-// nothing that is sealed to a key. A stored key stays, because what is sealed to it could not be read
-// with another.
+// nothing that is sealed to a key. A stored key stays, because what is sealed to it could not be
+// read with another.
 func recipientOf(runner store.Runner, r api.Registration) (string, error) {
 	if runner.Kind != RunnerInstall {
 		return "", nil

@@ -12,8 +12,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// TestARunnerProvesItsKey checks that a machine cannot register a key that it does not hold, neither
-// for a new runner nor in place of another machine, and that a proof is valid once.
+// TestARunnerProvesItsKey checks that a machine cannot register a key that it does not hold,
+// neither for a new runner nor in place of another machine, and that a proof is valid once.
 func TestARunnerProvesItsKey(t *testing.T) {
 	w := dispatchtest.New(t)
 	heard := 0

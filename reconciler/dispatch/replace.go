@@ -15,8 +15,9 @@ import (
 type Replacement struct {
 	Runner string // id
 	Reason string // as the person wrote it
-	// NewKey means that the install key is lost with the machine: the next machine brings another. What
-	// is sealed to the old key cannot be read any more, and sensitive inputs must be entered again.
+	// NewKey means that the install key is lost with the machine: the next machine brings another.
+	// What is sealed to the old key cannot be read any more, and sensitive inputs must be entered
+	// again.
 	NewKey bool
 }
 
@@ -39,8 +40,8 @@ const (
 	lossJob                  // the job ends as lost; its owner finds out what it may have done
 )
 
-// lossOf makes that decision. A plan also ends as lost: its spec may be sealed to a key that is gone,
-// so its owner makes a new job.
+// lossOf makes that decision. A plan also ends as lost: its spec may be sealed to a key that is
+// gone, so its owner makes a new job.
 func lossOf(h held) loss {
 	switch status := AttemptStatus(h.attempt.Status); {
 	case status.Ended():
@@ -58,10 +59,10 @@ func lossOf(h held) loss {
 }
 
 // Replace revokes everything that was issued to a runner's machine, in the caller's transaction: it
-// voids the key and unused registration tokens, ends the attempts with their state locks, and notifies
-// the owners of their jobs. States that the attempts wrote before may still be delivered with the
-// attempts' own tokens, so a machine that was wrongly declared dead loses nothing. The caller audits
-// the replacement.
+// voids the key and unused registration tokens, ends the attempts with their state locks, and
+// notifies the owners of their jobs. States that the attempts wrote before may still be delivered
+// with the attempts' own tokens, so a machine that was wrongly declared dead loses nothing. The
+// caller audits the replacement.
 //
 // It locks rows in the common order: installs, the runner, jobs.
 func (d *Dispatch) Replace(ctx context.Context, tx *store.Tx, r Replacement) (Replaced, error) {
@@ -134,8 +135,8 @@ func (d *Dispatch) loseOne(ctx context.Context, tx *store.Tx, h held, decision l
 	return nil
 }
 
-// lookAgain ends the polls of the replaced machine and enqueues a reconcile of its installs, because
-// what they wait for may have changed.
+// lookAgain ends the polls of the replaced machine and enqueues a reconcile of its installs,
+// because what they wait for may have changed.
 func lookAgain(ctx context.Context, tx *store.Tx, runner store.Runner) error {
 	if err := wake(ctx, tx, runner.ID); err != nil {
 		return err

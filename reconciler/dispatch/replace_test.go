@@ -118,8 +118,8 @@ func TestReplaceEndsAllThatAMachineHasInHand(t *testing.T) {
 	}
 }
 
-// A claim that runs while a replacement is being written does not go to the replaced machine: the claim
-// waits and finds the key void. Otherwise an offer would remain that nobody withdrew.
+// A claim that runs while a replacement is being written does not go to the replaced machine: the
+// claim waits and finds the key void. Otherwise an offer would remain that nobody withdrew.
 func TestNothingIsClaimedBesideAReplacement(t *testing.T) {
 	w := dispatchtest.New(t)
 	runner := w.Runner(t, dispatch.RunnerInstall)
@@ -157,8 +157,8 @@ func TestNothingIsClaimedBesideAReplacement(t *testing.T) {
 	}
 }
 
-// A machine that was wrongly declared dead delivers with its attempts' own tokens, and can do nothing
-// else.
+// A machine that was wrongly declared dead delivers with its attempts' own tokens, and can do
+// nothing else.
 func TestAReplacedMachineDeliversAndNoMore(t *testing.T) {
 	w := dispatchtest.New(t)
 	runner := w.Runner(t, dispatch.RunnerInstall)

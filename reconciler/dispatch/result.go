@@ -64,9 +64,9 @@ var endOf = map[api.JobResultStatus]struct {
 	api.JobResultStatusLost:      {JobLost, AttemptLost},
 }
 
-// Result records how an attempt ended: once, however often the runner delivers it, and also long after
-// contact was lost. It releases the attempt's state locks and notifies the job's owner. Errors:
-// ErrNotFound, ErrNotRunning, ErrInvalid.
+// Result records how an attempt ended: once, however often the runner delivers it, and also long
+// after contact was lost. It releases the attempt's state locks and notifies the job's owner.
+// Errors: ErrNotFound, ErrNotRunning, ErrInvalid.
 func (d *Dispatch) Result(ctx context.Context, caller Caller, ref api.AttemptRef, result api.JobResult) error {
 	result, err := storable(result)
 	if err != nil {
@@ -140,8 +140,8 @@ func givenUp(last api.JobResult) api.JobResult {
 	}
 }
 
-// validResult refuses a result that does not fit its job: an unknown status, a section of another kind
-// of job, or a success without its output.
+// validResult refuses a result that does not fit its job: an unknown status, a section of another
+// kind of job, or a success without its output.
 func validResult(job store.Job, result api.JobResult) error {
 	kind := job.Kind
 	if _, known := endOf[result.Status]; !known {
@@ -169,9 +169,9 @@ func validResult(job store.Job, result api.JobResult) error {
 // mostError bounds a result's error text, in bytes.
 const mostError = 16 << 10
 
-// storable makes a result acceptable to Postgres, which stores no NUL and no half of a surrogate pair
-// in JSON. Both become U+FFFD, because a result that could not be stored would leave its job without
-// an end.
+// storable makes a result acceptable to Postgres, which stores no NUL and no half of a surrogate
+// pair in JSON. Both become U+FFFD, because a result that could not be stored would leave its job
+// without an end.
 func storable(result api.JobResult) (api.JobResult, error) {
 	raw, err := json.Marshal(result)
 	if err != nil {

@@ -67,7 +67,8 @@ func touch(ctx context.Context, tx *store.Tx, runner, version string, policy *ap
 // mostShown bounds short texts that runners report about themselves, in runes.
 const mostShown = 64
 
-// shown makes a short text from a runner fit for a column and a screen: printable, one line, bounded.
+// shown makes a short text from a runner fit for a column and a screen: printable, one line,
+// bounded.
 func shown(text string) string { return printable(text, mostShown) }
 
 // printable removes what is not printable from a text and cuts it to at most most runes.

@@ -14,8 +14,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// The limits of a runner's stored log: the newest lines stay until either is exceeded. Package retain
-// removes old ones.
+// The limits of a runner's stored log: the newest lines stay until either is exceeded. Package
+// retain removes old ones.
 const (
 	MostRunnerLines = 5000
 	MostRunnerBytes = 4 << 20 // as JSON
@@ -78,9 +78,9 @@ func (d *Dispatch) RunnerLog(ctx context.Context, org, runner string) ([]api.Log
 	return chunks, nil
 }
 
-// StreamRunnerLog follows a runner's own log as server-sent events until the client disconnects. Each
-// event is a `log` with a LogChunk and has the chunk's number as its id. lastEventID is the last event
-// that a reconnecting client received; anything else starts from the beginning.
+// StreamRunnerLog follows a runner's own log as server-sent events until the client disconnects.
+// Each event is a `log` with a LogChunk and has the chunk's number as its id. lastEventID is the
+// last event that a reconnecting client received; anything else starts from the beginning.
 func (d *Dispatch) StreamRunnerLog(ctx context.Context, w http.ResponseWriter, org, runner, lastEventID string) error {
 	err := d.follow(ctx, w, org+"/"+runner, runnerPositionOf(lastEventID), func(ctx context.Context, at position) (followedPage, error) {
 		return d.followedRunner(ctx, org, runner, at)
@@ -120,7 +120,8 @@ const runnerLogPage = 256
 // zero, and a runner's log has no attempts.
 var beforeRunnerLog = position{seq: -1}
 
-// runnerPositionOf parses an event id of a runner's log. It returns the beginning for any other text.
+// runnerPositionOf parses an event id of a runner's log. It returns the beginning for any other
+// text.
 func runnerPositionOf(eventID string) position {
 	seq, err := strconv.ParseInt(strings.TrimSpace(eventID), 10, 64)
 	if err != nil || seq < 0 || seq == math.MaxInt64 {

@@ -85,8 +85,8 @@ func TestTheNewestOfARunnersLogIsKept(t *testing.T) {
 	}
 }
 
-// TestARunnersLogIsFollowed checks that a client gets all earlier and later lines once, also one that
-// reconnects.
+// TestARunnersLogIsFollowed checks that a client gets all earlier and later lines once, also one
+// that reconnects.
 func TestARunnersLogIsFollowed(t *testing.T) {
 	w := dispatchtest.New(t)
 	runner := w.Runner(t, dispatch.RunnerInstall)

@@ -7,7 +7,8 @@ import (
 )
 
 // Simulated lets the test that runs dispatch and workflow together (together_test.go) drive this
-// package's model. Jobs and attempts are identified by number, from 0, in the order of their creation.
+// package's model. Jobs and attempts are identified by number, from 0, in the order of their
+// creation.
 type Simulated struct{ m *model }
 
 // Simulate returns an empty model.
@@ -49,8 +50,8 @@ func (s *Simulated) Of(attempt int) (job int, status AttemptStatus) {
 	return job, AttemptStatus(a.attempt.Status)
 }
 
-// Accept models a runner's accept of an offer and reports whether it succeeded. With refuse, the owner
-// refuses the first accept.
+// Accept models a runner's accept of an offer and reports whether it succeeded. With refuse, the
+// owner refuses the first accept.
 func (s *Simulated) Accept(attempt int, refuse bool) (taken bool) {
 	a := s.m.attempts[attempt]
 	taken = acceptanceOf(a.held(false)) != acceptGone

@@ -10,8 +10,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// Spec returns the job spec to an attempt at work. A superseded attempt may still request it, because
-// it is to finish and deliver. Errors: ErrNotFound, ErrNotRunning.
+// Spec returns the job spec to an attempt at work. A superseded attempt may still request it,
+// because it is to finish and deliver. Errors: ErrNotFound, ErrNotRunning.
 func (d *Dispatch) Spec(ctx context.Context, caller Caller, ref api.AttemptRef) (api.JobSpec, error) {
 	var spec api.JobSpec
 	err := d.store.Read(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
@@ -61,15 +61,15 @@ func subjectOf(job store.Job) (subject, error) {
 	return of, nil
 }
 
-// writes reports which states a job of a kind may write. An apply, which includes a restore, may write
-// any number of versions. A plan may deliver again the newest version that its runner delivered
-// before, for a control plane that was restored from an older backup.
+// writes reports which states a job of a kind may write. An apply, which includes a restore, may
+// write any number of versions. A plan may deliver again the newest version that its runner
+// delivered before, for a control plane that was restored from an older backup.
 func writes(kind string) (any, again bool) {
 	return kind == string(api.JobSpecKindApply), kind == string(api.JobSpecKindPlan)
 }
 
-// setBase records, when an attempt is accepted, the newest version of its state. It does nothing for a
-// job without a state.
+// setBase records, when an attempt is accepted, the newest version of its state. It does nothing
+// for a job without a state.
 func setBase(ctx context.Context, tx *store.Tx, h held) error {
 	of, err := subjectOf(h.job)
 	if errors.Is(err, ErrInvalid) {

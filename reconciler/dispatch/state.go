@@ -12,10 +12,10 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// State returns the newest sealed Terraform state of the install component that the job works on. With
-// a version other than 0 it returns that version, if the job's spec names it for a restore. Errors:
-// ErrNoState, ErrNotFound, ErrNotRunning, and ErrInvalid for a job without a state or with another
-// version in its spec.
+// State returns the newest sealed Terraform state of the install component that the job works on.
+// With a version other than 0 it returns that version, if the job's spec names it for a restore.
+// Errors: ErrNoState, ErrNotFound, ErrNotRunning, and ErrInvalid for a job without a state or with
+// another version in its spec.
 func (d *Dispatch) State(ctx context.Context, caller Caller, ref api.AttemptRef, version int) (api.State, error) {
 	var state api.State
 	err := d.store.Read(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error {
@@ -50,11 +50,11 @@ func readState(ctx context.Context, tx *store.Tx, subject subject, version int) 
 	return tx.StateOfVersion(ctx, tx.Org, subject.component, int32(version)) //nolint:gosec // the spec's version is a row's
 }
 
-// PutState stores a state of a job that may write one, whenever it arrives: as the newest version if
-// it follows that one (see standing), otherwise as a contested one, which it reports. A state that is
-// already stored changes nothing, so a runner may send its spool twice. An attempt that was superseded
-// or has ended may still deliver what it wrote. Errors: ErrNotFound, ErrNotRunning for an attempt that
-// was never accepted, ErrInvalid, *NoRoomError.
+// PutState stores a state of a job that may write one, whenever it arrives: as the newest version
+// if it follows that one (see standing), otherwise as a contested one, which it reports. A state
+// that is already stored changes nothing, so a runner may send its spool twice. An attempt that was
+// superseded or has ended may still deliver what it wrote. Errors: ErrNotFound, ErrNotRunning for
+// an attempt that was never accepted, ErrInvalid, *NoRoomError.
 func (d *Dispatch) PutState(ctx context.Context, caller Caller, ref api.AttemptRef, state api.State) (contested bool, err error) {
 	if err := validState(state); err != nil {
 		return false, err
@@ -203,8 +203,8 @@ func isLate(h held, newest *store.State) bool {
 }
 
 // unsettle clears the recorded applied artifact when an attempt that is no longer at work wrote a
-// state: the end of its job did not cover that write, and later plans did not see it. The component is
-// planned again; a plan without changes needs no approval.
+// state: the end of its job did not cover that write, and later plans did not see it. The component
+// is planned again; a plan without changes needs no approval.
 func unsettle(ctx context.Context, tx *store.Tx, h held, component string) error {
 	if h.atWork() || h.job.InstallID == nil {
 		return nil
@@ -216,8 +216,8 @@ func unsettle(ctx context.Context, tx *store.Tx, h held, component string) error
 }
 
 // foundGone reports whether a check for what a finished attempt may have created found nothing, so
-// that its component counts as absent. From its accept until such a check the component has an applied
-// artifact, known or not.
+// that its component counts as absent. From its accept until such a check the component has an
+// applied artifact, known or not.
 func foundGone(ctx context.Context, tx *store.Tx, component string, h held) (bool, error) {
 	if h.atWork() {
 		return false, nil

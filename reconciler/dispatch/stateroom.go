@@ -11,8 +11,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// StateLimits bounds the number and total size of stored state versions. A value that is not positive
-// means its default.
+// StateLimits bounds the number and total size of stored state versions. A value that is not
+// positive means its default.
 type StateLimits struct {
 	AttemptVersions int64 // versions written by one attempt
 	AttemptBytes    int64
@@ -24,8 +24,8 @@ type StateLimits struct {
 var DefaultStateLimits = StateLimits{AttemptVersions: 10, AttemptBytes: 256 << 20, InstallVersions: 5000, InstallBytes: 4 << 30}
 
 // leastVersions returns how many of a component's newest versions stay when its install has reached
-// its limit: more than one attempt can write, so that no single attempt can displace the versions from
-// before it.
+// its limit: more than one attempt can write, so that no single attempt can displace the versions
+// from before it.
 func (l StateLimits) leastVersions() int32 {
 	return int32(min(2*l.AttemptVersions, math.MaxInt32)) //nolint:gosec // bounded
 }
@@ -70,9 +70,9 @@ func roomFor(ctx context.Context, tx *store.Tx, in incoming) (store.StateRoomRow
 	})
 }
 
-// makeRoom removes stored versions so that a state fits: first what the same attempt wrote before it,
-// then, for the install's limit, the oldest superseded versions. If the state would not fit even then,
-// it removes nothing and returns the reason.
+// makeRoom removes stored versions so that a state fits: first what the same attempt wrote before
+// it, then, for the install's limit, the oldest superseded versions. If the state would not fit
+// even then, it removes nothing and returns the reason.
 func (d *Dispatch) makeRoom(ctx context.Context, tx *store.Tx, in incoming) (full string, err error) {
 	room, err := roomFor(ctx, tx, in)
 	if err != nil {
@@ -135,9 +135,9 @@ func (d *Dispatch) makeRoom(ctx context.Context, tx *store.Tx, in incoming) (ful
 
 func mebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
 
-// withhold records that a state stays on its runner's disk because of a limit: its component stalls,
-// and the record tells a person why. One record per attempt is enough, because its runner delivers its
-// states in order.
+// withhold records that a state stays on its runner's disk because of a limit: its component
+// stalls, and the record tells a person why. One record per attempt is enough, because its runner
+// delivers its states in order.
 func (d *Dispatch) withhold(ctx context.Context, tx *store.Tx, in incoming, full string) error {
 	room, err := roomFor(ctx, tx, in)
 	if err != nil || room.Withheld {

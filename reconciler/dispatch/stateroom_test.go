@@ -73,8 +73,8 @@ func TestOnlyAnApplyWritesStates(t *testing.T) {
 	put(t, w, runner, ref, state(3, "a"))
 	must(t, w.Dispatch.Result(t.Context(), runner.Caller, ref, lost))
 
-	// A plan may deliver the newest state again that a control plane restored from an older backup has
-	// lost, and nothing else: otherwise a runner could fill the database from one plan.
+	// A plan may deliver the newest state again that a control plane restored from an older backup
+	// has lost, and nothing else: otherwise a runner could fill the database from one plan.
 	w.Job(t, runner, "plan", component)
 	plan, _ := w.Start(t, runner)
 	for n := range 24 {
@@ -123,8 +123,8 @@ func TestAnAttemptsNewStatesReplaceItsOldOnes(t *testing.T) {
 	}
 }
 
-// The states that an attempt writes in many lineages are not stored without a limit, and those beyond
-// the limit are not discarded.
+// The states that an attempt writes in many lineages are not stored without a limit, and those
+// beyond the limit are not discarded.
 func TestAStateWithoutRoomWaitsForIt(t *testing.T) {
 	w := dispatchtest.New(t)
 	w.Dispatch.LimitStates(dispatch.StateLimits{AttemptVersions: 3})
@@ -160,8 +160,8 @@ func TestAStateWithoutRoomWaitsForIt(t *testing.T) {
 	if got, want := versions(t, w), "5 kept kept, 1 digest-1 contested, 1 digest-2 contested, 1 digest-3 contested"; got != want {
 		t.Errorf("listed %s, want %s", got, want)
 	}
-	// A state that a person dismisses is accepted without being stored, so that its runner continues; once
-	// it fits it is stored after all.
+	// A state that a person dismisses is accepted without being stored, so that its runner
+	// continues; once it fits it is stored after all.
 	noRoom(t, w, runner, ref, unrelated(4))
 	dismiss(t, w, component, "withheld")
 	put(t, w, runner, ref, unrelated(4))
@@ -216,8 +216,8 @@ func TestSupersededStatesGoWhenTheirInstallIsFull(t *testing.T) {
 	}
 }
 
-// An attempt that is over delivers a spool of any length, and the audit log does not record each state
-// of it.
+// An attempt that is over delivers a spool of any length, and the audit log does not record each
+// state of it.
 func TestALateSpoolIsAuditedOnce(t *testing.T) {
 	w := dispatchtest.New(t)
 	runner := w.Runner(t, dispatch.RunnerInstall)

@@ -15,10 +15,10 @@ import (
 )
 
 // StreamLogs follows a job's log as server-sent events until the job has ended: `log` events, each
-// with a LogChunk and the id attempt/seq, and finally one `end` event with the Job. lastEventID is the
-// last event that a reconnecting client received; anything else starts from the beginning. StreamLogs
-// returns an error (ErrNotFound) only before it writes the first byte; a stream that breaks later just
-// ends, and its client reconnects.
+// with a LogChunk and the id attempt/seq, and finally one `end` event with the Job. lastEventID is
+// the last event that a reconnecting client received; anything else starts from the beginning.
+// StreamLogs returns an error (ErrNotFound) only before it writes the first byte; a stream that
+// breaks later just ends, and its client reconnects.
 func (d *Dispatch) StreamLogs(ctx context.Context, w http.ResponseWriter, org, jobID, lastEventID string) error {
 	err := d.follow(ctx, w, org+"/"+jobID, positionOf(lastEventID), func(ctx context.Context, at position) (followedPage, error) {
 		return d.followed(ctx, org, jobID, at)
@@ -149,7 +149,8 @@ func newEventStream(w http.ResponseWriter) eventStream {
 
 // send writes and flushes. Empty events still send the headers.
 func (s eventStream) send(events []byte) error {
-	// Not every writer has deadlines or can flush; the exceptions are buffers of tests and middleware.
+	// Not every writer has deadlines or can flush; the exceptions are buffers of tests and
+	// middleware.
 	_ = s.control.SetWriteDeadline(time.Now().Add(streamWrite))
 	if _, err := s.w.Write(events); err != nil {
 		return err

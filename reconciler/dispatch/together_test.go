@@ -60,7 +60,8 @@ func newTogether(t *rapid.T) *together {
 	return w
 }
 
-// dice returns a number below n. It draws bit by bit, because rapid's own ranges prefer small numbers.
+// dice returns a number below n. It draws bit by bit, because rapid's own ranges prefer small
+// numbers.
 func (w *together) dice(n int, what string) int {
 	value := 0
 	for most := 1; most < n; most *= 2 {
@@ -222,8 +223,8 @@ func (w *together) runner() {
 	}
 }
 
-// accept models the accept of an offer: it consumes the plan, or the owner refuses. The runner starts
-// only once it has the response.
+// accept models the accept of an offer: it consumes the plan, or the owner refuses. The runner
+// starts only once it has the response.
 func (w *together) accept(attempt int) {
 	job, _ := w.jobs.Of(attempt)
 	s, plan := w.owned[job], w.of[job]
@@ -333,8 +334,8 @@ func (w *together) others() {
 	}
 }
 
-// machineGone replaces the runner's machine. If that was wrong, the old machine's processes continue
-// beside the new one.
+// machineGone replaces the runner's machine. If that was wrong, the old machine's processes
+// continue beside the new one.
 func (w *together) machineGone(rightly bool) {
 	for attempt, p := range w.procs {
 		if p.alive && !rightly {

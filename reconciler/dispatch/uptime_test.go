@@ -64,9 +64,9 @@ func (o *outage) expire(what string, want ...string) {
 	}
 }
 
-// TestPostgresIsAwayForLongerThanALease checks that no contact counts as lost when only Postgres was
-// down, in whatever order the sweep, the replica's heartbeat and the runner's follow once Postgres is
-// back. Silence after that counts.
+// TestPostgresIsAwayForLongerThanALease checks that no contact counts as lost when only Postgres
+// was down, in whatever order the sweep, the replica's heartbeat and the runner's follow once
+// Postgres is back. Silence after that counts.
 func TestPostgresIsAwayForLongerThanALease(t *testing.T) {
 	dir, err := os.MkdirTemp("", "nuon-uptime-")
 	must(t, err)
@@ -117,8 +117,8 @@ func TestPostgresIsAwayForLongerThanALease(t *testing.T) {
 	o.expire("when the runner alone is silent", "queued expired lost contact", "running expired lost contact")
 }
 
-// TestTimeWithoutAReplicaCountsForNoLease checks that a lease runs as long as a replica writes without
-// a gap, and restarts after a gap.
+// TestTimeWithoutAReplicaCountsForNoLease checks that a lease runs as long as a replica writes
+// without a gap, and restarts after a gap.
 func TestTimeWithoutAReplicaCountsForNoLease(t *testing.T) {
 	w := dispatchtest.New(t)
 	o := newOutage(t, w)

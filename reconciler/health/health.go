@@ -98,8 +98,9 @@ func (h *Health) reconcile(ctx context.Context, tx *store.Tx, install store.Inst
 	return dueIn(ctx, tx, install.ID, usually)
 }
 
-// allow removes the parts that the install's runner may not check according to its own file. It returns
-// false if no part remains, or if the runner takes no jobs now, because a delayed check is worthless.
+// allow removes the parts that the install's runner may not check according to its own file. It
+// returns false if no part remains, or if the runner takes no jobs now, because a delayed check is
+// worthless.
 func allow(ctx context.Context, tx *store.Tx, install store.Install, spec *api.HealthSpec) (bool, error) {
 	runners, err := tx.RunnersByID(ctx, tx.Org, []string{install.RunnerID})
 	if err != nil || len(runners) == 0 {

@@ -65,7 +65,8 @@ func TestRequestsAreCountedByTemplate(t *testing.T) {
 	}
 }
 
-// TestPollsAndStreams checks that an open poll is counted while it lasts, and that a stream is flushed.
+// TestPollsAndStreams checks that an open poll is counted while it lasts, and that a stream is
+// flushed.
 func TestPollsAndStreams(t *testing.T) {
 	m := New("1")
 	flushed, release := make(chan struct{}), make(chan struct{})
@@ -99,8 +100,8 @@ func TestPollsAndStreams(t *testing.T) {
 	expect(t, scrape(t, m), "nuon_lease_polls_waiting 0", `nuon_http_in_flight{listener="test"} 0`)
 }
 
-// TestWhatTheStoreKnows checks that the store is read on a scrape, at most every few seconds, and that
-// a failed read is reported along with the other figures.
+// TestWhatTheStoreKnows checks that the store is read on a scrape, at most every few seconds, and
+// that a failed read is reported along with the other figures.
 func TestWhatTheStoreKnows(t *testing.T) {
 	m := New("1")
 	asked := 0

@@ -37,7 +37,8 @@ type Sources struct {
 	Reconnects func() int
 }
 
-// The limits of a scrape: the store is queried at most once per freshFor, however many scrapes arrive.
+// The limits of a scrape: the store is queried at most once per freshFor, however many scrapes
+// arrive.
 const (
 	freshFor = 5 * time.Second
 	askTime  = 3 * time.Second

@@ -77,8 +77,8 @@ func (m *Metrics) Looked(outcome string, took time.Duration) {
 	m.looked.WithLabelValues(outcome).Observe(took.Seconds())
 }
 
-// Accepted counts an attempt that a runner accepted: how long its job was queued, and how long its offer
-// was open.
+// Accepted counts an attempt that a runner accepted: how long its job was queued, and how long its
+// offer was open.
 func (m *Metrics) Accepted(kind string, queued, offered time.Duration) {
 	m.offered.WithLabelValues(kind).Observe(queued.Seconds())
 	m.accepted.WithLabelValues(kind).Observe(offered.Seconds())

@@ -35,8 +35,8 @@ func (m *Metrics) Requests(listener string, template func(*http.Request) string,
 	})
 }
 
-// TemplateOf returns a function that maps a request to its route template in a mux. It does not call the
-// mux's handlers.
+// TemplateOf returns a function that maps a request to its route template in a mux. It does not
+// call the mux's handlers.
 func TemplateOf(mux *http.ServeMux) func(*http.Request) string {
 	return func(r *http.Request) string {
 		_, pattern := mux.Handler(r)

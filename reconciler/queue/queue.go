@@ -1,13 +1,14 @@
-// Package queue defines the reconciler's own work: one small struct of ids for each package's reconcile
-// function. A row in River's schema is only a request to check; the work is always derived from the
-// state (design, law 2), so a job that runs twice, late or on another replica does no harm. Packages
-// enqueue in the transaction that changed something, through store.Tx.
+// Package queue defines the reconciler's own work: one small struct of ids for each package's
+// reconcile function. A row in River's schema is only a request to check; the work is always
+// derived from the state (design, law 2), so a job that runs twice, late or on another replica does
+// no harm. Packages enqueue in the transaction that changed something, through store.Tx.
 package queue
 
 import "github.com/riverqueue/river"
 
-// The queues. Work that waits for git or a registry has a separate one: a slow remote must not delay an
-// approved apply or the end of a lease. So has low-priority work, of which much may arrive at once.
+// The queues. Work that waits for git or a registry has a separate one: a slow remote must not
+// delay an approved apply or the end of a lease. So has low-priority work, of which much may arrive
+// at once.
 const (
 	Remote     = "remote"
 	Background = "background"
@@ -57,7 +58,8 @@ type FanOut struct {
 	App string `json:"app"`
 }
 
-// RolloutRange is Rollout for the installs of an app from one id to another, both included (rollout).
+// RolloutRange is Rollout for the installs of an app from one id to another, both included
+// (rollout).
 type RolloutRange struct {
 	Org   string `json:"org"`
 	App   string `json:"app"`

@@ -1,6 +1,6 @@
-// Package dispatchtest provides tests with a dispatch service over a real database, with runners, jobs
-// and an install component to work on. It lets tests end a lease instead of waiting for it. Only tests
-// import it.
+// Package dispatchtest provides tests with a dispatch service over a real database, with runners,
+// jobs and an install component to work on. It lets tests end a lease instead of waiting for it.
+// Only tests import it.
 package dispatchtest
 
 import (
@@ -196,7 +196,8 @@ func (w *World) Offer(t testing.TB, runner Runner) api.AttemptRef {
 	return api.AttemptRef{Job: offers.Offers[0].Job, Attempt: offers.Offers[0].Attempt}
 }
 
-// Start leases and accepts the one job that is queued for the runner and returns the attempt's token.
+// Start leases and accepts the one job that is queued for the runner and returns the attempt's
+// token.
 func (w *World) Start(t testing.TB, runner Runner) (api.AttemptRef, string) {
 	t.Helper()
 	ref := w.Offer(t, runner)
