@@ -1,4 +1,5 @@
-// The runner API: the listener that runners dial out to, with tokens of its own. This package turns HTTP into calls of package
-// dispatch and its errors into problem+json; besides, it hands out the vendor's artifacts, read-only and by digest, to jobs whose
-// spec names them. It decides nothing about jobs and holds no state but a cache of manifests.
+// Package runner implements the runner API, on the listener that runners connect to with their own
+// kinds of token. It translates HTTP into calls of package dispatch and dispatch's errors into
+// problem+json. It also serves the vendor's artifacts, read-only and by digest, to jobs whose spec
+// names them. It decides nothing about jobs and holds no state but a cache of manifests.
 package runner

@@ -17,21 +17,23 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 )
 
-// Options are what the runner API needs; Dispatch and Vendor must be set.
+// Options configures the runner API. Dispatch and Vendor must be set.
 type Options struct {
 	Dispatch *dispatch.Dispatch
 	Vendor   Blobs
-	// Log gets what a client is not told; nil means none of it.
+	// Log receives the details that clients do not see; nil discards them.
 	Log *slog.Logger
-	// Quota bounds how much one runner may ask, with all its attempts. Its zero value has generous bounds: a poll counts once, however
-	// long it lasts.
+	// Quota limits the requests of one runner with all its attempts. Its zero value has generous
+	// limits; a poll counts once, however long it lasts.
 	Quota quota.Options
 }
 
-// DefaultRate is how many requests a second one runner may make for long: each of its jobs ships its log, its states and its result.
+// DefaultRate is the sustained rate of requests per second of one runner: each of its jobs sends
+// its log, its states and its result.
 const DefaultRate = 1000
 
-// New gives the runner API with all its routes: those of the OpenAPI document, and /v2/ over the vendor's registry.
+// New returns the runner API with all its routes: those of the OpenAPI document, and /v2/ over the
+// vendor's registry.
 func New(o Options) http.Handler {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -63,35 +65,35 @@ func routesOf(operations StrictServerInterface, door *door, middlewares ...Stric
 	return mux
 }
 
-// opens are the kinds of token that open a route.
+// opens is a set of the kinds of token that a route accepts.
 type opens int
 
 const (
-	byRegistration opens = 1 << iota // looked at by the handler itself: it is used up
+	byRegistration opens = 1 << iota // checked by the handler itself, which uses it up
 	byRunner
 	byAttempt
-	// idle marks the route with which runners wait for work: most of all requests.
+	// idle marks the route on which runners wait for work, which receives most requests.
 	idle
 )
 
-// route is what the door knows of one route.
+// route holds the door's rules for one route.
 type route struct {
 	by   opens
-	body int64         // most bytes of a request's body
-	time time.Duration // from the first byte of the request to the last of the answer
+	body int64         // maximum bytes of a request's body
+	time time.Duration // from the first byte of the request to the last of the response
 }
 
 const (
 	kib = 1 << 10
 	mib = 1 << 20
-	// usual is long enough for small requests over bad lines.
+	// usual is long enough for small requests over slow connections.
 	usual = 30 * time.Second
 	// slow is for bodies that may be large.
 	slow = 5 * time.Minute
 )
 
-// routes are all routes of the OpenAPI document; one that is missing here is closed. A test compares them with the generated
-// ones.
+// routes lists all routes of the OpenAPI document; a missing one is closed. A test compares it with
+// the generated routes.
 var routes = map[string]route{
 	"POST /runner/v1/register":                                   {byRegistration, mib, usual},
 	"POST /runner/v1/register/challenge":                         {byRegistration, 64 * kib, usual},
@@ -106,11 +108,11 @@ var routes = map[string]route{
 	"GET /runner/v1/jobs/{job}/attempts/{attempt}/state":         {byAttempt, 64 * kib, slow},
 	"POST /runner/v1/jobs/{job}/attempts/{attempt}/state":        {byRunner | byAttempt, 64 * mib, slow},
 	"POST /runner/v1/jobs/{job}/attempts/{attempt}/state/lock":   {byAttempt, mib, usual},
-	"DELETE /runner/v1/jobs/{job}/attempts/{attempt}/state/lock": {byRunner | byAttempt, 64 * kib, usual}, // runnerd frees what its job could not
+	"DELETE /runner/v1/jobs/{job}/attempts/{attempt}/state/lock": {byRunner | byAttempt, 64 * kib, usual}, // runnerd releases what its job process could not
 }
 
-// door stands before every route: it bounds the request in size and time and finds out who calls, before a byte of the body is
-// read.
+// door guards every route: it limits the size and time of a request and authenticates the caller
+// before a byte of the body is read.
 type door struct {
 	dispatch *dispatch.Dispatch
 	quota    *quota.Quota
@@ -144,7 +146,7 @@ func (d *door) guard(next http.Handler) http.Handler {
 type callerKey struct{}
 type registrationKey struct{}
 
-// enter puts the caller, or a registration's token, into the context.
+// enter adds the caller, or a registration token, to the context.
 func (d *door) enter(ctx context.Context, r *http.Request, route route) (context.Context, error) {
 	if route.by == byRegistration {
 		token := tokenOf(r)
@@ -179,10 +181,11 @@ func (d *door) enter(ctx context.Context, r *http.Request, route route) (context
 	return context.WithValue(ctx, callerKey{}, caller), nil
 }
 
-// finder finds out whose a token is.
+// finder returns the holder of a token.
 type finder func(ctx context.Context, plain string) (dispatch.Caller, error)
 
-// authenticate finds out who calls, unless that runner, or strangers at its address, asked for too much.
+// authenticate returns the caller of a request, unless its runner, or unknown clients at its
+// address, exceeded their quota.
 func (d *door) authenticate(ctx context.Context, r *http.Request, find finder) (dispatch.Caller, error) {
 	token := tokenOf(r)
 	genuine := d.dispatch.Genuine(ctx, token)
@@ -202,13 +205,15 @@ func (d *door) authenticate(ctx context.Context, r *http.Request, find finder) (
 	return caller, err
 }
 
-// callerOf is who the door let in; nobody if it let nobody in, and nobody reaches nothing.
+// callerOf returns the caller that the door authenticated. Without one it returns the zero Caller,
+// which has no access to anything.
 func callerOf(ctx context.Context) dispatch.Caller {
 	caller, _ := ctx.Value(callerKey{}).(dispatch.Caller)
 	return caller
 }
 
-// tokenOf finds the token of a request: a bearer token, or the password of HTTP Basic, which is what OCI clients send.
+// tokenOf returns the token of a request: a bearer token, or the password of HTTP Basic, which OCI
+// clients send.
 func tokenOf(r *http.Request) string {
 	if _, password, basic := r.BasicAuth(); basic {
 		return password
@@ -220,19 +225,19 @@ func tokenOf(r *http.Request) string {
 	return strings.TrimSpace(token)
 }
 
-// challenge says how to come back with a token.
+// challenge sets the header that requests a token.
 func challenge(w http.ResponseWriter, err error) {
 	if errors.Is(err, errNoToken) || errors.Is(err, dispatch.ErrUnknownToken) {
 		w.Header().Set("WWW-Authenticate", `Basic realm="nuon runner API"`)
 	}
 }
 
-// attemptRef is the attempt that a path names.
+// attemptRef returns the attempt that a path names.
 func attemptRef(job string, attempt int) api.AttemptRef {
 	return api.AttemptRef{Job: job, Attempt: attempt}
 }
 
-// attemptOf is the attempt of a caller that came with an attempt token.
+// attemptOf returns the attempt of a caller with an attempt token.
 func attemptOf(caller dispatch.Caller) (api.AttemptRef, error) {
 	if caller.Job == "" {
 		return api.AttemptRef{}, errWrongToken
@@ -240,7 +245,7 @@ func attemptOf(caller dispatch.Caller) (api.AttemptRef, error) {
 	return attemptRef(caller.Job, caller.Attempt), nil
 }
 
-// contentLength sets a length that is known.
+// contentLength sets the Content-Length header if the size is known.
 func contentLength(header http.Header, size int64) {
 	if size >= 0 {
 		header.Set("Content-Length", strconv.FormatInt(size, 10))

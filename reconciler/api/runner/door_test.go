@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// patterns collects what the generated server mounts.
+// patterns collects the routes that the generated server mounts.
 type patterns struct {
 	*http.ServeMux
 	all map[string]bool

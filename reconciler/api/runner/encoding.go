@@ -10,18 +10,19 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 )
 
-// errEncoding is the refusal of a body that nothing here can unpack.
+// errEncoding refuses a body with an unknown encoding.
 var errEncoding = problem.New(http.StatusUnsupportedMediaType, "encoding", "The request's body has an encoding that is not known here.", "Send it as it is, or as gzip.")
 
-// plainBody makes a packed body readable as what was packed. Packed and plain, it has the same bound in bytes, so a body that
-// grows without end when it is unpacked is a 413 as any other that is too large. Nothing is read before the body is.
+// plainBody replaces a compressed body by its decompressed content. The same limit in bytes applies
+// to both forms, so a body that exceeds it after decompression is a 413 like any other large body.
+// plainBody reads nothing itself.
 func plainBody(w http.ResponseWriter, r *http.Request, most int64) error {
 	switch strings.ToLower(r.Header.Get("Content-Encoding")) {
 	case "", "identity":
 		return nil
 	case "gzip":
 		r.Body = http.MaxBytesReader(w, &packedBody{packed: r.Body}, most)
-		// Of the plain body nobody knows the length now.
+		// The length of the decompressed body is unknown.
 		r.ContentLength = -1
 		r.Header.Del("Content-Encoding")
 		r.Header.Del("Content-Length")
@@ -30,13 +31,14 @@ func plainBody(w http.ResponseWriter, r *http.Request, most int64) error {
 	return errEncoding
 }
 
-// packedBody unpacks a body while it is read.
+// packedBody decompresses a body while it is read.
 type packedBody struct {
 	packed io.ReadCloser
 	unpack *gzip.Reader
 }
 
-// Read gives the error of the body below as it is: that one may say that it was too large.
+// Read returns the errors of the underlying body unchanged, because one may mean that it was too
+// large.
 func (b *packedBody) Read(to []byte) (int, error) {
 	if b.unpack == nil {
 		unpack, err := gzip.NewReader(b.packed)
@@ -48,5 +50,5 @@ func (b *packedBody) Read(to []byte) (int, error) {
 	return b.unpack.Read(to)
 }
 
-// Close closes the packed body.
+// Close closes the compressed body.
 func (b *packedBody) Close() error { return b.packed.Close() }

@@ -16,7 +16,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 )
 
-// send is a call with a body that is said to be of an encoding.
+// send sends a body with the given Content-Encoding.
 func (s served) send(t testing.TB, path, token, encoding string, body io.Reader) answer {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+path, body)
@@ -26,7 +26,7 @@ func (s served) send(t testing.TB, path, token, encoding string, body io.Reader)
 	return do(t, request)
 }
 
-// zipped packs.
+// zipped compresses its parts.
 func zipped(t testing.TB, parts ...[]byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -40,8 +40,9 @@ func zipped(t testing.TB, parts ...[]byte) []byte {
 	return out.Bytes()
 }
 
-// TestPackedBodies: what comes as gzip is taken as if it had come plain; what is no gzip, not all of it, or too much of it is
-// refused; and a small body that becomes a large one is refused at the bound of the plain one.
+// TestPackedBodies checks that a gzip body is accepted like a plain one; that one that is not gzip,
+// incomplete or too large is refused; and that a small body that expands to a large one is refused
+// at the limit for plain bodies.
 func TestPackedBodies(t *testing.T) {
 	s := serve(t, nil)
 	r := s.Runner(t, dispatch.RunnerBuild)
@@ -49,7 +50,7 @@ func TestPackedBodies(t *testing.T) {
 	ref, _ := s.Start(t, r)
 	batch, err := json.Marshal(api.LogBatch{Chunks: []api.NewLogChunk{{Seq: 1, Lines: []api.LogLine{{T: time.Unix(1, 0), L: api.Info, M: "packed"}}}}})
 	must(t, err)
-	// Of one letter, 64 MiB are 64 KiB: a batch may have 4 MiB.
+	// 64 MiB of one letter compress to 64 KiB; a batch may have 4 MiB.
 	letters := bytes.Repeat([]byte("x"), 1<<20)
 	var bomb [][]byte
 	for range 64 {
@@ -84,7 +85,7 @@ func TestPackedBodies(t *testing.T) {
 	}
 }
 
-// FuzzPackedBody: whatever comes as gzip, what is read of it is bounded, and nothing panics.
+// FuzzPackedBody checks that any gzip body is read up to a limit and that nothing panics.
 func FuzzPackedBody(f *testing.F) {
 	f.Add(zipped(f, []byte("{}")))
 	f.Add(zipped(f, bytes.Repeat([]byte("x"), 1<<20)))
@@ -107,7 +108,8 @@ func FuzzPackedBody(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// Only at its end a body shows that it is whole; one that is too large or broken is read to some point, and refused.
+		// Only the end of a body shows that it is complete. One that is too large or broken is read
+		// up to some point, and refused.
 		want, err := io.ReadAll(io.LimitReader(plain, most+1))
 		switch whole := err == nil && len(want) <= most; {
 		case whole && (broken != nil || !bytes.Equal(want, read)):

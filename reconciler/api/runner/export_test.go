@@ -1,4 +1,4 @@
 package runner
 
-// PlainBody is for the fuzz test of what no caller gets to see alone.
+// PlainBody exports plainBody to the fuzz test.
 var PlainBody = plainBody

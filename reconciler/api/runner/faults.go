@@ -15,7 +15,7 @@ var (
 	errWrongToken = errors.New("this token does not open this route")
 )
 
-// fault is how one error of package dispatch is said over HTTP.
+// fault is the HTTP form of one error of package dispatch.
 type fault struct {
 	err    error
 	status int
@@ -23,7 +23,8 @@ type fault struct {
 	detail string
 }
 
-// faults are all that a runner can be told. The title is the error's own words, which dispatch writes for people.
+// faults lists all errors that a runner can receive. The title is the error's own text, which
+// dispatch writes for people.
 var faults = []fault{
 	{errNoToken, http.StatusUnauthorized, "no_token", "Send the runner key or the attempt token as a bearer token."},
 	{dispatch.ErrUnknownToken, http.StatusUnauthorized, "unknown_token", "If the runner was replaced, register its new machine with the token that was made then; an attempt uses the newest token that it was given."},
@@ -38,10 +39,12 @@ var faults = []fault{
 	{context.Canceled, http.StatusServiceUnavailable, "cancelled", "Try again."},
 }
 
-// noRoomAgain is when a runner sends a state again for which there is no room, in seconds.
+// noRoomAgain is the delay, in seconds, after which a runner sends a state again that exceeded a
+// limit.
 const noRoomAgain = 30
 
-// faultOf turns an error into a problem. What is in no table stays as it is, and becomes a 500 that tells nothing.
+// faultOf turns an error into a problem. An error without an entry stays unchanged and becomes a
+// 500 without details.
 func faultOf(err error) error {
 	var full *dispatch.NoRoomError
 	if errors.As(err, &full) {
@@ -58,7 +61,8 @@ func faultOf(err error) error {
 	return err
 }
 
-// sentence is the part of an error that a runner is told: from the words of the sentinel on, without what was wrapped around it.
+// sentence returns the part of an error that a runner receives: from the text of the sentinel on,
+// without what was wrapped around it.
 func sentence(err, sentinel error) string {
 	_, particulars, _ := strings.Cut(err.Error(), sentinel.Error())
 	text := sentinel.Error() + particulars

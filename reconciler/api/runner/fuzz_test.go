@@ -12,10 +12,11 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 )
 
-// reached ends a request where an operation would begin.
+// reached ends a request where an operation would start.
 var reached = problem.New(http.StatusTeapot, "reached", "It would be done now.", "")
 
-// FuzzRoutes: whatever a runner sends in a path, a query or a body, packed or not, it is decoded or refused in words, and never a 500.
+// FuzzRoutes checks that any path, query and body from a runner, compressed or not, is decoded or
+// refused with a message, and never a 500.
 func FuzzRoutes(f *testing.F) {
 	const attempt = "/runner/v1/jobs/job_1/attempts/1/"
 	for _, seed := range [][4]string{
@@ -29,7 +30,7 @@ func FuzzRoutes(f *testing.F) {
 	stop := func(StrictHandlerFunc, string) StrictHandlerFunc {
 		return func(context.Context, http.ResponseWriter, *http.Request, any) (any, error) { return nil, reached }
 	}
-	// The door without its lock.
+	// The door without authentication.
 	bounded := func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			r.Body = http.MaxBytesReader(w, r.Body, mib)
@@ -50,7 +51,7 @@ func FuzzRoutes(f *testing.F) {
 	f.Fuzz(func(t *testing.T, method, target, encoding, body string) {
 		address, err := url.ParseRequestURI(target)
 		if err != nil || method == "" || strings.ContainsAny(method, " \r\n\x00") {
-			return // net/http refuses it before us
+			return // net/http refuses it first
 		}
 		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
 		r.Method, r.URL, r.RequestURI = method, address, target

@@ -9,8 +9,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 )
 
-// handlers are the operations of the OpenAPI document over package dispatch. The door has let the caller in; whether an attempt
-// is the caller's is for dispatch to say.
+// handlers implements the operations of the OpenAPI document with package dispatch. The door has
+// authenticated the caller; dispatch checks whether an attempt belongs to it.
 type handlers struct {
 	dispatch *dispatch.Dispatch
 	log      *slog.Logger
@@ -18,21 +18,21 @@ type handlers struct {
 
 var _ StrictServerInterface = handlers{}
 
-// Register trades a registration token for a runner key.
+// Register exchanges a registration token for a runner key.
 func (h handlers) Register(ctx context.Context, r RegisterRequestObject) (RegisterResponseObject, error) {
 	token, _ := ctx.Value(registrationKey{}).(string)
 	registered, err := h.dispatch.Register(ctx, token, *r.Body)
 	return Register200JSONResponse(registered), err
 }
 
-// ChallengeRegistration asks a runner to prove that it holds the key that it is about to register.
+// ChallengeRegistration returns a challenge for the key that a runner is about to register.
 func (h handlers) ChallengeRegistration(ctx context.Context, r ChallengeRegistrationRequestObject) (ChallengeRegistrationResponseObject, error) {
 	token, _ := ctx.Value(registrationKey{}).(string)
 	challenge, err := h.dispatch.Challenge(ctx, token, r.Body.Recipient)
 	return ChallengeRegistration200JSONResponse(challenge), err
 }
 
-// RotateKey makes another runner key.
+// RotateKey issues another runner key.
 func (h handlers) RotateKey(ctx context.Context, _ RotateKeyRequestObject) (RotateKeyResponseObject, error) {
 	key, err := h.dispatch.RotateKey(ctx, callerOf(ctx))
 	return RotateKey200JSONResponse(key), err
@@ -44,40 +44,40 @@ func (h handlers) Heartbeat(ctx context.Context, r HeartbeatRequestObject) (Hear
 	return Heartbeat200JSONResponse(answer), err
 }
 
-// Accept takes an offer.
+// Accept accepts an offer.
 func (h handlers) Accept(ctx context.Context, r AcceptRequestObject) (AcceptResponseObject, error) {
 	accepted, err := h.dispatch.Accept(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt))
 	return Accept200JSONResponse(accepted), err
 }
 
-// GetSpec says what to do.
+// GetSpec returns the spec of the job.
 func (h handlers) GetSpec(ctx context.Context, r GetSpecRequestObject) (GetSpecResponseObject, error) {
 	spec, err := h.dispatch.Spec(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt))
 	return GetSpec200JSONResponse(spec), err
 }
 
-// AppendLogs keeps chunks of a log.
+// AppendLogs stores chunks of a log.
 func (h handlers) AppendLogs(ctx context.Context, r AppendLogsRequestObject) (AppendLogsResponseObject, error) {
 	return AppendLogs204Response{}, h.dispatch.AppendLogs(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt), r.Body.Chunks)
 }
 
-// AppendRunnerLogs keeps chunks of the runner's own log.
+// AppendRunnerLogs stores chunks of the runner's own log.
 func (h handlers) AppendRunnerLogs(ctx context.Context, r AppendRunnerLogsRequestObject) (AppendRunnerLogsResponseObject, error) {
 	return AppendRunnerLogs204Response{}, h.dispatch.AppendRunnerLog(ctx, callerOf(ctx), r.Body.Chunks)
 }
 
-// PostResult records an end.
+// PostResult records the end of an attempt.
 func (h handlers) PostResult(ctx context.Context, r PostResultRequestObject) (PostResultResponseObject, error) {
 	return PostResult204Response{}, h.dispatch.Result(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt), *r.Body)
 }
 
-// GetState gives the newest state, or the one to restore.
+// GetState returns the newest state, or the one to restore.
 func (h handlers) GetState(ctx context.Context, r GetStateRequestObject) (GetStateResponseObject, error) {
 	state, err := h.dispatch.State(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt), r.Params.Version)
 	return GetState200JSONResponse(state), err
 }
 
-// PutState keeps a new state.
+// PutState stores a new state.
 func (h handlers) PutState(ctx context.Context, r PutStateRequestObject) (PutStateResponseObject, error) {
 	contested, err := h.dispatch.PutState(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt), *r.Body)
 	if contested {
@@ -86,7 +86,7 @@ func (h handlers) PutState(ctx context.Context, r PutStateRequestObject) (PutSta
 	return PutState204Response{}, err
 }
 
-// LockState takes the state lock, or says who has it.
+// LockState takes the state lock, or returns its holder.
 func (h handlers) LockState(ctx context.Context, r LockStateRequestObject) (LockStateResponseObject, error) {
 	err := h.dispatch.LockState(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt), *r.Body)
 	var locked *dispatch.LockedError
@@ -96,7 +96,7 @@ func (h handlers) LockState(ctx context.Context, r LockStateRequestObject) (Lock
 	return LockState204Response{}, err
 }
 
-// UnlockState frees the attempt's own lock.
+// UnlockState releases the attempt's own lock.
 func (h handlers) UnlockState(ctx context.Context, r UnlockStateRequestObject) (UnlockStateResponseObject, error) {
 	return UnlockState204Response{}, h.dispatch.UnlockState(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt))
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// A runner that found nothing is let in without a look at the database. Whatever happens in between must end that: a job, a word of
-// its own file, another key.
+// A runner that found nothing is admitted without a query. Each of these events must end that: a
+// job, a change of its own file, another key.
 func TestAnIdleRunnerIsNeverLeftBehind(t *testing.T) {
 	s := serve(t, nil)
 	r := s.Runner(t, dispatch.RunnerInstall)
@@ -28,7 +28,8 @@ func TestAnIdleRunnerIsNeverLeftBehind(t *testing.T) {
 		}
 	}
 	job := s.Job(t, r, "action", "")
-	// The ring may still be on its way when the poll begins; then it comes while it waits.
+	// The notification may still be on its way when the poll starts; then it arrives during the
+	// wait.
 	if got := lease(api.LeaseRequest{}); len(got.Offers) != 1 || got.Offers[0].Job != job {
 		t.Fatalf("offered %v, want job %s, which was queued between two polls", got, job)
 	}
@@ -52,7 +53,8 @@ func TestAVoidKeyEndsIdlePolls(t *testing.T) {
 		_, err := s.Dispatch.Replace(ctx, tx, dispatch.Replacement{Runner: r.Runner, Reason: "its machine burnt"})
 		return err
 	})
-	// A poll that begins before the ring has come is ended by it, without an offer; the next one is refused.
+	// A poll that starts before the notification arrives is ended by it, without an offer; the next
+	// one is refused.
 	request.WaitSeconds = 0
 	last := s.call(t, http.MethodPost, "/runner/v1/lease", r.Key, request)
 	if last.status == http.StatusOK {

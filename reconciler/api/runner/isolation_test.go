@@ -20,11 +20,13 @@ const (
 	byRegistration = "registration"
 	byKey          = "runner key"
 	byAttempt      = "attempt token"
-	// late is the attempt token of a runner that was replaced: it delivers what was done, and opens nothing else.
+	// late is the attempt token of a replaced runner: it delivers finished work, and opens nothing
+	// else.
 	late = "late attempt token"
 )
 
-// open says what opens each route. A route that is missing fails the tests: nobody decided who reaches it.
+// open lists the tokens that open each route. A missing route fails the tests, because its access
+// was not decided.
 var open = map[string][]string{
 	"POST /runner/v1/register":                                   {byRegistration},
 	"POST /runner/v1/register/challenge":                         {byRegistration},
@@ -39,10 +41,10 @@ var open = map[string][]string{
 	"GET /runner/v1/jobs/{job}/attempts/{attempt}/state":         {byAttempt},
 	"POST /runner/v1/jobs/{job}/attempts/{attempt}/state":        {byKey, byAttempt, late},
 	"POST /runner/v1/jobs/{job}/attempts/{attempt}/state/lock":   {byAttempt},
-	"DELETE /runner/v1/jobs/{job}/attempts/{attempt}/state/lock": {byKey, byAttempt, late}, // its own lock, which has fallen by then
+	"DELETE /runner/v1/jobs/{job}/attempts/{attempt}/state/lock": {byKey, byAttempt, late}, // its own lock, which was released by then
 }
 
-// bodyOf is what a route takes.
+// bodyOf returns a request body for a route.
 func bodyOf(route string) any {
 	_, path, _ := strings.Cut(route, " ")
 	switch path[strings.LastIndex(path, "}")+1:] {
@@ -64,7 +66,7 @@ func bodyOf(route string) any {
 	return "{}"
 }
 
-// ask calls a route; one of an attempt is asked for that one.
+// ask calls a route; in a route of an attempt it names ref.
 func (s served) ask(t *testing.T, route string, ref api.AttemptRef, token string) answer {
 	t.Helper()
 	method, path, _ := strings.Cut(route, " ")
@@ -74,7 +76,7 @@ func (s served) ask(t *testing.T, route string, ref api.AttemptRef, token string
 	return s.call(t, method, path, token, bodyOf(route))
 }
 
-// routesOf are the routes of the document, each of which somebody decided about.
+// routesOf returns the routes of the document and requires an entry in open for each.
 func routesOf(t *testing.T) []string {
 	t.Helper()
 	routes := generated(t)
@@ -114,7 +116,7 @@ func (s served) replace(t *testing.T, r dispatchtest.Runner) {
 	}))
 }
 
-// registration makes a registration token of a new runner.
+// registration returns a registration token of a new runner.
 func (s served) registration(t *testing.T) string {
 	t.Helper()
 	var plain string
@@ -125,7 +127,7 @@ func (s served) registration(t *testing.T) string {
 	return plain
 }
 
-// everything is all that dispatch has, as text.
+// everything returns all data of dispatch, as text.
 func (s served) everything(t *testing.T) string {
 	t.Helper()
 	var all []string
@@ -135,7 +137,8 @@ func (s served) everything(t *testing.T) string {
 	return strings.Join(all, "\n")
 }
 
-// TestEveryRouteIsClosedToStrangers: whatever is no good token of the runner API, or is none any more, opens nothing and looks the same.
+// TestEveryRouteIsClosedToStrangers checks that anything but a valid token of the runner API opens
+// nothing and gets the same response.
 func TestEveryRouteIsClosedToStrangers(t *testing.T) {
 	s := serve(t, nil)
 	mine := s.atWork(t, s.Org.ID)
@@ -186,8 +189,8 @@ func TestEveryRouteIsClosedToStrangers(t *testing.T) {
 	}
 }
 
-// TestEveryRouteReachesOnlyItsOwn: who has a good token of another runner, of another org or of another attempt gets for an attempt
-// that is not its own what it gets for one that never was.
+// TestEveryRouteReachesOnlyItsOwn checks that a valid token of another runner, org or attempt gets
+// the same response for an attempt that it does not own as for one that never existed.
 func TestEveryRouteReachesOnlyItsOwn(t *testing.T) {
 	s := serve(t, nil)
 	mine, other, elsewhere := s.atWork(t, s.Org.ID), s.atWork(t, s.Org.ID), s.atWork(t, s.AddOrg(t).ID)
@@ -224,7 +227,7 @@ func TestEveryRouteReachesOnlyItsOwn(t *testing.T) {
 	if after := s.everything(t); after != before {
 		t.Errorf("somebody else's call changed\n%s\nto\n%s", before, after)
 	}
-	// Its own tokens open what they are for, each kind its own routes only.
+	// Its own tokens open only the routes of their kind.
 	for _, route := range routesOf(t) {
 		for plain, kind := range map[string]string{mine.Key: byKey, mine.token: byAttempt} {
 			if a := s.ask(t, route, never, plain); !slices.Contains(open[route], kind) && !slices.Contains(open[route], byRegistration) && (a.status != 403 || a.code(t) != "wrong_token") {
@@ -234,13 +237,14 @@ func TestEveryRouteReachesOnlyItsOwn(t *testing.T) {
 	}
 }
 
-// nameless is an answer without what was asked for and the request's own id.
+// nameless returns a response without the requested ids and the request id.
 func nameless(a answer, ref api.AttemptRef) string {
 	return strings.NewReplacer(ref.Job, "…", a.header.Get("X-Request-Id"), "").Replace(string(a.body))
 }
 
-// TestLeaseAndHeartbeatAreTheCallersOwn: the routes that name no attempt give a runner its own jobs only, and tell it of another's
-// what they tell of none.
+// TestLeaseAndHeartbeatAreTheCallersOwn checks that the routes without an attempt in the path
+// return only the runner's own jobs, and respond to another runner's attempt as to one that does
+// not exist.
 func TestLeaseAndHeartbeatAreTheCallersOwn(t *testing.T) {
 	s := serve(t, nil)
 	mine, other := s.atWork(t, s.Org.ID), s.atWork(t, s.Org.ID)
@@ -267,7 +271,7 @@ func TestLeaseAndHeartbeatAreTheCallersOwn(t *testing.T) {
 	}
 }
 
-// TestAnEndedAttemptsTokenEnds: what is delivered late is taken for a while, not for ever.
+// TestAnEndedAttemptsTokenEnds checks that late deliveries are accepted for a limited time.
 func TestAnEndedAttemptsTokenEnds(t *testing.T) {
 	s := serve(t, nil)
 	a := s.atWork(t, s.Org.ID)
@@ -283,7 +287,8 @@ func TestAnEndedAttemptsTokenEnds(t *testing.T) {
 	}
 }
 
-// TestReplacedRunnerOnlyDelivers: what a machine that was wrongly thought dead has done arrives; what it might do next is closed.
+// TestReplacedRunnerOnlyDelivers checks that a machine that was wrongly declared dead can deliver
+// what it has done, and can do nothing new.
 func TestReplacedRunnerOnlyDelivers(t *testing.T) {
 	v := newVendor(t)
 	s := serve(t, v)
@@ -312,8 +317,8 @@ func TestReplacedRunnerOnlyDelivers(t *testing.T) {
 	}
 }
 
-// TestRunnersChangesAreRecorded: what a runner changes about who it is, and a state that a person must decide about, stand in the audit
-// under the runner's name, without what was shown once.
+// TestRunnersChangesAreRecorded checks that changes of a runner's identity, and states that need a
+// person's decision, are in the audit log under the runner's name, without any secret.
 func TestRunnersChangesAreRecorded(t *testing.T) {
 	s := serve(t, nil)
 	registration := s.registration(t)

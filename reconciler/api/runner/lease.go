@@ -9,14 +9,14 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 )
 
-// held is the answer to a poll for work, of which only the end is known late.
+// held is the response to a poll for work, whose content is known only at its end.
 type held func(w http.ResponseWriter) error
 
-// VisitLeaseResponse gives the answer.
+// VisitLeaseResponse writes the response.
 func (h held) VisitLeaseResponse(w http.ResponseWriter) error { return h(w) }
 
-// Lease waits for offers. While it does, a blank goes out now and then, which JSON takes for nothing: the runner sees that its poll
-// is held, and a line that broke is found out.
+// Lease waits for offers. While it waits, it sends a space at intervals, which JSON ignores: the
+// runner sees that its poll is held, and a broken connection is detected.
 func (h handlers) Lease(ctx context.Context, r LeaseRequestObject) (LeaseResponseObject, error) {
 	return held(func(w http.ResponseWriter) error {
 		return h.hold(ctx, w, func(beat func() error) (api.Offers, error) {
@@ -25,8 +25,9 @@ func (h handlers) Lease(ctx context.Context, r LeaseRequestObject) (LeaseRespons
 	}), nil
 }
 
-// hold answers with what a poll comes to. With the first beat the status is out, so what goes wrong later cannot be said any more.
-// Then the answer is that there is nothing, and whoever asks again, as it does after each empty answer, is told.
+// hold writes the result of a poll. The first heartbeat sends the status, so a later error cannot
+// be reported. The response is then an empty list, after which the runner polls again and gets the
+// error.
 func (h handlers) hold(ctx context.Context, w http.ResponseWriter, poll func(beat func() error) (api.Offers, error)) error {
 	line := &heldLine{w: w, control: http.NewResponseController(w)}
 	offers, err := poll(line.beat)
@@ -36,18 +37,18 @@ func (h handlers) hold(ctx context.Context, w http.ResponseWriter, poll func(bea
 	case !line.begun:
 		return Lease200JSONResponse(offers).VisitLeaseResponse(w)
 	case line.broken:
-		return nil // nobody is there
+		return nil // the client has disconnected
 	case err != nil:
 		if _, known := problem.Of(faultOf(err)); !known {
 			h.log.ErrorContext(ctx, "a poll that was held went wrong", "error", err)
 		}
 		offers = api.Offers{Offers: []api.Offer{}}
 	}
-	_ = json.NewEncoder(w).Encode(offers) // it always encodes, and what does not arrive is offered again
+	_ = json.NewEncoder(w).Encode(offers) // it always encodes, and offers that do not arrive are offered again
 	return nil
 }
 
-// heldLine is where the signs of life of one poll go out.
+// heldLine is the connection that carries the heartbeats of one poll.
 type heldLine struct {
 	w             http.ResponseWriter
 	control       *http.ResponseController
@@ -56,13 +57,14 @@ type heldLine struct {
 
 var blank = []byte(" ")
 
-// beat sends a sign of life. How long it may take is bounded with the whole answer; an error says that the line broke.
+// beat sends a heartbeat. The time limit of the whole response applies to it; an error means that
+// the connection broke.
 func (l *heldLine) beat() error {
 	if !l.begun {
 		l.begun = true
 		header := l.w.Header()
 		header.Set("Content-Type", "application/json")
-		header.Set("X-Accel-Buffering", "no") // proxies that gather answers know this word
+		header.Set("X-Accel-Buffering", "no") // turns off the buffering of proxies that support it
 		l.w.WriteHeader(http.StatusOK)
 	}
 	_, err := l.w.Write(blank)

@@ -20,7 +20,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 )
 
-// holding serves polls that come to what poll says, as the runner API does.
+// holding serves polls with the result of poll, as the runner API does.
 func holding(t *testing.T, poll func(beat func() error) (api.Offers, error)) (client *api.ClientWithResponses, log *bytes.Buffer) {
 	t.Helper()
 	log = &bytes.Buffer{}
@@ -82,7 +82,7 @@ func TestAHeldPollsAnswerIsWhole(t *testing.T) {
 	}
 }
 
-// Each beat is on the line when beat returns: the client hears it before the next one is made.
+// Each heartbeat is sent when beat returns: the client receives it before the next one.
 func TestABeatGoesOutAtOnce(t *testing.T) {
 	heard := make(chan struct{})
 	client, _ := holding(t, func(beat func() error) (api.Offers, error) {
@@ -110,14 +110,15 @@ func TestABeatGoesOutAtOnce(t *testing.T) {
 	}
 }
 
-// A beat that went out counts as a sign of life, although nobody may have taken it. Then the line ends before the next one.
+// A heartbeat that was sent counts as a sign of life, although the client may not have received it.
+// The connection must end before the next one.
 func TestAtMostOneBeatGoesOutToNobody(t *testing.T) {
 	if edge.LostAfter >= dispatch.PollBeat {
 		t.Errorf("a line is lost after %s, and a poll beats each %s", edge.LostAfter, dispatch.PollBeat)
 	}
 }
 
-// A client that has gone is noticed by the beats, and nothing is said of it.
+// Heartbeats detect a client that has disconnected, without an error in the log.
 func TestABeatTellsThatNobodyIsThere(t *testing.T) {
 	ended := make(chan error, 1)
 	client, log := holding(t, func(beat func() error) (_ api.Offers, err error) {

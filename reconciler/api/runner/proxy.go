@@ -21,7 +21,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 )
 
-// BlobKind says under which of a repository's two paths something lies (OCI distribution specification).
+// BlobKind is one of the two paths of a repository (OCI distribution specification).
 type BlobKind string
 
 // The two kinds.
@@ -30,57 +30,59 @@ const (
 	Layers    BlobKind = "blobs"
 )
 
-// ErrNoBlob is what Blobs gives for what the registry does not have, and errNoRange for a beginning that lies behind its end.
+// Blobs returns ErrNoBlob for bytes that the registry does not have, and errNoRange for a start
+// beyond their end.
 var (
 	ErrNoBlob  = errors.New("the vendor's registry does not have it")
 	errNoRange = errors.New("it has fewer bytes")
 )
 
-// Wanted names bytes of the vendor's registry.
+// Wanted identifies bytes in the vendor's registry.
 type Wanted struct {
 	Repository string // below the registry's prefix, as a job's spec names it
 	Digest     string
 	Kind       BlobKind
 }
 
-// Content is bytes of the vendor's registry, as far as they were asked for.
+// Content is the requested part of bytes in the vendor's registry.
 type Content struct {
 	Body      io.ReadCloser
-	From      int64 // the byte with which Body begins
-	Size      int64 // of all of it, in bytes; -1 when that is not known
+	From      int64 // the offset of the first byte of Body
+	Size      int64 // of all of it, in bytes; -1 if unknown
 	MediaType string
 }
 
 // Blobs reads the vendor's registry.
 type Blobs interface {
-	// Open gives the bytes of a digest, from one on if the registry can do that, otherwise all. The caller closes the body.
+	// Open returns the bytes of a digest, starting at from if the registry supports that, otherwise
+	// all. The caller closes the body.
 	Open(ctx context.Context, want Wanted, from int64) (Content, error)
 }
 
-// proxy is /v2/: the artifact that the spec of a sync, or of a plan that copies it, names in the vendor's registry, to be read with the
-// attempt's token. So no credential of the vendor's ever lives in a customer's account (design, section 4), and no other job reads
-// anything of it.
+// proxy serves /v2/: it lets an attempt read, with its token, the artifact in the vendor's registry
+// that the spec of a sync names, or of a plan that copies it. So no credential of the vendor ever
+// exists in a customer's account (design, section 4), and no other job can read from the registry.
 type proxy struct {
 	door   *door
 	vendor Blobs
 	log    *slog.Logger
 
 	mu    sync.Mutex
-	parts map[string][]string // by manifest digest: what it is made of. A digest's content never changes.
+	parts map[string][]string // the parts of each manifest, by its digest; a digest's content never changes
 }
 
 func newProxy(d *door, vendor Blobs, log *slog.Logger) *proxy {
 	return &proxy{door: d, vendor: vendor, log: log, parts: map[string][]string{}}
 }
 
-// blobPath takes a path apart: repository (in the grammar of the OCI distribution specification), kind and digest. Tags are not
-// for runners: they would not be what was approved.
+// blobPath splits a path into repository (in the grammar of the OCI distribution specification),
+// kind and digest. Runners cannot use tags, which might not be what was approved.
 var blobPath = func() *regexp.Regexp {
 	const name = `[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*`
 	return regexp.MustCompile(`^/v2/(` + name + `(?:/` + name + `)*)/(manifests|blobs)/(sha256:[0-9a-f]{64})$`)
 }()
 
-// ServeHTTP answers GET and HEAD.
+// ServeHTTP serves GET and HEAD.
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, stop := context.WithTimeout(r.Context(), slow)
 	defer stop()
@@ -114,7 +116,8 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve streams what is wanted, if the caller's spec names it. An error comes before the first byte.
+// serve streams the requested bytes if the caller's spec names them. It returns an error only
+// before the first byte.
 func (p *proxy) serve(ctx context.Context, w http.ResponseWriter, r *http.Request, caller dispatch.Caller, want Wanted) error {
 	ref, err := attemptOf(caller)
 	if err != nil {
@@ -146,8 +149,8 @@ func (p *proxy) serve(ctx context.Context, w http.ResponseWriter, r *http.Reques
 	return nil
 }
 
-// begin is the byte with which a request wants to begin. Of the ranges of HTTP only the one is understood that goes on with what
-// was interrupted; to any other request all is given, as HTTP allows.
+// begin returns the first byte that a request asks for. It supports only the HTTP range that
+// resumes an interrupted download; any other request gets everything, as HTTP allows.
 func begin(r *http.Request, want Wanted) int64 {
 	if r.Method != http.MethodGet || want.Kind != Layers {
 		return 0
@@ -160,7 +163,7 @@ func begin(r *http.Request, want Wanted) int64 {
 	return from
 }
 
-// head says what follows.
+// head writes the headers and the status.
 func head(w http.ResponseWriter, want Wanted, content Content) {
 	header := w.Header()
 	header.Set("Content-Type", content.MediaType)
@@ -178,7 +181,8 @@ func head(w http.ResponseWriter, want Wanted, content Content) {
 	w.WriteHeader(http.StatusPartialContent)
 }
 
-// names says whether a spec names what is wanted: the artifact that is to be copied, or what it is made of.
+// names reports whether a spec names the requested bytes: the artifact to copy, or one of its
+// parts.
 func (p *proxy) names(ctx context.Context, spec api.JobSpec, want Wanted) (bool, error) {
 	ref := spec.Sync.From
 	if spec.Kind == api.JobSpecKindPlan {
@@ -197,13 +201,13 @@ func (p *proxy) names(ctx context.Context, spec api.JobSpec, want Wanted) (bool,
 }
 
 const (
-	// largestManifest bounds what is read of a manifest, in bytes; nuon's own have under 2 KiB.
+	// largestManifest bounds the bytes read of a manifest; nuon's own have less than 2 KiB.
 	largestManifest = mib
-	// mostCached bounds the cache of manifests; it is emptied when it is full.
+	// mostCached bounds the cache of manifests, which is cleared when it is full.
 	mostCached = 4096
 )
 
-// partsOf are the digests of an artifact's config and layers.
+// partsOf returns the digests of an artifact's config and layers.
 func (p *proxy) partsOf(ctx context.Context, ref api.ArtifactRef) ([]string, error) {
 	p.mu.Lock()
 	parts, known := p.parts[ref.Digest]
@@ -232,7 +236,7 @@ func (p *proxy) partsOf(ctx context.Context, ref api.ArtifactRef) ([]string, err
 	return parts, nil
 }
 
-// partsIn reads a manifest, which must be the one that its digest names: what it lists is handed out.
+// partsIn parses a manifest and checks its digest, because what it lists is served to runners.
 func partsIn(raw []byte, digest string) ([]string, error) {
 	if len(raw) > largestManifest {
 		return nil, fmt.Errorf("manifest %s has more than %d bytes", digest, largestManifest)
@@ -257,7 +261,8 @@ func partsIn(raw []byte, digest string) ([]string, error) {
 	return parts, nil
 }
 
-// fail answers in the form that OCI clients read (OCI distribution specification, error codes).
+// fail writes an error in the form that OCI clients read (OCI distribution specification, error
+// codes).
 func (p *proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var many quota.TooMany
 	switch {
@@ -284,6 +289,6 @@ func (p *proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
 func refuse(w http.ResponseWriter, status int, code, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	// Strings always marshal, and a client that has gone away is nobody to tell.
+	// Strings always marshal, and an error cannot reach a client that has disconnected.
 	_ = json.NewEncoder(w).Encode(map[string]any{"errors": []map[string]string{{"code": code, "message": message}}})
 }

@@ -22,7 +22,7 @@ import (
 
 const vendorPrefix = "dev/vendor"
 
-// vendor is a real registry with tokens, and how the reconciler reads it.
+// vendor is a real registry with tokens, and the reconciler's access to it.
 type vendor struct {
 	runner.VendorRegistry
 	host, push string
@@ -53,7 +53,7 @@ func newVendor(t *testing.T) *vendor {
 	}
 }
 
-// add pushes an artifact to a repository of the vendor's and gives its reference.
+// add pushes an artifact to a repository of the vendor and returns its reference.
 func (v *vendor) add(t *testing.T, repository, content string) (api.ArtifactRef, artifact.Artifact) {
 	t.Helper()
 	made := artifact.Wrap(artifact.MediaTerraform, []byte(content), nil)
@@ -71,7 +71,7 @@ func (s served) pull(t *testing.T, ref api.ArtifactRef, credential artifact.Cred
 	return opened.Pull(t.Context(), ref.Digest)
 }
 
-// callWith is a GET with more headers.
+// callWith sends a GET with additional headers.
 func (s served) callWith(t *testing.T, path, token string, header http.Header) answer {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+path, nil)
@@ -88,7 +88,8 @@ func (s served) sync(t *testing.T, r dispatchtest.Runner, ref api.ArtifactRef) (
 	return s.Start(t, r)
 }
 
-// TestAPlanReadsOnlyWhatItCopies: a plan in whose place no sync ran reads the artifact that its spec names, and nothing else.
+// TestAPlanReadsOnlyWhatItCopies checks that a plan that ran without a sync reads the artifact that
+// its spec names, and nothing else.
 func TestAPlanReadsOnlyWhatItCopies(t *testing.T) {
 	v := newVendor(t)
 	s := serve(t, v)
@@ -109,7 +110,7 @@ func TestAPlanReadsOnlyWhatItCopies(t *testing.T) {
 	}
 }
 
-// What is planned and applied comes from the install's own registry, whatever its spec says.
+// Plans and applies read the install's own registry, whatever their spec names.
 func TestOnlyASyncReadsTheVendorsRegistry(t *testing.T) {
 	v := newVendor(t)
 	s := serve(t, v)
@@ -131,7 +132,7 @@ func TestOnlyASyncReadsTheVendorsRegistry(t *testing.T) {
 	}
 }
 
-// What was interrupted goes on where it stopped, and only the rest comes.
+// An interrupted download resumes, and only the rest is sent.
 func TestALayerFromItsMiddleOn(t *testing.T) {
 	v := newVendor(t)
 	s := serve(t, v)
@@ -169,7 +170,7 @@ func TestALayerFromItsMiddleOn(t *testing.T) {
 	}
 }
 
-// A registry that gives another part than it was asked for is not believed.
+// A part other than the requested one is refused.
 func TestAPartThatWasNotAskedFor(t *testing.T) {
 	for said, good := range map[string]bool{
 		"bytes 4-9/10": true, "bytes 0-9/10": false, "bytes 5-9/10": false, "bytes 4-9/*": false, "": false, "bytes 4-9/3": false, "bytes 40-9/10": false,
@@ -251,7 +252,8 @@ func TestThePingOpensToAttemptTokensOnly(t *testing.T) {
 			}
 		}
 	}
-	// Another org's attempt that names the same repository in its own spec reaches it; one whose spec does not, does not.
+	// Another org's attempt that names the same repository in its own spec reaches it; one whose
+	// spec does not, does not.
 	other := s.RunnerIn(t, s.AddOrg(t).ID, dispatch.RunnerInstall)
 	_, elsewhere := s.sync(t, other, api.ArtifactRef{Repository: "other/web", Digest: named.Digest})
 	if a := s.call(t, "GET", "/v2/acme/web/manifests/"+named.Digest, elsewhere, nil); a.status != 404 {
@@ -272,7 +274,7 @@ func TestAManifestIsReadOnce(t *testing.T) {
 	}
 }
 
-// lying is a registry that gives other bytes than were asked for, or none.
+// lying is a registry that returns other bytes than requested, or none.
 type lying struct{ err error }
 
 func (l lying) Open(context.Context, runner.Wanted, int64) (runner.Content, error) {

@@ -11,8 +11,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// A machine that was replaced finds its runner key void; what its attempts wrote is taken with their own tokens, and a state that
-// does not follow is taken, too, and said to be contested.
+// A replaced machine finds its runner key void. What its attempts wrote is accepted with their own
+// tokens; a state that does not follow the newest is accepted, too, and reported as contested.
 func TestAReplacedMachineDeliversOverHTTP(t *testing.T) {
 	s := serve(t, nil)
 	runner := s.Runner(t, dispatch.RunnerInstall)
@@ -45,7 +45,7 @@ func TestAReplacedMachineDeliversOverHTTP(t *testing.T) {
 	}
 }
 
-// A rotation whose answer is lost locks nobody out.
+// A rotation whose response is lost locks no runner out.
 func TestAKeyIsRotatedOverHTTP(t *testing.T) {
 	s := serve(t, nil)
 	runner := s.Runner(t, dispatch.RunnerBuild)

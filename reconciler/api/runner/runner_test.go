@@ -52,14 +52,14 @@ func serveBounded(t *testing.T, vendor runner.Blobs, limits quota.Options) serve
 	return served{w, server.URL}
 }
 
-// answer is what came back.
+// answer is a response.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// code is that of the problem that came back.
+// code returns the code of the problem in the response.
 func (a answer) code(t testing.TB) string {
 	t.Helper()
 	var p api.Problem
@@ -101,7 +101,7 @@ func do(t testing.TB, request *http.Request) answer {
 	return answer{came.StatusCode, came.Header, body}
 }
 
-// ok is call, of which a 2xx answer is expected; out gets its body.
+// ok is call with the requirement of a 2xx response, whose body it decodes into out.
 func (s served) ok(t testing.TB, method, path, token string, body, out any) {
 	t.Helper()
 	a := s.call(t, method, path, token, body)
@@ -162,7 +162,8 @@ func TestARunnersDayOverHTTP(t *testing.T) {
 	if diff := cmp.Diff(aState(2), got); diff != "" {
 		t.Errorf("state (-want +got):\n%s", diff)
 	}
-	// The job process frees its lock; where it could not reach anybody, runnerd does it later with its own key.
+	// The job process releases its lock; if it cannot reach the API, runnerd does it later with its
+	// key.
 	for _, token := range []string{accepted.Token, r.Key} {
 		s.ok(t, "POST", attemptPath(ref, "state/lock"), accepted.Token, api.StateLock{ID: "lock-1", Info: json.RawMessage(`{"Who":"me"}`)}, nil)
 		s.ok(t, "DELETE", attemptPath(ref, "state/lock"), token, nil, nil)
@@ -214,7 +215,7 @@ func TestTheLockedAnswerNamesTheHolder(t *testing.T) {
 	}
 }
 
-// generated are the routes of the OpenAPI document, as the generated server mounts them.
+// generated returns the routes of the OpenAPI document, as the generated server mounts them.
 func generated(t *testing.T) []string {
 	t.Helper()
 	source, err := os.ReadFile("server.gen.go")
@@ -271,8 +272,8 @@ func TestRequestsAreBounded(t *testing.T) {
 	}
 }
 
-// TestARunnerThatAsksTooMuch is told when to come again, with all that its attempts ask; other runners are not held up, nor are those
-// who wait in a poll.
+// TestARunnerThatAsksTooMuch checks that it gets a Retry-After, for requests with any of its
+// attempts' tokens, and that other runners and their polls are not affected.
 func TestARunnerThatAsksTooMuch(t *testing.T) {
 	v := newVendor(t)
 	now := time.Now()
@@ -299,7 +300,8 @@ func TestARunnerThatAsksTooMuch(t *testing.T) {
 	s.ok(t, "POST", "/runner/v1/heartbeat", busy.Key, api.Heartbeat{}, nil)
 }
 
-// TestGuessesAtRegistrations: an address from which nothing but wrong tokens come is not looked up any more.
+// TestGuessesAtRegistrations checks that an address that sends only wrong tokens causes no more
+// lookups.
 func TestGuessesAtRegistrations(t *testing.T) {
 	now := time.Now()
 	s := serveBounded(t, nil, quota.Options{Now: func() time.Time { return now }})
@@ -311,12 +313,12 @@ func TestGuessesAtRegistrations(t *testing.T) {
 	if a := s.call(t, "POST", "/runner/v1/register", forged, api.Registration{Version: "1", Capacity: 1}); a.status != 429 || a.code(t) != "too_many_requests" {
 		t.Errorf("after 300 guesses: %d %s", a.status, a.body)
 	}
-	// Who has a genuine token behind the same address is let in all the same.
+	// A genuine token from the same address is still admitted.
 	s.ok(t, "POST", "/runner/v1/register", good, api.Registration{Version: "1", Capacity: 1}, nil)
 }
 
-// TestAFloodOfGuessesHoldsNobodyUp: after 10,000 wrong tokens from one address, a runner and its attempt behind it, neither of which this
-// replica has seen, are served.
+// TestAFloodOfGuessesHoldsNobodyUp checks that after 10,000 wrong tokens from one address, a runner
+// at that address and its attempt, both new to this replica, are served.
 func TestAFloodOfGuessesHoldsNobodyUp(t *testing.T) {
 	s := serveBounded(t, nil, quota.Options{})
 	r := s.Runner(t, dispatch.RunnerInstall)
@@ -327,7 +329,7 @@ func TestAFloodOfGuessesHoldsNobodyUp(t *testing.T) {
 	s.ok(t, "POST", attemptPath(ref, "accept"), r.Key, nil, &accepted)
 	s.ok(t, "GET", attemptPath(ref, "spec"), accepted.Token, nil, nil)
 	s.ok(t, "POST", "/runner/v1/register", registration, api.Registration{Version: "1", Capacity: 1}, nil)
-	// A key that was made here and voided counts for itself.
+	// A key that was issued here and voided counts separately.
 	s.replace(t, r)
 	last := 0
 	for range 400 {
@@ -340,10 +342,11 @@ func TestAFloodOfGuessesHoldsNobodyUp(t *testing.T) {
 	s.ok(t, "POST", "/runner/v1/heartbeat", other.Key, api.Heartbeat{}, nil)
 }
 
-// TestGuessesAreRefusedWithoutTheDatabase: of forged tokens nothing is looked up, or this would be answered as a server's fault.
+// TestGuessesAreRefusedWithoutTheDatabase checks that forged tokens are not looked up; a lookup
+// would fail with a server error here.
 func TestGuessesAreRefusedWithoutTheDatabase(t *testing.T) {
 	s := serveBounded(t, nil, quota.Options{})
-	r := s.Runner(t, dispatch.RunnerInstall) // reads the keys of tokens
+	r := s.Runner(t, dispatch.RunnerInstall) // reads the token keys
 	s.Store.Close()
 	if a := s.call(t, "POST", "/runner/v1/heartbeat", r.Key, api.Heartbeat{}); a.status < 500 {
 		t.Fatalf("a genuine key: %d %s", a.status, a.body)
@@ -351,7 +354,8 @@ func TestGuessesAreRefusedWithoutTheDatabase(t *testing.T) {
 	flood(t, s, r.Runner, 1000)
 }
 
-// flood sends that many tokens that this control plane did not make, and wants each refused as such.
+// flood sends many tokens that this control plane did not issue, and requires that each is refused
+// as unknown.
 func flood(t *testing.T, s served, runner string, many int) {
 	t.Helper()
 	forger := token.NewKeys([]byte("a guess"))

@@ -7,24 +7,28 @@ import (
 	"strings"
 )
 
-// VendorRegistry reads the vendor's OCI registry over HTTP with the reconciler's own credential. It never writes.
+// VendorRegistry reads the vendor's OCI registry over HTTP with the reconciler's own credential. It
+// never writes.
 type VendorRegistry struct {
 	// Base is the registry's URL without /v2: "http://127.0.0.1:7112".
 	Base string
-	// Prefix is what lies before the repositories that specs name: "dev/vendor"; may be empty.
+	// Prefix precedes the repositories that specs name, such as "dev/vendor"; may be empty.
 	Prefix string
-	// Credential gives user name and password for each request; nil for a registry that asks for none.
+	// Credential returns user name and password for each request; nil for a registry that needs
+	// none.
 	Credential func(ctx context.Context) (username, password string, err error)
-	// Client speaks to the registry; nil means http.DefaultClient, whose redirects lose the password when they leave the host.
+	// Client sends the requests; nil means http.DefaultClient, which drops the password on
+	// redirects to another host.
 	Client *http.Client
 }
 
 var _ Blobs = VendorRegistry{}
 
-// manifestTypes are the manifests that are asked for.
+// manifestTypes are the accepted media types of manifests.
 const manifestTypes = "application/vnd.oci.image.manifest.v1+json, application/vnd.oci.image.index.v1+json, application/vnd.docker.distribution.manifest.v2+json"
 
-// Open asks for the bytes of a digest, from one on. ErrNoBlob when the registry does not have them.
+// Open requests the bytes of a digest, starting at from. It returns ErrNoBlob if the registry does
+// not have them.
 func (v VendorRegistry) Open(ctx context.Context, want Wanted, from int64) (Content, error) {
 	request, err := v.request(ctx, want, from)
 	if err != nil {
@@ -53,7 +57,7 @@ func (v VendorRegistry) request(ctx context.Context, want Wanted, from int64) (*
 	if err != nil {
 		return nil, fmt.Errorf("read %s of the vendor's registry: %w", want.Digest, err)
 	}
-	// The bytes as they are: a transport that unpacks them on the way would change their digest.
+	// Unmodified bytes: a transport that decompresses them would change their digest.
 	request.Header.Set("Accept-Encoding", "identity")
 	if want.Kind == Manifests {
 		request.Header.Set("Accept", manifestTypes)
@@ -71,7 +75,7 @@ func (v VendorRegistry) request(ctx context.Context, want Wanted, from int64) (*
 	return request, nil
 }
 
-// contentOf is what an answer gives of what was asked for from a byte on.
+// contentOf converts a response to a request for the bytes starting at from.
 func contentOf(answer *http.Response, from int64) (Content, error) {
 	content := Content{Body: answer.Body, Size: answer.ContentLength, MediaType: answer.Header.Get("Content-Type")}
 	if content.MediaType == "" {
