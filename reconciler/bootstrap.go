@@ -16,7 +16,7 @@ import (
 
 type bootstrapOptions struct{ databaseURL, keyFile, org, actor string }
 
-// registryTokenLife is how long a runner's token for the embedded registry lasts.
+// registryTokenLife is how long a runner's token for the embedded registry is valid.
 const registryTokenLife = 90 * 24 * time.Hour
 
 func bootstrap(ctx context.Context, o bootstrapOptions) (startup.Admission, error) {
@@ -58,8 +58,8 @@ func bootstrap(ctx context.Context, o bootstrapOptions) (startup.Admission, erro
 	return made, nil
 }
 
-// admit makes an admin token. It takes the place of the one with its name: whoever may run this may do anything to the org already,
-// and a token that was lost must not stay good.
+// admit creates an admin token and revokes the one with the same name: the operator who runs
+// bootstrap already has full access to the org, and a lost token must not stay valid.
 func admit(ctx context.Context, tx *store.Tx, o bootstrapOptions, hash []byte) error {
 	known, err := tx.ViewToken(ctx, tx.Org, o.actor)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -83,7 +83,7 @@ func admit(ctx context.Context, tx *store.Tx, o bootstrapOptions, hash []byte) e
 	return tx.Audit(ctx, o.actor, "token.create", made.ID, map[string]any{"name": made.Name, "role": made.Role})
 }
 
-// access is a token for what belongs to an org in one namespace.
+// access returns a token for an org's part of one namespace.
 func access(signer registry.Signer, namespace, org string) startup.RegistryAccess {
 	expires := time.Now().Add(registryTokenLife)
 	return startup.RegistryAccess{
@@ -92,7 +92,8 @@ func access(signer registry.Signer, namespace, org string) startup.RegistryAcces
 	}
 }
 
-// registrySigner signs the embedded registry's tokens with a key that follows from the control plane's own.
+// registrySigner signs the embedded registry's tokens with a key derived from the control plane's
+// own.
 func registrySigner(key seal.Identity) (registry.Signer, error) {
 	return registry.NewSigner(key.Derive("embedded registry").Reveal())
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/token"
 )
 
-// TestBootstrap gives an admin token that is good, and takes away the one of the same name that was given before.
+// TestBootstrap checks that it creates a valid admin token and revokes the earlier one of that
+// name.
 func TestBootstrap(t *testing.T) {
 	o := bootstrapOptions{databaseURL: storetest.DSN(t), keyFile: filepath.Join(t.TempDir(), "server.key"), org: "acme", actor: "bootstrap"}
 	if _, err := seal.LoadOrCreateIdentity(o.keyFile); err != nil {

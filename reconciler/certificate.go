@@ -10,21 +10,22 @@ import (
 	"time"
 )
 
-// certificate is the pair of files with which the listeners speak TLS. They are read again when they have changed, so that a renewal
-// needs no restart; a pair that does not fit (one of the two is written before the other) leaves the last good one in use.
+// certificate is the pair of files that the listeners use for TLS. Changed files are read again, so
+// that a renewal needs no restart. A pair that does not match (one file is written before the
+// other) leaves the last good one in use.
 type certificate struct {
 	certFile, keyFile string
 
 	mu     sync.Mutex
 	loaded *tls.Certificate
-	from   string    // what the files looked like that it was loaded from
-	looked time.Time // when they were last looked at
+	from   string    // times and sizes of the files that it was loaded from
+	looked time.Time // when the files were last checked
 }
 
-// certificateLook is how often the files are looked at, at most: once in so many handshakes as come in this time.
+// certificateLook is the minimum interval between checks of the files, which happen on handshakes.
 const certificateLook = 5 * time.Second
 
-// newCertificate reads the files; nil when neither is named.
+// newCertificate reads the files. It returns nil if neither is named.
 func newCertificate(certFile, keyFile string) (*certificate, error) {
 	if certFile == "" && keyFile == "" {
 		return nil, nil //nolint:nilnil // no certificate is no error
@@ -39,12 +40,12 @@ func newCertificate(certFile, keyFile string) (*certificate, error) {
 	return c, nil
 }
 
-// config is for a server.
+// config returns the TLS configuration for a server.
 func (c *certificate) config() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.now(), nil }}
 }
 
-// now is the newest good certificate.
+// now returns the newest valid certificate.
 func (c *certificate) now() *tls.Certificate {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -56,7 +57,7 @@ func (c *certificate) now() *tls.Certificate {
 	return c.loaded
 }
 
-// load reads the files if they have changed. The caller holds the lock, or is alone.
+// load reads the files if they have changed. The caller holds the lock or has the only reference.
 func (c *certificate) load() error {
 	c.looked = time.Now()
 	look := ""

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// pair writes a certificate of its own authority under a name, and gives the pool that trusts it.
+// pair writes a certificate with a new authority for a name, and returns the pool that trusts it.
 func pair(t *testing.T, dir, name string) *x509.CertPool {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -43,14 +43,14 @@ func pair(t *testing.T, dir, name string) *x509.CertPool {
 			t.Fatal(err)
 		}
 	}
-	trusted, _ := x509.ParseCertificate(der) // it was made above
+	trusted, _ := x509.ParseCertificate(der) // it was created above
 	pool := x509.NewCertPool()
 	pool.AddCert(trusted)
 	return pool
 }
 
-// TestCertificate: a listener speaks TLS with what is on disk, takes a renewal without a restart, and keeps the last good one while the
-// files do not fit together.
+// TestCertificate checks that a listener uses the certificate on disk, uses a renewed one without a
+// restart, and uses the last good one while the files do not match.
 func TestCertificate(t *testing.T) {
 	dir := t.TempDir()
 	first := pair(t, dir, "first.example")
@@ -85,7 +85,7 @@ func TestCertificate(t *testing.T) {
 		}
 		return err
 	}
-	lookAgain := func() { // as when a while has passed
+	lookAgain := func() { // as if the interval had passed
 		c.mu.Lock()
 		c.looked = time.Time{}
 		c.mu.Unlock()
@@ -100,7 +100,7 @@ func TestCertificate(t *testing.T) {
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, file), b, 0o600)
 		}
-		if err == nil { // another time, however coarse those of the file system are
+		if err == nil { // a different time, however coarse the file system's are
 			err = os.Chtimes(filepath.Join(dir, file), time.Now(), time.Now().Add(time.Hour))
 		}
 		if err != nil {

@@ -1,5 +1,6 @@
-// Command reconciler is the control plane: it watches git, has components built, works out which installs are behind, plans,
-// asks, and has runners apply what was approved. Postgres is its only memory; any number of replicas share it.
+// Command reconciler is the control plane: it watches git, has components built, determines which
+// installs are behind, plans, asks for approvals, and has runners apply approved plans. All its
+// state is in Postgres, which any number of replicas share.
 package main
 
 import (
@@ -25,7 +26,7 @@ import (
 )
 
 func main() {
-	// The server's key and the database's password are in the memory of this process.
+	// This process holds the server's key and the database's password in memory.
 	if err := hardening.HideMemory(); err != nil {
 		fmt.Fprintln(os.Stderr, "reconciler:", err)
 		os.Exit(1)
@@ -39,7 +40,8 @@ func main() {
 	}
 }
 
-// execute runs the command line. What is wrong with that itself is said with where the help is.
+// execute runs the command line. It adds a pointer to the help to errors in the command line
+// itself.
 func execute(ctx context.Context, root *cobra.Command) error {
 	began, before := false, root.PersistentPreRunE
 	root.PersistentPreRunE = func(c *cobra.Command, args []string) error {
@@ -71,8 +73,8 @@ func newRoot() *cobra.Command {
 	return root
 }
 
-// databaseFlag takes the database's address from --database-url, else from DATABASE_URL. It may hold a password, which the help must
-// not show as a default.
+// databaseFlag defines --database-url, whose default is DATABASE_URL. The help must not show that
+// default, because it may contain a password.
 func databaseFlag(f *pflag.FlagSet, url *string, usage string) {
 	f.StringVar(url, "database-url", os.Getenv("DATABASE_URL"), usage+" (default: DATABASE_URL)")
 	f.Lookup("database-url").DefValue = ""
@@ -118,7 +120,7 @@ docs/operations.md tells how to run several replicas.`,
 	stateFlags(f, &o.states)
 	f.StringVar(&o.readyFile, "ready-file", "", "file to write, as JSON, when all listeners are up")
 	for _, name := range []string{"data-dir", "key-file"} {
-		_ = c.MarkFlagRequired(name) // fails only for a flag that is not there
+		_ = c.MarkFlagRequired(name) // fails only for an undefined flag
 	}
 	return c
 }
@@ -160,7 +162,7 @@ func newBootstrap() *cobra.Command {
 	f.StringVar(&o.actor, "name", "bootstrap", "name of the token, which stands beside what is done with it; it takes the place of one of that name")
 	f.StringVarP(&output, "output", "o", "token", "what to print: token, or json with access to the embedded registry")
 	for _, name := range []string{"key-file", "org"} {
-		_ = c.MarkFlagRequired(name) // fails only for a flag that is not there
+		_ = c.MarkFlagRequired(name) // fails only for an undefined flag
 	}
 	return c
 }

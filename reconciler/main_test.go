@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestAMistakeInTheCommandLine is said with where the help is.
+// TestAMistakeInTheCommandLine checks that the error points to the help.
 func TestAMistakeInTheCommandLine(t *testing.T) {
 	for line, want := range map[string]string{
 		"version":       "unknown command \"version\" for \"reconciler\"\nRun `reconciler --help` for",
@@ -23,7 +23,7 @@ func TestAMistakeInTheCommandLine(t *testing.T) {
 	}
 }
 
-// TestHelpShowsNoPassword of the database that the environment names.
+// TestHelpShowsNoPassword checks the database address from the environment.
 func TestHelpShowsNoPassword(t *testing.T) {
 	t.Setenv("DATABASE_URL", "postgres://nuon:planted@db/nuon")
 	for _, command := range newRoot().Commands() {

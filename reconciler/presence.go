@@ -19,16 +19,19 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// How often a replica says in the table of replicas that it is there, and after how long without a word it counts as gone.
+// The interval of a replica's heartbeats in the table of replicas, and the silence after which a
+// replica counts as gone.
 const (
 	beatEvery = 2 * time.Second
 	goneAfter = 4 * beatEvery
-	// unheardAfter is when work that this replica was given and is not at was lost on the way: later than its end can be unnoted.
+	// unheardAfter is the age after which work that is assigned to this replica but not running
+	// here counts as lost on the way. It exceeds the time that the end of a job may take to be
+	// recorded.
 	unheardAfter = 8 * beatEvery
 )
 
-// claimDataDir makes sure that no other process works in the data directory, and reads the name that the replica has there: one that
-// is started again is the same replica.
+// claimDataDir locks the data directory against other processes and reads the replica's id from it,
+// so that a restarted replica has the same id.
 func (r *replica) claimDataDir() (*os.File, error) {
 	dir := r.options.dataDir
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -48,7 +51,7 @@ func (r *replica) claimDataDir() (*os.File, error) {
 	return lock, nil
 }
 
-// replicaID is the name in a file, a new one when there is none.
+// replicaID returns the id in a file. It writes a new one if the file does not exist.
 func replicaID(file string) (string, error) {
 	text, err := os.ReadFile(file)
 	if name := strings.TrimSpace(string(text)); err == nil && strings.HasPrefix(name, "rep_") {
@@ -64,13 +67,13 @@ func replicaID(file string) (string, error) {
 	return name, nil
 }
 
-// embedded tells whether this replica has the registry in itself.
+// embedded reports whether this replica runs the embedded registry.
 func (r *replica) embedded() bool { return r.options.registry.reference == (artifact.Reference{}) }
 
-// present says for the first time that the replica is there. One with an embedded registry is refused beside another: what one of them
-// has stored, the other would not find.
+// present registers the replica at startup. It refuses a replica with an embedded registry beside
+// another, because each would miss what the other has stored.
 func (r *replica) present(ctx context.Context) error {
-	if err := r.store.Gone(ctx, r.id); err != nil { // its former life
+	if err := r.store.Gone(ctx, r.id); err != nil { // the replica's previous run
 		return fmt.Errorf("write to the table of replicas: %w", err)
 	}
 	if _, err := r.store.Rescue(ctx, r.lost()); err != nil {
@@ -96,7 +99,7 @@ func (r *replica) say(ctx context.Context) error {
 	return r.store.Beat(ctx, store.SayHereParams{ID: r.id, Version: version.Number, Schema: int32(store.Schema()), Embedded: r.embedded()}) //nolint:gosec // a handful
 }
 
-// beat says again and again that the replica is there, until ctx ends; then that it is gone.
+// beat sends heartbeats until ctx ends, and then records that the replica is gone.
 func (r *replica) beat(ctx context.Context) {
 	task := status.Enter(ctx, "heartbeat")
 	defer task.Leave()
@@ -123,7 +126,8 @@ func (r *replica) beat(ctx context.Context) {
 	}
 }
 
-// sayAndRescue is one heartbeat. It ends when it is worth nothing any more: a database that hangs must not keep the next one waiting.
+// sayAndRescue is one heartbeat. Its timeout ensures that a database that hangs does not delay the
+// next one.
 func (r *replica) sayAndRescue(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, goneAfter)
 	defer stop()
@@ -133,12 +137,14 @@ func (r *replica) sayAndRescue(ctx context.Context) error {
 	return r.rescue(ctx)
 }
 
-// lost is what nobody has in hand any more, as far as this replica can tell.
+// lost describes the work that no replica is running any more, as far as this replica can
+// determine.
 func (r *replica) lost() store.Lost {
 	return store.Lost{Gone: goneAfter, Replica: r.id, Unheard: unheardAfter, InHand: r.hand.list()}
 }
 
-// rescue takes over what a replica had in hand that was killed, and what this one was given without learning of it.
+// rescue requeues the work of killed replicas, and the work assigned to this one that never
+// arrived.
 func (r *replica) rescue(ctx context.Context) error {
 	n, err := r.store.Rescue(ctx, r.lost())
 	if n > 0 {

@@ -13,15 +13,17 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/registry"
 )
 
-// vendorRegistry is where the vendor's artifacts are: the embedded registry or the one that NUON_REGISTRY names.
+// vendorRegistry is the registry with the vendor's artifacts: the embedded one or the one in
+// NUON_REGISTRY.
 type vendorRegistry struct {
 	reference artifact.Reference
 	username  string
-	// password gives the credential at each use: the embedded registry's tokens are short-lived.
+	// password returns the password at each use: the embedded registry's tokens are short-lived.
 	password func() string
 }
 
-// externalRegistry reads NUON_REGISTRY and its companions; its reference is empty without them.
+// externalRegistry reads NUON_REGISTRY and the related variables. The reference is empty without
+// them.
 func externalRegistry(getenv func(string) string) (v vendorRegistry) {
 	text := getenv("NUON_REGISTRY")
 	if text == "" {
@@ -30,7 +32,7 @@ func externalRegistry(getenv func(string) string) (v vendorRegistry) {
 	v.username = getenv("NUON_REGISTRY_USERNAME")
 	password := getenv("NUON_REGISTRY_PASSWORD")
 	v.password = func() string { return password }
-	// A malformed reference stays empty but for its text, which serve refuses.
+	// A malformed reference stays empty except for its text, which serve refuses.
 	v.reference, _ = artifact.ParseReference(text, getenv("NUON_REGISTRY_PLAIN_HTTP") == "1")
 	if v.reference.Host == "" {
 		v.reference.Repository = text
@@ -38,10 +40,10 @@ func externalRegistry(getenv func(string) string) (v vendorRegistry) {
 	return v
 }
 
-// ownTokenLife is how long each of our own tokens for the embedded registry lasts.
+// ownTokenLife is how long each of the reconciler's own tokens for the embedded registry is valid.
 const ownTokenLife = 10 * time.Minute
 
-// embeddedAt is the embedded registry as the reconciler itself uses it.
+// embeddedAt returns the embedded registry as the reconciler itself uses it.
 func embeddedAt(host string, signer registry.Signer) vendorRegistry {
 	return vendorRegistry{
 		reference: artifact.Reference{Host: host, Repository: startup.VendorNamespace, PlainHTTP: true},
@@ -52,7 +54,8 @@ func embeddedAt(host string, signer registry.Signer) vendorRegistry {
 	}
 }
 
-// Check tells whether the registry answers. That it asks for a credential is an answer, too.
+// Check returns an error if the registry does not respond. A request for a credential is a
+// response.
 func (v vendorRegistry) Check(ctx context.Context) error {
 	scheme := "https://"
 	if v.reference.PlainHTTP {
@@ -78,7 +81,7 @@ func (v vendorRegistry) Push(ctx context.Context, repository string, source arti
 	return build.Registry{Base: v.reference, Credential: artifact.Basic(v.username, v.password())}.Push(ctx, repository, source)
 }
 
-// blobs is the registry as the runner API reads it for runners.
+// blobs returns the registry for use by the runner API.
 func (v vendorRegistry) blobs() runner.VendorRegistry {
 	scheme := "https://"
 	if v.reference.PlainHTTP {

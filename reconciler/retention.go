@@ -19,10 +19,11 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// scheduleEvery is how often a replica looks for orgs whose retention nobody has put to a time yet: those that were made since.
+// scheduleEvery is the interval at which a replica schedules retention for orgs that were created
+// since.
 const scheduleEvery = time.Hour
 
-// scheduleRetention has every org looked at once a day, until ctx ends.
+// scheduleRetention schedules the daily retention of every org, until ctx ends.
 func scheduleRetention(ctx context.Context, s *store.Store) {
 	task := status.Enter(ctx, "retention")
 	defer task.Leave()
@@ -49,7 +50,7 @@ func keepFlags(f *pflag.FlagSet, o *retain.Options) {
 	f.DurationVar(&o.History, "keep-history", retain.DefaultHistory, "how long ended workflows, jobs, superseded states and revisions are kept")
 }
 
-// stateFlags are the bounds of what runners may store. The flags count mebibytes.
+// stateFlags defines the limits of what runners may store. The flags count mebibytes.
 func stateFlags(f *pflag.FlagSet, o *stateOptions) {
 	d := dispatch.DefaultStateLimits
 	f.Int64Var(&o.attemptVersions, "max-state-versions-per-attempt", d.AttemptVersions, "state versions stored of one attempt; the newest replace the oldest")
@@ -58,7 +59,7 @@ func stateFlags(f *pflag.FlagSet, o *stateOptions) {
 	f.Int64Var(&o.installMiB, "max-state-mib-per-install", d.InstallBytes>>20, "MiB of sealed states stored of an install")
 }
 
-// stateOptions are the flags of stateFlags.
+// stateOptions holds the flags of stateFlags.
 type stateOptions struct{ attemptVersions, attemptMiB, installVersions, installMiB int64 }
 
 func (o stateOptions) limits() dispatch.StateLimits {
@@ -67,7 +68,7 @@ func (o stateOptions) limits() dispatch.StateLimits {
 	}
 }
 
-// retainOptions are the flags of retain.
+// retainOptions holds the flags of retain.
 type retainOptions struct {
 	databaseURL, org, output string
 	dryRun                   bool
@@ -92,7 +93,7 @@ docs/retention.md tells what is kept for how long, and what is never removed.`,
 	return c
 }
 
-// orgRemoved is what went, or would go, of one org.
+// orgRemoved is what was removed, or would be removed, of one org.
 type orgRemoved struct {
 	Org     string           `json:"org"`
 	Removed []retain.Removed `json:"removed"`

@@ -16,8 +16,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
 )
 
-// TestRetainCommand says what would go and leaves it, removes it when it is told to, and has nothing to do then; by org or for all,
-// for as long as its flags say.
+// TestRetainCommand checks that it prints what would be removed in a dry run, removes it otherwise,
+// and then has nothing left to remove; for one org or all, with the periods of its flags.
 func TestRetainCommand(t *testing.T) {
 	dsn := storetest.DSN(t)
 	s, err := store.Open(t.Context(), dsn)
@@ -79,7 +79,8 @@ func TestRetainCommand(t *testing.T) {
 	}
 }
 
-// TestRetentionIsScheduled: what serve schedules for an org comes to the queue as that org's retention when its time has come.
+// TestRetentionIsScheduled checks that what serve schedules for an org is queued as its retention
+// when it is due.
 func TestRetentionIsScheduled(t *testing.T) {
 	dsn := storetest.DSN(t)
 	s, err := store.Open(t.Context(), dsn)
@@ -120,7 +121,7 @@ func exec(t *testing.T, dsn, sql string, args ...any) {
 	}
 }
 
-// count asks for one number as the database's owner.
+// count reads one number as the database's owner.
 func count(t *testing.T, dsn, sql string) (n int) {
 	t.Helper()
 	db, err := pgx.Connect(t.Context(), dsn)

@@ -35,7 +35,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// rooms are the parts of the pipeline, in its order.
+// rooms holds the services of the pipeline, in its order.
 type rooms struct {
 	observe  *observe.Observer
 	catalog  *catalog.Catalog
@@ -48,7 +48,7 @@ type rooms struct {
 	preview  *preview.Preview
 }
 
-// rooms makes the parts and tells each of the others that it speaks to.
+// rooms creates the services and connects them.
 func (r *replica) rooms() *rooms {
 	o := &rooms{}
 	o.observe = observe.New(r.store, r.key, observe.Options{
@@ -72,19 +72,19 @@ func (r *replica) rooms() *rooms {
 	return o
 }
 
-// How many reconcile functions of each queue one replica runs at once. Those of the first wait for Postgres more than they compute, those
-// of the second for git servers and registries. Of the third there may be very many, and the others go first: it has what is left of
-// two processors.
+// How many reconcile functions of each queue one replica runs at once. Local ones wait for Postgres
+// more than they compute; remote ones wait for git servers and registries. Background work may be
+// very plentiful and has the lowest priority: it gets what the others leave of two processors.
 const (
 	mostLocal      = 16
 	mostRemote     = 32
 	mostBackground = 2
 )
 
-// mostRemoteOfOrg is how many of the second are for one org.
+// mostRemoteOfOrg is how many of the remote ones may be for one org.
 const mostRemoteOfOrg = 8
 
-// workers lets the rooms take what is asked of them through the queue.
+// workers registers each service's reconcile functions with the queue.
 func (o *rooms) workers(replica string, s *store.Store, m *insight.Metrics, h *hand) (*river.Client[pgx.Tx], error) {
 	w := roster{river.NewWorkers(), m, h, &shares{}}
 	addWorker(w, func(ctx context.Context, q queue.Poll) error { return o.observe.Poll(ctx, q.Org, q.Watch) })
@@ -101,12 +101,12 @@ func (o *rooms) workers(replica string, s *store.Store, m *insight.Metrics, h *h
 	return s.Workers(replica, w.workers, map[string]int{queue.Local: mostLocal, queue.Remote: mostRemote, queue.Background: mostBackground})
 }
 
-// runnerAPI answers runners.
+// runnerAPI returns the handler for runners.
 func (r *replica) runnerAPI(o *rooms) http.Handler {
 	return runner.New(runner.Options{Dispatch: o.dispatch, Vendor: r.registry.blobs(), Log: slog.Default(), Quota: quota.Options{BehindProxy: r.options.quota.BehindProxy}})
 }
 
-// controlAPI answers people and CI. What the rooms say in their own words becomes a problem here.
+// controlAPI returns the handler for people and CI. It turns errors of the services into problems.
 func (r *replica) controlAPI(o *rooms) http.Handler {
 	return control.New(control.Options{
 		Store: r.store, Bell: r.bell, Key: r.key, Version: version.Number, Hooks: observe.Webhook(r.store, r.key),
@@ -163,7 +163,7 @@ func (r *replica) controlAPI(o *rooms) http.Handler {
 	})
 }
 
-// watch makes a watch for a person, who is told at once what is wrong with the address.
+// watch creates a watch for a person, with immediate errors about the address.
 func (o *rooms) watch(ctx context.Context, tx *store.Tx, url, ref, credential string) (store.Watch, error) {
 	err := o.observe.Check(url, ref)
 	if err == nil {
@@ -179,7 +179,7 @@ func (o *rooms) watch(ctx context.Context, tx *store.Tx, url, ref, credential st
 	return store.Watch{}, err
 }
 
-// changeRepositories changes what a credential may be used for.
+// changeRepositories changes the repositories that a credential may be used for.
 func changeRepositories(now, add, remove []string) ([]string, error) {
 	changed, err := observe.ChangeRepositories(now, add, remove)
 	var trouble *observe.Trouble
@@ -194,8 +194,8 @@ func (o *rooms) syncNow(ctx context.Context, org, app string) error {
 	return registryRefused(err)
 }
 
-// registryRefused tells a person that it was the registry that did not do its part. The work is also in the queue, and done there
-// once the registry does it.
+// registryRefused marks an error as the registry's. The work is also queued, and is retried until
+// the registry accepts it.
 func registryRefused(err error) error {
 	var refused *artifact.Error
 	if !errors.As(err, &refused) {
@@ -212,7 +212,7 @@ func (o *rooms) upload(ctx context.Context, org, app, actor string, archive io.R
 	return registryRefused(err)
 }
 
-// addRunner makes a runner; builds that waited for one to be there get their jobs.
+// addRunner creates a runner and enqueues the builds that waited for a build runner.
 func (o *rooms) addRunner(ctx context.Context, tx *store.Tx, n api.NewRunner) (store.Runner, string, error) {
 	row, registration, err := dispatch.CreateRunner(ctx, tx, dispatch.NewRunner{Name: n.Name, Kind: string(n.Kind), Shared: n.Shared})
 	switch {
@@ -226,7 +226,7 @@ func (o *rooms) addRunner(ctx context.Context, tx *store.Tx, n api.NewRunner) (s
 	return row, registration, err
 }
 
-// retryStep begins again what failed at a step: in its workflow while that runs, else in a new one.
+// retryStep retries what failed at a step: in its workflow while that runs, otherwise in a new one.
 func (o *rooms) retryStep(ctx context.Context, tx *store.Tx, workflowID, step, actor string) (string, error) {
 	err := o.workflow.RetryStep(ctx, tx, workflowID, step, actor)
 	var conflict *workflow.Conflict
@@ -240,7 +240,7 @@ func (o *rooms) retryStep(ctx context.Context, tx *store.Tx, workflowID, step, a
 	return o.rollout.Retry(ctx, tx, failure, actor)
 }
 
-// refused turns a room's word that something cannot be done now into a 409.
+// refused turns a service's error about a conflict with the current state into a 409.
 func refused[T any](made T, err error) (T, error) {
 	var conflict *workflow.Conflict
 	switch {

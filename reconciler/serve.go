@@ -32,7 +32,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// serveOptions are the flags of serve.
+// serveOptions holds the flags of serve.
 type serveOptions struct {
 	databaseURL                          string
 	listen, runnerListen, registryListen string
@@ -45,7 +45,7 @@ type serveOptions struct {
 	readyFile                            string
 	insightListen                        string // empty for no insight listener
 	profiles                             bool   // /debug/pprof there
-	migrate                              bool   // bring the database to this program's schema first
+	migrate                              bool   // migrate the database to this program's schema first
 	drainDelay                           time.Duration
 	registry                             vendorRegistry // external; its reference is empty for the embedded one
 	tlsCert, tlsKey                      string         // empty for plain HTTP
@@ -68,7 +68,7 @@ type replica struct {
 	tls      *certificate // nil for plain HTTP
 }
 
-// server is one listener with what answers on it.
+// server is one listener with its HTTP server.
 type server struct {
 	name     string
 	listener net.Listener
@@ -76,7 +76,7 @@ type server struct {
 	tls      bool
 }
 
-// serve runs a replica until ctx ends, then lets what is in flight finish.
+// serve runs a replica until ctx ends, and then lets work in flight finish.
 func serve(ctx context.Context, o serveOptions) (err error) {
 	r := &replica{options: o, bell: store.NewBell(), board: status.NewBoard(), metrics: insight.New(version.Number)}
 	ctx, stopTraces, err := telemetry.Start(r.board.On(ctx), "nuon-reconciler", version.Number)
@@ -114,7 +114,7 @@ func serve(ctx context.Context, o serveOptions) (err error) {
 	return r.run(ctx, rooms)
 }
 
-// sendLast sends the last spans. A collector that does not take them is no failure of this program's.
+// sendLast exports the last spans. A collector that refuses them is not an error of this program.
 func sendLast(ctx context.Context, stop func(context.Context) error) {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), telemetry.StopTime)
 	defer cancel()
@@ -123,7 +123,7 @@ func sendLast(ctx context.Context, stop func(context.Context) error) {
 	}
 }
 
-// openStore opens the database, at this program's schema or a newer one.
+// openStore opens the database, which must have this program's schema or a newer one.
 func (r *replica) openStore(ctx context.Context) (err error) {
 	if r.options.migrate {
 		if err := store.Migrate(ctx, r.options.databaseURL); err != nil {
@@ -159,7 +159,7 @@ func (r *replica) openListeners(ctx context.Context, rooms *rooms) error {
 	return r.listen(ctx, insightListener, r.options.insightListen, r.metrics.Handler(r.statusPage(), r.options.profiles))
 }
 
-// The listeners, as they are called in words.
+// The names of the listeners in messages.
 const (
 	controlListener  = "control API"
 	runnerListener   = "runner API"
@@ -167,7 +167,8 @@ const (
 	insightListener  = "insight"
 )
 
-// run serves and works until ctx ends or a part fails. Everything outlives ctx until what is in flight has ended.
+// run serves and works until ctx ends or a part fails. All parts outlive ctx until the work in
+// flight has ended.
 func (r *replica) run(ctx context.Context, rooms *rooms) error {
 	workers, err := rooms.workers(r.id, r.store, r.metrics, &r.hand)
 	if err != nil {
@@ -185,7 +186,7 @@ func (r *replica) run(ctx context.Context, rooms *rooms) error {
 	defer stopSweep()
 	group.Go(func() error { sweep(sweeping, r.store); return nil })
 	group.Go(func() error { scheduleRetention(sweeping, r.store); return nil })
-	// The workers are asked to stop, and finish what they have begun.
+	// The workers are stopped separately and finish what they have started.
 	if err := workers.Start(context.WithoutCancel(ctx)); err != nil {
 		return fmt.Errorf("start workers: %w", err)
 	}
@@ -205,7 +206,8 @@ func (r *replica) run(ctx context.Context, rooms *rooms) error {
 	return group.Wait()
 }
 
-// leave tells load balancers that this replica is about to go, and gives them time to hear it while all is still answered.
+// leave makes /readyz report that this replica is stopping, and waits for load balancers to notice
+// while all requests are still served.
 func (r *replica) leave(ctx context.Context) {
 	r.health.Drain()
 	slog.InfoContext(ctx, "stopping", "delay", r.options.drainDelay.String())
@@ -217,7 +219,7 @@ func (r *replica) leave(ctx context.Context) {
 	}
 }
 
-// drain finishes what is in flight.
+// drain finishes the work in flight.
 func (r *replica) drain(ctx context.Context, rooms *rooms, workers *river.Client[pgx.Tx]) error {
 	rooms.dispatch.Drain()
 	last, cancel := context.WithTimeout(ctx, drainTime)
@@ -257,8 +259,8 @@ func (r *replica) openRegistry(ctx context.Context) error {
 	return nil
 }
 
-// How long a client may take over its headers and how large they may be, and how long a quiet connection is kept. What a handler may
-// take is its own business: polls and streams are long.
+// Limits for every listener: the time and size of a client's headers, and the lifetime of an idle
+// connection. Handlers set their own time limits, because polls and streams are long.
 const (
 	headerTime  = 10 * time.Second
 	headerBytes = 64 << 10
@@ -268,12 +270,12 @@ const (
 // registryTime is how long one request to the embedded registry may take: layers are large.
 const registryTime = 15 * time.Minute
 
-// listen opens a listener; nothing is accepted before run.
+// listen opens a listener; run starts to accept connections.
 func (r *replica) listen(ctx context.Context, name, address string, handler http.Handler) error {
 	open := func(ctx context.Context, address string) (net.Listener, error) {
 		return (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	}
-	if name == runnerListener { // runners wait there for long
+	if name == runnerListener { // runners hold long connections there
 		open = edge.Listen
 	}
 	l, err := open(ctx, address)
@@ -286,7 +288,7 @@ func (r *replica) listen(ctx context.Context, name, address string, handler http
 	}
 	made := &server{name: name, listener: l, http: &http.Server{
 		Handler: edge.New(r.health.Over(handler), guard), ReadHeaderTimeout: headerTime, MaxHeaderBytes: headerBytes, IdleTimeout: idleTime,
-		// Telemetry is in the context; a request's own end is not the program's.
+		// The context carries telemetry; requests must not end when ctx does.
 		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 		ErrorLog:    slog.NewLogLogger(slog.Default().Handler(), slog.LevelWarn),
 	}}
@@ -308,7 +310,7 @@ func (s *server) serve() error {
 	return nil
 }
 
-// url is where a server is reached from this machine.
+// url returns the address at which a server is reached from this machine.
 func (s *server) url() string {
 	if s.tls { // net/http fills its own TLSConfig in any case
 		return "https://" + s.listener.Addr().String()
@@ -316,7 +318,7 @@ func (s *server) url() string {
 	return "http://" + s.listener.Addr().String()
 }
 
-// closeListeners frees the addresses of a replica that did not get to run.
+// closeListeners releases the addresses of a replica that failed before run.
 func (r *replica) closeListeners() error {
 	var errs []error
 	for _, s := range r.servers {
@@ -327,7 +329,7 @@ func (r *replica) closeListeners() error {
 	return errors.Join(errs...)
 }
 
-// tellReady says that all listeners are up, in the log and, whole or not at all, in the ready file.
+// tellReady reports that all listeners are up, in the log and atomically in the ready file.
 func (r *replica) tellReady() error {
 	now := startup.Ready{Registry: r.registry.reference.String()}
 	for _, s := range r.servers {

@@ -15,8 +15,9 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// checks are what makes this replica ready. The registry is not among what it cannot do without: while that is away builds wait, and
-// runners still deliver; taking every replica out of service would make one outage two.
+// checks returns the checks that make this replica ready. The registry is optional: while it is
+// down, builds wait and runners still deliver, and taking every replica out of service would turn
+// one outage into two.
 func (r *replica) checks() []health.Check {
 	return []health.Check{
 		{Name: "database", Probe: func(ctx context.Context) error { _, err := r.store.Check(ctx); return err }},
@@ -25,12 +26,12 @@ func (r *replica) checks() []health.Check {
 	}
 }
 
-// counted counts the requests of a listener by the templates of its routes.
+// counted counts the requests of a listener by route template.
 func (r *replica) counted(listener string, routes *http.ServeMux, next http.Handler) http.Handler {
 	return r.metrics.Requests(listener, insight.TemplateOf(routes), next)
 }
 
-// statusPage is /debug/status.
+// statusPage returns the handler of /debug/status.
 func (r *replica) statusPage() http.Handler {
 	return r.board.Handler("reconciler", version.Number, func(ctx context.Context) ([]status.Failure, error) {
 		failing, err := r.store.Failing(ctx)
@@ -42,7 +43,7 @@ func (r *replica) statusPage() http.Handler {
 	})
 }
 
-// sources are what the metrics ask.
+// sources returns the functions that the metrics call.
 func (r *replica) sources() insight.Sources {
 	return insight.Sources{
 		Memory: r.memory,
@@ -55,7 +56,8 @@ func (r *replica) sources() insight.Sources {
 	}
 }
 
-// memory sums up all orgs, one after the other: nothing but what is due may be read across them.
+// memory adds up the figures of all orgs, one after the other, because only due work may be read
+// across orgs.
 func (r *replica) memory(ctx context.Context) (insight.Memory, error) {
 	m := insight.Memory{Jobs: map[insight.JobKind]int{}, Runners: map[string]int{}}
 	late, err := r.store.Late(ctx)
@@ -113,7 +115,7 @@ func sumUp(ctx context.Context, tx *store.Tx, m *insight.Memory) error {
 	return nil
 }
 
-// systemHealth is what GET /v1/system says beyond the caller's own org.
+// systemHealth returns the part of GET /v1/system that is not limited to the caller's org.
 func (r *replica) systemHealth(ctx context.Context) (api.System, error) {
 	s := api.System{Version: version.Number, Replicas: []api.Replica{}}
 	began := time.Now()

@@ -19,7 +19,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// worker runs one room's reconcile function for each request in the queue.
+// worker runs one package's reconcile function for each request in the queue.
 type worker[T river.JobArgs] struct {
 	river.WorkerDefaults[T]
 	metrics *insight.Metrics
@@ -28,7 +28,7 @@ type worker[T river.JobArgs] struct {
 	run     func(context.Context, T) error
 }
 
-// Work looks once. An error is the room's word that it wants to look again.
+// Work runs the function once. It returns an error if the function asks for a retry.
 func (w worker[T]) Work(ctx context.Context, job *river.Job[T]) error {
 	w.hand.take(job.ID)
 	defer w.hand.drop(job.ID)
@@ -52,7 +52,7 @@ func (w worker[T]) Work(ctx context.Context, job *river.Job[T]) error {
 	return err
 }
 
-// aboutWork are the ids of what a request to look is about.
+// aboutWork returns the ids in a request as log attributes.
 func aboutWork(args river.JobArgs) []slog.Attr {
 	switch a := args.(type) {
 	case queue.Poll:
@@ -82,7 +82,7 @@ func aboutWork(args river.JobArgs) []slog.Attr {
 	return nil
 }
 
-// orgOf is the org of work that waits for remotes.
+// orgOf returns the org of work that waits for remotes.
 func orgOf(args river.JobArgs) string {
 	switch a := args.(type) {
 	case queue.Poll:
@@ -95,17 +95,17 @@ func orgOf(args river.JobArgs) string {
 	return ""
 }
 
-// shares bounds how much of the work that waits for remotes a replica does for one org at once: the slow git servers of one org keep no
-// other waiting.
+// shares limits how much of the work that waits for remotes a replica does for one org at once, so
+// that the slow git servers of one org do not delay the others.
 type shares struct {
 	mu   sync.Mutex
 	busy map[string]int
 }
 
-// turnAfter is when work is tried again whose org has its share.
+// turnAfter is the delay before work is retried whose org has reached its limit.
 const turnAfter = 2 * time.Second
 
-// enter takes one of an org's turns, if it has any left.
+// enter takes one of an org's slots, and reports whether one was free.
 func (s *shares) enter(org string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,16 +127,17 @@ func (s *shares) leave(org string) {
 	}
 }
 
-// longestPause is the most that passes before something that went wrong is looked at again.
+// longestPause is the maximum delay before failed work is retried.
 const longestPause = time.Minute
 
-// NextRetry doubles the pause up to longestPause: what is broken elsewhere may be mended at any moment.
+// NextRetry doubles the delay up to longestPause, because an external fault may be fixed at any
+// moment.
 func (w worker[T]) NextRetry(job *river.Job[T]) time.Time {
 	return time.Now().Add(min(longestPause, time.Second<<min(job.Attempt, 10)))
 }
 
-// hand is the work that a replica is at, by River's ids. What the database says that it has and that is not here was lost on the
-// way.
+// hand is the work that a replica is running, by River's ids. Work that the database assigns to the
+// replica and that is missing here was lost on the way.
 type hand struct {
 	mu  sync.Mutex
 	ids map[int64]struct{}
@@ -163,7 +164,7 @@ func (h *hand) list() []int64 {
 	return slices.Collect(maps.Keys(h.ids))
 }
 
-// roster is the workers of a replica, and what counts their work.
+// roster holds the workers of a replica and what they share.
 type roster struct {
 	workers *river.Workers
 	metrics *insight.Metrics
@@ -171,27 +172,28 @@ type roster struct {
 	shares  *shares
 }
 
-// addWorker gives the queue a worker.
+// addWorker registers a worker for one kind of work.
 func addWorker[T river.JobArgs](to roster, run func(context.Context, T) error) {
 	river.AddWorker(to.workers, worker[T]{metrics: to.metrics, hand: to.hand, shares: to.shares, run: run})
 }
 
-// How often the replica looks for what is due, and how often a trouble that lasts is told of.
+// The interval of the sweep for due work, and the interval at which a lasting error is logged.
 const (
 	sweepEvery = 250 * time.Millisecond
 	sayAgain   = 30 * time.Second
 )
 
-// dueOptions say how what is due is taken. Installs are reconciled when something moves; the resync is for what nobody thought of.
+// dueOptions configures the sweep. Installs are reconciled on changes; the resync covers lost
+// notifications and other omissions.
 var dueOptions = store.TakeDueOptions{Most: 500, Polls: 2 * mostRemoteOfOrg, Again: 30 * time.Second, Resync: time.Hour}
 
-// sweep turns what is due into work until ctx ends. Replicas do not get in each other's way.
+// sweep turns due entries into work until ctx ends. Several replicas may sweep at once.
 func sweep(ctx context.Context, s *store.Store) {
 	task := status.Enter(ctx, "sweep")
 	defer task.Leave()
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
-	var said time.Time // when a trouble was last told of
+	var said time.Time // when an error was last logged
 	for {
 		task.Waits("for the next sweep")
 		select {
@@ -212,7 +214,7 @@ func sweep(ctx context.Context, s *store.Store) {
 	}
 }
 
-// workFor is what looks at a thing that is due.
+// workFor returns the work for a due entry.
 func workFor(d store.Pending) river.JobArgs {
 	switch d.Kind {
 	case store.DueWatch:
