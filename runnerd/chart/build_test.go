@@ -39,7 +39,7 @@ func (b *builder) run(spec api.BuildSpec) (api.ArtifactRef, error) {
 	return result.Build.Artifact, err
 }
 
-// build builds the chart in deploy/web of a tree of pairs of path and content.
+// build builds the chart in deploy/web, from a tree given as pairs of path and content.
 func (b *builder) build(pairs ...string) (api.ArtifactRef, error) {
 	b.t.Helper()
 	var files []artifact.File
@@ -58,7 +58,7 @@ func (b *builder) build(pairs ...string) (api.ArtifactRef, error) {
 	return b.run(api.BuildSpec{Source: pushed, Directory: "deploy/web"})
 }
 
-// webChart is a small repository with a chart that needs another.
+// webChart is a small repository with a chart that depends on another.
 var webChart = []string{
 	"README.md", "not a part of it",
 	"deploy/web/Chart.yaml", "apiVersion: v2\nname: web\nversion: 1.2.3\ndependencies:\n  - name: common\n    version: ^0.1\n    repository: file://../common\n",
@@ -100,7 +100,7 @@ func TestBuildOfAChart(t *testing.T) {
 			t.Errorf("the log has no %q:\n%s", words, b.log.String())
 		}
 	}
-	// Another runner, another order, another day.
+	// Another runner and another order of the files.
 	again, err := newBuilder(t).build(webChart...)
 	if err != nil || again.Digest != built.Digest {
 		t.Errorf("one source, two digests: %s and %s, %v", built.Digest, again.Digest, err)
@@ -109,7 +109,7 @@ func TestBuildOfAChart(t *testing.T) {
 
 func TestBuildOfAChartRefuses(t *testing.T) {
 	b := newBuilder(t)
-	// Letters in an order that cannot be compressed much.
+	// Letters in random order, which compress badly.
 	random, letters := rand.NewChaCha8([32]byte{1}), make([]byte, 3<<20)
 	_, _ = random.Read(letters)
 	for i := range letters {
@@ -136,7 +136,7 @@ func TestBuildOfAChartRefuses(t *testing.T) {
 	}
 }
 
-// with puts files in the place of those of the same path, or beside them.
+// with replaces or adds files.
 func with(pairs []string, more ...string) []string {
 	made := map[string]string{}
 	for _, list := range [][]string{pairs, more} {
@@ -151,7 +151,7 @@ func with(pairs []string, more ...string) []string {
 	return joined
 }
 
-// TestBuildWarns: what only an install's values can mend is no reason to fail.
+// TestBuildWarns: a problem that an install's values can fix does not fail the build.
 func TestBuildWarns(t *testing.T) {
 	b := newBuilder(t)
 	if _, err := b.build(with(webChart, "deploy/web/templates/b.yaml", "{{ required \"domain is needed\" .Values.domain }}")...); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 )
 
-// RenderedIn gives the templates in the files of a plan bundle, one after the other.
+// RenderedIn returns the templates in the files of a plan bundle, concatenated.
 func RenderedIn(t *testing.T, files []artifact.File) string {
 	t.Helper()
 	saved, err := load(files)

@@ -16,8 +16,9 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 )
 
-// whole is a chart with all that an apply does: hooks before and after, objects of several kinds, one that must become ready first, one
-// that only the first greeting has, and one that only the second has.
+// whole returns a chart that uses everything an apply does: hooks before and after,
+// objects of several kinds, one that must become ready first, one only with the first
+// greeting, and one only with the second.
 func (r *rig) whole() []string {
 	later := strings.NewReplacer("name: migrate", "name: notify", "pre-install,pre-upgrade", "post-install,post-upgrade").Replace(hook)
 	return []string{
@@ -28,7 +29,8 @@ func (r *rig) whole() []string {
 	}
 }
 
-// withDefinition adds a definition and an object of its kind. Each definition costs the server more than all the rest of a chart.
+// withDefinition adds a definition and an object of its kind. Each definition costs
+// the server more than the rest of the chart.
 func (r *rig) withDefinition(chart []string) []string {
 	definition := strings.ReplaceAll(`apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -46,10 +48,10 @@ spec:
 		"templates/widget.yaml", "apiVersion: "+r.group()+"/v1\nkind: Widget\nmetadata: {name: one}\nspec: {of: \"{{ .Values.greeting }}\"}\n")
 }
 
-// group is an API group of this rig's own.
+// group returns an API group that only this rig uses.
 func (r *rig) group() string { return r.namespace + ".example.com" }
 
-// mustBeWhole says that the release is there as it should be, and nothing beside it.
+// mustBeWhole verifies that the release is completely deployed, and nothing else is left.
 func (r *rig) mustBeWhole(spec api.DeploySpec, greeting string) {
 	r.t.Helper()
 	if nothing := r.mustPlan(spec, false); nothing.Applyable {
@@ -64,9 +66,10 @@ func (r *rig) mustBeWhole(spec api.DeploySpec, greeting string) {
 	}
 }
 
-// killedAt plans, applies until the server has done its n-th write, from where nothing of the apply reaches the server any more, and
-// returns which write that was; empty when the apply ended before. At the first write it is a process that is killed. At the others the
-// apply runs in this process, which is a fraction of the work and leaves the same on the server.
+// killedAt plans, applies until the server has done its n-th write, after which no
+// request of the apply reaches the server, and returns that write; empty if the apply
+// ended before. At the first write a process is killed. At the others the apply runs
+// in this process, which is much cheaper and leaves the same state on the server.
 func (r *rig) killedAt(p *proxy, n int, spec api.DeploySpec, destroy bool) string {
 	r.t.Helper()
 	planned := r.mustPlan(spec, destroy)
@@ -89,7 +92,8 @@ func (r *rig) killedAt(p *proxy, n int, spec api.DeploySpec, destroy bool) strin
 	return p.seen()[n-1]
 }
 
-// killed applies in a process that is killed at the n-th write, and reports whether it came that far.
+// killed applies in a process that is killed at the n-th write, and reports whether
+// that was reached.
 func (r *rig) killed(p *proxy, n int, spec api.ApplySpec) (bool, error) {
 	r.t.Helper()
 	reached, died := make(chan struct{}), make(chan struct{})
@@ -110,8 +114,8 @@ func (r *rig) killed(p *proxy, n int, spec api.ApplySpec) (bool, error) {
 	}
 }
 
-// interrupted applies in this process, which is cut off from the server and canceled at the n-th write, and reports whether it came
-// that far.
+// interrupted applies in this process, which is cut off from the server and canceled
+// at the n-th write, and reports whether that was reached.
 func (r *rig) interrupted(p *proxy, n int, spec api.ApplySpec) (bool, error) {
 	r.t.Helper()
 	env := r.env(api.JobSpecKindApply)
@@ -125,8 +129,9 @@ func (r *rig) interrupted(p *proxy, n int, spec api.ApplySpec) (bool, error) {
 	return reached.Load(), err
 }
 
-// again plans once more, and applies what is left to do. Where that is stale (a definition of the attempt that died is served only after
-// the plan) it is planned once more, as the control plane does.
+// again plans once more, and applies what is left to do. If that plan is stale (a
+// definition of the killed attempt is served only after the plan), it plans once
+// more, as the control plane does.
 func (r *rig) again(spec api.DeploySpec) {
 	r.t.Helper()
 	planned := r.mustPlan(spec, false)
@@ -140,7 +145,7 @@ func (r *rig) again(spec api.DeploySpec) {
 	}
 }
 
-// A runner that is killed at any moment of an installation leaves what the next attempt heals.
+// The next attempt repairs what a runner leaves that is killed at any point of an installation.
 func TestKilledInAnInstallation(t *testing.T) {
 	t.Parallel()
 	killEach(t, func(r *rig, p *proxy, n int) string {
@@ -153,7 +158,8 @@ func TestKilledInAnInstallation(t *testing.T) {
 	})
 }
 
-// A definition that the attempt that died has created, and that may not be served yet when the next one begins, is no obstacle either.
+// The killed attempt may have created a definition that is not served yet when the
+// next attempt starts.
 func TestKilledAfterADefinition(t *testing.T) {
 	t.Parallel()
 	for n := 1; n <= 2; n++ { // the first write creates the definition
@@ -172,7 +178,7 @@ func TestKilledAfterADefinition(t *testing.T) {
 	}
 }
 
-// So it is in an upgrade that changes, creates and deletes.
+// The same for an upgrade that changes, creates and deletes.
 func TestKilledInAnUpgrade(t *testing.T) {
 	t.Parallel()
 	killEach(t, func(r *rig, p *proxy, n int) string {
@@ -187,7 +193,7 @@ func TestKilledInAnUpgrade(t *testing.T) {
 	})
 }
 
-// And in an uninstallation, which the next attempt brings to its end.
+// The same for an uninstallation, which the next attempt completes.
 func TestKilledInAnUninstallation(t *testing.T) {
 	t.Parallel()
 	killEach(t, func(r *rig, p *proxy, n int) string {
@@ -209,10 +215,11 @@ func TestKilledInAnUninstallation(t *testing.T) {
 	})
 }
 
-// atOnce is how many killed applies are under way at once: most of their time is waiting.
+// atOnce is the number of concurrent killed applies: most of their time is waiting.
 const atOnce = 6
 
-// killEach does something in a rig of its own without a kill, which tells how many writes there are, and then with one after each write.
+// killEach runs once in a new rig without a kill to count the writes, and then with a
+// kill at each write.
 func killEach(t *testing.T, once func(r *rig, p *proxy, n int) string) {
 	t.Helper()
 	writes := 0

@@ -70,8 +70,8 @@ func value(v any) json.RawMessage {
 	return encoded
 }
 
-// The whole life of a component: installed, nothing to do, a chart of another version alone, changed, uninstalled; with a secret that must not be
-// seen on the way.
+// The whole life of a component: installed, nothing to do, only another version of
+// the chart, changed, uninstalled. A secret must not appear anywhere.
 func TestLifeOfAChart(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -115,7 +115,7 @@ func TestLifeOfAChart(t *testing.T) {
 			t.Errorf("the output %s differs from that of the apply", output.Name)
 		}
 	}
-	// The version is in a label of an object; that alone is no reason.
+	// The version is in a label of an object; that alone is no reason for an apply.
 	spec.Artifact = r.chart(append(templates, "Chart.yaml", "apiVersion: v2\nname: shop\nversion: 1.2.4\n")...)
 	if other := r.mustPlan(spec, false); other.Applyable {
 		t.Errorf("another version of the chart alone: %s", other.Report)
@@ -153,7 +153,7 @@ func TestLifeOfAChart(t *testing.T) {
 	r.mustNotLeak(secret, base64.StdEncoding.EncodeToString([]byte(secret)))
 }
 
-// What was approved is, byte for byte, what is applied: also what the chart makes up anew each time it is rendered.
+// The approved bytes are applied exactly, including values that each rendering regenerates.
 func TestThePlannedBytesAreApplied(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -186,13 +186,13 @@ func TestThePlannedBytesAreApplied(t *testing.T) {
 		}
 		r.mustNotLeak(string(plain))
 	}
-	// What is made anew each time is alone no reason to deploy.
+	// Values that each rendering regenerates are alone no reason to deploy.
 	if again := r.mustPlan(spec, false); again.Applyable {
 		t.Errorf("generated values alone: %s", again.Report)
 	}
 }
 
-// rendered gives the templates in a plan's bundle.
+// rendered returns the templates in a plan's bundle.
 func (r *rig) rendered(t *testing.T, planned api.PlanResult) string {
 	t.Helper()
 	packed, err := r.install().Pull(t.Context(), planned.Bundle)
@@ -206,7 +206,8 @@ func (r *rig) rendered(t *testing.T, planned api.PlanResult) string {
 	return chart.RenderedIn(t, files)
 }
 
-// Between plan and apply the world moves. What moves by itself does not matter; what people change does, and is named.
+// Objects change between plan and apply. Changes by controllers do not make the plan
+// stale; changes by people do, and are named.
 func TestStaleOnlyWhereItMatters(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -219,7 +220,7 @@ func TestStaleOnlyWhereItMatters(t *testing.T) {
 	planned := r.mustPlan(spec, false)
 	r.patch("apps/v1", "Deployment", "web", "scale", `{"spec":{"replicas":3}}`)                                           // an autoscaler
 	r.patch("apps/v1", "StatefulSet", "db", "status", `{"status":{"collisionCount":7}}`)                                  // a controller
-	r.patch("v1", "Service", "web", "", `{"metadata":{"annotations":{"example.com/seen":"yes"},"labels":{"extra":"1"}}}`) // somebody's note
+	r.patch("v1", "Service", "web", "", `{"metadata":{"annotations":{"example.com/seen":"yes"},"labels":{"extra":"1"}}}`) // a person's note
 	r.mustApply(applySpec(spec, planned, false))
 	if replicas := fmt.Sprint(r.object("apps/v1", "Deployment", "web")["spec"].(map[string]any)["replicas"]); replicas != "3" {
 		t.Errorf("the autoscaler's %s replicas", replicas)
@@ -244,7 +245,7 @@ func TestStaleOnlyWhereItMatters(t *testing.T) {
 		if fmt.Sprint(r.object("v1", "ConfigMap", "settings")["metadata"]) != fmt.Sprint(before) {
 			t.Errorf("%s: a stale apply did something", name)
 		}
-		r.deploy(spec) // planned again, it is put right
+		r.deploy(spec) // a new plan repairs it
 	}
 
 	spec.Helm.Values["greeting"] = value("last")
@@ -283,7 +284,7 @@ func TestSomebodyElsesReleaseIsLeftAlone(t *testing.T) {
 	if manifest := outputOf(applied.Outputs, "manifest"); manifest.Value != nil || manifest.Sealed.Ciphertext == nil {
 		t.Errorf("the manifest leaves in the open: %s", manifest.Value)
 	}
-	// The same release, wanted by another component.
+	// The same release, requested by another component.
 	spec.InstallComponent = "ic_other"
 	if _, err := r.plan(spec, false); err == nil || !strings.Contains(err.Error(), "take_ownership") {
 		t.Errorf("a release of somebody else: %v", err)
@@ -298,7 +299,7 @@ func TestSomebodyElsesReleaseIsLeftAlone(t *testing.T) {
 	}
 }
 
-// Two components that own one object.
+// Two components with the same object.
 func TestOneObjectOfTwoReleases(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -47,7 +47,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// rig is everything around a job: the install's registry, the runner's key and its way to the cluster, and a namespace of its own.
+// rig is the environment of a job: the install's registry, the runner's key and its
+// access to the cluster, and a namespace for this rig only.
 type rig struct {
 	t         *testing.T
 	key       seal.Identity
@@ -55,18 +56,18 @@ type rig struct {
 	registry  *job.Registry
 	cluster   *cluster.Cluster
 	namespace string
-	// kubeconfig is what the runner was given.
+	// kubeconfig is the runner's kubeconfig.
 	kubeconfig string
 	attempts   int
-	// secrets are what the last job knew.
+	// secrets are the known secrets of the last job.
 	secrets *redact.Set
 
 	mutex sync.Mutex
 	log   bytes.Buffer // of all jobs
-	given []string     // what left as a result, as JSON
+	given []string     // the results that left the job, as JSON
 }
 
-// Write takes the log of a job.
+// Write appends to the log of all jobs.
 func (r *rig) Write(p []byte) (int, error) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -93,7 +94,7 @@ func newRig(t *testing.T) *rig {
 
 func (r *rig) install() *job.Registry { return r.registry }
 
-// env makes what the job process would give a handler.
+// env returns the job process's environment for a handler.
 func (r *rig) env(kind api.JobSpecKind) *job.Env {
 	r.t.Helper()
 	r.attempts++
@@ -105,7 +106,8 @@ func (r *rig) env(kind api.JobSpecKind) *job.Env {
 	}
 }
 
-// chart packs a chart of pairs of path and content, as a build does, and gives where it is.
+// chart packs a chart, given as pairs of path and content, as a build does, and
+// returns its reference.
 func (r *rig) chart(pairs ...string) api.ArtifactRef {
 	r.t.Helper()
 	var files []artifact.File
@@ -172,7 +174,7 @@ func applySpec(spec api.DeploySpec, planned api.PlanResult, destroy bool) api.Ap
 	}
 }
 
-// apply applies within a time.
+// apply applies with a time limit.
 func (r *rig) apply(spec api.ApplySpec, within time.Duration) (api.JobResult, error) {
 	r.t.Helper()
 	env := r.env(api.JobSpecKindApply)
@@ -199,7 +201,8 @@ func (r *rig) deploy(spec api.DeploySpec) (api.PlanResult, api.ApplyResult) {
 	return planned, r.mustApply(applySpec(spec, planned, false))
 }
 
-// object gets an object of the rig's namespace, of a kind with its API version; nil when it is not there.
+// object returns an object of the rig's namespace, by API version and kind; nil if it
+// does not exist.
 func (r *rig) object(apiVersion, kind, name string) map[string]any {
 	r.t.Helper()
 	group, version, grouped := strings.Cut(apiVersion, "/")
@@ -216,7 +219,7 @@ func (r *rig) object(apiVersion, kind, name string) map[string]any {
 	return found.Object
 }
 
-// mustNotLeak says that none of the secrets is in the log or in a result.
+// mustNotLeak verifies that no secret is in the log or in a result.
 func (r *rig) mustNotLeak(secrets ...string) {
 	r.t.Helper()
 	for _, secret := range secrets {
@@ -254,27 +257,30 @@ func outputOf(outputs []api.Output, name string) api.Output {
 	return outputs[at]
 }
 
-// isStale says whether an apply ended because the world moved, with words.
+// isStale reports whether an apply ended as stale, with words in its error.
 func isStale(err error, words string) bool {
 	_, stale := err.(*job.StaleError) //nolint:errorlint // the handler has to give it as it is
 	return stale && strings.Contains(err.Error(), words)
 }
 
-// proxy is a way to the cluster that sees each request: it counts writes, and can do something at one, or let nothing through.
+// proxy forwards requests to the cluster. It counts writes, and can run a function at
+// one, or block all requests.
 type proxy struct {
 	*httptest.Server
 	mutex  sync.Mutex
 	writes int
-	// at is called when the writes have come to its number, after the server did them and before it is answered.
+	// at holds functions by number of writes; each is called after the server did
+	// that write and before the response is sent.
 	at map[int]func()
-	// cut lets nothing through.
+	// cut blocks all requests.
 	cut bool
-	// written names the writes; most is how many there were of the last apply that was to be killed.
+	// written lists the writes; most is the number of writes in the last apply that
+	// was to be killed.
 	written []string
 	most    int
 }
 
-// through makes the rig's runner go through a proxy.
+// through sends the rig's runner through a proxy.
 func (r *rig) through() *proxy {
 	r.t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", clustertest.Kubeconfig(r.t))
@@ -350,14 +356,14 @@ func (p *proxy) did(request *http.Request) {
 	}
 }
 
-// count starts to count anew, and calls do at the n-th write.
+// count resets the counter, and calls do at the n-th write.
 func (p *proxy) count(n int, do func()) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	p.writes, p.written, p.at = 0, nil, map[int]func(){n: do}
 }
 
-// stop does nothing at any write any more.
+// stop removes the function.
 func (p *proxy) stop() {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
@@ -370,16 +376,16 @@ func (p *proxy) seen() []string {
 	return slices.Clone(p.written)
 }
 
-// varProcess makes the test's own program the process of an apply: one that can be killed.
+// varProcess makes the test's own program the process of an apply, so that it can be killed.
 const varProcess = "CHART_TEST_PROCESS"
 
-// process is what such a process is told.
+// process is the input of that process.
 type process struct {
 	Registry, Dir, KeyFile, KubeConfig string
 	Spec                               api.JobSpec
 }
 
-// start starts an apply in a process of its own.
+// start starts an apply in its own process.
 func (r *rig) start(spec api.ApplySpec) *exec.Cmd {
 	r.t.Helper()
 	env := r.env(api.JobSpecKindApply)
@@ -397,7 +403,7 @@ func (r *rig) start(spec api.ApplySpec) *exec.Cmd {
 	return started
 }
 
-// beProcess is that process.
+// beProcess is the main function of that process.
 func beProcess(given []byte) int {
 	var told process
 	if err := json.Unmarshal(given, &told); err != nil {
@@ -421,7 +427,7 @@ func beProcess(given []byte) int {
 	return 0
 }
 
-// patch changes an object, or a part of it, as somebody else does.
+// patch changes an object, or a subresource of it, as another client.
 func (r *rig) patch(apiVersion, kind, name, part, patch string) {
 	r.t.Helper()
 	group, version, grouped := strings.Cut(apiVersion, "/")

@@ -33,7 +33,7 @@ func opened(t *testing.T, plain string, sealed ...string) *values.Values {
 
 const plainValues = `{"inputs":{"inputs":{"count":"3","ratio":"0.5","on":"True","name":"007","bad":"x"}},"components":{"db-1":{"outputs":{"port":5432,"big":12345678901234567890,"tls":true,"none":null,"hosts":["a","b"],"id":"1e5"}}},"install":{"id":"ins_1"}}`
 
-// A value keeps its type where it is nothing but one value; everything else is a text.
+// A template that is only one value keeps that value's type; everything else is a string.
 func TestValuesKeepTheirTypes(t *testing.T) {
 	types := map[string]string{"count": "number", "ratio": "number", "on": "bool", "bad": "number"}
 	tests := map[string]struct {

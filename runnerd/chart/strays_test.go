@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestAReleaseThatWasMovedIsTold: the release under the old name stays, so whoever approves the new one hears of it, and a destroy does
-// not end with something left behind.
+// TestAReleaseThatWasMovedIsTold: the release under the old name stays, so the approver
+// of the new one is informed, and a destroy fails while something is left behind.
 func TestAReleaseThatWasMovedIsTold(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -24,7 +24,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/deploy"
 )
 
-// A plan that cannot come to a good end says so, and why, before anything is done.
+// A plan that cannot succeed returns an error with the reason before anything is changed.
 func TestPlansThatAreRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -72,7 +72,7 @@ func TestAFieldThatCannotBeChanged(t *testing.T) {
 	}
 }
 
-// A runner that may not do something hears who may not do what, and where.
+// If the runner lacks a permission, the error names who may not do what, and where.
 func TestForbidden(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -86,11 +86,11 @@ func TestForbidden(t *testing.T) {
 			t.Errorf("%v does not say %q", err, want)
 		}
 	}
-	// What it may do, it does: also where it may not look at the namespace itself.
+	// What it may do succeeds, even if it may not read the namespace itself.
 	r.deploy(r.spec(r.chart("values.yaml", defaults, "templates/settings.yaml", settingsMap)))
 }
 
-// as gives a kubeconfig by which the runner is somebody else.
+// as returns a kubeconfig that impersonates another user.
 func (r *rig) as(user string) string {
 	r.t.Helper()
 	content, err := os.ReadFile(clustertest.Kubeconfig(r.t))
@@ -105,7 +105,7 @@ func (r *rig) as(user string) string {
 	return path
 }
 
-// webhook serves an admission webhook that rejects what has a label, in this rig's namespace.
+// webhook serves an admission webhook that rejects a label in this rig's namespace.
 func (r *rig) webhook(message string) {
 	r.t.Helper()
 	served := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
@@ -148,7 +148,7 @@ func TestAWebhookThatRejects(t *testing.T) {
 	r := newRig(t)
 	r.webhook("no \x1b[31mbad\nlabels")
 	const labelled = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, labels: {bad: 'yes'}}\n"
-	// A webhook is asked from a moment after it was made.
+	// The server calls a webhook only some time after it was created.
 	for late := testtime.After(); ; {
 		_, err := r.plan(r.spec(r.chart("templates/x.yaml", labelled)), false)
 		if err != nil {
@@ -165,7 +165,8 @@ func TestAWebhookThatRejects(t *testing.T) {
 	}
 }
 
-// What does not become ready fails the apply, with its health and why; the next one begins where it ended.
+// Objects that do not become ready fail the apply, with their health and the reason; the next apply
+// continues from there.
 func TestNotReady(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -174,7 +175,7 @@ func TestNotReady(t *testing.T) {
 	spec.Helm.Values["image"] = value("registry.example/crash")
 	var result api.JobResult
 	var err error
-	for within := 35 * time.Second; within < testtime.Limit; within *= 2 { // a busy cluster may not yet know why
+	for within := 35 * time.Second; within < testtime.Limit; within *= 2 { // a busy cluster may not have the reason yet
 		result, err = r.apply(applySpec(spec, r.mustPlan(spec, false), false), within)
 		if err == nil && strings.Contains(result.Error, "CrashLoopBackOff") {
 			break
@@ -189,7 +190,8 @@ func TestNotReady(t *testing.T) {
 	if !strings.Contains(r.logged(), "fatal: connection refused") {
 		t.Error("the last lines of the pod are not in the log")
 	}
-	// The same once more: the objects are as they are wanted, and the release is failed, so there is something to do.
+	// The same again: the objects are in their desired state, but the release is
+	// failed, so there is something to do.
 	again := r.mustPlan(spec, false)
 	if !again.Applyable || !strings.Contains(string(again.Report), "not as a deployment that succeeded left it") {
 		t.Errorf("%s", again.Report)
@@ -201,7 +203,7 @@ func TestNotReady(t *testing.T) {
 	}
 }
 
-// A first installation that fails leaves what the next one takes up.
+// After a first installation fails, the next one continues from what it left.
 func TestAHookThatFails(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -217,7 +219,7 @@ func TestAHookThatFails(t *testing.T) {
 		t.Fatalf("%v\n%s", err, r.logged())
 	}
 	spec.Artifact = charted(strings.Replace(hook, "exit 0", "sleep 100000", 1))
-	for within := 25 * time.Second; within < testtime.Limit; within *= 2 { // a busy machine may not yet be at the hook
+	for within := 25 * time.Second; within < testtime.Limit; within *= 2 { // until the hook runs
 		_, err = r.apply(applySpec(spec, r.mustPlan(spec, false), false), within)
 		if err == nil || strings.Contains(err.Error(), "migrate") {
 			break
@@ -233,7 +235,8 @@ func TestAHookThatFails(t *testing.T) {
 	}
 }
 
-// The API server goes away in the middle of an apply. The apply ends with words, and what it left is healed.
+// If the API server becomes unavailable during an apply, the apply ends with an
+// error, and the next one repairs what it left.
 func TestTheServerGoesAway(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -253,7 +256,8 @@ func TestTheServerGoesAway(t *testing.T) {
 	}
 }
 
-// What somebody else is at, or died at, is left alone, and a person is told what to do.
+// A release that another client is changing, or left unfinished, is not touched, and
+// the error states what to do.
 func TestSomebodyElseIsAtWork(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -280,7 +284,7 @@ func TestSomebodyElseIsAtWork(t *testing.T) {
 	}
 }
 
-// An apply that is cancelled ends soon, and is healed.
+// A cancelled apply ends soon, and the next one repairs what it left.
 func TestCancelled(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -305,7 +309,7 @@ func TestCancelled(t *testing.T) {
 	r.deploy(spec)
 }
 
-// What stays of an uninstallation is told before.
+// What remains after an uninstall is reported in the plan.
 func TestWhatStays(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/helm"
 )
 
-// TestUnchecked: what is so of many objects is said once, what is so of few at each of them.
+// TestUnchecked: a reason that many objects share is reported once, other reasons at each object.
 func TestUnchecked(t *testing.T) {
 	const many, few = "its namespace shop is created by this change", "its definition (CRD) is created by this change"
 	answers := []helm.Answer{{Ref: api.ObjectRef{Kind: "ConfigMap", Name: "checked"}}}
