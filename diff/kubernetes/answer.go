@@ -9,10 +9,10 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema"
 )
 
-// asked says that the server was asked what an apply would make.
+// asked reports whether the caller passed the API server's dry-run answers.
 func (c *comparison) asked() bool { return c.options.ThreeWay && c.options.Answers != nil }
 
-// owners are the field managers of a live object, of which one is who applies.
+// owners returns the field managers of a live object, one of which is the applier.
 func (c *comparison) owners(live, wanted raw.Value) owners {
 	o := ownersOf(live, wanted)
 	if c.options.Manager != "" {
@@ -21,7 +21,7 @@ func (c *comparison) owners(live, wanted raw.Value) owners {
 	return o
 }
 
-// whyAdopted says what becomes of an object that runs already.
+// whyAdopted returns the reason of an import: the object already runs.
 func (c *comparison) whyAdopted() string {
 	if c.options.Plain {
 		return "it was not part of the component and is taken over as it runs"
@@ -29,7 +29,8 @@ func (c *comparison) whyAdopted() string {
 	return "it was not part of the release and is taken over as it runs"
 }
 
-// settle puts the server's answer in the place of what is wanted. What Helm makes apart from the release is no part of an answer.
+// settle replaces the desired object by the server's answer. Objects that
+// Helm creates separately from the release have no answer.
 func (c *comparer) settle(j *job, v *values, typ *schema.Type) {
 	if v.answer.IsNull() || v.after.IsNull() || j.after.GenerateName || c.hookOf(v.after) != "" {
 		return
@@ -48,11 +49,12 @@ func (c *comparer) settle(j *job, v *values, typ *schema.Type) {
 	c.settleScale(v)
 }
 
-// added are the paths of what the server puts into a new object by itself.
+// added returns the paths of the fields that the server adds to a new object.
 func (c *comparer) added(j *job, v *values, typ *schema.Type) []tree.Path {
 	var out []tree.Path
 	for _, d := range c.walk(j, typ, v.rendered, v.answer) {
-		// Who leaves replicas out of a new object gets the default; of one that runs it would be somebody's choice.
+		// A new object without replicas gets the default. In a live object,
+		// the value may be a choice of someone else.
 		if !d.hasBefore && (c.servers(&d, v, typ, false) || d.typ.IsDefault(d.after, d.parent)) {
 			out = append(out, d.path)
 		}
@@ -70,8 +72,8 @@ func (c *comparer) added(j *job, v *values, typ *schema.Type) []tree.Path {
 	return out
 }
 
-// settleScale takes the replicas of an object that somebody scales as the same on both sides, because they move by themselves. That an
-// apply sets them is said in words.
+// settleScale sets the replicas of an object that another manager scales to the same value on both
+// sides, because that value changes without a deploy. A finding reports that an apply sets them.
 func (c *comparer) settleScale(v *values) {
 	by := c.scaler(v.live)
 	if by == "" {
@@ -86,7 +88,7 @@ func (c *comparer) settleScale(v *values) {
 	}
 }
 
-// withReplicas is an object with another spec.replicas.
+// withReplicas returns a copy of an object with another spec.replicas.
 func withReplicas(object, replicas raw.Value) raw.Value {
 	whole, _ := raw.Reveal(object).(map[string]any)
 	spec, ok := whole["spec"].(map[string]any)
@@ -98,8 +100,8 @@ func withReplicas(object, replicas raw.Value) raw.Value {
 	return raw.Of(whole)
 }
 
-// servers says that a difference is the server's own doing: what it owns, fills in or chooses, and, if that is asked for, holds anything that
-// it makes up anew at each request.
+// servers reports whether the server causes a difference: in a field that it owns, defaults
+// or chooses, and, if madeUp is set, in a value that it generates on each request.
 func (c *comparer) servers(d *difference, v *values, typ *schema.Type, madeUp bool) bool {
 	if _, _, written := v.written.find(typ, v.rendered, d.path); written && d.authored {
 		return false
@@ -113,21 +115,23 @@ func (c *comparer) servers(d *difference, v *values, typ *schema.Type, madeUp bo
 	return d.typ.Assigned() || madeUp && slices.ContainsFunc(v.madeUp, d.path.Overlaps) || ofJob(d)
 }
 
-// bookkeeping says that a path leads into what the server keeps about an object, also into its lists.
+// bookkeeping reports whether a path leads into the server's own records
+// about an object, also into lists in them.
 func bookkeeping(p tree.Path) bool {
 	return len(p) > 0 && (p[0].Key == "status" || len(p) > 1 && p[0].Key == "metadata" && p[1].Key == "managedFields")
 }
 
-// ofRun are the labels by which the pods of a Job are known, and whose values the server chooses.
+// ofRun are the labels that identify the pods of a Job, and whose values the server chooses.
 // https://kubernetes.io/docs/concepts/workloads/controllers/job/#specifying-your-own-pod-selector
 var ofRun = []string{"controller-uid", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name", "job-name"}
 
-// ofJob says that a difference is such a label, also in a selector.
+// ofJob reports whether a difference is in one of these labels, also in a selector.
 func ofJob(d *difference) bool {
 	return len(d.path) > 0 && slices.Contains(ofRun, d.path[len(d.path)-1].Key)
 }
 
-// answered are the differences between what runs and what the server makes of what is wanted: what it leaves alone is the same in both.
+// answered returns the differences between the live object and the server's answer
+// for the desired one: a field that the server does not change is the same in both.
 func (c *comparer) answered(j *job, v *values, typ *schema.Type) []difference {
 	found := sameVersion(c.walk(j, typ, v.live, v.after), v)
 	found = slices.DeleteFunc(found, func(d difference) bool { return c.servers(&d, v, typ, true) })
@@ -138,7 +142,8 @@ func (c *comparer) answered(j *job, v *values, typ *schema.Type) []difference {
 	return found
 }
 
-// cut is a value without what is at some paths, as a walk gives them: of keys, selections and places in lists. What is empty then goes, too.
+// cut returns a value without what is at the given paths of a walk, which consist of
+// keys, selections and list indices. It also removes objects and lists that become empty.
 func cut(t *schema.Type, v raw.Value, paths []tree.Path) raw.Value {
 	if len(paths) == 0 {
 		return v
@@ -172,7 +177,7 @@ func cut(t *schema.Type, v raw.Value, paths []tree.Path) raw.Value {
 	return raw.Of(out)
 }
 
-// cutElements leaves elements of a list out, or parts of them.
+// cutElements removes elements of a list, or parts of them.
 func cutElements(t *schema.Type, v raw.Value, paths []tree.Path) raw.Value {
 	var out []any
 	for i := range v.Len() {
@@ -193,7 +198,7 @@ func cutElements(t *schema.Type, v raw.Value, paths []tree.Path) raw.Value {
 	return raw.Of(out)
 }
 
-// standsAt says that a step leads to an element of a list.
+// standsAt reports whether a step leads to an element of a list.
 func standsAt(elem *schema.Type, e raw.Value, place int, s tree.Step) bool {
 	switch {
 	case s.IsIndex:

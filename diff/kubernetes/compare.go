@@ -19,55 +19,58 @@ const (
 	inHooks
 	inTests
 	inKept
-	// nowhere: there is nothing to do about the object, and it is counted.
+	// nowhere: nothing happens to the object; it is only counted.
 	nowhere
 )
 
-// outcome is what was found of one object. Its values are not masked yet: the fields of its changes have paths and marks, and their values
-// stand in the differences, which are in the same order.
+// outcome is the diff of one object, before masking: the fields of its changes have
+// paths and marks, and their values are in the differences, in the same order.
 type outcome struct {
-	// id is the object's, and from that of the one that it goes for.
+	// id is the object's id, and from that of the object that it replaces.
 	id, from    manifest.ID
 	section     section
 	change      diff.Change
 	differences []difference
-	// regenerated: all that is to be seen is made anew at each rendering. unjudged is the change before the risk of that was known.
+	// regenerated: every visible difference is a value that is generated on each
+	// rendering. unjudged is the change before the findings for such values were added.
 	regenerated bool
 	unjudged    diff.Change
 	drift       *diff.Change
 	drifted     []difference
-	// gone: it was to be removed, and is not there any more.
+	// gone: the object was to be deleted and no longer exists.
 	gone bool
-	// counted are fields that are folded and not listed, by rule.
+	// counted are the numbers of fields that are folded and not listed, by rule.
 	counted map[string]int
-	// secrets are what else must not be shown anywhere.
+	// secrets are further texts that must not be shown anywhere.
 	secrets []string
 	notes   []string
 }
 
-// values are an object on all sides; null where it is not there.
+// values holds an object on all sides; null where it does not exist.
 type values struct {
 	before, after, live, again raw.Value
-	// beforeAgain is before as it is rendered another time.
+	// beforeAgain is a second rendering of before.
 	beforeAgain raw.Value
-	// answer is what the server makes of after, answerAgain another answer, and rendered is after where the answer stands in its place.
+	// answer is the server's answer for after, answerAgain a second one, and
+	// rendered the original after where the answer replaces it.
 	answer, answerAgain, rendered raw.Value
 	// written are the elements of lists of rendered.
 	written selections
-	// madeUp are the paths at which two answers differ, and scaler is who scales what is wanted with another number of replicas.
+	// madeUp are the paths at which the two answers differ. scaler is the
+	// manager that scales the object if the desired object also sets replicas.
 	madeUp []tree.Path
 	scaler string
 	// partial: equal blocks are left out of before and after.
 	partial bool
 }
 
-// comparer compares one object after the other, for one goroutine.
+// comparer compares objects one by one, for one goroutine.
 type comparer struct {
 	*comparison
 	names names
 }
 
-// compare finds out what happens to one object: one thing, or two where it is something else to Helm than before.
+// compare returns the diff of one object, or two where its role for Helm changes.
 func (c *comparer) compare(j *job) ([]outcome, error) {
 	v, err := c.read(j, false)
 	if err != nil {
@@ -96,8 +99,8 @@ func (c *comparer) compareHalves(j *job, v *values) []outcome {
 
 func elided(d difference) bool { return manifest.Elided(d.before) || manifest.Elided(d.after) }
 
-// read parses all sides of an object. Whole reads all of them, else equal blocks may be left out where nobody asks for them: the rules of
-// risk look at all of a workload.
+// read parses all sides of an object. With whole it parses them completely; otherwise it may leave
+// out equal blocks of kinds that no rule needs in full. The risk rules need all of a workload.
 func (c *comparer) read(j *job, whole bool) (v values, err error) {
 	read := func(o *manifest.Object, into *raw.Value) {
 		if o == nil || err != nil {
@@ -127,8 +130,8 @@ func (c *comparer) read(j *job, whole bool) (v values, err error) {
 	return v, err
 }
 
-// mayElide says that an object can be compared with equal blocks left out: settings and definitions are large, and the whole of them means
-// no more than its parts.
+// mayElide reports whether an object can be compared without its equal blocks: ConfigMaps and
+// definitions are large, and their unchanged parts do not affect the meaning of a change.
 func mayElide(id manifest.ID) bool { return id.Kind == "ConfigMap" && id.Group == "" || definition(id) }
 
 func (c *comparer) compareValues(j *job, v *values) outcome {
@@ -167,12 +170,13 @@ func (c *comparer) compareValues(j *job, v *values) outcome {
 	return out
 }
 
-// decide says what happens to the object, and finds its differences.
+// decide sets the action on the object and returns its differences.
 func (c *comparer) decide(j *job, v *values, typ *schema.Type, out *outcome) []difference {
 	switch {
 	case j.after != nil && j.after.GenerateName || j.after == nil && j.before.GenerateName:
 		return c.generated(j, v, typ, out)
-	// What a hook makes is no part of the release: it is often gone when it has done its work.
+	// What a hook creates is not part of the release: often it no longer
+	// exists after the hook has run.
 	case c.options.ThreeWay && c.hookOf(v.object()) == "":
 		return c.decideThreeWay(j, v, typ, out)
 	case j.after == nil:
@@ -186,7 +190,7 @@ func (c *comparer) decide(j *job, v *values, typ *schema.Type, out *outcome) []d
 	return c.walk(j, typ, v.before, v.after)
 }
 
-// object is what is wanted, or was there before.
+// object returns the desired object, or the previous one if there is none.
 func (v *values) object() raw.Value {
 	if !v.after.IsNull() {
 		return v.after
@@ -194,7 +198,8 @@ func (v *values) object() raw.Value {
 	return v.before
 }
 
-// generated is about an object whose name the cluster makes: nobody can find again what was made of it before.
+// generated handles an object whose name the cluster generates: the objects
+// created from it earlier cannot be found.
 func (c *comparer) generated(j *job, v *values, typ *schema.Type, out *outcome) []difference {
 	switch {
 	case j.after == nil:
@@ -207,7 +212,7 @@ func (c *comparer) generated(j *job, v *values, typ *schema.Type, out *outcome) 
 	return c.comes(v.after, typ, out, "its name is made by the cluster, so every apply makes one more")
 }
 
-// walk finds the differences of two whole objects.
+// walk returns the differences of two whole objects.
 func (c *comparer) walk(j *job, typ *schema.Type, before, after raw.Value) []difference {
 	w := &walker{names: &c.names, lists: orders[j.id.Kind], nulls: !c.options.ThreeWay}
 	n := both(typ, before, after)
@@ -217,7 +222,7 @@ func (c *comparer) walk(j *job, typ *schema.Type, before, after raw.Value) []dif
 	return c.proven(j, w.out, before, after)
 }
 
-// proven marks in differences what the rules that fold need to know of the objects around them.
+// proven sets, in each difference, what the fold rules need to know about the objects around it.
 func (c *comparer) proven(j *job, found []difference, sides ...raw.Value) []difference {
 	owned, read := c.statusOwned(j), slices.ContainsFunc(sides, exposes)
 	for i := range found {
@@ -228,7 +233,7 @@ func (c *comparer) proven(j *job, found []difference, sides ...raw.Value) []diff
 	return found
 }
 
-// isBuiltin says that a kind is the API's own.
+// isBuiltin reports whether a kind is part of the Kubernetes API itself.
 func (c *comparison) isBuiltin(id manifest.ID) bool {
 	_, known := schema.Builtin().Namespaced(id.Group, id.Kind)
 	return known
@@ -239,7 +244,7 @@ func (c *comparer) comes(after raw.Value, typ *schema.Type, out *outcome, why st
 	return []difference{{typ: typ, after: after, hasAfter: true}}
 }
 
-// whyNew says that a name is another one at each rendering, where that is known.
+// whyNew returns a reason if the name of the object differs on each rendering.
 func (c *comparer) whyNew(j *job) string {
 	if c.again != nil && j.again == nil {
 		return "its name is made anew at each rendering"
@@ -321,20 +326,20 @@ func (c *comparer) decideThreeWay(j *job, v *values, typ *schema.Type, out *outc
 	return nil
 }
 
-// adopts says that the object runs already and becomes part of the release.
+// adopts reports whether the object already runs and becomes part of the release.
 func (c *comparer) adopts(j *job) bool {
 	return c.options.ThreeWay && j.before == nil && j.after != nil && j.live != nil
 }
 
-// sameVersion leaves out that the cluster serves an object in another version of its API than it is written for, unless the manifests say
-// another one than before.
+// sameVersion removes a difference in apiVersion that exists only because the cluster serves
+// another version than the manifest uses. It stays if the manifest itself changes the version.
 func sameVersion(found []difference, v *values) []difference {
 	return slices.DeleteFunc(found, func(d difference) bool {
 		return len(d.path) == 1 && d.path[0].Key == "apiVersion" && (v.before.IsNull() || raw.TextAt(v.before, "apiVersion") == raw.TextAt(v.after, "apiVersion"))
 	})
 }
 
-// drift lists what others did to the object since it was applied.
+// drift lists what others changed in the object since it was applied.
 func (c *comparer) drift(j *job, v *values, typ *schema.Type, out *outcome) {
 	change := out.change
 	if j.live == nil {
@@ -349,7 +354,7 @@ func (c *comparer) drift(j *job, v *values, typ *schema.Type, out *outcome) {
 			continue
 		}
 		if c.options.Manager != "" && o.byOurs(d.path) {
-			continue // an attempt of the applier's own wrote that, and broke off
+			continue // written by an own earlier attempt that was interrupted
 		}
 		d.owner = o.of(d.path)
 		shower.show(d)
@@ -362,7 +367,7 @@ func (c *comparer) drift(j *job, v *values, typ *schema.Type, out *outcome) {
 	change.Fields = c.fields(shower.out)
 }
 
-// place says in which list of the report the change stands.
+// place sets the section of the report for the change.
 func (c *comparer) place(out *outcome, v *values) {
 	events := c.hookOf(v.object())
 	out.change.Hook = events
@@ -377,8 +382,9 @@ func (c *comparer) place(out *outcome, v *values) {
 	}
 }
 
-// regenerated marks what is made anew at each rendering of the wanted side. Of an update it marks only what nothing can hide behind, because
-// an object that changes in nothing else may be folded.
+// regenerated marks values that are generated on each rendering of the
+// desired side. In an update it marks only those that cannot hide another
+// change, because an object without other changes may be folded.
 func (c *comparer) regenerated(j *job, v *values, typ *schema.Type, found []difference, action diff.Action) {
 	if j.again == nil || j.after == nil {
 		return
@@ -407,7 +413,7 @@ func (c *comparer) regenerated(j *job, v *values, typ *schema.Type, found []diff
 	}
 }
 
-// show turns the differences into fields.
+// show converts the differences to fields.
 func (c *comparer) show(j *job, found []difference, out *outcome) {
 	s := &shower{names: &c.names, secret: secretKind(j.id), knows: c.masker.Knows}
 	if a := out.change.Action; a == diff.Create || a == diff.Destroy || a == diff.Forget {
@@ -422,7 +428,7 @@ func (c *comparer) show(j *job, found []difference, out *outcome) {
 	out.change.Fields = c.fields(s.out)
 }
 
-// fields are those of a change, without their values.
+// fields returns the fields of a change, without their values.
 func (c *comparison) fields(found []difference) []diff.FieldChange {
 	out := make([]diff.FieldChange, len(found))
 	for i, d := range found {
@@ -433,7 +439,7 @@ func (c *comparison) fields(found []difference) []diff.FieldChange {
 	return out
 }
 
-// learnNames keeps the secrets that the object holds outside of Secrets, which are known by their names.
+// learnNames collects the secrets outside of Secret objects, which are recognized by their names.
 func (c *comparer) learnNames(j *job, typ *schema.Type, v *values, out *outcome) {
 	// A definition names fields that hold secrets, and holds none.
 	if secretKind(j.id) || definition(j.id) {
@@ -448,7 +454,8 @@ func (c *comparer) learnNames(j *job, typ *schema.Type, v *values, out *outcome)
 	}
 }
 
-// judge asks the rules of risk. What Helm makes anew at each run cannot be refused: of a hook only what it may reach counts.
+// judge applies the risk rules. What Helm recreates on each run cannot be
+// rejected as a change: of a hook, only what it can access counts.
 func (c *comparer) judge(j *job, v *values, out *outcome) {
 	change := &out.change
 	change.Risk = change.Action.Risk()
@@ -481,7 +488,8 @@ func (c *comparer) judge(j *job, v *values, out *outcome) {
 	if j.renamed() {
 		c.judgeHalves(j, v, change)
 	}
-	// That pods restart for a value that is made anew is what the fold is about; whatever else a rule finds is to be read.
+	// The fold covers only pod restarts caused by regenerated values; any
+	// other finding must be shown.
 	out.regenerated = out.regenerated && !slices.ContainsFunc(change.Findings, func(f diff.Finding) bool {
 		return f.Security || f.Risk > diff.RiskRestart || f.IndividualApproval
 	})
@@ -490,8 +498,8 @@ func (c *comparer) judge(j *job, v *values, out *outcome) {
 	}
 }
 
-// judgeHalves asks the rules about the two objects of a rename apart: what the new one may do nobody has looked at under its name, and
-// whatever names the old one finds it no more.
+// judgeHalves applies the rules to the two objects of a rename separately: nobody has reviewed
+// the permissions of the new one under its name, and references to the old one break.
 func (c *comparer) judgeHalves(j *job, v *values, change *diff.Change) {
 	for _, half := range []struct {
 		action diff.Action
@@ -514,7 +522,7 @@ func (c *comparer) judgeHalves(j *job, v *values, change *diff.Change) {
 	}
 }
 
-// touched are differences as the rules of risk see them.
+// touched converts differences to the form that the risk rules use.
 func touched(found []difference) []risk.Touched {
 	out := make([]risk.Touched, len(found))
 	for i, d := range found {
@@ -525,7 +533,7 @@ func touched(found []difference) []risk.Touched {
 	return out
 }
 
-// hookRisk keeps of a hook's findings those about security.
+// hookRisk keeps only the security findings of a hook.
 func (c *comparer) hookRisk(out *outcome) {
 	findings := out.change.Findings
 	fields := out.change.Fields
@@ -541,7 +549,7 @@ func (c *comparer) hookRisk(out *outcome) {
 	}
 }
 
-// onlyRegenerated says that all that is to be seen of an update is made anew at each rendering.
+// onlyRegenerated reports whether every visible difference of an update is a regenerated value.
 func onlyRegenerated(c *diff.Change) bool {
 	some := false
 	for i := range c.Fields {

@@ -8,8 +8,9 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema"
 )
 
-// schemas are the types of the kinds that are compared: those of the API itself, and of the definitions in the input. They are large, so only
-// those are read whose group an object that changes belongs to. Where two sides define a kind, the wanted one counts.
+// schemas returns the types of the compared kinds: those of the API itself, and of
+// the definitions in the input. Definitions are large, so it reads only those in
+// whose group an object changes. If two sides define a kind, the desired one counts.
 func schemas(jobs []job, sides ...*manifest.Set) (*schema.Set, []string, error) {
 	builtin := schema.Builtin()
 	wanted := wantedDefinitions(customGroups(jobs), sides)
@@ -28,7 +29,7 @@ func schemas(jobs []job, sides ...*manifest.Set) (*schema.Set, []string, error) 
 	return set, notes, nil
 }
 
-// customGroups are those of the custom resources that are compared.
+// customGroups returns the groups of the custom resources that are compared.
 func customGroups(jobs []job) map[string]bool {
 	groups := map[string]bool{}
 	for _, j := range jobs {
@@ -39,7 +40,8 @@ func customGroups(jobs []job) map[string]bool {
 	return groups
 }
 
-// wantedDefinitions are the definitions of some groups, each of the last side that has it.
+// wantedDefinitions returns the definitions of the given groups, each from
+// the last side that has it.
 func wantedDefinitions(groups map[string]bool, sides []*manifest.Set) []*manifest.Object {
 	var out []*manifest.Object
 	place := map[manifest.ID]int{}

@@ -8,22 +8,24 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
-// This file makes the schemas of custom resources readable: they are the largest things in manifests by far, and of a field that comes or goes
-// one line says enough.
+// This file makes the schemas of custom resources readable: they are by far the largest
+// values in manifests, and one line is enough for a field that is added or removed.
 
 // schemaKey is the field of a definition that holds a schema.
 const schemaKey = "openAPIV3Schema"
 
-// schemaPlace is where in a schema a path leads.
+// schemaPlace is a position in a schema.
 type schemaPlace struct {
-	// depth is how many steps of the custom resource lead to the field, and field the last of them, see fieldStep.
+	// depth is the number of steps from the custom resource to the field, and
+	// field the last of them, see fieldStep.
 	depth int
 	field tree.Step
-	// rest is what of the field's schema the path leads to; empty for all of it.
+	// rest is the path inside the field's schema; empty for all of it.
 	rest tree.Path
 }
 
-// placeIn is the place that a path leads to in the schema of a custom resource. Not ok: it leads elsewhere.
+// placeIn returns the position that a path leads to in the schema of a custom
+// resource. It returns not ok if the path leads elsewhere.
 func placeIn(p tree.Path) (schemaPlace, bool) {
 	root := schemaRoot(p)
 	at := schemaPlace{rest: p[root:]}
@@ -37,7 +39,7 @@ func placeIn(p tree.Path) (schemaPlace, bool) {
 	return at, root > 0
 }
 
-// schemaRoot is how many steps of a path lead to a schema; 0 if it does not lead into one.
+// schemaRoot returns the number of steps of a path up to a schema; 0 if it does not lead into one.
 func schemaRoot(p tree.Path) int {
 	for i := 2; i < len(p); i++ {
 		if p[i].Key == schemaKey && (p[i-1].Key == "schema" || p[i-1].Key == "validation") {
@@ -47,8 +49,8 @@ func schemaRoot(p tree.Path) int {
 	return 0
 }
 
-// fieldStep takes the first step that leads from a schema to a field of it: a key, an index that stands for all elements of a list, or a
-// selection that stands for all values of a map. Not ok: there is none.
+// fieldStep splits off the first step from a schema to a field of it: a key, an index for all
+// elements of a list, or a selection for all values of a map. It returns not ok if there is none.
 func fieldStep(p tree.Path) (field tree.Step, rest tree.Path, ok bool) {
 	switch {
 	case len(p) > 1 && p[0].Key == "properties":
@@ -61,8 +63,8 @@ func fieldStep(p tree.Path) (field tree.Step, rest tree.Path, ok bool) {
 	return tree.Step{}, p, false
 }
 
-// pathText is a path as people may see it. In a schema it is that of the field, and then what is said of it:
-// spec.versions[v1] (schema) spec.routes[].weight: default.
+// pathText returns a path as it may be shown. In a schema it is the path of the field,
+// followed by the schema's own key: spec.versions[v1] (schema) spec.routes[].weight: default.
 func pathText(p tree.Path, shown func(tree.Step) string) string {
 	root := schemaRoot(p)
 	if root == 0 {
@@ -94,8 +96,9 @@ func pathText(p tree.Path, shown func(tree.Step) string) string {
 	return b.String()
 }
 
-// schema adds a part of a schema that only one side has, if that is all of a field: one difference for it, and one that is folded for its
-// description. Of a whole schema, and of what it says of spec and status, the fields are added one by one.
+// schema adds a part of a schema that only one side has, if that is a whole
+// field: one difference for it, and one folded for its description. The
+// fields of a whole schema, and of its spec and status, are added one by one.
 func (s *shower) schema(d difference, v raw.Value) bool {
 	at, ok := placeIn(d.path)
 	if !ok || len(at.rest) > 0 || !v.IsObject() {
@@ -120,7 +123,8 @@ func (s *shower) schema(d difference, v raw.Value) bool {
 	return true
 }
 
-// opened is how deep in a schema the fields of what comes or goes are shown one by one: those of spec and of status.
+// opened is the depth down to which the fields of an added or removed schema
+// are shown one by one: those of spec and of status.
 const opened = 2
 
 func without(v raw.Value, key string) raw.Value {
@@ -134,16 +138,18 @@ func without(v raw.Value, key string) raw.Value {
 	return raw.Of(kept)
 }
 
-// mentions says that a small value has a key somewhere.
+// mentions reports whether a small value has a key at any depth.
 func mentions(v raw.Value, key string) bool {
 	return !raw.Leaves(v, func(text string, isKey bool) bool { return !isKey || text != key })
 }
 
-// maxAlike is how often the same change of fields of one name is shown: generators write the schema of a type wherever that is used.
+// maxAlike is how often the same change of fields with one name is shown:
+// generators repeat the schema of a type wherever it is used.
 const maxAlike = 3
 
-// foldRepeats folds what is added to a schema as often elsewhere and changes nothing for objects that do not use it; the fields nearest to
-// the root stay. It comes after the rules of risk, which look at all of them.
+// foldRepeats folds repetitions of the same addition to a schema that changes
+// nothing for objects that do not use it; those nearest to the root stay
+// visible. It runs after the risk rules, which check all of them.
 func foldRepeats(out *outcome) {
 	type change struct {
 		field, said         string
@@ -173,11 +179,11 @@ func foldRepeats(out *outcome) {
 	}
 }
 
-// assumed are what a schema says of a field anyway, if it does not say so.
+// assumed are the values that a schema implies for keys that it does not set.
 // https://kubernetes.io/docs/reference/kubernetes-api/extend-resources/custom-resource-definition-v1/
 var assumed = map[string]string{"x-kubernetes-list-type": "atomic", "x-kubernetes-map-type": "granular", "nullable": "false"}
 
-// assumes says that one side writes what the other one assumes of a field in a schema.
+// assumes reports whether one side sets a key to the value that it has without being set.
 func assumes(d *difference) bool {
 	want, known := assumed[d.path[len(d.path)-1].Key]
 	if !known || d.hasBefore == d.hasAfter {
@@ -193,10 +199,11 @@ func scalarOf(v raw.Value) (string, bool) {
 	return said, kind == "string" || kind == "bool"
 }
 
-// maxOutline is how many bytes of names an outline has, about.
+// maxOutline is the approximate number of bytes of names in an outline.
 const maxOutline = 90
 
-// outline is what a schema is about, for one line: the names and types of its fields, or only its type.
+// outline returns a summary of a schema for one line: the names and types of
+// its fields, or only its type.
 func outline(schema raw.Value) raw.Value { return raw.Of(outlineOf(schema, maxDepth)) }
 
 func outlineOf(schema raw.Value, depth int) any {
@@ -215,7 +222,7 @@ func outlineOf(schema raw.Value, depth int) any {
 	return typeOf(schema)
 }
 
-// outlineFields are the first fields of a schema, and that there are more.
+// outlineFields returns the first fields of a schema, and a mark if there are more.
 func outlineFields(properties raw.Value) any {
 	out := map[string]any{}
 	room := maxOutline
@@ -230,7 +237,7 @@ func outlineFields(properties raw.Value) any {
 	return out
 }
 
-// typeOf is the type of a field in one word.
+// typeOf returns the type of a field in one word.
 func typeOf(schema raw.Value) string {
 	if either, _ := schema.Get("x-kubernetes-int-or-string"); either.IsTrue() {
 		return "int-or-string"

@@ -1,14 +1,15 @@
 package kubernetes
 
-// Fold is a rule by which differences are folded away: shown only on request, and counted always.
+// Fold is a rule that folds differences: they are shown only on request, and always counted.
 type Fold struct {
-	// Name is how a report calls the rule, in FieldChange.Fold and Report.Folded.
+	// Name is the name of the rule in a report, in FieldChange.Fold and Report.Folded.
 	Name string
-	// Words say what it folds and why that is no news, and Source is the address of the text that says so; empty where it is a decision of ours.
+	// Words describe what it folds and why that is not relevant. Source is the address
+	// of the text that it is based on; it is empty for a decision of this project.
 	Words, Source string
 }
 
-// Folds are all rules, for the documentation. A name may stand for several.
+// Folds returns all rules, for the documentation. Several rules can share a name.
 func Folds() []Fold {
 	var out []Fold
 	for _, r := range rules {

@@ -11,10 +11,12 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema"
 )
 
-// This file proves against the objects at hand that a fold is harmless. What nothing proves is shown.
+// This file checks against the other objects that a fold is harmless. A field
+// is shown if that cannot be proven.
 
-// findSelected finds out which of the labels that rules fold are read by something on some side: a selector, the text of a policy, an
-// argument. It parses only documents that name one of them elsewhere than among labels.
+// findSelected determines which of the labels that rules fold are read by
+// something on any side: a selector, the text of a policy, an argument. It
+// parses only documents that mention one of them outside of labels.
 func (c *comparison) findSelected() error {
 	c.selected = map[string]bool{}
 	var objects []*manifest.Object
@@ -33,7 +35,7 @@ func (c *comparison) findSelected() error {
 		}
 		return nil
 	})
-	// The shortest documents come first: what they select needs not be looked for in long ones.
+	// The shortest documents come first: what they select needs no search in long ones.
 	var order []int
 	for i := range objects {
 		if named[i] != nil {
@@ -61,7 +63,7 @@ func (c *comparison) findSelected() error {
 	})
 }
 
-// foldedLabels are the labels of the rules whose folds something may read.
+// foldedLabels returns the labels of the rules whose folds something may read.
 func foldedLabels() []string {
 	var out []string
 	for _, r := range rules {
@@ -74,9 +76,10 @@ func foldedLabels() []string {
 	return out
 }
 
-// selects collects which of some labels a value names elsewhere than as labels: as a key, as a whole text, or, where its name is no plain
-// word, within a text. Parent is the key that holds the value, and around the one that holds that. What the server or kubectl notes of an
-// object's own fields in its metadata reads no label.
+// selects collects which of the labels a value mentions other than as a label: as a
+// key, as a whole text, or, unless the label is a plain word, inside a text. Parent
+// is the key of the value, and around the key one level above. What the server or
+// kubectl records about an object's own fields in its metadata does not count.
 func selects(v raw.Value, around, parent string, keys []string, found map[string]bool) {
 	named := func(text string) {
 		for _, key := range keys {
@@ -107,15 +110,17 @@ func selects(v raw.Value, around, parent string, keys []string, found map[string
 	}
 }
 
-// exposes says that pods of an object read their own labels or annotations, all of them or those that are named.
+// exposes reports whether pods of an object read their own labels or
+// annotations, all or single ones.
 func exposes(v raw.Value) bool {
 	return !raw.Leaves(v, func(text string, isKey bool) bool {
 		return isKey || !strings.HasPrefix(text, "metadata.labels") && !strings.HasPrefix(text, "metadata.annotations")
 	})
 }
 
-// earlier is the type that a custom resource has before the change, where that may be another one than after it: then a default or a form
-// counts only if both say so. It is typ where the definition stays as it is, and nil where there was none.
+// earlier returns the type of a custom resource before the change, if it may
+// differ: then a default or a format counts only if both types have it. It
+// returns typ if the definition does not change, and nil if there was none.
 func (c *comparison) earlier(j *job, typ *schema.Type) *schema.Type {
 	if !c.redefined[j.id.Group] {
 		return typ
@@ -123,7 +128,8 @@ func (c *comparison) earlier(j *job, typ *schema.Type) *schema.Type {
 	return c.was.Find(j.id.Group, j.version(), j.id.Kind)
 }
 
-// readDefinitions reads the definitions of custom resources that are not the same on both sides, as they are before.
+// readDefinitions reads the previous version of the custom resource
+// definitions that differ between the sides.
 func (c *comparison) readDefinitions(jobs []job) error {
 	c.redefined, c.was = map[string]bool{}, schema.Builtin()
 	at := func(sides ...*manifest.Set) map[manifest.ID]*manifest.Object {
@@ -156,8 +162,8 @@ func (c *comparison) readDefinitions(jobs []job) error {
 	return nil
 }
 
-// statusOwned says that what a manifest writes into status is dropped by the API server: the kind has a subresource for it. Of a custom
-// resource only its definition tells, on every side that has one.
+// statusOwned reports whether the API server drops the status in a manifest, because the kind has a
+// status subresource. For a custom resource, the definitions of all sides that have one must agree.
 func (c *comparison) statusOwned(j *job) bool {
 	owned := c.schemas.DropsStatus(j.id.Group, j.version(), j.id.Kind)
 	if c.redefined[j.id.Group] && c.was.Find(j.id.Group, j.version(), j.id.Kind) != nil {
@@ -166,7 +172,8 @@ func (c *comparison) statusOwned(j *job) bool {
 	return owned
 }
 
-// used says that the set has objects of the kind that a definition defines: what its schema gains may be in them already, and take effect.
+// used reports whether the set has objects of the kind that a definition defines:
+// they may already use fields that its schema gains, which then take effect.
 func (c *comparison) used(definition raw.Value) bool {
 	spec, _ := definition.Get("spec")
 	names, _ := spec.Get("names")
@@ -179,8 +186,8 @@ func (c *comparison) used(definition raw.Value) bool {
 	return false
 }
 
-// inert says that a difference in a schema changes nothing for objects that do not use it: a field is added, with no default anywhere in it,
-// or the default of a field becomes an empty text.
+// inert reports whether a difference in a schema changes nothing for objects that do not use it: a
+// field is added, with no default anywhere in it, or the default of a field becomes an empty text.
 func inert(d *difference, rest tree.Path) bool {
 	if d.hasBefore || !d.hasAfter {
 		return false

@@ -9,7 +9,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// The annotations by which Helm treats an object apart. https://helm.sh/docs/topics/charts_hooks/
+// The annotations with which Helm treats an object specially.
+// https://helm.sh/docs/topics/charts_hooks/
 const (
 	hookAnnotation = "helm.sh/hook"
 	keepAnnotation = "helm.sh/resource-policy"
@@ -23,26 +24,28 @@ func annotation(object raw.Value, key string) (string, bool) {
 	return text, ok
 }
 
-// role is what an object is to Helm.
+// role is the role of an object for Helm.
 type role uint8
 
 const (
-	// absent: it is not there.
+	// absent: it does not exist.
 	absent role = iota
 	// released: it is part of the release.
 	released
-	// hook: Helm makes it at some events, and forgets it then.
+	// hook: Helm creates it at some events and does not track it afterwards.
 	hook
 )
 
-// hookEvents are those that Helm knows. https://helm.sh/docs/topics/charts_hooks/#the-available-hooks
+// hookEvents are the events that Helm supports.
+// https://helm.sh/docs/topics/charts_hooks/#the-available-hooks
 var hookEvents = []string{
 	"pre-install", "post-install", "pre-delete", "post-delete", "pre-upgrade", "post-upgrade", "pre-rollback", "post-rollback", "test",
 	"test-success",
 }
 
-// roleOf tells it by the annotation. What Helm does not know the events of it leaves out, but whoever applies these manifests may not be
-// Helm: so it is compared like any hook, see unknownEvent.
+// roleOf returns the role according to the annotation. Helm ignores an object
+// with events that it does not support, but another tool may apply these
+// manifests, so it counts as a hook, see unknownEvent.
 func roleOf(object raw.Value) role {
 	if object.IsNull() {
 		return absent
@@ -53,7 +56,7 @@ func roleOf(object raw.Value) role {
 	return hook
 }
 
-// unknownEvent says that an object is a hook, and that Helm does not know all of its events.
+// unknownEvent reports whether an object is a hook with an event that Helm does not support.
 func unknownEvent(object raw.Value) bool {
 	text, ok := annotation(object, hookAnnotation)
 	return ok && slices.ContainsFunc(eventsIn(text), func(event string) bool { return !slices.Contains(hookEvents, event) })
@@ -67,7 +70,8 @@ func eventsIn(text string) []string {
 	return events
 }
 
-// hookOf names the events at which Helm makes the object; empty for an object of the release itself.
+// hookOf returns the events at which Helm creates the object. It is empty for
+// an object of the release itself.
 func hookOf(object raw.Value) string {
 	text, ok := annotation(object, hookAnnotation)
 	if !ok {
@@ -76,7 +80,7 @@ func hookOf(object raw.Value) string {
 	return strings.Join(eventsIn(text), ",")
 }
 
-// hookOf is so of the sides of this comparison.
+// hookOf is like the function hookOf, and returns nothing if the sides are no Helm release.
 func (c *comparison) hookOf(object raw.Value) string {
 	if c.options.Plain {
 		return ""
@@ -84,7 +88,7 @@ func (c *comparison) hookOf(object raw.Value) string {
 	return hookOf(object)
 }
 
-// isTest says that the events are those of tests alone.
+// isTest reports whether all events are tests.
 func isTest(events string) bool {
 	for _, e := range strings.Split(events, ",") {
 		if e != "test" && e != "test-success" {
@@ -94,14 +98,15 @@ func isTest(events string) bool {
 	return true
 }
 
-// kept says that Helm leaves the object where it is when it leaves the release. An upgrade looks for exactly this word, and at the object in
-// the cluster. https://helm.sh/docs/howto/charts_tips_and_tricks/#tell-helm-not-to-uninstall-a-resource
+// kept reports whether Helm keeps the object when it is removed from the release.
+// An upgrade checks for exactly this word, on the object in the cluster.
+// https://helm.sh/docs/howto/charts_tips_and_tricks/#tell-helm-not-to-uninstall-a-resource
 func kept(object raw.Value) bool {
 	policy, _ := annotation(object, keepAnnotation)
 	return policy == "keep"
 }
 
-// kept says so of an object that goes: by what runs, if that is known, else by what was applied last.
+// kept applies kept to the live object if it is known, otherwise to the one applied last.
 func (v *values) kept() bool {
 	if !v.live.IsNull() {
 		return kept(v.live)
@@ -109,14 +114,15 @@ func (v *values) kept() bool {
 	return kept(v.before)
 }
 
-// half is one part of what happens to an object that is something else to Helm than before.
+// half is one of the two changes of an object whose role for Helm changes.
 type half struct {
 	job    job
 	values values
 }
 
-// halves splits an object that becomes a hook, or is one no more: one name, of which one object goes and another one comes. It is as it was
-// where Helm takes both sides for the same.
+// halves splits an object that becomes a hook, or stops being one: one object
+// is removed and another one with the same name is created. If Helm treats
+// both sides as the same object, the result is one half.
 func (c *comparer) halves(j *job, v *values) []half {
 	if c.options.Plain {
 		return []half{{*j, *v}}
@@ -136,7 +142,7 @@ func (c *comparer) halves(j *job, v *values) []half {
 		comes.job.before, comes.values.before = nil, raw.Value{}
 		comes.job.why = whyComes(before)
 		if before == released {
-			// What runs is the one that goes.
+			// The live object is the one that is removed.
 			comes.job.live, comes.values.live = nil, raw.Value{}
 		}
 		out = append(out, comes)
@@ -144,7 +150,7 @@ func (c *comparer) halves(j *job, v *values) []half {
 	return out
 }
 
-// unknownEventNote is about an object that Helm leaves out, and others do not.
+// unknownEventNote returns a note about an object that Helm ignores and other tools apply.
 func unknownEventNote(address string) string {
 	return fmt.Sprintf("%s: Helm leaves it out, because it does not know all of the events of %s; kubectl and other tools apply it.",
 		address, hookAnnotation)

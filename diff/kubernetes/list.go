@@ -12,23 +12,25 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema"
 )
 
-// order is what the order of a list means.
+// order is the meaning of the order of a list.
 type order uint8
 
 const (
-	// asTyped: the order of a map or a set of the API itself means nothing, and that of any other list does.
+	// asTyped: the order of a map or a set of the API itself has no meaning;
+	// that of any other list has one.
 	asTyped order = iota
-	// free: it means nothing, though the API does not say so.
+	// free: it has no meaning, though the API does not declare so.
 	free
-	// meant: it means something, though the API calls the list a map or a set.
+	// meant: it has a meaning, though the API declares the list as a map or a set.
 	meant
 )
 
-// listOrders are the fields of a kind that are lists whose order does not mean what the schema says. A key of a definition counts only where
-// it says something of a field in the schema: below "default" it is part of a value.
+// listOrders are the fields of a kind with lists whose order has another
+// meaning than the schema declares. A key of a definition counts only if it
+// is a keyword of a schema: below "default" it is part of a value.
 type listOrders map[string]order
 
-// at is the order of the list at a key below a path.
+// at returns the order of the list at a key below a path.
 func (l listOrders) at(p tree.Path, key string) order {
 	o := l[key]
 	if o == asTyped || schemaRoot(p) == 0 {
@@ -40,9 +42,11 @@ func (l listOrders) at(p tree.Path, key string) order {
 	return o
 }
 
-// orders are those fields by kind. Free are sets in all but name, and lists of which any element that allows something allows it. Meant are:
-// webhooks that change an object one after the other; variables of a policy, which may refer to those before them; the ports of a Service, of
-// which pods get the first as an environment variable; addresses of an endpoint, of which only the first is used.
+// orders are those fields by kind. Free are sets that are not declared as such, and
+// lists in which each element allows something independently. Meant are: webhooks
+// that change an object one after the other; variables of a policy, which may refer
+// to earlier ones; the ports of a Service, of which pods get the first as an
+// environment variable; addresses of an endpoint, of which only the first is used.
 var orders = map[string]listOrders{
 	"Role":                           rbacRules,
 	"ClusterRole":                    rbacRules,
@@ -68,21 +72,25 @@ func webhookRules(webhooks order) listOrders {
 	return listOrders{"webhooks": webhooks, "rules": free, "operations": free, "apiGroups": free, "apiVersions": free, "resources": free}
 }
 
-// pairing is how the elements of a list are told apart.
+// pairing describes how the elements of a list are identified.
 type pairing struct {
-	// by are the keys that name an element; empty when it is named by its value, or not at all.
+	// by are the keys that identify an element; empty if it is identified by
+	// its value, or not at all.
 	by []string
-	// before and after are the elements' names; nil when they have none and belong together by what they hold.
+	// before and after are the elements' names; nil if they have none and are
+	// matched by their content.
 	before, after []string
-	// apply keeps elements that it does not know: the list is no unit for it.
+	// merged: an apply keeps elements that it does not contain, so the list
+	// is not replaced as a whole.
 	merged bool
-	// free: the order of the elements means nothing.
+	// free: the order of the elements has no meaning.
 	free bool
 }
 
-// pairingOf decides how the elements of a list are told apart: by the API's own keys, as a set, by a name, or by what they hold. That the
-// order means nothing is known of the API's own kinds alone: a controller may well read a list in order that the schema of its custom resource
-// calls a map.
+// pairingOf decides how the elements of a list are identified: by the API's
+// own keys, as a set, by a name, or by their content. An order without meaning
+// is known only for the API's own kinds: a controller may well read a list in
+// order even if the schema of its custom resource declares it as a map.
 func pairingOf(n node) pairing {
 	unordered := n.builtin && !n.template && n.order != meant
 	set := unordered && n.order == free
@@ -113,7 +121,7 @@ func pairingOf(n node) pairing {
 	return pairing{free: set}
 }
 
-// keyed names the elements of both lists by keys, if all of them can be told apart so.
+// keyed names the elements of both lists by keys, if these identify all of them.
 func keyed(n node, keys []string) (pairing, bool) {
 	before, ok := keyNames(n.before, n.typ.Elem(), keys)
 	if !ok {
@@ -133,12 +141,13 @@ func valued(n node) (pairing, bool) {
 	return pairing{before: before, after: after}, ok
 }
 
-// keyNames are the names of a list's elements by keys.
+// keyNames returns the names of a list's elements by keys.
 func keyNames(l raw.Value, elem *schema.Type, keys []string) ([]string, bool) {
 	return distinct(l, func(e raw.Value) (string, bool) { return keyName(e, elem, keys) })
 }
 
-// keyName is the name of an element by keys. A key that it leaves out counts with its default; what is no object has no name.
+// keyName returns the name of an element by keys. An omitted key counts with
+// its default. A value that is no object has no name.
 func keyName(e raw.Value, elem *schema.Type, keys []string) (string, bool) {
 	if !e.IsObject() {
 		return "", false
@@ -166,7 +175,7 @@ func keyName(e raw.Value, elem *schema.Type, keys []string) (string, bool) {
 
 func valueNames(l raw.Value) ([]string, bool) { return distinct(l, scalarText) }
 
-// distinct names all elements of a list, if no two have the same name.
+// distinct returns the names of all elements of a list, if no two have the same name.
 func distinct(l raw.Value, name func(raw.Value) (string, bool)) ([]string, bool) {
 	out := make([]string, l.Len())
 	seen := make(map[string]bool, len(out))
@@ -180,7 +189,7 @@ func distinct(l raw.Value, name func(raw.Value) (string, bool)) ([]string, bool)
 	return out, true
 }
 
-// scalarText is the text of a string or a number that can name something.
+// scalarText returns the text of a string or a number that can serve as a name.
 func scalarText(v raw.Value) (string, bool) {
 	if v.IsObject() || v.IsList() {
 		return "", false
@@ -189,7 +198,7 @@ func scalarText(v raw.Value) (string, bool) {
 	return text, (kind == "string" || kind == "number") && len(text) <= 256
 }
 
-// list compares the elements that belong together, and their order.
+// list compares the elements that correspond, and their order.
 func (w *walker) list(n node) {
 	if n.before.Equal(n.after) {
 		return
@@ -207,7 +216,7 @@ func (w *walker) list(n node) {
 	}
 }
 
-// element compares two elements that belong together, or adds the one that is alone.
+// element compares two elements that correspond, or adds one that only one side has.
 func (w *walker) element(n node, how pairing, pair tree.Pair) {
 	e := node{
 		typ: n.typ.Elem(), was: n.was.Elem(), builtin: n.builtin, template: n.template, sensitive: n.sensitive, holds: n.holds,
@@ -234,7 +243,8 @@ func (w *walker) element(n node, how pairing, pair tree.Pair) {
 	w.step(step, e)
 }
 
-// pairsByName puts the elements of the same name together, in the order of after; what only before has comes last.
+// pairsByName pairs the elements with the same name, in the order of after;
+// elements that only before has come last.
 func pairsByName(before, after []string) []tree.Pair {
 	place := make(map[string]int, len(before))
 	for i, name := range before {
@@ -257,7 +267,8 @@ func pairsByName(before, after []string) []tree.Pair {
 	return pairs
 }
 
-// pairsByContent puts elements together that have no name: equal ones wherever they are, others as package tree does.
+// pairsByContent pairs elements without names: equal ones at any positions,
+// the others as package tree does.
 func pairsByContent(before, after raw.Value) []tree.Pair {
 	found := tree.Pairs(before, after, nil)
 	gone := map[uint64][]int{}
@@ -289,7 +300,7 @@ func pairsByContent(before, after raw.Value) []tree.Pair {
 	return kept
 }
 
-// order adds a difference when elements that both sides have change places.
+// order adds a difference if elements that both sides have change places.
 func (w *walker) order(n node, how pairing, pairs []tree.Pair) {
 	order := tree.Places(n.after.Len(), pairs)
 	inOrder, last, common := true, -1, 0
@@ -313,8 +324,9 @@ func (w *walker) order(n node, how pairing, pairs []tree.Pair) {
 	w.out = append(w.out, d)
 }
 
-// orderNames lists what names the elements that both sides have, in the order of each side: their names, their values where they are plain,
-// else their places in before, behind the name if other elements share it.
+// orderNames returns the names of the elements that both sides have, in the order
+// of each side: their names, their values if they are plain, otherwise their
+// indices in before, added to the name if other elements have the same one.
 func orderNames(n node, how pairing, order []int, common int) (before, after raw.Value) {
 	name := func(i int) any {
 		if how.before != nil {

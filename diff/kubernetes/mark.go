@@ -12,7 +12,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/manifest"
 )
 
-// The rules of findings that are no rules of risk: what whoever asked the server knows of an object.
+// The rules of findings that are no risk rules: facts about an object from
+// the caller that queried the server.
 const (
 	RuleUnchecked = "not-checked-by-server"
 	RuleTakesOver = "field-taken-over"
@@ -20,8 +21,8 @@ const (
 	RuleScaled    = "scaled-by-others"
 )
 
-// Unchecked says that the server was not asked about an object. Why completes "not checked by the server: …", as in "its namespace is made
-// by this very change".
+// Unchecked returns the finding about an object for which the server was not queried. Why
+// completes "not checked by the server: …", as in "its namespace is made by this very change".
 func Unchecked(why string) diff.Finding {
 	return diff.Finding{
 		Rule: RuleUnchecked, Source: "https://kubernetes.io/docs/reference/using-api/api-concepts/#dry-run", Risk: diff.RiskNone,
@@ -29,7 +30,8 @@ func Unchecked(why string) diff.Finding {
 	}
 }
 
-// TakesOver says that an apply takes a field over from another field manager, which may set it again.
+// TakesOver returns the finding about a field that an apply takes over from
+// another field manager, which may set it again.
 func TakesOver(path, manager string) diff.Finding {
 	return diff.Finding{
 		Rule: RuleTakesOver, Source: "https://kubernetes.io/docs/reference/using-api/server-side-apply/#conflicts", Risk: diff.RiskInPlace, Path: path,
@@ -37,7 +39,8 @@ func TakesOver(path, manager string) diff.Finding {
 	}
 }
 
-// TakenFrom says that an apply takes a whole object over from somebody who has it until then: a component, a release.
+// TakenFrom returns the finding about a whole object that an apply takes over
+// from its owner: a component, a release.
 func TakenFrom(owner string) diff.Finding {
 	return diff.Finding{
 		Rule: RuleTakenFrom, Source: "https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/", Risk: diff.RiskInPlace,
@@ -45,7 +48,8 @@ func TakenFrom(owner string) diff.Finding {
 	}
 }
 
-// scaled says that replicas that somebody scales are set to what is wanted. It names no number of now: that moves by itself.
+// scaled returns the finding about replicas that another manager scales and
+// an apply sets. It omits the current number, which changes without a deploy.
 func scaled(manager string) diff.Finding {
 	return diff.Finding{
 		Rule: RuleScaled, Source: "https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/", Risk: diff.RiskInPlace,
@@ -54,17 +58,18 @@ func scaled(manager string) diff.Finding {
 	}
 }
 
-// mark is what the caller says of one object.
+// mark holds the caller's findings about one object.
 type mark struct {
 	id       manifest.ID
 	findings []diff.Finding
-	// recreated is why the object is made anew; empty where it is not.
+	// recreated is the reason for recreating the object; empty if it is not recreated.
 	recreated string
-	// placed: it stands at a change. Only who compares the object writes it.
+	// placed: the findings are attached to a change. Only the goroutine that
+	// compares the object writes it.
 	placed bool
 }
 
-// readMarks puts what the caller says under the keys of the objects.
+// readMarks indexes the caller's findings by the keys of the objects.
 func (c *comparison) readMarks() {
 	c.marks = map[manifest.ID]*mark{}
 	at := func(id manifest.ID) *mark {
@@ -85,7 +90,7 @@ func (c *comparison) readMarks() {
 
 func byAddress(a, b manifest.ID) int { return cmp.Compare(a.Address(), b.Address()) }
 
-// marked is what the caller says of the object of a job; nil for nothing.
+// marked returns the caller's findings about the object of a job; nil if there are none.
 func (c *comparison) marked(j *job) *mark {
 	if len(c.marks) == 0 {
 		return nil
@@ -93,7 +98,7 @@ func (c *comparison) marked(j *job) *mark {
 	return c.marks[c.matcher.key(j.id)]
 }
 
-// mark puts the caller's findings at the change of their object.
+// mark adds the caller's findings to the change of their object.
 func (c *comparer) mark(j *job, v *values, change *diff.Change) {
 	if v.scaler != "" {
 		change.Judge(scaled(diff.Neutral(c.masker.Text(v.scaler))))
@@ -106,7 +111,7 @@ func (c *comparer) mark(j *job, v *values, change *diff.Change) {
 	change.Judge(m.findings...)
 }
 
-// recreated is why the server does not change an object in place.
+// recreated returns why the server cannot change an object in place.
 func (c *comparison) recreated(j *job) (why string, ok bool) {
 	m := c.marked(j)
 	if m == nil || m.recreated == "" {
@@ -115,7 +120,7 @@ func (c *comparison) recreated(j *job) (why string, ok bool) {
 	return c.masker.Text(m.recreated), true
 }
 
-// unplaced are the caller's findings about objects of which there is no change, in words.
+// unplaced returns, as text, the caller's findings about objects without a change.
 func (c *comparison) unplaced() []string {
 	var out []string
 	for _, m := range slices.SortedFunc(maps.Values(c.marks), func(a, b *mark) int { return byAddress(a.id, b.id) }) {
@@ -128,7 +133,7 @@ func (c *comparison) unplaced() []string {
 	return out
 }
 
-// ownNotes are those of the caller.
+// ownNotes returns the caller's notes.
 func (c *comparison) ownNotes() []string {
 	var out []string
 	for _, n := range c.options.Notes {
@@ -137,7 +142,8 @@ func (c *comparison) ownNotes() []string {
 	return out
 }
 
-// scaler is who scales a live object by its subresource, other than who applies and than a person: its number of replicas moves by itself.
+// scaler returns the manager that scales a live object through its scale subresource,
+// other than the applier and kubectl: its number of replicas changes without a deploy.
 // https://kubernetes.io/docs/reference/using-api/server-side-apply/#transferring-ownership
 func (c *comparison) scaler(live raw.Value) string {
 	metadata, _ := live.Get("metadata")

@@ -6,24 +6,24 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema"
 )
 
-// job is one object on all sides; nil where it is not there.
+// job is one object on all sides; nil where it does not exist.
 type job struct {
 	id                         manifest.ID
 	before, after, live, again *manifest.Object
-	// answer is what the server makes of after, and answerAgain what it makes of it another time.
+	// answer is the server's answer for after, and answerAgain a second one.
 	answer, answerAgain *manifest.Object
-	// beforeAgain is before as it is rendered another time.
+	// beforeAgain is a second rendering of before.
 	beforeAgain *manifest.Object
-	// from is the object that goes for a new one of another name.
+	// from is the object that a new one with another name replaces.
 	from manifest.ID
-	// why is a reason for what happens to it, where the match knows one.
+	// why is the reason of the change, if the match found one.
 	why string
 }
 
-// renamed says that before and after are two objects.
+// renamed reports whether before and after are two objects.
 func (j *job) renamed() bool { return j.from != manifest.ID{} }
 
-// version is the one of the API that the object is written for.
+// version returns the API version of the manifest.
 func (j *job) version() string {
 	for _, o := range []*manifest.Object{j.after, j.before, j.live} {
 		if o != nil {
@@ -42,15 +42,16 @@ var movedGroups = map[string]map[string]string{
 	"events.k8s.io": {"Event": ""},
 }
 
-// matcher finds the objects that belong together.
+// matcher finds the objects that correspond.
 type matcher struct {
-	// namespace is where an object lives that names none.
+	// namespace is the namespace of an object that names none.
 	namespace string
-	// scopes of kinds that are defined in the input, by group and kind.
+	// known has the scopes of kinds that the input defines, by group and kind.
 	known *schema.Set
 }
 
-// key is what tells objects apart: in which group they are served now, and where they live.
+// key returns the identity of an object: with the group that serves it today,
+// and its effective namespace.
 func (m *matcher) key(id manifest.ID) manifest.ID {
 	if group, ok := movedGroups[id.Group][id.Kind]; ok {
 		id.Group = group
@@ -65,7 +66,8 @@ func (m *matcher) key(id manifest.ID) manifest.ID {
 	return id
 }
 
-// match lists all objects, those of after in their order, then what only before has. What only the cluster has is counted.
+// match lists all objects: those of after in order, then those that only
+// before has. It counts those that only the cluster has.
 func (m *matcher) match(c *comparison) (jobs []job, onlyLive int) {
 	place := map[manifest.ID]int{}
 	add := func(set *manifest.Set, put func(*job, *manifest.Object)) {
@@ -106,12 +108,12 @@ func (m *matcher) match(c *comparison) (jobs []job, onlyLive int) {
 	return jobs, onlyLive
 }
 
-// unchanged says that nothing needs to be parsed to know that an object stays as it is.
+// unchanged reports whether it is known without parsing that an object does not change.
 func (j *job) unchanged(threeWay bool) bool {
 	return !threeWay && j.before != nil && j.after != nil && !j.renamed() && j.before.Same(j.after)
 }
 
-// address of the object as people may see it. A secret in a name hides the name.
+// address returns the address of the object as it may be shown. A secret in a name hides the name.
 func address(id manifest.ID, shown func(string) string) string {
 	id.Group, id.Kind = shown(id.Group), shown(id.Kind)
 	id.Namespace, id.Name = shown(id.Namespace), shown(id.Name)

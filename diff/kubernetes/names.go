@@ -8,21 +8,24 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema"
 )
 
-// names tells by the name of a field that its value must not be shown: environment variables, settings in ConfigMaps and annotations, the
-// fields of custom resources and of documents inside strings. It remembers what it has told; the zero value works, for one goroutine.
+// names decides by the name of a field that its value must not be shown: environment variables,
+// settings in ConfigMaps and annotations, the fields of custom resources and of documents
+// inside strings. It caches its results; the zero value is ready to use, for one goroutine.
 type names struct {
 	seen map[string]bool
 }
 
-// secretField says that the value at a key is a secret, by the key, or by the name that stands beside a "value".
+// secretField reports whether the value at a key is a secret, by the key or
+// by the name next to a "value".
 func (s *names) secretField(n node, key string) bool {
 	before, _ := n.before.Get(key)
 	after, _ := n.after.Get(key)
 	return s.secretIn(n.typ, n.builtin, n.holds, n.before, key, before) || s.secretIn(n.typ, n.builtin, n.holds, n.after, key, after)
 }
 
-// secretIn says so of one side: value is that of key in parent, whose type is t. The API's own fields hold no secrets, whatever their names:
-// there only the keys that the author chose count, and the values of environment variables and headers.
+// secretIn is like secretField for one side: value is that of key in parent, whose type
+// is t. The API's own fields hold no secrets, whatever their names: in them only the keys
+// that the author chooses count, and the values of environment variables and headers.
 func (s *names) secretIn(t *schema.Type, builtin bool, holds holding, parent raw.Value, key string, value raw.Value) bool {
 	if holds.secretAt(builtin, parent, key, value) || !builtin && secret.KeyPart(parent, key, value) {
 		return true
@@ -41,10 +44,10 @@ func (s *names) secretIn(t *schema.Type, builtin bool, holds holding, parent raw
 	return secret.Value(name, value, s.secret)
 }
 
-// lastApplied is the annotation in which kubectl keeps a copy of the whole object, with all that it holds.
+// lastApplied is the annotation in which kubectl stores a copy of the whole object.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// secret says that a name is that of a secret.
+// secret reports whether a name is that of a secret.
 func (s *names) secret(name string) bool {
 	if s == nil || len(name) > 256 {
 		return false
@@ -65,7 +68,7 @@ func (s *names) secret(name string) bool {
 // maxRemembered bounds the memory of names for hostile input.
 const maxRemembered = 10_000
 
-// optionSets is the secret that an argument of the form --NAME=VALUE sets.
+// optionSets returns the secret that an argument of the form --NAME=VALUE sets.
 func optionSets(arg string) (value string, ok bool) {
 	if !strings.HasPrefix(arg, "-") {
 		return "", false
@@ -74,7 +77,8 @@ func optionSets(arg string) (value string, ok bool) {
 	return value, found && secret.Text(name, value)
 }
 
-// optionValue says that an element of a list of arguments is what the option before it sets, and that this is a secret.
+// optionValue reports whether an element of a list of arguments is a secret
+// that the option before it sets.
 func optionValue(args raw.Value, i int) bool {
 	option, ok := raw.Reveal(args.At(i - 1)).(string)
 	if !ok || len(option) < 2 || option[0] != '-' || strings.Contains(option, "=") {
@@ -84,10 +88,12 @@ func optionValue(args raw.Value, i int) bool {
 	return secret.Option(option, value) || secret.Value(strings.TrimLeft(option, "-"), args.At(i), secret.Name)
 }
 
-// minTellingNumber is how many digits a number has at least that is looked for elsewhere: shorter ones are ports, years and counts, too.
+// minTellingNumber is the smallest number of digits in a number that is
+// masked elsewhere: shorter ones may be ports, years or counts.
 const minTellingNumber = 6
 
-// tellingPart is what to look for elsewhere of a value that is known to be secret by what is around it; empty for what says nothing.
+// tellingPart returns the text to mask elsewhere for a value that its context
+// marks as secret. It is empty for a value that is not distinctive.
 func tellingPart(v raw.Value) string {
 	text, kind := raw.Text(v)
 	switch {
@@ -102,9 +108,10 @@ func tellingPart(v raw.Value) string {
 	return text
 }
 
-// sensitive calls found with every secret in a value that is known by its name or its form, until found returns false; with an empty text
-// for what is secret and needs not be looked for elsewhere. Whole says that the secret is all of a text, and no part that can be cut out of
-// it. Around says that what is around the value makes all of it secret.
+// sensitive calls found with every secret in a value that is recognized by its name
+// or its form, until found returns false. The text is empty for a secret that need
+// not be masked elsewhere. Whole means that the secret is all of a text, not a part
+// that can be cut out. Around means that the context makes all of the value secret.
 func (s *names) sensitive(t *schema.Type, builtin, around bool, holds holding, v raw.Value, found foundSecret) bool {
 	switch {
 	case v.IsObject():
@@ -131,11 +138,11 @@ func (s *names) sensitive(t *schema.Type, builtin, around bool, holds holding, v
 	return true
 }
 
-// foundSecret is called with what to look for elsewhere of a secret.
+// foundSecret is called with the text of a secret to mask elsewhere.
 type foundSecret func(text string, whole bool) bool
 
-// sensitiveKeys is sensitive for an object. Of one that is secret as a whole only its "value" is looked for elsewhere: what stands beside it
-// are words.
+// sensitiveKeys is like sensitive for an object. If the object is secret as a
+// whole, only its "value" is masked elsewhere: the other fields are ordinary words.
 func (s *names) sensitiveKeys(t *schema.Type, builtin, around bool, holds holding, v raw.Value, found foundSecret) bool {
 	if around && !found("", true) {
 		return false
@@ -157,8 +164,8 @@ func (s *names) sensitiveKeys(t *schema.Type, builtin, around bool, holds holdin
 	return true
 }
 
-// holds says that a value holds a secret that is known by its name, or as an option that sets it. Those known by their form are cut out of
-// their texts, see redactSides.
+// holds reports whether a value holds a secret that is recognized by its name, or by an option
+// that sets it. Secrets recognized by their form are cut out of their texts, see redactSides.
 func (s *names) holds(t *schema.Type, builtin bool, holds holding, v raw.Value) bool {
 	return !s.sensitive(t, builtin, false, holds, v, func(_ string, whole bool) bool { return !whole })
 }

@@ -7,25 +7,25 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/secret"
 )
 
-// This file finds the Secrets that other objects hold: a ManifestWork, a Template of OpenShift, an
-// Object of Crossplane, an ExternalSecret. They are masked by their structure, at any depth.
+// This file finds the Secrets inside other objects: a ManifestWork, an OpenShift Template,
+// a Crossplane Object, an ExternalSecret. They are masked by their structure, at any depth.
 
-// holding is what the keys of an object are, as far as Secrets are concerned.
+// holding is the meaning of an object's keys in relation to Secrets.
 type holding int
 
 const (
 	none holding = iota
-	// makesSecret: the object lies in one whose controller makes a Secret of it.
+	// makesSecret: the object is inside one from which a controller creates a Secret.
 	makesSecret
-	// templateData: the keys are those of a Secret that a controller makes. A value may be a template,
-	// which says where the secret is.
+	// templateData: the keys are those of a Secret that a controller creates.
+	// A value may be a template, which refers to the secret.
 	templateData
 	// secretData: the keys are those of a Secret.
 	secretData
 )
 
-// at returns what the value at a key of an object holds. The API's own kinds hold no other objects
-// but Secrets themselves, see secretPlace.
+// at returns what the value at a key of an object holds. The API's own kinds
+// contain no other objects, except Secrets themselves, see secretPlace.
 func (h holding) at(builtin bool, parent raw.Value, key string, value raw.Value) holding {
 	if h >= templateData {
 		return h
@@ -52,7 +52,8 @@ func (h holding) at(builtin bool, parent raw.Value, key string, value raw.Value)
 	return h
 }
 
-// secretAt reports whether the value at a key of an object is a secret because of what the object is.
+// secretAt reports whether the value at a key of an object is a secret
+// because of what the object is.
 func (h holding) secretAt(builtin bool, parent raw.Value, key string, value raw.Value) bool {
 	switch h {
 	case secretData:
@@ -64,16 +65,16 @@ func (h holding) secretAt(builtin bool, parent raw.Value, key string, value raw.
 	return !value.IsObject() && !value.IsNull() && h.at(builtin, parent, key, value) == secretData
 }
 
-// outerKeys are the fields beside those of a Secret that a reviewer must read: nobody mistypes
-// stringData as one of them.
+// outerKeys are the fields next to those of a Secret that a reviewer must
+// read: they are unlikely as misspellings of stringData.
 var outerKeys = map[string]bool{"spec": true, "status": true, "name": true, "namespace": true}
 
-// dataKey reports whether a key is one of those of a Secret, in any case.
+// dataKey reports whether a key is one of the data keys of a Secret, ignoring case.
 func dataKey(key string) bool {
 	return strings.EqualFold(key, "data") || strings.EqualFold(key, "stringData") || strings.EqualFold(key, "binaryData")
 }
 
-// isManifest reports whether an object is a whole one, and no reference to one.
+// isManifest reports whether an object is a whole one and not a reference.
 func isManifest(v raw.Value) bool {
 	metadata, _ := v.Get("metadata")
 	return metadata.IsObject()
@@ -92,8 +93,8 @@ func isSchema(v raw.Value) bool {
 	return false
 }
 
-// copiesOf calls found with what is worth looking for elsewhere of what a Secret has at a key,
-// until found returns false.
+// copiesOf calls found with the texts to mask elsewhere for the value at a
+// key of a Secret, until found returns false.
 func copiesOf(key string, v raw.Value, found func(text string) bool) bool {
 	next := true
 	partsOf(key, key, v, 0, func(key, value string) {

@@ -12,7 +12,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema"
 )
 
-// The rules that fold a field, as FieldChange.Fold names them. What is folded stays in the report and is counted.
+// The rules that fold a field, as in FieldChange.Fold. A folded field stays
+// in the report and is counted.
 const (
 	foldChart       = "chart label"
 	foldChecksum    = "checksum"
@@ -26,23 +27,27 @@ const (
 	foldRepeated    = "repeated"
 )
 
-// rule folds a difference by where it is.
+// rule folds differences at some places.
 type rule struct {
 	fold string
-	// at are patterns of places, keys joined by slashes; * is one key, and in the last place a pattern as in package path whose * goes no
-	// further than a slash inside the key. A key that holds slashes is compared whole.
+	// at are patterns of places: keys, in which * is any key. The last one
+	// may be a pattern as in package path, whose * does not match a slash
+	// inside the key. A key that contains slashes is compared as a whole.
 	at [][]string
 	// where, if set, decides by the whole path instead, which may lead through lists.
 	where func(p tree.Path) bool
-	// when, if set, decides by the values, too.
+	// when, if set, also checks the value.
 	when func(v raw.Value) bool
-	// unlessRead: a label or an annotation that something in the set reads, or that the object's own pods may read, is not folded.
+	// unlessRead: a label or an annotation is not folded if something in the
+	// set, or a pod of the object, may read it.
 	unlessRead bool
-	// words say what it folds and why that is no news, source is the text that says so.
+	// words describe what it folds and why that is not relevant; source is
+	// the text that it is based on.
 	words, source string
 }
 
-// rules are tried in order. A label of a pod template is never noise: the pods are made anew for it.
+// rules are tried in order. A label of a pod template is never noise: a
+// change of it recreates the pods.
 var rules = []rule{
 	{
 		fold: foldServer, words: "the API server writes them",
@@ -105,8 +110,8 @@ var rules = []rule{
 	},
 }
 
-// described says that a path leads to the description of a field in the schema of a custom resource, and not to a field or a default of that
-// name.
+// described reports whether a path leads to the description of a field in the
+// schema of a custom resource, and not to a field or a default with that name.
 func described(p tree.Path) bool {
 	if len(p) == 0 || p[len(p)-1].Key != "description" {
 		return false
@@ -124,7 +129,7 @@ var (
 
 var checksums = []string{"checksum/*", "checksum.*", "checksum-*", "checksum", "*-checksum", "*/checksum", "*/checksum-*", "*/*-checksum", "*-hash", "*/config-hash", "*.hash"}
 
-// places are the paths of some keys below one.
+// places returns the paths of the keys below a path.
 func places(below []string, keys ...string) [][]string {
 	out := make([][]string, len(keys))
 	for i, k := range keys {
@@ -133,14 +138,16 @@ func places(below []string, keys ...string) [][]string {
 	return out
 }
 
-// ownAndJobs are labels or annotations of an object, and of the jobs that a CronJob makes.
+// ownAndJobs returns the paths of labels or annotations of an object, and of
+// the jobs that a CronJob creates.
 func ownAndJobs(of []string, keys ...string) [][]string {
 	own := append([]string{"metadata"}, of...)
 	jobs := append([]string{"spec", "jobTemplate", "metadata"}, of...)
 	return append(places(own, keys...), places(jobs, keys...)...)
 }
 
-// hash says that a value looks like one: hex or digits of some length, or base64 of more, with a digit in it. A word is none.
+// hash reports whether a value looks like a hash: long enough hex or digits,
+// or longer base64, with a digit. A word does not.
 func hash(v raw.Value) bool {
 	text, ok := raw.Reveal(v).(string)
 	return ok && strings.ContainsAny(text, "0123456789") && hashLike().MatchString(text)
@@ -150,7 +157,8 @@ var hashLike = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(sha\d+[:-])?([0-9a-f]{6,128}|[0-9A-F]{6,128}|[0-9a-zA-Z+/_=-]{20,128})$`)
 })
 
-// stamp says that a value looks like a time, a number or something random, and nothing that acts.
+// stamp reports whether a value looks like a time, a number or a random text,
+// and like nothing that has an effect.
 func stamp(v raw.Value) bool {
 	text, kind := raw.Text(v)
 	return kind == "number" || kind == "string" && stampLike().MatchString(text)
@@ -160,7 +168,7 @@ var stampLike = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[0-9A-Za-z:.+-]{1,40}( [0-9:.+-]+)*( [A-Z]{1,5})?( m=\+[0-9.]+)?$`)
 })
 
-// foldOf is the rule that folds a difference away, if any.
+// foldOf returns the rule that folds a difference, if any.
 func foldOf(d *difference) string {
 	if d.fold != "" || len(d.path) == 0 {
 		return d.fold
@@ -171,14 +179,15 @@ func foldOf(d *difference) string {
 			return rules[i].fold
 		}
 	}
-	// An object without a namespace lives in that of the release: the two would not belong together if that were another one.
+	// An object without a namespace is in that of the release: with any other
+	// namespace, the two would not correspond.
 	if plain && len(keys) == 2 && keys[0] == "metadata" && keys[1] == "namespace" || defaulted(d) || assumes(d) {
 		return foldDefault
 	}
 	return ""
 }
 
-// keysOf are the keys of a path, and whether it is made of keys alone.
+// keysOf returns the keys of a path, and whether it consists only of keys.
 func keysOf(p tree.Path) ([]string, bool) {
 	keys := make([]string, len(p))
 	for i, s := range p {
@@ -206,7 +215,7 @@ func (r *rule) folds(keys []string, plain bool, d *difference) bool {
 	return true
 }
 
-// matches compares keys with a pattern. Below a place that is the server's all is.
+// matches compares keys with a pattern. Everything below a matching place matches too.
 func matches(pattern, keys []string) bool {
 	if len(keys) < len(pattern) {
 		return false
@@ -219,8 +228,8 @@ func matches(pattern, keys []string) bool {
 	return len(keys) == len(pattern) || pattern[0] == "status" || pattern[len(pattern)-1] == "managedFields"
 }
 
-// defaulted says that one side leaves out what the other one writes although it is the default. A number of replicas is no default for who
-// leaves it out: an autoscaler may have set another.
+// defaulted reports whether one side omits what the other sets to its default.
+// Omitted replicas do not count: an autoscaler may have set another number.
 func defaulted(d *difference) bool {
 	if d.hasBefore == d.hasAfter || d.typ == nil {
 		return false
@@ -236,8 +245,8 @@ func defaulted(d *difference) bool {
 	return d.typ.IsDefault(v, d.parent) && (d.was == d.typ || d.was.IsDefault(v, d.parent)) || d.builtin && empty(d.typ, v)
 }
 
-// empty says that a value is a list or a map without elements, which the API stores as nothing. An object of named fields that is empty says
-// something: emptyDir: {} is a kind of volume.
+// empty reports whether a value is a list or a map without elements, which the API does not
+// store. An empty object with named fields has a meaning: emptyDir: {} is a kind of volume.
 func empty(t *schema.Type, v raw.Value) bool {
 	if v.IsList() {
 		return v.Len() == 0

@@ -12,7 +12,7 @@ import (
 // https://kubernetes.io/docs/reference/using-api/server-side-apply/
 type owners struct {
 	managers []manager
-	// ours is the manager that owns most of what is wanted: the one that applies it.
+	// ours is the manager that owns most of the desired fields: the applier.
 	ours string
 }
 
@@ -23,7 +23,8 @@ type manager struct {
 	elements *selections
 }
 
-// ownersOf reads the managers of live. What manages a subresource other than scale writes nothing that a manifest sets.
+// ownersOf reads the managers of live. It ignores managers of subresources
+// other than scale, which write no field of a manifest.
 func ownersOf(live, wanted raw.Value) owners {
 	var o owners
 	metadata, _ := live.Get("metadata")
@@ -49,7 +50,8 @@ func ownersOf(live, wanted raw.Value) owners {
 
 const maxManagers = 100
 
-// covered counts the fields of a set that a value has, too. Elements of lists do not count: they are named by what they hold.
+// covered counts the fields of a set that a value also has. Elements of lists
+// do not count: they are identified by their content.
 func covered(fields, v raw.Value, depth int) int {
 	n := 0
 	for _, k := range fields.Keys() {
@@ -64,7 +66,8 @@ func covered(fields, v raw.Value, depth int) int {
 	return n
 }
 
-// of is who else owns the field at a path; empty where it is nobody, or the applier owns it, too.
+// of returns the other owner of the field at a path. It is empty if there is
+// none, or if the applier also owns the field.
 func (o *owners) of(p tree.Path) string {
 	var others []string
 	for _, m := range o.managers {
@@ -81,12 +84,13 @@ func (o *owners) of(p tree.Path) string {
 	return strings.Join(others, ", ")
 }
 
-// byOurs says that the applier owns the field at a path.
+// byOurs reports whether the applier owns the field at a path.
 func (o *owners) byOurs(p tree.Path) bool {
 	return slices.ContainsFunc(o.managers, func(m manager) bool { return m.name == o.ours && m.owns(p) })
 }
 
-// owns says that a manager's set of fields holds the one at a path, or all of a value around it.
+// owns reports whether a manager's set of fields includes the one at a path,
+// or the whole value around it.
 func (m *manager) owns(p tree.Path) bool {
 	fields := m.fields
 	for i, s := range p {

@@ -9,24 +9,25 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/secret"
 )
 
-// This file decides what a secret must not hide. Whoever writes a Secret chooses its value: were its copies masked everywhere, an image, a role
-// or a command could be changed behind it.
+// This file decides what a secret must not hide. The author of a Secret chooses its value:
+// if every copy were masked, an image, a role or a command could be changed unnoticed.
 
-// authored are the fields of the API's own kinds of which the author chooses the content, so that a copy of a secret may be there. All other
-// fields of these kinds, which their schema knows, say what runs, and who may do what.
+// authored are the fields of the API's own kinds with content that the author
+// chooses, where a copy of a secret may occur. All other fields in the
+// schemas of these kinds decide what runs and who may do what.
 var authored = map[string]bool{
 	"env": true, "data": true, "binaryData": true, "stringData": true, "annotations": true, "httpHeaders": true, "url": true,
 	"options": true, "volumeAttributes": true, "attributes": true, "command": true, "args": true,
 }
 
-// plainPlace says that a value is shown whatever it equals.
+// plainPlace reports whether a value is shown even if it equals a secret.
 func plainPlace(d *difference) bool {
 	if len(d.path) == 0 || d.path[0].Key == "status" || secret.CommandPlace(d.path) {
 		return false
 	}
 	last := d.path[len(d.path)-1]
 	if last.Key == "value" && len(d.path) > 1 && d.path[len(d.path)-2].IsSelect {
-		last = d.path[len(d.path)-2] // of what has a name, as an environment variable
+		last = d.path[len(d.path)-2] // the name of the entry, such as an environment variable
 	}
 	for i := len(d.path) - 1; i > 0 && (last.IsIndex || last.IsSelect && len(last.By) == 0); i-- {
 		last = d.path[i-1]
@@ -45,7 +46,8 @@ func plainPlace(d *difference) bool {
 	return true
 }
 
-// mixed says that an object has what says what runs beside what may be a secret, so that it is shown part by part.
+// mixed reports whether an object has both fields that decide what runs and
+// fields that may hold a secret, so that it is shown part by part.
 func mixed(v raw.Value) bool {
 	for _, k := range v.Keys() {
 		child, _ := v.Get(k)
@@ -61,10 +63,10 @@ func mixed(v raw.Value) bool {
 	return false
 }
 
-// scriptEnds are those of the names of files that something runs.
+// scriptEnds are the extensions of files that are run.
 var scriptEnds = []string{".sh", ".bash", ".py", ".rb", ".pl", ".js", ".ps1", ".lua", ".php", ".groovy", ".star", ".rego", ".cmd", ".bat"}
 
-// isScript says that a value is a file that something runs, by its name or its first line.
+// isScript reports whether a value is a file that is run, by its name or its first line.
 func isScript(d *difference) bool {
 	if len(d.path) == 0 {
 		return false
@@ -79,8 +81,9 @@ func isScript(d *difference) bool {
 	})
 }
 
-// hidden is the finding about a field that hides what changes in a command or a script, in what is otherwise shown whatever it equals, or
-// behind a copy of a secret under a name that does not call it one.
+// hidden returns the finding about a field that hides a change in a command
+// or a script, in a place that is otherwise always shown, or behind a copy of
+// a secret under a name that is not that of a secret.
 func hidden(d *difference, f *diff.FieldChange) (diff.Finding, bool) {
 	if d.runs || secret.CommandPlace(d.path) || plainPlace(d) || isScript(d) {
 		if f.HidesChange() || d.changed {

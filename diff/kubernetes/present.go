@@ -9,8 +9,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
-// present masks all that was found and puts it into the report, now that every secret is known. It gives notes, and how many objects stay as
-// they are.
+// present masks all outcomes and adds them to the report, now that every
+// secret is known. It returns notes, and the number of unchanged objects.
 func (c *comparison) present(r *diff.Report, outcomes []outcome) (notes []string, unchanged int) {
 	seen := map[string]bool{}
 	for i := range outcomes {
@@ -48,10 +48,10 @@ func (c *comparison) present(r *diff.Report, outcomes []outcome) (notes []string
 	return notes, unchanged
 }
 
-// fillAll masks every change, on all processors. What is made anew at each rendering is no reason for an apply, so it is noise where
-// there is no other.
+// fillAll masks every change, on all processors. A change that consists only of regenerated
+// values is no reason for an apply, so it counts as noise unless there is another reason.
 func (c *comparison) fillAll(outcomes []outcome, reason bool) {
-	_ = each(len(outcomes), func() struct{} { return struct{}{} }, func(_ struct{}, i int) error { // it has no errors
+	_ = each(len(outcomes), func() struct{} { return struct{}{} }, func(_ struct{}, i int) error { // work returns no errors
 		o := &outcomes[i]
 		if o.drift != nil {
 			c.fill(o.drift, o.drifted)
@@ -68,7 +68,7 @@ func (c *comparison) fillAll(outcomes []outcome, reason bool) {
 	})
 }
 
-// quieten makes noise of a change that is only made anew.
+// quieten turns a change that consists only of regenerated values into noise.
 func (o *outcome) quieten() {
 	fields := o.change.Fields
 	o.change = o.unjudged
@@ -101,7 +101,8 @@ func presentChange(r *diff.Report, o *outcome) {
 	*o = outcome{section: o.section}
 }
 
-// fill masks the values of a change's fields, and its words once more: what was found since may be in them.
+// fill masks the values of a change's fields. It also masks the texts of the
+// change again, because more secrets are known by now.
 func (c *comparison) fill(change *diff.Change, found []difference) {
 	for _, text := range []*string{&change.Address, &change.From, &change.Name, &change.Namespace, &change.ResourceKind} {
 		*text = c.masker.Name(*text)
@@ -136,7 +137,7 @@ func (c *comparison) fill(change *diff.Change, found []difference) {
 	}
 }
 
-// addOutline puts the outline of a long value beside it.
+// addOutline adds the outline of a long value to its field.
 func addOutline(f *diff.FieldChange, d *difference) {
 	if !d.outline.IsNull() && !f.Before.Masked && !f.After.Masked {
 		f.Outline, _ = raw.Text(d.outline)
@@ -150,13 +151,14 @@ func (c *comparison) shown(text string) string {
 	return text
 }
 
-// foldGone counts objects that were to be removed and are not there any more.
+// foldGone counts objects that were to be deleted and no longer exist.
 const foldGone = "gone already"
 
 // foldNames are the rules in the order in which they are counted.
 var foldNames = []string{foldChart, foldChecksum, foldRestart, foldServer, foldDefault, foldOthers, foldOrder, foldDescription}
 
-// textPlaces are where the API wants strings: YAML takes yes, no, on and off without quotes, and numbers, for something else.
+// textPlace reports whether the API requires a string at a path: YAML reads
+// an unquoted yes, no, on or off, or a number, as another type.
 func textPlace(p tree.Path) bool {
 	n := len(p)
 	if _, inSchema := placeIn(p); inSchema {
@@ -174,7 +176,7 @@ func textPlace(p tree.Path) bool {
 	return n > 2 && p[n-3].Key == "env" && p[n-1].Key == "value"
 }
 
-// wrongTypes are notes about values that the API server refuses.
+// wrongTypes returns notes about values that the API server rejects.
 func wrongTypes(address string, found []difference, shown func(tree.Step) string) []string {
 	var out []string
 	for i := range found {

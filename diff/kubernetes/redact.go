@@ -9,7 +9,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
-// redactSides hides the settings of secrets in the texts of a difference, also in those of lists and objects that are shown as a whole.
+// redactSides hides the settings of secrets in the texts of a difference,
+// also in lists and objects that are shown as a whole.
 func (s *shower) redactSides(d *difference) {
 	var known, own map[string]bool
 	if d.hasBefore {
@@ -30,8 +31,9 @@ func (s *shower) redactSides(d *difference) {
 	}
 }
 
-// redacted hides the settings in all texts of a value, and gives its own, nil where there are none: then the value is as it was. Known are
-// those of the other side of a comparison, nil where there is none.
+// redacted hides the settings in all texts of a value, and returns them as
+// own, or nil if there are none: then the value is unmodified. Known are
+// those of the other side of a comparison, nil if there is none.
 func redacted(v raw.Value, known map[string]bool) (shown raw.Value, own map[string]bool) {
 	clean := true
 	raw.Leaves(v, func(text string, isKey bool) bool {
@@ -71,11 +73,11 @@ func redactedPart(v any, known, own map[string]bool) any {
 	return v
 }
 
-// minEncoded is how long base64 is at least in which a secret is looked for.
+// minEncoded is the smallest length of base64 that is searched for a secret.
 const minEncoded = 16
 
-// encoded says that a value holds base64 of a text in which something is set under the name of a secret. Nobody sees that it does, so all of
-// it is a secret.
+// encoded reports whether a value holds base64 of a text that sets something under the name of
+// a secret. All of such a value is treated as secret, because a reader cannot see what it sets.
 func (s *names) encoded(v raw.Value) bool {
 	return !raw.Leaves(v, func(text string, isKey bool) bool {
 		if isKey || len(text) < minEncoded {

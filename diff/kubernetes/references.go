@@ -11,8 +11,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/reference"
 )
 
-// judgeReferences puts what the changes break between the objects of the set to the changes that break it. It gives notes on what has no
-// change of its own.
+// judgeReferences adds a finding for each reference between objects of the set that the changes
+// break, to the change that breaks it. It returns notes for those without such a change.
 func (c *comparison) judgeReferences(outcomes []outcome) ([]string, error) {
 	at := map[manifest.ID]*outcome{}
 	keys := map[manifest.ID]bool{}
@@ -64,12 +64,13 @@ func holdsKeys(id manifest.ID) bool {
 	return id.Group == "" && (id.Kind == "ConfigMap" || id.Kind == "Secret")
 }
 
-// losesKey says that a ConfigMap or a Secret that stays loses a key.
+// losesKey reports whether a ConfigMap or a Secret that stays loses a key.
 func losesKey(o *outcome) bool {
 	return o.change.Action != diff.Create && slices.ContainsFunc(o.differences, func(d difference) bool { return !d.hasAfter })
 }
 
-// mayBreak says that a change can break a reference: something goes, or labels, ports or selectors change.
+// mayBreak reports whether a change can break a reference: something is
+// removed, or labels, ports or selectors change.
 func mayBreak(o *outcome) bool {
 	switch o.change.Action {
 	case diff.Destroy, diff.Replace:
@@ -82,19 +83,20 @@ func mayBreak(o *outcome) bool {
 	}
 	return slices.ContainsFunc(o.differences, func(d difference) bool {
 		if len(d.path) > 0 && d.path[0].Key == "metadata" {
-			return o.id.Kind == "Pod" // labels of others are not what selectors match
+			return o.id.Kind == "Pod" // selectors do not match the labels of other kinds
 		}
 		return len(d.path) < 3 || slices.ContainsFunc(d.path, func(s tree.Step) bool { return matching[s.Key] })
 	})
 }
 
-// matching are keys of what selectors match, of selectors, and of references to ports.
+// matching are the keys of what selectors match, of selectors, and of references to ports.
 var matching = map[string]bool{
 	"labels": true, "selector": true, "podSelector": true, "matchLabels": true, "ports": true, "port": true, "service": true,
 	"backendRefs": true, "rules": true, "webhooks": true,
 }
 
-// referring are the objects of a side that can refer to others or be referred to. What settings hold is read only where a key is gone.
+// referring returns the objects of a side that can have references or be
+// referenced. It reads the content of settings only if a key is removed.
 func (c *comparison) referring(side *manifest.Set, keys map[manifest.ID]bool) ([]reference.Object, error) {
 	var from []*manifest.Object
 	for _, o := range side.Objects {
@@ -114,7 +116,8 @@ func (c *comparison) referring(side *manifest.Set, keys map[manifest.ID]bool) ([
 	return out, err
 }
 
-// placeBroken puts a finding to the change of what is referred to, else to that of who refers; what neither changes becomes a note.
+// placeBroken adds a finding to the change of the referenced object, or else
+// to that of the referring one. Without such a change, it returns a note.
 func (c *comparison) placeBroken(b reference.Broken, at map[manifest.ID]*outcome) string {
 	f := diff.Finding{Rule: string(b.Rule), Source: brokenSources[b.Rule], Risk: diff.RiskInPlace}
 	if b.Rule == reference.Gone {
@@ -139,7 +142,8 @@ func (c *comparison) placeBroken(b reference.Broken, at map[manifest.ID]*outcome
 	return f.Words
 }
 
-// judge adds a finding to the change, also to what is left of it when nothing but regenerated values differs.
+// judge adds a finding to the change, and to the part of it that remains if
+// only regenerated values differ.
 func (o *outcome) judge(f diff.Finding) {
 	o.change.Judge(f)
 	o.unjudged.Judge(f)
@@ -168,7 +172,7 @@ func (c *comparison) brokenWords(b reference.Broken) string {
 	return "it goes, and is still used by " + c.addresses(b.Users)
 }
 
-// maxNamed is how many users of one object are named.
+// maxNamed is the largest number of users of one object that are named.
 const maxNamed = 3
 
 func (c *comparison) addresses(ids []manifest.ID) string {

@@ -11,12 +11,13 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema"
 )
 
-// This file tells values that a chart makes up anew at each rendering from changes that hide behind one.
+// This file distinguishes values that a chart generates on each rendering
+// from changes that hide behind one.
 
-// remaking knows where renderings of one side differ.
+// remaking holds where the renderings of one side differ.
 type remaking struct {
-	// after are the paths at which two renderings of the wanted side differ, and before those of the old side; old says that there are two
-	// of the old side.
+	// after are the paths at which two renderings of the desired side differ, and
+	// before those of the old side; old means that there are two of the old side.
 	after, before []tree.Path
 	old           bool
 	again         raw.Value
@@ -26,8 +27,9 @@ type remaking struct {
 	agains, earlier selections
 }
 
-// remade says that a difference is only that a value was made up anew: it lies where values are made up, both sides vary there where both
-// were rendered twice, all of them look random, and what does not vary of them is the same on both sides.
+// remade reports whether a difference is only a regenerated value: it is in a place
+// for generated values, each side that was rendered twice varies there, all the
+// values look random, and the parts that do not vary are the same on both sides.
 func (r *remaking) remade(d *difference) bool {
 	if !slices.ContainsFunc(r.after, d.path.Overlaps) || r.old && !slices.ContainsFunc(r.before, d.path.Overlaps) {
 		return false
@@ -55,7 +57,8 @@ func (r *remaking) remade(d *difference) bool {
 	return sameMold(samples)
 }
 
-// madeUp says that a path leads to where charts put what they make up: data, an annotation, a label, a certificate, an environment variable.
+// madeUp reports whether a path leads to a place in which charts put generated
+// values: data, an annotation, a label, a certificate, an environment variable.
 func madeUp(p tree.Path) bool {
 	n := len(p)
 	switch last := p[n-1].Key; {
@@ -70,13 +73,15 @@ func madeUp(p tree.Path) bool {
 }
 
 const (
-	// minRandom is how long a token is at least that may be random, and longToken from where on it is too long for a setting.
+	// minRandom is the smallest length of a random token, and longToken the
+	// length above which it cannot be a setting.
 	minRandom, longToken = 5, 64
-	// minFixed is how long a part is that two random tokens do not have in common by chance.
+	// minFixed is the length of a part that two random tokens do not share by chance.
 	minFixed = 5
 )
 
-// sameMold says that texts are one but for tokens that look random, before first, and after and its second rendering next.
+// sameMold reports whether texts differ only in tokens that look random. The
+// samples are before, after, and the second rendering of after.
 func sameMold(samples []string) bool {
 	var all [][]string
 	for _, s := range samples {
@@ -98,10 +103,11 @@ func sameMold(samples []string) bool {
 	return true
 }
 
-// tokens parts a text into runs of what random values are made of, and all else one by one.
+// tokens splits a text into runs of the characters of random values, and single other characters.
 var tokens = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[0-9A-Za-z+/=_-]+|[^0-9A-Za-z+/=_-]`) })
 
-// randomTokens says that tokens at one place look random, and that what the second and the third have in common the first has, too.
+// randomTokens reports whether the tokens at one position look random, and
+// the first also has every part that the second and the third share.
 func randomTokens(token []string) bool {
 	for _, t := range token {
 		if len(t) < minRandom || !strings.ContainsAny(t, "0123456789") && strings.ToLower(t) == t || isWords().MatchString(t) {
@@ -123,5 +129,5 @@ func randomTokens(token []string) bool {
 	return true
 }
 
-// isWords matches words in the ways that settings are written: Unconfined, RuntimeDefault, ALLOW_ALL.
+// isWords matches words in the spellings of settings: Unconfined, RuntimeDefault, ALLOW_ALL.
 var isWords = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Z]?[a-z]{2,}|[A-Z]{2,}|[_/-])+[0-9]?$`) })

@@ -14,26 +14,28 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema"
 )
 
-// A new object goes for an old one of the same kind when enough of both is alike, as the share of leaves (and of the lines of long strings)
-// that both have, between 0 and 1. Names that are equal but for a version or a hash at the end need less: then they are one thing for sure,
-// unless next to nothing is left of it.
+// A new object replaces an old one of the same kind if the share of leaves
+// (and of the lines of long strings) that both have, between 0 and 1, reaches
+// one of these limits. The lower one applies to names that differ only in a
+// version or a hash at the end: then both are almost certainly the same thing.
 const (
 	alikeSameStem = 0.3
 	alikeOther    = 0.8
-	// maxCompared bounds how many pairs of one kind are compared, those whose names have a stem in common first, and maxLeaves how much of one
-	// object.
+	// maxCompared bounds how many pairs of one kind are compared, those with
+	// a common name stem first, and maxLeaves how much of one object.
 	maxCompared = 10_000
 	maxLeaves   = 4_000
 )
 
-// noRename are kinds of which another object is never the same one in new clothes: what they hold goes with them. Of kinds that are not the
-// API's own nobody knows, so it is none of these either.
+// noRename are kinds whose objects are never treated as renamed: their content
+// is lost with them. The API's own kinds not listed here can be renamed; for
+// other kinds this is unknown, so they are never treated as renamed either.
 var noRename = map[string]bool{
 	"PersistentVolumeClaim": true, "PersistentVolume": true, "Namespace": true, "CustomResourceDefinition": true, "StatefulSet": true,
 	"StorageClass": true, "APIService": true,
 }
 
-// mayRename says that an object of a kind can go for another one.
+// mayRename reports whether objects of a kind can be treated as renamed.
 func mayRename(id manifest.ID) bool {
 	_, builtin := schema.Builtin().Namespaced(id.Group, id.Kind)
 	return builtin && !noRename[id.Kind]
@@ -44,13 +46,14 @@ type candidate struct {
 	job    int
 	object *manifest.Object
 	role   role
-	// kept: it stays where it is when it leaves the release, so nothing goes for it.
+	// kept: it stays in the cluster when it is removed from the release, so nothing replaces it.
 	kept bool
-	// leaves are hashes of what it holds, sorted.
+	// leaves are the hashes of its content, sorted.
 	leaves []uint64
 }
 
-// candidateOf reads an object. Its own name is taken out of all its values, and what always changes with it is left out.
+// candidateOf reads an object. It removes the object's own name from all its
+// values, and leaves out what always changes with the name.
 func candidateOf(job int, o *manifest.Object) (candidate, error) {
 	v, err := o.Value()
 	if err != nil {
@@ -106,7 +109,7 @@ func candidateOf(job int, o *manifest.Object) (candidate, error) {
 
 const minOwnName = 3
 
-// alike is the share of leaves that two objects have in common.
+// alike returns the share of leaves that two objects have in common.
 func alike(a, b []uint64) float64 {
 	if len(a)+len(b) == 0 {
 		return 1
@@ -125,7 +128,7 @@ func alike(a, b []uint64) float64 {
 	return 2 * float64(common) / float64(len(a)+len(b))
 }
 
-// stem is a name without a version, a revision or a hash at its end.
+// stem returns a name without a version, a revision or a hash at its end.
 func stem(name string) string {
 	for range 3 {
 		cut := ending().ReplaceAllString(name, "")
@@ -137,7 +140,7 @@ func stem(name string) string {
 	return name
 }
 
-// ending is -v1, -1.2.3, -20261121, -abc12 with a digit in it.
+// ending matches -v1, -1.2.3, -20261121, and -abc12 with a digit in it.
 var ending = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`[-.](v?\d+([.-]\d+)*|[0-9a-z]{0,9}[0-9][0-9a-z]{0,40}|[bcdfghjklmnpqrstvwxz2456789]{5,10})$`)
 })
@@ -147,7 +150,8 @@ type likeness struct {
 	score     float64
 }
 
-// renames finds, among the objects of one kind that are only on one side, those that go for another: at most one for each.
+// renames finds, among the objects of one kind that are only on one side, the pairs
+// of a removed and a new one that replaces it. Each object is in at most one pair.
 func renames(gone, created []candidate) map[int]int {
 	pairs := likenesses(gone, created)
 	sort.SliceStable(pairs, func(i, j int) bool { return pairs[i].score > pairs[j].score })
@@ -171,7 +175,8 @@ func likenesses(gone, created []candidate) []likeness {
 	}
 	budget := maxCompared
 	compare := func(i, j int, enough, bonus float64) {
-		// What a hook made stays when the hook goes, so only a new version of it is the same thing.
+		// What a hook created stays when the hook is removed, so only a new
+		// version of it counts as the same.
 		is := created[j].role
 		if gone[i].kept || gone[i].role != is || is == hook && bonus == 0 {
 			return

@@ -24,15 +24,17 @@ type comparison struct {
 	beforeAgain                *manifest.Set
 	schemas                    *schema.Set
 	masker                     *diff.Masker
-	// matcher tells which names are of one object, and marks are what the caller says of objects, by its keys.
+	// matcher identifies the names of one object, and marks are the caller's findings by its keys.
 	matcher *matcher
 	marks   map[manifest.ID]*mark
-	// selected are the labels that rules fold and something on some side reads.
+	// selected are the labels that rules fold and that something on any side reads.
 	selected map[string]bool
-	// redefined are the groups of custom resources whose definitions change, and was knows these as they are before.
+	// redefined are the groups of custom resources whose definitions change,
+	// and was has their previous types.
 	redefined map[string]bool
 	was       *schema.Set
-	// names are those of all objects, a line for each: what is part of one is no secret, or none any more.
+	// names are the names of all objects, one per line: a part of a name is
+	// no secret, or no longer one.
 	names string
 }
 
@@ -111,7 +113,7 @@ func (c *comparison) report() (*diff.Report, error) {
 	return r, nil
 }
 
-// readNotes are what the reader says of all sides, each once.
+// readNotes returns the notes of the reader about all sides, each once.
 func (c *comparison) readNotes() []string {
 	var out []string
 	for _, side := range []*manifest.Set{c.after, c.before, c.live} {
@@ -122,7 +124,7 @@ func (c *comparison) readNotes() []string {
 	return out
 }
 
-// parserNotes are what was noticed when the objects that change were parsed.
+// parserNotes returns the notes from parsing the objects that change.
 func parserNotes(jobs []job) []string {
 	var out []string
 	for i := range jobs {
@@ -135,13 +137,14 @@ func parserNotes(jobs []job) []string {
 	return out
 }
 
-// Bounds of what a report says as a whole; diff.Report.Validate has the same.
+// Limits of the notes of a report; diff.Report.Validate has limits of its
+// own, which these do not exceed.
 const (
 	maxNotes     = 50
 	maxNoteBytes = 900
 )
 
-// bounded says each note once, and how many more there are.
+// bounded removes duplicate notes and limits their number; a last note counts those left out.
 func bounded(notes []string) []string {
 	var out []string
 	seen := map[string]bool{}
@@ -160,10 +163,11 @@ func bounded(notes []string) []string {
 	return out
 }
 
-// maxErrors is how many errors are reported together.
+// maxErrors is the largest number of errors that are reported together.
 const maxErrors = 20
 
-// each runs work for 0 … n-1 on all processors. Start makes what one goroutine works with. The errors are joined in their order.
+// each runs work for 0 … n-1 on all processors. Start creates the state of
+// one goroutine. The errors are joined in order.
 func each[W any](n int, start func() W, work func(w W, i int) error) error {
 	failed := make([]error, n)
 	var next atomic.Int64
@@ -196,13 +200,14 @@ func (c *comparison) compareAll(jobs []job) ([]outcome, error) {
 	return slices.Concat(out...), err
 }
 
-// pairRenamed puts objects of two names in one namespace together that are one in new clothes.
+// pairRenamed pairs objects in one namespace that have different names and are the same otherwise.
 func (c *comparison) pairRenamed(jobs []job) ([]job, error) {
 	type place struct{ kind, namespace string }
 	gone, created := map[place][]int{}, map[place][]int{}
 	for i := range jobs {
 		j := &jobs[i]
-		// In another namespace the same content means other rights, other neighbors and other policies.
+		// In another namespace, the same content has other permissions, other
+		// neighbors and other policies.
 		key := c.matcher.key(j.id)
 		kind := place{key.ResourceKind(), key.Namespace}
 		switch {
@@ -262,7 +267,8 @@ func candidates(jobs []job, places []int, plain bool) ([]candidate, error) {
 	return out, err
 }
 
-// learn teaches the masker what the Secrets of all sides hold, also those that stay as they are, before anything is shown.
+// learn passes the content of the Secrets of all sides to the masker, also
+// that of unchanged ones, before anything is shown.
 func (c *comparison) learn() error {
 	var objects []*manifest.Object
 	var public strings.Builder
@@ -301,10 +307,11 @@ func (c *comparison) learn() error {
 	return nil
 }
 
-// maxPublic bounds how many names of objects are kept, in bytes.
+// maxPublic bounds the names of objects that are stored, in bytes.
 const maxPublic = 64 << 10
 
-// maxLearned is how much of one secret is looked for, in bytes: its beginning tells it, and the spellings of it take many times its size.
+// maxLearned is how much of one secret is searched for, in bytes: its start
+// identifies it, and its spellings take many times its size.
 const maxLearned = 16 << 10
 
 func (c *comparison) learnTexts(texts []string, seen map[string]bool) {

@@ -11,7 +11,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
-// markRuns marks the values of environment variables that a command of their container runs: a masked value there would hide what runs.
+// markRuns marks the values of environment variables that a command of their
+// container runs: a masked value there would hide what runs.
 func markRuns(found []difference, object raw.Value) {
 	for i := range found {
 		d := &found[i]
@@ -24,7 +25,7 @@ func markRuns(found []difference, object raw.Value) {
 	}
 }
 
-// valueAt is the value at a path of keys and of elements by name or place; null where there is none.
+// valueAt returns the value at a path of keys, names and indices; null if there is none.
 func valueAt(v raw.Value, p tree.Path) raw.Value {
 	for _, s := range p {
 		switch {
@@ -45,14 +46,15 @@ func valueAt(v raw.Value, p tree.Path) raw.Value {
 	return v
 }
 
-// interpreters run a text that stands among their arguments.
+// interpreters run a text among their arguments.
 var interpreters = map[string]bool{
 	"sh": true, "bash": true, "ash": true, "dash": true, "zsh": true, "ksh": true, "busybox": true, "env": true, "python": true, "python3": true,
 	"perl": true, "ruby": true, "node": true, "php": true, "lua": true, "awk": true, "pwsh": true, "cmd": true, "tini": true, "xargs": true,
 }
 
-// runsVariable says that what a container runs depends on a variable: the kubelet puts its value into the text of an interpreter or in the
-// place of the program, or a shell evaluates it. A value that is only an argument of a program does not count.
+// runsVariable reports whether a variable decides what a container runs: the kubelet
+// puts its value into the text of an interpreter or in the place of the program, or a
+// shell evaluates it. A value that is only an argument of a program does not count.
 func runsVariable(container raw.Value, name string) bool {
 	command := texts(container, "command")
 	words := append(command, texts(container, "args")...)
@@ -71,7 +73,8 @@ func runsVariable(container raw.Value, name string) bool {
 	return strings.Contains(script, reference) || strings.Contains(script, name) && evaluates(script, name)
 }
 
-// evaluates says that a text of a shell runs the value of a variable: as a program, or as a text that something evaluates.
+// evaluates reports whether a shell text runs the value of a variable, as a
+// program or as a text that something evaluates.
 func evaluates(text, name string) bool {
 	for _, m := range evaluation().FindAllStringSubmatch(text, -1) {
 		if m[1] == name {
@@ -81,7 +84,8 @@ func evaluates(text, name string) bool {
 	return false
 }
 
-// evaluation finds a variable where a program stands, or behind what runs its arguments.
+// evaluation matches a variable in the position of a program, or after a
+// command that runs its arguments.
 var evaluation = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?:^|[;&|\n(]|\b(?:eval|exec|source|then|do|else|xargs|nohup|sudo|time|command|trap)\b|(?:^|\s)(?:\.|-c|-e|-r)\s)` +
 		`[\s"'@]*\$\{?([A-Za-z_][A-Za-z0-9_]*)`)

@@ -15,11 +15,11 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/manifest"
 )
 
-// secretKind says that an object is a Secret of the API itself.
+// secretKind reports whether an object is a Secret of the API itself.
 func secretKind(id manifest.ID) bool { return id.Kind == "Secret" && id.Group == "" }
 
-// stored is a Secret as the API server stores it: what stringData says is in data, in base64 of one form. So the same bytes are equal however
-// they are written. What is no base64 stays as it is.
+// stored returns a Secret as the API server stores it: stringData is moved to data, in one form of
+// base64. So equal bytes are equal in every spelling. A value that is no base64 stays as it is.
 // https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources/secret-v1/
 func stored(whole raw.Value) raw.Value {
 	object, ok := raw.Reveal(whole).(map[string]any)
@@ -29,7 +29,7 @@ func stored(whole raw.Value) raw.Value {
 	data, hasData := object["data"].(map[string]any)
 	plain, hasPlain := object["stringData"].(map[string]any)
 	if !hasData && (!hasPlain || object["data"] != nil) {
-		return whole // which the API server refuses, so it is compared as it is written
+		return whole // the API server rejects this, so it is compared as written
 	}
 	merged := make(map[string]any, len(data)+len(plain))
 	for k, v := range data {
@@ -54,7 +54,7 @@ func stored(whole raw.Value) raw.Value {
 	return raw.Of(out)
 }
 
-// decode reads base64, which may be wrapped over lines.
+// decode decodes base64, which may be wrapped over lines.
 func decode(text string) ([]byte, bool) {
 	clean := strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\r' || r == ' ' || r == '\t' {
@@ -66,11 +66,12 @@ func decode(text string) ([]byte, bool) {
 	return decoded, err == nil
 }
 
-// plainPlaces are the fields of a Secret that hold no secret. All others do, also those that the API does not know: who mistypes stringData
-// has written a secret all the same.
+// plainPlaces are the fields of a Secret that hold no secret. All others do, also
+// those that the API does not define: a misspelled stringData holds secrets too.
 var plainPlaces = map[string]bool{"apiVersion": true, "kind": true, "metadata": true, "type": true, "immutable": true}
 
-// secretPlace says that a difference of a Secret lies where its secrets are: at one of them, or at all when what is there has no keys.
+// secretPlace reports whether a difference of a Secret is in a place for its
+// secrets: at one of them, or at any other value without keys.
 func secretPlace(d *difference) bool {
 	if len(d.path) == 0 || plainPlaces[d.path[0].Key] {
 		return false
@@ -78,7 +79,7 @@ func secretPlace(d *difference) bool {
 	return len(d.path) > 1 || !slices.ContainsFunc(d.values(), raw.Value.IsObject) || d.hasBefore && d.hasAfter
 }
 
-// secretsOf calls found with all that a Secret holds, decoded, and its key.
+// secretsOf calls found with each decoded secret of a Secret, and its key.
 func secretsOf(object raw.Value, found func(key, value string)) {
 	for _, place := range object.Keys() {
 		if !plainPlaces[place] {
@@ -88,11 +89,12 @@ func secretsOf(object raw.Value, found func(key, value string)) {
 	}
 }
 
-// maxMistyped is how long a text in a place that is not the right one may be to be taken for the secret as it is.
+// maxMistyped is the largest length of a text in a wrong place that is taken
+// for a secret as a whole.
 const maxMistyped = 256
 
-// partsOf does so with what is at a key below a place of the Secret. What is not in data may be base64 or not, and data may hold what is
-// none by mistake.
+// partsOf does the same for the value at a key below a field of the Secret. Outside of data
+// the value may or may not be base64, and data may hold a value that is not base64 by mistake.
 func partsOf(place, key string, v raw.Value, depth int, found func(key, value string)) {
 	switch {
 	case depth > maxDepth:
@@ -118,9 +120,9 @@ func partsOf(place, key string, v raw.Value, depth int, found func(key, value st
 	}
 }
 
-// leaves calls found with the values inside of a document that a secret may be: a
-// .dockerconfigjson, a file of settings. All of it is secret, but to look for each word of it would
-// hide half of the manifests: a value counts by its name, or because it looks like a password.
+// leaves calls found with the values inside a document that may be a secret: a .dockerconfigjson,
+// a file of settings. All of the document is secret, but searching for each word of it would mask
+// half of the manifests: a value counts by its name, or if it looks like a password.
 func leaves(text string, found func(value string)) {
 	_, inner, format, ok := tree.Embedded("", text)
 	if !ok || format == tree.FormatBase64 {
@@ -148,7 +150,7 @@ func leaves(text string, found func(value string)) {
 	})
 }
 
-// partsInside calls found with all texts of a document, and the keys that they have.
+// partsInside calls found with all texts of a document and their keys.
 func partsInside(key string, v raw.Value, depth int, found func(key, value string)) {
 	switch text, isText := raw.Reveal(v).(string); {
 	case isText:
@@ -166,7 +168,8 @@ func partsInside(key string, v raw.Value, depth int, found func(key, value strin
 	}
 }
 
-// tellingInside says that a value that a Secret sets among others is worth looking for elsewhere.
+// tellingInside reports whether a value that a Secret sets among others is
+// distinctive enough to be masked elsewhere.
 func tellingInside(key, value string) bool {
 	if secret.Name(key) {
 		return telling(key, value)
@@ -174,7 +177,8 @@ func tellingInside(key, value string) bool {
 	return secret.Random(value) && !secret.Describes(key) && !secret.Plain(key) && !plainKey(key)
 }
 
-// tellingParts calls found with what is worth looking for elsewhere of a value that a Secret has, decoded, at a key.
+// tellingParts calls found with the parts of a Secret's decoded value at a
+// key that are masked elsewhere.
 func tellingParts(key, value string, found func(part string)) {
 	if telling(key, value) {
 		found(value)
@@ -185,8 +189,10 @@ func tellingParts(key, value string, found func(part string)) {
 	leaves(value, found)
 }
 
-// telling says that a secret is worth looking for elsewhere. A user's name, a host, a certificate or the name of a database is masked in the
-// Secret that holds it, but to hide it everywhere would hide half of the manifests: images, addresses and labels are made of such words.
+// telling reports whether a secret is distinctive enough to be masked
+// elsewhere. A user name, a host, a certificate or the name of a database is
+// masked in the Secret that holds it, but masking it everywhere would hide
+// half of the manifests: images, addresses and labels consist of such words.
 func telling(key, value string) bool {
 	value = strings.TrimSpace(value)
 	if len(value) < minTelling || strings.HasPrefix(value, "-----BEGIN CERTIFICATE") {
@@ -200,12 +206,13 @@ func telling(key, value string) bool {
 
 const minTelling = 4
 
-// plainToken is what names look like; a secret that looks so is known by its key.
+// plainToken matches texts that look like names; a secret that looks like a
+// name is recognized by its key.
 var plainToken = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._:/@-]*[A-Za-z0-9])?$`)
 })
 
-// plainKey says that a key of a Secret names something that is no secret.
+// plainKey reports whether a key of a Secret is for a value that is no secret.
 func plainKey(key string) bool {
 	key = strings.NewReplacer("_", "", "-", "", ".", "", " ", "").Replace(strings.ToLower(key))
 	for _, end := range []string{
@@ -219,7 +226,7 @@ func plainKey(key string) bool {
 	return false
 }
 
-// plainWord are values that occur in many a Secret and in much else.
+// plainWord are values that are common in Secrets and elsewhere.
 var plainWord = map[string]bool{
 	"admin": true, "administrator": true, "root": true, "user": true, "postgres": true, "postgresql": true, "mysql": true, "mariadb": true,
 	"redis": true, "mongodb": true, "rabbitmq": true, "default": true, "localhost": true, "production": true, "staging": true, "development": true,

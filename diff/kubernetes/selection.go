@@ -9,16 +9,17 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema"
 )
 
-// selections remember the elements of lists by what selects them, so that many differences in a list do not each search all of it. They
-// are for one value and one goroutine; the zero value works.
+// selections indexes the elements of lists by what selects them, so that many
+// differences in a list do not each search all of it. It is for one value and
+// one goroutine; the zero value is ready to use.
 type selections struct {
 	lists map[string]map[string]raw.Value
 }
 
-// minIndexed is how many elements a list has at least that is remembered.
+// minIndexed is the smallest number of elements of a list that is indexed.
 const minIndexed = 16
 
-// of returns the elements of the list at a path by their names, which make works out.
+// of returns the elements of the list at a path by their names, which make computes.
 func (s *selections) of(list tree.Path, by []string, make func() map[string]raw.Value) map[string]raw.Value {
 	key := list.Pointer(tree.Step.Plain) + "\x00" + strings.Join(by, ",")
 	known, ok := s.lists[key]
@@ -32,7 +33,7 @@ func (s *selections) of(list tree.Path, by []string, make func() map[string]raw.
 	return known
 }
 
-// find is the value at a path that keys and selections lead to, and its type.
+// find returns the value at a path of keys and selections, and its type.
 func (s *selections) find(t *schema.Type, v raw.Value, p tree.Path) (raw.Value, *schema.Type, bool) {
 	found := true
 	for i, step := range p {
@@ -52,7 +53,7 @@ func (s *selections) find(t *schema.Type, v raw.Value, p tree.Path) (raw.Value, 
 	return v, t, found
 }
 
-// selected is the element of the list at a path that a step selects.
+// selected returns the element of the list at a path that a step selects.
 func (s *selections) selected(at tree.Path, elem *schema.Type, list raw.Value, step tree.Step) (raw.Value, bool) {
 	name := func(e raw.Value) (string, bool) {
 		if len(step.By) > 0 {
@@ -81,7 +82,8 @@ func (s *selections) selected(at tree.Path, elem *schema.Type, list raw.Value, s
 	return element, ok
 }
 
-// managed returns what a field manager owns of the element that a step selects: "k:" and its keys as JSON, or "v:" and its value. At is the
+// managed returns the fields that a field manager owns in the element that a
+// step selects: "k:" and its keys as JSON, or "v:" and its value. At is the
 // path of the list. A set without keys owns the list as a whole.
 func (s *selections) managed(at tree.Path, fields raw.Value, step tree.Step) (owned raw.Value, ok bool) {
 	all := s.of(at, step.By, func() map[string]raw.Value {
@@ -105,7 +107,8 @@ func (s *selections) managed(at tree.Path, fields raw.Value, step tree.Step) (ow
 	return owned, ok
 }
 
-// managedName is the name of an element in a manager's set, by keys or, without them, by its value.
+// managedName returns the name of an element in a manager's set, by keys or,
+// without them, by its value.
 func managedName(key string, by []string) (string, bool) {
 	if plain, ok := strings.CutPrefix(key, "v:"); ok && len(by) == 0 {
 		var text string

@@ -16,27 +16,31 @@ import (
 )
 
 const (
-	// maxCompact is how many bytes of JSON a value that is only on one side may have to be shown on one line; a larger one is shown part by part.
+	// maxCompact is the largest size in bytes of JSON of a value of only one
+	// side that is shown on one line; a larger one is shown part by part.
 	maxCompact = 160
-	// maxDocuments is how often a document inside a document is looked into.
+	// maxDocuments is how many levels of documents inside documents are parsed.
 	maxDocuments = 3
-	// maxInner is how many differences of a document of several lines are listed; with more of them a line diff is easier to read.
+	// maxInner is the largest number of differences of a multi-line document
+	// that are listed; beyond it a line diff is easier to read.
 	maxInner = 100
 )
 
-// shower turns differences into those that a person should see.
+// shower converts differences to those that a person should see.
 type shower struct {
 	names *names
-	// only is the one rule that folds, for an object that comes or goes as a whole: its labels are no noise then.
+	// only is the single rule that folds, for an object that is added or
+	// removed as a whole: its labels are no noise then.
 	only string
-	// secret: the object is a Secret, whose data must not be shown whatever it is.
+	// secret: the object is a Secret, whose data must never be shown.
 	secret bool
-	// knows says that a text holds a secret that is known from elsewhere; nil knows none.
+	// knows reports whether a text holds a secret that is known from
+	// elsewhere; nil means that there is none.
 	knows func(text string) bool
 	out   []difference
 }
 
-// show adds what is to be seen of a difference.
+// show adds the visible form of a difference.
 func (s *shower) show(d difference) {
 	d.fold = foldOf(&d)
 	if s.only != "" && d.fold != s.only {
@@ -58,7 +62,7 @@ func (s *shower) show(d difference) {
 	}
 }
 
-// leaf adds a difference as it is. What holds a secret anywhere is a secret.
+// leaf adds a difference as it is. A value that holds a secret anywhere is treated as a secret.
 func (s *shower) leaf(d difference) {
 	for _, v := range d.values() {
 		d.sensitive = d.sensitive || s.names.holds(d.typ, d.builtin, d.holds, v) || s.names.encoded(v)
@@ -73,7 +77,8 @@ func (s *shower) leaf(d difference) {
 	s.out = append(s.out, d)
 }
 
-// sized says how many bytes base64 holds that nobody can read, and which; what is no such thing, or a secret, stays as it is.
+// sized replaces base64 of binary data by its size and its hash. It returns
+// any other value, and a secret, unmodified.
 func (s *shower) sized(v raw.Value) raw.Value {
 	text, ok := raw.Reveal(v).(string)
 	data, isBase64 := decode(text)
@@ -84,7 +89,8 @@ func (s *shower) sized(v raw.Value) raw.Value {
 	return raw.Of(fmt.Sprintf("%s, sha256:%x", diff.Plural(len(data), "byte", "bytes"), sum[:8]))
 }
 
-// changed adds a value that is there on both sides: the differences of the documents that two strings hold, or the value itself.
+// changed adds a value that both sides have: the differences of the documents
+// inside two strings, or the value itself.
 func (s *shower) changed(d difference) {
 	before, wasText := raw.Reveal(d.before).(string)
 	after, isText := raw.Reveal(d.after).(string)
@@ -96,7 +102,7 @@ func (s *shower) changed(d difference) {
 	s.leaf(d)
 }
 
-// inner adds the differences of two documents, unless the lines of their texts say it better.
+// inner adds the differences of two documents, unless a line diff of their texts is better.
 func (s *shower) inner(d difference, before, after raw.Value, format string) bool {
 	at := d
 	at.path, at.typ, at.builtin, at.holds = d.path.Into(format), nil, false, none
@@ -121,7 +127,7 @@ func (s *shower) inner(d difference, before, after raw.Value, format string) boo
 	return true
 }
 
-// documents counts how many documents a path has gone into.
+// documents counts the documents that a path enters.
 func documents(p tree.Path) int {
 	n := 0
 	for _, s := range p {
@@ -132,7 +138,8 @@ func documents(p tree.Path) int {
 	return n
 }
 
-// changedLines is how many lines a line diff of two strings would mark; most where one of them has a single line.
+// changedLines returns how many lines a line diff of two strings would mark,
+// or most if one of them has a single line.
 func changedLines(before, after raw.Value, most int) int {
 	was, _ := raw.Text(before)
 	is, _ := raw.Text(after)
@@ -148,7 +155,8 @@ func changedLines(before, after raw.Value, most int) int {
 	return min(n, most)
 }
 
-// alone adds a value that only one side has: as one difference where it is short, else part by part.
+// alone adds a value that only one side has: as one difference if it is
+// short, otherwise part by part.
 func (s *shower) alone(d difference) {
 	v := d.values()[0]
 	switch {
@@ -162,7 +170,7 @@ func (s *shower) alone(d difference) {
 	}
 }
 
-// opens says that a value is shown part by part.
+// opens reports whether a value is shown part by part.
 func (s *shower) opens(d difference, v raw.Value) bool {
 	if len(d.path) >= maxDepth {
 		return false
@@ -182,7 +190,7 @@ func (s *shower) opens(d difference, v raw.Value) bool {
 		!raw.Leaves(v, func(text string, _ bool) bool { return !s.knows(text) })
 }
 
-// compact says that a value has one line and fits the budget, in bytes of JSON.
+// compact reports whether a value has one line and fits the budget, in bytes of JSON.
 func compact(v raw.Value, budget *int) bool {
 	switch {
 	case v.IsObject():
@@ -206,7 +214,7 @@ func compact(v raw.Value, budget *int) bool {
 	return *budget >= 0
 }
 
-// part is a difference inside of one that only one side has.
+// part returns a difference inside one that only one side has.
 func (d *difference) part(p tree.Path, v raw.Value) difference {
 	out := *d
 	out.path, out.parent = p, raw.Value{}
@@ -218,7 +226,7 @@ func (d *difference) part(p tree.Path, v raw.Value) difference {
 	return out
 }
 
-// field is part for the value at a key of an object, which may be a secret by its name.
+// field is like part for the value at a key of an object, which may be a secret by its name.
 func (d *difference) field(names *names, object raw.Value, key string, value raw.Value) difference {
 	out := d.part(d.path.Field(key), value)
 	out.holds = d.holds.at(d.builtin, object, key, value)
@@ -226,7 +234,8 @@ func (d *difference) field(names *names, object raw.Value, key string, value raw
 	return out
 }
 
-// keys adds the fields of an object. What its address or its place in a list says already is left out.
+// keys adds the fields of an object. It leaves out those that its address or
+// its place in a list already shows.
 func (s *shower) keys(d difference, v raw.Value) {
 	for _, k := range v.Keys() {
 		child, _ := v.Get(k)
@@ -247,7 +256,7 @@ func (s *shower) keys(d difference, v raw.Value) {
 	}
 }
 
-// implied says that a field of d at p is known from where it is.
+// implied reports whether the place of d already shows the field at p.
 func (d *difference) implied(p tree.Path) bool {
 	if len(d.path) == 0 {
 		return p[0].Key == "apiVersion" || p[0].Key == "kind"
@@ -264,7 +273,7 @@ func (d *difference) implied(p tree.Path) bool {
 	return false
 }
 
-// elements adds those of a list.
+// elements adds the elements of a list.
 func (s *shower) elements(d difference, v raw.Value) {
 	none := raw.Of([]any{})
 	how := pairingOf(node{typ: d.typ, before: none, after: v, builtin: d.builtin})
@@ -280,8 +289,9 @@ func (s *shower) elements(d difference, v raw.Value) {
 	}
 }
 
-// lone is the side that the elements of a new list, or one that goes, are on. Of an object that comes or goes as a whole, and of an
-// element that does, nothing is said once more.
+// lone returns the side that has the elements of an added or removed list. It
+// returns Both inside an object or an element that is itself added or removed
+// as a whole, for which that is already shown.
 func (s *shower) lone(d *difference) tree.Side {
 	if _, side := d.path.Element(); side != tree.Both || s.only != "" {
 		return tree.Both
@@ -292,7 +302,8 @@ func (s *shower) lone(d *difference) tree.Side {
 	return tree.OnlyAfter
 }
 
-// text adds a plain value. A document in it is looked into only for its secrets: what is new is easier to read as it is written.
+// text adds a plain value. A document in it is parsed only to find its
+// secrets: a new one is easier to read as it is written.
 func (s *shower) text(d difference, v raw.Value) {
 	text, ok := raw.Reveal(v).(string)
 	if !ok || documents(d.path) >= maxDocuments || !secret.Mentions(text) {

@@ -6,27 +6,29 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema"
 )
 
-// threeWay compares what runs with what is wanted, in the way of an apply: what only the cluster has goes if it was applied last, and stays
-// otherwise.
+// threeWay compares the live object with the desired one like an apply: a field
+// that only the cluster has is removed if it was applied last, and stays otherwise.
 type threeWay struct {
 	typ *schema.Type
-	// last is what was applied last; null for an object that others made.
+	// last is the object applied last; null for one that others created.
 	last raw.Value
-	// wanted is what is to be applied.
+	// wanted is the object to be applied.
 	wanted raw.Value
 	names  *names
 	out    []difference
-	// counted are the fields that the API server writes or fills in, by rule. It does so to all objects, so they are not listed.
+	// counted are the numbers of fields that the API server writes or
+	// defaults, by rule. Every object has them, so they are not listed.
 	counted map[string]int
 	// lasts and wants are the elements of lists of last and wanted.
 	lasts, wants selections
 }
 
-// changes are the differences that an apply makes, and those that it leaves, which are folded.
+// changes returns the differences that an apply makes, and, folded, those that it leaves.
 func (t *threeWay) changes(found []difference) []difference {
 	for _, d := range found {
 		if !d.hasBefore || d.hasAfter || d.atomic || t.unset(d.path) {
-			// What is wanted may say what is the default, or the server's: an apply changes nothing there.
+			// The desired object may set a default, or a field of the server:
+			// an apply changes nothing there.
 			if fold := foldOf(&d); fold == foldServer || fold == foldDefault {
 				t.counted[fold]++
 			} else {
@@ -41,7 +43,8 @@ func (t *threeWay) changes(found []difference) []difference {
 	return t.out
 }
 
-// unset says that what is wanted has a null at a path. To an apply that means: take it away, whoever set it.
+// unset reports whether the desired object has a null at a path. An apply
+// then removes the field, whoever set it.
 func (t *threeWay) unset(p tree.Path) bool {
 	if len(p) == 0 || p[len(p)-1].Key == "" {
 		return false
@@ -51,7 +54,7 @@ func (t *threeWay) unset(p tree.Path) bool {
 	return ok && written
 }
 
-// gone splits what only the cluster has into what was applied last and what others own.
+// gone splits a value that only the cluster has into what was applied last and what others own.
 func (t *threeWay) gone(d difference, last raw.Value, applied bool) {
 	switch {
 	case !applied:
@@ -76,7 +79,7 @@ func (t *threeWay) gone(d difference, last raw.Value, applied bool) {
 	}
 }
 
-// elementsGone does so with the elements of a list that an apply merges.
+// elementsGone does the same for the elements of a list that an apply merges.
 func (t *threeWay) elementsGone(d difference, last raw.Value) {
 	how := pairingOf(node{typ: d.typ, before: last, after: d.before, builtin: d.builtin})
 	if !how.merged {
@@ -95,7 +98,7 @@ func (t *threeWay) elementsGone(d difference, last raw.Value) {
 	t.whole(start, d)
 }
 
-// whole puts the parts since start together again if all of them go.
+// whole joins the parts since start again if all of them are removed.
 func (t *threeWay) whole(start int, d difference) {
 	for _, part := range t.out[start:] {
 		if part.fold != "" {
@@ -105,7 +108,7 @@ func (t *threeWay) whole(start int, d difference) {
 	t.out = append(t.out[:start], d)
 }
 
-// theirs adds what an apply leaves alone.
+// theirs adds a difference that an apply leaves.
 func (t *threeWay) theirs(d difference) {
 	if d.fold = foldOf(&d); d.fold == "" && (d.typ.Assigned() || d.path[0].Key == "status") {
 		d.fold = foldServer
@@ -115,7 +118,7 @@ func (t *threeWay) theirs(d difference) {
 		return
 	}
 	if n := len(d.path); n > 1 && d.path[n-2].Key == "metadata" && d.before.IsObject() {
-		// Of labels and annotations each is somebody's own.
+		// Each label and annotation has its own owner.
 		for _, k := range d.before.Keys() {
 			v, _ := d.before.Get(k)
 			t.theirs(d.field(t.names, d.before, k, v))
@@ -126,7 +129,8 @@ func (t *threeWay) theirs(d difference) {
 	t.out = append(t.out, d)
 }
 
-// drifted are the differences between what was applied last and what runs, in what was applied.
+// drifted returns the differences between the object applied last and the
+// live one, in the fields that were applied.
 func drifted(found []difference) []difference {
 	var out []difference
 	for _, d := range found {

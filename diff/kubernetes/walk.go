@@ -8,20 +8,22 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema"
 )
 
-// maxDepth is how deep values are compared field by field; below it they are compared whole.
+// maxDepth is how deep values are compared field by field; deeper ones are compared as a whole.
 const maxDepth = 64
 
 // walker finds the differences of two values.
 type walker struct {
-	// document says that the values are those of a document inside a string, where null is a value like any other. In an object it is what
-	// leaves a field out.
+	// document means that the values are those of a document inside a string, in
+	// which null is a value like any other. In an object, null omits a field.
 	document bool
-	// nulls says that null is compared as what the API server makes of it. Against a cluster null is what takes a field away.
+	// nulls means that null is compared as the API server stores it. Against
+	// a cluster, null removes a field.
 	nulls bool
-	// lists are the fields of the kind with lists whose order means another thing than the schema says.
+	// lists are the fields of the kind with lists whose order has another
+	// meaning than the schema declares.
 	lists listOrders
 	names *names
-	// path leads to where the walk is now.
+	// path leads to the current place of the walk.
 	path tree.Path
 	out  []difference
 }
@@ -36,18 +38,18 @@ type node struct {
 	place                      int
 	builtin, sensitive, atomic bool
 	holds                      holding
-	// template: the place is inside of what pods are made of, where every difference makes them anew.
+	// template: the place is inside a pod template, where every difference recreates the pods.
 	template bool
-	// order is what the order of a list means at this place, if that is other than the schema says.
+	// order is the meaning of the order of a list at this place, if that differs from the schema.
 	order order
 }
 
-// both is the node of two values that are there.
+// both returns the node of two existing values.
 func both(t *schema.Type, before, after raw.Value) node {
 	return node{typ: t, was: t, before: before, after: after, hasBefore: true, hasAfter: true}
 }
 
-// step walks on into a part.
+// step continues the walk in a part.
 func (w *walker) step(s tree.Step, n node) {
 	w.path = append(w.path, s)
 	w.walk(n)
@@ -68,7 +70,7 @@ func (w *walker) walk(n node) {
 	}
 }
 
-// emit adds a difference with both sides as they are here.
+// emit adds a difference with both sides of the node.
 func (w *walker) emit(n node) {
 	d := difference{
 		path: slices.Clone(w.path), typ: n.typ, was: n.was, before: n.before, after: n.after, hasBefore: n.hasBefore, hasAfter: n.hasAfter, place: n.place,
@@ -82,7 +84,7 @@ func (w *walker) emit(n node) {
 	w.out = append(w.out, d)
 }
 
-// object compares key by key.
+// object compares two objects key by key.
 func (w *walker) object(n node) {
 	keys := tree.Union(n.before.Keys(), n.after.Keys())
 	template := n.template || isPods(n.before, keys) || isPods(n.after, keys)
@@ -100,7 +102,7 @@ func (w *walker) object(n node) {
 	}
 }
 
-// get is the value at a key, as the API server stores it: null leaves most fields out.
+// get returns the value at a key, as the API server stores it: null omits most fields.
 func (w *walker) get(n *node, v raw.Value, key string) (raw.Value, bool) {
 	child, ok := v.Get(key)
 	if !ok || w.document || !child.IsNull() {
@@ -112,7 +114,8 @@ func (w *walker) get(n *node, v raw.Value, key string) (raw.Value, bool) {
 	return storedNull(n.typ, n.builtin, key)
 }
 
-// storedNull is what the API server makes of null at a key of an object, and whether it keeps the key.
+// storedNull returns what the API server stores for null at a key of an
+// object, and whether it keeps the key.
 func storedNull(t *schema.Type, builtin bool, key string) (raw.Value, bool) {
 	if !t.KeepsNull(builtin, key) {
 		return raw.Value{}, false
@@ -123,8 +126,8 @@ func storedNull(t *schema.Type, builtin bool, key string) (raw.Value, bool) {
 	return raw.Value{}, true
 }
 
-// isPods says that an object, of whose keys keys holds all, is what pods are made of: a Pod, a template for one, or the spec of either, in
-// objects of any kind.
+// isPods reports whether an object defines pods: a Pod, a pod template, or the spec
+// of either, in objects of any kind. Keys must include all keys of the object.
 func isPods(v raw.Value, keys []string) bool {
 	if slices.Contains(keys, "spec") {
 		v, _ = v.Get("spec")
