@@ -86,8 +86,8 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestNothingIsSaidOfWhatIsThere checks that the notes name exactly the parts that appconfig warns are
-// not implemented yet. For metadata.toml, appconfig warns key by key.
+// TestNothingIsSaidOfWhatIsThere checks that the notes name exactly the parts that appconfig warns
+// are not implemented yet. For metadata.toml, appconfig warns key by key.
 func TestNothingIsSaidOfWhatIsThere(t *testing.T) {
 	files := base(t)
 	maps.Copy(files, map[string]string{
@@ -115,8 +115,8 @@ func TestNothingIsSaidOfWhatIsThere(t *testing.T) {
 	}
 }
 
-// TestSecretsInNoRendering checks that values that are secret by name or format, and their copies, are
-// in no rendering. A plain word is masked only at its own place.
+// TestSecretsInNoRendering checks that values that are secret by name or format, and their copies,
+// are in no rendering. A plain word is masked only at its own place.
 func TestSecretsInNoRendering(t *testing.T) {
 	values := func(password, url string) *appconfig.App {
 		return one(appconfig.Component{Kind: "terraform_module", Terraform: &appconfig.Terraform{

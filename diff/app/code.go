@@ -14,8 +14,8 @@ import (
 // codeKey is the path of the fields about a component's code, which are in no config.
 const codeKey = "code"
 
-// codeOf returns how the code of a component with the same name on both sides differs; nil if it does
-// not.
+// codeOf returns how the code of a component with the same name on both sides differs; nil if it
+// does not.
 func (b *builder) codeOf(p pair) *appcode.Change {
 	if p.before == nil || p.after == nil || p.before.address != p.after.address || p.after.component == nil {
 		return nil
@@ -26,8 +26,8 @@ func (b *builder) codeOf(p pair) *appcode.Change {
 	return nil
 }
 
-// codeFields returns the changed files, each with the hash of its content, and any reason why the code
-// cannot be built.
+// codeFields returns the changed files, each with the hash of its content, and any reason why the
+// code cannot be built.
 func (b *builder) codeFields(code *appcode.Change) []diff.FieldChange {
 	var fields []diff.FieldChange
 	for _, file := range code.Files {
@@ -64,8 +64,8 @@ func problemSide(problem string) diff.Side {
 // hashDigits is the number of digits shown of a hash.
 const hashDigits = 10
 
-// fileSide returns the state of a tree at a path: git's hash of the content, and the file mode unless
-// it is a regular file.
+// fileSide returns the state of a tree at a path: git's hash of the content, and the file mode
+// unless it is a regular file.
 func fileSide(f gittree.File) diff.Side {
 	if f.Hash == "" {
 		return diff.Side{Absent: true}

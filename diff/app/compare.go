@@ -281,8 +281,8 @@ func (c *comparer) moved(p tree.Path, n node, pairs []tree.Pair) {
 	c.emit(p, node{before: side(was), after: side(is), hasBefore: true, hasAfter: true}).Reorder(tree.Places(n.after.Len(), kept))
 }
 
-// namings lists the keys that identify the tables of a list, in the order in which they are tried. The
-// first key of each must exist.
+// namings lists the keys that identify the tables of a list, in the order in which they are tried.
+// The first key of each must exist.
 var namings = [][]string{
 	{"name"}, {"operation"}, {"Sid"}, {"type", "component_name"}, {"type", "component_name", "cron_schedule"}, {"managed_policy_name"},
 }

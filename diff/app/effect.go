@@ -21,8 +21,8 @@ func EffectOf(was, is *appconfig.Component) Effect {
 	return Effect{Rebuild: recipeOf(was) != recipeOf(is), Moved: placeOf(was) != placeOf(is), Redeploy: was.ConfigDigest() != is.ConfigDigest()}
 }
 
-// ChangedKeys returns the sorted paths, as in the component's file, of the settings that differ. Neither
-// argument may be nil.
+// ChangedKeys returns the sorted paths, as in the component's file, of the settings that differ.
+// Neither argument may be nil.
 func ChangedKeys(was, is *appconfig.Component) []string {
 	kind := kindComponent
 	if is.Kind == appconfig.KindSandbox {
@@ -58,9 +58,9 @@ func changedKeys(was, is raw.Value) []string {
 	return keys
 }
 
-// recipeOf returns what a component's artifact is built from, as far as its config defines it. For kinds
-// that the control plane builds, this matches its builds. The location of the code is not included,
-// only the code counts; see Effect.Moved.
+// recipeOf returns what a component's artifact is built from, as far as its config defines it. For
+// kinds that the control plane builds, this matches its builds. The location of the code is not
+// included, only the code counts; see Effect.Moved.
 func recipeOf(c *appconfig.Component) string {
 	made := struct {
 		Engine, Version, Directory string

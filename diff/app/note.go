@@ -8,8 +8,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// summed lists the rules whose findings are counted, in the order in which the summary sentence names
-// them.
+// summed lists the rules whose findings are counted, in the order in which the summary sentence
+// names them.
 var summed = []struct {
 	rules []string
 	words string
@@ -37,8 +37,8 @@ var (
 	inputs     = [2]string{"input", "inputs"}
 )
 
-// notYet maps the kinds of parts that nuon does not act on yet, as appconfig warns, to the text of the
-// note about them.
+// notYet maps the kinds of parts that nuon does not act on yet, as appconfig warns, to the text of
+// the note about them.
 var notYet = map[string]string{
 	kindSecret: "secrets", kindPermission: "permissions", kindPolicy: "policies", kindRunbook: "runbooks", kindBreakGlass: "break-glass roles",
 	kindOperationRole: "operation roles", kindInstaller: "the installer page", kindBranch: "branches",
@@ -94,7 +94,8 @@ func (b *builder) counting(rules ...string) (n int) {
 	return n
 }
 
-// waiting returns the changed parts that nuon does not act on yet: components by name, others by kind.
+// waiting returns the changed parts that nuon does not act on yet: components by name, others by
+// kind.
 func (b *builder) waiting() []string {
 	var names, kinds []string
 	for i := range b.report.Changes {

@@ -51,7 +51,8 @@ const sectionInstalls = "installs, which are no part of the version"
 // evaluated in it.
 var orderedKinds = []string{kindGroup, kindInput, kindOperationRole}
 
-// exists reports whether the part stands for something outside of the config that is lost with the part.
+// exists reports whether the part stands for something outside of the config that is lost with the
+// part.
 func (p *part) exists() bool { return p.component != nil || p.kind == kindSecret }
 
 // gathering collects parts. It stores the first error.

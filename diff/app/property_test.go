@@ -21,8 +21,8 @@ var texts = []string{
 	"#!/bin/sh\nfalse\n", `{"Statement":[{"Effect":"Allow","Action":"s3:*","Resource":"*"}]}`, "é\x1b", "password=planted1",
 }
 
-// scalars lists chart values that all count as different. The last one is a secret only under the name
-// of one.
+// scalars lists chart values that all count as different. The last one is a secret only under the
+// name of one.
 var scalars = []any{"3", int64(3), 3.0, "true", true, false, "{{.nuon.install.id}}", "planted1"}
 
 // drawn fills a value of any type of the model with random content.
@@ -80,8 +80,8 @@ func drawn(t *rapid.T, v reflect.Value) {
 	}
 }
 
-// config draws an App in the form that Load returns: parts have unique names, sorted lists are sorted,
-// and a component has one engine.
+// config draws an App in the form that Load returns: parts have unique names, sorted lists are
+// sorted, and a component has one engine.
 func config(t *rapid.T) *appconfig.App {
 	a := &appconfig.App{}
 	drawn(t, reflect.ValueOf(a).Elem())
@@ -262,8 +262,8 @@ func TestNothingIsLost(t *testing.T) {
 	})
 }
 
-// TestRedeployIsWhatTheControlPlaneDecides checks that a component counts as redeployed exactly when its
-// ConfigDigest differs, which is the criterion of the control plane.
+// TestRedeployIsWhatTheControlPlaneDecides checks that a component counts as redeployed exactly
+// when its ConfigDigest differs, which is the criterion of the control plane.
 func TestRedeployIsWhatTheControlPlaneDecides(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before, after := pair(t)

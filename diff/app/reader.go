@@ -8,7 +8,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
 
-// readers indexes which components of a config read what. It parses all templates once, on first use.
+// readers indexes which components of a config read what. It parses all templates once, on first
+// use.
 type readers struct {
 	app *appconfig.App
 

@@ -13,8 +13,8 @@ const (
 	maxRenames = 64
 )
 
-// renamed joins removed and added components of the same kind with almost equal content. It joins the
-// most similar ones first; ties go to the first in order.
+// renamed joins removed and added components of the same kind with almost equal content. It joins
+// the most similar ones first; ties go to the first in order.
 func renamed(all []pair) []pair {
 	var gone, come []int
 	for i, p := range all {

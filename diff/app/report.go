@@ -10,7 +10,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
 
-// Options configures masking and limits. The zero value masks values that are secret by name or format.
+// Options configures masking and limits. The zero value masks values that are secret by name or
+// format.
 type Options struct {
 	// Secrets reports whether a text contains a secret that is known from elsewhere, for example
 	// diff.NewSecrets(…).Contains.
@@ -26,10 +27,10 @@ type Options struct {
 	Subject string
 }
 
-// Report compares two configs, which must both be valid, and includes the code changes in o.Code. The
-// report is empty exactly when the code is equal and both configs are the same version of the app and
-// declare the same installs. The order of inputs counts, because users are asked in this order. The
-// first note summarizes what the changes cause.
+// Report compares two configs, which must both be valid, and includes the code changes in o.Code.
+// The report is empty exactly when the code is equal and both configs are the same version of the
+// app and declare the same installs. The order of inputs counts, because users are asked in this
+// order. The first note summarizes what the changes cause.
 func Report(before, after *appconfig.App, o Options) (*diff.Report, error) {
 	was, err := partsOf(before)
 	if err != nil {

@@ -83,7 +83,8 @@ func ruleNamed(name string) *Rule {
 	return &all[slices.IndexFunc(all, func(r Rule) bool { return r.Name == name })]
 }
 
-// judge adds the findings of the rules. The rule nothing-deployed applies if no other rule has a finding.
+// judge adds the findings of the rules. The rule nothing-deployed applies if no other rule has a
+// finding.
 func (b *builder) judge(c *diff.Change, p pair, code *appcode.Change) {
 	l := &look{was: &b.was, is: &b.is, change: c, code: code}
 	if p.before != nil {

@@ -69,8 +69,8 @@ func policyRules() []Rule {
 	}
 }
 
-// uncovered returns the components that a policy no longer applies to. "*" stands for all components, and
-// so does an empty list.
+// uncovered returns the components that a policy no longer applies to. "*" stands for all
+// components, and so does an empty list.
 func uncovered(l *look) []string {
 	is := covered(l.after)
 	if slices.Contains(is, "*") {

@@ -14,8 +14,8 @@ func script(text string) []appconfig.Action {
 	return []appconfig.Action{{Name: "migrate", Steps: []appconfig.ActionStep{{Name: "run", InlineContents: text, EnvVars: map[string]string{"DB_PASSWORD": "hunter2-hunter2"}}}}}
 }
 
-// TestNothingOfAScriptIsHidden checks that a script is shown in full: text that looks like a secret, long
-// text, and lines far from a change.
+// TestNothingOfAScriptIsHidden checks that a script is shown in full: text that looks like a
+// secret, long text, and lines far from a change.
 func TestNothingOfAScriptIsHidden(t *testing.T) {
 	t.Parallel()
 	long := "#!/bin/sh\n" + strings.Repeat("# a line of a long script that nobody reads to its end\n", 20_000)

@@ -9,11 +9,11 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
-// This file finds secrets that were written into a config, where they do not belong. They have no marks;
-// names and formats identify them.
+// This file finds secrets that were written into a config, where they do not belong. They have no
+// marks; names and formats identify them.
 
-// named reports whether the value at a key of a table is a secret, by the key or by the name beside it. A
-// template is not: it only refers to a value.
+// named reports whether the value at a key of a table is a secret, by the key or by the name beside
+// it. A template is not: it only refers to a value.
 func named(table raw.Value, key string, value raw.Value) bool {
 	if key == "default" || key == "value" {
 		return secret.Value(secret.Beside(table), value, secret.Name)
@@ -44,15 +44,15 @@ func learn(m *diff.Masker, v raw.Value) {
 	}
 }
 
-// telling reports whether copies of a secret should be searched elsewhere. A single plain word should
-// not (postgres, changeme), because configs are full of such words.
+// telling reports whether copies of a secret should be searched elsewhere. A single plain word
+// should not (postgres, changeme), because configs are full of such words.
 func telling(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool { return r < 'a' || r > 'z' })
 }
 
 // conceal removes secrets from both sides of a field. A side that is a secret, or contains one that
-// cannot be cut out, becomes sensitive as a whole; a text that sets a secret among other things loses
-// only the secret.
+// cannot be cut out, becomes sensitive as a whole; a text that sets a secret among other things
+// loses only the secret.
 func conceal(before, after *diff.Side) {
 	for _, side := range []*diff.Side{before, after} {
 		side.Sensitive = side.Sensitive || !side.Absent && holds(side.Value)

@@ -66,7 +66,7 @@ func attempt(t *testing.T, name string) {
 	}
 }
 
-// compare makes the report of an attempt's input.
+// compare builds the report for the input of an attempt.
 func compare(t *testing.T, files map[string][]byte) *diff.Report {
 	t.Helper()
 	if plan, ok := files["plan.json"]; ok {
@@ -93,10 +93,11 @@ func compare(t *testing.T, files map[string][]byte) *diff.Report {
 	return report
 }
 
-// rendered is a report, and what its formats are.
+// rendered is a report with its formats.
 type rendered struct {
 	report *diff.Report
-	// formats are what people read, whole the same with everything unfolded and what programs read.
+	// formats holds the output for people; whole holds the same with everything unfolded, and the
+	// output for programs.
 	formats, whole map[string]string
 }
 
@@ -131,7 +132,7 @@ func render(t *testing.T, r *diff.Report) rendered {
 	return out
 }
 
-// check is one expectation; the error says what is there instead.
+// check verifies one expectation. The error describes the actual report.
 func (r *rendered) check(line string) error {
 	verb, rest, _ := strings.Cut(line, " ")
 	switch {
@@ -175,7 +176,7 @@ func (r *rendered) check(line string) error {
 	return nil
 }
 
-// contains checks that each format contains a text, or that none does.
+// contains checks that each format contains a text or, without want, that none does.
 func contains(formats map[string]string, text string, want bool) error {
 	for name, got := range formats {
 		if strings.Contains(got, text) != want {
@@ -197,7 +198,7 @@ func (r *rendered) findings() []diff.Finding {
 	return out
 }
 
-// field checks that some field is as it should be.
+// field checks that at least one field satisfies a predicate.
 func (r *rendered) field(is func(diff.FieldChange) bool) error {
 	var paths []string
 	for _, c := range r.changes() {

@@ -1,7 +1,9 @@
-// Package attacks has tests only: attempts to hide a change from the person who reviews it, and what that person must see all the same.
+// Package attacks contains only tests: attempts to hide a change from its reviewer, with what the
+// reviewer must see nevertheless.
 //
-// Each file of testdata is one attempt, as a txtar archive. The comment at its head says what the attempt is. Its files are the input
-// (before.yaml and after.yaml, with live.yaml, again.yaml and before-again.yaml where the attempt needs them; or plan.json, a Terraform plan) and expect, which
+// Each file of testdata is one attempt, as a txtar archive. The comment at its top describes the
+// attempt. Its files are the input (before.yaml and after.yaml, with live.yaml, again.yaml and
+// before-again.yaml where the attempt needs them; or plan.json, a Terraform plan) and expect, which
 // has one expectation per line:
 //
 //	shown PATH         a field of this path is listed, and not folded

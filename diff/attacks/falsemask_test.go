@@ -19,7 +19,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/manifest"
 )
 
-// maskedPlaces are the fields of what happens to objects that are no Secrets of which something is masked.
+// maskedPlaces returns the fields with a masked part in changes of objects other than Secrets.
 func maskedPlaces(t *testing.T, before, after []byte) []string {
 	t.Helper()
 	source := func(data []byte) []manifest.Source {
@@ -48,15 +48,15 @@ func maskedPlaces(t *testing.T, before, after []byte) []string {
 	return out
 }
 
-// masks says that a field hides something of its value.
+// masks reports whether a field hides a part of its value.
 func masks(f *diff.FieldChange) bool {
 	text := f.Before.Text + f.After.Text + fmt.Sprint(f.Lines)
 	return f.Before.Masked || f.After.Masked ||
 		strings.Contains(text, secret.Hidden) || strings.Contains(text, secret.Changed)
 }
 
-// TestFalseMasks: what sounds like a secret and is none is shown, when it comes and when it
-// changes; and what is one beside it is masked.
+// TestFalseMasks checks that values that only sound like secrets are shown, when they are added and
+// when they change, and that real secrets beside them are masked.
 func TestFalseMasks(t *testing.T) {
 	archive, err := txtar.ParseFile("testdata/false-masks.yaml.txt")
 	if err != nil {
@@ -79,8 +79,8 @@ func TestFalseMasks(t *testing.T) {
 	}
 }
 
-// TestFalseMasksInRealUpgrades: four real upgrades have secrets in Secrets only, and nothing else
-// of them is masked.
+// TestFalseMasksInRealUpgrades checks that four real upgrades, which have secrets only in Secrets,
+// have no other masked values.
 func TestFalseMasksInRealUpgrades(t *testing.T) {
 	sample.Upgrades(t, "TestFalseMasks has the like in small", func(t *testing.T, old, after []byte) {
 		for _, before := range [][]byte{nil, old} {
@@ -91,8 +91,8 @@ func TestFalseMasksInRealUpgrades(t *testing.T) {
 	})
 }
 
-// maskedInApps are the settings in real apps that are masked: the password of a chart, and four
-// that are none and cannot be told from one.
+// maskedInApps lists the masked settings in real apps: the password of a chart, and four values that
+// are no secrets but cannot be distinguished from one.
 var maskedInApps = map[string]bool{
 	"baserow/components/values/baserow/values.yaml password=baserow":              true,
 	"cde/actions/install-claude-code.toml ANTHROPIC_API_KEY=already":              true,
@@ -102,8 +102,8 @@ var maskedInApps = map[string]bool{
 	"cde/actions/post-provision-setup.toml npassword=VSCODE_PASSWORD_VAL\\ncert:": true,
 }
 
-// TestFalseMasksInRealApps: in the files of real apps (configs, charts' values, scripts, modules,
-// policies) no other setting is masked.
+// TestFalseMasksInRealApps checks that no other setting is masked in the files of real apps:
+// configs, chart values, scripts, modules, policies.
 func TestFalseMasksInRealApps(t *testing.T) {
 	dir := os.Getenv("NUON_CORPUS")
 	if dir == "" {

@@ -18,7 +18,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// growths are inputs of any size: each returns an object, or several, with n parts that differ between two versions.
+// growths are inputs of any size. Each returns one or more objects with n parts that differ between
+// two versions.
 var growths = map[string]func(n, version int) []any{
 	"subjects of a binding": func(n, version int) []any {
 		return []any{object("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "roleRef", fields("kind", "ClusterRole", "name", "admin"),
@@ -211,7 +212,7 @@ var growths = map[string]func(n, version int) []any{
 		return objects((version-1)*n, func(i int) map[string]any { return object("v1", "ConfigMap", "data", fields("k", fmt.Sprint(i))) })
 	},
 	"renamed objects": func(n, version int) []any {
-		// More of them are not paired, and print as others do.
+		// More objects than this are not paired, and print as others do.
 		out := objects(4*n, func(i int) map[string]any {
 			return object("v1", "ConfigMap", "data", fields("k", fmt.Sprint("v", i), "l", fmt.Sprint("w", i)))
 		})
@@ -241,7 +242,7 @@ var growths = map[string]func(n, version int) []any{
 	},
 }
 
-// plans are such inputs for Terraform: each returns the resource changes of a plan.
+// plans are similar inputs for Terraform. Each returns the resource changes of a plan.
 var plans = map[string]func(n int) []any{
 	"resources": func(n int) []any {
 		return repeat(n, func(i int) any {
@@ -419,7 +420,8 @@ func resource(i int, kind string, before, after any) map[string]any {
 			"after_unknown", fields(), "before_sensitive", fields(), "after_sensitive", fields()))
 }
 
-// live are growths that are compared with what runs, too: twice as many parts, which a manager owns.
+// live lists the growths that are also compared with live objects, with twice as many parts, all
+// owned by a manager.
 var live = map[string]func(n int) map[string]any{
 	"variables of a container": func(n int) map[string]any {
 		return below([]string{"spec", "template", "spec", "containers", `{"name":"c"}`, "env"}, elements(n, "V", "value"))
@@ -443,7 +445,7 @@ var live = map[string]func(n int) map[string]any{
 	},
 }
 
-// below is a set of fields of a manager at a path, where an element of a list is written as its keys.
+// below returns the managed fields at a path, where a list element is written as its keys.
 func below(path []string, owned map[string]any) map[string]any {
 	for i := len(path) - 1; i >= 0; i-- {
 		key := "f:" + path[i]
@@ -455,7 +457,7 @@ func below(path []string, owned map[string]any) map[string]any {
 	return owned
 }
 
-// elements are those of a list by their names, of which a manager owns one field.
+// elements returns managed fields for the elements of a list by name, with one field each.
 func elements(n int, name, field string) map[string]any {
 	owned := map[string]any{}
 	for i := range n {
@@ -464,7 +466,7 @@ func elements(n int, name, field string) map[string]any {
 	return owned
 }
 
-// managed are objects of which a manager owns fields.
+// managed returns the objects with managed fields.
 func managed(objects []any, owned map[string]any) []any {
 	for _, o := range objects {
 		metadata := o.(map[string]any)["metadata"].(map[string]any)
@@ -473,7 +475,8 @@ func managed(objects []any, owned map[string]any) []any {
 	return objects
 }
 
-// TestGrowth: four times the input costs hardly more than four times the work, from reading to each format.
+// TestGrowth checks that four times the input needs hardly more than four times the work, from
+// reading to each format.
 func TestGrowth(t *testing.T) {
 	const n = 40
 	for name, make := range growths {
@@ -528,7 +531,7 @@ func checkGrowth(t *testing.T, n int, input func(n int) func() *diff.Report) {
 	t.Helper()
 	small, large := input(n), input(4*n)
 	few, many := small(), large()
-	// What grows with the square of the input takes sixteen times as long.
+	// A quadratic cost would be sixteen times as high.
 	testtime.Growth(t, 9, "comparing four times as much", func() { small() }, func() { large() })
 	testtime.Growth(t, 9, "rendering four times as much", func() { renderAll(t, few) }, func() { renderAll(t, many) })
 }

@@ -13,8 +13,9 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/terraform"
 )
 
-// TestHidingInPlans hides a risky change of a Terraform plan among changes that every fold and every mask takes for
-// noise. None leaves it without a finding about security that the noise alone has not, and what differs is not folded.
+// TestHidingInPlans hides a risky change of a Terraform plan among changes that every fold and mask
+// treats as noise. In each case there must be a security finding that the noise alone does not have,
+// and the risky difference must not be folded.
 func TestHidingInPlans(t *testing.T) {
 	for seed := range uint64(*attempts) / 2 {
 		r := rand.New(rand.NewPCG(seed, 20261123))
@@ -45,7 +46,7 @@ func TestHidingInPlans(t *testing.T) {
 	}
 }
 
-// securityFindingsIn are those of all changes that are listed, and of drift.
+// securityFindingsIn returns the security findings of all listed changes and of drift.
 func securityFindingsIn(r *diff.Report) map[string]bool {
 	out := map[string]bool{}
 	for _, c := range slices.Concat(r.Changes, r.Drift) {
@@ -71,7 +72,7 @@ func shows(r *diff.Report, address string) bool {
 // pairOf is a resource before and after.
 type pairOf struct{ before, after map[string]any }
 
-// resourcesOf are resources that stay as they are, by their addresses.
+// resourcesOf returns unchanged resources by address.
 func resourcesOf(r *rand.Rand) map[string]*pairOf {
 	policy := map[string]any{"Version": "2012-10-17", "Statement": []any{
 		map[string]any{"Effect": "Allow", "Action": "s3:GetObject", "Resource": "arn:aws:s3:::b/*"},
@@ -96,14 +97,14 @@ func resourcesOf(r *rand.Rand) map[string]*pairOf {
 	return out
 }
 
-// flow is what a firewall lets in.
+// flow returns a firewall rule that admits traffic.
 func flow(from string, port int) map[string]any {
 	return map[string]any{
 		"cidr_blocks": []any{from}, "from_port": port, "to_port": port, "protocol": "tcp", "description": nil,
 	}
 }
 
-// planRisks are changes that some rule about security finds, each of the resource at an address.
+// planRisks lists changes with a security finding, each of the resource at an address.
 var planRisks = []struct {
 	name, at string
 	apply    func(map[string]*pairOf)
@@ -131,7 +132,7 @@ var planRisks = []struct {
 	}},
 }
 
-// planNoises are changes that folds and masks take for noise. They keep what differs.
+// planNoises lists changes that folds and masks treat as noise. They preserve other differences.
 var planNoises = []func(r *rand.Rand, p map[string]*pairOf){
 	func(_ *rand.Rand, p map[string]*pairOf) { // null and empty
 		for _, k := range slices.Sorted(maps.Keys(p)) {
@@ -154,7 +155,7 @@ var planNoises = []func(r *rand.Rand, p map[string]*pairOf){
 			}
 		}
 	},
-	func(r *rand.Rand, p map[string]*pairOf) { // secrets that equal what is risky
+	func(r *rand.Rand, p map[string]*pairOf) { // secrets that equal a risky value
 		v := map[string]any{
 			"a": "0.0.0.0/1 ", "b": "*:*", "c": "1,web.securityContext.privileged=true", "d": digits(r), "e": `"privileged":true`,
 		}
@@ -173,7 +174,7 @@ var planNoises = []func(r *rand.Rand, p map[string]*pairOf){
 	},
 }
 
-// edit changes the document that an attribute holds after.
+// edit changes the document in an attribute on the after side.
 func (p *pairOf) edit(name string, change func(document any)) {
 	var document any
 	if err := json.Unmarshal([]byte(p.after[name].(string)), &document); err != nil {
@@ -191,7 +192,8 @@ func text(v any) string {
 	return string(data)
 }
 
-// reportOf is the report of a plan that makes the changes, or that only finds that others have made them.
+// reportOf returns the report of a plan with the changes or, with drift, of a plan that finds that
+// others have made them.
 func reportOf(t *testing.T, p map[string]*pairOf, drift bool) *diff.Report {
 	t.Helper()
 	var list []any

@@ -16,8 +16,8 @@ import (
 
 var attempts = flag.Int("attempts", 200, "how many attempts to hide a risky change are generated")
 
-// TestHiding hides a risky change among changes that every fold takes for noise: none leaves it without a finding about security that the noise
-// alone has not.
+// TestHiding hides a risky change among changes that every fold treats as noise. In each case there
+// must be a security finding that the noise alone does not have.
 func TestHiding(t *testing.T) {
 	for seed := range uint64(*attempts) {
 		r := rand.New(rand.NewPCG(seed, 20261122))
@@ -56,7 +56,7 @@ func TestHiding(t *testing.T) {
 	}
 }
 
-// securityFindings are those about security of changes that are listed, with their objects.
+// securityFindings returns the security findings of listed changes, with their objects.
 func securityFindings(r *diff.Report) map[string]bool {
 	out := map[string]bool{}
 	for _, c := range r.Changes {
@@ -69,7 +69,7 @@ func securityFindings(r *diff.Report) map[string]bool {
 	return out
 }
 
-// release is a set of objects by a name of their own.
+// release returns a set of objects by name.
 func release(r *rand.Rand) map[string]any {
 	labels := map[string]any{"app": "web", "helm.sh/chart": "web-1.0.0", "app.kubernetes.io/version": "1.0.0"}
 	meta := func(name string) map[string]any {
@@ -113,7 +113,7 @@ func release(r *rand.Rand) map[string]any {
 	})
 }
 
-// risks are changes that some rule about security finds.
+// risks lists changes with a security finding.
 var risks = []struct {
 	name  string
 	apply func(set map[string]any)
@@ -147,7 +147,7 @@ var risks = []struct {
 	{"a service for everyone", func(s map[string]any) { at(s, "service", "spec")["type"] = "LoadBalancer" }},
 }
 
-// noises are changes that folds take for noise.
+// noises lists changes that folds treat as noise.
 var noises = []func(r *rand.Rand, before, after map[string]any){
 	func(_ *rand.Rand, _, after map[string]any) { // labels of the chart
 		for _, k := range slices.Sorted(maps.Keys(after)) {
@@ -168,20 +168,20 @@ var noises = []func(r *rand.Rand, before, after map[string]any){
 		at(after, "pods", "spec", "template", "spec")["restartPolicy"] = "Always"
 		at(after, "service", "spec")["sessionAffinity"] = "None"
 	},
-	func(r *rand.Rand, _, after map[string]any) { // what is made anew
+	func(r *rand.Rand, _, after map[string]any) { // regenerated values
 		at(after, "config", "data")["c"] = digits(r)
 		at(after, "pods", "spec", "template", "spec", "containers", 0)["env"] = []any{map[string]any{"name": "A", "value": digits(r)}}
 	},
 	func(r *rand.Rand, _, after map[string]any) {
 		at(after, "config", "metadata")["name"] = "web-" + digits(r)
 	}, // a rename
-	func(_ *rand.Rand, _, after map[string]any) { // what the server owns
+	func(_ *rand.Rand, _, after map[string]any) { // fields that the server owns
 		for _, k := range slices.Sorted(maps.Keys(after)) {
 			at(after, k)["status"] = map[string]any{"ready": true}
 			at(after, k, "metadata")["generation"] = 7
 		}
 	},
-	func(r *rand.Rand, before, after map[string]any) { // a secret that equals what is risky
+	func(r *rand.Rand, before, after map[string]any) { // a secret that equals a risky value
 		for _, s := range []map[string]any{before, after} {
 			s["secret"] = map[string]any{
 				"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "s", "namespace": "shop", "labels": map[string]any{}},
@@ -191,7 +191,7 @@ var noises = []func(r *rand.Rand, before, after map[string]any){
 	},
 }
 
-// drawn are some of a list, in an order of their own.
+// drawn returns random elements of a list in random order.
 func drawn[T any](r *rand.Rand, of []T) []T {
 	out := slices.Clone(of)
 	r.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
@@ -200,7 +200,7 @@ func drawn[T any](r *rand.Rand, of []T) []T {
 
 func digits(r *rand.Rand) string { return fmt.Sprintf("%016x", r.Uint64()) }
 
-// at is the object below keys and places.
+// at returns the object below keys and indexes.
 func at(v any, steps ...any) map[string]any {
 	for _, s := range steps {
 		switch s := s.(type) {

@@ -19,14 +19,16 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/terraform"
 )
 
-// BenchmarkCRDs compares huge custom resource definitions, of whose lines 5 % differ, as a process. The peer is git diff.
+// BenchmarkCRDs compares huge custom resource definitions as a process; 5 % of their lines differ.
+// The peer is git diff.
 func BenchmarkCRDs(b *testing.B) { processes(b, crds(1), crds(2), 1) }
 
-// BenchmarkEqual compares equal inputs, as a process. The peers are git diff, and cat, which only reads them.
+// BenchmarkEqual compares equal inputs as a process. The peers are git diff, and cat, which only
+// reads them.
 func BenchmarkEqual(b *testing.B) { processes(b, shop(1), shop(1), 0) }
 
-// processes compares two sides with nuon and its peers in turn. Peak memory is that of nuon, without what it takes to start, over both
-// sides.
+// processes compares two sides with nuon and its peers in turn. It reports the peak memory of nuon,
+// less that of starting, relative to the size of both sides.
 func processes(b *testing.B, before, after []byte, gitExit int) {
 	program := nuon(b)
 	x, y := files(b, before, after)
@@ -49,8 +51,9 @@ func processes(b *testing.B, before, after []byte, gitExit int) {
 	b.ReportMetric(float64(slices.Max(peak)-slices.Min(empty))/float64(len(before)+len(after)), "mem-x-input")
 }
 
-// BenchmarkShop compares 500 objects of which all differ in a label of their chart, and one in four really. The peers are
-// sigs.k8s.io/yaml, which only parses both sides, and dyff, which compares and prints them.
+// BenchmarkShop compares 500 objects. All differ in a chart label, and one in four has a real
+// difference. The peers are sigs.k8s.io/yaml, which only parses both sides, and dyff, which compares
+// and prints them.
 func BenchmarkShop(b *testing.B) {
 	before, after := shop(1), shop(2)
 	var ours, sigs, theirs times
@@ -64,7 +67,8 @@ func BenchmarkShop(b *testing.B) {
 	ours.per(b, theirs, "x-dyff")
 }
 
-// BenchmarkTable compares one text of 16,000 lines, every fifth of which differs. The peer is sigs.k8s.io/yaml, which only parses.
+// BenchmarkTable compares one text of 16,000 lines, every fifth of which differs. The peer is
+// sigs.k8s.io/yaml, which only parses.
 func BenchmarkTable(b *testing.B) {
 	before, after := table(1), table(2)
 	var ours, sigs times
@@ -76,7 +80,8 @@ func BenchmarkTable(b *testing.B) {
 	ours.per(b, sigs, "x-sigs")
 }
 
-// BenchmarkPlan describes a plan of 10,000 resources. The peer is encoding/json, which only decodes it.
+// BenchmarkPlan describes a plan of 10,000 resources. The peer is encoding/json, which only decodes
+// it.
 func BenchmarkPlan(b *testing.B) {
 	data := plan()
 	var ours, decoded times
@@ -148,7 +153,7 @@ func dyffs(b *testing.B, before, after []byte, w io.Writer) {
 	}
 }
 
-// times are how long one thing took, each time.
+// times holds the durations of all runs of one program.
 type times []time.Duration
 
 func (t *times) take(what func()) {
@@ -162,13 +167,13 @@ func (t times) median() time.Duration {
 	return sorted[len(sorted)/2]
 }
 
-// report replaces the time of an operation, which is that of all peers together, by ours.
+// report replaces the time per operation, which includes all peers, with that of nuon.
 func (t times) report(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(1000*t.median().Seconds(), "ms")
 }
 
-// per gives our time in units of a peer's.
+// per reports our time relative to that of a peer.
 func (t times) per(b *testing.B, peer times, name string) {
 	b.ReportMetric(t.median().Seconds()/peer.median().Seconds(), name)
 }

@@ -12,15 +12,16 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/terminal"
 )
 
-// upgrades are the pairs in NUON_DIFF_CORPUS.
+// upgrades lists the pairs in NUON_DIFF_CORPUS.
 var upgrades = [][2]string{
 	{"argo-cd-2.14", "argo-cd-3.5"}, {"ingress-nginx-1.12", "ingress-nginx-1.15"}, {"metallb-0.13", "metallb-0.15"}, {"tekton-0.50", "tekton-1.0"},
 }
 
-// finding is a line that says what a rule found; dyff has none.
+// finding matches a line with a finding of a rule; dyff has no findings.
 var finding = regexp.MustCompile(`(?m)^ {6}(! )?(security|note|restart|replace|destroy|additive): .*\n`)
 
-// BenchmarkUpgrades measures how many bytes a screen prints for real upgrades, findings aside. The peer is dyff.
+// BenchmarkUpgrades measures the bytes printed for real upgrades, without findings. The peer is
+// dyff.
 func BenchmarkUpgrades(b *testing.B) {
 	dir := os.Getenv("NUON_DIFF_CORPUS")
 	if dir == "" {

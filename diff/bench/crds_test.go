@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// The inputs are the same in each run: their only chance is that of a generator with a fixed seed.
+// The inputs are the same in each run: the only randomness comes from generators with fixed seeds.
 func chance(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 5)) }
 
-// crds are 59 objects of about 1.9 MB: 12 custom resource definitions with huge schemas, and 47 small objects around them. Of the lines
-// of the second version about 5 % are others than those of the first.
+// crds returns 59 objects of about 1.9 MB: 12 custom resource definitions with huge schemas, and 47
+// small objects. About 5 % of the lines differ in the second version.
 func crds(version int) []byte {
 	w := &crdWriter{shape: chance(1), edits: chance(2), changed: version > 1}
 	for i := range 12 {
@@ -23,14 +23,14 @@ func crds(version int) []byte {
 	return []byte(w.out.String())
 }
 
-// crdWriter writes schemas as controller generators do. The shape is drawn from one source of chance and the edits from another, so that
-// both versions have the same shape.
+// crdWriter writes schemas in the style of controller-gen. One random source defines the shape and
+// another one the edits, so that both versions have the same shape.
 type crdWriter struct {
 	out          strings.Builder
 	shape, edits *rand.Rand
 	changed      bool
 	properties   int
-	lines        int // of schemas, about
+	lines        int // of schemas, approximately
 }
 
 const crdLines = 1560
@@ -46,7 +46,8 @@ func (w *crdWriter) definition(n int) {
 	w.out.WriteString("        type: object\n    served: true\n    storage: true\n    subresources:\n      status: {}\n")
 }
 
-// property writes one property with a description of one to four lines, and perhaps properties of its own.
+// property writes one property with a description of one to four lines, and perhaps with nested
+// properties.
 func (w *crdWriter) property(indent, depth int) {
 	pad := strings.Repeat(" ", indent)
 	w.properties++
@@ -76,7 +77,7 @@ func (w *crdWriter) property(indent, depth int) {
 	fmt.Fprintf(&w.out, "%smaxLength: %d\n%stype: string\n", pad, limit, pad)
 }
 
-// changes says that a line is another one in the second version. Of all lines, six in ten are asked for.
+// changes reports whether a line differs in the second version. It is called for six lines in ten.
 func (w *crdWriter) changes() bool { return w.edits.IntN(9) == 0 && w.changed }
 
 // line writes one line of a description.

@@ -1,4 +1,6 @@
-// Package bench measures how long a diff takes, each figure as a ratio to a named peer in the same run, on inputs that it makes itself.
+// Package bench measures how long a diff takes. Each figure is a ratio to a named peer in the same
+// run, on inputs that the package generates.
 //
-// It is a module of its own, because its peers are nothing that nuon should depend on. It asserts nothing: `make bench` shows the figures.
+// It is a separate module, because nuon should not depend on its peers. It asserts nothing: `make
+// bench` prints the figures.
 package bench

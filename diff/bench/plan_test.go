@@ -5,8 +5,9 @@ import (
 	"fmt"
 )
 
-// plan is the JSON of a plan of 10,000 resources in modules, of which one in ten changes: most of those in place, some are created,
-// replaced and destroyed. It has the prior state and the configuration beside them, as real ones do.
+// plan returns the JSON of a plan of 10,000 resources in modules. One in ten changes: most of those
+// in place, some are created, replaced or destroyed. Like a real plan, it includes the prior state
+// and the configuration.
 func plan() []byte {
 	var changes, state []any
 	for i := range 10_000 {

@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// launcher makes this program run its arguments and print what they took. A process's peak memory includes that of the process it was
-// forked from up to the moment of its exec, so it must be started by one that holds no inputs.
+// launcher is the environment variable that makes this program run its arguments and print the
+// resources that they used. The peak memory of a process includes that of its parent between fork
+// and exec, so the parent must hold no inputs.
 const launcher = "DIFF_BENCH_LAUNCHER"
 
 func TestMain(m *testing.M) {
@@ -24,14 +25,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// taken is what a process took.
+// taken holds the resources that a process used.
 type taken struct {
 	Time time.Duration
-	// Peak is the most memory that was resident, in bytes.
+	// Peak is the maximum resident memory, in bytes.
 	Peak int64
-	// Exit is its exit code.
+	// Exit is the exit code.
 	Exit int
-	// Errors is what it wrote to its standard error.
+	// Errors is the standard error output.
 	Errors string
 }
 
@@ -54,7 +55,7 @@ func launch() int {
 	return 0
 }
 
-// process runs a program with its output thrown away, and says what it took.
+// process runs a program, discards its output and returns the resources that it used.
 func process(b *testing.B, mayExit int, program string, args ...string) taken {
 	b.Helper()
 	cmd := exec.Command(os.Args[0], append([]string{program}, args...)...)
@@ -73,7 +74,7 @@ func process(b *testing.B, mayExit int, program string, args ...string) taken {
 	return t
 }
 
-// nuon is the program as it is released: the one that NUON_BIN names, or one that is built now.
+// nuon returns the path of a release build: the program that NUON_BIN names, or one that it builds.
 func nuon(b *testing.B) string {
 	b.Helper()
 	if dir := os.Getenv("NUON_BIN"); dir != "" {
@@ -88,7 +89,7 @@ func nuon(b *testing.B) string {
 	return bin
 }
 
-// files writes two sides.
+// files writes two sides to files.
 func files(b *testing.B, before, after []byte) (string, string) {
 	b.Helper()
 	dir := b.TempDir()

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// shop are 500 objects of about 2 MB, as a chart makes them: 120 Deployments, 20 StatefulSets, 110 Services, 100 ConfigMaps, 50 Secrets,
-// 50 custom resources and 50 Ingresses. A label of the chart differs everywhere in the second version, and one object in four really.
+// shop returns 500 objects of about 2 MB in the style of a chart: 120 Deployments, 20 StatefulSets,
+// 110 Services, 100 ConfigMaps, 50 Secrets, 50 custom resources and 50 Ingresses. In the second
+// version, a chart label differs everywhere, and one object in four has a real difference.
 func shop(version int) []byte {
 	w := &shopWriter{version: version}
 	for i := range 500 {
@@ -113,7 +114,8 @@ func count(b bool) int {
 	return 0
 }
 
-// table is one ConfigMap of 16,000 lines, about 1.1 MB, of which every fifth differs in the second version.
+// table returns one ConfigMap of 16,000 lines, about 1.1 MB. Every fifth line differs in the second
+// version.
 func table(version int) []byte {
 	w := &shopWriter{version: version}
 	w.print("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: table\ndata:\n  table.txt: |\n")

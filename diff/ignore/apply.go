@@ -10,19 +10,20 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/risk"
 )
 
-// by begins the name of a fold that is a rule's.
+// by is the prefix of the names of folds that come from rules of this package.
 const by = "ignored by "
 
-// rest counts for the rules that no longer fit into a report's list of folds, of which maxFolds are a report's most.
+// rest names the fold that counts for all rules beyond the limit. A report has at most maxFolds
+// folds.
 const (
 	rest     = by + "further rules"
 	maxFolds = 100
 )
 
-// core selects the API group that has no name.
+// core selects the API group with the empty name.
 const core = "core"
 
-// What is counted beside diff.FoldFields: what was found in ignored fields alone.
+// Names of counts beside diff.FoldFields: findings that only concern ignored fields.
 const (
 	foldFindings = "findings"
 	foldSecurity = "security findings"
@@ -35,16 +36,18 @@ type rule struct {
 	fields                                  []pattern
 }
 
-// tally is what one rule did to a report.
+// tally counts what one rule changed in a report.
 type tally struct {
 	matched                    bool
 	fields, findings, security int
-	// taken are the folds of fields that were folded by something else before, which no longer counts them.
+	// taken lists earlier folds of fields that this rule now folds; the report must count these
+	// fields under the rule only.
 	taken []string
 }
 
-// Apply folds what the rules ignore, takes away what was found in ignored fields alone, and counts both. Risks and totals follow.
-// A rule that matches nothing is named in a note, so that old rules are found. A report that was valid stays valid.
+// Apply folds the fields that the rules ignore, removes findings that only concern ignored fields,
+// and counts both. It updates risks and totals. A note names the rules that match nothing, so that
+// obsolete rules are noticed. A valid report stays valid.
 func (r *Rules) Apply(report *diff.Report) {
 	tallies := make([]tally, len(r.all))
 	for _, list := range lists(report) {
@@ -59,7 +62,8 @@ func (r *Rules) Apply(report *diff.Report) {
 	report.Totals = report.Count()
 }
 
-// Whole says that all that changes in an object is ignored by rules of this package. Apply changes it all the same.
+// Whole reports whether rules of this package ignore all changes of an object. An apply still makes
+// these changes.
 func Whole(c *diff.Change) bool {
 	if !c.Noise() {
 		return false
@@ -72,14 +76,14 @@ func Whole(c *diff.Change) bool {
 	return true
 }
 
-// lists are all changes of a report.
+// lists returns all lists of changes of a report.
 func lists(r *diff.Report) [][]diff.Change {
 	return [][]diff.Change{r.Changes, r.Outputs, r.Hooks, r.Tests, r.Kept, r.Drift, r.Deferred}
 }
 
 // change applies all rules to one change.
 func (r *Rules) change(c *diff.Change, tallies []tally) {
-	var pointers [][]string // made when the first rule selects the object
+	var pointers [][]string // computed when the first rule selects the object
 	ignored := map[int]int{}
 	for n := range r.all {
 		if !r.all[n].selects(c) {
@@ -96,7 +100,7 @@ func (r *Rules) change(c *diff.Change, tallies []tally) {
 				continue
 			}
 			tallies[n].matched = true
-			// What makes an object be replaced is why somebody is asked.
+			// A field that forces a replacement is a reason for the approval; never fold it.
 			if f := &c.Fields[i]; !f.ForcesReplace && !strings.HasPrefix(f.Fold, by) {
 				if f.Fold != "" {
 					tallies[n].taken = append(tallies[n].taken, f.Fold)
@@ -112,7 +116,7 @@ func (r *Rules) change(c *diff.Change, tallies []tally) {
 	}
 }
 
-// selects says that a rule is about an object.
+// selects reports whether a rule applies to an object.
 func (r *rule) selects(c *diff.Change) bool {
 	kind, group, _ := strings.Cut(c.ResourceKind, ".")
 	if group == "" && r.group == core {
@@ -128,13 +132,14 @@ func (r *rule) selects(c *diff.Change) bool {
 	return true
 }
 
-// names says that a rule is about a field.
+// names reports whether a rule applies to a field.
 func (r *rule) names(field []string) bool {
 	return slices.ContainsFunc(r.fields, func(p pattern) bool { return p.matches(field) })
 }
 
-// drop takes away the findings that are about nothing but ignored fields (by their place, with the rule that ignores them), and
-// lowers the risk to what is left. What destroys or replaces stays as it is found.
+// drop removes the findings that only concern ignored fields, and lowers the risk to that of the
+// remaining findings. ignored maps indexes of fields to the rules that ignore them. Changes that
+// destroy or replace stay unchanged.
 func drop(c *diff.Change, pointers [][]string, ignored map[int]int, tallies []tally) {
 	if c.Action.Destructive() {
 		return
@@ -161,9 +166,10 @@ func drop(c *diff.Change, pointers [][]string, ignored map[int]int, tallies []ta
 	}
 }
 
-// cause is the rule that ignores what a finding is about: every field that can be a reason for it, of which it names only the first, is
-// ignored. A finding about the object as a whole stays when the object comes; so does one of a rule that is not known, as long as
-// anything is shown.
+// cause returns the rule that ignores the subject of a finding. It requires that every field that
+// can be a reason for the finding is ignored, because the finding names only the first. A finding
+// about the whole object remains if the object is created; a finding of an unknown rule remains as
+// long as any field is shown.
 func cause(c *diff.Change, f diff.Finding, pointers [][]string, ignored map[int]int) (rule int, found bool) {
 	if f.Path == "" && c.Action != diff.Update {
 		return 0, false
@@ -184,7 +190,7 @@ func cause(c *diff.Change, f diff.Finding, pointers [][]string, ignored map[int]
 	return rule, found
 }
 
-// count puts what was done into the report, by rule.
+// count adds the tallies to the report, by rule.
 func (r *Rules) count(report *diff.Report, tallies []tally) {
 	for _, t := range tallies {
 		for _, fold := range t.taken {
@@ -198,7 +204,7 @@ func (r *Rules) count(report *diff.Report, tallies []tally) {
 			count int
 		}{{diff.FoldFields, t.fields}, {foldFindings, t.findings}, {foldSecurity, t.security}} {
 			name := by + r.all[n].name
-			if len(report.Folded) >= maxFolds-3 { // room for the three lines of what no longer fits
+			if len(report.Folded) >= maxFolds-3 { // leave room for the three lines of the rest
 				name = rest
 			}
 			report.AddFold(name, k.what, k.count)
@@ -206,7 +212,7 @@ func (r *Rules) count(report *diff.Report, tallies []tally) {
 	}
 }
 
-// uncount takes one field from what a fold counts.
+// uncount subtracts one field from the count of a fold.
 func uncount(report *diff.Report, fold string) {
 	for i := range report.Folded {
 		if f := &report.Folded[i]; f.Rule == fold && f.What == diff.FoldFields && f.Count > 0 {
@@ -216,13 +222,13 @@ func uncount(report *diff.Report, fold string) {
 	}
 }
 
-// The bounds of notes: a report has at most maxNotes, and one note names rules up to maxNote bytes.
+// Bounds of notes: a report has at most maxNotes, and a note names rules in up to maxNote bytes.
 const (
 	maxNotes = 100
 	maxNote  = 800
 )
 
-// stale is the note about rules that matched nothing.
+// stale returns the note about rules that matched nothing.
 func (r *Rules) stale(tallies []tally) string {
 	var names []string
 	bytes, more := 0, 0

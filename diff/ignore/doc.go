@@ -1,7 +1,8 @@
-// Package ignore folds away differences that somebody has said do not matter to them: rules in a file, applied to a finished
-// diff.Report.
+// Package ignore folds differences that a user has declared irrelevant, by rules from a file that
+// are applied to a finished diff.Report.
 //
-// It owns the form of the file and what a rule may hide: fields, and what other rules found in them alone. It never takes a change
-// off its list, never hides that an object comes, goes or is replaced, and hides nothing without counting it under the rule's
-// name. It never reads files; the command line gives it their content.
+// It owns the format of the file and the limits of a rule: a rule may fold fields and remove
+// findings that only concern these fields. It never removes a change from its list, never hides
+// that an object is created, destroyed or replaced, and counts everything that it hides under the
+// rule's name. It never reads files; the command line passes their content.
 package ignore

@@ -21,7 +21,7 @@ func parse(t interface{ Fatal(...any) }, toml string) *ignore.Rules {
 	return r
 }
 
-// field is a difference at a path of dots; its pointer has slashes.
+// field returns a difference at a path with dots; its pointer has slashes.
 func field(path string) diff.FieldChange {
 	return diff.FieldChange{
 		Path: path, Pointer: "/" + strings.ReplaceAll(path, ".", "/"),
@@ -43,7 +43,7 @@ func report(changes ...diff.Change) *diff.Report {
 	return r
 }
 
-// TestSelectors: a rule is about the objects that all of its selectors fit, and about no others.
+// TestSelectors checks that a rule applies to exactly the objects that match all of its selectors.
 func TestSelectors(t *testing.T) {
 	for selectors, want := range map[string]bool{
 		"":                                         true,
@@ -74,7 +74,8 @@ func TestSelectors(t *testing.T) {
 			t.Errorf("%s: %v", selectors, err)
 		}
 	}
-	// The group without a name, and a Terraform address with what other globs take for their own.
+	// The group without a name, and a Terraform address with characters that other globs treat as
+	// special.
 	service := diff.Change{Address: "Service/web", ResourceKind: "Service", Name: "web", Action: diff.Update, Risk: diff.RiskInPlace, Fields: []diff.FieldChange{field("spec.type")}}
 	bucket := diff.Change{Address: `module.a["x/y"].aws_s3_bucket.logs[0]`, ResourceKind: "aws_s3_bucket", Name: "logs", Action: diff.Update, Risk: diff.RiskInPlace, Fields: []diff.FieldChange{field("tags")}}
 	r := report(service, bucket)
@@ -84,7 +85,8 @@ func TestSelectors(t *testing.T) {
 	}
 }
 
-// TestPointers: a pointer names a field and what lies in it, with stars for steps and in them.
+// TestPointers checks that a pointer matches a field and everything below it, with stars for steps
+// and inside steps.
 func TestPointers(t *testing.T) {
 	for _, c := range []struct {
 		pattern, pointer string
@@ -125,8 +127,8 @@ func TestPointers(t *testing.T) {
 	}
 }
 
-// TestFolding: what is ignored is counted by name, also if something else folded it before, and what forces a replacement is shown whoever
-// ignores it.
+// TestFolding checks that ignored fields are counted by rule, also if they were folded before, and
+// that fields that force a replacement are always shown.
 func TestFolding(t *testing.T) {
 	label := field("metadata.labels.chart")
 	label.Fold = "chart label"
@@ -190,8 +192,9 @@ pointers = [""]
 	}
 }
 
-// TestFindings: what was found in ignored fields alone goes, and is counted; what destroys stays, and so does what another field can be
-// a reason for: a finding names only the first.
+// TestFindings checks that findings about ignored fields only are removed and counted. Findings of
+// destructive changes remain, and so do those for which another field can be a reason: a finding
+// names only the first.
 func TestFindings(t *testing.T) {
 	find := func(rule, path string, risk diff.Risk, security bool) diff.Finding {
 		return diff.Finding{Rule: rule, Source: "s", Words: "w", Path: path, Risk: risk, Security: security}
@@ -253,7 +256,7 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// TestEveryList: no list of a report is forgotten.
+// TestEveryList checks that the rules apply to every list of a report.
 func TestEveryList(t *testing.T) {
 	r := report()
 	v := reflect.ValueOf(r).Elem()
@@ -271,7 +274,7 @@ func TestEveryList(t *testing.T) {
 	}
 }
 
-// TestWrongFiles: what is wrong is said with its place, and what would be right; no word of it moves a cursor.
+// TestWrongFiles checks that errors contain the place and the remedy, and no control characters.
 func TestWrongFiles(t *testing.T) {
 	long := strings.Repeat("x", 65)
 	for text, want := range map[string]string{
@@ -315,7 +318,8 @@ func TestWrongFiles(t *testing.T) {
 	}
 }
 
-// TestManyRules: a report stays within its bounds however many rules there are, and nothing is lost from the counts.
+// TestManyRules checks that a report stays within its bounds with any number of rules, and that its
+// counts are complete.
 func TestManyRules(t *testing.T) {
 	var text strings.Builder
 	c := update()
@@ -342,8 +346,9 @@ func TestManyRules(t *testing.T) {
 	}
 }
 
-// TestProperties: whatever the rules, a report stays valid, no change leaves its list or changes its action, what is shown is a part
-// of what was shown, and applying the same rules again changes nothing.
+// TestProperties checks, for arbitrary rules, that a report stays valid, that no change leaves its
+// list or gets another action, that nothing new is shown, and that applying the rules twice has the
+// effect of applying them once.
 func TestProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var changes []diff.Change
@@ -395,7 +400,7 @@ func TestProperties(t *testing.T) {
 	})
 }
 
-// FuzzParse: no file makes it panic, and what it accepts leaves a report valid.
+// FuzzParse checks that no file causes a panic, and that accepted files leave a report valid.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("[[ignore]]\nname = 'x'\npointers = ['/a/**/b*', '']\nkind = '*'\n"), "/a/b")
 	f.Add([]byte("ignore = [{}]"), "")

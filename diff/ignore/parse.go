@@ -17,19 +17,20 @@ const (
 	maxRules    = 1000
 	maxPointers = 1000
 	maxName     = 64
-	// maxWrong is how many wrong rules are told of at once.
+	// maxWrong bounds how many wrong rules one error lists.
 	maxWrong = 20
 )
 
-// Rules are the rules of one file. The zero value has none. They may be applied to several reports, one after the other.
+// Rules holds the rules of one file. The zero value has none. It may be applied to several reports,
+// one after the other.
 type Rules struct{ all []rule }
 
-// written is a file as it is written.
+// written is the decoded form of a file.
 type written struct {
 	Ignore []writtenRule `toml:"ignore"`
 }
 
-// writtenRule is a rule as it is written. What is left out selects everything.
+// writtenRule is the decoded form of a rule. An omitted selector selects everything.
 type writtenRule struct {
 	Name      string   `toml:"name"`
 	Kind      string   `toml:"kind"`
@@ -41,8 +42,8 @@ type writtenRule struct {
 	Reason    string   `toml:"reason"`
 }
 
-// Parse reads the rules of one file. Name is the file as errors call it. The error has a line of the form name:line:column: what is
-// wrong; what would be right, for each thing that is wrong.
+// Parse parses the rules of one file. name is the file's name in errors. The error has one line for
+// each problem, in the form name:line:column: PROBLEM; REMEDY.
 func Parse(name string, content []byte) (*Rules, error) {
 	if len(content) > maxBytes {
 		return nil, fmt.Errorf("%s: it is larger than %d bytes; divide it into several files", name, maxBytes)
@@ -72,7 +73,7 @@ func Parse(name string, content []byte) (*Rules, error) {
 	return rules, nil
 }
 
-// misread puts a decoder's error into lines with places.
+// misread converts a decoder's error to lines with positions.
 func misread(name string, err error) error {
 	var unknown *toml.StrictMissingError
 	if errors.As(err, &unknown) {
@@ -92,7 +93,7 @@ func misread(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// rule checks one rule and makes it ready. Seen are the names of the rules before it.
+// rule validates one rule and compiles it. seen holds the names of the rules before it.
 func (w writtenRule) rule(seen map[string]bool) (rule, error) {
 	switch {
 	case w.Name == "":

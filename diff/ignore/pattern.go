@@ -7,14 +7,14 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// pattern matches pointers (diff.FieldChange.Pointer): a step of stars alone is any number of steps, a star inside a step is any
-// run of characters. It names a field and all that lies in it.
+// pattern matches pointers (diff.FieldChange.Pointer). The step ** matches any number of steps, and
+// a star inside a step any run of characters. A pattern matches a field and everything below it.
 type pattern []string
 
-// deep is the step that stands for any number of steps.
+// deep is the step that matches any number of steps.
 const deep = "**"
 
-// newPattern reads a pattern.
+// newPattern parses a pattern.
 func newPattern(pointer string) (pattern, error) {
 	if pointer != "" && pointer[0] != '/' {
 		return nil, fmt.Errorf(`the pointer %q does not begin with "/"; write it as in "/spec/replicas"`, diff.Neutral(pointer))
@@ -32,7 +32,7 @@ func newPattern(pointer string) (pattern, error) {
 	return append(pattern(steps(pointer)), deep), nil
 }
 
-// steps are the keys of a pointer, unescaped. The empty pointer has none.
+// steps returns the unescaped keys of a pointer. The empty pointer has none.
 func steps(pointer string) []string {
 	if pointer == "" {
 		return nil
@@ -46,22 +46,23 @@ func steps(pointer string) []string {
 	return all
 }
 
-// unescape is RFC 6901's: one pass, so that "~01" is "~1". A comma or a "=" that is part of a selection stays apart from those between its
-// parts.
+// unescape implements RFC 6901 in one pass, so that "~01" becomes "~1". The escapes ~2 and ~3 of a
+// comma and a "=" inside a selection get a NUL prefix, which distinguishes them from separators.
 var unescape = strings.NewReplacer("~1", "/", "~0", "~", "~2", "\x00,", "~3", "\x00=")
 
-// matches says that a field is the one that the pattern names, or lies in it.
+// matches reports whether a field equals the pattern or is below it.
 func (p pattern) matches(field []string) bool {
 	return wild(len(p), len(field), func(i int) bool { return p[i] == deep }, func(i, j int) bool { return glob(p[i], field[j]) })
 }
 
-// glob says that a text is like a pattern in which a star is any run of characters.
+// glob reports whether a text matches a pattern in which a star is any run of characters.
 func glob(pattern, text string) bool {
 	return wild(len(pattern), len(text), func(i int) bool { return pattern[i] == '*' }, func(i, j int) bool { return pattern[i] == text[j] })
 }
 
-// wild matches a pattern of m elements, of which some are any number of things, with n things. It takes at most about m·n steps: what
-// one "any number" took is given back only up to the next one, which is enough.
+// wild matches a pattern of m elements, some of which match any number of things, with n things. It
+// takes about m·n steps at most, because it backtracks only to the latest such element, which
+// suffices.
 func wild(m, n int, any func(i int) bool, one func(i, j int) bool) bool {
 	i, j := 0, 0
 	star, taken := -1, 0

@@ -7,8 +7,9 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// place is where a rule begins, as LINE:COLUMN. The content has been decoded, so it is TOML. Rules that are written as inline tables have
-// no place of their own: they get the first one.
+// place returns the position of a rule as LINE:COLUMN. The content is valid TOML, because it has
+// been decoded. Rules that are inline tables have no position of their own; they get that of the
+// first.
 func place(content []byte, rule int) string {
 	var parser unstable.Parser
 	parser.Reset(content)

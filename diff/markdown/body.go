@@ -7,13 +7,15 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// hasBody says that there is more to a change than its headline.
+// hasBody reports whether a change has more than its headline.
 func hasBody(c *diff.Change) bool { return len(c.Findings) > 0 || len(c.Fields) > 0 && !goes(c) }
 
-// goes says that the change's object, or the knowledge of it, goes; its fields say little then.
+// goes reports whether a change removes the object, or forgets it; its fields are of little
+// interest.
 func goes(c *diff.Change) bool { return c.Action == diff.Destroy || c.Action == diff.Forget }
 
-// body is what rules say of a change, and its fields as a fenced diff, in so many bytes (see diff.FieldChange.Asides for past); empty if not even the first line fits.
+// body returns the remarks on a change and its fields as a fenced diff, in at most room bytes. It is
+// empty if not even the first line fits. For past, see diff.FieldChange.Asides.
 func body(c *diff.Change, past bool, room int) string {
 	var b strings.Builder
 	for _, r := range c.Remarks() {
@@ -29,7 +31,7 @@ func body(c *diff.Change, past bool, room int) string {
 	return b.String() + fenced("diff", fields(c, past), room-b.Len())
 }
 
-// fields are the lines of the fields of a change, below the headings that a terminal has.
+// fields returns the lines for the fields of a change, below the same headings as in a terminal.
 func fields(c *diff.Change, past bool) []string {
 	if goes(c) {
 		return nil
@@ -73,7 +75,8 @@ func fields(c *diff.Change, past bool) []string {
 	return lines
 }
 
-// heading is what the fields below it share, with the sign of an element that is new or goes.
+// heading returns the common path of the fields below it, with the sign of an added or removed
+// element.
 func heading(c *diff.Change, f *diff.FieldChange, row diff.OutlineRow, deeper string) string {
 	text := deeper + diff.Neutral(diff.RelativePath(f.Path[:row.End], int(row.Skip)))
 	e := f.OwnElement()
@@ -90,7 +93,7 @@ func heading(c *diff.Change, f *diff.FieldChange, row diff.OutlineRow, deeper st
 	return "  " + text
 }
 
-// maxLines is how many lines of a line diff are listed. Here nothing can be unfolded.
+// maxLines bounds the lines of a line diff. A reader of Markdown cannot unfold the others.
 const maxLines = 200
 
 func field(c *diff.Change, f *diff.FieldChange, name, aside string) []string {
@@ -125,7 +128,7 @@ func field(c *diff.Change, f *diff.FieldChange, name, aside string) []string {
 	}
 }
 
-// sign is how a diff block marks a field of which one text says all.
+// sign returns the first column of a diff line for a field that one text describes.
 func sign(f *diff.FieldChange) string {
 	switch {
 	case f.After.Absent:
@@ -136,10 +139,10 @@ func sign(f *diff.FieldChange) string {
 	return "+ "
 }
 
-// maxAddresses is how many changes a list names that says nothing else of them.
+// maxAddresses bounds how many changes a list of addresses names.
 const maxAddresses = 200
 
-// addresses are the titles of changes, one on each line.
+// addresses returns the titles of changes, one per line.
 func addresses(changes []*diff.Change, room int) string {
 	var lines []string
 	for _, c := range changes[:min(len(changes), maxAddresses)] {
@@ -148,12 +151,13 @@ func addresses(changes []*diff.Change, room int) string {
 	return fencedOf("", lines, len(changes), room)
 }
 
-// fenced puts lines into a block that none of them can end, as many as fit, and says how many do not.
+// fenced puts as many lines as fit into a fenced block that none of them can end, and adds the
+// number of omitted lines.
 func fenced(language string, lines []string, room int) string {
 	return fencedOf(language, lines, len(lines), room)
 }
 
-// fencedOf is fenced for the first of all lines.
+// fencedOf is fenced for the first lines of a list that has all lines in total.
 func fencedOf(language string, lines []string, all, room int) string {
 	if len(lines) == 0 {
 		return ""

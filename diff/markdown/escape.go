@@ -7,7 +7,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// code is a code span whose content cannot end it.
+// code returns a code span that its content cannot end.
 func code(text string) string {
 	text = diff.Neutral(text)
 	ticks := strings.Repeat("`", longestRun(text)+1)
@@ -30,40 +30,43 @@ func longestRun(s string) int {
 	return longest
 }
 
-// htmlCode is text as code in a block of HTML, in which forges look for nothing.
+// htmlCode returns text as code in an HTML block, where forges do not search for references.
 func htmlCode(text string) string {
 	return "<code>" + entities.Replace(diff.Neutral(text)) + "</code>"
 }
 
-// html is text in a block of HTML.
+// html returns text for an HTML block.
 func html(text string) string { return defused(diff.Neutral(text), "") }
 
-// prose is text between Markdown.
+// prose returns text for use between Markdown.
 func prose(text string) string {
 	text = strings.TrimSpace(diff.Neutral(text))
 	out := defused(text, "\\`*_{}[]#!|~$")
 	if strings.HasPrefix(text, "-") || strings.HasPrefix(text, "+") || strings.HasPrefix(text, "=") {
-		out = "\\" + out // it begins no list and no heading
+		out = "\\" + out // a leading character must not start a list or a heading
 	}
 	return out
 }
 
-// entities are the characters that HTML acts on.
+// entities replaces the characters that are special in HTML.
 var entities = strings.NewReplacer("<", "&lt;", ">", "&gt;", "&", "&amp;", `"`, "&#34;")
 
-// marks are what forges make a link, a mention or a picture of when a word follows: @name, #12, !12, ~label, :smile:, https://….
+// marks lists the characters that forges turn into a link, a mention or an image when a word
+// follows: @name, #12, !12, ~label, :smile:, https://….
 const marks = "@#!$~%&^:"
 
-// nothing is a character of no width, which takes a mark from its word. Escaping the mark does not: forges look for it in what is shown.
+// nothing is a zero-width character that separates a mark from its word. Escaping the mark is not
+// enough: forges search the rendered text.
 const nothing = "&#8203;"
 
-// defused is text in which HTML and the forges find nothing, with a backslash before each character that escape names.
+// defused returns text without markup for HTML and forges, with a backslash before each character in
+// escape.
 func defused(text, escape string) string {
 	var b strings.Builder
 	for i, r := range text {
 		rest := text[i+utf8.RuneLen(r):]
 		if r == '.' && i >= 3 && strings.EqualFold(text[i-3:i], "www") || r == '-' && i >= 2 && strings.EqualFold(text[i-2:i], "gh") {
-			b.WriteString(nothing) // www.…, and GH-12, which is an issue
+			b.WriteString(nothing) // www.…, and GH-12, which refers to an issue
 		}
 		if strings.ContainsRune(escape, r) {
 			b.WriteByte('\\')

@@ -1,8 +1,9 @@
-// Package markdown renders a diff.Report as Markdown for a pull request or an issue: the summary first, then what destroys and what is
-// about security, then each change with its fields in a diff block that folds.
+// Package markdown renders a diff.Report as Markdown for a pull request or an issue: the summary
+// first, then destructive changes and security findings, then each change with its fields in a
+// folded diff block.
 //
-// It knows nothing but the Report, and every text goes out neutralised: a value cannot open a link, an image, a mention or a
-// block of its own. The command line calls it.
+// It depends only on the Report and neutralizes every text: a value cannot create a link, an image,
+// a mention or a block. The command line calls it.
 package markdown
 
 import (
@@ -11,24 +12,25 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// Options of a rendering. The zero value fits a comment of 65,536 characters.
+// Options configures a rendering. The zero value fits a comment of 65,536 characters.
 type Options struct {
-	// Limit is the most bytes that are written; 0 means DefaultLimit, and less than LeastLimit counts as that. Details are left out
-	// first, those of the lowest risk before the others, then headlines; the summary never is.
+	// Limit is the maximum number of bytes in the output. 0 means DefaultLimit; LeastLimit is the
+	// minimum. Render omits details first, starting with those of the lowest risk, then headlines,
+	// and never the summary.
 	Limit int
 }
 
-// DefaultLimit is the size of a comment on the large forges, which is 65,536 characters, with room for a few words of the caller's. It is
-// counted in bytes, which are never fewer than characters, however a forge counts those.
+// DefaultLimit fits a comment on the large forges, 65,536 characters, and leaves room for some text
+// of the caller. It is in bytes, which are never fewer than characters.
 const DefaultLimit = 64_000
 
-// LeastLimit holds the summary of any report.
+// LeastLimit is large enough for the summary of any report.
 const LeastLimit = 2_000
 
-// reserve is the room that is kept for the last sentences.
+// reserve is the room for the last sentences, in bytes.
 const reserve = 200
 
-// Render writes the report. The only errors are those of w.
+// Render writes the report. It returns only errors of w.
 func Render(w io.Writer, r *diff.Report, o Options) error {
 	if o.Limit <= 0 {
 		o.Limit = DefaultLimit

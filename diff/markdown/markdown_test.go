@@ -28,7 +28,7 @@ func render(t interface{ Fatal(...any) }, r *diff.Report, o markdown.Options) st
 
 func text(s string) diff.Shown { return diff.Shown{Text: s, Type: diff.TypeString} }
 
-// TestGolden shows a release with something of everything.
+// TestGolden renders a release with a change of every kind.
 func TestGolden(t *testing.T) {
 	const file = "testdata/release.md"
 	got := render(t, sample.Release(), markdown.Options{})
@@ -47,7 +47,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// many is a report of n changes that destroy and n that update, each in its own way, with details.
+// many returns a report of n changes that destroy and n that update, all different, with details.
 func many(n int) *diff.Report {
 	r := &diff.Report{Kind: "test", Applyable: true}
 	for i := range n {
@@ -63,7 +63,7 @@ func many(n int) *diff.Report {
 	return r
 }
 
-// TestLimit: a report of any size fits, its summary stays, and what was left out is counted.
+// TestLimit checks that a report of any size fits, with its summary, and that omissions are counted.
 func TestLimit(t *testing.T) {
 	for _, n := range []int{1, 100, 400, 5000} {
 		out := render(t, many(n), markdown.Options{})
@@ -86,8 +86,8 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestAnyReportFits: whatever is in a report, its rendering is within the limit, begins with the summary, and no part of it is open at
-// the end.
+// TestAnyReportFits checks, for arbitrary reports, that the output is within the limit, starts with
+// the summary, and has no block open at its end.
 func TestAnyReportFits(t *testing.T) {
 	long := rapid.OneOf(rapid.StringN(0, 40, -1), rapid.Map(rapid.StringMatching("[`a<&@ ]"), func(s string) string { return strings.Repeat(s, 3000) }))
 	rapid.Check(t, func(t *rapid.T) {
@@ -107,13 +107,15 @@ func TestAnyReportFits(t *testing.T) {
 	})
 }
 
-// outside are the lines that are in no fence. It fails if a value ends a fence, or one stays open, and if folds are not closed.
+// outside returns the lines outside of fences. It fails if a value ends a fence, or if a fence or
+// fold stays open.
 func outside(t *rapid.T, out string) []string {
 	fence, depth := "", 0
 	var lines []string
 	for line := range strings.Lines(out) {
 		line = strings.TrimSuffix(line, "\n")
-		bare := strings.TrimRight(line, " ") // a fence may be indented by three blanks, and have some behind it
+		// a fence may have an indent of up to three blanks, and trailing blanks
+		bare := strings.TrimRight(line, " ")
 		for range 3 {
 			bare = strings.TrimPrefix(bare, " ")
 		}
@@ -146,19 +148,20 @@ func outside(t *rapid.T, out string) []string {
 
 var (
 	evil = rapid.StringMatching("([`~\n<>@\\[\\]()!#*_&\"=+a-c1 -]|```|www\\.|https://|:a:|</details>|<!--|\n\n){0,12}")
-	// ours are the tags that a rendering has, and the code in which nothing is looked for.
+	// ours matches the tags that a rendering uses, and code in which forges search for nothing.
 	ours    = regexp.MustCompile(`</?(p|details|summary|strong)>|<details open>|<code>[^<]*</code>`)
 	entity  = regexp.MustCompile(`&(lt|gt|amp|#34|#8203);`)
 	harmful = regexp.MustCompile(`[@#]\w|www\.|://|[<]`)
 )
 
-// TestValuesStayInside: no value ends its fence, its fold or its code span, and what stands between carries no markup of its own.
+// TestValuesStayInside checks that no value ends its fence, fold or code span, and that the text
+// between has no markup from values.
 func TestValuesStayInside(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		out := render(t, sample.Report(t, evil), markdown.Options{})
 		for _, line := range outside(t, out) {
 			rest := ours.ReplaceAllString(line, " ")
-			if strings.HasPrefix(line, "<") { // a block of HTML
+			if strings.HasPrefix(line, "<") { // an HTML block
 				if found := harmful.FindString(entity.ReplaceAllString(rest, "\u200b")); found != "" {
 					t.Fatalf("%q in a block of HTML: %q", found, line)
 				}
@@ -169,8 +172,8 @@ func TestValuesStayInside(t *testing.T) {
 	})
 }
 
-// withoutCode leaves code spans out of a line as CommonMark finds them: a run of backticks that no backslash escapes, up to the next run
-// of the same length.
+// withoutCode removes code spans from a line by the rules of CommonMark: a run of backticks, of
+// which no backslash escapes the first, to the next run of the same length.
 func withoutCode(line string) string {
 	var b strings.Builder
 	for i := 0; i < len(line); {
@@ -195,7 +198,7 @@ func withoutCode(line string) string {
 	return b.String()
 }
 
-// closing is where a code span that a run of backticks opened ends, behind its end; -1 if nowhere.
+// closing returns the offset after the end of a code span that a run of backticks opened, or -1.
 func closing(text string, run int) int {
 	for i := 0; i < len(text); {
 		ticks := len(text[i:]) - len(strings.TrimLeft(text[i:], "`"))
@@ -207,7 +210,7 @@ func closing(text string, run int) int {
 	return -1
 }
 
-// TestProse: what forges and Markdown act on is taken apart where it stands between words.
+// TestProse checks that text between words has nothing that forges and Markdown interpret.
 func TestProse(t *testing.T) {
 	for note, want := range map[string]string{
 		"see @all and #12":             "> see @&#8203;all and \\#&#8203;12",
@@ -225,7 +228,8 @@ func TestProse(t *testing.T) {
 	}
 }
 
-// TestDetailsGoFirstWhereItMatters: what is about security keeps its details when those of others no longer fit.
+// TestDetailsGoFirstWhereItMatters checks that security findings keep their details when those of
+// others no longer fit.
 func TestDetailsGoFirstWhereItMatters(t *testing.T) {
 	r := many(300)
 	c := &r.Changes[599]

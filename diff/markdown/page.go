@@ -9,10 +9,10 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// openUntil is how many bytes of details are shown unfolded: few enough to be read without asking for them.
+// openUntil is the size of details up to which they are shown unfolded, in bytes.
 const openUntil = 6_000
 
-// leastBody is the least room in which details say anything.
+// leastBody is the minimum room for useful details, in bytes.
 const leastBody = 200
 
 // page is a rendering in pieces, of which only some may fit.
@@ -21,41 +21,43 @@ type page struct {
 	top    string
 	titles []title
 	pieces []piece
-	// room is how many bytes are left.
+	// room is the number of bytes left.
 	room int
-	// details is how many bytes of details are written, and noDetails and noHeads count what did not fit.
+	// details is the number of bytes of details in the output; noDetails and noHeads count the
+	// pieces whose details or headlines do not fit.
 	details, noDetails, noHeads int
 }
 
-// title stands in front of the pieces that belong to it, if any of them is shown.
+// title precedes its pieces, if any of them is shown.
 type title struct {
 	text  string
 	shown bool
 }
 
-// piece is a change, a check, or all that changes only in folded fields.
+// piece is a change, a check, or the group of all changes in folded fields only.
 type piece struct {
-	// titles are the numbers of those that it belongs to, the outer one first.
+	// titles lists the indexes of the titles above the piece, the outer one first.
 	titles []int
-	// rank says what goes first when there is not room for all.
+	// rank is the priority when there is not room for all pieces.
 	rank int
-	// head is what is seen at once, in HTML; body, in Markdown, is what folds under it, made when there is room for it. Nil is nothing.
+	// head is the visible part, in HTML. body returns the folded part, in Markdown, and is called
+	// only if there is room for it; nil means that there is none.
 	head  string
 	body  func(room int) string
 	made  string
 	shown bool
-	// changes is how many changes it stands for.
+	// changes is the number of changes that the piece represents.
 	changes int
 }
 
-// The ranks, by what must not be missed: security before any risk, and what changes nothing behind all.
+// The ranks: security before any risk, and changes without effect last.
 const (
 	rankNoise = -2
 	rankPast  = -1
 	rankGrave = 100
 )
 
-// list makes the pieces of a report in the order in which they are read.
+// list builds the pieces of a report in reading order.
 func (p *page) list(r *diff.Report) {
 	for _, s := range r.Sections() {
 		var under []int
@@ -92,7 +94,7 @@ func (p *page) title(text string) []int {
 	return []int{len(p.titles) - 1}
 }
 
-// change is the piece of one change, or of several that are the same.
+// change returns the piece of one change, or of several equal ones.
 func change(s *diff.Section, e *diff.Entry, under []int) piece {
 	c := e.Changes[0]
 	head := htmlCode(c.Symbol()) + " " + htmlCode(e.Title()) + " " + html(e.Headline(s))
@@ -126,7 +128,8 @@ func change(s *diff.Section, e *diff.Entry, under []int) piece {
 	return out
 }
 
-// fit chooses what is written: as many headlines as possible, then details, each in the order of the ranks.
+// fit selects what is written: as many headlines as possible, then details, both in the order of the
+// ranks.
 func (p *page) fit() {
 	order := make([]int, len(p.pieces))
 	for i := range order {
@@ -143,7 +146,7 @@ func (p *page) fit() {
 	}
 }
 
-// The marks around a piece, which count as long as the longer form.
+// The markup around a piece; for the limit, the longer form counts.
 const (
 	around       = "\n<p></p>\n"
 	aroundFolded = "\n<details open><summary></summary>\n\n</details>\n"
@@ -181,7 +184,7 @@ func (p *page) fitBody(c *piece) {
 	p.room -= len(c.made) + len(aroundFolded)
 }
 
-// String is what fits, in the order of the report.
+// String returns what fits, in the order of the report.
 func (p *page) String() string {
 	var b strings.Builder
 	b.WriteString(p.top)
@@ -206,7 +209,7 @@ func (p *page) String() string {
 	return b.String()
 }
 
-// written is a piece with what folds under it.
+// written returns a piece with its folded part.
 func (p *page) written(c *piece) string {
 	switch {
 	case c.made == "":

@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// maxListed is how many changes the lists of the summary name.
+	// maxListed bounds how many changes the lists of the summary name.
 	maxListed = 20
-	// mostFolded is how many bytes say what was folded.
+	// mostFolded bounds the text about folds, in bytes.
 	mostFolded = 600
 )
 
-// summary is what is always written. Its lists take at most half of the room together.
+// summary writes the part that is never omitted. Its lists take at most half of the room together.
 func (p *page) summary(r *diff.Report) {
 	p.write("**" + r.Summary() + "**")
 	if folded := prose(r.FoldedSummary()); folded != "" && len(folded) <= mostFolded {
@@ -42,7 +42,7 @@ func (p *page) summary(r *diff.Report) {
 	p.lines(fmt.Sprintf("\n⚠ **%s:**\n", diff.Plural(r.Totals.Security, "security change", "security changes")), "\n- and %d more", security, p.room/4)
 }
 
-// lines writes a list under its title, as much of it as there is room for, and how many are left.
+// lines writes a title and as much of its list as fits, with the number of omitted items.
 func (p *page) lines(title, more string, list []string, room int) {
 	if len(list) == 0 {
 		return

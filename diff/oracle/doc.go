@@ -1,6 +1,7 @@
-// Package oracle has tests only: an independent comparison of two objects, written from the rules of the Kubernetes API, and a check that
-// diff/kubernetes reports what it finds and nothing else.
+// Package oracle contains only tests: an independent comparison of two objects, written from the
+// rules of the Kubernetes API, and a check that diff/kubernetes reports the same differences and no
+// others.
 //
-// It uses nothing of the engine but its report. What a field means is written down here once more, by hand, from the API reference; objects
-// are drawn from that.
+// It uses nothing of the diff engine except its report. The meaning of each field is written down
+// here again, by hand, from the API reference; random objects are drawn from that description.
 package oracle

@@ -18,7 +18,8 @@ import (
 
 var pairs = flag.Int("pairs", 1500, "how many pairs of objects are compared")
 
-// TestPairs compares mutated pairs of objects: each semantic difference is reported, and nothing is invented.
+// TestPairs compares mutated pairs of objects: each semantic difference must be reported, and
+// nothing else.
 func TestPairs(t *testing.T) {
 	differing := 0
 	for seed := range *pairs {
@@ -61,17 +62,19 @@ func text(v any) string {
 	return string(data)
 }
 
-// missing are the differences that no field of the report is at, shown or folded by a rule that folds what differs.
+// missing returns the differences without a field in the report. A field counts if it is shown, or
+// folded by a rule for real differences.
 func missing(r *diff.Report, want []string) []string {
 	return slices.DeleteFunc(slices.Clone(want), func(w string) bool { return slices.ContainsFunc(reported(r, true), overlaps(w)) })
 }
 
-// extra are the fields that are shown and at none of the differences.
+// extra returns the shown fields that are at none of the differences.
 func extra(r *diff.Report, want []string) []string {
 	return slices.DeleteFunc(reported(r, false), func(p string) bool { return slices.ContainsFunc(want, overlaps(p)) })
 }
 
-// reported are the places of the report's fields, of keys alone. What is folded as a default or as order differs in nothing.
+// reported returns the paths of the report's fields, as keys only. Fields folded as a default or as
+// order are no differences.
 func reported(r *diff.Report, folded bool) []string {
 	var out []string
 	for _, c := range r.Changes {
@@ -94,29 +97,30 @@ func overlaps(a string) func(string) bool {
 	return func(b string) bool { return a == b || strings.HasPrefix(a, b+"/") || strings.HasPrefix(b, a+"/") }
 }
 
-// field is what the API says of a value.
+// field describes a value by the API reference.
 type field struct {
-	// one of: object fields, the values of a map, the elements of a list, or a scalar.
+	// One of these is set: object fields, the values of a map, the elements of a list, or a scalar.
 	fields map[string]field
 	values *field
 	elem   *field
-	// keys tell the elements of a list apart, and ordered says that their order means something.
+	// keys identify the elements of a list; ordered marks a list whose order matters.
 	keys    []string
 	ordered bool
-	// scalars are what a value may be, and quantity that they are compared as numbers with units.
+	// scalars lists possible values; quantity marks values that are compared as numbers with units.
 	scalars  []any
 	quantity bool
-	// fallback is what the server takes where nothing is written, in its JSON.
+	// fallback is the server's default, in JSON form.
 	fallback any
-	// inline says that an object which is left out is the same as one with nothing in it.
+	// inline marks an object that is equal to an empty one when it is omitted.
 	inline bool
-	// always says that the field is always written, a list with an element: who leaves replicas out leaves them to an autoscaler.
+	// always marks a field that is always written, a list with an element: to omit replicas leaves
+	// them to an autoscaler.
 	always bool
 }
 
 func object(fields map[string]field) field { return field{fields: fields} }
 
-// inline is an object that is always written: left out it is the same as empty.
+// inline describes an object that is equal to an empty one when it is omitted.
 func inline(fields map[string]field) field { return field{fields: fields, inline: true} }
 
 func list(elem field, keys ...string) field       { return field{elem: &elem, keys: keys} }
@@ -204,7 +208,7 @@ func (k kind) differences(before, after map[string]any) []string {
 	return out
 }
 
-// draw makes a value. It writes defaults and null now and then.
+// draw generates a value. It sometimes writes defaults and null.
 func (f field) draw(r *rand.Rand, depth int) any {
 	switch {
 	case f.fields != nil:
@@ -241,7 +245,7 @@ func (f field) draw(r *rand.Rand, depth int) any {
 	return f.scalars[r.IntN(len(f.scalars))]
 }
 
-// fresh completes an element of a list by its keys, and says that no other one has them.
+// fresh completes the keys of a list element and reports whether they are unique.
 func (f field) fresh(others []any, e any) bool {
 	if m, ok := e.(map[string]any); ok && len(f.keys) > 0 {
 		for _, k := range f.keys {
@@ -253,7 +257,7 @@ func (f field) fresh(others []any, e any) bool {
 	return !slices.ContainsFunc(others, func(o any) bool { return f.identity(o) == f.identity(e) })
 }
 
-// identity is what tells an element of a list apart.
+// identity returns the text that identifies a list element.
 func (f field) identity(e any) string {
 	m, ok := e.(map[string]any)
 	if !ok || len(f.keys) == 0 {
@@ -270,7 +274,7 @@ func (f field) identity(e any) string {
 	return strings.Join(parts, ",")
 }
 
-// mutate changes a copy of a value in some places.
+// mutate returns a copy of a value with changes in some places.
 func (f field) mutate(r *rand.Rand, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -283,7 +287,7 @@ func (f field) mutate(r *rand.Rand, v any) any {
 			switch {
 			case !known:
 				out[k] = v[k]
-			case !child.always && k != "spec" && r.IntN(12) == 0: // goes
+			case !child.always && k != "spec" && r.IntN(12) == 0: // remove it
 			case r.IntN(4) == 0:
 				out[k] = v[k]
 			case v[k] == nil:
@@ -323,8 +327,8 @@ func (f field) mutate(r *rand.Rand, v any) any {
 	return f.draw(r, 1)
 }
 
-// canonical is what the server makes of a value: null and what is empty left out, defaults written, numbers with units as fractions, and lists
-// whose order means nothing sorted.
+// canonical returns the value as the server would store it: without null and empty values, with
+// defaults, with quantities as fractions, and with unordered lists sorted.
 func (f field) canonical(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -378,7 +382,7 @@ func (f field) canonical(v any) any {
 	return v
 }
 
-// amount is a number with a unit as a fraction.
+// amount converts a quantity to a fraction.
 func amount(s string) string {
 	for unit, factor := range map[string]string{"m": "1/1000", "Mi": "1048576", "Gi": "1073741824"} {
 		if n, ok := strings.CutSuffix(s, unit); ok {
@@ -391,7 +395,7 @@ func amount(s string) string {
 	return v.RatString()
 }
 
-// differences are the places, of keys alone, at which two canonical values differ.
+// differences appends the paths, as keys only, at which two canonical values differ.
 func (f field) differences(at []string, a, b any, out *[]string) {
 	ma, isA := a.(map[string]any)
 	mb, isB := b.(map[string]any)
@@ -418,7 +422,8 @@ func (f field) differences(at []string, a, b any, out *[]string) {
 	}
 }
 
-// isEmpty says that a value is nothing, or what the server makes of a field that is left out with all that is in it.
+// isEmpty reports whether a value is missing, or equals the server's default for a missing field
+// with all its children.
 func isEmpty(f field, v any) bool {
 	if v == nil {
 		return true

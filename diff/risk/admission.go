@@ -189,7 +189,8 @@ func inMesh(v raw.Value) bool {
 		text(get(v, "metadata", "annotations", "linkerd.io/inject")) == "enabled"
 }
 
-// meshBypasses returns the settings by which a pod takes itself, or some of its calls, out of a mesh.
+// meshBypasses returns the settings by which a pod takes itself, or some of its calls, out of a
+// mesh.
 func meshBypasses(p *pod) map[string]bool {
 	var out map[string]bool
 	for _, from := range []string{"labels", "annotations"} {

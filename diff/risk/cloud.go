@@ -55,8 +55,8 @@ func azureRoleWidens(before, after raw.Value) bool {
 		if !covered(measures, azureGrants(after, allow), azureGrants(before, allow)) {
 			return true
 		}
-		// An action in not_actions is not denied, only not allowed. It counts only where the role has an
-		// action that would otherwise include it.
+		// An action in not_actions is not denied, only not allowed. It counts only where the role
+		// has an action that would otherwise include it.
 		var around []string
 		for _, g := range azureGrants(after, allow) {
 			around = append(around, g.dims[0].items...)

@@ -399,7 +399,8 @@ func mounts(p *pod, c raw.Value) map[string]bool {
 	return out
 }
 
-// appArmor returns the profile of a container: https://kubernetes.io/docs/tutorials/security/apparmor/
+// appArmor returns the profile of a container:
+// https://kubernetes.io/docs/tutorials/security/apparmor/
 func appArmor(p *pod, c raw.Value) string {
 	if t := text(get(setting(p, c, "appArmorProfile"), "type")); t != "" {
 		return strings.ToLower(t)

@@ -200,7 +200,8 @@ func setting(p *pod, container raw.Value, key string) raw.Value {
 	return get(p.spec, "podSecurityContext", key)
 }
 
-// The settings of the pod security standards: https://kubernetes.io/docs/concepts/security/pod-security-standards/
+// The settings of the pod security standards:
+// https://kubernetes.io/docs/concepts/security/pod-security-standards/
 
 func privileged(_ *pod, c raw.Value) bool { return get(c, "securityContext", "privileged").IsTrue() }
 

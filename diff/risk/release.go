@@ -8,8 +8,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// releaseAttributes returns the rules about chart releases. A plan does not show what a chart renders
-// from its values.
+// releaseAttributes returns the rules about chart releases. A plan does not show what a chart
+// renders from its values.
 func releaseAttributes() []attribute {
 	return []attribute{
 		{

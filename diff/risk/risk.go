@@ -29,11 +29,11 @@ type Subject struct {
 	Before, After raw.Value
 	// Touched has one element for each of the change's Fields, in the same order.
 	Touched []Touched
-	// Unknown is the tree of marks for values that are known only after apply, as in a Terraform plan,
-	// without those that the provider chooses.
+	// Unknown is the tree of marks for values that are known only after apply, as in a Terraform
+	// plan, without those that the provider chooses.
 	Unknown raw.Value
-	// Shown converts a key of a held object to one that may be printed, see tree.Path.Text. Nil hides
-	// all keys.
+	// Shown converts a key of a held object to one that may be printed, see tree.Path.Text. Nil
+	// hides all keys.
 	Shown func(tree.Step) string
 	// KeepsOld reports that a replacement does not destroy the old object.
 	KeepsOld bool
@@ -104,9 +104,9 @@ type judge struct {
 	revealed bool
 }
 
-// Folds of fields that an apply changes nevertheless. All other folds (defaults, values that a server
-// or another owner sets, generated values) are equal after an apply or no reason for one, so no rule
-// reads those fields.
+// Folds of fields that an apply changes nevertheless. All other folds (defaults, values that a
+// server or another owner sets, generated values) are equal after an apply or no reason for one, so
+// no rule reads those fields.
 const (
 	foldChart    = "chart label"
 	foldChecksum = "checksum"

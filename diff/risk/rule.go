@@ -25,9 +25,9 @@ type Rule struct {
 	Kinds []string
 	// Actions lists the actions that the rule judges.
 	Actions []diff.Action
-	// Paths lists places, one of which must differ in an update or a replacement; none means the object
-	// as a whole. See pattern for the syntax. A create or destroy affects every place, so there the
-	// paths only select what the finding cites.
+	// Paths lists places, one of which must differ in an update or a replacement; none means the
+	// object as a whole. See pattern for the syntax. A create or destroy affects every place, so
+	// there the paths only select what the finding cites.
 	Paths []string
 	// Pods marks a rule about pods. It judges all kinds except built-in ones that create no pods.
 	Pods bool
@@ -45,20 +45,21 @@ type Rule struct {
 	// Words is the sentence for the people who approve.
 	Words string
 
-	// holds, if set, must be true for the object. It runs at most once per change, so it may read the
-	// whole object.
+	// holds, if set, must be true for the object. It runs at most once per change, so it may read
+	// the whole object.
 	holds func(look) bool
-	// each, if set, returns a predicate that must also be true for a difference at Paths. The predicate
-	// runs for each difference and therefore reads only the difference; anything that needs the object
-	// is computed once, before.
+	// each, if set, returns a predicate that must also be true for a difference at Paths. The
+	// predicate runs for each difference and therefore reads only the difference; anything that
+	// needs the object is computed once, before.
 	each func(look) func(field) bool
-	// details returns fixed texts that describe the finding in detail; they follow Words after a colon.
+	// details returns fixed texts that describe the finding in detail; they follow Words after a
+	// colon.
 	details func(look) []string
 	// cites, if set, returns a predicate for the differences that the finding should rather cite.
 	cites         func(look) func(Touched) bool
 	paths, except []pattern
-	// judged lists the places whose values the rule needs: while one is unknown, the result of the rule
-	// is unknown, too. If judgedIf is set, it must also be true for the object.
+	// judged lists the places whose values the rule needs: while one is unknown, the result of the
+	// rule is unknown, too. If judgedIf is set, it must also be true for the object.
 	judged   []string
 	judgedIf func(look) bool
 	needs    []pattern
@@ -75,7 +76,8 @@ type look struct {
 	renamed bool
 	// revealed reports that some field was marked as sensitive and no longer is.
 	revealed bool
-	// unknown reports whether an attribute of a resource, or something in it, is known only after apply.
+	// unknown reports whether an attribute of a resource, or something in it, is known only after
+	// apply.
 	unknown func(attribute string) bool
 	// keepsOld and programs are copied from the Subject.
 	keepsOld bool
@@ -89,8 +91,8 @@ type field struct {
 	regenerated bool
 	// unknown reports that the value is known only after apply.
 	unknown bool
-	// whole reports that the difference is the object itself, which is created or destroyed without a
-	// difference at Paths.
+	// whole reports that the difference is the object itself, which is created or destroyed without
+	// a difference at Paths.
 	whole bool
 }
 
@@ -153,8 +155,8 @@ func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
 // rulebook finds the rules of a kind without matching all of them.
 type rulebook struct {
 	all []Rule
-	// exact maps engine and kind to rules. globs maps an engine to the rules with a wildcard in a kind.
-	// Both keep the order of all.
+	// exact maps engine and kind to rules. globs maps an engine to the rules with a wildcard in a
+	// kind. Both keep the order of all.
 	exact, globs map[string][]*Rule
 	// unjudged is the rule about values that other rules cannot judge.
 	unjudged *Rule

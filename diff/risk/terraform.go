@@ -31,7 +31,8 @@ func terraformRules() []Rule {
 }
 
 // dataRules returns the rules for resources that hold data that cannot be recreated. See
-// https://developer.hashicorp.com/terraform/language/meta-arguments/lifecycle for how to protect one.
+// https://developer.hashicorp.com/terraform/language/meta-arguments/lifecycle for how to protect
+// one.
 func dataRules() []Rule {
 	rules := []Rule{
 		{
@@ -536,8 +537,8 @@ func serviceRules() []Rule {
 	}
 }
 
-// madeUpRules returns the rules for values that Terraform generates, and for resources that stand for
-// a command.
+// madeUpRules returns the rules for values that Terraform generates, and for resources that stand
+// for a command.
 func madeUpRules() []Rule {
 	return []Rule{
 		{

@@ -13,8 +13,8 @@ import (
 )
 
 // This file judges manifests in texts: in a ConfigMap or a Secret that something applies (a
-// ClusterResourceSet), or in the template of a workflow. They are probably applied, but not certainly,
-// so only findings about security are reported.
+// ClusterResourceSet), or in the template of a workflow. They are probably applied, but not
+// certainly, so only findings about security are reported.
 
 // heldText is a Kubernetes object in a text.
 type heldText struct {
@@ -76,8 +76,8 @@ func (s *textSearch) visit(p tree.Path, v raw.Value, depth int) {
 	}
 }
 
-// text reads the documents of a text. In a Secret, and in the binary data of a ConfigMap, the text is
-// base64.
+// text reads the documents of a text. In a Secret, and in the binary data of a ConfigMap, the text
+// is base64.
 func (s *textSearch) text(p tree.Path, t string) {
 	if first := p[0].Key; s.secret && first == "data" || first == "binaryData" {
 		decoded, err := base64.StdEncoding.DecodeString(t)
@@ -135,8 +135,8 @@ func documentsOf(text string) []string {
 	return append(out, b.String())
 }
 
-// judgeTexts judges the objects in the texts of the subject, and returns the findings that found does
-// not have yet.
+// judgeTexts judges the objects in the texts of the subject, and returns the findings that found
+// does not have yet.
 func (j *judge) judgeTexts(found []diff.Finding) []diff.Finding {
 	s := j.subject
 	searched := !builtinGroup(s.Group) || j.kind == "ConfigMap" || j.kind == "Secret"

@@ -37,12 +37,12 @@ func (p *Page) build() {
 	}
 }
 
-// add lists a line that belongs to no change.
+// add appends a line that belongs to no change.
 func (p *Page) add(k kind, part, end int32) {
 	p.lines = append(p.lines, line{kind: k, change: noChange, part: part, end: end})
 }
 
-// open begins a list.
+// open appends the title of a list.
 func (p *Page) open(i int) {
 	p.add(lineBlank, 0, 0)
 	if p.lists[i].Title != "" {
@@ -51,7 +51,8 @@ func (p *Page) open(i int) {
 	}
 }
 
-// put lists the lines of one change, or of several that are the same: what they share, or every one of them.
+// put appends the lines of one change, or of several equal ones: the common lines, or all lines of
+// each.
 func (p *Page) put(i int) {
 	e := &p.changes[i]
 	e.head = len(p.lines)
@@ -78,7 +79,7 @@ func (p *Page) put(i int) {
 	}
 }
 
-// putInside lists the lines below the headline of a change.
+// putInside appends the lines below the headline of a change.
 func (p *Page) putInside(at line, e *entry) {
 	c := e.Changes[at.item]
 	p.putRemarks(at, c)
@@ -117,7 +118,8 @@ func (p *Page) putRemarks(at line, c *diff.Change) {
 	}
 }
 
-// putNoise lists what changes only in what one rule folds: one line, or every change with its fields.
+// putNoise appends the changes in fields that one rule folds: one line, or every change with its
+// fields.
 func (p *Page) putNoise(i int) {
 	e := &p.changes[i]
 	e.head = len(p.lines)
@@ -157,7 +159,7 @@ func (p *Page) putField(at line, f int, field *diff.FieldChange) {
 	p.putRest(at, field)
 }
 
-// linesOf are the lines of a field that are shown.
+// linesOf returns the lines of a field that are shown.
 func (p *Page) linesOf(at line, f *diff.FieldChange) []diff.Line {
 	if p.whole(at) {
 		return f.Lines
@@ -165,7 +167,7 @@ func (p *Page) linesOf(at line, f *diff.FieldChange) []diff.Line {
 	return f.Lines[:f.ScreenLines()]
 }
 
-// putRest lists how many lines of a field are not shown until somebody unfolds the change.
+// putRest appends the number of lines of a field that are hidden until the change is unfolded.
 func (p *Page) putRest(at line, f *diff.FieldChange) {
 	if at.part = int32(len(p.linesOf(at, f))); int(at.part) < len(f.Lines) {
 		at.kind = lineRest
@@ -173,7 +175,8 @@ func (p *Page) putRest(at line, f *diff.FieldChange) {
 	}
 }
 
-// putStretches lists the lines of a text so that what goes stands beside what comes for it: a stretch of both is one line.
+// putStretches appends the lines of a text for the side-by-side view: a run of removed lines and
+// the run of added lines that replaces it are one line of the page.
 func (p *Page) putStretches(at line, lines []diff.Line) {
 	at.kind = lineStretch
 	for at.part = 0; int(at.part) < len(lines); at.part = at.end {

@@ -6,8 +6,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// field is one difference: on one row if it fits, on a row for each side that is there if not, and line by line for a text of several
-// lines.
+// field lays out one difference: on one row if it fits, otherwise on one row for each existing
+// side, or line by line for a text of several lines.
 func (p *Page) field(l line, width int) []Row {
 	c := p.changeOf(l)
 	f := &c.Fields[l.field]
@@ -62,7 +62,8 @@ func (p *Page) field(l line, width int) []Row {
 	return rows
 }
 
-// valuesOf are the sides of a field. An element that is new or goes has one, and none if its name says its value.
+// valuesOf returns the sides of a field. An added or removed element has one side, or none if its
+// name contains its value.
 func (p *Page) valuesOf(l line, c *diff.Change, f *diff.FieldChange) (before, after []Span) {
 	e := f.OwnElement()
 	if e == nil || f.Before.Absent == f.After.Absent {
@@ -90,7 +91,7 @@ func joined(rows ...[]Span) Row {
 	return out
 }
 
-// values are the two sides of a field. One of which all is said in one text has no before.
+// values returns the two sides of a field. A field that a single text describes has no before.
 func values(c *diff.Change, f *diff.FieldChange, whole bool) (before, after []Span) {
 	if !whole {
 		f = f.OnScreen()
@@ -113,7 +114,7 @@ func values(c *diff.Change, f *diff.FieldChange, whole bool) (before, after []Sp
 	return []Span{{a.Head, Faint}, {a.Before, Before}, {a.Tail, Faint}}, []Span{{a.Head, Faint}, {a.After, ink}, {a.Tail, Faint}}
 }
 
-// asides are what is said beside the values.
+// asides returns the remarks beside the values.
 func asides(c *diff.Change, f *diff.FieldChange, past bool) []Span {
 	var out []Span
 	for i, words := range f.Asides(past) {

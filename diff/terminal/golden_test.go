@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestGolden shows the same release at the sizes at which it looks different.
+// TestGolden renders the same release at the widths that change its layout.
 func TestGolden(t *testing.T) {
 	const hint = "--show-all lists them"
 	for name, o := range map[string]terminal.Options{

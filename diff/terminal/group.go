@@ -6,12 +6,13 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// This file prints what the paths of a change share once, as a heading above the fields.
+// This file prints the common parts of the paths of a change once, as headings above the fields.
 
-// maxName is how long a name may be that pushes values to the right.
+// maxName is the longest name that is considered for the column of the values.
 const maxName = 36
 
-// putFields lists the fields in shown, with headings. What several of them say is listed once, unless the change is unfolded.
+// putFields appends the fields in shown, with headings. A text that several fields share appears
+// once, unless the change is unfolded.
 func (p *Page) putFields(at line, c *diff.Change, all bool) {
 	fields := p.shown
 	var others map[int32]string
@@ -24,7 +25,7 @@ func (p *Page) putFields(at line, c *diff.Change, all bool) {
 	}
 }
 
-// putRows lists the rows of one group, and those of the groups in it. It returns how many rows that are.
+// putRows appends the rows of one group and of the groups in it, and returns their number.
 func (p *Page) putRows(at line, c *diff.Change, rows []diff.OutlineRow, others map[int32]string) int {
 	start, n := len(p.lines), 0
 	for n < len(rows) && rows[n].Depth >= rows[0].Depth {
@@ -47,7 +48,7 @@ func (p *Page) putRows(at line, c *diff.Change, rows []diff.OutlineRow, others m
 	return n
 }
 
-// align gives the fields of a group, which are listed from start on, one column for their values.
+// align gives the fields of a group, whose lines start at start, a common column for their values.
 func (p *Page) align(c *diff.Change, start int, depth int32) {
 	column := 0
 	for i := start; i < len(p.lines); i++ {
@@ -64,7 +65,8 @@ func (p *Page) align(c *diff.Change, start int, depth int32) {
 	}
 }
 
-// heading is what the fields below it share. It says of an element that it is new or goes, and counts what changes in a document.
+// heading lays out the common path of the fields below it. It marks an added or removed element, and
+// counts the changes in a document.
 func (p *Page) heading(l line, width int) []Row {
 	c := p.changeOf(l)
 	f := &c.Fields[l.field]
@@ -79,7 +81,8 @@ func (p *Page) heading(l line, width int) []Row {
 	return Wrap(width, deeper(l), sign, text, Span{"  " + string(f.Element.Change), Faint})
 }
 
-// signOf is the sign of an element that is new or goes, if its path ends between two places of the field's.
+// signOf returns the sign of an added or removed element whose path ends between two offsets of the
+// field's path.
 func signOf(f *diff.FieldChange, from, to int) Span {
 	e := f.OwnElement()
 	switch {
@@ -91,5 +94,5 @@ func signOf(f *diff.FieldChange, from, to int) Span {
 	return Span{"+ ", Create}
 }
 
-// deeper is the indent of a line.
+// deeper returns the indent of a line.
 func deeper(l line) string { return indent + strings.Repeat("  ", int(l.depth)) }

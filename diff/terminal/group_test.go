@@ -11,7 +11,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/terminal"
 )
 
-// TestSharedPathsArePrintedOnce: what several fields share stands above them, and an element that is new or goes says so once.
+// TestSharedPathsArePrintedOnce checks that common paths are headings above their fields, and that
+// an added or removed element is marked once.
 func TestSharedPathsArePrintedOnce(t *testing.T) {
 	added := &diff.Element{Change: diff.ElementAdded, Path: "spec.groups[0].rules[4]", Pointer: "/spec/groups/0/rules/4"}
 	removed := &diff.Element{Change: diff.ElementRemoved, Path: "spec.groups[0].rules[2]", Pointer: "/spec/groups/0/rules/2"}
@@ -50,7 +51,8 @@ func TestSharedPathsArePrintedOnce(t *testing.T) {
 	}
 }
 
-// TestSameChangesArePrintedOnce: a group says what happens to its objects once, with their names and the findings, and opens into the changes.
+// TestSameChangesArePrintedOnce checks that a group shows its action once, with the names of the
+// objects and the findings, and unfolds into its changes.
 func TestSameChangesArePrintedOnce(t *testing.T) {
 	var changes []diff.Change
 	for i := range 50 {
@@ -80,7 +82,8 @@ func TestSameChangesArePrintedOnce(t *testing.T) {
 	}
 }
 
-// TestRewrittenTextsAreCounted: of a text of which most lines change, the counts come first, and the lines behind the first are folded.
+// TestRewrittenTextsAreCounted checks that a text of which most lines change starts with counts,
+// and that the lines after the first ones are folded.
 func TestRewrittenTextsAreCounted(t *testing.T) {
 	c := diff.Change{Address: "x", Action: diff.Update, Fields: []diff.FieldChange{{Path: "data.dashboard"}}}
 	for i := range 60 {

@@ -10,7 +10,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/terminal"
 )
 
-// long is a report of n changes with a text of 20 changed lines each, and of n more that change only in folded fields.
+// long returns a report of n changes with a text of 20 changed lines each, and of n more changes in
+// folded fields only.
 func long(n int) *diff.Report {
 	var lines []diff.Line
 	for range 10 {
@@ -29,8 +30,8 @@ func long(n int) *diff.Report {
 	return r
 }
 
-// TestCostFollowsWhatIsSeen: opening a page of 10,000 folded changes lays nothing out, and a screen of it costs what a screen of a short
-// one costs, side by side, too.
+// TestCostFollowsWhatIsSeen checks that opening a page of 10,000 folded changes lays nothing out,
+// and that a screen of it costs the same as a screen of a short page, also side by side.
 func TestCostFollowsWhatIsSeen(t *testing.T) {
 	short, huge := long(40), long(10_000)
 	for _, o := range []terminal.PageOptions{{}, {Side: true}, {All: true, Side: true}} {
@@ -52,7 +53,7 @@ func TestCostFollowsWhatIsSeen(t *testing.T) {
 	}
 }
 
-// BenchmarkOpen measures how long a page of 20,000 changes takes to open.
+// BenchmarkOpen measures the time to open a page of 20,000 changes.
 func BenchmarkOpen(b *testing.B) {
 	r := long(10_000)
 	b.ReportAllocs()
@@ -61,7 +62,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// BenchmarkScreen measures a screen side by side in the middle of it.
+// BenchmarkScreen measures a side-by-side screen in the middle of the page.
 func BenchmarkScreen(b *testing.B) {
 	p := terminal.NewPage(long(10_000), terminal.PageOptions{Side: true})
 	for b.Loop() {
@@ -71,7 +72,8 @@ func BenchmarkScreen(b *testing.B) {
 	}
 }
 
-// BenchmarkRender measures 10,000 changes of which each has a text of 20 lines, in colour, and 10,000 folded ones.
+// BenchmarkRender measures 10,000 changes with a text of 20 lines each, in color, and 10,000 folded
+// ones.
 func BenchmarkRender(b *testing.B) {
 	r := long(10_000)
 	for b.Loop() {

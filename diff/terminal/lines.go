@@ -7,7 +7,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// Rows lays a line out in so many columns; 0 is no bound, and less than 40 counts as 40.
+// Rows lays out a line for a width in columns. 0 means no limit; the minimum is 40.
 func (p *Page) Rows(number, width int) []Row {
 	if width > 0 {
 		width = max(width, minWidth)
@@ -46,7 +46,7 @@ func (p *Page) Rows(number, width int) []Row {
 	return []Row{nil}
 }
 
-// summary is the counts, and what was folded.
+// summary lays out the counts, and what was folded.
 func (p *Page) summary(width int) []Row {
 	var spans []Span
 	for i, t := range p.report.Tallies() {
@@ -68,7 +68,7 @@ func (p *Page) summary(width int) []Row {
 	return Wrap(width, "  ", spans...)
 }
 
-// headline is a change in words; a plain output is its value, too.
+// headline lays out the headline of a change. That of a plain output contains its value.
 func (p *Page) headline(l line, width int) []Row {
 	e, c := &p.changes[l.change], p.changeOf(l)
 	symbol := Span{fmt.Sprintf("%3s ", c.Symbol()), inkOf(c.Action)}
@@ -80,7 +80,7 @@ func (p *Page) headline(l line, width int) []Row {
 	if !p.plainOutput(e) {
 		words := Span{"  " + s.Words(c), inkOf(c.Action)}
 		if short := title(&s.Section, c); width > 0 && (Row{symbol, name, words}).Width() > width && (Row{symbol, {short, Bold}, words}).Width() <= width {
-			name.Text = short // rather out of its column than on two rows
+			name.Text = short // one row with an unaligned name is better than two rows
 		}
 		return Wrap(width, "", symbol, name, words)
 	}
@@ -93,7 +93,7 @@ func (p *Page) headline(l line, width int) []Row {
 	return Wrap(width, "", append(row, after...)...)
 }
 
-// sameline says what happens to several objects.
+// sameline lays out the headline of several objects with the same change.
 func (p *Page) sameline(l line, width int) []Row {
 	e := &p.changes[l.change]
 	s, c := &p.lists[e.list], e.Changes[0]
@@ -104,7 +104,7 @@ func (p *Page) sameline(l line, width int) []Row {
 	return Wrap(width, "", Span{fmt.Sprintf("%3s ", c.Symbol()), inkOf(c.Action)}, Span{pad(e.Title(), s.column), Bold}, Span{words, inkOf(c.Action)})
 }
 
-// mostNames is how many of the objects that change alike are named until somebody unfolds them.
+// mostNames bounds how many objects with the same change are named before they are unfolded.
 const mostNames = 40
 
 func (p *Page) names(l line, width int) []Row {
@@ -116,7 +116,7 @@ func (p *Page) names(l line, width int) []Row {
 	return WrapTo(width, indent, len(indent)+2, spans...)
 }
 
-// remark is what a rule says of a change. What is about security is marked so that nobody reads over it.
+// remark lays out a remark of a rule on a change, with a mark for security.
 func remark(r diff.Remark, width int) []Row {
 	words, label := Span{Text: " " + r.Words}, Span{r.Label + ":", Bold}
 	switch {
@@ -130,7 +130,7 @@ func remark(r diff.Remark, width int) []Row {
 	return Wrap(width, indent, label, words, Span{"  [" + r.Source + "]", Faint})
 }
 
-// check is a condition that somebody must look at.
+// check lays out a check that needs attention.
 func (p *Page) check(s *list, number, width int) []Row {
 	c := s.Checks[number]
 	ink := Faint
@@ -140,7 +140,7 @@ func (p *Page) check(s *list, number, width int) []Row {
 	return Wrap(width, "", Span{fmt.Sprintf("%3s ", c.Symbol()), ink}, Span{pad(c.Title(), s.column), Bold}, Span{"  " + c.Headline(), ink})
 }
 
-// left says what of a change is left out.
+// left returns the text about the parts of a change that are not shown.
 func (p *Page) left(l line) string {
 	c := p.changeOf(l)
 	switch l.kind {
@@ -158,7 +158,7 @@ func (p *Page) left(l line) string {
 	return "known after apply: " + strings.Join(names, ", ")
 }
 
-// noise is what changes only in folded fields, and behind the last of it, how to see it.
+// noise lays out the line for changes in folded fields only. The last such line ends with the hint.
 func (p *Page) noise(l line, width int) []Row {
 	e := &p.changes[l.change]
 	words := e.noise

@@ -8,25 +8,27 @@ import (
 
 const (
 	minWidth = 40
-	// maxColumn is how far a name pushes what stands beside it to the right.
+	// maxColumn bounds the width of the column of names.
 	maxColumn = 48
 	indent    = "      "
 )
 
-// PageOptions say how a page begins. The zero value folds, and puts before above after.
+// PageOptions configures a page. The zero value folds, and shows before above after.
 type PageOptions struct {
-	// All unfolds every change, and what changes only in folded fields.
+	// All unfolds every change, and the changes in folded fields only.
 	All bool
-	// Side puts before and after side by side where there is room for it: see Page.SetSide.
+	// Side shows before and after side by side where there is room: see Page.SetSide.
 	Side bool
-	// Hint says how to see what is folded as a whole, for example "--show-all lists them". Empty says nothing.
+	// Hint explains how to see changes that are folded as a whole, for example "--show-all lists
+	// them". Empty adds no hint.
 	Hint string
 }
 
-// Page is a report as logical lines: a headline, a field, one line of a text. A line is laid out in rows only when it is asked for,
-// so opening a report of any size takes next to no time, and so does drawing a screen of it. The changes of all lists are numbered
-// from 0, in the order in which they stand on the page; those that are the same but for their objects are one, and what changes only in
-// folded fields is the last, as one change for each rule. It is not for use by several goroutines at once.
+// Page is a report as a list of logical lines: a headline, a field, one line of a text. It lays a
+// line out in rows only on request, so opening a report and drawing a screen are fast for any size.
+// The changes of all lists are numbered from 0, in the order of the page. Changes that differ only
+// in their object count as one; changes in folded fields only come last, as one change per rule. A
+// Page is not safe for concurrent use.
 type Page struct {
 	report  *diff.Report
 	hint    string
@@ -35,36 +37,39 @@ type Page struct {
 	noises  []diff.Noise
 	lines   []line
 	changes []entry
-	// others are what fields say of other places with the same change.
+	// others holds the texts about further places with the same change as a field.
 	others []string
-	// shown are the fields of a change, and outline their rows, while its lines are listed.
+	// shown and outline hold the fields of a change and their rows while its lines are built.
 	shown   []int32
 	outline []diff.OutlineRow
 }
 
-// list is a section with how wide the titles of its changes are.
+// list is a section with the width of the titles of its changes.
 type list struct {
 	diff.Section
 	column int
 }
 
-// entry is a change on the page, several that are the same, or all that changes only in what one rule folds.
+// entry is a change on the page, several equal ones, or all changes that are only in fields that
+// one rule folds.
 type entry struct {
 	diff.Entry
-	noise    string // says what the rule folds
-	list     int    // of lists; not for noise
+	noise    string // the text about the fold; empty for other entries
+	list     int    // index in lists; unused for noise
 	unfolded bool
 	head     int // its first line
 }
 
-// line says what a logical line shows. Change is a number in its list, or noChange outside of all; item is the number of the change
-// among those of its entry; field is one of the change's, part one of the field's, and end the one behind the last part of a stretch.
+// line identifies the content of a logical line. change is an index in Page.changes, or noChange;
+// item is the index of the change in its entry; field is an index in the change and part one in the
+// field; end is the index after the last part of a stretch. Some kinds use part and end otherwise.
 type line struct {
 	kind                           kind
 	change, item, field, part, end int32
-	// skip is how much of the field's path the headings above say, depth how many there are, and column how wide the names beside it are.
+	// skip is the length of the field's path that the headings above contain, depth the number of
+	// these headings, and column the width of the neighboring names.
 	skip, depth, column int32
-	// also is the number of the page's others that belongs to the field, from 1; 0 is none.
+	// also is the 1-based index in Page.others of the text for the field; 0 means none.
 	also int32
 }
 
@@ -75,27 +80,27 @@ type kind uint8
 const (
 	lineBlank kind = iota
 	lineSummary
-	lineNote   // part is its number
+	lineNote   // part is its index
 	lineTitle  // part is the list
-	linePart   // part is the list, and end the number of the list's part
-	lineCheck  // part is the list, and end the number of the check
-	lineSame   // what happens to several objects
-	lineNames  // of these objects
+	linePart   // part is the list, and end the index of the list's part
+	lineCheck  // part is the list, and end the index of the check
+	lineSame   // the action on several objects
+	lineNames  // their names
 	lineHead   // of a change
-	lineRemark // part is its number
-	lineField  // on one row, or a row for each side
-	lineGroup  // what the paths of fields below share, from skip to end
-	lineName   // of a field whose text stands below
-	lineText   // part of such a field
+	lineRemark // part is its index
+	lineField  // on one row, or one row per side
+	lineGroup  // the common path of the fields below, from skip to end
+	lineName   // of a field with its text below
+	lineText   // part of the text
 	lineStretch
-	lineRest   // of the lines of such a field, from part on
+	lineRest   // hidden lines of the text, from part on
 	lineQuiet  // fields that are known after apply
-	lineFolded // fields of what goes
+	lineFolded // fields of a removed object
 	lineFolds  // fields that rules fold
-	lineNoise  // what changes only in folded fields
+	lineNoise  // changes in folded fields only
 )
 
-// NewPage makes a page of a report, which must not change any more.
+// NewPage builds a page of a report. The report must not change afterwards.
 func NewPage(r *diff.Report, o PageOptions) *Page {
 	p := &Page{report: r, hint: diff.Neutral(o.Hint), side: o.Side, noises: r.Noises()}
 	for i, s := range r.Sections() {
@@ -132,8 +137,8 @@ func title(s *diff.Section, c *diff.Change) string {
 	return c.Title()
 }
 
-// SetSide puts before and after of fields and texts side by side, or below one another again. Lines have other numbers then. It needs
-// 100 columns: below that, and without a bound, a page shows them below one another all the same.
+// SetSide turns the side-by-side view of fields and texts on or off. This renumbers the lines. The
+// view needs at least 100 columns; with fewer, or without a limit, before stays above after.
 func (p *Page) SetSide(side bool) {
 	if p.side != side {
 		p.side = side
@@ -141,25 +146,26 @@ func (p *Page) SetSide(side bool) {
 	}
 }
 
-// Side says that before and after stand side by side.
+// Side reports whether the side-by-side view is on.
 func (p *Page) Side() bool { return p.side }
 
-// Len is the number of lines.
+// Len returns the number of lines.
 func (p *Page) Len() int { return len(p.lines) }
 
-// Changes is the number of changes of all lists; what changes only in what one rule folds counts as one.
+// Changes returns the number of changes of all lists. All changes in fields that one rule folds
+// count as one.
 func (p *Page) Changes() int { return len(p.changes) }
 
-// Head is the line at which a change begins.
+// Head returns the first line of a change.
 func (p *Page) Head(change int) int { return p.changes[change].head }
 
-// ChangeAt is the number of the change that a line belongs to, and whether it belongs to one.
+// ChangeAt returns the change that a line belongs to. It returns false if there is none.
 func (p *Page) ChangeAt(line int) (change int, ok bool) {
 	change = int(p.lines[line].change)
 	return change, change != noChange
 }
 
-// Folds says that a change has something that can be folded.
+// Folds reports whether a change has something that can be folded.
 func (p *Page) Folds(change int) bool {
 	e := &p.changes[change]
 	switch {
@@ -177,16 +183,16 @@ func (p *Page) Folds(change int) bool {
 	return false
 }
 
-// Unfolded says that a change shows all that it has.
+// Unfolded reports whether a change is shown in full.
 func (p *Page) Unfolded(change int) bool { return p.changes[change].unfolded }
 
-// Unfold shows all of a change, or folds it again. Lines behind it have other numbers then.
+// Unfold unfolds a change, or folds it again. This renumbers the lines after it.
 func (p *Page) Unfold(change int, all bool) {
 	p.changes[change].unfolded = all
 	p.build()
 }
 
-// UnfoldAll does so with every change.
+// UnfoldAll unfolds or folds every change.
 func (p *Page) UnfoldAll(all bool) {
 	for i := range p.changes {
 		p.changes[i].unfolded = all || p.isOutput(&p.changes[i])
@@ -198,27 +204,29 @@ func (p *Page) isOutput(e *entry) bool {
 	return e.noise == "" && p.lists[e.list].Name == diff.SectionOutputs
 }
 
-// changeOf is the change that a line shows something of.
+// changeOf returns the change that a line belongs to.
 func (p *Page) changeOf(l line) *diff.Change {
 	return p.changes[l.change].Changes[l.item]
 }
 
-// past says that a line's change has happened already.
+// past reports whether a line's change has already happened.
 func (p *Page) past(l line) bool {
 	e := &p.changes[l.change]
 	return e.noise == "" && p.lists[e.list].Past
 }
 
-// whole says that a line's change is shown without leaving anything out. Outputs always show all their fields, but cut long values.
+// whole reports whether a line's change is shown in full. Outputs always show all their fields, but
+// with long values cut.
 func (p *Page) whole(l line) bool {
 	e := &p.changes[l.change]
 	return e.unfolded && !p.isOutput(e)
 }
 
-// goes says that the change's object, or nuon's knowledge of it, goes; its fields say little then.
+// goes reports whether a change removes the object, or forgets it; its fields are of little
+// interest.
 func goes(c *diff.Change) bool { return c.Action == diff.Destroy || c.Action == diff.Forget }
 
-// plainOutput says that an output is one value, which takes one line.
+// plainOutput reports whether an output is a single value on one line.
 func (p *Page) plainOutput(e *entry) bool {
 	if !p.isOutput(e) || len(e.Changes[0].Fields) != 1 {
 		return false
@@ -227,7 +235,7 @@ func (p *Page) plainOutput(e *entry) bool {
 	return f.Path == "" && len(f.Lines) == 0
 }
 
-// Text is a line's text on one row, for whoever looks for something in it.
+// Text returns the text of a line on one row, for searching.
 func (p *Page) Text(number int) string {
 	var b strings.Builder
 	for _, r := range p.Rows(number, 0) {

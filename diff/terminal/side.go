@@ -7,20 +7,21 @@ import (
 )
 
 const (
-	// leastSide is the width from which two sides have room beside one another.
+	// leastSide is the minimum width for the side-by-side view.
 	leastSide = 100
-	// sideDeeper is how much deeper than its name the text of a field stands.
+	// sideDeeper is the indent of a field's text relative to its name.
 	sideDeeper = "  "
 	between    = " │ "
 )
 
-// middle is the column at which the right half begins, the same for all rows of a screen.
+// middle returns the column at which the right half starts. It is the same for all rows of a screen.
 func middle(width int) int {
 	const deep = len(indent) + len(sideDeeper)
 	return deep + (width-deep-Columns(between))/2
 }
 
-// sides is a field with its values side by side: beside its name if the names of the change leave room for that, else below it.
+// sides lays out a field with its values side by side: beside its name if the column of names
+// leaves room for that, otherwise below it.
 func sides(indent, name string, column int, before, after, aside []Span, width int) []Row {
 	room, wide := middle(width)-len(indent), Row(before).Width()
 	if len(indent)+column > middle(width)/2 || wide > room-column-2 && wide <= room-len(sideDeeper) {
@@ -30,7 +31,7 @@ func sides(indent, name string, column int, before, after, aside []Span, width i
 	return beside(Row{{Text: indent}, {Text: pad(name, column) + "  "}}, before, joined(after, aside), width)
 }
 
-// stretch is lines that go beside lines that come for them, or one line that stays.
+// stretch lays out removed lines beside the added lines that replace them, or one unchanged line.
 func stretch(lines []diff.Line, indent string, width int) []Row {
 	if width < leastSide {
 		var rows []Row
@@ -70,7 +71,7 @@ func stretch(lines []diff.Line, indent string, width int) []Row {
 
 func cell(l *diff.Line) []Span { return []Span{{l.Display(), inkOfLine(l)}} }
 
-// beside lays two texts out left and right of the middle, the left one behind a prefix.
+// beside lays out two texts left and right of the middle, the left one after a prefix.
 func beside(prefix Row, left, right []Span, width int) []Row {
 	used, mid := prefix.Width(), middle(width)
 	lefts, rights := WrapTo(mid-used, "", 2, left...), WrapTo(width-mid-Columns(between), "", 2, right...)

@@ -7,10 +7,11 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Ink is what a stretch of text means. A theme says how it looks.
+// Ink is the meaning of a span of text. A theme maps it to a style.
 type Ink uint8
 
-// The inks. Red is kept for what destroys: Replace and Destroy. Security stands out without it.
+// The inks. Red is reserved for destructive changes: Replace and Destroy. Security has another
+// style.
 const (
 	Plain Ink = iota
 	Bold
@@ -23,14 +24,14 @@ const (
 	Move
 	Before
 	Security
-	inks // how many there are
+	inks // the number of inks
 )
 
-// Inks is how many inks there are: a theme has a colour for each.
+// Inks is the number of inks; a theme has a color for each.
 const Inks = int(inks)
 
-// Span is a stretch of neutral text in one ink. Layout is done on plain text; colours come last, so that no escape code is ever
-// measured or cut.
+// Span is neutral text in one ink. Layout works on plain text and adds colors last, so that no
+// escape code is measured or cut.
 type Span struct {
 	Text string
 	Ink  Ink
@@ -39,7 +40,7 @@ type Span struct {
 // Row is one row of a screen.
 type Row []Span
 
-// Width is how many columns the row takes.
+// Width returns the number of columns of the row.
 func (r Row) Width() int {
 	n := 0
 	for _, s := range r {
@@ -48,7 +49,7 @@ func (r Row) Width() int {
 	return n
 }
 
-// String is the row's text alone.
+// String returns the text of the row.
 func (r Row) String() string {
 	var b strings.Builder
 	for _, s := range r {
@@ -57,7 +58,7 @@ func (r Row) String() string {
 	return b.String()
 }
 
-// Columns is how many columns of a terminal a neutral text takes.
+// Columns returns the number of terminal columns of a neutral text.
 func Columns(text string) int {
 	for i := range len(text) {
 		if text[i] < ' ' || text[i] >= 0x7f {
@@ -75,16 +76,16 @@ func pad(text string, column int) string {
 	return text
 }
 
-// hang is the least indent of a row that goes on from the one above, deeper than any row that starts there.
+// hang is the minimum indent of a continuation row. It is deeper than that of any first row.
 const hang = 8
 
-// Wrap lays spans out behind a prefix of blanks. What is wider than the screen goes on below, further in; nothing is cut off. A
-// width of 0 is no bound.
+// Wrap lays out spans after a prefix of blanks. Text beyond the width continues on the next row
+// with a deeper indent; nothing is cut off. A width of 0 means no limit.
 func Wrap(width int, prefix string, spans ...Span) []Row {
 	return WrapTo(width, prefix, max(hang, len(prefix)+2), spans...)
 }
 
-// WrapTo is Wrap for prose, which goes on below at a column of the caller's choice.
+// WrapTo is Wrap for prose, where the caller sets the indent of continuation rows.
 func WrapTo(width int, prefix string, further int, spans ...Span) []Row {
 	var rows []Row
 	row := make(Row, 0, len(spans)+1)
@@ -100,7 +101,7 @@ func WrapTo(width int, prefix string, further int, spans ...Span) []Row {
 			}
 			head, tail := split(s.Text, len(begin), width-used, width/2-used)
 			if head == "" && used <= further && len(rows) > 0 {
-				break // there is no room for one character: it is cut off by the screen's edge
+				break // not even one character fits: the edge of the screen cuts it off
 			}
 			rows = append(rows, append(row, Span{head, s.Ink}))
 			row, used = Row{{Text: strings.Repeat(" ", further)}}, further
@@ -112,7 +113,8 @@ func WrapTo(width int, prefix string, further int, spans ...Span) []Row {
 	return append(rows, row)
 }
 
-// merged puts neighbours of one ink together, so that a row breaks between words and carries no more codes than it needs.
+// merged joins neighbors with the same ink, so that rows break between words and have no superfluous
+// escape codes.
 func merged(spans []Span) []Span {
 	if len(spans) < 2 {
 		return spans
@@ -128,15 +130,15 @@ func merged(spans []Span) []Span {
 	return out
 }
 
-// beginning is as much of a text as takes more than some columns, and a little more, so that a row costs what it shows. Not over: the text
-// takes no more columns.
+// beginning returns a prefix of a text that is slightly wider than the given columns, so that the
+// cost of a row does not depend on the length of the text. over is false if the whole text fits.
 func beginning(text string, columns int) (begin string, over bool) {
 	for n := 4*max(columns, 0) + utf8.UTFMax; n < len(text); n *= 2 {
 		end := n
 		for !utf8.RuneStart(text[end]) {
 			end--
 		}
-		// What belongs to the last character may be cut: it must be behind the columns.
+		// The cut may split a character cluster; that is harmless if it is beyond the columns.
 		if Columns(text[:end]) > columns+2 {
 			return text[:end], true
 		}
@@ -144,8 +146,9 @@ func beginning(text string, columns int) (begin string, over bool) {
 	return text, Columns(text) > columns
 }
 
-// split cuts text before the given column: after the last blank behind the least column if there is one, else at the column. What
-// belongs to one character stays together. The first begin bytes take more columns.
+// split cuts text before the given column: after the last blank beyond the least column if there is
+// one, otherwise at the column. It does not split character clusters. The first begin bytes of the
+// text must be wider than the column.
 func split(text string, begin, column, least int) (head, tail string) {
 	if column <= 0 {
 		return "", text

@@ -1,11 +1,12 @@
-// Package terminal renders a diff.Report for a terminal: counts first, then each change with its fields, what destroys in red,
-// what stays folded and counted. Without colour its output is plain text with no escape codes at all.
+// Package terminal renders a diff.Report for a terminal: counts first, then each change with its
+// fields, destructive changes in red, and counts of what is folded. Without color, the output is
+// plain text without escape codes.
 //
-// Render writes a whole report. A Page is the same report for a screen: its lines are laid out one by one, when they are asked
-// for, so that what it costs follows what is visible.
+// Render writes a whole report. A Page is the same report for a screen: it lays out lines on
+// request, so that the cost depends only on the visible lines.
 //
-// It knows nothing but the Report: it cannot show what the report does not hold, and every text goes out neutralised. The command
-// line and the screens call it.
+// It depends only on the Report and cannot show what the report does not hold; it neutralizes every
+// text. The command line and the screens call it.
 package terminal
 
 import (
@@ -15,25 +16,27 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// Options of a rendering. The zero value is plain text of any width.
+// Options configures a rendering. The zero value is plain text of any width.
 type Options struct {
-	// Color writes escape codes (the sixteen colours of every terminal).
+	// Color writes escape codes for the sixteen standard colors of a terminal.
 	Color bool
-	// Width is the number of columns; longer lines are continued on the next. 0 means no bound, and less than 40 counts as 40.
+	// Width is the number of columns; longer lines continue on the next row. 0 means no limit; the
+	// minimum is 40.
 	Width int
-	// All shows what is folded: the fields of what is destroyed, values that are known after apply, fields that rules fold, and what
-	// changes in nothing else, one by one.
+	// All shows what is folded: the fields of destroyed objects, values that are known after apply,
+	// fields that rules fold, and each change that has only such fields.
 	All bool
-	// Side puts before and after side by side if there are 100 columns or more; without a bound they are laid out in 160.
+	// Side shows before and after side by side if Width is at least 100; without a limit, in 160
+	// columns.
 	Side bool
 	// Hint is PageOptions.Hint.
 	Hint string
 }
 
-// sideWidth is how many columns two sides have where there is no bound.
+// sideWidth is the number of columns of the side-by-side view without a limit.
 const sideWidth = 160
 
-// Render writes the report. The only errors are those of w.
+// Render writes the report. It returns only errors of w.
 func Render(w io.Writer, r *diff.Report, o Options) error {
 	buf := bufio.NewWriter(w)
 	page := NewPage(r, PageOptions{All: o.All, Side: o.Side, Hint: o.Hint})

@@ -35,14 +35,14 @@ func report(changes ...diff.Change) *diff.Report {
 
 var escape = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// wide are texts that are hard to measure, and hostile those that are hard to show.
+// wide holds texts that are hard to measure, and hostile texts that are dangerous to print.
 var (
 	wide    = rapid.StringMatching(`([a-z漢é "👋]|❤️|x\x{302}|🇩🇪){0,60}`)
 	hostile = rapid.StringMatching("[a-c\x00-\x1f\x7f\u0080-\u009f\u200b\u202e\u2028\\[\\];]{0,12}")
 )
 
-// TestWidth: no line is wider than the screen, colour changes nothing but colour, and everything that fits a wide screen is on a
-// narrow one.
+// TestWidth checks that no line is wider than the screen, that color changes only the escape codes,
+// and that a narrow screen shows all that a wide one shows.
 func TestWidth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := sample.Report(t, wide)
@@ -59,7 +59,7 @@ func TestWidth(t *testing.T) {
 			t.Fatalf("colour changes the text:\n%s", cmp.Diff(plain, out))
 		}
 		if o.Side && o.Width >= 100 {
-			return // TestSides holds what there is then
+			return // TestSides covers this view
 		}
 		if d := cmp.Diff(anyOrder(render(t, r, terminal.Options{All: o.All})), anyOrder(plain)); d != "" {
 			t.Fatalf("something is lost at %d columns:\n%s", o.Width, d)
@@ -67,7 +67,8 @@ func TestWidth(t *testing.T) {
 	})
 }
 
-// TestSides: side by side, all of before is in the left half and all of after in the right one, in the order of the lines.
+// TestSides checks the side-by-side view: all of before is in the left half and all of after in the
+// right half, in the order of the lines.
 func TestSides(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before, after := "b"+wide.Draw(t, "before"), "a"+wide.Draw(t, "after")
@@ -82,7 +83,7 @@ func TestSides(t *testing.T) {
 		var left, right strings.Builder
 		for line := range strings.Lines(out) {
 			if l, r, both := strings.Cut(line, " │"); both {
-				left.WriteString(strings.TrimPrefix(l, "      p ")) // a wide value stands below its name
+				left.WriteString(strings.TrimPrefix(l, "      p ")) // a wide value is below its name
 				right.WriteString(r)
 			}
 		}
@@ -104,7 +105,8 @@ func TestSides(t *testing.T) {
 	})
 }
 
-// TestSidesNeedRoom: below 100 columns, and in a text that nothing bounds, side by side is what it is without.
+// TestSidesNeedRoom checks that with fewer than 100 columns, and in text without a limit, the
+// side-by-side view has no effect.
 func TestSidesNeedRoom(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, width := sample.Report(t, wide), rapid.IntRange(1, 99).Draw(t, "width")
@@ -114,7 +116,8 @@ func TestSidesNeedRoom(t *testing.T) {
 	})
 }
 
-// TestNothingHostileGoesOut: whatever text of a report holds control sequences, none reaches the terminal.
+// TestNothingHostileGoesOut checks that no control sequence in any text of a report reaches the
+// terminal.
 func TestNothingHostileGoesOut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := sample.Report(t, hostile)
@@ -129,8 +132,8 @@ func TestNothingHostileGoesOut(t *testing.T) {
 	})
 }
 
-// TestPageLaws: a change is where the page says, lines are laid out as in the whole rendering, and what is turned on and off again leaves
-// no trace.
+// TestPageLaws checks that Head and ChangeAt agree, that lines equal those of the whole rendering,
+// and that turning an option on and off again restores the page.
 func TestPageLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := sample.Report(t, wide)
@@ -171,17 +174,17 @@ func rows(p *terminal.Page, width int) string {
 	return b.String()
 }
 
-// anyOrder are the letters in an order of their own: where there is a line for each side, what is said of both stands in front.
+// anyOrder sorts the letters. With one line per side, a text about both sides comes first.
 func anyOrder(s string) string {
 	all := []rune(letters(s))
 	slices.Sort(all)
 	return string(all)
 }
 
-// letters leaves out what wrapping, and a line for each side, add or take away.
+// letters removes what wrapping, and one line per side, add or remove.
 func letters(s string) string {
 	s = strings.NewReplacer(" ", "", "\n", "", "→", "", "-", "", "+", "").Replace(s)
-	return strings.ReplaceAll(s, "(none)", "") // the side that is not there
+	return strings.ReplaceAll(s, "(none)", "") // the missing side
 }
 
 func TestDestructionIsRed(t *testing.T) {
@@ -208,8 +211,8 @@ func TestPlainHasNoEscapes(t *testing.T) {
 	}
 }
 
-// TestPage: the lines of a page are those of the whole rendering, a change stands where the page says, and unfolding every change is
-// the same as asking for all at once.
+// TestPage checks that the lines of a page equal those of the whole rendering, that changes start at
+// their heads, and that unfolding every change equals the option All.
 func TestPage(t *testing.T) {
 	unknown, absent := diff.Shown{Unknown: true}, diff.Shown{Absent: true}
 	r := report(

@@ -166,8 +166,8 @@ func (p *patch) document(path tree.Path, format string, before any) (any, bool) 
 }
 
 // normal removes unset attributes and parses documents in strings. Null, empty and missing are the
-// same to a provider, and when the last element of a map or a list is removed, the differences do not
-// show which of them remains.
+// same to a provider, and when the last element of a map or a list is removed, the differences do
+// not show which of them remains.
 func normal(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -224,8 +224,8 @@ func values(depth int) *rapid.Generator[any] {
 	return rapid.OneOf(leaf, list, object, document, encoded)
 }
 
-// TestApplyingTheDifferencesGivesAfter checks that no difference is missing and that none is listed for
-// an unchanged value.
+// TestApplyingTheDifferencesGivesAfter checks that no difference is missing and that none is listed
+// for an unchanged value.
 func TestApplyingTheDifferencesGivesAfter(t *testing.T) {
 	attributes := rapid.MapOfN(rapid.SampledFrom([]string{"p", "q", "r"}), values(3), 0, 3)
 	rapid.Check(t, func(t *rapid.T) {

@@ -80,8 +80,8 @@ func (a attack) resource() map[string]any {
 		"name": "x", "deposed": a.Deposed, "previous_address": a.Previous, "action_reason": a.Reason, "change": change}
 }
 
-// TestAttacks checks that each change that could be hidden in a plan has its finding, and that similar
-// harmless changes have none about security.
+// TestAttacks checks that each change that could be hidden in a plan has its finding, and that
+// similar harmless changes have none about security.
 func TestAttacks(t *testing.T) {
 	data, err := os.ReadFile("testdata/attacks.yaml")
 	if err != nil {

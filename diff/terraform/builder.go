@@ -19,12 +19,13 @@ import (
 type builder struct {
 	masker *diff.Masker
 	report *diff.Report
-	// learned holds the texts that the masker has learned, because many resources mark the same ones.
+	// learned holds the texts that the masker has learned, because many resources mark the same
+	// ones.
 	learned map[string]bool
 }
 
-// learn teaches the masker every value that the plan marks as sensitive, also in unchanged resources,
-// before anything is rendered.
+// learn teaches the masker every value that the plan marks as sensitive, also in unchanged
+// resources, before anything is rendered.
 func (b *builder) learn(p *plan) {
 	for name, v := range p.variables {
 		if p.sensitive[name] || secret.Value(name, v, secret.Name) {
@@ -287,7 +288,8 @@ func (b *builder) outputs(outputs map[string]change) (same int, err error) {
 	return same, nil
 }
 
-// outputRisk returns the risk of an output's change. Others read the value, but no object is touched.
+// outputRisk returns the risk of an output's change. Others read the value, but no object is
+// touched.
 func outputRisk(a diff.Action) diff.Risk {
 	if a == diff.Create {
 		return diff.RiskAdditive

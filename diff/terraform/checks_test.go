@@ -7,8 +7,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/terraform"
 )
 
-// TestFailingChecksNeedAPerson checks that no group and no approval rule approves a plan with a failed
-// check.
+// TestFailingChecksNeedAPerson checks that no group and no approval rule approves a plan with a
+// failed check.
 func TestFailingChecksNeedAPerson(t *testing.T) {
 	for status, want := range map[string]bool{"pass": false, "unknown": false, "fail": true, "error": true} {
 		plan := `{"format_version": "1.2", "resource_changes": [], "checks": [{"address": {"to_display": "check.a"}, "status": "` + status +

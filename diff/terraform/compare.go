@@ -97,12 +97,13 @@ type comparer struct {
 	folds   bool
 	forcing []tree.Path
 	out     differences
-	// enter is a test hook that is called for each pair of list elements; leave is called after their
-	// comparison.
+	// enter is a test hook that is called for each pair of list elements; leave is called after
+	// their comparison.
 	enter func(p tree.Path, pair tree.Pair) (leave func())
 }
 
-// differences holds the differences of one change: fields masked, touched unmasked, in the same order.
+// differences holds the differences of one change: fields masked, touched unmasked, in the same
+// order.
 type differences struct {
 	fields  []diff.FieldChange
 	touched []risk.Touched

@@ -6,9 +6,9 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
-// document compares the contents of two strings that hold JSON, YAML or base64 of text, as policies,
-// configuration files and user data do. It never reads a value that is sensitive, unknown or known to
-// hold a secret. It reports whether it compared the values.
+// document compares the contents of two strings that hold JSON, YAML or base64 of text, as
+// policies, configuration files and user data do. It never reads a value that is sensitive, unknown
+// or known to hold a secret. It reports whether it compared the values.
 func (c *comparer) document(p tree.Path, n node, depth int) bool {
 	was, is, ok := texts(n)
 	if !ok || depth >= maxDepth || n.unknown.some() || n.was.some() || n.is.some() {

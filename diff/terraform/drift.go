@@ -9,9 +9,10 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/risk"
 )
 
-// foldUnread is the rule that folds drift in attributes that no changed part of the plan depends on.
-// Terraform hides such drift, too; relevant_attributes in the plan, since format 1.1, exist for this.
-// An attribute that the configuration sets is restored by a change of the plan, which is listed.
+// foldUnread is the rule that folds drift in attributes that no changed part of the plan depends
+// on. Terraform hides such drift, too; relevant_attributes in the plan, since format 1.1, exist for
+// this. An attribute that the configuration sets is restored by a change of the plan, which is
+// listed.
 const foldUnread = "not read by this plan"
 
 // drift lists the changes that others made outside of Terraform. The plan does not affect them.

@@ -114,8 +114,8 @@ type elementReader struct {
 	dec jsontext.Decoder
 }
 
-// element adds one change to out. A change with no effect is only counted, after its sensitive values
-// have been collected. A deferred change is always listed.
+// element adds one change to out. A change with no effect is only counted, after its sensitive
+// values have been collected. A deferred change is always listed.
 func (r *elementReader) element(text []byte, deferred bool, out *elements) (err error) {
 	top, err := r.split(text)
 	if err != nil {

@@ -7,8 +7,9 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// fields reads the keys of an object with a known form. A missing or null key yields the zero value; a
-// value of another type sets the error to errWrongType, which the caller checks once at its end.
+// fields reads the keys of an object with a known form. A missing or null key yields the zero
+// value; a value of another type sets the error to errWrongType, which the caller checks once at
+// its end.
 type fields struct {
 	object diff.Raw
 	err    *error

@@ -30,9 +30,9 @@ var documents = map[string]bool{
 	"config_json": true, "event_pattern": true, "policy_data": true, "policy_document": true,
 }
 
-// dynamic lists the attributes that accept any value, by resource type. They have no schema, so null,
-// an empty list and an empty object were written on purpose: an empty selector in Kubernetes selects
-// everything.
+// dynamic lists the attributes that accept any value, by resource type. They have no schema, so
+// null, an empty list and an empty object were written on purpose: an empty selector in Kubernetes
+// selects everything.
 var dynamic = map[string]bool{
 	"kubernetes_manifest": true, "terraform_data": true, "azapi_resource": true, "azapi_update_resource": true, "azapi_resource_action": true,
 	"azapi_data_plane_resource": true,

@@ -114,8 +114,8 @@ func elementNames(before diff.Raw, kept []tree.Pair) []any {
 // maxNaming bounds how many attributes are tried as names.
 const maxNaming = 32
 
-// distinct returns the result of the function of for each element, or nil if a result is no scalar or
-// occurs twice.
+// distinct returns the result of the function of for each element, or nil if a result is no scalar
+// or occurs twice.
 func distinct(before diff.Raw, kept []tree.Pair, of func(diff.Raw) diff.Raw) []any {
 	names := make([]any, len(kept))
 	seen := map[uint64]bool{}

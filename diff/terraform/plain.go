@@ -9,8 +9,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
-// plainPlace reports whether a value is an image, a subject, a role, a path, an ARN or the like. It is
-// shown even if it equals a secret.
+// plainPlace reports whether a value is an image, a subject, a role, a path, an ARN or the like. It
+// is shown even if it equals a secret.
 func plainPlace(p tree.Path, before, after diff.Raw) bool {
 	if secret.CommandPlace(p) {
 		return false
@@ -31,8 +31,8 @@ var definitions = map[string]bool{
 	"set_sensitive": true, "postrender": true,
 }
 
-// definesPlace reports whether a value is part of such a definition. A resource that exists to hold a
-// secret defines nothing.
+// definesPlace reports whether a value is part of such a definition. A resource that exists to hold
+// a secret defines nothing.
 func definesPlace(kind string, p tree.Path) bool {
 	if len(p) > 0 && p[0].Key == "metadata" && strings.HasPrefix(kind, "google_compute_") {
 		return true // startup scripts and keys for logins

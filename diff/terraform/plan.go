@@ -13,8 +13,8 @@ import (
 // https://developer.hashicorp.com/terraform/internals/json-format.
 type plan struct {
 	formatVersion string
-	// variables holds the values of the root module's variables; sensitive the names of those that are
-	// declared as sensitive.
+	// variables holds the values of the root module's variables; sensitive the names of those that
+	// are declared as sensitive.
 	variables map[string]diff.Raw
 	sensitive map[string]bool
 	// written holds what the configuration sets in each resource, by address without keys.
@@ -35,8 +35,8 @@ type plan struct {
 	applyable *bool
 	complete  *bool
 	errored   bool
-	// sections reports that a section of a plan was found; other names the kind of document to which a
-	// section belongs that no plan has.
+	// sections reports that a section of a plan was found; other names the kind of document to
+	// which a section belongs that no plan has.
 	sections bool
 	other    string
 }
@@ -106,8 +106,8 @@ type importing struct {
 	unknown  bool
 }
 
-// relevant is an attribute on which the plan depends, see drift.go. An empty path refers to the whole
-// resource.
+// relevant is an attribute on which the plan depends, see drift.go. An empty path refers to the
+// whole resource.
 type relevant struct {
 	resource string
 	path     tree.Path

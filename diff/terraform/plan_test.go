@@ -23,8 +23,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestRealPlans runs the real Terraform over small modules, from before.tf to a plan of after.tf, and compares every rendering
-// with its golden file.
+// TestRealPlans runs the real Terraform over small modules, from before.tf to a plan of after.tf,
+// and compares every rendering with its golden file.
 func TestRealPlans(t *testing.T) {
 	modules, err := filepath.Glob("testdata/modules/*")
 	if err != nil || len(modules) == 0 {
@@ -55,7 +55,8 @@ func TestRarePlans(t *testing.T) {
 	}
 }
 
-// golden compares all renderings of a plan with golden files, and checks what must hold for any plan.
+// golden compares all renderings of a plan with golden files, and checks what must hold for any
+// plan.
 func golden(t *testing.T, name string, plan []byte) {
 	t.Helper()
 	r, err := terraform.Report(bytes.NewReader(plan), terraform.Options{})

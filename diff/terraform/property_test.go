@@ -67,7 +67,8 @@ func updatePlan(t interface {
 	return data
 }
 
-// TestFieldsSayIfAndOnlyIf checks that equal values have no fields and different values at least one.
+// TestFieldsSayIfAndOnlyIf checks that equal values have no fields and different values at least
+// one.
 func TestFieldsSayIfAndOnlyIf(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before := attributes(harmless()).Draw(t, "before")

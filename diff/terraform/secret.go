@@ -12,7 +12,8 @@ import (
 // variables, app settings, user data, chart values.
 
 // guard marks the value at a key of the object n as sensitive, on both sides, if a name or the
-// resource type shows that it is a secret. kind is the resource type, and empty below its attributes.
+// resource type shows that it is a secret. kind is the resource type, and empty below its
+// attributes.
 func guard(kind string, n node, key string, child node) node {
 	byKind := secretByKind(kind, key, n.before) || secretByKind(kind, key, n.after)
 	if byKind || named(n.before, key, child.before) || named(n.after, key, child.after) {
@@ -74,7 +75,8 @@ func documentHolds(text string) bool {
 }
 
 // conceal removes secrets that are known by name or format from both sides of a field. A side that
-// contains one becomes sensitive; a text that sets a secret among other things loses only the secret.
+// contains one becomes sensitive; a text that sets a secret among other things loses only the
+// secret.
 func conceal(before, after *diff.Side) {
 	if before.Sensitive && !before.Absent || after.Sensitive && !after.Absent {
 		return // neither side is shown

@@ -96,8 +96,8 @@ func unknowns(of any) map[string]any {
 	return out
 }
 
-// TestReadableAllTheSame checks that access rules, references to secrets and the other parts of scripts
-// are shown.
+// TestReadableAllTheSame checks that access rules, references to secrets and the other parts of
+// scripts are shown.
 func TestReadableAllTheSame(t *testing.T) {
 	type o = map[string]any
 	trust := func(who string) string {

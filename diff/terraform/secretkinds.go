@@ -8,9 +8,9 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// This file lists the resources and data sources that have secret attributes with inconspicuous names.
-// Their providers mark these attributes, but the plan of an older provider or another program may lack
-// the marks.
+// This file lists the resources and data sources that have secret attributes with inconspicuous
+// names. Their providers mark these attributes, but the plan of an older provider or another
+// program may lack the marks.
 
 // secretAttributes lists the attributes that hold secrets, by type. A star at the end of a type
 // matches any suffix.
@@ -118,8 +118,8 @@ func secretsOfKind(kind string, resource diff.Raw, found func(diff.Raw)) {
 	}
 }
 
-// mayHoldSecrets reports whether the text of a resource in a state names a type with secrets. It is a
-// cheap check before decoding.
+// mayHoldSecrets reports whether the text of a resource in a state names a type with secrets. It is
+// a cheap check before decoding.
 func mayHoldSecrets(text []byte) bool {
 	_, rest, found := bytes.Cut(text, []byte(`"type"`))
 	if !found {

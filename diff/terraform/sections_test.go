@@ -145,7 +145,8 @@ func TestActionsThatRun(t *testing.T) {
 	}
 }
 
-// TestKeysOfOutputsCanBeSecret checks outputs, where the top-level keys are not the names of a schema.
+// TestKeysOfOutputsCanBeSecret checks outputs, where the top-level keys are not the names of a
+// schema.
 func TestKeysOfOutputsCanBeSecret(t *testing.T) {
 	r := report(t, `"variables":{"v":{"value":"planted-in-variable"}},"configuration":{"root_module":{"variables":{"v":{"sensitive":true}}}},
 		"output_changes":{"o":{"actions":["update"],"before":{"a planted-in-variable":1},"after":{"b":1}}}`)
@@ -155,8 +156,8 @@ func TestKeysOfOutputsCanBeSecret(t *testing.T) {
 	checkNothingPlanted(t, r)
 }
 
-// TestSecretsOfWhatStaysAreLearned checks that secrets of unchanged resources are learned, from either
-// side and from any mark.
+// TestSecretsOfWhatStaysAreLearned checks that secrets of unchanged resources are learned, from
+// either side and from any mark.
 func TestSecretsOfWhatStaysAreLearned(t *testing.T) {
 	for _, c := range []string{
 		`"before":{"a":["planted-value-x"]},"after":{"a":["planted-value-x"]},"before_sensitive":{"a":[true]}`,

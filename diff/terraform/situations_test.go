@@ -15,8 +15,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/terraform"
 )
 
-// situations returns the plans of testdata/situations, each with a sentence about what users complain
-// about.
+// situations returns the plans of testdata/situations, each with a sentence about what users
+// complain about.
 func situations(t interface {
 	Helper()
 	Fatal(...any)
@@ -75,9 +75,9 @@ func checkNothingPlanted(t *testing.T, r *diff.Report) {
 	}
 }
 
-// TestThePlanOfAnApplyIsTheSame checks that the same plan always yields the same digest, regardless of
-// the order in which goroutines finish. The runner makes the report again before an apply and compares
-// digests.
+// TestThePlanOfAnApplyIsTheSame checks that the same plan always yields the same digest, regardless
+// of the order in which goroutines finish. The runner makes the report again before an apply and
+// compares digests.
 func TestThePlanOfAnApplyIsTheSame(t *testing.T) {
 	plans := [][]byte{}
 	for _, a := range situations(t) {

@@ -7,9 +7,9 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// This file reads the sensitive values of a plan's prior_state and planned_values: those of resources,
-// data sources and outputs that have no change entry. Nothing else of these sections, the largest of
-// a plan, is stored.
+// This file reads the sensitive values of a plan's prior_state and planned_values: those of
+// resources, data sources and outputs that have no change entry. Nothing else of these sections,
+// the largest of a plan, is stored.
 
 // values reads one of the two sections: its outputs and modules.
 func (d *decoder) values() error {

@@ -1,11 +1,11 @@
 // Package terraform makes a diff.Report from the JSON form of a Terraform or OpenTofu plan, as
 // `terraform show -json PLANFILE` prints it.
 //
-// It owns the meaning of a plan's JSON: actions, replacement and its causes, moves, imports, forgets,
-// drift, deferred changes, outputs, checks, and the marks for sensitive and unknown values. It never
-// runs Terraform, never reads a state file, and holds every value of a plan as diff.Raw, so no value
-// leaves it unmasked. The runner calls it after a plan and again right before an apply; the command
-// line calls it on a file.
+// It owns the meaning of a plan's JSON: actions, replacement and its causes, moves, imports,
+// forgets, drift, deferred changes, outputs, checks, and the marks for sensitive and unknown
+// values. It never runs Terraform, never reads a state file, and holds every value of a plan as
+// diff.Raw, so no value leaves it unmasked. The runner calls it after a plan and again right before
+// an apply; the command line calls it on a file.
 //
 // It reads the JSON as a stream and with its own types: the published Go types lack "applyable" and
 // "errored", and convert numbers to floats.
@@ -23,8 +23,8 @@ import (
 // every copy of it.
 type Options struct {
 	// Secrets reports whether a text contains a secret that is known from elsewhere, for example
-	// diff.NewSecrets(…).Contains. Several goroutines call it at once. The report of a stored plan has
-	// the same digest only with the same secrets.
+	// diff.NewSecrets(…).Contains. Several goroutines call it at once. The report of a stored plan
+	// has the same digest only with the same secrets.
 	Secrets func(text string) bool
 	// TagKey is the key for the short hashes that stand for masked values. Empty means no hashes.
 	TagKey []byte

@@ -257,8 +257,8 @@ func TestDeepValuesAreComparedWhole(t *testing.T) {
 	}
 }
 
-// TestManyDifferencesAreBounded checks that too many differences become a single one, which is masked
-// if any of them is.
+// TestManyDifferencesAreBounded checks that too many differences become a single one, which is
+// masked if any of them is.
 func TestManyDifferencesAreBounded(t *testing.T) {
 	list := func(n int, element string) string {
 		return "[" + strings.TrimSuffix(strings.Repeat(element+",", n), ",") + "]"
@@ -316,7 +316,8 @@ func TestReplaceReasons(t *testing.T) {
 }
 
 // TestCopiesOfSensitiveValuesAreMasked checks that a sensitive value stays masked where a provider
-// copies it into an unmarked attribute, and that a root variable declared as sensitive appears nowhere.
+// copies it into an unmarked attribute, and that a root variable declared as sensitive appears
+// nowhere.
 func TestCopiesOfSensitiveValuesAreMasked(t *testing.T) {
 	const plan = `{"format_version":"1.2",
 		"variables":{"token":{"value":"planted-in-variable"},"region":{"value":"eu-central-1"}},

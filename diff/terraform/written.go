@@ -176,9 +176,9 @@ func (p *plan) unknownBySetting(r *resource) diff.Raw {
 	return raw.Of(prune(marks, sets, r.change.before, r.change.actions[0] == "create" || len(r.change.actions) > 1))
 }
 
-// prune removes marks of values that the provider chooses. The configuration does not list blocks that
-// a loop generates. An unknown list of blocks counts as generated, and not as the provider's choice,
-// if the object already has such blocks or if providers never fill in such blocks.
+// prune removes marks of values that the provider chooses. The configuration does not list blocks
+// that a loop generates. An unknown list of blocks counts as generated, and not as the provider's
+// choice, if the object already has such blocks or if providers never fill in such blocks.
 func prune(marks diff.Raw, sets written, before diff.Raw, comes bool) map[string]any {
 	out := map[string]any{}
 	for _, k := range marks.Keys() {
