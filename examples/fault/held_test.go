@@ -15,8 +15,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/contact"
 )
 
-// TestAHeldPollNoticesAHole: a runner whose poll is held for minutes finds out that its line is dead as soon as a sign of life is
-// late, and comes back when the line does.
+// TestAHeldPollNoticesAHole checks that a runner whose poll is held open for minutes detects a dead
+// connection as soon as a heartbeat is late, and reconnects when the connection works again.
 func TestAHeldPollNoticesAHole(t *testing.T) {
 	const beat, silence = 50 * time.Millisecond, 3 * time.Second
 	left := make(chan struct{}, 8) // requests that have ended
@@ -57,7 +57,7 @@ func TestAHeldPollNoticesAHole(t *testing.T) {
 			select {
 			case <-heard:
 				alive = true
-			case err := <-ended: // a busy machine was silent for that long itself
+			case err := <-ended: // a busy machine was itself silent for that long
 				t.Logf("again after %v", err)
 				ended = poll()
 			}
@@ -66,7 +66,7 @@ func TestAHeldPollNoticesAHole(t *testing.T) {
 		if err := testtime.Receive(t, ended, "the end of a poll in a hole"); !errors.Is(err, contact.ErrSilent) {
 			t.Errorf("in a hole: %v", err)
 		}
-		<-left // the server knows, too: the proxy tells it
+		<-left // the proxy ends the request at the server, too
 		p.Set(Weather{})
 		for len(heard) > 0 {
 			<-heard

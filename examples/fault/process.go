@@ -10,17 +10,17 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/spool"
 )
 
-// Process is a process as it was seen.
+// Process is a process at the time when it was listed.
 type Process struct {
 	spool.Stat
 	// Args is its command line.
 	Args []string
 }
 
-// Line is the command line as one would type it.
+// Line returns the command line as one string.
 func (p Process) Line() string { return strings.Join(p.Args, " ") }
 
-// Processes gives every process of this machine that has a command line, by its number.
+// Processes returns all processes of this machine that have a command line, by pid.
 func Processes() (map[int]Process, error) {
 	stats, err := spool.Processes()
 	if err != nil {
@@ -30,14 +30,14 @@ func Processes() (map[int]Process, error) {
 	for pid, stat := range stats {
 		line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
 		if err != nil || len(line) == 0 {
-			continue // it has ended meanwhile, or is the kernel's
+			continue // it has ended meanwhile, or is a kernel thread
 		}
 		all[pid] = Process{Stat: stat, Args: strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00")}
 	}
 	return all, nil
 }
 
-// Below gives all that descends from a process, without itself.
+// Below returns all descendants of a process, without the process itself.
 func Below(all map[int]Process, root int) []Process {
 	chosen := map[int]bool{root: true}
 	var found []Process
@@ -53,17 +53,17 @@ func Below(all map[int]Process, root int) []Process {
 	return found
 }
 
-// Kill sends SIGKILL to that very process: where its number was given out again meanwhile, nothing is hit. What has gone already
-// is no error; hit says whether it was still there.
+// Kill sends SIGKILL to exactly this process. If its pid has been reused, nothing is killed. A
+// process that has already ended is no error; hit reports whether it was still running.
 func Kill(p Process) (hit bool, err error) {
 	process, err := os.FindProcess(p.PID)
 	if err != nil {
-		return false, nil // it has gone
+		return false, nil // it has ended
 	}
 	defer func() { _ = process.Release() }()
 	now, err := spool.ReadStat(p.PID)
 	if err != nil || now.Start != p.Start || now.State == 'Z' {
-		return false, nil // it has gone
+		return false, nil // it has ended
 	}
 	if err := process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return false, fmt.Errorf("kill %s (process %d): %w", p.Line(), p.PID, err)
@@ -71,7 +71,8 @@ func Kill(p Process) (hit bool, err error) {
 	return true, nil
 }
 
-// Using gives the processes that work in or below a directory, or name it on their command line; never the calling one.
+// Using returns the processes that have a directory, or one below it, as their working directory or
+// on their command line, except the calling process.
 func Using(dir string) ([]Process, error) {
 	all, err := Processes()
 	if err != nil {
@@ -82,7 +83,7 @@ func Using(dir string) ([]Process, error) {
 		if pid == os.Getpid() {
 			continue
 		}
-		cwd, _ := os.Readlink("/proc/" + strconv.Itoa(pid) + "/cwd") // empty when it has ended
+		cwd, _ := os.Readlink("/proc/" + strconv.Itoa(pid) + "/cwd") // empty if the process has ended
 		if cwd == dir || strings.HasPrefix(cwd, dir+"/") || strings.Contains(p.Line(), dir) {
 			found = append(found, p)
 		}

@@ -11,7 +11,7 @@ import (
 
 func TestFindAndKill(t *testing.T) {
 	dir := t.TempDir()
-	// A shell with a child, both in the directory. The shell stays: it has something to do after.
+	// A shell with a child, both in the directory. The second command prevents the shell from exec.
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", "sleep 300; true")
 	cmd.Dir = dir
 	if err := cmd.Start(); err != nil {
@@ -42,7 +42,7 @@ func TestFindAndKill(t *testing.T) {
 	}
 
 	another := sleep
-	another.Start++ // its number, given out again
+	another.Start++ // a reused pid
 	if hit, err := Kill(another); hit || err != nil {
 		t.Errorf("another process with that number was hit: %v %v", hit, err)
 	}

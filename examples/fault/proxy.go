@@ -17,52 +17,53 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/backoff"
 )
 
-// mostBody bounds a request that passes through; what is larger is cut off, as by a broken line.
+// mostBody bounds the body of a forwarded request, in bytes; the rest of a larger one is cut off.
 const mostBody = 256 << 20
 
-// Weather is how the network is. Its zero value is a good day.
+// Weather is the condition of the network. The zero value has no faults.
 type Weather struct {
-	// Hole swallows everything: nothing is passed on, nothing is answered, and connections stay open until the weather changes;
-	// then they are reset.
+	// Hole drops everything: no request or response is forwarded, and connections stay open until
+	// the weather changes; then they are reset.
 	Hole bool
-	// Reset is the share of requests, 0 to 1, whose connection is reset: half of them before the request is passed on, half when
-	// its answer is there and gets lost.
+	// Reset is the share of requests, 0 to 1, whose connection is reset: for half of them before the
+	// request is forwarded, for the other half after the response has arrived, which is then lost.
 	Reset float64
-	// Cut is the share of answers that end in the middle.
+	// Cut is the share of responses that end in the middle.
 	Cut float64
-	// Slow is the most that a request, and its answer again, is held up. Each is held up for a time of its own, so requests that
-	// are under way together overtake each other.
+	// Slow is the maximum delay of a request, and again of its response. Each delay is drawn
+	// separately, so concurrent requests overtake each other.
 	Slow time.Duration
-	// Twice is the share of requests that arrive twice. The copy comes up to Late after the first, so it may arrive when others
-	// that were sent after it have come and gone.
+	// Twice is the share of requests that are sent twice. The copy is sent up to Late after the
+	// first, possibly after later requests have completed.
 	Twice float64
-	// Late is the most that a copy is late; zero sends it together with the first.
+	// Late is the maximum delay of a copy; zero sends it at once.
 	Late time.Duration
 }
 
-// Proxy passes HTTP requests on to the first backend that takes a connection, through the weather.
+// Proxy forwards HTTP requests to the first backend that accepts a connection, with the faults of
+// the current weather.
 type Proxy struct {
 	backends []*url.URL
 	listener net.Listener
 	server   *http.Server
 	client   *http.Transport
 	copies   sync.WaitGroup
-	ctx      context.Context // ends with Close; for copies that are under way
+	ctx      context.Context // ends with Close; for pending copies
 	cancel   context.CancelFunc
 
 	mu      sync.Mutex
 	random  *rand.Rand
 	weather Weather
 	changed chan struct{} // closed when the weather changes
-	first   int           // the backend that took the last connection
+	first   int           // the backend to try first
 	counts  Counts
 }
 
-// Counts are what became of the requests.
+// Counts holds the number of requests by result.
 type Counts struct{ Passed, Swallowed, Reset, Cut, Twice, Refused int }
 
-// NewProxy listens on a port of the loopback address that the system picks, and passes on to backends such as
-// http://127.0.0.1:7111. seed decides about each request's fate.
+// NewProxy listens on a free port of the loopback address and forwards to backends such as
+// http://127.0.0.1:7111. seed determines the fate of each request.
 func NewProxy(seed uint64, backends ...string) (*Proxy, error) {
 	p := &Proxy{random: rand.New(rand.NewPCG(seed, 1)), changed: make(chan struct{})}
 	for _, b := range backends {
@@ -81,16 +82,16 @@ func NewProxy(seed uint64, backends ...string) (*Proxy, error) {
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.client = &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 64}
-	// Refused and reset connections are what it is for, so nothing is said about them.
+	// The proxy refuses and resets connections on purpose, so the server must not log that.
 	p.server = &http.Server{Handler: p, ErrorLog: log.New(io.Discard, "", 0), ReadHeaderTimeout: time.Minute}
 	go func() { _ = p.server.Serve(p.listener) }()
 	return p, nil
 }
 
-// URL is where the proxy listens.
+// URL returns the address of the proxy.
 func (p *Proxy) URL() string { return "http://" + p.listener.Addr().String() }
 
-// Set changes the weather from now on.
+// Set changes the weather.
 func (p *Proxy) Set(w Weather) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,14 +100,14 @@ func (p *Proxy) Set(w Weather) {
 	p.changed = make(chan struct{})
 }
 
-// Counts gives what became of the requests so far.
+// Counts returns the number of requests so far.
 func (p *Proxy) Counts() Counts {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.counts
 }
 
-// Close ends every connection and waits for the copies.
+// Close ends every connection and waits for pending copies.
 func (p *Proxy) Close() error {
 	p.cancel()
 	err := p.server.Close()
@@ -115,7 +116,7 @@ func (p *Proxy) Close() error {
 	return err
 }
 
-// fate is what the weather does to one request.
+// fate holds the faults of one request.
 type fate struct {
 	before, after, late                 time.Duration
 	loseRequest, loseAnswer, cut, twice bool
@@ -148,11 +149,11 @@ func (p *Proxy) count(what func(*Counts)) {
 	what(&p.counts)
 }
 
-// ServeHTTP passes one request on, if the weather lets it.
+// ServeHTTP forwards one request, with its faults.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, mostBody))
 	if err != nil {
-		panic(http.ErrAbortHandler) // the client has left, or it was interrupted
+		panic(http.ErrAbortHandler) // the client has disconnected
 	}
 	f := p.fate()
 	if !p.through(r.Context()) || !backoff.Pause(r.Context(), f.before) {
@@ -184,7 +185,8 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.answer(w, r, answer, f.cut)
 }
 
-// through waits while a hole swallows everything; false when it did: what was in it is lost.
+// through waits while the weather has a hole. It returns false if it had to wait, because anything
+// in the hole is lost.
 func (p *Proxy) through(ctx context.Context) bool {
 	lost := false
 	for {
@@ -205,7 +207,7 @@ func (p *Proxy) through(ctx context.Context) bool {
 	}
 }
 
-// answer passes an answer on as it comes, and notices a hole that opens meanwhile.
+// answer forwards a response as it arrives, and stops at a hole that opens meanwhile.
 func (p *Proxy) answer(w http.ResponseWriter, r *http.Request, answer *http.Response, cut bool) {
 	for name, values := range answer.Header {
 		w.Header()[name] = values
@@ -236,13 +238,13 @@ func (p *Proxy) answer(w http.ResponseWriter, r *http.Request, answer *http.Resp
 			return
 		}
 		if err != nil {
-			reset(w) // the backend broke off: so do we
+			reset(w) // the backend has disconnected
 			return
 		}
 	}
 }
 
-// sendCopy sends a request once more, later, and drops the answer.
+// sendCopy sends a request again, later, and drops the response.
 func (p *Proxy) sendCopy(r *http.Request, body []byte, late time.Duration) {
 	p.count(func(c *Counts) { c.Twice++ })
 	again := r.Clone(p.ctx)
@@ -261,7 +263,8 @@ func (p *Proxy) sendCopy(r *http.Request, body []byte, late time.Duration) {
 	})
 }
 
-// send gives a request to the backend that answered last, else to the next that takes a connection.
+// send sends a request to the next backend in turn, or to the first after it that accepts a
+// connection.
 func (p *Proxy) send(ctx context.Context, r *http.Request, body []byte) (*http.Response, error) {
 	p.mu.Lock()
 	first := p.first
@@ -278,20 +281,20 @@ func (p *Proxy) send(ctx context.Context, r *http.Request, body []byte) (*http.R
 		answer, err := p.client.RoundTrip(out)
 		if err == nil {
 			p.mu.Lock()
-			p.first = (number + 1) % len(p.backends) // they take turns
+			p.first = (number + 1) % len(p.backends) // round robin
 			p.mu.Unlock()
 			return answer, nil
 		}
 		var dial *net.OpError
 		if !errors.As(err, &dial) || dial.Op != "dial" {
-			return nil, err // it may have arrived, so nobody else is asked
+			return nil, err // the request may have arrived, so no other backend gets it
 		}
 		last = err
 	}
 	return nil, last
 }
 
-// reset ends a connection as a machine that has gone does: with RST, and nothing said.
+// reset ends a connection with RST, like a machine that has failed.
 func reset(w http.ResponseWriter) {
 	connection, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// server answers every request with its body, and remembers the bodies in the order in which they came.
+// server answers every request with its body, and records the bodies in order of arrival.
 type server struct {
 	*httptest.Server
 	mu  sync.Mutex
@@ -57,7 +57,7 @@ func proxyTo(t *testing.T, backends ...string) *Proxy {
 	return p
 }
 
-// post sends a body on a connection of its own, so that nothing is tried again by the client.
+// post sends a body on a new connection, so that the client does not retry.
 func post(ctx context.Context, p *Proxy, body string) (string, error) {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.URL()+"/x", bytes.NewReader([]byte(body)))
@@ -137,7 +137,7 @@ func TestHoleSwallowsAnswersUnderWay(t *testing.T) {
 	}()
 	<-began
 	p.Set(Weather{Hole: true})
-	close(goOn) // the answer finds the hole open whenever it comes
+	close(goOn) // the response meets the open hole, however late it is
 	select {
 	case err := <-ended:
 		t.Fatalf("the answer came through: %v", err)

@@ -1,5 +1,5 @@
-// Package hello_test keeps the example true: its config has nothing to complain about, and its modules do with real Terraform
-// what its README says.
+// Package hello_test checks the example: its config has no errors or warnings, and its modules do
+// what its README describes, with real Terraform.
 package hello_test
 
 import (
@@ -47,7 +47,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// TestDeploy does by hand, in one place, what the system does in many: render, apply, hand the outputs on.
+// TestDeploy runs the steps of a deploy in one place: render, apply, and pass the outputs on.
 func TestDeploy(t *testing.T) {
 	app := load(t)
 	work := t.TempDir()

@@ -7,20 +7,20 @@ import (
 	"testing"
 )
 
-// block is a block of commands in a page: each line of a `sh` block, and each line behind a `$` of a `console` block, which also has
-// what they print.
+// block is a block of commands in a page: the lines of a `sh` block, or the lines after `$` of a
+// `console` block with their output.
 type block struct {
-	from, to int // where what is between its fences stands in the page
+	from, to int // the offsets of its content in the page
 	lines    []line
 }
 
-// line is a command of a block, with what the page says that it prints.
+// line is a command of a block, with its output as shown in the page.
 type line struct{ command, prints string }
 
-// fenced finds blocks. A block of another language is found too, so that its end is not taken for a beginning.
+// fenced matches blocks of every language, so that the end of one is not mistaken for a start.
 var fenced = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$")
 
-// blocksOf reads the blocks of commands in a page.
+// blocksOf returns the blocks of commands in a page.
 func blocksOf(t *testing.T, file string) (page string, blocks []block) {
 	t.Helper()
 	text, err := os.ReadFile(file)

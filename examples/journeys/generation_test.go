@@ -1,5 +1,5 @@
-// Package journeys_test holds what a vendor does on the command line, told over the real system; and what a nuon and a control plane
-// of different generations say to each other.
+// Package journeys_test runs the command lines of a vendor against the real system, and checks the
+// communication between a nuon and a control plane of different generations.
 package journeys_test
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/api/edge"
 )
 
-// aged makes the real client one of another generation: it says so with every request.
+// aged turns the real client into one of another generation, which it sends with every request.
 type aged struct {
 	below http.RoundTripper
 	by    int
@@ -30,8 +30,9 @@ func (a aged) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a.below.RoundTrip(r)
 }
 
-// TestARealRefusal: the real front of the control plane refuses a client of another generation before it does anything, and the real
-// client ends with the code for it and the words that say which side to update.
+// TestARealRefusal checks that the real API refuses a client of another generation before it does
+// anything, and that the real client exits with the matching code and a message that names the side
+// to update.
 func TestARealRefusal(t *testing.T) {
 	served := 0
 	s := httptest.NewServer(edge.New(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

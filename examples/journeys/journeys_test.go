@@ -1,4 +1,4 @@
-// Package journeys_test keeps count of the stories: every command of nuon is told of in one, over the real system.
+// Package journeys_test checks that every command of nuon runs in a story against the real system.
 package journeys_test
 
 import (
@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestEveryCommandIsTold: each command of the reference is run by a line of a story, of this directory or of another example.
+// TestEveryCommandIsTold checks that each command of the reference runs in a story, of this
+// directory or of another example.
 func TestEveryCommandIsTold(t *testing.T) {
 	files, err := filepath.Glob("../*/story*.txtar")
 	if err != nil || len(files) < 4 {
@@ -35,7 +36,7 @@ func TestEveryCommandIsTold(t *testing.T) {
 	}
 }
 
-// reference gives the commands of docs/cli.md that do something themselves.
+// reference returns the commands of docs/cli.md that do something themselves.
 func reference(t *testing.T) map[string]bool {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/cli.md")
@@ -58,7 +59,8 @@ func reference(t *testing.T) map[string]bool {
 	return all
 }
 
-// ran is the command that a line of a story runs: the longest one whose words it has. `dev start` is `nuon dev`.
+// ran returns the command that a line of a story runs: the longest one whose words it contains.
+// `dev start` is `nuon dev`.
 func ran(line string, commands map[string]bool) string {
 	words := strings.Fields(line)
 	if len(words) == 0 || words[0] == "#" {
@@ -81,7 +83,7 @@ func ran(line string, commands map[string]bool) string {
 	return ""
 }
 
-// TestRan: a command is found wherever it stands in a line, and no other is.
+// TestRan checks that a command is found anywhere in a line, and that no other one is.
 func TestRan(t *testing.T) {
 	commands := map[string]bool{"nuon apps list": true, "nuon status": true, "nuon dev": true}
 	for line, want := range map[string]string{

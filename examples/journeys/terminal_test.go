@@ -24,31 +24,31 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// terminal is an interactive shell on a terminal. What is pasted into it arrives at once, so a command that reads from the terminal
-// swallows the commands behind it, as it does for a person.
+// terminal is an interactive shell on a terminal. Pasted input arrives at once, so a command that
+// reads from the terminal consumes the commands after it, as it would for a user.
 type terminal struct {
 	t        *testing.T
 	dir, bin string
-	screen   *os.File // the person's side
+	screen   *os.File // the user's side of the pty
 	dev      *exec.Cmd
 	ended    chan error // of dev
 
 	mutex   sync.Mutex
-	shown   string        // since the newest prompt
-	ran     []outcome     // each command that has ended
-	changed chan struct{} // closed and made anew with every change
-	gone    error         // why nothing more is shown
+	shown   string        // output since the latest prompt
+	ran     []outcome     // all commands that have ended
+	changed chan struct{} // closed and replaced at every change
+	gone    error         // why there is no more output
 }
 
-// outcome is a command that has ended, as the shell's history has it.
+// outcome is a command that has ended, as in the shell's history.
 type outcome struct {
 	command string
 	status  int
-	shown   string // as it stands on the screen
+	shown   string // the output as it appears on a screen
 }
 
-// What programs are told of the terminal's size, and the screen on which the test reads what they show: so large that nothing wraps
-// or scrolls away.
+// The size of the terminal that programs see, and of the screen on which the test reads their
+// output. It is so large that nothing wraps or scrolls away.
 const (
 	columns, rows         = 120, 50
 	readColumns, readRows = 400, 400
@@ -68,7 +68,7 @@ func openTerminal(t *testing.T) *terminal {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	s := &terminal{t: t, dir: dir, bin: bin, changed: make(chan struct{})}
 	cmd := exec.Command("bash", "--rcfile", s.write("bashrc", bashrc), "--noprofile", "-i")
-	// A terminal that brackets what is pasted hides the fault that this test is for.
+	// Bracketed paste would hide the fault that this test is for.
 	cmd.Dir, cmd.Env = dir, append(s.environment(), "INPUTRC="+s.write("inputrc", "set enable-bracketed-paste off\n"))
 	if s.screen, err = pty.StartWithSize(cmd, &pty.Winsize{Rows: rows, Cols: columns}); err != nil {
 		t.Fatalf("%v; install bash", err)
@@ -84,8 +84,8 @@ func openTerminal(t *testing.T) *terminal {
 	return s
 }
 
-// bashrc reports at each prompt the exit status and the text of the command before it. Nothing echoes what is pasted. What takes
-// minutes is only looked up.
+// bashrc reports at each prompt the exit status and the text of the previous command. The terminal
+// does not echo pasted text. make only prints its commands, because they take minutes.
 const bashrc = `stty -echo
 PS1= PS2=
 PROMPT_COMMAND='printf "\033]ran;%d;%s\007" $? "$(history 1 | base64 -w 0)"'
@@ -109,7 +109,7 @@ func (s *terminal) environment() []string {
 	env := []string{
 		"PATH=" + s.bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + filepath.Join(s.dir, "home"), "NUON_CONFIG=" + filepath.Join(s.dir, "home", "nuon.toml"),
 		"TERM=xterm-256color", "NO_COLOR=1", "USER=vera", "TZ=UTC", "LANG=C.UTF-8", "GIT_CONFIG_GLOBAL=/dev/null", "REPOSITORY=" + repository,
-		// So that commits are called the same in every run.
+		// Fixed times give commits the same ids in every run.
 		"GIT_AUTHOR_DATE=2026-05-04T12:00:00Z", "GIT_COMMITTER_DATE=2026-05-04T12:00:00Z",
 		"GIT_AUTHOR_NAME=Vera Vendor", "GIT_AUTHOR_EMAIL=vera@vendor.example", "GIT_COMMITTER_NAME=Vera Vendor", "GIT_COMMITTER_EMAIL=vera@vendor.example",
 	}
@@ -121,10 +121,10 @@ func (s *terminal) environment() []string {
 	return env
 }
 
-// prompt is what bashrc reports.
+// prompt matches the reports of bashrc.
 var prompt = regexp.MustCompile(`\x1b\]ran;(\d+);([^\x07]*)\x07`)
 
-// read takes in what is shown until the shell has gone.
+// read collects the output until the shell has ended.
 func (s *terminal) read() {
 	part := make([]byte, 64<<10)
 	for {
@@ -147,15 +147,15 @@ func (s *terminal) read() {
 	}
 }
 
-// commandOf is the command of an entry of the shell's history, which begins with its number.
+// commandOf returns the command of an entry in the shell's history, which starts with its number.
 func commandOf(entry string) string {
 	return strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(entry), "0123456789"))
 }
 
-// onScreen is how what was written stands on a screen.
+// onScreen returns output as it appears on a screen.
 func onScreen(written string) string {
 	vt := vt10x.New(vt10x.WithSize(readColumns, readRows))
-	_, _ = vt.Write([]byte(written)) // it takes everything
+	_, _ = vt.Write([]byte(written)) // it never fails
 	var b strings.Builder
 	for row := range strings.Lines(vt.String()) {
 		b.WriteString(strings.TrimRight(row, " \n") + "\n")
@@ -166,7 +166,7 @@ func onScreen(written string) string {
 	return ""
 }
 
-// waitFor waits until something is so; it is looked at with the mutex held.
+// waitFor waits until a condition is true. It evaluates the condition with the mutex held.
 func (s *terminal) waitFor(what string, is func() bool) {
 	s.t.Helper()
 	late := testtime.After()
@@ -188,14 +188,15 @@ func (s *terminal) waitFor(what string, is func() bool) {
 	}
 }
 
-// act is what a person does at a screen that a command shows: wait until it shows something, and press keys until it is answered.
+// act is one step of a user on the screen of a command: wait for a text, and press keys until the
+// screen reacts.
 type act struct {
 	sees *regexp.Regexp
 	keys string
 }
 
-// paste pastes commands, all at once, acts at the screen that the last of them shows, and requires that each of them ran and
-// succeeded. `nuon dev` runs beside the shell, as in another terminal.
+// paste pastes commands, all at once, performs acts on the screen of the last one, and requires
+// that all of them ran and succeeded. `nuon dev` runs beside the shell, as in another terminal.
 func (s *terminal) paste(b block, acts ...act) []outcome {
 	s.t.Helper()
 	if b.lines[0].command == "nuon dev" && len(b.lines) == 1 {
@@ -229,21 +230,21 @@ func (s *terminal) paste(b block, acts ...act) []outcome {
 	return all
 }
 
-// since returns the commands that have ended since there were so many.
+// since returns the commands that ended after the first before ones.
 func (s *terminal) since(before int) []outcome {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return slices.Clone(s.ran[before:])
 }
 
-// succeeded reports whether a command ended well. One that waits ends with exit.Waiting when it comes to a plan that a person has to
-// approve.
+// succeeded reports whether a command succeeded. A command that waits exits with exit.Waiting when a
+// plan needs the approval of a person.
 func (r outcome) succeeded() bool {
 	return r.status == exit.Done || r.status == exit.Waiting && strings.HasSuffix(r.shown, "waits for an approval: `nuon review` shows it\n")
 }
 
-// act does what a person does at a screen. A key is pressed again while the next thing is not there: a plan that has only just come up
-// cannot be answered.
+// act performs the acts of a user. It presses a key again until the next text appears, because a
+// plan that has just appeared cannot be answered yet.
 func (s *terminal) act(acts []act) {
 	s.t.Helper()
 	for i, a := range acts {
@@ -279,7 +280,7 @@ func (s *terminal) press(keys string) {
 	}
 }
 
-// start brings `nuon dev` up, as the line in the tour does but where it disturbs nobody.
+// start starts `nuon dev` as in the tour, but with ports and directories of the test.
 func (s *terminal) start() string {
 	ready := filepath.Join(s.dir, "ready.json")
 	s.dev = exec.CommandContext(context.WithoutCancel(s.t.Context()), filepath.Join(s.bin, "nuon"), "dev", "--data-dir", filepath.Join(s.dir, "dev"),
@@ -329,7 +330,7 @@ func (s *terminal) stop() {
 	}
 }
 
-// same makes equal what differs from run to run.
+// same replaces what differs from run to run.
 var same = []struct {
 	what *regexp.Regexp
 	with string
@@ -342,7 +343,7 @@ var same = []struct {
 	{regexp.MustCompile(`\bversion \d+\.\d+\.\d+[-.\w]*`), "version 1.0.0"},
 }
 
-// span is a stretch of time as nuon prints it.
+// span matches a duration as nuon prints it.
 const span = `(?:\d+m)?\d+(?:\.\d+)?(?:ms|s|m|h)\b`
 
 func (s *terminal) equal(printed string) string {

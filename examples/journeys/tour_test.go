@@ -12,8 +12,9 @@ import (
 
 var update = flag.Bool("update", false, "write what the commands of docs/tour.md print into it")
 
-// TestTour pastes the blocks of docs/tour.md into a terminal, and compares what each command shows with what stands there. What
-// differs each time (ids, times, places) is made equal on both sides.
+// TestTour pastes the blocks of docs/tour.md into a terminal, and compares the output of each
+// command with the page. Values that differ each time (ids, times, places) are normalized on both
+// sides.
 func TestTour(t *testing.T) {
 	t.Parallel()
 	const file = "../../docs/tour.md"
@@ -39,10 +40,10 @@ func TestTour(t *testing.T) {
 	}
 }
 
-// question is what a command asks before it approves; the terminal does not echo what is typed there.
+// question matches the prompt of a command that approves; the terminal does not echo the answer.
 var question = regexp.MustCompile(`(\[y/N\]|Type \S+ to approve:) ?`)
 
-// agreed is what a person types at a command that approves: y, or the name that the page says.
+// agreed returns the input of a user for a command that approves: y, or the name in the page.
 func agreed(l line) (typed string, acts []act) {
 	if !strings.HasPrefix(l.command, "nuon approve ") {
 		return "", nil
@@ -54,7 +55,8 @@ func agreed(l line) (typed string, acts []act) {
 	return typed, []act{{question, typed + "\n"}}
 }
 
-// TestReadme pastes the blocks of README.md into a terminal: every command runs and succeeds, and shows the lines that stand below it.
+// TestReadme pastes the blocks of README.md into a terminal. Every command must succeed and print
+// the lines below it.
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	_, blocks := blocksOf(t, "../../README.md")

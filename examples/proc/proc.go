@@ -1,5 +1,5 @@
-// Package proc reads the processor times of processes from /proc, for tests and benchmarks that weigh the programs which they start. It
-// exists on Linux alone, and never changes a process.
+// Package proc reads the processor times of processes from /proc, for tests and benchmarks that
+// measure the programs that they start. It works on Linux only and never changes a process.
 package proc
 
 import (
@@ -10,24 +10,26 @@ import (
 	"time"
 )
 
-// clockTick is the unit of the times in /proc/<pid>/stat: USER_HZ is 100 on every Linux that Go runs on.
+// clockTick is the unit of the times in /proc/<pid>/stat: USER_HZ is 100 on every Linux that Go
+// supports.
 const clockTick = 10 * time.Millisecond
 
-// Times is what one process used, in user and system time.
+// Times holds the user and system time of one process.
 type Times struct {
-	Parent int           // pid of the process that started it
-	Own    time.Duration // of the process
-	Reaped time.Duration // of those of its children that have ended and were waited for
+	Parent int           // pid of the parent process
+	Own    time.Duration // of the process itself
+	Reaped time.Duration // of its children that have ended and were waited for
 }
 
-// Read returns the times of a process. The error is fs.ErrNotExist, or that of a file that cannot be read, when it has ended.
+// Read returns the times of a process. If it has ended, the error is fs.ErrNotExist or a read error.
 func Read(pid int) (t Times, err error) {
 	path := fmt.Sprintf("/proc/%d/stat", pid)
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		return t, err
 	}
-	// Behind the name, which may hold anything: state, parent, and from the twelfth on utime, stime, cutime, cstime (proc_pid_stat(5)).
+	// After the name, which may contain anything, come the state and the parent, and from the
+	// twelfth field on utime, stime, cutime and cstime (proc_pid_stat(5)).
 	fields := strings.Fields(string(raw[strings.LastIndexByte(string(raw), ')')+1:]))
 	if len(fields) < 15 {
 		return t, &MalformedError{path, fmt.Sprintf("%q", raw)}
@@ -49,7 +51,7 @@ func Read(pid int) (t Times, err error) {
 	return t, nil
 }
 
-// MalformedError is a file of /proc that is not as the kernel documents it.
+// MalformedError reports a file of /proc that does not have the form that the kernel documents.
 type MalformedError struct{ path, why string }
 
 func (e *MalformedError) Error() string { return e.path + " is not as expected: " + e.why }

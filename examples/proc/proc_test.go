@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestRead: the times of a process grow with its work, and with that of the children that it waited for.
+// TestRead checks that the times of a process grow with its own work, and with that of the children
+// that it waited for.
 func TestRead(t *testing.T) {
 	before, err := Read(os.Getpid())
 	if err != nil || before.Parent != os.Getppid() {

@@ -1,8 +1,9 @@
-// Command terraform-provider-trouble is a Terraform provider whose objects are slow, deaf, failing, crashing or drifting, as their
-// configuration says. It is for the tests of nuon and for people who want to see what nuon does when a deploy goes wrong.
+// Command terraform-provider-trouble is a Terraform provider whose objects are slow, ignore
+// interrupts, fail, crash or drift, as configured. It serves the tests of nuon, and people who want
+// to see how nuon handles a failing deploy.
 //
-// Its objects are files below one directory, so that anybody can look at them, change them, and remove them. A journal beside
-// them says what was really done to them, whatever Terraform knows of it.
+// Its objects are files below one directory that anyone can read, change and remove. A journal
+// beside them records what was really done to them, regardless of Terraform's state.
 package main
 
 import (
@@ -14,7 +15,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 )
 
-// address is the source that a module names. The host is one that nothing answers for: the provider only ever comes from a mirror.
+// address is the source that a module names. The host does not exist: the provider always comes
+// from a mirror.
 const address = "nuon.test/examples/trouble"
 
 func main() {

@@ -22,7 +22,7 @@ import (
 // object is the resource trouble_object.
 type object struct{ service *service }
 
-// model is a trouble_object as Terraform has it.
+// model is a trouble_object in Terraform's form.
 type model struct {
 	Name   types.String            `tfsdk:"name"`
 	Value  types.String            `tfsdk:"value"`
@@ -33,7 +33,7 @@ type model struct {
 	Drifts types.String            `tfsdk:"drifts_after"`
 }
 
-// traits is a model that was read: which trouble an object gives.
+// traits is the decoded form of a model: the trouble that an object causes.
 type traits struct {
 	name, value string
 	deaf        bool
@@ -71,10 +71,11 @@ func (o *object) Configure(_ context.Context, request resource.ConfigureRequest,
 	}
 }
 
-// plainName is what may name a file.
+// plainName matches names that are safe as file names.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
-// ValidateConfig finds steps and durations that are none. What is not known yet is looked at when it is.
+// ValidateConfig rejects invalid steps and durations. Unknown values are checked once they are
+// known.
 func (o *object) ValidateConfig(ctx context.Context, request resource.ValidateConfigRequest, response *resource.ValidateConfigResponse) {
 	if !request.Config.Raw.IsFullyKnown() {
 		return
@@ -86,7 +87,7 @@ func (o *object) ValidateConfig(ctx context.Context, request resource.ValidateCo
 	}
 }
 
-// read turns a model into traits, and reports what is wrong with it.
+// read converts a model to traits, and reports its errors.
 func read(given model, found *diag.Diagnostics) traits {
 	made := traits{
 		name: given.Name.ValueString(), value: given.Value.ValueString(), deaf: given.Deaf.ValueBool(),
@@ -125,10 +126,10 @@ func duration(text string, at path.Path, found *diag.Diagnostics) time.Duration 
 	return made
 }
 
-// ModifyPlan is the step plan. Terraform asks for it in a plan, and once more in an apply.
+// ModifyPlan performs the step plan. Terraform calls it in a plan, and again in an apply.
 func (o *object) ModifyPlan(ctx context.Context, request resource.ModifyPlanRequest, response *resource.ModifyPlanResponse) {
 	if o.service == nil || !request.Config.Raw.IsFullyKnown() || request.Plan.Raw.IsNull() {
-		return // not all is known yet, or the object goes
+		return // some values are unknown, or the object is destroyed
 	}
 	var wanted model
 	response.Diagnostics.Append(request.Plan.Get(ctx, &wanted)...)
@@ -144,7 +145,8 @@ func (o *object) ModifyPlan(ctx context.Context, request resource.ModifyPlanRequ
 	}
 }
 
-// Create makes the object: half of it in the middle of the step, and all of it at the end. What is half made is in no state.
+// Create creates the object: half of it in the middle of the step, and all of it at the end. A
+// half-created object is in no state.
 func (o *object) Create(ctx context.Context, request resource.CreateRequest, response *resource.CreateResponse) {
 	var wanted model
 	response.Diagnostics.Append(request.Plan.Get(ctx, &wanted)...)
@@ -162,7 +164,7 @@ func (o *object) Create(ctx context.Context, request resource.CreateRequest, res
 	response.Diagnostics.Append(response.State.Set(ctx, wanted)...)
 }
 
-// Read looks at the object. One that is gone is gone from the state.
+// Read reads the object. It removes a missing object from the state.
 func (o *object) Read(ctx context.Context, request resource.ReadRequest, response *resource.ReadResponse) {
 	var was model
 	response.Diagnostics.Append(request.State.Get(ctx, &was)...)
@@ -201,7 +203,7 @@ func (o *object) Update(ctx context.Context, request resource.UpdateRequest, res
 	response.Diagnostics.Append(response.State.Set(ctx, wanted)...)
 }
 
-// Delete removes the object, with the trouble that its last apply asked for.
+// Delete removes the object, with the trouble that was configured at its last apply.
 func (o *object) Delete(ctx context.Context, request resource.DeleteRequest, response *resource.DeleteResponse) {
 	var was model
 	response.Diagnostics.Append(request.State.Get(ctx, &was)...)

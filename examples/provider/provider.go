@@ -13,7 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
-// varDirectory names the directory where the provider's configuration does not.
+// varDirectory names the directory if the provider's configuration does not.
 const varDirectory = "TROUBLE_DIRECTORY"
 
 // trouble is the provider.

@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// service stands for the cloud: it has the objects, and knows nothing of Terraform.
+// service plays the role of a cloud. It has the objects, and does not depend on Terraform.
 //
-//	<directory>/objects/<name>         what the object's value is
-//	<directory>/journal                a line for all that was done
-//	<directory>/counts/<step>.<name>…  how often a trouble has happened
+//	<directory>/objects/<name>         the object's value
+//	<directory>/journal                one line for each operation
+//	<directory>/counts/<step>.<name>…  how often a trouble has occurred
 type service struct{ directory string }
 
-// changed is what the service adds to the value of an object that changes by itself.
+// changed is appended to the value of an object that drifts.
 const changed = " (changed by itself)"
 
-// half is the value of an object that was not made to its end.
+// half is the value of a half-created object.
 const half = "(half made)"
 
 func (s *service) file(name string) string { return filepath.Join(s.directory, "objects", name) }
@@ -33,8 +33,8 @@ func (s *service) put(name, value string) error {
 	return os.WriteFile(s.file(name), []byte(value), 0o644)
 }
 
-// get gives an object's value, false when there is no such object. When drifts is not negative, an object that is older than that
-// changes by itself first.
+// get returns an object's value, and false if there is no such object. If drifts is not negative, an
+// object that is older than drifts changes its value first.
 func (s *service) get(name string, drifts time.Duration) (string, bool, error) {
 	content, err := os.ReadFile(s.file(name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -63,11 +63,11 @@ func (s *service) remove(name string) error {
 	return nil
 }
 
-// note adds a line to the journal: the time, the step, the object, and what became of it. Lines of several providers at once do
-// not mix.
+// note appends a line to the journal: the time, the step, the object, and the result. Lines of
+// concurrent providers do not mix.
 func (s *service) note(step, name, what string) {
 	if os.MkdirAll(s.directory, 0o755) != nil {
-		return // the step itself says what is wrong with the directory
+		return // the step itself reports problems with the directory
 	}
 	journal, err := os.OpenFile(filepath.Join(s.directory, "journal"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
@@ -77,7 +77,8 @@ func (s *service) note(step, name, what string) {
 	_, _ = fmt.Fprintf(journal, "%s %s %s %s\n", time.Now().UTC().Format("15:04:05.000"), step, name, what)
 }
 
-// again counts a trouble, and tells whether it is still to happen: the first most times, or always when most is negative.
+// again counts a trouble and reports whether it still occurs: the first most times, or always if
+// most is negative.
 func (s *service) again(step, trouble, name string, most int64) (bool, error) {
 	if most <= 0 {
 		return most < 0, nil
@@ -87,7 +88,7 @@ func (s *service) again(step, trouble, name string, most int64) (bool, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, err
 	}
-	count, _ := strconv.ParseInt(string(content), 10, 64) // none yet counts as 0
+	count, _ := strconv.ParseInt(string(content), 10, 64) // an empty file counts as 0
 	if count >= most {
 		return false, nil
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The steps in an object's life, which the maps slow, fail and crash name.
+// The steps of an object, which are the keys of the maps slow, fail and crash.
 const (
 	stepPlan   = "plan"
 	stepRead   = "read"
@@ -22,11 +22,12 @@ var steps = []string{stepPlan, stepRead, stepCreate, stepUpdate, stepDelete}
 // crashed is the exit code of a provider that crashes.
 const crashed = 3
 
-// errInterrupted is what a step says that heeds an interrupt.
+// errInterrupted is the error of a step that reacts to an interrupt.
 var errInterrupted = errors.New("the step was interrupted before it had done anything")
 
-// take does one step with all the trouble that the object asks for. In the middle of its time the step calls middle, at its end
-// end; either may be nil. What fails fails at the end, what crashes does so in the middle.
+// take performs one step with all the trouble that the object configures. It calls middle in the
+// middle of the step's duration, and end at its end; either may be nil. Failures occur at the end,
+// crashes in the middle.
 func (s *service) take(ctx context.Context, step string, on traits, middle, end func() error) error {
 	s.note(step, on.name, "begins")
 	if err := s.wait(ctx, step, on, 0, 5); err != nil {
@@ -66,7 +67,7 @@ func (s *service) take(ctx context.Context, step string, on traits, middle, end 
 	return nil
 }
 
-// wait takes the tenths of the step's time from first up to last, and notes each.
+// wait waits from tenth first to tenth last of the step's duration, and notes each tenth.
 func (s *service) wait(ctx context.Context, step string, on traits, first, last int) error {
 	tenth := on.slow[step] / 10
 	if on.deaf {

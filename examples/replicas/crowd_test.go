@@ -15,7 +15,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// crowd asks the control API all the time, as a load balancer would let it: in turn of those replicas that say that they are ready.
+// crowd sends requests to the control API all the time, as a load balancer would: in turn to those
+// replicas that report that they are ready.
 type crowd struct {
 	token    string
 	replicas []string
@@ -24,16 +25,16 @@ type crowd struct {
 	mu     sync.Mutex
 	ready  map[string]bool
 	turn   int
-	counts map[string]int // by what came back: "200", "503", or the error
-	wrong  []string       // what must not come back
+	counts map[string]int // by result: "200", "503", or the error
+	wrong  []string       // results that must not occur
 	work   sync.WaitGroup
 	stop   context.CancelFunc
 }
 
-// members is how many ask at once.
+// members is the number of concurrent requesters.
 const members = 4
 
-// newCrowd begins to ask.
+// newCrowd starts the requests.
 func newCrowd(t *testing.T, w *world) *crowd {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -54,13 +55,13 @@ func newCrowd(t *testing.T, w *world) *crowd {
 	return c
 }
 
-// end stops asking, once.
+// end stops the requests; it may be called more than once.
 func (c *crowd) end() {
 	c.stop()
 	c.work.Wait()
 }
 
-// look follows /readyz.
+// look polls /readyz.
 func (c *crowd) look(ctx context.Context) {
 	for _, url := range c.replicas {
 		asking, stop := context.WithTimeout(ctx, 5*time.Second) //walltime: a load balancer's own; others take the requests then
@@ -85,7 +86,7 @@ func (c *crowd) get(ctx context.Context, url string) (*http.Response, error) {
 	return c.client.Do(request)
 }
 
-// next is a replica that is ready; any when none says so, as load balancers do.
+// next returns a ready replica, or any replica if none is ready, as load balancers do.
 func (c *crowd) next() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,10 +102,10 @@ func (c *crowd) next() string {
 func (c *crowd) member(ctx context.Context, n int) {
 	for i := 0; sleep(ctx, 250*time.Millisecond); i++ {
 		method, path, body := http.MethodGet, "/v1/installs", ""
-		if i%5 == 0 { // and now and then one that changes something
+		if i%5 == 0 { // sometimes a request that changes something
 			method, path, body = http.MethodPost, "/v1/runners", fmt.Sprintf(`{"name":"extra-%d-%d","kind":"install"}`, n, i)
 		}
-		// The end of the crowd is no failure of a replica: what was asked is waited for.
+		// The end of the crowd is no failure of a replica: requests in flight complete.
 		request, err := http.NewRequestWithContext(context.WithoutCancel(ctx), method, c.next()+path, strings.NewReader(body))
 		if err != nil {
 			panic(err) // it is well formed
@@ -143,7 +144,7 @@ func (c *crowd) note(what string, answer *http.Response, err error) {
 	}
 }
 
-// check gives what came back since the last check, and fails for what must not.
+// check returns the results since the last check, and fails the test for wrong ones.
 func (c *crowd) check(t *testing.T) map[string]int {
 	t.Helper()
 	c.mu.Lock()

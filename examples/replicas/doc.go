@@ -1,4 +1,4 @@
-// Package replicas tests several reconcilers on one Postgres, with the real programs: that nothing is done twice, that one of them can
-// be stopped, killed or started beside a newer schema without anybody noticing, and that they bear a Postgres or a registry that goes
-// away. It holds tests only.
+// Package replicas tests several reconcilers on one Postgres, with the real programs. Nothing may
+// be done twice; a replica can be stopped, killed or started with a newer schema without effect for
+// users; and the replicas tolerate the loss of Postgres or the registry. It contains only tests.
 package replicas

@@ -13,10 +13,11 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// Lines that an apply says before each replica has gone, and after.
+// The number of lines that an apply prints before each replica is stopped, and after.
 const linesEach = 10
 
-// followed: who follows a log sees each line once, in order, though one replica is restarted and the other is killed meanwhile.
+// followed checks that a client that follows a log sees each line once and in order, while one
+// replica is restarted and the other one killed.
 func followed(t *testing.T, w *world, _ *crowd) {
 	goOn := filepath.Join(w.fleet.Dir, "go-on")
 	w.pushed++
@@ -65,14 +66,14 @@ func followed(t *testing.T, w *world, _ *crowd) {
 	must(t, w.fleet.Replicas[1].Kill())
 	must(t, w.fleet.StartReplica(t.Context(), 1))
 	must(t, os.WriteFile(goOn, nil, 0o600))
-	all := <-lines // the job's own end, or the test's, ends it
+	all := <-lines // ends with the job or the test
 	if err := follow.Wait(); err != nil {
 		t.Errorf("nuon logs -f: %v: %s", err, errs.String())
 	}
 	next := 1
 	for _, line := range all {
 		if !strings.Contains(line, "said-") || strings.Contains(line, "said-$") {
-			continue // what Terraform says itself
+			continue // output of Terraform itself
 		}
 		if !strings.Contains(line, spoken(next)) {
 			t.Errorf("%s where line %d should be", line, next)
@@ -85,10 +86,11 @@ func followed(t *testing.T, w *world, _ *crowd) {
 	w.arrived()
 }
 
-// spoken is what stands in a line that the apply says.
+// spoken returns the text of line n of the apply.
 func spoken(n int) string { return fmt.Sprintf("said-%d-end", n) }
 
-// talkative is web with something beside it that says some lines when it is made, waits for a file, and says some more.
+// talkative is the module web with a resource that prints some lines while it is created, waits for
+// a file, and prints some more.
 const talkative = `variable "region" {
   type = string
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// drainDelay is how long a replica that stops says so before it closes its listeners.
+// drainDelay is the time that a stopping replica reports not ready before it closes its listeners.
 const drainDelay = time.Second
 
-// TestTwoReplicas takes two reconcilers that share everything through a day: pushes, a rolling restart, a kill, a crash of Postgres, a
-// registry that is away. A crowd asks all the while.
+// TestTwoReplicas runs two reconcilers with shared storage through pushes, a rolling restart, a
+// kill, a crash of Postgres and an outage of the registry. A crowd sends requests throughout.
 func TestTwoReplicas(t *testing.T) {
 	w := newWorld(t, fleet.Options{Replicas: 2, Serve: []string{"--drain-delay", drainDelay.String(), "--insight-listen", "127.0.0.1:0"}})
 	w.start("approve-all")
@@ -38,7 +38,7 @@ func TestTwoReplicas(t *testing.T) {
 	nothingTwice(w)
 }
 
-// rollingRestart: no request fails, and a push that comes in the middle is rolled out.
+// rollingRestart checks that no request fails, and that a push during the restart is rolled out.
 func rollingRestart(t *testing.T, w *world, c *crowd) {
 	for n, replica := range w.fleet.Replicas {
 		if n == 1 {
@@ -61,7 +61,7 @@ func rollingRestart(t *testing.T, w *world, c *crowd) {
 	}
 }
 
-// kill: the replica that is left goes on with what the other had in hand, at once.
+// kill checks that the remaining replica continues the work of a killed one at once.
 func kill(t *testing.T, w *world, c *crowd) {
 	w.push()
 	began := time.Now()
@@ -71,10 +71,10 @@ func kill(t *testing.T, w *world, c *crowd) {
 	must(t, w.fleet.StartReplica(t.Context(), 0))
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.wrong = nil // its connections broke, which clients of a killed server must bear
+	c.wrong = nil // its connections broke, which clients of a killed server must tolerate
 }
 
-// crashPostgres: whoever asks waits, or is told to come again, and nothing is missed.
+// crashPostgres checks that requests wait or are answered with a retry, and that nothing is missed.
 func crashPostgres(t *testing.T, w *world, c *crowd) {
 	c.check(t)
 	w.push()
@@ -83,7 +83,8 @@ func crashPostgres(t *testing.T, w *world, c *crowd) {
 	c.check(t)
 }
 
-// withoutRegistry: a build waits, says why, and goes on.
+// withoutRegistry checks that a build waits for the registry, that the status reports why, and that
+// the build continues.
 func withoutRegistry(t *testing.T, w *world, _ *crowd) {
 	must(t, w.fleet.Registry.Down())
 	w.push()
@@ -99,7 +100,7 @@ func withoutRegistry(t *testing.T, w *world, _ *crowd) {
 	})
 }
 
-// nothingTwice asks the database whether anything was done more often than it was asked for.
+// nothingTwice checks in the database that nothing was done more often than requested.
 func nothingTwice(w *world) {
 	w.Helper()
 	if n := w.count("select count(*) from builds b join components c using (org_id) where c.id = b.component_id and c.name = 'web'"); n != w.pushed {

@@ -16,15 +16,16 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// nextMigration is what a newer version might bring: it only adds (docs/operations.md, expand), so an older replica does not mind.
+// nextMigration is a typical migration of a newer version. It only adds (docs/operations.md,
+// expand), so older replicas are compatible.
 const nextMigration = `
 alter table installs add column colour text not null default 'blue';
 create table colours (org_id text not null references orgs on delete cascade, name text not null, primary key (org_id, name));
 grant select, insert, update, delete on colours to nuon_app;
 `
 
-// newerSchema: a newer version migrates the database while both replicas serve; they go on, and one that is started again beside the
-// newer schema serves as well.
+// newerSchema checks that both replicas continue while a newer version migrates the database, and
+// that a replica of the old version can start with the newer schema.
 func newerSchema(t *testing.T, w *world, c *crowd) {
 	c.check(t)
 	migrateFurther(t, w)
@@ -51,7 +52,7 @@ func ourMigrations(t *testing.T) []string {
 	return files
 }
 
-// migrateFurther is what `reconciler migrate` of a newer version does.
+// migrateFurther does what `reconciler migrate` of a newer version does.
 func migrateFurther(t *testing.T, w *world) {
 	t.Helper()
 	dir := t.TempDir()
@@ -71,7 +72,7 @@ func migrateFurther(t *testing.T, w *world) {
 	must(t, m.Migrate(t.Context()))
 }
 
-// refused: what a replica must not do beside others, it says in words and ends.
+// refused checks that a replica with an invalid setup beside others reports why and exits.
 func refused(t *testing.T, w *world, _ *crowd) {
 	db, err := pgx.Connect(t.Context(), w.fleet.Database.DSN())
 	must(t, err)
@@ -96,7 +97,8 @@ func refused(t *testing.T, w *world, _ *crowd) {
 	bounded := testtime.Context(t)
 	cmd, said := serve(bounded, "unmigrated", "--migrate=false")
 	refuses("run `reconciler migrate`", cmd, said)
-	// The first with an embedded registry is fine, the second is not, nor is another process in the first one's directory.
+	// One replica with an embedded registry is fine. A second one is not, nor is another process in
+	// the directory of the first.
 	first, firstSaid := serve(bounded, "one")
 	must(t, first.Start())
 	w.until("the first is ready", func() (bool, error) {
@@ -107,7 +109,7 @@ func refused(t *testing.T, w *world, _ *crowd) {
 	refuses("the embedded registry is for one replica", cmd, said)
 	cmd, said = serve(bounded, "one")
 	refuses("another reconciler works in", cmd, said)
-	// Killed and started again in its directory, it is the same replica.
+	// After a kill and a new start in the same directory, it is the same replica.
 	must(t, first.Process.Kill())
 	_ = first.Wait() // it was killed
 	must(t, os.Remove(filepath.Join(w.fleet.Dir, "one.json")))

@@ -17,14 +17,14 @@ import (
 	"github.com/nuon-toolkit/nuon/examples/fleet"
 )
 
-// spans is a collector that keeps what it gets.
+// spans is a collector that stores the spans that it receives.
 type spans struct {
 	mu  sync.Mutex
 	all []*trace.Span
 	raw strings.Builder
 }
 
-// ServeHTTP takes OTLP over HTTP.
+// ServeHTTP accepts OTLP over HTTP.
 func (s *spans) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	var request collector.ExportTraceServiceRequest
@@ -43,7 +43,7 @@ func (s *spans) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/x-protobuf")
 }
 
-// stories are the names of the spans of each trace.
+// stories returns the names of the spans of each trace.
 func (s *spans) stories() map[string][]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,8 +55,9 @@ func (s *spans) stories() map[string][]string {
 	return all
 }
 
-// TestOneTraceFromPushToApply: what all the programs export about one push is one trace, through two reconcilers, a build runner, a
-// person, and the customer's runner. It holds no secret.
+// TestOneTraceFromPushToApply checks that the spans of all programs for one push form one trace,
+// across two reconcilers, a build runner, a person and the customer's runner, and that it contains
+// no secret.
 func TestOneTraceFromPushToApply(t *testing.T) {
 	const secret = "otlp-header-secret-5d1"
 	got := &spans{}
@@ -73,7 +74,8 @@ func TestOneTraceFromPushToApply(t *testing.T) {
 				return false, err
 			}
 			for _, approval := range strings.Fields(string(out)) {
-				_, _ = w.fleet.Nuon(t.Context(), "approve", approval) // one that no longer waits is looked at again
+				// it fails for an approval that no longer waits; the next round lists them again
+				_, _ = w.fleet.Nuon(t.Context(), "approve", approval)
 			}
 			n, err := w.ask(`select ((select count(*) from workflows where status = 'running') = 0 and
 				exists (select from install_components where name = 'web' and applied_digest <> '' and applied_digest = desired_digest))::int`)

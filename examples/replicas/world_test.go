@@ -15,29 +15,31 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// world is a fleet with one customer and an app of two components, of which each push changes one.
+// world is a fleet with one customer and an app of two components. Each push changes one of them.
 type world struct {
 	*testing.T
 	fleet *fleet.Fleet
 	tree  string
-	// pushed counts the versions of the code that there were, and with them the builds that there should be.
+	// pushed counts the versions of the code, which is also the expected number of builds.
 	pushed int
 	db     *questions
 }
 
-// questions is a connection to the database as its owner. It is used again: a new one costs as much as a hundred questions.
+// questions is a connection to the database as its owner. It is reused, because connecting costs as
+// much as a hundred queries.
 type questions struct{ conn *pgx.Conn }
 
 func newWorld(t *testing.T, o fleet.Options) *world {
 	t.Helper()
 	dir, err := fleet.Place()
 	must(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // the system's temporary directory is emptied some day
+	// otherwise it remains until the system's temporary directory is cleared
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	o.Bin, err = fleet.Programs(t.Context(), t.TempDir())
 	must(t, err)
 	o.Dir, o.Installers, o.Poll = dir, []string{"customer"}, 200*time.Millisecond
 	w := &world{T: t, tree: filepath.Join(dir, "vendor"), db: &questions{}}
-	// What is to be stopped outlives the test's own context.
+	// The fleet is stopped after the test's own context has ended.
 	w.fleet, err = fleet.Start(context.WithoutCancel(t.Context()), o)
 	t.Cleanup(func() { must(t, w.fleet.Stop()) })
 	t.Cleanup(w.db.close)
@@ -50,7 +52,7 @@ func newWorld(t *testing.T, o fleet.Options) *world {
 	return w
 }
 
-// tellLogs shows the end of each program's log.
+// tellLogs prints the end of each program's log.
 func (w *world) tellLogs() {
 	files, _ := filepath.Glob(filepath.Join(w.fleet.Dir, "logs", "*.log")) // the pattern is well formed
 	for _, file := range files {
@@ -71,7 +73,7 @@ var app = map[string]string{
 	"modules/base/main.tf": "resource \"terraform_data\" \"base\" {\n  input = \"local-1\"\n}\n\noutput \"region\" {\n  value = terraform_data.base.output\n}\n",
 }
 
-// start connects the app and makes an install of it.
+// start connects the app and creates an install of it.
 func (w *world) start(approval string) {
 	w.Helper()
 	bare := filepath.Join(w.fleet.Dir, "git", "app.git")
@@ -87,7 +89,7 @@ func (w *world) start(approval string) {
 	w.nuon("installs", "create", "acme", "--app", "app", "--runner", "customer", "--approval", approval)
 }
 
-// push changes the code of web.
+// push changes the code of web and pushes it.
 func (w *world) push() {
 	w.Helper()
 	w.pushed++
@@ -95,7 +97,7 @@ func (w *world) push() {
 	w.publish()
 }
 
-// publish commits what was written, and pushes it.
+// publish commits and pushes what was written.
 func (w *world) publish() {
 	w.Helper()
 	w.git("add", "-A")
@@ -129,7 +131,7 @@ func (w *world) nuon(args ...string) string {
 	return string(out)
 }
 
-// arrived waits until the newest push is what is applied, and nothing runs any more.
+// arrived waits until the newest push is applied and nothing is running.
 func (w *world) arrived() {
 	w.Helper()
 	w.until(fmt.Sprintf("push %d is applied", w.pushed), func() (bool, error) {
@@ -148,19 +150,20 @@ func (w *world) until(what string, look func() (bool, error)) {
 	must(w, fleet.Until(w.Context(), testtime.Limit, what, look))
 }
 
-// ask reads one number as the database's owner, who sees every org. A database that is away has none.
+// ask reads one number as the database's owner, who sees every org. It returns -1 while the
+// database is down.
 func (w *world) ask(sql string, args ...any) (n int, err error) {
 	if w.db.conn == nil {
 		if w.db.conn, err = pgx.Connect(w.Context(), w.fleet.Database.DSN()); err != nil {
 			w.db.conn = nil
-			return -1, nil // it is asked again
+			return -1, nil // the caller retries
 		}
 	}
 	var found *int
 	err = w.db.conn.QueryRow(w.Context(), sql, args...).Scan(&found)
 	if w.db.conn.IsClosed() {
 		w.db.conn = nil
-		return -1, nil // the server went away, and it is asked again
+		return -1, nil // the server went down; the caller retries
 	}
 	if err != nil || found == nil {
 		return -1, err
@@ -174,7 +177,7 @@ func (q *questions) close() {
 	}
 }
 
-// count is ask for what must be there.
+// count is ask for a database that must be up.
 func (w *world) count(sql string, args ...any) int {
 	w.Helper()
 	n, err := w.ask(sql, args...)

@@ -17,7 +17,8 @@ var packaged embed.FS
 //go:embed witness.sh
 var witness []byte
 
-// install makes the repository, connects the app, gives every customer the witness, and makes the installs.
+// install creates the repository, connects the app, gives every customer the witness, and creates
+// the installs.
 func (s *soak) install(ctx context.Context) (err error) {
 	if s.vendor, err = s.fleet.NewRepository(ctx, "soak", packaged); err != nil {
 		return err
@@ -34,7 +35,7 @@ func (s *soak) install(ctx context.Context) (err error) {
 		return err
 	}
 	for number := range s.Installs {
-		// Half of them ask a person about everything.
+		// Half of them require an approval for everything.
 		args := []string{"installs", "create", installName(number), "--app", "soak", "--runner", customers[number%len(customers)]}
 		if number/len(customers)%2 == 1 {
 			args = append(args, "--approval", "approve-all", "--allow-destroy")
@@ -46,8 +47,8 @@ func (s *soak) install(ctx context.Context) (err error) {
 	return nil
 }
 
-// equip gives a customer's machine the witness, and the customer's copy of the install key, which for the first machine is made
-// of the key that it has.
+// equip gives a customer's machine the witness. If key is nil, it stores the machine's own install
+// key in m.Key, as the customer's copy; otherwise it writes that copy to the disk of the new machine.
 func (s *soak) equip(m *fleet.Runner, key []byte) (err error) {
 	if err := os.WriteFile(filepath.Join(m.Home, "witness.sh"), witness, 0o644); err != nil {
 		return err
@@ -66,7 +67,7 @@ func installName(number int) string {
 	return fmt.Sprintf("%s-%d", customers[number%len(customers)], number/len(customers)+1)
 }
 
-// changeModule pushes a change of one module, which makes every install behind.
+// changeModule pushes a change of one module, so that every install is behind.
 func (s *soak) changeModule(ctx context.Context) error {
 	s.pushes++
 	if err := s.vendor.Write("app/modules/aside/push.tf", fmt.Sprintf("output \"push\" {\n  value = %d\n}\n", s.pushes)); err != nil {
@@ -75,7 +76,7 @@ func (s *soak) changeModule(ctx context.Context) error {
 	return s.vendor.Push(ctx, fmt.Sprintf("Push %d", s.pushes))
 }
 
-// installs lists them as a person sees them.
+// installs lists the installs through the API.
 func (s *soak) installs(ctx context.Context) (all []api.Install, err error) {
 	return all, s.fleet.JSON(ctx, &all, "installs", "list")
 }

@@ -19,9 +19,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// What the run asks the database. They are sentences, so that a finding says where to look.
+// The queries of the count. They return sentences, so that a finding contains the place to check.
 const (
-	// unfinished is what has begun and has no recorded end.
+	// unfinished finds what has started and has no recorded end.
 	unfinished = `
 		select format('%s job %s is %s: %s %s', kind, id, status, waits, reason) from jobs where status in ('queued', 'offered', 'running')
 		union all
@@ -35,13 +35,14 @@ const (
 	locks     = `
 		select format('%s/%s is locked by %s/%s since %s', i.name, c.name, l.job_id, l.attempt, l.locked_at) from state_locks l
 		join install_components c on c.org_id = l.org_id and c.id = l.install_component_id join installs i on i.org_id = c.org_id and i.id = c.install_id`
-	// contested are the versions that needed a person, each behind the attempt that made it.
+	// contested finds the state versions that needed a person, each after the attempt that made it.
 	contested = `
 		select format('%s/%s made %s/%s version %s, serial %s, which is %s: %s', s.job_id, s.attempt, i.name, c.name, s.version, s.serial, s.status, s.reason) from states s
 		join install_components c on c.org_id = s.org_id and c.id = s.install_component_id join installs i on i.org_id = c.org_id and i.id = c.install_id
 		where s.status in ('contested', 'dismissed')`
-	// gaps are serials that Terraform gave and nobody has: within one lineage each version is one more than the one before. Only
-	// those count that an apply left which succeeded: cut off from its state, Terraform counts up with each write that fails.
+	// gaps finds missing serials: within one lineage each version is one more than the one before.
+	// Only versions of successful applies count, because Terraform without access to its state
+	// increments the serial at each failed write.
 	gaps = `
 		select format('state of %s/%s: serial %s follows on %s', install, name, serial, before) from (
 			select i.name as install, c.name, s.serial, a.status, lag(s.serial) over (partition by s.install_component_id, s.lineage order by s.serial) as before
@@ -50,13 +51,15 @@ const (
 		where serial > before + 1 and status = 'succeeded'`
 )
 
-// givenUp are the attempts that ended because a person said that their machine is gone, as the audit has it.
+// givenUp finds the attempts that ended because a person declared their machine as lost, in the
+// audit log.
 const givenUp = `
 	select lost ->> 'job' || '/' || (lost ->> 'attempt') from audit_events, jsonb_array_elements(case jsonb_typeof(detail -> 'lost') when 'array' then detail -> 'lost' else '[]' end) lost
 	where action = 'runner.replace'`
 
-// Recount counts what an earlier run left in a directory, where its fleet is started again, but for its runners. It takes the place of
-// the count of a run that came to rest and ended before it was counted; what was broken and decided, only that run knew.
+// Recount counts the results of an earlier run in a directory. It starts the fleet of the run
+// again, without its runners. It is for a run that settled but ended before its count. The faults
+// and decisions of that run are not known any more.
 func Recount(ctx context.Context, o Options) (Figures, error) {
 	s := &soak{Options: o, began: time.Now(), givenUp: map[string]bool{}}
 	var err error
@@ -76,7 +79,7 @@ func Recount(ctx context.Context, o Options) (Figures, error) {
 	return s.figures, errors.Join(err, s.fleet.Stop())
 }
 
-// replacedMachines are those whose disks are still there though others have taken their places.
+// replacedMachines returns the machines that were replaced and whose disks still exist.
 func (s *soak) replacedMachines() ([]*fleet.Runner, error) {
 	disks, err := filepath.Glob(s.path("runners", "*"))
 	var replaced []*fleet.Runner
@@ -88,7 +91,7 @@ func (s *soak) replacedMachines() ([]*fleet.Runner, error) {
 	return replaced, err
 }
 
-// deploys is how many applies succeeded so far.
+// deploys returns the number of successful applies so far.
 func (s *soak) deploys(ctx context.Context) (int, error) {
 	rows, err := s.query(ctx, succeeded)
 	if err != nil || len(rows) != 1 {
@@ -97,7 +100,7 @@ func (s *soak) deploys(ctx context.Context) (int, error) {
 	return strconv.Atoi(rows[0])
 }
 
-// count works the figures out.
+// count computes the figures.
 func (s *soak) count(ctx context.Context) error {
 	all, err := s.deeds()
 	if err != nil {
@@ -134,7 +137,7 @@ func (s *soak) count(ctx context.Context) error {
 	return nil
 }
 
-// lostEnds are jobs that did something and of which the control plane does not know how they ended.
+// lostEnds finds jobs that did something and whose end the control plane has not recorded.
 func (s *soak) lostEnds(ctx context.Context, all []deed) ([]string, error) {
 	lost, err := s.query(ctx, unfinished)
 	if err != nil {
@@ -157,7 +160,7 @@ func (s *soak) lostEnds(ctx context.Context, all []deed) ([]string, error) {
 	return lost, nil
 }
 
-// lostStates are serials that are missing, and resources that a job has made that succeeded, and that no state knows.
+// lostStates finds missing serials, and resources of successful jobs that are in no state.
 func (s *soak) lostStates(ctx context.Context, all []deed) ([]string, error) {
 	lost, err := s.query(ctx, gaps)
 	if err != nil {
@@ -170,7 +173,7 @@ func (s *soak) lostStates(ctx context.Context, all []deed) ([]string, error) {
 	made, unsure := map[string]string{}, map[string]bool{}
 	for _, d := range all {
 		if s.givenUp[d.attempt()] {
-			unsure[d.place()] = true // two did what they did, and a person chose
+			unsure[d.place()] = true // both machines worked, and a person chose
 		}
 		switch {
 		case d.Action == "create":
@@ -191,7 +194,8 @@ func (s *soak) lostStates(ctx context.Context, all []deed) ([]string, error) {
 	return lost, nil
 }
 
-// openStates gives the newest state of each component as Terraform wrote it, opened with the install key on the runner's disk.
+// openStates returns the newest state of each component as Terraform wrote it, decrypted with the
+// install key on the runner's disk.
 func (s *soak) openStates(ctx context.Context) (map[string]string, error) {
 	keys := map[string]seal.Identity{}
 	for _, c := range customers {
@@ -226,10 +230,11 @@ func (s *soak) openStates(ctx context.Context) (map[string]string, error) {
 	return states, nil
 }
 
-// witnessLine is a line as a provisioner's output has it. When Terraform is interrupted it repeats what was printed in an error.
+// witnessLine matches a line in the output of a provisioner. After an interrupt, Terraform repeats
+// the printed lines in an error.
 var witnessLine = regexp.MustCompile(`\(local-exec\): witness (\d+-\d+) line (\d+)$`)
 
-// lostLines are lines that a witness printed and that are not in its job's log, read as a person reads it.
+// lostLines finds lines that a witness printed and that are missing in its job's log.
 func (s *soak) lostLines(ctx context.Context, all []deed) ([]string, error) {
 	ended, err := s.endings(ctx)
 	if err != nil {
@@ -252,7 +257,7 @@ func (s *soak) lostLines(ctx context.Context, all []deed) ([]string, error) {
 		for _, chunk := range log.Items {
 			for _, line := range chunk.Lines {
 				if m := witnessLine.FindStringSubmatch(line.M); m != nil {
-					n, _ := strconv.Atoi(m[2]) // the expression lets only digits pass
+					n, _ := strconv.Atoi(m[2]) // the expression matches only digits
 					seen[m[1]] = append(seen[m[1]], n)
 				}
 			}
@@ -261,14 +266,15 @@ func (s *soak) lostLines(ctx context.Context, all []deed) ([]string, error) {
 	return gapsInLogs(all, ended, seen), nil
 }
 
-// gapsInLogs compares what the witnesses printed with the numbers of the lines that were seen of each, by its tag. A job that was
-// killed may not have passed on its last ones; but what is there must be whole, in order and there once.
+// gapsInLogs compares the lines that the witnesses printed with the line numbers in the logs, by
+// tag. The last lines of a killed job may be missing, but the others must be complete, in order and
+// unique.
 func gapsInLogs(all []deed, ended map[string]string, seen map[string][]int) []string {
 	var lost []string
 	for _, d := range all {
 		got, attempt := seen[d.Tag], d.attempt()
 		if d.Job == "" {
-			continue // its job was killed under it
+			continue // its job was killed
 		}
 		at := 0
 		for at < len(got) && got[at] == at+1 {
@@ -284,7 +290,7 @@ func gapsInLogs(all []deed, ended map[string]string, seen map[string][]int) []st
 	return lost
 }
 
-// endings are how attempts ended.
+// endings returns the status of each attempt that has ended.
 func (s *soak) endings(ctx context.Context) (map[string]string, error) {
 	rows, err := s.query(ctx, `select format('%s/%s %s', job_id, number, status) from attempts`)
 	if err != nil {
@@ -298,7 +304,7 @@ func (s *soak) endings(ctx context.Context) (map[string]string, error) {
 	return ended, nil
 }
 
-// lostResults are what runners could not deliver, and what was refused.
+// lostResults finds results that runners could not deliver, and results that were refused.
 func (s *soak) lostResults(context.Context, []deed) ([]string, error) {
 	lost, err := s.undelivered()
 	if err != nil {

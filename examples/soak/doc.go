@@ -1,6 +1,8 @@
-// Command soak runs the real programs for a while, deploys with them, and pulls every plug that there is meanwhile. Then it lets
-// everything come to rest and counts what was lost, what was applied twice, which locks are left, and which states are contested.
+// Command soak runs the real programs for some time, deploys with them, and injects every kind of
+// fault meanwhile. Then it lets everything settle and counts what was lost, what was applied twice,
+// which locks remain, and which states are contested.
 //
-// What really happened is counted beside the product: every resource of the packaged app (app/) writes down that it was made or
-// destroyed, by which process, for which plan (witness.sh). The person who approves, rejects and replaces is played with `nuon`.
+// What really happened is recorded outside of the product: every resource of the packaged app
+// (app/) records its creation and destruction, with the process and the plan (witness.sh). The soak
+// approves, rejects and replaces with `nuon`, as a person would.
 package main

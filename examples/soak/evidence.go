@@ -12,32 +12,34 @@ import (
 	"strings"
 )
 
-// deed is one thing that really happened: a resource was made or destroyed, as the witness wrote it down.
+// deed is one creation or destruction of a resource that really happened, as the witness recorded
+// it.
 type deed struct {
 	Tag, Action, Install, Component, Step string
 	// Resource is its id in Terraform.
 	Resource string
-	// Planned is when the plan was made that had it done: with the component, that names the plan.
+	// Planned is the time of the plan; with the component, it identifies the plan.
 	Planned string
-	// Terraform is the process that did it, by number and start.
+	// Terraform identifies the process, by pid and start time.
 	Terraform string
-	// Job and Attempt are whose process that was. A witness whose job process had just been killed cannot say; then they are those of the
-	// other deeds of its Terraform, and empty when that did nothing else.
+	// Job and Attempt identify the attempt of that process. A witness cannot determine them if its
+	// job process has just been killed; then they come from other deeds of the same Terraform
+	// process, and are empty if there are none.
 	Job     string
 	Attempt int
-	// Began and Ended are nanoseconds of the clock; Ended is 0 for what never came to its end.
+	// Began and Ended are in nanoseconds since the epoch; Ended is 0 for a deed that was cut short.
 	Began, Ended int64
-	// Lines is how many it printed, 0 when it never came to its end.
+	// Lines is the number of printed lines, 0 for a deed that was cut short.
 	Lines int
 }
 
-// attempt is whose deed it is, as job/attempt.
+// attempt returns the attempt as job/attempt.
 func (d deed) attempt() string { return fmt.Sprintf("%s/%d", d.Job, d.Attempt) }
 
-// place is where it was done, as install/component.
+// place returns the place as install/component.
 func (d deed) place() string { return d.Install + "/" + d.Component }
 
-// deeds reads what the witnesses of all machines wrote, in the order in which it began.
+// deeds returns the records of the witnesses of all machines, in order of their start.
 func (s *soak) deeds() ([]deed, error) {
 	logs, err := filepath.Glob(s.path("homes", "*", "witness.log"))
 	if err != nil {
@@ -101,7 +103,7 @@ func readDeeds(log string) ([]deed, error) {
 	return attribute(all), lines.Err()
 }
 
-// attribute names the attempt of those deeds whose witness could not.
+// attribute fills in the attempts that a witness could not determine.
 func attribute(all []deed) []deed {
 	by := map[string]deed{}
 	for _, d := range all {
@@ -117,8 +119,9 @@ func attribute(all []deed) []deed {
 	return all
 }
 
-// twice gives a sentence for every plan that more than one Terraform applied, and for everything that two did at once, but for the
-// attempts that a person had given up while they were at work.
+// twice returns a sentence for every plan that more than one Terraform process applied, and for
+// every component on which two processes worked at once. It ignores attempts that a person gave up
+// while they were running.
 func twice(all []deed, givenUp map[string]bool) []string {
 	by, last := map[string]map[string]string{}, map[string]deed{}
 	var found []string

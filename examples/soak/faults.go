@@ -15,8 +15,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/backoff"
 )
 
-// faults are what may break, by its name. Each breaks one thing, waits, and mends what a service manager or an operator would mend;
-// it gives what it hit, empty when there was nothing to hit.
+// faults maps names to faults. Each injects one fault, waits, and repairs what a service manager or
+// an operator would repair. It returns what it hit, or the empty string if there was nothing to
+// hit.
 var faults = map[string]func(*soak, context.Context, *rand.Rand) (string, error){
 	"runner":     (*soak).killRunner,
 	"machine":    (*soak).killMachine,
@@ -36,7 +37,7 @@ var faults = map[string]func(*soak, context.Context, *rand.Rand) (string, error)
 	}),
 }
 
-// kinds are the names of the faults.
+// kinds returns the names of the faults.
 func kinds() []string { return slices.Sorted(maps.Keys(faults)) }
 
 func parseKinds(list string) ([]string, error) {
@@ -52,7 +53,8 @@ func parseKinds(list string) ([]string, error) {
 	return slices.DeleteFunc(names, func(n string) bool { return n == "none" }), nil
 }
 
-// breakThings lets one thing after the other break until ctx ends. What was begun is mended also then.
+// breakThings injects faults one after the other until ctx ends. A fault in progress is still
+// repaired.
 func (s *soak) breakThings(ctx context.Context) error {
 	r := s.random(1)
 	for len(s.Faults) > 0 && backoff.Pause(ctx, s.Pause/10+upTo(r, s.Pause)) {
@@ -69,7 +71,7 @@ func (s *soak) breakThings(ctx context.Context) error {
 	return nil
 }
 
-// runners are all that are in use, in a fixed order.
+// runners returns all runners in use, in a fixed order.
 func (s *soak) runners() []*fleet.Runner {
 	all := []*fleet.Runner{s.fleet.Builder}
 	for _, c := range customers {
@@ -80,7 +82,7 @@ func (s *soak) runners() []*fleet.Runner {
 
 func one[T any](r *rand.Rand, of []T) T { return of[r.IntN(len(of))] }
 
-// down is how long something stays away: mostly a moment, sometimes longer than any retry waits.
+// down returns the duration of an outage: mostly a moment, sometimes longer than any retry waits.
 func down(r *rand.Rand) time.Duration {
 	if r.IntN(10) == 0 {
 		return 5*time.Second + upTo(r, 20*time.Second)
@@ -98,7 +100,7 @@ func (s *soak) killRunner(ctx context.Context, r *rand.Rand) (string, error) {
 	return fmt.Sprintf("%s for %s", runner.Name, away), runner.Start()
 }
 
-// killMachine kills a runner and everything below it, as a machine that loses power does.
+// killMachine kills a runner and all its child processes, as a power failure does.
 func (s *soak) killMachine(ctx context.Context, r *rand.Rand) (string, error) {
 	runner := one(r, s.runners())
 	if err := runner.Kill(); err != nil {
@@ -124,7 +126,7 @@ func (s *soak) killMachine(ctx context.Context, r *rand.Rand) (string, error) {
 	return fmt.Sprintf("%s and %d processes for %s", runner.Name, n, away), runner.Start()
 }
 
-// jobsOf are all processes that work for a runner, but for itself.
+// jobsOf returns all processes that work for a runner, except the runner itself.
 func (s *soak) jobsOf(runner *fleet.Runner) ([]fault.Process, error) {
 	var found []fault.Process
 	for _, dir := range []string{runner.Dir, runner.Home} {
@@ -153,7 +155,7 @@ func (s *soak) killTerraform(ctx context.Context, r *rand.Rand) (string, error) 
 	return s.killOne(ctx, r, func(p fault.Process) bool { return len(p.Args) > 0 && filepath.Base(p.Args[0]) == "terraform" })
 }
 
-// killOne waits a while for a process that is meant, lets it work for a moment, and kills it.
+// killOne waits up to five seconds for a matching process, lets it work for a moment, and kills it.
 func (s *soak) killOne(ctx context.Context, r *rand.Rand, meant func(fault.Process) bool) (string, error) {
 	for range 50 {
 		using, err := fault.Using(s.path("runners"))
@@ -187,7 +189,7 @@ func (s *soak) killReconciler(ctx context.Context, r *rand.Rand) (string, error)
 	}
 	away := down(r)
 	backoff.Pause(ctx, away)
-	// Also when the time is over: what broke is mended.
+	// The replica is restarted even if the run's time is over.
 	return fmt.Sprintf("%s for %s", replica.Name, away), s.fleet.StartReplica(context.WithoutCancel(ctx), number)
 }
 
@@ -204,7 +206,7 @@ func (s *soak) stopRegistry(ctx context.Context, r *rand.Rand) (string, error) {
 	return fmt.Sprintf("down for %s", away), s.fleet.Registry.Up()
 }
 
-// blackHole swallows everything on one runner's line; now and then for longer than a lease lasts.
+// blackHole drops everything on one runner's connection, sometimes for longer than a lease.
 func (s *soak) blackHole(ctx context.Context, r *rand.Rand) (string, error) {
 	runner, away := one(r, s.runners()), time.Second+upTo(r, 15*time.Second)
 	if r.IntN(8) == 0 {
@@ -216,7 +218,7 @@ func (s *soak) blackHole(ctx context.Context, r *rand.Rand) (string, error) {
 	return fmt.Sprintf("%s for %s", runner.Name, away), nil
 }
 
-// weather makes a fault of the weather on the lines of all runners.
+// weather returns a fault that changes the weather on the connections of all runners.
 func weather(name string, draw func(*rand.Rand) fault.Weather) func(*soak, context.Context, *rand.Rand) (string, error) {
 	return func(s *soak, ctx context.Context, r *rand.Rand) (string, error) {
 		w, during := draw(r), time.Second+upTo(r, 6*time.Second)

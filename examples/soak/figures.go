@@ -8,35 +8,37 @@ import (
 	"time"
 )
 
-// Figures are what a run comes to. Each finding is a sentence that says where to look.
+// Figures holds the result of a run. Each finding is a sentence with the place to check.
 type Figures struct {
 	Seed uint64
 	Took time.Duration
-	// Counted says that the run came so far that it was counted.
+	// Counted reports that the run reached its count.
 	Counted bool
-	// Deploys are applies that succeeded; Deeds what they and the ones that were cut short really did.
+	// Deploys counts successful applies; Deeds counts what all applies, also incomplete ones,
+	// really did.
 	Deploys, Deeds int
-	// Faults and Decisions count what was broken and what people did, by kind.
+	// Faults and Decisions count the injected faults and the actions of people, by kind.
 	Faults, Decisions map[string]int
-	// Lost are jobs without a recorded end, state versions, log lines and results that are nowhere.
+	// Lost lists jobs without a recorded end, and missing state versions, log lines and results.
 	Lost []string
-	// Twice are plans that were applied more than once, or at once with another.
+	// Twice lists plans that were applied more than once, or concurrently with another one.
 	Twice []string
-	// Locks are state locks that nobody holds any more.
+	// Locks lists state locks that nobody holds any more.
 	Locks []string
-	// Contested are state versions that two attempts have made. Those that a replaced machine brought are forced.
+	// Contested lists state versions that two attempts made. Forced counts those of replaced
+	// machines.
 	Contested []string
 	Forced    int
-	// Unfinished is what did not come to rest by itself and the people.
+	// Unfinished lists what did not settle.
 	Unfinished []string
 }
 
-// Good tells whether nothing was lost, nothing was done twice, and everything came to rest.
+// Good reports whether nothing was lost, nothing was done twice, and everything settled.
 func (f Figures) Good() bool {
 	return f.Counted && f.Deploys > 0 && len(f.Lost)+len(f.Twice)+len(f.Locks)+len(f.Contested)+len(f.Unfinished) == 0
 }
 
-// String is what is printed at the end.
+// String returns the summary for the end of a run.
 func (f Figures) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed           %d\ntime           %s\nfaults         %s\ndecisions      %s\n",

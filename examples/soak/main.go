@@ -61,7 +61,7 @@ func run(ctx context.Context, args []string) (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	// The user that runs Postgres passes through here.
+	// The user that runs Postgres needs access to subdirectories.
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return false, err
 	}

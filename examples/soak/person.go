@@ -11,8 +11,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/backoff"
 )
 
-// decide plays the people at the vendor until ctx ends: one who changes things, and approves, rejects, cancels. A command that
-// fails because the control plane is down just now is what people live with: they look again.
+// decide plays the people at the vendor until ctx ends: they change things, and approve, reject and
+// cancel. A command that fails because the control plane is down is retried in a later round.
 func (s *soak) decide(ctx context.Context) error {
 	r := s.random(2)
 	for step := 1; backoff.Pause(ctx, 300*time.Millisecond); step++ {
@@ -31,7 +31,7 @@ func (s *soak) decide(ctx context.Context) error {
 	return nil
 }
 
-// treat does with one install what a person might.
+// treat performs one random action on an install.
 func (s *soak) treat(ctx context.Context, r *rand.Rand, i api.Install, step int) {
 	draw := r.IntN(1000)
 	switch i.Status {
@@ -52,14 +52,14 @@ func (s *soak) treat(ctx context.Context, r *rand.Rand, i api.Install, step int)
 	default:
 		switch {
 		case draw < 15:
-			s.update(ctx, r, i, step) // what is under way is superseded
+			s.update(ctx, r, i, step) // the new values supersede the running workflow
 		case draw < 25:
 			s.cancel(ctx, i)
 		}
 	}
 }
 
-// settle does about a stalled install what its reason asks for: it decides about contested states, or asks again.
+// settle handles a stalled install by its reason: it resolves contested states, or requests a retry.
 func (s *soak) settle(ctx context.Context, r *rand.Rand, install string) {
 	var states []api.ComponentState
 	if err := s.fleet.JSON(ctx, &states, "state", "list", install); err != nil {
@@ -81,7 +81,7 @@ func (s *soak) settle(ctx context.Context, r *rand.Rand, install string) {
 	}
 }
 
-// cancel ends what runs on an install.
+// cancel cancels what runs on an install.
 func (s *soak) cancel(ctx context.Context, i api.Install) {
 	var all []api.Workflow
 	if err := s.fleet.JSON(ctx, &all, "workflows", "list", "--install", i.Name); err != nil {
@@ -95,12 +95,12 @@ func (s *soak) cancel(ctx context.Context, i api.Install) {
 	}
 }
 
-// update gives an install new values, which makes it behind.
+// update gives an install new values, so that it is behind.
 func (s *soak) update(ctx context.Context, r *rand.Rand, i api.Install, step int) {
 	s.do(ctx, "update", "installs", "update", i.Name, "--input", fmt.Sprintf("step=s%d", step), "--input", fmt.Sprintf("lines=%d", 1+r.IntN(15)))
 }
 
-// approve answers what waits: mostly yes.
+// approve answers pending approvals, mostly with yes.
 func (s *soak) approve(ctx context.Context, r *rand.Rand) {
 	for _, id := range s.waiting(ctx) {
 		if r.IntN(50) == 0 {
@@ -111,7 +111,7 @@ func (s *soak) approve(ctx context.Context, r *rand.Rand) {
 	}
 }
 
-// waiting are the approvals that wait, as far as the control plane can be reached.
+// waiting returns the pending approvals, as far as the control plane can be reached.
 func (s *soak) waiting(ctx context.Context) []string {
 	out, err := s.fleet.Nuon(ctx, "review", "-o", "name")
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *soak) waiting(ctx context.Context) []string {
 	return strings.Fields(string(out))
 }
 
-// do runs a command of a person, and counts it when it was taken.
+// do runs a command as a person, and counts it if it succeeds.
 func (s *soak) do(ctx context.Context, what string, args ...string) {
 	_, err := s.fleet.Nuon(ctx, args...)
 	s.did(what, err)

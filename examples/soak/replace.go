@@ -13,17 +13,19 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/backoff"
 )
 
-// replaceMachine has a person say that a machine is gone that cannot be reached any more: a new one with the customer's copy of the
-// install key takes its place. Half of the time the old one was alive all along and comes back with what it did meanwhile.
+// replaceMachine plays a person who replaces an unreachable machine: a new one with the customer's
+// copy of the install key takes its place. Half of the time the old one was still running, and
+// comes back with its results.
 func (s *soak) replaceMachine(ctx context.Context, r *rand.Rand) (string, error) {
 	name := one(r, customers)
 	old, alive := s.fleet.Installers[name], r.IntN(2) == 0
 	old.Line.Set(fault.Weather{Hole: true})
 	backoff.Pause(ctx, upTo(r, 5*time.Second))
-	ctx = context.WithoutCancel(ctx) // what was begun is mended
+	ctx = context.WithoutCancel(ctx) // a fault in progress is still repaired
 	var replaced api.ReplacedRunner
 	if err := s.fleet.JSON(ctx, &replaced, "runners", "replace", name, "--reason", "the soak cannot reach it", "--yes"); err != nil {
-		// The control plane is down just now: the person tries again another time, and the machine turns out to be well.
+		// The control plane is down, so the person does not replace the machine, which turns out to
+		// be fine.
 		s.say("replace: %v", err)
 		old.Line.Set(fault.Weather{})
 		return "", nil
@@ -52,12 +54,12 @@ func (s *soak) replaceMachine(ctx context.Context, r *rand.Rand) (string, error)
 		return fmt.Sprintf("%s, which had died; %d attempts were lost", old.Name, len(replaced.Lost)), nil
 	}
 	s.returned = append(s.returned, old)
-	backoff.Pause(ctx, upTo(r, 20*time.Second)) // long enough for the new one to do the same again
+	backoff.Pause(ctx, upTo(r, 20*time.Second)) // long enough for the new one to do the same work
 	old.Line.Set(fault.Weather{})
 	return fmt.Sprintf("%s, which came back; %d attempts were lost", old.Name, len(replaced.Lost)), nil
 }
 
-// scrap ends a machine for good: its processes and its disk.
+// scrap removes a machine for good: its processes and its disk.
 func (s *soak) scrap(m *fleet.Runner) error {
 	for {
 		if err := m.Kill(); err != nil {

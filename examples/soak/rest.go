@@ -16,8 +16,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/backoff"
 )
 
-// rest mends what an operator mends, and waits until nothing moves any more and every install is as it is wanted. People go on
-// answering what waits; nothing new is asked of anybody.
+// rest repairs what an operator would repair, and waits until nothing changes any more and every
+// install is in its desired state. People still answer pending approvals, but start nothing new.
 func (s *soak) rest(ctx context.Context) error {
 	for _, r := range append(s.runners(), s.returned...) {
 		r.Line.Set(fault.Weather{})
@@ -60,7 +60,7 @@ func (s *soak) rest(ctx context.Context) error {
 	return nil
 }
 
-// moving says what is not at rest, and does what people do about it.
+// moving returns what has not settled, and performs the actions of people for it.
 func (s *soak) moving(ctx context.Context, r *rand.Rand) ([]string, error) {
 	s.approveAll(ctx)
 	all, err := s.installs(ctx)
@@ -86,7 +86,8 @@ func (s *soak) moving(ctx context.Context, r *rand.Rand) ([]string, error) {
 	return append(moving, left...), err
 }
 
-// undelivered is what runners have in their spools. What a machine was offered and never began before it was replaced is nothing.
+// undelivered returns the results in the spools of runners. It ignores jobs that a replaced machine
+// was offered and never started.
 func (s *soak) undelivered() ([]string, error) {
 	spooled, err := filepath.Glob(s.path("runners", "*", "spool", "*"))
 	if err != nil {
@@ -106,14 +107,15 @@ func (s *soak) undelivered() ([]string, error) {
 	return left, nil
 }
 
-// approveAll says yes to everything that waits.
+// approveAll approves everything that is pending.
 func (s *soak) approveAll(ctx context.Context) {
 	for _, id := range s.waiting(ctx) {
 		s.do(ctx, "approve", "approve", id)
 	}
 }
 
-// query asks the database as nobody in the product does: past row-level security, and only to look. Each row is a sentence.
+// query queries the database read-only and without row-level security, which no part of the product
+// does. Each row is a sentence.
 func (s *soak) query(ctx context.Context, sql string) ([]string, error) {
 	c, err := pgx.Connect(ctx, s.fleet.Database.DSN())
 	if err != nil {

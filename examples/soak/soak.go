@@ -13,27 +13,27 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/backoff"
 )
 
-// Options say how long to break what.
+// Options configures the faults of a run.
 type Options struct {
-	// Bin is the directory of the programs; Dir takes everything that they leave.
+	// Bin is the directory of the programs; Dir receives all output.
 	Bin, Dir string
-	// Seed decides what breaks when.
+	// Seed determines the sequence of faults.
 	Seed uint64
-	// For is how long things break.
+	// For is the duration of the faults.
 	For time.Duration
-	// Deploys, when not zero, ends that earlier: after so many applies that succeeded.
+	// Deploys, if not zero, ends the faults earlier: after this many successful applies.
 	Deploys int
-	// Installs is how many there are; zero means 2.
+	// Installs is the number of installs; zero means 2.
 	Installs int
-	// Faults are the kinds that may happen; nil means all.
+	// Faults lists the kinds of faults; nil means all.
 	Faults []string
-	// Pause is the most that lies between two faults; zero means three seconds.
+	// Pause is the maximum time between two faults; zero means three seconds.
 	Pause time.Duration
-	// Verbose says each fault and decision as it happens.
+	// Verbose reports each fault and decision as it happens.
 	Verbose bool
-	// Rest is how long everything may take to come to rest afterwards; zero means ten minutes.
+	// Rest is the maximum time for everything to settle afterwards; zero means ten minutes.
 	Rest time.Duration
-	// Say takes a line; nil drops it.
+	// Say receives progress lines; nil drops them.
 	Say func(string)
 }
 
@@ -47,8 +47,9 @@ type soak struct {
 	began  time.Time
 	vendor *fleet.Repository
 	pushes int
-	// replaced counts the machines that were; returned are those that turned out to be alive; givenUp are the attempts, as
-	// job/attempt, that ended because a person said so: what two do at once then, that person has caused.
+	// replaced counts the replaced machines; returned holds those that came back; givenUp holds the
+	// attempts, as job/attempt, that ended because a person declared their machine as lost. That
+	// person is responsible for concurrent work of such attempts.
 	replaced int
 	returned []*fleet.Runner
 	givenUp  map[string]bool
@@ -57,7 +58,8 @@ type soak struct {
 	figures Figures
 }
 
-// Soak runs everything, breaks it, lets it come to rest and counts. The figures are of use after an error, too.
+// Soak starts everything, injects faults, lets it settle and counts. The figures are valid after an
+// error, too.
 func Soak(ctx context.Context, o Options) (Figures, error) {
 	s, err := begin(ctx, o)
 	for _, part := range []func(context.Context) error{s.install, s.storm, s.rest, s.count} {
@@ -69,7 +71,7 @@ func Soak(ctx context.Context, o Options) (Figures, error) {
 	return s.figures, errors.Join(err, s.fleet.Stop())
 }
 
-// begin starts the programs. Its fleet must be stopped, also after an error.
+// begin starts the programs. The caller must stop the fleet, also after an error.
 func begin(ctx context.Context, o Options) (s *soak, err error) {
 	if o.Installs == 0 {
 		o.Installs = 2
@@ -91,7 +93,7 @@ func begin(ctx context.Context, o Options) (s *soak, err error) {
 	return s, err
 }
 
-// storm breaks things and has work done meanwhile, until the time is over.
+// storm injects faults while work is done, until the time is over.
 func (s *soak) storm(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.For)
 	defer cancel()
@@ -114,11 +116,11 @@ func (s *soak) storm(ctx context.Context) error {
 	return errors.Join(found...)
 }
 
-// watchDeploys ends the storm when there were enough deploys.
+// watchDeploys ends the storm after enough deploys.
 func (s *soak) watchDeploys(enough context.CancelFunc) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for s.Deploys > 0 && backoff.Pause(ctx, time.Second) {
-			if n, err := s.deploys(ctx); err == nil && n >= s.Deploys { // the database may be down just now
+			if n, err := s.deploys(ctx); err == nil && n >= s.Deploys { // the database may be down
 				enough()
 			}
 		}
@@ -126,17 +128,17 @@ func (s *soak) watchDeploys(enough context.CancelFunc) func(context.Context) err
 	}
 }
 
-// random gives a generator for one part of the run, so that what one part draws does not change what another gets.
+// random returns a generator for one part of the run, so that the parts draw independently.
 func (s *soak) random(part uint64) *rand.Rand { return rand.New(rand.NewPCG(s.Seed, part)) }
 
-// say tells what happens.
+// say reports progress.
 func (s *soak) say(format string, args ...any) {
 	if s.Verbose {
 		s.Say(fmt.Sprintf("%6.1fs  %s", time.Since(s.began).Seconds(), fmt.Sprintf(format, args...)))
 	}
 }
 
-// note counts something in one of the figures' maps.
+// note increments a count in one of the figures' maps.
 func (s *soak) note(in map[string]int, what string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,7 +149,7 @@ func (s *soak) path(parts ...string) string {
 	return filepath.Join(append([]string{s.Dir}, parts...)...)
 }
 
-// upTo draws a time between zero and most.
+// upTo draws a duration between zero and most.
 func upTo(r *rand.Rand, most time.Duration) time.Duration {
 	return time.Duration(r.Int64N(int64(most)))
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/nuon-toolkit/nuon/examples/fleet"
 )
 
-// TestSoak breaks things for some seconds with seeds that stay the same, and then makes sure that the count would have seen it,
-// had anything been lost.
+// TestSoak injects faults for some seconds with fixed seeds, and then checks that the count would
+// detect losses.
 func TestSoak(t *testing.T) {
 	bin, err := fleet.Programs(t.Context(), t.TempDir())
 	if err != nil {
@@ -30,7 +30,7 @@ func TestSoak(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The test's own context ends before what it has started is stopped.
+			// The test's own context ends before the programs are stopped.
 			ctx := context.WithoutCancel(t.Context())
 			o.Bin, o.Dir, o.For, o.Pause = bin, dir, 14*time.Second, time.Second
 			o.Verbose, o.Say = true, func(line string) { t.Log(line) }
@@ -63,7 +63,7 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// countSeesWhatIsLost takes something away after the other, and expects it to be missed.
+// countSeesWhatIsLost removes one thing after the other and checks that the count detects it.
 func countSeesWhatIsLost(t *testing.T, s *soak) {
 	t.Helper()
 	all, err := s.deeds()
@@ -74,7 +74,7 @@ func countSeesWhatIsLost(t *testing.T, s *soak) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// One whose apply succeeded, so that all of it must be there.
+	// A successful apply, so that all of its records must exist.
 	i := slices.IndexFunc(all, func(d deed) bool { return ended[d.attempt()] == "succeeded" })
 	if i < 0 {
 		t.Fatal("no deed is of an apply that succeeded")
@@ -98,7 +98,7 @@ func countSeesWhatIsLost(t *testing.T, s *soak) {
 			join attempts a on a.org_id = s.org_id and a.job_id = s.job_id and a.number = s.attempt
 			where s.status = 'kept' and a.status = 'succeeded' and not exists (
 				select from states n where n.install_component_id = s.install_component_id and n.version > s.version)
-			order by s.version desc limit 1`, // the count asks only of what an apply left that succeeded
+			order by s.version desc limit 1`, // the count considers only what successful applies left
 			nil, func(f Figures) []string { return f.Lost }, "follows on"},
 		{"the newest states", `delete from states s where not exists (select from states n where n.install_component_id = s.install_component_id and n.version > s.version)`,
 			nil, func(f Figures) []string { return f.Lost }, "the newest state"},
@@ -198,8 +198,8 @@ func TestTornEvidenceIsNoEvidence(t *testing.T) {
 	}
 }
 
-// TestAWitnessWhoseJobWasJustKilled cannot say whose deed it saw: what else its Terraform did tells, and where nothing does, the deed
-// counts all the same.
+// TestAWitnessWhoseJobWasJustKilled checks deeds whose witness could not determine the attempt:
+// other deeds of the same Terraform process supply it, and without any the deed still counts.
 func TestAWitnessWhoseJobWasJustKilled(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "witness.log")
 	text := "begin t1 destroy i c s r1 p tf-1 job_1/2 5\nend t1 2 6\nbegin t2 create i c s r2 p tf-1 unknown 7\nbegin t3 create i d s r3 p tf-2 unknown 8\n"
