@@ -10,7 +10,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/helm"
 )
 
-// Observe names the cluster and the newest revision of the release.
+// Observe returns the cluster and the newest revision of the release.
 func (o *operation) Observe(context.Context) (deploy.Observation, error) { return o.observation(), nil }
 
 // Report composes the release from the stored rendering, byte for byte, and asks the server again.
@@ -34,8 +34,8 @@ func (o *operation) Report(ctx context.Context) (*diff.Report, error) {
 	})
 }
 
-// Apply installs, upgrades or uninstalls the release, and waits for its objects. If they do not
-// become ready the release is marked as failed, and the error says why.
+// Apply installs, upgrades or uninstalls the release, and waits for its objects. If
+// they do not become ready, the release is marked as failed, and the error states why.
 func (o *operation) Apply(ctx context.Context) (deploy.Outcome, error) {
 	decision := o.saved.note.Decision
 	if err := o.client.Heal(ctx, o.Release, decision, o.owner()); err != nil {
@@ -70,8 +70,8 @@ func (o *operation) uninstall(ctx context.Context, decision helm.Decision) error
 	return nil
 }
 
-// failed adds to a failure how the objects are: those that did not become ready are what a person
-// asks for next.
+// failed adds the health of the objects to a failure, so that a person sees which did
+// not become ready.
 func (o *operation) failed(ctx context.Context, release *helm.Release, failure error) (deploy.Outcome, error) {
 	var unready *cluster.NotReadyError
 	if release == nil || !errors.As(failure, &unready) {
@@ -79,11 +79,11 @@ func (o *operation) failed(ctx context.Context, release *helm.Release, failure e
 	}
 	refs, err := o.refs(release)
 	if err != nil {
-		return deploy.Outcome{}, failure // it says more than err
+		return deploy.Outcome{}, failure // it states more than err
 	}
 	health, err := o.cluster.Health(ctx, refs)
 	if err != nil {
-		return deploy.Outcome{}, failure // it says more than err
+		return deploy.Outcome{}, failure // it states more than err
 	}
 	return deploy.Outcome{Health: health}, failure
 }
@@ -101,5 +101,5 @@ func (o *operation) outcome(ctx context.Context, release *helm.Release) (made de
 	return made, err
 }
 
-// Close has nothing to free.
+// Close frees nothing.
 func (o *operation) Close(context.Context) error { return nil }

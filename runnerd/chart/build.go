@@ -16,18 +16,20 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
-// buildFormat is the version of the rules by which a chart is packed into an artifact.
+// buildFormat is the version of the format in which a chart is packed into an artifact.
 const buildFormat = "1"
 
-// renderTime bounds the rendering with default values, which is done for what it tells only.
+// renderTime bounds the rendering with default values, which serves only for warnings.
 const renderTime = 30 * time.Second
 
-// Build is the handler of build jobs: it makes an artifact of a chart with all its dependencies, from a directory of the packed source or
-// from a chart repository. The same source gives the same digest on any machine, as long as it brings its Chart.lock.
+// Build is the handler of build jobs: it makes an artifact of a chart with all its
+// dependencies, from a directory of the packed source or from a chart repository. The same
+// source gives the same digest on any machine, provided that it includes its Chart.lock.
 type Build struct{}
 
-// Run builds. What cannot be right on any cluster, and with any values, is an error here: dependencies that cannot be had, templates that
-// cannot be parsed, a chart too large for the record of a release.
+// Run builds the chart. It returns an error for everything that cannot work on any
+// cluster with any values: unavailable dependencies, templates that cannot be parsed,
+// a chart too large for a release record.
 func (Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	made, err := buildChart(ctx, env)
 	if err != nil {
@@ -57,7 +59,7 @@ func (Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 	return api.JobResult{Status: job.Succeeded, Build: api.BuildResult{Artifact: pushed, Bytes: int64(len(packed.Layer))}}, nil
 }
 
-// buildChart gets the chart that the spec names.
+// buildChart returns the chart that the spec names.
 func buildChart(ctx context.Context, env *job.Env) (*source.Chart, error) {
 	spec := env.Spec.Build
 	from := source.New(source.Options{AllowPrivate: os.Getenv(job.VarChartsPrivate) == "1", Log: env.Log})
@@ -78,7 +80,7 @@ func buildChart(ctx context.Context, env *job.Env) (*source.Chart, error) {
 	return from.FromTree(ctx, files, spec.Directory)
 }
 
-// logChart tells which chart it is, and what it needs.
+// logChart logs the chart and its dependencies.
 func logChart(log *job.Log, made *source.Chart) {
 	from := made.Origin
 	if made.Digest != "" {
@@ -90,8 +92,8 @@ func logChart(log *job.Log, made *source.Chart) {
 	}
 }
 
-// weighChart estimates how large the record of a release of this chart will be, which the API server bounds. What values make of it is known
-// only when it is planned.
+// weighChart estimates the size of a release record of this chart, which the API
+// server bounds. The effect of values is known only at the plan.
 func weighChart(ctx context.Context, env *job.Env, made *source.Chart) error {
 	loaded, err := helm.LoadChart(made.Files)
 	if err != nil {
@@ -124,10 +126,10 @@ func weighChart(ctx context.Context, env *job.Env, made *source.Chart) error {
 	return nil
 }
 
-// kib is a size for people.
+// kib formats a size for people.
 func kib(bytes int) string { return fmt.Sprintf("%d KiB", (bytes+1023)>>10) }
 
-// largestFiles names what takes the room.
+// largestFiles lists the largest files.
 func largestFiles(files []artifact.File) string {
 	const most = 5
 	ordered := slices.Clone(files)

@@ -9,15 +9,15 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/helm"
 )
 
-// The plan bundle of a chart holds, beside the files of every bundle,
+// The plan bundle of a chart holds, in addition to the files of every bundle,
 //
-//	plan.json       what the fields of note say
-//	rendered.json   the rendered templates, hooks too, byte for byte
-//	again.yaml      the objects of the second rendering, which tell what is made anew each time
+//	plan.json       the fields of note
+//	rendered.json   the rendered templates including hooks, byte for byte
+//	again.yaml      the objects of the second rendering, which show what each rendering regenerates
 //	values.json     the values that the chart was rendered with
 //
-// Of a plan that destroys there is only the first. The chart itself is not in it: the basis names
-// its digest, and the apply fetches it by that.
+// The bundle of a destroy holds only the first. The chart itself is not included: the
+// basis names its digest, and the apply fetches it by that digest.
 const (
 	noteName     = "plan.json"
 	renderedName = "rendered.json"
@@ -30,22 +30,23 @@ type note struct {
 	settings
 	// Rendered is the digest of the rendering.
 	Rendered string `json:"rendered,omitempty"`
-	// Decision is what the plan is for.
+	// Decision is the action that the plan is for.
 	Decision helm.Decision `json:"decision"`
-	// CRDs are how the definitions of the chart compared with the cluster's, by their paths and names.
+	// CRDs are the results of comparing the chart's definitions with the cluster's,
+	// by path and name.
 	CRDs []crdNote `json:"crds,omitempty"`
-	// Strays are the releases that the component made elsewhere, as the report tells of them.
+	// Strays are the notes about releases that the component made under earlier settings.
 	Strays []string `json:"strays,omitempty"`
 }
 
-// crdNote is one definition of the chart.
+// crdNote is the comparison result of one definition of the chart.
 type crdNote struct {
 	Path  string        `json:"path"`
 	Name  string        `json:"name"`
 	State helm.CRDState `json:"state"`
 }
 
-// savedPlan is what the apply of a plan needs. It holds secrets.
+// savedPlan holds what the apply of a plan needs. It holds secrets.
 type savedPlan struct {
 	note      note
 	templates []helm.File

@@ -9,7 +9,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
-// Health says how the objects of the release are that is deployed; without one it is unknown. It is a health.Look.
+// Health returns the health of the deployed release's objects, or unknown if no
+// release is deployed. It is a health.Look.
 func Health(ctx context.Context, env *job.Env, part api.HealthPart) (api.Health, error) {
 	opened, err := values.Open(part.Deploy.InstallID, part.Deploy.Values, env.Key, env.Redact)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
-// refs names the objects of a release. Those that name no namespace are in the release's, unless their kind has none.
+// refs returns the objects of a release. Objects without a namespace are in the
+// release's namespace, unless their kind is cluster-scoped.
 func (s *session) refs(release *helm.Release) ([]api.ObjectRef, error) {
 	read, err := manifest.Read([]manifest.Source{{Name: "the release", Data: []byte(release.Manifest)}}, manifest.Options{})
 	if err != nil {
@@ -39,8 +40,8 @@ func (s *session) refs(release *helm.Release) ([]api.ObjectRef, error) {
 	return made, nil
 }
 
-// outputs gives the outputs of a release: what it is, and what is there of it. The manifest holds whatever the chart puts into it, so it
-// leaves sealed.
+// outputs returns the outputs of a release: its identity, and its objects. The
+// manifest contains anything that the chart puts into it, so it is sealed.
 func (s *session) outputs(ctx context.Context, release *helm.Release, refs []api.ObjectRef) ([]api.Output, error) {
 	from, secret := values.ComponentOf(s.deploy), s.known.Contains()
 	var made []api.Output
@@ -50,7 +51,7 @@ func (s *session) outputs(ctx context.Context, release *helm.Release, refs []api
 		sensitive bool
 	}{
 		{"manifest", release.Manifest, true},
-		// Without the revision, which counts up by itself.
+		// Without the revision, which changes with every upgrade.
 		{"release", map[string]string{"name": release.Name, "namespace": release.Namespace, "chart": release.Chart.Name, "chart_version": release.Chart.Version}, false},
 	} {
 		encoded, err := json.Marshal(each.value)

@@ -24,15 +24,15 @@ type Kind struct{}
 type operation struct {
 	*session
 	op *deploy.Operation
-	// saved is what the plan stored; for an apply.
+	// saved is the stored plan; only for an apply.
 	saved savedPlan
-	// chart and rendered are what is applied, nil when the release is destroyed; for an apply.
+	// chart and rendered are what is applied, nil if the release is destroyed; only for an apply.
 	chart    *helm.Chart
 	rendered *helm.Rendered
 }
 
-// Open finds the cluster and the release. The settings are rendered for a plan, and those of the
-// plan for an apply.
+// Open finds the cluster and the release. It renders the settings for a plan, and
+// uses those of the plan for an apply.
 func (Kind) Open(ctx context.Context, op *deploy.Operation) (deploy.Session, error) {
 	made := &operation{op: op}
 	var (
@@ -55,8 +55,8 @@ func (Kind) Open(ctx context.Context, op *deploy.Operation) (deploy.Session, err
 	return made, err
 }
 
-// Plan renders the chart against the cluster and asks the server what each object's own request
-// would make of it. Whatever the server refuses is an error, and no plan is made.
+// Plan renders the chart against the cluster and dry-runs the request for each object
+// on the server. A refusal by the server is an error, and no plan is made.
 func (o *operation) Plan(ctx context.Context) (deploy.Plan, error) {
 	decision, err := o.decide(o.op.Destroy)
 	if err != nil {
@@ -83,7 +83,7 @@ func (o *operation) planDestroy(ctx context.Context, decision helm.Decision) (*d
 		return nil, savedPlan{}, err
 	}
 	if len(strays) > 0 {
-		// The control plane would think that nothing of the component is left.
+		// The control plane would assume that nothing of the component is left.
 		return nil, savedPlan{}, errors.New(strings.Join(strays, "\n"))
 	}
 	report := &diff.Report{Kind: diff.KindKubernetes}
@@ -129,7 +129,7 @@ func (o *operation) planChange(ctx context.Context, decision helm.Decision) (*di
 	}, nil
 }
 
-// learnSecrets makes what the Secrets of a rendering hold known.
+// learnSecrets adds the values in the Secrets of a rendering to the known secrets.
 func learnSecrets(rendered *helm.Rendered, known *values.Secrets) {
 	texts := []string{rendered.Manifest}
 	for _, hook := range rendered.Hooks {
@@ -145,9 +145,9 @@ func learnSecrets(rendered *helm.Rendered, known *values.Secrets) {
 	}
 }
 
-// strays are the releases that the component made under another name, in another namespace or with
-// the other storage driver than it has now: nothing takes them away by itself, because their
-// settings are nowhere any more.
+// strays returns notes about the releases that the component made under another name,
+// in another namespace or with the other storage driver. Nothing removes them
+// automatically, because their settings are no longer stored anywhere.
 func (s *session) strays(ctx context.Context) ([]string, error) {
 	found, err := s.client.Strays(ctx, s.deploy.InstallComponent, s.Release)
 	if err != nil {
@@ -160,7 +160,7 @@ func (s *session) strays(ctx context.Context) ([]string, error) {
 	return made, nil
 }
 
-// render renders twice, to find what is made anew each time.
+// render renders twice, to find what each rendering regenerates.
 func (s *session) render(ctx context.Context, chart *helm.Chart, decision helm.Decision) (first, second *helm.Rendered, err error) {
 	if chart.Deprecated() {
 		s.env.Log.Warn("the chart %s is deprecated: its authors advise against it", diff.Neutral(chart.Info().Name))
@@ -176,8 +176,8 @@ func (s *session) render(ctx context.Context, chart *helm.Chart, decision helm.D
 	return first, second, err
 }
 
-// weigh: a record that is too large is refused by the server after everything else was done, so it
-// must not come to that.
+// weigh returns an error if the release record is too large: the server would refuse it only after
+// everything else was applied.
 func (s *session) weigh(chart *helm.Chart, rendered *helm.Rendered) error {
 	size, err := helm.RecordSize(chart, s.values, rendered)
 	if err != nil {
@@ -202,7 +202,7 @@ func (o *operation) Standing(ctx context.Context) (deploy.Outcome, error) {
 	return o.outcome(ctx, found)
 }
 
-// deployed gives the revision that is deployed, nil when none is.
+// deployed returns the deployed revision, or nil.
 func deployed(history []helm.Release) *helm.Release {
 	for i := range slices.Backward(history) {
 		if history[i].Status == helm.StatusDeployed {

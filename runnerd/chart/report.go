@@ -21,18 +21,19 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/helm"
 )
 
-// question is what a report is the answer to. At the plan and at the apply the same one is asked.
+// question is the input of a report. The plan and the apply use the same one.
 type question struct {
 	decision helm.Decision
-	// rendered is what would be applied, nil for a plan that destroys; again are the objects of a second rendering.
+	// rendered is what would be applied, nil for a destroy; again are the objects of
+	// a second rendering.
 	rendered *helm.Rendered
 	again    []byte
 	crds     []crdNote
 	strays   []string
 }
 
-// report asks the server what would become of each object, and describes it, masked with what is known. A refusal is an error that names each
-// object that is refused. Nothing is changed.
+// report dry-runs the change of each object on the server and describes it, with known
+// secrets masked. A refusal is an error that names each refused object. Nothing is changed.
 func (s *session) report(ctx context.Context, q question) (*diff.Report, error) {
 	answers, again, err := s.ask(ctx, q)
 	if err != nil {
@@ -64,7 +65,8 @@ func (s *session) report(ctx context.Context, q question) (*diff.Report, error) 
 	return made, nil
 }
 
-// before is what was applied last: the revision that stands, and what later ones that failed have left beside it.
+// before returns what was applied last: the deployed revision, and objects that later
+// failed revisions have left in addition.
 func (s *session) before(d helm.Decision, answers []helm.Answer) []manifest.Source {
 	var made []manifest.Source
 	seen := map[manifest.ID]bool{}
@@ -77,7 +79,7 @@ func (s *session) before(d helm.Decision, answers []helm.Answer) []manifest.Sour
 	there := map[manifest.ID]bool{}
 	for _, each := range answers {
 		id := idOf(each)
-		id.Namespace = cmp.Or(id.Namespace, s.Namespace) // a document does not tell whether its kind has one
+		id.Namespace = cmp.Or(id.Namespace, s.Namespace) // a document does not state whether its kind is namespaced
 		there[id] = each.Live != nil && !each.Hook
 	}
 	for _, release := range slices.Backward(s.history) {
@@ -94,7 +96,7 @@ func (s *session) before(d helm.Decision, answers []helm.Answer) []manifest.Sour
 	return made
 }
 
-// idOf names the object of a document, with the release's namespace where it names none.
+// idOf returns the object of a document, with the release's namespace as default.
 func (s *session) idOf(document string) manifest.ID {
 	var object struct {
 		APIVersion string `json:"apiVersion"`
@@ -114,14 +116,16 @@ func (s *session) idOf(document string) manifest.ID {
 	return manifest.ID{Group: group, Kind: object.Kind, Namespace: cmp.Or(object.Metadata.Namespace, s.Namespace), Name: object.Metadata.Name}
 }
 
-// real: the change is a reason for an apply. What is folded (the chart's version in a label, a checksum), and what is made anew at each
-// rendering, is none.
+// real reports whether the change is a reason for an apply. Folded changes (the chart's
+// version in a label, a checksum) and values that each rendering regenerates are not.
 func real(c diff.Change) bool {
 	return c.Action != diff.Update || slices.ContainsFunc(c.Fields, func(f diff.FieldChange) bool { return f.Fold == "" && !f.Regenerated })
 }
 
-// worthIt: there is something to do even if no object changes. A release that is not there yet, or that somebody else made, has no record of
-// ours; one whose last attempt failed may lack what its hooks do; one that goes has a record that goes.
+// worthIt reports whether there is something to do even if no object changes. A
+// release that does not exist yet, or that somebody else made, has no record of this
+// component; one whose last attempt failed may lack the effects of its hooks; the
+// record of an uninstalled one must be removed.
 func worthIt(d helm.Decision) bool {
 	switch d.Action {
 	case helm.ActionInstall, helm.ActionUninstall:
@@ -132,7 +136,7 @@ func worthIt(d helm.Decision) bool {
 	return false
 }
 
-// decisionNotes say what of the decision a person should know.
+// decisionNotes returns notes about the decision for the approver.
 func decisionNotes(d helm.Decision) []string {
 	if len(d.Heal)+len(d.Later) == 0 && !d.Foreign {
 		return nil
@@ -140,7 +144,7 @@ func decisionNotes(d helm.Decision) []string {
 	return []string{"The release is not as a deployment that succeeded left it: " + diff.Neutral(d.Reason) + "."}
 }
 
-// ask asks the server twice, the second time to find what it makes up anew.
+// ask dry-runs the change twice, the second time to find what the server regenerates.
 func (s *session) ask(ctx context.Context, q question) (first, second []helm.Answer, err error) {
 	if q.rendered == nil {
 		first, err = s.client.AskUninstall(ctx, helm.UninstallRequest{Release: s.Release, Decision: q.decision, Owner: s.owner(), Timeout: deploy.WaitTime(ctx)})
@@ -161,12 +165,12 @@ func oneSource(name string, text []byte) []manifest.Source {
 	return []manifest.Source{{Name: name, Data: text}}
 }
 
-// sourcesOf are the objects and the hooks of a release or a rendering.
+// sourcesOf returns the objects and the hooks of a release or a rendering.
 func sourcesOf(name, objects string, hooks []helm.Hook) []manifest.Source {
 	return []manifest.Source{{Name: name, Data: []byte(objects)}, {Name: "the hooks of " + name, Data: hooksText(hooks)}}
 }
 
-// hooksText writes hooks one after the other.
+// hooksText returns hooks as one YAML stream.
 func hooksText(hooks []helm.Hook) []byte {
 	var text bytes.Buffer
 	for _, hook := range hooks {
@@ -175,7 +179,8 @@ func hooksText(hooks []helm.Hook) []byte {
 	return text.Bytes()
 }
 
-// stream writes JSON objects one after the other. It is never nil: no objects are something else than none asked for.
+// stream returns JSON objects as one source. It is never nil: a source without
+// objects is different from no source.
 func stream(name string, objects iter.Seq[[]byte]) []manifest.Source {
 	var text bytes.Buffer
 	for object := range objects {
@@ -186,7 +191,7 @@ func stream(name string, objects iter.Seq[[]byte]) []manifest.Source {
 	return []manifest.Source{{Name: name, Data: text.Bytes()}}
 }
 
-// live are the objects as the cluster has them.
+// live returns the objects as they are in the cluster.
 func live(answers []helm.Answer) []manifest.Source {
 	return stream("the cluster", func(yield func([]byte) bool) {
 		for _, each := range answers {
@@ -197,7 +202,8 @@ func live(answers []helm.Answer) []manifest.Source {
 	})
 }
 
-// wanted are the server's answers. Hooks are compared as they are rendered: what Helm makes of them is gone when they are done.
+// wanted returns the objects as the server would store them. Hooks are compared as
+// rendered: their objects are deleted when they are done.
 func wanted(answers []helm.Answer) []manifest.Source {
 	return stream("the server's answers", func(yield func([]byte) bool) {
 		for _, each := range answers {
@@ -208,7 +214,8 @@ func wanted(answers []helm.Answer) []manifest.Source {
 	})
 }
 
-// findings are what asking found of objects, but for what is said of many at once.
+// findings returns the findings of the dry run by object, except those that are noted
+// once for many objects.
 func findings(answers []helm.Answer, release, namespace string) map[manifest.ID][]diff.Finding {
 	made, together := map[manifest.ID][]diff.Finding{}, uncheckedTogether(answers)
 	for _, each := range answers {
@@ -223,12 +230,12 @@ func findings(answers []helm.Answer, release, namespace string) map[manifest.ID]
 	return made
 }
 
-// idOf names the object of an answer for the differ.
+// idOf returns the object of an answer for the differ.
 func idOf(answer helm.Answer) manifest.ID {
 	return manifest.ID{Group: answer.Ref.Group, Kind: answer.Ref.Kind, Namespace: answer.Ref.Namespace, Name: answer.Ref.Name}
 }
 
-// ownerOf gives namespace and name of the release that an object says it belongs to, empty when it says none.
+// ownerOf returns "namespace/name" of the release in an object's Helm annotations, or "".
 func ownerOf(object []byte) string {
 	var read struct {
 		Metadata struct {
@@ -241,7 +248,8 @@ func ownerOf(object []byte) string {
 	return read.Metadata.Annotations["meta.helm.sh/release-namespace"] + "/" + read.Metadata.Annotations["meta.helm.sh/release-name"]
 }
 
-// missingCRDs are the definitions that the apply creates. Those that are there are none of the release's: Helm leaves them alone.
+// missingCRDs returns the definitions that the apply creates. Existing ones are not
+// part of the release: Helm does not change them.
 func missingCRDs(q question) []manifest.Source {
 	missing := map[crdNote]bool{}
 	for _, each := range q.crds {
@@ -270,7 +278,8 @@ func crdNotes(crds []crdNote) []string {
 	return made
 }
 
-// staying says what stays of an uninstallation though the release does not keep it: the claims of StatefulSets, with their data.
+// staying returns notes about what remains after an uninstall although the release
+// does not keep it: the claims of StatefulSets, with their data.
 func staying(answers []helm.Answer) []string {
 	sets := map[string]string{}
 	for _, each := range answers {
@@ -307,7 +316,7 @@ func staying(answers []helm.Answer) []string {
 	return made
 }
 
-// notedCRDs are the states of a rendering's definitions, in a fixed order.
+// notedCRDs returns the states of a rendering's definitions, in a fixed order.
 func notedCRDs(rendered *helm.Rendered) []crdNote {
 	var made []crdNote
 	for _, each := range rendered.CRDs {
@@ -317,5 +326,5 @@ func notedCRDs(rendered *helm.Rendered) []crdNote {
 	return made
 }
 
-// documents gives the YAML documents of a text.
+// documents returns the YAML documents of a text.
 func documents(text string) iter.Seq[string] { return strings.SplitSeq("\n"+text, "\n---\n") }

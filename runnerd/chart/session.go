@@ -21,13 +21,13 @@ type session struct {
 	deploy  api.DeploySpec
 	cluster *cluster.Cluster
 	client  *helm.Client
-	// known is what the report is masked with.
+	// known are the secrets that the report masks.
 	known *values.Secrets
-	// history is what was found of the release, newest last.
+	// history holds the revisions of the release, newest last.
 	history []helm.Release
 }
 
-// open finds the cluster, and what there is of the release.
+// open connects to the cluster, and reads the release's history.
 func open(ctx context.Context, env *job.Env, spec api.DeploySpec, at settings, opened *values.Values, known *values.Secrets) (*session, error) {
 	found, err := cluster.Open(env, spec.Cluster, opened)
 	if err != nil {
@@ -42,7 +42,7 @@ func open(ctx context.Context, env *job.Env, spec api.DeploySpec, at settings, o
 	return made, err
 }
 
-// decide says what to do about the release. A stall is an error.
+// decide returns what to do about the release. A stall is an error.
 func (s *session) decide(destroy bool) (helm.Decision, error) {
 	decision := helm.Decide(helm.Observation{
 		Release: s.Release, Namespace: s.Namespace, Component: s.deploy.InstallComponent,
@@ -55,7 +55,7 @@ func (s *session) decide(destroy bool) (helm.Decision, error) {
 	return decision, nil
 }
 
-// observed names what there is of the release, as far as it matters.
+// observed returns a digest of the release's newest revision.
 func (s *session) observed() string {
 	if len(s.history) == 0 {
 		return artifact.Digest(nil)
@@ -63,7 +63,7 @@ func (s *session) observed() string {
 	return s.history[len(s.history)-1].Digest()
 }
 
-// observation names the cluster and what was found of the release.
+// observation returns the cluster and the state of the release.
 func (s *session) observation() deploy.Observation {
 	made := deploy.Observation{Cluster: s.cluster.Identity(), Observed: s.observed()}
 	if len(s.history) == 0 {
@@ -75,7 +75,7 @@ func (s *session) observation() deploy.Observation {
 	return made
 }
 
-// owner is on whose behalf this job works.
+// owner identifies the component and attempt that this job works for.
 func (s *session) owner() helm.Owner {
 	return helm.Owner{Install: s.deploy.InstallID, Component: s.deploy.InstallComponent, Attempt: fmt.Sprintf("%s.%d", s.env.Spec.Job, s.env.Spec.Attempt)}
 }
@@ -99,7 +99,7 @@ func pullChart(ctx context.Context, env *job.Env, from api.ArtifactRef) (*helm.C
 	return helm.LoadChart(files)
 }
 
-// refusals gives all that the server refused, as one deploy.RefusedError; nil when it refused nothing.
+// refusals joins all refusals by the server into one deploy.RefusedError; nil if there are none.
 func refusals(answers []helm.Answer) error {
 	var all []error
 	more := 0
@@ -121,5 +121,5 @@ func refusals(answers []helm.Answer) error {
 	return &deploy.RefusedError{Err: errors.Join(all...)}
 }
 
-// mostRefusals bounds how many are told of one plan.
+// mostRefusals bounds the refusals reported for one plan.
 const mostRefusals = 20

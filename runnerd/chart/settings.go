@@ -15,19 +15,19 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/values"
 )
 
-// settings are what a chart is released with, rendered. They hold secrets.
+// settings are the rendered settings of a release. They hold secrets.
 type settings struct {
 	Release   string `json:"release"`
 	Namespace string `json:"namespace"`
 	Driver    string `json:"driver"`
-	// values is what stands in the values files and in values, put together.
+	// values are the merged values of the values files and of the values setting.
 	values map[string]any
 }
 
-// namespaceForm is what Kubernetes takes as the name of a namespace: RFC 1123, section 2.1.
+// namespaceForm is the form of a Kubernetes namespace name: RFC 1123, section 2.1.
 var namespaceForm = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
-// place renders where a release is: its namespace, and what keeps its record.
+// place renders the location of a release: its namespace, and the storage driver of its record.
 func place(spec api.HelmSpec, opened *values.Values) (settings, error) {
 	made := settings{Release: spec.Release}
 	namespace, err := opened.Render("namespace", spec.Namespace)
@@ -63,7 +63,8 @@ func settle(spec api.HelmSpec, opened *values.Values) (settings, error) {
 			return settings{}, err
 		}
 	}
-	// In the order of the keys, so that the same settings give the same values where one key lies below another.
+	// In the order of the keys, so that the same settings give the same values even
+	// if one key is below another.
 	var sets []helm.Set
 	for _, key := range slices.Sorted(maps.Keys(spec.Values)) {
 		value, err := scalar(key, spec.Values[key], spec.InputTypes, opened)
@@ -76,7 +77,8 @@ func settle(spec api.HelmSpec, opened *values.Values) (settings, error) {
 	return made, err
 }
 
-// scalar gives one of the values as it is set: a text is a template, all else is itself.
+// scalar returns one of the values as it is set: a string is a template, anything
+// else is used as it is.
 func scalar(key string, written json.RawMessage, inputTypes map[string]string, opened *values.Values) (any, error) {
 	value, err := decode(written)
 	if err != nil {
@@ -91,7 +93,7 @@ func scalar(key string, written json.RawMessage, inputTypes map[string]string, o
 	return value, nil
 }
 
-// decode reads JSON with whole numbers as they are written.
+// decode decodes JSON and keeps whole numbers as written.
 func decode(text []byte) (any, error) {
 	decoder := json.NewDecoder(strings.NewReader(string(text)))
 	decoder.UseNumber()
@@ -105,7 +107,7 @@ func decode(text []byte) (any, error) {
 	return number(value), nil
 }
 
-// number makes an int64 of a whole number and a float64 of another; other values stay.
+// number converts a whole number to an int64 and any other to a float64; other values stay.
 func number(value any) any {
 	written, is := value.(json.Number)
 	if !is {
@@ -116,16 +118,16 @@ func number(value any) any {
 	}
 	other, err := written.Float64()
 	if err != nil {
-		return written.String() // larger than any number: as a text it is what it is
+		return written.String() // out of range: kept as text
 	}
 	return other
 }
 
-// alone is a text that is nothing but one value: a chain of names below .nuon, or an index into one.
+// alone matches a text that is only one value: a chain of names below .nuon, or an index into one.
 var alone = regexp.MustCompile(`^\s*\{\{-?\s*((?:\.nuon(?:\.[A-Za-z_][A-Za-z0-9_]*)+)|(?:index\s+\.nuon(?:\.[A-Za-z_][A-Za-z0-9_]*)*(?:\s+(?:"[^"\\]*"|\d+))+))\s*-?\}\}\s*$`)
 
-// rendered gives what a text comes to. One that is nothing but one value keeps the type of what it reads; an input, which is always a
-// text, has the type that it was declared with.
+// rendered returns the rendered value of a text. A text that is only one value keeps
+// that value's type; an input, which is always a string, has its declared type.
 func rendered(key, text string, inputTypes map[string]string, opened *values.Values) (any, error) {
 	name := "values." + key
 	found := alone.FindStringSubmatch(text)
@@ -149,7 +151,7 @@ func rendered(key, text string, inputTypes map[string]string, opened *values.Val
 	return value, nil
 }
 
-// inputOf names the input that a text reads, empty when it reads something else.
+// inputOf returns the name of the input that a text reads, or "" if it reads something else.
 func inputOf(text string) string {
 	template, err := render.Parse("", text)
 	if err != nil || len(template.Refs()) != 1 {
@@ -162,7 +164,7 @@ func inputOf(text string) string {
 	return path[2]
 }
 
-// typedInput gives an input's text the type that it was declared with.
+// typedInput converts an input's text to its declared type.
 func typedInput(name, text, declared string) (any, error) {
 	switch declared {
 	case "number":

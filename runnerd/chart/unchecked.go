@@ -9,11 +9,11 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/helm"
 )
 
-// manyUnchecked is from how many objects on one reason why the server was not asked is said once of all of them: in the plan of a first
-// installation it would stand at each.
+// manyUnchecked is the number of objects from which a common reason for skipping the server check
+// is noted once for all of them: in the plan of a first installation it would appear at each.
 const manyUnchecked = 3
 
-// uncheckedTogether are the reasons that many objects have, with how many.
+// uncheckedTogether returns the reasons that many objects share, with the number of objects.
 func uncheckedTogether(answers []helm.Answer) map[string]int {
 	made := map[string]int{}
 	for _, each := range answers {
@@ -25,7 +25,7 @@ func uncheckedTogether(answers []helm.Answer) map[string]int {
 	return made
 }
 
-// uncheckedNotes say them.
+// uncheckedNotes returns the notes for these reasons.
 func uncheckedNotes(answers []helm.Answer) []string {
 	var made []string
 	together := uncheckedTogether(answers)
