@@ -17,7 +17,8 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 )
 
-// Owner is on whose behalf a release is worked on; it goes into the labels of the record. All are needed, and have the form of label values.
+// Owner identifies the component and attempt that work on a release; it is stored in
+// the labels of the record. All fields are required, and have the form of label values.
 type Owner struct {
 	// Install and Component are the ids of the install and of its component.
 	Install, Component string
@@ -28,29 +29,31 @@ type Owner struct {
 // ApplyRequest is one installation or upgrade.
 type ApplyRequest struct {
 	Release string
-	// Chart is the original one, which the record keeps.
+	// Chart is the original chart, which is stored in the record.
 	Chart *Chart
 	// Values are those that the chart was rendered with, for the record.
 	Values map[string]any
-	// Rendered is what will be applied, and nothing else.
+	// Rendered is exactly what will be applied.
 	Rendered *Rendered
-	// Digest is Rendered's as it was approved.
+	// Digest is the approved digest of Rendered.
 	Digest string
-	// Decision is that of Decide, install or upgrade. What it heals must be healed already, by Heal.
+	// Decision is the result of Decide, install or upgrade. Heal must have healed its
+	// revisions already.
 	Decision Decision
 	Owner    Owner
-	// TakeOwnership adopts objects that are there and belong to nobody or somebody else.
+	// TakeOwnership adopts existing objects without an owner or with another one.
 	TakeOwnership bool
-	// Timeout bounds each hook; ctx bounds all.
+	// Timeout bounds each hook; ctx bounds everything.
 	Timeout time.Duration
-	// Wait waits for all objects to be ready before the hooks after them, at most WaitTimeout.
+	// Wait waits until all objects are ready before the post hooks run, at most WaitTimeout.
 	Wait        bool
 	WaitTimeout time.Duration
 }
 
-// Apply carries out an installation or an upgrade: the namespace and definitions (CRDs) that are missing first, then the record, then hooks and objects.
-// When it ends with an error after the record was made, the record says failed and why, and the release is given too. Not ready in time is a
-// *cluster.NotReadyError.
+// Apply carries out an installation or an upgrade: first it creates the missing namespace
+// and definitions (CRDs), then the record, then hooks and objects. If it fails after the
+// record was created, the record has the status failed and the reason, and the release is
+// returned, too. A timeout while waiting for readiness is a *cluster.NotReadyError.
 func (c *Client) Apply(ctx context.Context, request ApplyRequest) (*Release, error) {
 	if err := request.check(); err != nil {
 		return nil, err
@@ -86,7 +89,7 @@ func (c *Client) Apply(ctx context.Context, request ApplyRequest) (*Release, err
 	return result(ctx, p, made, err)
 }
 
-// check refuses what was not approved, before anything is created.
+// check returns an error if the request is not what was approved, before anything is created.
 func (r ApplyRequest) check() error {
 	if r.Decision.Action != ActionInstall && r.Decision.Action != ActionUpgrade {
 		return fmt.Errorf("the decision %q is nothing to apply; this is a fault of nuon, report it", r.Decision.Action)
@@ -104,7 +107,8 @@ func (r ApplyRequest) check() error {
 	return r.Owner.check()
 }
 
-// configure puts together what the SDK works with. Its client ends with ctx, its records a little later.
+// configure prepares the SDK's configuration. Its client ends with ctx, its record
+// store a little later.
 func (c *Client) configure(ctx, kept context.Context, name string, decision Decision, p planned) (*delivery, *action.Configuration, error) {
 	bound := c.cluster.Wrapped(bind(ctx))
 	d, err := c.deliver(ctx, bound, name)
@@ -133,7 +137,8 @@ func (c *Client) configure(ctx, kept context.Context, name string, decision Deci
 	}, nil
 }
 
-// run lets the SDK install or upgrade. It gets no context: with one it would return while a goroutine of it goes on. Its requests and waits end instead.
+// run has the SDK install or upgrade. It passes no context: with one, the SDK would
+// return while one of its goroutines continues. Its requests and waits end instead.
 func (d *delivery) run(config *action.Configuration, request ApplyRequest) (*release.Release, error) {
 	frozen := freeze(request.Chart.Info(), request.Rendered.Templates)
 	checked := checking{rendered: request.Rendered}
@@ -151,16 +156,16 @@ func (d *delivery) run(config *action.Configuration, request ApplyRequest) (*rel
 	upgrade.SkipCRDs, upgrade.SkipSchemaValidation, upgrade.PostRenderer = true, true, checked
 	upgrade.TakeOwnership, upgrade.Timeout = request.TakeOwnership, request.Timeout
 	upgrade.Wait, upgrade.WaitForJobs = request.Wait, true
-	// Else no values at all would mean those of the revision before.
+	// Otherwise, no values at all would mean those of the previous revision.
 	upgrade.ResetValues = true
 	d.waitAtMost = request.WaitTimeout
 	return upgrade.Run(request.Release, frozen, request.Values)
 }
 
-// checking compares what came of the frozen chart, before the SDK does anything with it.
+// checking compares the rendering of the frozen chart before the SDK uses it.
 type checking struct{ rendered *Rendered }
 
-// Run gives the objects back as they are.
+// Run returns the objects unchanged.
 func (c checking) Run(made *bytes.Buffer) (*bytes.Buffer, error) {
 	if made.String() != c.rendered.Manifest {
 		return nil, fmt.Errorf("%w: the objects differ; nothing was created, plan again", errTampered)
@@ -168,7 +173,7 @@ func (c checking) Run(made *bytes.Buffer) (*bytes.Buffer, error) {
 	return made, nil
 }
 
-// result gives what the SDK made as it is on record; nothing when it did not get that far.
+// result returns the SDK's release as recorded, or nil if it did not get that far.
 func result(ctx context.Context, p planned, made *release.Release, err error) (*Release, error) {
 	var kept *Release
 	if made != nil && made.Version == p.revision && made.Info != nil && made.Info.Status != release.StatusUnknown {
@@ -178,7 +183,8 @@ func result(ctx context.Context, p planned, made *release.Release, err error) (*
 	return kept, explain(ctx, single(err))
 }
 
-// ensureNamespace creates the namespace of the release when it is missing. A chart that has it among its objects finds it its own.
+// ensureNamespace creates the release's namespace if it is missing. If the chart
+// includes it among its objects, it is created with the release's ownership labels.
 func (c *Client) ensureNamespace(ctx context.Context, request ApplyRequest) error {
 	resource, err := c.cluster.Resource(namespaceRef(c.namespace))
 	if err != nil {
@@ -186,7 +192,7 @@ func (c *Client) ensureNamespace(ctx context.Context, request ApplyRequest) erro
 	}
 	_, err = resource.Get(ctx, c.namespace, metav1.GetOptions{})
 	if err == nil || apierrors.IsForbidden(err) {
-		// Who may not look may still work in it.
+		// A client that may not read the namespace may still work in it.
 		return nil
 	}
 	if !apierrors.IsNotFound(err) {
@@ -208,7 +214,7 @@ func (c *Client) ensureNamespace(ctx context.Context, request ApplyRequest) erro
 	return nil
 }
 
-// has says whether an object of a core kind is among those of the release.
+// has reports whether an object of a core kind is among those of the release.
 func (r ApplyRequest) has(kind, name string) bool {
 	for _, document := range documents(r.Rendered.Manifest) {
 		for _, o := range flatten(document) {
@@ -220,7 +226,8 @@ func (r ApplyRequest) has(kind, name string) bool {
 	return false
 }
 
-// Heal marks the revisions that the decision names as failed, in words; the objects are left to what comes after.
+// Heal marks the revisions that the decision names as failed, with a reason. It does
+// not touch the objects.
 func (c *Client) Heal(ctx context.Context, name string, decision Decision, owner Owner) error {
 	if len(decision.Heal) == 0 {
 		return nil
@@ -246,7 +253,7 @@ func (c *Client) Heal(ctx context.Context, name string, decision Decision, owner
 	return nil
 }
 
-// heal gives a record the status that it would have if its attempt had failed instead of ended.
+// heal sets the status that a record would have if its attempt had failed instead of ended.
 func heal(record *release.Release, owner Owner) {
 	if record.Info.Status == release.StatusSuperseded {
 		record.SetStatus(release.StatusUninstalled, "uninstalled; an installation over it ended before it began, found by "+owner.Attempt)

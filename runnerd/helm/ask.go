@@ -23,22 +23,22 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 )
 
-// askers is how many objects are asked about at a time.
+// askers is the number of concurrent dry runs.
 const askers = 8
 
-// AskRequest asks what the API server would make of a rendering.
+// AskRequest describes a dry run of a rendering.
 type AskRequest struct {
 	// Release is the name.
 	Release string
 	// Rendered is what would be applied.
 	Rendered *Rendered
-	// Decision is that of Decide for this very change: install or upgrade.
+	// Decision is the result of Decide for this change: install or upgrade.
 	Decision Decision
-	// TakeOwnership adopts objects that are there and belong to nobody or somebody else.
+	// TakeOwnership adopts existing objects without an owner or with another one.
 	TakeOwnership bool
 }
 
-// Change is what a request does to an object.
+// Change is the effect of a request on an object.
 type Change string
 
 // The changes of an Answer.
@@ -48,34 +48,39 @@ const (
 	ChangeDelete Change = "delete"
 	// ChangeNone leaves the object as it is.
 	ChangeNone Change = "none"
-	// ChangeKeep leaves an object that the release no longer has, because its annotation helm.sh/resource-policy says so.
+	// ChangeKeep keeps an object that the release no longer has, because of its annotation
+	// helm.sh/resource-policy.
 	ChangeKeep Change = "keep"
 )
 
-// Answer is what the API server says to one request, which it checked but did not carry out.
+// Answer is the API server's response to the dry run of one request.
 type Answer struct {
 	Ref api.ObjectRef
-	// Hook says that the object is a hook; only those that will run are asked about.
+	// Hook reports that the object is a hook; only hooks that will run are included.
 	Hook bool
-	// Rendered is the object as it will be sent, nil for a deletion. All three are JSON.
+	// Rendered is the object as it will be sent, nil for a deletion. All three objects are JSON.
 	Rendered []byte
-	// Live is the object as it is, nil when it is not there.
+	// Live is the object as it is, nil if it does not exist.
 	Live []byte
-	// Wanted is the object as the server says it would be; nil when it was not asked, refused, or will delete it. Of a hook it is what would be
-	// created anew, with the defaults of the server; nil also when one of its name is there and will be deleted first.
+	// Wanted is the object as the server would store it; nil if the server was not
+	// asked, refused, or will delete it. For a hook it is the new object with the
+	// server's defaults; nil if an object of that name exists and will be deleted first.
 	Wanted []byte
-	// Change is what will happen; also when the server was not asked.
+	// Change is what will happen; it is set even if the server was not asked.
 	Change Change
-	// Adopted says that the object is there, is not of this release, and becomes so.
+	// Adopted reports that the object exists, does not belong to this release, and
+	// will be taken over.
 	Adopted bool
-	// Unchecked says why the server could not be asked, as the end of a sentence: "its namespace … is created by this change".
+	// Unchecked is why the server could not be asked, as the end of a sentence: "its
+	// namespace … is created by this change".
 	Unchecked string
-	// Err is the refusal, in words.
+	// Err is the refusal.
 	Err error
 }
 
-// Ask sends the very requests that Apply will send, each marked as a dry run, and gives the answers: first the objects in Helm's order, then what
-// will be deleted, then the hooks that will run. The error is for what kept it from asking at all; refusals are in the answers.
+// Ask sends the same requests as Apply, each marked as a dry run, and returns the answers:
+// first the objects in Helm's order, then the deletions, then the hooks that will run. It
+// returns an error only if it could not ask at all; refusals are in the answers.
 func (c *Client) Ask(ctx context.Context, request AskRequest) ([]Answer, error) {
 	a, err := c.asking(ctx, request.Release, request.Decision)
 	if err != nil {
@@ -97,13 +102,14 @@ func (c *Client) Ask(ctx context.Context, request AskRequest) ([]Answer, error) 
 	return append(append(answers, a.all(work)...), a.hooks(request.Rendered.Hooks)...), context.Cause(ctx)
 }
 
-// asking is one round of questions. All of its requests are dry runs, by their transport.
+// asking is one round of dry runs. Its transport marks all requests as dry runs.
 type asking struct {
 	*delivery
 	decision Decision
 	take     bool
 	rendered *Rendered
-	// namespaces are created by this change; templated are the kinds that its templates, not its folders crds/, define.
+	// namespaces are created by this change; templated are the kinds that its
+	// templates, not its crds/ directories, define.
 	namespaces, templated map[string]bool
 }
 
@@ -119,12 +125,12 @@ func (c *Client) asking(ctx context.Context, name string, decision Decision) (*a
 	if err := d.stand(decision, history); err != nil {
 		return nil, err
 	}
-	d.Log = func(string, ...any) {} // what the SDK tells of dry runs reads as if it did something
+	d.Log = func(string, ...any) {} // the SDK's log messages would read as if it changed something
 	a := &asking{delivery: d, decision: decision, namespaces: map[string]bool{c.namespace: true}, templated: map[string]bool{}}
 	return a, nil
 }
 
-// expect notes what this change creates for its own objects.
+// expect records the namespaces and kinds that this change creates for its own objects.
 func (a *asking) expect(rendered *Rendered) {
 	for _, document := range documents(rendered.Manifest) {
 		for _, o := range flatten(document) {
@@ -140,7 +146,7 @@ func (a *asking) expect(rendered *Rendered) {
 	}
 }
 
-// all does work by several workers and gives what comes of it in order.
+// all runs work concurrently and returns the results in order.
 func (a *asking) all(work []func() []Answer) []Answer {
 	answers := make([][]Answer, len(work))
 	var group errgroup.Group
@@ -151,11 +157,11 @@ func (a *asking) all(work []func() []Answer) []Answer {
 			return nil
 		})
 	}
-	_ = group.Wait() // nothing gives one
+	_ = group.Wait() // no function returns an error
 	return slices.Concat(answers...)
 }
 
-// object asks about one object of the release.
+// object dry-runs one object of the release.
 func (a *asking) object(o *unstructured.Unstructured) Answer {
 	info, answer := a.info(o)
 	if info == nil {
@@ -176,8 +182,9 @@ func (a *asking) object(o *unstructured.Unstructured) Answer {
 	}
 	answer.Live, answer.Change = encode(live), ChangeUpdate
 	from := a.standing.Get(info)
-	// The SDK takes each object of an installation for a stranger, and those of an upgrade that the revision before does not have.
-	// What another release took over since is a stranger, too.
+	// The SDK treats as foreign each object of an installation, and each object of an
+	// upgrade that the previous revision does not have. An object that another
+	// release took over since is foreign, too.
 	if a.decision.Action == ActionInstall || !a.based.Contains(info) || a.taken(live) {
 		if answer.Adopted = !a.owns(live); answer.Adopted && !a.take {
 			answer.Err = a.stranger(info, live)
@@ -202,7 +209,7 @@ func (a *asking) object(o *unstructured.Unstructured) Answer {
 	return answer
 }
 
-// info finds the way to an object, or answers why there is none.
+// info returns the resource of an object, or an answer with the reason why there is none.
 func (a *asking) info(o *unstructured.Unstructured) (*resource.Info, Answer) {
 	kind := o.GroupVersionKind()
 	answer := Answer{Ref: cluster.Ref(o), Rendered: encode(o), Change: ChangeCreate}
@@ -235,7 +242,7 @@ func (a *asking) info(o *unstructured.Unstructured) (*resource.Info, Answer) {
 	return made[0], answer
 }
 
-// answered fills in what the server said to a creation or a change.
+// answered sets the server's response to a creation or a change.
 func (a *asking) answered(answer Answer, info *resource.Info, err error) Answer {
 	if err != nil {
 		return a.refused(answer, err)
@@ -244,7 +251,8 @@ func (a *asking) answered(answer Answer, info *resource.Info, err error) Answer 
 	return answer
 }
 
-// refused fills in a refusal, or why it is none: what this change creates first is not there yet.
+// refused sets a refusal, or why it does not count: this change creates a
+// prerequisite that does not exist yet.
 func (a *asking) refused(answer Answer, err error) Answer {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && apierrors.IsNotFound(err) {
@@ -258,7 +266,7 @@ func (a *asking) refused(answer Answer, err error) Answer {
 	return answer
 }
 
-// single gives the one error of a list of one, which the SDK makes of every error.
+// single unwraps a list of one error, which the SDK makes of every error.
 func single(err error) error {
 	var list interface{ WrappedErrors() []error }
 	if errors.As(err, &list) && len(list.WrappedErrors()) == 1 {
@@ -267,7 +275,7 @@ func single(err error) error {
 	return err
 }
 
-// stranger says that an object is there that is not of this release.
+// stranger returns the error for an existing object that does not belong to this release.
 func (a *asking) stranger(info *resource.Info, live *unstructured.Unstructured) error {
 	whose := "was not made by Helm"
 	if name := live.GetAnnotations()[releaseName]; name != "" {
@@ -276,7 +284,7 @@ func (a *asking) stranger(info *resource.Info, live *unstructured.Unstructured) 
 	return fmt.Errorf("%s is there already and %s; set take_ownership = true to take it over, or let the chart name its object otherwise", cluster.Name(ref(info)), whose)
 }
 
-// leaving are the objects that stand and that the release will not have any more.
+// leaving returns the standing objects that the release will no longer have.
 func (a *asking) leaving(answers []Answer) kube.ResourceList {
 	wanted := map[string]bool{}
 	for _, answer := range answers {
@@ -285,7 +293,8 @@ func (a *asking) leaving(answers []Answer) kube.ResourceList {
 	return a.standing.Filter(func(o *resource.Info) bool { return !wanted[key(o)] })
 }
 
-// leave asks about the deletion of one object; it gives nothing when the object is gone, or is not what this release would delete.
+// leave dry-runs the deletion of one object; it returns nothing if the object does
+// not exist, or this release would not delete it.
 func (a *asking) leave(o *resource.Info) []Answer {
 	answer := Answer{Ref: ref(o), Change: ChangeDelete}
 	live, err := get(o)
@@ -306,7 +315,7 @@ func (a *asking) leave(o *resource.Info) []Answer {
 	return []Answer{answer}
 }
 
-// hooks asks about the hooks that will run.
+// hooks dry-runs the hooks that will run.
 func (a *asking) hooks(hooks []Hook) []Answer {
 	var work []func() []Answer
 	for _, h := range hooks {
@@ -320,7 +329,8 @@ func (a *asking) hooks(hooks []Hook) []Answer {
 	return a.all(work)
 }
 
-// hook asks whether a hook can be created. Where one of its name is there and will be deleted first, a copy of another name is asked about.
+// hook dry-runs the creation of a hook. If an object of its name exists and will be
+// deleted first, it creates a copy under another name.
 func (a *asking) hook(h Hook, o *unstructured.Unstructured) Answer {
 	info, answer := a.info(o)
 	answer.Hook = true
@@ -350,13 +360,14 @@ func (a *asking) hook(h Hook, o *unstructured.Unstructured) Answer {
 	return answer
 }
 
-// boundedName makes a name that nothing has, of the length that all kinds allow.
+// boundedName returns an unused name, of a length that all kinds allow.
 func boundedName(name string) string {
 	return strings.TrimRight(name[:min(len(name), 50)], "-.") + "-nuon-check"
 }
 
-// flatten reads one document, a list as its items, as Helm does: every object with items is one, and items of a typed list have its kind.
-// Documents and items that are no objects were refused when they were rendered.
+// flatten parses one document, and a list as its items, as Helm does: every object
+// with items is a list, and items of a typed list have its kind. Documents and items
+// that are not objects were refused when they were rendered.
 func flatten(document string) []*unstructured.Unstructured {
 	object := &unstructured.Unstructured{}
 	if yaml.Unmarshal([]byte(document), &object.Object) != nil || len(object.Object) == 0 {
@@ -383,7 +394,7 @@ func flatten(document string) []*unstructured.Unstructured {
 	return made
 }
 
-// encode gives the JSON of an object.
+// encode returns the JSON of an object.
 func encode(o runtime.Object) []byte {
 	object, ok := o.(*unstructured.Unstructured)
 	if !ok || object == nil {
@@ -396,7 +407,8 @@ func encode(o runtime.Object) []byte {
 	return made
 }
 
-// unchanged compares an object with what a dry run made of it, but for what every write touches.
+// unchanged compares an object with the result of a dry run, without the fields that
+// every write changes.
 func unchanged(live, wanted *unstructured.Unstructured) bool {
 	bare := func(o *unstructured.Unstructured) *unstructured.Unstructured {
 		o = o.DeepCopy()

@@ -27,7 +27,7 @@ spec:
   ports: [{name: http, port: 80, targetPort: %s}]
 `
 
-// app is a chart of the given templates.
+// app returns a chart with the given templates.
 func app(templates tree) tree {
 	made := tree{"Chart.yaml": "apiVersion: v2\nname: app\nversion: 1.0.0\n"}
 	for name, text := range templates {
@@ -36,7 +36,7 @@ func app(templates tree) tree {
 	return made
 }
 
-// What is asked is what is applied, request by request; and the answers are what comes of it.
+// The dry run sends the same requests as the apply, and its answers match the result.
 func TestAskedIsApplied(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -74,7 +74,8 @@ func TestAskedIsApplied(t *testing.T) {
 	}
 }
 
-// compareSent compares two lists of requests, of which the order does not matter. The deletion of hooks is not asked about, the copy of a hook has another name.
+// compareSent compares two lists of requests in any order. The deletion of hooks is
+// not dry-run, and the copy of a hook has another name.
 func compareSent(t *testing.T, asked, applied []string) {
 	t.Helper()
 	applied = slices.DeleteFunc(applied, func(s string) bool { return strings.HasPrefix(s, "DELETE") && strings.Contains(s, "/hook?") })
@@ -88,7 +89,7 @@ func compareSent(t *testing.T, asked, applied []string) {
 	}
 }
 
-// compareAnswer compares what the server said would be with what is.
+// compareAnswer compares the result of a dry run with the live object.
 func compareAnswer(t *testing.T, r *rig, a Answer) {
 	t.Helper()
 	live := clustertest.Get(t, r.cluster, a.Ref)
@@ -118,7 +119,7 @@ func compareAnswer(t *testing.T, r *rig, a Answer) {
 	}
 }
 
-// Refusals are all told, each with its object, and nothing is changed by asking.
+// All refusals are reported, each with its object, and a dry run changes nothing.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -157,7 +158,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Taking over works for a first installation, and for a release that a person made.
+// A takeover works for a first installation, and for a release that a person created.
 func TestTakeOwnership(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -189,7 +190,8 @@ func TestTakeOwnership(t *testing.T) {
 	}
 }
 
-// Definitions are created when they are missing, before their objects, at an upgrade too, and are never changed.
+// Missing definitions are created before their objects, also at an upgrade, and
+// existing ones are never changed.
 func TestCRDs(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -231,7 +233,7 @@ func TestCRDs(t *testing.T) {
 	}
 }
 
-// A template cannot write, whatever it looks up; and cannot see more than it may read.
+// A template cannot write with any lookup, and cannot read more than it may.
 func TestLookupReads(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -244,10 +246,11 @@ func TestLookupReads(t *testing.T) {
 	}
 }
 
-// cut is a process that dies: after so many writes, nothing gets through any more.
+// cut simulates a process that dies: after a number of writes, no request gets through.
 type cut struct {
 	mutex sync.Mutex
-	// left is how many writes get through; answered says whether the last one does, its answer being lost.
+	// left is the number of writes that get through; answered reports whether the
+	// last one does, with its response lost.
 	left     int
 	answered bool
 	dead     bool
@@ -282,8 +285,9 @@ func (c *cut) wrap(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// TestKilled lets the process die at each write of an installation, an upgrade and an uninstallation, before and after the server has it. The next attempt heals:
-// what it wants is there, and nothing else of any attempt.
+// TestKilled kills the process at each write of an installation, an upgrade and an
+// uninstallation, before and after the server has processed it. The next attempt
+// heals the release: its own objects exist, and no others of any attempt.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	shared := clustertest.Open(t)
@@ -323,7 +327,8 @@ func TestKilled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for at, died := 0, true; died; at++ {
-				// Each write is its last both ways: before the server has it in one of the two tests of what dies, after it in the other.
+				// Each write is the last one in both ways: before the server has processed
+				// it in one of the two tests of an operation, after it in the other.
 				answered := (at%2 == 0) == strings.HasSuffix(name, "then uninstall")
 				r := rigWith(t, shared, "configmap")
 				for _, files := range test.before {
@@ -345,7 +350,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// there lists the ConfigMaps that tests make, and what is in the one that is called a.
+// there lists the ConfigMaps that the tests create, with the data of the one named a.
 func (r *rig) there() string {
 	r.t.Helper()
 	clients, err := kubernetes.NewForConfig(r.cluster.REST())

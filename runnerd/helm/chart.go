@@ -15,7 +15,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 )
 
-// What a chart may hold, its archives unpacked.
+// Bounds of a chart with its archives unpacked.
 const (
 	maxChart      = 64 << 20
 	maxChartFile  = 8 << 20
@@ -23,18 +23,19 @@ const (
 	maxNested     = 8
 )
 
-// chartName is what a chart can be called: the name becomes part of paths.
+// chartName is the form of a chart's name, which becomes part of paths.
 var chartName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// Chart is a chart with its dependencies. It is never changed, and is for any number of goroutines.
+// Chart is a chart with its dependencies. It is immutable, and safe for concurrent use.
 type Chart struct {
 	files []*loader.BufferedFile
 	meta  chart.Metadata
 	crds  []File
 }
 
-// LoadChart reads a chart from its files, Chart.yaml at the root. Charts are other people's work: sizes, depths and what YAML grows to are
-// bounded, links and library charts refused.
+// LoadChart loads a chart from its files, with Chart.yaml at the root. Charts are
+// untrusted: sizes, depths and the expanded size of YAML are bounded, and links and
+// library charts are refused.
 func LoadChart(files []artifact.File) (*Chart, error) {
 	limits := artifact.Limits{Files: maxChartFiles, FileBytes: maxChartFile, TotalBytes: maxChart}
 	if err := artifact.CheckTree(files, limits); err != nil {
@@ -67,21 +68,22 @@ func LoadChart(files []artifact.File) (*Chart, error) {
 	return made, nil
 }
 
-// Info gives name, version and version of the app, as Chart.yaml says.
+// Info returns name, version and app version from Chart.yaml.
 func (c *Chart) Info() ChartInfo {
 	return ChartInfo{Name: c.meta.Name, Version: c.meta.Version, AppVersion: c.meta.AppVersion}
 }
 
-// Deprecated says that the chart's authors advise against it.
+// Deprecated reports that the chart's authors advise against it.
 func (c *Chart) Deprecated() bool { return c.meta.Deprecated }
 
-// KubeVersion is the constraint on the version of Kubernetes, ">=1.25.0-0", or empty.
+// KubeVersion returns the constraint on the version of Kubernetes, ">=1.25.0-0", or "".
 func (c *Chart) KubeVersion() string { return c.meta.KubeVersion }
 
-// CRDs are the files of the folders crds/ of the chart and its subcharts, also of those that values switch off.
+// CRDs returns the files of the crds/ directories of the chart and its subcharts,
+// including those that values switch off.
 func (c *Chart) CRDs() []File { return slices.Clone(c.crds) }
 
-// load makes the SDK's form anew: what renders a chart changes it.
+// load returns a new chart of the SDK's type, since rendering modifies it.
 func (c *Chart) load() (*chart.Chart, error) {
 	copies := make([]*loader.BufferedFile, len(c.files))
 	for i, f := range c.files {
@@ -94,7 +96,7 @@ func (c *Chart) load() (*chart.Chart, error) {
 	return loaded, nil
 }
 
-// checkNames refuses names, also of subcharts, that would not be one part of a path.
+// checkNames rejects names, including those of subcharts, that are not a single path element.
 func checkNames(c *chart.Chart) error {
 	if !chartName.MatchString(c.Name()) {
 		return fmt.Errorf("a chart is called %.80q; let the name in Chart.yaml consist of letters, digits, dashes, dots and underscores", c.Name())
@@ -107,8 +109,8 @@ func checkNames(c *chart.Chart) error {
 	return nil
 }
 
-// unpacking collects the files of a chart, those of archives below charts/ too, under one sum of limits. The SDK would unpack archives within
-// archives without end.
+// unpacking collects the files of a chart, including those of archives below charts/,
+// under common limits. The SDK would unpack nested archives without bounds.
 type unpacking struct {
 	files []*loader.BufferedFile
 	bytes int
@@ -133,7 +135,7 @@ func (u *unpacking) add(name string, content []byte, nested int) error {
 	return nil
 }
 
-// unpack puts the files of an archive where a folder of that dependency would be.
+// unpack adds the files of an archive in the place of a directory of that dependency.
 func (u *unpacking) unpack(name string, content []byte, nested int) error {
 	if nested > maxNested {
 		return fmt.Errorf("%w: %s: dependencies are packed into one another more than %d times", artifact.ErrTooLarge, name, maxNested)
@@ -142,7 +144,7 @@ func (u *unpacking) unpack(name string, content []byte, nested int) error {
 	if err != nil {
 		return fmt.Errorf("unpack %s: %s; package that dependency anew", name, bounded(err))
 	}
-	// The ending keeps the folder apart from one that is called like the archive without its own.
+	// The suffix distinguishes the directory from one named like the archive without its extension.
 	dir := name + ".unpacked"
 	for _, f := range files {
 		if err := u.add(dir+"/"+f.Name, f.Data, nested); err != nil {
@@ -152,7 +154,8 @@ func (u *unpacking) unpack(name string, content []byte, nested int) error {
 	return nil
 }
 
-// inCharts says whether a file lies directly in a folder charts/ in which Helm looks for dependencies.
+// inCharts reports whether a file is directly in a charts/ directory in which Helm
+// looks for dependencies.
 func inCharts(name string) bool {
 	parts := strings.Split(path.Dir(name), "/")
 	for i, part := range parts {
@@ -163,12 +166,13 @@ func inCharts(name string) bool {
 	return len(parts)%2 == 1 && !strings.ContainsAny(path.Base(name)[:1], "_.")
 }
 
-// isParsed says whether Helm reads a file as YAML when it loads a chart.
+// isParsed reports whether Helm parses a file as YAML when it loads a chart.
 func isParsed(base string) bool {
 	return slices.Contains([]string{"Chart.yaml", "Chart.lock", "values.yaml", "requirements.yaml", "requirements.lock"}, base)
 }
 
-// bounded gives the text of an error of the SDK on one line and not too long: it may quote whatever other people wrote.
+// bounded returns the text of an SDK error on one line of bounded length: it may
+// quote untrusted text.
 func bounded(err error) string { return boundedText(err.Error(), 2000) }
 
 func boundedText(text string, most int) string {
@@ -187,5 +191,5 @@ func boundedText(text string, most int) string {
 	return text
 }
 
-// errTampered is wrapped when what the SDK made of the planned bytes is not what was planned.
+// errTampered reports that the SDK's rendering of the planned bytes differs from the plan.
 var errTampered = errors.New("what would be applied is not what was planned")

@@ -72,7 +72,7 @@ func bomb() string {
 	return text
 }
 
-// A dependency that came as an archive is the same as one that came as a folder.
+// A dependency packed as an archive behaves like one in a directory.
 func TestArchiveAsFolder(t *testing.T) {
 	folder := web()
 	archive := web().with(tree{"charts/cache/Chart.yaml": "", "charts/cache/values.yaml": "", "charts/cache/templates/cache.yaml": "", "charts/cache/templates/NOTES.txt": ""}).with(tree{

@@ -9,9 +9,9 @@ import (
 
 // Options of a client.
 type Options struct {
-	// Namespace of the releases: where their records are, and objects that name no other.
+	// Namespace of the releases: of their records, and of objects that set no other.
 	Namespace string
-	// Driver says what a record is: "configmap" or "secret". Empty means "configmap".
+	// Driver is the kind of a record: "configmap" or "secret". Empty means "configmap".
 	Driver string
 	// Log must be set.
 	Log Log
@@ -25,7 +25,7 @@ type Client struct {
 	log       Log
 }
 
-// New gives a client. It asks the cluster nothing yet.
+// New returns a client. It sends no request yet.
 func New(c *cluster.Cluster, options Options) (*Client, error) {
 	if options.Namespace == "" {
 		return nil, errors.New("the release has no namespace; set namespace of the component")

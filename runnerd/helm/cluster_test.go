@@ -23,12 +23,12 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/cluster/clustertest"
 )
 
-// rig is a client in a namespace of its own.
+// rig is a client in a namespace that only it uses.
 type rig struct {
 	*Client
 	t   *testing.T
 	log *clustertest.Log
-	// attempt counts up with each apply.
+	// attempt counts the applies.
 	attempt int
 	take    bool
 	wait    bool
@@ -37,7 +37,7 @@ type rig struct {
 
 func newRig(t *testing.T) *rig { return rigWith(t, nil, "configmap") }
 
-// rigWith takes a cluster that is open already, or opens one.
+// rigWith uses a given cluster, or opens one if it is nil.
 func rigWith(t *testing.T, c *cluster.Cluster, driver string) *rig {
 	t.Helper()
 	log := clustertest.NewLog(t)
@@ -54,7 +54,7 @@ func rigWith(t *testing.T, c *cluster.Cluster, driver string) *rig {
 	return &rig{Client: made, t: t, log: log, timeout: testtime.Limit}
 }
 
-// planned is what a plan of the handlers would keep.
+// plan is what the handlers would store with a plan.
 type plan struct {
 	chart    *Chart
 	values   map[string]any
@@ -128,7 +128,7 @@ func (r *rig) get(kind, name string) *unstructured.Unstructured {
 	return clustertest.Get(r.t, r.cluster, ref)
 }
 
-// data gives one value of a ConfigMap or Secret, "" when either is not there.
+// data returns one value of a ConfigMap or Secret, or "" if either does not exist.
 func (r *rig) data(kind, name, key string) string {
 	r.t.Helper()
 	o := r.get(kind, name)
@@ -146,7 +146,7 @@ func (r *rig) data(kind, name, key string) string {
 	return value
 }
 
-// sdk gives what a person's helm works with.
+// sdk returns the configuration of a person's helm.
 func (r *rig) sdk() *action.Configuration {
 	r.t.Helper()
 	made := &action.Configuration{}
@@ -171,7 +171,8 @@ func configMap(name string, lines ...string) string {
 	return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\ndata:\n  " + strings.Join(append(lines, "z: z"), "\n  ") + "\n"
 }
 
-// The promise: what was rendered for the plan is in the cluster, generated values too, and a person's helm goes on working.
+// The guarantee: the cluster has what was rendered for the plan, including generated
+// values, and a person's helm still works.
 func TestPlannedBytes(t *testing.T) {
 	t.Parallel()
 	for _, driver := range []string{"configmap", "secret"} {
@@ -219,7 +220,8 @@ func TestPlannedBytes(t *testing.T) {
 	}
 }
 
-// people does what a customer's operator does with helm after an installation and an upgrade of ours.
+// people runs the helm commands of a customer's operator after an installation and an
+// upgrade of ours.
 func (r *rig) people() {
 	t := r.t
 	t.Helper()
@@ -263,14 +265,14 @@ func (r *rig) people() {
 	if third := r.apply(web(), map[string]any{"greeting": "three"}); third.Revision != 4 || r.data("ConfigMap", "web-web", "greeting") != "three" {
 		t.Errorf("after a rollback: %+v", third)
 	}
-	// No values are no values, not those of the revision before.
+	// No values mean none, not those of the previous revision.
 	r.apply(web(), nil)
 	if got, err := action.NewGet(config).Run("web"); err != nil || len(got.Config) != 0 || r.data("ConfigMap", "web-web", "greeting") != "hello" {
 		t.Errorf("values %v, %v", got.Config, err)
 	}
 }
 
-// What was not approved is not applied, and nothing is created.
+// A rendering that was not approved is not applied, and nothing is created.
 func TestTampered(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -299,7 +301,8 @@ func TestTampered(t *testing.T) {
 	}
 }
 
-// The checks of the SDK's own way hold when those before it are gone: the post-renderer sees objects, the driver of records hooks.
+// The last checks, which run within the SDK, work without the earlier ones: the
+// post-renderer checks objects, the record driver checks hooks.
 func TestLastChecks(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -337,7 +340,7 @@ func TestChecking(t *testing.T) {
 	}
 }
 
-// recorder keeps what writes, without what differs from one run to the next.
+// recorder records writing requests, without the parts that differ between runs.
 type recorder struct {
 	mutex sync.Mutex
 	sent  []string

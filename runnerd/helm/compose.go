@@ -14,13 +14,14 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// maxRendered is the most bytes of all templates of one rendering.
+// maxRendered bounds the bytes of all templates of one rendering.
 const maxRendered = 32 << 20
 
-// noValue is what the engine takes out of whatever it renders.
+// noValue is the text that the engine removes from every rendering.
 const noValue = "<no value>"
 
-// compose sorts rendered templates into objects, hooks and notes, as Helm does, and refuses what cannot be applied.
+// compose sorts rendered templates into objects, hooks and notes, as Helm does. It
+// returns an error for what cannot be applied.
 func compose(name string, templates []File) (*Rendered, error) {
 	made := &Rendered{Templates: slices.Clone(templates)}
 	slices.SortFunc(made.Templates, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
@@ -75,7 +76,7 @@ func documents(text string) []string {
 	return made
 }
 
-// head is what every object needs.
+// head holds the fields that every object needs.
 type head struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -84,12 +85,13 @@ type head struct {
 		Namespace   string         `json:"namespace"`
 		Annotations map[string]any `json:"annotations"`
 	} `json:"metadata"`
-	// Items is not nil where the key is there, whatever it holds: then every client of Kubernetes takes the object for a list.
+	// Items is not nil if the key exists, whatever its value: every Kubernetes client
+	// then treats the object as a list.
 	Items json.RawMessage `json:"items"`
 }
 
-// checkObjects reads every document and returns an error with the place of the first that is no object. It counts what all of them grow to
-// before it reads the first.
+// checkObjects reads every document and returns an error with the place of the first that is
+// not an object. Before it reads the first, it checks the total size with all aliases expanded.
 func checkObjects(templates []File, files map[string]string) error {
 	type document struct{ where, text string }
 	var parts []document
@@ -121,7 +123,8 @@ func checkObjects(templates []File, files map[string]string) error {
 	return nil
 }
 
-// checkObject gives the identity of an object, or "" when it has none to compare: a hook may be there once for each event.
+// checkObject returns the identity of an object, or "" if it is not compared: a hook
+// may exist once for each event.
 func checkObject(where, document string) (string, error) {
 	plain, err := yaml.YAMLToJSON([]byte(document))
 	if err != nil {
@@ -153,7 +156,8 @@ func checkObject(where, document string) (string, error) {
 		strings.TrimPrefix(object.Metadata.Namespace+"/"+object.Metadata.Name, "/"), nil
 }
 
-// checkItems refuses an object that Helm would take for a list, or for a list of nothing, though it looks like something else.
+// checkItems returns an error for an object that Helm would treat as a list by
+// mistake, or as a list without items.
 func checkItems(where string, list head) error {
 	if !strings.HasSuffix(list.Kind, "List") {
 		return fmt.Errorf("%s: a %s with items is a list to Helm, which makes the items and not the %s; remove items", where, list.Kind, list.Kind)

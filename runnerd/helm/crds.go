@@ -18,7 +18,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 )
 
-// CRDState says how an object of a folder crds/ compares with the cluster.
+// CRDState is how an object of a crds/ directory compares with the cluster.
 type CRDState string
 
 // The states of a CRD.
@@ -27,13 +27,13 @@ const (
 	CRDUnknown CRDState = ""
 	// CRDMissing will be created.
 	CRDMissing CRDState = "missing"
-	// CRDSame is there, with all that the chart says of it.
+	// CRDSame exists, with all that the chart specifies.
 	CRDSame CRDState = "same"
 	// CRDDiffers stays as it is in the cluster: Helm never changes definitions.
 	CRDDiffers CRDState = "differs"
 )
 
-// CRD is an object of a folder crds/ of a chart or of a subchart that is switched on.
+// CRD is an object of a crds/ directory of a chart or of a subchart that is switched on.
 type CRD struct {
 	Name, Kind string
 	// Path starts with the name of the chart.
@@ -45,7 +45,7 @@ type CRD struct {
 	object *unstructured.Unstructured
 }
 
-// defines says whether the object defines the kind.
+// defines reports whether the object defines the kind.
 func (c CRD) defines(group, kind string) bool {
 	if c.Kind != "CustomResourceDefinition" {
 		return false
@@ -55,7 +55,7 @@ func (c CRD) defines(group, kind string) bool {
 	return g == group && k == kind
 }
 
-// readCRDs reads the folders crds/ of what is switched on.
+// readCRDs reads the crds/ directories of the chart and of the subcharts that are switched on.
 func readCRDs(loaded *chart.Chart) ([]CRD, error) {
 	var made []CRD
 	for _, file := range loaded.CRDObjects() {
@@ -79,7 +79,7 @@ func readCRDs(loaded *chart.Chart) ([]CRD, error) {
 	return made, nil
 }
 
-// compare fills in the states.
+// compare sets the states.
 func (c *Client) compare(ctx context.Context, made *Rendered) error {
 	for i := range made.CRDs {
 		crd := &made.CRDs[i]
@@ -102,7 +102,8 @@ func (c *Client) compare(ctx context.Context, made *Rendered) error {
 	return nil
 }
 
-// within says whether all that a chart wants is so in the cluster, which adds defaults and leaves out what is empty.
+// within reports whether the live object has all that a chart specifies. The cluster
+// adds defaults and omits empty values.
 func within(wanted, live any) bool {
 	switch w := wanted.(type) {
 	case map[string]any:
@@ -160,10 +161,11 @@ func (c *Client) crdClient(ctx context.Context, crd *CRD) (dynamic.ResourceInter
 	return client.Resource(mapping.Resource), nil
 }
 
-// established is how long a new definition may take until its kind is served.
+// established bounds the time until the kind of a new definition is served.
 const established = time.Minute
 
-// createCRDs creates what is missing, waits until the new kinds are served, and lets the cluster be asked for its kinds anew.
+// createCRDs creates what is missing, waits until the new kinds are served, and
+// invalidates the cached kinds of the cluster.
 func (c *Client) createCRDs(ctx context.Context, crds []CRD) error {
 	var created []*CRD
 	for i := range crds {
@@ -195,7 +197,7 @@ func (c *Client) createCRDs(ctx context.Context, crds []CRD) error {
 	return nil
 }
 
-// served waits until the kind of a definition is there.
+// served waits until the kind of a definition is served.
 func (c *Client) served(ctx context.Context, crd *CRD) error {
 	client, err := c.crdClient(ctx, crd)
 	if err != nil {

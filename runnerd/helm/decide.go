@@ -11,52 +11,55 @@ type Action string
 
 // The actions of Decide.
 const (
-	// ActionInstall makes the first revision, or makes a name anew of which nothing was ever deployed; install hooks run.
+	// ActionInstall creates the first revision, or replaces a release of which
+	// nothing was ever deployed; install hooks run.
 	ActionInstall Action = "install"
-	// ActionUpgrade makes the next revision; upgrade hooks run.
+	// ActionUpgrade creates the next revision; upgrade hooks run.
 	ActionUpgrade Action = "upgrade"
 	// ActionUninstall removes the release and its records.
 	ActionUninstall Action = "uninstall"
 	// ActionNothing: there is nothing to uninstall.
 	ActionNothing Action = "nothing"
-	// ActionStall: a person has to do something first, as Hint says.
+	// ActionStall: a person must do something first; Hint states what.
 	ActionStall Action = "stall"
 )
 
-// Observation is what Decide looks at.
+// Observation is the input of Decide.
 type Observation struct {
-	// Release and Namespace name it, for the sentences.
+	// Release and Namespace name the release in messages.
 	Release, Namespace string
-	// Component is the id of the install component on whose behalf something is to be done.
+	// Component is the id of the install component that the operation is for.
 	Component string
-	// TakeOwnership allows to go on with a release that somebody else made.
+	// TakeOwnership allows the takeover of a release that somebody else created.
 	TakeOwnership bool
-	// Destroy asks what an uninstallation needs.
+	// Destroy requests the decision for an uninstallation.
 	Destroy bool
-	// History is that of Client.History.
+	// History is the result of Client.History.
 	History []Release
 }
 
-// Decision says what to do about a release. It is plain data: a plan may keep it.
+// Decision is what to do about a release. It is plain data: a plan may store it.
 type Decision struct {
 	Action Action `json:"action"`
 	// Reason is one sentence.
 	Reason string `json:"reason"`
-	// Hint says what a person can do about a stall.
+	// Hint states what a person can do about a stall.
 	Hint string `json:"hint,omitempty"`
-	// Heal are revisions that a dead attempt of ours left in the middle: they are marked failed first.
+	// Heal are revisions that an interrupted attempt of this component left
+	// unfinished: they are marked as failed first.
 	Heal []int `json:"heal,omitempty"`
-	// Revision is the one that will be made.
+	// Revision is the one that will be created.
 	Revision int `json:"revision"`
-	// Base is the revision that was deployed last, which a change starts from; 0 for none.
+	// Base is the last deployed revision, which a change starts from; 0 for none.
 	Base int `json:"base"`
-	// Later are revisions after Base, or all when there is none, that did not become deployed: some of their objects may be there.
+	// Later are revisions after Base, or all if there is none, that did not become
+	// deployed: some of their objects may exist.
 	Later []int `json:"later,omitempty"`
-	// Foreign says that somebody else made the release, and that it is taken over.
+	// Foreign reports that somebody else created the release, and that it is taken over.
 	Foreign bool `json:"foreign,omitempty"`
 }
 
-// Before gives the release that Base names, nil for none.
+// Before returns the release of the revision Base, or nil.
 func (d Decision) Before(history []Release) *Release {
 	for i := range history {
 		if history[i].Revision == d.Base {
@@ -66,8 +69,9 @@ func (d Decision) Before(history []Release) *Release {
 	return nil
 }
 
-// Decide says what to do about a release as it is. The fence makes sure that an attempt of ours which is not this one does nothing any more: what it
-// left in the middle is healed. What other people left in the middle, or are at, is theirs.
+// Decide returns what to do about a release in its current state. The fence guarantees that no
+// other attempt of the same component is still active, so what such an attempt left unfinished
+// is healed. An operation of another client, running or unfinished, is not touched.
 func Decide(seen Observation) Decision {
 	history := slices.SortedFunc(slices.Values(seen.History), func(a, b Release) int { return cmp.Compare(a.Revision, b.Revision) })
 	if len(history) == 0 {
@@ -97,10 +101,10 @@ func Decide(seen Observation) Decision {
 	return d.goOn(seen, last)
 }
 
-// name is "web in the namespace shop".
+// name returns "web in the namespace shop".
 func (o Observation) name() string { return o.Release + " in the namespace " + o.Namespace }
 
-// inMotion says in which way somebody is at work on a release, or died at it; "" when nobody is.
+// inMotion returns which operation on a release runs or was interrupted, or "".
 func inMotion(r Release) string {
 	switch r.Status {
 	case StatusPendingInstall:
@@ -117,7 +121,7 @@ func inMotion(r Release) string {
 	return "an operation that Helm has no name for"
 }
 
-// sinceRemoval gives the revisions after the last one whose objects were uninstalled.
+// sinceRemoval returns the revisions after the last one whose objects were uninstalled.
 func sinceRemoval(history []Release) []Release {
 	for i := len(history) - 1; i >= 0; i-- {
 		if history[i].Removed {
@@ -127,8 +131,9 @@ func sinceRemoval(history []Release) []Release {
 	return history
 }
 
-// ownerOf gives the install component that wrote a record last. Older records do not count: another component may have taken the release over since. Where
-// all that we wrote ourselves is out of the history, the labels that a person's helm copied tell; "" when there are none.
+// ownerOf returns the install component that last wrote a record. Older records do not count:
+// another component may have taken the release over since. If no record of ours is left in
+// the history, it falls back to the labels that a person's helm copied; "" if there are none.
 func ownerOf(current []Release) string {
 	copied := ""
 	for _, r := range slices.Backward(current) {
@@ -140,7 +145,8 @@ func ownerOf(current []Release) string {
 	return copied
 }
 
-// whatStands finds the revision that is deployed, or was the last to be, and those after it.
+// whatStands returns the revision that is deployed, or was the last to be, and the
+// revisions after it.
 func whatStands(current []Release) (base int, later []int) {
 	for _, status := range []Status{StatusDeployed, StatusSuperseded} {
 		for _, r := range current {
@@ -160,7 +166,7 @@ func whatStands(current []Release) (base int, later []int) {
 	return base, later
 }
 
-// stall leaves a release alone that somebody else is at.
+// stall decides not to touch a release that another client may be changing.
 func (d Decision) stall(seen Observation, last Release, what string) Decision {
 	where := fmt.Sprintf("%s -n %s", seen.Release, seen.Namespace)
 	d.Action = ActionStall
@@ -172,7 +178,7 @@ func (d Decision) stall(seen Observation, last Release, what string) Decision {
 	return d
 }
 
-// anew is for a name of which everything was uninstalled and the history kept.
+// anew decides for a release that was uninstalled with its history kept.
 func (d Decision) anew(seen Observation, last Release) Decision {
 	if seen.Destroy {
 		d.Action, d.Reason, d.Heal = ActionNothing, fmt.Sprintf("the release %s was uninstalled already, and its history kept", seen.name()), nil
@@ -180,13 +186,14 @@ func (d Decision) anew(seen Observation, last Release) Decision {
 	}
 	d.Action, d.Reason = ActionInstall, fmt.Sprintf("the release %s was uninstalled, and its history kept", seen.name())
 	if last.Status == StatusSuperseded {
-		// An installation over a kept history died before its own record: Helm takes no name whose newest record says superseded.
+		// An installation over a kept history was interrupted before it had its own
+		// record. Helm does not accept a name whose newest record is superseded.
 		d.Heal = []int{last.Revision}
 	}
 	return d
 }
 
-// foreign leaves a release alone that others made.
+// foreign decides not to touch a release that others created.
 func (d Decision) foreign(seen Observation, owner string) Decision {
 	d.Action, d.Heal = ActionStall, nil
 	who := "was not installed by nuon"
@@ -201,7 +208,7 @@ func (d Decision) foreign(seen Observation, owner string) Decision {
 	return d
 }
 
-// goOn is for a release that may be worked on.
+// goOn decides for a release that may be changed.
 func (d Decision) goOn(seen Observation, last Release) Decision {
 	switch {
 	case seen.Destroy:

@@ -10,8 +10,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// past writes a history down: "3 failed ours" is revision 3, by us; "copied" has our labels of another revision, "theirs" those of another component, "removing"
-// the label of an uninstallation of ours.
+// past parses a history: "3 failed ours" is revision 3, written by us; "copied" has
+// our labels of another revision, "theirs" those of another component, "removing" the
+// label of our uninstallation.
 func past(lines ...string) []Release {
 	var made []Release
 	for _, line := range lines {
@@ -45,7 +46,7 @@ func TestDecide(t *testing.T) {
 	for name, test := range map[string]struct {
 		history []Release
 		take    bool
-		// want and destroy are "action revision base later heal", what does not matter left out.
+		// want and destroy are "action revision base later heal".
 		want, destroy string
 	}{
 		"nothing":                         {nil, false, "install 1 0 [] []", "nothing 0 0 [] []"},
@@ -115,7 +116,8 @@ func TestDecideWords(t *testing.T) {
 	}
 }
 
-// Whatever a history is: what others are at is never touched, what is healed is ours and in motion, and what is named exists.
+// For any history: an operation of others is never touched, what is healed is ours
+// and unfinished, and every named revision exists.
 func TestDecideProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var lines []string
@@ -160,7 +162,7 @@ func TestDecideProperties(t *testing.T) {
 		if d.Action == ActionStall || d.Action == ActionNothing {
 			return
 		}
-		// Once healed, nothing has to be healed, and the same is done.
+		// After healing, nothing needs healing, and the decision is the same.
 		for i := range history {
 			if slices.Contains(d.Heal, history[i].Revision) {
 				if history[i].Status = StatusFailed; history[i].Removed {

@@ -28,41 +28,46 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 )
 
-// delivery is the SDK's client of the API server with what the SDK lacks: it ends with a context, it knows what attempts that failed may have left, and it
-// gets over kinds that the cluster has no more. What it sends for an object is what the SDK sends.
+// delivery is the SDK's API client with additions: it ends with a context, it
+// accounts for what failed attempts may have left, and it tolerates kinds that the
+// cluster no longer has. Its requests for an object are those of the SDK.
 type delivery struct {
 	*kube.Client
 	ctx context.Context
-	// plain is the cluster through no transport of ours, for waiting and for asking what went wrong when ctx is over.
+	// plain is the cluster without our transports, for waiting and for diagnosis
+	// after ctx has ended.
 	plain   *cluster.Cluster
 	mapper  meta.RESTMapper
 	log     Log
 	release string
-	// namespace is that of the release.
+	// namespace is the namespace of the release.
 	namespace string
-	// standing is what may be in the cluster of the release: the objects of Base and of Later, each with all that any of them said of it.
+	// standing are the objects of the release that may be in the cluster: those of
+	// Base and Later, each with all fields that any of these revisions set.
 	standing kube.ResourceList
-	// based are the objects of Base alone.
+	// based are the objects of Base only.
 	based kube.ResourceList
-	// dirty says that there is a Later, so that no single manifest says what an object is like.
+	// dirty reports that there are Later revisions, so no single manifest describes an object.
 	dirty bool
-	// objects are the main objects that are being made, not hooks; set by the SDK's own reading of them.
+	// objects are the keys of the main objects to create, without hooks; set when the
+	// SDK parses them.
 	objects map[string]bool
 
-	// waitAtMost bounds the wait for the objects; their own time, not that of the hooks.
+	// waitAtMost bounds the wait for the objects, separately from the hooks.
 	waitAtMost time.Duration
 
 	mutex  sync.Mutex
 	errors []error
 
-	// deleted says that the SDK asked for the deletion of the release's objects, and leaving are those that go.
+	// deleted reports that the SDK has deleted the release's objects, and leaving are
+	// the objects being deleted.
 	deleted bool
 	leaving kube.ResourceList
-	// unsaved is what kept the record of the revision that is made from being written the last time.
+	// unsaved is the error of the last write of the new revision's record.
 	unsaved error
 }
 
-// deliver gives a delivery over a transport.
+// deliver returns a delivery over a transport.
 func (c *Client) deliver(ctx context.Context, through *cluster.Cluster, name string) (*delivery, error) {
 	quiet()
 	mapper, err := through.Mapper()
@@ -74,7 +79,7 @@ func (c *Client) deliver(ctx context.Context, through *cluster.Cluster, name str
 	return &delivery{Client: made, ctx: ctx, plain: c.cluster, mapper: mapper, log: c.log, release: name, namespace: c.namespace, objects: map[string]bool{}}, nil
 }
 
-// stand reads what the records of a decision say is there.
+// stand reads the objects that may exist according to the records of a decision.
 func (d *delivery) stand(decision Decision, history []Release) error {
 	for _, revision := range append([]int{decision.Base}, decision.Later...) {
 		r := (Decision{Base: revision}).Before(history)
@@ -102,7 +107,7 @@ func (d *delivery) stand(decision Decision, history []Release) error {
 	return nil
 }
 
-// locate gives the identity of an object that is to be made, with the namespace that it gets.
+// locate returns the identity of an object to be created, with the namespace that it gets.
 func (d *delivery) locate(o *unstructured.Unstructured) (string, error) {
 	kind := o.GroupVersionKind()
 	mapping, err := d.mapper.RESTMapping(kind.GroupKind(), kind.Version)
@@ -118,8 +123,9 @@ func (d *delivery) locate(o *unstructured.Unstructured) (string, error) {
 	return key(&resource.Info{Mapping: mapping, Namespace: namespace, Name: o.GetName()}), nil
 }
 
-// unite adds an object to a list, or all that it says to the one that is there. A three-way patch takes away what this list knows and the new manifest
-// does not have, so a field that any attempt may have set must be known.
+// unite adds an object to a list, or merges it into the one that is already in the
+// list. A three-way patch removes what this list has and the new manifest does not,
+// so the list must have every field that any attempt may have set.
 func unite(list kube.ResourceList, o *resource.Info) (kube.ResourceList, error) {
 	there := list.Get(o)
 	if there == nil {
@@ -152,21 +158,22 @@ func unite(list kube.ResourceList, o *resource.Info) (kube.ResourceList, error) 
 	return list, nil
 }
 
-// isTyped says whether the API server takes strategic patches for a kind.
+// isTyped reports whether the API server accepts strategic merge patches for a kind.
 func isTyped(o runtime.Object) bool {
 	_, loose := o.(runtime.Unstructured)
 	return !loose
 }
 
-// Build reads objects. Those to be made (validate) must be of kinds that the cluster has; of those that were made once and are of a kind that is gone, nothing
-// can be there.
+// Build parses objects. The kinds of objects to be created (validate) must exist. Recorded
+// objects of kinds that no longer exist are left out, since none of them can exist.
 func (d *delivery) Build(reader io.Reader, validate bool) (kube.ResourceList, error) {
 	text, err := io.ReadAll(reader)
 	if err != nil {
 		return nil, err
 	}
 	if validate {
-		// For the SDK's own check it would read all schemas of the server, only to find that the server checks by itself.
+		// For the SDK's own check it would read all schemas of the server, only to
+		// find that the server itself checks.
 		return d.Client.Build(bytes.NewReader(text), false)
 	}
 	var known strings.Builder
@@ -178,8 +185,9 @@ func (d *delivery) Build(reader io.Reader, validate bool) (kube.ResourceList, er
 	return d.Client.Build(strings.NewReader(known.String()), false)
 }
 
-// current gives a document that was recorded once as the cluster can read it now: in another version where that of the record is not served any more, because the
-// object is still there; "" where the whole kind is gone.
+// current returns a recorded document as the cluster can read it now: in another
+// version if the recorded one is no longer served, because the object still exists;
+// "" if the whole kind no longer exists.
 func (d *delivery) current(document string) string {
 	object := unstructured.Unstructured{}
 	if sigsyaml.Unmarshal([]byte(document), &object.Object) != nil || object.GetKind() == "" || object.IsList() {
@@ -204,7 +212,8 @@ func (d *delivery) current(document string) string {
 	return string(text)
 }
 
-// Create creates hooks, and the objects of a first installation. When an earlier attempt may have left some, they are patched.
+// Create creates hooks, and the objects of a first installation. If an earlier
+// attempt may have left some, they are patched.
 func (d *delivery) Create(resources kube.ResourceList) (*kube.Result, error) {
 	if d.dirty && d.isMain(resources) {
 		return d.change(nil, resources, false)
@@ -216,7 +225,7 @@ func (d *delivery) Create(resources kube.ResourceList) (*kube.Result, error) {
 	return made, err
 }
 
-// isMain tells the objects of a release from its hooks.
+// isMain reports whether all are main objects of the release, not hooks.
 func (d *delivery) isMain(resources kube.ResourceList) bool {
 	for _, r := range resources {
 		if !d.objects[key(r)] {
@@ -226,17 +235,18 @@ func (d *delivery) isMain(resources kube.ResourceList) bool {
 	return len(resources) > 0
 }
 
-// Update patches as an upgrade does.
+// Update patches objects as an upgrade does.
 func (d *delivery) Update(original, target kube.ResourceList, _ bool) (*kube.Result, error) {
 	return d.change(original, target, false)
 }
 
-// UpdateThreeWayMerge patches as an installation does that takes objects over.
+// UpdateThreeWayMerge patches objects as an installation does that takes objects over.
 func (d *delivery) UpdateThreeWayMerge(original, target kube.ResourceList, _ bool) (*kube.Result, error) {
 	return d.change(original, target, true)
 }
 
-// change patches objects that are there, creates those that are not, and deletes what the release no longer has.
+// change patches existing objects, creates missing ones, and deletes those that the
+// release no longer has.
 func (d *delivery) change(original, target kube.ResourceList, threeWay bool) (*kube.Result, error) {
 	from, err := d.from(original, target)
 	if err != nil {
@@ -253,8 +263,9 @@ func (d *delivery) change(original, target kube.ResourceList, threeWay bool) (*k
 	return result, d.pruned(from.Difference(target))
 }
 
-// pruned makes sure that what the release no longer has is going: where the server refuses that, or does not answer, the SDK only logs it. An object that no
-// record names any more would stay for ever; of an upgrade that failed the next attempt takes it away.
+// pruned verifies that objects which the release no longer has are being deleted: if
+// the server refuses that or does not respond, the SDK only logs it. An object that no
+// record names would stay forever; after a failed upgrade the next attempt deletes it.
 func (d *delivery) pruned(left kube.ResourceList) error {
 	for _, o := range left {
 		live, err := get(o)
@@ -268,8 +279,8 @@ func (d *delivery) pruned(left kube.ResourceList) error {
 	return nil
 }
 
-// from is what patches start from and what may be deleted: what stands, and of what stands not, what the SDK says. What another release took over is
-// not deleted.
+// from returns the base of patches and the objects that may be deleted: the standing objects,
+// or the SDK's if there are none. Objects that another release took over are not deleted.
 func (d *delivery) from(original, target kube.ResourceList) (kube.ResourceList, error) {
 	var mine kube.ResourceList
 	for _, o := range original {
@@ -309,7 +320,7 @@ func (d *delivery) from(original, target kube.ResourceList) (kube.ResourceList, 
 	return from, nil
 }
 
-// get reads an object as it is, without putting it into the info; nil when it is not there.
+// get reads the live object without storing it in the info; nil if it does not exist.
 func get(o *resource.Info) (*unstructured.Unstructured, error) {
 	live, err := resource.NewHelper(o.Client, o.Mapping).Get(o.Namespace, o.Name)
 	if apierrors.IsNotFound(err) {
@@ -325,7 +336,7 @@ func get(o *resource.Info) (*unstructured.Unstructured, error) {
 	return object, nil
 }
 
-// What Helm writes on objects to know them again.
+// The labels and annotations by which Helm identifies its objects.
 const (
 	managedBy        = "app.kubernetes.io/managed-by"
 	managedByHelm    = "Helm"
@@ -333,7 +344,7 @@ const (
 	releaseNamespace = "meta.helm.sh/release-namespace"
 )
 
-// owns says whether an object is of this release.
+// owns reports whether an object belongs to this release.
 func (d *delivery) owns(live *unstructured.Unstructured) bool {
 	if live == nil {
 		return false
@@ -342,13 +353,14 @@ func (d *delivery) owns(live *unstructured.Unstructured) bool {
 	return live.GetLabels()[managedBy] == managedByHelm && notes[releaseName] == d.release && notes[releaseNamespace] == d.namespace
 }
 
-// taken says that another release says of an object that it is its own.
+// taken reports whether an object's annotations name another release as its owner.
 func (d *delivery) taken(live *unstructured.Unstructured) bool {
 	return live != nil && live.GetAnnotations()[releaseName] != "" && !d.owns(live)
 }
 
-// mayDelete says whether an object that stands may be deleted when it is there: not what another release took over since, and of what only attempts that failed
-// know not what somebody else may have made under that name.
+// mayDelete reports whether a standing object may be deleted: not if another release
+// took it over since. An object that only failed attempts have recorded must be owned
+// by this release, since somebody else may have created it.
 func (d *delivery) mayDelete(o *resource.Info, live *unstructured.Unstructured) bool {
 	if d.based.Contains(o) {
 		return live != nil && !d.taken(live)
@@ -356,7 +368,7 @@ func (d *delivery) mayDelete(o *resource.Info, live *unstructured.Unstructured) 
 	return d.owns(live)
 }
 
-// sign writes on an object that it is of this release, as the SDK does before it sends it.
+// sign marks an object as owned by this release, as the SDK does before it sends it.
 func (d *delivery) sign(o *resource.Info) error {
 	object, ok := o.Object.(*unstructured.Unstructured)
 	if !ok {
@@ -386,8 +398,8 @@ func (d *delivery) WaitWithJobs(resources kube.ResourceList, timeout time.Durati
 	return d.Wait(resources, timeout)
 }
 
-// DeleteWithPropagationPolicy deletes the objects of a release that is uninstalled, and what failed attempts may have left. It keeps the errors, of which the SDK
-// tells nothing.
+// DeleteWithPropagationPolicy deletes the objects of an uninstalled release, and what
+// failed attempts may have left. It records the errors, which the SDK does not return.
 func (d *delivery) DeleteWithPropagationPolicy(resources kube.ResourceList, policy metav1.DeletionPropagation) (*kube.Result, []error) {
 	left, err := d.leftovers(resources)
 	if err != nil {
@@ -399,27 +411,28 @@ func (d *delivery) DeleteWithPropagationPolicy(resources kube.ResourceList, poli
 		return err != nil || d.mayDelete(o, live)
 	})
 	if resources = append(resources, left...); len(resources) == 0 {
-		return &kube.Result{}, nil // for the SDK nothing to delete is an error
+		return &kube.Result{}, nil // the SDK returns an error if there is nothing to delete
 	}
 	d.leaving = resources
 	result, errs := d.Client.DeleteWithPropagationPolicy(resources, policy)
 	return result, d.note(errs)
 }
 
-// finish is called before the records of a release go. The SDK drops them although objects are still there or a hook failed, and then nobody knows any more what
-// was to go; and it does not think of what older revisions left where the newest has nothing to delete.
+// finish is called before the records of a release are deleted. The SDK deletes them even
+// if objects still exist or a hook failed, and then the list of objects to delete is
+// lost. It also ignores what older revisions left if the newest has nothing to delete.
 func (d *delivery) finish() error {
 	if !d.deleted && len(d.errors) == 0 {
-		_, _ = d.DeleteWithPropagationPolicy(nil, metav1.DeletePropagationBackground) // it notes the errors
+		_, _ = d.DeleteWithPropagationPolicy(nil, metav1.DeletePropagationBackground) // it records its errors
 	}
 	if len(d.errors) == 0 && len(d.leaving) > 0 {
-		_ = d.WaitForDelete(d.leaving, d.waitAtMost) // it too
+		_ = d.WaitForDelete(d.leaving, d.waitAtMost) // so does this
 	}
 	d.leaving = nil
 	return errors.Join(d.errors...)
 }
 
-// note keeps errors.
+// note records errors.
 func (d *delivery) note(errs []error) []error {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
@@ -427,7 +440,8 @@ func (d *delivery) note(errs []error) []error {
 	return errs
 }
 
-// leftovers are the objects that stand, are not among resources, are still this release's and are not to be kept.
+// leftovers returns the standing objects that are not among resources, still belong
+// to this release and are not to be kept.
 func (d *delivery) leftovers(resources kube.ResourceList) (kube.ResourceList, error) {
 	var left kube.ResourceList
 	for _, o := range d.standing.Difference(resources) {
@@ -442,12 +456,13 @@ func (d *delivery) leftovers(resources kube.ResourceList) (kube.ResourceList, er
 	return left, nil
 }
 
-// keeps says whether an object is to outlive its release.
+// keeps reports whether an object is to outlive its release.
 func keeps(o *unstructured.Unstructured) bool {
 	return strings.EqualFold(strings.TrimSpace(o.GetAnnotations()[kube.ResourcePolicyAnno]), kube.KeepPolicy)
 }
 
-// hasPolicy says whether a manifest has a policy for an object: the SDK then never deletes it, whatever the policy is.
+// hasPolicy reports whether a manifest sets a policy for an object: the SDK then
+// never deletes it, whichever policy it is.
 func hasPolicy(o runtime.Object) bool {
 	object, ok := o.(*unstructured.Unstructured)
 	if !ok {
@@ -457,7 +472,7 @@ func hasPolicy(o runtime.Object) bool {
 	return has
 }
 
-// hookEvents are when hooks run for an action.
+// hookEvents returns the events whose hooks run for an action.
 func hookEvents(action Action) []string {
 	switch action {
 	case ActionInstall:
@@ -483,7 +498,7 @@ func refs(list kube.ResourceList) []api.ObjectRef {
 	return made
 }
 
-// key is the identity of an object.
+// key returns the identity of an object.
 func key(o *resource.Info) string {
 	kind := o.Mapping.GroupVersionKind
 	return kind.Group + "/" + kind.Kind + "/" + o.Namespace + "/" + o.Name

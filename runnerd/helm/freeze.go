@@ -7,8 +7,9 @@ import (
 	"helm.sh/helm/v3/pkg/chart"
 )
 
-// freeze makes a chart that renders to exactly the given templates, whatever the values and the cluster. It is flat: a path through subcharts is only
-// a longer name, so no condition, tag or schema of a dependency has a say.
+// freeze returns a chart that renders to exactly the given templates, with any values
+// and on any cluster. It is flat: a path through subcharts is only a longer name, so
+// no condition, tag or schema of a dependency applies.
 func freeze(info ChartInfo, templates []File) *chart.Chart {
 	made := &chart.Chart{Metadata: &chart.Metadata{APIVersion: chart.APIVersionV2, Name: info.Name, Version: info.Version, AppVersion: info.AppVersion}}
 	for _, f := range templates {
@@ -17,7 +18,8 @@ func freeze(info ChartInfo, templates []File) *chart.Chart {
 	return made
 }
 
-// literal writes bytes as a template that gives them back: every opening of an action becomes an action that prints it.
+// literal converts bytes to a template that renders to them: every opening of an
+// action becomes an action that prints it.
 func literal(content []byte) []byte {
 	return bytes.ReplaceAll(content, []byte("{{"), []byte(`{{"{{"}}`))
 }

@@ -6,17 +6,19 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// What YAML may grow to when its aliases are written out, and how deep it may be nested. A parser that counts only nodes lets a short text with many
-// aliases to one long string become gigabytes.
+// Bounds of YAML with expanded aliases, and of its nesting. A parser that counts only
+// nodes lets a short text with many aliases to one long string become gigabytes.
 const (
 	maxGrown = 32 << 20
 	maxDepth = 200
 )
 
-// guard says whether one YAML document can be read without harm. Text that is no YAML passes: who reads it says so better.
+// guard returns an error if one YAML document is unsafe to parse. Text that is not
+// YAML passes: its reader returns a better error.
 func guard(name string, content []byte) error { return (&budget{most: maxGrown}).guard(name, content) }
 
-// budget is for documents that are kept together: each of thousands could grow as far as one alone may. Both are in bytes.
+// budget is shared by documents that are held in memory together: each of thousands
+// could expand to the limit of one. Both are in bytes.
 type budget struct{ most, grown int }
 
 func (b *budget) guard(name string, content []byte) error {
@@ -33,12 +35,13 @@ func (b *budget) guard(name string, content []byte) error {
 	return nil
 }
 
-// growth counts what a node comes to, each anchor once.
+// growth computes the expanded size of a node, each anchor once.
 type growth struct {
 	sizes map[*yaml.Node]int
 }
 
-// of gives the size of a node in bytes, or more than maxGrown. An anchor that contains itself counts as endless.
+// of returns the size of a node in bytes, or more than maxGrown. An anchor that
+// contains itself counts as unbounded.
 func (g growth) of(n *yaml.Node, depth int) int {
 	if depth > maxDepth {
 		return maxGrown + 1

@@ -18,13 +18,14 @@ import (
 )
 
 const (
-	// look is the pause between two looks at a hook, or at what is being deleted.
+	// look is the interval of polling a hook, or an object that is being deleted.
 	look = 300 * time.Millisecond
-	// sayEvery is how often the log says what is waited for.
+	// sayEvery is how often the log reports what is waited for.
 	sayEvery = 10 * time.Second
 )
 
-// WatchUntilReady waits for hooks to end: a Job to complete, a Pod to succeed. Other kinds are done when they are created.
+// WatchUntilReady waits for hooks to end: a Job to complete, a Pod to succeed. Other
+// kinds are done when they are created.
 func (d *delivery) WatchUntilReady(resources kube.ResourceList, timeout time.Duration) error {
 	for _, o := range resources {
 		if kind := o.Mapping.GroupVersionKind.Kind; kind != "Job" && kind != "Pod" {
@@ -67,7 +68,7 @@ func (d *delivery) hook(o *resource.Info, timeout time.Duration) error {
 	return fmt.Errorf("wait for the hook %s: %w", name, explain(d.ctx, err))
 }
 
-// until looks again and again, until done, an error, the end of the context or timeout.
+// until polls done until it returns true or an error, the context ends, or the timeout expires.
 func (d *delivery) until(timeout time.Duration, done func() (bool, error)) error {
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
@@ -87,10 +88,11 @@ func (d *delivery) until(timeout time.Duration, done func() (bool, error)) error
 	}
 }
 
-// errFailed is wrapped when a hook ended badly.
+// errFailed is wrapped when a hook failed.
 var errFailed = errors.New("it ended badly")
 
-// outcome says whether a Job or a Pod has ended, and how. One that is gone has: Jobs may remove themselves.
+// outcome reports whether a Job or a Pod has ended, and whether it failed. A deleted
+// one has ended: Jobs may delete themselves.
 func outcome(live *unstructured.Unstructured) (bool, error) {
 	if live == nil {
 		return true, nil
@@ -116,7 +118,7 @@ func outcome(live *unstructured.Unstructured) (bool, error) {
 	return false, nil
 }
 
-// passing drops errors that go away by themselves: the server refuses for now, or does not answer.
+// passing drops temporary errors: the server refuses for now, or does not respond.
 func passing(err error) error {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Code < http.StatusInternalServerError && status.Status().Code != http.StatusTooManyRequests {
@@ -125,7 +127,8 @@ func passing(err error) error {
 	return nil
 }
 
-// why tells, to the log, events and last lines of what did not end well, and gives the reason in a few words.
+// why logs the events and last lines of an object that did not succeed, and returns
+// the reason in a few words.
 func (d *delivery) why(object api.ObjectRef, otherwise error) string {
 	ctx, cancel := lasting(d.ctx)
 	defer cancel()
@@ -140,10 +143,10 @@ func (d *delivery) why(object api.ObjectRef, otherwise error) string {
 	return "it is still at work"
 }
 
-// WaitForDelete waits until objects are gone.
+// WaitForDelete waits until objects are deleted.
 func (d *delivery) WaitForDelete(resources kube.ResourceList, timeout time.Duration) error {
 	if d.deleted {
-		// The SDK waits also for those that are left to others.
+		// The SDK also waits for objects that are left to others.
 		resources = resources.Filter(func(o *resource.Info) bool { return !d.standing.Contains(o) || d.leaving.Contains(o) })
 	}
 	err := d.waitForDelete(resources, timeout)

@@ -30,7 +30,8 @@ spec:
 `, event, command)
 }
 
-// A hook that fails fails the release: the error names it, its last lines are in the log, and the next attempt runs it again.
+// A hook that fails fails the release: the error names it, its last lines are in the
+// log, and the next attempt runs it again.
 func TestHookFails(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -49,7 +50,7 @@ func TestHookFails(t *testing.T) {
 	}
 }
 
-// A hook that never ends is ended by its timeout, and by the end of the job.
+// A hook that never ends is stopped by its timeout, and by the end of the job.
 func TestHookNeverEnds(t *testing.T) {
 	t.Parallel()
 	files := app(tree{"hook": jobHook("post-install", "sleep 100000"), "a": configMap("a")})
@@ -90,7 +91,7 @@ func TestHookNeverEnds(t *testing.T) {
 	}
 }
 
-// What does not become ready fails the release, with a reason that callers can take apart.
+// An object that does not become ready fails the release, with an error that callers can inspect.
 func TestNotReady(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -98,7 +99,7 @@ func TestNotReady(t *testing.T) {
 	pod := "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: example.test/missing}]}\n"
 	made, err := r.try(t.Context(), r.plan(app(tree{"p": pod}), nil))
 	var unready *cluster.NotReadyError
-	for !errors.As(err, &unready) && r.timeout < testtime.Limit { // a busy cluster did not answer once within that time
+	for !errors.As(err, &unready) && r.timeout < testtime.Limit { // a busy cluster sent no response within that time
 		r.timeout *= 4
 		made, err = r.try(t.Context(), r.plan(app(tree{"p": pod}), nil))
 	}
@@ -107,7 +108,7 @@ func TestNotReady(t *testing.T) {
 	}
 }
 
-// Uninstalling runs hooks, keeps what is to be kept, waits, and is told before.
+// Uninstall runs hooks, keeps what is to be kept, waits, and is dry-run first.
 func TestUninstall(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -142,7 +143,7 @@ func TestUninstall(t *testing.T) {
 	}
 }
 
-// What cannot be deleted is named, and the next attempt goes on.
+// An object that cannot be deleted is named, and the next attempt continues.
 func TestUninstallHangs(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -180,7 +181,8 @@ func patchFinalizers(t *testing.T, r *rig, name string) {
 	}
 }
 
-// A record that is too large is refused before anything is created, and the size that was told is the size that it has.
+// A record that is too large is refused before anything is created, and RecordSize
+// returns the actual size.
 func TestRecordTooLarge(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -209,7 +211,7 @@ func TestRecordTooLarge(t *testing.T) {
 	}
 }
 
-// Whoever is at work on a release is left alone, and the revision that was planned is the only one that is made.
+// An operation of another client is not touched, and only the planned revision is created.
 func TestSomebodyElse(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

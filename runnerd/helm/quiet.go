@@ -11,8 +11,9 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 )
 
-// quiet makes the SDK and its libraries print nothing: they write to the error output of the process, where nobody reads and values could show. It
-// also names the author of what is written, for which the SDK has a variable.
+// quiet disables the output of the SDK and its libraries: they write to the standard
+// error of the process, where values could appear. It also sets the field manager,
+// for which the SDK has a global variable.
 var quiet = sync.OnceFunc(func() {
 	klog.SetOutput(io.Discard)
 	klog.LogToStderr(false)

@@ -17,10 +17,11 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// grace is how long records can still be written after the time of the work is over: a release that failed for that says so.
+// grace is how long records can still be written after ctx ends, so that a release
+// which failed because of that is recorded as failed.
 const grace = 15 * time.Second
 
-// storage gives access to the records as the SDK has it, for the time of ctx.
+// storage returns the SDK's record storage, until ctx ends.
 func (c *Client) storage(ctx context.Context) (*storage.Storage, error) {
 	return c.storageOf(ctx, c.driver)
 }
@@ -45,8 +46,9 @@ func (c *Client) storageOf(ctx context.Context, kind string) (*storage.Storage, 
 	return made, nil
 }
 
-// elsewhere refuses to take a release for one that is not there when the records of it are of the other driver: it would be installed over, its objects taken for
-// our own, and what leaves it never be deleted.
+// elsewhere returns an error if the records of a release are stored with the other
+// driver. The release would otherwise count as missing: a new one would be installed over
+// it, its objects would count as ours, and objects that leave it would never be deleted.
 func (c *Client) elsewhere(ctx context.Context, name string) error {
 	other := "secret"
 	if c.driver == other {
@@ -58,22 +60,22 @@ func (c *Client) elsewhere(ctx context.Context, name string) error {
 	}
 	last, err := store.Last(name)
 	if err != nil || last.Info == nil || last.Info.Status == release.StatusUninstalled {
-		return nil //nolint:nilerr // there is none, or this runner may not look
+		return nil //nolint:nilerr // there is none, or this runner may not read it
 	}
 	return &ElsewhereError{Release: name, Namespace: c.namespace, Driver: c.driver, Other: other}
 }
 
-// ElsewhereError says that a release has its records with the other storage driver.
+// ElsewhereError reports that a release has its records with the other storage driver.
 type ElsewhereError struct{ Release, Namespace, Driver, Other string }
 
-// Error says what to set, or to type.
+// Error states what to set, or which command to run.
 func (e *ElsewhereError) Error() string {
 	return fmt.Sprintf("the release %s in the namespace %s has its records in %ss, and storage_driver of the component is %s: set storage_driver = %q, "+
 		"or remove the release first with: HELM_DRIVER=%s helm uninstall %s -n %s", e.Release, e.Namespace, e.Other, e.Driver, e.Other, e.Other, e.Release, e.Namespace)
 }
 
-// History gives the revisions of a release that are on record, newest last; none when there is no such release. It is an *ElsewhereError when the
-// other driver of records has that release.
+// History returns the recorded revisions of a release, newest last; none if there is no
+// such release. It returns an *ElsewhereError if the other storage driver has that release.
 func (c *Client) History(ctx context.Context, name string) ([]Release, error) {
 	store, err := c.storage(ctx)
 	if err != nil {
@@ -96,7 +98,7 @@ func (c *Client) History(ctx context.Context, name string) ([]Release, error) {
 	return made, nil
 }
 
-// lasting gives a context that ends a little after ctx does.
+// lasting returns a context that ends shortly after ctx.
 func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
 	made, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
@@ -105,7 +107,7 @@ func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
 	return made, func() { stop(); cancel(nil) }
 }
 
-// check says whether an owner can be written into labels.
+// check returns an error unless an owner can be written into labels.
 func (o Owner) check() error {
 	for name, value := range map[string]string{"install": o.Install, "component": o.Component, "attempt": o.Attempt} {
 		if value == "" || len(validation.IsValidLabelValue(value)) > 0 {
@@ -115,27 +117,28 @@ func (o Owner) check() error {
 	return nil
 }
 
-// planned is what the SDK may write for one release, and what of it is ours.
+// planned is what the SDK may write for one release, and the parts that are replaced by ours.
 type planned struct {
 	owner    Owner
 	revision int
-	// rendered and chart are nil when nothing new is made, as at an uninstallation.
+	// rendered and chart are nil if nothing new is created, as for an uninstallation.
 	rendered *Rendered
 	chart    *chart.Chart
-	// uninstalls says that the record becomes one of an uninstallation.
+	// uninstalls reports that the record becomes one of an uninstallation.
 	uninstalls bool
 }
 
-// guarded is a driver of records that lets the SDK write nothing but what was planned: the record of a new revision must have its manifest
-// and hooks, and is kept with the chart that people know and with our labels, from its first write on.
+// guarded is a record driver that lets the SDK write only what was planned: the
+// record of a new revision must have the planned manifest and hooks. From its first
+// write, it is stored with the original chart and with our labels.
 type guarded struct {
 	driver.Driver
 	planned planned
-	// delivery is told what becomes of the records, and has the last word before they go.
+	// delivery is informed about writes of records, and confirms their deletion.
 	delivery *delivery
 }
 
-// Create writes the first form of a record, before anything is created.
+// Create writes the first form of a record, before any object is created.
 func (g guarded) Create(key string, r *release.Release) error {
 	if g.planned.rendered == nil || r.Version != g.planned.revision {
 		return fmt.Errorf("%w: the SDK makes revision %d where %d was decided; plan again", errTampered, r.Version, g.planned.revision)
@@ -146,7 +149,7 @@ func (g guarded) Create(key string, r *release.Release) error {
 	return g.Driver.Create(key, g.planned.ours(r))
 }
 
-// Update writes a record again.
+// Update updates a record.
 func (g guarded) Update(key string, r *release.Release) error {
 	if r.Version != g.planned.revision {
 		return g.Driver.Update(key, r)
@@ -155,7 +158,7 @@ func (g guarded) Update(key string, r *release.Release) error {
 	return g.delivery.unsaved
 }
 
-// Delete removes a record; that of an uninstallation only when nothing is left of the release.
+// Delete removes a record; that of an uninstallation only if nothing is left of the release.
 func (g guarded) Delete(key string) (*release.Release, error) {
 	if g.planned.uninstalls {
 		if err := g.delivery.finish(); err != nil {
@@ -165,7 +168,7 @@ func (g guarded) Delete(key string) (*release.Release, error) {
 	return g.Driver.Delete(key)
 }
 
-// ours gives the record as it is kept; the SDK goes on with its own.
+// ours returns the record as it is stored; the SDK continues with its own.
 func (p planned) ours(r *release.Release) *release.Release {
 	kept := *r
 	if p.chart != nil {
@@ -185,7 +188,7 @@ func (p planned) ours(r *release.Release) *release.Release {
 	return &kept
 }
 
-// same compares what the SDK made with what was planned.
+// same compares the SDK's result with the plan.
 func (r *Rendered) same(manifest string, hooks []*release.Hook) error {
 	if manifest != r.Manifest {
 		return fmt.Errorf("%w: the objects differ; nothing was created, plan again", errTampered)

@@ -13,10 +13,11 @@ import (
 	"helm.sh/helm/v3/pkg/storage/driver"
 )
 
-// Status is Helm's word for how a revision of a release is.
+// Status is Helm's status of a revision of a release.
 type Status string
 
-// The statuses of a revision. Pending ones and Uninstalling say that somebody is at work, or died at it.
+// The statuses of a revision. A pending status and Uninstalling mean that an operation runs or was
+// interrupted.
 const (
 	StatusUnknown         Status = "unknown"
 	StatusDeployed        Status = "deployed"
@@ -29,36 +30,37 @@ const (
 	StatusPendingRollback Status = "pending-rollback"
 )
 
-// ChartInfo says which chart a release is of.
+// ChartInfo identifies the chart of a release.
 type ChartInfo struct {
 	Name, Version, AppVersion string
 }
 
-// Release is one revision of a release, as its record in the cluster has it.
+// Release is one revision of a release, as recorded in the cluster.
 type Release struct {
 	Name, Namespace string
 	// Revision counts from 1.
 	Revision int
 	Status   Status
-	// Description is Helm's sentence on the status, from whoever wrote it last.
+	// Description is Helm's sentence on the status, by its last writer.
 	Description string
-	// Manifest is the YAML of all objects but the hooks.
+	// Manifest is the YAML of all objects except the hooks.
 	Manifest string
 	Hooks    []Hook
 	Notes    string
-	// Labels are those of the record that are not Helm's own.
+	// Labels are the record's labels, without Helm's own.
 	Labels                  map[string]string
 	Chart                   ChartInfo
 	FirstDeployed, Deployed time.Time
-	// Removed says that the objects of this revision were uninstalled.
+	// Removed reports that the objects of this revision were uninstalled.
 	Removed bool
-	// ValuesDigest is "sha256:…" of the values that were given, as JSON.
+	// ValuesDigest is "sha256:…" of the user-supplied values, as JSON.
 	ValuesDigest string
 
 	record *release.Release
 }
 
-// Component gives the install component whose attempt wrote this very record, or "": somebody else did.
+// Component returns the install component whose attempt wrote this record, or "" if
+// another client wrote it.
 func (r Release) Component() string {
 	if r.Labels[LabelRevision] != strconv.Itoa(r.Revision) {
 		return ""
@@ -66,8 +68,8 @@ func (r Release) Component() string {
 	return r.Labels[LabelComponent]
 }
 
-// Digest names what the record says is deployed, "sha256:…" of the revision, its status, manifest and hooks: another digest means that somebody
-// worked on the release.
+// Digest returns "sha256:…" of the revision, its status, manifest and hooks: another
+// digest means that somebody changed the release.
 func (r Release) Digest() string {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%d %s\n%d %s", r.Revision, r.Status, len(r.Manifest), r.Manifest)
@@ -77,7 +79,7 @@ func (r Release) Digest() string {
 	return "sha256:" + hex.EncodeToString(sum.Sum(nil))
 }
 
-// newRelease copies what callers may know.
+// newRelease copies the parts of a record that callers may read.
 func newRelease(r *release.Release) Release {
 	made := Release{Name: r.Name, Namespace: r.Namespace, Revision: r.Version, Manifest: r.Manifest, Status: StatusUnknown, record: r}
 	if r.Info != nil {

@@ -20,7 +20,7 @@ func (r *rig) removal(component string) UninstallRequest {
 	}
 }
 
-// annotate writes annotations on an object, as another release does that takes it over.
+// annotate sets annotations on an object, as another release does that takes it over.
 func (r *rig) annotate(name string, annotations map[string]string) {
 	r.t.Helper()
 	o := r.get("ConfigMap", name)
@@ -34,12 +34,13 @@ func (r *rig) annotate(name string, annotations map[string]string) {
 	}
 }
 
-// other are the annotations of another release.
+// other returns the annotations of another release.
 func (r *rig) other() map[string]string {
 	return map[string]string{releaseName: "other", releaseNamespace: r.namespace}
 }
 
-// A hook that fails after the deletion keeps the record, so that the next attempt runs it again.
+// If a hook fails after the deletion, the record stays, so that the next attempt runs
+// the hook again.
 func TestUninstallHookFails(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -53,7 +54,7 @@ func TestUninstallHookFails(t *testing.T) {
 	}
 }
 
-// What an older revision left is deleted and waited for also where the newest has nothing to delete.
+// What an older revision left is deleted and waited for, even if the newest has nothing to delete.
 func TestUninstallOfNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -69,7 +70,7 @@ func TestUninstallOfNothing(t *testing.T) {
 	}
 }
 
-// A release whose records are of the other driver is there.
+// A release whose records are stored with the other driver exists.
 func TestOtherDriver(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -91,7 +92,7 @@ func TestOtherDriver(t *testing.T) {
 	}
 }
 
-// Releases that a component left where it is no more are found, and those of others are not.
+// Releases of a component under earlier settings are found, and those of others are not.
 func TestStrays(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -113,7 +114,7 @@ func TestStrays(t *testing.T) {
 	}
 }
 
-// What another release took over is not deleted, and not taken back without being asked.
+// An object that another release took over is not deleted, and not taken back without a request.
 func TestTakenByAnother(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -147,7 +148,7 @@ func TestTakenByAnother(t *testing.T) {
 	}
 }
 
-// An object of the record whose version of the kind is not served any more is still deleted.
+// A recorded object is deleted even if its API version is no longer served.
 func TestVersionGone(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -172,7 +173,7 @@ func TestVersionGone(t *testing.T) {
 	}
 }
 
-// A deletion that does not get through fails the upgrade, and the next attempt makes up for it.
+// A deletion that does not get through fails the upgrade, and the next attempt repeats it.
 func TestPruneIsNoticed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -198,7 +199,7 @@ func TestPruneIsNoticed(t *testing.T) {
 	}
 }
 
-// An installation whose record could not be written in the end is none.
+// An installation whose final record could not be written is an error.
 func TestRecordIsNoticed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -221,7 +222,7 @@ func TestRecordIsNoticed(t *testing.T) {
 	}
 }
 
-// Many documents that each grow no further than one may are still too much.
+// Many documents, each within the bound of one, exceed the common bound.
 func TestGrowthOfAll(t *testing.T) {
 	t.Parallel()
 	line := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: n%d}\nx: &x " + strings.Repeat("y", 10_000) + "\nz: [" + strings.Repeat("*x,", 2_500) + "]\n"
@@ -235,7 +236,8 @@ func TestGrowthOfAll(t *testing.T) {
 	}
 }
 
-// Whatever an object is in the place of metadata, it is refused in words, or what is made of it is what Helm would send. Nothing panics.
+// Any value in the place of metadata is either refused with a reason, or sent as Helm
+// would send it. Nothing panics.
 func TestOddObjects(t *testing.T) {
 	t.Parallel()
 	const nameless, none, unreadable = "no metadata.name", "does not come to a Kubernetes object", "YAML parse error"
@@ -244,7 +246,7 @@ func TestOddObjects(t *testing.T) {
 		"metadata: text": none, "metadata: [1]": none, "metadata: {name: a, annotations: text}": none,
 		"metadata: {name: 7}": "KIND x/", "metadata: {name: a, labels: 7}": "KIND x/a", "metadata: {name: a, namespace: 7}": "KIND x/a",
 		"metadata: {name: a, annotations: {helm.sh/hook: [a]}}":                                                                          unreadable,
-		"metadata: {name: a, annotations: {helm.sh/hook: 7}}":                                                                            "", // Helm runs no hook of a kind that it does not know
+		"metadata: {name: a, annotations: {helm.sh/hook: 7}}":                                                                            "", // Helm ignores hooks of unknown events
 		"metadata: {name: a, annotations: {helm.sh/hook: pre-install, helm.sh/hook-weight: 'x', helm.sh/hook-delete-policy: 'nothing'}}": "hook KIND a",
 	} {
 		for _, kind := range []string{"ConfigMap", "List", "Job"} {
@@ -256,7 +258,8 @@ func TestOddObjects(t *testing.T) {
 	}
 }
 
-// TestItems: every object with items is a list to Helm, so one that is no list of objects would be shown and never made.
+// TestItems: every object with items is a list to Helm, so one that is not a list of
+// objects would be shown but never created.
 func TestItems(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -279,7 +282,7 @@ func TestItems(t *testing.T) {
 	}
 }
 
-// oddObject returns what a chart with one object comes to: the error, or its objects and hooks.
+// oddObject returns the result of a chart with one object: the error, or its objects and hooks.
 func oddObject(t *testing.T, kind, text string) string {
 	t.Helper()
 	made, err := tryOffline(app(tree{"a": "apiVersion: v1\nkind: " + kind + "\n" + text + "\n"}).load(t), nil)
@@ -304,7 +307,7 @@ func oddObject(t *testing.T, kind, text string) string {
 	return strings.Join(all, ", ")
 }
 
-// A template that goes into itself without end is an error, not the end of the process.
+// A template that includes itself endlessly is an error, and does not end the process.
 func TestEndlessTemplates(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{

@@ -13,18 +13,20 @@ import (
 	"helm.sh/helm/v3/pkg/engine"
 )
 
-// RenderRequest says what templates can know of a release.
+// RenderRequest holds what templates can read about a release.
 type RenderRequest struct {
 	Release, Namespace string
-	// Values are those given, without the chart's own.
+	// Values are the user-supplied values, without the chart's defaults.
 	Values map[string]any
-	// Upgrade tells templates whether this is an upgrade or an installation, Revision which one it is.
+	// Upgrade is .Release.IsUpgrade, Revision is .Release.Revision.
 	Upgrade  bool
 	Revision int
 }
 
-// Render renders a chart against the cluster: its version and kinds are what templates see, and lookup reads. No write can come of it.
-// A violation of the chart's schema of values is a *SchemaError. Templates cannot be interrupted: when ctx ends, Render returns and leaves one at work.
+// Render renders a chart against the cluster: templates see its version and kinds,
+// and lookup reads from it. No write is possible. A violation of the chart's values
+// schema is a *SchemaError. Templates cannot be interrupted: when ctx ends, Render
+// returns and leaves its goroutine running.
 func (c *Client) Render(ctx context.Context, chart *Chart, request RenderRequest) (*Rendered, error) {
 	reading := c.cluster.Wrapped(bind(ctx)).Wrapped(readOnly)
 	caps, err := c.capabilities(ctx)
@@ -38,12 +40,14 @@ func (c *Client) Render(ctx context.Context, chart *Chart, request RenderRequest
 	return made, c.compare(ctx, made)
 }
 
-// offlineVersion is the Kubernetes that templates see without a cluster: the one whose kinds are compiled in. Helm's own default is of the
-// year 2020 unless its binary is linked otherwise, and most charts refuse that.
+// offlineVersion is the Kubernetes version that templates see without a cluster: the
+// one whose kinds are compiled in. Helm's own default is from 2020 unless its binary
+// is linked otherwise, and most charts reject that.
 const offlineVersion = "1.37.0"
 
-// RenderOffline renders without a cluster: lookup finds nothing. kubeVersion is like "1.33.0", or empty for one that is current; apiVersions are known
-// beside the common ones, "batch/v1" or "batch/v1/CronJob".
+// RenderOffline renders without a cluster: lookup finds nothing. kubeVersion is like
+// "1.33.0", or empty for a current one; apiVersions are added to the common ones,
+// e.g. "batch/v1" or "batch/v1/CronJob".
 func RenderOffline(ctx context.Context, chart *Chart, request RenderRequest, kubeVersion string, apiVersions []string) (*Rendered, error) {
 	caps := chartutil.DefaultCapabilities.Copy()
 	parsed, err := chartutil.ParseKubeVersion(cmp.Or(kubeVersion, offlineVersion))
@@ -55,7 +59,7 @@ func RenderOffline(ctx context.Context, chart *Chart, request RenderRequest, kub
 	return render(ctx, chart, request, caps, engine.Engine{}, func(string, ...any) {})
 }
 
-// capabilities are what the cluster can do.
+// capabilities returns the cluster's version and kinds.
 func (c *Client) capabilities(ctx context.Context) (*chartutil.Capabilities, error) {
 	discovery, err := c.cluster.Wrapped(bind(ctx)).Getter(c.namespace).ToDiscoveryClient()
 	if err != nil {
@@ -76,7 +80,7 @@ func (c *Client) capabilities(ctx context.Context) (*chartutil.Capabilities, err
 	}, nil
 }
 
-// render renders in a goroutine of its own, which nothing but the end of the process can stop.
+// render renders in its own goroutine, which cannot be stopped.
 func render(ctx context.Context, c *Chart, request RenderRequest, caps *chartutil.Capabilities, with engine.Engine, warn func(string, ...any)) (*Rendered, error) {
 	quiet()
 	type outcome struct {
@@ -84,10 +88,10 @@ func render(ctx context.Context, c *Chart, request RenderRequest, caps *chartuti
 		err  error
 	}
 	done := make(chan outcome, 1)
-	go func() { // renders; ends by itself, or with the process
+	go func() { // renders; ends when done, or with the process
 		var o outcome
 		defer func() {
-			if fault := recover(); fault != nil { // of the engine or of one of its functions, by what a template gave it
+			if fault := recover(); fault != nil { // of the engine or of one of its functions, caused by a template
 				o = outcome{err: fmt.Errorf("render the chart %s: the engine gave up: %s; correct the template", c.meta.Name, boundedText(fmt.Sprint(fault), 300))}
 			}
 			done <- o
@@ -136,7 +140,8 @@ func renderNow(c *Chart, request RenderRequest, caps *chartutil.Capabilities, wi
 	return made, err
 }
 
-// prepare makes the form of a chart that the engine takes: dependencies that values switch off are gone, values of dependencies imported.
+// prepare returns the chart in the form that the engine takes: without dependencies
+// that values switch off, and with imported values of dependencies.
 func (c *Chart) prepare(values map[string]any, caps *chartutil.Capabilities) (*chart.Chart, error) {
 	loaded, err := c.load()
 	if err != nil {
@@ -155,8 +160,8 @@ func (c *Chart) prepare(values map[string]any, caps *chartutil.Capabilities) (*c
 	return loaded, nil
 }
 
-// Compose makes again what a rendering came to, from its templates: for those that were kept with a plan. values are those of the rendering, which decide
-// whose CRDs belong to it.
+// Compose rebuilds a rendering from its templates, for those stored with a plan.
+// values are those of the rendering, which decide which CRDs belong to it.
 func Compose(chart *Chart, values map[string]any, templates []File) (*Rendered, error) {
 	quiet()
 	loaded, err := chart.prepare(values, nil)

@@ -41,7 +41,8 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// Without a cluster, charts see the Kubernetes whose kinds are compiled in, not Helm's default of many years ago, which most of them refuse.
+// Without a cluster, charts see the Kubernetes version whose kinds are compiled in,
+// not Helm's old default, which most charts reject.
 func TestOfflineVersion(t *testing.T) {
 	module, err := os.ReadFile("../../go.mod")
 	if err != nil {
@@ -59,7 +60,7 @@ func TestOfflineVersion(t *testing.T) {
 	}
 }
 
-// What is composed from the kept templates is what was rendered.
+// Compose with the stored templates gives the original rendering.
 func TestCompose(t *testing.T) {
 	c, values := web().load(t), map[string]any{"queue": map[string]any{"enabled": true}}
 	r := offline(t, c, values)
@@ -118,7 +119,7 @@ func TestRenderRefused(t *testing.T) {
 	}
 }
 
-// A template that never ends does not hold up the attempt.
+// A template that never ends does not block the attempt.
 func TestRenderEnds(t *testing.T) {
 	c := web().with(tree{"templates/x.yaml": strings.Repeat(`{{ range until 20000 }}`, 4) + strings.Repeat(`{{ end }}`, 4)}).load(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond) //walltime: the limit under test, of what takes years
@@ -148,7 +149,7 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// A schema reads neither the files of the runner nor its network.
+// A schema reads neither the runner's files nor its network.
 func TestSchemaStaysInside(t *testing.T) {
 	c := web().with(tree{"values.schema.json": `{"properties": {"greeting": {"$ref": "file:///etc/passwd"}, "replicas": {"$ref": "http://127.0.0.1:1/x"}}}`}).load(t)
 	var warned []string
@@ -164,7 +165,7 @@ func TestSchemaStaysInside(t *testing.T) {
 	}
 }
 
-// Whatever bytes a template came to, the frozen chart comes to the same, through the engine.
+// For any bytes of a template, the engine renders the frozen chart to the same bytes.
 func TestLiteral(t *testing.T) {
 	piece := rapid.OneOf(rapid.SampledFrom([]string{"{", "{{", "}}", "{{-", "-}}", "{{/*", "*/}}", "{{ end }}", "\r\n", " \t\n", `"`, "`", "\\", "{{\"{{\"}}", "é", "\u2028", "$", "{{{"}), rapid.String())
 	rapid.Check(t, func(t *rapid.T) {
@@ -186,7 +187,8 @@ func TestRecordSize(t *testing.T) {
 	if err != nil || small < 1000 || small > 20_000 {
 		t.Fatalf("%d bytes, %v", small, err)
 	}
-	// What does not shrink: text that was generated. Its characters have almost six bits, as those of the record have.
+	// Generated text does not compress. Its characters have almost six bits, like
+	// those of the record.
 	large := web().with(tree{"templates/x.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {x: {{ randAlphaNum 60000 }}}\n"}).load(t)
 	size, err := RecordSize(large, nil, offline(t, large, nil))
 	if err != nil || size < 59_000 || size > 80_000 {

@@ -11,31 +11,33 @@ import (
 
 // File is one file of a chart or of a rendering.
 type File struct {
-	// Path of a rendered template starts with the name of the chart, "api/charts/redis/templates/service.yaml".
+	// Path of a rendered template starts with the name of the chart:
+	// "api/charts/redis/templates/service.yaml".
 	Path    string
 	Content []byte
 }
 
-// Hook is an object that Helm creates at an event instead of with the others, and waits for when it is a Job or a Pod.
+// Hook is an object that Helm creates at an event instead of with the others. Helm
+// waits for it if it is a Job or a Pod.
 type Hook struct {
 	Name, Kind string
-	// Path of the template that it came from.
+	// Path of its template.
 	Path string
-	// Events in Helm's words, "pre-install".
+	// Events as in Helm's annotations, "pre-install".
 	Events []string
 	Weight int
-	// DeletePolicies in Helm's words; none means before-hook-creation.
+	// DeletePolicies as in Helm's annotations; none means before-hook-creation.
 	DeletePolicies []string
 	// Manifest is the YAML of the one object.
 	Manifest string
 }
 
-// runsAt says whether the hook runs at one of events.
+// runsAt reports whether the hook runs at one of the events.
 func (h Hook) runsAt(events ...string) bool {
 	return slices.ContainsFunc(h.Events, func(e string) bool { return slices.Contains(events, e) })
 }
 
-// deletedAt says whether a delete policy is among those of the hook, the default one counting.
+// deletedAt reports whether the hook has a delete policy, including the default one.
 func (h Hook) deletedAt(policy release.HookDeletePolicy) bool {
 	if len(h.DeletePolicies) == 0 {
 		return policy == release.HookBeforeHookCreation
@@ -54,24 +56,27 @@ func newHook(h *release.Hook) Hook {
 	return made
 }
 
-// Rendered is what came of one rendering of a chart. It is never changed.
+// Rendered is the result of rendering a chart. It is immutable.
 type Rendered struct {
-	// Templates are the bytes exactly as rendered, sorted by path: hooks, subcharts and NOTES.txt among them, partials not. All else follows from
-	// them, so that whoever keeps them and the chart can make the rest again with Compose.
+	// Templates are the exact bytes as rendered, sorted by path: including hooks,
+	// subcharts and NOTES.txt, without partials. Everything else follows from them,
+	// so with them and the chart, Compose rebuilds the rest.
 	Templates []File
-	// Manifest has all objects but the hooks, in the order in which Helm creates and records them.
+	// Manifest has all objects except the hooks, in the order in which Helm creates
+	// and records them.
 	Manifest string
 	// Hooks in Helm's order.
 	Hooks []Hook
-	// Notes are those of the chart itself, not of its subcharts.
+	// Notes are those of the chart, not of its subcharts.
 	Notes string
-	// CRDs are the objects of the folders crds/, which Helm creates when they are missing and never changes.
+	// CRDs are the objects of the crds/ directories, which Helm creates if they are
+	// missing and never changes.
 	CRDs []CRD
 
 	hooks []*release.Hook
 }
 
-// Digest names the rendering: "sha256:…" of all paths and bytes.
+// Digest identifies the rendering: "sha256:…" of all paths and bytes.
 func (r *Rendered) Digest() string {
 	sum := sha256.New()
 	for _, f := range r.Templates {
@@ -81,7 +86,7 @@ func (r *Rendered) Digest() string {
 	return "sha256:" + hex.EncodeToString(sum.Sum(nil))
 }
 
-// same compares what a hook is, not what the SDK noted of its runs.
+// same compares the definitions of hooks, without the SDK's records of their runs.
 func (h Hook) same(other Hook) bool {
 	return h.Name == other.Name && h.Kind == other.Kind && h.Path == other.Path && h.Manifest == other.Manifest && h.Weight == other.Weight &&
 		slices.Equal(h.Events, other.Events) && slices.Equal(h.DeletePolicies, other.DeletePolicies)

@@ -15,10 +15,10 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 )
 
-// tree is a chart by path.
+// tree holds the files of a chart by path.
 type tree map[string]string
 
-// with gives the tree with other files over it; an empty text takes a file away.
+// with returns the tree with files added or replaced; an empty text removes a file.
 func (t tree) with(others tree) tree {
 	made := maps.Clone(t)
 	for name, text := range others {
@@ -47,7 +47,7 @@ func (t tree) load(tb testing.TB) *Chart {
 	return made
 }
 
-// web is a chart with most of what a chart can have.
+// web is a chart with most features of a chart.
 func web() tree {
 	return tree{
 		"Chart.yaml": `apiVersion: v2
@@ -102,7 +102,7 @@ data:
 	}
 }
 
-// crd is a definition of a kind that only this test has.
+// crd returns a definition of a kind that only this test uses.
 func crd(plural string) string {
 	kind := strings.ToUpper(plural[:1]) + plural[1:]
 	return fmt.Sprintf(`apiVersion: apiextensions.k8s.io/v1
@@ -128,7 +128,7 @@ spec:
 `, plural, kind)
 }
 
-// noise is a text of so many bytes that no compression makes smaller.
+// noise returns text of the given size in bytes that does not compress.
 func noise(size int) string {
 	text := make([]byte, size)
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(text) // it returns no error
@@ -148,7 +148,7 @@ func tryOffline(c *Chart, values map[string]any) (*Rendered, error) {
 	return RenderOffline(context.Background(), c, RenderRequest{Release: "shop", Namespace: "ns", Values: values, Revision: 1}, "", nil)
 }
 
-// tgz packs files as helm package does, below one folder.
+// tgz packs files below one directory, as helm package does.
 func tgz(tb testing.TB, folder string, files tree) string {
 	tb.Helper()
 	var packed bytes.Buffer

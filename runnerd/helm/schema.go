@@ -14,9 +14,10 @@ import (
 	"helm.sh/helm/v3/pkg/chart"
 )
 
-// SchemaError says which values a chart's values.schema.json does not allow.
+// SchemaError lists the values that a chart's values.schema.json does not allow.
 type SchemaError struct {
-	// Violations, sorted: "redis.port: got string, want integer". Values are not in them where the validator lets them be left out.
+	// Violations, sorted: "redis.port: got string, want integer". They omit values as
+	// far as the validator allows.
 	Violations []string
 }
 
@@ -25,7 +26,7 @@ func (s *SchemaError) Error() string {
 	return fmt.Sprintf("the chart does not allow these values: %s; correct the values", strings.Join(s.Violations, "; "))
 }
 
-// maxViolations is how many violations an error lists.
+// maxViolations bounds the violations listed in an error.
 const maxViolations = 50
 
 // checkSchemas checks the values against the schemas of the chart and of all its dependencies.
@@ -72,7 +73,7 @@ func (s *SchemaError) check(c *chart.Chart, instance any, at []string, warn func
 	return nil
 }
 
-// one checks against one schema.
+// one checks the values against one schema.
 func (s *SchemaError) one(c *chart.Chart, instance any, at []string, warn func(string, ...any)) error {
 	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(c.Schema))
 	if err != nil {
@@ -98,22 +99,23 @@ func (s *SchemaError) one(c *chart.Chart, instance any, at []string, warn func(s
 	return nil
 }
 
-// inside is a loader that follows no reference out of the chart: not to the files of the runner, nor into its network.
+// inside is a loader that follows no reference out of the chart, neither to the
+// runner's files nor to the network.
 type inside struct {
 	chart string
 	warn  func(string, ...any)
 }
 
-// Load gives a schema that allows everything.
+// Load returns a schema that allows everything.
 func (i inside) Load(url string) (any, error) {
 	i.warn("values.schema.json of the chart %s refers to %s, outside of the chart; what that demands is not checked", i.chart, boundedText(url, 200))
 	return true, nil
 }
 
-// printer words what the validator finds.
+// printer formats the validator's findings.
 var printer = message.NewPrinter(language.English)
 
-// add collects the ends of the tree of causes.
+// add collects the leaves of the tree of causes.
 func (s *SchemaError) add(err *jsonschema.ValidationError, at []string) {
 	if len(err.Causes) > 0 {
 		for _, cause := range err.Causes {
@@ -128,7 +130,7 @@ func (s *SchemaError) add(err *jsonschema.ValidationError, at []string) {
 	s.Violations = append(s.Violations, boundedText(where+": "+wording(err.ErrorKind), 300))
 }
 
-// wording says what was found without the value, where that is text.
+// wording describes a finding without the value, where the value is text.
 func wording(found jsonschema.ErrorKind) string {
 	switch k := found.(type) {
 	case *kind.Pattern:

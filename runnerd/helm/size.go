@@ -16,14 +16,16 @@ import (
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
-// MaxRecord is the size in bytes above which the API server takes no record of a release, and WarnRecord that at which people should know.
+// MaxRecord is the size in bytes from which the API server refuses the record of a
+// release, and WarnRecord the size from which a warning is shown.
 const (
 	MaxRecord  = 1 << 20
 	WarnRecord = MaxRecord / 4 * 3
 )
 
-// RecordSize gives the size in bytes of the record that a chart, its values and a rendering make, as Helm itself encodes it: the text that it puts into
-// a ConfigMap or Secret. Names and sentences that are not known yet count with a usual length.
+// RecordSize returns the size in bytes of the release record for a chart, its values
+// and a rendering, as Helm encodes it: the text that it puts into a ConfigMap or
+// Secret. Names and descriptions that are not known yet count with a typical length.
 func RecordSize(chart *Chart, values map[string]any, rendered *Rendered) (int, error) {
 	prepared, err := chart.prepare(values, nil)
 	if err != nil {
@@ -36,7 +38,7 @@ func RecordSize(chart *Chart, values map[string]any, rendered *Rendered) (int, e
 	return kept.bytes, nil
 }
 
-// finished is a record as it is at the end of an upgrade, its longest form.
+// finished returns a record as it is at the end of an upgrade, its longest form.
 func finished(prepared *chart.Chart, values map[string]any, rendered *Rendered) *release.Release {
 	now := helmtime.Time{Time: time.Unix(1_700_000_000, 123_456_789).UTC()}
 	hooks := make([]*release.Hook, len(rendered.hooks))
@@ -51,13 +53,13 @@ func finished(prepared *chart.Chart, values map[string]any, rendered *Rendered) 
 	}
 }
 
-// captured takes the place of a cluster.
+// captured replaces a cluster.
 type captured struct {
 	corev1.ConfigMapInterface
 	bytes int
 }
 
-// Create measures.
+// Create measures the record.
 func (c *captured) Create(_ context.Context, made *v1.ConfigMap, _ metav1.CreateOptions) (*v1.ConfigMap, error) {
 	if len(made.Data) != 1 {
 		return nil, errors.New("the record has another form than is known")

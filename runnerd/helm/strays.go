@@ -14,19 +14,20 @@ import (
 	"k8s.io/client-go/metadata"
 )
 
-// Stray is a release that a component made under another name, in another namespace or with the other driver than its settings have now. Nothing else finds
-// it again once they were changed.
+// Stray is a release that a component created under another name, in another
+// namespace or with another driver than its current settings. After a change of
+// settings, only its labels identify it.
 type Stray struct {
 	Release, Namespace, Driver string
 }
 
-// String says which release it is, and how to remove it.
+// String returns the release, and how to remove it.
 func (s Stray) String() string {
 	return fmt.Sprintf("the release %s in the namespace %s; remove it with: HELM_DRIVER=%s helm uninstall %s -n %s", s.Release, s.Namespace, s.Driver, s.Release, s.Namespace)
 }
 
-// Strays gives the releases of a component other than the one that is called name, by the labels of all records. Where the runner may not look into all
-// namespaces, it looks into that of the client.
+// Strays returns the releases of a component other than name, by the labels of all records. If
+// the runner may not list records in all namespaces, it lists those of the client's namespace.
 func (c *Client) Strays(ctx context.Context, component, name string) ([]Stray, error) {
 	client, err := metadata.NewForConfig(c.cluster.Wrapped(bind(ctx)).REST())
 	if err != nil {
@@ -40,7 +41,7 @@ func (c *Client) Strays(ctx context.Context, component, name string) ([]Stray, e
 			newest, err = newestRecords(ctx, kind.Namespace(c.namespace))
 		}
 		if apierrors.IsForbidden(err) {
-			continue // who may not look cannot have made one there
+			continue // without read permission it cannot have created one there
 		}
 		if err != nil {
 			return nil, fmt.Errorf("look for other releases of the component: %w", explain(ctx, err))
@@ -58,10 +59,11 @@ func (c *Client) Strays(ctx context.Context, component, name string) ([]Stray, e
 	return found, nil
 }
 
-// page is how many records are asked for at a time.
+// page is the number of records per request.
 const page = 500
 
-// newestRecords gives what is known of the newest record of each release that any component made.
+// newestRecords returns the metadata of the newest record of each release that any
+// component created.
 func newestRecords(ctx context.Context, records metadata.ResourceInterface) (map[string]metav1.PartialObjectMetadata, error) {
 	newest := map[string]metav1.PartialObjectMetadata{}
 	options := metav1.ListOptions{LabelSelector: "owner=helm," + LabelComponent, Limit: page}
@@ -82,7 +84,7 @@ func newestRecords(ctx context.Context, records metadata.ResourceInterface) (map
 	}
 }
 
-// version is the revision that a record is of; 0 where it does not say.
+// version returns the revision of a record; 0 if it is not set.
 func version(record metav1.PartialObjectMetadata) int {
 	made, err := strconv.Atoi(record.Labels["version"])
 	if err != nil {

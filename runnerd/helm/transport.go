@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// bind ends every request, and the reading of its answer, with ctx: the SDK makes its requests without one.
+// bind ends every request, and the reading of its response, with ctx: the SDK makes
+// its requests without a context.
 func bind(ctx context.Context) func(http.RoundTripper) http.RoundTripper {
 	return func(next http.RoundTripper) http.RoundTripper { return binding{ctx: ctx, next: next} }
 }
@@ -21,7 +22,7 @@ type binding struct {
 	next http.RoundTripper
 }
 
-// RoundTrip sends a request under both contexts, its own and the one of the work.
+// RoundTrip sends a request under both contexts, its own and that of the operation.
 func (b binding) RoundTrip(request *http.Request) (*http.Response, error) {
 	if b.ctx.Err() != nil {
 		drop(request)
@@ -42,7 +43,7 @@ func (b binding) RoundTrip(request *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// ending is a body that lets its contexts go when it is closed.
+// ending is a body that releases its contexts when it is closed.
 type ending struct {
 	io.ReadCloser
 	end func()
@@ -54,7 +55,7 @@ func (e ending) Close() error {
 	return e.ReadCloser.Close()
 }
 
-// readOnly refuses every request that could write: what templates look up must not.
+// readOnly refuses every request that could write, for the lookups of templates.
 func readOnly(next http.RoundTripper) http.RoundTripper {
 	return roundTrip(func(request *http.Request) (*http.Response, error) {
 		if reads(request) {
@@ -65,7 +66,7 @@ func readOnly(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// dryRun marks every request that writes so that the server only checks it, and refuses those that it cannot mark.
+// dryRun marks every writing request as a dry run, and refuses those that it cannot mark.
 func dryRun(next http.RoundTripper) http.RoundTripper {
 	return roundTrip(func(request *http.Request) (*http.Response, error) {
 		if reads(request) {
@@ -80,10 +81,10 @@ func dryRun(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// connecting are subresources that act although they are read.
+// connecting are subresources that have effects although they are read.
 var connecting = []string{"exec", "attach", "portforward", "proxy"}
 
-// reads says whether a request changes nothing.
+// reads reports whether a request changes nothing.
 func reads(request *http.Request) bool {
 	if request.Method != http.MethodGet && request.Method != http.MethodHead {
 		return false
@@ -97,10 +98,11 @@ func reads(request *http.Request) bool {
 	return true
 }
 
-// maxOptions is the most bytes of the body of a deletion, which holds options only.
+// maxOptions bounds the body of a deletion, which holds only options, in bytes.
 const maxOptions = 64 << 10
 
-// asDryRun gives the request with dryRun=All. A deletion has its options in the body, and then the server does not look at those in the address.
+// asDryRun returns the request with dryRun=All. A deletion has its options in the
+// body, and the server then ignores those in the address.
 func asDryRun(request *http.Request) (*http.Request, error) {
 	marked := request.Clone(request.Context())
 	query := marked.URL.Query()
@@ -115,7 +117,7 @@ func asDryRun(request *http.Request) (*http.Request, error) {
 	return nil, fmt.Errorf("a request %s %s cannot be a dry run; this is a fault of nuon, report it", request.Method, request.URL.Path)
 }
 
-// markOptions writes the dry run into the options of a deletion.
+// markOptions sets the dry run in the options of a deletion.
 func markOptions(request *http.Request) error {
 	options := map[string]any{}
 	if request.Body != nil {
@@ -143,7 +145,7 @@ func markOptions(request *http.Request) error {
 	return nil
 }
 
-// drop closes the body of a request that is not sent, as a round tripper must.
+// drop closes the body of a request that is not sent, as a RoundTripper must.
 func drop(request *http.Request) {
 	if request.Body != nil {
 		_ = request.Body.Close()

@@ -17,7 +17,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// seen keeps the requests that get through.
+// seen records the requests that get through.
 type seen struct{ requests []string }
 
 func (s *seen) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -44,7 +44,7 @@ func anyRequest(t *rapid.T) *http.Request {
 	return httptest.NewRequest(method, path+query, strings.NewReader(body)).WithContext(context.Background())
 }
 
-// Nothing that writes gets through a dry run without its mark, where the server looks for it.
+// No writing request gets through a dry run without its mark, where the server reads it.
 func TestDryRunMarks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var next seen
@@ -73,7 +73,7 @@ func TestDryRunMarks(t *testing.T) {
 	})
 }
 
-// A template can send nothing but what reads.
+// A template can send only reading requests.
 func TestReadOnly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var next seen
@@ -89,7 +89,8 @@ func TestReadOnly(t *testing.T) {
 	})
 }
 
-// The end of the work ends requests that wait, answers that are being read, and keeps new ones from being sent.
+// When the context ends, pending requests and responses that are being read end, and
+// new requests are not sent.
 func TestBind(t *testing.T) {
 	begun := make(chan string, 2)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

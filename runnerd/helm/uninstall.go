@@ -17,25 +17,27 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/cluster"
 )
 
-// UninstallRequest removes a release.
+// UninstallRequest describes the removal of a release.
 type UninstallRequest struct {
 	Release string
-	// Decision is that of Decide with Destroy. What it heals must be healed already.
+	// Decision is the result of Decide with Destroy. Its revisions must be healed already.
 	Decision Decision
 	Owner    Owner
-	// Timeout bounds each hook, and the wait for the objects to be gone; ctx bounds all.
+	// Timeout bounds each hook, and the wait for the deletion of the objects; ctx
+	// bounds everything.
 	Timeout time.Duration
 }
 
-// Uninstalled says what an uninstallation did.
+// Uninstalled is the result of an uninstallation.
 type Uninstalled struct {
-	// Gone are the objects of the release that are not there any more.
+	// Gone are the objects of the release that no longer exist.
 	Gone []api.ObjectRef
-	// Kept are those that stay, because their annotation helm.sh/resource-policy says so.
+	// Kept are those that stay because of their annotation helm.sh/resource-policy.
 	Kept []api.ObjectRef
 }
 
-// Uninstall runs the hooks, deletes the objects, waits until they are gone, and removes the records. What is gone already is fine.
+// Uninstall runs the hooks, deletes the objects, waits until they are deleted, and
+// removes the records. Objects that do not exist are no error.
 func (c *Client) Uninstall(ctx context.Context, request UninstallRequest) (Uninstalled, error) {
 	if request.Decision.Action != ActionUninstall {
 		return Uninstalled{}, nil
@@ -59,7 +61,7 @@ func (c *Client) Uninstall(ctx context.Context, request UninstallRequest) (Unins
 	uninstall.Wait, uninstall.Timeout, uninstall.DeletionPropagation = true, request.Timeout, "background"
 	_, err = uninstall.Run(request.Release)
 	if len(d.errors) > 0 {
-		err = errors.Join(d.errors...) // the SDK only says that there were some
+		err = errors.Join(d.errors...) // the SDK only reports that there were some
 	}
 	if err != nil && !errors.Is(err, driver.ErrReleaseNotFound) {
 		return Uninstalled{}, fmt.Errorf("uninstall the release %s: %w", request.Release, explain(ctx, single(err)))
@@ -67,7 +69,7 @@ func (c *Client) Uninstall(ctx context.Context, request UninstallRequest) (Unins
 	return d.remaining()
 }
 
-// remaining looks at what is left of what stood.
+// remaining reads which of the standing objects are left.
 func (d *delivery) remaining() (Uninstalled, error) {
 	var made Uninstalled
 	for _, o := range d.standing {
@@ -84,8 +86,9 @@ func (d *delivery) remaining() (Uninstalled, error) {
 	return made, nil
 }
 
-// AskUninstall says what Uninstall would do to each object (delete, keep, none when it is gone already), and what the server says to it, as Ask does; then
-// comes what it says to the hooks.
+// AskUninstall returns what Uninstall would do to each object (delete, keep, none if
+// it does not exist), with the server's response to a dry run, as Ask does, followed
+// by the responses for the hooks.
 func (c *Client) AskUninstall(ctx context.Context, request UninstallRequest) ([]Answer, error) {
 	if request.Decision.Action != ActionUninstall {
 		return nil, nil
@@ -112,8 +115,9 @@ func (c *Client) AskUninstall(ctx context.Context, request UninstallRequest) ([]
 	return append(answers, a.hooks(last.Hooks)...), context.Cause(ctx)
 }
 
-// removal asks about one object when the release is uninstalled. Of those of the newest revision the manifest says whether they are kept, of those
-// that older ones left the object itself too.
+// removal dry-runs the removal of one object at an uninstallation. For an object of
+// the newest revision the manifest decides whether it is kept, for one left by older
+// revisions the live object, too.
 func (a *asking) removal(o *resource.Info, newest kube.ResourceList) Answer {
 	answer := Answer{Ref: ref(o), Change: ChangeNone}
 	live, err := get(o)

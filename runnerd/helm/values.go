@@ -12,20 +12,20 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// maxValues is the most bytes of one file of values.
+// maxValues bounds the bytes of one values file.
 const maxValues = 4 << 20
 
 // Set is one value to be set by its path.
 type Set struct {
-	// Key has the syntax of helm --set: dots between keys, [0] for an element of a list, \. for a dot in a key; a part between double quotes
-	// stands for itself: `annotations."example.com/owner"`.
+	// Key has the syntax of helm --set: dots between keys, [0] for an element of a list, \. for a
+	// dot in a key; a part between double quotes is literal: `annotations."example.com/owner"`.
 	Key string
-	// Value is a JSON scalar: nil deletes what the chart has as a default. It is set as it is, of whatever type.
+	// Value is a JSON scalar: nil deletes a default of the chart. It is set with its own type.
 	Value any
 }
 
-// ReadValues reads one YAML or JSON mapping of values. Whole numbers become int64, as with helm --set, so that a million is not written 1e+06.
-// name is for the error.
+// ReadValues parses one YAML or JSON mapping of values. Whole numbers become int64,
+// as with helm --set, so that a million is not written 1e+06. name is for the error.
 func ReadValues(name string, content []byte) (map[string]any, error) {
 	if len(content) > maxValues {
 		return nil, fmt.Errorf("%s: values have at most %d MiB; move large texts into the chart", name, maxValues>>20)
@@ -52,7 +52,7 @@ func ReadValues(name string, content []byte) (map[string]any, error) {
 	return values, nil
 }
 
-// typed puts int64 and float64 in place of numbers as text.
+// typed replaces numbers as text by int64 and float64.
 func typed(value any) any {
 	switch v := value.(type) {
 	case json.Number:
@@ -76,8 +76,8 @@ func typed(value any) any {
 	return value
 }
 
-// MergeValues puts YAML files together, later ones win, and then sets values in the order of the list. A null deletes what the chart has as a
-// default.
+// MergeValues merges YAML files, of which later ones win, and then sets values in the
+// order of the list. A null deletes a default of the chart.
 func MergeValues(files []string, sets []Set) (map[string]any, error) {
 	merged := map[string]any{}
 	for i, text := range files {
@@ -95,7 +95,7 @@ func MergeValues(files []string, sets []Set) (map[string]any, error) {
 	return merged, nil
 }
 
-// merge puts values over those of into: mappings are merged, all else is replaced.
+// merge merges values into others: mappings are merged, everything else is replaced.
 func merge(into, values map[string]any) {
 	for key, value := range values {
 		if table, ok := value.(map[string]any); ok {
@@ -108,7 +108,8 @@ func merge(into, values map[string]any) {
 	}
 }
 
-// into sets the value. The SDK's parser reads the key, and never sees the value: nothing in it is syntax.
+// into sets the value. The SDK's parser parses the key, and never sees the value:
+// nothing in it is syntax.
 func (s Set) into(values map[string]any) error {
 	key, err := plainKey(s.Key)
 	if err != nil {
@@ -129,7 +130,8 @@ func (s Set) into(values map[string]any) error {
 	return nil
 }
 
-// plainKey writes quoted parts of a key with backslashes, which is what the SDK's parser knows, and refuses what would be more than a key.
+// plainKey converts quoted parts of a key to backslash escapes, as the SDK's parser
+// needs, and rejects what would be more than a key.
 func plainKey(key string) (string, error) {
 	var made strings.Builder
 	quoted, escaped, fresh := false, false, true

@@ -91,7 +91,7 @@ func TestQuotedKeys(t *testing.T) {
 	})
 }
 
-// No key and no file makes a panic.
+// No key and no file causes a panic.
 func FuzzMergeValues(f *testing.F) {
 	f.Add("a: 1", "a.b[0]")
 	f.Add("a: &a [*a]", `"`)

@@ -12,19 +12,20 @@ import (
 )
 
 var (
-	// place is where the engine says that something is wrong: "chart/templates/x.yaml:3:14".
+	// place matches the location of an error in the engine's messages:
+	// "chart/templates/x.yaml:3:14".
 	place = regexp.MustCompile(`\(?([^\s():"]+/templates/[^\s():"]+):(\d+)(?::\d+)?\)?:?\s*`)
-	// quoted finds the texts that the function tpl was given, whole, with the values in them.
+	// quoted matches the full text passed to the function tpl, including the values in it.
 	quoted = regexp.MustCompile(`(cannot parse template|error during tpl function execution for) "(?:[^"\\]|\\.)*"`)
-	// engineWords say nothing that the place does not.
+	// engineWords matches prefixes that add nothing to the location.
 	engineWords = regexp.MustCompile(`^(?:execution error at|parse error at|parse error in|template:)\s*`)
 )
 
-// calls is where the engine tells of the next template that one went into.
+// calls matches where the engine names the next template of a call chain.
 var calls = regexp.MustCompile(`error calling (?:include|tpl|template): `)
 
-// templateError says what is wrong with a template, where, and what to do: the place in the template that was rendered, and the one in the innermost of those that
-// it went through.
+// templateError describes an error in a template, with its location and the remedy:
+// the location in the rendered template, and in the innermost template that it calls.
 func templateError(err error) error {
 	text := quoted.ReplaceAllString(err.Error(), "$1 a text")
 	where, _ := splitPlace(text)
@@ -42,7 +43,7 @@ func templateError(err error) error {
 	return fmt.Errorf("render %s: %s; %s", cmp.Or(boundedText(where, 600), "the chart"), boundedText(strings.TrimSuffix(text, "."), 1500), remedy)
 }
 
-// splitPlace takes the first place out of a text.
+// splitPlace removes the first location from a text, and returns both.
 func splitPlace(text string) (where, rest string) {
 	if at := place.FindStringSubmatchIndex(text); at != nil {
 		where = fmt.Sprintf("%s, line %s", text[at[2]:at[3]], text[at[4]:at[5]])
@@ -51,7 +52,7 @@ func splitPlace(text string) (where, rest string) {
 	return where, engineWords.ReplaceAllString(strings.TrimSpace(text), "")
 }
 
-// explain says in words what the API server refused, or that the time was over.
+// explain describes a refusal by the API server, or an expired deadline.
 func explain(ctx context.Context, err error) error {
 	if err == nil {
 		return nil

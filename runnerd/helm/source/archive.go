@@ -14,8 +14,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/netguard"
 )
 
-// unpack reads a packed chart: the files below its one directory. It trusts nothing: only files, only inside, within what the session
-// may still unpack. Name says in errors which archive it is.
+// unpack unpacks a packed chart: the files below its single directory. It trusts
+// nothing: it accepts only files, only inside that directory, within the session's
+// budgets. name is the archive in errors.
 func (s *session) unpack(name string, content []byte) ([]artifact.File, error) {
 	compressed, err := gzip.NewReader(bytes.NewReader(content))
 	if err != nil {
@@ -49,7 +50,7 @@ func (s *session) unpack(name string, content []byte) ([]artifact.File, error) {
 	return sorted(files), nil
 }
 
-// unpackEntry reads one entry; false for what holds no file.
+// unpackEntry reads one entry; it returns false for an entry without a file.
 func (s *session) unpackEntry(archive io.Reader, entry *tar.Header) (artifact.File, bool, error) {
 	if s.files--; s.files < 0 {
 		return artifact.File{}, false, fmt.Errorf("the chart and all that it needs have more than %d files", maxFiles)
@@ -78,7 +79,7 @@ func (s *session) unpackEntry(archive io.Reader, entry *tar.Header) (artifact.Fi
 	return artifact.File{Path: name, Content: bytes.TrimPrefix(content, []byte("\xEF\xBB\xBF"))}, true, nil
 }
 
-// inside is the path of an entry below the chart's directory.
+// inside returns the path of an entry below the chart's directory.
 func inside(name string) (string, error) {
 	trimmed := strings.TrimPrefix(name, "./")
 	_, below, found := strings.Cut(trimmed, "/")

@@ -28,7 +28,7 @@ func TestArchivesThatAreRefused(t *testing.T) {
 	for i := range maxUnpacked/maxFile + 1 {
 		large = append(large, fmt.Sprintf("x/f%d", i), zeros)
 	}
-	// Ten archives in one, of which each is within its bound.
+	// Ten nested archives, each within its bound.
 	part := string(tgz(t, "y/Chart.yaml", yamlOf("z", "1.0.0"), "y/a", zeros, "y/b", zeros, "y/c", zeros))
 	inner := []string{"x/Chart.yaml", yamlOf("x", "1.0.0")}
 	for i := range 10 {
@@ -77,7 +77,7 @@ func TestArchivesThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestNoArchiveBreaksIt: whatever bytes come, there is a chart or an error.
+// TestNoArchiveBreaksIt: any bytes result in a chart or an error.
 func TestNoArchiveBreaksIt(t *testing.T) {
 	valid := packedChart(t, "x", "1.0.0", needs("y 1 https://x"))
 	rapid.Check(t, func(r *rapid.T) {

@@ -17,7 +17,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/job"
 )
 
-// newClient makes the HTTP client of a Fetcher. There is no cookie jar.
+// newClient returns the HTTP client of a Fetcher. It has no cookie jar.
 func newClient(options Options) *http.Client {
 	secure, plain := []netguard.Kind{netguard.Public}, []netguard.Kind(nil)
 	if options.AllowPrivate {
@@ -30,7 +30,7 @@ func newClient(options Options) *http.Client {
 
 var errPlain = errors.New("charts come over https only; plain http is spoken with this machine alone, by a runner that was started with " + job.VarChartsPrivate + "=1")
 
-// explainBlocked puts in words why a server is not connected to.
+// explainBlocked describes why a server is not connected to.
 func explainBlocked(blocked *netguard.BlockedError) error {
 	switch {
 	case blocked.Kind == netguard.Special:
@@ -41,7 +41,7 @@ func explainBlocked(blocked *netguard.BlockedError) error {
 	return fmt.Errorf("its server %s; a build runner reads charts from private networks only when it is started with %s=1", clean(blocked.Error()), job.VarChartsPrivate)
 }
 
-// get asks a server for a file of at most limit bytes.
+// get downloads a file of at most limit bytes.
 func (s *session) get(at *url.URL, limit int64) ([]byte, error) {
 	for try := 1; ; try++ {
 		content, again, err := s.getOnce(at, limit)
@@ -51,10 +51,10 @@ func (s *session) get(at *url.URL, limit int64) ([]byte, error) {
 	}
 }
 
-// tries is how often something that may pass is tried, within the time of the session.
+// tries bounds the tries after temporary errors, within the session's time limit.
 const tries = 3
 
-// getOnce is one try of get; it also says whether another may go better.
+// getOnce is one try of get; it also reports whether another try may succeed.
 func (s *session) getOnce(at *url.URL, limit int64) (content []byte, again bool, err error) {
 	request, err := http.NewRequestWithContext(s.ctx, http.MethodGet, at.String(), nil)
 	if err != nil {
@@ -73,7 +73,8 @@ func (s *session) getOnce(at *url.URL, limit int64) (content []byte, again bool,
 	return content, err != nil && passing(err), err
 }
 
-// passing says of an error of the network that it may pass: not what a rule of ours, a name server or a certificate says.
+// passing reports whether a network error may be temporary, unlike one from our own
+// rules, a name server or a certificate.
 func passing(err error) bool {
 	var lookup *net.DNSError
 	var dial *net.OpError
@@ -81,12 +82,12 @@ func passing(err error) bool {
 		errors.As(err, &dial) && dial.Timeout() || errors.As(err, &lookup) && lookup.IsTemporary
 }
 
-// statusError is an answer other than yes.
+// statusError is a response with a status other than 200.
 type statusError int
 
 func answered(status int) error { return statusError(status) }
 
-// Error gives the answer in words, with what to do.
+// Error describes the response, with the remedy.
 func (e statusError) Error() string {
 	said := strings.TrimSpace(fmt.Sprintf("the server answers %d %s", int(e), http.StatusText(int(e))))
 	switch e {
@@ -98,10 +99,10 @@ func (e statusError) Error() string {
 	return said + "; build again later"
 }
 
-// errLarge says that more comes than may.
+// errLarge reports that a response exceeds its limit.
 var errLarge = errors.New("it is larger than may be read")
 
-// read reads to the end, within a limit and what the session may fetch.
+// read reads to the end, within a limit and the session's budget.
 func (s *session) read(from io.Reader, limit int64) ([]byte, error) {
 	limit = min(limit, s.fetched)
 	content, err := netguard.ReadAll(from, limit, fmt.Errorf("%w (%d bytes); make it smaller", errLarge, limit))
@@ -115,7 +116,7 @@ func (s *session) read(from io.Reader, limit int64) ([]byte, error) {
 	return content, nil
 }
 
-// reachable puts an error of the network in words, without the wrapper that repeats the URL.
+// reachable describes a network error, without the wrapper that repeats the URL.
 func (s *session) reachable(err error) error {
 	var request *url.Error
 	if errors.As(err, &request) {

@@ -12,7 +12,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 )
 
-// directory gets the chart in a directory of the tree, with what it needs. Within are the directories of the charts that need it.
+// directory returns the chart in a directory of the tree, with its dependencies.
+// within are the directories of the charts that depend on it.
 func (s *session) directory(t *tree, dir string, within []string) (*loaded, error) {
 	at, err := t.real(dir)
 	if err != nil {
@@ -45,7 +46,7 @@ func (s *session) count(within []string) error {
 	return nil
 }
 
-// archive reads a packed chart, and those packed in it, down to their Chart.yaml.
+// archive reads a packed chart and the packed charts in it, as far as their Chart.yaml.
 func (s *session) archive(name string, content []byte, depth int) (*loaded, error) {
 	if err := s.count(make([]string, depth)); err != nil {
 		return nil, fmt.Errorf("%s: %w", quote(name), err)
@@ -68,12 +69,13 @@ func (s *session) archive(name string, content []byte, depth int) (*loaded, erro
 	return found, nil
 }
 
-// packed says whether a name in charts/ is that of a packed chart. Helm leaves out what begins with '_' or '.'.
+// packed reports whether a name in charts/ is that of a packed chart. Helm ignores
+// names that start with '_' or '.'.
 func packed(name string) bool {
 	return strings.HasSuffix(name, ".tgz") && !strings.Contains(name, "/") && !strings.HasPrefix(name, "_") && !strings.HasPrefix(name, ".")
 }
 
-// part is a chart that lies in charts/ of another.
+// part is a chart in the charts/ directory of another.
 type part struct {
 	// entry is its name in charts/: "redis", "redis-1.0.0.tgz".
 	entry  string
@@ -82,7 +84,8 @@ type part struct {
 	used   bool
 }
 
-// parts are the charts that lie in charts/. Directories are completed: what they need may not be committed either.
+// parts returns the charts in charts/. Dependencies of a directory are completed,
+// since they may not be committed either.
 func (s *session) parts(l *loaded, t *tree, within []string) ([]*part, error) {
 	var found []*part
 	below := map[string][]artifact.File{}
@@ -131,7 +134,7 @@ func (s *session) parts(l *loaded, t *tree, within []string) ([]*part, error) {
 	return found, nil
 }
 
-// replace puts files in the place of a directory in charts/.
+// replace replaces a directory in charts/ by files.
 func (l *loaded) replace(entry string, files []artifact.File) {
 	l.remove(entry)
 	for _, file := range files {
@@ -144,7 +147,7 @@ func (l *loaded) remove(entry string) {
 	l.files = slices.DeleteFunc(l.files, func(file artifact.File) bool { return file.Path == at || strings.HasPrefix(file.Path, at+"/") })
 }
 
-// resolving is the work of complete.
+// resolving is the state of complete.
 type resolving struct {
 	*session
 	of     *loaded
@@ -154,7 +157,8 @@ type resolving struct {
 	lock   *chart.Lock
 }
 
-// complete puts what a chart needs into its charts/, and the lock beside. A chart from an archive (no tree) must have all of it already.
+// complete adds a chart's dependencies to its charts/, and its lock. A chart from an
+// archive (no tree) must already contain both.
 func (s *session) complete(l *loaded, t *tree, within []string) error {
 	parts, err := s.parts(l, t, within)
 	if err != nil || len(l.meta.Dependencies) == 0 {
@@ -183,7 +187,8 @@ func (s *session) complete(l *loaded, t *tree, within []string) error {
 	return nil
 }
 
-// dropStale takes out of charts/ what is of the name of a dependency but was not chosen: Helm would install it as well.
+// dropStale removes charts from charts/ that have the name of a dependency but were
+// not chosen: Helm would install them as well.
 func (r *resolving) dropStale() {
 	for _, p := range r.parts {
 		needed := slices.ContainsFunc(r.of.meta.Dependencies, func(d *chart.Dependency) bool { return d.Name == p.chart.meta.Name })
@@ -194,7 +199,7 @@ func (r *resolving) dropStale() {
 	}
 }
 
-// resolve finds one dependency, and puts it into charts/.
+// resolve finds one dependency, and adds it to charts/.
 func (r *resolving) resolve(i int, asked *chart.Dependency) (*chart.Dependency, error) {
 	repository, version := asked.Repository, asked.Version
 	if r.lock != nil {
@@ -223,7 +228,7 @@ func (r *resolving) resolve(i int, asked *chart.Dependency) (*chart.Dependency, 
 	return chosen, err
 }
 
-// lying is the part in charts/ of this name and version.
+// lying returns the part in charts/ with this name and version.
 func (r *resolving) lying(name, version string) *part {
 	for _, p := range r.parts {
 		if p.chart.meta.Name == name && satisfies(version, p.chart.meta.Version) {
@@ -240,7 +245,7 @@ func (r *resolving) note(d Dependency, chosen *chart.Dependency) {
 	}
 }
 
-// absent is the error of a dependency that would have to lie in charts/.
+// absent returns the error for a dependency that is missing from charts/.
 func (r *resolving) absent(i int, asked *chart.Dependency, version string) error {
 	var there []string
 	for _, p := range r.parts {
@@ -253,7 +258,7 @@ func (r *resolving) absent(i int, asked *chart.Dependency, version string) error
 	return fmt.Errorf("%s: dependency %s %s is not in charts/ (there: %s); %s", where, quote(asked.Name), clean(version), some(there), remedy)
 }
 
-// beside takes a dependency from another directory of the tree.
+// beside adds a dependency from another directory of the tree.
 func (r *resolving) beside(i int, name, repository, version string) (string, error) {
 	where := r.of.meta.where(i, "repository")
 	below := strings.TrimPrefix(repository, "file://")
@@ -280,16 +285,17 @@ func (r *resolving) beside(i int, name, repository, version string) (string, err
 	return found.meta.Version, nil
 }
 
-// isBeside says whether there is something in the tree where a file:// leads. Of a chart that somebody copied together with what it needs,
-// there often is not: then what lies in its charts/ is meant.
+// isBeside reports whether the tree has the target of a file:// reference. A chart that was
+// copied together with its dependencies often has none; then the copy in its charts/ is used.
 func (r *resolving) isBeside(repository string) bool {
 	below := strings.TrimPrefix(repository, "file://")
 	_, err := r.tree.real(path.Join(r.of.dir, below))
 	return err == nil && !path.IsAbs(below)
 }
 
-// place calls put with the name of a directory in charts/ for a chart: its own, or that with its version behind if another version has it.
-// The same chart under two aliases is there once.
+// place calls put with a directory name in charts/ for a chart: the chart's name, or
+// with its version appended if another version has that name. The same chart under
+// two aliases is added once.
 func (r *resolving) place(name, version string, put func(entry string)) {
 	for _, entry := range []string{name, name + "-" + version} {
 		at := slices.IndexFunc(r.parts, func(p *part) bool { return p.entry == entry })
@@ -306,7 +312,7 @@ func (r *resolving) place(name, version string, put func(entry string)) {
 	}
 }
 
-// fetched gets a dependency from a repository.
+// fetched downloads a dependency from a repository.
 func (r *resolving) fetched(i int, name, repository, version string) (string, error) {
 	where := r.of.meta.where(i, "repository")
 	from, err := parseRepository(repository)

@@ -10,7 +10,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 )
 
-// lockOf is a lock as `helm dependency update` writes it: with a time, and the digest of both lists.
+// lockOf returns a lock as written by `helm dependency update`: with a time, and the
+// digest of both lists.
 func lockOf(t *testing.T, chartYAML string, locked ...string) string {
 	t.Helper()
 	var m chart.Metadata
@@ -34,7 +35,7 @@ func lockOf(t *testing.T, chartYAML string, locked ...string) string {
 	return string(text)
 }
 
-// TestTheDigestOfALock holds our digest of a lock against the one that Helm's own test has.
+// TestTheDigestOfALock compares our digest of a lock with the one in Helm's own test.
 func TestTheDigestOfALock(t *testing.T) {
 	asked := []*chart.Dependency{{Name: "alpine", Repository: "http://localhost:8879/charts", Version: "0.1.0"}}
 	locked := []*chart.Dependency{{Name: "alpine", Repository: "http://localhost:8879/charts", Version: "0.1.0"}}
@@ -122,7 +123,7 @@ func TestDependencies(t *testing.T) {
 	}
 }
 
-// below puts pairs of path and content below a directory.
+// below moves pairs of path and content below a directory.
 func below(dir string, pairs []string) (files []artifact.File) {
 	moved := make([]string, len(pairs))
 	for i, text := range pairs {
@@ -135,7 +136,8 @@ func below(dir string, pairs []string) (files []artifact.File) {
 	return filesOf(moved...)
 }
 
-// TestOurLockIsALock: what is resolved without a lock is taken as the lock that it is the next time, and by Helm's own count.
+// TestOurLockIsALock: the lock that is written for resolved dependencies is used the
+// next time, and has the digest that Helm computes.
 func TestOurLockIsALock(t *testing.T) {
 	s := newShop(t)
 	s.publish("", map[string][]byte{"redis 1.0.0": packedChart(t, "redis", "1.0.0")})
@@ -218,7 +220,7 @@ func TestDependenciesThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestAllProblemsAtOnce: each dependency that cannot be had is told.
+// TestAllProblemsAtOnce: every dependency that cannot be resolved is reported.
 func TestAllProblemsAtOnce(t *testing.T) {
 	_, err := New(Options{}).FromTree(t.Context(), below("app", []string{"Chart.yaml", yamlOf("app", "1.0.0", needs("x 1 file://../x", "y 1 file://../y"))}), "app")
 	refused(t, err, "app/Chart.yaml:7", "app/Chart.yaml:10")

@@ -9,14 +9,14 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 )
 
-// download is a packed chart as it came.
+// download is a packed chart as downloaded.
 type download struct {
-	version string // as the index or the tag has it
+	version string // as in the index or the tag
 	origin  string
 	content []byte
 }
 
-// fetch gets a packed chart from a repository. What was fetched before in this session is not fetched again.
+// fetch fetches a packed chart from a repository, at most once per session.
 func (s *session) fetch(from place, name, wanted string) (download, error) {
 	about := fmt.Sprintf("chart %s from %s", quote(name), from)
 	if !chartName.MatchString(name) {
@@ -41,10 +41,10 @@ func (s *session) fetch(from place, name, wanted string) (download, error) {
 	return got, nil
 }
 
-// chartName is what charts may be called: it becomes a part of addresses and paths.
+// chartName is the form of a chart's name, which becomes part of addresses and paths.
 var chartName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,249}$`)
 
-// fetchIndexed gets a chart from a repository with an index.
+// fetchIndexed fetches a chart from a repository with an index.
 func (s *session) fetchIndexed(from place, name, wanted string) (download, error) {
 	entries, err := s.entries(from, name)
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *session) fetchIndexed(from place, name, wanted string) (download, error
 	return download{}, errors.New("the index changed while it was read; this is a fault of the product, report it")
 }
 
-// fetchEntry gets the archive of an entry of an index, and holds it against the digest there.
+// fetchEntry fetches the archive of an index entry, and checks it against the digest in the index.
 func (s *session) fetchEntry(from place, e entry) (download, error) {
 	if len(e.URLs) == 0 {
 		return download{}, fmt.Errorf("the index names no address for version %s; ask whoever publishes it", quote(e.Version))
@@ -101,7 +101,7 @@ func (s *session) fetchEntry(from place, e entry) (download, error) {
 	return got, nil
 }
 
-// digest is the one that the index says, "sha256:…"; empty if it says none.
+// digest returns the digest in the index, "sha256:…", or "" if there is none.
 func (e entry) digest() (string, error) {
 	if e.Digest == "" {
 		return "", nil

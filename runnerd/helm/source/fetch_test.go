@@ -100,7 +100,8 @@ func TestFetchingThatIsRefused(t *testing.T) {
 	}
 }
 
-// TestPrivateAddresses: nothing private is dialled unless the owner of the runner allows it, whatever the address is written like.
+// TestPrivateAddresses: no private address is dialed, in any notation, unless the
+// owner of the runner allows it.
 func TestPrivateAddresses(t *testing.T) {
 	s := newShop(t)
 	s.publish("", map[string][]byte{"web 1.0.0": packedChart(t, "web", "1.0.0")})
@@ -113,7 +114,7 @@ func TestPrivateAddresses(t *testing.T) {
 	}
 }
 
-// TestAnswersThatAreRefused is about what a server can do to whoever asks.
+// TestAnswersThatAreRefused tests hostile responses of a server.
 func TestAnswersThatAreRefused(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer http.HandlerFunc
@@ -146,7 +147,7 @@ func TestAnswersThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestAServerThatIsBusy is asked again, and gives up in time.
+// TestAServerThatIsBusy: the request is retried, and fails after the last try.
 func TestAServerThatIsBusy(t *testing.T) {
 	s := newShop(t)
 	times := 0
@@ -162,7 +163,7 @@ func TestAServerThatIsBusy(t *testing.T) {
 	}
 }
 
-// TestAServerThatSaysNothing does not hold anybody longer than the time-out.
+// TestAServerThatSaysNothing: a server without a response ends in a timeout.
 func TestAServerThatSaysNothing(t *testing.T) {
 	s := newShop(t)
 	done := make(chan struct{})

@@ -19,7 +19,7 @@ type entry struct {
 	Removed bool     `json:"removed" yaml:"removed"`
 }
 
-// entries gives the versions of one chart in a repository's index.
+// entries returns the versions of one chart in a repository's index.
 func (s *session) entries(from place, name string) ([]entry, error) {
 	content, known := s.indexes[from.String()]
 	if !known {
@@ -39,14 +39,15 @@ func (s *session) entries(from place, name string) ([]entry, error) {
 	return slices.DeleteFunc(found, func(e entry) bool { return e.Removed }), nil
 }
 
-// maxParsed is the most bytes of YAML that are read as a whole. A larger index is read in part.
+// maxParsed bounds the bytes of YAML that are parsed as a whole. A larger index is parsed in part.
 const maxParsed = 8 << 20
 
-// maxNames is how many charts of an index are kept by name, for whoever wrote one that is not there.
+// maxNames bounds the chart names that are collected from an index for error messages.
 const maxNames = 100_000
 
-// entriesOf finds one chart in an index: its versions, or the names that there are. Of YAML as Helm writes it, only the lines of that chart
-// are parsed: those of all, in a large repository, would take a gigabyte.
+// entriesOf returns the versions of one chart in an index, or the names of all
+// charts. In YAML as Helm writes it, only the lines of that chart are parsed: to
+// parse a large index as a whole would take a gigabyte.
 func entriesOf(content []byte, name string) (found []entry, names []string, err error) {
 	if start := bytes.TrimSpace(content[:min(len(content), 512)]); bytes.HasPrefix(start, []byte("{")) {
 		return jsonEntries(content, name)
@@ -94,7 +95,7 @@ func jsonEntries(content []byte, name string) ([]entry, []string, error) {
 	return found, names, nil
 }
 
-// wholeEntries reads all of an index.
+// wholeEntries parses all of an index.
 func wholeEntries(content []byte, name string) ([]entry, []string, error) {
 	var index struct {
 		Entries map[string]yaml.Node `yaml:"entries"`
@@ -120,7 +121,7 @@ func wholeEntries(content []byte, name string) ([]entry, []string, error) {
 	return found, names, nil
 }
 
-// yamlEntries reads what blockOf found.
+// yamlEntries parses the block that blockOf found.
 func yamlEntries(block []byte, name string) ([]entry, error) {
 	var index map[string][]entry
 	if err := yaml.Unmarshal(block, &index); err != nil {
@@ -129,7 +130,8 @@ func yamlEntries(block []byte, name string) ([]entry, error) {
 	return index[name], nil
 }
 
-// blockOf cuts the lines of one chart out of an index in block style, and gives the names of all.
+// blockOf cuts the lines of one chart out of an index in block style, and returns the
+// names of all charts.
 func blockOf(content []byte, name string) (block []byte, names []string) {
 	_, rest, found := bytes.Cut(append([]byte("\n"), content...), []byte("\nentries:\n"))
 	if !found {
@@ -149,7 +151,7 @@ func blockOf(content []byte, name string) (block []byte, names []string) {
 		case indent < 0:
 			indent = depth
 		case depth == 0 && indent > 0 && !strings.HasPrefix(text, "#"):
-			// the next key beside entries
+			// the next key after entries
 			if begin >= 0 && end < 0 {
 				end = at
 			}

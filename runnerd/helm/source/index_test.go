@@ -10,7 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestTheIndexInPart: what is read of the lines of one chart is what the whole index says of it.
+// TestTheIndexInPart: the entries parsed from the lines of one chart equal those from
+// the whole index.
 func TestTheIndexInPart(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		name := rapid.StringMatching(`[a-z][a-z0-9-]{0,5}`)
@@ -49,7 +50,7 @@ func TestTheIndexInPart(t *testing.T) {
 	})
 }
 
-// TestALargeIndex is read without its being parsed as a whole.
+// TestALargeIndex: a large index is searched without being parsed as a whole.
 func TestALargeIndex(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("apiVersion: v1\nentries:\n")
@@ -66,7 +67,8 @@ func TestALargeIndex(t *testing.T) {
 	}
 }
 
-// TestAnIndexOfOneLargeChart: what is parsed of an index is bounded, also if all of it is of one chart, and so are the names that are kept.
+// TestAnIndexOfOneLargeChart: the parsed part of an index is bounded, even if all of
+// it is one chart, and so are the collected names.
 func TestAnIndexOfOneLargeChart(t *testing.T) {
 	_, _, err := entriesOf([]byte("entries:\n  web:\n"+strings.Repeat("  - version: 1.0.0\n", maxParsed/19+1)), "web")
 	refused(t, err, `"web"`, "at most")

@@ -17,8 +17,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 )
 
-// ReadLocal reads a chart directory of this machine, and the directories beside it that it needs, as a source tree: from the root of the git
-// repository that it is in, else from the directory above all of them. At is where the chart is in the tree.
+// ReadLocal reads a local chart directory, and the directories that it depends on, as
+// a source tree. The root of the tree is the root of their git repository, or else a
+// common parent directory. at is the path of the chart in the tree.
 func ReadLocal(dir string) (files []artifact.File, at string, err error) {
 	full, err := filepath.Abs(dir)
 	if err == nil {
@@ -39,7 +40,7 @@ func ReadLocal(dir string) (files []artifact.File, at string, err error) {
 	within := make([]string, 0, len(wanted))
 	for _, w := range wanted {
 		if below, err := filepath.Rel(root, w); err == nil && filepath.IsLocal(below) {
-			within = append(within, filepath.ToSlash(below)) // of what lies outside, the tree says that it is not there
+			within = append(within, filepath.ToSlash(below)) // the tree reports what is outside of it as missing
 		}
 	}
 	files, err = artifact.ReadDir(root, artifact.ReadOptions{Skip: func(name string, entry fs.DirEntry) bool {
@@ -52,7 +53,7 @@ func ReadLocal(dir string) (files []artifact.File, at string, err error) {
 	return files, filepath.ToSlash(below), err
 }
 
-// near says whether a path leads to one of these directories, or lies in one.
+// near reports whether a path is a parent of one of these directories, or is inside one.
 func near(name string, dirs []string) bool {
 	for _, dir := range dirs {
 		if dir == "." || name == dir || strings.HasPrefix(name, dir+"/") || strings.HasPrefix(dir, name+"/") {
@@ -62,7 +63,8 @@ func near(name string, dirs []string) bool {
 	return false
 }
 
-// localDirs are the directory of a chart and those that it needs by file://, also through others.
+// localDirs returns the directory of a chart and those that it depends on by file://,
+// also indirectly.
 func localDirs(dir string) ([]string, error) {
 	found := []string{dir}
 	for i := 0; i < len(found); i++ {
@@ -78,7 +80,7 @@ func localDirs(dir string) ([]string, error) {
 	return found, nil
 }
 
-// needed are the directories that a chart, and those in its charts/, name as file://.
+// needed returns the directories that a chart, and those in its charts/, reference by file://.
 func needed(dir string) []string {
 	charts := []string{dir}
 	if inner, err := filepath.Glob(filepath.Join(escaped.Replace(dir), "charts", "*")); err == nil {
@@ -95,15 +97,15 @@ func needed(dir string) []string {
 	return found
 }
 
-// escaped takes the meaning of a pattern from a path.
+// escaped escapes the special characters of a pattern in a path.
 var escaped = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
 
-// withLinked adds what the links in directories lead to, as far as it is below root. How many links are followed is bounded; of what is then
-// missing, the tree says so.
+// withLinked adds the targets of links in directories, as far as they are below root.
+// The number of links is bounded; the tree reports the targets of others as missing.
 func withLinked(root string, dirs []string) []string {
 	seen := 0
 	for i := 0; i < len(dirs) && len(dirs) <= maxCharts; i++ {
-		// What cannot be read is met again when it is needed.
+		// An unreadable file is reported again when it is needed.
 		_ = filepath.WalkDir(dirs[i], func(name string, entry fs.DirEntry, err error) error {
 			if seen++; err != nil || seen > maxSeen {
 				return fs.SkipAll
@@ -120,7 +122,8 @@ func withLinked(root string, dirs []string) []string {
 	return dirs
 }
 
-// linked is where a link leads, which may be a link, too; empty for one that cannot be followed in a repository.
+// linked returns the target of a link, which may be a link, too; empty for one that
+// cannot be followed in a repository.
 func linked(name string) string {
 	written, err := os.Readlink(name)
 	if err != nil || filepath.IsAbs(written) {
@@ -129,13 +132,14 @@ func linked(name string) string {
 	return filepath.Join(filepath.Dir(name), written)
 }
 
-// beneath says whether a clean path is a directory, or lies in it.
+// beneath reports whether a clean path is a directory, or is inside it.
 func beneath(name, dir string) bool {
 	below, err := filepath.Rel(dir, name)
 	return err == nil && filepath.IsLocal(below)
 }
 
-// neighbours are the relative paths that a Chart.yaml names as file://. What is wrong with the file is said when the chart is read.
+// neighbours returns the relative paths that a Chart.yaml references by file://.
+// Errors in the file are reported when the chart is read.
 func neighbours(file string) []string {
 	opened, err := os.Open(file)
 	if err != nil {
@@ -159,7 +163,7 @@ func neighbours(file string) []string {
 	return found
 }
 
-// repositoryRoot is the directory of the work tree that dir is in; empty if there is none.
+// repositoryRoot returns the root of the work tree that contains dir, or "" if there is none.
 func repositoryRoot(dir string) string {
 	for {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
@@ -175,7 +179,7 @@ func repositoryRoot(dir string) string {
 	}
 }
 
-// above is the directory that all lie in, and that is none of them.
+// above returns the parent directory of all directories.
 func above(dirs []string) string {
 	root := filepath.Dir(dirs[0])
 	for _, dir := range dirs[1:] {

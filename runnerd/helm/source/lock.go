@@ -12,7 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 )
 
-// lockName is what the lock of a chart is called.
+// lockName returns the name of the chart's lock file.
 func (m *metadata) lockName() string {
 	if m.legacy {
 		return requirementsLock
@@ -20,7 +20,8 @@ func (m *metadata) lockName() string {
 	return lockFile
 }
 
-// lock reads the lock of a chart, and holds it against what the chart asks for; nil if there is none.
+// lock reads the lock of a chart, and checks it against the chart's dependencies; nil
+// if there is none.
 func (l *loaded) lock() (*chart.Lock, error) {
 	name := l.meta.lockName()
 	content, found := l.file(name)
@@ -38,7 +39,7 @@ func (l *loaded) lock() (*chart.Lock, error) {
 	return &lock, nil
 }
 
-// disagreement says what of a lock is not as the chart asks; empty if all is.
+// disagreement returns how a lock differs from the chart's dependencies, or "".
 func (l *loaded) disagreement(lock *chart.Lock) string {
 	asked := l.meta.Dependencies
 	if len(lock.Dependencies) != len(asked) {
@@ -55,7 +56,7 @@ func (l *loaded) disagreement(lock *chart.Lock) string {
 		}
 		copied := *dependency
 		if named(copied.Repository) {
-			copied.Repository = locked.Repository // Helm puts the address in place of the name before it counts
+			copied.Repository = locked.Repository // Helm replaces the name by the address before it computes the digest
 		}
 		if strings.TrimSuffix(copied.Repository, "/") != strings.TrimSuffix(locked.Repository, "/") {
 			return fmt.Sprintf("it locks %s from %s, asked for is %s", dependency.Name, quote(locked.Repository), quote(copied.Repository))
@@ -66,12 +67,13 @@ func (l *loaded) disagreement(lock *chart.Lock) string {
 		return ""
 	}
 	if l.meta.APIVersion == chart.APIVersionV1 && digestOf(map[string][]*chart.Dependency{"dependencies": asked}) == lock.Digest {
-		return "" // as Helm 2 counted
+		return "" // as Helm 2 computed it
 	}
 	return "its digest is of other dependencies"
 }
 
-// digestOf is the digest that Helm (internal/resolver) gives what a chart asks for together with what was locked for it.
+// digestOf returns the digest that Helm (internal/resolver) computes from a chart's
+// dependencies together with the locked ones.
 func digestOf(what any) string {
 	text, err := json.Marshal(what)
 	if err != nil {
@@ -80,12 +82,13 @@ func digestOf(what any) string {
 	return artifact.Digest(text)
 }
 
-// named says that a repository is a name in a person's own configuration of Helm.
+// named reports whether a repository is a name from a person's own Helm configuration.
 func named(repository string) bool {
 	return strings.HasPrefix(repository, "@") || strings.HasPrefix(repository, "alias:")
 }
 
-// writeLock makes the lock of what was chosen. It has no time, so that the same choice gives the same bytes.
+// writeLock adds the lock of the chosen dependencies. It has no time, so the same
+// choice gives the same bytes.
 func (l *loaded) writeLock(chosen []*chart.Dependency) error {
 	text, err := yaml.Marshal(struct {
 		Dependencies []*chart.Dependency `json:"dependencies"`

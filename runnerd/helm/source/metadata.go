@@ -13,7 +13,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 )
 
-// The files that say what a chart is; the second pair is of charts of apiVersion v1.
+// The metadata files of a chart; the second pair is for charts of apiVersion v1.
 const (
 	chartFile        = "Chart.yaml"
 	lockFile         = "Chart.lock"
@@ -21,24 +21,24 @@ const (
 	requirementsLock = "requirements.lock"
 )
 
-// metadata is what a chart says of itself.
+// metadata is a chart's metadata.
 type metadata struct {
 	chart.Metadata
-	// file is the one that lists the dependencies, as a person names it: "deploy/chart/Chart.yaml".
+	// file is the one that lists the dependencies, with its path: "deploy/chart/Chart.yaml".
 	file string
-	// lines are those of the dependencies in it.
+	// lines are the positions of the dependencies in it.
 	lines []lineOf
-	// legacy says that requirements.yaml lists the dependencies.
+	// legacy reports that requirements.yaml lists the dependencies.
 	legacy bool
 }
 
-// lineOf is where a dependency stands, and the keys of it.
+// lineOf is the position of a dependency and its keys.
 type lineOf struct {
 	line int
 	keys map[string]int
 }
 
-// where gives file:line of a dependency's key, or of the dependency.
+// where returns file:line of a dependency's key, or of the dependency.
 func (m *metadata) where(i int, key string) string {
 	if i >= len(m.lines) {
 		return m.file
@@ -52,7 +52,7 @@ func (m *metadata) where(i int, key string) string {
 
 // loaded is a chart with its own files.
 type loaded struct {
-	// at names it in errors; dir is its directory in the tree, if it has one.
+	// at is its path in errors; dir is its directory in the tree, if it has one.
 	at, dir string
 	meta    *metadata
 	files   []artifact.File
@@ -67,7 +67,7 @@ func (l *loaded) file(name string) ([]byte, bool) {
 	return nil, false
 }
 
-// usable refuses what can be a part of other charts only.
+// usable returns an error for a chart that can only be part of others.
 func (l *loaded) usable() error {
 	if l.meta.Type == "library" {
 		return fmt.Errorf("%s: chart %s is a library, which holds nothing to install; name the chart that uses it", path.Join(l.at, chartFile), quote(l.meta.Name))
@@ -75,7 +75,7 @@ func (l *loaded) usable() error {
 	return nil
 }
 
-// load reads what a chart says of itself.
+// load reads a chart's metadata.
 func load(at, dir string, files []artifact.File) (*loaded, error) {
 	l := &loaded{at: at, dir: dir, files: files, meta: &metadata{file: path.Join(at, chartFile)}}
 	content, found := l.file(chartFile)
@@ -98,7 +98,7 @@ func load(at, dir string, files []artifact.File) (*loaded, error) {
 	return l, l.check()
 }
 
-// charts says where below a directory charts are, for whoever named the wrong one.
+// charts lists the charts below a directory, for the error about a wrong directory.
 func charts(files []artifact.File) string {
 	var dirs []string
 	for _, file := range files {
@@ -112,7 +112,7 @@ func charts(files []artifact.File) string {
 	return " (below it: " + some(dirs) + ")"
 }
 
-// check is what Helm checks, in words that name the file.
+// check does Helm's checks, with errors that name the file.
 func (l *loaded) check() error {
 	file := path.Join(l.at, chartFile)
 	switch {
@@ -135,7 +135,7 @@ func (l *loaded) check() error {
 	return nil
 }
 
-// decode reads YAML as Helm does, with the line of what is wrong.
+// decode parses YAML as Helm does, and returns errors with the line.
 func decode(file string, content []byte, into any) error {
 	if len(content) > maxMetadata {
 		return fmt.Errorf("%s has %d bytes, at most %d are read; make it smaller", file, len(content), maxMetadata)
@@ -154,7 +154,7 @@ func decode(file string, content []byte, into any) error {
 	return nil
 }
 
-// yamlError puts an error of the parser in the form file:line: words.
+// yamlError formats an error of the parser as file:line: text.
 func yamlError(file string, err error) error {
 	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "yaml: "), "line ")
 	if line, words, found := strings.Cut(text, ": "); found && strings.Trim(line, "0123456789") == "" {
@@ -163,7 +163,7 @@ func yamlError(file string, err error) error {
 	return fmt.Errorf("%s: %s; mend the YAML", file, clean(text))
 }
 
-// dependencyLines finds where the dependencies stand.
+// dependencyLines returns the positions of the dependencies.
 func dependencyLines(content []byte) []lineOf {
 	var node yamlv3.Node
 	if yamlv3.Unmarshal(content, &node) != nil || len(node.Content) == 0 || node.Content[0].Kind != yamlv3.MappingNode {

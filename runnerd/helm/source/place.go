@@ -11,11 +11,11 @@ import (
 
 // place is a chart repository.
 type place struct {
-	// at has the scheme https, http or oci, no user, query or fragment, and no slash at its end.
+	// at has the scheme https, http or oci, no user, query or fragment, and no trailing slash.
 	at *url.URL
 }
 
-// parseRepository reads the address of a chart repository as helm_repo.repo_url and Chart.yaml have it.
+// parseRepository parses the address of a chart repository as in helm_repo.repo_url and Chart.yaml.
 func parseRepository(text string) (place, error) {
 	at, err := url.Parse(text)
 	switch {
@@ -36,7 +36,7 @@ func parseRepository(text string) (place, error) {
 	return place{at: at}, nil
 }
 
-// parseWeb reads the address of a file.
+// parseWeb parses the address of a file.
 func parseWeb(text string) (*url.URL, error) {
 	at, err := url.Parse(text)
 	if err != nil || at.Host == "" || at.Scheme != "https" && (at.Scheme != "http" || !thisMachine(at.Hostname())) {
@@ -52,20 +52,20 @@ func (p place) oci() bool { return p.at.Scheme == "oci" }
 
 func (p place) String() string { return shown(p.at) }
 
-// index is the address of the repository's index.
+// index returns the address of the repository's index.
 func (p place) index() *url.URL {
 	at := *p.at
 	at.Path = path.Join("/", at.Path, "index.yaml")
 	return &at
 }
 
-// thisMachine says whether a name or address of a URL is this machine, by what it is and not by what a name server says.
+// thisMachine reports whether the host of a URL is this machine. It does not use a name server.
 func thisMachine(host string) bool {
 	at, err := netip.ParseAddr(host)
 	return err == nil && at.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
 }
 
-// plainHost says whether a registry is spoken to without TLS: only one on this machine.
+// plainHost reports whether a registry is accessed without TLS: only one on this machine.
 func plainHost(host string) bool {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {

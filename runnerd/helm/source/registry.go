@@ -19,17 +19,19 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/version"
 )
 
-// The media types of a chart in an OCI registry, as Helm's documentation of registries has them; the last is of the first versions.
+// The media types of a chart in an OCI registry, as in Helm's documentation of
+// registries; the last is that of early Helm versions.
 const (
 	configMedia = "application/vnd.cncf.helm.config.v1+json"
 	chartMedia  = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 	legacyMedia = "application/tar+gzip"
 )
 
-// maxTags is how many tags of a repository are looked at.
+// maxTags bounds the tags of a repository that are read.
 const maxTags = 20_000
 
-// fetchOCI gets a chart from a registry: the repository's path and the chart's name are the path there, the version is the tag.
+// fetchOCI fetches a chart from a registry: the repository's path and the chart's
+// name form the path there, the version is the tag.
 func (s *session) fetchOCI(from place, name, wanted string) (download, error) {
 	repository, err := s.open(from.at.Host, from.at.Path+"/"+name)
 	if err != nil {
@@ -51,7 +53,7 @@ func (s *session) fetchOCI(from place, name, wanted string) (download, error) {
 	return got, s.said(err)
 }
 
-// fetchReference gets a chart by host/path:tag or host/path@digest.
+// fetchReference fetches a chart by host/path:tag or host/path@digest.
 func (s *session) fetchReference(host, path string) (download, error) {
 	reference := ""
 	if name, digest, found := strings.Cut(path, "@"); found {
@@ -71,7 +73,7 @@ func (s *session) fetchReference(host, path string) (download, error) {
 	return got, s.said(err)
 }
 
-// open prepares the conversation with a registry.
+// open returns a client for a repository in a registry.
 func (s *session) open(host, path string) (*remote.Repository, error) {
 	repository, err := remote.NewRepository(host + "/" + strings.Trim(path, "/"))
 	if err != nil || repository.Reference.Reference != "" {
@@ -88,7 +90,7 @@ func (s *session) open(host, path string) (*remote.Repository, error) {
 	return repository, nil
 }
 
-// newest lists the tags, and chooses among them.
+// newest lists the tags, and chooses one of them.
 func (s *session) newest(repository *remote.Repository, wanted string) (string, error) {
 	known, err := s.tags(repository)
 	if err != nil {
@@ -119,7 +121,7 @@ func (s *session) tags(repository *remote.Repository) ([]string, error) {
 
 var errEnough = errors.New("enough")
 
-// pull gets the chart's layer of a manifest.
+// pull downloads the chart's layer of a manifest.
 func (s *session) pull(repository *remote.Repository, reference string) (download, error) {
 	described, reader, err := repository.Manifests().FetchReference(s.ctx, reference)
 	if err != nil {
@@ -153,7 +155,7 @@ func (s *session) readAll(reader io.ReadCloser, limit int64) ([]byte, error) {
 	return content, errors.Join(err, reader.Close())
 }
 
-// chartLayer finds the chart in a manifest.
+// chartLayer returns the chart's layer in a manifest.
 func chartLayer(content []byte) (ocispec.Descriptor, error) {
 	var manifest ocispec.Manifest
 	if err := json.Unmarshal(content, &manifest); err != nil {
@@ -183,7 +185,7 @@ func missing(err error) bool {
 	return errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound || err != nil && strings.HasSuffix(err.Error(), "not found")
 }
 
-// said puts an error of the registry's client in words.
+// said describes an error of the registry's client.
 func (s *session) said(err error) error {
 	var answer *errcode.ErrorResponse
 	switch {

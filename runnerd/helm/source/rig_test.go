@@ -17,7 +17,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/artifact"
 )
 
-// filesOf makes files of pairs of path and content; a content that begins with "-> " is a link.
+// filesOf returns files from pairs of path and content; content that starts with "-> " is a link.
 func filesOf(pairs ...string) []artifact.File {
 	var files []artifact.File
 	for i := 0; i < len(pairs); i += 2 {
@@ -30,12 +30,13 @@ func filesOf(pairs ...string) []artifact.File {
 	return files
 }
 
-// yamlOf is a Chart.yaml with more lines.
+// yamlOf returns a Chart.yaml with more lines.
 func yamlOf(name, version string, more ...string) string {
 	return strings.Join(append([]string{"apiVersion: v2", "name: " + name, "version: " + version}, more...), "\n") + "\n"
 }
 
-// needs are the lines of dependencies, each "name version repository" and maybe " alias".
+// needs returns the lines of dependencies, each "name version repository", optionally
+// with " alias".
 func needs(dependencies ...string) string {
 	text := "dependencies:"
 	for _, d := range dependencies {
@@ -48,11 +49,11 @@ func needs(dependencies ...string) string {
 	return text
 }
 
-// tgz packs pairs of path and content as they are named.
+// tgz packs pairs of path and content.
 func tgz(t *testing.T, pairs ...string) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	compressed, err := gzip.NewWriterLevel(&out, gzip.BestSpeed) // the race detector makes compressing slow
+	compressed, err := gzip.NewWriterLevel(&out, gzip.BestSpeed) // the race detector makes compression slow
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,13 +80,13 @@ func tgz(t *testing.T, pairs ...string) []byte {
 	return out.Bytes()
 }
 
-// packedChart is a small chart as `helm package` makes it.
+// packedChart returns a small chart as packed by `helm package`.
 func packedChart(t *testing.T, name, version string, more ...string) []byte {
 	t.Helper()
 	return tgz(t, name+"/Chart.yaml", yamlOf(name, version, more...), name+"/values.yaml", "a: 1\n", name+"/templates/x.yaml", "kind: ConfigMap\n")
 }
 
-// shop is a chart repository over https, and a registry at the same host without TLS.
+// shop is a chart repository over https, and a registry on the same host without TLS.
 type shop struct {
 	web, plain *httptest.Server
 	files      map[string][]byte // of both, by path
@@ -117,7 +118,7 @@ func newShop(t *testing.T) *shop {
 	return s
 }
 
-// fetcher is one that may speak to the shop.
+// fetcher returns a fetcher that may access the shop.
 func (s *shop) fetcher(t *testing.T) (*Fetcher, *said) {
 	roots := x509.NewCertPool()
 	roots.AddCert(s.web.Certificate())
@@ -127,7 +128,7 @@ func (s *shop) fetcher(t *testing.T) (*Fetcher, *said) {
 	return fetcher, log
 }
 
-// said keeps what is logged.
+// said records log messages.
 type said struct {
 	t     *testing.T
 	lines []string
@@ -140,7 +141,7 @@ func (s *said) Warn(format string, args ...any) {
 	s.lines = append(s.lines, fmt.Sprintf(format, args...))
 }
 
-// publish puts packed charts into an index at a path, "name version" → archive.
+// publish adds packed charts to an index at a path, "name version" → archive.
 func (s *shop) publish(at string, charts map[string][]byte) {
 	entries := map[string][]map[string]any{}
 	for _, key := range slices.Sorted(func(yield func(string) bool) {
@@ -155,7 +156,7 @@ func (s *shop) publish(at string, charts map[string][]byte) {
 		s.files[at+"/"+file] = charts[key]
 		entries[name] = append(entries[name], map[string]any{"version": version, "urls": []string{file}, "digest": strings.TrimPrefix(artifact.Digest(charts[key]), "sha256:")})
 	}
-	// As `helm repo index` writes it: block style, names at two spaces.
+	// As written by `helm repo index`: block style, names indented by two spaces.
 	text := "apiVersion: v1\nentries:\n"
 	for _, name := range slices.Sorted(func(yield func(string) bool) {
 		for name := range entries {
@@ -172,7 +173,7 @@ func (s *shop) publish(at string, charts map[string][]byte) {
 	s.files[at+"/index.yaml"] = []byte(text + "generated: \"2020-01-01T00:00:00Z\"\n")
 }
 
-// push puts a packed chart into the registry.
+// push adds a packed chart to the registry.
 func (s *shop) push(t *testing.T, repository, tag string, content []byte) {
 	t.Helper()
 	digest := artifact.Digest(content)
@@ -203,7 +204,7 @@ func (s *shop) push(t *testing.T, repository, tag string, content []byte) {
 
 func (s *shop) host() string { return strings.TrimPrefix(s.plain.URL, "http://") }
 
-// pathsOf are the paths of a chart's files.
+// pathsOf returns the paths of a chart's files.
 func pathsOf(c *Chart) string {
 	var names []string
 	for _, file := range c.Files {
@@ -212,7 +213,7 @@ func pathsOf(c *Chart) string {
 	return strings.Join(names, " ")
 }
 
-// contentOf is a file of a chart.
+// contentOf returns a file of a chart.
 func contentOf(c *Chart, name string) string {
 	for _, file := range c.Files {
 		if file.Path == name {
@@ -222,7 +223,7 @@ func contentOf(c *Chart, name string) string {
 	return ""
 }
 
-// refused fails unless err has all of these words, and nothing that moves a cursor.
+// refused fails the test unless err contains all of these words, and no control characters.
 func refused(t *testing.T, err error, words ...string) {
 	t.Helper()
 	if err == nil {

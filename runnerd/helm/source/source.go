@@ -13,33 +13,35 @@ import (
 // Bounds of one chart with all its dependencies.
 const (
 	defaultTimeout = 3 * time.Minute
-	// maxIndex is the most bytes of an index; the largest public ones have about 20 MiB.
+	// maxIndex bounds the bytes of an index; the largest public ones have about 20 MiB.
 	maxIndex = 48 << 20
-	// maxArchive is the most bytes of one packed chart. What Helm can release has about one.
+	// maxArchive bounds the bytes of one packed chart. Charts that Helm can release
+	// have about 1 MiB.
 	maxArchive = 32 << 20
-	// maxFetched is the most bytes that all requests for one chart bring.
+	// maxFetched bounds the bytes of all requests for one chart.
 	maxFetched = 192 << 20
-	// maxUnpacked is the most bytes that all archives of one chart unpack to, those inside others among them.
+	// maxUnpacked bounds the unpacked bytes of all archives of one chart, including nested ones.
 	maxUnpacked = 128 << 20
 	// maxFile and maxFiles bound the files of a chart; Helm itself reads files of at most 5 MiB.
 	maxFile, maxFiles = 5 << 20, 10_000
-	// maxMetadata is the most bytes of a Chart.yaml or a lock.
+	// maxMetadata bounds the bytes of a Chart.yaml or a lock.
 	maxMetadata = 256 << 10
-	// maxDepth is how deep dependencies may have dependencies, and maxCharts how many there may be in all.
+	// maxDepth bounds the depth of dependencies, maxCharts their total number.
 	maxDepth, maxCharts = 10, 200
 )
 
-// Log is told what is chosen, for people.
+// Log receives messages for people about what is chosen.
 type Log interface {
 	Info(format string, args ...any)
 	Warn(format string, args ...any)
 }
 
-// Options say from where charts may come. The zero value is right for a build runner.
+// Options determine where charts may come from. The zero value is right for a build runner.
 type Options struct {
-	// AllowPrivate lets repositories be in private networks and on this machine, there without TLS, too.
+	// AllowPrivate allows repositories in private networks and on this machine, the
+	// latter also without TLS.
 	AllowPrivate bool
-	// Roots are the authorities that servers are believed by; nil means the system's.
+	// Roots are the trusted certificate authorities; nil means the system's.
 	Roots *x509.CertPool
 	// Timeout bounds one chart with all its dependencies; zero means 3 minutes.
 	Timeout time.Duration
@@ -47,45 +49,47 @@ type Options struct {
 	Log Log
 }
 
-// Fetcher gets charts. It keeps nothing, and is safe for concurrent use.
+// Fetcher fetches charts. It has no mutable state, and is safe for concurrent use.
 type Fetcher struct {
 	options Options
 	client  *http.Client
-	rest    time.Duration // between two tries
+	rest    time.Duration // pause between two tries
 }
 
 // Chart is a chart with all its dependencies.
 type Chart struct {
-	// Name, Version and AppVersion are what Chart.yaml says.
+	// Name, Version and AppVersion are those of Chart.yaml.
 	Name, Version, AppVersion string
-	// Deprecated is Chart.yaml's word, too.
+	// Deprecated is set in Chart.yaml, too.
 	Deprecated bool
-	// Origin says where it is from: "deploy/chart", "https://charts.example.com/web-1.2.3.tgz".
+	// Origin is the source of the chart: "deploy/chart",
+	// "https://charts.example.com/web-1.2.3.tgz".
 	Origin string
-	// Digest is that of the archive, "sha256:…"; empty for a directory.
+	// Digest is the digest of the archive, "sha256:…"; empty for a directory.
 	Digest string
-	// Files are the chart's own, with Chart.yaml at the root, sorted, without links.
+	// Files are the chart's files, with Chart.yaml at the root, sorted, without links.
 	Files []artifact.File
-	// Dependencies are all that were resolved, those of dependencies behind their own.
+	// Dependencies are all resolved dependencies; those of a dependency follow it.
 	Dependencies []Dependency
 
-	at string // names it in errors about its files
+	at string // the chart's path in errors about its files
 }
 
-// Dependency is a chart that another needs.
+// Dependency is a chart that another depends on.
 type Dependency struct {
 	Name, Version string
-	// Of is the chart that needs it.
+	// Of is the name of the chart that depends on it.
 	Of string
-	// Repository is what Chart.yaml or the lock names; empty for what lies in charts/ only.
+	// Repository is as in Chart.yaml or the lock; empty for a chart that is only in charts/.
 	Repository string
-	// Digest is that of the archive; empty for a directory.
+	// Digest is the digest of the archive; empty for a directory.
 	Digest string
-	// Origin says where it was found: "charts/redis-1.0.0.tgz", "common" (a directory of the source) or an address.
+	// Origin is where it was found: "charts/redis-1.0.0.tgz", "common" (a directory
+	// of the source) or an address.
 	Origin string
 }
 
-// String gives "redis 1.0.0 from charts/redis-1.0.0.tgz (sha256:…)".
+// String returns "redis 1.0.0 from charts/redis-1.0.0.tgz (sha256:…)".
 func (d Dependency) String() string {
 	text := fmt.Sprintf("%s %s from %s", d.Name, d.Version, d.Origin)
 	if d.Digest != "" {
@@ -94,7 +98,7 @@ func (d Dependency) String() string {
 	return text
 }
 
-// New makes a Fetcher.
+// New returns a Fetcher.
 func New(options Options) *Fetcher {
 	if options.Timeout <= 0 {
 		options.Timeout = defaultTimeout
@@ -110,7 +114,8 @@ type silent struct{}
 func (silent) Info(string, ...any) {}
 func (silent) Warn(string, ...any) {}
 
-// FromTree gets the chart in a directory of a source tree. Errors name the file and line in the tree.
+// FromTree returns the chart in a directory of a source tree. Errors name the file
+// and line in the tree.
 func (f *Fetcher) FromTree(ctx context.Context, files []artifact.File, dir string) (*Chart, error) {
 	s, done := f.begin(ctx)
 	defer done()
@@ -128,8 +133,8 @@ func (f *Fetcher) FromTree(ctx context.Context, files []artifact.File, dir strin
 	return s.chart(found, found.dir, ""), nil
 }
 
-// FromRepository gets a chart from a repository, https:// with an index or oci://. The version is exact, a constraint, or empty for the
-// newest that is no pre-release.
+// FromRepository fetches a chart from a repository, https:// with an index or oci://.
+// The version is exact, a constraint, or empty for the newest that is not a pre-release.
 func (f *Fetcher) FromRepository(ctx context.Context, repository, name, version string) (*Chart, error) {
 	s, done := f.begin(ctx)
 	defer done()
@@ -144,7 +149,7 @@ func (f *Fetcher) FromRepository(ctx context.Context, repository, name, version 
 	return s.packed(got.origin, got.content, version)
 }
 
-// FromURL gets a packed chart by its address.
+// FromURL fetches a packed chart by its address.
 func (f *Fetcher) FromURL(ctx context.Context, address string) (*Chart, error) {
 	s, done := f.begin(ctx)
 	defer done()
@@ -159,14 +164,15 @@ func (f *Fetcher) FromURL(ctx context.Context, address string) (*Chart, error) {
 	return s.packed(shown(at), content, "")
 }
 
-// FromArchive gets a packed chart that is here already. Name says where it is from, in errors.
+// FromArchive reads a packed chart. name is its source in errors.
 func (f *Fetcher) FromArchive(ctx context.Context, name string, content []byte) (*Chart, error) {
 	s, done := f.begin(ctx)
 	defer done()
 	return s.packed(name, content, "")
 }
 
-// packed reads an archive that is the chart itself. What it was packed without, Helm would refuse to install.
+// packed reads an archive that is the chart itself. Dependencies that are missing
+// from it are an error, as Helm would refuse to install it.
 func (s *session) packed(origin string, content []byte, version string) (*Chart, error) {
 	found, err := s.archive(origin, content, 0)
 	if err != nil {
@@ -198,15 +204,15 @@ func (s *session) chart(found *loaded, origin, digest string) *Chart {
 	return made
 }
 
-// session is the work on one chart: what it may still use up, and what it has found.
+// session is the work on one chart: its remaining budgets, and its results.
 type session struct {
 	*Fetcher
 	ctx          context.Context //nolint:containedctx // a session is one call
 	log          Log
-	fetched      int64 // bytes that may still come over the network
-	unpacked     int64 // bytes that may still come out of archives
-	files        int   // files that may still come out of archives
-	charts       int   // charts that may still be looked at
+	fetched      int64 // bytes that may still be downloaded
+	unpacked     int64 // bytes that may still be unpacked
+	files        int   // files that may still be unpacked
+	charts       int   // charts that may still be read
 	indexes      map[string][]byte
 	got          map[string]download
 	dependencies []Dependency

@@ -12,11 +12,12 @@ import (
 	yamlv3 "go.yaml.in/yaml/v3"
 )
 
-// maxProblems is how many problems of one chart are told at once.
+// maxProblems bounds the problems reported for one chart.
 const maxProblems = 20
 
-// Check finds what no values can mend: templates that cannot be parsed, values and a schema that cannot be read. All of it at once, each with
-// file and line; only the chart's own files, because a dependency may be switched off.
+// Check reports what no values can fix: templates that cannot be parsed, values and a
+// schema that cannot be read. It reports all problems at once, each with file and line.
+// It checks only the chart's own files, because a dependency may be switched off.
 func (c *Chart) Check() error {
 	var problems []error
 	known := functions()
@@ -50,7 +51,8 @@ func checkTemplate(name string, content []byte, known template.FuncMap) error {
 	return nil
 }
 
-// functions are the names of those that templates may call: Sprig's, without what reads the environment, and Helm's own
+// functions returns the names of the functions that templates may call: Sprig's,
+// except those that read the environment, and Helm's own
 // (https://helm.sh/docs/chart_template_guide/function_list). They are never called.
 func functions() template.FuncMap {
 	known := sprig.TxtFuncMap()
@@ -64,7 +66,7 @@ func functions() template.FuncMap {
 	return known
 }
 
-// checkValues says whether the chart's own values are a mapping.
+// checkValues returns an error unless the chart's own values are a mapping.
 func checkValues(name string, content []byte) error {
 	var node yamlv3.Node
 	if err := yamlv3.Unmarshal(content, &node); err != nil {

@@ -16,14 +16,14 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-// tree is a packed source tree in memory. Links are followed inside it.
+// tree is a packed source tree in memory. Links are followed within it.
 type tree struct {
 	files map[string]artifact.File
-	// below are the names in each directory, sorted.
+	// below holds the names in each directory, sorted.
 	below map[string][]string
 }
 
-// newTree sorts the files of a tree, which must be one that artifact.CheckTree takes.
+// newTree indexes the files of a tree, which must pass artifact.CheckTree.
 func newTree(files []artifact.File) (*tree, error) {
 	if err := artifact.CheckTree(files, artifact.Limits{}); err != nil {
 		return nil, fmt.Errorf("the source: %w", err)
@@ -47,10 +47,10 @@ func newTree(files []artifact.File) (*tree, error) {
 	return t, nil
 }
 
-// maxLinks is how many links may lead to one place.
+// maxLinks bounds the links on the way to one path.
 const maxLinks = 40
 
-// real follows the links on the way to a path, and gives where it leads: a file or a directory of the tree.
+// real follows the links in a path, and returns the file or directory of the tree that it leads to.
 func (t *tree) real(name string) (string, error) {
 	name = path.Clean(name)
 	at, rest, links := ".", strings.Split(name, "/"), 0
@@ -94,17 +94,18 @@ func (t *tree) missing(name string) error {
 
 func (t *tree) isDir(name string) bool { _, is := t.below[name]; return is }
 
-// walk is on its way through the directory of a chart.
+// walk is the state of a walk through a chart's directory.
 type walk struct {
 	tree  *tree
 	rules *ignore.Rules
 	found []artifact.File
 	bytes int64
-	seen  int      // files and directories that it came by
-	open  []string // the real directories that it is in
+	seen  int      // files and directories visited
+	open  []string // the real directories on the current path
 }
 
-// chartFiles are the files of a chart directory as Helm reads it: without what .helmignore names, links followed, no byte order marks.
+// chartFiles returns the files of a chart directory as Helm reads it: without those
+// that .helmignore excludes, with links followed, and without byte order marks.
 func (t *tree) chartFiles(dir string) ([]artifact.File, error) {
 	w := &walk{tree: t, rules: ignore.Empty()}
 	if name, err := t.real(path.Join(dir, ignore.HelmIgnore)); err == nil && !t.isDir(name) {
@@ -121,7 +122,7 @@ func (t *tree) chartFiles(dir string) ([]artifact.File, error) {
 	return w.found, nil
 }
 
-// directory takes a real directory as the one of a name in the chart.
+// directory adds a real directory under a name in the chart.
 func (w *walk) directory(dir, as string) error {
 	if slices.Contains(w.open, dir) {
 		return fmt.Errorf("%s: its links lead in a circle", quote(dir))
@@ -136,7 +137,8 @@ func (w *walk) directory(dir, as string) error {
 	return nil
 }
 
-// maxSeen is how much of a directory is looked at, with what .helmignore leaves out: links to directories of links multiply.
+// maxSeen bounds the entries visited, including those that .helmignore excludes:
+// links to directories of links multiply.
 const maxSeen = 100_000
 
 func (w *walk) entry(at, as string) error {
@@ -169,7 +171,7 @@ func (w *walk) entry(at, as string) error {
 	return nil
 }
 
-// kindOf is what .helmignore asks about a file: whether it is a directory.
+// kindOf is what .helmignore reads of a file: whether it is a directory.
 type kindOf struct{ dir bool }
 
 // The methods of fs.FileInfo.
@@ -185,7 +187,7 @@ func (k kindOf) Mode() fs.FileMode {
 	return 0
 }
 
-// sorted gives the files in the byte order of their paths.
+// sorted returns the files in the byte order of their paths.
 func sorted(files []artifact.File) []artifact.File {
 	ordered := slices.Clone(files)
 	slices.SortFunc(ordered, func(a, b artifact.File) int { return cmp.Compare(a.Path, b.Path) })

@@ -73,7 +73,8 @@ func TestTreesThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestLinksThatMultiply: what .helmignore leaves out counts, too; otherwise nothing would end a walk through links to links.
+// TestLinksThatMultiply: entries that .helmignore excludes count, too; otherwise a
+// walk through links to links would not end.
 func TestLinksThatMultiply(t *testing.T) {
 	pairs := []string{"a/Chart.yaml", yamlOf("a", "1.0.0"), "a/.helmignore", "*.x\n", "a/d", "-> ../d0", "d40/leaf.x", ""}
 	for i := range 40 {
@@ -83,7 +84,7 @@ func TestLinksThatMultiply(t *testing.T) {
 	refused(t, err, "use fewer links")
 }
 
-// bomb is YAML that aliases blow up.
+// bomb is YAML that aliases expand beyond all bounds.
 const bomb = `a: &a ["x","x","x","x","x","x","x","x","x"]
 b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]
 c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]
@@ -94,7 +95,7 @@ g: &g [*f,*f,*f,*f,*f,*f,*f,*f,*f]
 keywords: [*g,*g,*g,*g,*g,*g,*g,*g,*g]
 `
 
-// TestOrderMakesNoDifference: whatever order the files of a tree come in, the chart is the same.
+// TestOrderMakesNoDifference: the order of the files in a tree does not affect the chart.
 func TestOrderMakesNoDifference(t *testing.T) {
 	tree := filesOf(
 		"app/Chart.yaml", yamlOf("app", "1.0.0", needs("common 0.1.0 file://../common", "common 0.1.0 file://../common twice", "own * "+"", "deep ~2 file://../deep")),

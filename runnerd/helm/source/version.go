@@ -9,10 +9,10 @@ import (
 	"github.com/Masterminds/semver/v3"
 )
 
-// anything is the constraint of an empty version: all but pre-releases.
+// anything is the constraint for an empty version: all but pre-releases.
 const anything = "*"
 
-// satisfies says whether a version is the one that is wanted, exactly or by a constraint.
+// satisfies reports whether a version matches the wanted one, exactly or by a constraint.
 func satisfies(wanted, version string) bool {
 	if wanted == version {
 		return true
@@ -32,7 +32,8 @@ func constraintOf(wanted string) (*semver.Constraints, error) {
 	return semver.NewConstraint(wanted)
 }
 
-// choose picks the version that is written exactly so, else the highest that satisfies the constraint. Errors end with what there is.
+// choose returns the version that equals wanted, or else the highest that satisfies
+// the constraint. Errors end with the known versions.
 func choose(wanted string, known []string) (string, error) {
 	if wanted != "" && slices.Contains(known, wanted) {
 		return wanted, nil
@@ -57,7 +58,7 @@ func wantedWords(wanted string) string {
 	return clean(wanted)
 }
 
-// versionsThere says which versions there are: the nearest to an exact one, the newest else.
+// versionsThere lists known versions: the nearest to an exact one, otherwise the newest.
 func versionsThere(wanted string, ordered []*semver.Version) string {
 	if len(ordered) == 0 {
 		return "it has none at all"
@@ -74,7 +75,7 @@ func versionsThere(wanted string, ordered []*semver.Version) string {
 	return fmt.Sprintf("the nearest is %s, %s", around(exact, ordered).Original(), there)
 }
 
-// around gives the lowest version that is higher, or the highest.
+// around returns the lowest version that is higher, or the highest.
 func around(wanted *semver.Version, ordered []*semver.Version) *semver.Version {
 	best := ordered[0]
 	for _, v := range ordered {
@@ -86,7 +87,8 @@ func around(wanted *semver.Version, ordered []*semver.Version) *semver.Version {
 	return best
 }
 
-// descending are the versions that are semantic ones, the highest first; what is equal but for its build goes by its text.
+// descending returns the semantic versions, highest first; versions that differ only
+// in build metadata are ordered by their text.
 func descending(known []string) []*semver.Version {
 	var parsed []*semver.Version
 	for _, text := range known {

@@ -10,10 +10,11 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/diagnostic"
 )
 
-// quote quotes what a stranger wrote, in a length that a line can bear.
+// quote quotes untrusted text, with a bounded length.
 func quote(text string) string { return diagnostic.Quote(text) }
 
-// clean makes one line of bounded length of what a library or a stranger said: nothing that moves a cursor.
+// clean returns one line of bounded length without control characters, for text from
+// a library or an untrusted source.
 func clean(text string) string {
 	const most = 300
 	text = strings.Map(func(r rune) rune {
@@ -29,14 +30,14 @@ func clean(text string) string {
 	return text
 }
 
-// shown is an address without what may be a secret.
+// shown returns an address without the parts that may be secret.
 func shown(at *url.URL) string {
 	bare := *at
 	bare.User, bare.RawQuery, bare.Fragment, bare.RawFragment = nil, "", "", ""
 	return clean(bare.String())
 }
 
-// some lists at most five of the names.
+// some lists at most five names.
 func some(names []string) string {
 	const most = 5
 	if len(names) == 0 {
@@ -53,7 +54,7 @@ func some(names []string) string {
 	return text
 }
 
-// nearest says which known name was probably meant, else which there are.
+// nearest suggests the known name that was probably meant, or else lists the known ones.
 func nearest(name string, known []string) string {
 	if found, ok := diagnostic.Nearest(name, known); ok {
 		return "did you mean " + quote(found) + "?"
