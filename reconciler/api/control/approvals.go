@@ -9,7 +9,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// mostReports is how many plans are shown at once with their reports, each of which may have megabytes.
+// mostReports is the maximum number of plans in one list with reports, each of which may have
+// several megabytes.
 const mostReports = 50
 
 // ListApprovals implements GET /v1/approvals.

@@ -11,7 +11,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// asking is a world with one plan that waits for a person.
+// asking returns a world with one plan that waits for a person.
 func asking(t *testing.T) *world {
 	w := newWorld(t)
 	w.one.fill()
@@ -28,7 +28,8 @@ func (w *world) respond(role string, answer api.ResponseAnswer, digest, reason s
 	return got
 }
 
-// TestApprovalBindsToWhatWasShown: only the digest that waits is answered, by whoever may, once.
+// TestApprovalBindsToWhatWasShown checks that only the waiting digest can be approved, only by
+// those who may, once.
 func TestApprovalBindsToWhatWasShown(t *testing.T) {
 	t.Parallel()
 	w := asking(t)
@@ -71,7 +72,8 @@ func TestApprovalBindsToWhatWasShown(t *testing.T) {
 	}
 }
 
-// TestABriefListLeavesOutTheReports and keeps their totals, so that a queue of large plans is soon shown.
+// TestABriefListLeavesOutTheReports checks that it includes their totals, so that a queue of large
+// plans loads quickly.
 func TestABriefListLeavesOutTheReports(t *testing.T) {
 	t.Parallel()
 	w := asking(t)
@@ -96,7 +98,7 @@ func TestABriefListLeavesOutTheReports(t *testing.T) {
 	}
 }
 
-// TestRejection is kept with its reason.
+// TestRejection checks that a rejection is stored with its reason.
 func TestRejection(t *testing.T) {
 	t.Parallel()
 	w := asking(t)
@@ -106,7 +108,8 @@ func TestRejection(t *testing.T) {
 	}
 }
 
-// TestAnswerIsTakenEvenIfNothingGoesOnAtOnce: the queue will, and the person must not be told that the word was lost.
+// TestAnswerIsTakenEvenIfNothingGoesOnAtOnce checks that the response does not fail: the queue
+// continues, and the person must not be told that the decision was lost.
 func TestAnswerIsTakenEvenIfNothingGoesOnAtOnce(t *testing.T) {
 	t.Parallel()
 	w := asking(t)
@@ -116,7 +119,7 @@ func TestAnswerIsTakenEvenIfNothingGoesOnAtOnce(t *testing.T) {
 	}
 }
 
-// TestOneAnswerWins of those that come at once.
+// TestOneAnswerWins checks concurrent responses.
 func TestOneAnswerWins(t *testing.T) {
 	t.Parallel()
 	w := asking(t)
@@ -145,7 +148,7 @@ func TestOneAnswerWins(t *testing.T) {
 	}
 }
 
-// TestCancelWorkflow once; an ended one has nothing left to cancel.
+// TestCancelWorkflow checks that a workflow is cancelled once, and that an ended one cannot be.
 func TestCancelWorkflow(t *testing.T) {
 	t.Parallel()
 	w := asking(t)
@@ -163,8 +166,9 @@ func TestCancelWorkflow(t *testing.T) {
 	}
 }
 
-// TestWorkflowRule: an approver approves a workflow as a whole and takes that back; the workflow and its explanation say who did, and
-// when the approver may not any more.
+// TestWorkflowRule checks that an approver approves a workflow as a whole and revokes that, that
+// the workflow and its explanation name the approver, and that they show if the approver has lost
+// the role.
 func TestWorkflowRule(t *testing.T) {
 	t.Parallel()
 	w := asking(t)
@@ -206,7 +210,8 @@ func TestWorkflowRule(t *testing.T) {
 	}
 }
 
-// TestAlikePlansAreListedTogether: a group is told in every list, filters it, and a name that no plan has is an empty list.
+// TestAlikePlansAreListedTogether checks that every list shows the group, that the group is a
+// filter, and that an unknown group gives an empty list.
 func TestAlikePlansAreListedTogether(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -82,7 +82,8 @@ func (s *Server) createApp(ctx context.Context, tx *store.Tx, n api.NewApp) (api
 	if err != nil {
 		return api.App{}, fmt.Errorf("create app %s: %w", n.Name, err)
 	}
-	// The watch may have been looked at already, for another app: then no revision comes that would have this one's config read.
+	// The watch may have been polled for another app already; then no new revision would arrive to
+	// have this app's config read.
 	if err := tx.SetDueIn(ctx, store.SetDueInParams{OrgID: tx.Org, Kind: store.DueApp, ID: row.ID}); err != nil {
 		return api.App{}, err
 	}
@@ -99,7 +100,7 @@ func (s *Server) DeleteApp(ctx context.Context, r DeleteAppRequestObject) (Delet
 		if err != nil {
 			return err
 		}
-		app, err := tx.LockApp(ctx, tx.Org, found.ID) // nobody makes an install of it between the look and the end
+		app, err := tx.LockApp(ctx, tx.Org, found.ID) // the lock prevents a new install of it until the end
 		if err != nil {
 			return err
 		}
@@ -125,7 +126,7 @@ func (s *Server) DeleteApp(ctx context.Context, r DeleteAppRequestObject) (Delet
 	return DeleteApp204Response{}, err
 }
 
-// cancelBuilds ends the builds of an app that somebody may be at work on.
+// cancelBuilds cancels the builds of an app that may be running.
 func cancelBuilds(ctx context.Context, tx *store.Tx, app store.App) error {
 	jobs, err := tx.OpenJobsOfApp(ctx, tx.Org, app.ID)
 	if err != nil {
@@ -139,12 +140,12 @@ func cancelBuilds(ctx context.Context, tx *store.Tx, app store.App) error {
 	return nil
 }
 
-// badName refuses a name that breaks appName.
+// badName refuses a name that violates appName.
 func badName(what, name string) error {
 	return problem.New(http.StatusUnprocessableEntity, "bad_name", what+" cannot be named "+quoted(name), "Use lower-case letters, digits, - and _, at most 63.")
 }
 
-// watchFor finds or makes the watched ref of a new app.
+// watchFor finds or creates the watch of a new app.
 func (s *Server) watchFor(ctx context.Context, tx *store.Tx, n api.NewApp) (store.Watch, error) {
 	credential := ""
 	if n.Credential != "" {
@@ -208,7 +209,8 @@ func (s *Server) ListComponents(ctx context.Context, r ListComponentsRequestObje
 	return ListComponents200JSONResponse(list), err
 }
 
-// currentConfig is the app's current version, or an app without components before the first one.
+// currentConfig returns the app's current version, or an app without components before the first
+// one.
 func currentConfig(ctx context.Context, tx *store.Tx, app store.App) (*appconfig.App, error) {
 	config := &appconfig.App{}
 	if app.VersionID == nil {
@@ -240,7 +242,8 @@ func viewApp(ctx context.Context, tx *store.Tx, a store.App) (api.App, error) {
 	return all[0], nil
 }
 
-// viewApps shows apps with their repositories, newest revisions, versions and releases, in as many queries for many as for one.
+// viewApps returns apps with their repositories, newest revisions, versions and releases. The
+// number of queries does not depend on the number of apps.
 func viewApps(ctx context.Context, tx *store.Tx, rows []store.App) ([]api.App, error) {
 	watches, err := tx.WatchesByID(ctx, tx.Org, idsOf(rows, func(a store.App) *string { return a.WatchID }))
 	if err != nil {

@@ -42,10 +42,10 @@ func (s *Server) CreateWorkflow(ctx context.Context, r CreateWorkflowRequestObje
 	return CreateWorkflow201JSONResponse(asked), err
 }
 
-// mostNamed bounds how many components one request names.
+// mostNamed is the maximum number of components that one request may name.
 const mostNamed = 1000
 
-// checkWish refuses what makes no sense of any install.
+// checkWish refuses a request that is invalid for any install.
 func checkWish(n api.NewWorkflow) error {
 	bad := func(title, detail string) error {
 		return problem.New(http.StatusBadRequest, "bad_request", title, detail)
@@ -101,7 +101,8 @@ func (s *Server) ask(ctx context.Context, tx *store.Tx, install store.Install, n
 	return asked, tx.Enqueue(ctx, queue.Rollout{Org: tx.Org, Install: install.ID})
 }
 
-// outcome says what came of asking: the workflow that was made or already runs, or why there is none.
+// outcome adds the result of a request: the workflow that was created or already runs, or why there
+// is none.
 func (s *Server) outcome(ctx context.Context, tx *store.Tx, install store.Install, asked *api.Asked) error {
 	var err error
 	if asked.Install, err = s.viewInstall(ctx, tx, install.ID); err != nil {
@@ -123,10 +124,11 @@ func (s *Server) outcome(ctx context.Context, tx *store.Tx, install store.Instal
 	return err
 }
 
-// mostRunning bounds how many running workflows of an install are looked through.
+// mostRunning is the maximum number of an install's running workflows that are searched.
 const mostRunning = 100
 
-// already is the running workflow that does what is asked for, or why there is none. One that only plans, or runs an action, does not.
+// already returns the running workflow that does what the request asks for, or why there is none. A
+// workflow that only plans or runs an action does not count.
 func already(running []store.ViewWorkflowsRow, install api.Install) (workflowID, outcome string) {
 	outcome = "nothing to do: " + install.Reason
 	for _, row := range running {
@@ -140,7 +142,7 @@ func already(running []store.ViewWorkflowsRow, install api.Install) (workflowID,
 	return "", outcome
 }
 
-// sketch says what would be started, and does nothing.
+// sketch returns what would be started, without starting it.
 func (s *Server) sketch(ctx context.Context, tx *store.Tx, install store.Install, n api.NewWorkflow) (asked api.Asked, err error) {
 	actor := callerOf(ctx).actor
 	if asked.Install, err = s.viewInstall(ctx, tx, install.ID); err != nil {
@@ -171,7 +173,8 @@ func (s *Server) sketch(ctx context.Context, tx *store.Tx, install store.Install
 	return asked, nil
 }
 
-// sketched is a workflow that would be started. It has no id, and those of its steps mean something only among themselves.
+// sketched returns a workflow that would be started. It has no id, and the ids of its steps are
+// valid only within it.
 func sketched(of rollout.Sketch, install api.Install, actor string) api.Workflow {
 	r := of.Request
 	w := api.Workflow{

@@ -10,7 +10,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// TestDryRun says what would be started, and leaves every row as it is.
+// TestDryRun checks that it returns what would be started, and changes no row.
 func TestDryRun(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -22,7 +22,7 @@ func TestDryRun(t *testing.T) {
 		must(t, err)
 		return got
 	}
-	w.status(w.one.token["operator"]) // from now on its use is noted
+	w.status(w.one.token["operator"]) // records the first use of the token
 	before := w.rows("")
 	got := ask(api.NewWorkflow{Kind: api.NewWorkflowKindDeprovision})
 	if got.JSON201 == nil {
@@ -76,7 +76,8 @@ func TestWishesThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// TestWhatOnlyPlansIsNotWhatWasAskedFor: who asks for a deploy and waits for its workflow is not given one that changes nothing.
+// TestWhatOnlyPlansIsNotWhatWasAskedFor checks that a request for a deploy does not return a
+// running workflow that changes nothing.
 func TestWhatOnlyPlansIsNotWhatWasAskedFor(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -124,7 +125,7 @@ func TestStepsThatCannotBeRetriedOrSkipped(t *testing.T) {
 	w.refusedAs(w.call(operator, http.MethodPost, path+w.one.ids["step"]+"/skip", map[string]any{"reason": strings.Repeat("x", 5000)}), http.StatusConflict, "too_long")
 }
 
-// TestTheSecondToAnswerIsTold who was first, and when.
+// TestTheSecondToAnswerIsTold checks that the error names who responded first, and when.
 func TestTheSecondToAnswerIsTold(t *testing.T) {
 	t.Parallel()
 	w := asking(t)

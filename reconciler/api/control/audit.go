@@ -27,7 +27,7 @@ func (s *Server) ListAudit(ctx context.Context, r ListAuditRequestObject) (ListA
 	return ListAudit200JSONResponse(list), err
 }
 
-// beforeEvent is the cursor of the list of events, whose ids are numbers.
+// beforeEvent parses the cursor of the list of events, whose ids are numbers.
 func beforeEvent(cursor string) int64 {
 	if n, err := strconv.ParseInt(cursor, 10, 64); err == nil {
 		return n

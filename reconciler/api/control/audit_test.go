@@ -13,15 +13,15 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// changed is how one operation is performed so that it changes something, and what the audit then has.
+// changed is how to run one operation so that it changes something, and its audit event.
 type changed struct {
-	path   string // with what it works on; empty for the operation's own
+	path   string // with the names of its objects; empty for the operation's own path
 	body   any
-	action string // empty for what keeps nothing, and so leaves no event
-	before func() // makes what it takes
+	action string // empty for an operation that stores nothing, and so leaves no event
+	before func() // creates what the operation needs
 }
 
-// changes has a line for every operation that changes something.
+// changes has an entry for every operation that changes something.
 func changes(w *world) map[string]changed {
 	o := w.one
 	install, state := "/v1/installs/"+o.ids["install"], "/v1/installs/"+o.ids["install"]+"/components/"+o.mark+"-web"
@@ -92,15 +92,17 @@ func changes(w *world) map[string]changed {
 	}
 }
 
-// done says that an operation did what it is for. That a tree has no app in it is also what a preview is for.
+// done reports whether an operation succeeded. A preview may also succeed by reporting that a tree
+// contains no app.
 func (c changed) done(got answer) bool {
 	return got.Status/100 == 2 || c.action == "" && got.Status == http.StatusUnprocessableEntity
 }
 
-// emptyTree is a tar+gzip of nothing.
+// emptyTree returns a tar+gzip of an empty tree.
 func emptyTree(w *world) string { return string(packed(w, strings.Repeat("\x00", 1024))) }
 
-// actionStep makes the seeded step one of an action, in a status, after another that is at work.
+// actionStep turns the seeded step into one of an action, in a status, after another that is
+// running.
 func (o *tenant) actionStep(status string) {
 	first := id.New("stp")
 	o.w.exec("update workflows set status = 'running' where id = $1", o.ids["workflow"])
@@ -111,8 +113,9 @@ func (o *tenant) actionStep(status string) {
 		status, first, o.ids["step"])
 }
 
-// TestEveryChangeIsRecorded performs every operation of the document that changes something: each leaves one event with who did it,
-// to what, and none of the secrets that were given or shown. What was refused leaves none.
+// TestEveryChangeIsRecorded runs every operation of the document that changes something. Each
+// leaves one event with its actor and object, and without any secret that was sent or shown. A
+// refused one leaves none.
 func TestEveryChangeIsRecorded(t *testing.T) {
 	t.Parallel()
 	for _, op := range operations(t) {
@@ -182,7 +185,7 @@ func TestEveryChangeIsRecorded(t *testing.T) {
 	}
 }
 
-// secretsIn are the texts of an answer that are shown once.
+// secretsIn returns the texts of a response that are shown only once.
 func secretsIn(body string) []string {
 	var all []string
 	var walk func(name string, v any)
@@ -205,7 +208,8 @@ func secretsIn(body string) []string {
 	return all
 }
 
-// TestAuditIsRead in pages, the newest first, and by what was done, by whom and to what.
+// TestAuditIsRead checks pages, the newest event first, and the filters by action, actor and
+// object.
 func TestAuditIsRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -252,7 +256,7 @@ func TestAuditIsRead(t *testing.T) {
 	}
 }
 
-// TestAuditCannotBeChanged by the program that writes it.
+// TestAuditCannotBeChanged checks the permissions of the program that writes it.
 func TestAuditCannotBeChanged(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

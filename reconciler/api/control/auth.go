@@ -17,24 +17,25 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/token"
 )
 
-// caller is who a request comes from.
+// caller is the authenticated sender of a request.
 type caller struct {
 	org   store.Org
 	actor string
 	role  role
-	// app is the id of the only app that it sees, and appName that app's name; empty for one that sees all.
+	// app is the id of the only app that it sees, and appName that app's name; empty if it sees
+	// all.
 	app, appName string
-	// token is the id of what it showed, and expires when that ends; nil for never.
+	// token is the id of its token, and expires when that token expires; nil for never.
 	token   string
 	expires *time.Time
-	// accept is the request's Accept header: a log can be had at once or followed.
+	// accept is the request's Accept header: a log can be returned at once or followed.
 	accept string
 }
 
-// scope is what the caller's units of work see.
+// scope returns the scope of the caller's transactions.
 func (c caller) scope() store.Scope { return store.Scope{Org: c.org.ID, App: c.app} }
 
-// role is what a token may do. Each role may do all that the ones before it may.
+// role is what a token may do. Each role may do everything that the roles before it may.
 type role int
 
 const (
@@ -45,21 +46,21 @@ const (
 	admin
 )
 
-// roleNames are the roles in their order.
+// roleNames are the names of the roles, in order.
 var roleNames = []string{"viewer", "ci", "operator", "approver", "admin"}
 
-// roleNamed is the role of that name. A name that is none gives one that may nothing.
+// roleNamed returns the role with a name. An unknown name gives a role that may do nothing.
 func roleNamed(name string) role { return role(slices.Index(roleNames, name)) }
 
 func (r role) String() string {
 	if r < 0 {
-		return "unknown" // a newer control plane beside this one may know more of them
+		return "unknown" // a newer control plane on the same database may have more roles
 	}
 	return roleNames[r]
 }
 
-// needs is the role for each operation that changes something, and for each that shows more than a viewer is to see; any other
-// reading needs viewer. One that changes something and is left out here needs admin.
+// needs is the required role for each operation that changes something, and for each read that a
+// viewer may not do. Any other read requires viewer. A change without an entry requires admin.
 var needs = map[string]role{
 	"SyncApp": ci, "UploadAppVersion": ci, "PreviewApp": ci, "RetryBuild": ci, "CreatePartialRelease": ci, "LookAtRepo": ci,
 	"CreateInstall": operator, "UpdateInstall": operator, "PreviewInstall": operator, "PinInstall": operator, "UnpinInstall": operator,
@@ -69,11 +70,12 @@ var needs = map[string]role{
 	"CreateApp": admin, "ForgetInstall": admin, "CreateCredential": admin, "UpdateCredential": admin, "CreateWebhook": admin, "RotateWebhook": admin, "CreateRunner": admin,
 	"CreateRegistration": admin, "ReplaceRunner": admin, "AbandonState": admin, "ListTokens": admin, "CreateToken": admin,
 	"DeleteApp": admin, "DeleteRunner": admin, "DeleteCredential": admin, "DeleteWebhook": admin,
-	"RevokeToken": viewer, // its own; another's is for the operation itself to refuse
+	"RevokeToken": viewer, // its own; the operation itself refuses another's
 }
 
-// inApp are the operations that a token for one app may ask for: those that concern an app and what belongs to it. Row-level security
-// hides the other apps from them. An operation that is not here, such as a new one for which nobody has decided, concerns the org.
+// inApp lists the operations that a token for one app may use: those about an app and what belongs
+// to it. Row-level security hides the other apps from them. An operation without an entry, such as
+// a new one, concerns the org.
 var inApp = map[string]bool{
 	"Whoami": true, "GetSealingKey": true, "RevokeToken": true, "Explain": true,
 	"ListApps": true, "GetApp": true, "DeleteApp": true, "GetAppConfig": true, "PreviewApp": true, "SyncApp": true, "GetSync": true,
@@ -92,7 +94,7 @@ func callerOf(ctx context.Context) caller { return ctx.Value(callerKey{}).(calle
 
 func acceptOf(ctx context.Context) string { return callerOf(ctx).accept }
 
-// authenticate finds out who holds the bearer token. Every failure looks the same.
+// authenticate identifies the holder of the bearer token. Every failure gets the same response.
 func (s *Server) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, err := s.admit(r)
@@ -108,7 +110,8 @@ func (s *Server) authenticate(next http.Handler) http.Handler {
 	})
 }
 
-// admit looks a request's token up, unless its caller has asked for too much. What is no token of ours is refused without a lookup.
+// admit looks up a request's token, unless its caller has exceeded the quota. It refuses a token
+// that this control plane did not issue without a lookup.
 func (s *Server) admit(r *http.Request) (caller, error) {
 	credential := r.Header.Get("Authorization")
 	keys, err := s.store.Tokens(r.Context())
@@ -139,7 +142,7 @@ var unauthorized = problem.Error{
 	Detail: "Set NUON_TOKEN, or choose a context with a token that is valid here.",
 }
 
-// find looks a genuine token up.
+// find looks up a genuine token.
 func (s *Server) find(r *http.Request, keys token.Keys, plain string) (caller, error) {
 	prefix, parts, hash, ok := keys.Parse(plain)
 	if !ok || prefix != token.Control || len(parts) != 1 {
@@ -167,10 +170,11 @@ func (s *Server) find(r *http.Request, keys token.Keys, plain string) (caller, e
 	return c, nil
 }
 
-// touchEvery is how old the note may get that a token was used: a request that only reads writes nothing but this now and then.
+// touchEvery is the maximum age of the recorded time at which a token was last used: a read-only
+// request writes only this, and only at that interval.
 const touchEvery = 5 * time.Minute
 
-// touch notes that a token was used. A note that cannot be written is no reason to refuse the request.
+// touch records that a token was used. A failed write does not fail the request.
 func (s *Server) touch(ctx context.Context, c caller, used *time.Time) {
 	if used != nil && time.Since(*used) < touchEvery {
 		return
@@ -183,7 +187,7 @@ func (s *Server) touch(ctx context.Context, c caller, used *time.Time) {
 	}
 }
 
-// hidden gives the answer for something that is not there, and leaves other errors as they are.
+// hidden returns the given response for a missing row, and wraps other errors.
 func hidden(err error, answer problem.Error) error {
 	if isNotFound(err) {
 		return answer
@@ -213,7 +217,7 @@ func forbidden(c caller, need role) error {
 	}
 }
 
-// forApp refuses what concerns the whole org to a token for one app.
+// forApp returns the error for an operation of the whole org with a token for one app.
 func forApp(c caller) error {
 	return problem.Error{
 		Status: http.StatusForbidden, Code: "forbidden",
@@ -222,7 +226,8 @@ func forApp(c caller) error {
 	}
 }
 
-// neededFor is the role for an operation. Nobody but an admin may change something by a route for which nobody has decided.
+// neededFor returns the required role for an operation. A change without an entry in needs requires
+// admin.
 func neededFor(operation, method string) role {
 	need, decided := needs[operation]
 	if !decided && method != http.MethodGet {
@@ -231,10 +236,11 @@ func neededFor(operation, method string) role {
 	return need
 }
 
-// shownLength is how many characters of a name that came from outside are shown: names are shorter.
+// shownLength is the maximum number of characters shown of an external name; valid names are
+// shorter.
 const shownLength = 100
 
-// quoted shows a name that came from outside on one line, whatever it holds.
+// quoted returns an external name in quotes, on one line, whatever characters it contains.
 func quoted(s string) string {
 	if all := []rune(s); len(all) > shownLength {
 		s = string(all[:shownLength]) + "…"

@@ -11,7 +11,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/token"
 )
 
-// TestEveryWrongTokenLooksTheSame: from the answer nobody learns whether an org, a token or a kind of token exists.
+// TestEveryWrongTokenLooksTheSame checks that the response does not reveal whether an org, a token
+// or a kind of token exists.
 func TestEveryWrongTokenLooksTheSame(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -56,7 +57,8 @@ func TestEveryWrongTokenLooksTheSame(t *testing.T) {
 	}
 }
 
-// TestNoRouteWithoutToken also holds for routes and methods that do not exist: a stranger cannot map the API.
+// TestNoRouteWithoutToken also checks routes and methods that do not exist: a request without a
+// token must not reveal which exist.
 func TestNoRouteWithoutToken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -87,7 +89,8 @@ func TestWhoami(t *testing.T) {
 	}
 }
 
-// TestDatabaseThatIsAway is the server's trouble: nobody is told that a good token is wrong.
+// TestDatabaseThatIsAway checks that a failed database is a server error and not reported as a
+// wrong token.
 func TestDatabaseThatIsAway(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

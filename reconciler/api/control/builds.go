@@ -69,7 +69,7 @@ func findBuild(ctx context.Context, tx *store.Tx, key string) (api.Build, error)
 	return viewBuild(b.Build, b.Component, b.InputDigest, waits), err
 }
 
-// newestBuilds are the newest builds of an app's components as they are now, by component.
+// newestBuilds returns the newest builds of an app's current components, by component.
 func newestBuilds(ctx context.Context, tx *store.Tx, app string) (map[string]api.Build, error) {
 	rows, err := tx.ViewNewestBuilds(ctx, tx.Org, app)
 	if err != nil {
@@ -83,7 +83,8 @@ func newestBuilds(ctx context.Context, tx *store.Tx, app string) (map[string]api
 	return builds, err
 }
 
-// viewBuild shows a build; waits are words for jobs that have not started, by job.
+// viewBuild returns the API representation of a build. waits explains why jobs have not started, by
+// job.
 func viewBuild(b store.Build, component, inputDigest string, waits map[string]string) api.Build {
 	out := api.Build{
 		ID: b.ID, Component: component, Number: int(b.Number), Status: api.BuildStatus(b.Status), InputDigest: inputDigest,

@@ -34,7 +34,8 @@ func (s *Server) GetAppConfig(ctx context.Context, r GetAppConfigRequestObject) 
 	return GetAppConfig200JSONResponse(config), err
 }
 
-// chosenConfig is what the version or the release of an app that is asked for declares, with the number of the version.
+// chosenConfig returns the config of the version or release in the request, and the version's
+// number.
 func chosenConfig(ctx context.Context, tx *store.Tx, app store.App, p api.GetAppConfigParams) (int, *appconfig.App, error) {
 	if p.Release == 0 {
 		return configOf(ctx, tx, app, p.Version)
@@ -50,12 +51,12 @@ func chosenConfig(ctx context.Context, tx *store.Tx, app store.App, p api.GetApp
 	return int(row.Version), config, err
 }
 
-// configOf is what a version of an app declares; 0 stands for the newest.
+// configOf returns the config of a version of an app; 0 means the newest.
 func configOf(ctx context.Context, tx *store.Tx, app store.App, number int) (int, *appconfig.App, error) {
 	var raw json.RawMessage
 	switch {
 	case number != 0:
-		// A number that the table cannot hold is that of no version either.
+		// No version has a number outside the range of the column.
 		row, err := tx.VersionByNumber(ctx, tx.Org, app.ID, int32(max(-1, min(number, math.MaxInt32)))) //nolint:gosec // bounded right here
 		if isNotFound(err) {
 			err = problem.New(http.StatusNotFound, "not_found", fmt.Sprintf("app %s has no version %d", app.Name, number), "`nuon apps versions "+app.Name+"` lists those that it has.")
@@ -125,7 +126,8 @@ func viewAction(a appconfig.Action) api.DeclaredAction {
 	}
 }
 
-// componentNames are the sandbox, if it is deployed, and then the other components that are, by name.
+// componentNames returns the sandbox, if it is deployed, and then the other deployed components, by
+// name.
 func componentNames(config *appconfig.App) []string {
 	config = config.Deployed()
 	names := each(config.Components, func(c appconfig.Component) string { return c.Name })
@@ -136,7 +138,7 @@ func componentNames(config *appconfig.App) []string {
 	return names
 }
 
-// readersOf are the components and actions that an install's value of an input gets into.
+// readersOf returns the components and actions that read an install's value of an input.
 func readersOf(config *appconfig.App, input string) []string {
 	var readers []string
 	at := render.Path{"inputs", "inputs", input}

@@ -10,7 +10,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
 
-// TestAppConfig tells a client what it needs to ask, complete and run by name, of the newest version and of one before.
+// TestAppConfig checks that a client gets what it must prompt for, what a deploy can name, and
+// which actions it can run, of the newest version and of an earlier one.
 func TestAppConfig(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -10,13 +10,13 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// operation is one operation of the control API as the OpenAPI document has it.
+// operation is one operation of the control API in the OpenAPI document.
 type operation struct {
 	ID     string
 	Method string
 	Path   string // with its parameters in braces
 	Params []parameter
-	Body   string // media type of the body that it takes; empty for none
+	Body   string // media type of its body; empty for none
 }
 
 type parameter struct {
@@ -25,7 +25,7 @@ type parameter struct {
 	Enum []string
 }
 
-// operations reads the document; a route that it does not have cannot be served, for the routes are generated from it.
+// operations reads the document. It contains every route, because the routes are generated from it.
 func operations(t *testing.T) []operation {
 	t.Helper()
 	document, err := openapi()
@@ -56,13 +56,14 @@ func operations(t *testing.T) []operation {
 	return all
 }
 
-// document is what is read of the API's description.
+// document is the part of the OpenAPI document that the tests use.
 type document struct {
 	Paths      map[string]map[string]any
 	Components struct{ Parameters map[string]any }
 }
 
-// openapi is the API's description, read once: under the race detector that takes a while. Nobody writes to it.
+// openapi reads the document once, because that is slow under the race detector. It must not be
+// modified.
 var openapi = sync.OnceValues(func() (read document, err error) {
 	raw, err := os.ReadFile("../../../pkg/api/openapi.yaml")
 	if err == nil {
@@ -89,12 +90,12 @@ func list(v any) []any {
 	return l
 }
 
-// inPath are the names of an operation's path parameters.
+// inPath returns an operation's path parameters.
 func (o operation) inPath() []parameter {
 	return slices.DeleteFunc(slices.Clone(o.Params), func(p parameter) bool { return p.In != "path" })
 }
 
-// has says whether an operation takes a parameter in the query.
+// has reports whether an operation has a query parameter.
 func (o operation) has(name string) bool {
 	return slices.ContainsFunc(o.Params, func(p parameter) bool { return p.In == "query" && p.Name == name })
 }

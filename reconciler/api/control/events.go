@@ -13,14 +13,14 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// keepAlive is how often a quiet stream says that it is still there.
+// keepAlive is the interval at which a quiet stream sends a comment.
 const keepAlive = 15 * time.Second
 
-// followerTime is how long a follower may take to read one event before it is let go.
+// followerTime is how long a client may take to read one event before it is disconnected.
 const followerTime = 30 * time.Second
 
-// StreamWorkflow implements GET /v1/workflows/{workflow}/events. Each event is the whole state, so a follower that was away has
-// missed nothing when it has seen the next one.
+// StreamWorkflow implements GET /v1/workflows/{workflow}/events. Each event is the whole state, so
+// a client that reconnects has missed nothing once it has received the next event.
 func (s *Server) StreamWorkflow(ctx context.Context, r StreamWorkflowRequestObject) (StreamWorkflowResponseObject, error) {
 	var first api.Workflow
 	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -42,10 +42,11 @@ type workflowStream struct {
 	ctx      context.Context
 	server   *Server
 	workflow string
-	after    int64 // the revision that the follower has
+	after    int64 // the revision that the client has
 }
 
-// VisitStreamWorkflowResponse writes the stream; it returns when the workflow has ended or the follower has gone.
+// VisitStreamWorkflowResponse writes the stream. It returns when the workflow has ended or the
+// client has disconnected.
 func (f workflowStream) VisitStreamWorkflowResponse(w http.ResponseWriter) error {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // proxies that buffer know this word
@@ -60,40 +61,41 @@ func (f workflowStream) VisitStreamWorkflowResponse(w http.ResponseWriter) error
 	alive := time.NewTicker(keepAlive)
 	defer alive.Stop()
 	for {
-		_ = out.SetWriteDeadline(time.Now().Add(followerTime)) // a writer without deadlines is one of a test
+		_ = out.SetWriteDeadline(time.Now().Add(followerTime)) // only the writers of tests have no deadlines
 		var now api.Workflow
 		err := f.server.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 			now, err = viewWorkflow(ctx, tx, f.workflow)
 			return err
 		})
 		if err != nil {
-			return nil // the stream has begun: the follower reconnects and is told then
+			return nil // the headers are sent: the client reconnects and gets the error then
 		}
 		if now.Revision > f.after {
 			f.after = now.Revision
 			if err := writeEvent(w, "workflow", strconv.FormatInt(now.Revision, 10), now); err != nil {
-				return nil // the follower has gone
+				return nil // the client has disconnected
 			}
 		}
 		if err := out.Flush(); err != nil || now.Status != api.WorkflowStatusRunning {
-			return nil // the follower has gone, or there is no more to tell
+			return nil // the client has disconnected, or the workflow has ended
 		}
 		select {
 		case <-ctx.Done():
-			return nil // it has gone, or its token is good for nothing now
+			return nil // the client has disconnected, or its token has become invalid
 		case <-draining:
-			return nil // the follower comes back, to another replica
+			return nil // the client reconnects to another replica
 		case <-rung:
 		case <-alive.C:
 			if _, err := fmt.Fprint(w, ": still here\n\n"); err != nil {
-				return nil // the follower has gone
+				return nil // the client has disconnected
 			}
 		}
 	}
 }
 
-// draining gives a channel that is closed when the listener that serves a request begins to shut down: it waits for every
-// request, and a stream would hold it up until the workflow's end. One handler serves one listener.
+// draining returns a channel that is closed when the listener of a request starts to shut down. A
+// shutdown waits for every request, so a stream would delay it until the workflow's end. One
+// handler serves one listener.
 func (s *Server) draining(ctx context.Context) <-chan struct{} {
 	s.drain.Do(func() {
 		s.drained = make(chan struct{})
@@ -104,7 +106,8 @@ func (s *Server) draining(ctx context.Context) <-chan struct{} {
 	return s.drained
 }
 
-// writeEvent writes one server-sent event (HTML standard, section 9.2); JSON has no line breaks of its own.
+// writeEvent writes one server-sent event (HTML standard, section 9.2). Encoded JSON contains no
+// line breaks.
 func writeEvent(w http.ResponseWriter, event, id string, data any) error {
 	b, err := json.Marshal(data)
 	if err != nil {

@@ -61,7 +61,7 @@ func (w *world) follow(ctx context.Context, lastEventID string) (<-chan event, h
 	return events, got.Header
 }
 
-// next is the next state that comes, with its event's id; nil at the end of the stream.
+// next returns the next state and its event's id; nil at the end of the stream.
 func (w *world) next(events <-chan event) (*api.Workflow, string) {
 	w.Helper()
 	select {
@@ -80,7 +80,7 @@ func (w *world) next(events <-chan event) (*api.Workflow, string) {
 	}
 }
 
-// turn changes the workflow as the engine does: row and bell in one transaction.
+// turn changes the workflow as the engine does: row and notification in one transaction.
 func (w *world) turn(status string) {
 	w.Helper()
 	must(w, w.one.in(func(ctx context.Context, tx *store.Tx) error {
@@ -106,9 +106,9 @@ func TestWorkflowEvents(t *testing.T) {
 	if second, id := w.next(events); second == nil || id != "2" {
 		t.Errorf("after a change: %s %+v", id, second)
 	}
-	known, _ := w.follow(t.Context(), "2") // has what there is
+	known, _ := w.follow(t.Context(), "2") // has all events
 	older, _ := w.follow(t.Context(), "1") // has missed one
-	odd, _ := w.follow(t.Context(), "x")   // has an id that is none
+	odd, _ := w.follow(t.Context(), "x")   // has an invalid id
 	for name, late := range map[string]<-chan event{"that missed one": older, "with an odd id": odd} {
 		if state, id := w.next(late); state == nil || id != "2" {
 			t.Errorf("a follower %s is told %s %+v", name, id, state)
@@ -136,7 +136,7 @@ func TestWorkflowEvents(t *testing.T) {
 	}
 }
 
-// TestFollowerThatGoesAway leaves nothing behind.
+// TestFollowerThatGoesAway checks that a disconnected client leaves no goroutine behind.
 func TestFollowerThatGoesAway(t *testing.T) {
 	w := newWorld(t)
 	w.one.fill()
@@ -154,7 +154,7 @@ func TestFollowerThatGoesAway(t *testing.T) {
 	testtime.Until(t, "no stream is served after its follower has gone", func() bool { return following() == 0 })
 }
 
-// TestStreamEndsWithItsListener: a replica that stops is not held up by those who follow something, however long that takes.
+// TestStreamEndsWithItsListener checks that streams do not delay a replica that stops.
 func TestStreamEndsWithItsListener(t *testing.T) {
 	w := newWorld(t)
 	w.one.fill()

@@ -14,8 +14,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// Explain implements GET /v1/explain/{kind}/{id}. Every derived record holds its own reason, so the chain is only read backwards,
-// from the record to what it was made from, and shown the cause first.
+// Explain implements GET /v1/explain/{kind}/{id}. Every derived record stores its own reason, so
+// the chain is read backwards, from the record to its inputs, and returned with the cause first.
 func (s *Server) Explain(ctx context.Context, r ExplainRequestObject) (ExplainResponseObject, error) {
 	var chain []api.Cause
 	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -29,7 +29,7 @@ func (s *Server) Explain(ctx context.Context, r ExplainRequestObject) (ExplainRe
 	return Explain200JSONResponse(api.Explanation{Chain: append([]api.Cause{}, chain...)}), nil
 }
 
-// explain gives the chain of a record, the effect first.
+// explain returns the chain of a record, the effect first.
 func (s *Server) explain(ctx context.Context, tx *store.Tx, kind, key string) ([]api.Cause, error) {
 	switch kind {
 	case "revision":
@@ -66,7 +66,8 @@ func revisionChain(ctx context.Context, tx *store.Tx, revision *string) ([]api.C
 	return []api.Cause{{Record: "revision", ID: r.ID, Name: fmt.Sprintf("%.7s %s", r.Commit, r.Subject), Reason: reason, At: r.ObservedAt}}, nil
 }
 
-// appChain is why an app is at its version, and what came of the newest revision if that made no other.
+// appChain explains an app's current version, and the newest revision if that made no other
+// version.
 func appChain(ctx context.Context, tx *store.Tx, key string) ([]api.Cause, error) {
 	app, err := findApp(ctx, tx, key)
 	if err != nil {
@@ -119,7 +120,8 @@ func buildChain(ctx context.Context, tx *store.Tx, key string) ([]api.Cause, err
 	}, below...), err
 }
 
-// installChain tells of each component of an install how it stands and of the build that it should run.
+// installChain explains the status of each component of an install, and the build that it should
+// run.
 func installChain(ctx context.Context, tx *store.Tx, key string) ([]api.Cause, error) {
 	install, _, err := findInstall(ctx, tx, key)
 	if err != nil {
@@ -156,7 +158,8 @@ func installChain(ctx context.Context, tx *store.Tx, key string) ([]api.Cause, e
 	return chain, nil
 }
 
-// approvedCauses are what approvers said once for an install and holds from then on: the rule that approves plans by itself, and scripts.
+// approvedCauses returns the standing approvals of an install: the rule that approves plans
+// automatically and the approved scripts.
 func approvedCauses(ctx context.Context, tx *store.Tx, install store.Install) ([]api.Cause, error) {
 	var all []api.Cause
 	rows, err := tx.ScriptAnswers(ctx, tx.Org, install.ID)
@@ -187,7 +190,7 @@ func approvedCauses(ctx context.Context, tx *store.Tx, install store.Install) ([
 	return all, nil
 }
 
-// componentChain is why an install's component should be what it should be now, and what that is made from.
+// componentChain explains the desired state of an install's component, and what that is made from.
 func componentChain(ctx context.Context, tx *store.Tx, ic store.InstallComponent) ([]api.Cause, error) {
 	install, err := tx.InstallForStatus(ctx, tx.Org, ic.InstallID)
 	if err != nil {
@@ -206,7 +209,8 @@ func componentChain(ctx context.Context, tx *store.Tx, ic store.InstallComponent
 	return append([]api.Cause{desired(ic.DesiredDigest, ic.Name, orElse(ic.WaitsFor, ic.DesiredReason))}, below...), err
 }
 
-// plannedChain is what a plan was made from. The install may want something else by now, so its own words are not asked.
+// plannedChain explains what a plan was made from. It does not use the install's current reason,
+// because the install's desired state may have changed since.
 func plannedChain(ctx context.Context, tx *store.Tx, p store.Plan, why string) ([]api.Cause, error) {
 	var target workflow.Target
 	if err := json.Unmarshal(p.Target, &target); err != nil {
@@ -231,7 +235,7 @@ func desired(digest, component, why string) api.Cause {
 	return api.Cause{Record: "desired", ID: digest, Name: component, Reason: why}
 }
 
-// madeFrom is the release that something is made from, and its build. Neither need be there.
+// madeFrom explains the release that something is made from, and its build. Either may be missing.
 func madeFrom(ctx context.Context, tx *store.Tx, build, release string) (chain []api.Cause, err error) {
 	if release != "" {
 		if chain, err = releaseChain(ctx, tx, release); err != nil {
@@ -242,14 +246,14 @@ func madeFrom(ctx context.Context, tx *store.Tx, build, release string) (chain [
 		return chain, nil
 	}
 	below, err := buildChain(ctx, tx, build)
-	// One commit may have brought both the config and the code.
+	// One commit may have changed both the config and the code.
 	chain = slices.DeleteFunc(chain, func(c api.Cause) bool {
 		return slices.ContainsFunc(below, func(b api.Cause) bool { return b.ID == c.ID })
 	})
 	return append(chain, below...), err
 }
 
-// releaseChain is what led to a release, and the config that it has where that is newer than the release before.
+// releaseChain explains a release, and its config if that is newer than in the release before.
 func releaseChain(ctx context.Context, tx *store.Tx, id string) ([]api.Cause, error) {
 	r, err := tx.ReleaseByID(ctx, tx.Org, id)
 	if err != nil {
@@ -308,7 +312,8 @@ func workflowChain(ctx context.Context, tx *store.Tx, key string) ([]api.Cause, 
 	return chain, nil
 }
 
-// partChain is why a component is part of a workflow: what its plan was made from, or, until there is one, what is wanted now.
+// partChain explains why a component is part of a workflow: what its plan was made from, or,
+// without a plan, the current desired state.
 func partChain(ctx context.Context, tx *store.Tx, w api.Workflow, first api.Step, ic store.InstallComponent) ([]api.Cause, error) {
 	switch {
 	case first.Plan != "":

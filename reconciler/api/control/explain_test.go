@@ -10,7 +10,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// TestExplain gives the chain of each kind of record, the cause first, each with its reason.
+// TestExplain checks the chain of each kind of record, the cause first, each with its reason.
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -41,7 +41,7 @@ func TestExplain(t *testing.T) {
 				t.Errorf("%s: %+v does not say what it is", kind, c)
 			}
 		}
-		if kind == "install" { // its words are rollout's own
+		if kind == "install" { // its reason is rollout's own
 			chain, want = chain[:len(chain)-1], want[:len(want)-1]
 		}
 		if diff := cmp.Diff(want, chain); diff != "" {
@@ -50,7 +50,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestExplainWhatWas tells of an old plan and an ended workflow what they were made from, whatever was pushed since.
+// TestExplainWhatWas checks that an old plan and an ended workflow are explained by what they were
+// made from, whatever was pushed since.
 func TestExplainWhatWas(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -77,7 +78,8 @@ func TestExplainWhatWas(t *testing.T) {
 	}
 }
 
-// TestExplainConfig tells of the commit that changed the config when that, and no build, is what moved.
+// TestExplainConfig checks that the chain names the commit that changed the config if the config,
+// and no build, has changed.
 func TestExplainConfig(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -99,7 +101,8 @@ func TestExplainConfig(t *testing.T) {
 	}
 }
 
-// TestExplainLeavesOutWhatIsOff: a component that is torn down or switched off, and gone, is no cause of how its install is.
+// TestExplainLeavesOutWhatIsOff checks that a component that is torn down or switched off, and
+// absent, is not part of its install's explanation.
 func TestExplainLeavesOutWhatIsOff(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -118,7 +121,7 @@ func TestExplainLeavesOutWhatIsOff(t *testing.T) {
 	}
 }
 
-// chain gives the records and reasons that explain what is seeded.
+// chain returns the records and reasons that explain a seeded record.
 func (o *tenant) chain(kind string) (chain []string) {
 	o.w.Helper()
 	got, err := o.as("viewer").ExplainWithResponse(o.w.Context(), api.ExplainParamsKind(kind), o.ids[kind])
@@ -132,7 +135,8 @@ func (o *tenant) chain(kind string) (chain []string) {
 	return chain
 }
 
-// TestExplainFailedBuild tells of the failure, and of what has no build, by the release that wants it.
+// TestExplainFailedBuild checks that the chain includes the failure, and names a component without
+// a build by the release that contains it.
 func TestExplainFailedBuild(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -151,7 +155,8 @@ func TestExplainFailedBuild(t *testing.T) {
 	}
 }
 
-// TestExplainSaysWhatIsApprovedOnce: the rule that approves by itself and the scripts that were answered belong to why an install is as it is.
+// TestExplainSaysWhatIsApprovedOnce checks that the approval rule and the approved scripts are part
+// of an install's explanation.
 func TestExplainSaysWhatIsApprovedOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -12,14 +12,15 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 )
 
-// reached ends a request where an operation would begin.
+// reached ends a request where an operation would start.
 var reached = problem.New(http.StatusTeapot, "reached", "It would be done now.", "")
 
 func stop(StrictHandlerFunc, string) StrictHandlerFunc {
 	return func(context.Context, http.ResponseWriter, *http.Request, any) (any, error) { return nil, reached }
 }
 
-// FuzzRoutes: whatever comes in a path, a query, a header or a body, it is decoded or refused in words, and never a 500.
+// FuzzRoutes checks that any path, query, header and body is decoded or refused with a message, and
+// never a 500.
 func FuzzRoutes(f *testing.F) {
 	for _, seed := range [][4]string{
 		{"GET", "/v1/apps?cursor=%00&limit=-1", "", ""}, {"GET", "/v1/apps?limit=99999999999999999999", "", ""}, {"POST", "/v1/apps", "k", `{"name":"a"}`},
@@ -35,7 +36,7 @@ func FuzzRoutes(f *testing.F) {
 	f.Fuzz(func(t *testing.T, method, target, header, body string) {
 		address, err := url.ParseRequestURI(target)
 		if err != nil || method == "" || strings.ContainsAny(method, " \r\n\x00") {
-			return // net/http refuses it before us
+			return // net/http refuses it first
 		}
 		r := httptest.NewRequest(http.MethodGet, "/", strings.NewReader(body))
 		r.Method, r.URL, r.RequestURI = method, address, target

@@ -21,7 +21,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// deliver delivers a signed body to a webhook's path.
+// deliver sends a signed body to a webhook's path.
 func (w *world) deliver(path, secret, body string) answer {
 	w.Helper()
 	now := strconv.FormatInt(time.Now().Unix(), 10)
@@ -29,7 +29,8 @@ func (w *world) deliver(path, secret, body string) answer {
 		forge.HeaderSignature, forge.Sign(seal.NewSecret([]byte(secret)), now, []byte(body)))
 }
 
-// TestWebhooks: the path and the secret that are shown when a webhook is made work together, without a token; nothing else does.
+// TestWebhooks checks that the path and the secret shown when a webhook is created work together,
+// without a token, and that nothing else does.
 func TestWebhooks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -65,7 +66,7 @@ func TestWebhooks(t *testing.T) {
 	w.refusedAs(w.call("", http.MethodGet, hook.Path, nil), http.StatusMethodNotAllowed, "method_not_allowed")
 }
 
-// sweep takes what is due, as the program does all the time, and returns the polls among it.
+// sweep takes due work, as the program does at intervals, and returns the polls in it.
 func (w *world) sweep() (polls []queue.Poll) {
 	w.Helper()
 	_, err := w.store.TakeDue(w.Context(), store.TakeDueOptions{Most: 100, Polls: 100, Again: time.Hour, Resync: time.Hour}, func(p store.Pending) river.JobArgs {
@@ -79,8 +80,9 @@ func (w *world) sweep() (polls []queue.Poll) {
 	return polls
 }
 
-// TestForges: what each forge sends when somebody pushes arrives over HTTP and becomes a revision at once. The same delivery again,
-// one with another secret, and one about a repository of another org poll nothing; and people see what came of it.
+// TestForges checks that the delivery of each forge for a push becomes a revision at once. The same
+// delivery again, one with another secret, and one about a repository of another org cause no poll.
+// The results are visible to people.
 func TestForges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -169,7 +171,8 @@ func TestForges(t *testing.T) {
 	}
 }
 
-// TestRotateWebhook: the new secret works at once, the old one for a day, or no more when that is asked for; a secret may be one's own.
+// TestRotateWebhook checks that the new secret works at once, that the old one works for a day or
+// not at all, as requested, and that a client may supply the secret.
 func TestRotateWebhook(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -13,18 +13,20 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// keyLength is the most characters of an idempotency key.
+// keyLength is the maximum number of characters of an idempotency key.
 const keyLength = 128
 
-// repeatable is a create that a client may repeat under a key of its own. Without a key it is simply done.
+// repeatable is a create request that a client may repeat under an idempotency key. Without a key
+// it is done each time.
 type repeatable struct {
 	operation string // what is created, and in what
 	key       string
 	request   any
 }
 
-// once does a create: the answer is kept under the client's key in the unit of work that made it, and given again to the same
-// request. Another request under the same key is refused.
+// once runs a create request. It stores the response under the client's key in the same
+// transaction, and returns it again to the same request. A different request under the same key is
+// refused.
 func once[T any](ctx context.Context, s *Server, r repeatable, do func(context.Context, *store.Tx) (T, error)) (T, error) {
 	var answer, none T
 	if len(r.key) > keyLength {
@@ -43,7 +45,7 @@ func once[T any](ctx context.Context, s *Server, r repeatable, do func(context.C
 	if err == nil || r.key == "" {
 		return answer, err
 	}
-	// Who lost a race for the key made nothing: its unit of work was rolled back. The winner's answer is the answer.
+	// A request that lost a race for the key was rolled back, and returns the winner's response.
 	var known bool
 	again := s.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		known, err = s.recall(ctx, tx, r, &answer)
@@ -55,7 +57,8 @@ func once[T any](ctx context.Context, s *Server, r repeatable, do func(context.C
 	return none, err
 }
 
-// recall reads the answer that is kept under a request's key into answer; known is false when there is none.
+// recall reads the stored response for a request's key into answer; known is false if there is
+// none.
 func (s *Server) recall(ctx context.Context, tx *store.Tx, r repeatable, answer any) (known bool, err error) {
 	if r.key == "" {
 		return false, nil
@@ -85,8 +88,8 @@ func (s *Server) recall(ctx context.Context, tx *store.Tx, r repeatable, answer 
 	return true, json.Unmarshal(plain.Reveal(), answer)
 }
 
-// remember keeps an answer under a request's key. It is sealed, because an answer may hold what is shown once, such as a
-// registration token.
+// remember stores a response under a request's key. It is sealed, because it may contain a secret
+// that is shown only once, such as a registration token.
 func (s *Server) remember(ctx context.Context, tx *store.Tx, r repeatable, answer any) error {
 	if r.key == "" {
 		return nil
@@ -116,13 +119,13 @@ func (s *Server) remember(ctx context.Context, tx *store.Tx, r repeatable, answe
 	return nil
 }
 
-// context is what the kept answer is sealed for.
+// context returns the context to which the stored response is sealed.
 func (r repeatable) context(org string) seal.Context {
 	return seal.Context{Org: org, Kind: seal.KindAnswer, Path: r.key}
 }
 
-// fingerprint names what was asked for, and by whom as far as that decides what it means: a token for one app is not given the answer
-// that another got.
+// fingerprint returns a hash of the request and of the caller's app, if the token is for one app: a
+// token for one app does not receive the response that another token got.
 func (r repeatable) fingerprint(app string) ([]byte, error) {
 	body, err := json.Marshal(r.request)
 	if err != nil {

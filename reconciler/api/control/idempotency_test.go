@@ -13,7 +13,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
 )
 
-// TestCreatesOnce: the same request under the same key is answered the same, and done once.
+// TestCreatesOnce checks that the same request under the same key gets the same response, and runs
+// once.
 func TestCreatesOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -32,7 +33,7 @@ func TestCreatesOnce(t *testing.T) {
 	if got := create(strings.Repeat("k", 128), "long"); got.Status != http.StatusCreated {
 		t.Errorf("a key of 128 characters: %d %s", got.Status, got.Body)
 	}
-	// A key is of one route: the same body elsewhere is another request.
+	// A key belongs to one route: the same body on another route is a different request.
 	w.refusedAs(w.call(admin, http.MethodPost, "/v1/installs", map[string]any{"name": "hello", "app": "hello"}, "Idempotency-Key", "k1"), http.StatusConflict, "idempotency_key_reused")
 	if n := w.text("select count(*)::text from apps where org_id = $1 and name = 'hello'", w.one.org.ID); n != "1" {
 		t.Errorf("there are %s apps", n)
@@ -42,7 +43,7 @@ func TestCreatesOnce(t *testing.T) {
 	}
 }
 
-// TestOldAnswersAreForgotten: what nobody repeats any more is not kept for ever.
+// TestOldAnswersAreForgotten checks that stored responses expire.
 func TestOldAnswersAreForgotten(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -58,8 +59,9 @@ func TestOldAnswersAreForgotten(t *testing.T) {
 	}
 }
 
-// TestCreatesAreLookedAt: a new app and a new install are due, so that nothing depends on a request to look that was lost; and an
-// app whose watch was looked at for another has its config read.
+// TestCreatesAreLookedAt checks that a new app and a new install are due, so that a lost request to
+// reconcile them has no lasting effect, and that an app whose watch was polled for another app has
+// its config read.
 func TestCreatesAreLookedAt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -77,7 +79,8 @@ func TestCreatesAreLookedAt(t *testing.T) {
 	}
 }
 
-// TestRefusedCreateKeepsNoAnswer: a request that was refused may be made again under its key once what was wrong is mended.
+// TestRefusedCreateKeepsNoAnswer checks that a refused request can be repeated under its key once
+// its fault is fixed.
 func TestRefusedCreateKeepsNoAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -94,7 +97,8 @@ func TestRefusedCreateKeepsNoAnswer(t *testing.T) {
 	}
 }
 
-// TestConcurrentCreatesUnderOneKey: of requests that come at once, one is done and all get its answer.
+// TestConcurrentCreatesUnderOneKey checks that one of several concurrent requests runs and all get
+// its response.
 func TestConcurrentCreatesUnderOneKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -126,7 +130,8 @@ func TestConcurrentCreatesUnderOneKey(t *testing.T) {
 	}
 }
 
-// TestConcurrentOtherRequestUnderOneKey: of two requests that come at once under one key, one is done and the other is refused.
+// TestConcurrentOtherRequestUnderOneKey checks that of two different concurrent requests under one
+// key, one runs and the other is refused.
 func TestConcurrentOtherRequestUnderOneKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -151,8 +156,8 @@ func TestConcurrentOtherRequestUnderOneKey(t *testing.T) {
 	}
 }
 
-// TestRememberedAnswerHidesItsSecret: the registration token of an install's new runner is given again to the same request, but
-// nobody who reads the database has it.
+// TestRememberedAnswerHidesItsSecret checks that the same request gets the registration token of an
+// install's new runner again, but that the database does not contain it in plain text.
 func TestRememberedAnswerHidesItsSecret(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -23,7 +23,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// firstLook is when a new install is looked at even if the request to look at it at once was lost.
+// firstLook is the delay after which a new install is reconciled even if the request to reconcile
+// it at once was lost.
 const firstLook = time.Minute
 
 var installName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
@@ -96,7 +97,7 @@ func (s *Server) createInstall(ctx context.Context, tx *store.Tx, n api.NewInsta
 	if err != nil {
 		return made, err
 	}
-	begin.ByOthers = to.ByOthers // from the beginning, so that it holds for the looser settings, too
+	begin.ByOthers = to.ByOthers // from the start, so that it also applies to the looser settings
 	row, err := tx.AddInstall(ctx, store.AddInstallParams{
 		OrgID: tx.Org, ID: n.ID, AppID: app.ID, Name: n.Name, RunnerID: runner.ID, Approval: begin.Approval, AllowDestroy: begin.AllowDestroy,
 		ApprovalsByOthers: begin.ByOthers, Rule: rule, Owner: fresh.Owner, Labels: fresh.Labels, Account: fresh.Account, Toggles: fresh.Toggles,
@@ -121,7 +122,7 @@ func (s *Server) createInstall(ctx context.Context, tx *store.Tx, n api.NewInsta
 	if err := tx.Enqueue(ctx, queue.Rollout{Org: tx.Org, Install: row.ID}); err != nil {
 		return made, err
 	}
-	// From now on it is looked at now and then, whatever becomes of that request.
+	// From now on the install is reconciled at intervals, even if that request is lost.
 	if err := tx.SetDueIn(ctx, store.SetDueInParams{OrgID: tx.Org, Kind: store.DueInstall, ID: row.ID, InSeconds: firstLook.Seconds()}); err != nil {
 		return made, err
 	}
@@ -133,7 +134,8 @@ func (s *Server) createInstall(ctx context.Context, tx *store.Tx, n api.NewInsta
 	return made, err
 }
 
-// chooseID gives a new install an id, unless its client chose one: sensitive inputs are sealed for that id, before the install exists.
+// chooseID sets the id of a new install, unless its client chose one: sensitive inputs are sealed
+// to that id before the install exists.
 func chooseID(n *api.NewInstall) error {
 	switch {
 	case n.ID != "" && !id.Valid("ins", n.ID):
@@ -148,7 +150,7 @@ func chooseID(n *api.NewInstall) error {
 	return nil
 }
 
-// installTaken is the error of a new install whose name or id another one has.
+// installTaken returns the error for a new install whose name or id is in use.
 func installTaken(app store.App, n api.NewInstall, constraint string) error {
 	if constraint == "installs_pkey" {
 		return problem.New(http.StatusConflict, "exists", "there is an install with the id "+n.ID+" already",
@@ -157,7 +159,8 @@ func installTaken(app store.App, n api.NewInstall, constraint string) error {
 	return problem.Error{Status: http.StatusConflict, Code: "exists", Title: fmt.Sprintf("app %s has an install %s already", app.Name, quoted(n.Name))}
 }
 
-// newInstall is an install as it is to be made, but for its runner: it has fit inputs and settings of the app's current version.
+// newInstall returns the row of a new install without its runner, after checking its inputs and
+// settings against the app's current version.
 func newInstall(ctx context.Context, tx *store.Tx, app store.App, n api.NewInstall) (store.Install, error) {
 	if app.VersionID == nil {
 		return store.Install{}, problem.Error{
@@ -182,13 +185,14 @@ func newInstall(ctx context.Context, tx *store.Tx, app store.App, n api.NewInsta
 	return made, err
 }
 
-// knownRule refuses an approval rule that is none; an empty one means that nothing was said.
+// knownRule refuses an unknown approval rule; an empty one means that none was set.
 func knownRule(rule string) error {
 	return oneOf(rule == "" || api.InstallApproval(rule).Valid(), "bad_approval", "approval rule", rule, "prompt", "approve-all")
 }
 
-// runnerFor is the runner that a new install names, or the shared one, or a new one of its own. The runner is locked before a row
-// refers to it: the install's secrets are sealed to the key that it has at the end.
+// runnerFor returns the runner for a new install: the one that it names, the shared one, or a new
+// one. It locks the runner before a row refers to it, because the install's secrets are sealed to
+// the key that the runner has at commit.
 func (s *Server) runnerFor(ctx context.Context, tx *store.Tx, n api.NewInstall) (store.Runner, api.CreatedRunner, error) {
 	r, created, err := s.chosenRunner(ctx, tx, n)
 	if err == nil {
@@ -209,7 +213,8 @@ func (s *Server) chosenRunner(ctx context.Context, tx *store.Tx, n api.NewInstal
 	return r, api.CreatedRunner{Runner: viewRunner(tx, r), RegistrationToken: registration}, err
 }
 
-// existingRunner is the runner of a new install that names one, or the shared one; found is false when it gets one of its own.
+// existingRunner returns the runner that a new install names, or the shared one. found is false if
+// the install needs a new one.
 func existingRunner(ctx context.Context, tx *store.Tx, name string) (r store.Runner, found bool, err error) {
 	if name == "" {
 		shared, err := tx.ViewSharedRunners(ctx, tx.Org)
@@ -228,8 +233,8 @@ func existingRunner(ctx context.Context, tx *store.Tx, name string) (r store.Run
 	return r, err == nil, named("runner", name, err)
 }
 
-// runnerIsSeen is ErrNotFound for a runner that works for no install that the caller sees, unless it is shared: it works with the
-// rights of somebody's account.
+// runnerIsSeen returns ErrNotFound for a runner that works for no install that the caller sees,
+// unless it is shared, because a runner has the permissions of a customer's account.
 func runnerIsSeen(ctx context.Context, tx *store.Tx, r store.Runner) error {
 	if tx.App == "" || r.Shared {
 		return nil
@@ -241,7 +246,8 @@ func runnerIsSeen(ctx context.Context, tx *store.Tx, r store.Runner) error {
 	return err
 }
 
-// orTaken is the error of a look for a runner, or, when it was found, that its name cannot be a new one's.
+// orTaken returns the error of a runner lookup, or, if the runner was found, that its name is in
+// use.
 func orTaken(err error, name string) error {
 	if err != nil {
 		return err
@@ -323,7 +329,7 @@ func (s *Server) ForgetInstall(ctx context.Context, r ForgetInstallRequestObject
 		if err != nil {
 			return err
 		}
-		row, err := tx.LockInstall(ctx, tx.Org, found.ID) // nothing is started for it between the look and the end
+		row, err := tx.LockInstall(ctx, tx.Org, found.ID) // the lock prevents that anything is started for it until the end
 		if err != nil {
 			return err
 		}
@@ -348,7 +354,8 @@ func (s *Server) ForgetInstall(ctx context.Context, r ForgetInstallRequestObject
 	return ForgetInstall204Response{}, err
 }
 
-// cancelJobsOf cancels what is to be done for an install that is about to be forgotten, and refuses while something is being done there.
+// cancelJobsOf cancels the jobs of an install that is about to be forgotten, and refuses while an
+// apply or an action is running.
 func cancelJobsOf(ctx context.Context, tx *store.Tx, install store.Install) error {
 	err := dispatch.CancelOfInstall(ctx, tx, install.ID, "install "+install.Name+" was forgotten")
 	var busy *dispatch.AtWorkError
@@ -360,7 +367,8 @@ func cancelJobsOf(ctx context.Context, tx *store.Tx, install store.Install) erro
 		fmt.Sprintf("Wait for it, or cancel its workflow (`nuon workflows cancel`) and wait until it has ended. If the runner's machine is gone for good, run `nuon runners replace %s` first.", busy.Runner))
 }
 
-// findInstall takes an id, a name or app/name. A name that two apps use must say which.
+// findInstall finds an install by id, name or app/name. A name that two apps use must include the
+// app.
 func findInstall(ctx context.Context, tx *store.Tx, key string) (store.Install, string, error) {
 	rows, err := tx.ViewInstall(ctx, tx.Org, key)
 	switch {
@@ -428,7 +436,7 @@ func (*Server) viewInstall(ctx context.Context, tx *store.Tx, key string) (api.I
 	return out, err
 }
 
-// pendingSettings are the looser settings of an install that wait for an approver.
+// pendingSettings returns the looser settings of an install that wait for an approver.
 func pendingSettings(view rollout.View) (api.PendingSettings, error) {
 	for _, w := range view.Waiting {
 		if w.Kind != workflow.ApprovalOfSettings {

@@ -20,7 +20,7 @@ import (
 // planted must never be found in a row.
 const planted = "planted-secret-77ab"
 
-// TestInputErrorsComeAllAtOnce at creation and at a change.
+// TestInputErrorsComeAllAtOnce checks creation and changes.
 func TestInputErrorsComeAllAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -68,7 +68,7 @@ func TestInputErrorsComeAllAtOnce(t *testing.T) {
 	w.nowhere(planted)
 }
 
-// TestInputThatTheAppNoLongerHas does not stand in the way of changing the others.
+// TestInputThatTheAppNoLongerHas checks that it does not block changes of the other inputs.
 func TestInputThatTheAppNoLongerHas(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -98,8 +98,8 @@ func TestInputThatTheAppNoLongerHas(t *testing.T) {
 	}
 }
 
-// TestSecretInputsAreSealedToWhoReadsThem: to the control plane until the runner has registered, to the install's key from then
-// on.
+// TestSecretInputsAreSealedToWhoReadsThem checks that they are sealed to the control plane until
+// the runner has registered, and to the install's key from then on.
 func TestSecretInputsAreSealedToWhoReadsThem(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -146,7 +146,8 @@ func TestSecretInputsAreSealedToWhoReadsThem(t *testing.T) {
 	w.opens(install, use, w.kept("api_token"), planted)
 	w.nowhere(base64.StdEncoding.EncodeToString(old.Ciphertext))
 
-	// A client that asked for the key just before is not turned away, and one that asked after is taken as it is.
+	// A value sealed to the earlier key is accepted and resealed; one sealed to the current key is
+	// stored unchanged.
 	for _, to := range []seal.Recipient{w.key.Recipient(), install.Recipient()} {
 		changed, err := client.UpdateInstallWithResponse(t.Context(), "acme", api.InstallChange{Inputs: []api.InputValue{{Name: "api_token", Sealed: w.sealed(use, to, planted+"2")}}})
 		must(t, err)
@@ -170,7 +171,7 @@ func TestSecretInputsAreSealedToWhoReadsThem(t *testing.T) {
 	w.nowhere(planted)
 }
 
-// TestCredentialsAndWebhooksKeepNoSecret in any row.
+// TestCredentialsAndWebhooksKeepNoSecret checks that no row contains a secret in plain text.
 func TestCredentialsAndWebhooksKeepNoSecret(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -198,7 +199,8 @@ func TestCredentialsAndWebhooksKeepNoSecret(t *testing.T) {
 	w.nowhere(hook.JSON201.Secret)
 }
 
-// TestRepositoriesOfACredential: a credential is for the repositories that it names, and for that of the first app when it names none.
+// TestRepositoriesOfACredential checks that a credential is for the repositories that it names, and
+// for that of the first app if it names none.
 func TestRepositoriesOfACredential(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -275,7 +277,8 @@ func TestRepositoriesOfACredential(t *testing.T) {
 	}
 }
 
-// TestRunnerOfAnInstall: the one that is named, else the shared one, else a new one of its name, else a word about what to do.
+// TestRunnerOfAnInstall checks the order: the named runner, else the shared one, else a new one
+// with the install's name, else an error with a remedy.
 func TestRunnerOfAnInstall(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -314,7 +317,8 @@ func TestRunnerOfAnInstall(t *testing.T) {
 	}
 }
 
-// TestConcurrentInstallsOnOneRunner all come to be, and in time: they lock in one order.
+// TestConcurrentInstallsOnOneRunner checks that all are created in time: they lock in the same
+// order.
 func TestConcurrentInstallsOnOneRunner(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -333,13 +337,13 @@ func TestConcurrentInstallsOnOneRunner(t *testing.T) {
 		})
 	}
 	group.Wait()
-	w.store.Close() // connections tell their statistics when they end
+	w.store.Close() // connections report their statistics when they end
 	if n := w.text("select deadlocks::text from pg_stat_database where datname = current_database()"); n != "0" {
 		t.Errorf("%s deadlocks", n)
 	}
 }
 
-// TestConcurrentChangesKeepEachOther: two people change two things at once, and both changes stay.
+// TestConcurrentChangesKeepEachOther checks that concurrent changes to two things are both stored.
 func TestConcurrentChangesKeepEachOther(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -358,8 +362,8 @@ func TestConcurrentChangesKeepEachOther(t *testing.T) {
 	}
 }
 
-// TestForget refuses while something may be there, unless forced. TestForgetWhatNeverWasThere needs no force, whatever was asked
-// or refused: nothing is left behind.
+// TestForgetWhatNeverWasThere checks that an install that never deployed anything needs no force to
+// be forgotten, whatever was requested or rejected, because nothing is left behind.
 func TestForgetWhatNeverWasThere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -369,8 +373,9 @@ func TestForgetWhatNeverWasThere(t *testing.T) {
 	}
 }
 
-// TestSyncTellsOfEveryInstall that asks for them, also of those after the first page: whoever waits for all of them must not stop early.
-// Who does not ask for them does not wait for them to be read.
+// TestSyncTellsOfEveryInstall checks that a client that asks for the installs gets all of them,
+// also those after the first page, so that it does not stop waiting early. Without that request
+// they are not read.
 func TestSyncTellsOfEveryInstall(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -406,7 +411,7 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// TestAskedWorkflow answers with the install as it then is.
+// TestAskedWorkflow checks that the response contains the install's new state.
 func TestAskedWorkflow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -425,7 +430,7 @@ func TestAskedWorkflow(t *testing.T) {
 	}
 }
 
-// sealingKey asks to which key to seal for an install, or for the control plane.
+// sealingKey returns the key to which to seal for an install, or for the control plane.
 func (w *world) sealingKey(install string) api.SealingKey {
 	w.Helper()
 	got, err := w.one.as("viewer").GetSealingKeyWithResponse(w.Context(), &api.GetSealingKeyParams{Install: install})
@@ -436,7 +441,7 @@ func (w *world) sealingKey(install string) api.SealingKey {
 	return *got.JSON200
 }
 
-// kept is the one sealed value of an input's name.
+// kept returns the only sealed value of an input.
 func (w *world) kept(name string) (sealed seal.Sealed) {
 	w.Helper()
 	must(w, json.Unmarshal([]byte(w.text("select sealed::text from install_inputs where name = $1 and value is null", name)), &sealed))
@@ -451,7 +456,8 @@ func (w *world) opens(key seal.Identity, use seal.Context, sealed seal.Sealed, w
 	}
 }
 
-// nowhere looks for a value in every column of every table, as text and as the encodings that a database or JSON would give it.
+// nowhere searches every column of every table for a value, as text and in the encodings that a
+// database or JSON would give it.
 func (w *world) nowhere(value string) {
 	w.Helper()
 	all := w.rows("")

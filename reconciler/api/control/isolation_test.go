@@ -12,7 +12,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// bodies are requests that name another org's things, by operation. An operation that takes a body has its line here.
+// bodies returns requests that name another org's objects, by operation. Every operation with a
+// body has an entry.
 func bodies(of *tenant) map[string]any {
 	sealed := map[string]any{"key_id": "k", "ciphertext": "eA=="}
 	return map[string]any{
@@ -40,10 +41,11 @@ func bodies(of *tenant) map[string]any {
 	}
 }
 
-// query is what an operation does not go without, besides what names a thing; MARK stands for the tenant's mark.
+// query is the required query of an operation besides object names; MARK is replaced by the
+// tenant's mark.
 var query = map[string]string{"diffRelease": "?from=1", "freeStateLock": "?reason=stolen", "renderTexts": "?component=MARK-web"}
 
-// keys are the ways in which a path parameter may name another org's thing.
+// keys returns the ways in which a path parameter may name another org's object.
 func keys(of *tenant) map[string][]string {
 	return map[string][]string{
 		"app":      {of.ids["app"], of.mark + "-app"},
@@ -60,20 +62,20 @@ func keys(of *tenant) map[string][]string {
 		"webhook":  {of.ids["webhook"]},
 		// By its name and its id.
 		"credential": {of.ids["credential"], of.mark + "-cred"},
-		// Of an install that is another org's already.
+		// Of an install of another org.
 		"component": {of.mark + "-web"},
 		"version":   {"1"},
 		"release":   {"1"},
 	}
 }
 
-// request is one way to ask for an operation, with the keys that it holds.
+// request is one way to call an operation, with the keys that it contains.
 type request struct {
 	path string
 	keys []string
 }
 
-// requests are all the ways to ask an operation for a tenant's things.
+// requests returns all ways to call an operation with a tenant's objects.
 func requests(t *testing.T, op operation, of *tenant) []request {
 	all := []request{{path: op.Path + strings.ReplaceAll(query[op.ID], "MARK", of.mark)}}
 	for _, p := range op.inPath() {
@@ -83,7 +85,7 @@ func requests(t *testing.T, op operation, of *tenant) []request {
 			switch {
 			case p.Name == "kind":
 				values = p.Enum
-			case p.Name == "id": // of the kind that the path names by now
+			case p.Name == "id": // of the kind that the path names at this point
 				kind := strings.Split(r.path, "/")[3]
 				values = append([]string{of.ids[kind]}, keys(of)[kind]...)
 			}
@@ -107,7 +109,7 @@ func requests(t *testing.T, op operation, of *tenant) []request {
 	return all
 }
 
-// ghost is a tenant that never was, with names and ids like another's.
+// ghost returns a tenant that does not exist, with names and ids like another's.
 func ghost(like *tenant) *tenant {
 	g := &tenant{w: like.w, mark: "ghost5x2", ids: map[string]string{}}
 	for kind, known := range like.ids {
@@ -117,8 +119,9 @@ func ghost(like *tenant) *tenant {
 	return g
 }
 
-// TestNothingOfAnotherOrg asks every operation of the document as org two for the things of org one, by id and by name. The answers
-// are those to the same requests for what never was.
+// TestNothingOfAnotherOrg calls every operation of the document as org two with the objects of org
+// one, by id and by name. The responses equal those to the same requests for objects that never
+// existed.
 func TestNothingOfAnotherOrg(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -154,8 +157,8 @@ func TestNothingOfAnotherOrg(t *testing.T) {
 	}
 }
 
-// checkForeign: what names something of another's gets 404; a list without a filter shows the caller's own; and never is there a
-// trace of the other.
+// checkForeign requires that a request for another's object gets 404, that a list without a filter
+// shows the caller's own objects, and that no response contains a trace of the other org.
 func checkForeign(t *testing.T, other *tenant, op operation, r request, got answer) {
 	t.Helper()
 	named := len(r.keys) > 0 || op.ID == "createInstall" || op.ID == "createApp"
@@ -167,7 +170,7 @@ func checkForeign(t *testing.T, other *tenant, op operation, r request, got answ
 	}
 	seen := got.Body
 	for _, key := range append(r.keys, other.ids["credential"], other.ids["app"]) {
-		if got.Status != http.StatusOK { // an error may say again what was asked for
+		if got.Status != http.StatusOK { // an error may repeat what was requested
 			seen = strings.ReplaceAll(seen, key, "")
 		}
 	}
@@ -181,7 +184,7 @@ func checkForeign(t *testing.T, other *tenant, op operation, r request, got answ
 	}
 }
 
-// sameAnswer: from what another has nobody can tell what never was.
+// sameAnswer requires that another's object and one that never existed get the same response.
 func sameAnswer(t *testing.T, op operation, r request, got answer, nothing request, none answer) {
 	t.Helper()
 	if got.Status != none.Status || nameless(got, r) != nameless(none, nothing) {
@@ -189,10 +192,10 @@ func sameAnswer(t *testing.T, op operation, r request, got answer, nothing reque
 	}
 }
 
-// nameless is an answer without the words by which it was asked for.
+// nameless returns a response without the keys of the request.
 func nameless(a answer, r request) string {
 	for _, key := range r.keys {
-		if len(key) > 1 { // the number of a version is no name
+		if len(key) > 1 { // the number of a version is not a name
 			a.Body = strings.ReplaceAll(a.Body, key, "…")
 		}
 	}
@@ -207,11 +210,11 @@ func items(a answer) int {
 	return len(list.Items)
 }
 
-// markless are answers in which there is nothing that an org has named.
+// markless lists the operations whose responses contain no name that an org has chosen.
 var markless = []string{"getSealingKey", "getSystem", "listWebhooks", "getWebhook"}
 
-// TestOwnThingsAreThere is the other half: the same requests of org one itself are answered, so the 404s above are for the org
-// alone.
+// TestOwnThingsAreThere is the counterpart: the same requests of org one itself succeed, so the
+// 404s above are caused by the org alone.
 func TestOwnThingsAreThere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -233,7 +236,7 @@ func TestOwnThingsAreThere(t *testing.T) {
 	}
 }
 
-// TestNamesBelongToAnOrg: two orgs may use the same names.
+// TestNamesBelongToAnOrg checks that two orgs may use the same names.
 func TestNamesBelongToAnOrg(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -8,14 +8,16 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// tokenLook is how often a stream looks whether the token that began it is still good. A token that is revoked is told of at once;
-// this is for what was not heard, and soonest for one that runs out in between.
+// tokenLook is the interval at which a stream checks that its token is still valid. A revocation
+// also sends a notification; the check covers lost ones. The check comes earlier, but no more often
+// than soonestToken, for a token that is about to expire.
 const (
 	tokenLook    = time.Minute
 	soonestToken = time.Second
 )
 
-// lasting gives a stream's context, which ends soon after the caller's token opens nothing any more. stop waits until nobody looks.
+// lasting returns a context for a stream, which ends soon after the caller's token becomes invalid.
+// stop ends the check and waits for its goroutine.
 func (s *Server) lasting(ctx context.Context) (_ context.Context, stop func()) {
 	c := callerOf(ctx)
 	ctx, cancel := context.WithCancel(ctx)
@@ -29,7 +31,7 @@ func (s *Server) lasting(ctx context.Context) (_ context.Context, stop func()) {
 	return ctx, func() { cancel(); unhook(); <-done }
 }
 
-// untilBad returns when a token is no longer good, or ctx ends.
+// untilBad returns when a token is no longer valid, or ctx ends.
 func (s *Server) untilBad(ctx context.Context, c caller, rung <-chan struct{}) {
 	for {
 		good := true

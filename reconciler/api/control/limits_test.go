@@ -17,7 +17,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/token"
 )
 
-// TestTokenThatAsksTooMuch is told when to come again, before anything is looked up; others are not held up.
+// TestTokenThatAsksTooMuch checks that it gets a Retry-After before any lookup, and that other
+// tokens are not delayed.
 func TestTokenThatAsksTooMuch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -32,7 +33,7 @@ func TestTokenThatAsksTooMuch(t *testing.T) {
 		return good, last
 	}
 	good, last := count(w.one.token["viewer"])
-	if good != 4 { // the first, by which it became known, and its burst
+	if good != 4 { // the first, which identified it, and its burst
 		t.Errorf("%d requests were answered", good)
 	}
 	w.refusedAs(last, http.StatusTooManyRequests, "too_many_requests")
@@ -48,7 +49,8 @@ func TestTokenThatAsksTooMuch(t *testing.T) {
 	}
 }
 
-// TestGuesses: an address from which nothing but wrong tokens come is not looked up any more; good tokens from there are.
+// TestGuesses checks that an address that sends only wrong tokens causes no more lookups, except
+// for genuine tokens.
 func TestGuesses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -67,7 +69,7 @@ func TestGuesses(t *testing.T) {
 	w.refusedAs(w.call("", http.MethodPost, "/hooks/"+w.one.org.ID+"/hok_1", "{}"), http.StatusTooManyRequests, "too_many_requests")
 }
 
-// TestForgedTokensAreRefusedWithoutTheDatabase: were one looked up, it would be answered as a server's fault.
+// TestForgedTokensAreRefusedWithoutTheDatabase: a lookup would fail with a server error here.
 func TestForgedTokensAreRefusedWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -81,7 +83,8 @@ func TestForgedTokensAreRefusedWithoutTheDatabase(t *testing.T) {
 	}
 }
 
-// TestDeliveriesAreBounded, and who forges them does not use up what the webhook may take.
+// TestDeliveriesAreBounded checks the limit, and that forged deliveries do not use up a webhook's
+// quota.
 func TestDeliveriesAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -111,7 +114,7 @@ func TestDeliveriesAreBounded(t *testing.T) {
 	}
 }
 
-// deadlines is a writer that notes until when its connection lasts.
+// deadlines is a writer that records the deadlines of its connection.
 type deadlines struct {
 	*httptest.ResponseRecorder
 	mu          sync.Mutex
@@ -132,8 +135,9 @@ func (d *deadlines) SetWriteDeadline(t time.Time) error {
 	return nil
 }
 
-// TestEveryRouteHasAnEnd: a client that sends or reads nothing any more is cut off, whatever the route; and every answer has the headers
-// that keep browsers away. A stream bounds its writes one by one.
+// TestEveryRouteHasAnEnd checks that a client that stops sending or reading is disconnected on
+// every route, and that every response has the security headers for browsers. A stream sets a
+// deadline per write.
 func TestEveryRouteHasAnEnd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -57,7 +57,7 @@ func (s *Server) GetRunnerLogs(ctx context.Context, r GetRunnerLogsRequestObject
 		})
 }
 
-// answerLog gives a log at once, or as a stream to whoever accepts one.
+// answerLog returns a log at once, or as a stream to a client that accepts one.
 func (s *Server) answerLog(ctx context.Context, all func(context.Context) ([]api.LogChunk, error), follow func(context.Context, http.ResponseWriter) error) (logAnswer, error) {
 	if strings.Contains(acceptOf(ctx), "text/event-stream") {
 		return func(w http.ResponseWriter) error {
@@ -74,7 +74,7 @@ func (s *Server) answerLog(ctx context.Context, all func(context.Context) ([]api
 	return GetLogs200JSONResponse(api.LogChunkList{Items: append([]api.LogChunk{}, chunks...)}).VisitGetLogsResponse, nil
 }
 
-// logAnswer is a log as a response, of a job or a runner.
+// logAnswer is a log of a job or a runner as a response.
 type logAnswer func(w http.ResponseWriter) error
 
 // VisitGetLogsResponse writes it.
@@ -97,7 +97,8 @@ func findJob(ctx context.Context, tx *store.Tx, key string) (api.Job, error) {
 	return dispatch.View(rows[0].Job, rows[0].Runner, tx.Now()), nil
 }
 
-// jobIsSeen is ErrNotFound for a job of an app that the caller does not see. A job names its install, or the build that it makes.
+// jobIsSeen returns ErrNotFound for a job of an app that the caller does not see. A job names its
+// install or its build.
 func jobIsSeen(ctx context.Context, tx *store.Tx, job store.Job) error {
 	switch {
 	case tx.App == "":
@@ -110,7 +111,7 @@ func jobIsSeen(ctx context.Context, tx *store.Tx, job store.Job) error {
 	return err
 }
 
-// waitsOf says, for those of the jobs that have not started or are not heard of, why; by job. Nil ones are passed over.
+// waitsOf explains, by job, why jobs have not started or are silent. It skips nil.
 func waitsOf(ctx context.Context, tx *store.Tx, jobs []*string) (map[string]string, error) {
 	rows, err := tx.ViewJobs(ctx, tx.Org, idsOf(jobs, func(j *string) *string { return j }))
 	waits := make(map[string]string, len(rows))

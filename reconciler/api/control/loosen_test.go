@@ -9,13 +9,13 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// patch changes the install of w.shop as a role.
+// patch changes the install of w.shop with a token of a role.
 func (w *world) patch(role string, c api.InstallChange) answer {
 	w.Helper()
 	return w.call(w.one.token[role], http.MethodPatch, "/v1/installs/east", c)
 }
 
-// asked are the questions about settings with a status.
+// asked returns the approvals of settings with a status.
 func (w *world) asked(status string) []api.Approval {
 	w.Helper()
 	var l api.ApprovalList
@@ -28,7 +28,7 @@ func (w *world) asked(status string) []api.Approval {
 	return l.Items
 }
 
-// give answers a question as a role.
+// give responds to an approval with a token of a role.
 func (w *world) give(role string, a api.Approval, yes api.ResponseAnswer) answer {
 	w.Helper()
 	return w.call(w.one.token[role], http.MethodPost, "/v1/approvals/"+a.ID+"/response", api.Response{Answer: yes, ContentDigest: a.ContentDigest})
@@ -39,7 +39,8 @@ func (w *world) settings() string {
 	return w.text("select approval || ' ' || allow_destroy || ' ' || approvals_by_others from installs where name = 'east'")
 }
 
-// TestOperatorsCannotLoosen: who may not approve cannot set a rule that approves, by hand, in whatever field, or with a new install.
+// TestOperatorsCannotLoosen checks that a role that may not approve cannot set a rule that
+// approves: not on an install managed by hand, in any field, nor with a new install.
 func TestOperatorsCannotLoosen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -66,7 +67,7 @@ func TestOperatorsCannotLoosen(t *testing.T) {
 		t.Errorf("a ci token: %d %s", got.Status, got.Body)
 	}
 
-	// An approver may, at once, and it is recorded.
+	// An approver may, at once, and the audit log records it.
 	if got := w.patch("approver", api.InstallChange{Approval: "approve-all", AllowDestroy: ptr(true)}); got.Status != http.StatusOK {
 		t.Fatalf("an approver: %d %s", got.Status, got.Body)
 	}
@@ -78,7 +79,7 @@ func TestOperatorsCannotLoosen(t *testing.T) {
 		t.Errorf("the audit has %q", rules)
 	}
 
-	// To make it stricter is everybody's.
+	// Everyone may make it stricter.
 	if got := w.patch("operator", api.InstallChange{AllowDestroy: ptr(false)}); got.Status != http.StatusOK || w.settings() != "approve-all false false" {
 		t.Errorf("an operator makes it stricter: %d %s, now %s", got.Status, got.Body, w.settings())
 	}
@@ -87,8 +88,8 @@ func TestOperatorsCannotLoosen(t *testing.T) {
 	}
 }
 
-// TestAFileThatLoosensWaits: a looser setting that an install file brings is stored and waits; until an approver says yes the stricter
-// one holds.
+// TestAFileThatLoosensWaits checks that a looser setting from an install file is stored and waits:
+// the stricter one applies until an approver approves the change.
 func TestAFileThatLoosensWaits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -113,7 +114,7 @@ func TestAFileThatLoosensWaits(t *testing.T) {
 	w.refusedAs(w.give("operator", waiting[0], api.ResponseAnswerApprove), http.StatusForbidden, "forbidden")
 	old := waiting[0]
 
-	// Less is asked for: what waited is withdrawn, and a yes to it changes nothing.
+	// A smaller change replaces it: the waiting one is withdrawn, and its approval changes nothing.
 	if got := w.patch("operator", api.InstallChange{By: "file", Approval: "approve-all"}); got.Status != http.StatusOK {
 		t.Fatalf("%d %s", got.Status, got.Body)
 	}
@@ -122,7 +123,7 @@ func TestAFileThatLoosensWaits(t *testing.T) {
 		t.Fatalf("waiting %+v", waiting)
 	}
 
-	// A no is remembered.
+	// A rejection is remembered.
 	if got := w.give("approver", waiting[0], api.ResponseAnswerReject); got.Status != http.StatusOK {
 		t.Fatalf("%d %s", got.Status, got.Body)
 	}
@@ -130,7 +131,7 @@ func TestAFileThatLoosensWaits(t *testing.T) {
 		t.Errorf("asked again after a no: %d %s; %s", got.Status, got.Body, w.settings())
 	}
 
-	// Another is not, and takes effect with a yes.
+	// A different change is not rejected, and takes effect when it is approved.
 	if got := w.patch("operator", loosen); got.Status != http.StatusOK {
 		t.Fatalf("%d %s", got.Status, got.Body)
 	}
@@ -142,14 +143,15 @@ func TestAFileThatLoosensWaits(t *testing.T) {
 		t.Errorf("after a yes: %s, %+v, pending %+v", w.settings(), i.Rule, i.Pending)
 	}
 
-	// An install that a file creates begins with the strictest settings.
+	// An install that a file creates starts with the strictest settings.
 	made := w.ok(http.MethodPost, "/v1/installs", api.NewInstall{App: "shop", Name: "west", Owner: "file", Approval: "approve-all"}, http.StatusCreated)
 	if !strings.Contains(made, `"approval":"prompt"`) || len(w.asked("waiting")) != 1 {
 		t.Errorf("made as %s", made)
 	}
 }
 
-// TestFourEyes: where an install says so, nobody's yes counts for what they asked for themselves.
+// TestFourEyes checks that, where an install requires it, nobody can approve what they requested
+// themselves.
 func TestFourEyes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -9,7 +9,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// TestNamesAndIDs: whatever names a thing leads to the same thing.
+// TestNamesAndIDs checks that every name of an object leads to the same object.
 func TestNamesAndIDs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -42,7 +42,8 @@ func TestNamesAndIDs(t *testing.T) {
 	}
 }
 
-// TestAmbiguousInstallName: a name that two apps use is asked back, in words that can be typed.
+// TestAmbiguousInstallName checks that the error for a name that two apps use lists names that can
+// be typed.
 func TestAmbiguousInstallName(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -69,7 +70,7 @@ func TestAmbiguousInstallName(t *testing.T) {
 	}
 }
 
-// TestBadNames: what is refused says so at once, with the rule.
+// TestBadNames checks that a refused name gets an immediate error with the rule.
 func TestBadNames(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

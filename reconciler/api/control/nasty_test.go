@@ -13,14 +13,15 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// nasty are texts that somebody may use as a name: none may do harm, or come back as it is to a terminal.
+// nasty are texts that somebody may use as a name: none may do harm, or be printed unescaped on a
+// terminal.
 var nasty = []string{
 	"a b", `"`, "'; drop table apps; --", "\x1b[31mred\x1b[0m", "a\u202eb", "🦄", "<script>alert(1)</script>", "..", "../..", "%", "%2e%2e", "a/b", "a\nb", "\t",
 	"{{.nuon}}", "\u0085", "\ufeff", "e\u0301", strings.Repeat("x", 5000), "-", "--force", "$(id)", "null", "-1", "99999999999999999999",
 }
 
-// TestNastyNamesInPaths: no operation is troubled by what stands for a name in its path. It is said to be wrong, or not there, and never
-// shown as it is.
+// TestNastyNamesInPaths checks that every operation refuses such a name in its path as invalid or
+// not found, and never prints it unescaped.
 func TestNastyNamesInPaths(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -55,7 +56,7 @@ func TestNastyNamesInPaths(t *testing.T) {
 	}
 }
 
-// own is what names a thing of the tenant's own in a path.
+// own returns a value that names an object of the tenant in a path.
 func own(o *tenant, p parameter) string {
 	if values := keys(o)[p.Name]; len(values) > 0 {
 		return values[0]
@@ -66,7 +67,7 @@ func own(o *tenant, p parameter) string {
 	return o.ids["app"]
 }
 
-// odd are the fields besides those of bodies that may hold a text, by operation; %s stands for the text.
+// odd lists text fields that bodies does not have, by operation; %s is replaced by the text.
 var odd = map[string][]string{
 	"createApp":      {`"directory": %s`, `"ref": %s`},
 	"createInstall":  {`"runner": %s`, `"labels": {%s: %s}`, `"toggles": {%s: true}`, `"account": {%s: {%s: %s}}`, `"inputs": [{"name": %s, "value": %s}]`, `"owner": %s`},
@@ -83,7 +84,8 @@ var odd = map[string][]string{
 	"pinInstall":       {`"reason": %s`},
 }
 
-// TestNastyTextsInBodies: whatever text stands wherever in a body, the answer is a proper one, and what is there can still be read.
+// TestNastyTextsInBodies checks that any text in any field gets a regular response, and that stored
+// data can still be read.
 func TestNastyTextsInBodies(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -116,7 +118,8 @@ func TestNastyTextsInBodies(t *testing.T) {
 	}
 }
 
-// spoilt are a body with each of its texts, one at a time, replaced by each nasty one, and with odd fields besides.
+// spoilt returns a body with each of its texts, one at a time, replaced by each nasty one, and with
+// odd fields added.
 func spoilt(t *testing.T, body any, odd []string) (all []string) {
 	t.Helper()
 	fields, _ := body.(map[string]any)
@@ -142,7 +145,7 @@ func spoilt(t *testing.T, body any, odd []string) (all []string) {
 	return all
 }
 
-// printable checks that a refusal can be shown on any terminal as it is.
+// printable checks that an error can be printed unescaped on any terminal.
 func (w *world) printable(what string, got answer) {
 	w.Helper()
 	var p api.Problem

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestRouteThatNobodyDecidedAbout: reading is a viewer's, changing only an admin's, until somebody decides.
+// TestRouteThatNobodyDecidedAbout checks the defaults: reading requires viewer, changing requires
+// admin.
 func TestRouteThatNobodyDecidedAbout(t *testing.T) {
 	t.Parallel()
 	for method, want := range map[string]role{http.MethodGet: viewer, http.MethodPost: admin, http.MethodPatch: admin, http.MethodDelete: admin} {

@@ -13,7 +13,8 @@ const (
 	pageMost    = 500
 )
 
-// page is how many rows a list is asked for, one more than it shows so that it knows whether there is another page.
+// page returns the number of rows to query for a page: one more than it shows, to detect another
+// page.
 func page(limit int) int32 {
 	if limit <= 0 {
 		limit = pageDefault
@@ -21,7 +22,8 @@ func page(limit int) int32 {
 	return int32(min(limit, pageMost)) + 1
 }
 
-// paged cuts rows to the page and gives the cursor of the next one, empty on the last page.
+// paged cuts rows to the page and returns the cursor of the next page, which is empty on the last
+// one.
 func paged[T any](rows []T, most int32, cursor func(T) string) ([]T, string) {
 	if len(rows) < int(most) {
 		return rows, ""
@@ -30,8 +32,9 @@ func paged[T any](rows []T, most int32, cursor func(T) string) ([]T, string) {
 	return rows, cursor(rows[len(rows)-1])
 }
 
-// before is the cursor of a list that runs from the newest id down. No id starts with a z, so it is after all of them, in the
-// order of bytes and in that of every language that a database may sort by (where signs such as ~ come before letters).
+// before returns the cursor of a list in descending order of ids. No id starts with z, so "z" is
+// after all of them, in byte order and in the collation of every language that a database may use
+// (where signs such as ~ come before letters).
 func before(cursor string) string {
 	if cursor == "" {
 		return "zz"
@@ -39,7 +42,7 @@ func before(cursor string) string {
 	return cursor
 }
 
-// beforeNumber is the cursor of a list that runs from the highest number down.
+// beforeNumber returns the cursor of a list in descending order of numbers.
 func beforeNumber(cursor string) int32 {
 	if n, err := strconv.ParseInt(cursor, 10, 32); err == nil {
 		return int32(n)
@@ -58,7 +61,7 @@ func each[A, B any](rows []A, f func(A) B) []B {
 	return out
 }
 
-// idsOf are the ids that rows refer to; nil refers to nothing.
+// idsOf returns the ids that rows refer to, without nil.
 func idsOf[A any](rows []A, id func(A) *string) []string {
 	out := make([]string, 0, len(rows))
 	for _, r := range rows {
@@ -69,7 +72,7 @@ func idsOf[A any](rows []A, id func(A) *string) []string {
 	return out
 }
 
-// byID finds rows by their id.
+// byID returns rows by their id.
 func byID[A any](rows []A, id func(A) string) map[string]A {
 	out := make(map[string]A, len(rows))
 	for _, r := range rows {

@@ -12,8 +12,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/id"
 )
 
-// TestPages: every list that has pages gives every row once and in the same order whatever the size of a page, also when a row
-// that was seen already is gone or a new one comes.
+// TestPages checks that every list with pages returns every row once and in the same order for any
+// page size, also when a row that was returned is deleted or a new one is added.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -59,8 +59,8 @@ func TestPages(t *testing.T) {
 	w.refusedAs(w.call(w.one.token["viewer"], http.MethodGet, "/v1/apps?limit=many", nil), http.StatusBadRequest, "bad_request")
 }
 
-// TestPagesWhileRowsComeAndGo: a page's cursor stays good when the row that it names is gone, and new rows do not push others
-// aside.
+// TestPagesWhileRowsComeAndGo checks that a cursor stays valid when the row that it names is
+// deleted, and that new rows do not displace others.
 func TestPagesWhileRowsComeAndGo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -76,8 +76,8 @@ func TestPagesWhileRowsComeAndGo(t *testing.T) {
 	}
 }
 
-// TestNewestFirstInEveryCollation: a production database may sort text as a language does, not by bytes. There "~" comes before
-// letters.
+// TestNewestFirstInEveryCollation checks a database that sorts text by a language's rules and not
+// by bytes, as one in production may. There "~" comes before letters.
 func TestNewestFirstInEveryCollation(t *testing.T) {
 	t.Parallel()
 	for _, collation := range []string{"C", "en-x-icu", "da-x-icu"} {
@@ -94,7 +94,7 @@ func TestNewestFirstInEveryCollation(t *testing.T) {
 	}
 }
 
-// manyRows seeds n more of everything that has pages.
+// manyRows seeds n more rows of everything that has pages.
 func (w *world) manyRows(n int) {
 	o := w.one
 	for i := w.more; i < w.more+n; i++ {

@@ -12,7 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// mostReason bounds what a person says about a pin, in bytes.
+// mostReason bounds a person's reason for a pin, in bytes.
 const mostReason = 500
 
 // PinInstall implements POST /v1/installs/{install}/pin.
@@ -47,14 +47,16 @@ func (s *Server) UnpinInstall(ctx context.Context, r UnpinInstallRequestObject) 
 	return UnpinInstall200JSONResponse(install), err
 }
 
-// moveInstall changes what is wanted of an install, goes on at once, and gives the install as it then is.
+// moveInstall changes the desired state of an install, reconciles the install at once, and returns
+// its new state.
 func (s *Server) moveInstall(ctx context.Context, key string, move func(context.Context, *store.Tx, store.Install) error) (install api.Install, err error) {
 	err = s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
 		found, _, err := findInstall(ctx, tx, key)
 		if err != nil {
 			return err
 		}
-		// Locked before it is looked at: of two who change different things, neither writes back what the other has changed.
+		// Locked before it is read: of two concurrent changes to different things, neither
+		// overwrites the other.
 		row, err := tx.LockInstall(ctx, tx.Org, found.ID)
 		if err != nil {
 			return err

@@ -24,7 +24,8 @@ func (s *Server) PreviewApp(ctx context.Context, r PreviewAppRequestObject) (Pre
 	return PreviewApp200JSONResponse(preview), err
 }
 
-// PreviewInstall implements POST /v1/installs/{install}/preview. What would refuse the change refuses its preview.
+// PreviewInstall implements POST /v1/installs/{install}/preview. It refuses what the change itself
+// would refuse.
 func (s *Server) PreviewInstall(ctx context.Context, r PreviewInstallRequestObject) (PreviewInstallResponseObject, error) {
 	preview := api.InstallPreview{Components: []api.PreviewedEffect{}}
 	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
 )
 
-// TestAListAsksAFixedNumberOfQueries, however many rows it shows: each list of the document, with few rows and with many.
+// TestAListAsksAFixedNumberOfQueries checks each list of the document with few rows and with many.
 func TestAListAsksAFixedNumberOfQueries(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -21,9 +21,10 @@ func TestAListAsksAFixedNumberOfQueries(t *testing.T) {
 	w.manyRows(2)
 	w.connectApps()
 	viewer := w.one.token["admin"]
-	w.status(viewer) // from now on its use is noted
+	w.status(viewer) // records the first use of the token
 	count := func(path string) (int64, int) {
-		// The first time, a config or a token's use may be read or written beside it, which is remembered then.
+		// The first time, a config or a token's use may be read or written as well, and is cached
+		// then.
 		least, rows := int64(math.MaxInt64), 0
 		for range 3 {
 			before := asked.Statements()
@@ -67,14 +68,14 @@ func TestAListAsksAFixedNumberOfQueries(t *testing.T) {
 	}
 }
 
-// connectApps has every app read from the seeded repository, and at a version; and all installs are of one app. (What is read of an app
-// to tell how its installs stand is read once for each app.)
+// connectApps connects every app to the seeded repository, gives it a version, and moves all
+// installs to one app. (What the status of an app's installs depends on is read once per app.)
 func (w *world) connectApps() {
 	w.exec("update installs set app_id = $1, name = id where org_id = $2 and name = 'more'", w.one.ids["app"], w.one.org.ID)
 	w.exec("update apps set watch_id = $1, version_id = coalesce(version_id, $2) where org_id = $3", w.one.ids["watch"], w.one.ids["version"], w.one.org.ID)
 }
 
-// metered has the control API reach Postgres through a proxy that counts the statements which pass.
+// metered makes the control API reach Postgres through a proxy that counts statements.
 func (w *world) metered() *storetest.Meter {
 	w.Helper()
 	meter := storetest.NewMeter(w, w.dsn)
@@ -82,7 +83,7 @@ func (w *world) metered() *storetest.Meter {
 	var err error
 	w.store, err = store.Open(w.Context(), meter.DSN)
 	must(w, err)
-	w.Cleanup(w.store.Close) // before the proxy goes
+	w.Cleanup(w.store.Close) // before the proxy is closed
 	w.serve(quota.Options{Rate: 10_000})
 	return meter
 }

@@ -107,7 +107,7 @@ func (s *Server) CreatePartialRelease(ctx context.Context, r CreatePartialReleas
 
 // releaseRow finds a release by its number.
 func releaseRow(ctx context.Context, tx *store.Tx, app store.App, number int) (store.ViewReleaseRow, error) {
-	// A number that the table cannot hold is that of no release either.
+	// No release has a number outside the range of the column.
 	row, err := tx.ViewRelease(ctx, tx.Org, app.ID, int32(max(-1, min(number, math.MaxInt32)))) //nolint:gosec // bounded right here
 	if isNotFound(err) {
 		err = problem.New(http.StatusNotFound, "not_found", fmt.Sprintf("app %s has no release %d", app.Name, number), "`nuon releases list "+app.Name+"` lists those that it has.")
@@ -115,7 +115,7 @@ func releaseRow(ctx context.Context, tx *store.Tx, app store.App, number int) (s
 	return row, err
 }
 
-// wholeRelease is a release with its components.
+// wholeRelease returns a release with its components.
 func wholeRelease(ctx context.Context, tx *store.Tx, app store.App, number int) (api.Release, error) {
 	row, err := releaseRow(ctx, tx, app, number)
 	if err != nil {

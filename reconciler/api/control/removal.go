@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// namesShown is how many of those that stand in the way of a removal are named.
+// namesShown is the maximum number of names in the error of a blocked removal.
 const namesShown = 3
 
-// someOf names a few of what stands in the way.
+// someOf names a few of the objects that block a removal.
 func someOf(names []string) string {
 	if len(names) <= namesShown {
 		return strings.Join(names, ", ")
@@ -16,10 +16,10 @@ func someOf(names []string) string {
 	return strings.Join(names[:namesShown], ", ") + " and others"
 }
 
-// errNothingGone: a removal that removed nothing did not see what there is.
+// errNothingGone: a removal removed no row, because its query missed what exists.
 var errNothingGone = errors.New("nothing was removed")
 
-// fenced takes a removal that changed no row for an error.
+// fenced turns a removal that changed no row into an error.
 func fenced(rows int64, err error) error {
 	if err == nil && rows == 0 {
 		return errNothingGone

@@ -14,7 +14,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// TestAnAppIsDeleted with all that is its own once it has no installs, and what is built for it is cancelled.
+// TestAnAppIsDeleted checks that it is deleted with all its data once it has no installs, and that
+// its builds are cancelled.
 func TestAnAppIsDeleted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -51,7 +52,8 @@ func TestAnAppIsDeleted(t *testing.T) {
 	}
 }
 
-// TestAnAppIsNotDeletedUnderAnInstall that is made at the same moment: one of the two is told.
+// TestAnAppIsNotDeletedUnderAnInstall checks an install that is created at the same time: one of
+// the two requests fails.
 func TestAnAppIsNotDeletedUnderAnInstall(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -76,8 +78,8 @@ func TestAnAppIsNotDeletedUnderAnInstall(t *testing.T) {
 	}
 }
 
-// TestAnInstallIsNotForgottenDuringAnApply: with --force neither, as its runner could deliver what it did to nobody. What has not begun
-// is cancelled with the install.
+// TestAnInstallIsNotForgottenDuringAnApply checks that this also holds with --force, because its
+// runner could not deliver the result. Jobs that have not started are cancelled with the install.
 func TestAnInstallIsNotForgottenDuringAnApply(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -103,7 +105,8 @@ func TestAnInstallIsNotForgottenDuringAnApply(t *testing.T) {
 	}
 }
 
-// TestARunnerIsDeleted once no install names it and it has nothing in hand; builds that it has not begun go to another.
+// TestARunnerIsDeleted checks that it can be deleted once no install names it and it has no jobs in
+// flight; builds that it has not started move to another.
 func TestARunnerIsDeleted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -141,7 +144,7 @@ func TestARunnerIsDeleted(t *testing.T) {
 	}
 }
 
-// TestACredentialIsDeleted once nothing is read with it.
+// TestACredentialIsDeleted checks that it can be deleted once no repository uses it.
 func TestACredentialIsDeleted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -152,7 +155,7 @@ func TestACredentialIsDeleted(t *testing.T) {
 	if !strings.Contains(p.Title, w.one.mark+"-app") {
 		t.Errorf("said %q", p.Title)
 	}
-	// A component's repository counts, too, while the component is part of the app.
+	// A component's repository also counts, while the component is part of the app.
 	w.exec("update apps set watch_id = null")
 	w.exec("update components set watch_id = $1", w.one.ids["watch"])
 	w.refusedAs(w.call(admin, http.MethodDelete, path, nil), http.StatusConflict, "in_use")
@@ -165,7 +168,8 @@ func TestACredentialIsDeleted(t *testing.T) {
 		http.StatusNotFound, "not_found")
 }
 
-// TestACredentialIsNotDeletedUnderAnApp that begins to use it: whoever makes the app holds it until the app is there.
+// TestACredentialIsNotDeletedUnderAnApp checks an app that starts to use it at the same time: the
+// transaction that creates the app locks the credential until it commits.
 func TestACredentialIsNotDeletedUnderAnApp(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -192,7 +196,8 @@ func TestACredentialIsNotDeletedUnderAnApp(t *testing.T) {
 	w.refusedAs(<-done, http.StatusConflict, "in_use")
 }
 
-// TestWebhooksAreListedAndDeleted: without their secrets, with the time of the last delivery; a deleted one takes no more.
+// TestWebhooksAreListedAndDeleted checks that they are listed without their secrets, with the time
+// of the last delivery, and that a deleted one accepts no more.
 func TestWebhooksAreListedAndDeleted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

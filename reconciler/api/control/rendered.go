@@ -14,7 +14,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// RenderTexts implements GET /v1/installs/{install}/rendered. The values are read in a transaction and rendered after it.
+// RenderTexts implements GET /v1/installs/{install}/rendered. It reads the values in a transaction
+// and renders after it.
 func (s *Server) RenderTexts(ctx context.Context, r RenderTextsRequestObject) (RenderTextsResponseObject, error) {
 	if (r.Params.Component == "") == (r.Params.Action == "") {
 		return nil, problem.New(http.StatusBadRequest, "bad_request", "name either a component or an action", "Send ?component=NAME or ?action=NAME.")
@@ -43,7 +44,8 @@ func (s *Server) RenderTexts(ctx context.Context, r RenderTextsRequestObject) (R
 	}, err
 }
 
-// longestRender is how long the texts of one answer may take. A real app's take milliseconds; each single text is bounded by itself.
+// longestRender bounds the rendering of all texts of one response. A real app's texts take
+// milliseconds; each text also has a separate limit.
 const longestRender = 5 * time.Second
 
 func displayed(ctx context.Context, display *rollout.Display, templates map[string]string) ([]rollout.Shown, error) {
@@ -56,7 +58,7 @@ func displayed(ctx context.Context, display *rollout.Display, templates map[stri
 	return shown, err
 }
 
-// templatesOf are the texts that are asked for, by key.
+// templatesOf returns the requested texts, by key.
 func templatesOf(install store.Install, config *appconfig.App, p api.RenderTextsParams) (map[string]string, error) {
 	if config == nil {
 		config = &appconfig.App{}

@@ -12,7 +12,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
 
-// TestRenderTexts shows texts with what is known of an install, to whoever may look at it, and changes no row.
+// TestRenderTexts checks that texts are rendered with an install's values, for every role that may
+// see it, and that no row changes.
 func TestRenderTexts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -27,7 +28,7 @@ func TestRenderTexts(t *testing.T) {
 	w.one.component(app, "cmp_web", "web")
 	w.one.runner("pool", "install", true)
 	w.ok(http.MethodPost, "/v1/installs", api.NewInstall{App: "shop", Name: "east"}, http.StatusCreated)
-	w.call(w.one.token["viewer"], http.MethodGet, "/v1/installs/east", nil) // a token's first use is noted
+	w.call(w.one.token["viewer"], http.MethodGet, "/v1/installs/east", nil) // records the first use of the token
 	before := w.rows("")
 	rendered := func(query string) []api.RenderedText {
 		got := w.call(w.one.token["viewer"], http.MethodGet, "/v1/installs/east/rendered?"+query, nil)
@@ -73,7 +74,8 @@ func TestRenderTexts(t *testing.T) {
 	}
 }
 
-// TestRenderTextsBeforeAVersion: an app that was never synced has no texts, and says so.
+// TestRenderTextsBeforeAVersion checks that an app that was never synced has no texts, with an
+// error that explains it.
 func TestRenderTextsBeforeAVersion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// newestRevisions is how many revisions are shown with a repository.
+// newestRevisions is the number of revisions shown with a repository.
 const newestRevisions = 20
 
 // ListRepos implements GET /v1/repos.
@@ -30,10 +30,10 @@ func (s *Server) ListRepos(ctx context.Context, r ListReposRequestObject) (ListR
 	return ListRepos200JSONResponse(list), err
 }
 
-// repoCursor says where a page ended: URLs, refs and ids have no line breaks.
+// repoCursor returns the cursor of a row: URLs, refs and ids have no line breaks.
 func repoCursor(r store.ViewReposRow) string { return strings.Join([]string{r.URL, r.Ref, r.ID}, "\n") }
 
-// readRepoCursor takes repoCursor apart. What is none begins at the first row.
+// readRepoCursor parses a cursor of repoCursor. Any other text means the first row.
 func readRepoCursor(cursor string) [3]string {
 	parts := strings.Split(cursor, "\n")
 	if len(parts) != 3 {
@@ -48,7 +48,8 @@ func (s *Server) GetRepo(ctx context.Context, r GetRepoRequestObject) (GetRepoRe
 	return GetRepo200JSONResponse(repo), err
 }
 
-// LookAtRepo implements POST /v1/repos/{repo}/look. That the repository cannot be read is an answer, too.
+// LookAtRepo implements POST /v1/repos/{repo}/look. An unreadable repository is not an error of the
+// request.
 func (s *Server) LookAtRepo(ctx context.Context, r LookAtRepoRequestObject) (LookAtRepoResponseObject, error) {
 	repo, err := s.repo(ctx, r.Repo)
 	if err != nil {
@@ -66,7 +67,7 @@ func (s *Server) LookAtRepo(ctx context.Context, r LookAtRepoRequestObject) (Loo
 	return LookAtRepo200JSONResponse(repo), err
 }
 
-// repo is one watched ref with its newest revisions.
+// repo returns one watched ref with its newest revisions.
 func (s *Server) repo(ctx context.Context, key string) (api.Repo, error) {
 	var repo api.Repo
 	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -104,7 +105,7 @@ func viewRepo(r store.ViewReposRow) api.Repo {
 	return repo
 }
 
-// findRevision is one revision by its id.
+// findRevision returns one revision by its id.
 func findRevision(ctx context.Context, tx *store.Tx, id string) (api.Revision, error) {
 	all, err := viewRevisions(ctx, tx, []string{id})
 	if err != nil {
@@ -117,7 +118,8 @@ func findRevision(ctx context.Context, tx *store.Tx, id string) (api.Revision, e
 	return r, nil
 }
 
-// revisionIsSeen refuses a revision of a repository from which nothing is read that the caller may see. A repository belongs to no app.
+// revisionIsSeen refuses a revision of a repository that no app visible to the caller reads. A
+// repository belongs to no app.
 func revisionIsSeen(ctx context.Context, tx *store.Tx, id string) error {
 	if tx.App == "" {
 		return nil
@@ -133,7 +135,7 @@ func revisionIsSeen(ctx context.Context, tx *store.Tx, id string) error {
 	return err
 }
 
-// viewRevisions shows revisions, by id. One that is not there is left out.
+// viewRevisions returns revisions by id, without missing ones.
 func viewRevisions(ctx context.Context, tx *store.Tx, ids []string) (map[string]api.Revision, error) {
 	rows, err := tx.ViewRevisions(ctx, tx.Org, ids)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
 
-// TestRepos are the refs that something is read from, for which apps, and what was seen there.
+// TestRepos checks the refs that are read, for which apps, and their revisions.
 func TestRepos(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -10,7 +10,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/id"
 )
 
-// TestMalformedRequests: whatever is wrong with a request is a problem that says so, and never a 500.
+// TestMalformedRequests checks that every fault of a request is a problem that describes it, and
+// never a 500.
 func TestMalformedRequests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -63,7 +64,8 @@ func TestMalformedRequests(t *testing.T) {
 	}
 }
 
-// TestUnknownFieldsAreLeftAlone: a newer client may say more than this control plane knows.
+// TestUnknownFieldsAreLeftAlone checks that a newer client may send fields that this control plane
+// does not have.
 func TestUnknownFieldsAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -72,7 +74,7 @@ func TestUnknownFieldsAreLeftAlone(t *testing.T) {
 	}
 }
 
-// TestNoSuchRoute: also what the router itself says is a problem.
+// TestNoSuchRoute checks that errors of the router are problems, too.
 func TestNoSuchRoute(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -91,7 +93,7 @@ func TestNoSuchRoute(t *testing.T) {
 	}
 }
 
-// endless is a body that never stops.
+// endless is a body without an end.
 type endless struct{ read *atomic.Int64 }
 
 func (e endless) Read(b []byte) (int, error) {
@@ -102,8 +104,8 @@ func (e endless) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestBodiesAreBounded: only an upload may be large, whatever a request says that it is, and a stranger's body is not read at
-// all.
+// TestBodiesAreBounded checks that only an upload may be large, whatever its Content-Type, and that
+// the body of an unauthenticated request is not read at all.
 func TestBodiesAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -137,7 +139,7 @@ type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
 
-// TestUploadThatIsRefusedIsNotInTheAudit: what did not happen is not recorded as done.
+// TestUploadThatIsRefusedIsNotInTheAudit checks that a refused request is not recorded as done.
 func TestUploadThatIsRefusedIsNotInTheAudit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -149,7 +151,7 @@ func TestUploadThatIsRefusedIsNotInTheAudit(t *testing.T) {
 	}
 }
 
-// TestEmptyListsAreLists: a client that walks a required list must not meet null.
+// TestEmptyListsAreLists checks that a required list is never null.
 func TestEmptyListsAreLists(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

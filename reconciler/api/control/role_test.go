@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// needs is who may do what. Each operation of the document has its line: a new route without a decision fails the test.
+// needs is the required role of each operation of the document. A route without an entry fails the
+// test.
 var needs = map[string]string{
 	"whoami": "viewer", "getSealingKey": "viewer", "listCredentials": "viewer", "listApps": "viewer", "getApp": "viewer", "getSync": "viewer",
 	"listAppVersions": "viewer", "listReleases": "viewer", "getRelease": "viewer", "diffRelease": "viewer", "listComponents": "viewer", "listBuilds": "viewer", "getBuild": "viewer", "listInstalls": "viewer",
@@ -28,10 +29,11 @@ var needs = map[string]string{
 	"deleteApp": "admin", "deleteRunner": "admin", "deleteCredential": "admin", "deleteWebhook": "admin",
 	"createApp": "admin", "createCredential": "admin", "updateCredential": "admin", "createWebhook": "admin", "forgetInstall": "admin", "createRunner": "admin",
 	"createRegistration": "admin", "replaceRunner": "admin", "abandonState": "admin", "listTokens": "admin", "createToken": "admin",
-	"revokeToken": "admin", // but its own: TestTokenRevokesItself
+	"revokeToken": "admin", // except its own: TestTokenRevokesItself
 }
 
-// TestRoles asks for things that are not there, so that whoever is let through gets another answer than 403 and nothing happens.
+// TestRoles requests objects that do not exist, so that an allowed request gets another response
+// than 403 and changes nothing.
 func TestRoles(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

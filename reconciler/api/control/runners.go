@@ -101,20 +101,21 @@ func (s *Server) ReplaceRunner(ctx context.Context, r ReplaceRunnerRequestObject
 	return ReplaceRunner200JSONResponse(done), err
 }
 
-// DeleteRunner implements DELETE /v1/runners/{runner}. What it has done goes with it, but for the builds that it made.
+// DeleteRunner implements DELETE /v1/runners/{runner}. It also deletes the runner's jobs, but not
+// the builds that it made.
 func (s *Server) DeleteRunner(ctx context.Context, r DeleteRunnerRequestObject) (DeleteRunnerResponseObject, error) {
 	err := s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
 		row, err := findRunner(ctx, tx, r.Runner)
 		if err != nil {
 			return err
 		}
-		if row, err = tx.LockRunner(ctx, tx.Org, row.ID); err != nil { // no install comes to name it between the look and the end
+		if row, err = tx.LockRunner(ctx, tx.Org, row.ID); err != nil { // the lock prevents a new install from naming it until the end
 			return err
 		}
 		if err := dropRunner(ctx, tx, row); err != nil {
 			return err
 		}
-		// Its polls are told that its key is void.
+		// Its polls must find that its key is void.
 		if err := tx.Notify(ctx, store.ChannelJobs, tx.Org+"/"+row.ID); err != nil {
 			return err
 		}
@@ -126,7 +127,7 @@ func (s *Server) DeleteRunner(ctx context.Context, r DeleteRunnerRequestObject) 
 	return DeleteRunner204Response{}, err
 }
 
-// dropRunner removes a runner that no install names and that has nothing in hand.
+// dropRunner removes a runner that no install names and that has no jobs in flight.
 func dropRunner(ctx context.Context, tx *store.Tx, row store.Runner) error {
 	installs, err := tx.InstallNamesOfRunner(ctx, tx.Org, row.ID, namesShown+1)
 	if err != nil {
@@ -136,7 +137,8 @@ func dropRunner(ctx context.Context, tx *store.Tx, row store.Runner) error {
 		return problem.New(http.StatusConflict, "in_use", "runner "+quoted(row.Name)+" works for installs: "+someOf(installs),
 			fmt.Sprintf("If only its machine is gone, `nuon runners replace %s` makes room for another.", row.Name))
 	}
-	// Once these are gone, what is left is what it was given, whoever else takes some at this moment.
+	// After this only jobs in flight remain, even if another runner takes over some at the same
+	// time.
 	if err := tx.DropJobsOfRunner(ctx, tx.Org, row.ID); err != nil {
 		return err
 	}
@@ -154,7 +156,7 @@ func dropRunner(ctx context.Context, tx *store.Tx, row store.Runner) error {
 	return nil
 }
 
-// jobs counts jobs in words.
+// jobs returns a number of jobs as text.
 func jobs(n int64) string {
 	if n == 1 {
 		return "one job"
@@ -172,10 +174,10 @@ func findRunner(ctx context.Context, tx *store.Tx, key string) (store.Runner, er
 
 func viewRunner(tx *store.Tx, r store.Runner) api.Runner { return dispatch.ViewRunner(r, tx.Now()) }
 
-// reasonLength is the most characters of a person's reason.
+// reasonLength is the maximum number of characters of a person's reason.
 const reasonLength = 500
 
-// checkReason refuses a word that decides about what may be running somewhere and does not say why.
+// checkReason requires a reason for a decision about work that may be running.
 func checkReason(reason string) error {
 	switch {
 	case strings.TrimSpace(reason) == "":

@@ -10,7 +10,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch/dispatchtest"
 )
 
-// TestAMachineIsReplaced from its registration to that of the next, as a person sees it.
+// TestAMachineIsReplaced checks the steps that a person sees, from one registration to that of the
+// next machine.
 func TestAMachineIsReplaced(t *testing.T) {
 	w := newWorld(t)
 	w.one.fill()

@@ -12,16 +12,18 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/id"
 )
 
-// ofTheOrg are the operations that concern the whole org: a token for one app may ask for none of them, whatever its role. Every other
-// operation of the document it may ask, and is shown nothing but its app's.
+// ofTheOrg lists the operations that concern the whole org: a token for one app may use none of
+// them, whatever its role. It may use every other operation of the document, and sees only its
+// app's data.
 var ofTheOrg = []string{
 	"listCredentials", "createCredential", "updateCredential", "deleteCredential", "listWebhooks", "createWebhook", "getWebhook", "rotateWebhook", "deleteWebhook", "listRepos", "getRepo", "lookAtRepo",
 	"listTokens", "createToken", "listAudit", "getSystem", "createApp",
 	"listRunners", "getRunner", "createRunner", "deleteRunner", "getRunnerLogs", "createRegistration", "replaceRunner",
 }
 
-// TestATokenForOneAppSeesNothingOfAnother asks every operation of the document, as an admin of one app, for the things of another app
-// of the same org, by id and by name. The answers are those to the same requests for what never was, and nothing is changed.
+// TestATokenForOneAppSeesNothingOfAnother calls every operation of the document, as an admin of one
+// app, with the objects of another app of the same org, by id and by name. The responses equal
+// those to the same requests for objects that never existed, and nothing changes.
 func TestATokenForOneAppSeesNothingOfAnother(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -29,7 +31,7 @@ func TestATokenForOneAppSeesNothingOfAnother(t *testing.T) {
 	w.one.fillStates()
 	other := w.one.sibling("sibling4k8")
 	bearer := w.one.mintFor("admin")
-	w.status(bearer) // from now on its use is noted
+	w.status(bearer) // records the first use of the token
 	never := ghost(other)
 	before := w.rows("where org_id = $1", w.one.org.ID)
 	for _, id := range ofTheOrg {
@@ -62,7 +64,8 @@ func TestATokenForOneAppSeesNothingOfAnother(t *testing.T) {
 	}
 }
 
-// TestATokenForOneAppReadsIt is the other half: every reading operation that it may ask shows what its app has.
+// TestATokenForOneAppReadsIt is the counterpart: every reading operation that it may use returns
+// its app's data.
 func TestATokenForOneAppReadsIt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -86,7 +89,8 @@ func TestATokenForOneAppReadsIt(t *testing.T) {
 	}
 }
 
-// TestATokenForOneAppChangesIt: what an admin may do with an app and its installs, an admin of that app alone may, too.
+// TestATokenForOneAppChangesIt checks that an admin of one app may change that app and its installs
+// like an admin of the org.
 func TestATokenForOneAppChangesIt(t *testing.T) {
 	t.Parallel()
 	for _, op := range operations(t) {
@@ -107,7 +111,7 @@ func TestATokenForOneAppChangesIt(t *testing.T) {
 				change.path = op.Path
 			}
 			bearer := w.one.mintFor("admin")
-			// Some changes are tried on an app that is made for them.
+			// Some changes are tested on an app that is created for them.
 			w.exec("update tokens set app_id = coalesce((select id from apps where org_id = $1 and name in ('uploaded', 'plain', 'unused', 'shown') limit 1), app_id) where org_id = $1 and id = $2",
 				w.one.org.ID, w.one.ids["token"])
 			if got := w.call(bearer, op.Method, change.path, change.body); !change.done(got) {
@@ -117,7 +121,8 @@ func TestATokenForOneAppChangesIt(t *testing.T) {
 	}
 }
 
-// TestATokenForOneAppIsMade by an admin of all, says what it is for, and goes with its app.
+// TestATokenForOneAppIsMade checks that an admin of the org creates it, that it shows its app, and
+// that it is deleted with its app.
 func TestATokenForOneAppIsMade(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -147,7 +152,7 @@ func TestATokenForOneAppIsMade(t *testing.T) {
 	if all := w.texts("select detail->>'app' from audit_events where action = 'token.create'"); len(all) != 1 || all[0] != "shop" {
 		t.Errorf("recorded %q", all)
 	}
-	// Not even an admin of one app makes tokens, also not for that app.
+	// Not even an admin of one app may create tokens, not even for that app.
 	w.refusedAs(create((&tenant{w: w, org: w.one.org, mark: "m", ids: map[string]string{"app": appID}}).mintFor("admin"),
 		map[string]any{"name": "more", "role": "viewer", "app": "shop"}), http.StatusForbidden, "forbidden")
 	if got := w.call(admin, http.MethodDelete, "/v1/apps/shop", nil); got.Status != http.StatusNoContent {
@@ -156,7 +161,7 @@ func TestATokenForOneAppIsMade(t *testing.T) {
 	w.refusedAs(w.call(made.Secret, http.MethodGet, "/v1/whoami", nil), http.StatusUnauthorized, "unauthorized")
 }
 
-// TestATokenForOneAppRevokesItself, and only that.
+// TestATokenForOneAppRevokesItself checks that it may revoke no other token.
 func TestATokenForOneAppRevokesItself(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -171,7 +176,8 @@ func TestATokenForOneAppRevokesItself(t *testing.T) {
 	}
 }
 
-// TestANameMeansTheTokensApp: a name that several apps have an install of is clear to who sees one of them.
+// TestANameMeansTheTokensApp checks that an install name that several apps use is unambiguous for a
+// token that sees only one of them.
 func TestANameMeansTheTokensApp(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -185,8 +191,9 @@ func TestANameMeansTheTokensApp(t *testing.T) {
 	}
 }
 
-// TestATokenForOneAppReachesNoOtherAccount: a runner works with the rights of a customer's account. Whoever sees one app gives work to
-// the runners of that app and to those that are shared, and another's is not there for them.
+// TestATokenForOneAppReachesNoOtherAccount checks that such a token can use only the runners of its
+// app and shared ones, because a runner has the permissions of a customer's account. Other runners
+// do not exist for it.
 func TestATokenForOneAppReachesNoOtherAccount(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -217,7 +224,8 @@ func TestATokenForOneAppReachesNoOtherAccount(t *testing.T) {
 	}
 }
 
-// TestAnAnswerIsRememberedForTheScopeThatGotIt: the key of another's create gives its answer to nobody who does not see what was made.
+// TestAnAnswerIsRememberedForTheScopeThatGotIt checks that another's idempotency key returns its
+// response only to a caller that sees the created object.
 func TestAnAnswerIsRememberedForTheScopeThatGotIt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

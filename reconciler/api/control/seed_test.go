@@ -13,7 +13,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// add inserts a row of the org's; values are column, value, column, value.
+// add inserts a row of the org; values are column, value, column, value.
 func (o *tenant) add(table string, values ...any) {
 	o.w.Helper()
 	columns, places, args := "org_id", "$1", []any{o.org.ID}
@@ -25,7 +25,7 @@ func (o *tenant) add(table string, values ...any) {
 	o.w.exec("insert into "+table+" ("+columns+") values ("+places+")", args...)
 }
 
-// packed is lines as the table has them.
+// packed compresses lines as the table stores them.
 func packed(t testing.TB, lines string) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -44,7 +44,7 @@ func itoa(n int) string {
 	return string(b)
 }
 
-// make notes an id of what is seeded.
+// make creates and records the id of a seeded object.
 func (o *tenant) make(kind, prefix string) string {
 	o.ids[kind] = id.New(prefix)
 	return o.ids[kind]
@@ -66,7 +66,7 @@ func (o *tenant) app(name string, config appconfig.App) (appID string) {
 	return appID
 }
 
-// component seeds a component that the app's release has, with an input that has no build.
+// component seeds a component that is in the app's release, with an input that has no build.
 func (o *tenant) component(app, component, name string) {
 	o.w.Helper()
 	input := "inp_" + component
@@ -75,7 +75,7 @@ func (o *tenant) component(app, component, name string) {
 	o.add("release_components", "release_id", o.ids["release"], "component_id", component, "input_id", input)
 }
 
-// runner seeds a runner that has not registered yet and gives its registration token.
+// runner seeds a runner that has not registered yet and returns its registration token.
 func (o *tenant) runner(name, kind string, shared bool) (runner store.Runner, registration string) {
 	o.w.Helper()
 	must(o.w, o.in(func(ctx context.Context, tx *store.Tx) (err error) {
@@ -85,7 +85,8 @@ func (o *tenant) runner(name, kind string, shared bool) (runner store.Runner, re
 	return runner, registration
 }
 
-// fill seeds one of everything, with the org's mark in every text: a whole way from a commit to a plan that waits.
+// fill seeds one of everything, with the org's mark in every text: the whole chain from a commit to
+// a plan that waits.
 func (o *tenant) fill() {
 	o.w.Helper()
 	m := o.mark
@@ -112,7 +113,8 @@ func (o *tenant) fill() {
 	o.fillInstall()
 }
 
-// fillStates seeds a Terraform state of the install's component, a contested version of it, and a lock that its attempt left behind.
+// fillStates seeds a Terraform state of the install's component, a contested version of it, and a
+// lock that its attempt left behind.
 func (o *tenant) fillStates() {
 	o.w.Helper()
 	for version, status := range []string{"kept", "contested"} {

@@ -11,13 +11,14 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// selection is which installs a list shows, from which place on.
+// selection is which installs a list shows, and where it starts.
 type selection struct {
 	rows   store.ViewInstallsParams
 	status api.InstallSummaryStatus // empty for any
 }
 
-// selectionOf reads what a list was asked for. What it names must be there, so that a slip of the pen is no empty list.
+// selectionOf reads the filters of a list. What they name must exist, so that a typo does not give
+// an empty list.
 func selectionOf(ctx context.Context, tx *store.Tx, p api.ListInstallsParams) (selection, error) {
 	f := selection{rows: store.ViewInstallsParams{OrgID: tx.Org, Labels: json.RawMessage("{}")}, status: api.InstallSummaryStatus(p.Status)}
 	f.rows.AfterApp, f.rows.AfterName, _ = strings.Cut(p.Cursor, "/")
@@ -47,8 +48,9 @@ func selectionOf(ctx context.Context, tx *store.Tx, p api.ListInstallsParams) (s
 	return f, err
 }
 
-// page gives the installs of one page, and the cursor of the next one. A status is worked out and stands in no column: installs are
-// looked at, many at once, until a page of those that have it is full.
+// page returns the installs of one page, and the cursor of the next one. A status is computed and
+// not a column, so page reads batches of installs until it has a full page of those with the
+// status.
 func (f selection) page(ctx context.Context, tx *store.Tx, most int) (items []api.InstallSummary, next string, err error) {
 	items = []api.InstallSummary{}
 	f.rows.Most = int32(most) + 1 //nolint:gosec // bounded by page

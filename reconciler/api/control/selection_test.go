@@ -12,7 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
 
-// installPages follows a list to its end and gives the names of each page.
+// installPages follows a list to its end and returns the names on each page.
 func (w *world) installPages(p api.ListInstallsParams) (pages []string) {
 	w.Helper()
 	for {
@@ -32,13 +32,14 @@ func (w *world) installPages(p api.ListInstallsParams) (pages []string) {
 	}
 }
 
-// TestListInstalls is by app and name; a filter's page is a page of matches.
+// TestListInstalls checks the order, by app and name, and that a page with a filter is a page of
+// matches.
 func TestListInstalls(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	here, _ := w.one.runner("here", "install", false)
 	there, _ := w.one.runner("there", "install", false)
-	for _, app := range []string{"zoo", "bar"} { // as they were made, and as they come
+	for _, app := range []string{"zoo", "bar"} { // in the order of creation, which differs from that of the list
 		appID := w.one.app(app, appconfig.App{})
 		for i := range 6 {
 			runner := here.ID
@@ -74,7 +75,7 @@ func TestListInstalls(t *testing.T) {
 	w.refusedAs(w.call(w.one.token["viewer"], http.MethodGet, "/v1/installs?runner=none", nil), http.StatusNotFound, "not_found")
 }
 
-// TestAMatchAfterManyOthers is found, however many installs have another status.
+// TestAMatchAfterManyOthers checks that it is found, however many installs have another status.
 func TestAMatchAfterManyOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -87,7 +88,7 @@ func TestAMatchAfterManyOthers(t *testing.T) {
 	}
 }
 
-// TestSummaries tell of runner, health, version and the last workflow.
+// TestSummaries checks that they include runner, health, version and the last workflow.
 func TestSummaries(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -107,7 +108,7 @@ func TestSummaries(t *testing.T) {
 	}
 	w.exec("update runners set last_seen = now(), key_hash = 'x', registered_at = now()")
 	w.exec("update components set problem = ''")
-	w.exec("update install_components set behind = true") // as reconciling it writes down
+	w.exec("update install_components set behind = true") // as a reconcile of it records
 	if i := look(); !i.RunnerOnline || i.Health != "attention" || !cmp.Equal(i.Behind, []string{w.one.mark + "-web"}) {
 		t.Errorf("%+v", i)
 	}

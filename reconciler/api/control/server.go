@@ -1,7 +1,7 @@
-// Package control is the control API: HTTP in, typed calls out. It authenticates people and CI, checks their role, reads what the
-// rooms of the reconciler have written and calls them to change something. Routes and types are generated from
-// pkg/api/openapi.yaml (server.gen.go). It decides nothing about builds, workflows or plans. Its callers are the CLI and whoever
-// else speaks the API.
+// Package control implements the control API: it authenticates people and CI, checks their roles,
+// reads what the reconciler's packages have written, and calls them to change something. Routes and
+// types are generated from pkg/api/openapi.yaml (server.gen.go). It decides nothing about builds,
+// workflows or plans. The CLI and other API clients call it.
 package control
 
 import (
@@ -26,67 +26,75 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// Rooms is what the control API asks of the reconciler's rooms.
+// Rooms holds the functions of the reconciler's services that the control API calls.
 type Rooms struct {
-	// Watch finds or makes the watch of a ref of a repository. It refuses, in words, what this control plane must not read.
+	// Watch finds or creates the watch of a ref of a repository. It refuses, with a reason, a
+	// repository that this control plane must not read.
 	Watch func(ctx context.Context, tx *store.Tx, url, ref, credential string) (store.Watch, error)
-	// ChangeRepositories returns what a credential may be used for, with repositories added and removed.
+	// ChangeRepositories returns what a credential may be used for, with repositories added and
+	// removed.
 	ChangeRepositories func(now, add, remove []string) ([]string, error)
-	// Look looks at a watched ref now. That it cannot be read is kept with the watch.
+	// Look polls a watched ref now. The watch records if it cannot be read.
 	Look func(ctx context.Context, org, watch string) error
-	// SyncNow looks at a connected app's ref, reads its config and plans its builds, all in this call.
+	// SyncNow polls a connected app's ref, reads its config and plans its builds, all in this call.
 	SyncNow func(ctx context.Context, org, app string) error
-	// Upload makes a version of an app that has no repository from a tar+gzip of its directory.
+	// Upload makes a version of an app without a repository from a tar+gzip of its directory.
 	Upload func(ctx context.Context, org, app, actor string, archive io.Reader) error
-	// PreviewApp says what a sync of a tar+gzip of an app's files would cause, with the config in a directory of it. It keeps nothing.
+	// PreviewApp returns the effect of a sync of a tar+gzip of an app's files, with the config in a
+	// directory of it. It stores nothing.
 	PreviewApp func(ctx context.Context, org, app, directory string, archive io.Reader) (api.AppPreview, error)
-	// ReleasePartial releases what could be built of a locked app's newest release.
+	// ReleasePartial makes a release of what could be built of a locked app's newest release.
 	ReleasePartial func(ctx context.Context, tx *store.Tx, app store.App, actor string) (*store.Release, error)
-	// RetryBuild builds the input of a failed build again and gives the new build's id.
+	// RetryBuild builds the input of a failed build again and returns the new build's id.
 	RetryBuild func(ctx context.Context, tx *store.Tx, build string) (string, error)
-	// AdvanceNow takes a workflow as far as it goes, so that an answer shows what came of a word.
+	// AdvanceNow runs a workflow as far as it can go, so that a response shows the effect of a
+	// decision.
 	AdvanceNow func(ctx context.Context, org, workflow string) error
-	// RolloutNow works out what an install wants and starts what is missing.
+	// RolloutNow determines an install's desired state and starts the missing workflows.
 	RolloutNow func(ctx context.Context, org, install string) error
-	// Ask takes a person's wish for an install's components and starts what is to be done; Sketch only says what would be.
+	// Ask starts what a person's request for an install's components requires; Sketch only returns
+	// it.
 	Ask, Sketch func(ctx context.Context, tx *store.Tx, install store.Install, wish rollout.Wish) (rollout.Granted, error)
-	// AskAction starts one run of an action and gives the workflow's id; SketchAction only says what would be started.
+	// AskAction starts one run of an action and returns the workflow's id; SketchAction only
+	// returns what would be started.
 	AskAction    func(ctx context.Context, tx *store.Tx, install store.Install, run rollout.Run) (string, error)
 	SketchAction func(ctx context.Context, tx *store.Tx, install store.Install, run rollout.Run) (rollout.Sketch, error)
-	// RetryStep begins again what failed at a step, and gives the id of the workflow in which it does.
+	// RetryStep retries what failed at a step, and returns the id of the workflow that does.
 	RetryStep func(ctx context.Context, tx *store.Tx, workflow, step, actor string) (string, error)
-	// SkipStep goes on without what a step belongs to.
+	// SkipStep skips the component or action that a step belongs to.
 	SkipStep func(ctx context.Context, tx *store.Tx, workflow, step, actor, reason string) error
-	// Respond takes a person's answer to an approval.
+	// Respond records a person's response to an approval.
 	Respond func(ctx context.Context, tx *store.Tx, approval string, answer api.Response, actor string) error
-	// ApproveWorkflow has an approver approve what a workflow plans until it ends; RevokeWorkflowRule takes that back.
+	// ApproveWorkflow approves everything that a workflow plans until it ends; RevokeWorkflowRule
+	// revokes that.
 	ApproveWorkflow    func(ctx context.Context, tx *store.Tx, id string, by workflow.Approver) error
 	RevokeWorkflowRule func(ctx context.Context, tx *store.Tx, id string) error
 	// CancelWorkflow stops a workflow as soon as that is safe.
 	CancelWorkflow func(ctx context.Context, tx *store.Tx, workflow, actor, reason string) error
-	// AddRunner makes a runner and its registration token.
+	// AddRunner creates a runner and its registration token.
 	AddRunner func(ctx context.Context, tx *store.Tx, r api.NewRunner) (store.Runner, string, error)
-	// MoveBuilds has builds that no runner has in hand given to one.
+	// MoveBuilds assigns builds that no runner is working on to an online runner.
 	MoveBuilds func(ctx context.Context, tx *store.Tx) error
-	// ReplaceRunner takes a person's word that a runner's machine is gone.
+	// ReplaceRunner records a person's decision that a runner's machine is gone.
 	ReplaceRunner func(ctx context.Context, tx *store.Tx, r dispatch.Replacement) (dispatch.Replaced, error)
-	// AskRestore starts the workflow that makes a version of a component's state the newest one, and gives its id.
+	// AskRestore starts the workflow that makes a version of a component's state the newest one,
+	// and returns its id.
 	AskRestore func(ctx context.Context, tx *store.Tx, install store.Install, component string, version int, reason, actor string) (string, error)
-	// AbandonState takes a person's word that the key of a component's state is lost.
+	// AbandonState records a person's decision that the key of a component's state is lost.
 	AbandonState func(ctx context.Context, tx *store.Tx, install store.Install, component, reason, actor string) error
 	// FollowLogs streams a job's log as server-sent events.
 	FollowLogs func(ctx context.Context, w http.ResponseWriter, org, job, lastEventID string) error
-	// Logs gives a job's log so far.
+	// Logs returns a job's log so far.
 	Logs func(ctx context.Context, org, job string) ([]api.LogChunk, error)
 	// FollowRunnerLog streams a runner's own log as server-sent events.
 	FollowRunnerLog func(ctx context.Context, w http.ResponseWriter, org, runner, lastEventID string) error
-	// RunnerLog gives what is kept of a runner's own log.
+	// RunnerLog returns the stored log of a runner.
 	RunnerLog func(ctx context.Context, org, runner string) ([]api.LogChunk, error)
-	// Health is the control plane's own: what of GET /v1/system belongs to no org.
+	// Health returns the part of GET /v1/system that belongs to no org.
 	Health func(ctx context.Context) (api.System, error)
 }
 
-// Server answers the control API.
+// Server serves the control API.
 type Server struct {
 	store   *store.Store
 	bell    *store.Bell
@@ -96,19 +104,19 @@ type Server struct {
 	quota   *quota.Quota
 
 	drain   sync.Once
-	drained chan struct{} // made by the first stream; see draining
+	drained chan struct{} // created by the first stream; see draining
 }
 
-// Options are what a Server needs; every field must be set.
+// Options configures a Server; every field must be set.
 type Options struct {
 	Store   *store.Store
 	Bell    *store.Bell
 	Key     seal.Identity // the control plane's own key, to which clients seal credentials
 	Rooms   Rooms
 	Version string
-	// Hooks takes signed webhooks, with the path values org and hook.
+	// Hooks serves signed webhooks, with the path values org and hook.
 	Hooks http.Handler
-	// Quota bounds how much one token may ask; its zero value has generous bounds.
+	// Quota limits the requests of one token; its zero value has generous limits.
 	Quota quota.Options
 }
 
@@ -119,7 +127,7 @@ const (
 	requestTime = time.Minute
 )
 
-// New is the handler of the control listener.
+// New returns the handler of the control listener.
 func New(o Options) http.Handler {
 	s := &Server{store: o.Store, bell: o.Bell, key: o.Key, rooms: o.Rooms, version: o.Version, quota: quota.New(o.Quota)}
 	mux := http.NewServeMux()
@@ -129,8 +137,8 @@ func New(o Options) http.Handler {
 	return edge.New(problem.Mux(mux), edge.Options{})
 }
 
-// routes mounts the operations of the document. The middlewares are the first to see a request that could be decoded, the last of
-// them before the others.
+// routes mounts the operations of the document. The middlewares run first for every decoded
+// request, the last of them outermost.
 func routes(operations StrictServerInterface, middlewares ...StrictMiddlewareFunc) *http.ServeMux {
 	failed := problem.Writer(slog.Default())
 	strict := NewStrictHandlerWithOptions(operations, middlewares, StrictHTTPServerOptions{
@@ -142,7 +150,8 @@ func routes(operations StrictServerInterface, middlewares ...StrictMiddlewareFun
 	return mux
 }
 
-// limitBody bounds every body before anything reads it. Only uploads may be large, whatever a request says that it holds.
+// limitBody limits every body before it is read. Only uploads may be large, whatever the request's
+// Content-Type.
 func limitBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		limit := int64(bodyLimit)
@@ -154,8 +163,9 @@ func limitBody(next http.Handler) http.Handler {
 	})
 }
 
-// limitHooks bounds deliveries: a webhook that took one counts as a caller of its own, and what was not verified counts for its
-// address. Who forges deliveries from elsewhere does not use up what the webhook may take.
+// limitHooks limits deliveries: a delivery that its webhook accepted counts for that webhook, and
+// one that was not verified counts for its address. Forged deliveries from elsewhere do not use up
+// the webhook's quota.
 func (s *Server) limitHooks(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		hook := r.URL.Path
@@ -173,7 +183,8 @@ func (s *Server) limitHooks(next http.Handler) http.Handler {
 	})
 }
 
-// withTimeout bounds every request but the ones that follow something: they write their answer after next has returned.
+// withTimeout limits the time of every request except streams, which write their response after
+// next has returned.
 func withTimeout(next StrictHandlerFunc, operation string) StrictHandlerFunc {
 	switch operation {
 	case "StreamWorkflow", "GetLogs", "GetRunnerLogs":
@@ -186,7 +197,7 @@ func withTimeout(next StrictHandlerFunc, operation string) StrictHandlerFunc {
 	}
 }
 
-// explained turns what the store says into what a client may know.
+// explained turns a store error into one that a client may see.
 func explained(err error) error {
 	if _, known := problem.Of(err); known {
 		return err
@@ -202,7 +213,7 @@ func explained(err error) error {
 	return err
 }
 
-// named is the error for something that a client named and that is not there.
+// named returns the error for something that a client named and that does not exist.
 func named(kind, key string, err error) error {
 	if !errors.Is(err, store.ErrNotFound) {
 		return err
@@ -221,7 +232,7 @@ func named(kind, key string, err error) error {
 	return problem.New(http.StatusNotFound, "not_found", "there is no "+kind+" "+quoted(key), detail)
 }
 
-// oneOf refuses a word that is none of those that the document lists.
+// oneOf refuses a word that the document does not list.
 func oneOf(known bool, code, what, word string, words ...string) error {
 	if known {
 		return nil

@@ -19,9 +19,10 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// This file is about what an install is besides its inputs: how it approves, whose it is, its labels, its account and its toggles.
+// This file implements the settings of an install besides its inputs: approval, owner, labels,
+// account and toggles.
 
-// Bounds of an install's labels.
+// Limits of an install's labels.
 const (
 	mostLabels     = 64
 	mostLabelBytes = 256 // of one value
@@ -29,19 +30,19 @@ const (
 
 var labelName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9_./-]{0,61}[A-Za-z0-9])?$`)
 
-// accountKeys are the kinds of account and what is known of each.
+// accountKeys are the kinds of account and the fields of each.
 var accountKeys = map[string][]string{
 	"aws_account": {"region"}, "azure_account": {"location"}, "gcp_account": {"project_id", "region"},
 }
 
-// settings are those of an install, as they are or as they would be.
+// settings are the settings of an install, current or proposed.
 type settings struct {
 	labels  map[string]string
 	account map[string]map[string]string
 	toggles map[string]bool
 }
 
-// settingsOf reads an install's settings.
+// settingsOf decodes an install's settings.
 func settingsOf(i store.Install) (s settings, err error) {
 	for _, part := range []struct {
 		raw  json.RawMessage
@@ -61,7 +62,7 @@ func (s settings) put(i *store.Install) {
 	i.Toggles, _ = json.Marshal(s.toggles)
 }
 
-// changed gives an install's row as a change makes it, but for its inputs. It writes nothing.
+// changed returns an install's row after a change, without its inputs. It writes nothing.
 func changed(row store.Install, config *appconfig.App, c api.InstallChange) (store.Install, error) {
 	if err := mayChange(row, c); err != nil {
 		return row, err
@@ -93,8 +94,8 @@ func changed(row store.Install, config *appconfig.App, c api.InstallChange) (sto
 	return row, nil
 }
 
-// mayLoosen refuses looser approval settings to a person who may not approve. Those of an install file are not refused: they wait for an
-// approver.
+// mayLoosen refuses looser approval settings to a person who may not approve. It does not refuse
+// those of an install file, which wait for an approver.
 func mayLoosen(c caller, install string, now, to workflow.Settings, by string) error {
 	if !now.Loosens(to) || c.role >= approver || by == string(api.InstallOwnerFile) {
 		return nil
@@ -107,8 +108,8 @@ func mayLoosen(c caller, install string, now, to workflow.Settings, by string) e
 	}
 }
 
-// mayChange refuses a change by people of what belongs to the install files, and the other way round, unless the install comes to
-// belong to who makes it.
+// mayChange refuses a change by people to an install that install files manage, and the reverse,
+// unless the change transfers the install to its author.
 func mayChange(row store.Install, c api.InstallChange) error {
 	if err := knownOwner(string(c.By)); err != nil {
 		return err
@@ -128,7 +129,7 @@ func mayChange(row store.Install, c api.InstallChange) error {
 	return problem.New(http.StatusConflict, "owned", "install "+row.Name+" "+owners[row.Owner], remedy)
 }
 
-// knownOwner refuses an owner that is none; an empty one means that nothing was said.
+// knownOwner refuses an unknown owner; an empty one means that none was set.
 func knownOwner(owner string) error {
 	return oneOf(owner == "" || api.InstallOwner(owner).Valid(), "bad_owner", "owner of an install", owner, "hand", "file")
 }
@@ -159,7 +160,7 @@ func (s *settings) label(given map[string]string) error {
 	return nil
 }
 
-// toggle switches components on and off, of those that the app says may be.
+// toggle switches components on and off, if the app allows it for them.
 func (s *settings) toggle(config *appconfig.App, given map[string]bool) error {
 	s.toggles = maps.Clone(s.toggles)
 	if s.toggles == nil {
@@ -184,7 +185,8 @@ func (s *settings) toggle(config *appconfig.App, given map[string]bool) error {
 	return nil
 }
 
-// forgetNos forgets what was said no to of the components that are switched now: a person asks for it anew.
+// forgetNos removes the rejections of the components that are switched now, because the person
+// requests them again.
 func forgetNos(ctx context.Context, tx *store.Tx, before, after store.Install) error {
 	was, err := settingsOf(before)
 	if err != nil {
@@ -200,13 +202,14 @@ func forgetNos(ctx context.Context, tx *store.Tx, before, after store.Install) e
 			switched = append(switched, name)
 		}
 	}
-	if len(switched) == 0 { // which would mean all of them
+	if len(switched) == 0 { // an empty list would mean all of them
 		return nil
 	}
 	return tx.DropRefusals(ctx, tx.Org, before.ID, switched)
 }
 
-// place says which cloud account the install is for. That never changes: everything of the install is in it.
+// place sets the cloud account of an install. The account never changes, because it contains
+// everything of the install.
 func (s *settings) place(install string, given map[string]map[string]string) error {
 	if s.account == nil {
 		s.account = map[string]map[string]string{}
@@ -250,8 +253,9 @@ func checkAccount(given map[string]map[string]string) error {
 	return nil
 }
 
-// declared is what an install's inputs and toggles are checked against: what its release declares. The inputs of the app's newest
-// config can be given too, so that the install has what it needs when it gets there.
+// declared returns the config against which an install's inputs and toggles are checked: that of
+// its release, with the inputs of the app's newest config as optional ones, so that they can be set
+// before the install gets there.
 func declared(ctx context.Context, tx *store.Tx, install store.Install) (*appconfig.App, error) {
 	config, err := rollout.Declared(ctx, tx, install)
 	if err != nil {

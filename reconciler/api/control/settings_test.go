@@ -12,7 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/appconfig"
 )
 
-// switchable is an app in which api needs cache, and both may be switched off.
+// switchable returns an app in which api needs cache, and both may be switched off.
 func switchable() appconfig.App {
 	component := func(name string, needs ...string) appconfig.Component {
 		return appconfig.Component{Name: name, Kind: "terraform_module", Terraform: &appconfig.Terraform{Version: "1.11.4"}, Toggleable: true, DefaultEnabled: true, Dependencies: needs}
@@ -23,7 +23,7 @@ func switchable() appconfig.App {
 	}
 }
 
-// shop seeds that app with an install, and gives the install's path.
+// shop seeds that app with an install, and returns the install's path.
 func (w *world) shop() string {
 	w.Helper()
 	app := w.one.app("shop", switchable())
@@ -35,7 +35,7 @@ func (w *world) shop() string {
 	return "/v1/installs/east"
 }
 
-// ok makes a request as an operator that must succeed.
+// ok sends a request as an operator, which must succeed.
 func (w *world) ok(method, path string, body any, status int) string {
 	w.Helper()
 	got := w.call(w.one.token["operator"], method, path, body)
@@ -51,7 +51,8 @@ func (w *world) install(path string) (i api.Install) {
 	return i
 }
 
-// TestWhoOwnsAnInstall: people change what is theirs, files what is theirs, and it passes from one to the other on request alone.
+// TestWhoOwnsAnInstall checks that people change the installs that they manage and files theirs,
+// and that the owner changes only on request.
 func TestWhoOwnsAnInstall(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -71,7 +72,7 @@ func TestWhoOwnsAnInstall(t *testing.T) {
 		{api.InstallChange{AllowDestroy: free}, true, "file"},
 		{api.InstallChange{Owner: "file"}, true, "file"},
 		{api.InstallChange{AllowDestroy: free, Owner: "hand"}, false, "hand"},
-		{api.InstallChange{Owner: "file"}, false, "file"}, // a person gives it away
+		{api.InstallChange{Owner: "file"}, false, "file"}, // a person transfers it
 	} {
 		got := patch(step.change)
 		if step.owned {
@@ -111,7 +112,7 @@ func TestLabels(t *testing.T) {
 	w.refusedAs(w.call(w.one.token["operator"], http.MethodPatch, path, api.InstallChange{Labels: many}), http.StatusUnprocessableEntity, "bad_label")
 }
 
-// TestTheAccountNeverChanges once it is known.
+// TestTheAccountNeverChanges checks that an account cannot change once it is set.
 func TestTheAccountNeverChanges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -131,7 +132,7 @@ func TestTheAccountNeverChanges(t *testing.T) {
 		w.refusedAs(patch(bad), http.StatusUnprocessableEntity, "bad_account")
 	}
 	home := account("aws_account", "region", "eu-central-1")
-	for range 2 { // the second says nothing new
+	for range 2 { // the second changes nothing
 		if got := patch(home); got.Status != http.StatusOK {
 			t.Fatalf("%d %s", got.Status, got.Body)
 		}
@@ -143,7 +144,8 @@ func TestTheAccountNeverChanges(t *testing.T) {
 	}
 }
 
-// TestSwitching a component off that others need is refused in words, and so is one on that lacks something.
+// TestSwitching checks that a component that others need cannot be switched off, and that one that
+// lacks something cannot be switched on, each with a message.
 func TestSwitching(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -162,7 +164,7 @@ func TestSwitching(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	w.refusedAs(w.call(w.one.token["operator"], http.MethodPost, path+"/preview", api.InstallChange{Toggles: map[string]bool{"cache": false}}), http.StatusConflict, "needed_by")
-	// A no that was said to it before is forgotten; one to something else is not.
+	// Its earlier rejection is removed; one of another component is not.
 	w.exec(`insert into refusals (org_id, install_component_id, desired_digest, kind, actor, reason, workflow_id)
 		select org_id, id, 'd', 'rejected', 'vera', 'no', 'w' from install_components where name in ('api', 'web')`)
 	w.ok(http.MethodPatch, path, api.InstallChange{Toggles: map[string]bool{"cache": false, "api": false}}, http.StatusOK)
@@ -180,7 +182,7 @@ func TestSwitching(t *testing.T) {
 	}
 	w.refusedAs(patch(map[string]bool{"api": true}), http.StatusConflict, "needed_by")
 	w.exec("update install_components set torn_down = true where name = 'cache'")
-	// Another app has an install of the same name: the command names this one all the same.
+	// Another app has an install of the same name: the command still names this one.
 	w.one.app("other", switchable())
 	w.ok(http.MethodPost, "/v1/installs", api.NewInstall{App: "other", Name: "east"}, http.StatusCreated)
 	w.refusedAs(patch(map[string]bool{"api": true}), http.StatusConflict, "ambiguous")
@@ -197,7 +199,7 @@ func TestSwitching(t *testing.T) {
 	}
 }
 
-// TestPreviewInstall says what a change would cause, and no row is another for it.
+// TestPreviewInstall checks that it returns the effect of a change, and changes no row.
 func TestPreviewInstall(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -227,7 +229,8 @@ func TestPreviewInstall(t *testing.T) {
 	}
 }
 
-// TestInputsOfAPinnedInstall are those of its release, and those that it will need when it is let go.
+// TestInputsOfAPinnedInstall checks that they are those of its release, and those that it will need
+// once it is unpinned.
 func TestInputsOfAPinnedInstall(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -257,7 +260,7 @@ func TestInputsOfAPinnedInstall(t *testing.T) {
 	w.refusedAs(w.call(w.one.token["operator"], http.MethodPost, path+"/pin", api.NewPin{Release: 3}), http.StatusConflict, "unknown_release")
 	w.refusedAs(w.call(w.one.token["operator"], http.MethodPost, path+"/pin", `{"release": -1}`), http.StatusUnprocessableEntity, "bad_release")
 	w.refusedAs(w.call(w.one.token["operator"], http.MethodPost, path+"/pin", api.NewPin{Release: 1, Reason: strings.Repeat("x", 501)}), http.StatusUnprocessableEntity, "bad_reason")
-	for range 2 { // an install that is not pinned is none the worse
+	for range 2 { // has no effect on an install that is not pinned
 		w.ok(http.MethodDelete, path+"/pin", nil, http.StatusOK)
 	}
 	if i := w.install(path); i.Pinned != 0 || i.PinReason != "" {

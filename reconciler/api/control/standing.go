@@ -17,7 +17,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// summaries tell how installs are, in their order, from what is stored of them and with a handful of queries for all of them.
+// summaries returns the status of installs, in their order, from stored data, with a small number
+// of queries for all of them.
 func summaries(ctx context.Context, tx *store.Tx, rows []store.ViewInstallsRow) ([]api.InstallSummary, error) {
 	views, err := rollout.LoadStoredViews(ctx, tx, each(rows, func(r store.ViewInstallsRow) store.Install { return r.Install }))
 	if err != nil {
@@ -26,7 +27,7 @@ func summaries(ctx context.Context, tx *store.Tx, rows []store.ViewInstallsRow) 
 	return summarize(ctx, tx, rows, views)
 }
 
-// summarize puts views of installs into the API's words.
+// summarize converts views of installs to their API representation.
 func summarize(ctx context.Context, tx *store.Tx, rows []store.ViewInstallsRow, views []rollout.View) ([]api.InstallSummary, error) {
 	runners, err := tx.RunnersByID(ctx, tx.Org, each(rows, func(r store.ViewInstallsRow) string { return r.Install.RunnerID }))
 	if err != nil {
@@ -91,7 +92,7 @@ func workflowRef(w store.Workflow) api.WorkflowRef {
 	return ref
 }
 
-// standing is how one install stands.
+// standing returns the status of one install.
 func standing(ctx context.Context, tx *store.Tx, install store.Install) (rollout.View, error) {
 	views, err := rollout.LoadViews(ctx, tx, []store.Install{install})
 	if err != nil {
@@ -100,12 +101,13 @@ func standing(ctx context.Context, tx *store.Tx, install store.Install) (rollout
 	return views[0], nil
 }
 
-// conflicting turns rollout's word that something cannot be done now into a 409, and that it never could be into a 422.
+// conflicting turns rollout's error about a conflict with the current state into a 409, and about a
+// request that is always invalid into a 422.
 func conflicting(err error) error {
 	var conflict *workflow.Conflict
 	if errors.As(err, &conflict) {
 		status := http.StatusConflict
-		if conflict.Code == rollout.CodeBadInputs || conflict.Code == rollout.CodeBadEnv { // wrong whatever the state is
+		if conflict.Code == rollout.CodeBadInputs || conflict.Code == rollout.CodeBadEnv { // invalid in any state
 			status = http.StatusUnprocessableEntity
 		}
 		return problem.New(status, conflict.Code, conflict.Title, conflict.Remedy)

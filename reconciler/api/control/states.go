@@ -40,7 +40,7 @@ func (s *Server) ListStates(ctx context.Context, r ListStatesRequestObject) (Lis
 	return ListStates200JSONResponse(list), err
 }
 
-// stateOf is what of all versions and locks of an install is one component's.
+// stateOf selects one component's versions and locks from those of an install.
 func stateOf(component string, versions []store.ViewStatesOfInstallRow, locks []store.ViewLocksOfInstallRow) api.ComponentState {
 	state := api.ComponentState{Component: component, Contested: []api.StateVersion{}}
 	for _, v := range versions {
@@ -86,7 +86,8 @@ func (s *Server) ListStateVersions(ctx context.Context, r ListStateVersionsReque
 	return ListStateVersions200JSONResponse(list), err
 }
 
-// RestoreState implements POST /v1/installs/{install}/components/{component}/states/{version}/restore.
+// RestoreState implements POST
+// /v1/installs/{install}/components/{component}/states/{version}/restore.
 func (s *Server) RestoreState(ctx context.Context, r RestoreStateRequestObject) (RestoreStateResponseObject, error) {
 	if err := checkReason(r.Body.Reason); err != nil {
 		return nil, err
@@ -123,7 +124,8 @@ func (s *Server) RestoreState(ctx context.Context, r RestoreStateRequestObject) 
 	return RestoreState201JSONResponse(w), err
 }
 
-// DismissState implements POST /v1/installs/{install}/components/{component}/states/{version}/dismiss.
+// DismissState implements POST
+// /v1/installs/{install}/components/{component}/states/{version}/dismiss.
 func (s *Server) DismissState(ctx context.Context, r DismissStateRequestObject) (DismissStateResponseObject, error) {
 	if err := checkReason(r.Body.Reason); err != nil {
 		return nil, err
@@ -224,7 +226,7 @@ func findPlace(ctx context.Context, tx *store.Tx, installKey, component string) 
 	return install, place, err
 }
 
-// lockPlace is findPlace for who changes something about a state: one at a time.
+// lockPlace is findPlace for changes of a state, which it serializes.
 func lockPlace(ctx context.Context, tx *store.Tx, installKey, component string) (store.Install, store.InstallComponent, error) {
 	install, place, err := findPlace(ctx, tx, installKey, component)
 	if err == nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// seededState is a world in which the first tenant's install has a state with a kept and a contested version and a lock that an
-// attempt left, and what its paths begin with.
+// seededState returns a world in which the first tenant's install has a state with a kept and a
+// contested version and a leftover lock, and the path prefixes of the install and the component.
 func seededState(t *testing.T) (w *world, install, component string) {
 	t.Helper()
 	w = newWorld(t)
@@ -20,7 +20,8 @@ func seededState(t *testing.T) (w *world, install, component string) {
 	return w, install, install + "/components/" + w.one.mark + "-web"
 }
 
-// TestStatesAreShown: per install what matters now, per component every version, the newest first; never what is in one.
+// TestStatesAreShown checks the summary per install and every version per component, the newest
+// first, never with its content.
 func TestStatesAreShown(t *testing.T) {
 	w, install, component := seededState(t)
 	list, err := w.one.as("viewer").ListStatesWithResponse(t.Context(), w.one.mark+"-inst")
@@ -59,7 +60,8 @@ func TestStatesAreShown(t *testing.T) {
 	w.refusedAs(w.call(w.two.token["admin"], "GET", component+"/states", nil), http.StatusNotFound, "not_found")
 }
 
-// TestAContestedVersionIsDismissedOnce, with a reason, which is what is shown of it from then on.
+// TestAContestedVersionIsDismissedOnce checks that this needs a reason, which is shown with the
+// version from then on.
 func TestAContestedVersionIsDismissedOnce(t *testing.T) {
 	w, _, component := seededState(t)
 	dismiss := func(version, reason string) answer {
@@ -82,7 +84,8 @@ func TestAContestedVersionIsDismissedOnce(t *testing.T) {
 	}
 }
 
-// TestAStateIsAbandonedByAnAdminWithAReason: of the component nothing is known any more, and all its versions are listed.
+// TestAStateIsAbandonedByAnAdminWithAReason checks that afterwards nothing is known of the
+// component, and that all its versions are listed.
 func TestAStateIsAbandonedByAnAdminWithAReason(t *testing.T) {
 	w, install, component := seededState(t)
 	abandon := func(role, reason string) answer {
@@ -108,7 +111,8 @@ func TestAStateIsAbandonedByAnAdminWithAReason(t *testing.T) {
 	}
 }
 
-// TestALockIsFreedByHandWhenItsAttemptIsOver, and a live one is refused with its holder and what to do.
+// TestALockIsFreedByHandWhenItsAttemptIsOver checks that the lock of a running attempt is refused
+// with its holder and a remedy.
 func TestALockIsFreedByHandWhenItsAttemptIsOver(t *testing.T) {
 	w, _, component := seededState(t)
 	free := func() answer {
@@ -128,7 +132,8 @@ func TestALockIsFreedByHandWhenItsAttemptIsOver(t *testing.T) {
 	w.refusedAs(free(), http.StatusNotFound, "not_locked")
 }
 
-// TestARestoreIsAWorkflowThatWaitsForAPerson: nothing is done to the state by asking.
+// TestARestoreIsAWorkflowThatWaitsForAPerson checks that the request itself does not change the
+// state.
 func TestARestoreIsAWorkflowThatWaitsForAPerson(t *testing.T) {
 	w, _, component := seededState(t)
 	ask := func(version string) answer {
@@ -150,7 +155,8 @@ func TestARestoreIsAWorkflowThatWaitsForAPerson(t *testing.T) {
 	}
 }
 
-// TestAReviewSaysThatAPlanRestores: what a person answers to is the restore, not why the component was deployed last.
+// TestAReviewSaysThatAPlanRestores checks that the approval shows the restore, and not why the
+// component was last deployed.
 func TestAReviewSaysThatAPlanRestores(t *testing.T) {
 	w, _, _ := seededState(t)
 	w.exec("update workflows set kind = 'restore' where id = $1", w.one.ids["workflow"])

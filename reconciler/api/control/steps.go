@@ -50,7 +50,7 @@ func (s *Server) SkipStep(ctx context.Context, r SkipStepRequestObject) (SkipSte
 	return SkipStep200JSONResponse(w), err
 }
 
-// viewStepOf is the workflow of a step that it has.
+// viewStepOf returns the workflow of a step, and requires that the step is part of it.
 func viewStepOf(ctx context.Context, tx *store.Tx, workflow, step string) (api.Workflow, error) {
 	w, err := viewWorkflow(ctx, tx, workflow)
 	if err != nil {
@@ -64,7 +64,7 @@ func viewStepOf(ctx context.Context, tx *store.Tx, workflow, step string) (api.W
 	return w, named("step", step, store.ErrNotFound)
 }
 
-// advanced takes a workflow on after a person's word, and shows it.
+// advanced continues a workflow after a person's decision, and returns it.
 func (s *Server) advanced(ctx context.Context, id string) (w api.Workflow, err error) {
 	goneOn(ctx, s.rooms.AdvanceNow(ctx, callerOf(ctx).org.ID, id))
 	err = s.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// SyncApp implements POST /v1/apps/{app}/sync: look now.
+// SyncApp implements POST /v1/apps/{app}/sync, which polls at once.
 func (s *Server) SyncApp(ctx context.Context, r SyncAppRequestObject) (SyncAppResponseObject, error) {
 	org := callerOf(ctx).org.ID
 	var app store.App
@@ -102,8 +102,8 @@ func (s *Server) UploadAppVersion(ctx context.Context, r UploadAppVersionRequest
 	return UploadAppVersion200JSONResponse(sync), err
 }
 
-// syncOf returns how far an app's current version is; unless since is nil, with its installs: those that changed since that mark, or all
-// when it is 0.
+// syncOf returns the progress of an app's current version. Unless since is nil, it includes the
+// installs that changed since that mark, or all if it is 0.
 func (s *Server) syncOf(ctx context.Context, key string, since *int64) (api.Sync, error) {
 	sync := api.Sync{Builds: []api.Build{}, Done: true}
 	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -117,7 +117,7 @@ func (s *Server) syncOf(ctx context.Context, key string, since *int64) (api.Sync
 		if err := fillBuilds(ctx, tx, row, &sync); err != nil || since == nil {
 			return err
 		}
-		mark, err := tx.ReadMark(ctx) // before the installs: what changes while they are read is after it
+		mark, err := tx.ReadMark(ctx) // read before the installs: what changes while they are read is after it
 		if err != nil {
 			return err
 		}
@@ -132,7 +132,8 @@ func (s *Server) syncOf(ctx context.Context, key string, since *int64) (api.Sync
 	return sync, err
 }
 
-// changedFollowers reads the installs of an app that changed since a mark. Its cost grows with their number, not with that of all installs.
+// changedFollowers returns the installs of an app that changed since a mark. Its cost grows with
+// their number, not with that of all installs.
 func changedFollowers(ctx context.Context, tx *store.Tx, app string, since int64) ([]api.InstallSummary, error) {
 	rows, err := tx.ChangedInstalls(ctx, tx.Org, app, since)
 	if err != nil {
@@ -141,8 +142,8 @@ func changedFollowers(ctx context.Context, tx *store.Tx, app string, since int64
 	return summaries(ctx, tx, each(rows, func(r store.ChangedInstallsRow) store.ViewInstallsRow { return store.ViewInstallsRow(r) }))
 }
 
-// followers reads all installs of an app, page by page, as they are stored: whoever waits until a version is everywhere must not miss those
-// after the first page.
+// followers returns all installs of an app as they are stored, page by page: a client that waits
+// until all have a version must not miss those after the first page.
 func followers(ctx context.Context, tx *store.Tx, app string) ([]api.InstallSummary, error) {
 	all := []api.InstallSummary{}
 	page := store.ViewInstallsParams{OrgID: tx.Org, AppID: app, Labels: json.RawMessage("{}"), Most: pageMost}
@@ -163,7 +164,7 @@ func followers(ctx context.Context, tx *store.Tx, app string) ([]api.InstallSumm
 	}
 }
 
-// fillBuilds tells of each component of the current version how its build stands.
+// fillBuilds adds the build of each component of the current version.
 func fillBuilds(ctx context.Context, tx *store.Tx, app store.App, sync *api.Sync) error {
 	components, err := tx.ViewComponents(ctx, tx.Org, app.ID)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// since is what a sync says of the installs that changed since a mark, or of all.
+// since returns what a sync reports about the installs that changed since a mark, or about all.
 func (w *world) since(app, mark string) (names []string, next string) {
 	w.Helper()
 	got, err := w.one.as("viewer").GetSyncWithResponse(w.Context(), app, &api.GetSyncParams{Installs: true, Since: mark})
@@ -34,7 +34,8 @@ func (w *world) since(app, mark string) (names []string, next string) {
 	return names, got.JSON200.Mark
 }
 
-// mark is one of a sync after which nothing changed. Transactions of other tests, which share the server, may hold it back for a while.
+// mark returns the mark of a sync after which nothing changed. Transactions of other tests, which
+// use the same server, may delay it for a while.
 func (w *world) mark(app string) (mark string) {
 	w.Helper()
 	testtime.Until(w, "nothing changed since a mark", func() bool {
@@ -46,8 +47,8 @@ func (w *world) mark(app string) (mark string) {
 	return mark
 }
 
-// TestSyncTellsWhatChanged since a mark, and nothing else: an install, or a workflow of it, also one that was written before the mark and
-// committed after it.
+// TestSyncTellsWhatChanged checks that a sync with a mark returns only what changed since: an
+// install, or a workflow of it, also one that was written before the mark and committed after it.
 func TestSyncTellsWhatChanged(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -80,7 +81,7 @@ func TestSyncTellsWhatChanged(t *testing.T) {
 	must(t, err)
 	_, err = open.Exec(t.Context(), "update installs set wanted = 'absent' where id = 'ins_7'")
 	must(t, err)
-	mark = w.mark("hello") // nobody sees it yet
+	mark = w.mark("hello") // not visible yet
 	must(t, open.Commit(t.Context()))
 	expect(mark, "i7")
 
@@ -92,8 +93,8 @@ func TestSyncTellsWhatChanged(t *testing.T) {
 	}
 }
 
-// TestSyncWaitsByWhatChanged: `nuon sync --wait` reads all installs of an app when it starts and when it ends, and in between only those
-// that changed.
+// TestSyncWaitsByWhatChanged checks that `nuon sync --wait` reads all installs of an app when it
+// starts and when it ends, and in between only those that changed.
 func TestSyncWaitsByWhatChanged(t *testing.T) {
 	w := newWorld(t)
 	w.one.fill()
@@ -116,7 +117,7 @@ func TestSyncWaitsByWhatChanged(t *testing.T) {
 		body, err := io.ReadAll(answer.Body)
 		answer.Body = io.NopCloser(strings.NewReader(string(body)))
 		told.Add(int64(strings.Count(string(body), `"id":"ins_`)))
-		switch parts.Add(1) { // what happens meanwhile
+		switch parts.Add(1) { // concurrent events
 		case 3:
 			w.exec("update installs set wanted = 'absent' where id = 'ins_1'")
 		case 6:

@@ -7,7 +7,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// GetSystem implements GET /v1/system: the control plane's own health, and what of the caller's org is open.
+// GetSystem implements GET /v1/system: the control plane's own health, and the open work of the
+// caller's org.
 func (s *Server) GetSystem(ctx context.Context, _ GetSystemRequestObject) (GetSystemResponseObject, error) {
 	system, err := s.rooms.Health(ctx)
 	if err != nil {

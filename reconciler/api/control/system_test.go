@@ -8,7 +8,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// TestSystemCountsTheCallersOrg: work, runners and contested versions are those of the caller's org alone, by their state.
+// TestSystemCountsTheCallersOrg checks that work, runners and contested versions are those of the
+// caller's org, by status.
 func TestSystemCountsTheCallersOrg(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -11,10 +11,10 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/api/problem"
 )
 
-// wellFormed refuses a request with a text that Postgres cannot hold, wherever in it: a NUL character or bytes that are no UTF-8.
-// No record is named by one, so nothing is lost, and no query has to fear them. A query string that is only read in part is
-// refused, too:
-// a filter that is left out would show more than was asked for.
+// wellFormed refuses a request with a text that Postgres cannot store, anywhere in it: a NUL
+// character or invalid UTF-8. No record has such a name, so no query needs to handle one. It also
+// refuses a query string that parses only in part, because a lost filter would show more than was
+// requested.
 func wellFormed(next StrictHandlerFunc, _ string) StrictHandlerFunc {
 	return func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error) {
 		if _, err := url.ParseQuery(r.URL.RawQuery); err != nil {
@@ -27,7 +27,8 @@ func wellFormed(next StrictHandlerFunc, _ string) StrictHandlerFunc {
 	}
 }
 
-// storable walks a request as it was decoded: structs of texts, numbers, lists and maps. Bytes may be anything.
+// storable checks a decoded request recursively: structs of texts, numbers, lists and maps. Byte
+// slices may have any content.
 func storable(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.String:
@@ -55,7 +56,7 @@ func storable(v reflect.Value) bool {
 				return false
 			}
 		}
-	default: // numbers, and the body of an upload, which is no text
+	default: // numbers, and the body of an upload, which is not text
 	}
 	return true
 }

@@ -15,14 +15,15 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/token"
 )
 
-// How long a token lasts when nobody says, and the bounds of what anybody may say.
+// The default lifetime of a token, and its limits.
 const (
 	tokenLife     = 30 * 24 * time.Hour
 	longestToken  = 366 * 24 * time.Hour
 	shortestToken = time.Minute
 )
 
-// tokenName leaves out what the audit calls the control plane's own parts: they have spaces, or are reserved.
+// tokenName excludes the names of the control plane's own actors in the audit log: they contain
+// spaces, or are reserved.
 var tokenName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 
 // reserved are names under which the control plane itself acts.
@@ -83,7 +84,7 @@ func (s *Server) CreateToken(ctx context.Context, r CreateTokenRequestObject) (C
 	return CreateToken201JSONResponse(made), err
 }
 
-// appOfToken finds the one app that a new token is to be for; nil means all.
+// appOfToken returns the one app of a new token; nil means all.
 func appOfToken(ctx context.Context, tx *store.Tx, n api.NewToken) (id *string, name string, err error) {
 	if n.App == "" {
 		if n.Role == api.NewTokenRoleCi {
@@ -95,7 +96,7 @@ func appOfToken(ctx context.Context, tx *store.Tx, n api.NewToken) (id *string, 
 	return &app.ID, app.Name, err
 }
 
-// newTokenEnd checks a token that is to be made and says when it runs out.
+// newTokenEnd checks a new token and returns when it expires.
 func newTokenEnd(c caller, n api.NewToken) (time.Time, error) {
 	none := time.Time{}
 	if !tokenName.MatchString(n.Name) || slices.Contains(reserved, n.Name) {
@@ -110,7 +111,7 @@ func newTokenEnd(c caller, n api.NewToken) (time.Time, error) {
 	}
 	life := tokenLife
 	if n.ExpiresInSeconds != 0 {
-		// Compared as seconds: as nanoseconds a large number would wrap around.
+		// Compared as seconds: as nanoseconds a large number would overflow.
 		if n.ExpiresInSeconds < int64(shortestToken.Seconds()) || n.ExpiresInSeconds > int64(longestToken.Seconds()) {
 			return none, problem.New(http.StatusUnprocessableEntity, "bad_expiry", fmt.Sprintf("a token cannot last %d s", n.ExpiresInSeconds),
 				"Let it last from a minute to a year; leave it out for 30 days.")
@@ -120,7 +121,8 @@ func newTokenEnd(c caller, n api.NewToken) (time.Time, error) {
 	return time.Now().Add(life).UTC().Truncate(time.Second), nil
 }
 
-// RevokeToken implements DELETE /v1/tokens/{token}. Whoever holds a token may revoke that one; an admin any.
+// RevokeToken implements DELETE /v1/tokens/{token}. The holder of a token may revoke it; an admin
+// may revoke any.
 func (s *Server) RevokeToken(ctx context.Context, r RevokeTokenRequestObject) (RevokeTokenResponseObject, error) {
 	c := callerOf(ctx)
 	var row store.Token
@@ -139,7 +141,7 @@ func (s *Server) RevokeToken(ctx context.Context, r RevokeTokenRequestObject) (R
 		}
 		revoked, err := tx.RevokeToken(ctx, tx.Org, row.ID)
 		if isNotFound(err) {
-			return nil // it is revoked already
+			return nil // it is already revoked
 		}
 		if err != nil {
 			return fmt.Errorf("revoke token %s: %w", row.ID, err)
@@ -153,7 +155,8 @@ func (s *Server) RevokeToken(ctx context.Context, r RevokeTokenRequestObject) (R
 	return RevokeToken200JSONResponse(viewToken(row, app)), err
 }
 
-// viewToken shows a token; app is the name of the one that it is for, if it is for one.
+// viewToken returns the API representation of a token; app is the name of its app, if it is for
+// one.
 func viewToken(t store.Token, app string) api.Token {
 	return api.Token{
 		ID: t.ID, Name: t.Name, Role: api.TokenRole(t.Role), App: app, CreatedBy: t.CreatedBy, CreatedAt: t.CreatedAt,
@@ -161,7 +164,7 @@ func viewToken(t store.Token, app string) api.Token {
 	}
 }
 
-// at is a time that may not have come, which the API leaves out.
+// at returns a time, or the zero time for nil, which the API omits.
 func at(t *time.Time) time.Time {
 	if t == nil {
 		return time.Time{}

@@ -16,7 +16,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 )
 
-// newToken makes a token as an admin of org one.
+// newToken creates a token as an admin of org one.
 func (w *world) newToken(name, role string, seconds int64) api.CreatedToken {
 	w.Helper()
 	n := api.NewToken{Name: name, Role: api.NewTokenRole(role), ExpiresInSeconds: seconds}
@@ -32,13 +32,14 @@ func (w *world) newToken(name, role string, seconds int64) api.CreatedToken {
 	return *got.JSON201
 }
 
-// status is how a request with a token ends.
+// status returns the status code of a request with a token.
 func (w *world) status(token string) int {
 	w.Helper()
 	return w.call(token, http.MethodGet, "/v1/whoami", nil).Status
 }
 
-// TestTokenLives: made, used, listed without its secret, revoked once, and refused as one that never was.
+// TestTokenLives checks that a token is created, used, listed without its secret, revoked once, and
+// then refused like one that never existed.
 func TestTokenLives(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -70,7 +71,7 @@ func TestTokenLives(t *testing.T) {
 	if got := w.call(made.Secret, http.MethodGet, "/v1/whoami", nil); got.Status != http.StatusUnauthorized || got.Body != none.Body {
 		t.Errorf("a revoked token: %d %s, and one that never was: %s", got.Status, got.Body, none.Body)
 	}
-	// The name is free, and means the token that has it now.
+	// The name is free, and refers to the token that has it now.
 	again := w.newToken("ci", "viewer", 0)
 	if life = again.Token.ExpiresAt.Sub(again.Token.CreatedAt); life < 30*24*time.Hour-time.Minute || life > 30*24*time.Hour+time.Minute {
 		t.Errorf("by itself a token lasts %s", life)
@@ -80,7 +81,7 @@ func TestTokenLives(t *testing.T) {
 	}
 }
 
-// TestNameOfAnExpiredTokenIsFree though nobody revoked it.
+// TestNameOfAnExpiredTokenIsFree checks that the expired token need not be revoked.
 func TestNameOfAnExpiredTokenIsFree(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -116,7 +117,7 @@ func TestTokensThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestTokenRevokesItself, whatever its role, and no other unless it is an admin's.
+// TestTokenRevokesItself checks that every role may revoke its own token, and only an admin others.
 func TestTokenRevokesItself(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -139,7 +140,7 @@ func TestTokenRevokesItself(t *testing.T) {
 	}
 }
 
-// TestReadingWritesLittle: that a token was used is noted at most once in five minutes.
+// TestReadingWritesLittle checks that the use of a token is recorded at most once in five minutes.
 func TestReadingWritesLittle(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -162,7 +163,8 @@ func TestReadingWritesLittle(t *testing.T) {
 	}
 }
 
-// TestRevokedTokenFollowsNothing: the streams that it began end, those of others go on.
+// TestRevokedTokenFollowsNothing checks that the streams of the revoked token end and those of
+// others continue.
 func TestRevokedTokenFollowsNothing(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(w *world, token api.Token){
@@ -210,8 +212,8 @@ func TestRevokedTokenFollowsNothing(t *testing.T) {
 	}
 }
 
-// stream starts to follow something, and closes the channel when that ends. It returns nil for a token that is refused, where that
-// may happen.
+// stream starts a stream and closes the channel when it ends. It returns nil for a refused token,
+// if that is allowed.
 func (w *world) stream(ctx context.Context, token, path string, mayBeRefused bool) chan struct{} {
 	w.Helper()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, w.url+path, nil)

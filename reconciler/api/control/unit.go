@@ -8,19 +8,19 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// read runs one unit of work of what the caller sees that only reads.
+// read runs one read-only transaction in the caller's scope.
 func (s *Server) read(ctx context.Context, work func(context.Context, *store.Tx) error) error {
 	return s.store.ReadScope(ctx, callerOf(ctx).scope(), work)
 }
 
-// change runs one unit of work of what the caller sees.
+// change runs one transaction in the caller's scope.
 func (s *Server) change(ctx context.Context, work func(context.Context, *store.Tx) error) error {
 	return s.store.InScope(ctx, callerOf(ctx).scope(), work)
 }
 
-// goneOn takes what came of going on at once after a person's word. The word is stored, and the work queue goes on with it in any
-// case:
-// doing it now only makes the answer more telling, so that an error is the log's and not the person's.
+// goneOn logs the error of continuing at once after a person's decision. The decision is stored,
+// and the work queue continues in any case. Continuing at once only makes the response more
+// informative, so its error is not returned.
 func goneOn(ctx context.Context, err error) {
 	if err != nil {
 		slog.WarnContext(ctx, "will go on from the work queue", "error", err)

@@ -34,7 +34,8 @@ func (s *Server) GetSealingKey(ctx context.Context, r GetSealingKeyRequestObject
 	return GetSealingKey200JSONResponse(key), nil
 }
 
-// sealingRunner is the runner whose key a request asks for; none for the control plane's own key.
+// sealingRunner returns the runner whose key a request asks for; none for the control plane's own
+// key.
 func sealingRunner(ctx context.Context, tx *store.Tx, p api.GetSealingKeyParams) (store.Runner, error) {
 	switch {
 	case p.Install != "":
@@ -53,7 +54,7 @@ func sealingRunner(ctx context.Context, tx *store.Tx, p api.GetSealingKeyParams)
 	return store.Runner{}, nil
 }
 
-// sealFor seals a value to the control plane's own key, as it is stored.
+// sealFor seals a value to the control plane's own key, for storage.
 func (s *Server) sealFor(context seal.Context, plain []byte) ([]byte, error) {
 	sealed, err := s.key.Recipient().Seal(context, plain)
 	if err != nil {
@@ -73,7 +74,7 @@ func (s *Server) ListCredentials(ctx context.Context, _ ListCredentialsRequestOb
 	return ListCredentials200JSONResponse(list), err
 }
 
-// usernameLength is the most bytes of a credential's user name.
+// usernameLength is the maximum number of bytes of a credential's user name.
 const usernameLength = 255
 
 // CreateCredential implements POST /v1/credentials.
@@ -145,7 +146,7 @@ func (s *Server) UpdateCredential(ctx context.Context, r UpdateCredentialRequest
 // DeleteCredential implements DELETE /v1/credentials/{credential}.
 func (s *Server) DeleteCredential(ctx context.Context, r DeleteCredentialRequestObject) (DeleteCredentialResponseObject, error) {
 	err := s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
-		row, err := tx.TakeCredential(ctx, tx.Org, r.Credential) // nobody begins to read something with it between the look and the end
+		row, err := tx.TakeCredential(ctx, tx.Org, r.Credential) // the lock prevents a new use of it until the end
 		if err != nil {
 			return named("credential", r.Credential, err)
 		}

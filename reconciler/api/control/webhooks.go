@@ -16,10 +16,11 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// rotationGrace is how long the secret before a rotation is accepted, for the time until it is entered at the forge.
+// rotationGrace is how long the old secret is accepted after a rotation, to allow for the change at
+// the forge.
 const rotationGrace = 24 * time.Hour
 
-// Bounds of a webhook's secret, in bytes. Bitbucket takes no more.
+// Limits of a webhook's secret, in bytes. Bitbucket accepts no more.
 const (
 	shortestWebhookSecret = 16
 	longestWebhookSecret  = 128
@@ -62,13 +63,14 @@ func (s *Server) RotateWebhook(ctx context.Context, r RotateWebhookRequestObject
 	return RotateWebhook200JSONResponse(hook), err
 }
 
-// webhookSecret fills in a webhook's path and secret, the one that a client sent or a new one, and returns the secret as it is stored.
+// webhookSecret sets a webhook's path and its secret, from the client or new, and returns the
+// secret in its stored form.
 func (s *Server) webhookSecret(ctx context.Context, hook *api.Webhook, sent *api.Sealed) ([]byte, error) {
 	org := callerOf(ctx).org.ID
 	hook.Path = hookPath(org, hook.ID)
 	if sent == nil {
 		key := make([]byte, 32)
-		_, _ = rand.Read(key) // never fails: the runtime ends the program where the system has no randomness
+		_, _ = rand.Read(key) // never fails: without randomness the runtime ends the program
 		hook.Secret = forge.SecretPrefix + base64.StdEncoding.EncodeToString(key)
 	} else {
 		secret, err := s.key.Open(*sent, seal.WebhookContext(org))
@@ -122,7 +124,7 @@ func (s *Server) webhooks(ctx context.Context, id string) (items []api.KnownWebh
 // DeleteWebhook implements DELETE /v1/webhooks/{webhook}.
 func (s *Server) DeleteWebhook(ctx context.Context, r DeleteWebhookRequestObject) (DeleteWebhookResponseObject, error) {
 	err := s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
-		// What it announced is polled at the usual interval from now on.
+		// The repositories that it announced are polled at the usual interval from now on.
 		if err := tx.WakeWatchesOfWebhook(ctx, tx.Org, r.Webhook); err != nil {
 			return err
 		}
@@ -134,10 +136,10 @@ func (s *Server) DeleteWebhook(ctx context.Context, r DeleteWebhookRequestObject
 	return DeleteWebhook204Response{}, err
 }
 
-// hookPath is where deliveries to a webhook go.
+// hookPath returns the path for deliveries to a webhook.
 func hookPath(org, hook string) string { return "/hooks/" + org + "/" + hook }
 
-// existing is the error of a change that found no row.
+// existing returns ErrNotFound for a change that found no row.
 func existing(rows int64, err error) error {
 	if err == nil && rows == 0 {
 		return store.ErrNotFound

@@ -48,7 +48,7 @@ func (s *Server) ListWorkflows(ctx context.Context, r ListWorkflowsRequestObject
 	return ListWorkflows200JSONResponse(list), err
 }
 
-// installFilter is the id of the install that a list is limited to, empty for all.
+// installFilter returns the id of the install that a list is limited to, empty for all.
 func installFilter(ctx context.Context, tx *store.Tx, key string) (string, error) {
 	if key == "" {
 		return "", nil
@@ -103,7 +103,7 @@ func (s *Server) RevokeWorkflowRule(ctx context.Context, r RevokeWorkflowRuleReq
 	return RevokeWorkflowRule200JSONResponse(w), err
 }
 
-// changeWorkflow changes something about a workflow, goes on at once, and gives the workflow as it then is.
+// changeWorkflow changes a workflow, advances it at once, and returns its new state.
 func (s *Server) changeWorkflow(ctx context.Context, key string, change func(context.Context, *store.Tx, api.Workflow) error) (w api.Workflow, err error) {
 	err = s.change(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		if w, err = viewWorkflow(ctx, tx, key); err != nil {
@@ -141,7 +141,8 @@ func viewWorkflow(ctx context.Context, tx *store.Tx, key string) (api.Workflow, 
 
 func jobOf(s store.ViewStepsRow) *string { return s.Step.JobID }
 
-// workflowOf is a workflow with those of steps that are its own; waits are words for jobs that have not started, by job.
+// workflowOf returns a workflow with its own steps among steps. waits explains why jobs have not
+// started, by job.
 func workflowOf(w store.Workflow, install, app, commit string, steps []store.ViewStepsRow, waits map[string]string) (api.Workflow, error) {
 	out := api.Workflow{
 		ID: w.ID, Number: int(w.Number), Install: install, InstallID: w.InstallID, App: app, Kind: api.WorkflowKind(w.Kind),

@@ -37,30 +37,30 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/workflow"
 )
 
-// world is the control API on a real database, behind a real listener, with two orgs. The rooms are the real ones but for git and
-// builds, which answer at once.
+// world is the control API on a real database, behind a real listener, with two orgs. The services
+// are real except git and builds, which are fakes that return at once.
 type world struct {
 	*testing.T
 	dsn      string
 	store    *store.Store
-	seed     *pgx.Conn // as the owner: sees every org
+	seed     *pgx.Conn // as the database's owner, who sees every org
 	key      seal.Identity
 	dispatch *dispatch.Dispatch
 	url      string
 	one, two *tenant
-	advance  func() error // what comes of advancing a workflow at once
-	look     func() error // what comes of looking at a repository
+	advance  func() error // the result of advancing a workflow at once
+	look     func() error // the result of polling a repository
 	moved    atomic.Int64 // how often builds were given to other runners
-	more     int          // how many rows manyRows has made of everything
+	more     int          // how many rows of everything manyRows has created
 }
 
-// tenant is one org, with a token of each role, and what is seeded in it.
+// tenant is one org, with a token of each role and its seeded objects.
 type tenant struct {
 	w     *world
 	org   store.Org
-	mark  string            // is in every text of the org's
+	mark  string            // is in every text of the org
 	token map[string]string // by role
-	ids   map[string]string // what was seeded, by kind
+	ids   map[string]string // ids of seeded objects, by kind
 }
 
 func newWorld(t *testing.T) *world {
@@ -80,7 +80,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// serve opens a listener of the control API, to which calls go from now on.
+// serve opens a listener of the control API, which later calls use.
 func (w *world) serve(limits quota.Options) {
 	w.Helper()
 	server := httptest.NewServer(w.handler(limits))
@@ -88,7 +88,7 @@ func (w *world) serve(limits quota.Options) {
 	w.url = server.URL
 }
 
-// handler is the control API, wired as the program wires it.
+// handler returns the control API, wired as in the program.
 func (w *world) handler(limits quota.Options) http.Handler {
 	bell := store.NewBell()
 	ctx, stop := context.WithCancel(context.WithoutCancel(w.Context()))
@@ -179,10 +179,10 @@ func refused(err error) error {
 	return err
 }
 
-// roles from the least to the most.
+// roles, in ascending order.
 var roles = []string{"viewer", "ci", "operator", "approver", "admin"}
 
-// tenant makes an org with a token of each role.
+// tenant creates an org with a token of each role.
 func (w *world) tenant(mark string) *tenant {
 	w.Helper()
 	org, err := w.store.AddOrg(w.Context(), id.New("org"), mark+"-org")
@@ -194,7 +194,8 @@ func (w *world) tenant(mark string) *tenant {
 	return o
 }
 
-// sibling is another app of the same org, with everything that belongs to it. Its mark is in every text of its own.
+// sibling seeds another app of the same org, with everything that belongs to it and its mark in
+// every text.
 func (o *tenant) sibling(mark string) *tenant {
 	o.w.Helper()
 	s := &tenant{w: o.w, org: o.org, mark: mark, token: o.token, ids: map[string]string{}}
@@ -204,7 +205,7 @@ func (o *tenant) sibling(mark string) *tenant {
 	return s
 }
 
-// mintFor makes a control token for the tenant's app alone.
+// mintFor creates a control token for the tenant's app alone.
 func (o *tenant) mintFor(role string) string {
 	o.w.Helper()
 	plain := o.mint(role, ptr(time.Now().Add(time.Hour)), nil)
@@ -212,7 +213,7 @@ func (o *tenant) mintFor(role string) string {
 	return plain
 }
 
-// mint makes a control token, which may have an end.
+// mint creates a control token, which may expire.
 func (o *tenant) mint(role string, expires, revoked *time.Time) string {
 	keys, err := o.w.store.Tokens(o.w.Context())
 	must(o.w, err)
@@ -227,7 +228,7 @@ func (o *tenant) mint(role string, expires, revoked *time.Time) string {
 	return plain
 }
 
-// as is the generated client with the org's token of a role.
+// as returns the generated client with the org's token of a role.
 func (o *tenant) as(role string) *api.ClientWithResponses {
 	o.w.Helper()
 	c, err := api.NewClientWithResponses(o.w.url, api.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
@@ -242,7 +243,7 @@ func (o *tenant) in(work func(context.Context, *store.Tx) error) error {
 	return o.w.store.In(o.w.Context(), o.org.ID, work)
 }
 
-// answer is what came over the wire.
+// answer is an HTTP response.
 type answer struct {
 	Status int
 	Header http.Header
@@ -263,7 +264,8 @@ func (a answer) problem(t testing.TB) api.Problem {
 	return p
 }
 
-// call makes a request by hand, also such as the generated client would not make. A body that is a string is sent as it is.
+// call sends a request, including ones that the generated client cannot send. It sends a string
+// body unchanged.
 func (w *world) call(bearer, method, path string, body any, headers ...string) answer {
 	w.Helper()
 	var sent io.Reader
@@ -296,7 +298,8 @@ func (w *world) call(bearer, method, path string, body any, headers ...string) a
 	return answer{Status: got.StatusCode, Header: got.Header, Body: w.withoutRequest(got.Header.Get("X-Request-Id"), string(raw))}
 }
 
-// withoutRequest checks that a problem names its request, and takes that out: it is all in which two refusals of one kind may differ.
+// withoutRequest checks that a problem contains the id of its request, and removes it: only that
+// may differ between two errors of one kind.
 func (w *world) withoutRequest(id, body string) string {
 	w.Helper()
 	if !strings.HasPrefix(id, "req_") || strings.HasPrefix(body, `{"code"`) && !strings.Contains(body, `"request":"`+id+`"`) {
@@ -305,7 +308,7 @@ func (w *world) withoutRequest(id, body string) string {
 	return strings.ReplaceAll(body, `"request":"`+id+`",`, "")
 }
 
-// refusedAs says how a request must be refused.
+// refusedAs requires that a request was refused with a status and a code.
 func (w *world) refusedAs(a answer, status int, code string) api.Problem {
 	w.Helper()
 	p := a.problem(w)
@@ -321,7 +324,7 @@ func (w *world) exec(sql string, args ...any) {
 	must(w, err)
 }
 
-// texts gives one column of text.
+// texts returns one column of text.
 func (w *world) texts(sql string, args ...any) []string {
 	w.Helper()
 	rows, err := w.seed.Query(w.Context(), sql, args...)
@@ -340,7 +343,8 @@ func (w *world) text(sql string, args ...any) string {
 	return all[0]
 }
 
-// rows are all rows of all tables as text, those of the work queue too; where limits them.
+// rows returns all rows of all tables as text, including those of the work queue; where limits
+// them.
 func (w *world) rows(where string, args ...any) string {
 	w.Helper()
 	var all strings.Builder
@@ -365,7 +369,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// sealed is a value sealed to a key, for one use.
+// sealed returns a value sealed to a key, for one use.
 func (w *world) sealed(use seal.Context, to seal.Recipient, plain string) seal.Sealed {
 	w.Helper()
 	sealed, err := to.Seal(use, []byte(plain))
@@ -373,7 +377,7 @@ func (w *world) sealed(use seal.Context, to seal.Recipient, plain string) seal.S
 	return sealed
 }
 
-// eventually waits until something is so.
+// eventually waits until a condition holds.
 func (w *world) eventually(so func() bool) {
 	w.Helper()
 	testtime.Until(w, "what is waited for", so)
@@ -381,7 +385,7 @@ func (w *world) eventually(so func() bool) {
 
 func ptr[T any](v T) *T { return &v }
 
-// hello is an app with one component, a required, a defaulted and a sensitive input.
+// hello returns an app with one component, and a required, a defaulted and a sensitive input.
 func hello(component string) appconfig.App {
 	return appconfig.App{
 		Sandbox: &appconfig.Component{Name: "sandbox", Kind: "sandbox", Terraform: &appconfig.Terraform{Version: "1.11.4"}},
@@ -395,7 +399,7 @@ func hello(component string) appconfig.App {
 	}
 }
 
-// refusedRepository puts what keeps a repository from being read into an answer.
+// refusedRepository converts the error of a repository that cannot be read to a problem.
 func refusedRepository(err error) error {
 	var trouble *observe.Trouble
 	if errors.As(err, &trouble) {
