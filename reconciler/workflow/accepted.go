@@ -10,10 +10,10 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// JobAccepted decides whether a runner may start the job of a step. Dispatch
-// calls it in the transaction in which the runner takes the job. It refuses
-// a job that must not start any more. For an apply it consumes the plan:
-// from then on what is applied is unknown until the job's end is recorded.
+// JobAccepted decides whether a runner may start the job of a step. Dispatch calls it
+// in the transaction in which the runner takes the job. It refuses a job that must
+// not start any more. For an apply it consumes the plan: from then on what is applied
+// is unknown until the job's end is recorded.
 func (e *Engine) JobAccepted(ctx context.Context, tx *store.Tx, job store.Job) error {
 	found, err := tx.FindStep(ctx, tx.Org, job.OwnerID)
 	if errors.Is(err, store.ErrNotFound) {
@@ -100,8 +100,8 @@ func (e *Engine) consume(ctx context.Context, tx *store.Tx, install store.Instal
 	return consumed(ctx, tx, plan)
 }
 
-// acceptedApply is the apply of a plan when a runner takes it,
-// with the component's desired state at that time.
+// acceptedApply is the apply of a plan when a runner takes it, with the component's
+// desired state at that time.
 type acceptedApply struct {
 	component string
 	destroy   bool
@@ -174,8 +174,8 @@ func applySpec(plan store.FindPlanRow) (api.JobSpec, error) {
 	return api.JobSpec{Kind: api.JobSpecKindApply, TimeoutSeconds: target.Timeout, Apply: spec}, nil
 }
 
-// unreadable returns the error for a stored plan that can no
-// longer be decoded. A retry would not help.
+// unreadable returns the error for a stored plan that can no longer be decoded. A
+// retry would not help.
 func unreadable(err error) error {
 	return &Unavailable{Reason: fmt.Sprintf("the approved plan cannot be read (%s); ask for it to be planned again", err)}
 }

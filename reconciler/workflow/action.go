@@ -49,8 +49,8 @@ func (g *Graph) act(s *Step) []Command {
 	return g.run(s)
 }
 
-// pointless returns why an action must be skipped, given that a
-// step which it needs has ended, or "" if it may run.
+// pointless returns why an action must be skipped, given that a step which it needs
+// has ended, or "" if it may run.
 func (g *Graph) pointless(s, need *Step) string {
 	switch need.Kind {
 	case StepAction:
@@ -97,9 +97,9 @@ func (in group) ready() bool {
 		in.moved(plan.Desired) == "" && in.lapsed() == "" && !in.held()
 }
 
-// tooSoon returns why an action that has not started must not start
-// now: it precedes an apply, and the approved plan no longer leads
-// to the desired state. It returns "" if the action may start.
+// tooSoon returns why an action that has not started must not start now: it precedes
+// an apply, and the approved plan no longer leads to the desired state. It returns ""
+// if the action may start.
 func (g *Graph) tooSoon(s *Step) string {
 	if in := g.group(s.Component); s.before() && in.plan != nil && !in.ready() {
 		return "the plan of " + s.Component + " that was approved does not lead to what is wanted any more"
@@ -107,8 +107,8 @@ func (g *Graph) tooSoon(s *Step) string {
 	return ""
 }
 
-// before returns an action before the group's apply that did not
-// succeed, and one that has not ended; each is nil if there is none.
+// before returns an action before the group's apply that did not succeed, and one
+// that has not ended; each is nil if there is none.
 func (in group) before() (ill, unended *Step) {
 	for _, id := range in.apply.Needs {
 		need := in.g.step(id)

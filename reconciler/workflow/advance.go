@@ -73,8 +73,8 @@ func (in group) next() []Command {
 	case in.plan.Status == StepRunning:
 		return in.planning()
 	case in.plan.Status != StepSucceeded || in.plan.Plan == nil:
-		// A plan step that ends otherwise ends its group at the same
-		// time. A group that is half ended is closed, never waited for.
+		// A plan step that ends otherwise ends its group at the same time. A group
+		// that is half ended is closed, never waited for.
 		return in.close("the plan ended as " + string(in.plan.Status))
 	case in.approve.Status == StepPending:
 		return in.beforeApproval()
@@ -149,8 +149,8 @@ func (in group) syncing() []Command {
 // it: the desired state changed and changed back while the job was stopping.
 const backAgain = "its job was stopped while something else was wanted"
 
-// synced is the reason of a sync that copied the artifact, and
-// syncedByPlan that of a sync whose work the plan does.
+// synced is the reason of a sync that copied the artifact, and syncedByPlan that of a
+// sync whose work the plan does.
 const (
 	synced       = "its artifact is in the install's registry"
 	syncedByPlan = "left to its plan, which copies what is missing"

@@ -15,8 +15,8 @@ type Stop struct{ Step, Reason string }
 // Ask requests approval of the group's plan; the approve step waits for the answer.
 type Ask struct{ Step, Reason string }
 
-// AskScripts requests approval of scripts in one question, which
-// replaces one that may already wait. The step waits for the answer.
+// AskScripts requests approval of scripts in one question, which replaces one that
+// may already wait. The step waits for the answer.
 type AskScripts struct {
 	Step    string
 	Digests []string
@@ -29,8 +29,8 @@ type EndQuestion struct{ Reason string }
 // Allow approves the group's plan by the install's rule.
 type Allow struct{ Step, Reason string }
 
-// ApproveByRule approves the group's plan by an approver's rule
-// for the workflow, also while the plan waits for an answer.
+// ApproveByRule approves the group's plan by an approver's rule for the workflow,
+// also while the plan waits for an answer.
 type ApproveByRule struct{ Step, By, Reason string }
 
 // Set changes the status of a step that has no open job, or only its reason.
@@ -44,8 +44,8 @@ type Set struct {
 // script.
 type Deny struct{ Step, By, Reason string }
 
-// EndPlan moves a plan to a status in which it can never be
-// applied (again), and withdraws a pending question about it.
+// EndPlan moves a plan to a status in which it can never be applied (again), and
+// withdraws a pending question about it.
 type EndPlan struct {
 	Step   string // the plan step
 	To     PlanStatus
@@ -63,8 +63,8 @@ type Again struct {
 	Reason    string
 }
 
-// Refuse records that the component's current desired state is
-// not to be started again automatically.
+// Refuse records that the component's current desired state is not to be started
+// again automatically.
 type Refuse struct {
 	Component, Desired string
 	Kind               RefusalKind
@@ -149,8 +149,8 @@ func (g *Graph) Apply(c Command) {
 	case Renew:
 		g.renew(g.step(c.Step), c.Reason)
 	case Forgive:
-		// The graph does not record which workflow a refusal comes
-		// from. The desired state is loaded again anyway.
+		// The graph does not record which workflow a refusal comes from. The desired
+		// state is loaded again anyway.
 		if w := g.Wants[c.Component]; !c.Own {
 			w.Refused = ""
 			g.Wants[c.Component] = w

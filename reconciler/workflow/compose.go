@@ -23,8 +23,8 @@ type Act struct {
 	After   []string // for an action after a deploy: other components whose outputs it reads
 }
 
-// Around holds the actions that run before and after several
-// components, each list in the order in which it runs.
+// Around holds the actions that run before and after several components, each list in
+// the order in which it runs.
 type Around struct {
 	Before, Then       []Act // before the first plan, and after everything else
 	BeforeAll, ThenAll []Act // the same for the components without the sandbox
@@ -57,8 +57,8 @@ func Compose(kind Kind, parts []Part, around Around, newID func() string) ([]*St
 	return c.all(order, w), nil
 }
 
-// ComposePlans builds a workflow that plans components and shows the
-// plans, without approvals or applies. No plan waits for another.
+// ComposePlans builds a workflow that plans components and shows the plans, without
+// approvals or applies. No plan waits for another.
 func ComposePlans(kind Kind, parts []Part, newID func() string) ([]*Step, error) {
 	order, _, err := arranged(kind, parts)
 	if err != nil {
@@ -76,16 +76,16 @@ func ComposePlans(kind Kind, parts []Part, newID func() string) ([]*Step, error)
 	return steps, nil
 }
 
-// ComposeAction returns the single step of an action that a person
-// requested. Trigger and component are those of the run that it repeats.
+// ComposeAction returns the single step of an action that a person requested. Trigger
+// and component are those of the run that it repeats.
 func ComposeAction(act Act, component, reason string, newID func() string) []*Step {
 	return []*Step{{
 		ID: newID(), Kind: StepAction, Component: component, Action: act.Action, Trigger: act.Trigger, Status: StepPending, Reason: reason,
 	}}
 }
 
-// arranged returns the names of the parts in the order in which
-// they run, and for each the parts that it waits for.
+// arranged returns the names of the parts in the order in which they run, and for
+// each the parts that it waits for.
 func arranged(kind Kind, parts []Part) (order []string, needs map[string][]string, err error) {
 	if needs, err = edges(parts, kind.destroys()); err != nil {
 		return nil, nil, err
@@ -122,8 +122,8 @@ func edges(parts []Part, destroy bool) (map[string][]string, error) {
 	return needs, nil
 }
 
-// sorted returns the names so that each comes after those that it
-// needs; among those that could come next, in alphabetical order.
+// sorted returns the names so that each comes after those that it needs; among those
+// that could come next, in alphabetical order.
 func sorted(needs map[string][]string) ([]string, error) {
 	var order []string
 	placed := map[string]bool{}
@@ -242,8 +242,8 @@ func (c *composing) chain(acts []Act, component string, needs []string, reason s
 // wide holds the steps of the actions around several components.
 type wide struct{ first, beforeAll, thenAll, last []*Step }
 
-// wide builds these steps. The inner ones surround all
-// components but the sandbox, if there are any.
+// wide builds these steps. The inner ones surround all components but the sandbox, if
+// there are any.
 func (c *composing) wide(order []string, around Around) wide {
 	var w wide
 	var inner, outer, base []string

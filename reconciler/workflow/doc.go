@@ -1,5 +1,5 @@
-// Package workflow runs an install's workflow from its first step to
-// its end: plan, approve, apply and run actions, for each component.
+// Package workflow runs an install's workflow from its first step to its end: plan,
+// approve, apply and run actions, for each component.
 //
 // It has a pure core and a thin shell. The core (Compose, Advance, Graph.Apply) uses no
 // clock, no database and no HTTP: it takes a graph and returns commands, each with a

@@ -110,9 +110,9 @@ func (e jobEnd) noPlan(ctx context.Context, target Target) error {
 	return e.tx.SetStepTarget(ctx, raw, e.tx.Org, e.step.ID)
 }
 
-// overtaken returns why a plan without changes cannot be trusted:
-// while it was made, a state arrived from an attempt that was assumed
-// to be over. A plan with changes is checked again by its own apply.
+// overtaken returns why a plan without changes cannot be trusted: while it was made,
+// a state arrived from an attempt that was assumed to be over. A plan with changes is
+// checked again by its own apply.
 func (e jobEnd) overtaken(ctx context.Context, target Target) (string, error) {
 	if e.result.Plan.Applyable || target.restores() {
 		return "", nil
@@ -124,8 +124,8 @@ func (e jobEnd) overtaken(ctx context.Context, target Target) (string, error) {
 	return moved + " while it was planned", nil
 }
 
-// stateMoved describes how the current state differs from the one
-// that a plan was made on, or returns "" if they are the same.
+// stateMoved describes how the current state differs from the one that a plan was
+// made on, or returns "" if they are the same.
 func (e jobEnd) stateMoved(ctx context.Context, installComponent string, basis api.Basis) (string, error) {
 	now, err := e.tx.StateNow(ctx, e.tx.Org, installComponent)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -166,8 +166,8 @@ func (e jobEnd) keepPlan(ctx context.Context, target Target, report *diff.Report
 	return e.tx.LinkPlan(ctx, store.LinkPlanParams{OrgID: e.tx.Org, WorkflowID: e.step.WorkflowID, Component: e.step.Component, PlanID: planID})
 }
 
-// apply records what an apply did. A change that was really made
-// is never discarded, even if the workflow has ended since.
+// apply records what an apply did. A change that was really made is never discarded,
+// even if the workflow has ended since.
 func (e jobEnd) apply(ctx context.Context) error {
 	if e.job.PlanID == nil {
 		return nil

@@ -12,12 +12,12 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store"
 )
 
-// World is the interface through which workflows read the
-// desired state of installs. Package rollout implements it.
+// World is the interface through which workflows read the desired state of installs.
+// Package rollout implements it.
 type World interface {
-	// Resolve reads a locked install once, computes the desired state
-	// of each component, and stores it. With a supposition it writes
-	// nothing and returns the desired state under that supposition.
+	// Resolve reads a locked install once, computes the desired state of each
+	// component, and stores it. With a supposition it writes nothing and returns the
+	// desired state under that supposition.
 	Resolve(ctx context.Context, tx *store.Tx, install store.Install, supposed *Supposed) (Resolved, error)
 }
 
@@ -27,11 +27,11 @@ type World interface {
 type Resolved interface {
 	// Wants returns the desired state of each component, by name. The caller may modify the map.
 	Wants() map[string]Want
-	// Spec returns what a plan of an install component is made from
-	// now; with destroy, what was last applied.
+	// Spec returns what a plan of an install component is made from now; with
+	// destroy, what was last applied.
 	Spec(installComponent string, destroy bool) (Target, error)
-	// RestoreSpec returns the module whose state a restore changes,
-	// with what was applied of it. The caller sets Digest and Restore.
+	// RestoreSpec returns the module whose state a restore changes, with what was
+	// applied of it. The caller sets Digest and Restore.
 	RestoreSpec(installComponent string) (Target, error)
 	// ActionJob returns what a run of an action is made from now.
 	ActionJob(run ActionRun) (ActionJob, error)
@@ -46,8 +46,8 @@ type ActionJob struct {
 	Script string        // digest of the parts of what it runs that are not rendered
 }
 
-// ScriptContent is what an action runs, without its rendered
-// parts. An approver approves its digest.
+// ScriptContent is what an action runs, without its rendered parts. An approver
+// approves its digest.
 type ScriptContent struct {
 	Action  string          `json:"action"`
 	Digest  string          `json:"digest"`
@@ -63,9 +63,9 @@ type ActionRun struct {
 	Inputs    map[string]string // the requester's values for the action's inputs
 }
 
-// Engine advances workflows. It is safe for concurrent use by any
-// number of replicas: all work on one install happens under the lock
-// of its row. It implements dispatch's Owner for jobs of steps.
+// Engine advances workflows. It is safe for concurrent use by any number of replicas:
+// all work on one install happens under the lock of its row. It implements dispatch's
+// Owner for jobs of steps.
 type Engine struct {
 	store *store.Store
 	world World
@@ -118,8 +118,8 @@ type flow struct {
 	refused bool                     // a refusal was written: other workflows may have waited for this
 }
 
-// advance calls the core until it returns no commands, runs the
-// commands, and notifies watchers of the workflow.
+// advance calls the core until it returns no commands, runs the commands, and
+// notifies watchers of the workflow.
 func (f *flow) advance(ctx context.Context) error {
 	said := 0
 	for round := 0; ; round++ {

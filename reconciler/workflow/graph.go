@@ -109,8 +109,8 @@ type group struct {
 	g                          *Graph
 }
 
-// groups returns the groups that lead to an apply, in the order
-// of their plan steps. A component's steps are adjacent.
+// groups returns the groups that lead to an apply, in the order of their plan steps.
+// A component's steps are adjacent.
 func (g *Graph) groups() []group {
 	all := make([]group, 0, len(g.Steps)/4)
 	for i, s := range g.Steps {
@@ -145,8 +145,8 @@ func (in group) steps() []*Step {
 	return all
 }
 
-// want returns the desired state of a component. A component
-// that the install does not have is never planned.
+// want returns the desired state of a component. A component that the install does
+// not have is never planned.
 func (g *Graph) want(component string) Want {
 	if w, ok := g.Wants[component]; ok {
 		return w
