@@ -90,8 +90,9 @@ func (e *Engine) consume(ctx context.Context, tx *store.Tx, install store.Instal
 	apply := acceptedApply{
 		component: plan.Component, destroy: plan.Destroy, want: wants[plan.Component], rules: f.graph.rules(),
 		plan: Plan{
-			Status: PlanStatus(plan.Status), Desired: plan.DesiredDigest, Destructive: plan.Destructive, Individual: plan.IndividualApproval,
-			Authority: Authority(approved.Authority), By: approved.Actor,
+			Status: PlanStatus(plan.Status), Desired: plan.DesiredDigest, Destructive: plan.Destructive,
+			Individual: plan.IndividualApproval,
+			Authority:  Authority(approved.Authority), By: approved.Actor,
 		},
 	}
 	if why := apply.refusal(); why != "" {

@@ -42,7 +42,8 @@ func (g *Graph) act(s *Step) []Command {
 	case s.after() && g.idle(s):
 		return []Command{Set{s.ID, StepSkipped, "nothing was " + verb(s.Destroy)}}
 	case s.before() && in.plan != nil && in.apply.Status.Ended():
-		return []Command{Set{s.ID, StepSkipped, fmt.Sprintf("%s is not %s: %s", s.Component, verb(s.Destroy), in.apply.Reason)}}
+		return []Command{Set{s.ID, StepSkipped, fmt.Sprintf("%s is not %s: %s", s.Component, verb(s.Destroy),
+			in.apply.Reason)}}
 	case g.tooSoon(s) != "": // its component is about to be planned again, or waits
 		return s.unasked(g.tooSoon(s))
 	}
@@ -93,7 +94,8 @@ func (s *Step) touched() bool { return s.Status == StepSucceeded || s.Begun }
 // ready reports whether the group's plan may be applied as soon as the actions before it have run.
 func (in group) ready() bool {
 	plan := in.plan.Plan
-	return in.approve.Status == StepSucceeded && in.apply.Status == StepPending && plan != nil && plan.Status == PlanApproved &&
+	return in.approve.Status == StepSucceeded && in.apply.Status == StepPending && plan != nil &&
+		plan.Status == PlanApproved &&
 		in.moved(plan.Desired) == "" && in.lapsed() == "" && !in.held()
 }
 

@@ -46,14 +46,18 @@ func TestAPlanIsAskedAboutLetThroughOrSettled(t *testing.T) {
 	}{
 		{"a prompt install asks", KindDeploy, Rule{}, Plan{Status: PlanReady, Desired: "d1"}, want, []string{
 			"Set{2 succeeded the plan is ready}", "Ask{3 this install asks before every change}"}},
-		{"approve-all lets a plain change through", KindDeploy, Rule{ApproveAll: true}, Plan{Status: PlanReady, Desired: "d1"}, want, []string{
-			"Set{2 succeeded the plan is ready}", "Allow{3 let through by the install's rule (approve-all)}",
-			"Begin{4 let through by the install's rule (approve-all)}"}},
-		{"approve-all does not let a replace through", KindDeploy, Rule{ApproveAll: true}, Plan{Status: PlanReady, Desired: "d1", Destructive: true}, want, []string{
-			"Set{2 succeeded the plan is ready}", "Ask{3 the plan deletes or replaces something, and this install does not allow that unasked}"}},
-		{"unless the install allows it", KindDeploy, Rule{ApproveAll: true, AllowDestroy: true}, Plan{Status: PlanReady, Desired: "d1", Destructive: true}, want, []string{
-			"Set{2 succeeded the plan is ready}", "Allow{3 let through by the install's rule (approve-all, allow_destroy)}",
-			"Begin{4 let through by the install's rule (approve-all, allow_destroy)}"}},
+		{"approve-all lets a plain change through", KindDeploy, Rule{ApproveAll: true},
+			Plan{Status: PlanReady, Desired: "d1"}, want, []string{
+				"Set{2 succeeded the plan is ready}", "Allow{3 let through by the install's rule (approve-all)}",
+				"Begin{4 let through by the install's rule (approve-all)}"}},
+		{"approve-all does not let a replace through", KindDeploy, Rule{ApproveAll: true},
+			Plan{Status: PlanReady, Desired: "d1", Destructive: true}, want, []string{
+				"Set{2 succeeded the plan is ready}",
+				"Ask{3 the plan deletes or replaces something, and this install does not allow that unasked}"}},
+		{"unless the install allows it", KindDeploy, Rule{ApproveAll: true, AllowDestroy: true},
+			Plan{Status: PlanReady, Desired: "d1", Destructive: true}, want, []string{
+				"Set{2 succeeded the plan is ready}", "Allow{3 let through by the install's rule (approve-all, allow_destroy)}",
+				"Begin{4 let through by the install's rule (approve-all, allow_destroy)}"}},
 		{"no rule lets through what a person must approve by itself", KindDeploy, Rule{ApproveAll: true, AllowDestroy: true},
 			Plan{Status: PlanReady, Desired: "d1", Individual: true}, want, []string{
 				"Set{2 succeeded the plan is ready}", "Ask{3 a finding of the plan requires that a person approves it by itself}"}},
@@ -61,19 +65,22 @@ func TestAPlanIsAskedAboutLetThroughOrSettled(t *testing.T) {
 			Plan{Status: PlanReady, Desired: "d1", Destructive: true}, Want{Digest: "d1", Absent: true}, []string{
 				"Set{2 succeeded the plan is ready}", "Ask{3 to destroy a component always needs a person}"}},
 		{"no changes, no question", KindDeploy, Rule{}, Plan{Status: PlanEmpty, Desired: "d1"}, current, []string{
-			"Set{2 succeeded no changes: what is wanted is what is there}", "Set{3 skipped no changes: what is wanted is what is there}",
+			"Set{2 succeeded no changes: what is wanted is what is there}",
+			"Set{3 skipped no changes: what is wanted is what is there}",
 			"Set{4 skipped no changes: what is wanted is what is there}", "Finish{succeeded 1 without changes}"}},
-		{"a newer desired withdraws the plan and begins with its artifact", KindDeploy, Rule{}, Plan{Status: PlanReady, Desired: "d0"}, want, []string{
-			"EndPlan{2 superseded superseded by a newer desired: input greeting changed}",
-			"Again{web true false superseded by a newer desired: input greeting changed}", "Begin{1 input greeting changed}"}},
-		{"what is stuck upstream ends it", KindDeploy, Rule{}, Plan{Status: PlanReady, Desired: "d1"}, Want{Waits: "the build of web failed", Stuck: true}, []string{
-			"EndPlan{2 superseded it waits for what will not come by itself: the build of web failed}",
-			"Again{web true false it waits for what will not come by itself: the build of web failed}",
-			"Set{1 skipped waits for what will not come by itself: the build of web failed}",
-			"Set{2 skipped waits for what will not come by itself: the build of web failed}",
-			"Set{3 skipped waits for what will not come by itself: the build of web failed}",
-			"Set{4 skipped waits for what will not come by itself: the build of web failed}",
-			"Finish{superseded web skipped: waits for what will not come by itself: the build of web failed}"}},
+		{"a newer desired withdraws the plan and begins with its artifact", KindDeploy, Rule{},
+			Plan{Status: PlanReady, Desired: "d0"}, want, []string{
+				"EndPlan{2 superseded superseded by a newer desired: input greeting changed}",
+				"Again{web true false superseded by a newer desired: input greeting changed}", "Begin{1 input greeting changed}"}},
+		{"what is stuck upstream ends it", KindDeploy, Rule{}, Plan{Status: PlanReady, Desired: "d1"},
+			Want{Waits: "the build of web failed", Stuck: true}, []string{
+				"EndPlan{2 superseded it waits for what will not come by itself: the build of web failed}",
+				"Again{web true false it waits for what will not come by itself: the build of web failed}",
+				"Set{1 skipped waits for what will not come by itself: the build of web failed}",
+				"Set{2 skipped waits for what will not come by itself: the build of web failed}",
+				"Set{3 skipped waits for what will not come by itself: the build of web failed}",
+				"Set{4 skipped waits for what will not come by itself: the build of web failed}",
+				"Finish{superseded web skipped: waits for what will not come by itself: the build of web failed}"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if diff := cmp.Diff(c.says, run(planned(c.kind, c.rule, c.plan, c.want))); diff != "" {
@@ -94,16 +101,19 @@ func TestALostApplyIsPlannedAnewAndAskedAnew(t *testing.T) {
 	g.Steps[1].Plan.Status, g.Steps[3].Job.Status = PlanConsumed, JobLost
 	if diff := cmp.Diff([]string{
 		"EndPlan{2 failed its apply was lost; what is there is planned anew}",
-		"Again{web false true its apply was lost; what is there is planned anew (try 2 of at most 5)}", "Begin{2 first}"}, run(g)); diff != "" {
+		"Again{web false true its apply was lost; what is there is planned anew (try 2 of at most 5)}", "Begin{2 first}"},
+		run(g)); diff != "" {
 		t.Fatal(diff)
 	}
 	g.Steps[1].Job.Status, g.Steps[1].Plan = JobSucceeded, &Plan{ID: "p2", Status: PlanReady, Desired: "d1"}
-	if diff := cmp.Diff([]string{"Set{2 succeeded the plan is ready}", "Ask{3 this install asks before every change}"}, run(g)); diff != "" {
+	if diff := cmp.Diff([]string{"Set{2 succeeded the plan is ready}", "Ask{3 this install asks before every change}"},
+		run(g)); diff != "" {
 		t.Fatal(diff)
 	}
 	g.Steps[1].Plan.Status, g.Steps[1].Plan.By, g.Steps[1].Plan.Because = PlanRejected, "bob", "too risky"
 	if diff := cmp.Diff([]string{
-		"Refuse{web d1 rejected bob too risky}", "Deny{3 bob rejected by bob: too risky}", "Set{4 skipped rejected by bob: too risky}",
+		"Refuse{web d1 rejected bob too risky}", "Deny{3 bob rejected by bob: too risky}",
+		"Set{4 skipped rejected by bob: too risky}",
 		"Finish{rejected web: rejected by bob: too risky}"}, run(g)); diff != "" {
 		t.Fatal(diff)
 	}

@@ -24,6 +24,7 @@ func (e jobEnd) alike(target Target, report *diff.Report) string {
 		return ""
 	}
 	said := report.Gist().GroupDigest(e.install.Name, e.install.ID, e.install.RunnerID, *e.step.InstallComponentID)
-	return Hash(fmt.Appendf(nil, "nuon plan group 1\n%s\n%s\n%s\n%t %t\n%s\n", e.install.AppID, e.step.Component, target.Deploy.Artifact.Digest,
+	return Hash(fmt.Appendf(nil, "nuon plan group 1\n%s\n%s\n%s\n%t %t\n%s\n", e.install.AppID, e.step.Component,
+		target.Deploy.Artifact.Digest,
 		e.step.Destroy, e.result.Plan.Destructive, said))
 }

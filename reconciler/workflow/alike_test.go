@@ -19,7 +19,8 @@ func planOf(install, address, before string) (jobEnd, Target, *diff.Report) {
 	}
 	report := &diff.Report{Kind: diff.KindTerraform, Applyable: true, Changes: []diff.Change{{
 		Address: address, Action: diff.Update, Risk: diff.RiskInPlace, ResourceKind: "terraform_data", Name: "it",
-		Fields: []diff.FieldChange{{Path: "input", Before: diff.Shown{Text: before, Type: diff.TypeString}, After: diff.Shown{Text: "new", Type: diff.TypeString}}},
+		Fields: []diff.FieldChange{{Path: "input", Before: diff.Shown{Text: before, Type: diff.TypeString},
+			After: diff.Shown{Text: "new", Type: diff.TypeString}}},
 	}}}
 	report.Totals = report.Count()
 	return e, Target{Deploy: api.DeploySpec{Artifact: api.ArtifactRef{Digest: "sha256:1"}}}, report
@@ -37,14 +38,19 @@ func TestAlike(t *testing.T) {
 		change func(e *jobEnd, target *Target, report *diff.Report)
 		same   bool
 	}{
-		"an install like it":    {func(*jobEnd, *Target, *diff.Report) {}, true},
-		"another app":           {func(e *jobEnd, _ *Target, _ *diff.Report) { e.install.AppID = "app_2" }, false},
-		"another component":     {func(e *jobEnd, _ *Target, _ *diff.Report) { e.step.Component = "metrics" }, false},
-		"another artifact":      {func(_ *jobEnd, target *Target, _ *diff.Report) { target.Deploy.Artifact.Digest = "sha256:2" }, false},
+		"an install like it": {func(*jobEnd, *Target, *diff.Report) {}, true},
+		"another app":        {func(e *jobEnd, _ *Target, _ *diff.Report) { e.install.AppID = "app_2" }, false},
+		"another component":  {func(e *jobEnd, _ *Target, _ *diff.Report) { e.step.Component = "metrics" }, false},
+		"another artifact": {func(_ *jobEnd, target *Target, _ *diff.Report) {
+			target.Deploy.Artifact.Digest = "sha256:2"
+		}, false},
 		"a teardown":            {func(e *jobEnd, _ *Target, _ *diff.Report) { e.step.Destroy = true }, false},
 		"said to be destroying": {func(e *jobEnd, _ *Target, _ *diff.Report) { e.result.Plan.Destructive = true }, false},
-		"another value":         {func(_ *jobEnd, _ *Target, r *diff.Report) { r.Changes[0].Fields[0].Before.Text = "older" }, false},
-		"another resource":      {func(_ *jobEnd, _ *Target, r *diff.Report) { r.Changes[0].Address = "terraform_data.acme-prod" }, false},
+		"another value": {func(_ *jobEnd, _ *Target, r *diff.Report) { r.Changes[0].Fields[0].Before.Text = "older" },
+			false},
+		"another resource": {func(_ *jobEnd, _ *Target, r *diff.Report) {
+			r.Changes[0].Address = "terraform_data.acme-prod"
+		}, false},
 	} {
 		e, target, report := planOf("globex-eu", "terraform_data.globex-eu", "old")
 		c.change(&e, &target, report)
@@ -54,7 +60,8 @@ func TestAlike(t *testing.T) {
 	}
 	replaced := func(id string) string {
 		e, target, report := planOf("acme-prod", "terraform_data.it", id)
-		report.Changes[0].Action, report.Changes[0].Risk, report.Changes[0].Fields[0].After = diff.Replace, diff.RiskReplace, diff.Shown{Unknown: true}
+		report.Changes[0].Action, report.Changes[0].Risk, report.Changes[0].Fields[0].After = diff.Replace, diff.RiskReplace,
+			diff.Shown{Unknown: true}
 		return e.alike(target, report)
 	}
 	if replaced("8f3c") != replaced("1d09") {
@@ -65,7 +72,8 @@ func TestAlike(t *testing.T) {
 		t.Errorf("a restore is in the group %q", got)
 	}
 	target.Restore.Version = 0
-	report.Changes[0].Findings = []diff.Finding{{Rule: "masked-change", Words: "an argument changes", IndividualApproval: true}}
+	report.Changes[0].Findings = []diff.Finding{{Rule: "masked-change", Words: "an argument changes",
+		IndividualApproval: true}}
 	if got := e.alike(target, report); got != "" {
 		t.Errorf("a report that must be approved by itself is in the group %q", got)
 	}

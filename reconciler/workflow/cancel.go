@@ -28,7 +28,8 @@ func Cancel(ctx context.Context, tx *store.Tx, workflowID, actor, reason string)
 	}
 	switch {
 	case row.Status != string(Running):
-		return conflict(CodeWorkflowEnded, "There is nothing left to cancel.", "workflow %d has ended: %s", row.Number, row.Status)
+		return conflict(CodeWorkflowEnded, "There is nothing left to cancel.", "workflow %d has ended: %s", row.Number,
+			row.Status)
 	case row.Cancelled:
 		return nil
 	}

@@ -172,7 +172,8 @@ func (g *Graph) renew(s *Step, reason string) {
 	if apply := g.group(s.Component).apply; apply != nil && s.Plan != nil && s.Plan.Status == PlanFailed {
 		apply.Begun = true
 	}
-	s.Status, s.Reason, s.Passed, s.RejectedBy, s.Tries, s.Broken, s.Job, s.Plan = StepPending, reason, false, "", 0, 0, nil, nil
+	s.Status, s.Reason, s.Passed, s.RejectedBy, s.Tries, s.Broken, s.Job, s.Plan =
+		StepPending, reason, false, "", 0, 0, nil, nil
 }
 
 func (g *Graph) set(id string, to StepStatus, reason string) {

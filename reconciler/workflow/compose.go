@@ -40,7 +40,8 @@ func Compose(kind Kind, parts []Part, around Around, newID func() string) ([]*St
 	if err != nil {
 		return nil, err
 	}
-	c := composing{destroy: kind.destroys(), synced: kind != KindRestore, parts: map[string]Part{}, groups: map[string]*composed{}, newID: newID}
+	c := composing{destroy: kind.destroys(), synced: kind != KindRestore, parts: map[string]Part{},
+		groups: map[string]*composed{}, newID: newID}
 	for _, p := range parts {
 		c.parts[p.Component] = p
 	}
@@ -68,7 +69,8 @@ func ComposePlans(kind Kind, parts []Part, newID func() string) ([]*Step, error)
 	for _, name := range order {
 		i := slices.IndexFunc(parts, func(p Part) bool { return p.Component == name })
 		step := func(kindOf StepKind, reason string, needs ...string) *Step {
-			return &Step{ID: newID(), Kind: kindOf, Component: name, Destroy: kind.destroys(), Needs: needs, Status: StepPending, Reason: reason}
+			return &Step{ID: newID(), Kind: kindOf, Component: name, Destroy: kind.destroys(), Needs: needs, Status: StepPending,
+				Reason: reason}
 		}
 		sync := step(StepSync, parts[i].Reason)
 		steps = append(steps, sync, step(StepPlan, afterSync, sync.ID))
@@ -80,7 +82,8 @@ func ComposePlans(kind Kind, parts []Part, newID func() string) ([]*Step, error)
 // and component are those of the run that it repeats.
 func ComposeAction(act Act, component, reason string, newID func() string) []*Step {
 	return []*Step{{
-		ID: newID(), Kind: StepAction, Component: component, Action: act.Action, Trigger: act.Trigger, Status: StepPending, Reason: reason,
+		ID: newID(), Kind: StepAction, Component: component, Action: act.Action, Trigger: act.Trigger, Status: StepPending,
+		Reason: reason,
 	}}
 }
 
@@ -188,7 +191,8 @@ const afterSync = "comes after its artifact was copied"
 // group adds a component's own steps, after those of the components that it needs.
 func (c *composing) group(p Part, needs []string) {
 	step := func(kind StepKind, reason string, after ...string) *Step {
-		return &Step{ID: c.newID(), Kind: kind, Component: p.Component, Destroy: c.destroy, Needs: after, Status: StepPending, Reason: reason}
+		return &Step{ID: c.newID(), Kind: kind, Component: p.Component, Destroy: c.destroy, Needs: after, Status: StepPending,
+			Reason: reason}
 	}
 	var after []string
 	for _, name := range needs {

@@ -35,7 +35,8 @@ func lines(steps []*Step) []string {
 
 func TestCompose(t *testing.T) {
 	hello := []Part{
-		{Component: "web", After: []string{"sandbox", "network", "database"}, Then: []Act{{Action: "migrate"}, {Action: "smoke", After: []string{"metrics"}}}},
+		{Component: "web", After: []string{"sandbox", "network", "database"},
+			Then: []Act{{Action: "migrate"}, {Action: "smoke", After: []string{"metrics"}}}},
 		{Component: "sandbox"},
 		{Component: "network", After: []string{"sandbox"}},
 		{Component: "metrics", After: []string{"sandbox"}},
@@ -58,12 +59,17 @@ func TestCompose(t *testing.T) {
 			"5 sync web", "6 plan web <- 5", "7 approve web <- 6", "8 apply web <- 7",
 			"9 action migrate after web <- 8", "10 action smoke after web <- 8,4,9",
 		}},
-		{"deprovision: the other way round", KindDeprovision, []Part{{Component: "web", After: []string{"sandbox", "network", "database"}}, hello[1], hello[2], hello[3]}, []string{
-			"1 sync metrics (destroy)", "2 plan metrics (destroy) <- 1", "3 approve metrics (destroy) <- 2", "4 apply metrics (destroy) <- 3",
-			"5 sync web (destroy)", "6 plan web (destroy) <- 5", "7 approve web (destroy) <- 6", "8 apply web (destroy) <- 7",
-			"9 sync network (destroy) <- 8", "10 plan network (destroy) <- 9", "11 approve network (destroy) <- 10", "12 apply network (destroy) <- 11",
-			"13 sync sandbox (destroy) <- 4,12,8", "14 plan sandbox (destroy) <- 13", "15 approve sandbox (destroy) <- 14", "16 apply sandbox (destroy) <- 15",
-		}},
+		{"deprovision: the other way round", KindDeprovision,
+			[]Part{{Component: "web", After: []string{"sandbox", "network", "database"}}, hello[1], hello[2], hello[3]},
+			[]string{
+				"1 sync metrics (destroy)", "2 plan metrics (destroy) <- 1", "3 approve metrics (destroy) <- 2",
+				"4 apply metrics (destroy) <- 3",
+				"5 sync web (destroy)", "6 plan web (destroy) <- 5", "7 approve web (destroy) <- 6", "8 apply web (destroy) <- 7",
+				"9 sync network (destroy) <- 8", "10 plan network (destroy) <- 9", "11 approve network (destroy) <- 10",
+				"12 apply network (destroy) <- 11",
+				"13 sync sandbox (destroy) <- 4,12,8", "14 plan sandbox (destroy) <- 13", "15 approve sandbox (destroy) <- 14",
+				"16 apply sandbox (destroy) <- 15",
+			}},
 		{"teardown: one", KindTeardown, []Part{{Component: "old", After: []string{"sandbox"}}}, []string{
 			"1 sync old (destroy)", "2 plan old (destroy) <- 1", "3 approve old (destroy) <- 2", "4 apply old (destroy) <- 3",
 		}},
@@ -89,36 +95,48 @@ func TestComposeActions(t *testing.T) {
 	act := func(name string) []Act { return []Act{{Action: name, Trigger: name}} }
 	parts := []Part{
 		{Component: "sandbox", Base: true, Before: act("pre-base"), Then: act("post-base")},
-		{Component: "network", After: []string{"sandbox"}, Before: append(act("pre-net"), act("pre-net2")...), Then: act("post-net")},
-		{Component: "web", After: []string{"network", "sandbox"}, Before: act("pre-web"), Then: []Act{{Action: "post-web", Trigger: "post-web", After: []string{"network"}}}},
+		{Component: "network", After: []string{"sandbox"}, Before: append(act("pre-net"), act("pre-net2")...),
+			Then: act("post-net")},
+		{Component: "web", After: []string{"network", "sandbox"}, Before: act("pre-web"),
+			Then: []Act{{Action: "post-web", Trigger: "post-web", After: []string{"network"}}}},
 	}
-	around := Around{Before: act("pre-all"), Then: act("post-all"), BeforeAll: act("pre-inner"), ThenAll: act("post-inner")}
+	around := Around{Before: act("pre-all"), Then: act("post-all"), BeforeAll: act("pre-inner"),
+		ThenAll: act("post-inner")}
 	for _, c := range []struct {
 		kind Kind
 		want []string
 	}{
 		{KindProvision, []string{
-			"action pre-all", "sync sandbox <- pre-all", "plan sandbox <- sync sandbox", "approve sandbox <- plan sandbox", "apply sandbox <- approve sandbox, pre-base",
+			"action pre-all", "sync sandbox <- pre-all", "plan sandbox <- sync sandbox", "approve sandbox <- plan sandbox",
+			"apply sandbox <- approve sandbox, pre-base",
 			"action pre-base <- approve sandbox", "action post-base <- apply sandbox",
 			"action pre-inner <- pre-all, apply sandbox",
-			"sync network <- apply sandbox, pre-all, pre-inner, post-base", "plan network <- sync network", "approve network <- plan network",
-			"apply network <- approve network, pre-net, pre-net2", "action pre-net <- approve network", "action pre-net2 <- approve network, pre-net",
+			"sync network <- apply sandbox, pre-all, pre-inner, post-base", "plan network <- sync network",
+			"approve network <- plan network",
+			"apply network <- approve network, pre-net, pre-net2", "action pre-net <- approve network",
+			"action pre-net2 <- approve network, pre-net",
 			"action post-net <- apply network",
-			"sync web <- apply network, apply sandbox, pre-all, pre-inner, post-base", "plan web <- sync web", "approve web <- plan web", "apply web <- approve web, pre-web",
+			"sync web <- apply network, apply sandbox, pre-all, pre-inner, post-base", "plan web <- sync web",
+			"approve web <- plan web", "apply web <- approve web, pre-web",
 			"action pre-web <- approve web", "action post-web <- apply web, apply network",
 			"action post-inner <- apply network, post-net, apply web, post-web",
 			"action post-all <- apply sandbox, post-base, apply network, post-net, apply web, post-web, post-inner",
 		}},
 		{KindDeprovision, []string{
 			"action pre-all", "action pre-inner <- pre-all",
-			"sync web <- pre-all, pre-inner", "plan web <- sync web", "approve web <- plan web", "apply web <- approve web, pre-web",
+			"sync web <- pre-all, pre-inner", "plan web <- sync web", "approve web <- plan web",
+			"apply web <- approve web, pre-web",
 			"action pre-web <- approve web", "action post-web <- apply web",
-			"sync network <- apply web, pre-all, pre-inner, post-web", "plan network <- sync network", "approve network <- plan network",
-			"apply network <- approve network, pre-net, pre-net2", "action pre-net <- approve network", "action pre-net2 <- approve network, pre-net",
+			"sync network <- apply web, pre-all, pre-inner, post-web", "plan network <- sync network",
+			"approve network <- plan network",
+			"apply network <- approve network, pre-net, pre-net2", "action pre-net <- approve network",
+			"action pre-net2 <- approve network, pre-net",
 			"action post-net <- apply network",
 			"action post-inner <- apply web, post-web, apply network, post-net",
-			"sync sandbox <- apply network, apply web, pre-all, post-inner, post-net, post-web", "plan sandbox <- sync sandbox", "approve sandbox <- plan sandbox",
-			"apply sandbox <- approve sandbox, pre-base", "action pre-base <- approve sandbox", "action post-base <- apply sandbox",
+			"sync sandbox <- apply network, apply web, pre-all, post-inner, post-net, post-web", "plan sandbox <- sync sandbox",
+			"approve sandbox <- plan sandbox",
+			"apply sandbox <- approve sandbox, pre-base", "action pre-base <- approve sandbox",
+			"action post-base <- apply sandbox",
 			"action post-all <- apply web, post-web, apply network, post-net, apply sandbox, post-base, post-inner",
 		}},
 	} {
@@ -162,7 +180,8 @@ func named(steps []*Step) []string {
 }
 
 func TestComposeRefusesWhatCannotBeOrdered(t *testing.T) {
-	_, err := Compose(KindDeploy, []Part{{Component: "a", After: []string{"b"}}, {Component: "b", After: []string{"a"}}, {Component: "c"}}, Around{}, counter())
+	_, err := Compose(KindDeploy, []Part{{Component: "a", After: []string{"b"}}, {Component: "b", After: []string{"a"}},
+		{Component: "c"}}, Around{}, counter())
 	if err == nil || err.Error() != "these components need each other: a, b" {
 		t.Errorf("a cycle gives %v", err)
 	}

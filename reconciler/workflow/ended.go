@@ -40,12 +40,14 @@ func (e *Engine) JobEnded(ctx context.Context, tx *store.Tx, job store.Job, resu
 		err = end.action(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("record the end of %s %s: %w", found.Step.Kind, sentence(found.Step.Component, found.Step.Action), err)
+		return fmt.Errorf("record the end of %s %s: %w", found.Step.Kind, sentence(found.Step.Component, found.Step.Action),
+			err)
 	}
 	if err := touch(ctx, tx, found.Step.WorkflowID); err != nil {
 		return err
 	}
-	return tx.Enqueue(ctx, queue.Advance{Org: tx.Org, Workflow: found.Step.WorkflowID}, queue.Rollout{Org: tx.Org, Install: found.InstallID})
+	return tx.Enqueue(ctx, queue.Advance{Org: tx.Org, Workflow: found.Step.WorkflowID},
+		queue.Rollout{Org: tx.Org, Install: found.InstallID})
 }
 
 // jobEnd is the end of one job, in one transaction.
@@ -163,7 +165,8 @@ func (e jobEnd) keepPlan(ctx context.Context, target Target, report *diff.Report
 	if err != nil {
 		return err
 	}
-	return e.tx.LinkPlan(ctx, store.LinkPlanParams{OrgID: e.tx.Org, WorkflowID: e.step.WorkflowID, Component: e.step.Component, PlanID: planID})
+	return e.tx.LinkPlan(ctx, store.LinkPlanParams{OrgID: e.tx.Org, WorkflowID: e.step.WorkflowID,
+		Component: e.step.Component, PlanID: planID})
 }
 
 // apply records what an apply did. A change that was really made is never discarded,
@@ -235,7 +238,8 @@ func (e jobEnd) asBefore(ctx context.Context, plan store.FindPlanRow, target Tar
 }
 
 // landed records the state of a target as applied.
-func (e jobEnd) landed(ctx context.Context, installComponent string, destroyed bool, target Target, outputs []output) error {
+func (e jobEnd) landed(ctx context.Context, installComponent string, destroyed bool, target Target,
+	outputs []output) error {
 	if destroyed {
 		if err := e.keepOutputs(ctx, "component", e.step.Component, nil); err != nil {
 			return err
@@ -270,7 +274,8 @@ func (e jobEnd) action(ctx context.Context) error {
 
 // keepOutputs replaces all outputs of one component or action.
 func (e jobEnd) keepOutputs(ctx context.Context, scope, owner string, outputs []output) error {
-	err := e.tx.DropOutputs(ctx, store.DropOutputsParams{OrgID: e.tx.Org, InstallID: e.install.ID, Scope: scope, Owner: owner})
+	err := e.tx.DropOutputs(ctx, store.DropOutputsParams{OrgID: e.tx.Org, InstallID: e.install.ID, Scope: scope,
+		Owner: owner})
 	if err != nil {
 		return err
 	}

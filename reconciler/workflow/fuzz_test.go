@@ -11,7 +11,8 @@ import (
 // completely or rejected, and means the same when it is stored again.
 func FuzzTarget(f *testing.F) {
 	for _, seed := range []string{
-		`{}`, `null`, `[1]`, `{"digest":"d","module":{"vars":{"a":"b"},"values":{"plain":{"x":1},"sealed":[]}},"config":{"after":null}}`,
+		`{}`, `null`, `[1]`,
+		`{"digest":"d","module":{"vars":{"a":"b"},"values":{"plain":{"x":1},"sealed":[]}},"config":{"after":null}}`,
 		`{"restore":{"version":3,"digest":"x"},"before":{"digest":"d","version":null}}`, `{"problem":"p","stale":"s"}`,
 	} {
 		f.Add([]byte(seed))
@@ -42,7 +43,8 @@ func FuzzTarget(f *testing.F) {
 func FuzzPlanResult(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"applyable":true,"report":{"kind":"terraform","totals":{}},"report_digest":"sha256:00","bundle":{"repository":"r","digest":"sha256:00"},"basis":{"desired_digest":"d"}}`,
-		`{"outputs":[{"name":"a","value":1},{"name":"b","value":"\u0000"},{"name":"a"}]}`, `{"report":[[[]]]}`, `{"outputs":[{"name":"n","value":1e999}]}`,
+		`{"outputs":[{"name":"a","value":1},{"name":"b","value":"\u0000"},{"name":"a"}]}`, `{"report":[[[]]]}`,
+		`{"outputs":[{"name":"n","value":1e999}]}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -58,8 +60,10 @@ func FuzzPlanResult(f *testing.F) {
 				}
 			}
 		}
-		target := Target{Digest: r.Basis.DesiredDigest, Deploy: api.DeploySpec{Repository: "r", Artifact: api.ArtifactRef{Digest: r.Basis.Artifact}}}
-		if report, err := checkPlan(r, target); err == nil && (report == nil || r.Applyable && !sha256Digest.MatchString(r.Bundle.Digest)) {
+		target := Target{Digest: r.Basis.DesiredDigest,
+			Deploy: api.DeploySpec{Repository: "r", Artifact: api.ArtifactRef{Digest: r.Basis.Artifact}}}
+		if report, err := checkPlan(r, target); err == nil &&
+			(report == nil || r.Applyable && !sha256Digest.MatchString(r.Bundle.Digest)) {
 			t.Fatal("a plan without a report or a bundle was taken")
 		}
 		target.Restore.Version = 1
@@ -71,7 +75,9 @@ func FuzzPlanResult(f *testing.F) {
 
 // FuzzAsked: the request of a workflow is decoded from its row.
 func FuzzAsked(f *testing.F) {
-	for _, seed := range []string{`{}`, `{"env":{"A":"b"}}`, `{"restore":{"component":"web","place":"ico_1","version":2,"digest":"d"}}`, `{"cancel":{"Actor":"a"}}`, `{"supposed":{"absent":true,"torn_down":["web"]},"redeploy":["web"],"inputs":{"a":"b"}}`} {
+	for _, seed := range []string{`{}`, `{"env":{"A":"b"}}`,
+		`{"restore":{"component":"web","place":"ico_1","version":2,"digest":"d"}}`, `{"cancel":{"Actor":"a"}}`,
+		`{"supposed":{"absent":true,"torn_down":["web"]},"redeploy":["web"],"inputs":{"a":"b"}}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {

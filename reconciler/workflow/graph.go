@@ -175,7 +175,8 @@ func (g *Graph) done(s *Step) bool {
 	for _, in := range g.groups() {
 		if in.apply == s {
 			plan := in.plan.Plan
-			return in.plan.Status == StepSucceeded && in.approve.Status == StepSkipped && (plan == nil || plan.Status == PlanEmpty)
+			return in.plan.Status == StepSucceeded && in.approve.Status == StepSkipped &&
+				(plan == nil || plan.Status == PlanEmpty)
 		}
 	}
 	return false

@@ -18,7 +18,8 @@ func (e jobEnd) keepHealth(ctx context.Context, installComponent string, seen ap
 		return err
 	}
 	// Package health continues the checks from here.
-	return e.tx.SetDueIn(ctx, store.SetDueInParams{OrgID: e.tx.Org, Kind: store.DueHealth, ID: e.install.ID, InSeconds: firstLook.Seconds()})
+	return e.tx.SetDueIn(ctx, store.SetDueInParams{OrgID: e.tx.Org, Kind: store.DueHealth, ID: e.install.ID,
+		InSeconds: firstLook.Seconds()})
 }
 
 // firstLook is the delay between a deploy and the first check of its health.

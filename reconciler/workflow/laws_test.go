@@ -60,7 +60,9 @@ func (w *world) check(c Command) {
 		}
 		w.shown[in.plan.Plan.ID] = w.g.unseenWith(in.plan.Component)
 	case AskScripts:
-		if len(c.Digests) == 0 || w.g.Question != nil && !slices.ContainsFunc(c.Digests, func(d string) bool { return !w.g.Question.covers(d) }) {
+		if len(c.Digests) == 0 || w.g.Question != nil && !slices.ContainsFunc(c.Digests, func(d string) bool {
+			return !w.g.Question.covers(d)
+		}) {
 			w.broken(lawAskOnce, "asked about %v while %+v waits", c.Digests, w.g.Question)
 		}
 		for _, d := range c.Digests {
@@ -158,7 +160,8 @@ func (w *world) ruleLets(plan *Plan) bool {
 // workflowRuleLets reports whether an approver's rule for the workflow approves a plan now.
 func (w *world) workflowRuleLets(plan *Plan, destroy bool) bool {
 	r := w.g.WorkflowRule
-	return r != nil && r.Void == "" && (w.g.Kind == KindProvision || w.g.Kind == KindDeploy) && !destroy && !plan.Destructive && !plan.Individual
+	return r != nil && r.Void == "" && (w.g.Kind == KindProvision || w.g.Kind == KindDeploy) && !destroy &&
+		!plan.Destructive && !plan.Individual
 }
 
 // holds reports whether what approved a plan still approves it.
@@ -184,9 +187,12 @@ func (w *world) checkRefuse(c Refuse) {
 	good := false
 	switch c.Kind {
 	case RefusalRejected:
-		good = in.plan.Plan != nil && in.plan.Plan.Status == PlanRejected || slices.ContainsFunc(in.steps(), func(s *Step) bool {
-			return slices.ContainsFunc(s.Needs, func(id string) bool { return w.g.step(id).before() && w.g.step(id).RejectedBy == c.Actor })
-		})
+		good = in.plan.Plan != nil && in.plan.Plan.Status == PlanRejected ||
+			slices.ContainsFunc(in.steps(), func(s *Step) bool {
+				return slices.ContainsFunc(s.Needs, func(id string) bool {
+					return w.g.step(id).before() && w.g.step(id).RejectedBy == c.Actor
+				})
+			})
 	case RefusalCancelled:
 		good = w.g.Cancelled != nil || w.skips
 	case RefusalStalled:
@@ -207,7 +213,8 @@ func (w *world) checkNeed(s, need *Step) {
 		w.broken(lawBefore, "step %s began though action %s is %s", s.ID, need.Action, need.Status)
 	case need.after() && s.after() && need.ill():
 		w.broken(lawAfter, "action %s began though %s is %s", s.Action, need.Action, need.Status)
-	case need.Kind == StepApply && need.Status == StepSkipped && (need.Passed || w.planOf(need) != nil && w.planOf(need).Status != PlanEmpty):
+	case need.Kind == StepApply && need.Status == StepSkipped &&
+		(need.Passed || w.planOf(need) != nil && w.planOf(need).Status != PlanEmpty):
 		w.broken(lawOrder, "step %s began though %s was left out", s.ID, need.Component)
 	case need.Kind != StepAction && !w.g.done(need):
 		w.broken(lawOrder, "step %s began before step %s was done", s.ID, need.ID)
@@ -222,12 +229,14 @@ func (w *world) checkAct(s *Step) {
 		w.broken(lawActOnce, "action %s", s.Action)
 	}
 	if w.scripts[w.scriptOf(s)] != approvedScript {
-		w.broken(lawScript, "action %s began with script %s, of which %q was said", s.Action, w.scriptOf(s), w.scripts[w.scriptOf(s)])
+		w.broken(lawScript, "action %s began with script %s, of which %q was said", s.Action, w.scriptOf(s),
+			w.scripts[w.scriptOf(s)])
 	}
 	in := w.g.group(s.Component)
 	switch {
 	case s.before() && in.plan != nil:
-		if plan := in.plan.Plan; plan == nil || w.yes[plan.ID] == "" || plan.Status != PlanApproved || w.wants()[s.Component].Digest != plan.Desired {
+		if plan := in.plan.Plan; plan == nil || w.yes[plan.ID] == "" || plan.Status != PlanApproved ||
+			w.wants()[s.Component].Digest != plan.Desired {
 			w.broken(lawOwnPlan, "action %s began before %s was approved", s.Action, s.Component)
 		}
 	case s.after() && in.plan != nil && in.apply.Status != StepSucceeded && !in.apply.Begun:
@@ -237,7 +246,8 @@ func (w *world) checkAct(s *Step) {
 
 // checkRenew verifies that a restarted step is not running, and is not an action that succeeded.
 func (w *world) checkRenew(s *Step) {
-	if s.open() || !s.Status.Ended() || s.Kind == StepAction && s.Status == StepSucceeded || s.Kind == StepApply && s.Status == StepSucceeded {
+	if s.open() || !s.Status.Ended() || s.Kind == StepAction && s.Status == StepSucceeded || s.Kind == StepApply &&
+		s.Status == StepSucceeded {
 		w.broken(lawRetry, "step %s (%s), which is %s", s.ID, s.Kind, s.Status)
 	}
 	delete(w.runs, s.ID)
@@ -360,7 +370,8 @@ func (w *world) personEvent(s *Step, retry bool) {
 	}
 	w.log("carol asks for step %s (retry %t): %v", s.ID, retry, err)
 	for _, c := range todo {
-		if renew, is := c.(Renew); is && w.g.step(renew.Step).Passed && w.g.step(renew.Step) != s && (s.Component == "" || w.g.step(renew.Step).Component != s.Component) {
+		if renew, is := c.(Renew); is && w.g.step(renew.Step).Passed && w.g.step(renew.Step) != s &&
+			(s.Component == "" || w.g.step(renew.Step).Component != s.Component) {
 			w.broken(lawRetry, "step %s, which a person skipped", renew.Step)
 		}
 		w.do(c)
@@ -471,7 +482,8 @@ func TestInEveryHistoryAFailureStopsWhatNeedsItAndNothingElse(t *testing.T) {
 		w := newWorld(t)
 		bad := map[string]string{}
 		for _, p := range w.parts {
-			bad[p.name] = rapid.SampledFrom([]string{"", "", "sync fails", "plan fails", "apply fails", "action fails", "is rejected"}).Draw(t, "fate of "+p.name)
+			bad[p.name] = rapid.SampledFrom([]string{"", "", "sync fails", "plan fails", "apply fails", "action fails",
+				"is rejected"}).Draw(t, "fate of "+p.name)
 		}
 		for round := 0; w.g.Status == Running && round < 500; round++ {
 			for _, s := range w.open() {

@@ -95,7 +95,8 @@ func (f *flow) loadSteps(ctx context.Context) error {
 	for _, r := range rows {
 		s := &Step{
 			ID: r.ID, Kind: StepKind(r.Kind), Component: r.Component, Action: r.Action, Trigger: r.Trigger, Destroy: r.Destroy,
-			Status: StepStatus(r.Status), Reason: r.Reason, Passed: r.Passed, RejectedBy: r.RejectedBy, Tries: int(r.Tries), Broken: int(r.Broken),
+			Status: StepStatus(r.Status), Reason: r.Reason, Passed: r.Passed, RejectedBy: r.RejectedBy, Tries: int(r.Tries),
+			Broken: int(r.Broken),
 		}
 		if err := json.Unmarshal(r.Needs, &s.Needs); err != nil {
 			return fmt.Errorf("decode the needs of step %s: %w", r.ID, err)
@@ -139,7 +140,8 @@ func (f *flow) loadJobs(ctx context.Context) error {
 	}
 	for _, r := range rows {
 		job := &Job{
-			ID: r.ID, Status: jobStatus(r.Status, r.Result), Desired: r.DesiredDigest, WithPlan: r.ID == "", Cancelling: r.Cancel, Error: r.Error,
+			ID: r.ID, Status: jobStatus(r.Status, r.Result), Desired: r.DesiredDigest, WithPlan: r.ID == "",
+			Cancelling: r.Cancel, Error: r.Error,
 		}
 		switch {
 		case r.Problem != "":

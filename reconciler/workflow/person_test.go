@@ -36,7 +36,8 @@ func acted(t *testing.T) *Graph {
 // planned ends the plan of a component, and a person approves it.
 func (g *Graph) planned(component string) []string {
 	in := g.synced(component)
-	in.plan.Job.Status, in.plan.Plan = JobSucceeded, &Plan{ID: "plan of " + component, Status: PlanReady, Desired: in.want.Digest}
+	in.plan.Job.Status, in.plan.Plan = JobSucceeded,
+		&Plan{ID: "plan of " + component, Status: PlanReady, Desired: in.want.Digest}
 	run(g)
 	in.plan.Plan.Status, in.plan.Plan.By = PlanApproved, "alice"
 	return run(g)
@@ -79,9 +80,11 @@ func same(t *testing.T, got []string, want ...string) {
 
 func TestAnActionBeforeAComponentRunsOnceItIsApproved(t *testing.T) {
 	g := acted(t)
-	same(t, g.planned("web"), "Set{7 succeeded approved by alice}", "Set{8 pending comes after action drain}", "Begin{13 runs before web is deployed}")
+	same(t, g.planned("web"), "Set{7 succeeded approved by alice}", "Set{8 pending comes after action drain}",
+		"Begin{13 runs before web is deployed}")
 	same(t, g.ended("drain", JobSucceeded), "Set{13 succeeded the action ran}", "Begin{8 approved by alice}")
-	same(t, g.applied("web"), "EndPlan{6 applied web is deployed}", "Set{8 succeeded web is deployed}", "Begin{9 r}", "Begin{14 runs after web was deployed}")
+	same(t, g.applied("web"), "EndPlan{6 applied web is deployed}", "Set{8 succeeded web is deployed}", "Begin{9 r}",
+		"Begin{14 runs after web was deployed}")
 }
 
 // TestARuleThatChangedLetsNothingBegin: a plan that the rule approved is withdrawn if
@@ -94,7 +97,8 @@ func TestARuleThatChangedLetsNothingBegin(t *testing.T) {
 		g.Rule = Rule{ApproveAll: true}
 		in := g.synced("web")
 		in.plan.Job.Status, in.plan.Plan = JobSucceeded, &Plan{ID: "p", Status: PlanReady, Desired: "w1"}
-		if said := run(g); in.plan.Plan.Status != PlanApproved || said[len(said)-1] != "Begin{13 runs before web is deployed}" {
+		if said := run(g); in.plan.Plan.Status != PlanApproved ||
+			said[len(said)-1] != "Begin{13 runs before web is deployed}" {
 			t.Fatal(said)
 		}
 		return g
@@ -148,7 +152,9 @@ func TestARuleForAWorkflow(t *testing.T) {
 		other + coversNot:           {Plan{Destructive: true}, func(*Graph) {}},
 		other + alone:               {Plan{Individual: true}, func(*Graph) {}},
 		other + "the token is gone": {Plan{}, func(g *Graph) { g.WorkflowRule.Void = "the token is gone" }},
-		other + "it comes with scripts that no approver has seen for this install": {Plan{}, func(g *Graph) { g.action("drain").Script = &Script{Digest: "s"} }},
+		other + "it comes with scripts that no approver has seen for this install": {Plan{}, func(g *Graph) {
+			g.action("drain").Script = &Script{Digest: "s"}
+		}},
 		asks: {Plan{}, func(g *Graph) { g.WorkflowRule = nil }},
 	} {
 		g := fresh()
@@ -190,7 +196,8 @@ func TestARuleForAWorkflow(t *testing.T) {
 // a plan when a runner takes it.
 func TestWhatIsAcceptedIsApprovedAndWanted(t *testing.T) {
 	good := acceptedApply{
-		plan: Plan{Status: PlanApproved, Desired: "d", Authority: ByPerson, By: "alice"}, component: "web", want: Want{Digest: "d", Reason: "r"},
+		plan: Plan{Status: PlanApproved, Desired: "d", Authority: ByPerson, By: "alice"}, component: "web",
+		want:  Want{Digest: "d", Reason: "r"},
 		rules: rules{kind: KindDeploy},
 	}
 	byInstall := func(a *acceptedApply) { a.plan.Authority, a.plan.By = ByInstallRule, itsRule }
@@ -252,7 +259,8 @@ func TestAnActionBeforeAComponentThatFailsStopsIt(t *testing.T) {
 	g.planned("web")
 	why := "action drain (pre-deploy-component) did not succeed: exit 3"
 	said := g.ended("drain", JobFailed)
-	same(t, said[:4], "Set{13 failed exit 3}", "EndPlan{6 superseded "+why+"}", "Refuse{web w1 stalled  "+why+"}", "Set{8 skipped "+why+"}")
+	same(t, said[:4], "Set{13 failed exit 3}", "EndPlan{6 superseded "+why+"}", "Refuse{web w1 stalled  "+why+"}",
+		"Set{8 skipped "+why+"}")
 	same(t, said[len(said)-1:], "Finish{failed 1 deployed; action drain: exit 3; web skipped; site skipped}")
 	for _, name := range []string{"smoke", "tell"} {
 		if s := g.action(name); s.Status != StepSkipped {
@@ -291,7 +299,8 @@ func TestARejectedScriptIsANo(t *testing.T) {
 	g.applied("web")
 	g.group("site").sync.Job.Status = JobFailed
 	said = run(g)
-	same(t, said[len(said)-1:], "Finish{failed 2 deployed; 1 action run; site: the sync failed; action smoke: "+no.Rejected+"}")
+	same(t, said[len(said)-1:], "Finish{failed 2 deployed; 1 action run; site: the sync failed; action smoke: "+
+		no.Rejected+"}")
 }
 
 func TestAnActionAfterAComponentThatFailsStopsOnlyWhatFollowsEverything(t *testing.T) {
@@ -299,9 +308,11 @@ func TestAnActionAfterAComponentThatFailsStopsOnlyWhatFollowsEverything(t *testi
 	g.planned("web")
 	g.ended("drain", JobSucceeded)
 	g.applied("web")
-	same(t, g.ended("smoke", JobFailed), "Set{14 failed exit 3}", "Set{15 skipped action smoke, which comes first, did not succeed: exit 3}")
+	same(t, g.ended("smoke", JobFailed), "Set{14 failed exit 3}",
+		"Set{15 skipped action smoke, which comes first, did not succeed: exit 3}")
 	g.planned("site")
-	same(t, g.applied("site"), "EndPlan{10 applied site is deployed}", "Set{12 succeeded site is deployed}", "Finish{failed 3 deployed; 1 action run; action smoke: exit 3}")
+	same(t, g.applied("site"), "EndPlan{10 applied site is deployed}", "Set{12 succeeded site is deployed}",
+		"Finish{failed 3 deployed; 1 action run; action smoke: exit 3}")
 }
 
 // After a failure, only what waits for the retry is left to run.
@@ -311,8 +322,10 @@ func TestARetryBeginsAgainWhatFailedAndWhatWasSkippedForIt(t *testing.T) {
 		fails func(g *Graph)
 		want  []string // renewed, by component or action
 	}{
-		{"web", func(g *Graph) { g.planned("web"); g.halted(func() { g.ended("drain", JobFailed) }) }, []string{"web", "site", "drain", "smoke", "tell"}},
-		{"drain", func(g *Graph) { g.planned("web"); g.halted(func() { g.ended("drain", JobFailed) }) }, []string{"web", "site", "drain", "smoke", "tell"}},
+		{"web", func(g *Graph) { g.planned("web"); g.halted(func() { g.ended("drain", JobFailed) }) },
+			[]string{"web", "site", "drain", "smoke", "tell"}},
+		{"drain", func(g *Graph) { g.planned("web"); g.halted(func() { g.ended("drain", JobFailed) }) },
+			[]string{"web", "site", "drain", "smoke", "tell"}},
 		{"smoke", func(g *Graph) {
 			g.planned("web")
 			g.ended("drain", JobSucceeded)
@@ -352,7 +365,8 @@ func TestARetryBeginsAgainWhatFailedAndWhatWasSkippedForIt(t *testing.T) {
 // halted calls do and keeps the workflow running, although all else may have ended,
 // with another step at work.
 func (g *Graph) halted(do func()) {
-	g.Steps = append(g.Steps, &Step{ID: "busy", Kind: StepAction, Action: "busy", Status: StepRunning, Reason: "r", Job: &Job{Status: JobOpen}})
+	g.Steps = append(g.Steps, &Step{ID: "busy", Kind: StepAction, Action: "busy", Status: StepRunning, Reason: "r",
+		Job: &Job{Status: JobOpen}})
 	do()
 }
 
@@ -401,7 +415,8 @@ func TestASkipGoesOnWithoutAStep(t *testing.T) {
 	in := g.synced("site")
 	in.plan.Job.Status, in.plan.Plan = JobSucceeded, &Plan{ID: "p", Status: PlanReady, Desired: "s1"}
 	run(g)
-	if said := do(in.approve); g.Wants["site"].Refused == "" || in.plan.Plan.Status != PlanSuperseded || in.apply.Status != StepSkipped {
+	if said := do(in.approve); g.Wants["site"].Refused == "" || in.plan.Plan.Status != PlanSuperseded ||
+		in.apply.Status != StepSkipped {
 		t.Errorf("a skip of site says %v", said)
 	}
 	g.ended("smoke", JobSucceeded)
@@ -428,8 +443,10 @@ func TestEveryHistoryOfAPlanOnlyWorkflow(t *testing.T) {
 			}
 			parts = append(parts, part)
 			g.Wants[name] = rapid.SampledFrom([]Want{
-				{Digest: "d", Absent: kind.destroys()}, {Digest: "d", Absent: kind.destroys(), Refused: "no"}, {Digest: "d", Absent: kind.destroys(), Current: true},
-				{Waits: "w", Absent: kind.destroys()}, {Waits: "w", Stuck: true, Absent: kind.destroys()}, {Digest: "d", Absent: !kind.destroys()},
+				{Digest: "d", Absent: kind.destroys()}, {Digest: "d", Absent: kind.destroys(), Refused: "no"},
+				{Digest: "d", Absent: kind.destroys(), Current: true},
+				{Waits: "w", Absent: kind.destroys()}, {Waits: "w", Stuck: true, Absent: kind.destroys()},
+				{Digest: "d", Absent: !kind.destroys()},
 			}).Draw(t, "want")
 		}
 		var err error
@@ -451,7 +468,8 @@ func TestEveryHistoryOfAPlanOnlyWorkflow(t *testing.T) {
 					}
 				case Begin:
 					if s := g.step(c.Step); s.Kind == StepPlan && copied[s.Component] != g.Wants[s.Component].Digest {
-						t.Fatalf("%s is planned for %s, and what was copied is for %s", s.Component, g.Wants[s.Component].Digest, copied[s.Component])
+						t.Fatalf("%s is planned for %s, and what was copied is for %s", s.Component, g.Wants[s.Component].Digest,
+							copied[s.Component])
 					}
 				case EndPlan:
 					if c.To != PlanSuperseded {
@@ -463,7 +481,8 @@ func TestEveryHistoryOfAPlanOnlyWorkflow(t *testing.T) {
 			if rapid.IntRange(0, 9).Draw(t, "cancel") == 0 {
 				g.Cancelled = &Cancellation{Actor: "bob"}
 			}
-			if name := rapid.SampledFrom(parts).Draw(t, "moves").Component; rapid.IntRange(0, 4).Draw(t, "move") == 0 && len(moved) < 2 {
+			if name := rapid.SampledFrom(parts).Draw(t, "moves").Component; rapid.IntRange(0, 4).Draw(t, "move") == 0 &&
+				len(moved) < 2 {
 				want := g.Wants[name]
 				want.Digest, moved[name] = want.Digest+"+", true
 				g.Wants[name] = want

@@ -106,7 +106,8 @@ func (in group) lookAgain(s *Step, why string) []Command {
 	if !interrupted || in.g.Cancelled != nil || s.Broken+1 >= mostRuns {
 		return nil
 	}
-	return []Command{Again{Component: in.plan.Component, Broken: true, Reason: fmt.Sprintf("%s (try %d of at most %d)", why, s.Broken+2, mostRuns)}}
+	return []Command{Again{Component: in.plan.Component, Broken: true,
+		Reason: fmt.Sprintf("%s (try %d of at most %d)", why, s.Broken+2, mostRuns)}}
 }
 
 // ending returns the final status and reason of a step whose job did not succeed.

@@ -33,9 +33,11 @@ func TestRecoveryHasAnAnswerForAllThatCanBeObserved(t *testing.T) {
 		}{{false, false, row.still}, {true, false, row.moved}, {false, true, row.ending}, {true, true, row.ending}} {
 			got := aftermathOf(observed{row.consumed, row.job, c.moved, c.stopped})
 			if want := (aftermath{row.plan, row.there, c.next}); got != want {
-				t.Errorf("consumed %t, job %s, moved %t, stopped %t:\ngot  %v\nwant %v", row.consumed, row.job, c.moved, c.stopped, got, want)
+				t.Errorf("consumed %t, job %s, moved %t, stopped %t:\ngot  %v\nwant %v", row.consumed, row.job, c.moved,
+					c.stopped, got, want)
 			}
-			if was := map[bool]PlanStatus{true: PlanConsumed, false: PlanApproved}[row.consumed]; !planMoves.allows(was, got.plan) {
+			if was := map[bool]PlanStatus{true: PlanConsumed, false: PlanApproved}[row.consumed]; !planMoves.allows(was,
+				got.plan) {
 				t.Errorf("a plan that is %s would become %s", was, got.plan)
 			}
 		}

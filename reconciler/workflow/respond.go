@@ -64,13 +64,17 @@ func Respond(ctx context.Context, tx *store.Tx, r Response) error {
 	plan := a.Kind == ApprovalOfPlan
 	switch {
 	case a.Status != string(ApprovalWaiting) || plan && row.PlanStatus != string(PlanReady):
-		return conflict(CodeApprovalGone, "Look at what waits now (nuon review).", "%s no longer waits for an answer: %s", what, answered(a))
+		return conflict(CodeApprovalGone, "Look at what waits now (nuon review).", "%s no longer waits for an answer: %s",
+			what, answered(a))
 	case plan && *a.PlanID != r.Plan:
-		return conflict(CodePlanChanged, readAgain(a), "your answer is about another plan than %s, which waits (plan %s)", what, *a.PlanID)
+		return conflict(CodePlanChanged, readAgain(a), "your answer is about another plan than %s, which waits (plan %s)",
+			what, *a.PlanID)
 	case a.ContentDigest != r.ContentDigest:
-		return conflict(CodePlanChanged, readAgain(a), "your answer is about other content than %s has now (%s)", what, a.ContentDigest)
+		return conflict(CodePlanChanged, readAgain(a), "your answer is about other content than %s has now (%s)", what,
+			a.ContentDigest)
 	case r.Answer == Approve && install.ApprovalsByOthers && a.Author == r.Actor:
-		return conflict(CodeOwnChange, "Ask another approver, or have the install changed: nuon installs update "+install.ID+" --approvals-by-others=false.",
+		return conflict(CodeOwnChange, "Ask another approver, or have the install changed: nuon installs update "+install.ID+
+			" --approvals-by-others=false.",
 			"%s asked for this, and install %s lets nobody approve what they asked for themselves", r.Actor, install.Name)
 	}
 	if err := r.record(ctx, tx, row); err != nil {
@@ -134,7 +138,8 @@ func (r Response) record(ctx context.Context, tx *store.Tx, row store.LockApprov
 	if err != nil {
 		return fmt.Errorf("record the answer: %w", err)
 	}
-	return one(tx.EndApproval(ctx, store.EndApprovalParams{OrgID: tx.Org, ID: row.Approval.ID, Status: string(status), Reason: r.words()}))
+	return one(tx.EndApproval(ctx, store.EndApprovalParams{OrgID: tx.Org, ID: row.Approval.ID, Status: string(status),
+		Reason: r.words()}))
 }
 
 // answerWork applies an answer about the work of a workflow, which then continues.
@@ -147,7 +152,8 @@ func (r Response) answerWork(ctx context.Context, tx *store.Tx, row store.LockAp
 		if r.Answer == Reject {
 			to = PlanRejected
 		}
-		err := one(tx.MovePlan(ctx, store.MovePlanParams{OrgID: tx.Org, ID: *plan, Status: string(to), Reason: r.words(), Was: string(PlanReady)}))
+		err := one(tx.MovePlan(ctx, store.MovePlanParams{OrgID: tx.Org, ID: *plan, Status: string(to), Reason: r.words(),
+			Was: string(PlanReady)}))
 		if err != nil {
 			return err
 		}
@@ -168,8 +174,10 @@ func (r Response) told(ctx context.Context, tx *store.Tx, row store.LockApproval
 	if err != nil {
 		return err
 	}
-	_, span := telemetry.BeginAt(telemetry.Extract(ctx, of.Trace), row.Approval.CreatedAt, "approval", slog.String("org", tx.Org),
-		slog.String("install", row.Approval.InstallID), slog.String("workflow", *row.Approval.WorkflowID), slog.String("answer", string(r.Answer)))
+	_, span := telemetry.BeginAt(telemetry.Extract(ctx, of.Trace), row.Approval.CreatedAt, "approval",
+		slog.String("org", tx.Org),
+		slog.String("install", row.Approval.InstallID), slog.String("workflow", *row.Approval.WorkflowID),
+		slog.String("answer", string(r.Answer)))
 	span.End(nil)
 	return nil
 }

@@ -45,7 +45,8 @@ func (f *flow) wants(ctx context.Context) (map[string]Want, error) {
 	_, err := f.tx.StateToRestore(ctx, f.tx.Org, r.Place, int32(r.Version)) //nolint:gosec // it was read from the column
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return map[string]Want{r.Component: {Waits: fmt.Sprintf("state version %d is not kept any more", r.Version), Stuck: true}}, nil
+		return map[string]Want{r.Component: {Waits: fmt.Sprintf("state version %d is not kept any more", r.Version),
+			Stuck: true}}, nil
 	case err != nil:
 		return nil, err
 	}

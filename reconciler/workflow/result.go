@@ -158,10 +158,12 @@ const (
 // checkInventory checks that the references can be names of objects.
 func checkInventory(given []api.ObjectRef) error {
 	if len(given) > mostObjects {
-		return fmt.Errorf("there are %d objects, and at most %d are kept; divide the component into smaller ones", len(given), mostObjects)
+		return fmt.Errorf("there are %d objects, and at most %d are kept; divide the component into smaller ones", len(given),
+			mostObjects)
 	}
 	for _, o := range given {
-		if o.Kind == "" || o.Name == "" || len(o.Group)+len(o.Version)+len(o.Kind)+len(o.Namespace)+len(o.Name) > mostObjectBytes {
+		if o.Kind == "" || o.Name == "" || len(o.Group)+len(o.Version)+len(o.Kind)+len(o.Namespace)+
+			len(o.Name) > mostObjectBytes {
 			return fmt.Errorf("%.60q is no name of an object", o.Name)
 		}
 	}

@@ -62,7 +62,8 @@ func repeated(o api.Output, n int) []api.Output {
 // TestTheHashOfAnOutputIsTheRunners: the hash is keyed, so it is stored as it
 // arrives, and sent back with the value.
 func TestTheHashOfAnOutputIsTheRunners(t *testing.T) {
-	for hash, good := range map[string]bool{"hmac:0a": true, "": true, "x": false, "hmac:0a\n": false, "hmac:" + strings.Repeat("a", 200): false} {
+	for hash, good := range map[string]bool{"hmac:0a": true, "": true, "x": false, "hmac:0a\n": false,
+		"hmac:" + strings.Repeat("a", 200): false} {
 		kept, err := checkOutputs([]api.Output{{Name: "a", Value: json.RawMessage(`{"b": 1, "a": 2}`), Hash: hash}})
 		if (err == nil) != good || good && kept[0].hash != hash {
 			t.Errorf("%q is kept as %+v, %v", hash, kept, err)

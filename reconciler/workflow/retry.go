@@ -68,9 +68,11 @@ func (g *Graph) failedAt(s *Step, again map[*Step]bool) error {
 	case in.plan == nil:
 		return notRetryable("Look at the workflow (nuon workflows get).", "the step belongs to nothing that can be retried")
 	case !in.ended():
-		return notRetryable("Wait for it, or cancel the workflow (nuon workflows cancel).", "%s is still under way", s.Component)
+		return notRetryable("Wait for it, or cancel the workflow (nuon workflows cancel).", "%s is still under way",
+			s.Component)
 	case g.done(in.apply):
-		return notRetryable("To do it all the same, use `nuon deploy --redeploy`.", "%s is %s already", s.Component, verb(in.plan.Destroy))
+		return notRetryable("To do it all the same, use `nuon deploy --redeploy`.", "%s is %s already", s.Component,
+			verb(in.plan.Destroy))
 	}
 	ill, _ := in.before()
 	failed := ill != nil
@@ -99,7 +101,8 @@ func (in group) failedToLook(again map[*Step]bool) error {
 		}
 	}
 	if len(again) == 0 {
-		return notRetryable("Ask for another with `nuon deploy --plan-only`.", "the plan of %s has not failed", in.plan.Component)
+		return notRetryable("Ask for another with `nuon deploy --plan-only`.", "the plan of %s has not failed",
+			in.plan.Component)
 	}
 	return nil
 }
@@ -114,7 +117,8 @@ func (g *Graph) failedAction(s *Step, again map[*Step]bool) error {
 	case s.Status.Ended():
 		return notRetryable("Retry what it came after.", "action %s did not fail, it was skipped: %s", s.Action, s.Reason)
 	}
-	return notRetryable("Wait for it, or cancel the workflow (nuon workflows cancel).", "action %s has not ended", s.Action)
+	return notRetryable("Wait for it, or cancel the workflow (nuon workflows cancel).", "action %s has not ended",
+		s.Action)
 }
 
 // because adds the steps that were skipped because a restarted step had not
@@ -155,15 +159,19 @@ func Skip(g *Graph, s *Step, actor, reason string) ([]Command, error) {
 	case s.Status.Ended():
 		return nil, notSkippable("There is nothing to skip.", "the step has ended: %s", s.Status)
 	case s.Status == StepRunning:
-		return nil, notSkippable("Wait for it, or cancel the workflow (nuon workflows cancel).", "%s is at work", sentence(s.Action, s.Component))
+		return nil, notSkippable("Wait for it, or cancel the workflow (nuon workflows cancel).", "%s is at work",
+			sentence(s.Action, s.Component))
 	case s.Kind == StepAction:
 		return []Command{Pass{s.ID, words}}, nil
 	case in.plan == nil:
-		return nil, notSkippable("Look at the workflow (nuon workflows get).", "the step belongs to nothing that can be skipped")
+		return nil, notSkippable("Look at the workflow (nuon workflows get).",
+			"the step belongs to nothing that can be skipped")
 	case slices.ContainsFunc(in.steps(), func(s *Step) bool { return s.Status == StepRunning }) || in.actsBefore():
-		return nil, notSkippable("Wait for it, or cancel the workflow (nuon workflows cancel).", "%s is being worked on", s.Component)
+		return nil, notSkippable("Wait for it, or cancel the workflow (nuon workflows cancel).", "%s is being worked on",
+			s.Component)
 	case in.desired() == "" && !g.PlanOnly:
-		return nil, notSkippable("Wait until it has a plan, then skip it or reject the plan.", "what is wanted of %s is not known yet: %s", s.Component, in.want.Waits)
+		return nil, notSkippable("Wait until it has a plan, then skip it or reject the plan.",
+			"what is wanted of %s is not known yet: %s", s.Component, in.want.Waits)
 	}
 	var todo []Command
 	if plan := in.plan.Plan; plan != nil && plan.Status.Live() {

@@ -21,7 +21,8 @@ import (
 // sources, declared inputs with their defaults, image, roles and access to the cluster.
 func ScriptOf(action appconfig.Action) (ScriptContent, error) {
 	runs := appconfig.Action{
-		Name: action.Name, Steps: action.Steps, Role: action.Role, BreakGlassRole: action.BreakGlassRole, KubeConfig: action.KubeConfig,
+		Name: action.Name, Steps: action.Steps, Role: action.Role, BreakGlassRole: action.BreakGlassRole,
+		KubeConfig:        action.KubeConfig,
 		KubernetesContext: action.KubernetesContext, Image: action.Image,
 	}
 	for _, in := range action.Inputs {
@@ -32,7 +33,8 @@ func ScriptOf(action appconfig.Action) (ScriptContent, error) {
 	if err != nil {
 		return ScriptContent{}, err
 	}
-	return ScriptContent{Action: action.Name, Digest: Hash(fmt.Appendf(nil, "nuon script 1\n%s\n", content)), Content: content}, nil
+	return ScriptContent{Action: action.Name, Digest: Hash(fmt.Appendf(nil, "nuon script 1\n%s\n", content)),
+		Content: content}, nil
 }
 
 // loadScripts reads what the actions that have not ended would run now, and the
@@ -168,11 +170,13 @@ func (f *flow) showScripts(ctx context.Context, digests []string) (shownScripts,
 	if shown.report, err = encode(report); err != nil {
 		return shownScripts{}, err
 	}
-	shown.content = Hash(fmt.Appendf(nil, "nuon scripts 1\n%s\n%s\n%s\n", f.install.ID, strings.Join(digests, " "), report.Digest()))
+	shown.content = Hash(fmt.Appendf(nil, "nuon scripts 1\n%s\n%s\n%s\n", f.install.ID, strings.Join(digests, " "),
+		report.Digest()))
 	if shown.alone = report.NeedsIndividualApproval(); shown.alone {
 		return shown, nil
 	}
-	shown.group = Hash(fmt.Appendf(nil, "nuon scripts group 1\n%s\n%s\n%s\n", f.install.AppID, strings.Join(digests, " "), report.Digest()))
+	shown.group = Hash(fmt.Appendf(nil, "nuon scripts group 1\n%s\n%s\n%s\n", f.install.AppID, strings.Join(digests, " "),
+		report.Digest()))
 	return shown, nil
 }
 
@@ -189,8 +193,10 @@ func (f *flow) askScripts(ctx context.Context, c AskScripts) error {
 	}
 	question := id.New("apr")
 	err = f.tx.AddApproval(ctx, store.AddApprovalParams{
-		OrgID: f.tx.Org, ID: question, Kind: ApprovalOfScripts, StepID: &c.Step, WorkflowID: &f.row.ID, InstallID: f.install.ID, ContentDigest: shown.content,
-		Status: string(ApprovalWaiting), Reason: c.Reason, Because: f.row.Reason, Author: f.row.RequestedBy, GroupDigest: shown.group, Subject: shown.subject, Report: shown.report,
+		OrgID: f.tx.Org, ID: question, Kind: ApprovalOfScripts, StepID: &c.Step, WorkflowID: &f.row.ID,
+		InstallID: f.install.ID, ContentDigest: shown.content,
+		Status: string(ApprovalWaiting), Reason: c.Reason, Because: f.row.Reason, Author: f.row.RequestedBy,
+		GroupDigest: shown.group, Subject: shown.subject, Report: shown.report,
 		IndividualApproval: shown.alone,
 	})
 	if err != nil {
@@ -205,7 +211,8 @@ func (f *flow) askScripts(ctx context.Context, c AskScripts) error {
 }
 
 func (f *flow) endQuestion(ctx context.Context, reason string) error {
-	return one(f.tx.EndApproval(ctx, store.EndApprovalParams{OrgID: f.tx.Org, ID: f.graph.Question.ID, Status: string(ApprovalWithdrawn), Reason: reason}))
+	return one(f.tx.EndApproval(ctx, store.EndApprovalParams{OrgID: f.tx.Org, ID: f.graph.Question.ID,
+		Status: string(ApprovalWithdrawn), Reason: reason}))
 }
 
 // answerScripts records an approver's answer about the scripts of an approval.
@@ -221,8 +228,9 @@ func (r Response) answerScripts(ctx context.Context, tx *store.Tx, row store.Loc
 	}
 	for _, script := range scripts {
 		err := tx.PutScriptAnswer(ctx, store.PutScriptAnswerParams{
-			OrgID: tx.Org, InstallID: a.InstallID, Digest: script.Digest, Action: script.Action, Answer: string(r.Answer), Content: script.Content,
-			Reason: r.Reason, Actor: r.Actor, ApprovalID: a.ID,
+			OrgID: tx.Org, InstallID: a.InstallID, Digest: script.Digest, Action: script.Action, Answer: string(r.Answer),
+			Content: script.Content,
+			Reason:  r.Reason, Actor: r.Actor, ApprovalID: a.ID,
 		})
 		if err != nil {
 			return fmt.Errorf("record the answer about the script of action %s: %w", script.Action, err)

@@ -35,7 +35,8 @@ func Strictest() Settings { return Settings{Approval: appconfig.ApprovalPrompt} 
 
 // Stricter returns the stricter value of each setting.
 func (s Settings) Stricter(o Settings) Settings {
-	strict := Settings{Approval: appconfig.ApprovalPrompt, AllowDestroy: s.AllowDestroy && o.AllowDestroy, ByOthers: s.ByOthers || o.ByOthers}
+	strict := Settings{Approval: appconfig.ApprovalPrompt, AllowDestroy: s.AllowDestroy && o.AllowDestroy,
+		ByOthers: s.ByOthers || o.ByOthers}
 	if s.Approval == o.Approval {
 		strict.Approval = s.Approval
 	}
@@ -82,7 +83,8 @@ func (a Author) mayLoosen(now Settings) bool { return a.Approve && !now.ByOthers
 // looser settings wait for an approver; until then the stricter ones stay. It reports
 // whether something waits. A pending request for other settings is withdrawn.
 // Settings that an approver rejected are not requested again.
-func ChangeSettings(ctx context.Context, tx *store.Tx, install store.Install, to Settings, by Author) (waits bool, err error) {
+func ChangeSettings(ctx context.Context, tx *store.Tx, install store.Install, to Settings, by Author) (waits bool,
+	err error) {
 	now, at := SettingsOf(install), to
 	if !by.mayLoosen(now) {
 		at = now.Stricter(to)
@@ -111,7 +113,8 @@ func ChangeSettings(ctx context.Context, tx *store.Tx, install store.Install, to
 		return true, nil
 	case found && newest.Status == string(ApprovalWaiting):
 		reason := "withdrawn: " + by.Name + " asked for other settings"
-		if err := one(tx.EndApproval(ctx, store.EndApprovalParams{OrgID: tx.Org, ID: newest.ID, Status: string(ApprovalWithdrawn), Reason: reason})); err != nil {
+		if err := one(tx.EndApproval(ctx, store.EndApprovalParams{OrgID: tx.Org, ID: newest.ID,
+			Status: string(ApprovalWithdrawn), Reason: reason})); err != nil {
 			return false, err
 		}
 	case found && newest.Status == string(ApprovalRejected) && asked && at != to:
@@ -129,7 +132,8 @@ func setRule(ctx context.Context, tx *store.Tx, install store.Install, to Settin
 		return err
 	}
 	err = tx.SetRule(ctx, store.SetRuleParams{
-		OrgID: tx.Org, ID: install.ID, Approval: to.Approval, AllowDestroy: to.AllowDestroy, ApprovalsByOthers: to.ByOthers, Rule: rule,
+		OrgID: tx.Org, ID: install.ID, Approval: to.Approval, AllowDestroy: to.AllowDestroy, ApprovalsByOthers: to.ByOthers,
+		Rule: rule,
 	})
 	if err != nil {
 		return fmt.Errorf("set the approval rule of install %s: %w", install.Name, err)
@@ -154,16 +158,19 @@ func askSettings(ctx context.Context, tx *store.Tx, install store.Install, to Se
 	if err != nil {
 		return err
 	}
-	content := Hash(fmt.Appendf(nil, "nuon settings 1\n%s\n%s\n%s\n%q\n", SettingsOf(install).Digest(install.ID), to.Digest(install.ID), group, by))
+	content := Hash(fmt.Appendf(nil, "nuon settings 1\n%s\n%s\n%s\n%q\n", SettingsOf(install).Digest(install.ID),
+		to.Digest(install.ID), group, by))
 	approval := id.New("apr")
 	err = tx.AddApproval(ctx, store.AddApprovalParams{
-		OrgID: tx.Org, ID: approval, Kind: ApprovalOfSettings, InstallID: install.ID, ContentDigest: content, Status: string(ApprovalWaiting),
+		OrgID: tx.Org, ID: approval, Kind: ApprovalOfSettings, InstallID: install.ID, ContentDigest: content,
+		Status: string(ApprovalWaiting),
 		Reason: "looser approval settings need an approver", Author: by, Subject: subject, Report: report, GroupDigest: group,
 	})
 	if err != nil {
 		return fmt.Errorf("ask about the settings of install %s: %w", install.Name, err)
 	}
-	return tx.Audit(ctx, by, "install.ask_rule", install.ID, map[string]any{"approval": approval, "to": to, "digest": to.Digest(install.ID)})
+	return tx.Audit(ctx, by, "install.ask_rule", install.ID,
+		map[string]any{"approval": approval, "to": to, "digest": to.Digest(install.ID)})
 }
 
 // settingsReport returns the difference between the settings in force and others, and the group key
@@ -171,7 +178,8 @@ func askSettings(ctx context.Context, tx *store.Tx, install store.Install, to Se
 func settingsReport(install store.Install, to Settings) (report json.RawMessage, group string, err error) {
 	now := SettingsOf(install)
 	as := func(s Settings) *appconfig.App {
-		return &appconfig.App{Installs: []appconfig.Install{{Name: install.Name, ApprovalOption: s.Approval, AllowDestroy: s.AllowDestroy}}}
+		return &appconfig.App{Installs: []appconfig.Install{{Name: install.Name, ApprovalOption: s.Approval,
+			AllowDestroy: s.AllowDestroy}}}
 	}
 	r, err := app.Report(as(now), as(to), app.Options{})
 	if err != nil {
@@ -181,13 +189,15 @@ func settingsReport(install store.Install, to Settings) (report json.RawMessage,
 	if now.ByOthers && !to.ByOthers {
 		r.Notes = append(r.Notes, "people may approve what they asked for themselves (approvals_by_others becomes false)")
 	}
-	group = Hash(fmt.Appendf(nil, "nuon settings group 1\n%s\n%s\n", install.AppID, r.Gist().GroupDigest(install.Name, install.ID)))
+	group = Hash(fmt.Appendf(nil, "nuon settings group 1\n%s\n%s\n", install.AppID,
+		r.Gist().GroupDigest(install.Name, install.ID)))
 	report, err = encode(r)
 	return report, group, err
 }
 
 // answerSettings applies an approver's answer about looser settings of a locked install.
-func (r Response) answerSettings(ctx context.Context, tx *store.Tx, install store.Install, row store.LockApprovalRow) error {
+func (r Response) answerSettings(ctx context.Context, tx *store.Tx, install store.Install,
+	row store.LockApprovalRow) error {
 	if r.Answer != Approve {
 		return nil
 	}

@@ -153,7 +153,8 @@ func (r Request) starting(ctx context.Context, org string) (*starting, error) {
 		return nil, err
 	}
 	ctx, w.span = telemetry.Begin(telemetry.Extract(ctx, r.Trace), "rollout",
-		slog.String("org", org), slog.String("install", r.Install), slog.String("workflow", w.id), slog.String("kind", string(r.Kind)))
+		slog.String("org", org), slog.String("install", r.Install), slog.String("workflow", w.id),
+		slog.String("kind", string(r.Kind)))
 	w.trace = telemetry.Inject(ctx)
 	w.queued = !w.advance(ctx)
 	return w, nil
@@ -356,5 +357,6 @@ func unoccupied(ctx context.Context, tx *store.Tx, install, own string, componen
 }
 
 func busyWith(b store.BusyComponentsRow) error {
-	return conflict(CodeBusy, "Wait for it, or cancel it (nuon workflows cancel).", "workflow %d (%s) is at work on %s", b.Number, b.Kind, b.Component)
+	return conflict(CodeBusy, "Wait for it, or cancel it (nuon workflows cancel).", "workflow %d (%s) is at work on %s",
+		b.Number, b.Kind, b.Component)
 }

@@ -156,13 +156,15 @@ func TestTheDocsShowTheTables(t *testing.T) {
 		"it succeeds at once, as *left to its plan*, and each plan behind it copies what is missing. So such a step does not say that the install's\n" +
 		"registry has the artifact; a plan that was made behind it does (`TestWhatIsSmallOrThereNeedsNoSync`, `TestAPlanCopiesItsArtifact`). Where the\n" +
 		"runner's owner allows no syncs it has a job all the same, which waits (`TestARunnerThatTakesNoSyncsGetsOneThatWaits`);\n" +
-		"and a plan that copies and is queued already waits as a sync does (`TestAPlanThatCopiesWaitsForSyncs`).\n\n" + diagram(StepPending, stepMoves) + statesSteps +
+		"and a plan that copies and is queued already waits as a sync does (`TestAPlanThatCopiesWaitsForSyncs`).\n\n" +
+		diagram(StepPending, stepMoves) + statesSteps +
 		"\n## Plan\n\nA plan that is not applyable is born `empty` and stays so. `consumed` is the accept of its apply: it happens once.\n\n" + diagram(PlanReady, planMoves) +
 		"\n## Approval\n\nIt is about a plan (with the scripts that are shown with it), about scripts, or about looser approval settings of the install, and binds\n" +
 		"to the digest of exactly what was shown. One about a plan is withdrawn when that plan no longer leads to what is wanted. A yes by the\n" +
 		"install's rule is stored like a person's, with the rule, its digest and who set it; one by an approver's rule for a whole workflow\n" +
 		"(`nuon approve --workflow`) is stored as that approver's. A rule that would not approve the plan any more when a runner takes the apply\n" +
-		"approves nothing: the plan is made and asked about again (`TestARuleForAWorkflow`).\n\n" + diagram(ApprovalWaiting, approvalMoves) +
+		"approves nothing: the plan is made and asked about again (`TestARuleForAWorkflow`).\n\n" +
+		diagram(ApprovalWaiting, approvalMoves) +
 		"\n## Job\n\nIt ends once, and its owner is told in the same transaction. A stale apply ends as `failed` with the word in its result. `lost`\n" +
 		"is said by the runner, or by a person who replaces it; never by the clock alone of what may not run twice. A build, sync, plan or look at\n" +
 		"health that ends as `cancelled` or `lost` though nobody asked for its end goes back to `queued`, five attempts in all.\n\n" + diagram("queued", ordered("queued", jobs)) +

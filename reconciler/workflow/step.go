@@ -26,7 +26,9 @@ func (e *Engine) SkipStep(ctx context.Context, tx *store.Tx, workflowID, stepID,
 	if len(reason) > mostReason {
 		return tooLong()
 	}
-	err := e.person(ctx, tx, workflowID, stepID, func(g *Graph, s *Step) ([]Command, error) { return Skip(g, s, actor, reason) })
+	err := e.person(ctx, tx, workflowID, stepID, func(g *Graph, s *Step) ([]Command, error) {
+		return Skip(g, s, actor, reason)
+	})
 	if err != nil {
 		return fmt.Errorf("skip step %s: %w", stepID, err)
 	}
@@ -35,7 +37,8 @@ func (e *Engine) SkipStep(ctx context.Context, tx *store.Tx, workflowID, stepID,
 
 // person applies a person's request about one step. It first advances the workflow until
 // the core returns no more commands, then runs the request's commands and advances again.
-func (e *Engine) person(ctx context.Context, tx *store.Tx, workflowID, stepID string, ask func(*Graph, *Step) ([]Command, error)) error {
+func (e *Engine) person(ctx context.Context, tx *store.Tx, workflowID, stepID string,
+	ask func(*Graph, *Step) ([]Command, error)) error {
 	f, s, err := e.stepOf(ctx, tx, workflowID, stepID)
 	if err != nil {
 		return err
@@ -44,7 +47,8 @@ func (e *Engine) person(ctx context.Context, tx *store.Tx, workflowID, stepID st
 		return err
 	}
 	if f.graph.Status != Running {
-		return conflict(CodeWorkflowEnded, "There is nothing left to skip.", "workflow %d has ended: %s", f.row.Number, f.graph.Status)
+		return conflict(CodeWorkflowEnded, "There is nothing left to skip.", "workflow %d has ended: %s", f.row.Number,
+			f.graph.Status)
 	}
 	todo, err := ask(f.graph, s)
 	if err != nil {
@@ -87,7 +91,8 @@ func (e *Engine) stepOf(ctx context.Context, tx *store.Tx, workflowID, stepID st
 		return nil, nil, err
 	}
 	if f.graph.Status != Running {
-		return nil, nil, conflict(CodeWorkflowEnded, "There is nothing left to skip.", "workflow %d has ended: %s", f.row.Number, f.row.Status)
+		return nil, nil, conflict(CodeWorkflowEnded, "There is nothing left to skip.", "workflow %d has ended: %s",
+			f.row.Number, f.row.Status)
 	}
 	s := f.graph.step(stepID)
 	if s == nil {
@@ -113,7 +118,8 @@ func (e *Engine) FailureAt(ctx context.Context, tx *store.Tx, workflowID, stepID
 	if err != nil {
 		return Failure{}, fmt.Errorf("retry step %s: %w", stepID, err)
 	}
-	f := &flow{engine: e, tx: tx, row: row, rows: map[string]store.Step{}, graph: &Graph{Kind: Kind(row.Kind), PlanOnly: row.PlanOnly}}
+	f := &flow{engine: e, tx: tx, row: row, rows: map[string]store.Step{},
+		graph: &Graph{Kind: Kind(row.Kind), PlanOnly: row.PlanOnly}}
 	for _, load := range []func(context.Context) error{f.loadSteps, f.loadPlans} {
 		if err := load(ctx); err != nil {
 			return Failure{}, err
@@ -135,7 +141,8 @@ func (e *Engine) FailureAt(ctx context.Context, tx *store.Tx, workflowID, stepID
 	f.graph.because(again)
 	switch {
 	case f.graph.PlanOnly:
-		return Failure{}, notRetryable("Ask for another with `nuon deploy --plan-only`.", "the workflow only planned, and has ended")
+		return Failure{}, notRetryable("Ask for another with `nuon deploy --plan-only`.",
+			"the workflow only planned, and has ended")
 	case f.graph.Kind == KindRestore:
 		return Failure{}, notRetryable("Ask for it once more with `nuon state restore`.", "the restore has ended")
 	case s.Kind == StepAction && !s.before():

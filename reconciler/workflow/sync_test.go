@@ -29,7 +29,8 @@ func TestASyncThatFailsIsTriedAsOftenAsAPlan(t *testing.T) {
 	same(t, run(g), "Again{web false false no room (try 2 of at most 2)}", "Begin{1 r}")
 	g.Steps[0].Job.Status, g.Steps[0].Job.Error = JobFailed, "no room"
 	why := "no room (after 2 tries)"
-	same(t, run(g), "Refuse{web d1 stalled  "+why+"}", "Set{1 failed "+why+"}", "Set{2 skipped "+why+"}", "Set{3 skipped "+why+"}", "Set{4 skipped "+why+"}",
+	same(t, run(g), "Refuse{web d1 stalled  "+why+"}", "Set{1 failed "+why+"}", "Set{2 skipped "+why+"}", "Set{3 skipped "+
+		why+"}", "Set{4 skipped "+why+"}",
 		"Finish{failed web: "+why+"}")
 }
 
@@ -88,7 +89,8 @@ func TestAnInterruptionIsNoFailure(t *testing.T) {
 	end(JobLost, "", fmt.Sprintf(lost, 4), "Begin{1 r}")
 	end(JobLost, "", fmt.Sprintf(lost, 5), "Begin{1 r}")
 	why := "the job that copied its artifact was lost (after 5 tries)"
-	end(JobLost, "", "Refuse{web d1 stalled  "+why+"}", "Set{1 failed "+why+"}", "Set{2 skipped "+why+"}", "Set{3 skipped "+why+"}", "Set{4 skipped "+why+"}",
+	end(JobLost, "", "Refuse{web d1 stalled  "+why+"}", "Set{1 failed "+why+"}", "Set{2 skipped "+why+"}",
+		"Set{3 skipped "+why+"}", "Set{4 skipped "+why+"}",
 		"Finish{failed web: "+why+"}")
 }
 
@@ -99,13 +101,16 @@ func TestNothingIsCopiedForWhatIsThere(t *testing.T) {
 	g.Steps[0].Job.Status = JobCancelled
 	why := "nothing to do: web is as it is wanted"
 	same(t, run(g), "Again{web true false superseded by a newer desired: back again}",
-		"Set{1 skipped "+why+"}", "Set{2 succeeded "+why+"}", "Set{3 skipped "+why+"}", "Set{4 skipped "+why+"}", "Finish{succeeded 1 without changes}")
+		"Set{1 skipped "+why+"}", "Set{2 succeeded "+why+"}", "Set{3 skipped "+why+"}", "Set{4 skipped "+why+"}",
+		"Finish{succeeded 1 without changes}")
 }
 
 func TestAPlanOnlyWorkflowWhoseSyncFails(t *testing.T) {
 	g := begun(t, true, Want{Digest: "d1", Reason: "r"})
-	g.Steps = append(g.Steps, &Step{ID: "busy", Kind: StepPlan, Component: "busy", Status: StepRunning, Reason: "r", Job: &Job{Status: JobOpen}})
-	g.Steps = append(g.Steps[:2], &Step{ID: "still", Kind: StepSync, Component: "busy", Status: StepSucceeded, Reason: "r"}, g.Steps[2])
+	g.Steps = append(g.Steps, &Step{ID: "busy", Kind: StepPlan, Component: "busy", Status: StepRunning, Reason: "r",
+		Job: &Job{Status: JobOpen}})
+	g.Steps = append(g.Steps[:2], &Step{ID: "still", Kind: StepSync, Component: "busy", Status: StepSucceeded,
+		Reason: "r"}, g.Steps[2])
 	g.Steps[0].Job.Status, g.Steps[0].Job.Error = JobFailed, "no room"
 	same(t, run(g), "Set{1 failed no room}", "Set{2 skipped no room}")
 	var no *Conflict

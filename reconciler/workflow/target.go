@@ -54,7 +54,8 @@ type Applied struct {
 }
 
 func appliedOf(c store.InstallComponent) Applied {
-	return Applied{Digest: c.AppliedDigest, Artifact: c.AppliedArtifact, Release: c.AppliedReleaseID, Config: c.AppliedConfig, Values: c.AppliedValues, Inventory: c.AppliedInventory}
+	return Applied{Digest: c.AppliedDigest, Artifact: c.AppliedArtifact, Release: c.AppliedReleaseID,
+		Config: c.AppliedConfig, Values: c.AppliedValues, Inventory: c.AppliedInventory}
 }
 
 // landed returns the target as applied state; with known false, as the state of an

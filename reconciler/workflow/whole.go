@@ -34,7 +34,8 @@ func decodeRule(w store.Workflow) (*keptRule, error) {
 
 // ApproverRules returns the approvers' rules for workflows, by workflow id, each with the reason
 // why it is void, if it is. An approver's permission is that of the token that created the rule.
-func ApproverRules(ctx context.Context, tx *store.Tx, workflows ...store.Workflow) (map[string]api.WorkflowRule, error) {
+func ApproverRules(ctx context.Context, tx *store.Tx, workflows ...store.Workflow) (map[string]api.WorkflowRule,
+	error) {
 	kept, ids := map[string]*keptRule{}, []string{}
 	for _, w := range workflows {
 		rule, err := decodeRule(w)
@@ -117,13 +118,16 @@ func ApproveWorkflow(ctx context.Context, tx *store.Tx, workflowID string, by Ap
 	case row.Cancelled:
 		return conflict(CodeWorkflowEnded, "There is nothing left to approve.", "%s is being cancelled", what)
 	case row.PlanOnly || !Kind(row.Kind).covers():
-		return conflict(CodeNotCovered, "Approve what waits by name (nuon review).", "only a provision or a deploy can be approved as a whole, and this is %s", words(row))
+		return conflict(CodeNotCovered, "Approve what waits by name (nuon review).",
+			"only a provision or a deploy can be approved as a whole, and this is %s", words(row))
 	case install.ApprovalsByOthers && row.RequestedBy == by.Name:
-		return conflict(CodeOwnChange, "Ask another approver.", "%s asked for this, and install %s lets nobody approve what they asked for themselves", by.Name, install.Name)
+		return conflict(CodeOwnChange, "Ask another approver.",
+			"%s asked for this, and install %s lets nobody approve what they asked for themselves", by.Name, install.Name)
 	case ruled && was.Void == "" && was.By == by.Name:
 		return nil
 	case ruled && was.Void == "":
-		return conflict(CodeHasRule, "Nothing is left to do; nuon approve --workflow "+row.ID+" --revoke takes it back.", "%s approves %s already", was.By, what)
+		return conflict(CodeHasRule, "Nothing is left to do; nuon approve --workflow "+row.ID+" --revoke takes it back.",
+			"%s approves %s already", was.By, what)
 	}
 	raw, err := encode(keptRule{By: by.Name, Token: by.Token, At: tx.Now().UTC().Truncate(time.Second), Reason: by.Reason})
 	if err != nil {
@@ -148,13 +152,15 @@ func RevokeWorkflowRule(ctx context.Context, tx *store.Tx, workflowID string) er
 		return err
 	}
 	if len(row.Rule) == 0 {
-		return conflict(CodeNoRule, "There is nothing to take back.", "nobody has approved %s %d of %s as a whole", row.Kind, row.Number, install.Name)
+		return conflict(CodeNoRule, "There is nothing to take back.", "nobody has approved %s %d of %s as a whole", row.Kind,
+			row.Number, install.Name)
 	}
 	return setWorkflowRule(ctx, tx, row, nil)
 }
 
 // lockRunning reads a running workflow under the lock of its install.
-func lockRunning(ctx context.Context, tx *store.Tx, workflowID, ended string) (row store.Workflow, install store.Install, err error) {
+func lockRunning(ctx context.Context, tx *store.Tx, workflowID, ended string) (row store.Workflow,
+	install store.Install, err error) {
 	if row, err = tx.FindWorkflow(ctx, tx.Org, workflowID); err != nil {
 		return row, install, fmt.Errorf("workflow %s: %w", workflowID, err)
 	}
@@ -165,7 +171,8 @@ func lockRunning(ctx context.Context, tx *store.Tx, workflowID, ended string) (r
 		return row, install, fmt.Errorf("workflow %s: %w", workflowID, err)
 	}
 	if row.Status != string(Running) {
-		return row, install, conflict(CodeWorkflowEnded, ended, "%s %d of %s has ended: %s", row.Kind, row.Number, install.Name, row.Status)
+		return row, install, conflict(CodeWorkflowEnded, ended, "%s %d of %s has ended: %s", row.Kind, row.Number,
+			install.Name, row.Status)
 	}
 	return row, install, nil
 }
@@ -201,7 +208,8 @@ func (f *flow) approveByRule(ctx context.Context, c ApproveByRule) error {
 	}
 	plan := f.plan(c.Step)
 	detail := map[string]any{
-		"kind": ApprovalOfPlan, "install": f.install.ID, "content_digest": plan.content, "reason": reason, "plan": plan.ID, "workflow": f.row.ID, "rule": rule,
+		"kind": ApprovalOfPlan, "install": f.install.ID, "content_digest": plan.content, "reason": reason, "plan": plan.ID,
+		"workflow": f.row.ID, "rule": rule,
 	}
 	if err := f.tx.Audit(ctx, kept.By, "approval.approve", plan.Approval, detail); err != nil {
 		return err

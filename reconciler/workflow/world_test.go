@@ -59,15 +59,18 @@ type standing struct {
 // newWorld draws an app of up to five components, the first of them upstream of all,
 // and a workflow over them.
 func newWorld(t *rapid.T) *world {
-	w := &world{t: t, applied: map[string]int{}, yes: map[string]Authority{}, runs: map[string]int{}, applying: map[string]string{}, own: map[string]bool{}, copied: map[string]bool{},
+	w := &world{t: t, applied: map[string]int{}, yes: map[string]Authority{}, runs: map[string]int{},
+		applying: map[string]string{}, own: map[string]bool{}, copied: map[string]bool{},
 		scripts: map[string]string{}, pushed: map[string]int{}, shown: map[string][]string{}}
-	kind := rapid.SampledFrom([]Kind{KindProvision, KindDeploy, KindDeprovision, KindTeardown, KindRestore}).Draw(t, "kind")
+	kind := rapid.SampledFrom([]Kind{KindProvision, KindDeploy, KindDeprovision, KindTeardown, KindRestore}).Draw(t,
+		"kind")
 	n := rapid.IntRange(1, 5).Draw(t, "components")
 	if kind == KindRestore {
 		n = 1
 	}
 	for i := range n {
-		p := &part{name: string(rune('a' + i)), refused: map[string]string{}, retries: rapid.IntRange(0, 2).Draw(t, "retries")}
+		p := &part{name: string(rune('a' + i)), refused: map[string]string{},
+			retries: rapid.IntRange(0, 2).Draw(t, "retries")}
 		for up := range i {
 			if up == 0 || rapid.Bool().Draw(t, "edge") {
 				p.after = append(p.after, up)
@@ -103,7 +106,8 @@ func (w *world) start(kind Kind) {
 	}
 	var around Around
 	if kind != KindRestore && rapid.IntRange(0, 2).Draw(w.t, "around") == 0 {
-		around = Around{Before: w.acts("pre-all", ""), Then: w.acts("post-all", ""), BeforeAll: w.acts("pre-inner", ""), ThenAll: w.acts("post-inner", "")}
+		around = Around{Before: w.acts("pre-all", ""), Then: w.acts("post-all", ""), BeforeAll: w.acts("pre-inner", ""),
+			ThenAll: w.acts("post-inner", "")}
 	}
 	steps, err := Compose(kind, parts, around, counter())
 	if err != nil {
@@ -296,7 +300,8 @@ func (w *world) accept(s *Step) bool {
 		w.log("accept of %s refused: %s", s.Component, why)
 		return false
 	}
-	if plan.Status != PlanApproved || want.Waits != "" || want.Digest != plan.Desired || want.Absent != s.Destroy || !w.holds(plan, s.Destroy) {
+	if plan.Status != PlanApproved || want.Waits != "" || want.Digest != plan.Desired || want.Absent != s.Destroy ||
+		!w.holds(plan, s.Destroy) {
 		w.broken(lawOwnPlan, "apply of %s was accepted", s.Component)
 	}
 	w.applied[plan.ID]++

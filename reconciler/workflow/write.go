@@ -60,7 +60,8 @@ func (f *flow) do(ctx context.Context, c Command) error {
 			err = one(f.tx.PassStep(ctx, f.tx.Org, c.Step))
 		}
 	case Finish:
-		err = one(f.tx.FinishWorkflow(ctx, store.FinishWorkflowParams{OrgID: f.tx.Org, ID: f.row.ID, Status: string(c.Status), Outcome: c.Outcome}))
+		err = one(f.tx.FinishWorkflow(ctx, store.FinishWorkflowParams{OrgID: f.tx.Org, ID: f.row.ID, Status: string(c.Status),
+			Outcome: c.Outcome}))
 	}
 	if err != nil {
 		return fmt.Errorf("%T: %w", c, err)
@@ -82,14 +83,16 @@ func (f *flow) move(ctx context.Context, step string, to StepStatus, reason stri
 	if !stepMoves.allows(was, to) {
 		return fmt.Errorf("a step does not move from %s to %s", was, to)
 	}
-	return one(f.tx.MoveStep(ctx, store.MoveStepParams{OrgID: f.tx.Org, ID: step, Status: string(to), Reason: reason, Was: string(was)}))
+	return one(f.tx.MoveStep(ctx, store.MoveStepParams{OrgID: f.tx.Org, ID: step, Status: string(to), Reason: reason,
+		Was: string(was)}))
 }
 
 func (f *flow) movePlan(ctx context.Context, plan *Plan, to PlanStatus, reason string) error {
 	if !planMoves.allows(plan.Status, to) {
 		return fmt.Errorf("a plan does not move from %s to %s", plan.Status, to)
 	}
-	return one(f.tx.MovePlan(ctx, store.MovePlanParams{OrgID: f.tx.Org, ID: plan.ID, Status: string(to), Reason: reason, Was: string(plan.Status)}))
+	return one(f.tx.MovePlan(ctx, store.MovePlanParams{OrgID: f.tx.Org, ID: plan.ID, Status: string(to), Reason: reason,
+		Was: string(plan.Status)}))
 }
 
 // plan returns the plan that a step is about.
@@ -114,7 +117,8 @@ func (f *flow) ask(ctx context.Context, c Ask) error {
 
 // addApproval adds the approval of the plan that a step is about, and of the scripts
 // that are shown with it.
-func (f *flow) addApproval(ctx context.Context, step string, status ApprovalStatus, reason string, with shownScripts) error {
+func (f *flow) addApproval(ctx context.Context, step string, status ApprovalStatus, reason string,
+	with shownScripts) error {
 	plan := f.plan(step)
 	row, err := f.tx.FindPlan(ctx, f.tx.Org, plan.ID)
 	if err != nil {
@@ -136,8 +140,10 @@ func (f *flow) addApproval(ctx context.Context, step string, status ApprovalStat
 		because = f.row.Reason
 	}
 	return f.tx.AddApproval(ctx, store.AddApprovalParams{
-		OrgID: f.tx.Org, ID: plan.Approval, Kind: ApprovalOfPlan, PlanID: &plan.ID, StepID: &step, WorkflowID: &f.row.ID, InstallID: f.install.ID,
-		ContentDigest: content, Status: string(status), Reason: reason, Because: because, Author: f.row.RequestedBy, GroupDigest: group, Subject: with.subject, Report: with.report,
+		OrgID: f.tx.Org, ID: plan.Approval, Kind: ApprovalOfPlan, PlanID: &plan.ID, StepID: &step, WorkflowID: &f.row.ID,
+		InstallID:     f.install.ID,
+		ContentDigest: content, Status: string(status), Reason: reason, Because: because, Author: f.row.RequestedBy,
+		GroupDigest: group, Subject: with.subject, Report: with.report,
 		IndividualApproval: row.IndividualApproval || with.alone,
 	})
 }
@@ -152,7 +158,8 @@ func (f *flow) allow(ctx context.Context, c Allow) error {
 		return err
 	}
 	plan := f.plan(c.Step)
-	detail := map[string]any{"reason": c.Reason, "workflow": f.row.ID, "approval": plan.Approval, "content_digest": plan.content, "rule": rule}
+	detail := map[string]any{"reason": c.Reason, "workflow": f.row.ID, "approval": plan.Approval,
+		"content_digest": plan.content, "rule": rule}
 	if err := f.tx.Audit(ctx, itself, "plan.allow", plan.ID, detail); err != nil {
 		return err
 	}
@@ -177,7 +184,8 @@ func (f *flow) approve(ctx context.Context, step string, by byARule) error {
 			return err
 		}
 	} else {
-		err := one(f.tx.EndApproval(ctx, store.EndApprovalParams{OrgID: f.tx.Org, ID: plan.Approval, Status: string(ApprovalApproved), Reason: by.words}))
+		err := one(f.tx.EndApproval(ctx, store.EndApprovalParams{OrgID: f.tx.Org, ID: plan.Approval,
+			Status: string(ApprovalApproved), Reason: by.words}))
 		if err != nil {
 			return err
 		}
@@ -192,8 +200,9 @@ func (f *flow) approve(ctx context.Context, step string, by byARule) error {
 		return err
 	}
 	return f.tx.AddResponse(ctx, store.AddResponseParams{
-		OrgID: f.tx.Org, ID: id.New("rsp"), ApprovalID: plan.Approval, ContentDigest: plan.content, Answer: string(Approve), Reason: by.reason,
-		Actor: by.actor, Rule: raw,
+		OrgID: f.tx.Org, ID: id.New("rsp"), ApprovalID: plan.Approval, ContentDigest: plan.content, Answer: string(Approve),
+		Reason: by.reason,
+		Actor:  by.actor, Rule: raw,
 	})
 }
 
@@ -275,7 +284,8 @@ func (f *flow) begin(ctx context.Context, c Begin) error {
 		return fmt.Errorf("begin %s of %s: %w", s.Kind, sentence(s.Component, s.Action), err)
 	}
 	f.graph.Apply(c)
-	begun := store.BeginStepParams{OrgID: f.tx.Org, ID: s.ID, Reason: c.Reason, Tries: int32(s.Tries), Target: target} //nolint:gosec // a handful
+	begun := store.BeginStepParams{OrgID: f.tx.Org, ID: s.ID, Reason: c.Reason,
+		Tries: int32(s.Tries), Target: target} //nolint:gosec // a handful
 	if s.Kind == StepSync && job.Spec.Kind == "" {
 		s.Job.Status, s.Job.WithPlan = JobSucceeded, true
 		return one(f.tx.BeginStep(ctx, begun))
@@ -290,7 +300,8 @@ func (f *flow) begin(ctx context.Context, c Begin) error {
 // job returns the job of a step, and the target that is stored with the step.
 func (f *flow) job(ctx context.Context, s *Step, reason string) (job dispatch.NewJob, target []byte, err error) {
 	job = dispatch.NewJob{
-		Runner: f.install.RunnerID, Kind: string(s.Kind), OwnerKind: "step", OwnerID: s.ID, InstallID: f.install.ID, Reason: reason, Trace: f.row.Trace,
+		Runner: f.install.RunnerID, Kind: string(s.Kind), OwnerKind: "step", OwnerID: s.ID, InstallID: f.install.ID,
+		Reason: reason, Trace: f.row.Trace,
 	}
 	switch s.Kind {
 	case StepSync:
@@ -324,7 +335,8 @@ func (f *flow) planJob(ctx context.Context, s *Step, job *dispatch.NewJob) ([]by
 	}
 	job.ComponentKind = target.Deploy.ComponentKind
 	job.Spec = api.JobSpec{Kind: api.JobSpecKind(job.Kind), TimeoutSeconds: target.Timeout, Plan: api.PlanSpec{
-		Deploy: target.Deploy, DesiredDigest: target.Digest, Destroy: s.Destroy, Restore: target.Restore, Inventory: target.Found,
+		Deploy: target.Deploy, DesiredDigest: target.Digest, Destroy: s.Destroy, Restore: target.Restore,
+		Inventory: target.Found,
 	}}
 	if sync := f.graph.group(s.Component).sync; sync != nil && sync.Job != nil && sync.Job.WithPlan {
 		job.Spec.Plan.From = target.From
@@ -376,7 +388,8 @@ func (f *flow) applyJob(ctx context.Context, s *Step, job *dispatch.NewJob) erro
 }
 
 func (f *flow) actionJob(ctx context.Context, s *Step, job *dispatch.NewJob) error {
-	run := ActionRun{Action: s.Action, Trigger: s.Trigger, Component: s.Component, Env: f.asked.Env, Inputs: f.asked.Inputs}
+	run := ActionRun{Action: s.Action, Trigger: s.Trigger, Component: s.Component, Env: f.asked.Env,
+		Inputs: f.asked.Inputs}
 	world, err := f.resolve(ctx)
 	if err != nil {
 		return err
