@@ -17,7 +17,8 @@ import (
 // resources a second time, so a person must approve it: an install that approves plans
 // automatically is refused. All state versions stay listed, and one may still be restored if
 // its key is found. The caller audits the call. Errors: store.ErrNotFound, *workflow.Conflict.
-func (r *Rollout) Abandon(ctx context.Context, tx *store.Tx, install store.Install, component, reason, actor string) error {
+func (r *Rollout) Abandon(ctx context.Context, tx *store.Tx, install store.Install, component, reason,
+	actor string) error {
 	locked, err := tx.LockInstall(ctx, tx.Org, install.ID)
 	if err != nil {
 		return fmt.Errorf("install %s: %w", install.Name, err)
@@ -28,7 +29,8 @@ func (r *Rollout) Abandon(ctx context.Context, tx *store.Tx, install store.Insta
 	}
 	p := s.places[component]
 	if p == nil {
-		return refuse(CodeUnknownComponent, "Name one of those that `nuon installs get` shows.", "install %s has no component %.60q", locked.Name, component)
+		return refuse(CodeUnknownComponent, "Name one of those that `nuon installs get` shows.",
+			"install %s has no component %.60q", locked.Name, component)
 	}
 	if err := s.abandonable(ctx, tx, p); err != nil {
 		return err
@@ -40,7 +42,8 @@ func (r *Rollout) Abandon(ctx context.Context, tx *store.Tx, install store.Insta
 	for _, forget := range []func() error{
 		func() error { return tx.DropRefusals(ctx, tx.Org, locked.ID, []string{component}) },
 		func() error {
-			return tx.DropOutputs(ctx, store.DropOutputsParams{OrgID: tx.Org, InstallID: locked.ID, Scope: "component", Owner: component})
+			return tx.DropOutputs(ctx, store.DropOutputsParams{OrgID: tx.Org, InstallID: locked.ID, Scope: "component",
+				Owner: component})
 		},
 		func() error {
 			_, err := tx.AbandonComponent(ctx, words, tx.Org, p.row.ID)
@@ -65,17 +68,24 @@ func (s *snapshot) abandonable(ctx context.Context, tx *store.Tx, p *place) erro
 	case err != nil:
 		return err
 	case s.runnerKey == "":
-		return refuse(CodeKeyUnknown, "Start it first: it may bring the key.", "the runner of install %s has not registered, so nobody knows yet whether it has the key of %s's state", s.install.Name, name)
+		return refuse(CodeKeyUnknown, "Start it first: it may bring the key.",
+			"the runner of install %s has not registered, so nobody knows yet whether it has the key of %s's state",
+			s.install.Name, name)
 	case newest.KeyID == s.runnerKey:
-		return refuse(CodeReadable, "Its runner can open it, so plan with it: `nuon deploy`, or `nuon installs deprovision` to remove what is there.", "the state of %s is sealed to the key %s, which the runner has", name, newest.KeyID)
+		return refuse(CodeReadable,
+			"Its runner can open it, so plan with it: `nuon deploy`, or `nuon installs deprovision` to remove what is there.",
+			"the state of %s is sealed to the key %s, which the runner has", name, newest.KeyID)
 	case s.install.Approval == "approve-all":
-		return refuse(CodeApproveAll, fmt.Sprintf("Have them wait first: nuon installs update %s --approval prompt.", s.address()),
-			"plans of install %s are applied without a person, and the next one of %s may make again what exists", s.install.Name, name)
+		return refuse(CodeApproveAll, fmt.Sprintf("Have them wait first: nuon installs update %s --approval prompt.",
+			s.address()),
+			"plans of install %s are applied without a person, and the next one of %s may make again what exists",
+			s.install.Name, name)
 	}
 	busy, err := tx.BusyComponents(ctx, tx.Org, []string{s.install.ID})
 	for _, b := range busy {
 		if b.Component == name {
-			return refuse(workflow.CodeBusy, "Wait for it, or cancel it (nuon workflows cancel).", "workflow %d (%s) is at work on %s", b.Number, b.Kind, name)
+			return refuse(workflow.CodeBusy, "Wait for it, or cancel it (nuon workflows cancel).",
+				"workflow %d (%s) is at work on %s", b.Number, b.Kind, name)
 		}
 	}
 	return err

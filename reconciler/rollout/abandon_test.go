@@ -39,13 +39,15 @@ func TestAnAbandonedComponentStartsFromNothing(t *testing.T) {
 		select $1, id, 'l', 'job_gone', 1, '{}' from install_components where name = 'network'`, w.org)
 	delete(w.state, "network")
 	must(t, w.abandon("network"))
-	w.want(w.list("select status || ': ' || reason from states order by version"), "[dismissed: abandoned by alice: the disk burnt dismissed: abandoned by alice: the disk burnt]")
+	w.want(w.list("select status || ': ' || reason from states order by version"),
+		"[dismissed: abandoned by alice: the disk burnt dismissed: abandoned by alice: the disk burnt]")
 	w.want(w.one("select count(*)::text from outputs where owner = 'network'"), "0")
 	w.want(w.one("select count(*)::text from state_locks"), "0")
 	if _, reason := w.component("web"); !strings.Contains(reason, "network") {
 		t.Errorf("web reads the outputs of network, and its reason is %q", reason)
 	}
-	if _, reason := w.component("network"); !strings.Contains(reason, "abandoned by alice: the disk burnt; what exists of it is not known") {
+	if _, reason := w.component("network"); !strings.Contains(reason,
+		"abandoned by alice: the disk burnt; what exists of it is not known") {
 		t.Errorf("who is to approve reads %q", reason)
 	}
 	w.want(w.runJobs(), "[plan network]")
@@ -91,7 +93,8 @@ func TestWhatCannotBeAbandonedIsRefusedInWords(t *testing.T) {
 		{"netwrk", "", "", rollout.CodeUnknownComponent},
 		{"metrics", "", "", rollout.CodeNoState},
 		{"web", "", "", rollout.CodeReadable},
-		{"network", "update installs set approval = 'approve-all'", "update installs set approval = 'prompt'", rollout.CodeApproveAll},
+		{"network", "update installs set approval = 'approve-all'", "update installs set approval = 'prompt'",
+			rollout.CodeApproveAll},
 		{"network", "update runners set recipient = ''", "", rollout.CodeKeyUnknown},
 	} {
 		if c.before != "" {

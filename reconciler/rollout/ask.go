@@ -103,7 +103,8 @@ func (g granted) keep(ctx context.Context, tx *store.Tx, install store.Install) 
 		}
 	}
 	for _, name := range g.down {
-		if err := tx.TearDown(ctx, store.TearDownParams{OrgID: tx.Org, InstallID: install.ID, Names: []string{name}, Reason: g.downReason(name)}); err != nil {
+		if err := tx.TearDown(ctx, store.TearDownParams{OrgID: tx.Org, InstallID: install.ID, Names: []string{name},
+			Reason: g.downReason(name)}); err != nil {
 			return err
 		}
 	}
@@ -179,7 +180,8 @@ func (r *Rollout) Sketch(ctx context.Context, tx *store.Tx, install store.Instal
 
 // wouldStart returns the workflows that a request leads to now, or why there are
 // none. For a plan-only request they contain only its components.
-func (s *snapshot) wouldStart(ctx context.Context, tx *store.Tx, g granted) (starts []start, wants map[string]*want, why string, err error) {
+func (s *snapshot) wouldStart(ctx context.Context, tx *store.Tx, g granted) (starts []start, wants map[string]*want,
+	why string, err error) {
 	wants = s.desire()
 	all, err := underWay(ctx, tx, s.install.ID)
 	if err != nil {
@@ -208,7 +210,9 @@ func only(starts []start, named []string) []start {
 	}
 	var all []start
 	for _, st := range starts {
-		st.components = slices.DeleteFunc(slices.Clone(st.components), func(name string) bool { return !slices.Contains(named, name) })
+		st.components = slices.DeleteFunc(slices.Clone(st.components), func(name string) bool {
+			return !slices.Contains(named, name)
+		})
 		if len(st.components) > 0 {
 			all = append(all, st)
 		}
@@ -226,7 +230,8 @@ type Run struct {
 
 // AskAction starts one run of an action that has a manual trigger, and returns the
 // workflow's id. Errors: store.ErrNotFound, *workflow.Conflict.
-func (r *Rollout) AskAction(ctx context.Context, tx *store.Tx, install store.Install, run Run) (workflowID string, err error) {
+func (r *Rollout) AskAction(ctx context.Context, tx *store.Tx, install store.Install, run Run) (workflowID string,
+	err error) {
 	locked, err := tx.LockInstall(ctx, tx.Org, install.ID)
 	if err != nil {
 		return "", fmt.Errorf("install %s: %w", install.Name, err)
@@ -266,24 +271,30 @@ func (s *snapshot) run(run Run) (workflow.Request, error) {
 		return workflow.Request{}, refuse(CodeNoVersion, "Sync it first.", "app %s has no version yet", s.app.Name)
 	}
 	action, ok := s.config.Action(run.Action)
-	manual := ok && slices.ContainsFunc(action.Triggers, func(t appconfig.Trigger) bool { return t.Type == appconfig.TriggerManual })
+	manual := ok && slices.ContainsFunc(action.Triggers, func(t appconfig.Trigger) bool {
+		return t.Type == appconfig.TriggerManual
+	})
 	switch {
 	case !ok:
 		return workflow.Request{}, s.unknownAction(run.Action)
 	case !manual:
-		return workflow.Request{}, refuse(CodeNotManual, `Add a trigger with type = "manual" to it.`, "action %s has no manual trigger", run.Action)
+		return workflow.Request{}, refuse(CodeNotManual, `Add a trigger with type = "manual" to it.`,
+			"action %s has no manual trigger", run.Action)
 	}
 	if err := checkInputs(action, run.Inputs); err != nil {
 		return workflow.Request{}, err
 	}
 	return workflow.Request{
-		Install: s.install.ID, Kind: workflow.KindAction, Reason: fmt.Sprintf("%s asked for action %s", run.Actor, run.Action), Release: s.release.Number,
-		RequestedBy: run.Actor, Act: workflow.Act{Action: run.Action, Trigger: appconfig.TriggerManual}, Env: run.Env, Inputs: run.Inputs,
+		Install: s.install.ID, Kind: workflow.KindAction, Reason: fmt.Sprintf("%s asked for action %s", run.Actor,
+			run.Action), Release: s.release.Number,
+		RequestedBy: run.Actor, Act: workflow.Act{Action: run.Action, Trigger: appconfig.TriggerManual}, Env: run.Env,
+		Inputs: run.Inputs,
 	}, nil
 }
 
 func (s *snapshot) unknownAction(name string) error {
-	return refuse(CodeUnknownAction, "Name one of: "+strings.Join(actionNames(s.config), ", ")+".", "app %s has no action %.60q", s.app.Name, name)
+	return refuse(CodeUnknownAction, "Name one of: "+strings.Join(actionNames(s.config), ", ")+".",
+		"app %s has no action %.60q", s.app.Name, name)
 }
 
 func actionNames(config *appconfig.App) []string {
@@ -297,8 +308,10 @@ func actionNames(config *appconfig.App) []string {
 // checkEnv checks the variables that a person passes to a run in addition to the action's inputs.
 func (s *snapshot) checkEnv(env map[string]string) error {
 	if len(env) > 0 && !dispatch.KeptPolicy(s.runner).FreeEnv {
-		return refuse(CodeBadEnv, "Declare them as inputs of the action, or have the runner's owner set free_env = true under [actions] in its runner file.",
-			"runner %s takes no environment that an action does not declare, such as %.60q", s.runner.Name, slices.Min(slices.Collect(maps.Keys(env))))
+		return refuse(CodeBadEnv,
+			"Declare them as inputs of the action, or have the runner's owner set free_env = true under [actions] in its runner file.",
+			"runner %s takes no environment that an action does not declare, such as %.60q", s.runner.Name,
+			slices.Min(slices.Collect(maps.Keys(env))))
 	}
 	if len(env) > mostEnv {
 		return refuse(CodeBadEnv, "Give fewer.", "there are more than %d variables", mostEnv)
@@ -321,7 +334,8 @@ func (s *snapshot) checkEnv(env map[string]string) error {
 // checkInputs checks a person's values for an action's inputs.
 func checkInputs(action *appconfig.Action, given map[string]string) error {
 	if _, problems := action.CheckInputs(given); len(problems) > 0 {
-		return refuse(CodeBadInputs, fmt.Sprintf("Give those that `nuon actions get` shows for %s.", action.Name), "%s", strings.Join(problems, "; "))
+		return refuse(CodeBadInputs, fmt.Sprintf("Give those that `nuon actions get` shows for %s.", action.Name), "%s",
+			strings.Join(problems, "; "))
 	}
 	return nil
 }

@@ -24,7 +24,8 @@ func (w *world) conflict(err error, code string) {
 // action adds an action with triggers to the app.
 func (w *world) action(name string, triggers ...appconfig.Trigger) {
 	w.app.Actions = append(w.app.Actions, appconfig.Action{
-		Name: name, Timeout: "1m", Triggers: triggers, Steps: []appconfig.ActionStep{{Name: "it", InlineContents: "#!/bin/sh\ntrue"}},
+		Name: name, Timeout: "1m", Triggers: triggers,
+		Steps: []appconfig.ActionStep{{Name: "it", InlineContents: "#!/bin/sh\ntrue"}},
 	})
 }
 
@@ -36,8 +37,10 @@ func (w *world) on(kind, component string) string {
 func TestTriggersRunAroundTheWholeLifeOfAnInstall(t *testing.T) {
 	w := newWorld(t)
 	for _, name := range []string{
-		appconfig.TriggerPreProvision, appconfig.TriggerPostProvision, appconfig.TriggerPostProvisionSandbox, appconfig.TriggerPreDeployAll,
-		appconfig.TriggerPostDeployAll, appconfig.TriggerPreUpdateInputs, appconfig.TriggerPostUpdateInputs, appconfig.TriggerPreDeprovision,
+		appconfig.TriggerPreProvision, appconfig.TriggerPostProvision, appconfig.TriggerPostProvisionSandbox,
+		appconfig.TriggerPreDeployAll,
+		appconfig.TriggerPostDeployAll, appconfig.TriggerPreUpdateInputs, appconfig.TriggerPostUpdateInputs,
+		appconfig.TriggerPreDeprovision,
 		appconfig.TriggerPostDeprovision, appconfig.TriggerPreTeardownAll, appconfig.TriggerPostTeardownAll,
 		appconfig.TriggerPreDeprovisionSandbox, appconfig.TriggerPostDeprovisionSandbox,
 	} {
@@ -91,7 +94,8 @@ func TestAnActionBeforeAComponentThatFailsStallsIt(t *testing.T) {
 	w.want(w.list("select status from plans where component = 'web'"), "[superseded]")
 	w.want(w.list("select component from approvals a join plans p on p.id = a.plan_id where a.status = 'waiting'"), "[]")
 	status, reason := w.component("web")
-	w.want(status+": "+reason, "stalled: behind, stalled: action drain (pre-deploy-component) did not succeed: it was made to fail")
+	w.want(status+": "+reason,
+		"stalled: behind, stalled: action drain (pre-deploy-component) did not succeed: it was made to fail")
 
 	// The workflow has ended: a retry of the action is a new deploy of the component
 	// that it blocked.
@@ -118,7 +122,8 @@ func (w *world) retryStep(step string) (in string, err error) {
 	flow := w.one("select workflow_id from steps where id = $1", step)
 	err = w.in(func(ctx context.Context, tx *store.Tx) (err error) {
 		var c *workflow.Conflict
-		if err = w.engine.RetryStep(ctx, tx, flow, step, "alice"); !errors.As(err, &c) || c.Code != workflow.CodeWorkflowEnded {
+		if err = w.engine.RetryStep(ctx, tx, flow, step, "alice"); !errors.As(err, &c) ||
+			c.Code != workflow.CodeWorkflowEnded {
 			in = flow
 			return err
 		}
@@ -221,14 +226,16 @@ func TestStepsAreRetriedAndSkippedInARunningWorkflow(t *testing.T) {
 	skip := func(kind, of string) error {
 		step := w.on(kind, of)
 		err := w.in(func(ctx context.Context, tx *store.Tx) error {
-			return w.engine.SkipStep(ctx, tx, w.one("select workflow_id from steps where id = $1", step), step, "alice", "not today")
+			return w.engine.SkipStep(ctx, tx, w.one("select workflow_id from steps where id = $1", step), step, "alice",
+				"not today")
 		})
 		w.queue()
 		return err
 	}
 	must(t, skip("approve", "metrics"))
 	w.want(w.asked(), "[network]")
-	w.want(w.one("select status || ': ' || reason from approvals order by created_at desc limit 1 offset 1"), "withdrawn: skipped by alice: not today")
+	w.want(w.one("select status || ': ' || reason from approvals order by created_at desc limit 1 offset 1"),
+		"withdrawn: skipped by alice: not today")
 	status, reason := w.component("metrics")
 	w.want(status+": "+reason, "refused: behind, cancelled by alice: skipped: not today")
 	w.conflict(skip("approve", "metrics"), workflow.CodeNotSkippable)
@@ -261,7 +268,8 @@ func TestATeardownStaysUntilADeployIsAskedFor(t *testing.T) {
 	w.exec("update installs set approval = 'approve-all', allow_destroy = true")
 	granted, err := down(rollout.Wish{Components: []string{"network"}, Dependents: true})
 	must(t, err)
-	w.want(w.one("select kind || ' ' || reason from workflows where id = $1", granted.Workflow), "teardown alice asked for the teardown of network, web")
+	w.want(w.one("select kind || ' ' || reason from workflows where id = $1", granted.Workflow),
+		"teardown alice asked for the teardown of network, web")
 	w.runJobs()
 	w.want(w.asked(), "[web]") // a destroy always needs a person, even if the install's rule approves all plans
 	w.approveAll()
@@ -289,9 +297,11 @@ func TestARedeployPlansWhatIsAsItIsWanted(t *testing.T) {
 	w := newProvisionedWorld(t)
 	w.ask("present", "network")
 	w.want(w.workflows(), "[provision succeeded]")
-	granted, err := w.wish(rollout.Wish{Kind: workflow.KindDeploy, Components: []string{"network"}, Redeploy: true, Dependents: true})
+	granted, err := w.wish(rollout.Wish{Kind: workflow.KindDeploy, Components: []string{"network"}, Redeploy: true,
+		Dependents: true})
 	must(t, err)
-	w.want(w.one("select reason || ' (release ' || release || ')' from workflows where id = $1", granted.Workflow), "alice asked for the redeploy of network, web (release 1)")
+	w.want(w.one("select reason || ' (release ' || release || ')' from workflows where id = $1", granted.Workflow),
+		"alice asked for the redeploy of network, web (release 1)")
 	w.runJobs()
 	w.want(w.done, "[plan network plan web]")
 	w.want(w.one("select outcome from workflows where id = $1", granted.Workflow), "2 without changes")
@@ -330,22 +340,27 @@ func TestAPlanOnlyWorkflowChangesNothing(t *testing.T) {
 		w.runJobs()
 		w.want(w.asked(), "[]")
 		w.want(held(), before)
-		return w.one("select kind || ' ' || status || ' ' || plan_only || ': ' || outcome from workflows where id = $1", granted.Workflow)
+		return w.one("select kind || ' ' || status || ' ' || plan_only || ': ' || outcome from workflows where id = $1",
+			granted.Workflow)
 	}
 	w.want(plan(rollout.Wish{Kind: workflow.KindDeploy}), "deploy succeeded true: planned only: 1 with changes")
 	w.want(w.done, "[plan metrics]")
 	w.want(w.list("select p.status || ': ' || p.reason from plans p join workflows f on f.id = p.workflow_id where f.plan_only"), "[superseded: planned only: it is shown, and never applied]")
-	w.want(plan(rollout.Wish{Kind: workflow.KindDeploy, Components: []string{"web"}, Redeploy: true}), "deploy succeeded true: planned only: 1 without changes")
-	w.want(plan(rollout.Wish{Kind: workflow.KindTeardown, Components: []string{"network"}, Dependents: true}), "teardown succeeded true: planned only: 2 with changes")
+	w.want(plan(rollout.Wish{Kind: workflow.KindDeploy, Components: []string{"web"}, Redeploy: true}),
+		"deploy succeeded true: planned only: 1 without changes")
+	w.want(plan(rollout.Wish{Kind: workflow.KindTeardown, Components: []string{"network"}, Dependents: true}),
+		"teardown succeeded true: planned only: 2 with changes")
 	w.want(plan(rollout.Wish{Kind: workflow.KindDeprovision}), "deprovision succeeded true: planned only: 4 with changes")
 	w.want(w.done, "[plan metrics plan network plan sandbox plan web]")
 	w.look()
 	w.want(w.list("select kind from workflows where not plan_only order by number"), "[provision deploy]")
 	w.break_["plan metrics"] = api.JobResultStatusFailed
-	w.want(plan(rollout.Wish{Kind: workflow.KindDeploy, Components: []string{"metrics"}}), "deploy failed true: planned only: metrics: it was made to fail")
+	w.want(plan(rollout.Wish{Kind: workflow.KindDeploy, Components: []string{"metrics"}}),
+		"deploy failed true: planned only: metrics: it was made to fail")
 	granted, err := w.wish(rollout.Wish{Kind: workflow.KindDeploy, Components: []string{"web"}, PlanOnly: true})
 	must(t, err)
-	w.want(granted.Workflow+granted.Words, "nothing to do: the install is refused: metrics: behind, rejected by alice: not now")
+	w.want(granted.Workflow+granted.Words,
+		"nothing to do: the install is refused: metrics: behind, rejected by alice: not now")
 }
 
 // A dry run returns exactly what the request then starts, and writes nothing.
@@ -379,10 +394,12 @@ func TestASketchIsWhatWouldBeStarted(t *testing.T) {
 		for _, s := range sketch.Sketches[0].Steps {
 			would = append(would, string(s.Kind)+" "+s.Component+s.Action)
 		}
-		w.want(w.list("select kind || ' ' || component || action from steps where workflow_id = $1 order by position", granted.Workflow), would)
+		w.want(w.list("select kind || ' ' || component || action from steps where workflow_id = $1 order by position",
+			granted.Workflow), would)
 		w.approveAll()
 	}
-	w.want(w.workflows(), "[provision succeeded deploy succeeded teardown succeeded deploy succeeded deprovision succeeded]")
+	w.want(w.workflows(),
+		"[provision succeeded deploy succeeded teardown succeeded deploy succeeded deprovision succeeded]")
 }
 
 func TestASwitchRunsItsOwnActions(t *testing.T) {
@@ -391,7 +408,8 @@ func TestASwitchRunsItsOwnActions(t *testing.T) {
 		w.app.Components[i].Toggleable = w.app.Components[i].Name == "metrics"
 	}
 	for _, name := range []string{
-		appconfig.TriggerPreEnableComponent, appconfig.TriggerPostEnableComponent, appconfig.TriggerPreDisableComponent, appconfig.TriggerPostDisableComponent,
+		appconfig.TriggerPreEnableComponent, appconfig.TriggerPostEnableComponent, appconfig.TriggerPreDisableComponent,
+		appconfig.TriggerPostDisableComponent,
 		appconfig.TriggerPreDeployComponent, appconfig.TriggerPreTeardownComponent,
 	} {
 		w.action(name, appconfig.Trigger{Type: name, ComponentName: "metrics"})
@@ -446,7 +464,8 @@ func TestTheClusterOfAnApplyIsKept(t *testing.T) {
 
 func TestInputsOfAnActionReachItsSteps(t *testing.T) {
 	w := newWorld(t)
-	w.action("rotate", appconfig.Trigger{Type: appconfig.TriggerManual}, appconfig.Trigger{Type: appconfig.TriggerPostDeployAll})
+	w.action("rotate", appconfig.Trigger{Type: appconfig.TriggerManual},
+		appconfig.Trigger{Type: appconfig.TriggerPostDeployAll})
 	rotate := &w.app.Actions[len(w.app.Actions)-1]
 	rotate.KubeConfig, rotate.Inputs = true, []appconfig.ActionInput{{Name: "count", Type: "number", Required: true}}
 	w.version()
@@ -454,10 +473,12 @@ func TestInputsOfAnActionReachItsSteps(t *testing.T) {
 	w.look()
 	w.runJobs() // no person passes an input to this run
 	w.want(w.workflows(), "[provision failed]")
-	w.want(w.one("select reason from steps where action = 'rotate'"), "action rotate cannot run: input count is required; give it a default, or run it by hand (nuon run)")
+	w.want(w.one("select reason from steps where action = 'rotate'"),
+		"action rotate cannot run: input count is required; give it a default, or run it by hand (nuon run)")
 	run := func(inputs map[string]string) (flow string, err error) {
 		err = w.in(func(ctx context.Context, tx *store.Tx) error {
-			flow, err = w.rollout.AskAction(ctx, tx, store.Install{ID: w.install, Name: "acme"}, rollout.Run{Action: "rotate", Inputs: inputs, Env: map[string]string{"LOUD": "yes"}, Actor: "alice"})
+			flow, err = w.rollout.AskAction(ctx, tx, store.Install{ID: w.install, Name: "acme"},
+				rollout.Run{Action: "rotate", Inputs: inputs, Env: map[string]string{"LOUD": "yes"}, Actor: "alice"})
 			return err
 		})
 		return flow, err
@@ -481,7 +502,8 @@ func TestInputsOfAnActionReachItsSteps(t *testing.T) {
 // automatically, and a retry restarts all of it.
 func TestAnActionBeforeEverythingThatFailsStallsAll(t *testing.T) {
 	w := newWorld(t)
-	w.action("check", appconfig.Trigger{Type: appconfig.TriggerPreProvision}, appconfig.Trigger{Type: appconfig.TriggerPreDeployAll})
+	w.action("check", appconfig.Trigger{Type: appconfig.TriggerPreProvision},
+		appconfig.Trigger{Type: appconfig.TriggerPreDeployAll})
 	w.version()
 	w.exec("update installs set approval = 'approve-all'")
 	w.break_["action check"] = "failed"
@@ -503,7 +525,8 @@ func TestAnActionBeforeEverythingThatFailsStallsAll(t *testing.T) {
 	w.runJobs()
 	w.look()
 	w.want(w.workflows(), "[provision failed provision succeeded deploy failed]")
-	w.want(w.one("select outcome from workflows order by number desc limit 1"), "action check: it was made to fail; metrics skipped; web skipped")
+	w.want(w.one("select outcome from workflows order by number desc limit 1"),
+		"action check: it was made to fail; metrics skipped; web skipped")
 	delete(w.break_, "action check")
 	w.done = nil
 	w.retry("action", "check")
@@ -572,7 +595,8 @@ func TestAnActionThatLeftTheAppStopsNothing(t *testing.T) {
 	w.look()
 	w.approveAll()
 	w.want(w.workflows(), "[provision succeeded]")
-	w.want(w.list("select status || ': ' || reason from steps where action = 'drain'"), "[skipped: release 3 has no action drain]")
+	w.want(w.list("select status || ': ' || reason from steps where action = 'drain'"),
+		"[skipped: release 3 has no action drain]")
 	status, _ := w.status()
 	w.want(status, "current")
 }

@@ -26,7 +26,8 @@ func inCluster() *snapshot {
 	}
 	s.config.Components[2] = appconfig.Component{
 		Name: "web", Kind: "helm_chart",
-		Helm: &appconfig.Helm{ChartName: "web-page", Namespace: "{{.nuon.install.id}}", StorageDriver: "configmap", Values: map[string]any{"replicas": int64(3), "tag": "3"}},
+		Helm: &appconfig.Helm{ChartName: "web-page", Namespace: "{{.nuon.install.id}}", StorageDriver: "configmap",
+			Values: map[string]any{"replicas": int64(3), "tag": "3"}},
 	}
 	for name, p := range s.places {
 		p.declaration = declare(s.config, name)
@@ -34,12 +35,14 @@ func inCluster() *snapshot {
 			p.component.Kind = c.Kind
 		}
 	}
-	s.outputs[outputOwner{"component", "sandbox"}] = []store.Output{{Scope: "component", Name: "cluster", Value: json.RawMessage(`{"name":"main","endpoint":"https://a","token":"t1"}`)}}
+	s.outputs[outputOwner{"component", "sandbox"}] = []store.Output{{Scope: "component", Name: "cluster",
+		Value: json.RawMessage(`{"name":"main","endpoint":"https://a","token":"t1"}`)}}
 	return s
 }
 
 func (s *snapshot) cluster(of, value string) {
-	s.outputs[outputOwner{"component", of}] = []store.Output{{Scope: "component", Name: "cluster", Value: json.RawMessage(value)}}
+	s.outputs[outputOwner{"component", of}] = []store.Output{{Scope: "component", Name: "cluster",
+		Value: json.RawMessage(value)}}
 }
 
 func TestAnotherClusterIsAReasonToDeployAndAnotherTokenIsNone(t *testing.T) {
@@ -68,7 +71,8 @@ func TestSpecsOfChartsAndManifests(t *testing.T) {
 	}
 	want := api.HelmSpec{
 		Release: "web-page", Namespace: "{{.nuon.install.id}}", StorageDriver: "configmap",
-		Values: map[string]json.RawMessage{"replicas": json.RawMessage("3"), "tag": json.RawMessage(`"3"`)}, ValuesFiles: []string{}, InputTypes: map[string]string{"replicas": "number"},
+		Values:      map[string]json.RawMessage{"replicas": json.RawMessage("3"), "tag": json.RawMessage(`"3"`)},
+		ValuesFiles: []string{}, InputTypes: map[string]string{"replicas": "number"},
 	}
 	if d := cmp.Diff(want, web.Deploy.Helm); d != "" {
 		t.Error(d)
@@ -77,19 +81,23 @@ func TestSpecsOfChartsAndManifests(t *testing.T) {
 	if err := json.Unmarshal(web.Deploy.Values.Plain, &plain); err != nil {
 		t.Fatal(err)
 	}
-	if found, ok := render.Tree(plain).Get(web.Deploy.Cluster.Path); !ok || found.(map[string]any)["token"] != "t1" || web.Timeout != 30*60 {
+	if found, ok := render.Tree(plain).Get(web.Deploy.Cluster.Path); !ok || found.(map[string]any)["token"] != "t1" ||
+		web.Timeout != 30*60 {
 		t.Errorf("cluster %v at %v, timeout %d", found, web.Deploy.Cluster, web.Timeout)
 	}
 	p := s.places["metrics"]
-	p.row.AppliedInventory = json.RawMessage(`[{"group":"","version":"v1","kind":"ConfigMap","namespace":"edge","name":"a"}]`)
+	p.row.AppliedInventory = json.RawMessage(
+		`[{"group":"","version":"v1","kind":"ConfigMap","namespace":"edge","name":"a"}]`)
 	metrics, err := s.target(p, facts{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := metrics.Deploy.Cluster; got.Context != "edge" || !cmp.Equal(got.Path, []string{"components", "network", "outputs", "cluster"}) {
+	if got := metrics.Deploy.Cluster; got.Context != "edge" ||
+		!cmp.Equal(got.Path, []string{"components", "network", "outputs", "cluster"}) {
 		t.Errorf("it goes to %v", got)
 	}
-	if !metrics.Deploy.Manifest.Templates || metrics.Timeout != 120 || len(metrics.Found) != 1 || metrics.Found[0].Name != "a" {
+	if !metrics.Deploy.Manifest.Templates || metrics.Timeout != 120 || len(metrics.Found) != 1 ||
+		metrics.Found[0].Name != "a" {
 		t.Errorf("%+v", metrics)
 	}
 	if !cmp.Equal(p.after, []string{"sandbox", "network"}) {
@@ -114,7 +122,8 @@ func TestHealthBringsTheClusterBack(t *testing.T) {
 	}
 	s.places["web"].row.AppliedCluster = json.RawMessage(`{"identity":"sha256:a","hash":"h"}`)
 	got := s.health()
-	if len(got.Parts) != 1 || got.Parts[0].Deploy.Component != "web" || got.Parts[0].Cluster != (api.ClusterIdentity{Identity: "sha256:a", Hash: "h"}) {
+	if len(got.Parts) != 1 || got.Parts[0].Deploy.Component != "web" ||
+		got.Parts[0].Cluster != (api.ClusterIdentity{Identity: "sha256:a", Hash: "h"}) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -164,8 +173,10 @@ func TestWhatGoesIsReachedWithTheCredentialOfToday(t *testing.T) {
 	if got := token(); got != "t9" {
 		t.Errorf("it is reached with %v", got)
 	}
-	s.outputs[outputOwner{"component", "sandbox"}] = []store.Output{{Scope: "component", Name: "cluster", Sealed: sealedTo(key), Hash: "hmac:1"}}
-	want := []api.SealedValue{{Path: []string{"sandbox", "outputs", "cluster"}, Component: "ico_sandbox", Hash: "hmac:1", Sealed: seal.Sealed{KeyID: key, Ciphertext: []byte("x")}}}
+	s.outputs[outputOwner{"component", "sandbox"}] = []store.Output{{Scope: "component", Name: "cluster",
+		Sealed: sealedTo(key), Hash: "hmac:1"}}
+	want := []api.SealedValue{{Path: []string{"sandbox", "outputs", "cluster"}, Component: "ico_sandbox", Hash: "hmac:1",
+		Sealed: seal.Sealed{KeyID: key, Ciphertext: []byte("x")}}}
 	if d := cmp.Diff(any(want), token()); d != "" {
 		t.Error(d)
 	}

@@ -16,7 +16,8 @@ func chain(components, outputs int) *snapshot {
 	s.config.Components, s.places = nil, map[string]*place{"sandbox": s.places["sandbox"]}
 	name := func(i int) string { return fmt.Sprintf("c%03d", i) }
 	for i := range components {
-		c := appconfig.Component{Name: name(i), Kind: "terraform_module", Terraform: &appconfig.Terraform{Vars: map[string]string{}}}
+		c := appconfig.Component{Name: name(i), Kind: "terraform_module",
+			Terraform: &appconfig.Terraform{Vars: map[string]string{}}}
 		for v := range 3 {
 			if i > 0 {
 				c.Terraform.Vars[fmt.Sprint("v", v)] = fmt.Sprintf("{{.nuon.components.%s.outputs.out%d}}", name(i-1), v)
@@ -27,12 +28,15 @@ func chain(components, outputs int) *snapshot {
 	for i := range components {
 		artifact := &store.Build{ArtifactDigest: "sha256:" + name(i), Number: 1, Status: "succeeded", Reason: "r"}
 		s.places[name(i)] = &place{
-			declaration: declare(s.config, name(i)), artifact: artifact, newest: artifact, component: store.Component{Name: name(i), Present: true},
-			placeRow: placeRow{row: store.InstallComponent{ID: "ico_" + name(i), Name: name(i)}},
+			declaration: declare(s.config, name(i)), artifact: artifact, newest: artifact,
+			component: store.Component{Name: name(i), Present: true},
+			placeRow:  placeRow{row: store.InstallComponent{ID: "ico_" + name(i), Name: name(i)}},
 		}
 		owner := outputOwner{"component", name(i)}
 		for o := range outputs {
-			s.outputs[owner] = append(s.outputs[owner], store.Output{Scope: "component", Owner: name(i), Name: fmt.Sprint("out", o), Value: json.RawMessage(`"some value"`)})
+			s.outputs[owner] = append(s.outputs[owner],
+				store.Output{Scope: "component", Owner: name(i), Name: fmt.Sprint("out", o),
+					Value: json.RawMessage(`"some value"`)})
 		}
 	}
 	s.land("sandbox")

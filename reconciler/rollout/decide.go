@@ -117,7 +117,8 @@ func (s *snapshot) deploy(wants map[string]*want, now running) []start {
 	if len(names) == 0 {
 		return nil
 	}
-	return []start{{kind: workflow.KindDeploy, components: names, reason: summary(reasons), inputs: s.onlyInputs(wants, names)}}
+	return []start{{kind: workflow.KindDeploy, components: names, reason: summary(reasons),
+		inputs: s.onlyInputs(wants, names)}}
 }
 
 // mostReasons is how many components a workflow's reason lists individually.
@@ -156,5 +157,6 @@ func (s *snapshot) deprovision(wants map[string]*want, now running) []start {
 	if len(names) == 0 {
 		return nil
 	}
-	return []start{{kind: workflow.KindDeprovision, components: names, reason: fmt.Sprintf("install %s is to be gone", s.install.Name)}}
+	return []start{{kind: workflow.KindDeprovision, components: names,
+		reason: fmt.Sprintf("install %s is to be gone", s.install.Name)}}
 }

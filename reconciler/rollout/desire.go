@@ -146,7 +146,9 @@ func (d *desiring) waitForKinds(p *place, w *want) {
 			continue
 		}
 		if other, there := d.config.Component(ref[1]); there && !other.Deployable() {
-			w.Waits = fmt.Sprintf("it reads %s, and nuon does not deploy components of kind %s yet; write the value itself, or make it an input", ref.String(), other.Kind)
+			w.Waits = fmt.Sprintf(
+				"it reads %s, and nuon does not deploy components of kind %s yet; write the value itself, or make it an input",
+				ref.String(), other.Kind)
 			w.Stuck, w.own, w.never = true, true, true
 			return
 		}
@@ -227,7 +229,8 @@ func (d *desiring) waitForValues(p *place, w *want) {
 		if in.Sensitive {
 			flag = "--secret " + in.Name
 		}
-		w.Waits, w.Stuck, w.own = fmt.Sprintf("input %s has no value; set it: nuon installs update %s %s", in.Name, d.address(), flag), true, true
+		w.Waits, w.Stuck, w.own = fmt.Sprintf("input %s has no value; set it: nuon installs update %s %s", in.Name,
+			d.address(), flag), true, true
 		return
 	}
 	path, foreign := d.foreignKey(refs)
@@ -240,7 +243,9 @@ func (d *desiring) waitForValues(p *place, w *want) {
 		w.Waits = fmt.Sprintf("the runner has not registered yet, and %s can only be sealed to its key", what)
 	case path.HasPrefix("inputs"):
 		// A runner that registers has all pending values sealed to its key in the same transaction.
-		w.Waits, w.Stuck = fmt.Sprintf("%s: it was sealed to a key that is gone; enter it again (nuon installs update %s --secret %s)", what, d.address(), path[len(path)-1]), true
+		w.Waits, w.Stuck = fmt.Sprintf(
+			"%s: it was sealed to a key that is gone; enter it again (nuon installs update %s --secret %s)", what, d.address(),
+			path[len(path)-1]), true
 	default:
 		w.Waits, w.Stuck = what+" is sealed to a key that the runner does not have; deploy what gives it again", true
 	}
@@ -345,7 +350,8 @@ func absentDigestOf(p *place) string {
 
 // refusedBy describes a refusal, to follow "is".
 func refusedBy(r store.Refusal) string {
-	words := map[string]string{"rejected": "rejected by " + r.Actor, "cancelled": "cancelled by " + r.Actor, "stalled": "stalled"}[r.Kind]
+	words := map[string]string{"rejected": "rejected by " + r.Actor, "cancelled": "cancelled by " + r.Actor,
+		"stalled": "stalled"}[r.Kind]
 	if r.Reason == "" {
 		return "behind, " + words
 	}

@@ -44,7 +44,8 @@ func PreviewDraft(ctx context.Context, tx *store.Tx, app store.App, d Draft) (Dr
 	all := Drafted{Release: part.release.Number, Held: part.release.Reason, Installs: []Following{}}
 	for after := ""; ; {
 		rows, err := tx.ViewInstalls(ctx, store.ViewInstallsParams{
-			OrgID: tx.Org, AppID: app.ID, Labels: json.RawMessage("{}"), AfterApp: app.Name, AfterName: after, Most: pageOfInstalls,
+			OrgID: tx.Org, AppID: app.ID, Labels: json.RawMessage("{}"), AfterApp: app.Name, AfterName: after,
+			Most: pageOfInstalls,
 		})
 		if err != nil {
 			return Drafted{}, err

@@ -67,7 +67,9 @@ func (r *Rollout) ReconcileRange(ctx context.Context, q queue.RolloutRange) erro
 		return err
 	}
 	slog.WarnContext(ctx, "reconcile installs one by one", "app", q.App, "installs", len(ids), "error", err)
-	again := r.store.In(ctx, q.Org, func(ctx context.Context, tx *store.Tx) error { return tx.Enqueue(ctx, resyncs(q.Org, ids, nil)...) })
+	again := r.store.In(ctx, q.Org, func(ctx context.Context, tx *store.Tx) error {
+		return tx.Enqueue(ctx, resyncs(q.Org, ids, nil)...)
+	})
 	if again != nil {
 		return fmt.Errorf("roll out to %d installs of app %s: %w", len(ids), q.App, again)
 	}

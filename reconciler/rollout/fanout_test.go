@@ -22,7 +22,8 @@ func (w *world) crowd(many int) {
 // reconcileRanges runs the range tasks in the queue, and nothing else.
 func (w *world) reconcileRanges(r *rollout.Rollout) {
 	w.Helper()
-	for _, args := range w.list("delete from river.river_job where kind = 'rollout_range' returning args->>'first' || ' ' || (args->>'last')") {
+	for _, args := range w.list(
+		"delete from river.river_job where kind = 'rollout_range' returning args->>'first' || ' ' || (args->>'last')") {
 		first, last, _ := strings.Cut(args, " ")
 		must(w, r.ReconcileRange(w.Context(), queue.RolloutRange{Org: w.org, App: w.appID, First: first, Last: last}))
 	}
@@ -38,7 +39,8 @@ func TestFanOutReconcilesEveryInstall(t *testing.T) {
 	for range 3 {
 		must(t, w.rollout.FanOut(t.Context(), w.org, w.appID))
 	}
-	w.want(w.one("select count(*)::text || ' ' || min(priority) || ' ' || min(queue) from river.river_job"), "5 2 background")
+	w.want(w.one("select count(*)::text || ' ' || min(priority) || ' ' || min(queue) from river.river_job"),
+		"5 2 background")
 	w.reconcileRanges(w.rollout)
 	w.want(w.one("select count(distinct install_id)::text from workflows where kind = 'provision'"), "121")
 	w.want(w.one("select count(*)::text from river.river_job"), "0") // they have started
@@ -113,7 +115,8 @@ func TestAFirstStepThatCannotBeginIsTheQueuesMatter(t *testing.T) {
 	w.exec(`update install_components set applied_inventory = '"none"' where name = 'metrics'`) // invalid
 	w.build("metrics", "succeeded")
 	must(t, w.rollout.Reconcile(t.Context(), w.org, w.install))
-	w.want(w.list("select kind || ' ' || queue || ' ' || priority from river.river_job"), "[advance default 4]") // lowest priority
+	w.want(w.list("select kind || ' ' || queue || ' ' || priority from river.river_job"),
+		"[advance default 4]") // lowest priority
 	w.want(w.list("select distinct s.status from steps s join workflows w on w.id = s.workflow_id where w.status = 'running'"), "[pending]")
 	w.want(w.list("select kind from jobs where ended_at is null"), "[]")
 }
@@ -179,7 +182,8 @@ func TestARangeThatCannotBeReadIsAskedForAgain(t *testing.T) {
 	w := newWorld(t)
 	w.crowd(2)
 	w.exec("alter table installs rename column app_id to elsewhere")
-	if err := w.rollout.ReconcileRange(t.Context(), queue.RolloutRange{Org: w.org, App: w.appID, First: "ins_00001", Last: "ins_00002"}); err == nil {
+	if err := w.rollout.ReconcileRange(t.Context(), queue.RolloutRange{Org: w.org, App: w.appID, First: "ins_00001",
+		Last: "ins_00002"}); err == nil {
 		t.Error("a range of which nothing was read counts as reconciled")
 	}
 }

@@ -36,7 +36,8 @@ func TestProvisionGoesByDependencyAndSideBySide(t *testing.T) {
 		"[action of  apply of sandbox apply of terraform_module plan of sandbox plan of terraform_module sync of sandbox sync of terraform_module]")
 	// Each automatic approval records its rule, and who set that.
 	w.want(w.list(`select distinct a.status || ' by ' || r.actor || ': ' || r.reason || '; ' || (r.rule->>'by') || ' ' || (r.rule->>'at') || ' ' || (r.rule->>'digest' = $1)
-		from approval_responses r join approvals a on a.id = r.approval_id where r.rule is not null`, workflow.Settings{Approval: "approve-all"}.Digest(w.install)),
+		from approval_responses r join approvals a on a.id = r.approval_id where r.rule is not null`,
+		workflow.Settings{Approval: "approve-all"}.Digest(w.install)),
 		"[approved by the install's rule: let through by the install's rule (approve-all, set by dana); dana 2026-11-01T10:00:00Z true]")
 	w.want(w.one("select count(*)::text from approval_responses where rule is not null"), "4")
 	w.want(w.list("select distinct detail->'rule'->>'by' from audit_events where action = 'plan.allow'"), "[dana]")
@@ -69,7 +70,8 @@ func TestNoSensitiveValueIsReadableInAnyRow(t *testing.T) {
 	w.build("web", "succeeded")
 	w.look()
 	w.approveAll()
-	tables := w.list(`select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'public' and c.relkind = 'r'`)
+	tables := w.list(
+		`select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'public' and c.relkind = 'r'`)
 	found := map[string][]string{}
 	for _, table := range tables {
 		for _, planted := range []string{plantedInput, plantedOutput, "planted-plain-7d10"} {
@@ -123,7 +125,8 @@ func TestAPushIsSeenBeforeItIsLookedAt(t *testing.T) {
 	w.endBuild("network", "succeeded")
 	status, _ = w.component("network")
 	w.want(status, "behind")
-	w.app.Components = append(w.app.Components, appconfig.Component{Name: "late", Kind: "terraform_module", Terraform: &appconfig.Terraform{Version: "1.11.4"}})
+	w.app.Components = append(w.app.Components, appconfig.Component{Name: "late", Kind: "terraform_module",
+		Terraform: &appconfig.Terraform{Version: "1.11.4"}})
 	w.addComponent("late")
 	w.version()
 	status, _ = w.component("late")
@@ -143,7 +146,8 @@ func TestAPlanWithoutChangesAsksNobodyAndAppliesNothing(t *testing.T) {
 	w.want(w.list("select s.status from steps s join workflows w on w.id = s.workflow_id where w.kind = 'deploy' order by position"), "[succeeded succeeded skipped skipped skipped]")
 	status, _ := w.component("web")
 	w.want(status, "current")
-	w.want(len(w.list("select id from jobs where kind = 'apply' and owner_id in (select s.id from steps s join workflows w on w.id = s.workflow_id where w.kind = 'deploy')")), 0)
+	w.want(len(w.list(
+		"select id from jobs where kind = 'apply' and owner_id in (select s.id from steps s join workflows w on w.id = s.workflow_id where w.kind = 'deploy')")), 0)
 }
 
 func TestANoIsRememberedUntilDesiredChangesOrAPersonAsks(t *testing.T) {
@@ -195,7 +199,8 @@ func TestANewerDesiredWithdrawsAWaitingPlan(t *testing.T) {
 	w.look()
 	w.want(w.one("select status || ': ' || reason from approvals where id = $1", old),
 		"withdrawn: superseded by a newer desired: artifact changed: build 3 of web, because commit 1a2b3c4 changed it")
-	w.want(w.list("select because from approvals where plan_id in (select id from plans where component = 'web') order by id"),
+	w.want(w.list(
+		"select because from approvals where plan_id in (select id from plans where component = 'web') order by id"),
 		"[web is not deployed on this install yet artifact changed: build 2 of web, because commit 1a2b3c4 changed it]")
 	err := w.respond(old, workflow.Approve, "alice", "")
 	var gone *workflow.Conflict
@@ -221,7 +226,8 @@ func TestAnApprovedPlanIsNotAppliedWhenDesiredHasMoved(t *testing.T) {
 	w.approveAll()
 	w.look()
 	w.want(w.list("select p.status from plans p join workflows w on w.id = p.workflow_id where w.kind = 'deploy' order by p.created_at"), "[superseded applied]")
-	w.want(w.state["web"][:20], "artifact "+w.one("select artifact_digest from builds where component_id = 'cmp_web' and number = 3")[:11])
+	w.want(w.state["web"][:20],
+		"artifact "+w.one("select artifact_digest from builds where component_id = 'cmp_web' and number = 3")[:11])
 }
 
 func TestAnAnswerBindsToWhatWasShown(t *testing.T) {
@@ -240,12 +246,14 @@ func TestAnAnswerBindsToWhatWasShown(t *testing.T) {
 		given.Plan = plan
 		err := w.in(func(ctx context.Context, tx *store.Tx) error { return workflow.Respond(ctx, tx, given) })
 		var other *workflow.Conflict
-		if !errors.As(err, &other) || other.Code != workflow.CodePlanChanged || !strings.Contains(other.Title, "which waits (plan pln_") {
+		if !errors.As(err, &other) || other.Code != workflow.CodePlanChanged ||
+			!strings.Contains(other.Title, "which waits (plan pln_") {
 			t.Errorf("an answer about plan %q: %v", plan, err)
 		}
 	}
 	var c *workflow.Conflict
-	if err := respond(workflow.Hash([]byte("other")), workflow.Approve); !errors.As(err, &c) || c.Code != workflow.CodePlanChanged {
+	if err := respond(workflow.Hash([]byte("other")), workflow.Approve); !errors.As(err, &c) ||
+		c.Code != workflow.CodePlanChanged {
 		t.Fatalf("an answer to something else was taken: %v", err)
 	}
 	digest := w.one("select content_digest from approvals where id = $1", approval)
@@ -280,10 +288,12 @@ func TestAFailureStopsWhatNeedsItAndStalls(t *testing.T) {
 	w.want(w.workflows(), "[provision failed]")
 	w.want(w.list("select component || ' ' || status from steps where kind = 'apply' order by component"),
 		"[metrics succeeded network failed sandbox succeeded web skipped]")
-	w.want(w.one("select reason from steps where kind = 'plan' and component = 'web'"), "network was not deployed: it was made to fail")
+	w.want(w.one("select reason from steps where kind = 'plan' and component = 'web'"),
+		"network was not deployed: it was made to fail")
 	w.want(w.one("select outcome from workflows"), "2 deployed; network: it was made to fail; web skipped")
 	status, reason := w.status()
-	w.want(status+": "+reason, "stalled: network: behind, stalled: it was made to fail; mend it and push, or try again with `nuon deploy hello/acme`")
+	w.want(status+": "+reason,
+		"stalled: network: behind, stalled: it was made to fail; mend it and push, or try again with `nuon deploy hello/acme`")
 	status, reason = w.component("web")
 	w.want(status+": "+reason, "waiting: waits: network, which is behind, stalled: it was made to fail")
 	w.look()
@@ -327,7 +337,8 @@ func TestAnApplyInProgressIsShownAsOne(t *testing.T) {
 	shown := func() {
 		t.Helper()
 		status, reason := w.component("network")
-		w.want(status+": "+reason, "behind: an apply is under way: artifact changed: build 2 of network, because commit 1a2b3c4 changed it")
+		w.want(status+": "+reason,
+			"behind: an apply is under way: artifact changed: build 2 of network, because commit 1a2b3c4 changed it")
 		_, reason = w.component("web")
 		w.want(reason, "waits: network, which is being deployed")
 		must(t, w.store.Read(t.Context(), w.org, func(ctx context.Context, tx *store.Tx) error {
@@ -460,7 +471,8 @@ func TestCancelStopsWhatRunsAndIsRemembered(t *testing.T) {
 	w.want(w.one("select cancel::text from jobs where kind = 'apply' and status = 'running'"), "true")
 	w.want(w.workflows(), "[provision succeeded deploy running]")
 	o := offers["apply metrics"]
-	must(t, w.dispatch.Result(t.Context(), w.caller, api.AttemptRef{Job: o.Job, Attempt: o.Attempt}, api.JobResult{Status: "cancelled"}))
+	must(t, w.dispatch.Result(t.Context(), w.caller, api.AttemptRef{Job: o.Job, Attempt: o.Attempt},
+		api.JobResult{Status: "cancelled"}))
 	w.queue()
 	w.want(w.workflows(), "[provision succeeded deploy cancelled]")
 	w.look()
@@ -545,7 +557,8 @@ func TestReplicasAtWorkWhileJobsEnd(t *testing.T) {
 		}
 	}
 	w.want(w.workflows(), "[provision succeeded]")
-	w.want(w.list("select kind || ' ' || count(*) from jobs group by kind order by kind"), "[action 1 apply 4 plan 4 sync 4]")
+	w.want(w.list("select kind || ' ' || count(*) from jobs group by kind order by kind"),
+		"[action 1 apply 4 plan 4 sync 4]")
 }
 
 func TestWhatRunnersSendIsNotTrusted(t *testing.T) {
@@ -560,9 +573,15 @@ func TestWhatRunnersSendIsNotTrusted(t *testing.T) {
 		"a report that its digest does not name": func(r *api.JobResult) { r.Plan.ReportDigest = workflow.Hash([]byte("x")) },
 		"a plan of something else":               func(r *api.JobResult) { r.Plan.Basis.DesiredDigest = "d" },
 		"another artifact":                       func(r *api.JobResult) { r.Plan.Basis.Artifact = "sha256:1" },
-		"a bundle elsewhere":                     func(r *api.JobResult) { r.Plan.Bundle.Repository = "other/installs/ins_1" },
-		"a report that cannot be right":          func(r *api.JobResult) { r.Plan.Report = []byte(`{"kind":"terraform","totals":{"destroy":3}}`) },
-		"outputs with bad names":                 func(r *api.JobResult) { r.Plan.Outputs = []api.Output{{Name: "../x", Value: []byte("1")}} },
+		"a bundle elsewhere": func(r *api.JobResult) {
+			r.Plan.Bundle.Repository = "other/installs/ins_1"
+		},
+		"a report that cannot be right": func(r *api.JobResult) {
+			r.Plan.Report = []byte(`{"kind":"terraform","totals":{"destroy":3}}`)
+		},
+		"outputs with bad names": func(r *api.JobResult) {
+			r.Plan.Outputs = []api.Output{{Name: "../x", Value: []byte("1")}}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -586,7 +605,8 @@ func TestActionsRunWhenAsked(t *testing.T) {
 	w := newProvisionedWorld(t)
 	run := func(name string, env map[string]string) (flow string, err error) {
 		err = w.in(func(ctx context.Context, tx *store.Tx) error {
-			flow, err = w.rollout.AskAction(ctx, tx, store.Install{ID: w.install}, rollout.Run{Action: name, Env: env, Actor: "alice"})
+			flow, err = w.rollout.AskAction(ctx, tx, store.Install{ID: w.install},
+				rollout.Run{Action: name, Env: env, Actor: "alice"})
 			return err
 		})
 		return flow, err
@@ -597,7 +617,8 @@ func TestActionsRunWhenAsked(t *testing.T) {
 	_, err = run("smoke", map[string]string{"LOUD": "yes"})
 	must(t, err)
 	w.want(w.runJobs(), "[action smoke]")
-	w.want(w.one("select spec->'action'->'env'->>'LOUD' from jobs where kind = 'action' order by created_at desc limit 1"), "yes")
+	w.want(w.one("select spec->'action'->'env'->>'LOUD' from jobs where kind = 'action' order by created_at desc limit 1"),
+		"yes")
 	w.want(w.one("select spec->'action'->'values'->'plain'->'components'->'web'->'outputs'->>'url' from jobs where kind = 'action' order by created_at desc limit 1"), "http://web")
 	w.want(w.workflows(), "[provision succeeded action succeeded]")
 	_, err = run("smke", nil)
@@ -619,7 +640,8 @@ func TestWhatWaitsForAKeySaysSo(t *testing.T) {
 	w.look()
 	w.approveAll()
 	status, reason := w.component("web")
-	w.want(status+": "+reason, "waiting: waits: input api_token: it was sealed to a key that is gone; enter it again (nuon installs update hello/acme --secret api_token)")
+	w.want(status+": "+reason,
+		"waiting: waits: input api_token: it was sealed to a key that is gone; enter it again (nuon installs update hello/acme --secret api_token)")
 	w.secret("api_token", plantedInput)
 	w.look()
 	w.approveAll()
@@ -665,7 +687,8 @@ func TestARuleThatIsTakenBackLetsNothingThrough(t *testing.T) {
 	w.runJobs()
 	w.want(w.asked(), "[metrics]")
 	w.want(w.state["metrics"], was)
-	w.want(w.one("select reason from plans where status = 'superseded'"), "the install's rule has changed: this install asks before every change")
+	w.want(w.one("select reason from plans where status = 'superseded'"),
+		"the install's rule has changed: this install asks before every change")
 	must(t, w.answer("metrics", workflow.Approve, ""))
 	w.runJobs()
 	status, _ := w.status()

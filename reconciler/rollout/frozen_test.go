@@ -46,7 +46,8 @@ func TestAPinnedInstallNeverMoves(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom([]string{"sandbox", "metrics", "network", "web"}).Draw(t, "component")
-		what := rapid.SampledFrom([]string{"code", "code that fails", "code being built", "builds end", "revert", "config", "old config", "partial", "pin"}).Draw(t, "what")
+		what := rapid.SampledFrom([]string{"code", "code that fails", "code being built", "builds end", "revert", "config",
+			"old config", "partial", "pin"}).Draw(t, "what")
 		switch what {
 		case "code":
 			w.build(name, "succeeded")
@@ -57,7 +58,8 @@ func TestAPinnedInstallNeverMoves(t *testing.T) {
 		case "builds end":
 			w.endBuilds()
 		case "revert":
-			old := w.list("select input_id from builds where component_id = $1 and status = 'succeeded' order by number", "cmp_"+name)
+			old := w.list("select input_id from builds where component_id = $1 and status = 'succeeded' order by number",
+				"cmp_"+name)
 			w.exec("update components set input_id = $1 where name = $2", rapid.SampledFrom(old).Draw(t, "input"), name)
 			w.release()
 		case "config":

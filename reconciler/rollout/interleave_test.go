@@ -109,7 +109,8 @@ func TestAPlanIsConsumedOnceAndOnlyWhenApproved(t *testing.T) {
 	o, plan := w.offers()["apply web"], w.one("select id from plans where component = 'web' and status = 'approved'")
 	undo := errors.New("undo")
 	for _, status := range []workflow.PlanStatus{
-		workflow.PlanReady, workflow.PlanEmpty, workflow.PlanRejected, workflow.PlanSuperseded, workflow.PlanStale, workflow.PlanConsumed, workflow.PlanApplied, workflow.PlanFailed,
+		workflow.PlanReady, workflow.PlanEmpty, workflow.PlanRejected, workflow.PlanSuperseded, workflow.PlanStale,
+		workflow.PlanConsumed, workflow.PlanApplied, workflow.PlanFailed,
 	} {
 		w.exec("update plans set status = $1 where id = $2", string(status), plan)
 		err := w.in(func(ctx context.Context, tx *store.Tx) error {
@@ -150,7 +151,8 @@ func TestAPlanHasOneApplyJob(t *testing.T) {
 	plan := w.one("select id from plans where component = 'web'")
 	err := w.in(func(ctx context.Context, tx *store.Tx) error {
 		_, err := dispatch.Enqueue(ctx, tx, dispatch.NewJob{
-			Runner: w.caller.Runner, Kind: "apply", OwnerKind: "step", OwnerID: "stp_other", PlanID: plan, InstallID: w.install, Reason: "a second time",
+			Runner: w.caller.Runner, Kind: "apply", OwnerKind: "step", OwnerID: "stp_other", PlanID: plan, InstallID: w.install,
+			Reason: "a second time",
 		})
 		return err
 	})
@@ -294,7 +296,8 @@ func (h *history) due(o api.Offer) (due dueApply) {
 	due.component = h.one("select component from plans where id = $1", due.plan)
 	due.status = h.one("select status from plans where id = $1", due.plan)
 	due.desired = h.one("select desired_digest from plans where id = $1", due.plan)
-	due.approved = h.one(`select coalesce((select case when r.rule is null then 'by ' || r.actor when i.approval = 'approve-all' and (i.allow_destroy or not p.destructive) then 'by the rule' else 'by a rule of old' end
+	due.approved = h.one(
+		`select coalesce((select case when r.rule is null then 'by ' || r.actor when i.approval = 'approve-all' and (i.allow_destroy or not p.destructive) then 'by the rule' else 'by a rule of old' end
 		from approvals a join approval_responses r on r.approval_id = a.id where a.plan_id = p.id and a.status = 'approved' and r.answer = 'approve'), 'by nobody')
 		from plans p join installs i on i.id = p.install_id where p.id = $1`, due.plan)
 	must(h, h.in(func(ctx context.Context, tx *store.Tx) error {
@@ -356,7 +359,8 @@ func (h *history) ended(job string, how api.JobResultStatus) {
 	held := h.held[job]
 	delete(h.held, job)
 	result := api.JobResult{Status: how, Error: "it " + string(how)}
-	if did := how != api.JobResultStatusStale && h.dice.IntN(2) == 0; how == api.JobResultStatusSucceeded || did && held.offer.Kind == "apply" {
+	if did := how != api.JobResultStatusStale && h.dice.IntN(2) == 0; how == api.JobResultStatusSucceeded || did &&
+		held.offer.Kind == "apply" {
 		if done := h.work(held.spec); how == api.JobResultStatusSucceeded {
 			result = done
 		}
@@ -384,7 +388,8 @@ func (h *history) rare() {
 	h.Helper()
 	switch h.dice.IntN(4) {
 	case 0:
-		if running := h.list("select id from workflows where status = 'running' and not cancelled order by number"); len(running) > 0 {
+		if running := h.list("select id from workflows where status = 'running' and not cancelled order by number"); len(
+			running) > 0 {
 			h.note("bob cancels a workflow")
 			must(h, h.in(func(ctx context.Context, tx *store.Tx) error {
 				return workflow.Cancel(ctx, tx, running[0], "bob", "lunch")

@@ -21,16 +21,19 @@ const CodeNotComplete = "not_complete"
 func Pin(ctx context.Context, tx *store.Tx, install store.Install, number int, reason, by string) error {
 	r, err := tx.ReleaseByNumber(ctx, tx.Org, install.AppID, int32(min(number, 1<<30))) //nolint:gosec // bounded
 	if errors.Is(err, store.ErrNotFound) {
-		return refuse(CodeUnknownRelease, "Use one that `nuon releases list` shows.", "the app of install %s has no release %d", install.Name, number)
+		return refuse(CodeUnknownRelease, "Use one that `nuon releases list` shows.",
+			"the app of install %s has no release %d", install.Name, number)
 	}
 	if err != nil {
 		return err
 	}
 	if r.Status != release.Complete {
-		return refuse(CodeNotComplete, "Use a release that is complete, or wait until this one is: `nuon releases list` shows which are.",
+		return refuse(CodeNotComplete,
+			"Use a release that is complete, or wait until this one is: `nuon releases list` shows which are.",
 			"release %d is %s: %s", number, r.Status, r.Reason)
 	}
-	if err := tx.PinInstall(ctx, store.PinInstallParams{OrgID: tx.Org, ID: install.ID, PinReleaseID: &r.ID, PinReason: reason, PinnedBy: by}); err != nil {
+	if err := tx.PinInstall(ctx, store.PinInstallParams{OrgID: tx.Org, ID: install.ID, PinReleaseID: &r.ID,
+		PinReason: reason, PinnedBy: by}); err != nil {
 		return fmt.Errorf("pin install %s: %w", install.Name, err)
 	}
 	install.PinReleaseID, install.PinReason, install.PinnedBy = &r.ID, reason, by

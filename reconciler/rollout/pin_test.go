@@ -39,7 +39,9 @@ func TestAPinnedInstallStaysAtItsRelease(t *testing.T) {
 	first := w.one("select applied_artifact from install_components where name = 'metrics'")
 
 	// Release 3 has another metrics, no web, and a new component cache.
-	w.app.Components = append(slices.DeleteFunc(w.app.Components, func(c appconfig.Component) bool { return c.Name == "web" }),
+	w.app.Components = append(slices.DeleteFunc(w.app.Components, func(c appconfig.Component) bool {
+		return c.Name == "web"
+	}),
 		appconfig.Component{Name: "cache", Kind: "terraform_module", Terraform: &appconfig.Terraform{Version: "1.11.4"}})
 	w.app.Actions = nil
 	w.addComponent("cache")
@@ -50,18 +52,22 @@ func TestAPinnedInstallStaysAtItsRelease(t *testing.T) {
 	if status, reason := w.status(); status != "current" {
 		t.Fatalf("the install is %s: %s", status, reason)
 	}
-	w.want(w.list("select name from install_components where applied_artifact <> '' order by 1"), "[cache metrics network sandbox]")
+	w.want(w.list("select name from install_components where applied_artifact <> '' order by 1"),
+		"[cache metrics network sandbox]")
 
 	must(t, w.pin(1))
 	w.queue()
-	if status, reason := w.component("cache"); status != "behind" || !strings.Contains(reason, "cache is no part of release 1, at which the install is pinned") {
+	if status, reason := w.component("cache"); status != "behind" ||
+		!strings.Contains(reason, "cache is no part of release 1, at which the install is pinned") {
 		t.Errorf("cache is %s: %s", status, reason)
 	}
 	w.want(w.workflows()[len(w.workflows())-2:], "[deploy running teardown running]")
 	w.approveAll()
 	status, reason := w.status()
-	w.want(status+": "+reason, "current: pinned at release 1 (newest is "+w.one("select max(number)::text from releases")+"): it was good")
-	w.want(w.list("select name from install_components where applied_artifact <> '' order by 1"), "[metrics network sandbox web]")
+	w.want(status+": "+reason, "current: pinned at release 1 (newest is "+w.one("select max(number)::text from releases")+
+		"): it was good")
+	w.want(w.list("select name from install_components where applied_artifact <> '' order by 1"),
+		"[metrics network sandbox web]")
 	w.want(w.one("select applied_artifact from install_components where name = 'metrics'"), first)
 
 	// Another config, and new code under the config of the pinned release, change nothing.
@@ -71,7 +77,8 @@ func TestAPinnedInstallStaysAtItsRelease(t *testing.T) {
 	w.build("network", "succeeded")
 	w.look()
 	w.want(w.workflows(), flows)
-	if status, reason := w.status(); status != "current" || !strings.Contains(reason, "newest is "+w.one("select max(number)::text from releases")) {
+	if status, reason := w.status(); status != "current" ||
+		!strings.Contains(reason, "newest is "+w.one("select max(number)::text from releases")) {
 		t.Errorf("the install is %s: %s", status, reason)
 	}
 
@@ -81,7 +88,8 @@ func TestAPinnedInstallStaysAtItsRelease(t *testing.T) {
 	if status, reason := w.status(); status != "current" || strings.Contains(reason, "pinned") {
 		t.Errorf("the install is %s: %s", status, reason)
 	}
-	w.want(w.list("select name from install_components where applied_artifact <> '' order by 1"), "[cache metrics network sandbox]")
+	w.want(w.list("select name from install_components where applied_artifact <> '' order by 1"),
+		"[cache metrics network sandbox]")
 }
 
 // TestAFrozenInstallGetsNoCode: new code under the config of the pinned release does
@@ -141,7 +149,8 @@ func TestAnIncompleteReleaseIsHeld(t *testing.T) {
 	w.look()
 	w.want(w.workflows(), flows)
 	status, reason = w.status()
-	w.want(status+": "+reason, "current: everything is as release 1 wants it; release 3 is held because it is incomplete: build 2 of web failed")
+	w.want(status+": "+reason,
+		"current: everything is as release 1 wants it; release 3 is held because it is incomplete: build 2 of web failed")
 	w.build("web", "succeeded")
 	w.look()
 	w.approveAll()
@@ -202,7 +211,8 @@ func TestAPinForgetsJustTheNoToWhatItAsksFor(t *testing.T) {
 	w.runJobs()
 	must(t, w.answer("metrics", workflow.Reject, "not today"))
 	w.exec(`insert into refusals (org_id, install_component_id, desired_digest, kind, actor, reason, workflow_id)
-		select $1, id, $2, 'stalled', 'nuon', 'it failed once', 'wfl' from install_components where name = 'metrics'`, w.org, applied)
+		select $1, id, $2, 'stalled', 'nuon', 'it failed once', 'wfl' from install_components where name = 'metrics'`,
+		w.org, applied)
 	w.exec("update install_components set applied_digest = 'sha256:other' where name = 'metrics'")
 	must(t, w.pin(1))
 	w.want(w.list("select kind from refusals"), "[rejected]")
@@ -233,8 +243,10 @@ func TestPreviewWritesNothing(t *testing.T) {
 	howdy := "howdy"
 	must(t, preview(map[string]bool{"metrics": false}, store.InstallInput{Name: "greeting", Value: &howdy}))
 	want := []rollout.Effect{
-		{Component: "sandbox", Effect: "none", Reason: "it is as it would be wanted"}, {Component: "metrics", Effect: "removed", Reason: "metrics is switched off on this install"},
-		{Component: "network", Effect: "none", Reason: "it is as it would be wanted"}, {Component: "web", Effect: "behind", Reason: "input greeting changed"},
+		{Component: "sandbox", Effect: "none", Reason: "it is as it would be wanted"},
+		{Component: "metrics", Effect: "removed", Reason: "metrics is switched off on this install"},
+		{Component: "network", Effect: "none", Reason: "it is as it would be wanted"},
+		{Component: "web", Effect: "behind", Reason: "input greeting changed"},
 	}
 	if diff := cmp.Diff(want, effects); diff != "" {
 		t.Error(diff)
@@ -248,7 +260,8 @@ func TestPreviewWritesNothing(t *testing.T) {
 func (w *world) everything() []string {
 	w.Helper()
 	var all []string
-	for _, table := range w.list("select format('%I.%I', table_schema, table_name) from information_schema.tables where table_schema in ('public', 'river') and table_type = 'BASE TABLE' order by 1") {
+	for _, table := range w.list(
+		"select format('%I.%I', table_schema, table_name) from information_schema.tables where table_schema in ('public', 'river') and table_type = 'BASE TABLE' order by 1") {
 		all = append(all, w.list("select t::text from "+table+" t order by 1")...)
 	}
 	return all

@@ -36,18 +36,22 @@ func TestEffects(t *testing.T) {
 	}{
 		{"nothing", nothing, nothing, same},
 		{"an input that is read", nothing, input, with(Effect{"web", "behind", "input greeting changed"})},
-		{"an input that nobody reads", nothing, func(s *snapshot) { s.inputs["note"] = store.InstallInput{Value: &howdy} }, same},
-		{"a value as it is", input, nothing, with(Effect{"web", "none", "not because of this: it is behind already: input greeting changed"})},
+		{"an input that nobody reads", nothing, func(s *snapshot) { s.inputs["note"] = store.InstallInput{Value: &howdy} },
+			same},
+		{"a value as it is", input, nothing,
+			with(Effect{"web", "none", "not because of this: it is behind already: input greeting changed"})},
 		{"a value back to what is deployed", input, func(s *snapshot) {
 			hello := "hello"
 			s.inputs["greeting"] = store.InstallInput{Value: &hello}
 		}, same},
-		{"switched off", func(s *snapshot) { s.toggle("metrics", true) }, off, with(Effect{"metrics", "removed", "metrics is switched off on this install"})},
+		{"switched off", func(s *snapshot) { s.toggle("metrics", true) }, off,
+			with(Effect{"metrics", "removed", "metrics is switched off on this install"})},
 		{"switched on", func(s *snapshot) {
 			s.places["metrics"].row = store.InstallComponent{ID: "ico_metrics", ComponentID: "cmp_metrics", Name: "metrics"}
 			s.places["metrics"].kept = kept{}
 			s.toggle("metrics", false)
-		}, func(s *snapshot) { s.toggles = map[string]bool{"metrics": true} }, with(Effect{"metrics", "behind", "metrics is not deployed on this install yet"})},
+		}, func(s *snapshot) { s.toggles = map[string]bool{"metrics": true} },
+			with(Effect{"metrics", "behind", "metrics is not deployed on this install yet"})},
 		{"what waits for something else", func(s *snapshot) {
 			s.places["web"].artifact, s.places["web"].newest = nil, &store.Build{Number: 2, Status: "running"}
 		}, input,
@@ -59,15 +63,18 @@ func TestEffects(t *testing.T) {
 		}, func(s *snapshot) {
 			s.places["network"].refs = s.places["network"].config.Refs()
 			s.places["network"].artifact = &store.Build{ArtifactDigest: "sha256:new", Number: 2, Reason: "r"}
-		}, with(Effect{"network", "behind", "artifact changed: build 2 of network, because r; config changed in release 1; input greeting changed"},
+		}, with(Effect{"network", "behind",
+			"artifact changed: build 2 of network, because r; config changed in release 1; input greeting changed"},
 			Effect{"web", "none", "not because of this: it waits already: network, which is behind"})},
 		{"what may change after what moves", nothing, func(s *snapshot) {
 			s.places["network"].artifact = &store.Build{ArtifactDigest: "sha256:new", Number: 2, Reason: "r"}
-		}, with(Effect{"network", "behind", "artifact changed: build 2 of network, because r"}, Effect{"web", "waiting", "it waits: network, which is behind"})},
+		}, with(Effect{"network", "behind", "artifact changed: build 2 of network, because r"},
+			Effect{"web", "waiting", "it waits: network, which is behind"})},
 		{"what moves itself, and comes after what moves", nothing, func(s *snapshot) {
 			s.places["network"].artifact = &store.Build{ArtifactDigest: "sha256:new", Number: 2, Reason: "r"}
 			input(s)
-		}, with(Effect{"network", "behind", "artifact changed: build 2 of network, because r"}, Effect{"web", "behind", "input greeting changed; it comes after network"})},
+		}, with(Effect{"network", "behind", "artifact changed: build 2 of network, because r"},
+			Effect{"web", "behind", "input greeting changed; it comes after network"})},
 		{"what a person said no to", nothing, func(s *snapshot) {
 			input(s)
 			s.places["web"].refusals[s.desire()["web"].Digest] = store.Refusal{Kind: "rejected", Actor: "alice"}

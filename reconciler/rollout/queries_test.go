@@ -40,7 +40,8 @@ type countedWorld struct {
 	reads int
 }
 
-func (c *countedWorld) Resolve(ctx context.Context, tx *store.Tx, install store.Install, supposed *workflow.Supposed) (workflow.Resolved, error) {
+func (c *countedWorld) Resolve(ctx context.Context, tx *store.Tx, install store.Install, supposed *workflow.Supposed) (
+	workflow.Resolved, error) {
 	c.reads++
 	return c.World.Resolve(ctx, tx, install, supposed)
 }
@@ -54,7 +55,8 @@ func TestAdvanceReadsAnInstallOnce(t *testing.T) {
 	must(t, w.rollout.Reconcile(t.Context(), w.org, w.install))
 	w.exec("update jobs set status = 'succeeded', ended_at = now() where status = 'queued'") // both syncs
 	world := &countedWorld{World: w.rollout}
-	must(t, workflow.New(w.store, world).Reconcile(t.Context(), w.org, w.one("select id from workflows where status = 'running'")))
+	must(t, workflow.New(w.store, world).Reconcile(t.Context(), w.org,
+		w.one("select id from workflows where status = 'running'")))
 	if begun := w.list("select id from jobs where status = 'queued' and kind = 'plan'"); len(begun) < 2 {
 		t.Fatalf("%d steps began", len(begun))
 	}

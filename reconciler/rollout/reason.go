@@ -25,7 +25,8 @@ func (d *desiring) movesOf(p *place, w *want) moves {
 	}
 	was, now := p.kept.Facts, w.facts
 	return moves{
-		applying: p.applying, unknown: p.row.AppliedDigest == "" && !p.applying, artifact: was.Artifact != now.Artifact && p.artifact != nil, config: was.Config != now.Config,
+		applying: p.applying, unknown: p.row.AppliedDigest == "" && !p.applying, artifact: was.Artifact != now.Artifact &&
+			p.artifact != nil, config: was.Config != now.Config,
 		values: movedValues(was.Values, now.Values),
 	}
 }
@@ -56,7 +57,8 @@ func (m moves) words(p *place, release int32) string {
 	var words []string
 	switch {
 	case m.first && p.row.Abandoned != "":
-		return fmt.Sprintf("the state of %s was %s; what exists of it is not known, and this makes it anew", p.row.Name, p.row.Abandoned)
+		return fmt.Sprintf("the state of %s was %s; what exists of it is not known, and this makes it anew", p.row.Name,
+			p.row.Abandoned)
 	case m.first:
 		return p.row.Name + " is not deployed on this install yet"
 	case m.applying:
@@ -68,7 +70,8 @@ func (m moves) words(p *place, release int32) string {
 	case m.artifact && p.artifact.Number == 0: // of a draft
 		words = append(words, "it would be built anew: "+p.artifact.Reason)
 	case m.artifact:
-		words = append(words, fmt.Sprintf("artifact changed: build %d of %s, because %s", p.artifact.Number, p.row.Name, p.artifact.Reason))
+		words = append(words, fmt.Sprintf("artifact changed: build %d of %s, because %s", p.artifact.Number, p.row.Name,
+			p.artifact.Reason))
 	}
 	if m.config {
 		words = append(words, fmt.Sprintf("config changed in release %d", release))

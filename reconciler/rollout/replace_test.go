@@ -21,7 +21,8 @@ func (w *world) replaceRunner() []api.AttemptRef {
 		replaced, err = w.dispatch.Replace(ctx, tx, dispatch.Replacement{Runner: w.caller.Runner, Reason: "it burnt"})
 		return err
 	}))
-	_, err := dispatchtest.Register(w.Context(), w.dispatch, replaced.RegistrationToken, w.key, api.Registration{Version: "1", Capacity: 8})
+	_, err := dispatchtest.Register(w.Context(), w.dispatch, replaced.RegistrationToken, w.key,
+		api.Registration{Version: "1", Capacity: 8})
 	must(w, err)
 	w.queue()
 	return replaced.Lost
@@ -48,7 +49,8 @@ func TestAnApplyThatIsLostWithItsMachineIsPlannedAndAskedAnew(t *testing.T) {
 	// before it counts as current again.
 	sealed, err := w.key.Recipient().Seal(seal.Context{Kind: seal.KindState}, []byte("state"))
 	must(t, err)
-	_, err = w.dispatch.PutState(t.Context(), w.caller, lost[0], api.State{Serial: 9, Lineage: "l", Digest: "late", Sealed: sealed})
+	_, err = w.dispatch.PutState(t.Context(), w.caller, lost[0],
+		api.State{Serial: 9, Lineage: "l", Digest: "late", Sealed: sealed})
 	must(t, err)
 	status, _ = w.component("metrics")
 	w.want(status, "behind")
@@ -56,7 +58,8 @@ func TestAnApplyThatIsLostWithItsMachineIsPlannedAndAskedAnew(t *testing.T) {
 	w.want(w.runJobs(), "[plan metrics]")
 	status, _ = w.component("metrics")
 	w.want(status, "current")
-	w.want(w.list("select status from plans where component = 'metrics' order by created_at"), "[applied failed applied empty]")
+	w.want(w.list("select status from plans where component = 'metrics' order by created_at"),
+		"[applied failed applied empty]")
 }
 
 // TestTheActionAfterADeployIsNotLostWithItsMachine: the next plan finds no changes,
@@ -102,7 +105,8 @@ func TestAStaleApplyDoesNotBringBackWhatALateStateTookAway(t *testing.T) {
 	}
 	sealed, err := w.key.Recipient().Seal(seal.Context{Kind: seal.KindState}, []byte("state"))
 	must(t, err)
-	_, err = w.dispatch.PutState(t.Context(), w.caller, lost[0], api.State{Serial: 9, Lineage: "l", Digest: "late", Sealed: sealed})
+	_, err = w.dispatch.PutState(t.Context(), w.caller, lost[0],
+		api.State{Serial: 9, Lineage: "l", Digest: "late", Sealed: sealed})
 	must(t, err)
 	stale := api.JobResult{Status: api.JobResultStatusStale, Error: "the state moved"}
 	must(t, w.dispatch.Result(t.Context(), w.caller, api.AttemptRef{Job: apply.Job, Attempt: apply.Attempt}, stale))

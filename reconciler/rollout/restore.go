@@ -27,11 +27,14 @@ func (s *snapshot) contested(p *place) string {
 	}
 	at := fmt.Sprintf("%s %s %d", s.address(), name, first.Version)
 	if dispatch.StateStatus(first.Status) == dispatch.StateWithheld {
-		return fmt.Sprintf("state version %d of %s could not be stored%s: %s; dismiss contested versions of this install that are not needed "+
-			"(nuon state list %s), or have whoever runs the control plane raise the bound (reconciler serve --max-state-…), and it arrives by itself; "+
-			"if its runner's disk is gone, give it up (nuon state dismiss %s --reason …)", first.Version, name, more, first.Reason, s.address(), at)
+		return fmt.Sprintf(
+			"state version %d of %s could not be stored%s: %s; dismiss contested versions of this install that are not needed "+
+				"(nuon state list %s), or have whoever runs the control plane raise the bound (reconciler serve --max-state-…), and it arrives by itself; "+
+				"if its runner's disk is gone, give it up (nuon state dismiss %s --reason …)", first.Version, name, more,
+			first.Reason, s.address(), at)
 	}
-	return fmt.Sprintf("state version %d of %s is contested%s: %s; look at it (nuon state show %[5]s), then put it back (nuon state restore %[5]s --reason …) or say that it is not needed (nuon state dismiss %[5]s --reason …)",
+	return fmt.Sprintf(
+		"state version %d of %s is contested%s: %s; look at it (nuon state show %[5]s), then put it back (nuon state restore %[5]s --reason …) or say that it is not needed (nuon state dismiss %[5]s --reason …)",
 		first.Version, name, more, orElse(first.Reason, "two attempts wrote at the same time"), at)
 }
 
@@ -46,7 +49,8 @@ func orElse(said, otherwise string) string {
 // one, and returns the workflow's id. The workflow plans the restore and requests
 // approval. The component's refusals are deleted, since its next plan starts from
 // another state. Errors: store.ErrNotFound, *workflow.Conflict.
-func (r *Rollout) AskRestore(ctx context.Context, tx *store.Tx, install store.Install, component string, version int, reason, actor string) (workflowID string, err error) {
+func (r *Rollout) AskRestore(ctx context.Context, tx *store.Tx, install store.Install, component string, version int,
+	reason, actor string) (workflowID string, err error) {
 	locked, err := tx.LockInstall(ctx, tx.Org, install.ID)
 	if err != nil {
 		return "", fmt.Errorf("install %s: %w", install.Name, err)
@@ -57,18 +61,22 @@ func (r *Rollout) AskRestore(ctx context.Context, tx *store.Tx, install store.In
 	}
 	p := s.places[component]
 	if p == nil {
-		return "", refuse(CodeUnknownComponent, "Name one of those that `nuon installs get` shows.", "install %s has no component %.60q", locked.Name, component)
+		return "", refuse(CodeUnknownComponent, "Name one of those that `nuon installs get` shows.",
+			"install %s has no component %.60q", locked.Name, component)
 	}
 	state, err := tx.StateToRestore(ctx, tx.Org, p.row.ID, int32(min(version, 1<<30))) //nolint:gosec // bounded
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return "", refuse(CodeUnknownVersion, fmt.Sprintf("Use one that `nuon state show %s %s` lists.", locked.Name, component), "the state of %s has no version %d", component, version)
+		return "", refuse(CodeUnknownVersion, fmt.Sprintf("Use one that `nuon state show %s %s` lists.", locked.Name,
+			component), "the state of %s has no version %d", component, version)
 	case err != nil:
 		return "", err
 	case !state.Here:
-		return "", refuse(CodeStateNotHere, "Wait until its runner has delivered it, or restore another version.", "version %d of the state of %s is not stored here", version, component)
+		return "", refuse(CodeStateNotHere, "Wait until its runner has delivered it, or restore another version.",
+			"version %d of the state of %s is not stored here", version, component)
 	case state.Newest:
-		return "", refuse(CodeNewestVersion, "There is nothing to do.", "version %d is the newest of the state of %s already", version, component)
+		return "", refuse(CodeNewestVersion, "There is nothing to do.", "version %d is the newest of the state of %s already",
+			version, component)
 	}
 	var cannot *workflow.Unavailable
 	if _, err := s.restoreSpec(p); errors.As(err, &cannot) {
@@ -79,11 +87,13 @@ func (r *Rollout) AskRestore(ctx context.Context, tx *store.Tx, install store.In
 	if err := tx.DropRefusals(ctx, tx.Org, locked.ID, []string{component}); err != nil {
 		return "", err
 	}
-	why := fmt.Sprintf("%s asked for version %d of the state of %s to be the newest one: %s", actor, version, component, reason)
+	why := fmt.Sprintf("%s asked for version %d of the state of %s to be the newest one: %s", actor, version,
+		component, reason)
 	return workflow.Start(ctx, tx, workflow.Request{
 		Install: locked.ID, Kind: workflow.KindRestore, Reason: why, RequestedBy: actor,
 		Parts: []workflow.Part{{Component: component, Reason: why}}, Components: map[string]string{component: p.row.ID},
-		Restore: workflow.Restore{Component: component, Place: p.row.ID, Restore: api.Restore{Version: version, Digest: state.Digest}},
+		Restore: workflow.Restore{Component: component, Place: p.row.ID,
+			Restore: api.Restore{Version: version, Digest: state.Digest}},
 	})
 }
 
@@ -104,7 +114,11 @@ func (s *snapshot) restoreSpec(p *place) (workflow.Target, error) {
 		return s.appliedSpec(p)
 	}
 	if p.config == nil || p.artifact == nil {
-		return workflow.Target{}, &workflow.Unavailable{Reason: fmt.Sprintf("nothing of %s is there, and the app has no build of it, so nothing could manage what a state of it tells of", p.row.Name)}
+		return workflow.Target{},
+			&workflow.Unavailable{
+				Reason: fmt.Sprintf(
+					"nothing of %s is there, and the app has no build of it, so nothing could manage what a state of it tells of",
+					p.row.Name)}
 	}
 	return s.target(p, s.desire()[p.row.Name].facts)
 }

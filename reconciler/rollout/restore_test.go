@@ -29,7 +29,8 @@ func (w *world) putState(component, digest, status string) {
 func (w *world) planRestore(spec api.PlanSpec) api.JobResult {
 	report := &diff.Report{Kind: diff.KindTerraform, Applyable: w.state[spec.Deploy.Component] != spec.Restore.Digest}
 	if report.Applyable {
-		report.Changes = []diff.Change{{Address: "terraform_data.it", ResourceKind: "terraform_data", Name: "it", Action: diff.Update, Risk: diff.Update.Risk()}}
+		report.Changes = []diff.Change{{Address: "terraform_data.it", ResourceKind: "terraform_data", Name: "it",
+			Action: diff.Update, Risk: diff.Update.Risk()}}
 	}
 	report.Totals = report.Count()
 	raw, err := json.Marshal(report)
@@ -61,7 +62,8 @@ func (w *world) dismiss(component string, version int32) {
 func (w *world) askRestore(component string, version int) error {
 	w.Helper()
 	err := w.in(func(ctx context.Context, tx *store.Tx) error {
-		_, err := w.rollout.AskRestore(ctx, tx, store.Install{ID: w.install, Name: "acme"}, component, version, "the other one is right", "alice")
+		_, err := w.rollout.AskRestore(ctx, tx, store.Install{ID: w.install, Name: "acme"}, component, version,
+			"the other one is right", "alice")
 		return err
 	})
 	w.queue()
@@ -152,7 +154,8 @@ func TestAVersionIsRestoredByAPlanThatAPersonApproves(t *testing.T) {
 	w.want(w.one("select applied_digest from install_components where name = 'network'"), digest)
 	w.want(w.one("select reason from workflows where kind = 'restore'"),
 		"alice asked for version 2 of the state of network to be the newest one: the other one is right")
-	w.want(w.list("select w.kind from plans p join workflows w on w.id = p.workflow_id where p.group_digest = ''"), "[restore]") // no group
+	w.want(w.list("select w.kind from plans p join workflows w on w.id = p.workflow_id where p.group_digest = ''"),
+		"[restore]") // no group
 }
 
 // A plan without changes proves only the state that it read.
@@ -170,8 +173,10 @@ func TestAnEmptyPlanThatAStateOvertookProvesNothing(t *testing.T) {
 	w.putState("metrics", "late", "kept")
 	must(t, w.dispatch.Result(t.Context(), w.caller, api.AttemptRef{Job: offer.Job, Attempt: offer.Attempt}, result))
 	w.queue()
-	w.want(w.one("select reason from steps s where kind = 'plan' and component = 'metrics' and status = 'running'"), "config changed in release 2")
-	w.want(w.one("select tries::text from steps s where kind = 'plan' and component = 'metrics' and status = 'running'"), "2")
+	w.want(w.one("select reason from steps s where kind = 'plan' and component = 'metrics' and status = 'running'"),
+		"config changed in release 2")
+	w.want(w.one("select tries::text from steps s where kind = 'plan' and component = 'metrics' and status = 'running'"),
+		"2")
 	status, _ := w.component("metrics")
 	w.want(status, "behind")
 	w.want(w.runJobs(), "[plan metrics]")
@@ -236,13 +241,16 @@ func TestWhatCannotBeRestoredIsRefusedInWords(t *testing.T) {
 		version   int
 		code      string
 	}{
-		{"netwrk", 1, rollout.CodeUnknownComponent}, {"network", 3, rollout.CodeUnknownVersion}, {"network", 1 << 40, rollout.CodeUnknownVersion},
-		{"network", -1, rollout.CodeUnknownVersion}, {"network", 2, rollout.CodeNewestVersion}, {"metrics", 1, rollout.CodeNotRestorable},
+		{"netwrk", 1, rollout.CodeUnknownComponent}, {"network", 3, rollout.CodeUnknownVersion},
+		{"network", 1 << 40, rollout.CodeUnknownVersion},
+		{"network", -1, rollout.CodeUnknownVersion}, {"network", 2, rollout.CodeNewestVersion},
+		{"metrics", 1, rollout.CodeNotRestorable},
 		{"network", 1, ""}, {"network", 1, workflow.CodeBusy},
 	} {
 		err := w.askRestore(c.component, c.version)
 		var conflict *workflow.Conflict
-		if errors.As(err, &conflict); (c.code == "") != (err == nil) || c.code != "" && (conflict == nil || conflict.Code != c.code || conflict.Remedy == "") {
+		if errors.As(err, &conflict); (c.code == "") != (err == nil) || c.code != "" &&
+			(conflict == nil || conflict.Code != c.code || conflict.Remedy == "") {
 			t.Errorf("version %d of %s: %v, want %q", c.version, c.component, err, c.code)
 		}
 	}
@@ -275,7 +283,8 @@ func TestWhatCannotBeReadStallsOnce(t *testing.T) {
 }
 
 func TestAnApprovedPlanThatCannotBeReadStalls(t *testing.T) {
-	for name, spoilAt := range map[string]string{"before its job is made": "approved", "before its job is accepted": "offered"} {
+	for name, spoilAt := range map[string]string{"before its job is made": "approved",
+		"before its job is accepted": "offered"} {
 		t.Run(name, func(t *testing.T) {
 			w := newProvisionedWorld(t)
 			w.build("metrics", "succeeded")
@@ -288,7 +297,8 @@ func TestAnApprovedPlanThatCannotBeReadStalls(t *testing.T) {
 				w.runJobs()
 				w.want(w.workflows(), "[provision succeeded deploy failed]")
 				status, reason := w.component("metrics")
-				if status != "stalled" || !strings.Contains(reason, "the approved plan cannot be read") || !strings.Contains(reason, "ask for it to be planned again") {
+				if status != "stalled" || !strings.Contains(reason, "the approved plan cannot be read") ||
+					!strings.Contains(reason, "ask for it to be planned again") {
 					t.Errorf("metrics is %s: %s", status, reason)
 				}
 				w.ask("present", "metrics")

@@ -13,7 +13,8 @@ import (
 // Retry starts a new workflow for what failed in a workflow that has ended: its
 // components, planned again for their current desired state, or only the action. It
 // returns the new workflow's id. Errors: store.ErrNotFound, *workflow.Conflict.
-func (r *Rollout) Retry(ctx context.Context, tx *store.Tx, f workflow.Failure, actor string) (workflowID string, err error) {
+func (r *Rollout) Retry(ctx context.Context, tx *store.Tx, f workflow.Failure, actor string) (workflowID string,
+	err error) {
 	install, err := tx.LockInstall(ctx, tx.Org, f.Workflow.InstallID)
 	if err != nil {
 		return "", fmt.Errorf("install %s: %w", f.Workflow.InstallID, err)
@@ -56,7 +57,8 @@ func (s *snapshot) notBehind(ctx context.Context, tx *store.Tx, f workflow.Failu
 	}
 	for _, b := range busy {
 		if slices.Contains(f.Components, b.Component) {
-			return refuse(workflow.CodeBusy, "Wait for it, or cancel it (nuon workflows cancel).", "workflow %d (%s) is at work on %s already", b.Number, b.Kind, b.Component)
+			return refuse(workflow.CodeBusy, "Wait for it, or cancel it (nuon workflows cancel).",
+				"workflow %d (%s) is at work on %s already", b.Number, b.Kind, b.Component)
 		}
 	}
 	wants := s.desire()
@@ -71,7 +73,8 @@ func (s *snapshot) notBehind(ctx context.Context, tx *store.Tx, f workflow.Failu
 			words = append(words, name+" waits: "+w.Waits)
 		}
 	}
-	return refuse(workflow.CodeNotRetryable, "See `nuon installs get "+s.address()+"`.", "there is nothing to retry: %s", strings.Join(words, "; "))
+	return refuse(workflow.CodeNotRetryable, "See `nuon installs get "+s.address()+"`.", "there is nothing to retry: %s",
+		strings.Join(words, "; "))
 }
 
 func (s *snapshot) runAgain(ctx context.Context, tx *store.Tx, f workflow.Failure, actor string) (string, error) {
@@ -88,7 +91,8 @@ func (s *snapshot) runAgain(ctx context.Context, tx *store.Tx, f workflow.Failur
 		return "", err
 	}
 	if len(runs) > 0 {
-		return "", refuse(workflow.CodeBusy, "Wait for it, or cancel it (nuon workflows cancel).", "workflow %d runs action %s already", runs[0], f.Act.Action)
+		return "", refuse(workflow.CodeBusy, "Wait for it, or cancel it (nuon workflows cancel).",
+			"workflow %d runs action %s already", runs[0], f.Act.Action)
 	}
 	return workflow.Start(ctx, tx, workflow.Request{
 		Install: s.install.ID, Kind: workflow.KindAction, Release: s.release.Number, RequestedBy: actor,

@@ -91,7 +91,8 @@ func ensure(ctx context.Context, tx *store.Tx, installs []*snapshot, g *granted,
 	for i, s := range installs {
 		for _, st := range s.starts(wants[i], now[s.install.ID], g) {
 			r := s.request(st, wants[i], by)
-			r.Trace, r.View = s.trace(st.components), &workflow.View{Install: s.install, Resolved: &resolved{snapshot: s, desired: wants[i]}}
+			r.Trace, r.View = s.trace(st.components),
+				&workflow.View{Install: s.install, Resolved: &resolved{snapshot: s, desired: wants[i]}}
 			requests, all = append(requests, r), append(all, started{components: st.components})
 		}
 		for _, id := range now[s.install.ID].workflows { // the desired state may have changed since they started
@@ -127,7 +128,8 @@ func (s *snapshot) starts(wants map[string]*want, now running, g *granted) []sta
 
 // Resolve reads a locked install once and computes the desired state of each component
 // (workflow.World). It stores the result, unless the desired state is only supposed.
-func (r *Rollout) Resolve(ctx context.Context, tx *store.Tx, install store.Install, supposed *workflow.Supposed) (workflow.Resolved, error) {
+func (r *Rollout) Resolve(ctx context.Context, tx *store.Tx, install store.Install, supposed *workflow.Supposed) (
+	workflow.Resolved, error) {
 	s, err := load(ctx, tx, install, r.configs)
 	if err != nil {
 		return nil, err
@@ -186,8 +188,10 @@ func write(ctx context.Context, tx *store.Tx, installs []*snapshot, wants []map[
 				continue
 			}
 			set.Ids, set.Wanted = append(set.Ids, row.ID), append(set.Wanted, row.Wanted)
-			set.Digests, set.Reasons, set.Waits = append(set.Digests, row.DesiredDigest), append(set.Reasons, row.DesiredReason), append(set.Waits, row.WaitsFor)
-			set.Behind, set.Off, set.Never = append(set.Behind, row.Behind), append(set.Off, row.Off), append(set.Never, row.Never)
+			set.Digests, set.Reasons, set.Waits = append(set.Digests, row.DesiredDigest), append(set.Reasons, row.DesiredReason),
+				append(set.Waits, row.WaitsFor)
+			set.Behind, set.Off, set.Never = append(set.Behind, row.Behind), append(set.Off, row.Off),
+				append(set.Never, row.Never)
 			set.Stuck = append(set.Stuck, row.Stuck)
 		}
 	}
@@ -207,7 +211,8 @@ type desiredState struct {
 }
 
 func stored(row store.InstallComponent) desiredState {
-	return desiredState{row.Wanted, row.DesiredDigest, row.DesiredReason, row.WaitsFor, row.Off, row.Behind, row.Never, row.Stuck}
+	return desiredState{row.Wanted, row.DesiredDigest, row.DesiredReason, row.WaitsFor, row.Off, row.Behind,
+		row.Never, row.Stuck}
 }
 
 // resolve records that the desired states of installs were computed for their current release.
@@ -218,7 +223,8 @@ func resolve(ctx context.Context, tx *store.Tx, installs []*snapshot, wants []ma
 		if provisioned == s.install.Provisioned && s.release.ID == s.install.ResolvedReleaseID {
 			continue
 		}
-		set.Ids, set.Provisioned, set.Releases = append(set.Ids, s.install.ID), append(set.Provisioned, provisioned), append(set.Releases, s.release.ID)
+		set.Ids, set.Provisioned, set.Releases = append(set.Ids, s.install.ID), append(set.Provisioned, provisioned),
+			append(set.Releases, s.release.ID)
 	}
 	if len(set.Ids) == 0 {
 		return nil

@@ -105,8 +105,9 @@ func decodeRefusals(component string, raw json.RawMessage) (map[string]store.Ref
 	all := make(map[string]store.Refusal, len(found))
 	for _, r := range found {
 		all[r.Desired] = store.Refusal{
-			InstallComponentID: component, DesiredDigest: r.Desired, Kind: r.Kind, Actor: r.Actor, Reason: r.Reason, WorkflowID: r.Workflow,
-			At: r.At,
+			InstallComponentID: component, DesiredDigest: r.Desired, Kind: r.Kind, Actor: r.Actor, Reason: r.Reason,
+			WorkflowID: r.Workflow,
+			At:         r.At,
 		}
 	}
 	return all, nil

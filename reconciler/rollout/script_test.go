@@ -15,7 +15,8 @@ import (
 // scripts returns the actions of the approval requests for scripts with a status.
 func (w *world) scripts(status string) string {
 	w.Helper()
-	return strings.Join(w.list(`select string_agg(s->>'action', '+' order by s->>'action') from approvals a, jsonb_array_elements(a.subject) s
+	return strings.Join(
+		w.list(`select string_agg(s->>'action', '+' order by s->>'action') from approvals a, jsonb_array_elements(a.subject) s
 		where a.kind = 'scripts' and a.status = $1 group by a.id order by a.id`, status), " ")
 }
 
@@ -65,7 +66,8 @@ func TestAScriptThatNobodyHasSeenWaits(t *testing.T) {
 	w.runJobs()
 	w.want(w.workflows(), "[provision succeeded]")
 	w.want(w.done[0]+" "+w.done[len(w.done)-1], "action prepare action smoke")
-	w.want(w.list("select action || ' ' || answer || ' ' || actor || ' ' || reason from script_answers order by 1"), "[prepare approve vera read it smoke approve vera read it]")
+	w.want(w.list("select action || ' ' || answer || ' ' || actor || ' ' || reason from script_answers order by 1"),
+		"[prepare approve vera read it smoke approve vera read it]")
 	w.want(w.one("select count(*)::text from audit_events where action = 'script.approve'"), "2")
 
 	// New values do not change the script.
@@ -86,7 +88,8 @@ func TestAScriptThatNobodyHasSeenWaits(t *testing.T) {
 	}
 	w.sayScripts(workflow.Reject, "no curl")
 	w.queue()
-	w.want(w.one("select status || ': ' || reason from steps where status = 'failed'"), "failed: its script was rejected by vera: no curl")
+	w.want(w.one("select status || ': ' || reason from steps where status = 'failed'"),
+		"failed: its script was rejected by vera: no curl")
 	w.want(w.list("select kind || ' ' || status || ': ' || outcome from workflows order by number desc limit 1"),
 		"[action rejected: action smoke: its script was rejected by vera: no curl]")
 
@@ -144,7 +147,8 @@ func TestNobodyApprovesTheirOwnPlan(t *testing.T) {
 	w.runJobs()
 	approval := w.one("select id from approvals where status = 'waiting'")
 	var conflict *workflow.Conflict
-	if err := w.respond(approval, workflow.Approve, "alice", ""); !errors.As(err, &conflict) || conflict.Code != workflow.CodeOwnChange {
+	if err := w.respond(approval, workflow.Approve, "alice", ""); !errors.As(err, &conflict) ||
+		conflict.Code != workflow.CodeOwnChange {
 		t.Errorf("alice approves her own: %v", err)
 	}
 	w.want(w.asked(), "[metrics]")
@@ -167,7 +171,8 @@ func TestNobodyApprovesTheirOwnScript(t *testing.T) {
 	digest := w.one("select content_digest from approvals where id = $1", approval)
 	answer := func(actor, digest string) error {
 		return w.in(func(ctx context.Context, tx *store.Tx) error {
-			return workflow.Respond(ctx, tx, workflow.Response{Approval: approval, Answer: workflow.Approve, ContentDigest: digest, Actor: actor})
+			return workflow.Respond(ctx, tx, workflow.Response{Approval: approval, Answer: workflow.Approve,
+				ContentDigest: digest, Actor: actor})
 		})
 	}
 	var conflict *workflow.Conflict

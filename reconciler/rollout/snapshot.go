@@ -73,13 +73,15 @@ func look(ctx context.Context, tx *store.Tx, installs []store.Install) ([]*snaps
 }
 
 // complete adds rows for the missing components of an install, and returns all rows.
-type complete func(s *snapshot, ctx context.Context, tx *store.Tx, missing []store.Component, rows []placeRow) ([]placeRow, error)
+type complete func(s *snapshot, ctx context.Context, tx *store.Tx, missing []store.Component,
+	rows []placeRow) ([]placeRow, error)
 
 // releaseOf returns the release that an install is to have.
 type releaseOf func(ctx context.Context, tx *store.Tx, install store.Install) (*appPart, error)
 
 // readAll reads each kind of per-install data in one query for all installs.
-func readAll(ctx context.Context, tx *store.Tx, installs []store.Install, of releaseOf, complete complete) ([]*snapshot, error) {
+func readAll(ctx context.Context, tx *store.Tx, installs []store.Install, of releaseOf, complete complete) ([]*snapshot,
+	error) {
 	rows, err := readRows(ctx, tx, installs)
 	if err != nil {
 		return nil, fmt.Errorf("read %d installs: %w", len(installs), err)
@@ -100,11 +102,13 @@ func readAll(ctx context.Context, tx *store.Tx, installs []store.Install, of rel
 }
 
 // assemble builds the snapshot of one install from what was read.
-func assemble(ctx context.Context, tx *store.Tx, install store.Install, part *appPart, rows *rows, complete complete) (*snapshot, error) {
+func assemble(ctx context.Context, tx *store.Tx, install store.Install, part *appPart, rows *rows,
+	complete complete) (*snapshot, error) {
 	s := &snapshot{
 		org: rows.org, app: part.app, release: part.release, latest: part.latest, newest: part.newest, config: part.config,
 		configTrace: part.configTrace, configAt: part.configAt, install: install,
-		places: map[string]*place{}, refusals: map[string]map[string]store.Refusal{}, inputs: map[string]store.InstallInput{}, outputs: map[outputOwner][]store.Output{},
+		places: map[string]*place{}, refusals: map[string]map[string]store.Refusal{}, inputs: map[string]store.InstallInput{},
+		outputs: map[outputOwner][]store.Output{},
 	}
 	if err := json.Unmarshal(install.Toggles, &s.toggles); err != nil {
 		return nil, fmt.Errorf("decode its toggles: %w", err)
@@ -137,7 +141,8 @@ func assemble(ctx context.Context, tx *store.Tx, install store.Install, part *ap
 func (s *snapshot) putValue(v store.ValuesOfInstallsRow) error {
 	if v.Scope != "input" {
 		owner := outputOwner{v.Scope, v.Owner}
-		s.outputs[owner] = append(s.outputs[owner], store.Output{Scope: v.Scope, Owner: v.Owner, Name: v.Name, Value: v.Value, Sealed: v.Sealed, Hash: v.Hash})
+		s.outputs[owner] = append(s.outputs[owner], store.Output{Scope: v.Scope, Owner: v.Owner, Name: v.Name, Value: v.Value,
+			Sealed: v.Sealed, Hash: v.Hash})
 		return nil
 	}
 	in := store.InstallInput{Name: v.Name, Sealed: v.Sealed, Hash: v.Hash}
@@ -174,10 +179,12 @@ func (s *snapshot) putPlaces(part *appPart, places []placeRow) {
 }
 
 // addPlaces inserts the missing rows.
-func (s *snapshot) addPlaces(ctx context.Context, tx *store.Tx, missing []store.Component, _ []placeRow) ([]placeRow, error) {
+func (s *snapshot) addPlaces(ctx context.Context, tx *store.Tx, missing []store.Component, _ []placeRow) ([]placeRow,
+	error) {
 	add := store.AddPlacesParams{OrgID: tx.Org, InstallID: s.install.ID}
 	for _, c := range missing {
-		add.Ids, add.ComponentIds, add.Names = append(add.Ids, newPlaceID()), append(add.ComponentIds, c.ID), append(add.Names, c.Name)
+		add.Ids, add.ComponentIds, add.Names = append(add.Ids, newPlaceID()), append(add.ComponentIds, c.ID),
+			append(add.Names, c.Name)
 	}
 	if err := tx.AddPlaces(ctx, add); err != nil {
 		return nil, err
@@ -187,9 +194,12 @@ func (s *snapshot) addPlaces(ctx context.Context, tx *store.Tx, missing []store.
 }
 
 // imagine returns the rows as they will be inserted.
-func (s *snapshot) imagine(_ context.Context, tx *store.Tx, missing []store.Component, rows []placeRow) ([]placeRow, error) {
+func (s *snapshot) imagine(_ context.Context, tx *store.Tx, missing []store.Component, rows []placeRow) ([]placeRow,
+	error) {
 	for _, c := range missing {
-		rows = append(rows, placeRow{row: store.InstallComponent{OrgID: tx.Org, InstallID: s.install.ID, ComponentID: c.ID, Name: c.Name, Wanted: "present"}})
+		rows = append(rows,
+			placeRow{row: store.InstallComponent{OrgID: tx.Org, InstallID: s.install.ID, ComponentID: c.ID, Name: c.Name,
+				Wanted: "present"}})
 	}
 	return rows, nil
 }

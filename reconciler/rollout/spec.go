@@ -57,9 +57,11 @@ func (s *snapshot) destroySpec(p *place) (workflow.Target, error) {
 func (s *snapshot) appliedSpec(p *place) (workflow.Target, error) {
 	deploy, err := p.kept.deploy()
 	if err != nil {
-		return workflow.Target{}, &workflow.Unavailable{Reason: fmt.Sprintf("what was applied of %s cannot be read: %s", p.row.Name, err)}
+		return workflow.Target{},
+			&workflow.Unavailable{Reason: fmt.Sprintf("what was applied of %s cannot be read: %s", p.row.Name, err)}
 	}
-	t := workflow.Target{Deploy: deploy, Config: p.row.AppliedConfig, Timeout: cmp.Or(p.kept.Timeout, timeout(deploy.ComponentKind, ""))}
+	t := workflow.Target{Deploy: deploy, Config: p.row.AppliedConfig,
+		Timeout: cmp.Or(p.kept.Timeout, timeout(deploy.ComponentKind, ""))}
 	t.Deploy.Artifact.Repository = workflow.ArtifactRepository(s.org.ID, s.install.ID, p.component.ID)
 	t.From, t.Copied, t.Apart = s.from(p, t.Deploy), isApplied(p, t.Deploy), s.apart()
 	if p.row.AppliedReleaseID != nil {
@@ -71,7 +73,9 @@ func (s *snapshot) appliedSpec(p *place) (workflow.Target, error) {
 	t.Deploy.Values = api.Values{Plain: json.RawMessage("{}"), Sealed: []api.SealedValue{}}
 	if len(p.row.AppliedValues) > 0 {
 		if err := json.Unmarshal(p.row.AppliedValues, &t.Deploy.Values); err != nil {
-			return workflow.Target{}, &workflow.Unavailable{Reason: fmt.Sprintf("the values that %s was applied with cannot be read (%s); deploy it anew", p.row.Name, err)}
+			return workflow.Target{},
+				&workflow.Unavailable{Reason: fmt.Sprintf("the values that %s was applied with cannot be read (%s); deploy it anew",
+					p.row.Name, err)}
 		}
 	}
 	if err := s.reach(&t.Deploy); err != nil {
@@ -100,11 +104,14 @@ func (s *snapshot) ActionJob(run workflow.ActionRun) (workflow.ActionJob, error)
 	}
 	action, ok := s.config.Action(run.Action)
 	if !ok {
-		return workflow.ActionJob{}, &workflow.Unavailable{Reason: fmt.Sprintf("release %d has no action %s", s.release.Number, run.Action), Gone: true}
+		return workflow.ActionJob{},
+			&workflow.Unavailable{Reason: fmt.Sprintf("release %d has no action %s", s.release.Number, run.Action), Gone: true}
 	}
 	refs := action.Refs()
 	if path, foreign := s.foreignKey(refs); foreign {
-		return workflow.ActionJob{}, &workflow.Unavailable{Reason: fmt.Sprintf("%s is not sealed to the runner's key, so the action cannot read it", label(path.String()))}
+		return workflow.ActionJob{},
+			&workflow.Unavailable{Reason: fmt.Sprintf("%s is not sealed to the runner's key, so the action cannot read it",
+				label(path.String()))}
 	}
 	reads, cluster := refs, api.ClusterSpec{}
 	if action.KubeConfig {
@@ -113,21 +120,30 @@ func (s *snapshot) ActionJob(run workflow.ActionRun) (workflow.ActionJob, error)
 	}
 	values, err := s.values(reads)
 	if err != nil {
-		return workflow.ActionJob{}, &workflow.Unavailable{Reason: fmt.Sprintf("the values of action %s cannot be had: %s", run.Action, err)}
+		return workflow.ActionJob{},
+			&workflow.Unavailable{Reason: fmt.Sprintf("the values of action %s cannot be had: %s", run.Action, err)}
 	}
 	inputs, problems := action.CheckInputs(run.Inputs)
 	if len(problems) > 0 { // a run that no person requested, or whose declaration has changed since
-		return workflow.ActionJob{}, &workflow.Unavailable{Reason: fmt.Sprintf("action %s cannot run: %s; give it a default, or run it by hand (nuon run)", run.Action, strings.Join(problems, "; "))}
+		return workflow.ActionJob{},
+			&workflow.Unavailable{
+				Reason: fmt.Sprintf("action %s cannot run: %s; give it a default, or run it by hand (nuon run)", run.Action,
+					strings.Join(problems, "; "))}
 	}
 	spec := api.ActionSpec{
 		Install: install.Name, InstallID: install.ID, Action: run.Action, Trigger: run.Trigger, Component: run.Component,
-		Inputs: inputs, Env: orEmpty(run.Env), KubeConfig: action.KubeConfig, Cluster: cluster, Values: values, Steps: []api.ActionStep{},
+		Inputs: inputs, Env: orEmpty(run.Env), KubeConfig: action.KubeConfig, Cluster: cluster, Values: values,
+		Steps: []api.ActionStep{},
 	}
 	for _, step := range action.Steps {
 		if step.Source != nil {
-			return workflow.ActionJob{}, &workflow.Unavailable{Reason: fmt.Sprintf("step %s runs a command from a repository, which runners cannot do yet; write it as inline_contents", step.Name)}
+			return workflow.ActionJob{},
+				&workflow.Unavailable{
+					Reason: fmt.Sprintf(
+						"step %s runs a command from a repository, which runners cannot do yet; write it as inline_contents", step.Name)}
 		}
-		spec.Steps = append(spec.Steps, api.ActionStep{Name: step.Name, InlineContents: step.InlineContents, Command: step.Command, EnvVars: orEmpty(step.EnvVars)})
+		spec.Steps = append(spec.Steps, api.ActionStep{Name: step.Name, InlineContents: step.InlineContents,
+			Command: step.Command, EnvVars: orEmpty(step.EnvVars)})
 	}
 	script, err := workflow.ScriptOf(*action)
 	return workflow.ActionJob{Spec: spec, Limit: action.Limit(), Script: script.Digest}, err

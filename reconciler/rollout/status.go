@@ -291,7 +291,8 @@ func (v View) stands() (status, reason string) {
 	switch {
 	case len(v.questions()) > 0:
 		return StatusWaitingForYes, v.asked()
-	case v.Install.Wanted == "absent" && !there && len(v.Busy) == 0 && !slices.Contains(slices.Collect(maps.Values(v.Contested)), true):
+	case v.Install.Wanted == "absent" && !there && len(v.Busy) == 0 &&
+		!slices.Contains(slices.Collect(maps.Values(v.Contested)), true):
 		return StatusGone, "nothing of it is there"
 	case v.Install.Wanted == "absent" && len(v.Busy) > 0:
 		return StatusDeprovisioning, "everything is being destroyed" + v.held()
@@ -303,7 +304,8 @@ func (v View) stands() (status, reason string) {
 		}
 		return StatusBehind, v.unresolved()
 	case len(found[StatusStalled]) > 0:
-		return StatusStalled, strings.TrimRight(strings.Join(found[StatusStalled], "; "), ".") + v.remedy(len(found[StatusStalled]))
+		return StatusStalled, strings.TrimRight(strings.Join(found[StatusStalled], "; "), ".") +
+			v.remedy(len(found[StatusStalled]))
 	case len(found[StatusRefused]) > 0:
 		return StatusRefused, summary(found[StatusRefused])
 	case v.Install.Wanted == "absent":
@@ -426,7 +428,9 @@ func (v View) Applied() int32 {
 // questions returns the approval requests that workflows of the install wait for. A
 // request for looser settings blocks nothing.
 func (v View) questions() []store.WaitingOfInstallsRow {
-	return slices.DeleteFunc(slices.Clone(v.Waiting), func(a store.WaitingOfInstallsRow) bool { return a.Kind == workflow.ApprovalOfSettings })
+	return slices.DeleteFunc(slices.Clone(v.Waiting), func(a store.WaitingOfInstallsRow) bool {
+		return a.Kind == workflow.ApprovalOfSettings
+	})
 }
 
 func (v View) asked() string {

@@ -14,7 +14,8 @@ func TestStatus(t *testing.T) {
 			artifact = "sha256:a"
 		}
 		return store.InstallComponent{
-			ID: "ico_" + name, Name: name, Wanted: "present", DesiredDigest: desired, AppliedDigest: applied, AppliedArtifact: artifact, DesiredReason: "input greeting changed",
+			ID: "ico_" + name, Name: name, Wanted: "present", DesiredDigest: desired, AppliedDigest: applied,
+			AppliedArtifact: artifact, DesiredReason: "input greeting changed",
 		}
 	}
 	waits := func(c store.InstallComponent, for_ string) store.InstallComponent {
@@ -33,24 +34,39 @@ func TestStatus(t *testing.T) {
 		want string
 	}{
 		{"nothing known yet", View{}, "new: its app has nothing to deploy yet"},
-		{"nothing there", View{Components: []store.InstallComponent{at("web", "d1", "")}}, "new: web: input greeting changed"},
-		{"all there", View{Components: []store.InstallComponent{at("web", "d1", "d1")}, Release: store.Release{Number: 3}}, "current: everything is as release 3 wants it"},
+		{"nothing there", View{Components: []store.InstallComponent{at("web", "d1", "")}},
+			"new: web: input greeting changed"},
+		{"all there", View{Components: []store.InstallComponent{at("web", "d1", "d1")}, Release: store.Release{Number: 3}},
+			"current: everything is as release 3 wants it"},
 		{"behind", View{Components: []store.InstallComponent{at("web", "d2", "d1")}}, "behind: web: input greeting changed"},
-		{"being deployed", View{Components: []store.InstallComponent{at("web", "d2", "d1")}, Busy: busy}, "deploying: working on web"},
-		{"held up by its runner", View{Components: []store.InstallComponent{at("web", "d2", "d1")}, Busy: busy, Unable: "runner berlin takes no jobs now (a freeze)"},
+		{"being deployed", View{Components: []store.InstallComponent{at("web", "d2", "d1")}, Busy: busy},
+			"deploying: working on web"},
+		{"held up by its runner", View{Components: []store.InstallComponent{at("web", "d2", "d1")}, Busy: busy,
+			Unable: "runner berlin takes no jobs now (a freeze)"},
 			"deploying: working on web, but runner berlin takes no jobs now (a freeze)"},
-		{"asked", View{Components: []store.InstallComponent{at("web", "d2", "d1")}, Busy: busy, Waiting: []store.WaitingOfInstallsRow{{Component: "web"}}},
+		{"asked", View{Components: []store.InstallComponent{at("web", "d2", "d1")}, Busy: busy,
+			Waiting: []store.WaitingOfInstallsRow{{Component: "web"}}},
 			"waiting_for_approval: the plan of web waits for a person"},
-		{"refused", View{Components: []store.InstallComponent{at("web", "d2", "d1")}, Refusals: no("rejected")}, "refused: web: behind, rejected by alice: too risky"},
-		{"refused before, and applied since", View{Components: []store.InstallComponent{at("web", "d2", "d2")}, Refusals: no("rejected"), Release: store.Release{Number: 1}}, "current: everything is as release 1 wants it"},
-		{"stalled", View{App: "shop", Install: store.Install{Name: "acme"}, Components: []store.InstallComponent{at("web", "d2", "d1")}, Refusals: no("stalled")},
+		{"refused", View{Components: []store.InstallComponent{at("web", "d2", "d1")}, Refusals: no("rejected")},
+			"refused: web: behind, rejected by alice: too risky"},
+		{"refused before, and applied since", View{Components: []store.InstallComponent{at("web", "d2", "d2")},
+			Refusals: no("rejected"), Release: store.Release{Number: 1}}, "current: everything is as release 1 wants it"},
+		{"stalled", View{App: "shop", Install: store.Install{Name: "acme"},
+			Components: []store.InstallComponent{at("web", "d2", "d1")}, Refusals: no("stalled")},
 			"stalled: web: behind, stalled: too risky; mend it and push, or try again with `nuon deploy shop/acme`"},
-		{"waiting", View{Components: []store.InstallComponent{at("net", "d1", "d1"), waits(at("web", "", "d1"), "build 2 of web is running")}}, "waiting: web: waits: build 2 of web is running"},
-		{"waiting for ever", View{Components: []store.InstallComponent{waits(at("web", "", "d1"), "secret values never pass through templates")}, Never: map[string]bool{"web": true}},
+		{"waiting", View{Components: []store.InstallComponent{at("net", "d1", "d1"),
+			waits(at("web", "", "d1"), "build 2 of web is running")}}, "waiting: web: waits: build 2 of web is running"},
+		{"waiting for ever",
+			View{Components: []store.InstallComponent{waits(at("web", "", "d1"), "secret values never pass through templates")},
+				Never: map[string]bool{"web": true}},
 			"stalled: web: secret values never pass through templates"},
-		{"being destroyed", View{Install: gone, Components: []store.InstallComponent{absent(at("web", "d2", "d1"))}, Busy: busy}, "deprovisioning: everything is being destroyed"},
-		{"gone", View{Install: gone, Components: []store.InstallComponent{absent(at("web", "", ""))}}, "gone: nothing of it is there"},
-		{"a component that left and is gone does not count", View{Components: []store.InstallComponent{at("net", "d1", "d1"), absent(at("web", "", ""))}, Release: store.Release{Number: 1}}, "current: everything is as release 1 wants it"},
+		{"being destroyed", View{Install: gone, Components: []store.InstallComponent{absent(at("web", "d2", "d1"))},
+			Busy: busy}, "deprovisioning: everything is being destroyed"},
+		{"gone", View{Install: gone, Components: []store.InstallComponent{absent(at("web", "", ""))}},
+			"gone: nothing of it is there"},
+		{"a component that left and is gone does not count",
+			View{Components: []store.InstallComponent{at("net", "d1", "d1"), absent(at("web", "", ""))},
+				Release: store.Release{Number: 1}}, "current: everything is as release 1 wants it"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			status, reason := c.view.Status()
@@ -67,23 +83,29 @@ func TestBlocked(t *testing.T) {
 	part := func(name, waits string, stuck bool) store.InstallComponent {
 		return store.InstallComponent{Name: name, Wanted: "present", WaitsFor: waits, Stuck: stuck}
 	}
-	stuck, waits, behind := part("web", "input zone has no value", true), part("net", "build 2 of net is running", false), part("db", "", false)
-	done := store.InstallComponent{Name: "done", Wanted: "present", DesiredDigest: "d", AppliedDigest: "d", AppliedArtifact: "a"}
+	stuck, waits, behind := part("web", "input zone has no value", true), part("net", "build 2 of net is running", false),
+		part("db", "", false)
+	done := store.InstallComponent{Name: "done", Wanted: "present", DesiredDigest: "d", AppliedDigest: "d",
+		AppliedArtifact: "a"}
 	for name, c := range map[string]struct {
 		view View
 		want bool
 	}{
-		"nothing known":             {View{}, false},
-		"all there":                 {View{Components: []store.InstallComponent{done}}, false},
-		"an input":                  {View{Components: []store.InstallComponent{done, stuck}}, true},
-		"a build":                   {View{Components: []store.InstallComponent{waits}}, false},
-		"both":                      {View{Components: []store.InstallComponent{stuck, waits}}, false},
-		"something else's turn":     {View{Components: []store.InstallComponent{stuck, behind}}, false},
-		"a workflow":                {View{Components: []store.InstallComponent{stuck}, Busy: []store.BusyOfInstallsRow{{Component: "net"}}}, false},
-		"a question":                {View{Components: []store.InstallComponent{stuck}, Waiting: []store.WaitingOfInstallsRow{{Component: "net"}}}, false},
-		"settings that wait":        {View{Components: []store.InstallComponent{stuck}, Waiting: []store.WaitingOfInstallsRow{{Kind: workflow.ApprovalOfSettings}}}, true},
-		"of an older release":       {View{Components: []store.InstallComponent{stuck}, Unresolved: true}, false},
-		"of one that is to be gone": {View{Components: []store.InstallComponent{stuck}, Install: store.Install{Wanted: "absent"}}, false},
+		"nothing known":         {View{}, false},
+		"all there":             {View{Components: []store.InstallComponent{done}}, false},
+		"an input":              {View{Components: []store.InstallComponent{done, stuck}}, true},
+		"a build":               {View{Components: []store.InstallComponent{waits}}, false},
+		"both":                  {View{Components: []store.InstallComponent{stuck, waits}}, false},
+		"something else's turn": {View{Components: []store.InstallComponent{stuck, behind}}, false},
+		"a workflow": {View{Components: []store.InstallComponent{stuck},
+			Busy: []store.BusyOfInstallsRow{{Component: "net"}}}, false},
+		"a question": {View{Components: []store.InstallComponent{stuck},
+			Waiting: []store.WaitingOfInstallsRow{{Component: "net"}}}, false},
+		"settings that wait": {View{Components: []store.InstallComponent{stuck},
+			Waiting: []store.WaitingOfInstallsRow{{Kind: workflow.ApprovalOfSettings}}}, true},
+		"of an older release": {View{Components: []store.InstallComponent{stuck}, Unresolved: true}, false},
+		"of one that is to be gone": {View{Components: []store.InstallComponent{stuck},
+			Install: store.Install{Wanted: "absent"}}, false},
 	} {
 		if got := c.view.Blocked(); got != c.want {
 			t.Errorf("%s: blocked %t", name, got)

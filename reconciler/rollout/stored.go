@@ -31,7 +31,8 @@ func LoadStoredViews(ctx context.Context, tx *store.Tx, installs []store.Install
 	for _, install := range installs {
 		v, r := newView(install), releaseOf[install.ID]
 		v.Release = store.Release{
-			ID: r.ReleaseID, AppID: install.AppID, Number: r.Number, Status: r.Status, Reason: r.Reason, Partial: r.Partial, Commits: r.Commits, VersionID: r.VersionID,
+			ID: r.ReleaseID, AppID: install.AppID, Number: r.Number, Status: r.Status, Reason: r.Reason, Partial: r.Partial,
+			Commits: r.Commits, VersionID: r.VersionID,
 		}
 		v.Latest, v.Newest = r.Latest, store.Release{Number: r.Newest, Status: r.NewestStatus, Reason: r.NewestReason}
 		v.Unresolved = install.ResolvedReleaseID != r.ReleaseID
@@ -46,7 +47,8 @@ func LoadStoredViews(ctx context.Context, tx *store.Tx, installs []store.Install
 // put adds a component as stored.
 func (v *View) put(p store.StoredPlacesRow) {
 	v.Components = append(v.Components, store.InstallComponent{
-		ID: p.ID, InstallID: p.InstallID, ComponentID: p.ComponentID, Name: p.Name, Wanted: p.Wanted, DesiredDigest: p.DesiredDigest,
+		ID: p.ID, InstallID: p.InstallID, ComponentID: p.ComponentID, Name: p.Name, Wanted: p.Wanted,
+		DesiredDigest: p.DesiredDigest,
 		DesiredReason: p.DesiredReason, WaitsFor: p.WaitsFor, Behind: p.Behind, Off: p.Off, Never: p.Never, Stuck: p.Stuck,
 		AppliedDigest: p.AppliedDigest, AppliedArtifact: p.AppliedArtifact, Health: p.Health,
 	})

@@ -32,7 +32,8 @@ func (w *world) offers() map[string]api.Offer {
 // copy copies an artifact from the vendor's registry to the install's registry.
 func (w *world) copy(spec api.SyncSpec) api.JobResult {
 	w.Helper()
-	if !strings.HasPrefix(spec.From.Repository, w.org+"/builds/") || !strings.HasPrefix(spec.To, w.org+"/installs/"+w.install+"/artifacts/") {
+	if !strings.HasPrefix(spec.From.Repository, w.org+"/builds/") ||
+		!strings.HasPrefix(spec.To, w.org+"/installs/"+w.install+"/artifacts/") {
 		w.Fatalf("a sync from %s to %s", spec.From.Repository, spec.To)
 	}
 	return api.JobResult{Status: "succeeded"}
@@ -42,7 +43,8 @@ func (w *world) copy(spec api.SyncSpec) api.JobResult {
 // registry; runners may read no other.
 func (w *world) checkCopied(deploy api.DeploySpec) {
 	w.Helper()
-	copies := w.one(`select count(*)::text from jobs where kind = 'sync' and status = 'succeeded' and spec->'sync'->>'to' = $1 and spec->'sync'->'from'->>'digest' = $2
+	copies := w.one(
+		`select count(*)::text from jobs where kind = 'sync' and status = 'succeeded' and spec->'sync'->>'to' = $1 and spec->'sync'->'from'->>'digest' = $2
 		or kind = 'plan' and spec->'plan'->'deploy'->'artifact'->>'repository' = $1 and spec->'plan'->'from'->>'digest' = $2`,
 		deploy.Artifact.Repository, deploy.Artifact.Digest)
 	if copies == "0" {
@@ -57,12 +59,15 @@ func TestASyncThatFailsStallsItsComponent(t *testing.T) {
 	if offers := w.offers(); len(offers) != 0 {
 		t.Errorf("offered %v", offers)
 	}
-	steps := w.list("select kind || ' ' || status || ': ' || reason from steps where component = 'sandbox' order by position")
-	want := []string{"sync failed: it was made to fail", "plan skipped: it was made to fail", "approve skipped: it was made to fail", "apply skipped: it was made to fail"}
+	steps := w.list(
+		"select kind || ' ' || status || ': ' || reason from steps where component = 'sandbox' order by position")
+	want := []string{"sync failed: it was made to fail", "plan skipped: it was made to fail",
+		"approve skipped: it was made to fail", "apply skipped: it was made to fail"}
 	if strings.Join(steps, "\n") != strings.Join(want, "\n") {
 		t.Errorf("%s", strings.Join(steps, "\n"))
 	}
-	if refusals := w.list("select kind || ': ' || reason from refusals"); len(refusals) != 1 || refusals[0] != "stalled: it was made to fail" {
+	if refusals := w.list("select kind || ': ' || reason from refusals"); len(refusals) != 1 ||
+		refusals[0] != "stalled: it was made to fail" {
 		t.Errorf("remembered: %v", refusals)
 	}
 	delete(w.break_, "sync sandbox")

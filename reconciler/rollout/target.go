@@ -18,13 +18,15 @@ import (
 func (s *snapshot) target(p *place, made facts) (workflow.Target, error) {
 	values, err := s.values(p.reads())
 	if err != nil {
-		return workflow.Target{}, &workflow.Unavailable{Reason: fmt.Sprintf("the values of %s cannot be had: %s", p.row.Name, err)}
+		return workflow.Target{},
+			&workflow.Unavailable{Reason: fmt.Sprintf("the values of %s cannot be had: %s", p.row.Name, err)}
 	}
 	deploy := api.DeploySpec{
 		Install: s.install.Name, InstallID: s.install.ID,
 		Component: p.row.Name, InstallComponent: p.row.ID, ComponentKind: p.component.Kind,
-		Artifact: api.ArtifactRef{Repository: workflow.ArtifactRepository(s.org.ID, s.install.ID, p.component.ID), Digest: p.artifact.ArtifactDigest},
-		Values:   values, Repository: bundleRepository(s.org.ID, s.install.ID), Cluster: p.cluster,
+		Artifact: api.ArtifactRef{Repository: workflow.ArtifactRepository(s.org.ID, s.install.ID, p.component.ID),
+			Digest: p.artifact.ArtifactDigest},
+		Values: values, Repository: bundleRepository(s.org.ID, s.install.ID), Cluster: p.cluster,
 	}
 	s.fill(&deploy, p.config)
 	limit := timeout(p.config.Kind, p.config.DeployTimeout)
@@ -40,7 +42,8 @@ func (s *snapshot) target(p *place, made facts) (workflow.Target, error) {
 	}
 	found, err := inventoryOf(p)
 	return workflow.Target{
-		Release: s.release.ID, Deploy: deploy, From: s.from(p, deploy), Size: p.artifact.ArtifactBytes, Copied: isApplied(p, deploy), Apart: s.apart(),
+		Release: s.release.ID, Deploy: deploy, From: s.from(p, deploy), Size: p.artifact.ArtifactBytes,
+		Copied: isApplied(p, deploy), Apart: s.apart(),
 		Config: raw, Found: found, Timeout: limit,
 	}, err
 }
@@ -67,7 +70,8 @@ func (s *snapshot) fill(deploy *api.DeploySpec, c *appconfig.Component) {
 	case c.Terraform != nil:
 		deploy.Terraform = api.TerraformSpec{
 			Version: c.Terraform.Version,
-			Vars:    orEmpty(c.Terraform.Vars), EnvVars: orEmpty(c.EnvVars), VarFiles: append([]string{}, c.Terraform.VarFiles...),
+			Vars:    orEmpty(c.Terraform.Vars), EnvVars: orEmpty(c.EnvVars),
+			VarFiles: append([]string{}, c.Terraform.VarFiles...),
 		}
 	case c.Helm != nil:
 		deploy.Helm = api.HelmSpec{
@@ -93,7 +97,8 @@ func (s *snapshot) inputTypes() map[string]string {
 
 // usualTimeouts are the default timeouts of a plan or an apply by kind; all other
 // kinds have an hour.
-var usualTimeouts = map[string]time.Duration{format.KindHelmChart: 30 * time.Minute, format.KindKubernetesManifest: 15 * time.Minute}
+var usualTimeouts = map[string]time.Duration{format.KindHelmChart: 30 * time.Minute,
+	format.KindKubernetesManifest: 15 * time.Minute}
 
 // longestTimeout bounds the timeout that a component configures.
 const longestTimeout = time.Hour

@@ -27,7 +27,8 @@ func CheckToggles(ctx context.Context, tx *store.Tx, before, after store.Install
 				continue
 			}
 			if up := both[1].places[missing]; up.row.TornDown && both[1].enabled(up) {
-				return refuse(CodeNeededBy, fmt.Sprintf("Deploy that first: nuon deploy %s %s.", both[1].address(), missing), "%s needs %s, which is torn down", name, missing)
+				return refuse(CodeNeededBy, fmt.Sprintf("Deploy that first: nuon deploy %s %s.", both[1].address(), missing),
+					"%s needs %s, which is torn down", name, missing)
 			}
 			all := needing(now, missing)
 			return refuse(CodeNeededBy, fmt.Sprintf("Switch %s off too, or %s on.", strings.Join(all, ", "), missing),

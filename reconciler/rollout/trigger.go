@@ -25,12 +25,17 @@ func (s *snapshot) acts(component string, triggers ...string) []workflow.Act {
 		var found []indexed
 		for i := range s.config.Actions {
 			action := &s.config.Actions[i]
-			j := slices.IndexFunc(action.Triggers, func(t appconfig.Trigger) bool { return t.Type == trigger && t.ComponentName == component })
+			j := slices.IndexFunc(action.Triggers, func(t appconfig.Trigger) bool {
+				return t.Type == trigger && t.ComponentName == component
+			})
 			if j >= 0 {
-				found = append(found, indexed{action.Triggers[j].Index, workflow.Act{Action: action.Name, Trigger: trigger, After: reads(action)}})
+				found = append(found,
+					indexed{action.Triggers[j].Index, workflow.Act{Action: action.Name, Trigger: trigger, After: reads(action)}})
 			}
 		}
-		slices.SortFunc(found, func(a, b indexed) int { return cmp.Or(cmp.Compare(a.index, b.index), cmp.Compare(a.Action, b.Action)) })
+		slices.SortFunc(found, func(a, b indexed) int {
+			return cmp.Or(cmp.Compare(a.index, b.index), cmp.Compare(a.Action, b.Action))
+		})
 		for _, f := range found {
 			all = append(all, f.Act)
 		}

@@ -157,7 +157,8 @@ func (p *place) stateLeaves(ref render.Path, prefix render.Path) []leaf {
 		l.path = append(slices.Clone(prefix), key)
 		all = append(all, l)
 	}
-	for _, pair := range [...][2]string{{"name", p.row.Name}, {"status", status}, {"component_id", p.row.ComponentID}, {"install_component_id", p.row.ID}} {
+	for _, pair := range [...][2]string{{"name", p.row.Name}, {"status", status}, {"component_id", p.row.ComponentID},
+		{"install_component_id", p.row.ID}} {
 		if readsKey(ref, len(prefix), pair[0]) {
 			raw, _ := json.Marshal(pair[1]) // a string always encodes
 			add(pair[0], leaf{plain: raw})
@@ -210,7 +211,8 @@ func (s *snapshot) outputLeaves(ref render.Path, owner outputOwner, prefix ...st
 		if !ref.HasPrefix(path...) && !path.HasPrefix(ref...) {
 			continue
 		}
-		all = append(all, leaf{path: path, plain: o.Value, sealed: o.Sealed, hash: o.Hash, proof: o.Hash, from: from, counted: true})
+		all = append(all, leaf{path: path, plain: o.Value, sealed: o.Sealed, hash: o.Hash, proof: o.Hash, from: from,
+			counted: true})
 	}
 	return all
 }

@@ -19,7 +19,8 @@ import (
 func (w *world) approver(name, role string) string {
 	w.Helper()
 	token := id.New("tok")
-	w.exec("insert into tokens (org_id, id, name, role, hash) values ($1, $2, $3, $4, $5)", w.org, token, name, role, []byte(token))
+	w.exec("insert into tokens (org_id, id, name, role, hash) values ($1, $2, $3, $4, $5)", w.org, token, name, role,
+		[]byte(token))
 	return token
 }
 
@@ -73,7 +74,8 @@ func TestAWholeProvisionIsApproved(t *testing.T) {
 	by := " approved approve vera: by the rule for the whole workflow: read the release true"
 	w.want(w.list(given), "[metrics"+by+" network"+by+" sandbox"+by+"]")
 	w.want(w.one("select count(*)::text from audit_events where actor = 'vera' and action = 'approval.approve' and detail->'rule'->>'by' = 'vera'"), "3")
-	w.want(w.one("select reason from steps where kind = 'approve' and component = 'network'"), "approved by vera: by the rule for the whole workflow: read the release")
+	w.want(w.one("select reason from steps where kind = 'approve' and component = 'network'"),
+		"approved by vera: by the rule for the whole workflow: read the release")
 	must(t, w.answer("web", workflow.Approve, "read it"))
 	w.runJobs()
 	w.want(w.workflows(), "[provision succeeded]")
@@ -85,7 +87,9 @@ func TestAWholeProvisionIsApproved(t *testing.T) {
 	w.want(w.asked(), "[web]")
 	ended := w.one("select id from workflows where status = 'succeeded'")
 	w.refusedWith(w.approveWorkflow(ended, workflow.Approver{Name: "vera", Token: "tok_x"}), workflow.CodeWorkflowEnded)
-	w.refusedWith(w.in(func(ctx context.Context, tx *store.Tx) error { return workflow.RevokeWorkflowRule(ctx, tx, ended) }), workflow.CodeWorkflowEnded)
+	w.refusedWith(w.in(func(ctx context.Context, tx *store.Tx) error {
+		return workflow.RevokeWorkflowRule(ctx, tx, ended)
+	}), workflow.CodeWorkflowEnded)
 	if err := w.approveWorkflow("wfl_none", workflow.Approver{}); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a workflow that is not there: %v", err)
 	}
@@ -103,7 +107,8 @@ func TestAWholeWorkflowLeavesToAPersonWhatMustBeSeen(t *testing.T) {
 	w.replaces = map[string]bool{"web": true}
 	w.runJobs()
 	w.want(w.asked(), "[web]")
-	w.want(strings.HasSuffix(w.one("select reason from approvals where status = 'waiting'"), "it covers nothing that deletes or replaces something"), true)
+	w.want(strings.HasSuffix(w.one("select reason from approvals where status = 'waiting'"),
+		"it covers nothing that deletes or replaces something"), true)
 
 	// The desired state changes, and the new plan is covered; it changes again, and
 	// that plan is not.
@@ -123,13 +128,15 @@ func TestAWholeWorkflowLeavesToAPersonWhatMustBeSeen(t *testing.T) {
 	w.runJobs()
 
 	w.replaces = nil
-	w.findings = map[string][]diff.Finding{"web": {{Rule: "not-shown", Source: "s", Words: "3 changed lines are not shown", IndividualApproval: true}}}
+	w.findings = map[string][]diff.Finding{"web": {{Rule: "not-shown", Source: "s", Words: "3 changed lines are not shown",
+		IndividualApproval: true}}}
 	w.input("greeting", "hello again")
 	w.look()
 	must(t, w.whole("vera", vera))
 	w.runJobs()
 	w.want(w.asked(), "[web]")
-	w.want(strings.HasSuffix(w.one("select reason from approvals where status = 'waiting'"), "a finding of the plan requires that a person approves it by itself"), true)
+	w.want(strings.HasSuffix(w.one("select reason from approvals where status = 'waiting'"),
+		"a finding of the plan requires that a person approves it by itself"), true)
 	must(t, w.answer("web", workflow.Approve, "read it"))
 	w.runJobs()
 
@@ -171,9 +178,12 @@ func TestAWholeWorkflowIsCheckedWhenItsApprovalIsUsed(t *testing.T) {
 		says   string
 	}{
 		{"taken back", func() { must(t, w.revoke()) }, "it was taken back"},
-		{"the token is revoked", func() { w.exec("update tokens set revoked_at = now() where id = $1", vera) }, "vera may not approve any more: the token was revoked or has run out"},
-		{"it has run out", func() { w.exec("update tokens set expires_at = now() where id = $1", vera) }, "vera may not approve any more"},
-		{"another role", func() { w.exec("update tokens set role = 'operator' where id = $1", vera) }, "vera may not approve any more"},
+		{"the token is revoked", func() { w.exec("update tokens set revoked_at = now() where id = $1", vera) },
+			"vera may not approve any more: the token was revoked or has run out"},
+		{"it has run out", func() { w.exec("update tokens set expires_at = now() where id = $1", vera) },
+			"vera may not approve any more"},
+		{"another role", func() { w.exec("update tokens set role = 'operator' where id = $1", vera) },
+			"vera may not approve any more"},
 		{"for another app alone", func() {
 			w.exec("insert into apps (org_id, id, name) values ($1, 'app_other', 'other')", w.org)
 			w.exec("update tokens set app_id = 'app_other' where id = $1", vera)
@@ -190,7 +200,8 @@ func TestAWholeWorkflowIsCheckedWhenItsApprovalIsUsed(t *testing.T) {
 		}
 		w.runJobs()
 		w.want(w.asked(), "[web]")
-		w.want(strings.Contains(w.one("select string_agg(reason, ' ') from approvals where status = 'withdrawn'"), c.says), true)
+		w.want(strings.Contains(w.one("select string_agg(reason, ' ') from approvals where status = 'withdrawn'"), c.says),
+			true)
 		must(t, w.answer("web", workflow.Approve, "once more"))
 		w.runJobs()
 	}

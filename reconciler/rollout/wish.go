@@ -80,7 +80,8 @@ func (g granted) forgets(name string) bool {
 }
 
 func unknownComponent(install store.Install, name string) error {
-	return refuse(CodeUnknownComponent, "Name one of those that `nuon installs get` shows.", "install %s has no component %.60q", install.Name, name)
+	return refuse(CodeUnknownComponent, "Name one of those that `nuon installs get` shows.",
+		"install %s has no component %.60q", install.Name, name)
 }
 
 // grantDeploy adds the dependents, and brings back the torn down ones among the named
@@ -94,7 +95,8 @@ func (s *snapshot) grantDeploy(g *granted) error {
 	}
 	for _, name := range g.named {
 		if p := s.places[name]; p.config != nil && !p.config.On(s.toggles) {
-			return refuse(CodeSwitchedOff, fmt.Sprintf("Switch it on: nuon installs enable %s %s.", s.address(), name), "%s is switched off on install %s", name, s.install.Name)
+			return refuse(CodeSwitchedOff, fmt.Sprintf("Switch it on: nuon installs enable %s %s.", s.address(), name),
+				"%s is switched off on install %s", name, s.install.Name)
 		}
 	}
 	need := slices.Clone(g.named)
@@ -137,14 +139,18 @@ func (s *snapshot) standingOn(names []string) []string {
 func (s *snapshot) grantTeardown(g *granted) error {
 	switch {
 	case s.install.Wanted == "absent":
-		return refuse(CodeToBeGone, "Nothing more needs to be asked.", "install %s is to be gone with all that it has", s.install.Name)
+		return refuse(CodeToBeGone, "Nothing more needs to be asked.", "install %s is to be gone with all that it has",
+			s.install.Name)
 	case len(g.named) == 0:
-		return refuse(CodeNoComponents, "Name the components, or remove everything with `nuon installs deprovision`.", "a teardown is of components, and none is named")
+		return refuse(CodeNoComponents, "Name the components, or remove everything with `nuon installs deprovision`.",
+			"a teardown is of components, and none is named")
 	case slices.Contains(g.named, appconfig.SandboxName):
-		return refuse(CodeSandbox, "To remove everything, use `nuon installs deprovision`.", "everything on install %s stands on the sandbox", s.install.Name)
+		return refuse(CodeSandbox, "To remove everything, use `nuon installs deprovision`.",
+			"everything on install %s stands on the sandbox", s.install.Name)
 	}
 	if on := s.dependents(s.desire(), g.named...); len(on) > 0 && !g.Dependents {
-		return refuse(CodeNeededBy, "Tear those down too (--dependents).", "%s needed by %s", isOrAre(g.named), strings.Join(on, ", "))
+		return refuse(CodeNeededBy, "Tear those down too (--dependents).", "%s needed by %s", isOrAre(g.named),
+			strings.Join(on, ", "))
 	} else if len(on) > 0 {
 		g.named = append(g.named, on...)
 	}
@@ -184,7 +190,8 @@ func (s *snapshot) asks(g granted, wants map[string]*want, now running) []start 
 			}
 		}
 		if len(names) > 0 {
-			return []start{{kind: workflow.KindTeardown, components: names, reason: fmt.Sprintf("%s asked for the teardown of %s", g.Actor, strings.Join(g.named, ", "))}}
+			return []start{{kind: workflow.KindTeardown, components: names,
+				reason: fmt.Sprintf("%s asked for the teardown of %s", g.Actor, strings.Join(g.named, ", "))}}
 		}
 	case g.Redeploy && s.provisioned(wants):
 		var names []string

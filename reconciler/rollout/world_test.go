@@ -107,7 +107,9 @@ func hello() appconfig.App {
 		},
 		Components: []appconfig.Component{
 			{Name: "metrics", Kind: "terraform_module", Terraform: &appconfig.Terraform{Version: "1.11.4"}},
-			{Name: "network", Kind: "terraform_module", Terraform: &appconfig.Terraform{Version: "1.11.4", Vars: map[string]string{"region": "{{.nuon.sandbox.outputs.region}}"}}},
+			{Name: "network", Kind: "terraform_module",
+				Terraform: &appconfig.Terraform{Version: "1.11.4",
+					Vars: map[string]string{"region": "{{.nuon.sandbox.outputs.region}}"}}},
 			{Name: "web", Kind: "terraform_module", Terraform: &appconfig.Terraform{Version: "1.11.4", Vars: map[string]string{
 				"cidr": "{{.nuon.components.network.outputs.cidr}}", "join": "{{.nuon.components.network.outputs.join_token}}",
 				"greeting": "{{.nuon.inputs.inputs.greeting}}", "token": "{{.nuon.inputs.inputs.api_token}}",
@@ -116,7 +118,8 @@ func hello() appconfig.App {
 		Actions: []appconfig.Action{{
 			Name: "smoke", Timeout: "1m",
 			Triggers: []appconfig.Trigger{{Type: "manual"}, {Type: "post-deploy-component", ComponentName: "web"}},
-			Steps:    []appconfig.ActionStep{{Name: "probe", InlineContents: "#!/bin/sh\ntrue", EnvVars: map[string]string{"URL": "{{.nuon.components.web.outputs.url}}"}}},
+			Steps: []appconfig.ActionStep{{Name: "probe", InlineContents: "#!/bin/sh\ntrue",
+				EnvVars: map[string]string{"URL": "{{.nuon.components.web.outputs.url}}"}}},
 		}},
 	}
 }
@@ -162,7 +165,8 @@ func (w *world) addComponent(name string) {
 	if name == "sandbox" {
 		kind = "sandbox"
 	}
-	w.exec("insert into components (org_id, id, app_id, name, kind) values ($1, $2, $3, $4, $5)", w.org, "cmp_"+name, w.appID, name, kind)
+	w.exec("insert into components (org_id, id, app_id, name, kind) values ($1, $2, $3, $4, $5)", w.org, "cmp_"+name,
+		w.appID, name, kind)
 	w.build(name, "succeeded")
 }
 
@@ -186,7 +190,9 @@ func (w *world) release() {
 		if err != nil {
 			return err
 		}
-		_, err = release.Make(ctx, tx, app, []release.Commit{{Repository: "https://git.example/hello", Ref: "main", Commit: fmt.Sprintf("%040d", time.Now().UnixNano())}})
+		_, err = release.Make(ctx, tx, app,
+			[]release.Commit{{Repository: "https://git.example/hello", Ref: "main",
+				Commit: fmt.Sprintf("%040d", time.Now().UnixNano())}})
 		return err
 	}))
 }
@@ -228,10 +234,12 @@ func (w *world) addInstall() {
 		runner, registration, err = dispatch.CreateRunner(ctx, tx, dispatch.NewRunner{Name: "acme", Kind: "install"})
 		return err
 	}))
-	_, err := dispatchtest.Register(w.Context(), w.dispatch, registration, w.key, api.Registration{Version: "1", Capacity: 8})
+	_, err := dispatchtest.Register(w.Context(), w.dispatch, registration, w.key,
+		api.Registration{Version: "1", Capacity: 8})
 	must(w, err)
 	w.caller = dispatch.Caller{Org: w.org, Runner: runner.ID}
-	w.exec("insert into installs (org_id, id, app_id, name, runner_id) values ($1, $2, $3, 'acme', $4)", w.org, w.install, w.appID, runner.ID)
+	w.exec("insert into installs (org_id, id, app_id, name, runner_id) values ($1, $2, $3, 'acme', $4)", w.org, w.install,
+		w.appID, runner.ID)
 	w.secret("api_token", plantedInput)
 }
 
@@ -271,7 +279,8 @@ func (w *world) queue() {
 		if round > 500 {
 			w.Fatal("the work queue is never empty")
 		}
-		rows, err := w.seed.Query(w.Context(), "delete from river.river_job where id = (select min(id) from river.river_job) returning kind, args")
+		rows, err := w.seed.Query(w.Context(),
+			"delete from river.river_job where id = (select min(id) from river.river_job) returning kind, args")
 		must(w, err)
 		type asked struct {
 			Kind string
@@ -297,7 +306,8 @@ func (w *world) queue() {
 		case "fan_out":
 			must(w, w.rollout.FanOut(w.Context(), work.Args.Org, work.Args.App))
 		case "rollout_range":
-			must(w, w.rollout.ReconcileRange(w.Context(), queue.RolloutRange{Org: work.Args.Org, App: work.Args.App, First: work.Args.First, Last: work.Args.Last}))
+			must(w, w.rollout.ReconcileRange(w.Context(), queue.RolloutRange{Org: work.Args.Org, App: work.Args.App,
+				First: work.Args.First, Last: work.Args.Last}))
 		case "advance":
 			must(w, w.engine.Reconcile(w.Context(), work.Args.Org, work.Args.Workflow))
 		case "expire":
@@ -403,15 +413,18 @@ func (w *world) work(spec api.JobSpec) api.JobResult {
 			w.state[component] = restore.Digest
 			w.exec("update states set status = 'dismissed' where version = $1 and status = 'contested'", restore.Version)
 			w.putState(component, restore.Digest, "kept")
-			return api.JobResult{Status: "succeeded", Apply: api.ApplyResult{Outputs: w.outputs(component), Cluster: clusterOfTest(component)}}
+			return api.JobResult{Status: "succeeded", Apply: api.ApplyResult{Outputs: w.outputs(component),
+				Cluster: clusterOfTest(component)}}
 		}
 		w.state[component] = w.plans[spec.Apply.Bundle.Digest]
 		if spec.Apply.Destroy {
 			delete(w.state, component)
 		}
-		return api.JobResult{Status: "succeeded", Apply: api.ApplyResult{Outputs: w.outputs(component), Cluster: clusterOfTest(component)}}
+		return api.JobResult{Status: "succeeded", Apply: api.ApplyResult{Outputs: w.outputs(component),
+			Cluster: clusterOfTest(component)}}
 	}
-	return api.JobResult{Status: "succeeded", Action: api.ActionResult{Outputs: []api.Output{{Name: "answer", Value: json.RawMessage(`42`)}}}}
+	return api.JobResult{Status: "succeeded",
+		Action: api.ActionResult{Outputs: []api.Output{{Name: "answer", Value: json.RawMessage(`42`)}}}}
 }
 
 func (w *world) plan(spec api.PlanSpec) api.JobResult {
@@ -428,7 +441,8 @@ func (w *world) plan(spec api.PlanSpec) api.JobResult {
 	}
 	report := &diff.Report{Kind: diff.KindTerraform, Applyable: had && spec.Destroy || !spec.Destroy && was != rendered}
 	if report.Applyable {
-		report.Changes = []diff.Change{{Address: "terraform_data.it", ResourceKind: "terraform_data", Name: "it", Action: action, Risk: action.Risk()}}
+		report.Changes = []diff.Change{{Address: "terraform_data.it", ResourceKind: "terraform_data", Name: "it",
+			Action: action, Risk: action.Risk()}}
 		report.Changes[0].Judge(w.findings[spec.Deploy.Component]...)
 	}
 	report.Totals = report.Count()
@@ -441,7 +455,8 @@ func (w *world) plan(spec api.PlanSpec) api.JobResult {
 		Bundle: api.ArtifactRef{Repository: spec.Deploy.Repository, Digest: bundle},
 		Basis:  api.Basis{DesiredDigest: spec.DesiredDigest, Artifact: spec.Deploy.Artifact.Digest},
 	}
-	for _, state := range w.list("select serial || ' ' || lineage from states where install_component_id = $1 and status = 'kept' order by version desc limit 1", spec.Deploy.InstallComponent) {
+	for _, state := range w.list(
+		"select serial || ' ' || lineage from states where install_component_id = $1 and status = 'kept' order by version desc limit 1", spec.Deploy.InstallComponent) {
 		_, err := fmt.Sscan(state, &result.Basis.StateSerial, &result.Basis.StateLineage)
 		must(w, err)
 	}
@@ -457,7 +472,8 @@ func (w *world) rendered(m api.DeploySpec) string {
 	tree := render.Tree{}
 	must(w, json.Unmarshal(m.Values.Plain, &tree))
 	for _, v := range m.Values.Sealed {
-		use := seal.Context{Install: w.install, Kind: seal.KindOutput, Component: v.Component, Path: strings.Join(v.Path, ".")}
+		use := seal.Context{Install: w.install, Kind: seal.KindOutput, Component: v.Component,
+			Path: strings.Join(v.Path, ".")}
 		if v.Path[0] == "inputs" {
 			use = seal.InputContext(w.install, v.Path[2])
 		}
@@ -484,7 +500,9 @@ func (w *world) outputs(component string) []api.Output {
 	case "sandbox":
 		return []api.Output{{Name: "region", Value: json.RawMessage(`"eu"`), Hash: "hmac:01"}}
 	case "network":
-		use := seal.Context{Install: w.install, Kind: seal.KindOutput, Component: w.one("select id from install_components where name = $1", component), Path: "components.network.outputs.join_token"}
+		use := seal.Context{Install: w.install, Kind: seal.KindOutput,
+			Component: w.one("select id from install_components where name = $1", component),
+			Path:      "components.network.outputs.join_token"}
 		sealed, err := w.key.Recipient().Seal(use, []byte(plantedOutput))
 		must(w, err)
 		return []api.Output{
@@ -500,7 +518,9 @@ func (w *world) outputs(component string) []api.Output {
 // answer is alice's answer to the pending plan of a component.
 func (w *world) answer(component string, answer workflow.Answer, reason string) error {
 	w.Helper()
-	approval := w.one(`select a.id from approvals a join plans p on p.id = a.plan_id where a.status = 'waiting' and p.component = $1`, component)
+	approval := w.one(
+		`select a.id from approvals a join plans p on p.id = a.plan_id where a.status = 'waiting' and p.component = $1`,
+		component)
 	err := w.respond(approval, answer, "alice", reason)
 	w.queue()
 	return err
@@ -518,7 +538,8 @@ func (w *world) respond(approval string, answer workflow.Answer, actor, reason s
 func (w *world) displayed(approval string, answer workflow.Answer, actor, reason string) workflow.Response {
 	w.Helper()
 	return workflow.Response{
-		Approval: approval, Answer: answer, Actor: actor, Reason: reason, Plan: w.one("select coalesce(plan_id, '') from approvals where id = $1", approval),
+		Approval: approval, Answer: answer, Actor: actor, Reason: reason,
+		Plan:          w.one("select coalesce(plan_id, '') from approvals where id = $1", approval),
 		ContentDigest: w.one("select content_digest from approvals where id = $1", approval),
 	}
 }
@@ -541,7 +562,8 @@ func (w *world) approveAll() {
 // asked returns the components whose plans wait for an approval.
 func (w *world) asked() []string {
 	w.Helper()
-	return w.list(`select p.component from approvals a join plans p on p.id = a.plan_id where a.status = 'waiting' order by 1`)
+	return w.list(
+		`select p.component from approvals a join plans p on p.id = a.plan_id where a.status = 'waiting' order by 1`)
 }
 
 // provision deploys a new install until it is up to date.
