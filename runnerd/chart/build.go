@@ -56,7 +56,8 @@ func (Build) Run(ctx context.Context, env *job.Env) (api.JobResult, error) {
 		return api.JobResult{}, err
 	}
 	env.Log.Info("artifact %s", pushed.Digest)
-	return api.JobResult{Status: job.Succeeded, Build: api.BuildResult{Artifact: pushed, Bytes: int64(len(packed.Layer))}}, nil
+	return api.JobResult{Status: job.Succeeded, Build: api.BuildResult{Artifact: pushed, Bytes: int64(len(packed.Layer))}},
+		nil
 }
 
 // buildChart returns the chart that the spec names.
@@ -101,7 +102,8 @@ func weighChart(ctx context.Context, env *job.Env, made *source.Chart) error {
 	}
 	within, cancel := context.WithTimeout(ctx, renderTime)
 	defer cancel()
-	rendered, err := helm.RenderOffline(within, loaded, helm.RenderRequest{Release: "release", Namespace: "default"}, "", nil)
+	rendered, err := helm.RenderOffline(within, loaded, helm.RenderRequest{Release: "release", Namespace: "default"}, "",
+		nil)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -115,7 +117,8 @@ func weighChart(ctx context.Context, env *job.Env, made *source.Chart) error {
 	}
 	switch {
 	case size >= helm.MaxRecord:
-		return fmt.Errorf("the record of a release of this chart has %s, and a cluster takes at most %s; name in .helmignore what the chart does not need, the largest files are %s",
+		return fmt.Errorf(
+			"the record of a release of this chart has %s, and a cluster takes at most %s; name in .helmignore what the chart does not need, the largest files are %s",
 			kib(size), kib(helm.MaxRecord), largestFiles(made.Files))
 	case size >= helm.WarnRecord:
 		env.Log.Warn("the record of a release of this chart has %s already, and a cluster takes at most %s; name in .helmignore what the chart does not need, the largest files are %s",

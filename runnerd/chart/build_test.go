@@ -61,7 +61,8 @@ func (b *builder) build(pairs ...string) (api.ArtifactRef, error) {
 // webChart is a small repository with a chart that depends on another.
 var webChart = []string{
 	"README.md", "not a part of it",
-	"deploy/web/Chart.yaml", "apiVersion: v2\nname: web\nversion: 1.2.3\ndependencies:\n  - name: common\n    version: ^0.1\n    repository: file://../common\n",
+	"deploy/web/Chart.yaml",
+	"apiVersion: v2\nname: web\nversion: 1.2.3\ndependencies:\n  - name: common\n    version: ^0.1\n    repository: file://../common\n",
 	"deploy/web/values.yaml", "name: web\n",
 	"deploy/web/.helmignore", "*.bak\n",
 	"deploy/web/old.bak", "left behind",
@@ -92,10 +93,12 @@ func TestBuildOfAChart(t *testing.T) {
 	for _, file := range files {
 		names = append(names, file.Path)
 	}
-	if diff := cmp.Diff([]string{".helmignore", "Chart.lock", "Chart.yaml", "charts/common/Chart.yaml", "charts/common/templates/_x.tpl", "templates/a.yaml", "values.yaml"}, names); diff != "" {
+	if diff := cmp.Diff([]string{".helmignore", "Chart.lock", "Chart.yaml", "charts/common/Chart.yaml",
+		"charts/common/templates/_x.tpl", "templates/a.yaml", "values.yaml"}, names); diff != "" {
 		t.Error(diff)
 	}
-	for _, words := range []string{"chart web 1.2.3 from deploy/web", "web needs common 0.1.5 from deploy/common", "of the 1024 KiB", built.Digest} {
+	for _, words := range []string{"chart web 1.2.3 from deploy/web", "web needs common 0.1.5 from deploy/common",
+		"of the 1024 KiB", built.Digest} {
 		if !strings.Contains(b.log.String(), words) {
 			t.Errorf("the log has no %q:\n%s", words, b.log.String())
 		}
@@ -119,9 +122,11 @@ func TestBuildOfAChartRefuses(t *testing.T) {
 		files []string
 		want  []string
 	}{
-		"a template": {[]string{"deploy/web/templates/b.yaml", "\n{{ .Values. }}"}, []string{"deploy/web/templates/b.yaml:2", "mend the template"}},
-		"values":     {[]string{"deploy/web/values.yaml", "a: [\n"}, []string{"deploy/web/values.yaml:"}},
-		"too large":  {[]string{"deploy/web/data.txt", string(letters)}, []string{"at most 1024 KiB", ".helmignore", `"data.txt" (3072 KiB)`}},
+		"a template": {[]string{"deploy/web/templates/b.yaml", "\n{{ .Values. }}"},
+			[]string{"deploy/web/templates/b.yaml:2", "mend the template"}},
+		"values": {[]string{"deploy/web/values.yaml", "a: [\n"}, []string{"deploy/web/values.yaml:"}},
+		"too large": {[]string{"deploy/web/data.txt", string(letters)},
+			[]string{"at most 1024 KiB", ".helmignore", `"data.txt" (3072 KiB)`}},
 		"no dependency": {[]string{"deploy/common/Chart.yaml", "apiVersion: v2\nname: common\nversion: 1.0.0\n"},
 			[]string{"deploy/web/Chart.yaml:6", `"common"`, "helm dependency update deploy/web"}},
 	} {
@@ -154,10 +159,12 @@ func with(pairs []string, more ...string) []string {
 // TestBuildWarns: a problem that an install's values can fix does not fail the build.
 func TestBuildWarns(t *testing.T) {
 	b := newBuilder(t)
-	if _, err := b.build(with(webChart, "deploy/web/templates/b.yaml", "{{ required \"domain is needed\" .Values.domain }}")...); err != nil {
+	if _, err := b.build(with(webChart, "deploy/web/templates/b.yaml",
+		"{{ required \"domain is needed\" .Values.domain }}")...); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(b.log.String(), "domain is needed") || !strings.Contains(b.log.String(), "the values of the install") {
+	if !strings.Contains(b.log.String(), "domain is needed") ||
+		!strings.Contains(b.log.String(), "the values of the install") {
 		t.Error(b.log.String())
 	}
 }

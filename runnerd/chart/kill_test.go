@@ -20,12 +20,16 @@ import (
 // objects of several kinds, one that must become ready first, one only with the first
 // greeting, and one only with the second.
 func (r *rig) whole() []string {
-	later := strings.NewReplacer("name: migrate", "name: notify", "pre-install,pre-upgrade", "post-install,post-upgrade").Replace(hook)
+	later := strings.NewReplacer("name: migrate", "name: notify", "pre-install,pre-upgrade",
+		"post-install,post-upgrade").Replace(hook)
 	return []string{
-		"values.yaml", defaults, "templates/deployment.yaml", deployment, "templates/settings.yaml", settingsMap, "templates/generated.yaml", generated,
+		"values.yaml", defaults, "templates/deployment.yaml", deployment, "templates/settings.yaml", settingsMap,
+		"templates/generated.yaml", generated,
 		"templates/hook.yaml", hook, "templates/later.yaml", later,
-		"templates/old.yaml", "{{ if eq .Values.greeting \"one\" }}\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: old}\n{{ end }}",
-		"templates/new.yaml", "{{ if eq .Values.greeting \"two\" }}\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: new}\n{{ end }}",
+		"templates/old.yaml",
+		"{{ if eq .Values.greeting \"one\" }}\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: old}\n{{ end }}",
+		"templates/new.yaml",
+		"{{ if eq .Values.greeting \"two\" }}\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: new}\n{{ end }}",
 	}
 }
 
@@ -42,10 +46,12 @@ spec:
   versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
 `, "GROUP", r.group())
 	r.t.Cleanup(func() {
-		clustertest.Delete(r.t, r.cluster, api.ObjectRef{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition", Name: "widgets." + r.group()})
+		clustertest.Delete(r.t, r.cluster, api.ObjectRef{Group: "apiextensions.k8s.io", Version: "v1",
+			Kind: "CustomResourceDefinition", Name: "widgets." + r.group()})
 	})
 	return append(chart, "crds/widget.yaml", definition,
-		"templates/widget.yaml", "apiVersion: "+r.group()+"/v1\nkind: Widget\nmetadata: {name: one}\nspec: {of: \"{{ .Values.greeting }}\"}\n")
+		"templates/widget.yaml", "apiVersion: "+r.group()+
+			"/v1\nkind: Widget\nmetadata: {name: one}\nspec: {of: \"{{ .Values.greeting }}\"}\n")
 }
 
 // group returns an API group that only this rig uses.
@@ -61,7 +67,8 @@ func (r *rig) mustBeWhole(spec api.DeploySpec, greeting string) {
 	if data["greeting"] != greeting || r.object("v1", "Secret", "generated") == nil {
 		r.t.Errorf("the release is not whole: %v", data)
 	}
-	if old, added := r.object("v1", "ConfigMap", "old") != nil, r.object("v1", "ConfigMap", "new") != nil; old != (greeting == "one") || added != (greeting == "two") {
+	if old, added := r.object("v1", "ConfigMap", "old") != nil,
+		r.object("v1", "ConfigMap", "new") != nil; old != (greeting == "one") || added != (greeting == "two") {
 		r.t.Errorf("with greeting %s: old %v, new %v", greeting, old, added)
 	}
 }

@@ -76,14 +76,16 @@ func TestLifeOfAChart(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	const secret = "planted-s3cret-value"
-	templates := []string{"values.yaml", defaults, "templates/deployment.yaml", deployment, "templates/service.yaml", service, "templates/settings.yaml", settingsMap}
+	templates := []string{"values.yaml", defaults, "templates/deployment.yaml", deployment, "templates/service.yaml",
+		service, "templates/settings.yaml", settingsMap}
 	spec := r.spec(r.chart(templates...))
 	spec.Values.Sealed = []api.SealedValue{valuestest.Sealed(t, r.key, spec.InstallID, "inputs.inputs.password", secret)}
 	spec.Helm.Values["password"] = value("{{.nuon.inputs.inputs.password}}")
 
 	first := r.mustPlan(spec, false)
 	shown := reportOf(t, first)
-	if !first.Applyable || first.Destructive || shown.Totals.Create != 3 || first.Bundle.Digest == "" || first.Outputs != nil || first.Basis.Cluster != r.cluster.Identity() {
+	if !first.Applyable || first.Destructive || shown.Totals.Create != 3 || first.Bundle.Digest == "" ||
+		first.Outputs != nil || first.Basis.Cluster != r.cluster.Identity() {
 		t.Fatalf("%+v\n%s", first, r.logged())
 	}
 	if r.object("v1", "Service", "web") != nil {
@@ -94,12 +96,14 @@ func TestLifeOfAChart(t *testing.T) {
 		t.Fatalf("%+v", applied.Health)
 	}
 	manifest, err := r.key.Open(outputOf(applied.Outputs, "manifest").Sealed, seal.Context{
-		Install: spec.InstallID, Kind: seal.KindOutput, Component: spec.InstallComponent, Path: "components.web.outputs.manifest",
+		Install: spec.InstallID, Kind: seal.KindOutput, Component: spec.InstallComponent,
+		Path: "components.web.outputs.manifest",
 	})
 	if err != nil || !strings.Contains(string(manifest.Reveal()), "kind: Deployment") {
 		t.Errorf("the output manifest: %v", err)
 	}
-	if got := string(outputOf(applied.Outputs, "release").Value); got != `{"chart":"shop","chart_version":"1.2.3","name":"shop","namespace":"`+r.namespace+`"}` {
+	if got := string(outputOf(applied.Outputs,
+		"release").Value); got != `{"chart":"shop","chart_version":"1.2.3","name":"shop","namespace":"`+r.namespace+`"}` {
 		t.Error(got)
 	}
 	if got := string(outputOf(applied.Outputs, "services").Value); !strings.Contains(got, `"`+r.namespace+`":{"web":`) {
@@ -147,7 +151,8 @@ func TestLifeOfAChart(t *testing.T) {
 	if nothing := r.mustPlan(spec, true); nothing.Applyable {
 		t.Error("there is nothing left to destroy")
 	}
-	if health, err := chart.Health(t.Context(), r.env(api.JobSpecKindHealth), api.HealthPart{Deploy: spec}); err != nil || health.Status != api.HealthStatusUnknown {
+	if health, err := chart.Health(t.Context(), r.env(api.JobSpecKindHealth), api.HealthPart{Deploy: spec}); err != nil ||
+		health.Status != api.HealthStatusUnknown {
 		t.Errorf("%+v %v", health, err)
 	}
 	r.mustNotLeak(secret, base64.StdEncoding.EncodeToString([]byte(secret)))
@@ -157,7 +162,8 @@ func TestLifeOfAChart(t *testing.T) {
 func TestThePlannedBytesAreApplied(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	spec := r.spec(r.chart("values.yaml", defaults, "templates/generated.yaml", generated, "templates/hook.yaml", hook, "templates/settings.yaml", settingsMap))
+	spec := r.spec(r.chart("values.yaml", defaults, "templates/generated.yaml", generated, "templates/hook.yaml", hook,
+		"templates/settings.yaml", settingsMap))
 	for _, greeting := range []string{"one", "two"} {
 		spec.Helm.Values["greeting"] = value(greeting)
 		first, other := r.mustPlan(spec, false), r.mustPlan(spec, false)
@@ -212,17 +218,22 @@ func TestStaleOnlyWhereItMatters(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	const claim = "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db}\nspec:\n  serviceName: db\n  selector: {matchLabels: {app: db}}\n  template:\n    metadata: {labels: {app: db}}\n    spec: {containers: [{name: main, image: x}]}\n"
-	spec := r.spec(r.chart("values.yaml", defaults, "templates/deployment.yaml", strings.Replace(deployment, "  replicas: {{ .Values.replicas }}\n", "", 1),
+	spec := r.spec(r.chart("values.yaml", defaults, "templates/deployment.yaml",
+		strings.Replace(deployment, "  replicas: {{ .Values.replicas }}\n", "", 1),
 		"templates/settings.yaml", settingsMap, "templates/service.yaml", service, "templates/db.yaml", claim))
 	r.deploy(spec)
 	spec.Helm.Values["greeting"] = value("changed")
 
 	planned := r.mustPlan(spec, false)
-	r.patch("apps/v1", "Deployment", "web", "scale", `{"spec":{"replicas":3}}`)                                           // an autoscaler
-	r.patch("apps/v1", "StatefulSet", "db", "status", `{"status":{"collisionCount":7}}`)                                  // a controller
-	r.patch("v1", "Service", "web", "", `{"metadata":{"annotations":{"example.com/seen":"yes"},"labels":{"extra":"1"}}}`) // a person's note
+	r.patch("apps/v1", "Deployment", "web", "scale",
+		`{"spec":{"replicas":3}}`) // an autoscaler
+	r.patch("apps/v1", "StatefulSet", "db", "status",
+		`{"status":{"collisionCount":7}}`) // a controller
+	r.patch("v1", "Service", "web", "",
+		`{"metadata":{"annotations":{"example.com/seen":"yes"},"labels":{"extra":"1"}}}`) // a person's note
 	r.mustApply(applySpec(spec, planned, false))
-	if replicas := fmt.Sprint(r.object("apps/v1", "Deployment", "web")["spec"].(map[string]any)["replicas"]); replicas != "3" {
+	if replicas := fmt.Sprint(r.object("apps/v1", "Deployment",
+		"web")["spec"].(map[string]any)["replicas"]); replicas != "3" {
 		t.Errorf("the autoscaler's %s replicas", replicas)
 	}
 
@@ -230,7 +241,8 @@ func TestStaleOnlyWhereItMatters(t *testing.T) {
 		move  func()
 		words string
 	}{
-		"edited": {func() { r.patch("v1", "ConfigMap", "settings", "", `{"data":{"password":"by hand"}}`) }, "ConfigMap/settings was changed by somebody else"},
+		"edited": {func() { r.patch("v1", "ConfigMap", "settings", "", `{"data":{"password":"by hand"}}`) },
+			"ConfigMap/settings was changed by somebody else"},
 		"deleted": {func() {
 			clustertest.Delete(t, r.cluster, api.ObjectRef{Version: "v1", Kind: "Service", Namespace: r.namespace, Name: "web"})
 		}, "Service/web was changed by somebody else"},
@@ -251,7 +263,8 @@ func TestStaleOnlyWhereItMatters(t *testing.T) {
 	spec.Helm.Values["greeting"] = value("last")
 	planned = r.mustPlan(spec, false)
 	r.deploy(spec)
-	if _, err := r.apply(applySpec(spec, planned, false), testtime.Limit); !isStale(err, "somebody worked on the release shop since the plan was made") {
+	if _, err := r.apply(applySpec(spec, planned, false), testtime.Limit); !isStale(err,
+		"somebody worked on the release shop since the plan was made") {
 		t.Errorf("another revision: %v", err)
 	}
 	other := applySpec(spec, planned, false)
@@ -291,7 +304,8 @@ func TestSomebodyElsesReleaseIsLeftAlone(t *testing.T) {
 	}
 	spec.Helm.TakeOwnership = true
 	planned, _ := r.deploy(spec)
-	if shown := reportOf(t, planned); len(shown.Notes) == 0 || !strings.Contains(strings.Join(shown.Notes, " "), "taken over") {
+	if shown := reportOf(t, planned); len(shown.Notes) == 0 ||
+		!strings.Contains(strings.Join(shown.Notes, " "), "taken over") {
 		t.Errorf("taking over is not told: %s", planned.Report)
 	}
 	if nothing := r.mustPlan(spec, false); nothing.Applyable {
@@ -306,7 +320,9 @@ func TestOneObjectOfTwoReleases(t *testing.T) {
 	spec := r.spec(r.chart("values.yaml", defaults, "templates/settings.yaml", settingsMap))
 	r.deploy(spec)
 	spec.InstallComponent, spec.Helm.Release = "ic_other", "other"
-	if _, err := r.plan(spec, false); err == nil || !strings.Contains(err.Error(), "ConfigMap "+r.namespace+"/settings is there already and belongs to the release shop") {
+	if _, err := r.plan(spec, false); err == nil ||
+		!strings.Contains(err.Error(), "ConfigMap "+r.namespace+
+			"/settings is there already and belongs to the release shop") {
 		t.Errorf("%v", err)
 	}
 	spec.Helm.TakeOwnership = true

@@ -17,7 +17,8 @@ import (
 // refs returns the objects of a release. Objects without a namespace are in the
 // release's namespace, unless their kind is cluster-scoped.
 func (s *session) refs(release *helm.Release) ([]api.ObjectRef, error) {
-	read, err := manifest.Read([]manifest.Source{{Name: "the release", Data: []byte(release.Manifest)}}, manifest.Options{})
+	read, err := manifest.Read([]manifest.Source{{Name: "the release", Data: []byte(release.Manifest)}},
+		manifest.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("read what the release %s holds: %w; somebody has changed its record", s.Release, err)
 	}
@@ -27,7 +28,8 @@ func (s *session) refs(release *helm.Release) ([]api.ObjectRef, error) {
 	}
 	made := make([]api.ObjectRef, 0, len(read.Objects))
 	for _, object := range read.Objects {
-		ref := api.ObjectRef{Group: object.ID.Group, Version: object.Version, Kind: object.ID.Kind, Namespace: object.ID.Namespace, Name: object.ID.Name}
+		ref := api.ObjectRef{Group: object.ID.Group, Version: object.Version, Kind: object.ID.Kind,
+			Namespace: object.ID.Namespace, Name: object.ID.Name}
 		mapping, err := mapper.RESTMapping(schema.GroupKind{Group: ref.Group, Kind: ref.Kind}, ref.Version)
 		switch {
 		case err == nil && mapping.Scope.Name() == meta.RESTScopeNameRoot:
@@ -52,7 +54,8 @@ func (s *session) outputs(ctx context.Context, release *helm.Release, refs []api
 	}{
 		{"manifest", release.Manifest, true},
 		// Without the revision, which changes with every upgrade.
-		{"release", map[string]string{"name": release.Name, "namespace": release.Namespace, "chart": release.Chart.Name, "chart_version": release.Chart.Version}, false},
+		{"release", map[string]string{"name": release.Name, "namespace": release.Namespace, "chart": release.Chart.Name,
+			"chart_version": release.Chart.Version}, false},
 	} {
 		encoded, err := json.Marshal(each.value)
 		if err != nil {

@@ -161,7 +161,8 @@ func (s *session) strays(ctx context.Context) ([]string, error) {
 }
 
 // render renders twice, to find what each rendering regenerates.
-func (s *session) render(ctx context.Context, chart *helm.Chart, decision helm.Decision) (first, second *helm.Rendered, err error) {
+func (s *session) render(ctx context.Context, chart *helm.Chart, decision helm.Decision) (first, second *helm.Rendered,
+	err error) {
 	if chart.Deprecated() {
 		s.env.Log.Warn("the chart %s is deprecated: its authors advise against it", diff.Neutral(chart.Info().Name))
 	}
@@ -186,9 +187,11 @@ func (s *session) weigh(chart *helm.Chart, rendered *helm.Rendered) error {
 	const remedy = "leave files out of the chart with .helmignore, or split it"
 	switch {
 	case size >= helm.MaxRecord:
-		return fmt.Errorf("the record of this release has %d bytes, and Kubernetes takes %d; %s", size, helm.MaxRecord, remedy)
+		return fmt.Errorf("the record of this release has %d bytes, and Kubernetes takes %d; %s", size,
+			helm.MaxRecord, remedy)
 	case size >= helm.WarnRecord:
-		s.env.Log.Warn("the record of this release has %d bytes, of %d that Kubernetes takes; %s", size, helm.MaxRecord, remedy)
+		s.env.Log.Warn("the record of this release has %d bytes, of %d that Kubernetes takes; %s", size,
+			helm.MaxRecord, remedy)
 	}
 	return nil
 }

@@ -89,7 +89,8 @@ func (s *session) before(d helm.Decision, answers []helm.Answer) []manifest.Sour
 		for document := range documents(release.Manifest) {
 			if id := s.idOf(document); there[id] && !seen[id] {
 				seen[id] = true
-				made = append(made, manifest.Source{Name: fmt.Sprintf("revision %d of the release", release.Revision), Data: []byte(document)})
+				made = append(made, manifest.Source{Name: fmt.Sprintf("revision %d of the release", release.Revision),
+					Data: []byte(document)})
 			}
 		}
 	}
@@ -113,13 +114,16 @@ func (s *session) idOf(document string) manifest.ID {
 	if !grouped {
 		group = ""
 	}
-	return manifest.ID{Group: group, Kind: object.Kind, Namespace: cmp.Or(object.Metadata.Namespace, s.Namespace), Name: object.Metadata.Name}
+	return manifest.ID{Group: group, Kind: object.Kind, Namespace: cmp.Or(object.Metadata.Namespace, s.Namespace),
+		Name: object.Metadata.Name}
 }
 
 // real reports whether the change is a reason for an apply. Folded changes (the chart's
 // version in a label, a checksum) and values that each rendering regenerates are not.
 func real(c diff.Change) bool {
-	return c.Action != diff.Update || slices.ContainsFunc(c.Fields, func(f diff.FieldChange) bool { return f.Fold == "" && !f.Regenerated })
+	return c.Action != diff.Update || slices.ContainsFunc(c.Fields, func(f diff.FieldChange) bool {
+		return f.Fold == "" && !f.Regenerated
+	})
 }
 
 // worthIt reports whether there is something to do even if no object changes. A
@@ -147,11 +151,15 @@ func decisionNotes(d helm.Decision) []string {
 // ask dry-runs the change twice, the second time to find what the server regenerates.
 func (s *session) ask(ctx context.Context, q question) (first, second []helm.Answer, err error) {
 	if q.rendered == nil {
-		first, err = s.client.AskUninstall(ctx, helm.UninstallRequest{Release: s.Release, Decision: q.decision, Owner: s.owner(), Timeout: deploy.WaitTime(ctx)})
+		first, err = s.client.AskUninstall(ctx, helm.UninstallRequest{Release: s.Release, Decision: q.decision,
+			Owner: s.owner(), Timeout: deploy.WaitTime(ctx)})
 		return first, nil, err
 	}
-	request := helm.AskRequest{Release: s.Release, Rendered: q.rendered, Decision: q.decision, TakeOwnership: s.deploy.Helm.TakeOwnership}
-	if first, err = s.client.Ask(ctx, request); err != nil || !slices.ContainsFunc(first, func(a helm.Answer) bool { return a.Wanted != nil }) {
+	request := helm.AskRequest{Release: s.Release, Rendered: q.rendered, Decision: q.decision,
+		TakeOwnership: s.deploy.Helm.TakeOwnership}
+	if first, err = s.client.Ask(ctx, request); err != nil || !slices.ContainsFunc(first, func(a helm.Answer) bool {
+		return a.Wanted != nil
+	}) {
 		return first, nil, err
 	}
 	second, err = s.client.Ask(ctx, request)
@@ -232,7 +240,8 @@ func findings(answers []helm.Answer, release, namespace string) map[manifest.ID]
 
 // idOf returns the object of an answer for the differ.
 func idOf(answer helm.Answer) manifest.ID {
-	return manifest.ID{Group: answer.Ref.Group, Kind: answer.Ref.Kind, Namespace: answer.Ref.Namespace, Name: answer.Ref.Name}
+	return manifest.ID{Group: answer.Ref.Group, Kind: answer.Ref.Kind, Namespace: answer.Ref.Namespace,
+		Name: answer.Ref.Name}
 }
 
 // ownerOf returns "namespace/name" of the release in an object's Helm annotations, or "".
@@ -245,7 +254,8 @@ func ownerOf(object []byte) string {
 	if err := json.Unmarshal(object, &read); err != nil || read.Metadata.Annotations["meta.helm.sh/release-name"] == "" {
 		return ""
 	}
-	return read.Metadata.Annotations["meta.helm.sh/release-namespace"] + "/" + read.Metadata.Annotations["meta.helm.sh/release-name"]
+	return read.Metadata.Annotations["meta.helm.sh/release-namespace"] + "/" +
+		read.Metadata.Annotations["meta.helm.sh/release-name"]
 }
 
 // missingCRDs returns the definitions that the apply creates. Existing ones are not
@@ -269,9 +279,12 @@ func crdNotes(crds []crdNote) []string {
 	for _, each := range crds {
 		switch each.State {
 		case helm.CRDDiffers:
-			made = append(made, fmt.Sprintf("The definition %s of the chart differs from the cluster's, which stays: Helm never changes definitions. Apply it by hand, or as a kubernetes_manifest, if the new one is needed.", diff.Neutral(each.Name)))
+			made = append(made,
+				fmt.Sprintf("The definition %s of the chart differs from the cluster's, which stays: Helm never changes definitions. Apply it by hand, or as a kubernetes_manifest, if the new one is needed.", diff.Neutral(each.Name)))
 		case helm.CRDMissing:
-			made = append(made, fmt.Sprintf("The definition %s is created before everything else, and stays when the component goes.", diff.Neutral(each.Name)))
+			made = append(made,
+				fmt.Sprintf("The definition %s is created before everything else, and stays when the component goes.",
+					diff.Neutral(each.Name)))
 		case helm.CRDSame, helm.CRDUnknown:
 		}
 	}
@@ -283,7 +296,8 @@ func crdNotes(crds []crdNote) []string {
 func staying(answers []helm.Answer) []string {
 	sets := map[string]string{}
 	for _, each := range answers {
-		if each.Ref.Group != "apps" || each.Ref.Kind != "StatefulSet" || each.Live == nil || each.Change != helm.ChangeDelete {
+		if each.Ref.Group != "apps" || each.Ref.Kind != "StatefulSet" || each.Live == nil ||
+			each.Change != helm.ChangeDelete {
 			continue
 		}
 		var read struct {
@@ -311,7 +325,8 @@ func staying(answers []helm.Answer) []string {
 	}
 	var made []string
 	for _, name := range slices.Sorted(maps.Keys(sets)) {
-		made = append(made, fmt.Sprintf("The volume claims %s of the StatefulSet %s stay, with their data: delete them by hand when nobody needs them.", diff.Neutral(sets[name]), diff.Neutral(name)))
+		made = append(made,
+			fmt.Sprintf("The volume claims %s of the StatefulSet %s stay, with their data: delete them by hand when nobody needs them.", diff.Neutral(sets[name]), diff.Neutral(name)))
 	}
 	return made
 }
@@ -322,7 +337,9 @@ func notedCRDs(rendered *helm.Rendered) []crdNote {
 	for _, each := range rendered.CRDs {
 		made = append(made, crdNote{Path: each.Path, Name: each.Name, State: each.State})
 	}
-	slices.SortFunc(made, func(a, b crdNote) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(made, func(a, b crdNote) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Name, b.Name))
+	})
 	return made
 }
 

@@ -87,7 +87,8 @@ func newRig(t *testing.T) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, key: key, keyFile: file, registry: &job.Registry{Reference: artifacttest.Registry(t)}, cluster: clustertest.Open(t), kubeconfig: clustertest.Kubeconfig(t)}
+	r := &rig{t: t, key: key, keyFile: file, registry: &job.Registry{Reference: artifacttest.Registry(t)},
+		cluster: clustertest.Open(t), kubeconfig: clustertest.Kubeconfig(t)}
 	r.namespace = clustertest.Namespace(t, r.cluster)
 	return r
 }
@@ -102,7 +103,8 @@ func (r *rig) env(kind api.JobSpecKind) *job.Env {
 	r.secrets = secrets
 	return &job.Env{
 		Spec: api.JobSpec{Job: fmt.Sprintf("job-%d", r.attempts), Attempt: 1, Kind: kind, Org: "dev", TimeoutSeconds: 600},
-		Dir:  r.t.TempDir(), Log: job.NewLog(r, secrets), Redact: secrets, Key: r.key, KubeConfig: r.kubeconfig, Install: r.install(), Timing: timing.Default(),
+		Dir:  r.t.TempDir(), Log: job.NewLog(r, secrets), Redact: secrets, Key: r.key, KubeConfig: r.kubeconfig,
+		Install: r.install(), Timing: timing.Default(),
 	}
 }
 
@@ -115,9 +117,11 @@ func (r *rig) chart(pairs ...string) api.ArtifactRef {
 		files = append(files, artifact.File{Path: pairs[i], Content: []byte(pairs[i+1])})
 	}
 	if !slices.ContainsFunc(files, func(f artifact.File) bool { return f.Path == "Chart.yaml" }) {
-		files = append(files, artifact.File{Path: "Chart.yaml", Content: []byte("apiVersion: v2\nname: shop\nversion: 1.2.3\n")})
+		files = append(files,
+			artifact.File{Path: "Chart.yaml", Content: []byte("apiVersion: v2\nname: shop\nversion: 1.2.3\n")})
 	}
-	packed, err := artifact.Pack(artifact.MediaChart, files, map[string]string{artifact.AnnotationFormat: "1"}, artifact.Limits{})
+	packed, err := artifact.Pack(artifact.MediaChart, files, map[string]string{artifact.AnnotationFormat: "1"},
+		artifact.Limits{})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -130,8 +134,9 @@ func (r *rig) chart(pairs ...string) api.ArtifactRef {
 
 func (r *rig) spec(built api.ArtifactRef) api.DeploySpec {
 	return api.DeploySpec{
-		Install: "acme", InstallID: "ins_1", Component: "web", InstallComponent: "ic_" + r.namespace, ComponentKind: "helm_chart",
-		Artifact: built, Repository: "install/plans", Values: api.Values{Plain: json.RawMessage(`{}`)},
+		Install: "acme", InstallID: "ins_1", Component: "web", InstallComponent: "ic_" + r.namespace,
+		ComponentKind: "helm_chart",
+		Artifact:      built, Repository: "install/plans", Values: api.Values{Plain: json.RawMessage(`{}`)},
 		Helm:    api.HelmSpec{Release: "shop", Namespace: r.namespace, Values: map[string]json.RawMessage{}},
 		Cluster: api.ClusterSpec{Context: "sandbox", Path: []string{"sandbox", "outputs", "cluster"}},
 	}
@@ -212,7 +217,8 @@ func (r *rig) object(apiVersion, kind, name string) map[string]any {
 	if strings.HasPrefix(group, r.namespace) {
 		r.cluster.Invalidate() // its definition may be new
 	}
-	found := clustertest.Get(r.t, r.cluster, api.ObjectRef{Group: group, Version: version, Kind: kind, Namespace: r.namespace, Name: name})
+	found := clustertest.Get(r.t, r.cluster, api.ObjectRef{Group: group, Version: version, Kind: kind,
+		Namespace: r.namespace, Name: name})
 	if found == nil {
 		return nil
 	}
@@ -317,7 +323,8 @@ func (r *rig) through() *proxy {
 	}))
 	r.t.Cleanup(p.Close)
 	r.kubeconfig = filepath.Join(r.t.TempDir(), "kubeconfig")
-	text := "apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: '" + p.URL + "'}}]\nusers: [{name: u, user: {token: proxied}}]\n" +
+	text := "apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: '" + p.URL +
+		"'}}]\nusers: [{name: u, user: {token: proxied}}]\n" +
 		"contexts: [{name: x, context: {cluster: c, user: u}}]\ncurrent-context: x\n"
 	if err := os.WriteFile(r.kubeconfig, []byte(text), 0o600); err != nil {
 		r.t.Fatal(err)
@@ -390,7 +397,8 @@ func (r *rig) start(spec api.ApplySpec) *exec.Cmd {
 	r.t.Helper()
 	env := r.env(api.JobSpecKindApply)
 	env.Spec.Apply = spec
-	told, err := json.Marshal(process{Registry: r.install().Reference.Host, Dir: env.Dir, KeyFile: r.keyFile, KubeConfig: env.KubeConfig, Spec: env.Spec})
+	told, err := json.Marshal(process{Registry: r.install().Reference.Host, Dir: env.Dir, KeyFile: r.keyFile,
+		KubeConfig: env.KubeConfig, Spec: env.Spec})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -417,8 +425,10 @@ func beProcess(given []byte) int {
 	ctx, cancel := context.WithTimeout(context.Background(), testtime.Limit) //walltime: only ends a hang
 	defer cancel()
 	_, err = deploy.ApplyHandler(chart.Kind{}).Run(ctx, &job.Env{
-		Spec: told.Spec, Dir: told.Dir, Log: job.NewLog(os.Stdout, secrets), Redact: secrets, Key: key, KubeConfig: told.KubeConfig,
-		Install: &job.Registry{Reference: artifact.Reference{Host: told.Registry, PlainHTTP: true}}, Timing: timing.Default(),
+		Spec: told.Spec, Dir: told.Dir, Log: job.NewLog(os.Stdout, secrets), Redact: secrets, Key: key,
+		KubeConfig: told.KubeConfig,
+		Install:    &job.Registry{Reference: artifact.Reference{Host: told.Registry, PlainHTTP: true}},
+		Timing:     timing.Default(),
 	})
 	if err != nil {
 		fmt.Println("the apply:", err)
@@ -442,7 +452,8 @@ func (r *rig) patch(apiVersion, kind, name, part, patch string) {
 	if part != "" {
 		parts = []string{part}
 	}
-	if _, err := resource.Patch(r.t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: "somebody"}, parts...); err != nil {
+	if _, err := resource.Patch(r.t.Context(), name, types.MergePatchType, []byte(patch),
+		metav1.PatchOptions{FieldManager: "somebody"}, parts...); err != nil {
 		r.t.Fatal(err)
 	}
 }

@@ -28,7 +28,8 @@ type session struct {
 }
 
 // open connects to the cluster, and reads the release's history.
-func open(ctx context.Context, env *job.Env, spec api.DeploySpec, at settings, opened *values.Values, known *values.Secrets) (*session, error) {
+func open(ctx context.Context, env *job.Env, spec api.DeploySpec, at settings, opened *values.Values,
+	known *values.Secrets) (*session, error) {
 	found, err := cluster.Open(env, spec.Cluster, opened)
 	if err != nil {
 		return nil, err
@@ -71,13 +72,15 @@ func (s *session) observation() deploy.Observation {
 		return made
 	}
 	last := s.history[len(s.history)-1]
-	made.Changed = fmt.Sprintf("somebody worked on the release %s since the plan was made: its revision %d is %s now", s.Release, last.Revision, last.Status)
+	made.Changed = fmt.Sprintf("somebody worked on the release %s since the plan was made: its revision %d is %s now",
+		s.Release, last.Revision, last.Status)
 	return made
 }
 
 // owner identifies the component and attempt that this job works for.
 func (s *session) owner() helm.Owner {
-	return helm.Owner{Install: s.deploy.InstallID, Component: s.deploy.InstallComponent, Attempt: fmt.Sprintf("%s.%d", s.env.Spec.Job, s.env.Spec.Attempt)}
+	return helm.Owner{Install: s.deploy.InstallID, Component: s.deploy.InstallComponent,
+		Attempt: fmt.Sprintf("%s.%d", s.env.Spec.Job, s.env.Spec.Attempt)}
 }
 
 // pullChart fetches the component's chart.
@@ -87,10 +90,13 @@ func pullChart(ctx context.Context, env *job.Env, from api.ArtifactRef) (*helm.C
 		return nil, err
 	}
 	if packed.Type != artifact.MediaChart {
-		return nil, fmt.Errorf("the artifact is of type %s, not a chart; this is a fault of the control plane, report it", packed.Type)
+		return nil, fmt.Errorf("the artifact is of type %s, not a chart; this is a fault of the control plane, report it",
+			packed.Type)
 	}
 	if version := packed.Annotations[artifact.AnnotationFormat]; version != buildFormat {
-		return nil, fmt.Errorf("the chart was packed in format %q, this runner reads format %s; update the runner, or build the component again", version, buildFormat)
+		return nil, fmt.Errorf(
+			"the chart was packed in format %q, this runner reads format %s; update the runner, or build the component again",
+			version, buildFormat)
 	}
 	files, err := packed.Files(artifact.Limits{})
 	if err != nil {

@@ -35,7 +35,8 @@ func place(spec api.HelmSpec, opened *values.Values) (settings, error) {
 		return settings{}, err
 	}
 	if made.Namespace = strings.TrimSpace(namespace); !namespaceForm.MatchString(made.Namespace) {
-		return settings{}, fmt.Errorf("namespace comes to %q, which is no name of a namespace: lower-case letters, digits and dashes, at most 63; correct the component's namespace", made.Namespace)
+		return settings{},
+			fmt.Errorf("namespace comes to %q, which is no name of a namespace: lower-case letters, digits and dashes, at most 63; correct the component's namespace", made.Namespace)
 	}
 	driver, err := opened.Render("storage_driver", spec.StorageDriver)
 	if err != nil {
@@ -124,7 +125,8 @@ func number(value any) any {
 }
 
 // alone matches a text that is only one value: a chain of names below .nuon, or an index into one.
-var alone = regexp.MustCompile(`^\s*\{\{-?\s*((?:\.nuon(?:\.[A-Za-z_][A-Za-z0-9_]*)+)|(?:index\s+\.nuon(?:\.[A-Za-z_][A-Za-z0-9_]*)*(?:\s+(?:"[^"\\]*"|\d+))+))\s*-?\}\}\s*$`)
+var alone = regexp.MustCompile(
+	`^\s*\{\{-?\s*((?:\.nuon(?:\.[A-Za-z_][A-Za-z0-9_]*)+)|(?:index\s+\.nuon(?:\.[A-Za-z_][A-Za-z0-9_]*)*(?:\s+(?:"[^"\\]*"|\d+))+))\s*-?\}\}\s*$`)
 
 // rendered returns the rendered value of a text. A text that is only one value keeps
 // that value's type; an input, which is always a string, has its declared type.

@@ -65,7 +65,8 @@ func TestValuesKeepTheirTypes(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := scalar("k", json.RawMessage(test.written), types, opened(t, plainValues, "components.x.outputs.pin", "4711", "inputs.inputs.secret", "12345"))
+			got, err := scalar("k", json.RawMessage(test.written), types,
+				opened(t, plainValues, "components.x.outputs.pin", "4711", "inputs.inputs.secret", "12345"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -80,7 +81,8 @@ func TestValuesKeepTheirTypes(t *testing.T) {
 		`"{{.nuon.inputs.inputs.no}}"`:  "inputs.no",
 		`{`:                             "fault of the control plane",
 	} {
-		if _, err := scalar("k", json.RawMessage(written), types, opened(t, plainValues)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := scalar("k", json.RawMessage(written), types, opened(t, plainValues)); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", written, err)
 		}
 	}
@@ -90,13 +92,15 @@ func TestSettle(t *testing.T) {
 	spec := api.HelmSpec{
 		Release: "shop", Namespace: "{{.nuon.install.id | replace \"_\" \"-\"}}", StorageDriver: "",
 		ValuesFiles: []string{"a: 1\nb: {c: file, d: 2}\n", "a: {{.nuon.inputs.inputs.count}}\n"},
-		Values:      map[string]json.RawMessage{"b.c": json.RawMessage(`"set"`), `annotations."example.com/x"`: json.RawMessage(`true`)},
+		Values: map[string]json.RawMessage{"b.c": json.RawMessage(`"set"`),
+			`annotations."example.com/x"`: json.RawMessage(`true`)},
 	}
 	got, err := settle(spec, opened(t, plainValues))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]any{"a": int64(3), "b": map[string]any{"c": "set", "d": int64(2)}, "annotations": map[string]any{"example.com/x": true}}
+	want := map[string]any{"a": int64(3), "b": map[string]any{"c": "set", "d": int64(2)},
+		"annotations": map[string]any{"example.com/x": true}}
 	if got.Namespace != "ins-1" || got.Driver != "configmap" || got.Release != "shop" {
 		t.Errorf("%+v", got)
 	}

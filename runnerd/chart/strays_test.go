@@ -10,7 +10,8 @@ import (
 func TestAReleaseThatWasMovedIsTold(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	spec := r.spec(r.chart("templates/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"{{ .Release.Name }}\"}\n"))
+	spec := r.spec(r.chart("templates/a.yaml",
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: \"{{ .Release.Name }}\"}\n"))
 	r.deploy(spec)
 	old := spec.Helm.Release
 	spec.Helm.Release = "moved-away"

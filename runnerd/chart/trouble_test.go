@@ -28,21 +28,25 @@ import (
 func TestPlansThatAreRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	clustertest.Create(t, r.cluster, r.namespace, "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: small}\nspec: {hard: {configmaps: '3', services: '0'}}\n")
+	clustertest.Create(t, r.cluster, r.namespace,
+		"apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: small}\nspec: {hard: {configmaps: '3', services: '0'}}\n")
 	const two = "apiVersion: v1\nkind: Service\nmetadata: {name: Not_A_Name}\nspec: {ports: [{port: 80}]}\n---\napiVersion: v1\nkind: Service\nmetadata: {name: other}\nspec: {ports: [{port: 99999999}]}\n"
 	for name, test := range map[string]struct {
 		template string
 		want     []string
 	}{
-		"template error":  {"a: {{ .Values.missing.deep }}", []string{"templates/x.yaml", "missing"}},
-		"fail":            {`{{ fail "say replicas" }}`, []string{"say replicas"}},
-		"no object":       {"just: text", []string{"without apiVersion or kind"}},
-		"nameless":        {"apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: x-}", []string{"metadata.name"}},
-		"each refusal":    {two, []string{"Not_A_Name", "other", "spec.ports[0].port"}},
-		"quota":           {service, []string{"Service " + r.namespace + "/web", "the quota small", "services=1"}},
-		"no such kind":    {"apiVersion: no.example/v1\nkind: Nothing\nmetadata: {name: x}", []string{"no kind Nothing in no.example/v1", "CustomResourceDefinition"}},
-		"large":           {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {x: \"{{ range until 11000 }}{{ randAlphaNum 100 }}{{ end }}\"}", []string{"bytes", "split it"}},
-		"other namespace": {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: " + r.namespace + "-gone}", []string{"namespaces " + r.namespace + "-gone is not there"}},
+		"template error": {"a: {{ .Values.missing.deep }}", []string{"templates/x.yaml", "missing"}},
+		"fail":           {`{{ fail "say replicas" }}`, []string{"say replicas"}},
+		"no object":      {"just: text", []string{"without apiVersion or kind"}},
+		"nameless":       {"apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: x-}", []string{"metadata.name"}},
+		"each refusal":   {two, []string{"Not_A_Name", "other", "spec.ports[0].port"}},
+		"quota":          {service, []string{"Service " + r.namespace + "/web", "the quota small", "services=1"}},
+		"no such kind": {"apiVersion: no.example/v1\nkind: Nothing\nmetadata: {name: x}",
+			[]string{"no kind Nothing in no.example/v1", "CustomResourceDefinition"}},
+		"large": {
+			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {x: \"{{ range until 11000 }}{{ randAlphaNum 100 }}{{ end }}\"}", []string{"bytes", "split it"}},
+		"other namespace": {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: " + r.namespace + "-gone}",
+			[]string{"namespaces " + r.namespace + "-gone is not there"}},
 	} {
 		spec := r.spec(r.chart("templates/x.yaml", test.template))
 		_, err := r.plan(spec, false)
@@ -65,7 +69,8 @@ func TestAFieldThatCannotBeChanged(t *testing.T) {
 	r.deploy(r.spec(r.chart("values.yaml", defaults, "templates/deployment.yaml", deployment)))
 	changed := strings.ReplaceAll(deployment, "app: web", "app: other")
 	_, err := r.plan(r.spec(r.chart("values.yaml", defaults, "templates/deployment.yaml", changed)), false)
-	for _, want := range []string{"Deployment " + r.namespace + "/web", "spec.selector", "immutable", "has to be replaced"} {
+	for _, want := range []string{"Deployment " + r.namespace + "/web", "spec.selector", "immutable",
+		"has to be replaced"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not say %q", err, want)
 		}
@@ -81,7 +86,8 @@ func TestForbidden(t *testing.T) {
 		"apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: some}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: some}\nsubjects: [{kind: ServiceAccount, name: runner}]\n")
 	r.kubeconfig = r.as("system:serviceaccount:" + r.namespace + ":runner")
 	_, err := r.plan(r.spec(r.chart("templates/service.yaml", service)), false)
-	for _, want := range []string{"Service " + r.namespace + "/web", "system:serviceaccount:" + r.namespace + ":runner may not create services in the namespace " + r.namespace} {
+	for _, want := range []string{"Service " + r.namespace + "/web", "system:serviceaccount:" + r.namespace +
+		":runner may not create services in the namespace " + r.namespace} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not say %q", err, want)
 		}
@@ -125,7 +131,8 @@ func (r *rig) webhook(message string) {
 		if answer["allowed"] == false {
 			answer["status"] = map[string]any{"message": message}
 		}
-		_ = json.NewEncoder(w).Encode(map[string]any{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "response": answer})
+		_ = json.NewEncoder(w).Encode(map[string]any{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+			"response": answer})
 	}))
 	served.TLS.MinVersion = tls.VersionTLS12
 	r.t.Cleanup(served.Close)
@@ -134,12 +141,15 @@ func (r *rig) webhook(message string) {
 		r.t.Fatal(err)
 	}
 	name := "guard-" + r.namespace
-	clustertest.Create(r.t, r.cluster, "", "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\nmetadata: {name: "+name+"}\n"+
-		"webhooks:\n- name: guard.example.com\n  clientConfig: {url: '"+served.URL+"', caBundle: "+string(authority)+"}\n"+
-		"  namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: "+r.namespace+"}}\n  sideEffects: None\n  admissionReviewVersions: [v1]\n"+
-		"  rules: [{apiGroups: [''], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [configmaps]}]\n")
+	clustertest.Create(r.t, r.cluster, "",
+		"apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\nmetadata: {name: "+name+"}\n"+
+			"webhooks:\n- name: guard.example.com\n  clientConfig: {url: '"+served.URL+"', caBundle: "+string(authority)+"}\n"+
+			"  namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: "+r.namespace+
+			"}}\n  sideEffects: None\n  admissionReviewVersions: [v1]\n"+
+			"  rules: [{apiGroups: [''], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [configmaps]}]\n")
 	r.t.Cleanup(func() {
-		clustertest.Delete(r.t, r.cluster, api.ObjectRef{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "ValidatingWebhookConfiguration", Name: name})
+		clustertest.Delete(r.t, r.cluster, api.ObjectRef{Group: "admissionregistration.k8s.io", Version: "v1",
+			Kind: "ValidatingWebhookConfiguration", Name: name})
 	})
 }
 
@@ -152,7 +162,8 @@ func TestAWebhookThatRejects(t *testing.T) {
 	for late := testtime.After(); ; {
 		_, err := r.plan(r.spec(r.chart("templates/x.yaml", labelled)), false)
 		if err != nil {
-			if !strings.Contains(err.Error(), "ConfigMap "+r.namespace+"/x") || !strings.Contains(err.Error(), `the admission webhook guard.example.com rejects it: no \x1b[31mbad labels`) {
+			if !strings.Contains(err.Error(), "ConfigMap "+r.namespace+"/x") ||
+				!strings.Contains(err.Error(), `the admission webhook guard.example.com rejects it: no \x1b[31mbad labels`) {
 				t.Error(err)
 			}
 			return
@@ -170,7 +181,8 @@ func TestAWebhookThatRejects(t *testing.T) {
 func TestNotReady(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	spec := r.spec(r.chart("values.yaml", defaults, "templates/deployment.yaml", deployment, "templates/settings.yaml", settingsMap))
+	spec := r.spec(r.chart("values.yaml", defaults, "templates/deployment.yaml", deployment, "templates/settings.yaml",
+		settingsMap))
 	r.deploy(spec)
 	spec.Helm.Values["image"] = value("registry.example/crash")
 	var result api.JobResult
@@ -181,7 +193,9 @@ func TestNotReady(t *testing.T) {
 			break
 		}
 	}
-	if err != nil || result.Status != api.JobResultStatusFailed || !strings.Contains(result.Error, "Deployment "+r.namespace+"/web") || !strings.Contains(result.Error, "CrashLoopBackOff") {
+	if err != nil || result.Status != api.JobResultStatusFailed ||
+		!strings.Contains(result.Error, "Deployment "+r.namespace+"/web") ||
+		!strings.Contains(result.Error, "CrashLoopBackOff") {
 		t.Fatalf("%+v %v", result, err)
 	}
 	if health := result.Apply.Health; health.Status != api.HealthStatusDegraded || len(health.Objects) != 1 {
@@ -215,7 +229,8 @@ func TestAHookThatFails(t *testing.T) {
 	spec := r.spec(charted(broken))
 	planned := r.mustPlan(spec, false)
 	_, err := r.apply(applySpec(spec, planned, false), testtime.Limit)
-	if err == nil || !strings.Contains(err.Error(), "Job "+r.namespace+"/migrate") || !strings.Contains(r.logged(), "no migration") {
+	if err == nil || !strings.Contains(err.Error(), "Job "+r.namespace+"/migrate") ||
+		!strings.Contains(r.logged(), "no migration") {
 		t.Fatalf("%v\n%s", err, r.logged())
 	}
 	spec.Artifact = charted(strings.Replace(hook, "exit 0", "sleep 100000", 1))
@@ -241,7 +256,8 @@ func TestTheServerGoesAway(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	p := r.through()
-	spec := r.spec(r.chart("values.yaml", defaults, "templates/settings.yaml", settingsMap, "templates/generated.yaml", generated))
+	spec := r.spec(r.chart("values.yaml", defaults, "templates/settings.yaml", settingsMap, "templates/generated.yaml",
+		generated))
 	planned := r.mustPlan(spec, false)
 	p.count(2, func() { p.setCut(true) })
 	_, err := r.apply(applySpec(spec, planned, false), testtime.Limit)
@@ -270,7 +286,8 @@ func TestSomebodyElseIsAtWork(t *testing.T) {
 	r.patch("v1", "ConfigMap", record, "", `{"metadata":{"labels":{"nuon.dev/install-component":null}}}`)
 	before := r.object("v1", "ConfigMap", record)
 	for _, destroy := range []bool{false, true} {
-		if _, err := r.plan(spec, destroy); err == nil || !strings.Contains(err.Error(), "by somebody else is under way") || !strings.Contains(err.Error(), "helm history shop -n "+r.namespace) {
+		if _, err := r.plan(spec, destroy); err == nil || !strings.Contains(err.Error(), "by somebody else is under way") ||
+			!strings.Contains(err.Error(), "helm history shop -n "+r.namespace) {
 			t.Errorf("%v", err)
 		}
 	}

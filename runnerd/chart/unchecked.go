@@ -30,7 +30,8 @@ func uncheckedNotes(answers []helm.Answer) []string {
 	var made []string
 	together := uncheckedTogether(answers)
 	for _, reason := range slices.Sorted(maps.Keys(together)) {
-		made = append(made, fmt.Sprintf("Not checked by the server: %d objects, of each because %s.", together[reason], diff.Neutral(reason)))
+		made = append(made, fmt.Sprintf("Not checked by the server: %d objects, of each because %s.", together[reason],
+			diff.Neutral(reason)))
 	}
 	return made
 }

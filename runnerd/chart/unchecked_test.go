@@ -19,7 +19,8 @@ func TestUnchecked(t *testing.T) {
 	for _, name := range []string{"d", "e"} {
 		answers = append(answers, helm.Answer{Ref: api.ObjectRef{Kind: "Web", Name: name}, Unchecked: few})
 	}
-	if got, want := uncheckedNotes(answers), []string{"Not checked by the server: 3 objects, of each because " + many + "."}; !slices.Equal(got, want) {
+	if got, want := uncheckedNotes(answers), []string{"Not checked by the server: 3 objects, of each because " + many +
+		"."}; !slices.Equal(got, want) {
 		t.Errorf("notes %q, want %q", got, want)
 	}
 	found := findings(answers, "web", "shop")
