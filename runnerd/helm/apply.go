@@ -84,7 +84,8 @@ func (c *Client) Apply(ctx context.Context, request ApplyRequest) (*Release, err
 	}
 	made, err := d.run(config, request)
 	if err == nil && d.unsaved != nil {
-		err = fmt.Errorf("the release %s is deployed, and its record could not be written: %w; deploy again", request.Release, d.unsaved)
+		err = fmt.Errorf("the release %s is deployed, and its record could not be written: %w; deploy again",
+			request.Release, d.unsaved)
 	}
 	return result(ctx, p, made, err)
 }
@@ -95,7 +96,8 @@ func (r ApplyRequest) check() error {
 		return fmt.Errorf("the decision %q is nothing to apply; this is a fault of nuon, report it", r.Decision.Action)
 	}
 	if got := r.Rendered.Digest(); got != r.Digest {
-		return fmt.Errorf("%w: the rendering has the digest %s, approved was %s; nothing was created, plan again", errTampered, got, r.Digest)
+		return fmt.Errorf("%w: the rendering has the digest %s, approved was %s; nothing was created, plan again",
+			errTampered, got, r.Digest)
 	}
 	again, err := compose(r.Chart.meta.Name, r.Rendered.Templates)
 	if err != nil {
@@ -109,7 +111,8 @@ func (r ApplyRequest) check() error {
 
 // configure prepares the SDK's configuration. Its client ends with ctx, its record
 // store a little later.
-func (c *Client) configure(ctx, kept context.Context, name string, decision Decision, p planned) (*delivery, *action.Configuration, error) {
+func (c *Client) configure(ctx, kept context.Context, name string, decision Decision, p planned) (*delivery,
+	*action.Configuration, error) {
 	bound := c.cluster.Wrapped(bind(ctx))
 	d, err := c.deliver(ctx, bound, name)
 	if err != nil {
@@ -248,7 +251,8 @@ func (c *Client) Heal(ctx context.Context, name string, decision Decision, owner
 		if err := store.Update(record); err != nil {
 			return fmt.Errorf("mark revision %d of the release %s as failed: %w", revision, name, explain(ctx, err))
 		}
-		c.log.Info("revision %d of the release %s was left in the middle by an attempt that ended; it is marked as %s", revision, name, record.Info.Status)
+		c.log.Info("revision %d of the release %s was left in the middle by an attempt that ended; it is marked as %s",
+			revision, name, record.Info.Status)
 	}
 	return nil
 }
@@ -256,10 +260,12 @@ func (c *Client) Heal(ctx context.Context, name string, decision Decision, owner
 // heal sets the status that a record would have if its attempt had failed instead of ended.
 func heal(record *release.Release, owner Owner) {
 	if record.Info.Status == release.StatusSuperseded {
-		record.SetStatus(release.StatusUninstalled, "uninstalled; an installation over it ended before it began, found by "+owner.Attempt)
+		record.SetStatus(release.StatusUninstalled, "uninstalled; an installation over it ended before it began, found by "+
+			owner.Attempt)
 		return
 	}
-	record.SetStatus(release.StatusFailed, fmt.Sprintf("left %s by an attempt that ended in the middle, found by %s", record.Info.Status, owner.Attempt))
+	record.SetStatus(release.StatusFailed, fmt.Sprintf("left %s by an attempt that ended in the middle, found by %s",
+		record.Info.Status, owner.Attempt))
 }
 
 func namespaceRef(name string) api.ObjectRef {

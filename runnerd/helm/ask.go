@@ -126,7 +126,8 @@ func (c *Client) asking(ctx context.Context, name string, decision Decision) (*a
 		return nil, err
 	}
 	d.Log = func(string, ...any) {} // the SDK's log messages would read as if it changed something
-	a := &asking{delivery: d, decision: decision, namespaces: map[string]bool{c.namespace: true}, templated: map[string]bool{}}
+	a := &asking{delivery: d, decision: decision, namespaces: map[string]bool{c.namespace: true},
+		templated: map[string]bool{}}
 	return a, nil
 }
 
@@ -220,8 +221,9 @@ func (a *asking) info(o *unstructured.Unstructured) (*resource.Info, Answer) {
 		case slices.ContainsFunc(a.rendered.CRDs, func(c CRD) bool { return c.defines(kind.Group, kind.Kind) }):
 			answer.Unchecked = "its definition (CRD) is created by this change"
 		case a.templated[kind.Group+"/"+kind.Kind]:
-			answer.Err = fmt.Errorf("%s: its definition (CRD) is among the templates of the same chart, and Helm can create the two only one after the other; "+
-				"move the definition into the folder crds/ of the chart", cluster.Name(answer.Ref))
+			answer.Err = fmt.Errorf(
+				"%s: its definition (CRD) is among the templates of the same chart, and Helm can create the two only one after the other; "+
+					"move the definition into the folder crds/ of the chart", cluster.Name(answer.Ref))
 		default:
 			answer.Err = fmt.Errorf("%s: %w", cluster.Name(answer.Ref), cluster.Explain(err))
 		}
@@ -279,9 +281,12 @@ func single(err error) error {
 func (a *asking) stranger(info *resource.Info, live *unstructured.Unstructured) error {
 	whose := "was not made by Helm"
 	if name := live.GetAnnotations()[releaseName]; name != "" {
-		whose = fmt.Sprintf("belongs to the release %s in the namespace %s", boundedText(name, 80), boundedText(live.GetAnnotations()[releaseNamespace], 80))
+		whose = fmt.Sprintf("belongs to the release %s in the namespace %s", boundedText(name, 80),
+			boundedText(live.GetAnnotations()[releaseNamespace], 80))
 	}
-	return fmt.Errorf("%s is there already and %s; set take_ownership = true to take it over, or let the chart name its object otherwise", cluster.Name(ref(info)), whose)
+	return fmt.Errorf(
+		"%s is there already and %s; set take_ownership = true to take it over, or let the chart name its object otherwise",
+		cluster.Name(ref(info)), whose)
 }
 
 // leaving returns the standing objects that the release will no longer have.
@@ -309,7 +314,8 @@ func (a *asking) leave(o *resource.Info) []Answer {
 		answer.Change = ChangeKeep
 		return []Answer{answer}
 	}
-	if _, errs := a.Client.DeleteWithPropagationPolicy(kube.ResourceList{o}, metav1.DeletePropagationBackground); len(errs) > 0 {
+	if _, errs := a.Client.DeleteWithPropagationPolicy(kube.ResourceList{o},
+		metav1.DeletePropagationBackground); len(errs) > 0 {
 		return []Answer{a.refused(answer, errs[0])}
 	}
 	return []Answer{answer}
@@ -347,13 +353,15 @@ func (a *asking) hook(h Hook, o *unstructured.Unstructured) Answer {
 	}
 	answer.Live = encode(live)
 	if !h.deletedAt(release.HookBeforeHookCreation) || h.Kind == "CustomResourceDefinition" {
-		answer.Err = fmt.Errorf("the hook %s is there already, left by an earlier run: the chart does not let Helm delete it before it is created; "+
-			"add before-hook-creation to its helm.sh/hook-delete-policy, or delete it", cluster.Name(answer.Ref))
+		answer.Err = fmt.Errorf(
+			"the hook %s is there already, left by an earlier run: the chart does not let Helm delete it before it is created; "+
+				"add before-hook-creation to its helm.sh/hook-delete-policy, or delete it", cluster.Name(answer.Ref))
 		return answer
 	}
 	other := o.DeepCopy()
 	other.SetName(boundedName(o.GetName()))
-	copied := &resource.Info{Client: info.Client, Mapping: info.Mapping, Namespace: info.Namespace, Name: other.GetName(), Object: other}
+	copied := &resource.Info{Client: info.Client, Mapping: info.Mapping, Namespace: info.Namespace, Name: other.GetName(),
+		Object: other}
 	if _, err = a.Client.Create(kube.ResourceList{copied}); err != nil {
 		return a.refused(answer, err)
 	}

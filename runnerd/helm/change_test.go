@@ -41,7 +41,8 @@ func TestAskedIsApplied(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	first := app(tree{
-		"a": configMap("a", "x: '1'", "gone: '1'"), "b": configMap("b", "x: '1'"), "same": configMap("same"), "svc": fmt.Sprintf(service, "8080"),
+		"a": configMap("a", "x: '1'", "gone: '1'"), "b": configMap("b", "x: '1'"), "same": configMap("same"),
+		"svc":  fmt.Sprintf(service, "8080"),
 		"kept": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kept, annotations: {helm.sh/resource-policy: keep}}\n",
 		"hook": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: hook, annotations: {helm.sh/hook: 'post-install,post-upgrade'}}\n",
 	})
@@ -65,7 +66,8 @@ func TestAskedIsApplied(t *testing.T) {
 			compareAnswer(t, r, a)
 		}
 		if files["templates/kept.yaml"] == "" {
-			for name, change := range map[string]Change{"a": ChangeUpdate, "b": ChangeDelete, "c": ChangeCreate, "same": ChangeNone, "kept": ChangeKeep} {
+			for name, change := range map[string]Change{"a": ChangeUpdate, "b": ChangeDelete, "c": ChangeCreate,
+				"same": ChangeNone, "kept": ChangeKeep} {
 				if a := answerOf(t, answers, "ConfigMap", name); a.Change != change || (a.Live == nil) != (change == ChangeCreate) {
 					t.Errorf("%s: %+v", name, a)
 				}
@@ -78,7 +80,9 @@ func TestAskedIsApplied(t *testing.T) {
 // not dry-run, and the copy of a hook has another name.
 func compareSent(t *testing.T, asked, applied []string) {
 	t.Helper()
-	applied = slices.DeleteFunc(applied, func(s string) bool { return strings.HasPrefix(s, "DELETE") && strings.Contains(s, "/hook?") })
+	applied = slices.DeleteFunc(applied, func(s string) bool {
+		return strings.HasPrefix(s, "DELETE") && strings.Contains(s, "/hook?")
+	})
 	for i := range asked {
 		asked[i] = strings.ReplaceAll(asked[i], "-nuon-check", "")
 	}
@@ -123,7 +127,9 @@ func compareAnswer(t *testing.T, r *rig, a Answer) {
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.apply(app(tree{"secret": "apiVersion: v1\nkind: Secret\nmetadata: {name: fixed}\nimmutable: true\nstringData: {a: b}\n", "b": configMap("b")}), nil)
+	r.apply(app(tree{
+		"secret": "apiVersion: v1\nkind: Secret\nmetadata: {name: fixed}\nimmutable: true\nstringData: {a: b}\n",
+		"b":      configMap("b")}), nil)
 	clustertest.Create(t, r.cluster, r.namespace, configMap("taken"))
 	p := r.plan(app(tree{
 		"secret":  "apiVersion: v1\nkind: Secret\nmetadata: {name: fixed}\nimmutable: true\nstringData: {a: c}\n",
@@ -136,9 +142,11 @@ func TestRefusals(t *testing.T) {
 		"inns":    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: inns, namespace: no-such-namespace}\n",
 	}), nil)
 	answers := r.ask(p)
-	for name, want := range map[string]string{"fixed": "immutable", "bad": "between 1 and 65535", "thing": "no.such", "taken": "take_ownership", "cr": "folder crds/", "badhook": "between 1 and 65535", "inns": "no-such-namespace"} {
+	for name, want := range map[string]string{"fixed": "immutable", "bad": "between 1 and 65535", "thing": "no.such",
+		"taken": "take_ownership", "cr": "folder crds/", "badhook": "between 1 and 65535", "inns": "no-such-namespace"} {
 		i := slices.IndexFunc(answers, func(a Answer) bool { return a.Ref.Name == name })
-		if i < 0 || answers[i].Err == nil || !strings.Contains(answers[i].Err.Error(), want) || !strings.Contains(answers[i].Err.Error(), name) {
+		if i < 0 || answers[i].Err == nil || !strings.Contains(answers[i].Err.Error(), want) ||
+			!strings.Contains(answers[i].Err.Error(), name) {
 			t.Errorf("%s: %+v", name, answers[max(i, 0)])
 		}
 	}
@@ -168,7 +176,8 @@ func TestTakeOwnership(t *testing.T) {
 	if a := answerOf(t, r.ask(p), "ConfigMap", "taken"); a.Err != nil || !a.Adopted {
 		t.Errorf("%+v", a)
 	}
-	if _, err := r.try(t.Context(), p); err != nil || r.data("ConfigMap", "taken", "x") != "1" || r.data("ConfigMap", "taken", "old") != "old" || r.get("ConfigMap", "new") == nil {
+	if _, err := r.try(t.Context(), p); err != nil || r.data("ConfigMap", "taken", "x") != "1" ||
+		r.data("ConfigMap", "taken", "old") != "old" || r.get("ConfigMap", "new") == nil {
 		t.Fatal(err)
 	}
 	other := newRig(t)
@@ -185,7 +194,8 @@ func TestTakeOwnership(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	other.take = true
-	if made := other.apply(app(tree{"ours": configMap("ours")}), nil); made.Revision != 2 || other.get("ConfigMap", "byhand") != nil || other.get("ConfigMap", "ours") == nil {
+	if made := other.apply(app(tree{"ours": configMap("ours")}), nil); made.Revision != 2 ||
+		other.get("ConfigMap", "byhand") != nil || other.get("ConfigMap", "ours") == nil {
 		t.Errorf("%+v", made)
 	}
 }
@@ -197,7 +207,8 @@ func TestCRDs(t *testing.T) {
 	r := newRig(t)
 	name := strings.ReplaceAll(clustertest.Name("w"), "-", "")
 	t.Cleanup(func() {
-		clustertest.Delete(t, r.cluster, api.ObjectRef{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition", Name: name + ".helm.nuon.test"})
+		clustertest.Delete(t, r.cluster, api.ObjectRef{Group: "apiextensions.k8s.io", Version: "v1",
+			Kind: "CustomResourceDefinition", Name: name + ".helm.nuon.test"})
 	})
 	kind := strings.ToUpper(name[:1]) + name[1:]
 	object := "apiVersion: helm.nuon.test/v1\nkind: " + kind + "\nmetadata: {name: one}\nspec: {x: %s, l: [1, 2]}\n"
@@ -207,7 +218,8 @@ func TestCRDs(t *testing.T) {
 	if len(p.rendered.CRDs) != 1 || p.rendered.CRDs[0].State != CRDMissing {
 		t.Fatalf("%+v", p.rendered.CRDs)
 	}
-	if a := answerOf(t, r.ask(p), kind, "one"); a.Unchecked != "its definition (CRD) is created by this change" || a.Err != nil {
+	if a := answerOf(t, r.ask(p), kind, "one"); a.Unchecked != "its definition (CRD) is created by this change" ||
+		a.Err != nil {
 		t.Errorf("%+v", a)
 	}
 	if _, err := r.try(t.Context(), p); err != nil {
@@ -217,10 +229,12 @@ func TestCRDs(t *testing.T) {
 	if p.rendered.CRDs[0].State != CRDSame {
 		t.Errorf("%+v", p.rendered.CRDs)
 	}
-	if a := answerOf(t, r.ask(p), kind, "one"); a.Err != nil || a.Change != ChangeUpdate || !strings.Contains(string(a.Wanted), `"x":2`) {
+	if a := answerOf(t, r.ask(p), kind, "one"); a.Err != nil || a.Change != ChangeUpdate ||
+		!strings.Contains(string(a.Wanted), `"x":2`) {
 		t.Errorf("%+v", a)
 	}
-	changed := strings.Replace(crd(name), "type: object\n            x-kube", "type: object\n            description: new\n            x-kube", 1)
+	changed := strings.Replace(crd(name), "type: object\n            x-kube",
+		"type: object\n            description: new\n            x-kube", 1)
 	p = r.plan(files.with(tree{"crds/x.yaml": changed}), nil)
 	if p.rendered.CRDs[0].State != CRDDiffers {
 		t.Errorf("%+v", p.rendered.CRDs)
@@ -240,7 +254,8 @@ func TestLookupReads(t *testing.T) {
 	var all recorder
 	plain := r.cluster
 	r.cluster = plain.Wrapped(all.wrap)
-	p := r.plan(app(tree{"a": configMap("a", `n: "{{ len (lookup "v1" "ConfigMap" .Release.Namespace "").items }}"`, `none: "{{ lookup "v1" "Pod" .Release.Namespace "x" }}"`)}), nil)
+	p := r.plan(app(tree{"a": configMap("a", `n: "{{ len (lookup "v1" "ConfigMap" .Release.Namespace "").items }}"`,
+		`none: "{{ lookup "v1" "Pod" .Release.Namespace "x" }}"`)}), nil)
 	if len(all.sent) > 0 || !strings.Contains(p.rendered.Manifest, `none: "map[]"`) {
 		t.Errorf("%v\n%s", all.sent, p.rendered.Manifest)
 	}
@@ -292,8 +307,10 @@ func TestKilled(t *testing.T) {
 	t.Parallel()
 	shared := clustertest.Open(t)
 	hook := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: hook, annotations: {helm.sh/hook: 'pre-install,pre-upgrade,pre-delete'}}\n"
-	first := app(tree{"a": configMap("a", "x: '1'", "one: '1'"), "b": configMap("b"), "svc": fmt.Sprintf(service, "8080"), "hook": hook})
-	second := app(tree{"a": configMap("a", "x: '2'", "two: '2'"), "c": configMap("c"), "svc": fmt.Sprintf(service, "9090"), "hook": hook})
+	first := app(tree{"a": configMap("a", "x: '1'", "one: '1'"), "b": configMap("b"), "svc": fmt.Sprintf(service, "8080"),
+		"hook": hook})
+	second := app(tree{"a": configMap("a", "x: '2'", "two: '2'"), "c": configMap("c"), "svc": fmt.Sprintf(service, "9090"),
+		"hook": hook})
 	third := app(tree{"a": configMap("a", "x: '3'"), "d": configMap("d"), "hook": hook})
 	type work func(r *rig, files tree) error
 	apply := func(r *rig, files tree) error {

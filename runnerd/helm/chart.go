@@ -60,7 +60,9 @@ func LoadChart(files []artifact.File) (*Chart, error) {
 	}
 	made.meta = *loaded.Metadata
 	if strings.EqualFold(made.meta.Type, "library") {
-		return nil, fmt.Errorf("the chart %s is a library chart, which has nothing to install; use it as a dependency of another chart", made.meta.Name)
+		return nil, fmt.Errorf(
+			"the chart %s is a library chart, which has nothing to install; use it as a dependency of another chart",
+			made.meta.Name)
 	}
 	for _, crd := range loaded.CRDObjects() {
 		made.crds = append(made.crds, File{Path: crd.Filename, Content: crd.File.Data})
@@ -99,7 +101,9 @@ func (c *Chart) load() (*chart.Chart, error) {
 // checkNames rejects names, including those of subcharts, that are not a single path element.
 func checkNames(c *chart.Chart) error {
 	if !chartName.MatchString(c.Name()) {
-		return fmt.Errorf("a chart is called %.80q; let the name in Chart.yaml consist of letters, digits, dashes, dots and underscores", c.Name())
+		return fmt.Errorf(
+			"a chart is called %.80q; let the name in Chart.yaml consist of letters, digits, dashes, dots and underscores",
+			c.Name())
 	}
 	for _, d := range c.Dependencies() {
 		if err := checkNames(d); err != nil {
@@ -124,7 +128,8 @@ func (u *unpacking) add(name string, content []byte, nested int) error {
 		return fmt.Errorf("%w: the chart has more than %d files with its dependencies", artifact.ErrTooLarge, maxChartFiles)
 	}
 	if u.bytes += len(content); u.bytes > maxChart || len(content) > maxChartFile {
-		return fmt.Errorf("%w: %s: a file of a chart has at most %d MiB, all of them %d MiB", artifact.ErrTooLarge, name, maxChartFile>>20, maxChart>>20)
+		return fmt.Errorf("%w: %s: a file of a chart has at most %d MiB, all of them %d MiB", artifact.ErrTooLarge, name,
+			maxChartFile>>20, maxChart>>20)
 	}
 	if isParsed(path.Base(name)) {
 		if err := guard(name, content); err != nil {
@@ -138,7 +143,8 @@ func (u *unpacking) add(name string, content []byte, nested int) error {
 // unpack adds the files of an archive in the place of a directory of that dependency.
 func (u *unpacking) unpack(name string, content []byte, nested int) error {
 	if nested > maxNested {
-		return fmt.Errorf("%w: %s: dependencies are packed into one another more than %d times", artifact.ErrTooLarge, name, maxNested)
+		return fmt.Errorf("%w: %s: dependencies are packed into one another more than %d times", artifact.ErrTooLarge,
+			name, maxNested)
 	}
 	files, err := loader.LoadArchiveFiles(bytes.NewReader(content))
 	if err != nil {
@@ -168,7 +174,8 @@ func inCharts(name string) bool {
 
 // isParsed reports whether Helm parses a file as YAML when it loads a chart.
 func isParsed(base string) bool {
-	return slices.Contains([]string{"Chart.yaml", "Chart.lock", "values.yaml", "requirements.yaml", "requirements.lock"}, base)
+	return slices.Contains([]string{"Chart.yaml", "Chart.lock", "values.yaml", "requirements.yaml", "requirements.lock"},
+		base)
 }
 
 // bounded returns the text of an SDK error on one line of bounded length: it may
@@ -180,7 +187,8 @@ func boundedText(text string, most int) string {
 		switch {
 		case r == '\n' || r == '\t':
 			return ' '
-		case r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069':
+		case r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' || r >= '\u202a' && r <= '\u202e' ||
+			r >= '\u2066' && r <= '\u2069':
 			return '\uFFFD'
 		}
 		return r

@@ -35,7 +35,9 @@ func New(c *cluster.Cluster, options Options) (*Client, error) {
 		options.Driver = "configmap"
 	case "configmap", "secret":
 	default:
-		return nil, fmt.Errorf("storage driver %q is not one that can be used here; set storage_driver of the component to configmap or secret", options.Driver)
+		return nil, fmt.Errorf(
+			"storage driver %q is not one that can be used here; set storage_driver of the component to configmap or secret",
+			options.Driver)
 	}
 	return &Client{cluster: c, namespace: options.Namespace, driver: options.Driver, log: options.Log}, nil
 }

@@ -68,7 +68,8 @@ func (r *rig) decide(destroy bool) Decision {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	return Decide(Observation{Release: "web", Namespace: r.namespace, Component: "comp", TakeOwnership: r.take, Destroy: destroy, History: history})
+	return Decide(Observation{Release: "web", Namespace: r.namespace, Component: "comp", TakeOwnership: r.take,
+		Destroy: destroy, History: history})
 }
 
 func (r *rig) plan(files tree, values map[string]any) plan {
@@ -76,7 +77,8 @@ func (r *rig) plan(files tree, values map[string]any) plan {
 	made := plan{chart: files.load(r.t), values: values, decision: r.decide(false)}
 	var err error
 	made.rendered, err = r.Render(r.t.Context(), made.chart, RenderRequest{
-		Release: "web", Namespace: r.namespace, Values: values, Upgrade: made.decision.Action == ActionUpgrade, Revision: made.decision.Revision,
+		Release: "web", Namespace: r.namespace, Values: values, Upgrade: made.decision.Action == ActionUpgrade,
+		Revision: made.decision.Revision,
 	})
 	if err != nil {
 		r.t.Fatal(err)
@@ -86,7 +88,8 @@ func (r *rig) plan(files tree, values map[string]any) plan {
 
 func (r *rig) ask(p plan) []Answer {
 	r.t.Helper()
-	answers, err := r.Ask(r.t.Context(), AskRequest{Release: "web", Rendered: p.rendered, Decision: p.decision, TakeOwnership: r.take})
+	answers, err := r.Ask(r.t.Context(), AskRequest{Release: "web", Rendered: p.rendered, Decision: p.decision,
+		TakeOwnership: r.take})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -96,7 +99,8 @@ func (r *rig) ask(p plan) []Answer {
 func (r *rig) request(p plan) ApplyRequest {
 	r.attempt++
 	return ApplyRequest{
-		Release: "web", Chart: p.chart, Values: p.values, Rendered: p.rendered, Digest: p.rendered.Digest(), Decision: p.decision, TakeOwnership: r.take,
+		Release: "web", Chart: p.chart, Values: p.values, Rendered: p.rendered, Digest: p.rendered.Digest(),
+		Decision: p.decision, TakeOwnership: r.take,
 		Owner:   Owner{Install: "inst", Component: "comp", Attempt: fmt.Sprintf("job.%d", r.attempt)},
 		Timeout: r.timeout, Wait: r.wait, WaitTimeout: r.timeout,
 	}
@@ -168,7 +172,8 @@ func answerOf(t *testing.T, answers []Answer, kind, name string) Answer {
 }
 
 func configMap(name string, lines ...string) string {
-	return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\ndata:\n  " + strings.Join(append(lines, "z: z"), "\n  ") + "\n"
+	return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\ndata:\n  " +
+		strings.Join(append(lines, "z: z"), "\n  ") + "\n"
 }
 
 // The guarantee: the cluster has what was rendered for the plan, including generated
@@ -180,8 +185,10 @@ func TestPlannedBytes(t *testing.T) {
 			t.Parallel()
 			r := rigWith(t, nil, driver)
 			odd := tree{
-				"templates/odd.yaml":    "apiVersion: v1\r\nkind: ConfigMap\r\nmetadata: {name: odd}\r\ndata:\r\n  text: \"{{ `{{ a }} {{- b -}} {{{` }} é \u2603   \"\r\n",
-				"templates/lookup.yaml": configMap("seen", `uid: {{ (lookup "v1" "Namespace" "" .Release.Namespace).metadata.uid }}`, `none: "{{ lookup "v1" "ConfigMap" .Release.Namespace "nothing" }}"`),
+				"templates/odd.yaml": "apiVersion: v1\r\nkind: ConfigMap\r\nmetadata: {name: odd}\r\ndata:\r\n  text: \"{{ `{{ a }} {{- b -}} {{{` }} é \u2603   \"\r\n",
+				"templates/lookup.yaml": configMap("seen",
+					`uid: {{ (lookup "v1" "Namespace" "" .Release.Namespace).metadata.uid }}`,
+					`none: "{{ lookup "v1" "ConfigMap" .Release.Namespace "nothing" }}"`),
 			}
 			p := r.plan(web().with(odd), map[string]any{"greeting": "one"})
 			answers := r.ask(p)
@@ -200,13 +207,16 @@ func TestPlannedBytes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if made.Status != StatusDeployed || made.Revision != 1 || made.Chart.Version != "1.2.3" || made.Component() != "comp" {
+			if made.Status != StatusDeployed || made.Revision != 1 || made.Chart.Version != "1.2.3" ||
+				made.Component() != "comp" {
 				t.Errorf("made %+v", made)
 			}
-			if password := r.data("Secret", "web-web", "password"); len(password) != 24 || !strings.Contains(p.rendered.Manifest, password) {
+			if password := r.data("Secret", "web-web", "password"); len(password) != 24 ||
+				!strings.Contains(p.rendered.Manifest, password) {
 				t.Errorf("the password %q was not planned", password)
 			}
-			if token := r.data("ConfigMap", "web-web-hook", "token"); len(token) != 24 || !strings.Contains(p.rendered.Hooks[0].Manifest, token) {
+			if token := r.data("ConfigMap", "web-web-hook", "token"); len(token) != 24 ||
+				!strings.Contains(p.rendered.Hooks[0].Manifest, token) {
 				t.Errorf("the token %q was not planned", token)
 			}
 			if got := r.data("ConfigMap", "odd", "text"); got != "{{ a }} {{- b -}} {{{ é ☃   " {
@@ -230,7 +240,8 @@ func (r *rig) people() {
 		t.Errorf("the upgrade is not there: %+v", second)
 	}
 	history, err := r.History(t.Context(), "web")
-	if err != nil || len(history) != 2 || history[0].Status != StatusSuperseded || history[1].Status != StatusDeployed || history[1].Component() != "comp" || history[1].Labels[LabelAttempt] != "job.2" {
+	if err != nil || len(history) != 2 || history[0].Status != StatusSuperseded || history[1].Status != StatusDeployed ||
+		history[1].Component() != "comp" || history[1].Labels[LabelAttempt] != "job.2" {
 		t.Fatalf("history %+v, %v", history, err)
 	}
 	config := r.sdk()
@@ -248,26 +259,30 @@ func (r *rig) people() {
 			all += string(f.Data)
 		}
 		return all
-	}()); !strings.Contains(text, "randAlphaNum 24") || got.Chart.Values["greeting"] != "hello" || got.Config["greeting"] != "two" || got.Info.Notes != "Thank you for web 1.2.3: two\n" {
+	}()); !strings.Contains(text, "randAlphaNum 24") || got.Chart.Values["greeting"] != "hello" ||
+		got.Config["greeting"] != "two" || got.Info.Notes != "Thank you for web 1.2.3: two\n" {
 		t.Errorf("helm get: %v %v %q\n%s", got.Chart.Values, got.Config, got.Info.Notes, text)
 	}
 	password := r.data("Secret", "web-web", "password")
 	if err := action.NewRollback(config).Run("web"); err != nil {
 		t.Fatal(err)
 	}
-	if r.data("ConfigMap", "web-web", "greeting") != "one" || r.data("Secret", "web-web", "password") == password || r.get("ConfigMap", "odd") == nil {
+	if r.data("ConfigMap", "web-web", "greeting") != "one" || r.data("Secret", "web-web", "password") == password ||
+		r.get("ConfigMap", "odd") == nil {
 		t.Error("helm rollback did not bring revision 1 back")
 	}
 	history, err = r.History(t.Context(), "web")
 	if err != nil || len(history) != 3 || history[2].Component() != "" {
 		t.Fatalf("the rollback of somebody else counts as ours: %+v, %v", history, err)
 	}
-	if third := r.apply(web(), map[string]any{"greeting": "three"}); third.Revision != 4 || r.data("ConfigMap", "web-web", "greeting") != "three" {
+	if third := r.apply(web(), map[string]any{"greeting": "three"}); third.Revision != 4 ||
+		r.data("ConfigMap", "web-web", "greeting") != "three" {
 		t.Errorf("after a rollback: %+v", third)
 	}
 	// No values mean none, not those of the previous revision.
 	r.apply(web(), nil)
-	if got, err := action.NewGet(config).Run("web"); err != nil || len(got.Config) != 0 || r.data("ConfigMap", "web-web", "greeting") != "hello" {
+	if got, err := action.NewGet(config).Run("web"); err != nil || len(got.Config) != 0 ||
+		r.data("ConfigMap", "web-web", "greeting") != "hello" {
 		t.Errorf("values %v, %v", got.Config, err)
 	}
 }
@@ -278,10 +293,12 @@ func TestTampered(t *testing.T) {
 	r := newRig(t)
 	for name, change := range map[string]func(*ApplyRequest){
 		"a template": func(a *ApplyRequest) {
-			a.Rendered.Templates[len(a.Rendered.Templates)-1].Content = []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: evil}\n")
+			a.Rendered.Templates[len(a.Rendered.Templates)-1].Content = []byte(
+				"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: evil}\n")
 		},
 		"a template, digest too": func(a *ApplyRequest) {
-			a.Rendered.Templates[len(a.Rendered.Templates)-1].Content = []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: evil}\n")
+			a.Rendered.Templates[len(a.Rendered.Templates)-1].Content = []byte(
+				"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: evil}\n")
 			a.Digest = a.Rendered.Digest()
 		},
 		"the objects": func(a *ApplyRequest) { a.Rendered.Manifest += "---\n" + configMap("evil") },
@@ -296,7 +313,8 @@ func TestTampered(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if history, err := r.History(t.Context(), "web"); err != nil || len(history) > 0 || r.get("ConfigMap", "evil") != nil || r.get("ConfigMap", "web-web-hook") != nil || r.get("Secret", "web-web") != nil {
+	if history, err := r.History(t.Context(), "web"); err != nil || len(history) > 0 ||
+		r.get("ConfigMap", "evil") != nil || r.get("ConfigMap", "web-web-hook") != nil || r.get("Secret", "web-web") != nil {
 		t.Errorf("something was created: %v, %v", history, err)
 	}
 }
@@ -311,12 +329,14 @@ func TestLastChecks(t *testing.T) {
 	kept, end := lasting(t.Context())
 	defer end()
 	for name, rendered := range map[string]*Rendered{
-		"objects": {Templates: p.rendered.Templates, Manifest: other.Manifest, Hooks: p.rendered.Hooks, hooks: p.rendered.hooks},
-		"hooks":   {Templates: p.rendered.Templates, Manifest: p.rendered.Manifest, Hooks: other.Hooks, hooks: other.hooks},
+		"objects": {Templates: p.rendered.Templates, Manifest: other.Manifest, Hooks: p.rendered.Hooks,
+			hooks: p.rendered.hooks},
+		"hooks": {Templates: p.rendered.Templates, Manifest: p.rendered.Manifest, Hooks: other.Hooks, hooks: other.hooks},
 	} {
 		request := r.request(p)
 		request.Rendered = rendered
-		d, config, err := r.configure(t.Context(), kept, "web", p.decision, planned{owner: request.Owner, revision: 1, rendered: rendered})
+		d, config, err := r.configure(t.Context(), kept, "web", p.decision,
+			planned{owner: request.Owner, revision: 1, rendered: rendered})
 		if err != nil {
 			t.Fatal(err)
 		}

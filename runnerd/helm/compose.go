@@ -28,10 +28,13 @@ func compose(name string, templates []File) (*Rendered, error) {
 	files, size := map[string]string{}, 0
 	for _, f := range made.Templates {
 		if size += len(f.Content); size > maxRendered {
-			return nil, fmt.Errorf("the templates of the chart %s come to more than %d MiB; take large texts out of the objects", name, maxRendered>>20)
+			return nil, fmt.Errorf("the templates of the chart %s come to more than %d MiB; take large texts out of the objects",
+				name, maxRendered>>20)
 		}
 		if bytes.Contains(f.Content, []byte(noValue)) {
-			return nil, fmt.Errorf("the template %s comes to a text with %q, which Helm takes out each time it renders; write something else", f.Path, noValue)
+			return nil, fmt.Errorf(
+				"the template %s comes to a text with %q, which Helm takes out each time it renders; write something else",
+				f.Path, noValue)
 		}
 		switch {
 		case f.Path == path.Join(name, "templates", "NOTES.txt"):
@@ -128,7 +131,8 @@ func checkObjects(templates []File, files map[string]string) error {
 func checkObject(where, document string) (string, error) {
 	plain, err := yaml.YAMLToJSON([]byte(document))
 	if err != nil {
-		return "", fmt.Errorf("%s does not come to YAML: %s; correct the template, or the values that it reads", where, bounded(err))
+		return "", fmt.Errorf("%s does not come to YAML: %s; correct the template, or the values that it reads", where,
+			bounded(err))
 	}
 	if string(plain) == "null" {
 		return "", nil
@@ -143,7 +147,9 @@ func checkObject(where, document string) (string, error) {
 	case object.Items != nil:
 		return "", checkItems(where, object)
 	case object.Metadata.Name == "":
-		return "", fmt.Errorf("%s: a %s has no metadata.name; Helm needs one to find the object again, generateName is not enough", where, object.Kind)
+		return "", fmt.Errorf(
+			"%s: a %s has no metadata.name; Helm needs one to find the object again, generateName is not enough", where,
+			object.Kind)
 	}
 	if _, hook := object.Metadata.Annotations[release.HookAnnotation]; hook {
 		return "", nil
@@ -160,7 +166,8 @@ func checkObject(where, document string) (string, error) {
 // mistake, or as a list without items.
 func checkItems(where string, list head) error {
 	if !strings.HasSuffix(list.Kind, "List") {
-		return fmt.Errorf("%s: a %s with items is a list to Helm, which makes the items and not the %s; remove items", where, list.Kind, list.Kind)
+		return fmt.Errorf("%s: a %s with items is a list to Helm, which makes the items and not the %s; remove items", where,
+			list.Kind, list.Kind)
 	}
 	var items []any
 	if err := json.Unmarshal(list.Items, &items); err != nil {

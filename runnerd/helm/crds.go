@@ -71,9 +71,11 @@ func readCRDs(loaded *chart.Chart) ([]CRD, error) {
 				continue
 			}
 			if object.GetName() == "" || object.GetKind() == "" || object.GetAPIVersion() == "" {
-				return nil, fmt.Errorf("%s has an object without apiVersion, kind or metadata.name; correct it in the chart", file.Filename)
+				return nil, fmt.Errorf("%s has an object without apiVersion, kind or metadata.name; correct it in the chart",
+					file.Filename)
 			}
-			made = append(made, CRD{Name: object.GetName(), Kind: object.GetKind(), Path: file.Filename, Manifest: document, object: object})
+			made = append(made, CRD{Name: object.GetName(), Kind: object.GetKind(), Path: file.Filename, Manifest: document,
+				object: object})
 		}
 	}
 	return made, nil
@@ -142,7 +144,9 @@ func (c *Client) crdClient(ctx context.Context, crd *CRD) (dynamic.ResourceInter
 	gvk := crd.object.GroupVersionKind()
 	mapping, err := mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	if meta.IsNoMatchError(err) {
-		return nil, fmt.Errorf("%s has a %s of %s, which this cluster does not know; let the chart have it in a version that the cluster has", crd.Path, crd.Kind, gvk.GroupVersion())
+		return nil, fmt.Errorf(
+			"%s has a %s of %s, which this cluster does not know; let the chart have it in a version that the cluster has",
+			crd.Path, crd.Kind, gvk.GroupVersion())
 	}
 	if err != nil {
 		return nil, explain(ctx, err)
@@ -204,25 +208,28 @@ func (c *Client) served(ctx context.Context, crd *CRD) error {
 		return err
 	}
 	last := "the server says nothing yet"
-	err = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, established, true, func(ctx context.Context) (bool, error) {
-		live, err := client.Get(ctx, crd.Name, metav1.GetOptions{})
-		if err != nil {
-			return false, err
-		}
-		conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions")
-		for _, condition := range conditions {
-			about, _ := condition.(map[string]any)
-			if about["type"] == "Established" && about["status"] == "True" {
-				return true, nil
+	err = wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, established, true,
+		func(ctx context.Context) (bool, error) {
+			live, err := client.Get(ctx, crd.Name, metav1.GetOptions{})
+			if err != nil {
+				return false, err
 			}
-			if about["status"] == "False" {
-				last = boundedText(fmt.Sprint(about["message"]), 300)
+			conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions")
+			for _, condition := range conditions {
+				about, _ := condition.(map[string]any)
+				if about["type"] == "Established" && about["status"] == "True" {
+					return true, nil
+				}
+				if about["status"] == "False" {
+					last = boundedText(fmt.Sprint(about["message"]), 300)
+				}
 			}
-		}
-		return false, nil
-	})
+			return false, nil
+		})
 	if wait.Interrupted(err) && ctx.Err() == nil {
-		return fmt.Errorf("the definition %s was created, but its kind is not served after %s: %s; look at it with kubectl describe crd %s", crd.Name, established, last, crd.Name)
+		return fmt.Errorf(
+			"the definition %s was created, but its kind is not served after %s: %s; look at it with kubectl describe crd %s",
+			crd.Name, established, last, crd.Name)
 	}
 	if err != nil {
 		return fmt.Errorf("wait for the definition %s: %w", crd.Name, explain(ctx, err))

@@ -73,7 +73,9 @@ func (d Decision) Before(history []Release) *Release {
 // other attempt of the same component is still active, so what such an attempt left unfinished
 // is healed. An operation of another client, running or unfinished, is not touched.
 func Decide(seen Observation) Decision {
-	history := slices.SortedFunc(slices.Values(seen.History), func(a, b Release) int { return cmp.Compare(a.Revision, b.Revision) })
+	history := slices.SortedFunc(slices.Values(seen.History), func(a, b Release) int {
+		return cmp.Compare(a.Revision, b.Revision)
+	})
 	if len(history) == 0 {
 		if seen.Destroy {
 			return Decision{Action: ActionNothing, Reason: "there is no release " + seen.name()}
@@ -83,7 +85,8 @@ func Decide(seen Observation) Decision {
 	last := history[len(history)-1]
 	d := Decision{Revision: last.Revision + 1}
 	if reason := inMotion(last); reason != "" {
-		if seen.Component == "" || last.Component() != seen.Component || last.Status == StatusUninstalling && last.Labels[LabelUninstall] == "" {
+		if seen.Component == "" || last.Component() != seen.Component || last.Status == StatusUninstalling &&
+			last.Labels[LabelUninstall] == "" {
 			return d.stall(seen, last, reason)
 		}
 		d.Heal = []int{last.Revision}
@@ -170,10 +173,15 @@ func whatStands(current []Release) (base int, later []int) {
 func (d Decision) stall(seen Observation, last Release, what string) Decision {
 	where := fmt.Sprintf("%s -n %s", seen.Release, seen.Namespace)
 	d.Action = ActionStall
-	d.Reason = fmt.Sprintf("%s of the release %s by somebody else is under way, or ended in the middle: its revision %d is %s", what, seen.name(), last.Revision, last.Status)
-	d.Hint = fmt.Sprintf("look with: helm history %s; when nobody is at work on it any more, end it with: helm rollback %s", where, where)
+	d.Reason = fmt.Sprintf(
+		"%s of the release %s by somebody else is under way, or ended in the middle: its revision %d is %s", what,
+		seen.name(), last.Revision, last.Status)
+	d.Hint = fmt.Sprintf(
+		"look with: helm history %s; when nobody is at work on it any more, end it with: helm rollback %s", where, where)
 	if last.Status == StatusPendingInstall || last.Status == StatusUninstalling {
-		d.Hint = fmt.Sprintf("look with: helm history %s; when nobody is at work on it any more, remove what it left with: helm uninstall %s", where, where)
+		d.Hint = fmt.Sprintf(
+			"look with: helm history %s; when nobody is at work on it any more, remove what it left with: helm uninstall %s",
+			where, where)
 	}
 	return d
 }
@@ -181,7 +189,8 @@ func (d Decision) stall(seen Observation, last Release, what string) Decision {
 // anew decides for a release that was uninstalled with its history kept.
 func (d Decision) anew(seen Observation, last Release) Decision {
 	if seen.Destroy {
-		d.Action, d.Reason, d.Heal = ActionNothing, fmt.Sprintf("the release %s was uninstalled already, and its history kept", seen.name()), nil
+		d.Action, d.Reason, d.Heal = ActionNothing,
+			fmt.Sprintf("the release %s was uninstalled already, and its history kept", seen.name()), nil
 		return d
 	}
 	d.Action, d.Reason = ActionInstall, fmt.Sprintf("the release %s was uninstalled, and its history kept", seen.name())
@@ -203,7 +212,8 @@ func (d Decision) foreign(seen Observation, owner string) Decision {
 	d.Reason = fmt.Sprintf("the release %s %s", seen.name(), who)
 	d.Hint = "set take_ownership = true to take it over, or give the component another chart_name or namespace"
 	if seen.Destroy {
-		d.Hint = fmt.Sprintf("it stays; remove it with: helm uninstall %s -n %s, or set take_ownership = true", seen.Release, seen.Namespace)
+		d.Hint = fmt.Sprintf("it stays; remove it with: helm uninstall %s -n %s, or set take_ownership = true", seen.Release,
+			seen.Namespace)
 	}
 	return d
 }
@@ -212,11 +222,14 @@ func (d Decision) foreign(seen Observation, owner string) Decision {
 func (d Decision) goOn(seen Observation, last Release) Decision {
 	switch {
 	case seen.Destroy:
-		d.Action, d.Reason = ActionUninstall, fmt.Sprintf("the release %s is there, its revision %d %s", seen.name(), last.Revision, last.Status)
+		d.Action, d.Reason = ActionUninstall, fmt.Sprintf("the release %s is there, its revision %d %s", seen.name(),
+			last.Revision, last.Status)
 	case d.Base == 0:
-		d.Action, d.Reason = ActionInstall, fmt.Sprintf("nothing of the release %s is deployed: its revision %d is %s", seen.name(), last.Revision, last.Status)
+		d.Action, d.Reason = ActionInstall, fmt.Sprintf("nothing of the release %s is deployed: its revision %d is %s",
+			seen.name(), last.Revision, last.Status)
 	case len(d.Later) > 0:
-		d.Action, d.Reason = ActionUpgrade, fmt.Sprintf("the release %s stands at revision %d, and its revision %d is %s", seen.name(), d.Base, last.Revision, last.Status)
+		d.Action, d.Reason = ActionUpgrade, fmt.Sprintf("the release %s stands at revision %d, and its revision %d is %s",
+			seen.name(), d.Base, last.Revision, last.Status)
 	default:
 		d.Action, d.Reason = ActionUpgrade, fmt.Sprintf("the release %s stands at revision %d", seen.name(), d.Base)
 	}

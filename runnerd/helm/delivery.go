@@ -76,7 +76,8 @@ func (c *Client) deliver(ctx context.Context, through *cluster.Cluster, name str
 	}
 	made := kube.New(through.Getter(c.namespace))
 	made.Namespace, made.Log = c.namespace, c.log.Debug
-	return &delivery{Client: made, ctx: ctx, plain: c.cluster, mapper: mapper, log: c.log, release: name, namespace: c.namespace, objects: map[string]bool{}}, nil
+	return &delivery{Client: made, ctx: ctx, plain: c.cluster, mapper: mapper, log: c.log, release: name,
+		namespace: c.namespace, objects: map[string]bool{}}, nil
 }
 
 // stand reads the objects that may exist according to the records of a decision.
@@ -91,7 +92,8 @@ func (d *delivery) stand(decision Decision, history []Release) error {
 		}
 		objects, err := d.Build(strings.NewReader(r.Manifest), false)
 		if err != nil {
-			return fmt.Errorf("read the objects of revision %d of the release %s: %s; its record is damaged: roll back to an older revision with helm rollback", revision, d.release, bounded(err))
+			return fmt.Errorf(
+				"read the objects of revision %d of the release %s: %s; its record is damaged: roll back to an older revision with helm rollback", revision, d.release, bounded(err))
 		}
 		if revision == decision.Base {
 			d.based = objects
@@ -208,7 +210,8 @@ func (d *delivery) current(document string) string {
 	if err != nil {
 		return document
 	}
-	d.log.Debug("%s was recorded as %s, which the cluster does not serve any more; it is read as %s", name, kind.GroupVersion(), object.GetAPIVersion())
+	d.log.Debug("%s was recorded as %s, which the cluster does not serve any more; it is read as %s", name,
+		kind.GroupVersion(), object.GetAPIVersion())
 	return string(text)
 }
 
@@ -273,7 +276,9 @@ func (d *delivery) pruned(left kube.ResourceList) error {
 			return fmt.Errorf("look whether %s is gone: %w", cluster.Name(ref(o)), err)
 		}
 		if live != nil && live.GetDeletionTimestamp() == nil && !keeps(live) {
-			return fmt.Errorf("%s is not in the chart any more, and could not be deleted; see that the runner may delete it, and deploy again", cluster.Name(ref(o)))
+			return fmt.Errorf(
+				"%s is not in the chart any more, and could not be deleted; see that the runner may delete it, and deploy again",
+				cluster.Name(ref(o)))
 		}
 	}
 	return nil
@@ -350,7 +355,8 @@ func (d *delivery) owns(live *unstructured.Unstructured) bool {
 		return false
 	}
 	notes := live.GetAnnotations()
-	return live.GetLabels()[managedBy] == managedByHelm && notes[releaseName] == d.release && notes[releaseNamespace] == d.namespace
+	return live.GetLabels()[managedBy] == managedByHelm && notes[releaseName] == d.release &&
+		notes[releaseNamespace] == d.namespace
 }
 
 // taken reports whether an object's annotations name another release as its owner.
@@ -400,7 +406,8 @@ func (d *delivery) WaitWithJobs(resources kube.ResourceList, timeout time.Durati
 
 // DeleteWithPropagationPolicy deletes the objects of an uninstalled release, and what
 // failed attempts may have left. It records the errors, which the SDK does not return.
-func (d *delivery) DeleteWithPropagationPolicy(resources kube.ResourceList, policy metav1.DeletionPropagation) (*kube.Result, []error) {
+func (d *delivery) DeleteWithPropagationPolicy(resources kube.ResourceList, policy metav1.DeletionPropagation) (
+	*kube.Result, []error) {
 	left, err := d.leftovers(resources)
 	if err != nil {
 		return nil, d.note([]error{err})

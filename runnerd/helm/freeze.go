@@ -11,9 +11,11 @@ import (
 // and on any cluster. It is flat: a path through subcharts is only a longer name, so
 // no condition, tag or schema of a dependency applies.
 func freeze(info ChartInfo, templates []File) *chart.Chart {
-	made := &chart.Chart{Metadata: &chart.Metadata{APIVersion: chart.APIVersionV2, Name: info.Name, Version: info.Version, AppVersion: info.AppVersion}}
+	made := &chart.Chart{Metadata: &chart.Metadata{APIVersion: chart.APIVersionV2, Name: info.Name, Version: info.Version,
+		AppVersion: info.AppVersion}}
 	for _, f := range templates {
-		made.Templates = append(made.Templates, &chart.File{Name: strings.TrimPrefix(f.Path, info.Name+"/"), Data: literal(f.Content)})
+		made.Templates = append(made.Templates, &chart.File{Name: strings.TrimPrefix(f.Path, info.Name+"/"),
+			Data: literal(f.Content)})
 	}
 	return made
 }

@@ -60,9 +60,11 @@ func (d *delivery) hook(o *resource.Info, timeout time.Duration) error {
 		d.log.Info("the hook %s is done", name)
 		return nil
 	case errors.Is(err, errFailed):
-		return fmt.Errorf("the hook %s failed: %s; its events and last lines are in the step's log: correct the chart or its values, and deploy again", name, d.why(ref(o), err))
+		return fmt.Errorf(
+			"the hook %s failed: %s; its events and last lines are in the step's log: correct the chart or its values, and deploy again", name, d.why(ref(o), err))
 	case wait.Interrupted(err) || d.ctx.Err() != nil:
-		why := fmt.Sprintf("the hook %s did not end within %s: %s", name, time.Since(begun).Round(time.Second), d.why(ref(o), trouble))
+		why := fmt.Sprintf("the hook %s did not end within %s: %s", name, time.Since(begun).Round(time.Second),
+			d.why(ref(o), trouble))
 		return errors.New(why + "; let it end by itself, or give it more time with deploy_timeout")
 	}
 	return fmt.Errorf("wait for the hook %s: %w", name, explain(d.ctx, err))
@@ -121,7 +123,8 @@ func outcome(live *unstructured.Unstructured) (bool, error) {
 // passing drops temporary errors: the server refuses for now, or does not respond.
 func passing(err error) error {
 	var status apierrors.APIStatus
-	if errors.As(err, &status) && status.Status().Code < http.StatusInternalServerError && status.Status().Code != http.StatusTooManyRequests {
+	if errors.As(err, &status) && status.Status().Code < http.StatusInternalServerError &&
+		status.Status().Code != http.StatusTooManyRequests {
 		return err
 	}
 	return nil
@@ -190,5 +193,6 @@ func (d *delivery) waitForDelete(resources kube.ResourceList, timeout time.Durat
 	if finalizers := last.GetFinalizers(); len(finalizers) > 0 {
 		why = "its finalizers are left: " + boundedText(strings.Join(finalizers, ", "), 300)
 	}
-	return fmt.Errorf("%s is not gone: %s; find out which controller should take them away, and try again", cluster.Name(ref(left[0])), why)
+	return fmt.Errorf("%s is not gone: %s; find out which controller should take them away, and try again",
+		cluster.Name(ref(left[0])), why)
 }

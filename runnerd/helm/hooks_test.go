@@ -35,7 +35,8 @@ spec:
 func TestHookFails(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	made, err := r.try(t.Context(), r.plan(app(tree{"hook": jobHook("pre-install", "echo the table is locked; exit 3"), "a": configMap("a")}), nil))
+	made, err := r.try(t.Context(),
+		r.plan(app(tree{"hook": jobHook("pre-install", "echo the table is locked; exit 3"), "a": configMap("a")}), nil))
 	if err == nil || !strings.Contains(err.Error(), "the hook Job "+r.namespace+"/migrate failed") {
 		t.Errorf("got %v", err)
 	}
@@ -45,7 +46,8 @@ func TestHookFails(t *testing.T) {
 	if !strings.Contains(r.log.Text(), "the table is locked") {
 		t.Error("the last lines of the hook are not in the log")
 	}
-	if again := r.apply(app(tree{"hook": jobHook("pre-install", "true"), "a": configMap("a")}), nil); again.Revision != 2 || again.Status != StatusDeployed || r.get("ConfigMap", "a") == nil {
+	if again := r.apply(app(tree{"hook": jobHook("pre-install", "true"), "a": configMap("a")}),
+		nil); again.Revision != 2 || again.Status != StatusDeployed || r.get("ConfigMap", "a") == nil {
 		t.Errorf("again %+v", again)
 	}
 }
@@ -113,9 +115,11 @@ func TestUninstall(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	kept := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kept, annotations: {helm.sh/resource-policy: keep}}\n"
-	r.apply(app(tree{"a": configMap("a"), "b": configMap("b"), "kept": kept, "hook": jobHook("pre-delete", "echo goodbye")}), nil)
+	r.apply(app(tree{"a": configMap("a"), "b": configMap("b"), "kept": kept,
+		"hook": jobHook("pre-delete", "echo goodbye")}), nil)
 	clustertest.Delete(t, r.cluster, api.ObjectRef{Version: "v1", Kind: "ConfigMap", Namespace: r.namespace, Name: "b"})
-	request := UninstallRequest{Release: "web", Decision: r.decide(true), Owner: Owner{Install: "i", Component: "comp", Attempt: "j.1"}, Timeout: testtime.Limit}
+	request := UninstallRequest{Release: "web", Decision: r.decide(true),
+		Owner: Owner{Install: "i", Component: "comp", Attempt: "j.1"}, Timeout: testtime.Limit}
 	answers, err := r.AskUninstall(t.Context(), request)
 	if err != nil || len(answers) != 4 {
 		t.Fatalf("%+v, %v", answers, err)
@@ -135,7 +139,8 @@ func TestUninstall(t *testing.T) {
 	if err != nil || len(done.Gone) != 2 || len(done.Kept) != 1 || done.Kept[0].Name != "kept" {
 		t.Fatalf("%+v, %v", done, err)
 	}
-	if history, err := r.History(t.Context(), "web"); err != nil || len(history) > 0 || r.get("ConfigMap", "a") != nil || r.get("ConfigMap", "kept") == nil || r.get("Job", "migrate") == nil {
+	if history, err := r.History(t.Context(), "web"); err != nil || len(history) > 0 || r.get("ConfigMap", "a") != nil ||
+		r.get("ConfigMap", "kept") == nil || r.get("Job", "migrate") == nil {
 		t.Errorf("left %v, %v", history, err)
 	}
 	if d := r.decide(true); d.Action != ActionNothing {
@@ -149,7 +154,8 @@ func TestUninstallHangs(t *testing.T) {
 	r := newRig(t)
 	hanging := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: hanging, finalizers: [nuon.test/never]}\n"
 	r.apply(app(tree{"a": hanging}), nil)
-	request := UninstallRequest{Release: "web", Decision: r.decide(true), Owner: Owner{Install: "i", Component: "comp", Attempt: "j.1"}, Timeout: 4 * time.Second}
+	request := UninstallRequest{Release: "web", Decision: r.decide(true),
+		Owner: Owner{Install: "i", Component: "comp", Attempt: "j.1"}, Timeout: 4 * time.Second}
 	_, err := r.Uninstall(t.Context(), request)
 	if err == nil || !strings.Contains(err.Error(), "hanging is not gone: its finalizers are left: nuon.test/never") {
 		t.Errorf("got %v", err)
@@ -197,7 +203,8 @@ func TestRecordTooLarge(t *testing.T) {
 	if r.get("ConfigMap", "a") != nil {
 		t.Error("something was created")
 	}
-	p = r.plan(app(tree{"a": configMap("a", `x: "{{ randAlphaNum 20000 }}"`)}).with(tree{"large.bin": noise(MaxRecord / 4)}), nil)
+	p = r.plan(app(tree{"a": configMap("a", `x: "{{ randAlphaNum 20000 }}"`)}).with(
+		tree{"large.bin": noise(MaxRecord / 4)}), nil)
 	size, err := RecordSize(p.chart, nil, p.rendered)
 	if err != nil {
 		t.Fatal(err)

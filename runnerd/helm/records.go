@@ -70,8 +70,11 @@ type ElsewhereError struct{ Release, Namespace, Driver, Other string }
 
 // Error states what to set, or which command to run.
 func (e *ElsewhereError) Error() string {
-	return fmt.Sprintf("the release %s in the namespace %s has its records in %ss, and storage_driver of the component is %s: set storage_driver = %q, "+
-		"or remove the release first with: HELM_DRIVER=%s helm uninstall %s -n %s", e.Release, e.Namespace, e.Other, e.Driver, e.Other, e.Other, e.Release, e.Namespace)
+	return fmt.Sprintf(
+		"the release %s in the namespace %s has its records in %ss, and storage_driver of the component is %s: set storage_driver = %q, "+
+			"or remove the release first with: HELM_DRIVER=%s helm uninstall %s -n %s", e.Release, e.Namespace,
+		e.Other, e.Driver,
+		e.Other, e.Other, e.Release, e.Namespace)
 }
 
 // History returns the recorded revisions of a release, newest last; none if there is no
@@ -86,7 +89,8 @@ func (c *Client) History(ctx context.Context, name string) ([]Release, error) {
 		return nil, c.elsewhere(ctx, name)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the records of the release %s in the namespace %s: %w", name, c.namespace, explain(ctx, err))
+		return nil, fmt.Errorf("read the records of the release %s in the namespace %s: %w", name, c.namespace,
+			explain(ctx, err))
 	}
 	releaseutil.SortByRevision(records)
 	made := make([]Release, 0, len(records))
@@ -141,7 +145,8 @@ type guarded struct {
 // Create writes the first form of a record, before any object is created.
 func (g guarded) Create(key string, r *release.Release) error {
 	if g.planned.rendered == nil || r.Version != g.planned.revision {
-		return fmt.Errorf("%w: the SDK makes revision %d where %d was decided; plan again", errTampered, r.Version, g.planned.revision)
+		return fmt.Errorf("%w: the SDK makes revision %d where %d was decided; plan again", errTampered, r.Version,
+			g.planned.revision)
 	}
 	if err := g.planned.rendered.same(r.Manifest, r.Hooks); err != nil {
 		return err
@@ -178,7 +183,9 @@ func (p planned) ours(r *release.Release) *release.Release {
 	if kept.Labels == nil {
 		kept.Labels = map[string]string{}
 	}
-	maps.DeleteFunc(kept.Labels, func(key, _ string) bool { return driver.ContainsSystemLabels(map[string]string{key: ""}) })
+	maps.DeleteFunc(kept.Labels, func(key, _ string) bool {
+		return driver.ContainsSystemLabels(map[string]string{key: ""})
+	})
 	kept.Labels[LabelInstall], kept.Labels[LabelComponent] = p.owner.Install, p.owner.Component
 	kept.Labels[LabelAttempt], kept.Labels[LabelRevision] = p.owner.Attempt, strconv.Itoa(r.Version)
 	delete(kept.Labels, LabelUninstall)
@@ -194,7 +201,8 @@ func (r *Rendered) same(manifest string, hooks []*release.Hook) error {
 		return fmt.Errorf("%w: the objects differ; nothing was created, plan again", errTampered)
 	}
 	if len(hooks) != len(r.Hooks) {
-		return fmt.Errorf("%w: there are %d hooks, %d were planned; nothing was created, plan again", errTampered, len(hooks), len(r.Hooks))
+		return fmt.Errorf("%w: there are %d hooks, %d were planned; nothing was created, plan again", errTampered, len(hooks),
+			len(r.Hooks))
 	}
 	for i, h := range hooks {
 		if !r.Hooks[i].same(newHook(h)) {

@@ -81,20 +81,24 @@ func (r Release) Digest() string {
 
 // newRelease copies the parts of a record that callers may read.
 func newRelease(r *release.Release) Release {
-	made := Release{Name: r.Name, Namespace: r.Namespace, Revision: r.Version, Manifest: r.Manifest, Status: StatusUnknown, record: r}
+	made := Release{Name: r.Name, Namespace: r.Namespace, Revision: r.Version, Manifest: r.Manifest,
+		Status: StatusUnknown, record: r}
 	if r.Info != nil {
 		made.Status, made.Description, made.Notes = Status(r.Info.Status), r.Info.Description, r.Info.Notes
 		made.FirstDeployed, made.Deployed = r.Info.FirstDeployed.Time, r.Info.LastDeployed.Time
 		made.Removed = made.Status == StatusUninstalled || made.Status == StatusSuperseded && !r.Info.Deleted.IsZero()
 	}
 	if r.Chart != nil && r.Chart.Metadata != nil {
-		made.Chart = ChartInfo{Name: r.Chart.Metadata.Name, Version: r.Chart.Metadata.Version, AppVersion: r.Chart.Metadata.AppVersion}
+		made.Chart = ChartInfo{Name: r.Chart.Metadata.Name, Version: r.Chart.Metadata.Version,
+			AppVersion: r.Chart.Metadata.AppVersion}
 	}
 	for _, h := range r.Hooks {
 		made.Hooks = append(made.Hooks, newHook(h))
 	}
 	made.Labels = maps.Clone(r.Labels)
-	maps.DeleteFunc(made.Labels, func(key, _ string) bool { return driver.ContainsSystemLabels(map[string]string{key: ""}) })
+	maps.DeleteFunc(made.Labels, func(key, _ string) bool {
+		return driver.ContainsSystemLabels(map[string]string{key: ""})
+	})
 	if values, err := json.Marshal(r.Config); err == nil {
 		sum := sha256.Sum256(values)
 		made.ValuesDigest = "sha256:" + hex.EncodeToString(sum[:])

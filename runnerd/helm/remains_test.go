@@ -46,7 +46,8 @@ func TestUninstallHookFails(t *testing.T) {
 	r := newRig(t)
 	r.apply(app(tree{"a": configMap("a"), "hook": jobHook("post-delete", "exit 3")}), nil)
 	request := r.removal("comp")
-	if _, err := r.Uninstall(t.Context(), request); err == nil || !strings.Contains(err.Error(), "the hook Job "+r.namespace+"/migrate failed") {
+	if _, err := r.Uninstall(t.Context(), request); err == nil ||
+		!strings.Contains(err.Error(), "the hook Job "+r.namespace+"/migrate failed") {
 		t.Errorf("got %v", err)
 	}
 	if d := r.decide(true); d.Action != ActionUninstall || len(d.Heal) != 1 {
@@ -78,7 +79,9 @@ func TestOtherDriver(t *testing.T) {
 	moved := *r.Client
 	moved.driver = "secret"
 	_, err := moved.History(t.Context(), "web")
-	if err == nil || !strings.Contains(err.Error(), `has its records in configmaps, and storage_driver of the component is secret: set storage_driver = "configmap"`) {
+	if err == nil ||
+		!strings.Contains(err.Error(),
+			`has its records in configmaps, and storage_driver of the component is secret: set storage_driver = "configmap"`) {
 		t.Errorf("got %v", err)
 	}
 	if history, err := moved.History(t.Context(), "another"); err != nil || len(history) > 0 {
@@ -106,7 +109,8 @@ func TestStrays(t *testing.T) {
 		t.Errorf("got %v, %v", found, err)
 	}
 	found, err := rigWith(t, r.cluster, "configmap").Strays(t.Context(), component, "web")
-	if want := (Stray{Release: "web", Namespace: r.namespace, Driver: "configmap"}); err != nil || len(found) != 1 || found[0] != want {
+	if want := (Stray{Release: "web", Namespace: r.namespace, Driver: "configmap"}); err != nil || len(found) != 1 ||
+		found[0] != want {
 		t.Errorf("got %v, %v", found, err)
 	}
 	if found, err := r.Strays(t.Context(), "other-"+component, "web"); err != nil || len(found) != 0 {
@@ -121,7 +125,8 @@ func TestTakenByAnother(t *testing.T) {
 	both := app(tree{"a": configMap("a"), "b": configMap("b")})
 	r.apply(both, nil)
 	r.annotate("b", r.other())
-	if a := answerOf(t, r.ask(r.plan(both, nil)), "ConfigMap", "b"); a.Err == nil || !strings.Contains(a.Err.Error(), "belongs to the release other") {
+	if a := answerOf(t, r.ask(r.plan(both, nil)), "ConfigMap", "b"); a.Err == nil ||
+		!strings.Contains(a.Err.Error(), "belongs to the release other") {
 		t.Errorf("%+v", a)
 	}
 	r.take = true
@@ -167,7 +172,8 @@ func TestVersionGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	done, err := r.Uninstall(t.Context(), r.removal("comp"))
-	ref := api.ObjectRef{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget", Namespace: r.namespace, Name: "budget"}
+	ref := api.ObjectRef{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget", Namespace: r.namespace,
+		Name: "budget"}
 	if err != nil || len(done.Gone) != 2 || clustertest.Get(t, r.cluster, ref) != nil {
 		t.Errorf("%+v, %v", done, err)
 	}
@@ -225,7 +231,8 @@ func TestRecordIsNoticed(t *testing.T) {
 // Many documents, each within the bound of one, exceed the common bound.
 func TestGrowthOfAll(t *testing.T) {
 	t.Parallel()
-	line := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: n%d}\nx: &x " + strings.Repeat("y", 10_000) + "\nz: [" + strings.Repeat("*x,", 2_500) + "]\n"
+	line := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: n%d}\nx: &x " + strings.Repeat("y", 10_000) + "\nz: [" +
+		strings.Repeat("*x,", 2_500) + "]\n"
 	var all strings.Builder
 	for i := range 4 {
 		fmt.Fprintf(&all, "---\n"+line, i)
@@ -244,9 +251,10 @@ func TestOddObjects(t *testing.T) {
 	for text, want := range map[string]string{
 		"metadata: null": nameless, "metadata: {name: null}": nameless,
 		"metadata: text": none, "metadata: [1]": none, "metadata: {name: a, annotations: text}": none,
-		"metadata: {name: 7}": "KIND x/", "metadata: {name: a, labels: 7}": "KIND x/a", "metadata: {name: a, namespace: 7}": "KIND x/a",
-		"metadata: {name: a, annotations: {helm.sh/hook: [a]}}":                                                                          unreadable,
-		"metadata: {name: a, annotations: {helm.sh/hook: 7}}":                                                                            "", // Helm ignores hooks of unknown events
+		"metadata: {name: 7}": "KIND x/", "metadata: {name: a, labels: 7}": "KIND x/a",
+		"metadata: {name: a, namespace: 7}":                     "KIND x/a",
+		"metadata: {name: a, annotations: {helm.sh/hook: [a]}}": unreadable,
+		"metadata: {name: a, annotations: {helm.sh/hook: 7}}":   "", // Helm ignores hooks of unknown events
 		"metadata: {name: a, annotations: {helm.sh/hook: pre-install, helm.sh/hook-weight: 'x', helm.sh/hook-delete-policy: 'nothing'}}": "hook KIND a",
 	} {
 		for _, kind := range []string{"ConfigMap", "List", "Job"} {
@@ -315,7 +323,8 @@ func TestEndlessTemplates(t *testing.T) {
 		"template": `{{ define "x" }}{{ template "x" . }}{{ end }}{{ template "x" . }}`,
 	} {
 		ctx := testtime.Context(t)
-		_, err := RenderOffline(ctx, app(tree{"a": text}).load(t), RenderRequest{Release: "shop", Namespace: "ns", Revision: 1}, "", nil)
+		_, err := RenderOffline(ctx, app(tree{"a": text}).load(t),
+			RenderRequest{Release: "shop", Namespace: "ns", Revision: 1}, "", nil)
 		if err == nil || ctx.Err() != nil {
 			t.Errorf("%s: got %v", name, err)
 		}

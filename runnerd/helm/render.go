@@ -48,7 +48,8 @@ const offlineVersion = "1.37.0"
 // RenderOffline renders without a cluster: lookup finds nothing. kubeVersion is like
 // "1.33.0", or empty for a current one; apiVersions are added to the common ones,
 // e.g. "batch/v1" or "batch/v1/CronJob".
-func RenderOffline(ctx context.Context, chart *Chart, request RenderRequest, kubeVersion string, apiVersions []string) (*Rendered, error) {
+func RenderOffline(ctx context.Context, chart *Chart, request RenderRequest, kubeVersion string,
+	apiVersions []string) (*Rendered, error) {
 	caps := chartutil.DefaultCapabilities.Copy()
 	parsed, err := chartutil.ParseKubeVersion(cmp.Or(kubeVersion, offlineVersion))
 	if err != nil {
@@ -81,7 +82,8 @@ func (c *Client) capabilities(ctx context.Context) (*chartutil.Capabilities, err
 }
 
 // render renders in its own goroutine, which cannot be stopped.
-func render(ctx context.Context, c *Chart, request RenderRequest, caps *chartutil.Capabilities, with engine.Engine, warn func(string, ...any)) (*Rendered, error) {
+func render(ctx context.Context, c *Chart, request RenderRequest, caps *chartutil.Capabilities, with engine.Engine,
+	warn func(string, ...any)) (*Rendered, error) {
 	quiet()
 	type outcome struct {
 		made *Rendered
@@ -92,7 +94,8 @@ func render(ctx context.Context, c *Chart, request RenderRequest, caps *chartuti
 		var o outcome
 		defer func() {
 			if fault := recover(); fault != nil { // of the engine or of one of its functions, caused by a template
-				o = outcome{err: fmt.Errorf("render the chart %s: the engine gave up: %s; correct the template", c.meta.Name, boundedText(fmt.Sprint(fault), 300))}
+				o = outcome{err: fmt.Errorf("render the chart %s: the engine gave up: %s; correct the template", c.meta.Name,
+					boundedText(fmt.Sprint(fault), 300))}
 			}
 			done <- o
 		}()
@@ -102,11 +105,14 @@ func render(ctx context.Context, c *Chart, request RenderRequest, caps *chartuti
 	case o := <-done:
 		return o.made, o.err
 	case <-ctx.Done():
-		return nil, fmt.Errorf("render the chart %s: %w; a template that never ends, or the cluster that it looks into, may be why", c.meta.Name, context.Cause(ctx))
+		return nil, fmt.Errorf(
+			"render the chart %s: %w; a template that never ends, or the cluster that it looks into, may be why", c.meta.Name,
+			context.Cause(ctx))
 	}
 }
 
-func renderNow(c *Chart, request RenderRequest, caps *chartutil.Capabilities, with engine.Engine, warn func(string, ...any)) (*Rendered, error) {
+func renderNow(c *Chart, request RenderRequest, caps *chartutil.Capabilities, with engine.Engine,
+	warn func(string, ...any)) (*Rendered, error) {
 	if err := chartutil.ValidateReleaseName(request.Release); err != nil {
 		return nil, fmt.Errorf("the release cannot be called %.80q: %s", request.Release, bounded(err))
 	}
@@ -115,7 +121,8 @@ func renderNow(c *Chart, request RenderRequest, caps *chartutil.Capabilities, wi
 		return nil, err
 	}
 	options := chartutil.ReleaseOptions{
-		Name: request.Release, Namespace: request.Namespace, Revision: request.Revision, IsInstall: !request.Upgrade, IsUpgrade: request.Upgrade,
+		Name: request.Release, Namespace: request.Namespace, Revision: request.Revision, IsInstall: !request.Upgrade,
+		IsUpgrade: request.Upgrade,
 	}
 	values, err := chartutil.ToRenderValuesWithSchemaValidation(loaded, request.Values, options, caps, true)
 	if err != nil {
@@ -151,10 +158,13 @@ func (c *Chart) prepare(values map[string]any, caps *chartutil.Capabilities) (*c
 		return nil, fmt.Errorf("the chart %s is not whole: %s; build it again", c.meta.Name, bounded(err))
 	}
 	if err := chartutil.ProcessDependenciesWithMerge(loaded, values); err != nil {
-		return nil, fmt.Errorf("the dependencies of the chart %s: %s; correct Chart.yaml or the values", c.meta.Name, bounded(err))
+		return nil, fmt.Errorf("the dependencies of the chart %s: %s; correct Chart.yaml or the values", c.meta.Name,
+			bounded(err))
 	}
-	if caps != nil && c.meta.KubeVersion != "" && !chartutil.IsCompatibleRange(c.meta.KubeVersion, caps.KubeVersion.String()) {
-		return nil, fmt.Errorf("the chart %s %s needs Kubernetes %s, and this is %s; use another version of the chart, or upgrade the cluster",
+	if caps != nil && c.meta.KubeVersion != "" &&
+		!chartutil.IsCompatibleRange(c.meta.KubeVersion, caps.KubeVersion.String()) {
+		return nil, fmt.Errorf(
+			"the chart %s %s needs Kubernetes %s, and this is %s; use another version of the chart, or upgrade the cluster",
 			c.meta.Name, c.meta.Version, c.meta.KubeVersion, caps.KubeVersion.String())
 	}
 	return loaded, nil

@@ -15,7 +15,8 @@ import (
 
 func TestRender(t *testing.T) {
 	r := offline(t, web().load(t), map[string]any{"greeting": "hi"})
-	for _, want := range []string{"kind: ConfigMap", `greeting: "hi"`, "{{ .Values.untouched }} {{{ and }}", "shop-cache"} {
+	for _, want := range []string{"kind: ConfigMap", `greeting: "hi"`, "{{ .Values.untouched }} {{{ and }}",
+		"shop-cache"} {
 		if !strings.Contains(r.Manifest, want) {
 			t.Errorf("%q is not in\n%s", want, r.Manifest)
 		}
@@ -29,11 +30,14 @@ func TestRender(t *testing.T) {
 	if r.Notes != "Thank you for web 1.2.3: hi\n" || strings.Contains(r.Manifest, "notes of the cache") {
 		t.Errorf("notes %q", r.Notes)
 	}
-	if len(r.Hooks) != 1 || r.Hooks[0].Name != "shop-web-hook" || r.Hooks[0].Weight != -5 || fmt.Sprint(r.Hooks[0].Events) != "[pre-install pre-upgrade]" || strings.Contains(r.Manifest, "web-hook") {
+	if len(r.Hooks) != 1 || r.Hooks[0].Name != "shop-web-hook" || r.Hooks[0].Weight != -5 ||
+		fmt.Sprint(r.Hooks[0].Events) != "[pre-install pre-upgrade]" || strings.Contains(r.Manifest, "web-hook") {
 		t.Errorf("hooks %+v", r.Hooks)
 	}
-	on := offline(t, web().load(t), map[string]any{"queue": map[string]any{"enabled": true}, "cache": map[string]any{"enabled": false}})
-	if !strings.Contains(on.Manifest, "shop-queue") || strings.Contains(on.Manifest, "shop-cache") || len(on.CRDs) != 1 || on.CRDs[0].Name != "queues.helm.nuon.test" {
+	on := offline(t, web().load(t), map[string]any{"queue": map[string]any{"enabled": true},
+		"cache": map[string]any{"enabled": false}})
+	if !strings.Contains(on.Manifest, "shop-queue") || strings.Contains(on.Manifest, "shop-cache") || len(on.CRDs) != 1 ||
+		on.CRDs[0].Name != "queues.helm.nuon.test" {
 		t.Error("conditions are not followed")
 	}
 	if again := offline(t, web().load(t), nil); again.Digest() == r.Digest() {
@@ -48,7 +52,8 @@ func TestOfflineVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := strings.Replace(offlineVersion, "1.", "k8s.io/client-go v0.", 1); !strings.Contains(string(module), want+"\n") {
+	if want := strings.Replace(offlineVersion, "1.", "k8s.io/client-go v0.", 1); !strings.Contains(string(module),
+		want+"\n") {
 		t.Errorf("offlineVersion is %s, and go.mod has no %q; change the constant", offlineVersion, want)
 	}
 	c := web().with(tree{
@@ -82,25 +87,46 @@ func TestRenderRefused(t *testing.T) {
 		values map[string]any
 		want   []string
 	}{
-		"parse error":     {files: tree{"templates/x.yaml": "a: 1\nb: {{ if }}\n"}, want: []string{"web/templates/x.yaml, line 2", "missing value for if", "correct the template"}},
-		"unknown func":    {files: tree{"templates/x.yaml": "{{ nonsense }}"}, want: []string{"web/templates/x.yaml, line 1", `"nonsense" not defined`}},
-		"nil pointer":     {files: tree{"templates/x.yaml": "\n\n{{ .Values.a.b.c }}"}, want: []string{"web/templates/x.yaml, line 3", "nil pointer", "set it"}},
-		"required":        {files: tree{"templates/x.yaml": `{{ required "a host is needed" .Values.host }}`}, want: []string{"web/templates/x.yaml, line 1", "a host is needed"}},
-		"fail":            {files: tree{"charts/cache/templates/x.yaml": `{{ fail "no such size" }}`}, want: []string{"web/charts/cache/templates/x.yaml, line 1", "no such size"}},
-		"tpl hides":       {files: tree{"templates/x.yaml": `{{ tpl (printf "%s {{ nonsense }}" .Values.password) . }}`}, values: map[string]any{"password": "hunter2"}, want: []string{"nonsense"}},
-		"control":         {files: tree{"templates/x.yaml": `{{ fail "\u001b[31mred\u202e" }}`}, want: []string{"\uFFFD[31mred\uFFFD"}},
-		"endless":         {files: tree{"templates/x.yaml": `{{ define "x" }}{{ include "x" . }}{{ end }}{{ include "x" . }}`}, want: []string{"render web/templates/x.yaml, line 1", "nested reference name: x"}},
-		"not YAML":        {files: tree{"templates/x.yaml": "a: [\n"}, want: []string{"web/templates/x.yaml does not come to YAML"}},
-		"second document": {files: tree{"templates/x.yaml": "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\nfoo: 1\n"}, want: []string{"web/templates/x.yaml, document 2", "apiVersion or kind"}},
-		"a scalar":        {files: tree{"templates/x.yaml": "hello"}, want: []string{"web/templates/x.yaml does not come to a Kubernetes object"}},
-		"nameless":        {files: tree{"templates/x.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: a-}\n"}, want: []string{"web/templates/x.yaml", "no metadata.name"}},
-		"twice":           {files: tree{"templates/x.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shop-cache}\n"}, want: []string{"ConfigMap shop-cache is in web/charts/cache/templates/cache.yaml already"}},
-		"bomb":            {files: tree{"templates/x.yaml": bomb()}, want: []string{"aliases"}},
-		"no value again":  {files: tree{"templates/x.yaml": "# <no <no value>value>"}, want: []string{"<no value>"}},
-		"too large":       {files: tree{"templates/x.yaml": `{{ range until 5000 }}# {{ repeat 10000 "x" }}{{ end }}`}, want: []string{"more than 32 MiB"}},
-		"old Kubernetes":  {files: tree{"Chart.yaml": web()["Chart.yaml"] + "kubeVersion: '>=9.0.0-0'\n"}, want: []string{"needs Kubernetes >=9.0.0-0"}},
-		"not whole":       {files: tree{"charts/cache/Chart.yaml": "", "charts/cache/values.yaml": "", "charts/cache/templates/cache.yaml": "", "charts/cache/templates/NOTES.txt": ""}, want: []string{"is not whole", "cache"}},
-		"CRD":             {files: tree{"crds/x.yaml": "kind: X\n"}, want: []string{"web/crds/x.yaml"}},
+		"parse error": {files: tree{"templates/x.yaml": "a: 1\nb: {{ if }}\n"},
+			want: []string{"web/templates/x.yaml, line 2", "missing value for if", "correct the template"}},
+		"unknown func": {files: tree{"templates/x.yaml": "{{ nonsense }}"},
+			want: []string{"web/templates/x.yaml, line 1", `"nonsense" not defined`}},
+		"nil pointer": {files: tree{"templates/x.yaml": "\n\n{{ .Values.a.b.c }}"},
+			want: []string{"web/templates/x.yaml, line 3", "nil pointer", "set it"}},
+		"required": {files: tree{"templates/x.yaml": `{{ required "a host is needed" .Values.host }}`},
+			want: []string{"web/templates/x.yaml, line 1", "a host is needed"}},
+		"fail": {files: tree{"charts/cache/templates/x.yaml": `{{ fail "no such size" }}`},
+			want: []string{"web/charts/cache/templates/x.yaml, line 1", "no such size"}},
+		"tpl hides": {files: tree{"templates/x.yaml": `{{ tpl (printf "%s {{ nonsense }}" .Values.password) . }}`},
+			values: map[string]any{"password": "hunter2"}, want: []string{"nonsense"}},
+		"control": {files: tree{"templates/x.yaml": `{{ fail "\u001b[31mred\u202e" }}`},
+			want: []string{"\uFFFD[31mred\uFFFD"}},
+		"endless": {
+			files: tree{"templates/x.yaml": `{{ define "x" }}{{ include "x" . }}{{ end }}{{ include "x" . }}`},
+			want:  []string{"render web/templates/x.yaml, line 1", "nested reference name: x"}},
+		"not YAML": {files: tree{"templates/x.yaml": "a: [\n"},
+			want: []string{"web/templates/x.yaml does not come to YAML"}},
+		"second document": {
+			files: tree{"templates/x.yaml": "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\nfoo: 1\n"},
+			want:  []string{"web/templates/x.yaml, document 2", "apiVersion or kind"}},
+		"a scalar": {files: tree{"templates/x.yaml": "hello"},
+			want: []string{"web/templates/x.yaml does not come to a Kubernetes object"}},
+		"nameless": {
+			files: tree{"templates/x.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: a-}\n"},
+			want:  []string{"web/templates/x.yaml", "no metadata.name"}},
+		"twice": {
+			files: tree{"templates/x.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shop-cache}\n"},
+			want:  []string{"ConfigMap shop-cache is in web/charts/cache/templates/cache.yaml already"}},
+		"bomb":           {files: tree{"templates/x.yaml": bomb()}, want: []string{"aliases"}},
+		"no value again": {files: tree{"templates/x.yaml": "# <no <no value>value>"}, want: []string{"<no value>"}},
+		"too large": {files: tree{"templates/x.yaml": `{{ range until 5000 }}# {{ repeat 10000 "x" }}{{ end }}`},
+			want: []string{"more than 32 MiB"}},
+		"old Kubernetes": {files: tree{"Chart.yaml": web()["Chart.yaml"] + "kubeVersion: '>=9.0.0-0'\n"},
+			want: []string{"needs Kubernetes >=9.0.0-0"}},
+		"not whole": {files: tree{"charts/cache/Chart.yaml": "", "charts/cache/values.yaml": "",
+			"charts/cache/templates/cache.yaml": "", "charts/cache/templates/NOTES.txt": ""},
+			want: []string{"is not whole", "cache"}},
+		"CRD": {files: tree{"crds/x.yaml": "kind: X\n"}, want: []string{"web/crds/x.yaml"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := tryOffline(web().with(test.files).load(t), test.values)
@@ -112,7 +138,8 @@ func TestRenderRefused(t *testing.T) {
 					t.Errorf("%q is not in: %v", want, err)
 				}
 			}
-			if strings.Contains(err.Error(), "hunter2") || strings.ContainsAny(err.Error(), "\x1b\n\u202e") || len(err.Error()) > 3000 {
+			if strings.Contains(err.Error(), "hunter2") || strings.ContainsAny(err.Error(), "\x1b\n\u202e") ||
+				len(err.Error()) > 3000 {
 				t.Errorf("this must not be shown: %q", err)
 			}
 		})
@@ -121,7 +148,8 @@ func TestRenderRefused(t *testing.T) {
 
 // A template that never ends does not block the attempt.
 func TestRenderEnds(t *testing.T) {
-	c := web().with(tree{"templates/x.yaml": strings.Repeat(`{{ range until 20000 }}`, 4) + strings.Repeat(`{{ end }}`, 4)}).load(t)
+	c := web().with(tree{"templates/x.yaml": strings.Repeat(`{{ range until 20000 }}`, 4) +
+		strings.Repeat(`{{ end }}`, 4)}).load(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond) //walltime: the limit under test, of what takes years
 	defer cancel()
 	_, err := RenderOffline(ctx, c, RenderRequest{Release: "shop", Namespace: "ns"}, "", nil)
@@ -144,30 +172,36 @@ func TestSchema(t *testing.T) {
 	if got := strings.Join(found.Violations, "|"); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if _, err := tryOffline(c, map[string]any{"port": int64(1_000_000), "cache": map[string]any{"size": "1"}}); err != nil {
+	if _, err := tryOffline(c,
+		map[string]any{"port": int64(1_000_000), "cache": map[string]any{"size": "1"}}); err != nil {
 		t.Error(err)
 	}
 }
 
 // A schema reads neither the runner's files nor its network.
 func TestSchemaStaysInside(t *testing.T) {
-	c := web().with(tree{"values.schema.json": `{"properties": {"greeting": {"$ref": "file:///etc/passwd"}, "replicas": {"$ref": "http://127.0.0.1:1/x"}}}`}).load(t)
+	c := web().with(
+		tree{"values.schema.json": `{"properties": {"greeting": {"$ref": "file:///etc/passwd"}, "replicas": {"$ref": "http://127.0.0.1:1/x"}}}`}).load(t)
 	var warned []string
 	values, err := c.prepare(nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := checkSchemas(values, map[string]any{"greeting": 1}, func(format string, args ...any) { warned = append(warned, fmt.Sprintf(format, args...)) }); err != nil {
+	if err := checkSchemas(values, map[string]any{"greeting": 1}, func(format string, args ...any) {
+		warned = append(warned, fmt.Sprintf(format, args...))
+	}); err != nil {
 		t.Error(err)
 	}
-	if text := strings.Join(warned, "\n"); !strings.Contains(text, "file:///etc/passwd") || !strings.Contains(text, "http://127.0.0.1:1/x") {
+	if text := strings.Join(warned, "\n"); !strings.Contains(text, "file:///etc/passwd") ||
+		!strings.Contains(text, "http://127.0.0.1:1/x") {
 		t.Errorf("warned %q", text)
 	}
 }
 
 // For any bytes of a template, the engine renders the frozen chart to the same bytes.
 func TestLiteral(t *testing.T) {
-	piece := rapid.OneOf(rapid.SampledFrom([]string{"{", "{{", "}}", "{{-", "-}}", "{{/*", "*/}}", "{{ end }}", "\r\n", " \t\n", `"`, "`", "\\", "{{\"{{\"}}", "é", "\u2028", "$", "{{{"}), rapid.String())
+	piece := rapid.OneOf(rapid.SampledFrom([]string{"{", "{{", "}}", "{{-", "-}}", "{{/*", "*/}}", "{{ end }}", "\r\n",
+		" \t\n", `"`, "`", "\\", "{{\"{{\"}}", "é", "\u2028", "$", "{{{"}), rapid.String())
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOf(piece).Draw(t, "pieces"), "")
 		if strings.Contains(text, noValue) {
@@ -189,7 +223,8 @@ func TestRecordSize(t *testing.T) {
 	}
 	// Generated text does not compress. Its characters have almost six bits, like
 	// those of the record.
-	large := web().with(tree{"templates/x.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {x: {{ randAlphaNum 60000 }}}\n"}).load(t)
+	large := web().with(
+		tree{"templates/x.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata: {x: {{ randAlphaNum 60000 }}}\n"}).load(t)
 	size, err := RecordSize(large, nil, offline(t, large, nil))
 	if err != nil || size < 59_000 || size > 80_000 {
 		t.Errorf("%d bytes, %v", size, err)

@@ -88,6 +88,7 @@ func (r *Rendered) Digest() string {
 
 // same compares the definitions of hooks, without the SDK's records of their runs.
 func (h Hook) same(other Hook) bool {
-	return h.Name == other.Name && h.Kind == other.Kind && h.Path == other.Path && h.Manifest == other.Manifest && h.Weight == other.Weight &&
+	return h.Name == other.Name && h.Kind == other.Kind && h.Path == other.Path && h.Manifest == other.Manifest &&
+		h.Weight == other.Weight &&
 		slices.Equal(h.Events, other.Events) && slices.Equal(h.DeletePolicies, other.DeletePolicies)
 }

@@ -145,7 +145,8 @@ func offline(tb testing.TB, c *Chart, values map[string]any) *Rendered {
 }
 
 func tryOffline(c *Chart, values map[string]any) (*Rendered, error) {
-	return RenderOffline(context.Background(), c, RenderRequest{Release: "shop", Namespace: "ns", Values: values, Revision: 1}, "", nil)
+	return RenderOffline(context.Background(), c, RenderRequest{Release: "shop", Namespace: "ns", Values: values,
+		Revision: 1}, "", nil)
 }
 
 // tgz packs files below one directory, as helm package does.
@@ -155,7 +156,8 @@ func tgz(tb testing.TB, folder string, files tree) string {
 	zip := gzip.NewWriter(&packed)
 	archive := tar.NewWriter(zip)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if err := archive.WriteHeader(&tar.Header{Name: folder + "/" + name, Mode: 0o644, Size: int64(len(files[name]))}); err != nil {
+		if err := archive.WriteHeader(&tar.Header{Name: folder + "/" + name, Mode: 0o644,
+			Size: int64(len(files[name]))}); err != nil {
 			tb.Fatal(err)
 		}
 		if _, err := archive.Write([]byte(files[name])); err != nil {

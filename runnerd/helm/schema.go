@@ -108,7 +108,8 @@ type inside struct {
 
 // Load returns a schema that allows everything.
 func (i inside) Load(url string) (any, error) {
-	i.warn("values.schema.json of the chart %s refers to %s, outside of the chart; what that demands is not checked", i.chart, boundedText(url, 200))
+	i.warn("values.schema.json of the chart %s refers to %s, outside of the chart; what that demands is not checked",
+		i.chart, boundedText(url, 200))
 	return true, nil
 }
 

@@ -48,8 +48,10 @@ func finished(prepared *chart.Chart, values map[string]any, rendered *Rendered) 
 		hooks[i] = &run
 	}
 	return &release.Release{
-		Name: strings.Repeat("n", 53), Namespace: strings.Repeat("s", 63), Version: 1000, Chart: prepared, Config: values, Manifest: rendered.Manifest, Hooks: hooks,
-		Info: &release.Info{FirstDeployed: now, LastDeployed: now, Status: release.StatusPendingUpgrade, Notes: rendered.Notes, Description: strings.Repeat("d", 100)},
+		Name: strings.Repeat("n", 53), Namespace: strings.Repeat("s", 63), Version: 1000, Chart: prepared, Config: values,
+		Manifest: rendered.Manifest, Hooks: hooks,
+		Info: &release.Info{FirstDeployed: now, LastDeployed: now, Status: release.StatusPendingUpgrade,
+			Notes: rendered.Notes, Description: strings.Repeat("d", 100)},
 	}
 }
 

@@ -23,7 +23,8 @@ type Stray struct {
 
 // String returns the release, and how to remove it.
 func (s Stray) String() string {
-	return fmt.Sprintf("the release %s in the namespace %s; remove it with: HELM_DRIVER=%s helm uninstall %s -n %s", s.Release, s.Namespace, s.Driver, s.Release, s.Namespace)
+	return fmt.Sprintf("the release %s in the namespace %s; remove it with: HELM_DRIVER=%s helm uninstall %s -n %s",
+		s.Release, s.Namespace, s.Driver, s.Release, s.Namespace)
 }
 
 // Strays returns the releases of a component other than name, by the labels of all records. If
@@ -48,13 +49,15 @@ func (c *Client) Strays(ctx context.Context, component, name string) ([]Stray, e
 		}
 		for _, r := range newest {
 			s := Stray{Release: r.Labels["name"], Namespace: r.Namespace, Driver: driver}
-			if r.Labels[LabelComponent] == component && r.Labels["status"] != string(release.StatusUninstalled) && s != (Stray{name, c.namespace, c.driver}) {
+			if r.Labels[LabelComponent] == component && r.Labels["status"] != string(release.StatusUninstalled) &&
+				s != (Stray{name, c.namespace, c.driver}) {
 				found = append(found, s)
 			}
 		}
 	}
 	slices.SortFunc(found, func(a, b Stray) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Release, b.Release), cmp.Compare(a.Driver, b.Driver))
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Release, b.Release),
+			cmp.Compare(a.Driver, b.Driver))
 	})
 	return found, nil
 }
@@ -64,7 +67,8 @@ const page = 500
 
 // newestRecords returns the metadata of the newest record of each release that any
 // component created.
-func newestRecords(ctx context.Context, records metadata.ResourceInterface) (map[string]metav1.PartialObjectMetadata, error) {
+func newestRecords(ctx context.Context, records metadata.ResourceInterface) (map[string]metav1.PartialObjectMetadata,
+	error) {
 	newest := map[string]metav1.PartialObjectMetadata{}
 	options := metav1.ListOptions{LabelSelector: "owner=helm," + LabelComponent, Limit: page}
 	for {

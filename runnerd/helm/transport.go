@@ -114,7 +114,8 @@ func asDryRun(request *http.Request) (*http.Request, error) {
 	case http.MethodDelete:
 		return marked, markOptions(marked)
 	}
-	return nil, fmt.Errorf("a request %s %s cannot be a dry run; this is a fault of nuon, report it", request.Method, request.URL.Path)
+	return nil, fmt.Errorf("a request %s %s cannot be a dry run; this is a fault of nuon, report it", request.Method,
+		request.URL.Path)
 }
 
 // markOptions sets the dry run in the options of a deletion.
@@ -127,7 +128,9 @@ func markOptions(request *http.Request) error {
 		}
 		if len(body) > 0 {
 			if err := json.Unmarshal(body, &options); err != nil {
-				return fmt.Errorf("the options of a deletion are not JSON, so that it cannot be a dry run; this is a fault of nuon, report it: %w", err)
+				return fmt.Errorf(
+					"the options of a deletion are not JSON, so that it cannot be a dry run; this is a fault of nuon, report it: %w",
+					err)
 			}
 		}
 	}

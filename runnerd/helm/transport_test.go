@@ -33,14 +33,19 @@ func (s *seen) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: r}, nil
 }
 
-var paths = []string{"/api/v1/namespaces/a/configmaps", "/api/v1/namespaces/a/configmaps/b", "/apis/apps/v1/namespaces/a/deployments/b", "/api/v1/namespaces/a/pods/b/exec",
-	"/api/v1/namespaces/a/pods/b/eviction", "/api/v1/namespaces/a/pods/b/proxy/x", "/api/v1/namespaces/a/services/b/proxy", "/api/v1/nodes/n/proxy/run", "/openapi/v3"}
+var paths = []string{"/api/v1/namespaces/a/configmaps", "/api/v1/namespaces/a/configmaps/b",
+	"/apis/apps/v1/namespaces/a/deployments/b", "/api/v1/namespaces/a/pods/b/exec",
+	"/api/v1/namespaces/a/pods/b/eviction", "/api/v1/namespaces/a/pods/b/proxy/x", "/api/v1/namespaces/a/services/b/proxy",
+	"/api/v1/nodes/n/proxy/run", "/openapi/v3"}
 
 func anyRequest(t *rapid.T) *http.Request {
-	method := rapid.SampledFrom([]string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE", "delete", "MOVE"}).Draw(t, "method")
+	method := rapid.SampledFrom([]string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECT", "TRACE",
+		"delete", "MOVE"}).Draw(t, "method")
 	path := rapid.SampledFrom(paths).Draw(t, "path")
-	query := rapid.SampledFrom([]string{"", "?dryRun=", "?fieldManager=x", "?dryRun=None&x=1", "?watch=true"}).Draw(t, "query")
-	body := rapid.SampledFrom([]string{"", "{}", `{"dryRun":[]}`, `{"propagationPolicy":"Background"}`, "k8s\x00protobuf", "null", "[]"}).Draw(t, "body")
+	query := rapid.SampledFrom([]string{"", "?dryRun=", "?fieldManager=x", "?dryRun=None&x=1", "?watch=true"}).Draw(t,
+		"query")
+	body := rapid.SampledFrom([]string{"", "{}", `{"dryRun":[]}`, `{"propagationPolicy":"Background"}`, "k8s\x00protobuf",
+		"null", "[]"}).Draw(t, "body")
 	return httptest.NewRequest(method, path+query, strings.NewReader(body)).WithContext(context.Background())
 }
 
@@ -82,7 +87,8 @@ func TestReadOnly(t *testing.T) {
 			_ = answer.Body.Close()
 		}
 		for _, got := range next.requests {
-			if !strings.HasPrefix(got, "GET ") && !strings.HasPrefix(got, "HEAD ") || strings.Contains(got, "/exec") || strings.Contains(got, "/proxy") {
+			if !strings.HasPrefix(got, "GET ") && !strings.HasPrefix(got, "HEAD ") || strings.Contains(got, "/exec") ||
+				strings.Contains(got, "/proxy") {
 				t.Fatalf("this got through: %s", got)
 			}
 		}

@@ -52,7 +52,8 @@ func (c *Client) Uninstall(ctx context.Context, request UninstallRequest) (Unins
 	kept, end := lasting(ctx)
 	defer end()
 	newest := history[len(history)-1].Revision
-	d, config, err := c.configure(ctx, kept, request.Release, request.Decision, planned{owner: request.Owner, revision: newest, uninstalls: true})
+	d, config, err := c.configure(ctx, kept, request.Release, request.Decision,
+		planned{owner: request.Owner, revision: newest, uninstalls: true})
 	if err != nil {
 		return Uninstalled{}, err
 	}
@@ -137,7 +138,8 @@ func (a *asking) removal(o *resource.Info, newest kube.ResourceList) Answer {
 		return answer
 	}
 	answer.Change = ChangeDelete
-	if _, errs := a.Client.DeleteWithPropagationPolicy(kube.ResourceList{o}, metav1.DeletePropagationBackground); len(errs) > 0 {
+	if _, errs := a.Client.DeleteWithPropagationPolicy(kube.ResourceList{o},
+		metav1.DeletePropagationBackground); len(errs) > 0 {
 		return a.refused(answer, errs[0])
 	}
 	return answer

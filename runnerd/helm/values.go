@@ -125,7 +125,9 @@ func (s Set) into(values map[string]any) error {
 		if err != nil {
 			why = bounded(err)
 		}
-		return fmt.Errorf("the key %.200q of values cannot be set: %s; write it as helm --set has it, like image.tag or hosts[0].name", s.Key, why)
+		return fmt.Errorf(
+			"the key %.200q of values cannot be set: %s; write it as helm --set has it, like image.tag or hosts[0].name",
+			s.Key, why)
 	}
 	return nil
 }
@@ -153,7 +155,8 @@ func plainKey(key string) (string, error) {
 			made.WriteRune('\\')
 			made.WriteRune(r)
 		case r == ',' || r == '=':
-			return "", fmt.Errorf("the key %.200q of values has a %q; put that part between double quotes if it belongs to the key", key, string(r))
+			return "", fmt.Errorf(
+				"the key %.200q of values has a %q; put that part between double quotes if it belongs to the key", key, string(r))
 		default:
 			made.WriteRune(r)
 		}

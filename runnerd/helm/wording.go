@@ -40,7 +40,8 @@ func templateError(err error) error {
 	if strings.Contains(text, "nil pointer evaluating") {
 		remedy = "a value that it reads is missing: set it, or let the template do without"
 	}
-	return fmt.Errorf("render %s: %s; %s", cmp.Or(boundedText(where, 600), "the chart"), boundedText(strings.TrimSuffix(text, "."), 1500), remedy)
+	return fmt.Errorf("render %s: %s; %s", cmp.Or(boundedText(where, 600), "the chart"),
+		boundedText(strings.TrimSuffix(text, "."), 1500), remedy)
 }
 
 // splitPlace removes the first location from a text, and returns both.

@@ -83,7 +83,8 @@ func (s *session) unpackEntry(archive io.Reader, entry *tar.Header) (artifact.Fi
 func inside(name string) (string, error) {
 	trimmed := strings.TrimPrefix(name, "./")
 	_, below, found := strings.Cut(trimmed, "/")
-	if !found || path.IsAbs(name) || strings.ContainsAny(name, "\\\x00") || path.Clean(trimmed) != trimmed || strings.HasPrefix(trimmed, "../") {
+	if !found || path.IsAbs(name) || strings.ContainsAny(name, "\\\x00") || path.Clean(trimmed) != trimmed ||
+		strings.HasPrefix(trimmed, "../") {
 		return "", fmt.Errorf("%s is no path inside the chart's directory", quote(name))
 	}
 	return below, nil

@@ -21,14 +21,17 @@ import (
 func newClient(options Options) *http.Client {
 	secure, plain := []netguard.Kind{netguard.Public}, []netguard.Kind(nil)
 	if options.AllowPrivate {
-		secure, plain = []netguard.Kind{netguard.Public, netguard.Private, netguard.Loopback}, []netguard.Kind{netguard.Loopback}
+		secure, plain = []netguard.Kind{netguard.Public, netguard.Private, netguard.Loopback},
+			[]netguard.Kind{netguard.Loopback}
 	}
 	return &http.Client{CheckRedirect: netguard.CheckRedirect, Transport: netguard.NewTransport(netguard.Options{
 		HTTPS: secure, HTTP: plain, Roots: options.Roots,
 	})}
 }
 
-var errPlain = errors.New("charts come over https only; plain http is spoken with this machine alone, by a runner that was started with " + job.VarChartsPrivate + "=1")
+var errPlain = errors.New(
+	"charts come over https only; plain http is spoken with this machine alone, by a runner that was started with " +
+		job.VarChartsPrivate + "=1")
 
 // explainBlocked describes why a server is not connected to.
 func explainBlocked(blocked *netguard.BlockedError) error {
@@ -38,7 +41,8 @@ func explainBlocked(blocked *netguard.BlockedError) error {
 	case blocked.Scheme == "http":
 		return errPlain
 	}
-	return fmt.Errorf("its server %s; a build runner reads charts from private networks only when it is started with %s=1", clean(blocked.Error()), job.VarChartsPrivate)
+	return fmt.Errorf("its server %s; a build runner reads charts from private networks only when it is started with %s=1",
+		clean(blocked.Error()), job.VarChartsPrivate)
 }
 
 // get downloads a file of at most limit bytes.
@@ -67,7 +71,8 @@ func (s *session) getOnce(at *url.URL, limit int64) (content []byte, again bool,
 	}
 	defer func() { _ = response.Body.Close() }() // only read from
 	if response.StatusCode != http.StatusOK {
-		return nil, response.StatusCode >= 500 || response.StatusCode == http.StatusTooManyRequests, answered(response.StatusCode)
+		return nil, response.StatusCode >= 500 || response.StatusCode == http.StatusTooManyRequests,
+			answered(response.StatusCode)
 	}
 	content, err = s.read(response.Body, limit)
 	return content, err != nil && passing(err), err

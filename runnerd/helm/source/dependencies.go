@@ -20,7 +20,8 @@ func (s *session) directory(t *tree, dir string, within []string) (*loaded, erro
 		return nil, fmt.Errorf("the chart's directory: %w", err)
 	}
 	if slices.Contains(within, at) {
-		return nil, fmt.Errorf("the chart in %s needs itself: %s; take one of these dependencies out", quote(at), strings.Join(append(within, at), " → "))
+		return nil, fmt.Errorf("the chart in %s needs itself: %s; take one of these dependencies out", quote(at),
+			strings.Join(append(within, at), " → "))
 	}
 	if err := s.count(within); err != nil {
 		return nil, err
@@ -41,7 +42,8 @@ func (s *session) directory(t *tree, dir string, within []string) (*loaded, erro
 
 func (s *session) count(within []string) error {
 	if s.charts--; s.charts < 0 || len(within) > maxDepth {
-		return fmt.Errorf("the chart needs more than %d charts, or through more than %d others; take some out", maxCharts, maxDepth)
+		return fmt.Errorf("the chart needs more than %d charts, or through more than %d others; take some out",
+			maxCharts, maxDepth)
 	}
 	return nil
 }
@@ -72,7 +74,8 @@ func (s *session) archive(name string, content []byte, depth int) (*loaded, erro
 // packed reports whether a name in charts/ is that of a packed chart. Helm ignores
 // names that start with '_' or '.'.
 func packed(name string) bool {
-	return strings.HasSuffix(name, ".tgz") && !strings.Contains(name, "/") && !strings.HasPrefix(name, "_") && !strings.HasPrefix(name, ".")
+	return strings.HasSuffix(name, ".tgz") && !strings.Contains(name, "/") && !strings.HasPrefix(name, "_") &&
+		!strings.HasPrefix(name, ".")
 }
 
 // part is a chart in the charts/ directory of another.
@@ -144,7 +147,9 @@ func (l *loaded) replace(entry string, files []artifact.File) {
 
 func (l *loaded) remove(entry string) {
 	at := "charts/" + entry
-	l.files = slices.DeleteFunc(l.files, func(file artifact.File) bool { return file.Path == at || strings.HasPrefix(file.Path, at+"/") })
+	l.files = slices.DeleteFunc(l.files, func(file artifact.File) bool {
+		return file.Path == at || strings.HasPrefix(file.Path, at+"/")
+	})
 }
 
 // resolving is the state of complete.
@@ -191,7 +196,9 @@ func (s *session) complete(l *loaded, t *tree, within []string) error {
 // not chosen: Helm would install them as well.
 func (r *resolving) dropStale() {
 	for _, p := range r.parts {
-		needed := slices.ContainsFunc(r.of.meta.Dependencies, func(d *chart.Dependency) bool { return d.Name == p.chart.meta.Name })
+		needed := slices.ContainsFunc(r.of.meta.Dependencies, func(d *chart.Dependency) bool {
+			return d.Name == p.chart.meta.Name
+		})
 		if needed && !p.used {
 			r.of.remove(p.entry)
 			r.log.Warn("%s/charts/%s is left out: %s names another", r.of.at, clean(p.entry), r.of.meta.file)
@@ -206,7 +213,8 @@ func (r *resolving) resolve(i int, asked *chart.Dependency) (*chart.Dependency, 
 		repository, version = r.lock.Dependencies[i].Repository, r.lock.Dependencies[i].Version
 	}
 	if _, err := constraintOf(version); err != nil {
-		return nil, fmt.Errorf("%s: dependency %s asks for version %s, which is neither a version nor a constraint; write one as 1.2.3 or ~1.2",
+		return nil, fmt.Errorf(
+			"%s: dependency %s asks for version %s, which is neither a version nor a constraint; write one as 1.2.3 or ~1.2",
 			r.of.meta.where(i, "version"), quote(asked.Name), quote(asked.Version))
 	}
 	chosen := &chart.Dependency{Name: asked.Name, Repository: repository}
@@ -219,7 +227,8 @@ func (r *resolving) resolve(i int, asked *chart.Dependency) (*chart.Dependency, 
 	case found != nil:
 		found.used = true
 		chosen.Version = found.chart.meta.Version
-		r.note(Dependency{Repository: repository, Digest: found.digest, Origin: path.Join(r.of.at, "charts", found.entry)}, chosen)
+		r.note(Dependency{Repository: repository, Digest: found.digest, Origin: path.Join(r.of.at, "charts", found.entry)},
+			chosen)
 	case r.tree == nil || repository == "":
 		err = r.absent(i, asked, version)
 	default:
@@ -255,7 +264,8 @@ func (r *resolving) absent(i int, asked *chart.Dependency, version string) error
 	if r.tree == nil {
 		remedy = "run `helm dependency build` and package it again"
 	}
-	return fmt.Errorf("%s: dependency %s %s is not in charts/ (there: %s); %s", where, quote(asked.Name), clean(version), some(there), remedy)
+	return fmt.Errorf("%s: dependency %s %s is not in charts/ (there: %s); %s", where, quote(asked.Name), clean(version),
+		some(there), remedy)
 }
 
 // beside adds a dependency from another directory of the tree.
@@ -263,21 +273,26 @@ func (r *resolving) beside(i int, name, repository, version string) (string, err
 	where := r.of.meta.where(i, "repository")
 	below := strings.TrimPrefix(repository, "file://")
 	if path.IsAbs(below) {
-		return "", fmt.Errorf("%s: dependency %s has the repository %s, which names a place on one person's machine; write file://../NAME, from the chart's own directory", where, quote(name), quote(repository))
+		return "", fmt.Errorf(
+			"%s: dependency %s has the repository %s, which names a place on one person's machine; write file://../NAME, from the chart's own directory", where, quote(name), quote(repository))
 	}
 	at := path.Join(r.of.dir, below)
 	if at == ".." || strings.HasPrefix(at, "../") {
-		return "", fmt.Errorf("%s: dependency %s has the repository %s, which leads out of the repository; put the chart into it", where, quote(name), quote(repository))
+		return "", fmt.Errorf(
+			"%s: dependency %s has the repository %s, which leads out of the repository; put the chart into it", where,
+			quote(name), quote(repository))
 	}
 	found, err := r.directory(r.tree, at, r.within)
 	if err != nil {
 		return "", fmt.Errorf("%s: dependency %s: %w", where, quote(name), err)
 	}
 	if found.meta.Name != name {
-		return "", fmt.Errorf("%s: dependency %s: the chart in %s is called %s; write that", where, quote(name), quote(at), quote(found.meta.Name))
+		return "", fmt.Errorf("%s: dependency %s: the chart in %s is called %s; write that", where, quote(name), quote(at),
+			quote(found.meta.Name))
 	}
 	if !satisfies(version, found.meta.Version) {
-		return "", fmt.Errorf("%s: dependency %s: the chart in %s has version %s, asked for is %s; change one of them, then run `helm dependency update %s`",
+		return "", fmt.Errorf(
+			"%s: dependency %s: the chart in %s has version %s, asked for is %s; change one of them, then run `helm dependency update %s`",
 			r.of.meta.where(i, "version"), quote(name), quote(at), quote(found.meta.Version), quote(version), r.of.at)
 	}
 	r.place(name, found.meta.Version, func(entry string) { r.of.replace(entry, found.files) })
@@ -300,7 +315,9 @@ func (r *resolving) place(name, version string, put func(entry string)) {
 	for _, entry := range []string{name, name + "-" + version} {
 		at := slices.IndexFunc(r.parts, func(p *part) bool { return p.entry == entry })
 		if at < 0 {
-			r.parts = append(r.parts, &part{entry: entry, used: true, chart: &loaded{meta: &metadata{Metadata: chart.Metadata{Name: name, Version: version}}}})
+			r.parts = append(r.parts,
+				&part{entry: entry, used: true,
+					chart: &loaded{meta: &metadata{Metadata: chart.Metadata{Name: name, Version: version}}}})
 			put(entry)
 			return
 		}
@@ -328,7 +345,8 @@ func (r *resolving) fetched(i int, name, repository, version string) (string, er
 		return "", fmt.Errorf("%s: dependency %s: %w", where, quote(name), err)
 	}
 	if found.meta.Name != name || !satisfies(version, found.meta.Version) {
-		return "", fmt.Errorf("%s: dependency %s %s: what comes from %s is chart %s %s; ask whoever publishes it", where, quote(name), clean(version),
+		return "", fmt.Errorf("%s: dependency %s %s: what comes from %s is chart %s %s; ask whoever publishes it", where,
+			quote(name), clean(version),
 			got.origin, quote(found.meta.Name), quote(found.meta.Version))
 	}
 	entry := name + "-" + strings.ReplaceAll(found.meta.Version, "/", "_") + ".tgz"

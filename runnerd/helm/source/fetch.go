@@ -20,7 +20,8 @@ type download struct {
 func (s *session) fetch(from place, name, wanted string) (download, error) {
 	about := fmt.Sprintf("chart %s from %s", quote(name), from)
 	if !chartName.MatchString(name) {
-		return download{}, fmt.Errorf("%s: a chart's name has letters, digits, '.', '_' and '-'; write it as the repository has it", about)
+		return download{},
+			fmt.Errorf("%s: a chart's name has letters, digits, '.', '_' and '-'; write it as the repository has it", about)
 	}
 	key := from.String() + "\x00" + name + "\x00" + wanted
 	if got, known := s.got[key]; known {
@@ -77,7 +78,8 @@ func (s *session) fetchEntry(from place, e entry) (download, error) {
 	}
 	at, err := from.index().Parse(e.URLs[0])
 	if err != nil {
-		return download{}, fmt.Errorf("the index names an address for version %s that is none; ask whoever publishes it", quote(e.Version))
+		return download{}, fmt.Errorf("the index names an address for version %s that is none; ask whoever publishes it",
+			quote(e.Version))
 	}
 	got := download{version: e.Version, origin: shown(at)}
 	if at.Scheme == "oci" {
@@ -93,7 +95,8 @@ func (s *session) fetchEntry(from place, e entry) (download, error) {
 		}
 	}
 	if came := artifact.Digest(got.content); digest != "" && came != digest {
-		return download{}, fmt.Errorf("%s has the digest %s, the index says %s: one of them was changed; nothing of it is used, ask whoever publishes it", shown(at), came, digest)
+		return download{},
+			fmt.Errorf("%s has the digest %s, the index says %s: one of them was changed; nothing of it is used, ask whoever publishes it", shown(at), came, digest)
 	}
 	if digest == "" {
 		s.log.Warn("%s: the index names no digest, so nothing holds the archive against it", shown(at))
@@ -108,7 +111,8 @@ func (e entry) digest() (string, error) {
 	}
 	digest := "sha256:" + strings.ToLower(strings.TrimPrefix(e.Digest, "sha256:"))
 	if artifact.CheckDigest(digest) != nil {
-		return "", fmt.Errorf("the index says the digest %s for version %s, which is none; ask whoever publishes it", quote(e.Digest), quote(e.Version))
+		return "", fmt.Errorf("the index says the digest %s for version %s, which is none; ask whoever publishes it",
+			quote(e.Digest), quote(e.Version))
 	}
 	return digest, nil
 }

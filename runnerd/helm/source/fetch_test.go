@@ -14,9 +14,11 @@ import (
 func TestARepository(t *testing.T) {
 	s := newShop(t)
 	web := packedChart(t, "web", "1.10.0", "appVersion: \"7\"")
-	s.publish("/stable", map[string][]byte{"web 1.9.0": packedChart(t, "web", "1.9.0"), "web 1.10.0": web, "web 2.0.0-rc.1": packedChart(t, "web", "2.0.0-rc.1")})
+	s.publish("/stable", map[string][]byte{"web 1.9.0": packedChart(t, "web", "1.9.0"), "web 1.10.0": web,
+		"web 2.0.0-rc.1": packedChart(t, "web", "2.0.0-rc.1")})
 	fetcher, _ := s.fetcher(t)
-	for wanted, version := range map[string]string{"": "1.10.0", "1.9.0": "1.9.0", "~1.9": "1.9.0", ">=2.0.0-0": "2.0.0-rc.1", "1": "1.10.0"} {
+	for wanted, version := range map[string]string{"": "1.10.0", "1.9.0": "1.9.0", "~1.9": "1.9.0",
+		">=2.0.0-0": "2.0.0-rc.1", "1": "1.10.0"} {
 		got, err := fetcher.FromRepository(t.Context(), s.web.URL+"/stable/", "web", wanted)
 		if err != nil || got.Version != version {
 			t.Fatalf("%q: got %+v, %v", wanted, got, err)
@@ -26,7 +28,8 @@ func TestARepository(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if pathsOf(got) != "Chart.yaml templates/x.yaml values.yaml" || got.Digest != artifact.Digest(web) || got.Origin != s.web.URL+"/stable/web-1.10.0.tgz" || got.AppVersion != "7" {
+	if pathsOf(got) != "Chart.yaml templates/x.yaml values.yaml" || got.Digest != artifact.Digest(web) ||
+		got.Origin != s.web.URL+"/stable/web-1.10.0.tgz" || got.AppVersion != "7" {
 		t.Errorf("got %+v", got)
 	}
 	direct, err := fetcher.FromURL(t.Context(), s.web.URL+"/stable/web-1.10.0.tgz")
@@ -41,7 +44,8 @@ func TestARegistry(t *testing.T) {
 		s.push(t, "team/web", tag, packedChart(t, "web", strings.ReplaceAll(tag, "latest", "9.9.9")))
 	}
 	fetcher, _ := s.fetcher(t)
-	for wanted, version := range map[string]string{"": "1.2.0", "1.0.0": "1.0.0", "~1.0": "1.0.0", "2.0.0-rc.1": "2.0.0-rc.1"} {
+	for wanted, version := range map[string]string{"": "1.2.0", "1.0.0": "1.0.0", "~1.0": "1.0.0",
+		"2.0.0-rc.1": "2.0.0-rc.1"} {
 		got, err := fetcher.FromRepository(t.Context(), "oci://"+s.host()+"/team", "web", wanted)
 		if err != nil || got.Version != version || !strings.HasPrefix(got.Digest, "sha256:") {
 			t.Fatalf("%q: got %+v, %v", wanted, got, err)
@@ -52,10 +56,12 @@ func TestARegistry(t *testing.T) {
 func TestFetchingThatIsRefused(t *testing.T) {
 	s := newShop(t)
 	s.publish("/stable", map[string][]byte{
-		"web 1.0.0": packedChart(t, "web", "1.0.0"), "lib 1.0.0": packedChart(t, "lib", "1.0.0", "type: library"), "lean 1.0.0": packedChart(t, "lean", "1.0.0", needs("x 1 https://x.example.com")),
+		"web 1.0.0": packedChart(t, "web", "1.0.0"), "lib 1.0.0": packedChart(t, "lib", "1.0.0", "type: library"),
+		"lean 1.0.0": packedChart(t, "lean", "1.0.0", needs("x 1 https://x.example.com")),
 		"liar 1.0.0": packedChart(t, "liar", "2.0.0"),
 	})
-	s.files["/short/index.yaml"] = []byte(strings.ReplaceAll(string(s.files["/stable/index.yaml"]), "digest: ", "digest: x"))
+	s.files["/short/index.yaml"] = []byte(strings.ReplaceAll(string(s.files["/stable/index.yaml"]), "digest: ",
+		"digest: x"))
 	s.files["/json/index.yaml"] = []byte(`{"entries": {"web": [{"version": 1}]}}`)
 	s.push(t, "team/web", "1.0.0", packedChart(t, "web", "1.0.0"))
 	s.push(t, "team/forged", "1.0.0", packedChart(t, "forged", "1.0.0"))
@@ -105,7 +111,8 @@ func TestFetchingThatIsRefused(t *testing.T) {
 func TestPrivateAddresses(t *testing.T) {
 	s := newShop(t)
 	s.publish("", map[string][]byte{"web 1.0.0": packedChart(t, "web", "1.0.0")})
-	for _, repository := range []string{s.web.URL, s.plain.URL, "oci://" + s.host() + "/team", strings.Replace(s.web.URL, "127.0.0.1", "localhost", 1)} {
+	for _, repository := range []string{s.web.URL, s.plain.URL, "oci://" + s.host() + "/team",
+		strings.Replace(s.web.URL, "127.0.0.1", "localhost", 1)} {
 		_, err := New(Options{}).FromRepository(t.Context(), repository, "web", "1.0.0")
 		refused(t, err, job.VarChartsPrivate+"=1")
 	}
@@ -120,9 +127,12 @@ func TestAnswersThatAreRefused(t *testing.T) {
 		answer http.HandlerFunc
 		want   string
 	}{
-		"forbidden": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }, "only what everybody may read"},
-		"asks who":  {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }, "only what everybody may read"},
-		"round":     {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path+"x", http.StatusFound) }, "redirected more than 5 times"},
+		"forbidden": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) },
+			"only what everybody may read"},
+		"asks who": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) },
+			"only what everybody may read"},
+		"round": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path+"x", http.StatusFound) },
+			"redirected more than 5 times"},
 		"to plain": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusFound)
 		}, "from https to"},

@@ -57,7 +57,8 @@ func entriesOf(content []byte, name string) (found []entry, names []string, err 
 	}
 	block, names := blockOf(content, name)
 	if len(block) > maxParsed {
-		return nil, nil, fmt.Errorf("chart %s has %d bytes of versions in it, at most %d are read; take old ones out", quote(name), len(block), maxParsed)
+		return nil, nil, fmt.Errorf("chart %s has %d bytes of versions in it, at most %d are read; take old ones out",
+			quote(name), len(block), maxParsed)
 	}
 	if block != nil {
 		if found, err := yamlEntries(block, name); err == nil && len(found) > 0 {
@@ -66,7 +67,9 @@ func entriesOf(content []byte, name string) (found []entry, names []string, err 
 	}
 	if len(content) > maxParsed {
 		if len(names) == 0 {
-			return nil, nil, fmt.Errorf("it has %d bytes, and not the form that `helm repo index` gives it; make it anew with that", len(content))
+			return nil, nil,
+				fmt.Errorf("it has %d bytes, and not the form that `helm repo index` gives it; make it anew with that",
+					len(content))
 		}
 		return nil, names, nil
 	}

@@ -21,7 +21,8 @@ func TestTheIndexInPart(t *testing.T) {
 			key := name.Draw(r, "chart")
 			for i := range rapid.IntRange(1, 3).Draw(r, "versions") {
 				entries[key] = append(entries[key], map[string]any{
-					"version": fmt.Sprintf("1.%d.0", i), "urls": []string{key + ".tgz"}, "description": rapid.StringMatching(`([a-z][a-z: #"'-]{0,30}(\n[a-z: ]{0,9}[a-z])?)?`).Draw(r, "words"),
+					"version": fmt.Sprintf("1.%d.0", i), "urls": []string{key + ".tgz"},
+					"description": rapid.StringMatching(`([a-z][a-z: #"'-]{0,30}(\n[a-z: ]{0,9}[a-z])?)?`).Draw(r, "words"),
 				})
 			}
 		}
@@ -55,7 +56,8 @@ func TestALargeIndex(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("apiVersion: v1\nentries:\n")
 	for i := range 60_000 {
-		fmt.Fprintf(&b, "  chart%d:\n  - version: 1.0.%d\n    description: %s\n    urls:\n    - x.tgz\n", i, i, strings.Repeat("x", 100))
+		fmt.Fprintf(&b, "  chart%d:\n  - version: 1.0.%d\n    description: %s\n    urls:\n    - x.tgz\n", i, i,
+			strings.Repeat("x", 100))
 	}
 	found, names, err := entriesOf([]byte(b.String()), "chart4711")
 	if err != nil || len(found) != 1 || found[0].Version != "1.0.4711" || len(names) != 60_000 {

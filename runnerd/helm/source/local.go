@@ -113,7 +113,9 @@ func withLinked(root string, dirs []string) []string {
 			if entry.Type() != fs.ModeSymlink {
 				return nil
 			}
-			if target := linked(name); beneath(target, root) && !slices.ContainsFunc(dirs, func(dir string) bool { return beneath(target, dir) }) {
+			if target := linked(name); beneath(target, root) && !slices.ContainsFunc(dirs, func(dir string) bool {
+				return beneath(target, dir)
+			}) {
 				dirs = append(dirs, target)
 			}
 			return nil

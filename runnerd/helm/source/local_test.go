@@ -10,13 +10,19 @@ import (
 func TestReadLocal(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{
-		"repo/.git/HEAD": "x", "repo/secret.txt": "not read", "repo/deploy/web/Chart.yaml": yamlOf("web", "1.0.0", needs("a 1 file://../a")),
-		"repo/deploy/web/templates/x.yaml": "x", "repo/deploy/a/Chart.yaml": yamlOf("a", "1.0.0", needs("b 1 file://../../b")), "repo/b/Chart.yaml": yamlOf("b", "1.0.0"),
-		"plain/Chart.yaml": yamlOf("plain", "1.0.0"), "plain/values.yaml": "",
-		"linked/.git/HEAD": "x", "linked/app/Chart.yaml": yamlOf("app", "1.0.0"), "linked/app/charts/lib": "-> ../../now", "linked/now": "-> lib", "linked/lib/Chart.yaml": yamlOf("lib", "1.0.0"),
-		"linked/app/charts/inner/Chart.yaml": yamlOf("inner", "1.0.0", needs("side 1 file://../../../side")), "linked/side/Chart.yaml": yamlOf("side", "1.0.0"),
-		"leak/.git/HEAD": "x", "leak/Chart.yaml": yamlOf("leak", "1.0.0"), "leak/values.yaml": "-> ../repo/secret.txt",
-		"out/.git/HEAD": "x", "out/Chart.yaml": yamlOf("out", "1.0.0", needs("b 1 file://../repo/b")),
+		"repo/.git/HEAD": "x", "repo/secret.txt": "not read",
+		"repo/deploy/web/Chart.yaml":       yamlOf("web", "1.0.0", needs("a 1 file://../a")),
+		"repo/deploy/web/templates/x.yaml": "x",
+		"repo/deploy/a/Chart.yaml":         yamlOf("a", "1.0.0", needs("b 1 file://../../b")),
+		"repo/b/Chart.yaml":                yamlOf("b", "1.0.0"),
+		"plain/Chart.yaml":                 yamlOf("plain", "1.0.0"), "plain/values.yaml": "",
+		"linked/.git/HEAD": "x", "linked/app/Chart.yaml": yamlOf("app", "1.0.0"), "linked/app/charts/lib": "-> ../../now",
+		"linked/now": "-> lib", "linked/lib/Chart.yaml": yamlOf("lib", "1.0.0"),
+		"linked/app/charts/inner/Chart.yaml": yamlOf("inner", "1.0.0", needs("side 1 file://../../../side")),
+		"linked/side/Chart.yaml":             yamlOf("side", "1.0.0"),
+		"leak/.git/HEAD":                     "x", "leak/Chart.yaml": yamlOf("leak", "1.0.0"),
+		"leak/values.yaml": "-> ../repo/secret.txt",
+		"out/.git/HEAD":    "x", "out/Chart.yaml": yamlOf("out", "1.0.0", needs("b 1 file://../repo/b")),
 	} {
 		at := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {

@@ -34,7 +34,8 @@ func (l *loaded) lock() (*chart.Lock, error) {
 		return nil, err
 	}
 	if why := l.disagreement(&lock); why != "" {
-		return nil, fmt.Errorf("%s does not agree with %s: %s; run `helm dependency update %s` and commit %s", file, l.meta.file, why, l.at, name)
+		return nil, fmt.Errorf("%s does not agree with %s: %s; run `helm dependency update %s` and commit %s", file,
+			l.meta.file, why, l.at, name)
 	}
 	return &lock, nil
 }
@@ -52,21 +53,24 @@ func (l *loaded) disagreement(lock *chart.Lock) string {
 			return fmt.Sprintf("dependency %d of it is not %s", i+1, quote(dependency.Name))
 		}
 		if !satisfies(dependency.Version, locked.Version) {
-			return fmt.Sprintf("it locks %s at %s, asked for is %s", dependency.Name, quote(locked.Version), quote(dependency.Version))
+			return fmt.Sprintf("it locks %s at %s, asked for is %s", dependency.Name, quote(locked.Version),
+				quote(dependency.Version))
 		}
 		copied := *dependency
 		if named(copied.Repository) {
 			copied.Repository = locked.Repository // Helm replaces the name by the address before it computes the digest
 		}
 		if strings.TrimSuffix(copied.Repository, "/") != strings.TrimSuffix(locked.Repository, "/") {
-			return fmt.Sprintf("it locks %s from %s, asked for is %s", dependency.Name, quote(locked.Repository), quote(copied.Repository))
+			return fmt.Sprintf("it locks %s from %s, asked for is %s", dependency.Name, quote(locked.Repository),
+				quote(copied.Repository))
 		}
 		resolved[i] = &copied
 	}
 	if digestOf([2][]*chart.Dependency{resolved, lock.Dependencies}) == lock.Digest {
 		return ""
 	}
-	if l.meta.APIVersion == chart.APIVersionV1 && digestOf(map[string][]*chart.Dependency{"dependencies": asked}) == lock.Digest {
+	if l.meta.APIVersion == chart.APIVersionV1 &&
+		digestOf(map[string][]*chart.Dependency{"dependencies": asked}) == lock.Digest {
 		return "" // as Helm 2 computed it
 	}
 	return "its digest is of other dependencies"

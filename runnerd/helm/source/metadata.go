@@ -70,7 +70,8 @@ func (l *loaded) file(name string) ([]byte, bool) {
 // usable returns an error for a chart that can only be part of others.
 func (l *loaded) usable() error {
 	if l.meta.Type == "library" {
-		return fmt.Errorf("%s: chart %s is a library, which holds nothing to install; name the chart that uses it", path.Join(l.at, chartFile), quote(l.meta.Name))
+		return fmt.Errorf("%s: chart %s is a library, which holds nothing to install; name the chart that uses it",
+			path.Join(l.at, chartFile), quote(l.meta.Name))
 	}
 	return nil
 }
@@ -80,7 +81,8 @@ func load(at, dir string, files []artifact.File) (*loaded, error) {
 	l := &loaded{at: at, dir: dir, files: files, meta: &metadata{file: path.Join(at, chartFile)}}
 	content, found := l.file(chartFile)
 	if !found {
-		return nil, fmt.Errorf("%s has no Chart.yaml, so it is no chart; name the directory that holds it%s", quote(at), charts(files))
+		return nil, fmt.Errorf("%s has no Chart.yaml, so it is no chart; name the directory that holds it%s", quote(at),
+			charts(files))
 	}
 	if err := decode(l.meta.file, content, &l.meta.Metadata); err != nil {
 		return nil, err
@@ -119,17 +121,21 @@ func (l *loaded) check() error {
 	case l.meta.Name == "":
 		return fmt.Errorf("%s: the chart has no name; write name: and what it is called", file)
 	case !chartName.MatchString(l.meta.Name):
-		return fmt.Errorf("%s: the chart's name %s has other characters than letters, digits, '.', '_' and '-'; write one without them", file, quote(l.meta.Name))
+		return fmt.Errorf(
+			"%s: the chart's name %s has other characters than letters, digits, '.', '_' and '-'; write one without them", file,
+			quote(l.meta.Name))
 	case l.meta.Version == "":
 		return fmt.Errorf("%s: the chart has no version; write version: 0.1.0", file)
 	}
 	if err := l.meta.Validate(); err != nil {
 		text := strings.TrimPrefix(err.Error(), "validation: ")
-		return fmt.Errorf("%s: %s; see helm's documentation of Chart.yaml", file, clean(strings.ReplaceAll(text, "chart.metadata.", "")))
+		return fmt.Errorf("%s: %s; see helm's documentation of Chart.yaml", file,
+			clean(strings.ReplaceAll(text, "chart.metadata.", "")))
 	}
 	for i, dependency := range l.meta.Dependencies {
 		if !chartName.MatchString(dependency.Name) {
-			return fmt.Errorf("%s: %s is no name of a chart; write letters, digits, '.', '_' and '-'", l.meta.where(i, "name"), quote(dependency.Name))
+			return fmt.Errorf("%s: %s is no name of a chart; write letters, digits, '.', '_' and '-'", l.meta.where(i, "name"),
+				quote(dependency.Name))
 		}
 	}
 	return nil
@@ -149,7 +155,8 @@ func decode(file string, content []byte, into any) error {
 		for errors.Unwrap(cause) != nil {
 			cause = errors.Unwrap(cause)
 		}
-		return fmt.Errorf("%s: %s; see helm's documentation of the file", file, clean(strings.TrimPrefix(cause.Error(), "json: ")))
+		return fmt.Errorf("%s: %s; see helm's documentation of the file", file,
+			clean(strings.TrimPrefix(cause.Error(), "json: ")))
 	}
 	return nil
 }

@@ -20,15 +20,21 @@ func parseRepository(text string) (place, error) {
 	at, err := url.Parse(text)
 	switch {
 	case err != nil || len(text) > 2000:
-		return place{}, fmt.Errorf("%s is not the address of a chart repository; write https://host/path or oci://host/path", quote(text))
+		return place{}, fmt.Errorf("%s is not the address of a chart repository; write https://host/path or oci://host/path",
+			quote(text))
 	case strings.HasPrefix(text, "@") || strings.HasPrefix(text, "alias:"):
-		return place{}, fmt.Errorf("%s is a name that only one person's helm knows (helm repo list); write the repository's address, https://… or oci://…", quote(text))
+		return place{}, fmt.Errorf(
+			"%s is a name that only one person's helm knows (helm repo list); write the repository's address, https://… or oci://…", quote(text))
 	case at.Scheme != "https" && at.Scheme != "http" && at.Scheme != "oci" || at.Host == "" || at.Opaque != "":
-		return place{}, fmt.Errorf("%s is not the address of a chart repository that can be read here; write https://host/path or oci://host/path", quote(text))
+		return place{}, fmt.Errorf(
+			"%s is not the address of a chart repository that can be read here; write https://host/path or oci://host/path",
+			quote(text))
 	case at.User != nil:
-		return place{}, fmt.Errorf("the address of the chart repository at %s holds a user name or a password, which everybody who reads the app would see; take it out", quote(at.Host))
+		return place{}, fmt.Errorf(
+			"the address of the chart repository at %s holds a user name or a password, which everybody who reads the app would see; take it out", quote(at.Host))
 	case at.RawQuery != "" || at.Fragment != "":
-		return place{}, fmt.Errorf("the address of the chart repository at %s has a query; write it without what follows ? or #", quote(at.Host))
+		return place{}, fmt.Errorf(
+			"the address of the chart repository at %s has a query; write it without what follows ? or #", quote(at.Host))
 	case at.Scheme == "http" && !thisMachine(at.Hostname()):
 		return place{}, fmt.Errorf("chart repository %s is read over https only; write https://", quote(text))
 	}

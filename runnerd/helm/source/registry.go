@@ -77,7 +77,8 @@ func (s *session) fetchReference(host, path string) (download, error) {
 func (s *session) open(host, path string) (*remote.Repository, error) {
 	repository, err := remote.NewRepository(host + "/" + strings.Trim(path, "/"))
 	if err != nil || repository.Reference.Reference != "" {
-		return nil, fmt.Errorf("oci://%s%s is not the address of a chart in a registry; write oci://host/path, in lower case", clean(host), clean(path))
+		return nil, fmt.Errorf("oci://%s%s is not the address of a chart in a registry; write oci://host/path, in lower case",
+			clean(host), clean(path))
 	}
 	repository.PlainHTTP = plainHost(host)
 	repository.MaxMetadataBytes = 2 << 20
@@ -132,7 +133,9 @@ func (s *session) pull(repository *remote.Repository, reference string) (downloa
 		return download{}, err
 	}
 	if came := artifact.Digest(content); came != described.Digest.String() {
-		return download{}, fmt.Errorf("the registry calls it %s, its bytes are %s; nothing of it is used, ask whoever runs the registry", described.Digest, came)
+		return download{},
+			fmt.Errorf("the registry calls it %s, its bytes are %s; nothing of it is used, ask whoever runs the registry",
+				described.Digest, came)
 	}
 	layer, err := chartLayer(content)
 	if err != nil {
@@ -145,9 +148,11 @@ func (s *session) pull(repository *remote.Repository, reference string) (downloa
 		return download{}, err
 	}
 	if came := artifact.Digest(content); came != layer.Digest.String() {
-		return download{}, fmt.Errorf("its manifest says that the chart is %s, its bytes are %s; nothing of it is used, ask whoever runs the registry", layer.Digest, came)
+		return download{},
+			fmt.Errorf("its manifest says that the chart is %s, its bytes are %s; nothing of it is used, ask whoever runs the registry", layer.Digest, came)
 	}
-	return download{origin: "oci://" + repository.Reference.Host() + "/" + repository.Reference.Repository + ":" + clean(reference), content: content}, nil
+	return download{origin: "oci://" + repository.Reference.Host() + "/" + repository.Reference.Repository + ":" +
+		clean(reference), content: content}, nil
 }
 
 func (s *session) readAll(reader io.ReadCloser, limit int64) ([]byte, error) {
@@ -169,7 +174,8 @@ func chartLayer(content []byte) (ocispec.Descriptor, error) {
 			return ocispec.Descriptor{}, fmt.Errorf("its manifest: %w", err)
 		}
 		if layer.Size < 0 || layer.Size > maxArchive {
-			return ocispec.Descriptor{}, fmt.Errorf("%w: %d bytes; make the chart smaller, with .helmignore", errLarge, layer.Size)
+			return ocispec.Descriptor{}, fmt.Errorf("%w: %d bytes; make the chart smaller, with .helmignore", errLarge,
+				layer.Size)
 		}
 		return layer, nil
 	}
@@ -177,12 +183,14 @@ func chartLayer(content []byte) (ocispec.Descriptor, error) {
 	if kind == "" {
 		kind = manifest.MediaType
 	}
-	return ocispec.Descriptor{}, fmt.Errorf("what lies there is no chart but of type %s; name a chart that `helm push` has put there", quote(kind))
+	return ocispec.Descriptor{},
+		fmt.Errorf("what lies there is no chart but of type %s; name a chart that `helm push` has put there", quote(kind))
 }
 
 func missing(err error) bool {
 	var answer *errcode.ErrorResponse
-	return errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound || err != nil && strings.HasSuffix(err.Error(), "not found")
+	return errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound || err != nil &&
+		strings.HasSuffix(err.Error(), "not found")
 }
 
 // said describes an error of the registry's client.

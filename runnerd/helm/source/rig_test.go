@@ -83,7 +83,8 @@ func tgz(t *testing.T, pairs ...string) []byte {
 // packedChart returns a small chart as packed by `helm package`.
 func packedChart(t *testing.T, name, version string, more ...string) []byte {
 	t.Helper()
-	return tgz(t, name+"/Chart.yaml", yamlOf(name, version, more...), name+"/values.yaml", "a: 1\n", name+"/templates/x.yaml", "kind: ConfigMap\n")
+	return tgz(t, name+"/Chart.yaml", yamlOf(name, version, more...), name+"/values.yaml", "a: 1\n",
+		name+"/templates/x.yaml", "kind: ConfigMap\n")
 }
 
 // shop is a chart repository over https, and a registry on the same host without TLS.
@@ -154,7 +155,8 @@ func (s *shop) publish(at string, charts map[string][]byte) {
 		name, version, _ := strings.Cut(key, " ")
 		file := name + "-" + version + ".tgz"
 		s.files[at+"/"+file] = charts[key]
-		entries[name] = append(entries[name], map[string]any{"version": version, "urls": []string{file}, "digest": strings.TrimPrefix(artifact.Digest(charts[key]), "sha256:")})
+		entries[name] = append(entries[name], map[string]any{"version": version, "urls": []string{file},
+			"digest": strings.TrimPrefix(artifact.Digest(charts[key]), "sha256:")})
 	}
 	// As written by `helm repo index`: block style, names indented by two spaces.
 	text := "apiVersion: v1\nentries:\n"
@@ -167,7 +169,8 @@ func (s *shop) publish(at string, charts map[string][]byte) {
 	}) {
 		text += "  " + name + ":\n"
 		for _, e := range entries[name] {
-			text += fmt.Sprintf("  - version: %s\n    digest: %s\n    urls:\n    - %s\n", e["version"], e["digest"], e["urls"].([]string)[0])
+			text += fmt.Sprintf("  - version: %s\n    digest: %s\n    urls:\n    - %s\n", e["version"], e["digest"],
+				e["urls"].([]string)[0])
 		}
 	}
 	s.files[at+"/index.yaml"] = []byte(text + "generated: \"2020-01-01T00:00:00Z\"\n")

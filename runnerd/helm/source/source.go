@@ -182,7 +182,8 @@ func (s *session) packed(origin string, content []byte, version string) (*Chart,
 		return nil, err
 	}
 	if version != "" && !satisfies(version, found.meta.Version) {
-		return nil, fmt.Errorf("%s: asked for version %s, its Chart.yaml says %s; ask whoever publishes it", origin, quote(version), quote(found.meta.Version))
+		return nil, fmt.Errorf("%s: asked for version %s, its Chart.yaml says %s; ask whoever publishes it", origin,
+			quote(version), quote(found.meta.Version))
 	}
 	if err := s.complete(found, nil, nil); err != nil {
 		return nil, err
@@ -192,14 +193,16 @@ func (s *session) packed(origin string, content []byte, version string) (*Chart,
 
 func (s *session) chart(found *loaded, origin, digest string) *Chart {
 	made := &Chart{
-		Name: found.meta.Name, Version: found.meta.Version, AppVersion: found.meta.AppVersion, Deprecated: found.meta.Deprecated,
-		Origin: origin, Digest: digest, Files: sorted(found.files), Dependencies: s.dependencies, at: found.dir,
+		Name: found.meta.Name, Version: found.meta.Version, AppVersion: found.meta.AppVersion,
+		Deprecated: found.meta.Deprecated,
+		Origin:     origin, Digest: digest, Files: sorted(found.files), Dependencies: s.dependencies, at: found.dir,
 	}
 	if made.at == "" {
 		made.at = made.Name
 	}
 	if made.Deprecated {
-		s.log.Warn("chart %s %s is deprecated, as its Chart.yaml says; look for what takes its place", made.Name, made.Version)
+		s.log.Warn("chart %s %s is deprecated, as its Chart.yaml says; look for what takes its place", made.Name,
+			made.Version)
 	}
 	return made
 }
@@ -221,7 +224,8 @@ type session struct {
 func (f *Fetcher) begin(ctx context.Context) (*session, func()) {
 	ctx, cancel := context.WithTimeout(ctx, f.options.Timeout)
 	return &session{
-		Fetcher: f, ctx: ctx, log: f.options.Log, fetched: maxFetched, unpacked: maxUnpacked, files: maxFiles, charts: maxCharts,
+		Fetcher: f, ctx: ctx, log: f.options.Log, fetched: maxFetched, unpacked: maxUnpacked, files: maxFiles,
+		charts:  maxCharts,
 		indexes: map[string][]byte{}, got: map[string]download{},
 	}, cancel
 }

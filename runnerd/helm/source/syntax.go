@@ -59,7 +59,8 @@ func functions() template.FuncMap {
 	delete(known, "env")
 	delete(known, "expandenv")
 	for _, name := range []string{
-		"include", "tpl", "required", "lookup", "toYaml", "toYamlPretty", "fromYaml", "fromYamlArray", "toJson", "fromJson", "fromJsonArray", "toToml", "fromToml",
+		"include", "tpl", "required", "lookup", "toYaml", "toYamlPretty", "fromYaml", "fromYamlArray", "toJson", "fromJson",
+		"fromJsonArray", "toToml", "fromToml",
 	} {
 		known[name] = func(...any) string { return "" }
 	}
@@ -84,7 +85,8 @@ func checkSchema(name string, content []byte) error {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
 		at := min(int(syntax.Offset), len(content))
-		return fmt.Errorf("%s:%d: %s; mend the JSON", name, 1+strings.Count(string(content[:at]), "\n"), clean(syntax.Error()))
+		return fmt.Errorf("%s:%d: %s; mend the JSON", name, 1+strings.Count(string(content[:at]), "\n"),
+			clean(syntax.Error()))
 	}
 	return err
 }

@@ -111,7 +111,8 @@ func (t *tree) chartFiles(dir string) ([]artifact.File, error) {
 	if name, err := t.real(path.Join(dir, ignore.HelmIgnore)); err == nil && !t.isDir(name) {
 		rules, err := ignore.Parse(bytes.NewReader(t.files[name].Content))
 		if err != nil {
-			return nil, fmt.Errorf("%s: %s; helm does not know this form either", path.Join(dir, ignore.HelmIgnore), clean(err.Error()))
+			return nil, fmt.Errorf("%s: %s; helm does not know this form either", path.Join(dir, ignore.HelmIgnore),
+				clean(err.Error()))
 		}
 		w.rules = rules
 	}
@@ -143,7 +144,9 @@ const maxSeen = 100_000
 
 func (w *walk) entry(at, as string) error {
 	if w.seen++; w.seen > maxSeen {
-		return fmt.Errorf("%s: the chart's directory holds more than %d files, with what links in it lead to; use fewer links", quote(at), maxSeen)
+		return fmt.Errorf(
+			"%s: the chart's directory holds more than %d files, with what links in it lead to; use fewer links",
+			quote(at), maxSeen)
 	}
 	found, err := w.tree.real(at)
 	if err != nil {
@@ -163,9 +166,12 @@ func (w *walk) entry(at, as string) error {
 	w.bytes += int64(len(content))
 	switch {
 	case len(content) > maxFile:
-		return fmt.Errorf("%s has %d bytes, files of a chart at most %d; name it in .helmignore if the chart does not need it", quote(at), len(content), maxFile)
+		return fmt.Errorf(
+			"%s has %d bytes, files of a chart at most %d; name it in .helmignore if the chart does not need it", quote(at),
+			len(content), maxFile)
 	case w.bytes > maxUnpacked || len(w.found) >= maxFiles:
-		return fmt.Errorf("the chart has more than %d files or %d bytes at %s; name in .helmignore what it does not need", maxFiles, maxUnpacked, quote(at))
+		return fmt.Errorf("the chart has more than %d files or %d bytes at %s; name in .helmignore what it does not need",
+			maxFiles, maxUnpacked, quote(at))
 	}
 	w.found = append(w.found, artifact.File{Path: as, Content: content})
 	return nil
