@@ -29,10 +29,10 @@ type running struct {
 // the desired state and what runs.
 //
 //   - To be removed: one deprovision over everything deployed, once nothing else runs.
-//   - Nothing deployed yet: one provision over everything, once the sandbox can be planned and no build
-//     runs.
-//   - Otherwise: one deploy over exactly what is behind, and one teardown for each component that left the
-//     app.
+//   - Nothing deployed yet: one provision over everything, once the sandbox can be planned
+//     and no build runs.
+//   - Otherwise: one deploy over exactly what is behind, and one teardown for each component
+//     that left the app.
 //
 // What was refused is not started again, and no two workflows change one component.
 func (s *snapshot) decide(wants map[string]*want, now running) []start {

@@ -363,7 +363,7 @@ const (
 	HealthGood        = "good"        // all that is to be deployed is deployed
 	HealthProgressing = "progressing" // something that was deployed is not ready yet
 	HealthDegraded    = "degraded"    // something that was deployed does not work
-	HealthAttention   = "attention"   // something is not deployed or stalled; a rejected change does not count
+	HealthAttention   = "attention"   // something is not deployed, or is stalled; a rejection does not count
 	HealthUnknown     = "unknown"     // its runner is not online
 )
 

@@ -13,16 +13,16 @@ const mostRuns = 5
 //
 // Its invariants (checked by the properties in laws_test.go):
 //   - A component has at most one apply at a time.
-//   - No apply runs without its own plan, approved by a person, by an approver's rule for the workflow or
-//     by the install's rule.
+//   - No apply runs without its own plan, approved by a person, by an approver's rule for
+//     the workflow or by the install's rule.
 //   - No plan is applied twice.
 //   - Every history ends.
 //   - What needs a component that was not deployed is skipped; the rest continues.
 //   - A lost apply is planned and approved again.
-//   - If an action before a change fails, the change is not made. An action after a change runs only if
-//     the change succeeded.
-//   - No action is rerun automatically, or runs before an approver has approved, for this install, the
-//     digest of its script.
+//   - If an action before a change fails, the change is not made. An action after a change
+//     runs only if the change succeeded.
+//   - No action is rerun automatically, or runs before an approver has approved, for this
+//     install, the digest of its script.
 func Advance(g *Graph) []Command {
 	if g.Status != Running {
 		return nil

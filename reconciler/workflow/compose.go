@@ -274,10 +274,10 @@ func (c *composing) wide(order []string, around Around) wide {
 	return w
 }
 
-// hold adds the actions that a component's first step waits for. Actions before a component
-// (pre-…) must have succeeded. Actions after another component (post-…) must only have
-// ended, and block only what would remove their basis: the sandbox that they run on, a
-// component that theirs needed, or, after the sandbox was deployed, the components on it.
+// hold adds the actions that a component's first step waits for. Actions before a
+// component (pre-…) must have succeeded. Actions after another component (post-…) must
+// only have ended. They delay the destroy of the sandbox and of the components that
+// theirs needed; those after the deploy of the sandbox delay the components on it.
 func (c *composing) hold(name string, needs []string, w wide) {
 	first := c.groups[name].first()
 	first.Needs = append(first.Needs, idsOf(w.first)...)

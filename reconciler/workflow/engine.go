@@ -43,11 +43,11 @@ type Resolved interface {
 type ActionJob struct {
 	Spec   api.ActionSpec
 	Limit  time.Duration // the action's timeout
-	Script string        // digest of the parts of what it runs that are not rendered
+	Script string        // digest of what it runs, before templates are rendered
 }
 
-// ScriptContent is what an action runs, without its rendered parts. An approver
-// approves its digest.
+// ScriptContent is what an action runs, before its templates are rendered. An approver approves its
+// digest.
 type ScriptContent struct {
 	Action  string          `json:"action"`
 	Digest  string          `json:"digest"`

@@ -7,7 +7,7 @@ import (
 // This file is the core's part of script approval: no action starts before an
 // approver has approved, for this install, what it runs.
 
-// Script is what an action would run now, without its rendered parts.
+// Script is what an action would run now, before its templates are rendered.
 type Script struct {
 	Digest   string
 	Approved bool   // an approver has approved this digest for this install

@@ -16,8 +16,8 @@ import (
 // This file is the engine's part of script approval: it reads what actions would run
 // and the answers of approvers, and requests approvals.
 
-// ScriptOf returns what an action runs, without the rendered parts and without what does
-// not run: the commands and texts of its steps as written, their environment templates,
+// ScriptOf returns what an action runs, before its templates are rendered and without what
+// does not run: commands and texts of its steps as written, their environment templates,
 // sources, declared inputs with their defaults, image, roles and access to the cluster.
 func ScriptOf(action appconfig.Action) (ScriptContent, error) {
 	runs := appconfig.Action{

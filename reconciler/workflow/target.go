@@ -20,7 +20,7 @@ type Target struct {
 	// From is the artifact in the vendor's registry; Deploy.Artifact is the install's copy of it.
 	From api.ArtifactRef `json:"from,omitzero"`
 	// Size is the artifact's size in bytes, 0 if unknown. Copied reports that it was
-	// copied before, Apart that the runner does not support plans that copy. They
+	// copied before, Apart that the runner does not accept plans that copy. They
 	// decide whether a sync needs a job.
 	Size   int64 `json:"-"`
 	Copied bool  `json:"-"`

@@ -65,8 +65,8 @@ func (s *session) report(ctx context.Context, q question) (*diff.Report, error) 
 	return made, nil
 }
 
-// before returns what was applied last: the deployed revision, and objects that later
-// failed revisions have left in addition.
+// before returns what was applied last: the revision that is deployed or was the last
+// to be, and objects that later failed revisions have left in addition.
 func (s *session) before(d helm.Decision, answers []helm.Answer) []manifest.Source {
 	var made []manifest.Source
 	seen := map[manifest.ID]bool{}

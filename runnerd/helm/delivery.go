@@ -284,8 +284,9 @@ func (d *delivery) pruned(left kube.ResourceList) error {
 	return nil
 }
 
-// from returns the base of patches and the objects that may be deleted: the standing objects,
-// or the SDK's if there are none. Objects that another release took over are not deleted.
+// from returns the base of patches and the objects that may be deleted: the standing
+// objects, and the SDK's for those that are not among them. Objects that another
+// release took over are not deleted.
 func (d *delivery) from(original, target kube.ResourceList) (kube.ResourceList, error) {
 	var mine kube.ResourceList
 	for _, o := range original {

@@ -181,7 +181,7 @@ func repositoryRoot(dir string) string {
 	}
 }
 
-// above returns the parent directory of all directories.
+// above returns the nearest directory that contains all of them and is none of them.
 func above(dirs []string) string {
 	root := filepath.Dir(dirs[0])
 	for _, dir := range dirs[1:] {
