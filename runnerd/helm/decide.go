@@ -11,8 +11,8 @@ type Action string
 
 // The actions of Decide.
 const (
-	// ActionInstall creates the first revision, or replaces a release of which
-	// nothing was ever deployed; install hooks run.
+	// ActionInstall creates the first revision, or the next one of a release of which nothing is
+	// deployed; install hooks run.
 	ActionInstall Action = "install"
 	// ActionUpgrade creates the next revision; upgrade hooks run.
 	ActionUpgrade Action = "upgrade"

@@ -49,8 +49,7 @@ type delivery struct {
 	based kube.ResourceList
 	// dirty reports that there are Later revisions, so no single manifest describes an object.
 	dirty bool
-	// objects are the keys of the main objects to create, without hooks; set when the
-	// SDK parses them.
+	// objects are the keys of the main objects to create, without hooks; Apply sets them.
 	objects map[string]bool
 
 	// waitAtMost bounds the wait for the objects, separately from the hooks.
