@@ -131,7 +131,8 @@ func (c *configs) of(key string, raw json.RawMessage) (*declared, error) {
 	return d, nil
 }
 
-// declareAll returns the declarations of a config. Components that are not deployed yet have none.
+// declareAll returns the declarations of a config. Components of kinds that nuon does not deploy have
+// none.
 func declareAll(config *appconfig.App) *declared {
 	d, deployed := &declared{config: config, components: map[string]declaration{}}, config.Deployed()
 	if deployed.Sandbox != nil {
