@@ -11,41 +11,43 @@ const KindKubernetes = "kubernetes"
 // KindApp is the Report.Kind of two configs of an app.
 const KindApp = "app"
 
-// KindState is the Report.Kind of making an older version of a Terraform state the current one. It shows
-// what the state gains and loses; no real object changes.
+// KindState is the Report.Kind of making an older version of a Terraform state the
+// current one. It shows what the state gains and loses; no real object changes.
 const KindState = "state"
 
-// Report is the masked description of one change, which may be shown. It round-trips through JSON, and an
-// approval binds to its Digest. Validate a report that was received over a network.
+// Report is the masked description of one change, which may be shown. It round-trips through
+// JSON, and an approval binds to its Digest. Validate a report that was received over a network.
 type Report struct {
 	// Kind names what was compared, for example KindTerraform.
 	Kind string `json:"kind"`
-	// Changes is what apply will do, sorted by address. It includes changes whose fields are all folded
-	// (Change.Noise): a renderer omits them and prints their count.
+	// Changes is what apply will do, sorted by address. It includes changes whose fields
+	// are all folded (Change.Noise): a renderer omits them and prints their count.
 	Changes []Change `json:"changes,omitempty"`
-	// Outputs are the outputs that change, sorted by name. Their address is "output.NAME" and their resource kind is "output".
+	// Outputs are the outputs that change, sorted by name. Their address is
+	// "output.NAME" and their resource kind is "output".
 	Outputs []Change `json:"outputs,omitempty"`
-	// Hooks and Tests are objects that Helm creates at events of a release (Change.Hook), separately from
-	// the rest of it.
+	// Hooks and Tests are objects that Helm creates at events of a release
+	// (Change.Hook), separately from the rest of it.
 	Hooks []Change `json:"hooks,omitempty"`
 	Tests []Change `json:"tests,omitempty"`
-	// Kept are objects that are removed from the release but stay in the cluster (helm.sh/resource-policy:
-	// keep).
+	// Kept are objects that are removed from the release but stay in the
+	// cluster (helm.sh/resource-policy: keep).
 	Kept []Change `json:"kept,omitempty"`
-	// Drift is what others changed since the last apply. It has already happened, so it carries no risk and
-	// is counted only in Totals.Drift.
+	// Drift is what others changed since the last apply. It has already
+	// happened, so it carries no risk and is counted only in Totals.Drift.
 	Drift []Change `json:"drift,omitempty"`
 	// Deferred are changes that only a later plan can determine, with the reason in Why.
 	Deferred []Change `json:"deferred,omitempty"`
-	// Checks are the conditions of the configuration that fail or are not known yet, sorted by address.
+	// Checks are the conditions of the configuration that fail or are not
+	// known yet, sorted by address.
 	Checks []Check `json:"checks,omitempty"`
 	// Folded counts, by rule, what was left out of the lists above or is marked as folded in them.
 	Folded []Fold `json:"folded,omitempty"`
 	// Notes are sentences about the plan as a whole.
 	Notes  []string `json:"notes,omitempty"`
 	Totals Totals   `json:"totals"`
-	// Applyable reports whether an apply would do something. It is Terraform's own value where the plan has
-	// one.
+	// Applyable reports whether an apply would do something. It is
+	// Terraform's own value where the plan has one.
 	Applyable bool `json:"applyable"`
 }
 
@@ -54,25 +56,26 @@ type Change struct {
 	Address string `json:"address"`
 	// Module is the address of the Terraform module that holds the object; empty at the root.
 	Module string `json:"module,omitempty"`
-	// Namespace is the Kubernetes namespace of the object. It is empty for an object without one, and for
-	// one in the release's own namespace.
+	// Namespace is the Kubernetes namespace of the object. It is empty for an
+	// object without one, and for one in the release's own namespace.
 	Namespace    string `json:"namespace,omitempty"`
 	ResourceKind string `json:"resource_kind"`
 	Name         string `json:"name"`
 	// Deposed is the key of an object left over from an earlier replacement.
 	Deposed string `json:"deposed,omitempty"`
-	// From is the address of the object before a move, or, if Renamed is set, of the object that this one
-	// replaces.
+	// From is the address of the object before a move, or, if Renamed is set,
+	// of the object that this one replaces.
 	From string `json:"from,omitempty"`
 	// Renamed marks a new object that matches one that is removed. The action is Replace.
 	Renamed bool `json:"renamed,omitempty"`
-	// Hook lists the events at which Helm creates the object, for example "pre-install,pre-upgrade".
+	// Hook lists the events at which Helm creates the object, for example
+	// "pre-install,pre-upgrade".
 	Hook string `json:"hook,omitempty"`
-	// Config marks a part of an app's config. Forgetting one removes it from the config and has no other
-	// effect.
+	// Config marks a part of an app's config. Forgetting one removes it from
+	// the config and has no other effect.
 	Config bool `json:"config,omitempty"`
-	// Imported marks an existing object that is put under management. ImportID is its id, or KEY=VALUE, … of
-	// its identity (empty when the plan does not contain the identity).
+	// Imported marks an existing object that is put under management. ImportID is its id,
+	// or KEY=VALUE, … of its identity (empty when the plan does not contain the identity).
 	Imported bool   `json:"imported,omitempty"`
 	ImportID string `json:"import_id,omitempty"`
 
@@ -93,36 +96,40 @@ type Change struct {
 
 // FieldChange is one difference inside an object.
 type FieldChange struct {
-	// Path is like spec[0].name, or tags["a b"]. It is empty when the object is one plain value, as an output can be.
+	// Path is like spec[0].name, or tags["a b"]. It is empty when the object
+	// is one plain value, as an output can be.
 	Path string `json:"path,omitempty"`
-	// Pointer leads to the value of After, or to that of Before if After is absent. It is a JSON pointer
-	// (RFC 6901) with two more kinds of step: "name=web" is the element of a list with this name, and
-	// "@json" enters the document inside a string. Rules that ignore a field use this form.
+	// Pointer leads to the value of After, or to that of Before if After is
+	// absent. It is a JSON pointer (RFC 6901) with two more kinds of step:
+	// "name=web" is the element of a list with this name, and "@json" enters
+	// the document inside a string. Rules that ignore a field use this form.
 	Pointer string `json:"pointer,omitempty"`
 	// BeforePointer leads to the value of Before if both sides have one, at different indices.
 	BeforePointer string `json:"before_pointer,omitempty"`
-	// Element is the list element that the field is, or is a part of, if only one side has that element.
+	// Element is the list element that the field is, or is a part of, if only
+	// one side has that element.
 	Element *Element `json:"element,omitempty"`
 	// Moved are the elements that change places, if Reordered is set.
 	Moved  []ElementMove `json:"moved,omitempty"`
 	Before Shown         `json:"before"`
 	After  Shown         `json:"after"`
-	// Outline is shown instead of a value that is too long for its line: the schema of a field in a few
-	// words.
+	// Outline is shown instead of a value that is too long for its line: the
+	// schema of a field in a few words.
 	Outline string `json:"outline,omitempty"`
 	// MaskedPart means that a part of the value is masked and is new or changed.
 	MaskedPart bool `json:"masked_part,omitempty"`
-	// MaskedCopy means that the value, or a line of it, is new or changed and is masked only because it
-	// equals a secret that was set elsewhere. The plan readers add a finding for it.
+	// MaskedCopy means that the value, or a line of it, is new or changed and is masked only
+	// because it equals a secret that was set elsewhere. The plan readers add a finding for it.
 	MaskedCopy bool `json:"masked_copy,omitempty"`
 	// Lines is the line diff of a multi-line string, with context (MaskOptions.Context).
 	Lines []Line `json:"lines,omitempty"`
 	// ForcesReplace marks an attribute that cannot change in place.
 	ForcesReplace bool `json:"forces_replace,omitempty"`
-	// Reordered means that only the order of a list's elements changes. Both sides are lists of the names
-	// of the elements.
+	// Reordered means that only the order of a list's elements changes. Both
+	// sides are lists of the names of the elements.
 	Reordered bool `json:"reordered,omitempty"`
-	// Regenerated means that the value is generated on each rendering, so that every deploy changes it.
+	// Regenerated means that the value is generated on each rendering, so
+	// that every deploy changes it.
 	Regenerated bool `json:"regenerated,omitempty"`
 	// Owner is another manager of the field (a field manager of the cluster), whose value an apply
 	// overwrites or keeps.
@@ -133,14 +140,16 @@ type FieldChange struct {
 
 // Finding is the result of a rule about a change.
 type Finding struct {
-	// Rule is the stable name of the rule, and Source the address of the text that the rule is based on.
+	// Rule is the stable name of the rule, and Source the address of the text
+	// that the rule is based on.
 	Rule   string `json:"rule"`
 	Source string `json:"source"`
 	Risk   Risk   `json:"risk"`
 	// Security means that the change affects who may do or reach what.
 	Security bool `json:"security,omitempty"`
-	// IndividualApproval means that the report does not show everything that the finding is about, so a
-	// person must approve the plan individually: not as part of a group, and not through a rule.
+	// IndividualApproval means that the report does not show everything that
+	// the finding is about, so a person must approve the plan individually:
+	// not as part of a group, and not through a rule.
 	IndividualApproval bool `json:"individual_approval,omitempty"`
 	// Words describe what happens, as a sentence in lower case without a full stop.
 	Words string `json:"words"`
@@ -148,8 +157,8 @@ type Finding struct {
 	Path string `json:"path,omitempty"`
 }
 
-// Check is a condition of a configuration: a check block, a precondition, a postcondition or the validation of a
-// variable.
+// Check is a condition of a configuration: a check block, a precondition, a
+// postcondition or the validation of a variable.
 type Check struct {
 	// Address names the object that has the condition.
 	Address string `json:"address"`
@@ -170,8 +179,8 @@ const (
 	CheckUnknown CheckStatus = "unknown"
 )
 
-// Noise reports whether all changed fields of the object are folded and its risk is not above that of a plain
-// update. Apply changes such an object like any other.
+// Noise reports whether all changed fields of the object are folded and its risk is
+// not above that of a plain update. Apply changes such an object like any other.
 func (c *Change) Noise() bool {
 	if c.Action != Update || len(c.Fields) == 0 || len(c.Findings) > 0 || c.Risk > RiskInPlace {
 		return false
@@ -239,8 +248,8 @@ type Fold struct {
 	Count int    `json:"count"`
 }
 
-// Destructive reports whether something that exists will be destroyed or replaced. Drift does not count: it has
-// already happened.
+// Destructive reports whether something that exists will be destroyed or
+// replaced. Drift does not count: it has already happened.
 func (r *Report) Destructive() bool {
 	for _, c := range r.Changes {
 		if c.Action.Destructive() {
@@ -261,8 +270,8 @@ func (r *Report) Risk() Risk {
 	return highest
 }
 
-// NeedsIndividualApproval reports whether a finding, or a failed check, requires that a person approves the plan
-// individually. Such a plan is in no group, and no rule approves it.
+// NeedsIndividualApproval reports whether a finding, or a failed check, requires that a
+// person approves the plan individually. Such a plan is in no group, and no rule approves it.
 func (r *Report) NeedsIndividualApproval() bool {
 	for _, c := range r.Checks {
 		if c.Status == CheckFail || c.Status == CheckError {

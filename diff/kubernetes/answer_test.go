@@ -10,7 +10,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/manifest"
 )
 
-// The rendering of a Deployment and of a Service, and what a server makes of them.
+// The rendered manifests of a Deployment and of a Service, and a server's answers for them.
 const (
 	webRendered = `
 apiVersion: apps/v1
@@ -77,13 +77,13 @@ status: {loadBalancer: {}}
 `
 )
 
-// told fills in what differs between two looks at a server.
+// told replaces the placeholders for values that differ between two answers of a server.
 func told(template string, pairs ...string) string {
 	defaults := []string{"UID", "0d1c9a1e", "VERSION", "1", "TIME", "2026-02-01T10:00:00Z", "REPLICAS", "1", "READY", "1", "TAG", "2"}
 	return strings.NewReplacer(append(pairs, defaults...)...).Replace(template)
 }
 
-// asked is a report against a cluster that was asked.
+// asked returns a report against a cluster, with the server's answer.
 func asked(t *testing.T, before, after, live, answer string, o kubernetes.Options) *diff.Report {
 	t.Helper()
 	o.ThreeWay, o.Live, o.Answers = true, source("live", []byte(live)), source("answer", []byte(answer))
@@ -99,7 +99,7 @@ func fieldPaths(c diff.Change) (out []string) {
 	return out
 }
 
-// fieldTexts are the fields that are shown with what is wanted of them.
+// fieldTexts returns the visible fields with their new values.
 func fieldTexts(c diff.Change) string {
 	var out []string
 	for _, f := range c.Fields {
@@ -110,7 +110,8 @@ func fieldTexts(c diff.Change) string {
 	return strings.Join(out, " ")
 }
 
-// TestAnsweredCreate shows what is written and what admission adds, and not what every server fills in.
+// TestAnsweredCreate checks that the report shows the written fields and
+// those that admission adds, and not those that every server defaults.
 func TestAnsweredCreate(t *testing.T) {
 	r := asked(t, "", serviceRendered, "", told(serviceAnswer), kubernetes.Options{})
 	if len(r.Changes) != 1 || r.Changes[0].Action != diff.Create {
@@ -128,7 +129,8 @@ func TestAnsweredCreate(t *testing.T) {
 	}
 }
 
-// TestMadeUpByTheServer leaves out what two answers to one request do not have in common.
+// TestMadeUpByTheServer checks that values that differ between two answers to
+// one request are left out.
 func TestMadeUpByTheServer(t *testing.T) {
 	const rendered = `
 apiVersion: v1
@@ -159,7 +161,8 @@ spec:
 	}
 }
 
-// TestAnsweredUpdate: what an apply leaves alone is in both live and answer, and what it takes away in neither.
+// TestAnsweredUpdate checks that a field that an apply leaves is in both live
+// and answer, and one that it removes in neither.
 func TestAnsweredUpdate(t *testing.T) {
 	live := told(strings.Replace(webAnswer, "labels: {app: web}", "labels: {app: web, old: gone, theirs: stays}", 1), "TAG", "1", "READY", "3")
 	answer := told(strings.Replace(webAnswer, "labels: {app: web}", "labels: {app: web, theirs: stays}", 1), "VERSION", "2")
@@ -188,7 +191,8 @@ func TestAnsweredUpdate(t *testing.T) {
 	}
 }
 
-// TestOwnNotesReadNoLabel: a chart's label folds although the server, and kubectl, note in the object itself that it is there.
+// TestOwnNotesReadNoLabel checks that a chart label folds although the server
+// and kubectl record it in the object itself.
 func TestOwnNotesReadNoLabel(t *testing.T) {
 	const object = `
 apiVersion: v1
@@ -211,7 +215,8 @@ data: {color: red}
 	}
 }
 
-// TestDriftIsByOthers: what an attempt of the applier's own left, which broke off, is no change by others.
+// TestDriftIsByOthers checks that the result of an own interrupted attempt is
+// not reported as drift.
 func TestDriftIsByOthers(t *testing.T) {
 	const object = `
 apiVersion: v1
@@ -234,7 +239,8 @@ data: {color: COLOR, size: SIZE}
 	}
 }
 
-// TestReplicasOfAnAutoscaler never make a report another one, whether the manifest sets them or not.
+// TestReplicasOfAnAutoscaler checks that the current replicas never change a
+// report, whether the manifest sets them or not.
 func TestReplicasOfAnAutoscaler(t *testing.T) {
 	const scale = `managedFields: [{manager: kube-controller-manager, operation: Update, subresource: scale, fieldsV1: {"f:spec": {"f:replicas": {}}}}, {manager: nuon-runner,`
 	live := func(n string) string {
@@ -273,7 +279,8 @@ func has(c diff.Change, rule string) bool {
 	return slices.ContainsFunc(c.Findings, func(f diff.Finding) bool { return f.Rule == rule })
 }
 
-// TestRegeneratedWithAnswers: the two renderings are compared, and what comes of it is marked in the answer.
+// TestRegeneratedWithAnswers checks that the two renderings are compared, and
+// the result is marked in the answer.
 func TestRegeneratedWithAnswers(t *testing.T) {
 	secret := func(password string) string {
 		return "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: shop}\nstringData: {password: " + password + "}\n"
@@ -288,7 +295,8 @@ func TestRegeneratedWithAnswers(t *testing.T) {
 	}
 }
 
-// TestFindings of the caller stand at their change, or else in a note, and count in the digest.
+// TestFindings checks that the caller's findings are added to their change,
+// or else to a note, and count in the digest.
 func TestFindings(t *testing.T) {
 	web := manifest.ID{Group: "apps", Kind: "Deployment", Name: "web"}
 	o := kubernetes.Options{
@@ -321,7 +329,8 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// TestRecreated: what the server does not change in place is replaced, with the caller's reason.
+// TestRecreated checks that an object that the server cannot change in place
+// is replaced, with the caller's reason.
 func TestRecreated(t *testing.T) {
 	o := kubernetes.Options{Plain: true, Recreated: map[manifest.ID]string{
 		{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"}: "spec.selector is immutable",
@@ -342,7 +351,7 @@ func TestRecreated(t *testing.T) {
 	}
 }
 
-// TestPlainKnowsNoHelm: its annotations are words like any other.
+// TestPlainKnowsNoHelm checks that Helm's annotations have no special meaning with Plain.
 func TestPlainKnowsNoHelm(t *testing.T) {
 	const object = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: shop, annotations: {helm.sh/hook: pre-install, helm.sh/resource-policy: keep}}\n"
 	r := compare(t, "", object, kubernetes.Options{Plain: true})

@@ -11,7 +11,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/kubernetes"
 )
 
-// shop is 500 objects, about 2 MB: a chart label differs everywhere, and one in four objects really.
+// shop returns 500 objects, about 2 MB: a chart label differs in all of them,
+// and one in four has another change.
 func shop(version int) string {
 	var b strings.Builder
 	labels := func(name string) string {
@@ -59,10 +60,12 @@ func shop(version int) string {
 	return b.String()
 }
 
-// BenchmarkShop compares 500 objects; x-sigs is the time in units of what sigs.k8s.io/yaml needs to parse both sides.
+// BenchmarkShop compares 500 objects; x-sigs is the time relative to that of
+// sigs.k8s.io/yaml for parsing both sides.
 func BenchmarkShop(b *testing.B) { against(b, shop(1), shop(2), 500) }
 
-// against compares two sides, in units of what the peer needs to parse them.
+// against compares two sides and reports the time relative to that of the
+// other library for parsing them.
 func against(b *testing.B, before, after string, changes int) {
 	b.Helper()
 	var peer time.Duration

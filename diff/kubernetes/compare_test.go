@@ -15,7 +15,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// definitionText is a large CustomResourceDefinition with properties in some versions, of which some have another type.
+// definitionText returns a large CustomResourceDefinition with properties in
+// some versions, some of them with a different type.
 func definitionText(t *rapid.T) string {
 	var b strings.Builder
 	b.WriteString("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things.acme.example}\nspec:\n" +
@@ -38,7 +39,7 @@ func definitionText(t *rapid.T) string {
 	return b.String()
 }
 
-// outcomeOf compares two texts of one object each. Whole parses both without leaving anything out.
+// outcomeOf compares two texts of one object each. With whole it parses both completely.
 func outcomeOf(t *testing.T, before, after string, whole bool) outcome {
 	t.Helper()
 	c := &comparer{comparison: &comparison{schemas: schema.Builtin(), masker: diff.NewMasker(diff.MaskOptions{})}}
@@ -58,7 +59,8 @@ func outcomeOf(t *testing.T, before, after string, whole bool) outcome {
 	return c.compareValues(j, &v)
 }
 
-// TestLeavingOutChangesNothing: where equal blocks of large objects are not parsed, the same differences are found.
+// TestLeavingOutChangesNothing checks that the differences are the same when
+// equal blocks of large objects are not parsed.
 func TestLeavingOutChangesNothing(t *testing.T) {
 	texts := rapid.Custom(definitionText)
 	left := 0
@@ -94,7 +96,7 @@ func objectOf(t *testing.T, text string) *manifest.Object {
 	return set.Objects[0]
 }
 
-// TestStoredSecrets: the same bytes are equal however they are written.
+// TestStoredSecrets checks that the same bytes are equal in every spelling.
 func TestStoredSecrets(t *testing.T) {
 	secret := func(data, plain map[string]any) raw.Value {
 		o := map[string]any{"kind": "Secret"}
@@ -124,7 +126,8 @@ func TestStoredSecrets(t *testing.T) {
 	}
 }
 
-// TestSecretTexts knows secrets by their own form, and what of them to look for.
+// TestSecretTexts checks which texts are recognized as secrets by their form,
+// and which part of them is masked elsewhere.
 func TestSecretTexts(t *testing.T) {
 	for text, want := range map[string]string{
 		"postgres://shop:hunter22@db/shop":       "hunter22",
@@ -149,7 +152,8 @@ func TestSecretTexts(t *testing.T) {
 	}
 }
 
-// TestRedact hides what a text sets under the name of a secret, and says when it is not what it was.
+// TestRedact checks that what a text sets under the name of a secret is
+// hidden, and marked if it changed.
 func TestRedact(t *testing.T) {
 	for _, c := range []struct{ before, after, shownBefore, shownAfter string }{
 		{"a=1\npassword=hunter22\n", "a=2\npassword=hunter22\n", "a=1\npassword=(sensitive)\n", "a=2\npassword=(sensitive)\n"},
@@ -171,8 +175,9 @@ func TestRedact(t *testing.T) {
 	}
 }
 
-// TestRedactIsNotQuadratic: hostile texts take no more time than others. Each part makes another loop look at the rest of the text: where
-// a name ends, where a value ends, and where one ends that turns out to be no secret.
+// TestRedactIsNotQuadratic checks that hostile texts take no more time than
+// others. Each part makes another loop scan the rest of the text: for the end
+// of a name, the end of a value, and the end of a value that is no secret.
 func TestRedactIsNotQuadratic(t *testing.T) {
 	for part, hides := range map[string]bool{
 		"token": false, "token=": true, "token=abcd<": true, "apikey:": true, "pass pass": false,
@@ -188,7 +193,7 @@ func TestRedactIsNotQuadratic(t *testing.T) {
 	}
 }
 
-// TestTelling: what is no secret in a Secret is not looked for elsewhere.
+// TestTelling checks that values of a Secret that are no secrets are not masked elsewhere.
 func TestTelling(t *testing.T) {
 	for _, c := range []struct {
 		key, value string
@@ -204,7 +209,7 @@ func TestTelling(t *testing.T) {
 	}
 }
 
-// TestStems cuts versions and hashes off names, and nothing else.
+// TestStems checks that versions and hashes are cut off names, and nothing else.
 func TestStems(t *testing.T) {
 	for name, want := range map[string]string{
 		"migrate-v1": "migrate", "migrate-1.4.0": "migrate", "web-config-7g2m9k4t5h": "web-config", "web-config-m4b7c2d9f6": "web-config",
@@ -216,7 +221,7 @@ func TestStems(t *testing.T) {
 	}
 }
 
-// TestRules: every rule says what it folds and where that is written, and folds something.
+// TestRules checks that every rule describes what it folds, has a source, and folds something.
 func TestRules(t *testing.T) {
 	for _, r := range rules {
 		if r.fold == "" || r.words == "" || !strings.HasPrefix(r.source, "https://") || len(r.at) == 0 && r.where == nil {
@@ -255,7 +260,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestFolds: every rule by which a report can fold has words.
+// TestFolds checks that every rule by which a report can fold has a description.
 func TestFolds(t *testing.T) {
 	said := map[string]bool{}
 	for _, f := range Folds() {

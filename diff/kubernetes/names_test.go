@@ -8,7 +8,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// TestSecretValues: a name tells the secret in a text, a number, a list or a "value", and no reference to one.
+// TestSecretValues checks that the name marks a text, a number, a list or a
+// "value" as secret, and not a reference to a secret.
 func TestSecretValues(t *testing.T) {
 	number := func(s string) any { return json.Number(s) }
 	for _, c := range []struct {
@@ -39,7 +40,7 @@ func TestSecretValues(t *testing.T) {
 
 type object = map[string]any
 
-// TestEncodedSecrets: base64 of a text that sets a secret is one.
+// TestEncodedSecrets checks that base64 of a text that sets a secret counts as a secret.
 func TestEncodedSecrets(t *testing.T) {
 	for text, want := range map[string]bool{
 		"A=1\nAPI_KEY=planted\n": true, `{"a":{"password":"planted"}}`: true, "postgres://u:planted@db/shop": true,
@@ -51,7 +52,7 @@ func TestEncodedSecrets(t *testing.T) {
 	}
 }
 
-// TestRoles: what an object is to Helm, by its annotation.
+// TestRoles checks the role of an object for Helm by its annotation.
 func TestRoles(t *testing.T) {
 	for text, known := range map[string]bool{
 		"pre-install": true, " Pre-Install , test": true, "test-success": true, "pre-install post-install": false, "": false,

@@ -14,7 +14,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/manifest"
 )
 
-// objectsOf are the objects of a set of manifests, by kind, namespace and name, as another reader than the engine's has them.
+// objectsOf returns the objects of a set of manifests by kind, namespace and
+// name, read independently of the engine.
 func objectsOf(t interface{ Fatal(...any) }, data []byte) map[string]any {
 	out := map[string]any{}
 	for document := range bytes.SplitSeq(data, []byte("\n---")) {
@@ -44,7 +45,7 @@ func objectsOf(t interface{ Fatal(...any) }, data []byte) map[string]any {
 	return out
 }
 
-// leads checks every pointer of a report, and returns how many there are.
+// leads checks every pointer of a report, and returns their number.
 func leads(t interface {
 	Errorf(string, ...any)
 	Fatal(...any)
@@ -73,7 +74,7 @@ func leads(t interface {
 	return count
 }
 
-// renamedFrom is the key of the object that goes for another one.
+// renamedFrom returns the key of the object that another one replaces.
 func renamedFrom(c *diff.Change) string {
 	namespace, name := "", c.From[strings.LastIndexByte(c.From, '/')+1:]
 	if parts := strings.Split(c.From, "/"); c.Namespace != "" && len(parts) > 2 {
@@ -82,7 +83,8 @@ func renamedFrom(c *diff.Change) string {
 	return strings.Join([]string{c.ResourceKind, namespace, name}, " ")
 }
 
-// TestPointersLead: each pointer leads to the value that the report states, on the side that it is for.
+// TestPointersLead checks that each pointer leads to the value that the
+// report states, on the side that the pointer is for.
 func TestPointersLead(t *testing.T) {
 	side := func(t *rapid.T, v any) []byte {
 		data, err := json.Marshal(v)
@@ -103,7 +105,7 @@ func TestPointersLead(t *testing.T) {
 	})
 }
 
-// mutatedSpec is an object of the same name that differs in its spec and its labels.
+// mutatedSpec returns an object with the same name and a different spec and different labels.
 func mutatedSpec(t *rapid.T, before map[string]any) map[string]any {
 	metadata := before["metadata"].(map[string]any)
 	return map[string]any{
@@ -112,7 +114,8 @@ func mutatedSpec(t *rapid.T, before map[string]any) map[string]any {
 	}
 }
 
-// TestPointersOfHostileNames: a name that looks like a selection by two keys, or like an escape, leads to its own element alone.
+// TestPointersOfHostileNames checks that a name that looks like a selection
+// by two keys, or like an escape, leads only to its own element.
 func TestPointersOfHostileNames(t *testing.T) {
 	side := func(version string) []byte {
 		return []byte(`{"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "x"}, "spec": {"list": [` +
@@ -124,7 +127,7 @@ func TestPointersOfHostileNames(t *testing.T) {
 	}
 }
 
-// TestPointersLeadInRealUpgrades does so on the pairs of real manifests that NUON_DIFF_CORPUS has.
+// TestPointersLeadInRealUpgrades runs the same check on the real manifests in NUON_DIFF_CORPUS.
 func TestPointersLeadInRealUpgrades(t *testing.T) {
 	sample.Upgrades(t, "TestPointersLead has the same on drawn objects", func(t *testing.T, before, after []byte) {
 		for _, o := range []Options{{}, {Limit: 1 << 20}} {

@@ -12,7 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/reference"
 )
 
-// web is a Deployment whose pods have some more fields. Labels are the pods' own.
+// web returns a Deployment with further fields in its pod spec. Labels are those of the pods.
 func web(labels, spec string) string {
 	return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {" +
 		labels + "}}, spec: {" + spec + "}}}\n---\n"
@@ -42,7 +42,8 @@ func policy(kind, selector string) string {
 	return "apiVersion: " + kind + "\nmetadata: {name: pol}\nspec: {" + selector + "}\n---\n"
 }
 
-// TestReferences: what a change breaks between the objects of a set is a finding at the change that breaks it, and nothing else is.
+// TestReferences checks that a reference between objects that a change breaks
+// leads to a finding at that change, and nothing else does.
 func TestReferences(t *testing.T) {
 	pods := func(more string) string { return web("app: web", containers+", "+more) }
 	volume := func(v string) string { return pods("volumes: [{name: v, " + v + "}]") }
@@ -102,7 +103,8 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-// broken are the findings of the rules of references, each with the object that it stands at and the first that it names.
+// broken returns the findings of the reference rules, each with its object
+// and the first object that it names.
 func broken(report *diff.Report) string {
 	var out []string
 	for _, c := range report.Changes {
@@ -123,7 +125,8 @@ func broken(report *diff.Report) string {
 	return strings.Join(out, "; ")
 }
 
-// TestReferencesOfNames: a ConfigMap under a new name that somebody still reads under the old one, and one object with many users.
+// TestReferencesOfNames covers a renamed ConfigMap that is still read under
+// its old name, and one object with many users.
 func TestReferencesOfNames(t *testing.T) {
 	old := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web-aaaaaaaaaa}\ndata: {a: '1', b: '2', c: '3'}\n---\n"
 	renamed := strings.Replace(old, "web-aaaaaaaaaa", "web-bbbbbbbbbb", 1)
@@ -141,7 +144,7 @@ func TestReferencesOfNames(t *testing.T) {
 	}
 }
 
-// TestReferencesAreDescribed: docs/diff.md explains every rule of references.
+// TestReferencesAreDescribed checks that docs/diff.md explains every reference rule.
 func TestReferencesAreDescribed(t *testing.T) {
 	page, err := os.ReadFile("../../docs/diff.md")
 	if err != nil {

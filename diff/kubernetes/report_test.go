@@ -17,7 +17,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/manifest"
 )
 
-// TestFourRealChanges is the Deployment for which others report up to 118 changes.
+// TestFourRealChanges covers a Deployment for which other tools report up to 118 changes.
 func TestFourRealChanges(t *testing.T) {
 	archive, err := txtar.ParseFile("testdata/situations/four-real-changes.txtar")
 	if err != nil {
@@ -42,7 +42,8 @@ func TestFourRealChanges(t *testing.T) {
 	}
 }
 
-// TestNothingChangesInEqualInput: a manifest against itself is empty, whatever it holds, and the same pair gives the same digest every time.
+// TestNothingChangesInEqualInput checks that a manifest compared with itself
+// has no changes, and that the same pair always has the same digest.
 func TestNothingChangesInEqualInput(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := &planted{t: t}
@@ -80,12 +81,12 @@ const (
 	config  = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata: {a: %q, b: same, c: same}\n---\n"
 )
 
-// TestRenames finds new objects that go for old ones.
+// TestRenames covers new objects that replace old ones.
 func TestRenames(t *testing.T) {
 	kept := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, annotations: {helm.sh/resource-policy: keep}}\ndata: {a: x}\n---\n"
 	for name, c := range map[string]struct {
 		before, after string
-		from          []string // of the changes in their order; "" is no rename
+		from          []string // of the changes in order; "" is no rename
 	}{
 		"a version in the name": {fmt.Sprintf(config, "a-v1", "x"), fmt.Sprintf(config, "a-v2", "y"), []string{"ConfigMap/a-v1"}},
 		"each its own": {
@@ -118,7 +119,8 @@ func TestRenames(t *testing.T) {
 	}
 }
 
-// TestManyOfOneKind: renames among thousands of objects take no time of note. (It compares what it must, not all with all.)
+// TestManyOfOneKind checks that renames among thousands of objects take
+// little time, because not every pair is compared.
 func TestManyOfOneKind(t *testing.T) {
 	var before, after strings.Builder
 	for i := range 2000 {
@@ -131,7 +133,8 @@ func TestManyOfOneKind(t *testing.T) {
 	}
 }
 
-// TestNamespaces: an object without a namespace lives in that of the release, if its kind lives in one at all.
+// TestNamespaces checks that an object without a namespace is in that of the
+// release, if its kind is namespaced.
 func TestNamespaces(t *testing.T) {
 	with := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: shop}\ndata: {a: x}\n"
 	without := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: x}\n"
@@ -147,7 +150,8 @@ func TestNamespaces(t *testing.T) {
 	}
 }
 
-// TestReplicasAreNoDefault: who left the number of replicas to an autoscaler and sets it again changes something.
+// TestReplicasAreNoDefault checks that setting replicas again, after leaving
+// them to an autoscaler, counts as a change.
 func TestReplicasAreNoDefault(t *testing.T) {
 	text := "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  paused: false\n%s  template: {spec: {containers: [{name: web, image: a}]}}\n"
 	r := compare(t, fmt.Sprintf(text, ""), fmt.Sprintf(text, "  replicas: 1\n  minReadySeconds: 0\n"), kubernetes.Options{})
@@ -161,7 +165,8 @@ func TestReplicasAreNoDefault(t *testing.T) {
 	}
 }
 
-// TestNewObjectsFoldNothing: the labels of a chart are no noise on an object that is new or goes.
+// TestNewObjectsFoldNothing checks that chart labels are no noise on an
+// object that is added or removed.
 func TestNewObjectsFoldNothing(t *testing.T) {
 	text := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {helm.sh/chart: a-1}, creationTimestamp: \"2026-01-01T00:00:00Z\"}\ndata: {a: x}\n"
 	for _, r := range []*diff.Report{compare(t, "", text, kubernetes.Options{}), compare(t, text, "", kubernetes.Options{})} {
@@ -173,7 +178,7 @@ func TestNewObjectsFoldNothing(t *testing.T) {
 	}
 }
 
-// TestErrors: what cannot be read is said with its place, for both sides, and no value is in the words.
+// TestErrors checks that an error of either side names the place and contains no value.
 func TestErrors(t *testing.T) {
 	good := fmt.Sprintf(config, "a", "x")
 	for name, bad := range map[string]string{
@@ -196,7 +201,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// FuzzReport compares any two texts: it never panics, what it gives is valid and can be marshalled, and a text against itself is empty.
+// FuzzReport compares any two texts: it checks that there is no panic, that the report
+// is valid and can be marshaled, and that a text compared with itself has no changes.
 func FuzzReport(f *testing.F) {
 	files, _ := filepath.Glob("testdata/situations/*.txtar")
 	for _, name := range files {

@@ -17,11 +17,11 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/terminal"
 )
 
-// planted makes secrets and keeps them.
+// planted creates secrets and records them.
 type planted struct {
 	t    *rapid.T
 	all  []string
-	some []string // those of Secrets, whose copies must be found anywhere
+	some []string // secrets of Secret objects, whose copies must be found anywhere
 }
 
 func (p *planted) new() string {
@@ -30,7 +30,7 @@ func (p *planted) new() string {
 	return s
 }
 
-// copied is a secret of a Secret, or plain text.
+// copied returns a secret of a Secret, or plain text.
 func (p *planted) copied() string {
 	if len(p.some) == 0 || rapid.Bool().Draw(p.t, "plain") {
 		return "plain text"
@@ -49,7 +49,7 @@ func (p *planted) copied() string {
 	return s
 }
 
-// auth is what a registry is told.
+// auth returns the credentials for a registry.
 func (p *planted) auth() string {
 	s := base64.StdEncoding.EncodeToString([]byte("shop:" + p.new()))
 	p.all = append(p.all, s)
@@ -58,7 +58,7 @@ func (p *planted) auth() string {
 
 type object = map[string]any
 
-// secret is a Secret in one of its spellings.
+// secret returns a Secret in one of its spellings.
 func (p *planted) secret(name string) object {
 	value := p.new()
 	p.some = append(p.some, value)
@@ -89,7 +89,7 @@ func (p *planted) secret(name string) object {
 	return o
 }
 
-// workload has secrets that only their names tell.
+// workload returns a Deployment with secrets that only their names mark.
 func (p *planted) workload(name string) object {
 	env := []any{
 		object{"name": "LEVEL", "value": p.copied()},
@@ -125,7 +125,8 @@ func (p *planted) settings(name string) object {
 	}
 }
 
-// nested is a Secret inside of another object. Copies of its values are only looked for where that object changes.
+// nested returns a Secret inside another object. Copies of its values are
+// masked only if that object changes.
 func (p *planted) nested() object {
 	some := p.some
 	o := p.secret("nested")
@@ -145,7 +146,7 @@ func (p *planted) custom(name string) object {
 	}
 }
 
-// side is some objects, as a List in JSON.
+// side returns some objects, as a List in JSON.
 func (p *planted) side() []byte {
 	items := []any{}
 	for i := range rapid.IntRange(0, 2).Draw(p.t, "secrets") {
@@ -167,7 +168,7 @@ func (p *planted) side() []byte {
 	return data
 }
 
-// TestNoPlantedSecretIsShown: whatever holds a secret, no rendering does.
+// TestNoPlantedSecretIsShown checks that no rendering shows a secret, wherever it is.
 func TestNoPlantedSecretIsShown(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := &planted{t: t}
@@ -196,13 +197,13 @@ func TestNoPlantedSecretIsShown(t *testing.T) {
 	})
 }
 
-// fataler is what a test and a property have in common.
+// fataler is the common part of a test and a property.
 type fataler interface {
 	Fatal(args ...any)
 	Helper()
 }
 
-// renderings are all forms in which a report leaves.
+// renderings returns all output forms of a report.
 func renderings(t fataler, r *diff.Report) map[string]string {
 	t.Helper()
 	out := map[string]string{}

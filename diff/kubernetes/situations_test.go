@@ -18,8 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestSituations compares what a person reads with what it should say, in situations of which people complain. The comment at the head of
-// each file says what they complain about.
+// TestSituations compares the rendered text with the expected one, in situations that
+// users complain about. The comment at the top of each file describes the complaint.
 func TestSituations(t *testing.T) {
 	files, err := filepath.Glob("testdata/situations/*.txtar")
 	if err != nil || len(files) < 40 {
@@ -85,7 +85,7 @@ func source(name string, data []byte) []manifest.Source {
 	return []manifest.Source{{Name: name, Data: data}}
 }
 
-// compare is a report of two texts.
+// compare returns the report of two texts.
 func compare(t *testing.T, before, after string, o kubernetes.Options) *diff.Report {
 	t.Helper()
 	report, err := kubernetes.Report(source("before.yaml", []byte(before)), source("after.yaml", []byte(after)), o)

@@ -13,7 +13,8 @@ import (
 
 func plainText(p tree.Path) string { return p.Text(tree.Step.Plain) }
 
-// TestThreeWaysOfWhatNobodyTouched: where the cluster has what was applied last, three sides say what two say.
+// TestThreeWaysOfWhatNobodyTouched checks that a comparison with a cluster
+// that has what was applied last equals one of two sides.
 func TestThreeWaysOfWhatNobodyTouched(t *testing.T) {
 	typ := schema.Builtin().Find("apps", "v1", "Deployment")
 	rapid.Check(t, func(t *rapid.T) {
@@ -28,7 +29,7 @@ func TestThreeWaysOfWhatNobodyTouched(t *testing.T) {
 		w.walk(n)
 		three := &threeWay{typ: typ, last: raw.Of(last), wanted: raw.Of(wanted), counted: map[string]int{}}
 		found := three.changes(slices.Clone(w.out))
-		// The default of the server is there whoever writes it.
+		// The server's default exists, whoever sets it.
 		said := func(list []difference) (out []string) {
 			for _, d := range list {
 				if d.fold == foldOthers {
@@ -46,7 +47,8 @@ func TestThreeWaysOfWhatNobodyTouched(t *testing.T) {
 	})
 }
 
-// TestOthersKeepTheirFields: what only the cluster has stays, and what was applied last and is wanted no more goes.
+// TestOthersKeepTheirFields checks that a field that only the cluster has
+// stays, and one that was applied last and is no longer desired is removed.
 func TestOthersKeepTheirFields(t *testing.T) {
 	pod := func(containers ...any) any {
 		return map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": containers}}}}
@@ -102,7 +104,7 @@ func TestOthersKeepTheirFields(t *testing.T) {
 	}
 }
 
-// TestOwners reads managed fields as the API server writes them.
+// TestOwners reads managed fields in the API server's format.
 func TestOwners(t *testing.T) {
 	live, err := raw.Parse([]byte(`{"metadata":{"managedFields":[
 		{"manager":"helm","operation":"Update","fieldsV1":{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"web\"}":{".":{},"f:image":{}}}}}},

@@ -15,7 +15,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema"
 )
 
-// applied is before with the differences applied to it: the definition of what they mean.
+// applied applies the differences to before, which defines their meaning.
 func applied(t *schema.Type, before any, found []difference, depth int) any {
 	groups := map[string][]difference{}
 	var keys []tree.Step
@@ -57,8 +57,8 @@ func applied(t *schema.Type, before any, found []difference, depth int) any {
 
 func appliedList(t *schema.Type, before []any, groups map[string][]difference, order []int, depth int) any {
 	gone, added := map[int]bool{}, map[int]any{}
-	inside := map[int][]difference{}      // by place in before
-	insideAfter := map[int][]difference{} // by place in after
+	inside := map[int][]difference{}      // by index in before
+	insideAfter := map[int][]difference{} // by index in after
 	for _, group := range groups {
 		d := group[0]
 		s := d.path[depth]
@@ -113,7 +113,7 @@ func placeOf(elem *schema.Type, list []any, s tree.Step) int {
 	return -1
 }
 
-// normal leaves out of maps what is null.
+// normal removes nulls from maps.
 func normal(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -172,7 +172,7 @@ var someKeys = rapid.SampledFrom([]string{
 	"name", "value", "image", "env", "ports", "containerPort", "protocol", "labels", "rules", "verbs", "key", "args", "resources", "limits", "cpu", "x",
 })
 
-// anyValue is any value, with lists of objects that have names, or repeat them, or have none.
+// anyValue draws any value, with lists of objects that have names, repeat them, or have none.
 func anyValue(depth int) *rapid.Generator[any] {
 	return rapid.Custom(func(t *rapid.T) any {
 		kind := rapid.IntRange(0, 9).Draw(t, "kind")
@@ -191,14 +191,14 @@ func anyValue(depth int) *rapid.Generator[any] {
 	})
 }
 
-// element is a value as the lists of pods have it.
+// elementOf draws a value as in the lists of pods.
 func elementOf(t *rapid.T, names []string) map[string]any {
 	e := rapid.MapOfN(someKeys, anyValue(2), 0, 4).Draw(t, "element")
 	e["name"] = rapid.SampledFrom(names).Draw(t, "name")
 	return e
 }
 
-// aDeployment is something that may be one.
+// aDeployment draws something that resembles a Deployment.
 func aDeployment(t *rapid.T) any {
 	list := func(of func() any) []any {
 		out := []any{}
@@ -226,7 +226,7 @@ func aDeployment(t *rapid.T) any {
 	}
 }
 
-// mutated changes a value in some places, and keeps the rest.
+// mutated changes a value in some places.
 func mutated(t *rapid.T, v any, depth int) any {
 	if rapid.IntRange(0, 5).Draw(t, "change") == 0 {
 		return anyValue(2).Draw(t, "new")
@@ -267,7 +267,8 @@ func mutated(t *rapid.T, v any, depth int) any {
 	return v
 }
 
-// TestDifferencesGiveAfter: the raw differences, folded ones included, applied to before give after.
+// TestDifferencesGiveAfter checks that applying the raw differences,
+// including folded ones, to before yields after.
 func TestDifferencesGiveAfter(t *testing.T) {
 	types := map[string]*schema.Type{
 		"unknown": nil, "Deployment": schema.Builtin().Find("apps", "v1", "Deployment"), "Role": schema.Builtin().Find("rbac.authorization.k8s.io", "v1", "Role"),
@@ -304,7 +305,8 @@ func TestDifferencesGiveAfter(t *testing.T) {
 	})
 }
 
-// TestNothingDiffersFromItself is the least that a comparison has to give.
+// TestNothingDiffersFromItself checks the minimum of a comparison: equal
+// values have no differences.
 func TestNothingDiffersFromItself(t *testing.T) {
 	typ := schema.Builtin().Find("apps", "v1", "Deployment")
 	rapid.Check(t, func(t *rapid.T) {

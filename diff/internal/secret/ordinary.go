@@ -178,7 +178,7 @@ func Plain(name string) bool {
 	return false
 }
 
-// ARN says that a text is the name of a resource of AWS, and nothing else.
+// ARN reports whether a text is the name of an AWS resource, and nothing else.
 func ARN(text string) bool {
 	rest, ok := strings.CutPrefix(text, "arn:aws")
 	return ok && strings.Count(rest, ":") >= 4 && !strings.ContainsAny(rest, " \t\r\n\"'`;&|$(){}<>=")

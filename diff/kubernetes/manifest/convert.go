@@ -7,27 +7,31 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// converter makes plain values of YAML nodes as the clients of the Kubernetes API do, which read YAML 1.1.
+// converter converts YAML nodes to plain values like the clients of the
+// Kubernetes API, which read YAML 1.1.
 type converter struct {
 	text text
-	// oldWord is told where plain words stand that are booleans only in YAML 1.1; it may be nil.
+	// oldWord is called with the place of each plain word that is a boolean
+	// only in YAML 1.1; it may be nil.
 	oldWord func(at place)
-	// repeated is told where a key stands that is in its mapping already; it may be nil. The last one counts, as it does for kubectl and Helm.
+	// repeated is called with the place of each repeated key of a mapping; it
+	// may be nil. The last one counts, as for kubectl and Helm.
 	repeated func(at place)
 
-	// count is how many values there are so far, each alias counting as all that it stands for, and limit how many there may be.
+	// count is the number of values so far, in which each alias counts as its
+	// whole value, and limit the largest number allowed.
 	count, limit int
-	// anchors holds what aliases stand for; nil while that is being made.
+	// anchors holds the values of aliases; an entry is nil while it is being built.
 	anchors map[*yaml.Node]*anchored
 }
 
-// anchored is a value that aliases stand for. They share it: it is never changed.
+// anchored is a value that aliases refer to. They share it: it is never changed.
 type anchored struct {
 	value         any
 	count, height int
 }
 
-// value makes the value of a node, and how many levels it has.
+// value returns the value of a node, and its number of levels.
 func (c *converter) value(n *yaml.Node, depth int) (v any, height int, err error) {
 	if depth > maxDepth {
 		return nil, 0, c.errorAt(n, "nested more than 500 levels deep; flatten it")
@@ -61,7 +65,7 @@ func (c *converter) sequence(n *yaml.Node, depth int) (any, int, error) {
 
 func (c *converter) mapping(n *yaml.Node, depth int) (any, int, error) {
 	m, height := make(map[string]any, len(n.Content)/2), 0
-	var merged map[string]bool // keys that are there by a merge only
+	var merged map[string]bool // keys that exist only through a merge
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if isMerge(key) {
@@ -92,13 +96,13 @@ func (c *converter) mapping(n *yaml.Node, depth int) (any, int, error) {
 	return m, height + 1, nil
 }
 
-// isMerge recognises the key <<, which takes the entries of another mapping.
+// isMerge recognizes the key <<, which merges the entries of another mapping.
 func isMerge(key *yaml.Node) bool {
 	return key.Kind == yaml.ScalarNode && key.Value == "<<" && (key.Style == 0 || key.Tag == "!!merge")
 }
 
-// merge takes the entries of one mapping, or of several of which the first counts most. The API's clients let what stands later in the
-// mapping win, whether it is merged or written, and so does this.
+// merge adds the entries of one mapping, or of several of which the first has priority. As for
+// the API's clients, what is later in the mapping has priority, whether merged or written.
 func (c *converter) merge(n *yaml.Node, depth int, into map[string]any, merged map[string]bool) (int, error) {
 	from := []*yaml.Node{n}
 	if n.Kind == yaml.SequenceNode {
@@ -154,7 +158,8 @@ func (c *converter) alias(n *yaml.Node, depth int) (any, int, error) {
 	return a.value, a.height, nil
 }
 
-// scalar makes the value of a scalar. Text in quotes and blocks is a string whatever it says, unless a tag says otherwise.
+// scalar returns the value of a scalar. Text in quotes and blocks is always a
+// string, unless a tag defines another type.
 func (c *converter) scalar(n *yaml.Node) (any, error) {
 	switch {
 	case n.Style&yaml.TaggedStyle != 0:
@@ -171,7 +176,7 @@ func (c *converter) scalar(n *yaml.Node) (any, error) {
 	return v, nil
 }
 
-// tagged makes the value of a scalar with a tag. An unknown tag says nothing to the API's clients.
+// tagged returns the value of a scalar with a tag. The API's clients ignore unknown tags.
 func (c *converter) tagged(n *yaml.Node) (any, error) {
 	v := plain(n.Value)
 	var fits bool
@@ -204,7 +209,7 @@ func validText(s string) string {
 	return strings.Map(func(r rune) rune { return r }, s)
 }
 
-// key is the name that a mapping's key has in JSON.
+// key returns the name of a mapping's key in JSON.
 func (c *converter) key(n *yaml.Node) (string, error) {
 	if n.Kind == yaml.AliasNode && n.Alias != nil {
 		n = n.Alias

@@ -8,10 +8,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxDirect is how deep blocks may nest to be read from their lines. Deeper ones are for the library, which knows the exact limit.
+// maxDirect is how deep blocks may nest to be read from their lines. The
+// library, which applies the exact limit, reads deeper ones.
 const maxDirect = maxDepth / 2
 
-// sideOf outlines a text whose blocks can be read from their lines. False: the text is for the library alone.
+// sideOf outlines a text whose blocks can be read from their lines. It
+// returns false if only the library can read the text.
 func sideOf(data []byte) (*side, bool) {
 	if bytes.IndexByte(data, '\r') >= 0 {
 		data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
@@ -26,7 +28,7 @@ func sideOf(data []byte) (*side, bool) {
 	return &side{data: data, whole: string(data), blocks: blocks}, true
 }
 
-// printableYAML reports whether the library would take every character of a text.
+// printableYAML reports whether the library accepts every character of a text.
 func printableYAML(data []byte) bool {
 	for i := 0; i < len(data); {
 		c := data[i]
@@ -46,8 +48,8 @@ func printableYAML(data []byte) bool {
 	return true
 }
 
-// direct reads the value of a text from its lines. False: only the library can say what the text means, or a word in it is a boolean in
-// YAML 1.1 only, and the caller wants to know.
+// direct reads the value of a text from its lines. It returns false if only the library can
+// interpret the text, or if oldWords is set and a word in it is a boolean only in YAML 1.1.
 func (t text) direct(oldWords bool) (any, bool) {
 	s, ok := sideOf(t.data)
 	if !ok {
@@ -65,7 +67,8 @@ func (t text) direct(oldWords bool) (any, bool) {
 	return v, ok && !(oldWords && s.oldWords)
 }
 
-// value makes the mapping or the list that some blocks are. What was cut is there as its mark.
+// value returns the mapping or the list that consists of the given blocks.
+// Cuts are in it as their marks.
 func (s *side) value(c children, depth int) (any, bool) {
 	if depth > maxDirect {
 		return nil, false
@@ -96,10 +99,10 @@ func (s *side) value(c children, depth int) (any, bool) {
 			return nil, false
 		}
 	}
-	return m, len(m) == n // else a key is there twice
+	return m, len(m) == n // otherwise a key is repeated
 }
 
-// after is the block that follows a block, or the row of blocks that was cut there, on the same level.
+// after returns the next block on the same level. It skips a run of blocks that was cut at i.
 func (s *side) after(i int32) int32 {
 	if cut, found := s.cuts[i]; found {
 		i = cut.last
@@ -119,7 +122,7 @@ func (s *side) listValue(c children, n, depth int) (any, bool) {
 	return list, true
 }
 
-// blockValue is the value of one block on a level.
+// blockValue returns the value of one block on a level.
 func (s *side) blockValue(i int32, depth int) (any, bool) {
 	b := &s.blocks[i]
 	switch c, parent := s.in(i); {
@@ -152,7 +155,8 @@ func firstLineOf(s string) string {
 	return line
 }
 
-// plainText is a scalar without quotes, its lines folded. Tabs are for the library.
+// plainText returns a scalar without quotes, with its lines folded. The
+// library reads texts with tabs.
 func plainText(written string, long bool) (string, bool) {
 	first, more, _ := strings.Cut(written, "\n")
 	first, ended := withoutComment(first)
@@ -184,7 +188,8 @@ func plainText(written string, long bool) (string, bool) {
 	return b.String(), strings.IndexByte(b.String(), '\t') < 0
 }
 
-// withoutComment is a line without the comment at its end, and without spaces there. Ended: there is one.
+// withoutComment returns a line without the comment and the spaces at its
+// end. Ended means that there was a comment.
 func withoutComment(line string) (text string, ended bool) {
 	if strings.HasPrefix(line, "#") {
 		return "", true
@@ -195,7 +200,7 @@ func withoutComment(line string) (text string, ended bool) {
 	return strings.TrimRight(line, " "), ended
 }
 
-// quotedValue is a scalar in quotes. The library reads escapes that are rare, and texts of several lines.
+// quotedValue returns a scalar in quotes. The library reads rare escapes and multi-line texts.
 func (s *side) quotedValue(written string) (any, bool) {
 	end := closingQuoteOf(written)
 	if end < 0 {
@@ -216,7 +221,7 @@ func (s *side) quotedValue(written string) (any, bool) {
 	return s.parsed(written[:end+1])
 }
 
-// closingQuoteOf is closingQuote of a text.
+// closingQuoteOf is closingQuote for a string.
 func closingQuoteOf(s string) int {
 	quote := s[0]
 	for i := 1; i < len(s); i++ {
@@ -233,7 +238,7 @@ func closingQuoteOf(s string) int {
 	return -1
 }
 
-// unescaped resolves the usual escapes of double quotes.
+// unescaped decodes the usual escapes of double quotes.
 func unescaped(s string) (string, bool) {
 	var b strings.Builder
 	for {
@@ -259,14 +264,15 @@ func unescaped(s string) (string, bool) {
 	}
 }
 
-// blockScalarValue is a literal (|) or folded (>) scalar of a block at a column. The library reads those that are folded, and those whose
-// header gives their column or keeps the newlines at their end, which is rare.
+// blockScalarValue returns a literal (|) or folded (>) scalar of a block at a
+// column. The library reads multi-line folded ones, and those whose header
+// sets the indentation or keeps the newlines at the end, which is rare.
 func (s *side) blockScalarValue(written string, column int) (any, bool) {
 	header, lines, _ := strings.Cut(written, "\n")
 	header, _ = withoutComment(header)
 	indent := contentIndent(lines)
 	switch {
-	case indent <= column: // nothing is in it, and a comment follows
+	case indent <= column: // it is empty, and a comment follows
 	case header == "|", header == "|-":
 		return literal(lines, indent, header == "|-"), true
 	case header == ">", header == ">-":
@@ -278,7 +284,7 @@ func (s *side) blockScalarValue(written string, column int) (any, bool) {
 	return nil, false
 }
 
-// contentIndent is how far the first line that is not blank is indented; -1 without one.
+// contentIndent returns the indentation of the first line that is not blank, or -1 if all are.
 func contentIndent(lines string) int {
 	start := 0
 	for i := range len(lines) {
@@ -293,8 +299,8 @@ func contentIndent(lines string) int {
 	return -1
 }
 
-// literal is what the lines of a block scalar say, up to the first that is not indented so far, which is a comment. The blank lines at its
-// end do not count, and with strip neither does its last newline.
+// literal returns the content of a block scalar, up to the first line with less indentation,
+// which is a comment. It drops the blank lines at the end and, with strip, also the last newline.
 func literal(lines string, indent int, strip bool) string {
 	end := 0
 	var b strings.Builder
@@ -319,7 +325,7 @@ func literal(lines string, indent int, strip bool) string {
 	return text
 }
 
-// flowValue is a value in brackets, which ends on its line.
+// flowValue returns a value in brackets, which ends on its line.
 func (s *side) flowValue(line string) (any, bool) {
 	switch bare, _ := withoutComment(line); bare {
 	case "{}":
@@ -330,7 +336,7 @@ func (s *side) flowValue(line string) (any, bool) {
 	return s.parsed(line)
 }
 
-// parsed is what the library makes of a value.
+// parsed returns the library's result for a value.
 func (s *side) parsed(written string) (any, bool) {
 	node, err := text{data: []byte(written)}.node()
 	if err != nil || node == nil {

@@ -12,12 +12,12 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// byLibrary is the value of a text as the YAML library reads it.
+// byLibrary returns the value of a text as the YAML library reads it.
 func byLibrary(t text) (raw.Value, error) {
 	return (&converter{text: t, limit: aliasCeiling}).document()
 }
 
-// FuzzDirect makes sure that what is read from the lines of a text is what the library reads.
+// FuzzDirect checks that the value read from the lines of a text equals the library's.
 func FuzzDirect(f *testing.F) {
 	seeds(f)
 	for _, written := range directSamples {
@@ -26,8 +26,8 @@ func FuzzDirect(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { directIsTrue(t, data) })
 }
 
-// directIsTrue reports whether a text was read from its lines, and fails when the library reads another value, or meets a repeated key or
-// an old word that the lines did not tell of.
+// directIsTrue reports whether a text was read from its lines. It fails if the library reads
+// a different value, or finds a repeated key or an old word that the lines did not reveal.
 func directIsTrue(t interface {
 	Helper()
 	Fatalf(string, ...any)
@@ -73,7 +73,8 @@ func TestGeneratedYAMLIsReadFromItsLines(t *testing.T) {
 	}
 }
 
-// TestRealManifestsAreReadFromTheirLines reads all seeds of the other tests, and the upgrades in NUON_DIFF_CORPUS.
+// TestRealManifestsAreReadFromTheirLines reads all seeds of the other tests,
+// and the upgrades in NUON_DIFF_CORPUS.
 func TestRealManifestsAreReadFromTheirLines(t *testing.T) {
 	var texts [][]byte
 	files, err := filepath.Glob("testdata/*/*.txtar")
@@ -112,7 +113,7 @@ func TestRealManifestsAreReadFromTheirLines(t *testing.T) {
 	t.Logf("%d of %d documents were read from their lines", direct, all)
 }
 
-// directSamples are texts with what their lines must not be taken for.
+// directSamples are texts whose lines are easily misread.
 var directSamples = []string{
 	"a: b # c\n", "a: b#c\n", "a: 'x' # c\n", "a: \"x\\ty\\\\ \\\" \\u00e9\"\n", "a: \"x\\\n  y\"\n", "a: 'x\n\n  y'\n", "a: x\n  y\n\n  z # c\nb: 1\n",
 	"a: x\n  - y\n", "a: x\n\n\n  # c\nb: y\n", "a: |\n  x\n   y\n\n  z\n\n\nb: c\n", "a: |-\n  x\n  \n     \n", "a: |\n\n  x\n # c\n", "a: |\n  x",

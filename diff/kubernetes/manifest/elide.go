@@ -8,17 +8,21 @@ import (
 )
 
 const (
-	// leftOutMark begins the string that stands for blocks. No other string of a manifest can begin so: it is not UTF-8.
+	// leftOutMark is the prefix of the string that replaces blocks. No other
+	// string of a manifest can start with it: it is not UTF-8.
 	leftOutMark = "\xffleft out "
-	// pairFrom is the size from which on equal blocks are left out, and pairLeast how many bytes they must have.
+	// pairFrom is the size in bytes from which equal blocks are left out, and
+	// pairLeast the smallest size of such a block.
 	pairFrom  = 512
 	pairLeast = 64
 )
 
-// Pair parses two versions of an object. Blocks that are equal in both may be left out; partial says so. What stands for blocks is equal
-// exactly where the blocks are, so the differences are those of the whole values, unless Elided says of one side of a difference that
-// something was left out of it: then Whole has all of it. A value that is written on one line is never left out, and neither is anything
-// of a Secret, of metadata, or of what tells the elements of a list apart. Blocks that are left out are not checked by the parser.
+// Pair parses two versions of an object. It may leave out blocks that are equal in both,
+// and then returns partial. The marks of blocks are equal exactly if the blocks are, so
+// the differences are those of the whole values, unless Elided reports that something
+// was left out of one side of a difference: then Whole returns all of it. Pair never
+// leaves out a one-line value, a part of a Secret or of metadata, or anything that
+// identifies the elements of a list. The parser does not check blocks that are left out.
 func Pair(before, after *Object) (b, a raw.Value, partial bool, err error) {
 	if p, ok := leaveOut(before, after, pairFrom, pairLeast); ok {
 		if b, a, ok = p.parse(before, after); ok {
@@ -29,7 +33,8 @@ func Pair(before, after *Object) (b, a raw.Value, partial bool, err error) {
 	return b, a, false, err
 }
 
-// Whole parses two versions of an object whole, but what is equal in both only once: the values share it.
+// Whole parses two versions of an object completely. It parses equal parts
+// only once, and the values share them.
 func Whole(before, after *Object) (b, a raw.Value, err error) {
 	if p, ok := leaveOut(before, after, pairFrom, pairLeast); ok {
 		if b, a, ok = p.parse(before, after); ok && p.fill(b, a) {
@@ -49,7 +54,7 @@ func both(before, after *Object) (b, a raw.Value, err error) {
 	return b, a, nil
 }
 
-// parse makes the values of what is left of both sides. False: the texts must be parsed whole.
+// parse parses what remains of both sides. It returns false if the texts must be parsed whole.
 func (p *pairing) parse(before, after *Object) (b, a raw.Value, ok bool) {
 	if b, ok = p.sides[0].rest(before); !ok {
 		return b, a, false
@@ -58,7 +63,7 @@ func (p *pairing) parse(before, after *Object) (b, a raw.Value, ok bool) {
 	return b, a, ok
 }
 
-// rest makes the value of an object without what was cut.
+// rest returns the value of an object without what was cut.
 func (s *side) rest(o *Object) (raw.Value, bool) {
 	v, ok := s.value(s.root(), 1)
 	if !ok {
@@ -68,7 +73,8 @@ func (s *side) rest(o *Object) (raw.Value, bool) {
 	return rest, err == nil
 }
 
-// Elided says that a value is, or holds, what stands for blocks that Pair left out. Such a value must not be shown.
+// Elided reports whether a value is or contains a mark of blocks that Pair
+// left out. Such a value must not be shown.
 func Elided(v raw.Value) bool {
 	found := false
 	raw.Leaves(v, func(text string, _ bool) bool {
@@ -78,7 +84,8 @@ func Elided(v raw.Value) bool {
 	return found
 }
 
-// leaveOut finds the blocks of an object that are equal in both texts. False: there are none, or the texts must be parsed whole.
+// leaveOut finds the blocks of an object that are equal in both texts. It
+// returns false if there are none, or the texts must be parsed whole.
 func leaveOut(before, after *Object, from int, least int32) (*pairing, bool) {
 	a, b := before.text, after.text
 	if len(a.data) < from || len(b.data) < from || a.form != yamlForm || b.form != yamlForm || before.ID.Kind == "Secret" || after.ID.Kind == "Secret" {

@@ -6,47 +6,48 @@ import (
 	"strings"
 )
 
-// side is one of two texts that are compared, and what will be left out of it.
+// side is one of two compared texts, with what is left out of it.
 type side struct {
 	data   []byte
-	whole  string // data once more: the names of entries are parts of it
+	whole  string // data as a string: the names of entries are parts of it
 	blocks []block
-	// marks are those of both sides, and least is how many bytes must go to be worth a cut.
+	// marks are shared by both sides; least is the smallest number of bytes that a cut must save.
 	marks *marks
 	least int32
-	// cuts are what is left out, by the first block of each.
+	// cuts are the parts that are left out, by the first block of each.
 	cuts map[int32]cut
-	// oldWords is set when a value is met that is a boolean in YAML 1.1 only.
+	// oldWords is set when a value is a boolean only in YAML 1.1.
 	oldWords bool
 }
 
-// cut is a row of blocks that follow each other, and the mark that stands for them.
+// cut is a run of adjacent blocks, and the mark that replaces them.
 type cut struct {
 	last int32
 	mark string
 }
 
-// marks numbers what was left out: the same text at the same column has the same mark.
+// marks numbers the parts that are left out: the same text at the same column has the same mark.
 type marks struct {
 	seed    maphash.Seed
 	numbers map[like]int
-	// examples are where the text of each mark can be found.
+	// examples are the places where the text of each mark can be found.
 	examples []example
 }
 
-// example is a row of blocks of one side.
+// example is a run of blocks of one side.
 type example struct {
 	side        *side
 	first, last int32
 }
 
-// like is what makes two stretches of text equal: its sum, and the column where it begins, on which its meaning may depend, too.
+// like identifies a text for the comparison of two texts: its hash, and its
+// column, on which its meaning may also depend.
 type like struct {
 	sum    uint64
 	column int32
 }
 
-// of is the mark of a row of blocks: the key and the value that stand for it.
+// of returns the mark of a run of blocks: the key and the value that replace it.
 func (m *marks) of(l like, at example) string {
 	n, found := m.numbers[l]
 	if !found {
@@ -57,20 +58,20 @@ func (m *marks) of(l like, at example) string {
 	return leftOutMark + markName(n)
 }
 
-// markName tells one mark from another.
+// markName returns the unique part of a mark.
 func markName(n int) string { return strconv.Itoa(n) }
 
-// children are the numbers of the blocks from first to before end that follow each other on one level.
+// children are the blocks of one level, from number first to before end.
 type children struct{ first, end int32 }
 
 func (s *side) root() children { return children{0, int32(len(s.blocks))} }
 
-// in are the blocks in a block, if it has any.
+// in returns the blocks inside a block, if it has any.
 func (s *side) in(i int32) (children, bool) {
 	return children{i + 1, s.blocks[i].next}, s.blocks[i].is(parent)
 }
 
-// all lists them.
+// all lists the numbers of the blocks.
 func (s *side) all(c children) []int32 {
 	var out []int32
 	for i := c.first; i < c.end; i = s.blocks[i].next {
@@ -79,14 +80,14 @@ func (s *side) all(c children) []int32 {
 	return out
 }
 
-// entry is a block with its key as it is in JSON.
+// entry is a block with its key as in JSON.
 type entry struct {
 	block int32
 	name  string
 }
 
-// entries are the entries of a mapping. False: it is none, or a key of it is unusual or there twice, so that only the library can say
-// what it means.
+// entries returns the entries of a mapping. It returns false if the blocks are no
+// mapping, or a key is unusual or repeated, so that only the library can interpret it.
 func (s *side) entries(c children) ([]entry, bool) {
 	out := make([]entry, 0, 8)
 	for i := c.first; i < c.end; i = s.blocks[i].next {
@@ -99,7 +100,7 @@ func (s *side) entries(c children) ([]entry, bool) {
 	return out, !twice(out)
 }
 
-// twice says that two entries have the same name.
+// twice reports whether two entries have the same name.
 func twice(entries []entry) bool {
 	if len(entries) <= 16 {
 		for i, e := range entries {
@@ -118,7 +119,7 @@ func twice(entries []entry) bool {
 	return len(seen) < len(entries)
 }
 
-// name is the key of an entry, false when only the library can say.
+// name returns the key of an entry. It returns false if only the library can interpret it.
 func (s *side) name(i int32) (string, bool) {
 	b := &s.blocks[i]
 	if b.is(element) {
@@ -137,7 +138,7 @@ func (s *side) name(i int32) (string, bool) {
 	return key, text && !isInfinite(key)
 }
 
-// level says what a mapping is the value of.
+// level is the kind of value that a mapping is.
 type level uint8
 
 const (
@@ -148,8 +149,9 @@ const (
 	inElement
 )
 
-// stays says that an entry is never left out: it is written on one line, or tells which object or element this is. An element must stay
-// recognisable by any key that a schema can name, and those are scalars.
+// stays reports whether an entry is never left out: it is on one line, or
+// identifies the object or element. An element must stay identifiable by
+// every key that a schema can declare, and those are scalars.
 func (s *side) stays(e entry, where level) bool {
 	b := &s.blocks[e.block]
 	switch where {
@@ -164,10 +166,10 @@ func (s *side) stays(e entry, where level) bool {
 	return !b.is(parent | long)
 }
 
-// text is a block without what stands before it on its line.
+// text returns a block without what is before it on its line.
 func (s *side) text(i int32) []byte { return s.data[s.blocks[i].key:s.blocks[i].end] }
 
-// cut leaves out a run of blocks that follow each other.
+// cut leaves out a run of adjacent blocks.
 func (s *side) cut(first, last int32) {
 	b, end := &s.blocks[first], s.blocks[last].end
 	if end-b.key < s.least {
@@ -176,7 +178,7 @@ func (s *side) cut(first, last int32) {
 	s.cuts[first] = cut{last, s.marks.of(like{maphash.Bytes(s.marks.seed, s.data[b.key:end]), b.column}, example{s, first, last})}
 }
 
-// collapse leaves out all that can be left out of an element, of which an equal one is on the other side.
+// collapse leaves out as much as possible of an element that has an equal one on the other side.
 func (s *side) collapse(i int32) {
 	c, ok := s.in(i)
 	if !ok {

@@ -5,9 +5,10 @@ import (
 	"hash/maphash"
 )
 
-// pairing walks two texts together. At each place that both have, equal blocks of several lines are left out, and unequal ones are
-// looked into. Elements of lists are taken for the same place when they are equal, or have the same name, or stand in the same order
-// among the others: where a comparison pairs them otherwise, it finds different marks of what was left out, which Elided tells.
+// pairing walks two texts together. At each place that both have, it leaves out equal multi-line
+// blocks and descends into unequal ones. It treats list elements as the same place if they are
+// equal, have the same name, or have the same order among the others. If a comparison pairs them
+// differently, it finds different marks for what was left out, which Elided reports.
 type pairing struct {
 	sides [2]*side
 	marks *marks
@@ -30,7 +31,7 @@ func (p *pairing) inside(a, b children, where level) {
 	}
 }
 
-// run is a row of equal entries that follow each other on both sides.
+// run is a sequence of equal entries that are adjacent on both sides.
 type run struct {
 	first, last [2]int32
 	some        bool
@@ -55,13 +56,13 @@ func (p *pairing) mapping(a, b []entry, where level) {
 	p.cut(&r)
 }
 
-// equal says that two blocks have the same text at the same column.
+// equal reports whether two blocks have the same text at the same column.
 func (p *pairing) equal(x, y int32) bool {
 	s, t := p.sides[0], p.sides[1]
 	return s.blocks[x].column == t.blocks[y].column && bytes.Equal(s.text(x), t.text(y))
 }
 
-// extend adds equal entries to a run, or begins a new one.
+// extend adds equal entries to a run, or starts a new one.
 func (p *pairing) extend(r *run, x, y int32) {
 	if !r.some || p.sides[0].blocks[r.last[0]].next != x || p.sides[1].blocks[r.last[1]].next != y {
 		p.cut(r)
@@ -80,7 +81,7 @@ func (p *pairing) cut(r *run) {
 	r.some = false
 }
 
-// deeper pairs what is in two blocks.
+// deeper pairs the content of two blocks.
 func (p *pairing) deeper(x, y int32) {
 	if a, ok := p.sides[0].in(x); ok {
 		if b, ok := p.sides[1].in(y); ok {
@@ -93,11 +94,11 @@ func (p *pairing) deeper(x, y int32) {
 	}
 }
 
-// finder looks entries up by their keys, which mostly come in the same order.
+// finder finds entries by their keys, which are usually in the same order.
 type finder struct {
 	in   []entry
 	next int
-	// places is made when the order differs.
+	// places is built if the order differs.
 	places map[string]int
 }
 
@@ -120,7 +121,8 @@ func (f *finder) entry(name string) (entry, bool) {
 	return f.in[i], true
 }
 
-// list pairs the elements of two lists. Of those that have an equal one on the other side, the same is left out wherever they stand.
+// list pairs the elements of two lists. Elements with an equal one on the
+// other side are collapsed the same way at any position.
 func (p *pairing) list(a, b []int32) {
 	inA, inB := p.sides[0].sums(a), p.sides[1].sums(b)
 	a = p.sides[0].unlike(a, inB)
@@ -159,7 +161,7 @@ func (s *side) sums(elements []int32) map[like]bool {
 	return out
 }
 
-// unlike are the elements that have no equal one on the other side. The others are collapsed.
+// unlike returns the elements that have no equal one on the other side, and collapses the others.
 func (s *side) unlike(elements []int32, other map[like]bool) []int32 {
 	var out []int32
 	for _, i := range elements {
@@ -172,7 +174,7 @@ func (s *side) unlike(elements []int32, other map[like]bool) []int32 {
 	return out
 }
 
-// elementName is the value of an element's entry "name", as it is written.
+// elementName returns the value of an element's entry "name", as written.
 func (s *side) elementName(i int32) string {
 	c, ok := s.in(i)
 	if !ok {

@@ -6,7 +6,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// fill puts what was left out back into two values, which nobody else has yet. False: that cannot be parsed.
+// fill restores what was left out in two values, which must not be shared
+// yet. It returns false if the left-out text cannot be parsed.
 func (p *pairing) fill(values ...raw.Value) bool {
 	blocks, ok := p.marks.parse()
 	if !ok {
@@ -22,7 +23,7 @@ func (p *pairing) fill(values ...raw.Value) bool {
 	return !f.failed
 }
 
-// parse makes the value of what each mark stands for, a mapping.
+// parse parses the text of each mark, a mapping.
 func (m *marks) parse() (values []map[string]any, ok bool) {
 	for _, e := range m.examples {
 		uncut := *e.side
@@ -37,7 +38,7 @@ func (m *marks) parse() (values []map[string]any, ok bool) {
 	return values, true
 }
 
-// filler replaces marks by what they stand for.
+// filler replaces marks by the blocks that were left out.
 type filler struct {
 	blocks map[string]map[string]any
 	failed bool
@@ -70,7 +71,7 @@ func (f *filler) value(v any) {
 	}
 }
 
-// add puts the entries of a row of blocks into their mapping.
+// add adds the entries of a run of blocks to their mapping.
 func (f *filler) add(into, block map[string]any) {
 	for key, e := range block {
 		_, twice := into[key]

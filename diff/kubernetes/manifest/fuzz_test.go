@@ -18,7 +18,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// seeds are all inputs of the golden tests.
+// seeds adds all inputs of the golden tests.
 func seeds(f *testing.F) {
 	f.Helper()
 	files, err := filepath.Glob("testdata/read/*.txtar")
@@ -62,16 +62,17 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// FuzzValue compares with the parser that the API's clients use.
+// FuzzValue compares with the parser of the API's clients.
 func FuzzValue(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) { likeClients(t, data) })
 }
 
-// bareTag is the tag that says "text" to the clients; the library does not tell that it was there.
+// bareTag matches the tag that means "text" to the clients; the library does not report it.
 var bareTag = regexp.MustCompile(`!([\s,\]}]|$)`)
 
-// likeClients fails when the API's clients read another value. What either refuses is not compared, nor what JSON cannot say.
+// likeClients fails if the API's clients read a different value. It skips
+// input that either rejects, and values that JSON cannot express.
 func likeClients(t interface {
 	Helper()
 	Fatalf(string, ...any)
@@ -102,7 +103,7 @@ func likeClients(t interface {
 	}
 }
 
-// alike compares, but takes integers that theirs has rounded for equal.
+// alike compares two values, and treats integers that the clients' parser has rounded as equal.
 func alike(a, b any, at string) (string, bool) {
 	switch a := a.(type) {
 	case map[string]any:
@@ -139,7 +140,8 @@ func alike(a, b any, at string) (string, bool) {
 	return at, a == b
 }
 
-// FuzzScan makes sure that the identity that is read off the lines is the one that the library finds, for whatever the API would take.
+// FuzzScan checks that the identity that scan reads from the lines is the one
+// that the library finds, in every document that the API accepts.
 func FuzzScan(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -161,7 +163,8 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
-// FuzzOutline makes sure that the outline has exactly the blocks that the library finds, at their places.
+// FuzzOutline checks that the outline has exactly the blocks that the library
+// finds, in their places.
 func FuzzOutline(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) { outlineIsTrue(t, data) })
@@ -215,7 +218,8 @@ func outlineIsTrue(t interface {
 	}
 }
 
-// FuzzPair makes sure that what was left out and put back is what the library reads of the whole, on both sides.
+// FuzzPair checks that both sides, with the left-out blocks restored, equal
+// what the library reads from the whole texts.
 func FuzzPair(f *testing.F) {
 	files, err := filepath.Glob("testdata/pair/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -243,7 +247,7 @@ func FuzzPair(f *testing.F) {
 		for i, s := range p.sides {
 			v, ok := s.value(s.root(), 1)
 			if !ok {
-				return // then Pair parses the whole
+				return // Pair parses the whole texts in this case
 			}
 			values[i] = raw.Of(v)
 		}

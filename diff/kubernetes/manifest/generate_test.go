@@ -10,13 +10,14 @@ import (
 
 // written is a YAML value that a test writes.
 type written struct {
-	// head stands after the colon or dash; lines follow it, indented deeper than the block by their number of spaces.
+	// head is after the colon or dash; lines follow it, indented deeper than
+	// the block by their own spaces.
 	head  string
 	lines []string
 	// keys are those of a mapping; without them, several children are a list.
 	keys     []string
 	children []*written
-	// indent is how much deeper the children stand, comment what stands on a line before the block.
+	// indent is how much deeper the children are, and comment what is on a line before the block.
 	indent  int
 	comment string
 }
@@ -30,7 +31,7 @@ func (t *written) clone() *written {
 	return &c
 }
 
-// write appends the value of a block that begins at column; inline: directly after a dash.
+// write appends the value of a block that starts at column; with inline, directly after a dash.
 func (t *written) write(b *strings.Builder, column int, inline bool) {
 	pad := strings.Repeat(" ", column)
 	for i, child := range t.children {
@@ -48,7 +49,7 @@ func (t *written) write(b *strings.Builder, column int, inline bool) {
 		}
 		at := column + child.indent
 		if t.keys == nil && len(child.children) > 0 && child.indent > 0 {
-			// The first child stands after the dash.
+			// The first child is after the dash.
 			b.WriteString(strings.Repeat(" ", child.indent-1))
 			child.write(b, at, true)
 			continue
@@ -86,7 +87,7 @@ func genScalar(t *rapid.T) *written {
 		return &written{head: rapid.SampledFrom(quotedTexts).Draw(t, "quoted")}
 	case 4:
 		return &written{head: rapid.SampledFrom(flowTexts).Draw(t, "flow")}
-	case 5: // plain, over lines
+	case 5: // plain, multi-line
 		return &written{head: "begin", lines: genLines(t, []string{"  more", "    - deeper", " 'quote", "", "  {a", "   # comment", "  it's \"x"})}
 	case 6: // quoted, over lines
 		quote := rapid.SampledFrom([]string{"'", `"`}).Draw(t, "quote")
@@ -163,7 +164,7 @@ func genList(t *rapid.T, depth int) *written {
 	return n
 }
 
-// genDocument is a document with a mapping at its root.
+// genDocument draws a document with a mapping at its root.
 func genDocument(t *rapid.T) *written {
 	n := &written{keys: []string{"apiVersion", "kind", "metadata"}, children: []*written{
 		{head: "v1"}, {head: "Thing"}, {indent: 2, keys: []string{"name"}, children: []*written{{head: "thing"}}}}}
@@ -180,7 +181,7 @@ func (t *written) text() []byte {
 	return []byte(b.String())
 }
 
-// change changes something somewhere in it.
+// change changes one value in the document.
 func (t *written) change(r *rapid.T) {
 	if len(t.children) == 0 {
 		c := genScalar(r)

@@ -7,7 +7,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// TestHostileInputTakesLittleTime reads a megabyte of what makes careless parsers slow. The bound is far above what it takes.
+// TestHostileInputTakesLittleTime reads a megabyte of input that makes
+// careless parsers slow. The bound is far above the usual time.
 func TestHostileInputTakesLittleTime(t *testing.T) {
 	const size = 1 << 20
 	head := "apiVersion: v1\nkind: Thing\nmetadata:\n  name: a\nspec:\n"

@@ -6,12 +6,12 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// identity is what a document says of which object it is; what it leaves out is empty.
+// identity holds the fields of a document that identify its object; an omitted field is empty.
 type identity struct {
 	apiVersion, kind, name, namespace, generate string
 }
 
-// group splits apiVersion into the API group and its version.
+// group splits apiVersion into the API group and the version.
 func (i identity) group() (group, version string) {
 	if group, version, found := strings.Cut(i.apiVersion, "/"); found {
 		return group, version
@@ -28,7 +28,7 @@ func identify(v raw.Value) identity {
 	}
 }
 
-// into adds apiVersion and kind to an object that has neither, as the elements of a typed list do.
+// into adds apiVersion and kind to an object that has neither, as for the elements of a typed list.
 func (i identity) into(v raw.Value) raw.Value {
 	m, ok := raw.Reveal(v).(map[string]any)
 	if !ok || i.kind == "" {

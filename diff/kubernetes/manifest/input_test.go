@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// crd writes a custom resource definition with a schema of about the given number of lines, as generators of them do.
+// crd returns a custom resource definition with a schema of about the given
+// number of lines, in the style of generators.
 func crd(name string, lines int, random *rand.Rand) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: %s.example.com\n  "+

@@ -12,7 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/tree"
 )
 
-// parseJSON makes the value of a JSON text.
+// parseJSON parses a JSON text.
 func (t text) parseJSON() (raw.Value, error) {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(t.data))
 	v, err := tree.ReadJSONNumbers(dec, maxDepth-1, jsonNumber)
@@ -24,7 +24,7 @@ func (t text) parseJSON() (raw.Value, error) {
 	return raw.Value{}, t.jsonError(dec, err)
 }
 
-// jsonNumber writes a number as YAML's are written: integers keep their digits, 1.0 and 1e0 are 1.
+// jsonNumber normalizes a number like those of YAML: integers keep their digits, 1.0 and 1e0 are 1.
 func jsonNumber(s string) any {
 	if n, ok := number(s); ok {
 		return n
@@ -32,7 +32,8 @@ func jsonNumber(s string) any {
 	return json.Number(s)
 }
 
-// jsonError says where JSON is broken. The library's own words may quote the text.
+// jsonError returns an error with the place where JSON is broken. The
+// library's own text may quote the document.
 func (t text) jsonError(dec *jsontext.Decoder, err error) error {
 	var syntax *jsontext.SyntacticError
 	switch {

@@ -13,7 +13,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// inheritance is what the elements of a list take from it: a typed list (PodList) names apiVersion and kind for all of them.
+// inheritance returns what the elements of a list inherit from it: a typed
+// list (PodList) defines apiVersion and kind for all of them.
 func inheritance(list identity) identity {
 	kind := strings.TrimSuffix(list.kind, "List")
 	if kind == "" {
@@ -22,7 +23,8 @@ func inheritance(list identity) identity {
 	return identity{apiVersion: list.apiVersion, kind: kind}
 }
 
-// blockList cuts a list in block style into its elements, so that each can be parsed alone. False: the list must be parsed as a whole.
+// blockList splits a list in block style into its elements, so that each can be
+// parsed separately. It returns false if the list must be parsed as a whole.
 func (r *reader) blockList(t text) bool {
 	blocks, ok := outline(t.data)
 	if !ok {
@@ -54,7 +56,7 @@ func (r *reader) blockList(t text) bool {
 	return true
 }
 
-// elements takes the elements of a list of which the blocks are known.
+// elements adds the elements of a list with known blocks.
 func (r *reader) elements(t text, blocks []block, items int32, inherited identity) {
 	line, counted := t.line, 0
 	for i := items + 1; i < blocks[items].next && len(r.errs) < maxErrors; i = blocks[i].next {
@@ -76,7 +78,7 @@ func (r *reader) elements(t text, blocks []block, items int32, inherited identit
 
 func firstLine(data []byte) []byte { return bytes.TrimRight(data[:lineEnd(data, 0)], "\r\n") }
 
-// valueList takes a list that was parsed as a whole. Its elements are kept as JSON.
+// valueList adds the elements of a list that was parsed as a whole. It stores them as JSON.
 func (r *reader) valueList(t text, list, items raw.Value) {
 	inherited := inheritance(identify(list))
 	for i := range items.Len() {
@@ -89,7 +91,8 @@ func (r *reader) valueList(t text, list, items raw.Value) {
 	}
 }
 
-// jsonDocuments takes JSON values that follow each other. False: the text is no JSON, and so perhaps YAML in brackets.
+// jsonDocuments reads consecutive JSON values. It returns false if the text
+// is no JSON, and so may be YAML in brackets.
 func (r *reader) jsonDocuments(t text) bool {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(t.data))
 	var found []text
@@ -114,20 +117,20 @@ func (r *reader) jsonDocuments(t text) bool {
 	return true
 }
 
-// quotedKey says that a text in brackets is meant to be JSON: its first key is in quotes.
+// quotedKey reports whether a text in brackets is meant to be JSON: its first key is in quotes.
 func quotedKey(data []byte) bool {
 	inside := bytes.TrimLeft(data[1:], " \t\r\n")
 	return len(inside) > 0 && inside[0] == '"'
 }
 
-// parts cuts values out of a text, from its beginning to its end, and knows their places.
+// parts cuts values out of a text from start to end and tracks their places.
 type parts struct {
 	whole text
-	// line counts from 0 in the text; column from 1; both are those of offset.
+	// line and column are those of offset; line counts from 0 in the text, column from 1.
 	offset, line, column int
 }
 
-// next is the text between two offsets, which are not before those of the last one.
+// next returns the text between two offsets, which must not be before those of the previous call.
 func (p *parts) next(start, end int) text {
 	between := p.whole.data[p.offset:start]
 	if i := bytes.LastIndexByte(between, '\n'); i >= 0 {
@@ -140,7 +143,7 @@ func (p *parts) next(start, end int) text {
 	return text{data: p.whole.data[start:end], form: jsonForm, source: p.whole.source, line: p.whole.line + p.line, column: p.column}
 }
 
-// jsonDocument takes one JSON value: an object, or a list of them.
+// jsonDocument reads one JSON value: an object, or a list of objects.
 func (r *reader) jsonDocument(t text) {
 	v, err := t.parseJSON()
 	if err != nil {
@@ -161,7 +164,7 @@ func (r *reader) jsonDocument(t text) {
 	}
 }
 
-// jsonItems finds the texts of the elements of items, which are known to be valid.
+// jsonItems returns the texts of the elements of items, which are known to be valid.
 func (t text) jsonItems() []text {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(t.data))
 	if _, err := dec.ReadToken(); err != nil {

@@ -11,20 +11,21 @@ import (
 
 // Source is one file, or a stream.
 type Source struct {
-	// Name is how errors call it: a path, or "-".
+	// Name is the name in errors: a path, or "-".
 	Name string
 	// Data is not copied and must not change while the objects read from it are in use.
 	Data []byte
 }
 
-// ID is what makes an object the same one in two manifests. The version of its API is no part of it.
+// ID identifies an object across two manifests. The version of its API is not part of it.
 type ID struct {
-	// Group is empty for the core API. Namespace is empty where the manifest names none. Name ends in "*" where the cluster makes the
-	// rest of it (Object.GenerateName); the second such object of the same prefix ends in "*2", and so on.
+	// Group is empty for the core API. Namespace is empty if the manifest names none.
+	// Name ends in "*" if the cluster generates the rest of it (Object.GenerateName);
+	// the second such object with the same prefix ends in "*2", and so on.
 	Group, Kind, Namespace, Name string
 }
 
-// ResourceKind is KIND[.GROUP], for example Deployment.apps.
+// ResourceKind returns KIND[.GROUP], for example Deployment.apps.
 func (i ID) ResourceKind() string {
 	if i.Group == "" {
 		return i.Kind
@@ -32,7 +33,7 @@ func (i ID) ResourceKind() string {
 	return i.Kind + "." + i.Group
 }
 
-// Address is [NAMESPACE/]KIND[.GROUP]/NAME, for example shop/Deployment.apps/web.
+// Address returns [NAMESPACE/]KIND[.GROUP]/NAME, for example shop/Deployment.apps/web.
 func (i ID) Address() string {
 	address := i.ResourceKind() + "/" + i.Name
 	if i.Namespace != "" {
@@ -41,44 +42,47 @@ func (i ID) Address() string {
 	return address
 }
 
-// Options bound what is read. The zero value works.
+// Options limits what is read. The zero value is ready to use.
 type Options struct {
 	// MaxBytes bounds the sources together; 0 means DefaultMaxBytes.
 	MaxBytes int64
 }
 
-// DefaultMaxBytes is how large all sources of one side may be together: 256 MiB.
+// DefaultMaxBytes is the largest total size of all sources of one side: 256 MiB.
 const DefaultMaxBytes = 256 << 20
 
-// Set is what one side of a comparison holds.
+// Set holds the objects of one side of a comparison.
 type Set struct {
-	// Objects are in the order of the input; those of lists stand where the list stood.
+	// Objects are in the order of the input; those of a list take the position of the list.
 	Objects []*Object
-	// Notes are sentences about what was read, each with its place.
+	// Notes are sentences about the input, each with its place.
 	Notes []string
 }
 
-// Object is one object of a manifest, not yet parsed. It can be read by several goroutines.
+// Object is one object of a manifest, not yet parsed. Several goroutines can read it.
 type Object struct {
 	ID ID
 	// Version is the version part of apiVersion, for example v1beta1.
 	Version string
-	// Source is the name of the source that the object is from, and Line where its document begins in it, counted from 1.
+	// Source is the name of the source of the object, and Line where its
+	// document starts in it, counted from 1.
 	Source string
 	Line   int
-	// GenerateName says that the cluster makes the end of the name.
+	// GenerateName means that the cluster generates the end of the name.
 	GenerateName bool
 
 	text text
 	// prefix is metadata.generateName of an object that has no name.
 	prefix string
-	// inherited is what an element of a typed list takes from the list, which names apiVersion and kind for all.
+	// inherited is what an element of a typed list inherits from the list,
+	// which defines apiVersion and kind for all.
 	inherited identity
-	// repeated is where a mapping has a key again, once that was met.
+	// repeated is the place of a repeated key in a mapping, set when it is found.
 	repeated atomic.Pointer[place]
 }
 
-// Same says that two objects are equal by their bytes. Comments before them and blank lines after them do not count.
+// Same reports whether two objects are equal by their bytes. Comments before
+// them and blank lines after them do not count.
 func (o *Object) Same(p *Object) bool {
 	if o.text.form != p.text.form || o.inherited != p.inherited {
 		return false
@@ -90,13 +94,15 @@ func (o *Object) Same(p *Object) bool {
 	return bytes.Equal(a, b) && !keepsBlankEnd(a)
 }
 
-// withoutBlankEnd leaves one of the newlines at the end. None at all is something else: a block scalar then has no newline at its end either.
+// withoutBlankEnd keeps one of the newlines at the end. A text without any is
+// different: a block scalar then has no newline at its end either.
 func withoutBlankEnd(data []byte) []byte {
 	end := len(bytes.TrimRight(data, "\n"))
 	return data[:min(end+1, len(data))]
 }
 
-// keepsBlankEnd says that the text may hold a block scalar to which the blank lines at the end belong (|+ or >+).
+// keepsBlankEnd reports whether the text may have a block scalar that
+// includes the blank lines at the end (|+ or >+).
 func keepsBlankEnd(data []byte) bool {
 	for rest := data; ; {
 		i := bytes.IndexByte(rest, '+')
@@ -110,8 +116,8 @@ func keepsBlankEnd(data []byte) bool {
 	}
 }
 
-// Value is the whole object, parsed now and not kept. It fails where the document is no valid YAML, or is not the object that its lines
-// say it is.
+// Value parses and returns the whole object. It does not store the result. It returns an
+// error if the document is no valid YAML, or is a different object than its lines indicate.
 func (o *Object) Value() (raw.Value, error) {
 	v, err := o.text.parseWith(func(c *converter) {
 		c.repeated = func(at place) { o.repeated.Store(&at) }
@@ -122,7 +128,7 @@ func (o *Object) Value() (raw.Value, error) {
 	return o.checked(v)
 }
 
-// Note says what was noticed when the object was parsed; empty for nothing.
+// Note returns a note from parsing the object; empty if there is none.
 func (o *Object) Note() string {
 	if at := o.repeated.Load(); at != nil {
 		return o.text.errorAt(*at, "this key is in the mapping already, and the last one counts, as it does for kubectl and Helm; remove one of the two").Error()
@@ -130,11 +136,11 @@ func (o *Object) Note() string {
 	return ""
 }
 
-// Size is how many bytes the text of the object has.
+// Size returns the size of the object's text in bytes.
 func (o *Object) Size() int { return len(o.text.data) }
 
-// NamesOutside says that the text of the object may hold a name elsewhere than as a key below some keys, the innermost first, as far as its
-// lines tell: false is sure.
+// NamesOutside reports whether the text of the object may contain a name other than as a key below
+// the given keys, the innermost first. It checks only the lines: false is certain, true is not.
 func (o *Object) NamesOutside(name string, below ...string) bool {
 	data, at := o.text.data, 0
 	for {
@@ -152,7 +158,8 @@ func (o *Object) NamesOutside(name string, below ...string) bool {
 	}
 }
 
-// keyBelow says that an offset is where a key begins in block style, and that the lines that it is indented below are those of some keys.
+// keyBelow reports whether an offset is the start of a key in block style,
+// and its parent lines are those of the given keys.
 func keyBelow(data []byte, at int, keys []string) bool {
 	start := bytes.LastIndexByte(data[:at], '\n') + 1
 	before := data[start:at]
@@ -177,7 +184,7 @@ func keyBelow(data []byte, at int, keys []string) bool {
 	return len(keys) == 0
 }
 
-// checked completes a parsed object and makes sure that it is the one that it was taken for.
+// checked completes a parsed object and checks that its identity is as expected.
 func (o *Object) checked(v raw.Value) (raw.Value, error) {
 	v = o.inherited.into(v)
 	found := identify(v)
@@ -190,7 +197,7 @@ func (o *Object) checked(v raw.Value) (raw.Value, error) {
 		"write apiVersion, kind and metadata as plain block mappings, each key once")
 }
 
-// CustomResources are the objects that define custom resources.
+// CustomResources returns the objects that define custom resources.
 func (s *Set) CustomResources() []*Object {
 	var out []*Object
 	for _, o := range s.Objects {

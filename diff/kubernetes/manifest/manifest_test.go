@@ -21,7 +21,7 @@ func TestSameLooksAtBytesButNotAtBlankEnds(t *testing.T) {
 		{"a: |\n  b\n", "a: |\n  b\n\n", true},
 		{"a: |+\n  b\n", "a: |+\n  b\n\n", false},
 		{"a: >2+\n  b\n", "a: >2+\n  b\n\n", false},
-		{"a: |\n  b", "a: |\n  b\n", false}, // without the last newline there is none in the value either
+		{"a: |\n  b", "a: |\n  b\n", false}, // without the last newline, the value has none either
 		{"", "", true},
 	} {
 		if got := object([]byte(c.a)).Same(object([]byte(c.b))); got != c.same {

@@ -2,17 +2,21 @@ package manifest
 
 import "bytes"
 
-// block is one entry of a mapping or one element of a list in block style, with all that is in it. Offsets are in the outlined text.
+// block is one entry of a mapping or one element of a list in block style,
+// with its content. Offsets are in the outlined text.
 type block struct {
-	// start is where the line begins, or for an inline block the block itself, which follows a dash.
+	// start is the start of the line, or of the block itself for an inline
+	// block, which follows a dash.
 	start int32
-	// key and colon enclose the key of an entry, quotes included. Of an element, both are the offset of the dash.
+	// key and colon are the bounds of the key of an entry, quotes included.
+	// For an element, both are the offset of the dash.
 	key, colon int32
-	// end is where the next block begins that is not in this one: comments and blank lines after a block belong to it.
+	// end is the start of the next block outside of this one: comments and
+	// blank lines after a block belong to it.
 	end int32
 	// next is the number of that next block.
 	next int32
-	// column is that of the key, or the dash.
+	// column is that of the key or the dash.
 	column int32
 	flags  flags
 }
@@ -21,26 +25,27 @@ type flags uint8
 
 const (
 	element flags = 1 << iota
-	// inline: the block stands after a dash, not at the beginning of a line.
+	// inline: the block follows a dash and does not start a line.
 	inline
-	// open: no value yet, so that blocks below may be its value.
+	// open: it has no value yet, so blocks below it may be its value.
 	open
-	// parent: its value is the blocks in it.
+	// parent: its value consists of the blocks in it.
 	parent
-	// long: its value is a scalar of more than one line.
+	// long: its value is a multi-line scalar.
 	long
 )
 
 func (b *block) is(f flags) bool { return b.flags&f != 0 }
 
-// maxOutline is the longest text that is outlined.
+// maxOutline is the length of the longest text that is outlined, in bytes.
 const maxOutline = 1 << 30
 
-// maxKey is how long a key may be; YAML ends at 1024.
+// maxKey is the largest length of a key; YAML allows 1024.
 const maxKey = 512
 
-// outline finds the blocks of a YAML text by its lines, in their order. It understands only the common forms and refuses all else
-// (anchors, aliases, tags, tabs, brackets over several lines, complex keys, odd indentation): such a text is for the library alone.
+// outline finds the blocks of a YAML text by its lines, in order. It supports only
+// the common forms and rejects all others (anchors, aliases, tags, tabs, brackets
+// over several lines, complex keys, odd indentation): the library parses those texts.
 func outline(data []byte) ([]block, bool) {
 	if len(data) > maxOutline || odd(data) {
 		return nil, false
@@ -55,7 +60,8 @@ func outline(data []byte) ([]block, bool) {
 	return o.blocks, true
 }
 
-// odd finds directives, text beside the marker, and characters that YAML 1.1 takes for the end of a line or skips where one begins.
+// odd reports directives, text next to the marker, and characters that YAML
+// 1.1 treats as line ends or skips at the start of a line.
 func odd(data []byte) bool {
 	if bytes.HasPrefix(data, []byte("%")) || bytes.HasPrefix(data, []byte("---")) {
 		return true
@@ -80,13 +86,14 @@ func odd(data []byte) bool {
 
 type outliner struct {
 	data   []byte
-	pos    int // where the next line begins
+	pos    int // where the next line starts
 	blocks []block
 	stack  []int32 // the blocks around pos, outermost first
-	root   bool    // a block has begun at the root
+	root   bool    // a block has started at the root
 }
 
-// line takes one line, and the lines after it that belong to its scalar. False refuses the text.
+// line reads one line, and the following lines that belong to its scalar. It
+// returns false to reject the text.
 func (o *outliner) line() bool {
 	start := o.pos
 	end, next := lineBounds(o.data, start)
@@ -96,7 +103,7 @@ func (o *outliner) line() bool {
 		o.pos = len(o.data)
 		return !hasText(o.data[p+3:])
 	}
-	first := start // where the next block begins: the line, or a place after a dash
+	first := start // where the next block starts: the line, or a position after a dash
 	for !o.restIsEmpty(p, end) {
 		b := block{start: int32(first), key: int32(p), colon: int32(p), column: int32(p - start), flags: open}
 		if first == p && p > start {
@@ -125,7 +132,7 @@ func (o *outliner) line() bool {
 	return true
 }
 
-// restIsEmpty says that a line has nothing more from p on but a comment.
+// restIsEmpty reports whether a line has nothing from p on except a comment.
 func (o *outliner) restIsEmpty(p, end int) bool { return p == end || o.data[p] == '#' }
 
 func skipSpaces(data []byte, p, end int) int {
@@ -139,7 +146,7 @@ func (o *outliner) isDash(p, end int) bool {
 	return o.data[p] == '-' && (p+1 == end || o.data[p+1] == ' ')
 }
 
-// begin puts a block into its place: after a sibling, or as the first block of one that has no value yet.
+// begin inserts a block: after a sibling, or as the first block inside one that has no value yet.
 func (o *outliner) begin(b block) bool {
 	o.close(b.column+1, int(b.start))
 	top := o.top()
@@ -186,7 +193,7 @@ func (o *outliner) pop(end int) {
 	o.stack = o.stack[:len(o.stack)-1]
 }
 
-// close ends all blocks from a column on.
+// close ends all blocks at or right of a column.
 func (o *outliner) close(column int32, end int) {
 	for top := o.top(); top != nil && top.column >= column; top = o.top() {
 		o.pop(end)

@@ -1,6 +1,7 @@
 package manifest
 
-// keyEnd is the offset of the colon after the key at p, or -1 where there is no key that this package understands.
+// keyEnd returns the offset of the colon after the key at p, or -1 if there
+// is no key that this package supports.
 func (o *outliner) keyEnd(p, end int) int {
 	line := o.data[p:end]
 	var colon int
@@ -14,7 +15,7 @@ func (o *outliner) keyEnd(p, end int) int {
 	case '&', '*', '!', '%', '@', '`', '|', '>', '{', '}', '[', ']', ',', '#', '\t':
 		return -1
 	case '?', '-', ':':
-		// As the first character of a plain scalar only when no space follows.
+		// These can start a plain scalar only if no space follows.
 		if len(line) == 1 || isBlank(line[1]) {
 			return -1
 		}
@@ -28,7 +29,8 @@ func (o *outliner) keyEnd(p, end int) int {
 	return p + colon
 }
 
-// plainKeyEnd is the first colon that ends a plain key, or -1: a colon before a blank or the end of the line.
+// plainKeyEnd returns the position of the colon that ends a plain key, the
+// first one before a blank or the end of the line, or -1.
 func plainKeyEnd(line []byte) int {
 	for i, c := range line {
 		switch c {
@@ -47,7 +49,8 @@ func plainKeyEnd(line []byte) int {
 	return -1
 }
 
-// closingQuote is the offset of the quote that ends the one at the beginning of line, or -1 when it is not on this line.
+// closingQuote returns the offset of the quote that closes the one at the
+// start of line, or -1 if it is not on this line.
 func closingQuote(line []byte) int {
 	quote := line[0]
 	for i := 1; i < len(line); i++ {

@@ -2,8 +2,9 @@ package manifest
 
 import "bytes"
 
-// value takes the value of the block that was begun last, up to its last line. It is at p, on a line that ends at end and is followed by
-// that at next. Column is that of the block, below which no line of the value may begin.
+// value reads the value of the last started block, up to its last line. The
+// value is at p, on a line that ends at end; the following line starts at next.
+// Column is that of the block, below which no line of the value may start.
 func (o *outliner) value(p, end, next, column int) bool {
 	top := o.top()
 	top.flags &^= open
@@ -26,13 +27,14 @@ func (o *outliner) value(p, end, next, column int) bool {
 	return ok
 }
 
-// nothingMore says that a line has nothing after a value but spaces and a comment.
+// nothingMore reports whether only spaces and a comment follow a value on its line.
 func nothingMore(rest []byte) bool {
 	trimmed := bytes.TrimLeft(rest, " ")
 	return len(trimmed) == 0 || trimmed[0] == '#' && len(trimmed) < len(rest)
 }
 
-// plainScalar takes a scalar without quotes, and the lines below that belong to it: those that are indented deeper than the block.
+// plainScalar reads a scalar without quotes, and the following lines that
+// belong to it: those indented deeper than the block.
 func (o *outliner) plainScalar(p, end, next, column int) (int, bool) {
 	c := o.data[p]
 	if (c == '-' || c == '?' || c == ':') && (p+1 == end || isBlank(o.data[p+1])) {
@@ -58,8 +60,8 @@ func (o *outliner) plainScalar(p, end, next, column int) (int, bool) {
 	return next, ok
 }
 
-// plainLine says whether a line of a plain scalar ends it by a comment, and whether it may stand there at all: not with a colon that
-// would make it a key.
+// plainLine reports whether a comment ends the scalar on this line, and
+// whether the line is valid in it: a colon that would make it a key is not.
 func plainLine(line []byte) (ended, ok bool) {
 	for from := 0; ; {
 		i := bytes.IndexByte(line[from:], ':')
@@ -83,7 +85,8 @@ func plainLine(line []byte) (ended, ok bool) {
 	}
 }
 
-// quoted takes a scalar in quotes, which may go on over lines, and makes sure that nothing follows it.
+// quoted reads a scalar in quotes, which may have several lines, and checks
+// that nothing follows it.
 func (o *outliner) quoted(p int) (int, bool) {
 	i := closingQuote(o.data[p:])
 	if i < 0 {
@@ -94,7 +97,8 @@ func (o *outliner) quoted(p int) (int, bool) {
 	return next, nothingMore(o.data[after:end])
 }
 
-// flowEnds says that a list or mapping in brackets ends on its line, with nothing after it, and holds no anchor, alias or tag.
+// flowEnds reports whether a list or mapping in brackets ends on its line,
+// with nothing after it, and has no anchor, alias or tag.
 func flowEnds(line []byte) bool {
 	depth := 0
 	for i := 0; i < len(line); i++ {
@@ -121,13 +125,14 @@ func flowEnds(line []byte) bool {
 	return false
 }
 
-// mayBegin says that a value can begin after this text in brackets, so that a quote there is one.
+// mayBegin reports whether a value can start after this text in brackets, so
+// that a quote there opens one.
 func mayBegin(before []byte) bool {
 	before = bytes.TrimRight(before, " ")
 	return len(before) > 0 && bytes.IndexByte([]byte("[{,:"), before[len(before)-1]) >= 0
 }
 
-// blockScalar takes a literal or folded scalar: its header, and the lines that are indented deeper.
+// blockScalar reads a literal or folded scalar: its header, and the lines that are indented deeper.
 func (o *outliner) blockScalar(p, end, next, column int) (int, bool) {
 	indent, ok := blockHeader(o.data[p:end])
 	if !ok {
@@ -136,7 +141,7 @@ func (o *outliner) blockScalar(p, end, next, column int) (int, bool) {
 	if indent > 0 {
 		indent += column
 	}
-	blank := 0 // the most spaces on a blank line before the content
+	blank := 0 // the largest number of spaces on a blank line before the content
 	for after := next; after < len(o.data); {
 		start, stop := after, 0
 		stop, after = lineBounds(o.data, start)
@@ -165,7 +170,8 @@ func (o *outliner) blockScalar(p, end, next, column int) (int, bool) {
 	return next, true
 }
 
-// blockHeader reads |, > and what may follow: a digit for the indentation, + or - for the newlines at the end, a comment.
+// blockHeader reads | or > and what may follow: a digit for the indentation,
+// + or - for the newlines at the end, a comment.
 func blockHeader(line []byte) (indent int, ok bool) {
 	i, signs := 1, 0
 	for ; i < len(line) && i < 3; i++ {

@@ -12,7 +12,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// TestWhatIsLeftOut compares what Pair leaves of each archive's "before" and "after", with the marks numbered in their order.
+// TestWhatIsLeftOut checks what Pair leaves of each archive's "before" and
+// "after", with the marks numbered in order.
 func TestWhatIsLeftOut(t *testing.T) {
 	files, err := filepath.Glob("testdata/pair/*.txtar")
 	if err != nil || len(files) == 0 {

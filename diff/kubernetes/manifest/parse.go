@@ -11,19 +11,21 @@ import (
 )
 
 const (
-	// maxDepth is how deep values may nest; the deepest schemas of custom resources have about a hundred levels.
+	// maxDepth is how deep values may nest; the deepest schemas of custom
+	// resources have about a hundred levels.
 	maxDepth = 500
-	// aliasFloor and aliasFactor bound how many values a document may become by its aliases: the floor, and the factor times its bytes,
-	// but never more than aliasCeiling.
+	// aliasFloor and aliasFactor bound the number of values of a document
+	// after its aliases are expanded: the floor, and the factor times its
+	// size in bytes, but never more than aliasCeiling.
 	aliasFloor   = 100_000
 	aliasFactor  = 20
 	aliasCeiling = 10_000_000
 )
 
-// parse makes the value of a text.
+// parse parses a text.
 func (t text) parse() (raw.Value, error) { return t.parseWith(func(*converter) {}) }
 
-// parseWith makes the value of a text in another way than the usual one.
+// parseWith parses a text with a converter that how has configured.
 func (t text) parseWith(how func(*converter)) (raw.Value, error) {
 	if t.form == jsonForm {
 		return t.parseJSON()
@@ -36,7 +38,7 @@ func (t text) parseWith(how func(*converter)) (raw.Value, error) {
 	return c.document()
 }
 
-// document makes the value of the whole text.
+// document parses the whole text.
 func (c *converter) document() (raw.Value, error) {
 	t := c.text
 	node, err := t.node()
@@ -59,9 +61,9 @@ func (c *converter) document() (raw.Value, error) {
 	return raw.Of(v), nil
 }
 
-// node is the only document of the text, or nil if it is empty.
+// node returns the only document of the text, or nil if it is empty.
 func (t text) node() (node *yaml.Node, err error) {
-	// A library that panics on some hostile document must not end the program.
+	// If the library panics on a hostile document, that must not end the program.
 	defer func() {
 		if recover() != nil {
 			node, err = nil, t.errorAt(place{}, "the YAML library cannot read this document; write it in a simpler way")

@@ -7,29 +7,30 @@ import (
 	"github.com/nuon-toolkit/nuon/diff"
 )
 
-// text is a stretch of a source from which one value is parsed.
+// text is a part of a source from which one value is parsed.
 type text struct {
 	data []byte
 	form form
-	// source, line and column are where the first byte of data stands; line and column count from 1.
+	// source, line and column are the place of the first byte of data; line
+	// and column count from 1.
 	source       string
 	line, column int
 }
 
-// form is how a text is written.
+// form is the syntax of a text.
 type form uint8
 
 const (
 	yamlForm form = iota
-	// elementForm is one element of a YAML list, with the dash before it.
+	// elementForm is one element of a YAML list, including its dash.
 	elementForm
 	jsonForm
 )
 
-// place is a position inside a text, counted from 1. The zero place is where the text begins.
+// place is a position inside a text, counted from 1. The zero place is the start of the text.
 type place struct{ line, column int }
 
-// placeAt is the place of a byte of data; columns count characters.
+// placeAt returns the place of a byte of data; columns count characters.
 func placeAt(data []byte, offset int) place {
 	offset = min(max(offset, 0), len(data))
 	start := bytes.LastIndexByte(data[:offset], '\n') + 1
@@ -47,7 +48,7 @@ func (p *problem) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", printable(p.source), p.line, p.column, p.words)
 }
 
-// errorAt is an error at a place inside the text. Words end with what to do.
+// errorAt returns an error at a place inside the text. Words end with the remedy.
 func (t text) errorAt(at place, words string) error {
 	p := &problem{source: t.source, line: t.line, column: max(t.column, 1), words: words}
 	switch {
@@ -59,5 +60,5 @@ func (t text) errorAt(at place, words string) error {
 	return p
 }
 
-// printable keeps the name of a source or an object from doing something to a terminal.
+// printable escapes control characters in the name of a source or an object.
 func printable(name string) string { return diff.Neutral(name) }

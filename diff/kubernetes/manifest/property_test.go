@@ -30,8 +30,8 @@ func TestTheOutlineHasTheBlocksThatTheLibraryFinds(t *testing.T) {
 	}
 }
 
-// TestPairFindsTheDifferencesOfTheWhole compares what Pair leaves of two documents, and the whole documents, with lists by name and by
-// number.
+// TestPairFindsTheDifferencesOfTheWhole compares what Pair leaves of two
+// documents, and the whole documents, with lists matched by name and by index.
 func TestPairFindsTheDifferencesOfTheWhole(t *testing.T) {
 	partial, whole, refused := 0, 0, 0
 	rapid.Check(t, func(r *rapid.T) {
@@ -85,7 +85,8 @@ func object(data []byte) *Object {
 	return &Object{ID: ID{Kind: "Thing", Name: "thing"}, Version: "v1", Source: "in", Line: 1, text: text{data: data, source: "in", line: 1}}
 }
 
-// differences are the paths at which two values differ, and whether a side of one of them was left out.
+// differences returns the paths at which two values differ, and whether one
+// side of a difference was left out.
 func differences(a, b raw.Value, byName bool) (paths []string, unsure bool) {
 	var walk func(path string, a, b raw.Value, hasA, hasB bool)
 	walk = func(path string, a, b raw.Value, hasA, hasB bool) {

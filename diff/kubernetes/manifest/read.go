@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// maxErrors is how many errors are collected before reading stops.
+	// maxErrors is the number of errors after which reading stops.
 	maxErrors = 20
-	// maxNotes is how many notes are kept; the rest is counted.
+	// maxNotes is the number of notes that are stored; the rest is counted.
 	maxNotes = 50
 )
 
-// Read finds the objects in all sources of one side. The error joins up to 20, each "NAME:LINE:COLUMN: words; remedy"; with an error there
-// is no Set.
+// Read reads the objects of all sources of one side. The error joins up to 20
+// errors, each "NAME:LINE:COLUMN: words; remedy"; with an error there is no Set.
 func Read(sources []Source, o Options) (*Set, error) {
 	if o.MaxBytes <= 0 {
 		o.MaxBytes = DefaultMaxBytes
@@ -40,18 +40,18 @@ func Read(sources []Source, o Options) (*Set, error) {
 	return &r.set, nil
 }
 
-// reader collects what one side holds.
+// reader collects the objects of one side.
 type reader struct {
 	set  Set
 	errs []error
-	// more counts the notes that are not kept.
+	// more counts the notes that are not stored.
 	more int
-	// at are the objects by identity, and generated counts those whose names the cluster makes.
+	// at are the objects by identity, and generated counts those whose names the cluster generates.
 	at        map[ID]*Object
 	generated map[ID]int
 }
 
-// fail keeps an error, unless there are enough.
+// fail stores an error, up to the limit.
 func (r *reader) fail(err error) {
 	if len(r.errs) < maxErrors {
 		r.errs = append(r.errs, err)
@@ -80,7 +80,7 @@ func (r *reader) source(s Source) {
 	}
 }
 
-// checkBytes refuses what is no text, with its exact place.
+// checkBytes rejects data that is not text, with its exact place.
 func (t text) checkBytes() error {
 	switch {
 	case bytes.HasPrefix(t.data, []byte{0xfe, 0xff}), bytes.HasPrefix(t.data, []byte{0xff, 0xfe}):
@@ -93,7 +93,7 @@ func (t text) checkBytes() error {
 	return nil
 }
 
-// firstInvalid is the offset of the first byte that is not UTF-8.
+// firstInvalid returns the offset of the first byte that is not UTF-8.
 func firstInvalid(data []byte) int {
 	for i := 0; i < len(data); {
 		r, size := utf8.DecodeRune(data[i:])
@@ -105,7 +105,7 @@ func firstInvalid(data []byte) int {
 	return len(data)
 }
 
-// document takes one document of a stream, which is not empty.
+// document reads one document of a stream, which is not empty.
 func (r *reader) document(t text) {
 	if t.data[0] == '{' || t.data[0] == '[' {
 		if r.jsonDocuments(t) {
@@ -123,10 +123,10 @@ func (r *reader) document(t text) {
 	r.parsed(t)
 }
 
-// isList says that an object is a list of objects: its kind says so, and it has no name.
+// isList reports whether an object is a list of objects: by its kind, and if it has no name.
 func isList(id identity) bool { return strings.HasSuffix(id.kind, "List") && id.name == "" }
 
-// parsed takes a document whose lines do not say enough.
+// parsed adds a document whose lines do not identify the object.
 func (r *reader) parsed(t text) {
 	v, notes, err := t.parseNoting()
 	if err != nil {
@@ -148,8 +148,8 @@ func (r *reader) parsed(t text) {
 	r.value(t, v, identity{})
 }
 
-// holdsItems says that a document with items is a list of objects, as it is to every client of Kubernetes, whatever its kind: kubectl and
-// Helm make the items, and not the object itself.
+// holdsItems reports whether a document with items is a list of objects. Every client of Kubernetes
+// treats it so, whatever its kind: kubectl and Helm create the items, and not the object itself.
 func (r *reader) holdsItems(t text, v, items raw.Value) bool {
 	id := identify(v)
 	if !items.IsList() && !items.IsNull() {
@@ -163,7 +163,7 @@ func (r *reader) holdsItems(t text, v, items raw.Value) bool {
 	return true
 }
 
-// value takes a parsed object.
+// value adds a parsed object.
 func (r *reader) value(t text, v raw.Value, inherited identity) {
 	if words := unfit(inherited.into(v)); words != "" {
 		r.fail(t.errorAt(place{}, words))
@@ -172,7 +172,7 @@ func (r *reader) value(t text, v raw.Value, inherited identity) {
 	r.add(t, identify(v), inherited)
 }
 
-// unfit says why a value is no object of Kubernetes, or nothing.
+// unfit returns why a value is no Kubernetes object, or an empty string.
 func unfit(v raw.Value) string {
 	if !v.IsObject() {
 		return "this document is no mapping; give objects with apiVersion, kind and metadata"
@@ -211,7 +211,7 @@ func unfitText(v raw.Value, key, name string) string {
 	return ""
 }
 
-// add puts an object into the set.
+// add adds an object to the set.
 func (r *reader) add(t text, id identity, inherited identity) {
 	if id.kind == "" && id.apiVersion == "" {
 		id.kind, id.apiVersion = inherited.kind, inherited.apiVersion

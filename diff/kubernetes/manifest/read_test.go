@@ -16,7 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestRead reads each archive's files, in which names in angle brackets stand for what cannot be seen, and compares with its file "want".
+// TestRead reads each archive's files, in which names in angle brackets
+// replace invisible characters, and compares with its file "want".
 func TestRead(t *testing.T) {
 	files, err := filepath.Glob("testdata/read/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -55,7 +56,7 @@ func TestRead(t *testing.T) {
 var visible = strings.NewReplacer("<TAB>", "\t", "<CR>", "\r", "<NUL>", "\x00", "<FF>", "\xff", "<BOM>", "\ufeff",
 	"<ESC>", "\x1b", "<LS>", "\u2028", "<NOEND>\n", "")
 
-// told is all that Read says, as text.
+// told returns the whole result of Read as text.
 func told(sources []Source) string {
 	var b strings.Builder
 	set, err := Read(sources, Options{})

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// leftOutTag stands for a mark in what tests print.
+// leftOutTag replaces a mark in the output of tests.
 const leftOutTag = "!e"
 
 func tagged(mark string) string { return leftOutTag + " x" + strings.TrimPrefix(mark, leftOutMark) }
 
-// restText is the text without what was cut, written with as little indentation as it can have.
+// restText returns the text without what was cut, with the least possible indentation.
 func (s *side) restText() []byte {
 	var out bytes.Buffer
 	s.write(&out, s.root(), 0, false)
 	return out.Bytes()
 }
 
-// write writes blocks at a column; inline: the first stands after a dash.
+// write writes blocks at a column; with inline, the first one is after a dash.
 func (s *side) write(out *bytes.Buffer, c children, column int32, inline bool) {
 	for i := c.first; i < c.end; {
 		if !inline {
@@ -34,7 +34,7 @@ func (s *side) write(out *bytes.Buffer, c children, column int32, inline bool) {
 	}
 }
 
-// writeCut writes what stands for a run of blocks. A single one keeps its key.
+// writeCut writes the mark of a run of blocks. A single block keeps its key.
 func (s *side) writeCut(out *bytes.Buffer, first int32, c cut) {
 	if first == c.last {
 		out.Write(s.key(first))
@@ -45,7 +45,7 @@ func (s *side) writeCut(out *bytes.Buffer, first int32, c cut) {
 	out.WriteString(tagged(c.mark) + "\n")
 }
 
-// key is a key with its colon, or the dash of an element.
+// key returns a key with its colon, or the dash of an element.
 func (s *side) key(i int32) []byte {
 	b := &s.blocks[i]
 	return s.data[b.key : b.colon+1]
@@ -72,7 +72,7 @@ func (s *side) writeBlock(out *bytes.Buffer, i, column int32) {
 	s.write(out, c, column, false)
 }
 
-// writeLeaf writes a scalar with its key, and what follows it, shift columns to the left.
+// writeLeaf writes a scalar with its key and the lines after it, moved shift columns to the left.
 func (s *side) writeLeaf(out *bytes.Buffer, text []byte, shift int32) {
 	for first := true; len(text) > 0; first = false {
 		line := text[:lineEnd(text, 0)]

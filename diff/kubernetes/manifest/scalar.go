@@ -6,9 +6,11 @@ import (
 	"strings"
 )
 
-// plain is what the API's clients read a scalar without quotes as: null, a boolean, a number, or text. They follow YAML 1.1 where it
-// says yes, on and y for true and 0644 for an octal number (sigs.k8s.io/yaml, which converts to JSON what go.yaml.in/yaml/v2 reads). Unlike
-// theirs, integers of any length keep their digits. Infinities and NaN, which JSON cannot say, stay text.
+// plain returns the value of a scalar without quotes as the API's clients read it:
+// null, a boolean, a number, or text. They follow YAML 1.1, in which yes, on and y
+// are true and 0644 is an octal number (sigs.k8s.io/yaml, which converts the result
+// of go.yaml.in/yaml/v2 to JSON). Unlike in the clients, integers of any length
+// keep their digits. Infinities and NaN, which JSON cannot express, stay text.
 func plain(s string) any {
 	if s == "" {
 		return nil
@@ -28,7 +30,7 @@ func plain(s string) any {
 	return s
 }
 
-// word is null or a boolean, or else the text itself.
+// word returns null or a boolean, or otherwise the text itself.
 func word(s string) any {
 	switch s {
 	case "~", "null", "Null", "NULL":
@@ -44,7 +46,8 @@ func word(s string) any {
 	return s
 }
 
-// oldBoolean are the words that are booleans in YAML 1.1, and so in Kubernetes, but text in YAML 1.2.
+// oldBoolean recognizes the words that are booleans in YAML 1.1, and so in
+// Kubernetes, but text in YAML 1.2.
 func oldBoolean(s string) (value, ok bool) {
 	switch s {
 	case "y", "Y", "yes", "Yes", "YES", "on", "On", "ON":
@@ -55,7 +58,7 @@ func oldBoolean(s string) (value, ok bool) {
 	return false, false
 }
 
-// number reads what begins with a digit or a sign.
+// number reads a text that starts with a digit or a sign.
 func number(s string) (json.Number, bool) {
 	if strings.Contains(s, "_") {
 		s = strings.ReplaceAll(s, "_", "")
@@ -74,7 +77,7 @@ func number(s string) (json.Number, bool) {
 			return floatNumber(f), true
 		}
 	}
-	// The library takes a sign after the base, too.
+	// The library also accepts a sign after the base prefix.
 	if digits, found := strings.CutPrefix(s, "0b"); found {
 		if i, err := strconv.ParseInt(digits, 2, 64); err == nil {
 			return json.Number(strconv.FormatInt(i, 10)), true
@@ -83,13 +86,14 @@ func number(s string) (json.Number, bool) {
 	return "", false
 }
 
-// isInteger says that a text is decimal digits with or without a sign.
+// isInteger reports whether a text is decimal digits with an optional sign.
 func isInteger(s string) bool {
 	s = strings.TrimLeft(s[:min(1, len(s))], "+-") + s[min(1, len(s)):]
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// longInteger writes an integer that fits no machine word as JSON has it: without a plus and leading zeros.
+// longInteger returns an integer that does not fit a machine word in JSON
+// form: without a plus and leading zeros.
 func longInteger(s string) json.Number {
 	digits := strings.TrimLeft(strings.TrimLeft(s, "+-"), "0")
 	if digits == "" {
@@ -101,7 +105,8 @@ func longInteger(s string) json.Number {
 	return json.Number(digits)
 }
 
-// isFloat says that a text is a decimal number as YAML has it: digits with at most one point among or after them, and an exponent.
+// isFloat reports whether a text is a decimal number in YAML: digits with at
+// most one point, and an optional exponent.
 func isFloat(s string) bool {
 	s = strings.TrimLeft(s[:min(1, len(s))], "+-") + s[min(1, len(s)):]
 	mantissa, exponent, hasExponent := s, "", false
@@ -115,16 +120,16 @@ func isFloat(s string) bool {
 	return whole+fraction != "" && strings.Trim(whole+fraction, "0123456789") == ""
 }
 
-// floatNumber writes a number as encoding/json does, so that 1.0, 1e0 and 1 are the same.
+// floatNumber formats a number like encoding/json, so that 1.0, 1e0 and 1 are the same.
 func floatNumber(f float64) json.Number {
-	// What ParseFloat gives without an error is finite, and that can always be written.
+	// A result of ParseFloat without an error is finite, and can always be encoded.
 	data, _ := json.Marshal(f)
 	return json.Number(data)
 }
 
 func isNumber(v any) bool { _, ok := v.(json.Number); return ok }
 
-// isInfinite recognises infinities and NaN.
+// isInfinite recognizes infinities and NaN.
 func isInfinite(s string) bool {
 	switch strings.TrimLeft(s, "+-") {
 	case ".inf", ".Inf", ".INF":
@@ -135,14 +140,15 @@ func isInfinite(s string) bool {
 	return false
 }
 
-// keyName is the text of a key that is no text: written is how it is written, v what that means. Null has none.
+// keyName returns the text of a key that is not text: written is its
+// spelling, and v its value. It returns false for null.
 func keyName(written string, v any) (string, bool) {
 	switch v := v.(type) {
 	case bool:
 		return strconv.FormatBool(v), true
 	case json.Number:
 		if plain := strings.ReplaceAll(written, "_", ""); isFloat(plain) && !isInteger(plain) {
-			// The API's clients write such keys in the precision of 32 bits.
+			// The API's clients format such keys with 32-bit precision.
 			f, _ := strconv.ParseFloat(string(v), 64)
 			return strconv.FormatFloat(f, 'g', -1, 32), true
 		}

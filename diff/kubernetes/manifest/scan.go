@@ -2,10 +2,12 @@ package manifest
 
 import "bytes"
 
-// scan reads the identity of an object off the lines of its document. It looks only at lines at the margin and inside metadata, and is
-// sure only of plain block mappings with each key once, with a name and a kind. Whatever else it takes for a key inside quotes or brackets
-// at the margin then comes a second time, so an object that the API would take is never taken for another one. Of a document that it is
-// sure of it also says whether it may hold words that are booleans in YAML 1.1 only.
+// scan reads the identity of an object from the lines of its document. It reads only
+// lines at the left margin and inside metadata, and is sure only of plain block
+// mappings with unique keys, a name and a kind. If it takes something inside quotes
+// or brackets at the margin for a key, that key occurs twice, so it never confuses an
+// object that the API accepts with another one. For a document of which it is sure,
+// it also reports whether there may be words that are booleans only in YAML 1.1.
 func scan(data []byte) (id identity, sure, oldWords bool) {
 	s := &scanner{data: data, metadataAt: -1, scalarAt: -1}
 	for s.pos < len(data) {
@@ -22,17 +24,20 @@ type scanner struct {
 	pos  int
 	id   identity
 
-	// scalarAt is the column of the key whose value the last line had, if that counts: a deeper line would belong to it. -1 is none.
+	// scalarAt is the column of the key whose value ended the last line, if
+	// it is used: a deeper line would continue the value. -1 is none.
 	scalarAt int
-	// metadata is met; inMetadata is set while its lines last. Its keys are at column metadataAt, -1 before the first.
+	// metadata means that the key was found; inMetadata is set in its lines.
+	// Its keys are at column metadataAt, -1 before the first.
 	metadata, inMetadata bool
 	metadataAt           int
-	// skip is the column below which all lines belong to a block scalar inside metadata; 0 is none.
+	// skip is the column right of which all lines belong to a block scalar
+	// inside metadata; 0 is none.
 	skip     int
 	oldWords bool
 }
 
-// line takes the next line. False: the document must be parsed.
+// line reads the next line. It returns false if the document must be parsed.
 func (s *scanner) line() bool {
 	start := s.pos
 	var end int
@@ -63,7 +68,7 @@ func (s *scanner) line() bool {
 	return !s.inMetadata || s.inside(trimmed, indent)
 }
 
-// margin takes a line that begins at the margin.
+// margin reads a line that starts at the margin.
 func (s *scanner) margin(line []byte) bool {
 	if isMarker(line, "...") {
 		return true
@@ -92,7 +97,7 @@ func (s *scanner) margin(line []byte) bool {
 	return true
 }
 
-// take takes a value that counts, of a key at column.
+// take reads a value of the identity, of a key at column.
 func (s *scanner) take(into *string, value []byte, column int) bool {
 	text, ok := simpleText(value)
 	if !ok || *into != "" {
@@ -102,7 +107,7 @@ func (s *scanner) take(into *string, value []byte, column int) bool {
 	return true
 }
 
-// inside takes a line of metadata.
+// inside reads a line of metadata.
 func (s *scanner) inside(line []byte, indent int) bool {
 	if s.metadataAt < 0 {
 		s.metadataAt = indent
@@ -128,7 +133,7 @@ func (s *scanner) inside(line []byte, indent int) bool {
 	return s.harmless(value, indent)
 }
 
-// nested takes a line below a key of metadata: a label, an annotation.
+// nested reads a line below a key of metadata: a label, an annotation.
 func (s *scanner) nested(line []byte, indent int) bool {
 	for line[0] == '-' && len(line) > 1 && line[1] == ' ' {
 		trimmed := bytes.TrimLeft(line[1:], " ")
@@ -153,7 +158,8 @@ func (s *scanner) nested(line []byte, indent int) bool {
 	return s.harmless(value, indent)
 }
 
-// harmless says that a value ends on its line, or goes on in lines that are indented deeper whatever they hold. Column is that of its key.
+// harmless reports whether a value ends on its line, or continues only in
+// lines that are indented deeper. Column is that of its key.
 func (s *scanner) harmless(value []byte, column int) bool {
 	value = bytes.TrimLeft(value, " ")
 	if len(value) == 0 {
@@ -173,7 +179,8 @@ func (s *scanner) harmless(value []byte, column int) bool {
 	return true
 }
 
-// simpleEntry is a key made of letters, digits and a few signs, with what stands after its colon.
+// simpleEntry splits a line into a key of letters, digits and a few signs,
+// and what follows its colon.
 func simpleEntry(line []byte) (key, value []byte, ok bool) {
 	i := bytes.IndexByte(line, ':')
 	if i <= 0 || i+1 < len(line) && line[i+1] != ' ' || !isLetter(line[0]) {
@@ -187,7 +194,8 @@ func simpleEntry(line []byte) (key, value []byte, ok bool) {
 	return line[:i], line[i+1:], true
 }
 
-// simpleText is a value of letters, digits and a few signs, perhaps in quotes, that YAML takes for text.
+// simpleText returns a value of letters, digits and a few signs, optionally
+// in quotes, that YAML reads as text.
 func simpleText(value []byte) (string, bool) {
 	value = bytes.TrimLeft(value, " ")
 	if len(value) == 0 {

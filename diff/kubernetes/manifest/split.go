@@ -2,14 +2,14 @@ package manifest
 
 import "bytes"
 
-// span is a stretch of a source that holds one document, with directives before it and its markers.
+// span is the range of one document in a source, with the directives before it and its markers.
 type span struct{ start, end int }
 
-// split finds the documents of a stream. A marker at the beginning of a line ends a document whatever is going on in it: YAML allows no
-// content there that looks like one, not even in block scalars or quotes.
+// split finds the documents of a stream. A marker at the start of a line ends a document
+// in any context: YAML allows no such content there, even in block scalars or quotes.
 func split(data []byte) []span {
 	var out []span
-	start, begun := 0, false // begun: the document from start on has its marker, or content
+	start, begun := 0, false // begun: the document at start has its marker, or content
 	for _, m := range markers(data) {
 		begun = begun || hasContent(data[start:m.start])
 		switch {
@@ -29,7 +29,8 @@ func split(data []byte) []span {
 	return append(out, span{start, len(data)})
 }
 
-// marker is a line that begins a document (---) or ends one (...). Its end is that of an ending line, with the newline.
+// marker is a line that starts a document (---) or ends one (...). For an
+// ending line, end includes the newline.
 type marker struct {
 	start, end int
 	ends       bool
@@ -51,7 +52,7 @@ func markers(data []byte) []marker {
 	return out
 }
 
-// isMarker says that a line begins with three dashes or points, and not with something longer.
+// isMarker reports whether a line starts with three dashes or dots, and not with a longer word.
 func isMarker(line []byte, what string) bool {
 	if !bytes.HasPrefix(line, []byte(what)) {
 		return false
@@ -61,7 +62,7 @@ func isMarker(line []byte, what string) bool {
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
-// lineEnd is the offset after the newline of the line at offset.
+// lineEnd returns the offset after the newline of the line at offset.
 func lineEnd(data []byte, offset int) int {
 	if i := bytes.IndexByte(data[offset:], '\n'); i >= 0 {
 		return offset + i + 1
@@ -69,7 +70,8 @@ func lineEnd(data []byte, offset int) int {
 	return len(data)
 }
 
-// lineBounds is where the text of the line at offset ends, without its line end, and where the next line begins.
+// lineBounds returns where the text of the line at offset ends, without its
+// line end, and where the next line starts.
 func lineBounds(data []byte, offset int) (end, next int) {
 	i := bytes.IndexByte(data[offset:], '\n')
 	if i < 0 {
@@ -83,7 +85,8 @@ func lineBounds(data []byte, offset int) (end, next int) {
 	return end, next
 }
 
-// hasText says that some line is neither blank nor a comment; hasContent, that one is also no directive, so that a document has begun.
+// hasText reports whether a line is neither blank nor a comment; hasContent reports
+// whether such a line is also no directive, so that a document has started.
 func hasText(data []byte) bool { return skipComments(data) < len(data) }
 
 func hasContent(data []byte) bool {
@@ -97,7 +100,7 @@ func hasContent(data []byte) bool {
 	return false
 }
 
-// skipComments is where the first line begins that is neither blank nor a comment.
+// skipComments returns the start of the first line that is neither blank nor a comment.
 func skipComments(data []byte) int {
 	for offset := 0; offset < len(data); offset = lineEnd(data, offset) {
 		i := offset
@@ -111,7 +114,8 @@ func skipComments(data []byte) int {
 	return len(data)
 }
 
-// withoutMarker leaves out a marker that has nothing but a comment beside it, and the comments before the document.
+// withoutMarker skips a marker with nothing except a comment next to it, and
+// the comments before the document.
 func withoutMarker(data []byte) int {
 	offset := skipComments(data)
 	if isMarker(data[offset:], "---") {

@@ -10,8 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// syntaxError says what is wrong with a document, where, and what to do. The library's own words are only recognised, never shown: they
-// may quote the document.
+// syntaxError returns an error with the cause, the place and the remedy. It only
+// matches the library's text and never shows it, because that may quote the document.
 func (t text) syntaxError(err error) error {
 	line, message := libraryError(err)
 	if at := t.firstBroken(message); at > 0 {
@@ -21,7 +21,7 @@ func (t text) syntaxError(err error) error {
 	return t.errorAt(place{line, t.columnIn(line, message)}, remedy(message))
 }
 
-// libraryError takes the library's "yaml: line 3: words" apart. Line 0 is unknown.
+// libraryError splits the library's "yaml: line 3: words". Line 0 means unknown.
 func libraryError(err error) (line int, message string) {
 	message = strings.TrimPrefix(err.Error(), "yaml: ")
 	if rest, found := strings.CutPrefix(message, "line "); found {
@@ -33,11 +33,13 @@ func libraryError(err error) (line int, message string) {
 	return line, message
 }
 
-// searchBelow is the size up to which a broken document is parsed again and again to find the line that breaks it.
+// searchBelow is the size in bytes up to which a broken document is parsed
+// repeatedly to find the line that breaks it.
 const searchBelow = 256 << 10
 
-// firstBroken finds the line with which the trouble begins: the library often names the line where the mapping around it begins. It is
-// the last line of the shortest beginning of the document that has the same trouble. 0 is not found.
+// firstBroken finds the line that causes the error: the library often names
+// the start of the mapping around it. It is the last line of the shortest
+// prefix of the document with the same error. It returns 0 if it finds none.
 func (t text) firstBroken(message string) int {
 	if len(t.data) > searchBelow || strings.Contains(message, "unexpected end of stream") || strings.Contains(message, "could not find expected ':'") {
 		return 0
@@ -54,7 +56,7 @@ func (t text) firstBroken(message string) int {
 	return high
 }
 
-// broken says that the first lines of a text have the same trouble as the whole.
+// broken reports whether the first lines of a text have the same error as the whole.
 func (t text) broken(lines int, message string) bool {
 	end := 0
 	for range lines {
@@ -66,7 +68,7 @@ func (t text) broken(lines int, message string) bool {
 
 var errNothing = errors.New("")
 
-// decodeAll is the first error in a stream.
+// decodeAll returns the first error in a stream.
 func decodeAll(data []byte) (err error) {
 	defer func() {
 		if recover() != nil {
@@ -84,7 +86,8 @@ func decodeAll(data []byte) (err error) {
 	}
 }
 
-// columnIn is the most likely column of the trouble in a line: a tab or a quote where they are the trouble, else the first character.
+// columnIn returns the most likely column of the error in a line: that of a
+// tab or a quote if these cause it, otherwise the first character.
 func (t text) columnIn(line int, message string) int {
 	start := 0
 	for range line - 1 {
@@ -104,7 +107,7 @@ func aboutTabs(message string) bool {
 	return strings.Contains(message, "tab character") || strings.Contains(message, "cannot start any token")
 }
 
-// remedies are what to do about the library's errors, by a part of their words.
+// remedies are the remedies for the library's errors, by a part of their text.
 var remedies = []struct{ part, words string }{
 	{"cannot start any token", "a tab, or a character that is reserved (@ `), where a value begins; indent with spaces, or put the text into quotes"},
 	{"tab character", "a tab in the indentation; indent with spaces"},

@@ -7,8 +7,9 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// oldWordLine says that a line may end in a word that YAML 1.1 reads as a boolean and YAML 1.2 as text, or begin with one as a key. The
-// YAML library then says whether it is one. It looks at each line of each document, so it looks at a few bytes only.
+// oldWordLine reports whether a line may end in a word, or start with one as a key,
+// that YAML 1.1 reads as a boolean and YAML 1.2 as text. The YAML library then
+// decides. Every line of every document is checked, so it reads only a few bytes.
 func oldWordLine(line []byte) bool {
 	if n := len(line); n > 0 {
 		switch line[n-1] {
@@ -32,7 +33,7 @@ func oldWordLine(line []byte) bool {
 	return false
 }
 
-// endsInOldWord looks for such a word after a colon or a dash, with a space between.
+// endsInOldWord checks for such a word after a colon or a dash and a space.
 func endsInOldWord(line []byte) bool {
 	n := len(line)
 	for length := 1; length <= 3 && length+2 <= n; length++ {
@@ -48,7 +49,7 @@ func endsInOldWord(line []byte) bool {
 	return false
 }
 
-// beginsWithOldWord looks for such a word before a colon.
+// beginsWithOldWord checks for such a word before a colon.
 func beginsWithOldWord(key []byte) bool {
 	i := bytes.IndexByte(key[:min(len(key), 4)], ':')
 	if i < 0 {
@@ -58,14 +59,15 @@ func beginsWithOldWord(key []byte) bool {
 	return ok
 }
 
-// parseNoting parses a text and says where plain words stand that are booleans in YAML 1.1 only.
+// parseNoting parses a text and returns the places of plain words that are
+// booleans only in YAML 1.1.
 func (t text) parseNoting() (raw.Value, []place, error) {
 	var found []place
 	v, err := t.parseWith(func(c *converter) { c.oldWord = func(at place) { found = append(found, at) } })
 	return v, found, err
 }
 
-// oldWordsNote says so in words.
+// oldWordsNote returns a note about these places.
 func (t text) oldWordsNote(at []place) string {
 	first := t.errorAt(at[0], "an unquoted yes, no, on, off, y or n is a boolean to Kubernetes (YAML 1.1); put it into quotes if text is meant").Error()
 	if len(at) == 1 {

@@ -11,14 +11,16 @@ import (
 // use is one reference.
 type use struct {
 	user manifest.ID
-	// key is that of a ConfigMap or a Secret, port the name or the number of a port of a Service; empty for the object as a whole.
+	// key is that of a ConfigMap or a Secret, and port the name or number of
+	// a Service's port; both are empty for the object as a whole.
 	key, port string
 	optional  bool
 }
 
 func (u use) part() string { return u.key + u.port }
 
-// reader finds the references of one object, by the keys that hold them: what makes pods in a custom resource names them as the API does.
+// reader finds the references of one object by the keys that hold them:
+// custom resources that create pods use the same keys as the API.
 type reader struct {
 	object Object
 	set    *set
@@ -40,7 +42,7 @@ func (r *reader) read() {
 	r.visit(v, maxDepth)
 }
 
-// named reads what only objects of some kinds have.
+// named reads references that only objects of some kinds have.
 func (r *reader) named(v raw.Value) {
 	spec := get(v, "spec")
 	switch r.object.ID.Kind {
@@ -75,7 +77,8 @@ func (r *reader) named(v raw.Value) {
 	}
 }
 
-// visit reads all mappings. Objects of their own inside a custom resource live elsewhere and are left out.
+// visit reads all mappings. It skips whole objects inside a custom resource,
+// which are created elsewhere.
 func (r *reader) visit(v raw.Value, depth int) {
 	if depth == 0 {
 		return
@@ -100,7 +103,7 @@ func (r *reader) visit(v raw.Value, depth int) {
 	}
 }
 
-// leaf reads a reference that is a name alone.
+// leaf reads a reference that consists only of a name.
 func (r *reader) leaf(key string, in raw.Value, name string) {
 	if r.object.Custom && (key == "secretName" || key == "name") {
 		r.set.provided[place{r.object.ID.Namespace, name}] = true
@@ -124,7 +127,7 @@ func (r *reader) leaf(key string, in raw.Value, name string) {
 	}
 }
 
-// mapping reads a reference that is an object, or a list of them.
+// mapping reads a reference that is an object, or a list of objects.
 func (r *reader) mapping(key string, in, v raw.Value) {
 	switch key {
 	case "configMapKeyRef", "configMapRef":
@@ -195,7 +198,8 @@ func (r *reader) service(v raw.Value, port string) {
 	r.local("Service", v, "name", use{port: port})
 }
 
-// local adds a reference to an object of the core API, in the namespace that the reference names or else in that of the object.
+// local adds a reference to an object of the core API, in the namespace that
+// the reference names, or else in that of the object.
 func (r *reader) local(kind string, v raw.Value, name string, u use) {
 	id := manifest.ID{Kind: kind, Namespace: text(get(v, "namespace")), Name: text(get(v, name))}
 	if id.Namespace == "" {
@@ -212,7 +216,7 @@ func (r *reader) add(target manifest.ID, u use) {
 	r.set.uses[target] = append(r.set.uses[target], u)
 }
 
-// template is what pods are made from.
+// template is a Pod, or a template for one.
 type template struct {
 	owner  manifest.ID
 	labels map[string]string
@@ -257,7 +261,7 @@ func get(v raw.Value, keys ...string) raw.Value {
 	return v
 }
 
-// text is that of a string or a number.
+// text returns the text of a string or a number.
 func text(v raw.Value) string {
 	if v.IsNull() || v.IsObject() || v.IsList() {
 		return ""

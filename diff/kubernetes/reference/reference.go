@@ -1,10 +1,12 @@
-// Package reference finds what a change breaks between the objects of one set: a Secret that goes while a Deployment still reads it, a
-// port of a Service that an Ingress still names, a Service whose selector matches no pods any more.
+// Package reference finds references between the objects of one set that a change
+// breaks: a Secret is removed while a Deployment still reads it, an Ingress still names
+// a removed port of a Service, the selector of a Service no longer matches any pods.
 //
-// It judges only what the manifests themselves show. What a reference leads to that was in neither set may be in the cluster, so nothing
-// is said of it; the same holds for references that are optional, and for what a custom resource newly provides. It reads each object
-// once, holds values as raw.Value, and names objects, keys and ports, never values. Package kubernetes calls it and puts what it finds to
-// the changes of a report.
+// It considers only the manifests themselves. It reports nothing about a target that
+// is in neither set, because it may exist in the cluster, about optional references,
+// or about objects that a custom resource newly provides. It reads each object once,
+// holds values as raw.Value, and names objects, keys and ports, never values.
+// Package kubernetes calls it and adds its results to the changes of a report.
 package reference
 
 import (
@@ -15,19 +17,21 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/manifest"
 )
 
-// Object is one object of a set. Its ID has the namespace that the object lives in, also where the manifest leaves that out.
+// Object is one object of a set. Its ID has the effective namespace of the
+// object, also if the manifest omits it.
 type Object struct {
 	ID    manifest.ID
 	Value raw.Value
-	// Custom says that the kind is not one of the API itself.
+	// Custom means that the kind is not part of the API itself.
 	Custom bool
 }
 
-// Rule names what is broken.
+// Rule is the name of a kind of broken reference.
 type Rule string
 
-// The rules. Gone: the target is no longer there. KeyGone and PortGone: a part of it is not. NoPods: no pods match the selector of the
-// target any more. Mismatch: the selector of a workload does not match the labels of its own pods.
+// The rules. Gone: the target no longer exists. KeyGone and PortGone: a part of it
+// no longer exists. NoPods: the selector of the target no longer matches any pods.
+// Mismatch: the selector of a workload does not match the labels of its own pods.
 const (
 	Gone     Rule = "still-used"
 	KeyGone  Rule = "key-still-used"
@@ -36,21 +40,22 @@ const (
 	Mismatch Rule = "selector-mismatch"
 )
 
-// Rules are all rules.
+// Rules returns all rules.
 func Rules() []Rule { return []Rule{Gone, KeyGone, PortGone, NoPods, Mismatch} }
 
-// Broken is something that holds before and not after.
+// Broken is a reference that was valid before the change and is not after it.
 type Broken struct {
 	Rule Rule
-	// Target is what is referred to, or whose selector matches nothing.
+	// Target is the referenced object, or the one whose selector matches nothing.
 	Target manifest.ID
-	// Part is the key or the port that is missing.
+	// Part is the missing key or port.
 	Part string
-	// Users refer to it, sorted; for NoPods they are what made the pods that matched before.
+	// Users are the objects that refer to it, sorted; for NoPods, the owners
+	// of the pods that matched before.
 	Users []manifest.ID
 }
 
-// Find compares two sets. Work grows with their size.
+// Find compares two sets. Its work grows linearly with their size.
 func Find(before, after []Object) []Broken {
 	was, is := read(before), read(after)
 	var out []Broken
@@ -63,15 +68,16 @@ func Find(before, after []Object) []Broken {
 	return out
 }
 
-// set is one side, looked through once.
+// set is one side, with an index of its objects and references.
 type set struct {
 	objects map[manifest.ID]Object
-	// uses are all references, by what they lead to.
+	// uses are all references, by their targets.
 	uses map[manifest.ID][]use
-	// provided are names that custom resources mention, which may be of Secrets and ConfigMaps that they make.
+	// provided are names in custom resources, which may be of Secrets and
+	// ConfigMaps that they create.
 	provided map[place]bool
 	pods     []template
-	// byLabel are the places in pods of the templates with a label, by namespace and label.
+	// byLabel are the indices in pods of the templates with a label, by namespace and label.
 	byLabel map[place][]int
 	budget  int
 }
@@ -93,7 +99,7 @@ func read(objects []Object) *set {
 	return s
 }
 
-// gone lists what was there and is not any more, and is still used.
+// gone lists objects that no longer exist and are still used.
 func gone(was, is *set) []Broken {
 	var out []Broken
 	for target, uses := range is.uses {
@@ -110,13 +116,15 @@ func gone(was, is *set) []Broken {
 	return out
 }
 
-// providedNow says that a custom resource newly names a Secret or a ConfigMap, and so may make it: a Certificate, an ExternalSecret.
+// providedNow reports whether a custom resource newly names a Secret or a
+// ConfigMap, and so may create it: a Certificate, an ExternalSecret.
 func providedNow(was, is *set, target manifest.ID) bool {
 	at := place{target.Namespace, target.Name}
 	return (target.Kind == "Secret" || target.Kind == "ConfigMap") && is.provided[at] && !was.provided[at]
 }
 
-// missing lists keys and ports that are used and not there, but for those that were missing before.
+// missing lists keys and ports that are used and do not exist, except those
+// that were missing before.
 func missing(was, is *set) []Broken {
 	var out []Broken
 	old := map[string]bool{}
@@ -145,7 +153,7 @@ func missing(was, is *set) []Broken {
 	return append(out, targetPorts(was, is)...)
 }
 
-// lacks says that an object of the set is without the key or the port that is used.
+// lacks reports whether an object of the set does not have the key or the port of a reference.
 func (s *set) lacks(target manifest.ID, u use) bool {
 	o, ok := s.objects[target]
 	switch {
@@ -173,7 +181,8 @@ func hasKey(v raw.Value, key string) bool {
 	return false
 }
 
-// hasPort says that a Service has a port of a name or a number. One without ports takes all, as an ExternalName does.
+// hasPort reports whether a Service has a port with a name or number. One
+// without ports has every port, like an ExternalName.
 func hasPort(v raw.Value, port string) bool {
 	ports := get(v, "spec", "ports")
 	for i := range ports.Len() {
@@ -184,7 +193,7 @@ func hasPort(v raw.Value, port string) bool {
 	return ports.Len() == 0
 }
 
-// targetPorts lists names of ports of Services that no container has any more to which they lead.
+// targetPorts lists target port names of Services that no selected container has any longer.
 func targetPorts(was, is *set) []Broken {
 	var out []Broken
 	for id, o := range is.objects {
@@ -206,13 +215,15 @@ func targetPorts(was, is *set) []Broken {
 	return out
 }
 
-// leadsNowhere says that a Service has pods in the set, none of which has a port of a name.
+// leadsNowhere reports whether a Service has pods in the set and none of them
+// has a port with this name.
 func (s *set) leadsNowhere(service Object, port string) bool {
 	pods := s.matching(service.ID.Namespace, selectorOf(service))
 	return len(pods) > 0 && !slices.ContainsFunc(pods, func(i int) bool { return s.pods[i].ports[port] })
 }
 
-// selectors lists selectors that matched pods of the set and match none any more, and workloads that do not match their own.
+// selectors lists selectors that matched pods of the set and no longer match
+// any, and workloads that do not match their own.
 func selectors(was, is *set) []Broken {
 	var out []Broken
 	for id, o := range is.objects {

@@ -6,7 +6,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// selector is what labels must be like.
+// selector is a condition on labels.
 // https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors
 type selector struct {
 	labels map[string]string
@@ -19,7 +19,8 @@ type expression struct {
 	values        []string
 }
 
-// selectorOf is the selector by which an object finds pods; empty for kinds that have none, and for one that selects all.
+// selectorOf returns the selector by which an object finds pods; empty for
+// kinds that have none, and for one that selects all.
 func selectorOf(o Object) selector {
 	spec := get(o.Value, "spec")
 	switch o.ID.ResourceKind() {
@@ -41,7 +42,8 @@ func labelsOf(v raw.Value) map[string]string {
 	return out
 }
 
-// parseSelector reads matchLabels and matchExpressions. The selector of a ReplicationController is labels alone.
+// parseSelector reads matchLabels and matchExpressions. The selector of a
+// ReplicationController consists only of labels.
 func parseSelector(v raw.Value) selector {
 	labels, has := v.Get("matchLabels")
 	list, also := v.Get("matchExpressions")
@@ -89,7 +91,8 @@ func (s selector) matches(labels map[string]string) bool {
 	return true
 }
 
-// matching are the places in pods of those that a selector finds in a namespace. It looks through those with the rarest of its labels.
+// matching returns the indices in pods of the templates in a namespace that a
+// selector matches. It checks those with the selector's rarest label.
 func (s *set) matching(namespace string, sel selector) []int {
 	if sel.empty() {
 		return nil
@@ -102,7 +105,7 @@ func (s *set) matching(namespace string, sel selector) []int {
 	}
 	var out []int
 	for _, i := range least {
-		// When there is too much to compare, everything matches: nothing is then said to be lost.
+		// Beyond the budget, everything matches: then nothing is reported as lost.
 		if s.budget--; s.budget < 0 || sel.matches(s.pods[i].labels) {
 			out = append(out, i)
 		}

@@ -1,8 +1,9 @@
 package schema
 
-// assigned are fields that the server or one of its controllers fills with something that nobody could know before, where they are left
-// out. Sources: pkg/registry/core/service/storage/alloc.go, pkg/registry/batch/job/strategy.go, pkg/controller/volume/persistentvolume,
-// pkg/scheduler, plugin/pkg/admission/storage/storageclass/setdefault of Kubernetes v1.36.
+// assigned returns fields that the server or one of its controllers sets to an unpredictable
+// value if they are omitted. Sources: pkg/registry/core/service/storage/alloc.go,
+// pkg/registry/batch/job/strategy.go, pkg/controller/volume/persistentvolume, pkg/scheduler,
+// plugin/pkg/admission/storage/storageclass/setdefault of Kubernetes v1.36.
 func assigned() [][2]string {
 	return [][2]string{
 		{"core.v1.ServiceSpec", "clusterIP"},
@@ -20,7 +21,8 @@ func assigned() [][2]string {
 	}
 }
 
-// addAssigned marks those fields and gives the paths that do not exist, which a test keeps empty.
+// addAssigned marks those fields and returns the paths that do not exist,
+// which a test requires to be none.
 func addAssigned(d *decoded) (missing []string) {
 	for _, a := range assigned() {
 		if !d.change(a[0], a[1], func(t *Type) { t.assigned = true }) {
@@ -30,6 +32,6 @@ func addAssigned(d *decoded) (missing []string) {
 	return missing
 }
 
-// Assigned says that the server or one of its controllers fills the field with a value of its own choice where it is left out: a Service's
-// clusterIP, a bound claim's volumeName.
+// Assigned reports whether the server or one of its controllers chooses the value
+// of the field if it is omitted: a Service's clusterIP, a bound claim's volumeName.
 func (t *Type) Assigned() bool { return t != nil && t.assigned }

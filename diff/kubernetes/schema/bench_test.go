@@ -8,7 +8,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// A CRD as operators that embed pods have them: some 15,000 types in one version.
+// BenchmarkLargeDefinition reads a CRD in the style of operators that embed
+// pods: some 15,000 types in one version.
 func BenchmarkLargeDefinition(b *testing.B) {
 	leaves := make([]string, 24)
 	for i := range leaves {

@@ -7,8 +7,9 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// addDefaults puts our own defaults into the types and gives the paths that do not exist, which a test keeps empty. What holds wherever a
-// definition is used comes first, so that the copies below a single definition have it too.
+// addDefaults adds the defaults of this package to the types and returns the paths that
+// do not exist, which a test requires to be none. Defaults that apply to every use of a
+// definition come first, so that the copies below a single definition also have them.
 func addDefaults(d *decoded) (missing []string) {
 	all := defaults()
 	for _, deep := range []bool{false, true} {
@@ -32,7 +33,7 @@ func (e defaulted) parsed() (raw.Value, error) {
 	return raw.Parse([]byte(e.value))
 }
 
-// and adds one default. The ones that hang on something come before the one that does not.
+// and adds one default. Those with a condition come before the one without.
 func (f fallback) and(e defaulted, value raw.Value) fallback {
 	switch {
 	case e.derive != nil:
@@ -45,7 +46,7 @@ func (f fallback) and(e defaulted, value raw.Value) fallback {
 	return f
 }
 
-// is holds when the field key is one of values; "" stands for a field that is left out.
+// is returns a condition that the field key has one of values; "" means that the field is absent.
 func is(key string, values ...string) condition {
 	return func(parent raw.Value) bool {
 		if without(key)(parent) {
@@ -57,7 +58,7 @@ func is(key string, values ...string) condition {
 	}
 }
 
-// with holds when the field is there and is not null.
+// with returns a condition that the field exists and is not null.
 func with(key string) condition {
 	return func(parent raw.Value) bool {
 		v, _ := parent.Get(key)
@@ -69,7 +70,7 @@ func without(key string) condition { return not(with(key)) }
 
 func not(c condition) condition { return func(parent raw.Value) bool { return !c(parent) } }
 
-// filled holds when the field is a list or an object that is not empty.
+// filled returns a condition that the field is a list or an object that is not empty.
 func filled(key string) condition {
 	return func(parent raw.Value) bool {
 		v, _ := parent.Get(key)
@@ -77,14 +78,14 @@ func filled(key string) condition {
 	}
 }
 
-// only holds when nothing else is there.
+// only returns a condition that no other field exists.
 func only(key string) condition {
 	return func(parent raw.Value) bool {
 		return !slices.ContainsFunc(parent.Keys(), func(k string) bool { return k != key && with(k)(parent) })
 	}
 }
 
-// sameAs takes the value of the field beside it.
+// sameAs returns a function that copies the value of a sibling field.
 func sameAs(key string) func(raw.Value) (raw.Value, bool) {
 	return func(parent raw.Value) (raw.Value, bool) {
 		v, _ := parent.Get(key)
@@ -92,12 +93,14 @@ func sameAs(key string) func(raw.Value) (raw.Value, bool) {
 	}
 }
 
-// reachableFromOutside is the API server's notion of a Service that traffic from outside of the cluster comes to.
+// reachableFromOutside reports, like the API server, whether a Service
+// receives traffic from outside of the cluster.
 func reachableFromOutside(spec raw.Value) bool {
 	return is("type", "NodePort", "LoadBalancer")(spec) || is("type", "", "ClusterIP")(spec) && filled("externalIPs")(spec)
 }
 
-// ipFamilyPolicy is what a new Service gets. One that was dual-stack before keeps that, which cannot be known here.
+// ipFamilyPolicy returns the value for a new Service. A Service that was
+// dual-stack keeps that, which is unknown here.
 func ipFamilyPolicy(spec raw.Value) (raw.Value, bool) {
 	switch {
 	case is("type", "ExternalName")(spec):
@@ -108,7 +111,8 @@ func ipFamilyPolicy(spec raw.Value) (raw.Value, bool) {
 	return raw.Of("SingleStack"), true
 }
 
-// containerLimits makes a default limit for containers of the other limits beside it, the first that names a resource counts.
+// containerLimits derives a default limit for containers from its sibling
+// limits; the first that names a resource counts.
 func containerLimits(keys ...string) func(raw.Value) (raw.Value, bool) {
 	return func(item raw.Value) (raw.Value, bool) {
 		limits := map[string]any{}
@@ -124,7 +128,7 @@ func containerLimits(keys ...string) func(raw.Value) (raw.Value, bool) {
 	}
 }
 
-// fromKind makes the names of a custom resource that may be left out of the one that may not.
+// fromKind derives the optional names of a custom resource from the required one.
 func fromKind(name func(kind string) string) func(raw.Value) (raw.Value, bool) {
 	return func(names raw.Value) (raw.Value, bool) {
 		v, _ := names.Get("kind")
@@ -133,7 +137,8 @@ func fromKind(name func(kind string) string) func(raw.Value) (raw.Value, bool) {
 	}
 }
 
-// pullPolicyOf is Always for an image without tag and digest and for the tag latest, else IfNotPresent.
+// pullPolicyOf derives Always for an image without tag and digest and for the
+// tag latest, otherwise IfNotPresent.
 func pullPolicyOf(key string) func(raw.Value) (raw.Value, bool) {
 	return func(parent raw.Value) (raw.Value, bool) {
 		v, _ := parent.Get(key)

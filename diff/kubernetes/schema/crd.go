@@ -11,11 +11,11 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// crd is what is read of a CustomResourceDefinition before anybody asks for one of its types.
+// crd is the part of a CustomResourceDefinition that is read before one of its types is needed.
 type crd struct {
 	name, group, kind string
 	namespaced        bool
-	// open is a definition that does not prune: whatever its schema does not name is kept.
+	// open means that the definition does not prune: unknown fields are kept.
 	open     bool
 	versions []crdVersion
 }
@@ -23,11 +23,12 @@ type crd struct {
 type crdVersion struct {
 	name   string
 	schema raw.Value
-	// status says that the version has a subresource for its status.
+	// status means that the version has a status subresource.
 	status bool
 }
 
-// title is how notes name the definition. A name that Kubernetes would refuse is not repeated.
+// title returns the name of the definition for notes. It does not repeat a
+// name that Kubernetes would reject.
 func (c crd) title() string {
 	if c.name == "" {
 		return "a CustomResourceDefinition"
@@ -38,18 +39,19 @@ func (c crd) title() string {
 const (
 	extensions = "apiextensions.k8s.io/"
 	definition = "CustomResourceDefinition"
-	// maxVersions bounds what one definition may list; no known one has ten.
+	// maxVersions bounds the versions of one definition; no known one has ten.
 	maxVersions = 100
 )
 
-// names are the forms of groups and versions, and of kinds.
+// names are the patterns of groups and versions, and of kinds.
 var names = sync.OnceValue(func() (n struct{ dns, kind *regexp.Regexp }) {
 	n.dns = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
 	n.kind = regexp.MustCompile(`^[A-Za-z]([-A-Za-z0-9]{0,61}[A-Za-z0-9])?$`)
 	return n
 })
 
-// readCRD reads what identifies the kind and where its schemas are. The error says what to correct and never quotes a value.
+// readCRD reads what identifies the kind and where its schemas are. The error
+// describes the correction and never quotes a value.
 func readCRD(v raw.Value) (crd, error) {
 	c := crd{}
 	if name := text(v, "metadata", "name"); names().dns.MatchString(name) {
@@ -76,7 +78,8 @@ func readCRD(v raw.Value) (crd, error) {
 	return c, err
 }
 
-// readVersions finds the schemas. In v1beta1, one schema may stand for all versions, and one version beside none in the list.
+// readVersions finds the schemas. In v1beta1, one schema may apply to all
+// versions, and a single version may be outside of the list.
 func readVersions(spec raw.Value) ([]crdVersion, error) {
 	shared, all := at(spec, "validation", "openAPIV3Schema"), []crdVersion(nil)
 	status := at(spec, "subresources", "status").IsObject()
@@ -104,7 +107,7 @@ func readVersions(spec raw.Value) ([]crdVersion, error) {
 	return all, nil
 }
 
-// define adds the kind of a definition, on a copy of what was known of it.
+// define adds the kind of a definition, to a copy of the existing kind.
 func (s *Set) define(c crd) error {
 	key := groupKind{c.group, c.kind}
 	was := s.kinds[key]
@@ -126,7 +129,7 @@ func (s *Set) define(c crd) error {
 	return nil
 }
 
-// at is the value below keys, null when there is none.
+// at returns the value below keys, or null if there is none.
 func at(v raw.Value, keys ...string) raw.Value {
 	for _, k := range keys {
 		v, _ = v.Get(k)
@@ -134,7 +137,7 @@ func at(v raw.Value, keys ...string) raw.Value {
 	return v
 }
 
-// text is the string below keys, "" when there is none.
+// text returns the string below keys, or "" if there is none.
 func text(v raw.Value, keys ...string) string {
 	s, _ := raw.Reveal(at(v, keys...)).(string)
 	return s

@@ -9,7 +9,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// widget is a CRD with the schema for its version v1.
+// widget returns a CRD with the schema for its version v1.
 func widget(schema string) string {
 	return `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"widgets.example.com"},"spec":{
 		"group":"example.com","scope":"Namespaced","names":{"kind":"Widget","plural":"widgets"},
@@ -134,7 +134,8 @@ func TestDefinitionWithoutSchema(t *testing.T) {
 	}
 }
 
-// The two sides of a diff may define a kind differently: a version that only one has stays known.
+// TestDefinitionsOfBothSides covers two sides that define a kind differently:
+// a version that only one has stays known.
 func TestDefinitionsOfBothSides(t *testing.T) {
 	one := widget(`{"type":"object","properties":{"a":{"type":"string"}}}`)
 	two := widget(`{"type":"object","properties":{"b":{"type":"string"}}}`)
@@ -195,7 +196,7 @@ func TestHostileSchemasAreBounded(t *testing.T) {
 		t.Errorf("%d levels were read", depth)
 	}
 
-	// A schema that an alias bomb would make: every level holds the level below ten times.
+	// A schema as an alias bomb would produce it: every level contains the next level ten times.
 	var bomb any = map[string]any{"type": "string"}
 	for range 20 {
 		properties := map[string]any{}

@@ -64,7 +64,8 @@ type decoded struct {
 	kinds      []table.Kind
 }
 
-// decode links the types of a table. Every type is one element of one slice, so that 1,200 of them cost a few allocations.
+// decode links the types of a table. All types are elements of one slice, so
+// that 1,200 of them take few allocations.
 func decode(data []byte) (*decoded, error) {
 	t, err := table.Read(data)
 	if err != nil {
@@ -87,7 +88,7 @@ func decode(data []byte) (*decoded, error) {
 	return d, nil
 }
 
-// fill makes the type i but for what it takes from the type that it means.
+// fill sets the fields of type i, except those that it inherits from the type that it refers to.
 func (d *decoded) fill(i int, from *table.Type, defaults map[string]raw.Value) error {
 	to := &d.types[i]
 	to.shape, to.preserve = shapeNamed(from.Shape), from.Shape == 'p' || from.Shape == 'a' && from.Format == ""
@@ -120,9 +121,10 @@ func (d *decoded) fill(i int, from *table.Type, defaults map[string]raw.Value) e
 	return nil
 }
 
-// change gives the type at a path below a definition to set. A path of one step changes the definition wherever it is used; a longer one
-// changes only what lies below that definition, on copies: spec.containers[].resources is a step into a field, one into the elements of
-// its list and one into a field of those. It reports whether the path exists.
+// change calls set with the type at a path below a definition. A path of one step changes
+// the definition wherever it is used; a longer one changes only the types below that
+// definition, on copies: spec.containers[].resources is a step into a field, one into the
+// elements of its list and one into a field of those. It reports whether the path exists.
 func (d *decoded) change(of, path string, set func(*Type)) bool {
 	t, ok := d.named[of]
 	if !ok {
@@ -145,7 +147,7 @@ func (d *decoded) change(of, path string, set func(*Type)) bool {
 	return true
 }
 
-// child is where a type refers to the type of a field, or of its elements ([]).
+// child returns where a type refers to the type of a field, or of its elements ([]).
 func (t *Type) child(step string) **Type {
 	if step == "[]" && t.elem != nil {
 		return &t.elem

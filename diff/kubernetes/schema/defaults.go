@@ -9,22 +9,24 @@ import (
 
 // defaulted is one default that the API server sets in its code and does not publish.
 type defaulted struct {
-	// of is the definition, path the field in it. A path of one step holds wherever the definition is used: PodSpec in a Pod and in every
-	// template. A longer one holds only below this definition: what is set in a Pod and not in a template is a path of core.v1.Pod.
+	// of is the definition, and path the field in it. A path of one step applies wherever the
+	// definition is used: PodSpec in a Pod and in every template. A longer one applies only below
+	// this definition: a default that a Pod has and a template does not is a path of core.v1.Pod.
 	of, path string
-	// value is the default as JSON. With derive, it is empty.
+	// value is the default as JSON. It is empty if derive is set.
 	value string
-	// when says on what beside the field the default hangs; nil is: on nothing.
+	// when is the condition on the sibling fields; nil means none.
 	when condition
-	// derive makes the default of what stands beside the field.
+	// derive computes the default from the sibling fields.
 	derive func(parent raw.Value) (raw.Value, bool)
 }
 
-// condition looks at the object that leaves a field out.
+// condition checks the object that omits a field.
 type condition func(parent raw.Value) bool
 
-// defaults are what Kubernetes v1.36 sets. Each group names its source in the tree of that release; a nested default needs the ones around
-// it ({}), which are published where the object is always written and stand here where it is optional.
+// defaults returns the defaults of Kubernetes v1.36. Each group names its source in
+// the tree of that release. A nested default needs the ones around it ({}), which are
+// published if the object is always written and are listed here if it is optional.
 func defaults() []defaulted {
 	return slices.Concat(workloadDefaults(), autoscalingDefaults(), podDefaults(), serviceDefaults(), storageDefaults(), policyDefaults(),
 		admissionDefaults())
@@ -55,11 +57,11 @@ func workloadDefaults() []defaulted {
 		{of: "apps.v1.StatefulSetUpdateStrategy", path: "rollingUpdate", value: `{}`, when: is("type", "")},
 		{of: "apps.v1.RollingUpdateStatefulSetStrategy", path: "partition", value: `0`},
 		{of: "apps.v1.ReplicaSetSpec", path: "replicas", value: `1`},
-		// pkg/apis/apps/v1/conversion.go: written out into the claims of a StatefulSet.
+		// pkg/apis/apps/v1/conversion.go: written into the claims of a StatefulSet.
 		{of: "apps.v1.StatefulSetSpec", path: "volumeClaimTemplates[].apiVersion", value: `"v1"`},
 		{of: "apps.v1.StatefulSetSpec", path: "volumeClaimTemplates[].kind", value: `"PersistentVolumeClaim"`},
 
-		// pkg/apis/batch/v1/defaults.go: of a Job itself, not of a CronJob's template for one.
+		// pkg/apis/batch/v1/defaults.go: for a Job itself, not for a CronJob's job template.
 		{of: "batch.v1.Job", path: "spec.completions", value: `1`, when: without("parallelism")},
 		{of: "batch.v1.Job", path: "spec.parallelism", value: `1`},
 		{of: "batch.v1.Job", path: "spec.backoffLimit", value: `2147483647`, when: with("backoffLimitPerIndex")},
@@ -99,7 +101,7 @@ func autoscalingDefaults() []defaulted {
 
 func podDefaults() []defaulted {
 	return []defaulted{
-		// pkg/apis/core/v1/defaults.go: in pods and in templates for them.
+		// pkg/apis/core/v1/defaults.go: in pods and pod templates.
 		{of: "core.v1.PodSpec", path: "dnsPolicy", value: `"ClusterFirst"`},
 		{of: "core.v1.PodSpec", path: "restartPolicy", value: `"Always"`},
 		{of: "core.v1.PodSpec", path: "securityContext", value: `{}`},
@@ -131,7 +133,7 @@ func podDefaults() []defaulted {
 		{of: "core.v1.PodSpec", path: "serviceAccount", derive: sameAs("serviceAccountName")},
 		{of: "core.v1.PodSpec", path: "serviceAccountName", derive: sameAs("serviceAccount")},
 
-		// pkg/apis/core/v1/defaults.go: in pods alone.
+		// pkg/apis/core/v1/defaults.go: only in pods.
 		{of: "core.v1.Pod", path: "spec.enableServiceLinks", value: `true`},
 		{of: "core.v1.Pod", path: "spec.containers[].resources.requests", derive: sameAs("limits")},
 		{of: "core.v1.Pod", path: "spec.initContainers[].resources.requests", derive: sameAs("limits")},

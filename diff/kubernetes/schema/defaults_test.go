@@ -31,7 +31,8 @@ func TestEveryDefaultHasItsPlace(t *testing.T) {
 	}
 }
 
-// Every default, published or ours, is of its field's type, and what an object's default holds is too.
+// TestDefaultsFitTheirTypes checks that every default, published or from this
+// package, fits the type of its field, with all its content.
 func TestDefaultsFitTheirTypes(t *testing.T) {
 	d, err := decode(builtinTable)
 	if err != nil {
@@ -67,7 +68,7 @@ func TestDefaultsFitTheirTypes(t *testing.T) {
 	}
 }
 
-// fits says that a value is written as its type demands.
+// fits reports whether a value has the form of its type.
 func fits(t *Type, v raw.Value) bool {
 	text, kind := raw.Text(v)
 	switch t.Shape() {

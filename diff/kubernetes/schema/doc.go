@@ -1,7 +1,10 @@
-// Package schema says what the Kubernetes API knows of the fields of its objects: which lists are keyed and by what, which strings are
-// quantities, times or durations, and what the API server fills in where a field is left out.
+// Package schema describes the fields of Kubernetes API objects: which lists
+// are keyed and by what, which strings are quantities, times or durations,
+// and which default the API server uses for an omitted field.
 //
-// It owns the table that is made of the published OpenAPI documents (kubernetes.bin, see generate), the defaults that the API server has only
-// in its code (defaults.go), the reading of custom resource definitions, and equality by meaning. It never validates an object, never
-// compares two and never asks a cluster. diff/kubernetes calls it for every object, diff/risk for what it judges.
+// It owns the table built from the published OpenAPI documents (kubernetes.bin, see
+// generate), the defaults that the API server defines only in its code (defaults.go),
+// the reading of custom resource definitions, and equality by meaning. It never
+// validates an object, never compares two and never queries a cluster. diff/kubernetes
+// calls it for every object, diff/risk for the objects that it judges.
 package schema

@@ -8,15 +8,17 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// Equal says that two values mean the same to the API server: 1000m and 1 where the type is a quantity, 60s and 1m0s, one instant in two
-// time zones, base64 that is wrapped differently, and everywhere 1, 1.0 and 1e0. Without a type, only numbers have a meaning beyond their
-// text. Objects and lists are equal when what they hold is, lists in the same order.
+// Equal reports whether two values have the same meaning to the API server: 1000m and 1 if the
+// type is a quantity, 60s and 1m0s, one instant in two time zones, base64 that is wrapped
+// differently, and in all types 1, 1.0 and 1e0. Without a type, only numbers have a meaning beyond
+// their text. Objects and lists are equal if their content is, with lists in the same order.
 //
-// Where a field takes a number or a string, the two are never equal: the string is the name of a port or a percentage, so the API server
-// refuses "8080" and "1" there, and what a custom resource makes of them only its controller knows.
+// In a field that accepts a number or a string, a number and a string are never equal:
+// the string is the name of a port or a percentage, so the API server rejects "8080"
+// and "1" there, and only the controller of a custom resource defines their meaning.
 //
-// What is not written in the form of its type is compared by its text. A quantity counts exactly, without the server's rounding up to a
-// nano and its limit of 2^63-1.
+// A value that does not have the format of its type is compared by its text. A quantity is
+// compared exactly, without the server's rounding up to a nano and its limit of 2^63-1.
 func Equal(t *Type, a, b raw.Value) bool { return equal(t, raw.Reveal(a), raw.Reveal(b)) }
 
 func equal(t *Type, a, b any) bool {
@@ -100,7 +102,7 @@ func equalTexts(f Format, a, b string) bool {
 	return false
 }
 
-// unwrapped is base64 without the line breaks that decoders pass over.
+// unwrapped returns base64 without the line breaks that decoders ignore.
 func unwrapped(text string) string {
 	if !strings.ContainsAny(text, "\r\n") {
 		return text

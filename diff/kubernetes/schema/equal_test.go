@@ -166,7 +166,8 @@ func TestQuantitiesAreEqualAsTheirValuesAre(t *testing.T) {
 	})
 }
 
-// One value written with every suffix that holds it exactly is one quantity, and a little more is another one.
+// TestQuantitiesSurviveRewriting checks that one value with every suffix that
+// can express it exactly is one quantity, and a little more is another.
 func TestQuantitiesSurviveRewriting(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text, value := written(t, "a")

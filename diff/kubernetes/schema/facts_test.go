@@ -10,7 +10,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// find goes from a kind (GROUP/VERSION/KIND, the core group is left out) down a path; [] goes into elements, {} into a map's values.
+// find follows a path from a kind (GROUP/VERSION/KIND, the core group is
+// omitted); [] enters elements, {} a map's values.
 func find(t *testing.T, s *Set, kind, path string) *Type {
 	t.Helper()
 	typ := root(t, s, kind)
@@ -27,7 +28,7 @@ func find(t *testing.T, s *Set, kind, path string) *Type {
 	return typ
 }
 
-// said is what a type says, in one line.
+// said returns all facts of a type, on one line.
 func said(t *Type) string {
 	words := []string{
 		[]string{"any", "object", "map", "list", "string", "integer", "number", "boolean"}[t.Shape()],
@@ -54,7 +55,8 @@ func said(t *Type) string {
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
 }
 
-// Known facts, from the API reference. The two columns stand apart so that a change of the release shows what it changes.
+// TestFacts checks facts from the API reference. The two columns are separate
+// so that a new release shows what it changes.
 func TestFacts(t *testing.T) {
 	const pod = "spec.template.spec"
 	for _, c := range []struct{ kind, path, want string }{

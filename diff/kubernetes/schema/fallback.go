@@ -6,17 +6,18 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// fallback is what the API server takes for a field that is left out.
+// fallback is the API server's default for an omitted field.
 type fallback struct {
 	value raw.Value
 	has   bool
-	// in are the defaults that hang on what stands beside the field; the first that answers counts.
+	// in are the defaults that depend on sibling fields; the first that applies counts.
 	in []func(parent raw.Value) (raw.Value, bool)
 }
 
-// Default is what the API server takes where the field is left out, whatever else the object says. The zero values that are published for
-// fields which are always written ("", 0, false, {}) count too: leaving such a field out and writing the zero value are the same. The default
-// of an object may be {} although its fields have defaults of their own: see IsDefault.
+// Default returns the API server's default for the field, independently of the rest of the
+// object. The zero values that are published for fields which are always written ("", 0, false,
+// {}) count too: omitting such a field and writing its zero value are the same. The default of
+// an object may be {} although its fields have defaults of their own: see IsDefault.
 func (t *Type) Default() (raw.Value, bool) {
 	if t == nil {
 		return raw.Value{}, false
@@ -24,9 +25,9 @@ func (t *Type) Default() (raw.Value, bool) {
 	return t.fallback.value, t.fallback.has
 }
 
-// DefaultIn is Default for a field that is left out of parent, whose other fields may decide: an image without a tag is always pulled, a
-// Service's targetPort is its port, a Deployment has a rollingUpdate unless its strategy is Recreate. Where nothing beside it decides, it is
-// Default.
+// DefaultIn is like Default for a field that is omitted in parent, whose other fields may decide:
+// an image without a tag is always pulled, a Service's targetPort is its port, a Deployment has a
+// rollingUpdate unless its strategy is Recreate. If no sibling decides, it returns Default.
 func (t *Type) DefaultIn(parent raw.Value) (raw.Value, bool) {
 	if t == nil {
 		return raw.Value{}, false
@@ -39,10 +40,12 @@ func (t *Type) DefaultIn(parent raw.Value) (raw.Value, bool) {
 	return t.Default()
 }
 
-// IsDefault says that v is what the API server makes of a field that is left out of parent: null, its default, an empty value where that
-// means nothing (see EmptyIsNone), or an object in which every field is what it would be if it were left out. The caller asks it for a field
-// that one side has (v) and the other side leaves out; t is the type of the field, and parent the object that leaves it out (null where that
-// is left out as well). It must not be the object that has it: what the server filled in there hides what was asked for.
+// IsDefault reports whether v is what the API server stores for a field that parent
+// omits: null, its default, an empty value without a meaning (see EmptyIsNone), or
+// an object in which every field has its default. The caller passes a field that
+// one side has (v) and the other omits; t is the type of the field, and parent the
+// object that omits it (null if that is omitted as well). Parent must not be the
+// object that has the field: the server's defaults in it hide what was specified.
 func (t *Type) IsDefault(v, parent raw.Value) bool {
 	if v.IsNull() || t.isEmpty(v) {
 		return true
@@ -65,9 +68,10 @@ func (t *Type) IsDefault(v, parent raw.Value) bool {
 	return t.completed(v, value)
 }
 
-// EmptyIsNone says that the server does not tell an empty value of the field from none. So it is with "", 0 and false where the API's Go type
-// is no pointer and leaves out what is zero, and with empty lists and maps of the API's own kinds, since those are stored as protobuf
-// messages. A custom resource keeps what it was given.
+// EmptyIsNone reports whether the server treats an empty value of the field like an
+// absent one. This applies to "", 0 and false if the API's Go field is no pointer
+// and omits zero values, and to empty lists and maps of the API's own kinds, since
+// those are stored as protobuf messages. A custom resource keeps empty values.
 func (t *Type) EmptyIsNone() bool { return t != nil && t.emptyIsNone }
 
 func (t *Type) isEmpty(v raw.Value) bool {
@@ -89,7 +93,7 @@ func (t *Type) isEmpty(v raw.Value) bool {
 	return false
 }
 
-// completed says that v is what the defaults of t's fields make of value.
+// completed reports whether v equals value with the defaults of t's fields added.
 func (t *Type) completed(v, value raw.Value) bool {
 	for _, key := range v.Keys() {
 		has, _ := v.Get(key)

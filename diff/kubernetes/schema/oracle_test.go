@@ -9,8 +9,10 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// testdata/defaulted.json holds small objects and what the defaulting and conversion code of Kubernetes v1.36.3 itself made of them (see
-// testdata/server). Whatever was added must be a default here, and nothing may be dropped that means something.
+// TestDefaultsAreThoseOfTheServer compares with testdata/defaulted.json:
+// small objects, and the result of the defaulting and conversion code of
+// Kubernetes v1.36.3 (see testdata/server). Everything that the server added
+// must be a default here, and nothing with a meaning may be dropped.
 func TestDefaultsAreThoseOfTheServer(t *testing.T) {
 	data, err := os.ReadFile("testdata/defaulted.json")
 	if err != nil {
@@ -28,7 +30,8 @@ func TestDefaultsAreThoseOfTheServer(t *testing.T) {
 	}
 }
 
-// beyond are what the server makes of something that lies elsewhere in the object than beside the field. diff/kubernetes has rules for them.
+// beyond are values that the server derives from another part of the object
+// than the field's parent. diff/kubernetes has rules for them.
 var beyond = []string{
 	"v1/ReplicationController.metadata.labels", // those of the template
 	"batch/v1/Job.metadata.labels",
@@ -36,7 +39,7 @@ var beyond = []string{
 	"apps/v1/DaemonSet.metadata.annotations", // deprecated.daemonset.template.generation
 }
 
-// server compares what was sent with what came back.
+// server compares what was sent with what the server returned.
 type server struct {
 	t     *testing.T
 	kind  string
@@ -84,7 +87,7 @@ func root(t *testing.T, s *Set, kind string) *Type {
 	return typ
 }
 
-// split parts GROUP/VERSION/KIND; the core group is left out.
+// split splits GROUP/VERSION/KIND; the core group is omitted.
 func split(kind string) (group, version, name string) {
 	parts := strings.Split(kind, "/")
 	if len(parts) == 2 {

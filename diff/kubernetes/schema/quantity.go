@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// decimal is digits × 10^exponent, with neither leading nor trailing zeros in digits; "" is zero. It holds any number that can be written
-// without ever being multiplied out, so that 1e999999999 costs nothing.
+// decimal is digits × 10^exponent, with neither leading nor trailing zeros in digits;
+// "" is zero. It holds any number without expanding it, so that 1e999999999 is cheap.
 type decimal struct {
 	negative bool
 	digits   string
 	exponent int64
 }
 
-// maxExponent keeps sums of exponents and lengths far from overflowing.
+// maxExponent prevents overflow in sums of exponents and lengths.
 const maxExponent = 1 << 60
 
-// equalNumbers compares two JSON numbers.
+// equalNumbers reports whether two JSON numbers are equal.
 func equalNumbers(a, b string) bool {
 	x, okX := parseNumber(a)
 	y, okY := parseNumber(b)
@@ -35,7 +35,7 @@ func parseNumber(text string) (decimal, bool) {
 	return d.withExponent(suffix)
 }
 
-// parseMantissa reads a sign and digits with or without a point, and gives what follows.
+// parseMantissa reads a sign and digits with an optional point, and returns what follows.
 func parseMantissa(text string) (d decimal, suffix string, ok bool) {
 	rest := text
 	if rest != "" && (rest[0] == '-' || rest[0] == '+') {
@@ -87,7 +87,8 @@ type quantity struct {
 	power uint
 }
 
-// parseQuantity reads a quantity: https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
+// parseQuantity parses a quantity:
+// https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
 func parseQuantity(text string) (quantity, bool) {
 	d, suffix, ok := parseMantissa(text)
 	if !ok {
@@ -117,7 +118,8 @@ func equalQuantities(a, b string) bool {
 	return x.small() && y.small() && x.rational().Cmp(y.rational()) == 0
 }
 
-// small says that the number can be multiplied out. A binary suffix adds at most 60 bits, so no number that a server takes is larger.
+// small reports whether the number can be expanded. A binary suffix adds at
+// most 60 bits, so every number that a server accepts is small.
 func (q quantity) small() bool {
 	const limit = 100
 	return len(q.digits) <= limit && q.exponent >= -limit && q.exponent <= limit

@@ -12,7 +12,7 @@ import (
 //go:embed kubernetes.bin
 var builtinTable []byte
 
-// Set knows the types of kinds. It is read-only and may be used by many goroutines.
+// Set holds the types of kinds. It is read-only and safe for concurrent use.
 type Set struct {
 	release string
 	kinds   map[groupKind]*kind
@@ -20,32 +20,33 @@ type Set struct {
 
 type groupKind struct{ group, kind string }
 
-// kind is what is known of one kind: its versions, oldest first.
+// kind holds the versions of one kind, oldest first.
 type kind struct {
 	namespaced bool
 	custom     bool
 	versions   []version
 }
 
-// version is one version of a kind. Types of custom resources are made when they are first asked for: a CRD of a megabyte is often there for
-// one small object, or for none.
+// version is one version of a kind. Types of custom resources are built on first
+// use: a CRD of a megabyte often exists for one small object, or for none.
 type version struct {
 	name string
 	typ  func() *Type
-	// status says that a custom resource has a subresource for its status.
+	// status means that a custom resource has a status subresource.
 	status bool
 }
 
 var builtin = sync.OnceValue(func() *Set {
 	s, err := load(builtinTable)
 	if err != nil {
-		// The table is part of the program and a test reads it. Without it, everything is compared as if no schema were known.
+		// The table is part of the program and a test reads it. Without it,
+		// everything is compared as if no schema were known.
 		return &Set{}
 	}
 	return s
 })
 
-// Builtin is what the API server itself serves, decoded when it is first asked for.
+// Builtin returns the kinds of the API server itself, decoded on first use.
 func Builtin() *Set { return builtin() }
 
 func load(data []byte) (*Set, error) {
@@ -67,7 +68,7 @@ func load(data []byte) (*Set, error) {
 	return s, nil
 }
 
-// add puts a version in its place; one of the same name gives way.
+// add inserts a version; it replaces one of the same name.
 func (k *kind) add(v version) {
 	i, found := slices.BinarySearchFunc(k.versions, v.name, func(w version, name string) int { return compareVersions(w.name, name) })
 	if found {
@@ -77,11 +78,11 @@ func (k *kind) add(v version) {
 	k.versions = slices.Insert(k.versions, i, v)
 }
 
-// Release is the Kubernetes release whose published API the set is made of: v1.36.3.
+// Release returns the Kubernetes release of the published API in the set: v1.36.3.
 func (s *Set) Release() string { return s.release }
 
-// Find is the type of a kind, nil when the kind is not known. A version that is not known gives the closest one that is: the next newer,
-// else the newest. The core group is "".
+// Find returns the type of a kind, or nil if the kind is unknown. For an unknown version it
+// returns the closest known one: the next newer, otherwise the newest. The core group is "".
 func (s *Set) Find(group, version, kind string) *Type {
 	k := s.kinds[groupKind{group, kind}]
 	if k == nil || len(k.versions) == 0 {
@@ -95,8 +96,8 @@ func (s *Set) Find(group, version, kind string) *Type {
 	return k.versions[len(k.versions)-1].typ()
 }
 
-// DropsStatus says that the API server drops what a manifest writes into the status of a kind. Of its own kinds it keeps only that of a new
-// Node.
+// DropsStatus reports whether the API server drops the status in a manifest
+// of a kind. Of its own kinds it keeps only that of a new Node.
 func (s *Set) DropsStatus(group, version, kind string) bool {
 	k := s.kinds[groupKind{group, kind}]
 	if k == nil || !k.custom {
@@ -110,15 +111,16 @@ func (s *Set) DropsStatus(group, version, kind string) bool {
 	return false
 }
 
-// Namespaced says whether objects of a kind live in a namespace, and whether that is known.
+// Namespaced reports whether objects of a kind are namespaced, and whether that is known.
 func (s *Set) Namespaced(group, kind string) (namespaced, known bool) {
 	k := s.kinds[groupKind{group, kind}]
 	return k != nil && k.namespaced, k != nil
 }
 
-// With is s with the kinds that CustomResourceDefinitions define (whole objects, apiextensions.k8s.io/v1 or v1beta1), and notes about
-// those that cannot be used. Where two define the same version of a kind, the later one counts; a version that only the earlier one has
-// stays. s is not changed, and the values must not be either.
+// With returns s with the kinds that CustomResourceDefinitions define (whole objects,
+// apiextensions.k8s.io/v1 or v1beta1), and notes about those that cannot be used. If two
+// define the same version of a kind, the later one counts; a version that only the
+// earlier one has stays. It does not change s; the values must not be changed afterwards.
 func (s *Set) With(crds []raw.Value) (*Set, []string) {
 	if len(crds) == 0 {
 		return s, nil

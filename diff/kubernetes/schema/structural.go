@@ -7,28 +7,30 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// What the schema of one version may cost. The largest published ones have some ten thousand types, twenty deep. What lies beyond is
-// unknown, as if the schema ended there.
+// Limits of the schema of one version. The largest published ones have some ten thousand
+// types, twenty deep. Everything beyond the limits is unknown, as if the schema ended there.
 const (
 	maxTypes = 200_000
 	maxDepth = 64
 	maxKeys  = 16
 )
 
-// crdReader makes the types of one version of a custom resource from its structural schema. References are not followed: a structural schema
-// has none.
+// crdReader builds the types of one version of a custom resource from its
+// structural schema. It does not follow references: a structural schema has none.
 //
-// The form: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
+// The format:
+// https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
 type crdReader struct {
 	// meta is the type of every object's metadata.
 	meta *Type
 	// open keeps unknown fields everywhere.
 	open bool
-	// left is how many types may still be made.
+	// left is how many more types may be built.
 	left int
 }
 
-// root is the type of the whole object. Without a schema, all but the metadata is open.
+// root returns the type of the whole object. Without a schema, everything
+// other than the metadata is open.
 func (r *crdReader) root(schema raw.Value) *Type {
 	t := r.read(schema, 0)
 	if t == nil {
@@ -39,7 +41,7 @@ func (r *crdReader) root(schema raw.Value) *Type {
 	return t
 }
 
-// embed gives a type the fields that every object has.
+// embed adds the fields that every object has.
 func (r *crdReader) embed(t *Type) {
 	word := &Type{shape: String}
 	t.put("apiVersion", word)
@@ -56,7 +58,7 @@ func (t *Type) put(name string, typ *Type) {
 	t.fields = slices.Insert(t.fields, i, field{name, typ})
 }
 
-// read is the type of a schema, nil where nothing is known.
+// read returns the type of a schema, or nil if it is unknown.
 func (r *crdReader) read(schema raw.Value, depth int) *Type {
 	if !schema.IsObject() || depth > maxDepth || r.left <= 0 {
 		return nil
@@ -78,7 +80,8 @@ func (r *crdReader) read(schema raw.Value, depth int) *Type {
 	return t
 }
 
-// element is the type of a list's elements or a map's values. Their default stands for null alone: what is left out is not there.
+// element returns the type of a list's elements or a map's values. Their
+// default replaces only null: an omitted element does not exist.
 func (r *crdReader) element(schema raw.Value, depth int) *Type {
 	t := r.read(schema, depth+1)
 	if t != nil {
@@ -87,7 +90,8 @@ func (r *crdReader) element(schema raw.Value, depth int) *Type {
 	return t
 }
 
-// object reads the fields, or what the values of a map are. A schema has one or the other.
+// object reads the fields of an object, or the type of a map's values. A
+// schema has one or the other.
 func (r *crdReader) object(t *Type, schema raw.Value, depth int) {
 	properties := at(schema, "properties")
 	values, ok := schema.Get("additionalProperties")
@@ -98,7 +102,7 @@ func (r *crdReader) object(t *Type, schema raw.Value, depth int) {
 	}
 	for _, name := range properties.Keys() {
 		if r.left <= 0 {
-			// What is not known must not look as if it were not allowed.
+			// An unknown field must not look like one that is not allowed.
 			t.preserve = true
 			break
 		}
@@ -133,7 +137,8 @@ func shapeOf(schema raw.Value) Shape {
 	return Any
 }
 
-// formatOf is what a scalar means. Go types that are strings in JSON leave their trace in patterns alone.
+// formatOf returns the meaning of a scalar. Go types that are strings in JSON
+// can be recognized only by their patterns.
 func formatOf(schema raw.Value) Format {
 	pattern := text(schema, "pattern")
 	switch format := text(schema, "format"); {
@@ -153,11 +158,13 @@ func formatOf(schema raw.Value) Format {
 	return Plain
 }
 
-// quantityPattern is the pattern that controller-gen writes for resource.Quantity. Another one that is like it may mean something else.
+// quantityPattern is the pattern that controller-gen writes for
+// resource.Quantity. A similar one may mean something else.
 const quantityPattern = `^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$`
 
-// durationPattern says that a pattern is made of digits and of units of time alone, hours, minutes and seconds among them: those of Gateway
-// API, Flux and Prometheus are. The pattern is not run, since it may come from anybody.
+// durationPattern reports whether a pattern consists only of digits and time
+// units, with hours, minutes and seconds among them, like those of Gateway
+// API, Flux and Prometheus. It does not run the pattern, which may be hostile.
 func durationPattern(pattern string) bool {
 	const units = "numshdwyµ"
 	if !strings.Contains(pattern, "[0-9]") && !strings.Contains(pattern, `\d`) {
@@ -174,8 +181,8 @@ func durationPattern(pattern string) bool {
 	})
 }
 
-// listOf is how the elements of a list are told apart. A list of which the schema says nothing is atomic to the server, which does not
-// help those who read: it stays Unknown.
+// listOf returns how the elements of a list are identified. A list without a declared
+// kind is atomic to the server, which does not help a reader: it stays Unknown.
 func listOf(schema raw.Value) (ListKind, []string) {
 	switch text(schema, "x-kubernetes-list-type") {
 	case "atomic":

@@ -7,7 +7,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/internal/raw"
 )
 
-// Shape is what a value of a type is written as.
+// Shape is the JSON form of the values of a type.
 type Shape uint8
 
 // The shapes. An Object has named fields, a Map keys of the author's choice.
@@ -22,10 +22,11 @@ const (
 	Boolean
 )
 
-// ListKind says how the elements of a list are told apart.
+// ListKind is how the elements of a list are identified.
 type ListKind uint8
 
-// The kinds of lists, as x-kubernetes-list-type has them. Unknown is what says nothing of it, and all that is no list.
+// The kinds of lists, as in x-kubernetes-list-type. Unknown is a list without
+// that key, and every type that is no list.
 const (
 	Unknown ListKind = iota
 	Atomic
@@ -33,11 +34,11 @@ const (
 	MapList
 )
 
-// Format is what a scalar means beyond its text.
+// Format is the meaning of a scalar beyond its text.
 type Format uint8
 
-// The formats. Plain strings are equal only when their texts are; IntOrString is a number, or a string with a percentage or a name; Bytes
-// is base64.
+// The formats. Plain strings are equal only if their texts are; IntOrString
+// is a number, or a string with a percentage or a name; Bytes is base64.
 const (
 	Plain Format = iota
 	Quantity
@@ -47,8 +48,8 @@ const (
 	Bytes
 )
 
-// Type is what is known of the value of one field. All methods work on nil, which is a value of which nothing is known. A Type is read-only
-// and may be used by many goroutines.
+// Type describes the value of one field. All methods accept nil, for a value
+// without a known type. A Type is read-only and safe for concurrent use.
 type Type struct {
 	shape    Shape
 	list     ListKind
@@ -56,7 +57,8 @@ type Type struct {
 	preserve bool
 	assigned bool
 	nullable bool
-	// emptyIsNone says that an empty value ("", 0, false, [], {}) and none are the same to the API server.
+	// emptyIsNone means that the API server treats an empty value ("", 0,
+	// false, [], {}) like an absent one.
 	emptyIsNone bool
 	keys        []string
 	fields      []field // sorted by name
@@ -69,7 +71,8 @@ type field struct {
 	typ  *Type
 }
 
-// Shape is what a value of the type is written as; Any when that is open or nothing is known.
+// Shape returns the form of a value of the type; Any if every form is allowed
+// or the type is unknown.
 func (t *Type) Shape() Shape {
 	if t == nil {
 		return Any
@@ -77,7 +80,8 @@ func (t *Type) Shape() Shape {
 	return t.shape
 }
 
-// Field is the type of a key: of a named field, or of any key of a map. It is nil when the schema has no such field.
+// Field returns the type of a key: of a named field, or of any key of a map.
+// It returns nil if the schema has no such field.
 func (t *Type) Field(name string) *Type {
 	if t == nil {
 		return nil
@@ -91,12 +95,13 @@ func (t *Type) Field(name string) *Type {
 	return nil
 }
 
-// index is where a field is, or belongs.
+// index returns the position of a field, or where it would be inserted.
 func (t *Type) index(name string) (int, bool) {
 	return slices.BinarySearchFunc(t.fields, name, func(f field, n string) int { return strings.Compare(f.name, n) })
 }
 
-// Elem is the type of the elements of a list or of the values of a map, nil for all else.
+// Elem returns the type of the elements of a list or of the values of a map,
+// and nil for all others.
 func (t *Type) Elem() *Type {
 	if t == nil {
 		return nil
@@ -104,8 +109,8 @@ func (t *Type) Elem() *Type {
 	return t.elem
 }
 
-// Known says that the API server would keep the key: it is a field of the schema, a key of a map, or unknown fields are preserved, or
-// nothing is known of the type at all.
+// Known reports whether the API server would keep the key: it is a field of the schema,
+// a key of a map, unknown fields are preserved, or nothing is known about the type.
 func (t *Type) Known(name string) bool {
 	if t == nil || t.preserve || t.shape == Any || t.shape == Map {
 		return true
@@ -114,7 +119,7 @@ func (t *Type) Known(name string) bool {
 	return ok
 }
 
-// Fields are the names of the type's own fields, sorted.
+// Fields returns the names of the type's own fields, sorted.
 func (t *Type) Fields() []string {
 	if t == nil {
 		return nil
@@ -126,8 +131,9 @@ func (t *Type) Fields() []string {
 	return names
 }
 
-// List says how the elements of a list are told apart. A published key is no promise for a manifest that was never sent to a server: where
-// an element lacks a key, or two elements have the same, the caller falls back to comparing by content.
+// List returns how the elements of a list are identified. A manifest that was
+// never sent to a server may violate the published keys: if an element lacks a
+// key, or two elements have the same, the caller compares by content instead.
 func (t *Type) List() ListKind {
 	if t == nil {
 		return Unknown
@@ -135,8 +141,9 @@ func (t *Type) List() ListKind {
 	return t.list
 }
 
-// Keys are the fields by which the elements of a MapList are told apart, in the published order. A key that an element leaves out counts
-// with its default (protocol TCP): see Type.Default of the element's field. The result must not be changed.
+// Keys returns the fields that identify the elements of a MapList, in the published
+// order. A key that an element omits counts with its default (protocol TCP): see
+// Type.Default of the element's field. The caller must not change the result.
 func (t *Type) Keys() []string {
 	if t == nil {
 		return nil
@@ -144,7 +151,7 @@ func (t *Type) Keys() []string {
 	return t.keys
 }
 
-// Format is what a scalar of the type means beyond its text.
+// Format returns the meaning of a scalar of the type beyond its text.
 func (t *Type) Format() Format {
 	if t == nil {
 		return Plain
@@ -152,8 +159,10 @@ func (t *Type) Format() Format {
 	return t.format
 }
 
-// KeepsNull says that the API server tells null at a key of an object from no such key. In a map of its own it makes the zero value of null.
-// A field of its own that is null is not there. Of a custom resource it drops null only where the field has a default and is not nullable.
+// KeepsNull reports whether the API server distinguishes null at a key of an
+// object from an absent key. In a map of its own kinds it replaces null by the
+// zero value. In a field of its own kinds it treats null as absent. In a custom
+// resource it drops null only if the field has a default and is not nullable.
 func (t *Type) KeepsNull(builtin bool, key string) bool {
 	if t.Shape() == Map {
 		return true
@@ -163,7 +172,8 @@ func (t *Type) KeepsNull(builtin bool, key string) bool {
 	return !builtin && (!falls || field.nullable)
 }
 
-// Zero is what the API server makes of null as a value of the type in a map of its own; null where it keeps that.
+// Zero returns what the API server stores for null as a value of the type in
+// a map of its own kinds; null if it keeps null.
 func (t *Type) Zero() raw.Value {
 	switch {
 	case t.Format() == Quantity:
@@ -174,5 +184,6 @@ func (t *Type) Zero() raw.Value {
 	return raw.Value{}
 }
 
-// Preserve says that fields which the schema does not name are kept (x-kubernetes-preserve-unknown-fields).
+// Preserve reports whether fields that the schema does not define are kept
+// (x-kubernetes-preserve-unknown-fields).
 func (t *Type) Preserve() bool { return t != nil && t.preserve }

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// compareVersions orders versions by age: v1alpha1, v1beta1, v1, v2alpha1. What is not written like this is older than all, in the order of
-// the alphabet.
+// compareVersions orders versions by age: v1alpha1, v1beta1, v1, v2alpha1. A version in
+// another format is older than all of these; such versions are in alphabetical order.
 //
-// The form: https://kubernetes.io/docs/reference/using-api/#api-versioning
+// The format: https://kubernetes.io/docs/reference/using-api/#api-versioning
 func compareVersions(a, b string) int {
 	x, y := ageOf(a), ageOf(b)
 	return cmp.Or(cmp.Compare(x.major, y.major), cmp.Compare(x.stability, y.stability), cmp.Compare(x.minor, y.minor), strings.Compare(a, b))
@@ -44,7 +44,7 @@ func ageOf(version string) age {
 	return a
 }
 
-// positive is the number that a text of digits writes without leading zeros, or 0.
+// positive returns the number of a text of digits without leading zeros, or 0.
 func positive(text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || text != strconv.Itoa(n) {

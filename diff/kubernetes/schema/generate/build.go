@@ -13,8 +13,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema/internal/table"
 )
 
-// formats are the definitions that are scalars with a meaning of their own. The published schema of a quantity does not say more than
-// "string or number".
+// formats are the definitions of scalars with a special meaning. The
+// published schema of a quantity is only "string or number".
 var formats = map[string]table.Type{
 	"api.resource.Quantity":    {Shape: 's', Format: "quantity"},
 	"util.intstr.IntOrString":  {Shape: 'a', Format: "int-or-string"},
@@ -25,7 +25,8 @@ var formats = map[string]table.Type{
 	"pkg.runtime.RawExtension": {Shape: 'p'},
 }
 
-// builder collects the types that the served kinds reach. Types without a name that are alike are kept once.
+// builder collects the types that the served kinds reach. Equal types without
+// a name are stored once.
 type builder struct {
 	schemas map[string]*definition // by short name
 	full    map[string]string      // names by short name
@@ -55,7 +56,8 @@ func build(docs []document, omitted func(string) (map[string]bool, error)) (*tab
 	return t, nil
 }
 
-// collect takes every definition once. Those that several documents have are the same in all of them but for the kinds they name.
+// collect adds every definition once. A definition in several documents is
+// the same in all of them, except for the kinds that it lists.
 func (b *builder) collect(docs []document) error {
 	for _, d := range docs {
 		for name, s := range d.Components.Schemas {
@@ -70,13 +72,13 @@ func (b *builder) collect(docs []document) error {
 	return nil
 }
 
-// shortName is the last three parts: io.k8s.api.core.v1.PodSpec gives core.v1.PodSpec.
+// shortName returns the last three parts: core.v1.PodSpec for io.k8s.api.core.v1.PodSpec.
 func shortName(name string) string {
 	parts := strings.Split(name, ".")
 	return strings.Join(parts[max(0, len(parts)-3):], ".")
 }
 
-// nameOf is the definition of a kind, or "" when none names it.
+// nameOf returns the definition of a kind, or "" if there is none.
 func (b *builder) nameOf(k gvk) string {
 	for _, name := range slices.Sorted(maps.Keys(b.schemas)) {
 		if slices.Contains(b.schemas[name].GroupKinds, k) {
@@ -91,10 +93,12 @@ type served struct {
 	namespaced bool
 }
 
-// resourcePath is the path of a list of objects or of one object, not that of a subresource.
+// resourcePath matches the path of a list of objects or of one object, and
+// not that of a subresource.
 var resourcePath = regexp.MustCompile(`^/(?:api|apis/[^/]+)/[^/]+/(namespaces/\{namespace\}/)?[^/]+(?:/\{name\})?$`)
 
-// kinds are what the server serves, sorted. A kind is namespaced when one of its paths goes through a namespace.
+// kinds returns the kinds that the server serves, sorted. A kind is
+// namespaced if one of its paths includes a namespace.
 func kinds(docs []document) []served {
 	found := map[gvk]bool{}
 	for _, d := range docs {
@@ -107,7 +111,7 @@ func kinds(docs []document) []served {
 				var op struct {
 					Of *gvk `json:"x-kubernetes-group-version-kind"`
 				}
-				// What is no operation (a path's parameters) says nothing of a kind.
+				// An entry that is no operation (a path's parameters) contains no kind.
 				if json.Unmarshal(o, &op) != nil || op.Of == nil {
 					continue
 				}
@@ -125,7 +129,8 @@ func kinds(docs []document) []served {
 	return all
 }
 
-// definition is the number of a named type. It is taken before its fields are looked at, since a type may hold itself.
+// definition returns the number of a named type. It reserves the number
+// before it reads the fields, since a type may contain itself.
 func (b *builder) definition(name string) (int, error) {
 	if n, ok := b.named[name]; ok {
 		return n, nil
@@ -170,15 +175,15 @@ func (b *builder) omit(name string, t *table.Type) error {
 	return nil
 }
 
-// element is the number of the type of a list's elements or a map's values. What is published as their default stands for null: an element
-// or a key that is left out is simply not there.
+// element returns the number of the type of a list's elements or a map's values. Their
+// published default replaces null: an omitted element or key simply does not exist.
 func (b *builder) element(d *definition) (int, error) {
 	plain := *d
 	plain.Default = nil
 	return b.field(&plain)
 }
 
-// field is the number of the type of a field.
+// field returns the number of the type of a field.
 func (b *builder) field(d *definition) (int, error) {
 	ref := d.Ref
 	if len(d.AllOf) == 1 && d.AllOf[0].Ref != "" {
@@ -248,7 +253,8 @@ func (b *builder) object(d *definition) (table.Type, error) {
 	return t, nil
 }
 
-// list takes the keys of server-side apply; where a list has only the older merge key of patches, that one.
+// list reads the keys of server-side apply; if a list has only the older
+// merge key of patches, it reads that one.
 func (b *builder) list(d *definition) (table.Type, error) {
 	t := table.Type{Shape: 'l', List: '-'}
 	switch d.ListType {

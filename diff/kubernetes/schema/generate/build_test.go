@@ -13,7 +13,7 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema/internal/table"
 )
 
-// published is a document of the form that Kubernetes publishes, with one kind that has one of everything.
+// published is a document in the published form, with one kind that has an example of everything.
 const published = `{
 	"paths": {
 		"/apis/example.k8s.io/v1/namespaces/{namespace}/things/{name}": {

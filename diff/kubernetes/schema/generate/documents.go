@@ -9,8 +9,9 @@ import (
 	"slices"
 )
 
-// document is what is read of one OpenAPI v3 document: one for each group and version, each with all the definitions that it uses. The one
-// document of version 2 has the same definitions with the same extensions (in v1.36.3, all 771), without defaults; it is not read.
+// document is the part of one OpenAPI v3 document that is read. There is one for each group and
+// version, with all the definitions that it uses. The single document of version 2 has the same
+// definitions with the same extensions (in v1.36.3, all 771), without defaults; it is not read.
 type document struct {
 	Paths      map[string]map[string]json.RawMessage `json:"paths"`
 	Components struct {
@@ -18,7 +19,8 @@ type document struct {
 	} `json:"components"`
 }
 
-// definition is a schema as Kubernetes writes it: a named one, the schema of a field, or of what a list or map holds.
+// definition is a schema as Kubernetes publishes it: a named one, the schema
+// of a field, or that of the elements of a list or map.
 type definition struct {
 	Ref        string                 `json:"$ref"`
 	AllOf      []*definition          `json:"allOf"`

@@ -1,7 +1,9 @@
-// Command generate makes kubernetes.bin of package schema from the OpenAPI documents that a Kubernetes release publishes.
+// Command generate builds kubernetes.bin of package schema from the OpenAPI
+// documents of a Kubernetes release.
 //
-// It reads them out of the release's Go modules, so that the modules' checksums vouch for them, and writes the file that its argument names
-// (diff/kubernetes/schema/kubernetes.bin when there is none). The same release gives the same bytes. make generate calls it.
+// It reads them from the release's Go modules, so that the modules' checksums verify
+// them, and writes the file named by its argument (diff/kubernetes/schema/kubernetes.bin
+// by default). The same release yields the same bytes. make generate calls it.
 package main
 
 import (
@@ -15,7 +17,8 @@ import (
 	"github.com/nuon-toolkit/nuon/diff/kubernetes/schema/internal/table"
 )
 
-// release is the Kubernetes release whose API the table holds. After a change: make generate, then look at the tests of package schema.
+// release is the Kubernetes release whose API the table holds. After changing
+// it, run make generate and check the tests of package schema.
 const release = "v1.36.3"
 
 // library is the same release of the modules that hold the API's Go types.
@@ -56,7 +59,8 @@ func run(path string) error {
 	return os.WriteFile(path, b.Bytes(), 0o644)
 }
 
-// moduleDir is the folder of a module. It is asked for outside of any module, so that go.mod never names Kubernetes.
+// moduleDir returns the folder of a module. It runs go outside of any module,
+// so that go.mod never includes Kubernetes.
 func moduleDir(module string) (string, error) {
 	tmp, err := os.MkdirTemp("", "schema")
 	if err != nil {

@@ -12,10 +12,11 @@ import (
 	"strings"
 )
 
-// structs reads the Go types that the published documents are made of, for the one thing that the documents do not say: which fields are no
-// pointers and are left out when they are zero. In those, zero and absent are one; in a pointer (storageClassName) they are two.
+// structs reads the Go types from which the published documents are generated, for the only
+// fact that the documents omit: which fields are no pointers and are left out when they are
+// zero. In those, zero equals absent; in a pointer (storageClassName) it does not.
 type structs struct {
-	// module is the folder of a module of the release by its name below k8s.io.
+	// module returns the folder of a module of the release, by its name below k8s.io.
 	module func(name string) (string, error)
 	dirs   map[string]string
 	// packages are the structs of the packages that were read, by folder and name.
@@ -26,7 +27,8 @@ func newStructs(module func(string) (string, error)) *structs {
 	return &structs{module: module, dirs: map[string]string{}, packages: map[string]map[string]*ast.StructType{}}
 }
 
-// omitted are the fields of a definition, given by its full name (io.k8s.api.core.v1.PodSpec), that are left out when they are zero.
+// omitted returns the fields of a definition, given by its full name
+// (io.k8s.api.core.v1.PodSpec), that are left out when they are zero.
 func (s *structs) omitted(definition string) (map[string]bool, error) {
 	path, ok := strings.CutPrefix(definition, "io.k8s.")
 	cut := strings.LastIndex(path, ".")
@@ -60,7 +62,7 @@ func (s *structs) dir(module string) (string, error) {
 	return dir, err
 }
 
-// collect adds the fields of a struct and of those of the same package that are written into it.
+// collect adds the fields of a struct and of the structs of the same package that it embeds.
 func collect(types map[string]*ast.StructType, s *ast.StructType, fields map[string]bool) {
 	for _, f := range s.Fields.List {
 		name, options := tagOf(f)
@@ -124,7 +126,7 @@ func addStructs(d ast.Decl, types map[string]*ast.StructType) {
 		if !ok {
 			continue
 		}
-		// A type that is another package's gets no fields of its own: less is known of it then.
+		// A type from another package gets no fields here: less is known about it then.
 		types[t.Name.Name] = &ast.StructType{Fields: &ast.FieldList{}}
 		if s, ok := t.Type.(*ast.StructType); ok {
 			types[t.Name.Name] = s

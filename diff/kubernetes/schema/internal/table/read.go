@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// reader takes the table apart line by line. The names that it gives share the memory of the whole text, which lives as long as the table.
+// reader parses the table line by line. The names that it returns share the
+// memory of the whole text, which lives as long as the table.
 type reader struct {
 	rest string
 	line int
@@ -70,7 +71,7 @@ func (r *reader) count(word string) (int, error) {
 	return number(text, maxTypes)
 }
 
-// number reads a number below limit, without a sign or leading zeros.
+// number parses a number below limit, without a sign or leading zeros.
 func number(text string, limit int) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n >= limit || text[0] < '0' || text[0] == '0' && text != "0" {

@@ -1,8 +1,9 @@
-// Package table holds the form in which the types of the Kubernetes API lie in the binary.
+// Package table defines the format in which the binary stores the types of the Kubernetes API.
 //
-// It owns the form alone: the generator writes it, package schema reads it and gives it a meaning.
+// It owns only the format: the generator writes it, package schema reads it and interprets it.
 //
-// The form is text, deflated. Lines end with \n, what stands in a line is parted by spaces; none of the names can hold one.
+// The format is text, compressed with deflate. Lines end with \n, and the items of a line are
+// separated by spaces, which no name can contain.
 //
 //	nuon kubernetes schema 1
 //	kubernetes v1.36.3
@@ -14,9 +15,10 @@
 //	kinds 1
 //	- v1 Secret n 0                          group (- is the core), version, kind, n or c (namespaced or cluster), type
 //
-// The first word of a type is its shape and, for a definition of the published documents, its name. What follows depends on the shape:
-// o and p fields (p keeps unknown ones), m the values' type, l the kind of list (a, s, m or -), the elements' type and the keys, r the type
-// that is meant; s, i, f, b and a may name a format, or omitempty.
+// The first word of a type is its shape and, for a definition of the published documents, its
+// name. The rest depends on the shape: o and p list fields (p keeps unknown ones), m the values'
+// type, l the kind of list (a, s, m or -), the elements' type and the keys, r the type that it
+// refers to; s, i, f, b and a may have a format, or omitempty.
 package table
 
 import (
@@ -31,39 +33,41 @@ import (
 
 const magic = "nuon kubernetes schema 1"
 
-// OmitEmpty stands in the place of a plain scalar's format when its zero value is written by leaving it out: "", 0 and false are then the
-// same as nothing.
+// OmitEmpty replaces the format of a plain scalar whose zero value is omitted when it is encoded:
+// "", 0 and false then equal an absent value.
 const OmitEmpty = "omitempty"
 
-// What a damaged or hostile table may claim, far above what Kubernetes has.
+// Limits for a damaged or hostile table, far above what Kubernetes has.
 const (
 	maxTypes = 100_000
 	maxBytes = 16 << 20
 )
 
-// Table is everything that is known of the API's types.
+// Table holds the types and kinds of the API.
 type Table struct {
-	// Kubernetes is the release whose published documents the table is made of: v1.36.3.
+	// Kubernetes is the release from whose published documents the table is built: v1.36.3.
 	Kubernetes string
 	Types      []Type
 	Kinds      []Kind
 }
 
-// Type is one type. Which fields hold something depends on its Shape.
+// Type is one type. Its Shape decides which fields are set.
 type Type struct {
-	// Shape is o (object), p (object that keeps unknown fields), m (map), l (list), s (string), i (integer), f (number), b (boolean),
-	// a (anything) or r (the type Elem again, with another default).
+	// Shape is o (object), p (object that keeps unknown fields), m (map), l (list), s (string),
+	// i (integer), f (number), b (boolean), a (anything) or r (the type Elem again, with another
+	// default).
 	Shape byte
-	// Name is the last three parts of a definition's name: core.v1.PodSpec. Empty for a type without one.
+	// Name is the last three parts of a definition's name: core.v1.PodSpec.
+	// Empty for a type without one.
 	Name   string
 	Fields []Field // sorted by name
-	// Elem is the type of the elements of l, of the values of m, or the type that r means.
+	// Elem is the type of the elements of l, of the values of m, or the type that r refers to.
 	Elem int
-	// List is a (atomic), s (set), m (map) or - (not said).
+	// List is a (atomic), s (set), m (map) or - (not declared).
 	List   byte
 	Keys   []string
 	Format string
-	// Default is the default as JSON; empty when there is none.
+	// Default is the default as JSON; empty if there is none.
 	Default string
 }
 
@@ -73,14 +77,14 @@ type Field struct {
 	Type int
 }
 
-// Kind is what the server serves, and the number of its type.
+// Kind is a kind that the server serves, with the number of its type.
 type Kind struct {
 	Group, Version, Kind string
 	Namespaced           bool
 	Type                 int
 }
 
-// Write writes the table. Equal tables give equal bytes.
+// Write writes the table. Equal tables yield equal bytes.
 func Write(w io.Writer, t *Table) error {
 	z, err := flate.NewWriter(w, flate.BestCompression)
 	if err != nil {
@@ -138,7 +142,7 @@ func orDash(s string) string {
 	return s
 }
 
-// Read reads what Write wrote.
+// Read parses a table that Write wrote.
 func Read(data []byte) (*Table, error) {
 	z := flate.NewReader(bytes.NewReader(data))
 	text, err := io.ReadAll(io.LimitReader(z, maxBytes+1))
