@@ -14,26 +14,26 @@ import (
 
 // Attack is one kind of attempt of a hostile party.
 type Attack struct {
-	// Name says what is tried, such as "exec in a health job".
+	// Name describes the attempt, such as "exec in a health job".
 	Name string
-	// Try makes one attempt with the choices of r. A *Breach is what the party achieved and must not; any other error says that the
-	// attempt could not be made.
+	// Try makes one attempt with random choices from r. It returns a *Breach if the party achieved
+	// something forbidden; any other error means that the attempt could not be made.
 	Try func(ctx context.Context, r *rand.Rand) error
 }
 
-// Breach is what a hostile party achieved.
+// Breach is the error for something forbidden that a hostile party achieved.
 type Breach struct{ What string }
 
-// Error returns what was achieved.
+// Error describes what was achieved.
 func (b *Breach) Error() string { return "breach: " + b.What }
 
 // Breached returns a Breach.
 func Breached(format string, args ...any) error { return &Breach{What: fmt.Sprintf(format, args...)} }
 
-// Try makes one attempt with the choices of r.
+// Try makes one attempt with random choices from r.
 type Try = func(ctx context.Context, r *rand.Rand) error
 
-// Judged makes an attempt, and has what came of it judged.
+// Judged returns a Try that makes an attempt and then judges its effects.
 func Judged(try Try, judge func(ctx context.Context) error) Try {
 	return func(ctx context.Context, r *rand.Rand) error {
 		if err := try(ctx, r); err != nil {
@@ -43,7 +43,7 @@ func Judged(try Try, judge func(ctx context.Context) error) Try {
 	}
 }
 
-// Send makes a call of the API with a token, and returns its status. What is answered is read and not kept.
+// Send sends an API request with a token, and returns the status. It reads and discards the body.
 func Send(ctx context.Context, method, url, token string, body []byte) (int, error) {
 	request, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
@@ -61,15 +61,16 @@ func Send(ctx context.Context, method, url, token string, body []byte) (int, err
 	return answer.StatusCode, err
 }
 
-// Campaign makes n attempts, each of an attack that the seed chooses, and reports each to progress, which may be nil. It returns every
-// breach, with the seed of its attempt, and stops at the first attempt that could not be made.
+// Campaign makes n attempts, with attacks chosen by the seed, and reports each to progress, which
+// may be nil. It returns every breach, with the seed of its attempt, and stops at the first attempt
+// that could not be made.
 func Campaign(ctx context.Context, attacks []Attack, seed uint64, n int, progress func(line string)) error {
 	choose := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a seed is to give the same attempts again
 	var breaches []error
 	for i := range n {
 		attack := attacks[choose.IntN(len(attacks))]
 		if i < len(attacks) {
-			attack = attacks[i] // each kind at least once, when there is room for it
+			attack = attacks[i] // each kind at least once, if n is large enough
 		}
 		own := choose.Uint64()
 		err := attack.Try(ctx, rand.New(rand.NewPCG(own, 1))) //nolint:gosec // as above

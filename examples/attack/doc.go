@@ -1,7 +1,9 @@
-// Package attack plays hostile parties against the real programs: a control plane that drives a runner, a runner and an operator
-// that talk to a control plane, and a git server that both watch.
+// Package attack runs hostile parties against the real programs: a control plane that drives a
+// runner, a runner and an operator that use a control plane, and a git server that a control plane
+// watches.
 //
-// Each party is a folder with a list of attacks. An attack is made with random choices from a seed, and returns what it achieved: an
-// error is a door that stands open. `go test` makes a small sample of each list with a fixed seed; `make soak` makes campaigns
-// (`examples/attack/campaign`). What each party can and cannot do is a table in docs/security.md, and every row of it names its test.
+// Each party is a directory with a list of attacks. An attack makes random choices from a seed, and
+// returns what it achieved: a *Breach is a security hole. `go test` makes a small sample of each
+// list with a fixed seed; `make soak` runs campaigns (`examples/attack/campaign`). A table in
+// docs/security.md lists what each party can and cannot do, and names a test in every row.
 package attack

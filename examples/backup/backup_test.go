@@ -1,5 +1,5 @@
-// Package backup_test does what docs/backup.md says, with the real programs: it keeps what has to be kept while everything runs,
-// destroys the control plane, and brings it back.
+// Package backup_test follows docs/backup.md with the real programs: it makes backups while
+// everything runs, destroys the control plane, and restores it.
 package backup_test
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// site is a fleet with examples/hello on it, and where its backups are kept.
+// site is a fleet with examples/hello, and the directory of its backups.
 type site struct {
 	*fleet.Fleet
 	t       *testing.T
@@ -35,7 +35,7 @@ func start(t *testing.T) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The test's own context ends before what it has started is stopped.
+	// The test's own context ends before the programs are stopped.
 	s := &site{t: t, ctx: context.WithoutCancel(t.Context()), backups: filepath.Join(dir, "backups")}
 	s.Fleet, err = fleet.Start(s.ctx, fleet.Options{Bin: bin, Dir: dir, Replicas: 2, Installers: []string{"east"}})
 	t.Cleanup(func() {
@@ -86,12 +86,12 @@ func (s *site) until(what string, look func() (bool, error)) {
 	s.t.Logf("%5.1fs until %s", time.Since(began).Seconds(), what)
 }
 
-// install is how an install stands.
+// install returns an install from the API.
 func (s *site) install(name string) (i api.Install, err error) {
 	return i, s.JSON(s.ctx, &i, "installs", "get", name)
 }
 
-// settle says yes to everything until an install is current.
+// settle approves everything until an install is current.
 func (s *site) settle(name string) {
 	s.t.Helper()
 	s.until(name+" is current", func() (bool, error) {
@@ -100,14 +100,14 @@ func (s *site) settle(name string) {
 			return false, err
 		}
 		for _, id := range strings.Fields(string(waiting)) {
-			_, _ = s.Nuon(s.ctx, "approve", id) // it may be withdrawn meanwhile
+			_, _ = s.Nuon(s.ctx, "approve", id) // the approval may have been withdrawn
 		}
 		i, err := s.install(name)
 		return i.Status == "current", err
 	})
 }
 
-// applyOf has an install deployed slowly, and returns when its apply is at work.
+// applyOf starts a slow deploy of an install, and returns once its apply is running.
 func (s *site) applyOf(name, greeting string) {
 	s.t.Helper()
 	s.nuon("installs", "update", name, "--input", "settle_seconds=8", "--input", "greeting="+greeting)
@@ -130,7 +130,7 @@ func (s *site) applyOf(name, greeting string) {
 	})
 }
 
-// keep makes a backup of all that docs/backup.md names, in its order, while everything runs.
+// keep makes a backup of everything that docs/backup.md names, in its order, while everything runs.
 func (s *site) keep(name string) string {
 	s.t.Helper()
 	to := filepath.Join(s.backups, name)
@@ -143,7 +143,7 @@ func (s *site) keep(name string) string {
 	return to
 }
 
-// destroy ends the control plane and leaves nothing of it: no database, no key, no registry, no mirrors.
+// destroy stops the control plane and deletes all of it: database, key, registry, and mirrors.
 func (s *site) destroy() {
 	s.t.Helper()
 	for _, r := range s.Replicas {
@@ -167,7 +167,7 @@ func (s *site) restore(from string) {
 	s.must(s.StartReplicas(s.ctx))
 }
 
-// page is what web of an install says that it serves.
+// page returns the output page of the component web of an install.
 func (s *site) page(name string) string {
 	s.t.Helper()
 	i, err := s.install(name)
@@ -182,7 +182,7 @@ func (s *site) page(name string) string {
 	return ""
 }
 
-// states are the newest serials of an install's components.
+// states returns the newest serials of an install's components.
 func (s *site) states(name string) map[string]int64 {
 	s.t.Helper()
 	var all []api.ComponentState
@@ -194,7 +194,7 @@ func (s *site) states(name string) map[string]int64 {
 	return serials
 }
 
-// ended waits until everything that ran at the customer has ended by itself, with nobody there to tell.
+// ended waits until all jobs at the customer have ended, without a control plane.
 func (s *site) ended() {
 	s.t.Helper()
 	s.until("what runs at the customer has ended by itself", func() (bool, error) {
@@ -203,7 +203,7 @@ func (s *site) ended() {
 	})
 }
 
-// delivered waits until the runner has nothing more to tell.
+// delivered waits until the runner has delivered everything.
 func (s *site) delivered() {
 	s.t.Helper()
 	s.until("the spool is empty", func() (bool, error) {
@@ -219,7 +219,7 @@ func TestRestore(t *testing.T) {
 	s.older(yesterday)
 }
 
-// newest destroys the control plane while an apply is under way, and brings it back from a dump that was made just before.
+// newest destroys the control plane during an apply, and restores it from a dump made just before.
 func (s *site) newest() {
 	t := s.t
 	s.applyOf("acme", "from before")
@@ -228,7 +228,7 @@ func (s *site) newest() {
 	s.ended()
 	s.restore(backup)
 
-	// The job that was in flight delivers, and nobody is asked again.
+	// The running job delivers its result, and nobody must approve again.
 	s.until("acme is current", func() (bool, error) {
 		i, err := s.install("acme")
 		return i.Status == "current", err
@@ -236,7 +236,8 @@ func (s *site) newest() {
 	if got := s.page("acme"); got != `"from before, acme!"` {
 		t.Errorf("the page of acme says %s", got)
 	}
-	// The runners are back with the keys that they have, what is behind is deployed, and sensitive values open still.
+	// The runners reconnect with their existing keys, installs that are behind are deployed, and
+	// sensitive values can still be decrypted.
 	s.must(s.vendor.Write("examples/hello/modules/network/more.tf", "output \"more\" {\n  value     = sha256(var.api_token)\n  sensitive = true\n}\n"))
 	s.must(s.vendor.Push(s.ctx, "More of the network"))
 	s.nuon("sync", "--app", "hello")
@@ -247,8 +248,8 @@ func (s *site) newest() {
 	}
 }
 
-// older brings the control plane back as it was before some deploys: the customers are ahead of it, with one that it never knew of
-// under way.
+// older restores the control plane as it was before some deploys: the customers are ahead of it,
+// with a running deploy that it has no record of.
 func (s *site) older(yesterday string) {
 	t := s.t
 	ahead := s.states("acme")
@@ -266,7 +267,7 @@ func (s *site) older(yesterday string) {
 	if err != nil || len(refused) == 0 {
 		t.Errorf("what the control plane has never heard of should be kept by the runner: %v %v", refused, err)
 	}
-	// The next plan goes on from what is really there.
+	// The next plan is based on the real resources.
 	for _, name := range []string{"acme", "globex"} {
 		s.nuon("installs", "update", name, "--input", "settle_seconds=0", "--input", "greeting=after the restore")
 		s.nuon("sync", "--app", "hello")

@@ -1,5 +1,6 @@
-// Package ci_test keeps the recipes for pipelines true: the shell one is run against the real programs until it has ended with every
-// exit code, and of the others each nuon command is one that there is.
+// Package ci_test checks the recipes for pipelines. It runs the shell recipe against the real
+// programs until it has ended with every exit code, and checks that each nuon command in the others
+// exists.
 package ci_test
 
 import (
@@ -21,7 +22,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// pipeline is a fleet with the app of `nuon init` on it, and what a CI has of it: a work tree and a token of the role ci.
+// pipeline is a fleet with the app of `nuon init`, and what a CI has: a work tree and a token of the
+// role ci.
 type pipeline struct {
 	*fleet.Fleet
 	t      *testing.T
@@ -40,7 +42,7 @@ func start(t *testing.T) *pipeline {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The test's own context ends before what it has started is stopped.
+	// The test's own context ends before the programs are stopped.
 	p := &pipeline{t: t, ctx: context.WithoutCancel(t.Context())}
 	p.Fleet, err = fleet.Start(p.ctx, fleet.Options{Bin: bin, Dir: dir, Installers: []string{"customer"}})
 	t.Cleanup(func() {
@@ -73,7 +75,7 @@ func (p *pipeline) must(err error) {
 	}
 }
 
-// nuon is what a person does, who is an admin.
+// nuon runs a command as a person who is an admin.
 func (p *pipeline) nuon(args ...string) string {
 	p.t.Helper()
 	out, err := p.Nuon(p.ctx, args...)
@@ -81,13 +83,13 @@ func (p *pipeline) nuon(args ...string) string {
 	return string(out)
 }
 
-// said is what a run of the recipe printed, and how it ended.
+// said is the output of a run of the recipe, with its exit code.
 type said struct {
 	code        int
 	out, remark string
 }
 
-// recipe runs nuon.sh in the work tree as a CI does, with a few variables more or otherwise.
+// recipe runs nuon.sh in the work tree as a CI does, with additional or changed variables.
 func (p *pipeline) recipe(does string, more ...string) said {
 	p.t.Helper()
 	script, err := filepath.Abs("nuon.sh")
@@ -110,7 +112,7 @@ func (p *pipeline) recipe(does string, more ...string) said {
 	return s
 }
 
-// ends requires how a run ended, and what it said.
+// ends checks the exit code and the output of a run.
 func (p *pipeline) ends(s said, code int, says ...string) {
 	p.t.Helper()
 	ok := s.code == code
@@ -137,7 +139,8 @@ func (p *pipeline) push(message string) {
 	p.must(p.vendor.Push(p.ctx, message))
 }
 
-// TestShell is a few days of a pipeline: nuon.sh ends with each exit code, for the reason that it stands for.
+// TestShell runs a pipeline over several changes: nuon.sh ends with each exit code, for the
+// documented reason.
 func TestShell(t *testing.T) {
 	p := start(t)
 	p.ends(p.recipe("ship"), exit.Done, "shop is at release 1")
@@ -150,7 +153,7 @@ func TestShell(t *testing.T) {
 	t.Run("let in", func(t *testing.T) { p.t = t; p.letIn() })
 }
 
-// check is a pull request: nothing that it does changes anything.
+// check runs a pull request, which must change nothing.
 func (p *pipeline) check() {
 	p.ends(p.recipe("check"), exit.Done, "valid: 1 component", `\*\*nuon\*\*: A sync of shop would change nothing`, "Nothing would change on 1 install")
 	p.replace("modules/web/main.tf", "${var.greeting} from", "${var.greeting}, says")
@@ -173,7 +176,7 @@ func (p *pipeline) check() {
 	}
 }
 
-// asks is a merge that a person has to say yes to, and one that they say no to.
+// asks runs a merge that a person approves, and one that they reject.
 func (p *pipeline) asks() {
 	p.nuon("installs", "update", "acme", "--approval", "prompt")
 	p.push("Say it otherwise")
@@ -186,7 +189,7 @@ func (p *pipeline) asks() {
 	p.ends(p.recipe("ship", "WAITING=pass"), exit.Rejected)
 }
 
-// fails is a merge that should not have been made.
+// fails runs a merge of a broken change.
 func (p *pipeline) fails() {
 	p.must(p.vendor.Write("modules/web/provider.tf", "terraform {\n  required_providers {\n    nosuch = { source = \"nuon.invalid/acme/nosuch\" }\n  }\n}\n"))
 	p.push("Need a provider that nobody has")
@@ -196,7 +199,7 @@ func (p *pipeline) fails() {
 	p.ends(p.recipe("ship"), exit.Usage, "shop stays at release ", "mend them and sync again")
 }
 
-// letIn is about the token: what it does not open, and what happens when it opens nothing any more.
+// letIn checks the limits of the token, and the result when it is no longer valid.
 func (p *pipeline) letIn() {
 	p.ends(p.recipe("ship", "NUON_URL=http://127.0.0.1:1"), exit.Unreachable, "cannot reach the control plane")
 	p.ends(p.recipe("ship", "APP=other"), exit.Failed, "other")
@@ -207,7 +210,7 @@ func (p *pipeline) letIn() {
 	p.ends(p.recipe("dance"), exit.Usage, "usage: nuon.sh")
 }
 
-// mayNot requires that the token of the recipe does not open what these commands ask for.
+// mayNot checks that the token of the recipe is refused for these commands.
 func (p *pipeline) mayNot(lines ...string) {
 	p.t.Helper()
 	for _, line := range lines {
@@ -220,8 +223,8 @@ func (p *pipeline) mayNot(lines ...string) {
 	}
 }
 
-// TestCommandsExist: each line with nuon in a recipe, or in what is written about it, is a command that there is, with flags that it
-// has.
+// TestCommandsExist checks that each line with nuon in a recipe, or in its documentation, is an
+// existing command with existing flags.
 func TestCommandsExist(t *testing.T) {
 	bin, err := fleet.Programs(t.Context(), t.TempDir())
 	if err != nil {
@@ -257,7 +260,7 @@ func TestCommandsExist(t *testing.T) {
 	}
 }
 
-// texts are all texts in a document.
+// texts returns all strings in a document.
 func texts(at any) (all []string) {
 	switch now := at.(type) {
 	case string:
@@ -274,13 +277,14 @@ func texts(at any) (all []string) {
 	return all
 }
 
-// end is where a command's own words end and the shell's begin.
+// end matches the end of a command's own words, where shell syntax starts.
 var end = regexp.MustCompile(`\s*(\|\||\||>|&&|;|#).*`)
 
 func exists(t *testing.T, nuon, file, command string) {
 	t.Helper()
 	words := strings.Fields(end.ReplaceAllString(command, ""))
-	// The help of `tokens create pipeline` is that of `tokens create`: what is no command is an argument.
+	// The help of `tokens create pipeline` is that of `tokens create`: a word that is no command is
+	// an argument.
 	asked := []string{words[0], "--help"}
 	if len(words) > 1 && !strings.HasPrefix(words[1], "-") {
 		asked = []string{words[0], words[1], "--help"}

@@ -16,11 +16,12 @@ import (
 	"k8s.io/kubernetes/cmd/kube-apiserver/app/options"
 )
 
-// lookAgain is how often the start of something is looked at that tells nobody when it is there.
+// lookAgain is the poll interval for something that has no notification.
 const lookAgain = 20 * time.Millisecond
 
-// startAPIServer starts the API server with the admission plugins that are on by default, writes the kubeconfig, and waits until it is
-// ready. Upstream's own command cannot be used: it takes the signals for itself.
+// startAPIServer starts the API server with the default admission plugins, writes the kubeconfig,
+// and waits until it is ready. Upstream's own command is unusable here, because it installs signal
+// handlers.
 func startAPIServer(ctx context.Context, d *directory) (*part, error) {
 	o := options.NewServerRunOptions()
 	if err := parse(o.Flags(),
@@ -29,7 +30,7 @@ func startAPIServer(ctx context.Context, d *directory) (*part, error) {
 		"--service-account-issuer=https://kubernetes.default.svc", "--service-account-key-file="+accountKey,
 		"--service-account-signing-key-file="+accountKey, "--service-cluster-ip-range=10.0.0.0/16", "--endpoint-reconciler-type=none",
 		"--kubelet-client-certificate="+kubeletClient+".crt", "--kubelet-client-key="+kubeletClient+".key", "--profiling=false",
-		"--shutdown-watch-termination-grace-period=1s", // else it waits for those who watch
+		"--shutdown-watch-termination-grace-period=1s", // otherwise it waits for watchers
 	); err != nil {
 		return nil, fmt.Errorf("set up the API server: %w", err)
 	}
@@ -37,7 +38,8 @@ func startAPIServer(ctx context.Context, d *directory) (*part, error) {
 		return nil, err
 	}
 	o.SecureServing.Listener = d.listener
-	if err := o.GenericServerRunOptions.ComponentGlobalsRegistry.Set(); err != nil { // once in a process, for all parts
+	// once per process, for all parts
+	if err := o.GenericServerRunOptions.ComponentGlobalsRegistry.Set(); err != nil {
 		return nil, fmt.Errorf("set up the API server: %w", err)
 	}
 	completed, err := o.Complete(ctx)
@@ -64,7 +66,7 @@ func parse(sets cliflag.NamedFlagSets, args ...string) error {
 	return all.Parse(args)
 }
 
-// waitServing waits until the API server answers that it is ready.
+// waitServing waits until the API server reports that it is ready.
 func waitServing(ctx context.Context, d *directory, p *part) error {
 	client, err := d.client()
 	if err != nil {
@@ -76,7 +78,8 @@ func waitServing(ctx context.Context, d *directory, p *part) error {
 	})
 }
 
-// waitUsable waits until a pod in the default namespace would be admitted and scheduled, and a claim without a class bound.
+// waitUsable waits until a pod in the default namespace would be admitted and scheduled, and a claim
+// without a class bound.
 func waitUsable(ctx context.Context, d *directory) error {
 	client, err := d.client()
 	if err != nil {
@@ -92,7 +95,7 @@ func waitUsable(ctx context.Context, d *directory) error {
 	})
 }
 
-// wait looks until it is there, or ctx or the part ends.
+// wait polls until there returns true, or until ctx or the part ends.
 func wait(ctx context.Context, p *part, there func() bool) error {
 	ended := make(chan struct{})
 	if p != nil {
@@ -112,7 +115,7 @@ func wait(ctx context.Context, p *part, there func() bool) error {
 	return nil
 }
 
-// client is the admin's.
+// client returns the admin's client.
 func (d *directory) client() (*kubernetes.Clientset, error) {
 	config, err := d.admin()
 	if err != nil {

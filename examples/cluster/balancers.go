@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/util/retry"
 )
 
-// balancers gives services of type LoadBalancer an address at which nothing answers.
+// balancers gives services of type LoadBalancer an address where nothing listens.
 type balancers struct{ client kubernetes.Interface }
 
 func (b *balancers) run(ctx context.Context) error {
@@ -28,7 +28,7 @@ func (b *balancers) run(ctx context.Context) error {
 	return nil
 }
 
-// provide writes the address of a service that waits for one.
+// provide writes the address of a service that has none yet.
 func (b *balancers) provide(ctx context.Context, seen *corev1.Service) error {
 	if !wantsAddress(seen) {
 		return nil
@@ -46,7 +46,8 @@ func (b *balancers) provide(ctx context.Context, seen *corev1.Service) error {
 	}))
 }
 
-// wantsAddress is true for what the cluster itself is to serve: a class of load balancers is somebody else's.
+// wantsAddress reports whether this cluster must provide an address. Services with a load balancer
+// class belong to other controllers.
 func wantsAddress(s *corev1.Service) bool {
 	return s.Spec.Type == corev1.ServiceTypeLoadBalancer && s.Spec.LoadBalancerClass == nil && len(s.Status.LoadBalancer.Ingress) == 0 &&
 		s.DeletionTimestamp == nil

@@ -17,10 +17,11 @@ import (
 	"time"
 )
 
-// kubeletClient names the files with the certificate by which the API server shows the kubelet who it is: logs are for nobody else.
+// kubeletClient names the files of the certificate with which the API server authenticates to the
+// kubelet. Nobody else may read logs.
 const kubeletClient = "kubelet-client"
 
-// writeKubeletClient makes that certificate, anew at every start.
+// writeKubeletClient creates this certificate; each start creates a new one.
 func writeKubeletClient(d *directory) error {
 	cert, key, err := selfSigned("kube-apiserver", x509.ExtKeyUsageClientAuth)
 	if err != nil {
@@ -29,7 +30,7 @@ func writeKubeletClient(d *directory) error {
 	return errors.Join(d.write(kubeletClient+".crt", cert), d.write(kubeletClient+".key", key))
 }
 
-// kubeletTLS is a certificate for the kubelet, and the rule that only the API server may ask it.
+// kubeletTLS returns the TLS config of the kubelet, which accepts only the API server as a client.
 func kubeletTLS(d *directory) (*tls.Config, error) {
 	written, err := os.ReadFile(d.path(kubeletClient + ".crt"))
 	if err != nil {
@@ -55,7 +56,7 @@ func kubeletTLS(d *directory) (*tls.Config, error) {
 	}, nil
 }
 
-// selfSigned makes a certificate for 127.0.0.1 and its key, both as PEM.
+// selfSigned creates a certificate for 127.0.0.1 and its key, both as PEM.
 func selfSigned(name string, usage x509.ExtKeyUsage) (cert, key []byte, err error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -25,7 +25,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// envChild makes this test program the cluster itself, so that the tests need no second build.
+// envChild turns this test binary into the cluster program, so that the tests need no second build.
 const envChild = "NUON_CLUSTER_CHILD"
 
 func TestMain(m *testing.M) {
@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child is a cluster in a process of its own.
+// child is a cluster in a separate process.
 type child struct {
 	*kubernetes.Clientset
 	cmd   *exec.Cmd
@@ -85,7 +85,7 @@ func launch(t *testing.T, dir string, args ...string) *child {
 	return c
 }
 
-// ends waits for the end of the process, which has to be a good one and in time.
+// ends waits for the process to exit with success and in time.
 func (c *child) ends(t *testing.T) {
 	t.Helper()
 	select {
@@ -98,7 +98,7 @@ func (c *child) ends(t *testing.T) {
 	}
 }
 
-// eventually looks until there is no error.
+// eventually polls until there is no error.
 func eventually(t *testing.T, look func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute) //walltime: only ends a hang
@@ -122,9 +122,10 @@ func eventually(t *testing.T, look func(context.Context) error) {
 
 const space = corev1.NamespaceDefault
 
-// TestCluster has one cluster, which it stops at its end, starts again, and unties.
+// TestCluster starts one cluster, stops it, starts it again, and closes its input while it is tied.
 func TestCluster(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), strings.Repeat("a-long-name-", 12)) // longer than the path of a socket may be
+	// longer than the path of a socket may be
+	dir := filepath.Join(t.TempDir(), strings.Repeat("a-long-name-", 12))
 	c := launch(t, dir)
 	for name, test := range map[string]func(*testing.T, *child){
 		"job": testJob, "job that fails": testJobFails, "job on failure": testJobOnFailure, "job killed": testJobKilled,
@@ -143,7 +144,8 @@ func TestCluster(t *testing.T) {
 		t.Errorf("a second one in the same directory: %v, %s", err, said)
 	}
 	port := read(t, filepath.Join(dir, portName))
-	watch, err := c.CoreV1().Pods(space).Watch(t.Context(), metav1.ListOptions{}) // whoever watches does not hold up its end
+	// an open watch must not delay the shutdown
+	watch, err := c.CoreV1().Pods(space).Watch(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +199,7 @@ func (c *child) job(t *testing.T, name string, policy corev1.RestartPolicy, chan
 	}
 }
 
-// finished waits for a job's end and gives the kind of it.
+// finished waits for the end of a job and returns its condition.
 func (c *child) finished(t *testing.T, name string) (end batchv1.JobConditionType) {
 	t.Helper()
 	eventually(t, func(ctx context.Context) error {
@@ -216,7 +218,7 @@ func (c *child) finished(t *testing.T, name string) (end batchv1.JobConditionTyp
 	return end
 }
 
-// pod is the only pod with a label, once it is as wanted.
+// pod returns the only pod with a label, once it is as wanted.
 func (c *child) pod(t *testing.T, label string, wanted func(*corev1.Pod) bool) (pod *corev1.Pod) {
 	t.Helper()
 	eventually(t, func(ctx context.Context) error {
@@ -319,7 +321,8 @@ func testJobOnFailure(t *testing.T, c *child) {
 	}
 }
 
-// testJobKilled lets a job run into its deadline, which ends what it started too, although it does not listen.
+// testJobKilled runs a job past its deadline. The job's child processes must end as well, although
+// they ignore signals.
 func testJobKilled(t *testing.T, c *child) {
 	c.job(t, "endless", corev1.RestartPolicyNever, func(s *batchv1.JobSpec) {
 		s.ActiveDeadlineSeconds = new(int64(3))

@@ -10,8 +10,8 @@ import (
 	scheduleroptions "k8s.io/kubernetes/cmd/kube-scheduler/app/options"
 )
 
-// startControllers starts the controller manager, with every controller that is on by default, and the scheduler. It gives what it has
-// started even when it gives an error.
+// startControllers starts the controller manager, with the default controllers, and the scheduler.
+// It returns the parts that it has started, also with an error.
 func startControllers(ctx context.Context) ([]*part, error) {
 	manager, err := startManager(ctx)
 	if err != nil {
@@ -33,7 +33,7 @@ func startManager(ctx context.Context) (*part, error) {
 	if err := parse(o.Flags(known, off, aliases),
 		"--kubeconfig="+kubeconfigName, "--service-account-private-key-file="+accountKey, "--root-ca-file="+certsName+"/apiserver.crt",
 		"--leader-elect=false", "--secure-port=0", "--kube-api-qps=200", "--kube-api-burst=400",
-		"--node-monitor-grace-period=1h", // a machine that slept for a while has not lost its node
+		"--node-monitor-grace-period=1h", // after a suspend of the machine, the node must not count as lost
 	); err != nil {
 		return nil, fmt.Errorf("set up the controller manager: %w", err)
 	}

@@ -20,27 +20,28 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
-// The files of a directory. Its owner alone may read them.
+// The files of a directory. Only the owner can read them.
 const (
 	kubeconfigName = "kubeconfig"
 	accountKey     = "accounts.key" // signs the tokens of service accounts
-	tokensName     = "tokens.csv"   // the admin's, as the API server reads it
+	tokensName     = "tokens.csv"   // the admin's token, in the format of the API server
 	portName       = "port"
-	certsName      = "certs" // the API server's own certificate, which it makes, and which is its authority too
-	logsName       = "logs"  // of the containers that ran for real
+	certsName      = "certs" // the API server's self-signed certificate, which is its own authority
+	logsName       = "logs"  // of the containers that ran as processes
 	homesName      = "homes"
 )
 
-// directory is where a cluster keeps its state. It is the working directory of the process, so that the path of etcd's socket stays
-// short enough (a system allows about a hundred bytes) wherever it is.
+// directory is where a cluster stores its state. It is the working directory of the process, so
+// that the path of etcd's socket is short enough in any place (about a hundred bytes are allowed).
 type directory struct {
-	root     string // absolute
-	lock     *os.File
-	listener net.Listener // the API server's: it has the port from here on, so that nobody takes it in between
+	root string // absolute
+	lock *os.File
+	// of the API server; it is open from the start, so that no other process gets the port
+	listener net.Listener
 	token    string
 }
 
-// openDirectory makes what a directory lacks, and takes it for this process alone.
+// openDirectory creates the missing files of a directory, and locks it for this process.
 func openDirectory(root string, port int) (*directory, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -66,10 +67,10 @@ func (d *directory) path(name string) string { return filepath.Join(d.root, name
 
 func (d *directory) close() {
 	if d.listener != nil {
-		_ = d.listener.Close() // the API server has closed it already
+		_ = d.listener.Close() // the API server has already closed it
 	}
 	if d.lock != nil {
-		_ = d.lock.Close() // which frees it
+		_ = d.lock.Close() // which releases the lock
 	}
 }
 
@@ -99,7 +100,7 @@ func (d *directory) makeKey() error {
 	return d.write(accountKey, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}))
 }
 
-// makeToken reads the admin's token, or makes one.
+// makeToken reads the admin's token, or creates one.
 func (d *directory) makeToken() error {
 	if line, err := os.ReadFile(d.path(tokensName)); err == nil {
 		d.token, _, _ = strings.Cut(string(line), ",")
@@ -109,7 +110,7 @@ func (d *directory) makeToken() error {
 	return d.write(tokensName, []byte(d.token+",admin,admin,system:masters\n"))
 }
 
-// listen takes the port that is asked for, else the one of the last start, else a free one.
+// listen opens the requested port, otherwise the port of the last start, otherwise a free one.
 func (d *directory) listen(port int) (err error) {
 	asked := port != 0
 	if !asked {
@@ -129,7 +130,7 @@ func (d *directory) listen(port int) (err error) {
 
 func (d *directory) port() int { return d.listener.Addr().(*net.TCPAddr).Port }
 
-// write leaves either the old file or the whole new one.
+// write replaces a file atomically.
 func (d *directory) write(name string, content []byte) error {
 	beside := d.path(name + ".new")
 	if err := os.WriteFile(beside, content, 0o600); err != nil {
@@ -141,7 +142,8 @@ func (d *directory) write(name string, content []byte) error {
 	return nil
 }
 
-// writeKubeconfig says how to be the admin, once the API server has its certificate. It holds everything, so that it can be copied.
+// writeKubeconfig writes the admin's kubeconfig, once the API server has its certificate. The file
+// is self-contained, so that it can be copied.
 func (d *directory) writeKubeconfig() error {
 	authority, err := os.ReadFile(d.path(filepath.Join(certsName, "apiserver.crt")))
 	if err != nil {
@@ -162,7 +164,7 @@ func (d *directory) writeKubeconfig() error {
 	return d.write(kubeconfigName, content)
 }
 
-// admin is the configuration of a client that may do everything, and as often as it likes.
+// admin returns the configuration of a client with all rights and a high rate limit.
 func (d *directory) admin() (*rest.Config, error) {
 	c, err := clientcmd.BuildConfigFromFlags("", d.path(kubeconfigName))
 	if err != nil {

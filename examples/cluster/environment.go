@@ -12,7 +12,7 @@ import (
 	"k8s.io/kubernetes/third_party/forked/golang/expansion"
 )
 
-// environment is the variables of a container. The last of a name counts.
+// environment is the variables of a container. Of several with one name, the last one counts.
 type environment struct {
 	names  []string // each once, in the order of the pod
 	values map[string]string
@@ -25,7 +25,7 @@ func (e *environment) set(name, value string) {
 	e.values[name] = value
 }
 
-// expand replaces $(NAME) by what is known so far, as Kubernetes does.
+// expand replaces $(NAME) with the values known so far, as Kubernetes does.
 func (e *environment) expand(text string) string {
 	return expansion.Expand(text, expansion.MappingFuncFor(e.values))
 }
@@ -46,7 +46,8 @@ func (e *environment) list() []string {
 	return all
 }
 
-// environment resolves env and envFrom of a container. An error names what is missing, never a value.
+// environment resolves env and envFrom of a container. Errors name what is missing, and never
+// contain a value.
 func (k *kubelet) environment(ctx context.Context, pod *corev1.Pod, c *corev1.Container) (*environment, error) {
 	e := &environment{values: map[string]string{}}
 	for _, from := range c.EnvFrom {
@@ -73,7 +74,7 @@ func (k *kubelet) environment(ctx context.Context, pod *corev1.Pod, c *corev1.Co
 	return e, nil
 }
 
-// allOf is every pair of a Secret or ConfigMap.
+// allOf returns all pairs of a Secret or ConfigMap.
 func (k *kubelet) allOf(ctx context.Context, namespace string, from corev1.EnvFromSource) (map[string]string, error) {
 	switch {
 	case from.SecretRef != nil:
@@ -84,7 +85,8 @@ func (k *kubelet) allOf(ctx context.Context, namespace string, from corev1.EnvFr
 	return nil, nil
 }
 
-// valueOf is what one variable's source says; there is false when it is optional and not there.
+// valueOf returns the value of one variable's source. there is false if the source is optional and
+// missing.
 func (k *kubelet) valueOf(ctx context.Context, pod *corev1.Pod, from *corev1.EnvVarSource) (value string, there bool, err error) {
 	switch {
 	case from.SecretKeyRef != nil:
@@ -111,7 +113,7 @@ func keyOf(all map[string]string, err error, kind, name, key string, optional *b
 	return value, there, nil
 }
 
-// fieldOf is a field of the pod, as text.
+// fieldOf returns a field of the pod, as text.
 func fieldOf(pod *corev1.Pod, path string) (string, error) {
 	switch path {
 	case "spec.nodeName":

@@ -10,16 +10,18 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 )
 
-// etcdSocket lies in the working directory, where only the owner of the cluster gets at it: etcd asks nobody who he is.
+// etcdSocket is in the working directory, which only the owner of the cluster can access: etcd does
+// not authenticate its clients.
 const etcdSocket = "etcd.sock"
 
-// startEtcd starts a single member that speaks to nobody but through its socket. It does not wait for the disk, so its state survives
-// every end of the process, but not that of the machine.
+// startEtcd starts a single member that is reachable only through its socket. It does not sync to
+// disk, so its state survives any end of the process, but not of the machine.
 func startEtcd(ctx context.Context) (*part, error) {
 	if err := os.Remove(etcdSocket); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("remove the socket of the last start: %w", err)
 	}
-	nowhere := []url.URL{{Scheme: "http", Host: "127.0.0.1:1"}} // etcd wants an address to give to peers and clients, who do not exist
+	// etcd requires an address for peers and clients, who do not exist
+	nowhere := []url.URL{{Scheme: "http", Host: "127.0.0.1:1"}}
 	c := embed.NewConfig()
 	c.Dir, c.LogLevel, c.LogOutputs, c.UnsafeNoFsync = "etcd", "error", []string{"stderr"}, true
 	c.ListenClientUrls, c.AdvertiseClientUrls = []url.URL{{Scheme: "unix", Host: etcdSocket}}, nowhere

@@ -9,10 +9,10 @@ import (
 	"k8s.io/kubectl/pkg/cmd"
 )
 
-// kubectlName is the name, or the first argument, by which this program is the command line tool.
+// kubectlName is the program name, or the first argument, that selects the command line tool.
 const kubectlName = "kubectl"
 
-// asKubectl gives the command line of kubectl, the name first, when that is what is meant.
+// asKubectl returns the command line of kubectl, starting with the name, if kubectl is selected.
 func asKubectl(args []string) (rest []string, is bool) {
 	if filepath.Base(args[0]) == kubectlName {
 		return args, true
@@ -23,9 +23,9 @@ func asKubectl(args []string) (rest []string, is bool) {
 	return nil, false
 }
 
-// kubectl runs the command line tool, of the version of the cluster, and gives its exit code.
+// kubectl runs the command line tool, in the version of the cluster, and returns its exit code.
 func kubectl(args []string) int {
-	os.Args = args // it looks there for how it was called, and for plugins
+	os.Args = args // it reads its own name and the plugins from there
 	command := cmd.NewDefaultKubectlCommand()
 	command.SetArgs(args[1:])
 	if err := cli.RunNoErrOutput(command); err != nil {

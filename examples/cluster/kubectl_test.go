@@ -21,7 +21,7 @@ func TestAsKubectl(t *testing.T) {
 	}
 }
 
-// testKubectl looks at a cluster with the program that the cluster is.
+// testKubectl queries a cluster with the kubectl that the cluster's program contains.
 func testKubectl(t *testing.T, kubeconfig string) {
 	for what, want := range map[string]string{"namespace/" + space: "namespace/" + space, "namespace/none": "not found", "nothing/x": "doesn't have a resource type"} {
 		look := exec.Command(os.Args[0], "kubectl", "--kubeconfig", kubeconfig, "get", what, "--output", "name")

@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/tools/record"
 )
 
-// kubelet has a worker for each pod of the node.
+// kubelet runs a worker for each pod of the node.
 type kubelet struct {
 	client  kubernetes.Interface
 	factory informers.SharedInformerFactory
@@ -26,7 +26,7 @@ type kubelet struct {
 	events  record.EventRecorder
 	report  record.EventBroadcaster
 	logs    logs
-	homes   string // the directory that the homes of pods are made in
+	homes   string // the directory with the homes of pods
 
 	mu      sync.Mutex
 	workers map[types.UID]*worker
@@ -45,7 +45,7 @@ func newKubelet(client kubernetes.Interface, d *directory) *kubelet {
 	}
 }
 
-// run lets the workers work until ctx ends, and waits until their processes are gone.
+// run runs the workers until ctx ends, and waits until their processes have ended.
 func (k *kubelet) run(ctx context.Context) error {
 	k.report.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: k.client.CoreV1().Events("")})
 	defer k.report.Shutdown()
@@ -70,7 +70,7 @@ func (k *kubelet) run(ctx context.Context) error {
 	return nil
 }
 
-// see wakes the worker of a pod that was made, changed or removed, and gives one to a pod that is new.
+// see wakes the worker of a created, changed or deleted pod, and starts a worker for a new pod.
 func (k *kubelet) see(ctx context.Context, pod *corev1.Pod) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -88,7 +88,7 @@ func (k *kubelet) see(ctx context.Context, pod *corev1.Pod) {
 	w.rouse()
 }
 
-// pod is the pod as it is now, or nil when it is gone, or another one has its name.
+// pod returns the current state of the pod, or nil if it is gone or another pod has its name.
 func (k *kubelet) pod(namespace, name string, uid types.UID) *corev1.Pod {
 	pod, err := k.pods.Pods(namespace).Get(name)
 	if err != nil || pod.UID != uid {
@@ -97,7 +97,7 @@ func (k *kubelet) pod(namespace, name string, uid types.UID) *corev1.Pod {
 	return pod
 }
 
-// backoff doubles from a second to longestPause.
+// backoff returns the pause before a restart. It doubles from a second to longestPause.
 func backoff(restarts int32) time.Duration {
 	return min(pause<<min(restarts, 10), longestPause)
 }

@@ -20,7 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// logs is the directory with the logs of the containers that ran for real: a directory for each pod, a file for each run.
+// logs is the directory with the logs of containers that ran as processes: one directory per pod,
+// one file per run.
 type logs struct{ dir string }
 
 func (l logs) path(uid types.UID, container string, run int32) string {
@@ -37,7 +38,7 @@ func (l logs) create(uid types.UID, container string, run int32) (*os.File, erro
 
 func (l logs) remove(uid types.UID) { _ = os.RemoveAll(filepath.Join(l.dir, string(uid))) }
 
-// serveLogs answers the API server's questions for logs, on a port of its own.
+// serveLogs serves log requests of the API server on a separate port.
 func (k *kubelet) serveLogs(d *directory) (*part, int32, error) {
 	config, err := kubeletTLS(d)
 	if err != nil {
@@ -59,7 +60,7 @@ func (k *kubelet) serveLogs(d *directory) (*part, int32, error) {
 	}), int32(listener.Addr().(*net.TCPAddr).Port), nil
 }
 
-// logWish is what of a log is asked for.
+// logWish is a request for a part of a log.
 type logWish struct {
 	follow, previous bool
 	tail, limit      int64 // lines and bytes; negative for all
@@ -113,10 +114,10 @@ func (k *kubelet) serveLog(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// copyLog copies what is there, and what comes while more is true.
+// copyLog copies the existing content, and new content while more returns true.
 func (k *kubelet) copyLog(ctx context.Context, out io.Writer, file *os.File, more func() bool) {
 	for {
-		comes := more() // asked before the copy: what was written before the end is copied
+		comes := more() // evaluated before the copy, so that everything before the end is copied
 		if _, err := io.Copy(out, file); err != nil || !comes || !sleep(ctx, soon) {
 			return
 		}
@@ -134,7 +135,7 @@ func statusOf(pod *corev1.Pod, container string) *corev1.ContainerStatus {
 	return nil
 }
 
-// runOf is the run whose log is asked for, or why there is none, in the words of a kubelet.
+// runOf returns the run whose log is requested, or a refusal in the wording of a kubelet.
 func runOf(pod *corev1.Pod, container string, s *corev1.ContainerStatus, previous bool) (run int32, refusal string) {
 	switch {
 	case s == nil:
@@ -149,7 +150,7 @@ func runOf(pod *corev1.Pod, container string, s *corev1.ContainerStatus, previou
 	return s.RestartCount, ""
 }
 
-// pretendedLog is what a container would have said that is not run.
+// pretendedLog returns the log of a container that does not run.
 func pretendedLog(pod *corev1.Pod, s *corev1.ContainerStatus) []byte {
 	if troubleOf(s.Image).kind == crash {
 		return []byte(crashLog)
@@ -157,7 +158,8 @@ func pretendedLog(pod *corev1.Pod, s *corev1.ContainerStatus) []byte {
 	return fmt.Appendf(nil, "%s is pretended to run in %s\n", strings.ToValidUTF8(s.Image, "?"), pod.Name)
 }
 
-// lastLines is the end of a text; all of it for a negative number. A last line without an end counts.
+// lastLines returns the last lines of a text, or all of it for a negative number. A last line
+// without a newline counts.
 func lastLines(text []byte, lines int64) []byte {
 	if lines < 0 {
 		return text
@@ -176,10 +178,11 @@ func lastLines(text []byte, lines int64) []byte {
 	return text
 }
 
-// tailBlock is how much of a log is looked at for the last lines; what lies before is not shown.
+// tailBlock bounds the part of a log that is searched for the last lines, in bytes; earlier lines
+// are not shown.
 const tailBlock = 1 << 20
 
-// seekTail goes to the beginning of the last lines of a file.
+// seekTail seeks to the start of the last lines of a file.
 func seekTail(file *os.File, lines int64) error {
 	if lines < 0 {
 		return nil
@@ -197,7 +200,7 @@ func seekTail(file *os.File, lines int64) error {
 	return err
 }
 
-// flushing sends every write at once.
+// flushing is a writer that flushes every write.
 type flushing struct{ w http.ResponseWriter }
 
 func (f *flushing) Write(p []byte) (int, error) {
@@ -208,7 +211,7 @@ func (f *flushing) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// limited refuses what is beyond a limit.
+// limited is a writer that fails beyond a limit.
 type limited struct {
 	w    io.Writer
 	left int64

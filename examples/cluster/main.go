@@ -1,34 +1,44 @@
-// Command cluster is a Kubernetes control plane in one process, for tests and demos on a machine without Docker: etcd, API server,
-// controller manager and scheduler as they are, and a kubelet that is fake.
+// Command cluster is a Kubernetes control plane in one process, for tests and demos on a machine
+// without Docker. It runs the real etcd, API server, controller manager and scheduler, and a fake
+// kubelet.
 //
 //	cluster -dir DIR [-port N] [-tied]
 //	cluster kubectl …
 //
-// The second form is kubectl of the same version, as the whole program is when it is called by that name. The first prints
-// "KUBECONFIG=<path>" and, once its node takes pods and the default service account is there, "ready". SIGINT, SIGTERM and, with -tied,
-// the end of its standard input end it within five seconds; a second signal ends it at once. What is in DIR is taken up again by the next
-// start, with the same port if that is free. It listens on 127.0.0.1 only.
+// The second form is kubectl of the same version; so is the whole program when it is called by that
+// name. The first form prints "KUBECONFIG=<path>" and, once its node accepts pods and the default
+// service account exists, "ready". SIGINT, SIGTERM and, with -tied, the end of its standard input
+// stop it within five seconds; a second signal stops it at once. The next start continues with the
+// state in DIR, on the same port if that is free. It listens on 127.0.0.1 only.
 //
-// To clients it is a plain cluster, whose admin token is made for each DIR and lies in DIR/kubeconfig. What is not plain:
+// To clients it is an ordinary cluster. Each DIR has its own admin token, which is in
+// DIR/kubeconfig. The differences are:
 //
-// Pods are pretended: one is Running and Ready as soon as it is scheduled, its init containers have ended well, and a pod that is not
-// to be restarted ends well after a second. Nothing answers at its address, and kubectl exec is not served.
+// Pods are simulated: a pod is Running and Ready as soon as it is scheduled, and its init
+// containers have succeeded. A pod that is not to be restarted succeeds after a second. Nothing
+// listens at its address, and kubectl exec is not served.
 //
-// Pods of Jobs run for real: every container that has a command is a process of this machine, of the user who started the cluster,
-// WITHOUT ANY ISOLATION, with command, args and env of the pod (secretKeyRef, configMapKeyRef, fieldRef and envFrom too), PATH of this
-// program, and an empty HOME, which is its working directory unless workingDir says otherwise. Volumes are not mounted. Its exit code is
-// the container's, its log is what kubectl logs shows (timestamps and times since are not kept), and its process group ends with it and
-// with the pod. A command that this machine has not is an error of the container, code 127.
+// Pods of Jobs run for real: every container that has a command is a process of this machine, of
+// the user who started the cluster, WITHOUT ANY ISOLATION. It has the command, args and env of the
+// pod (also secretKeyRef, configMapKeyRef, fieldRef and envFrom), the PATH of this program, and an
+// empty HOME, which is its working directory unless workingDir is set. Volumes are not mounted. Its
+// exit code is that of the container, kubectl logs shows its output (timestamps and since are not
+// supported), and its process group ends with it and with the pod. A command that this machine
+// lacks fails the container with code 127.
 //
-// Trouble is asked for by the name of an image, the last element of its path without tag and digest:
+// The name of an image, which is the last element of its path without tag and digest, can request a
+// failure:
 //
 //	missing          cannot be pulled: ErrImagePull, then ImagePullBackOff, with Warning events
-//	crash            ends with code 1 after a second, again and again: CrashLoopBackOff, a log of three lines, Warning events
-//	slow-<seconds>   is ready only after that time; in a pod that is not to be restarted, it ends well after that time
-//	never            runs, and never is ready nor ends: a Warning event Unhealthy
+//	crash            ends with code 1 after a second, each time: CrashLoopBackOff, a log of three lines,
+//	                 Warning events
+//	slow-<seconds>   is ready only after that time; in a pod that is not to be restarted, it succeeds
+//	                 after that time
+//	never            runs, but never becomes ready or ends: a Warning event Unhealthy
 //
-// A container of a Job with such an image is pretended. Claims on volumes whose storage class exists are bound to volumes that hold
-// nothing ("standard" is there and is the default). Services of type LoadBalancer get an address in 10.2.0.0/16.
+// A container of a Job with one of these images is simulated. Claims with an existing storage class
+// are bound to empty volumes (the default class is "standard"). Services of type LoadBalancer get
+// an address in 10.2.0.0/16.
 package main
 
 import (
@@ -43,7 +53,7 @@ import (
 	"time"
 )
 
-// lastMoment is when the process ends after it was asked to, whatever still runs.
+// lastMoment is the time between a request to stop and the forced end of the process.
 const lastMoment = 5 * time.Second
 
 func main() {
@@ -68,14 +78,14 @@ func main() {
 	}
 }
 
-// settings are what the command line says.
+// settings holds the command line.
 type settings struct {
 	dir  string
-	port int // of the API server; zero for the one it had, else a free one
+	port int // of the API server; zero for the previous one, otherwise a free one
 	tied bool
 }
 
-// command reads the command line, and runs a cluster until ctx or, when it is tied, its input ends.
+// command parses the command line, and runs a cluster until ctx ends or, when it is tied, its input.
 func command(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	var s settings
 	flags := flag.NewFlagSet("cluster", flag.ContinueOnError)
@@ -83,7 +93,7 @@ func command(ctx context.Context, args []string, in io.Reader, out io.Writer) er
 	flags.IntVar(&s.port, "port", 0, "let the API server listen on port `N`; by default on the one it had, or a free one")
 	flags.BoolVar(&s.tied, "tied", false, "end when the standard input ends")
 	if err := flags.Parse(args); err != nil {
-		return flag.ErrHelp // the flag set has said what is wrong
+		return flag.ErrHelp // the flag set has already printed the error
 	}
 	if s.dir == "" || flags.NArg() > 0 {
 		return errors.New("name the directory: cluster -dir DIR [-port N] [-tied]")
@@ -91,7 +101,7 @@ func command(ctx context.Context, args []string, in io.Reader, out io.Writer) er
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if s.tied {
-		go func() { // it waits for the input's end and dies with the process
+		go func() { // waits for the end of the input, and ends with the process
 			_, _ = io.Copy(io.Discard, in)
 			time.AfterFunc(lastMoment, func() { os.Exit(1) })
 			cancel()
@@ -99,16 +109,16 @@ func command(ctx context.Context, args []string, in io.Reader, out io.Writer) er
 	}
 	err := run(ctx, s, out)
 	select {
-	case <-ctx.Done(): // that is how a cluster is stopped, at its start too
+	case <-ctx.Done(): // a cluster is stopped this way, also during its start
 		return nil
 	default:
 		return err
 	}
 }
 
-// run starts the parts in their order and, when ctx ends or a part does, stops them in the opposite one: an API server whose etcd went
-// first never ends. The patience with all of them together is shorter than lastMoment; what is left behind then harms nothing, for all of
-// them bear to be killed.
+// run starts the parts in order. When ctx or a part ends, it stops them in reverse order, because
+// an API server without etcd never ends. It waits for all of them for less than lastMoment. Parts
+// that have not ended then are harmless, because all of them tolerate being killed.
 func run(ctx context.Context, s settings, out io.Writer) error {
 	d, err := openDirectory(s.dir, s.port)
 	if err != nil {

@@ -19,12 +19,12 @@ import (
 
 const (
 	nodeName = "nuon-0"
-	// beat is how often the node says that it lives.
+	// beat is the interval of the node's heartbeat.
 	beat = 10 * time.Second
 )
 
-// startNode starts everything that a node and its cloud would do: the fake kubelet, the binding of claims, the addresses of load
-// balancers.
+// startNode starts everything that a node and its cloud would do: the fake kubelet, the
+// provisioning of volumes, and the addresses of load balancers.
 func startNode(ctx context.Context, d *directory) ([]*part, error) {
 	client, err := d.client()
 	if err != nil {
@@ -46,13 +46,13 @@ func startNode(ctx context.Context, d *directory) ([]*part, error) {
 	}, nil
 }
 
-// node is the one machine of the cluster.
+// node is the only machine of the cluster.
 type node struct {
 	client kubernetes.Interface
-	port   int32 // where its logs are served
+	port   int32 // of its log server
 }
 
-// appear makes the node, or tells the one of the last start where its logs are now.
+// appear creates the node, or updates the port of its log server in the existing one.
 func (n *node) appear(ctx context.Context) error {
 	labels := map[string]string{
 		corev1.LabelHostname: nodeName, corev1.LabelOSStable: runtime.GOOS, corev1.LabelArchStable: runtime.GOARCH,
@@ -66,7 +66,7 @@ func (n *node) appear(ctx context.Context) error {
 	return n.beat(ctx)
 }
 
-// run beats until ctx ends.
+// run sends heartbeats until ctx ends.
 func (n *node) run(ctx context.Context) error {
 	tick := time.NewTicker(beat)
 	defer tick.Stop()
@@ -76,13 +76,13 @@ func (n *node) run(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 			if err := n.beat(ctx); err != nil && ctx.Err() == nil {
-				fmt.Fprintln(os.Stderr, "cluster:", err) // the next beat may do
+				fmt.Fprintln(os.Stderr, "cluster:", err) // the next heartbeat may succeed
 			}
 		}
 	}
 }
 
-// beat writes the node's status. The controllers write it too, so a conflict is tried again.
+// beat writes the node's status. The controllers write it, too, so it retries after a conflict.
 func (n *node) beat(ctx context.Context) error {
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		now, err := n.client.CoreV1().Nodes().Get(ctx, nodeName, metav1.GetOptions{})
@@ -99,7 +99,7 @@ func (n *node) beat(ctx context.Context) error {
 	return nil
 }
 
-// describe sets what a kubelet says of its machine.
+// describe sets the properties that a kubelet reports about its machine.
 func (n *node) describe(node *corev1.Node, now time.Time) {
 	room := corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse("64"), corev1.ResourceMemory: resource.MustParse("256Gi"),
@@ -107,7 +107,8 @@ func (n *node) describe(node *corev1.Node, now time.Time) {
 	}
 	s := &node.Status
 	s.Capacity, s.Allocatable = room, room
-	s.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "127.0.0.1"}} // no name: nobody resolves it
+	// no name, because none can be resolved
+	s.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "127.0.0.1"}}
 	s.DaemonEndpoints.KubeletEndpoint.Port = n.port
 	s.NodeInfo.KubeletVersion, s.NodeInfo.OperatingSystem, s.NodeInfo.Architecture = version.Get().GitVersion, runtime.GOOS, runtime.GOARCH
 	s.NodeInfo.ContainerRuntimeVersion = "pretended://1"

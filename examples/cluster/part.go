@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// part is something that runs beside the others until it is stopped.
+// part is a component that runs concurrently with the others until it is stopped.
 type part struct {
 	name   string
 	cancel context.CancelFunc
 	done   chan struct{} // closed when it has ended
-	err    error         // why, to be read after done
+	err    error         // the result; read it after done
 }
 
-// start lets run run, under a context of its own: the order in which the parts end is not left to chance.
+// start runs a part under a separate context, so that the parts are stopped in a defined order.
 func start(name string, run func(context.Context) error) *part {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &part{name: name, cancel: cancel, done: make(chan struct{})}
@@ -25,7 +25,8 @@ func start(name string, run func(context.Context) error) *part {
 	return p
 }
 
-// ended says that it ended by itself, which is a mistake even when it gave no error.
+// ended returns the error of a part that ended without being stopped; that is an error even if it
+// returned none.
 func (p *part) ended() error {
 	if p.err == nil {
 		return fmt.Errorf("the %s ended by itself", p.name)
@@ -33,8 +34,8 @@ func (p *part) ended() error {
 	return fmt.Errorf("the %s ended: %w", p.name, p.err)
 }
 
-// stopAll asks the parts to end and waits for all of them together no longer than patience. What has not ended then is left behind,
-// for the process ends soon.
+// stopAll stops the parts and waits at most patience for all of them. It abandons the others,
+// because the process ends soon.
 func stopAll(patience time.Duration, parts ...*part) {
 	for _, p := range parts {
 		p.cancel()
@@ -49,7 +50,7 @@ func stopAll(patience time.Duration, parts ...*part) {
 	}
 }
 
-// firstEnd waits for ctx, or for a part that ends by itself, which is an error.
+// firstEnd waits for ctx, or for a part that ends without being stopped, which is an error.
 func firstEnd(ctx context.Context, parts ...*part) error {
 	ended := make(chan *part, len(parts))
 	for _, p := range parts {

@@ -11,10 +11,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// trouble is what an image's name asks for.
+// trouble is the failure that an image's name requests.
 type trouble struct {
 	kind  string        // one of the names below; empty for none
-	delay time.Duration // of slow
+	delay time.Duration // for slow
 }
 
 const (
@@ -24,7 +24,7 @@ const (
 	slow    = "slow"
 )
 
-// troubleOf reads the last element of an image's path, without tag and digest.
+// troubleOf parses the last element of an image's path, without tag and digest.
 func troubleOf(image string) trouble {
 	name, _, _ := strings.Cut(path.Base(strings.SplitN(image, "@", 2)[0]), ":")
 	switch name {
@@ -39,35 +39,35 @@ func troubleOf(image string) trouble {
 	return trouble{}
 }
 
-// view is what a container shows at a moment.
+// view is the state that a container shows at one time.
 type view struct {
 	state, last corev1.ContainerState
 	restarts    int32
 	ready       bool
-	warning     warning       // empty when all is well
-	next        time.Duration // look again after that time; zero when it stays like this
+	warning     warning       // empty if there is no problem
+	next        time.Duration // time until the next change; zero if there is none
 }
 
 // warning becomes an event of the pod, once for each run of the container.
 type warning struct{ reason, message string }
 
-// A state that says terminated is final: a container that is to run again says that it waits.
+// A terminated state is final: a container that will run again is in a waiting state.
 func (v view) ended() bool     { return v.state.Terminated != nil }
 func (v view) endedWell() bool { return v.ended() && v.state.Terminated.ExitCode == 0 }
 
-// hasRun is true when the container has run or does.
+// hasRun reports whether the container is running or has run.
 func (v view) hasRun() bool {
 	return v.state.Running != nil || v.ended() || v.last.Terminated != nil
 }
 
-// ending is how long a pretended container runs.
+// ending describes the lifetime of a simulated container.
 type ending struct {
-	ends  bool // by itself
+	ends  bool // without being stopped
 	after time.Duration
-	again bool // when it ended badly
+	again bool // restart after a failure
 }
 
-// pretended is a container that is not run.
+// pretended is a simulated container.
 type pretended struct {
 	image string
 	ending
@@ -75,18 +75,19 @@ type pretended struct {
 }
 
 const (
-	// crashAfter is how long a run of crash takes, pause the first time between two runs; it doubles up to longestPause.
+	// crashAfter is the duration of a run of crash; pause is the first pause between two runs, which
+	// doubles up to longestPause.
 	crashAfter   = time.Second
 	pause        = time.Second
 	longestPause = 30 * time.Second
-	// pulling is how long an image that is missing is looked for.
+	// pulling is the duration of a simulated pull that fails.
 	pulling = time.Second
 )
 
 // crashLog is the log of each run of crash.
 const crashLog = "starting\nconnecting to the database\nfatal: connection refused\n"
 
-// look says what the container shows: a function of the time alone.
+// look returns the state of the container, which depends only on the time.
 func (p *pretended) look(now time.Time) view {
 	since, t := now.Sub(p.begun), troubleOf(p.image)
 	switch t.kind {
@@ -120,7 +121,7 @@ func (p *pretended) unpullable(since time.Duration) view {
 	}
 }
 
-// crashing goes through the runs of a container that ends badly up to now.
+// crashing simulates the runs of a failing container up to now.
 func (p *pretended) crashing(since time.Duration) view {
 	begun, wait, last := time.Duration(0), pause, corev1.ContainerState{}
 	for restarts := int32(0); ; restarts++ {

@@ -31,7 +31,7 @@ func TestTroubleOf(t *testing.T) {
 	}
 }
 
-// brief is a view in a few words.
+// brief returns a short text for a view.
 func brief(v view) string {
 	state := "?"
 	switch {

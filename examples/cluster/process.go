@@ -14,22 +14,22 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// process is a container that is run as a process of this machine, again and again if its pod wants it so. One goroutine owns it from
-// its start until done.
+// process is a container that runs as a process of this machine, with restarts if its pod requests
+// them. One goroutine owns it from its start until done.
 type process struct {
 	worker    *worker
-	pod       *corev1.Pod // as it was when it was started
+	pod       *corev1.Pod // as it was at the start
 	spec      *corev1.Container
 	ending    ending
-	terminate context.CancelFunc // asks it to end
-	kill      context.CancelFunc // leaves it no choice
+	terminate context.CancelFunc // requests its end
+	kill      context.CancelFunc // forces its end
 	done      chan struct{}
 
 	mu  sync.Mutex
 	now view
 }
 
-// startProcess gives a container that runs for real, until it ends, it is told to, or ctx ends.
+// startProcess starts a container that runs as a process until it ends, is stopped, or ctx ends.
 func startProcess(ctx context.Context, w *worker, pod *corev1.Pod, c *corev1.Container, e ending) *process {
 	hard, kill := context.WithCancel(ctx)
 	soft, terminate := context.WithCancel(hard)
@@ -38,7 +38,8 @@ func startProcess(ctx context.Context, w *worker, pod *corev1.Pod, c *corev1.Con
 		now: view{state: waiting("ContainerCreating", "")},
 	}
 	go func() {
-		runtime.LockOSThread() // the processes die with this thread, see processAttributes; it ends with this goroutine
+		// the processes die with this thread, see processAttributes; it ends with this goroutine
+		runtime.LockOSThread()
 		defer w.rouse()
 		defer close(p.done)
 		defer kill()
@@ -53,7 +54,7 @@ func (p *process) look(time.Time) view {
 	return p.now
 }
 
-// show changes what the container shows.
+// show updates the state of the container.
 func (p *process) show(v view) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,7 +62,7 @@ func (p *process) show(v view) {
 	p.worker.rouse()
 }
 
-// run goes through the runs of the container. Soft ends when it is to end, hard when it has to.
+// run performs the runs of the container. soft requests the end, hard forces it.
 func (p *process) run(soft, hard context.Context) {
 	defer p.removeHome()
 	last := corev1.ContainerState{}
@@ -93,7 +94,8 @@ func (p *process) run(soft, hard context.Context) {
 	}
 }
 
-// prepare makes the command as the pod describes it. Its errors are of the pod's description, and may go with time.
+// prepare builds the command from the pod's description. Its errors concern that description and
+// may be temporary.
 func (p *process) prepare(soft context.Context) (*exec.Cmd, error) {
 	variables, err := p.worker.kubelet.environment(soft, p.pod, p.spec)
 	if err != nil {
@@ -116,7 +118,7 @@ func (p *process) prepare(soft context.Context) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// runOnce runs the command to its end, and gives how it ended.
+// runOnce runs the command to its end and returns the final state.
 func (p *process) runOnce(hard context.Context, cmd *exec.Cmd, restarts int32, last corev1.ContainerState) corev1.ContainerState {
 	begun := time.Now()
 	log, err := p.worker.kubelet.logs.create(p.worker.uid, p.spec.Name, restarts)
@@ -130,11 +132,12 @@ func (p *process) runOnce(hard context.Context, cmd *exec.Cmd, restarts int32, l
 		return p.unstarted(begun, err)
 	}
 	group := cmd.Process.Pid
-	end := func() { _ = syscall.Kill(-group, syscall.SIGKILL) } // what a process leaves behind ends with it, as in a container
+	// child processes end with it, as in a container
+	end := func() { _ = syscall.Kill(-group, syscall.SIGKILL) }
 	stop := context.AfterFunc(hard, end)
 	defer stop()
 	p.show(view{state: running(begun), last: last, restarts: restarts, ready: true})
-	_ = cmd.Wait() // the state says more
+	_ = cmd.Wait() // the process state has more details
 	end()
 	return terminated(begun, time.Now(), exitCode(cmd.ProcessState))
 }
@@ -145,7 +148,7 @@ func (p *process) unstarted(begun time.Time, err error) corev1.ContainerState {
 	return s
 }
 
-// exitCode is 128 and the signal for a process that a signal ended.
+// exitCode returns the exit code, or 128 plus the signal for a process that a signal ended.
 func exitCode(state *os.ProcessState) int32 {
 	if status, is := state.Sys().(syscall.WaitStatus); is && status.Signaled() {
 		return 128 + int32(status.Signal())
@@ -159,10 +162,10 @@ func (p *process) home() string {
 
 func (p *process) removeHome() {
 	_ = os.RemoveAll(p.home())
-	_ = os.Remove(filepath.Dir(p.home())) // which succeeds for the last container
+	_ = os.Remove(filepath.Dir(p.home())) // succeeds for the last container
 }
 
-// sleep waits, and gives false when ctx ended first.
+// sleep waits for d. It returns false if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -2,8 +2,8 @@ package main
 
 import "syscall"
 
-// processAttributes give a process a group of its own, by which all that it starts can be ended, and let it die with this program, even
-// when that is killed.
+// processAttributes gives a process its own group, so that all its children can be killed, and
+// makes the kernel kill it when this program ends, even by SIGKILL.
 func processAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

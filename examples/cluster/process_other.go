@@ -4,5 +4,5 @@ package main
 
 import "syscall"
 
-// processAttributes give a process a group of its own, by which all that it starts can be ended.
+// processAttributes gives a process its own group, so that all its children can be killed.
 func processAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -10,7 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// podStatus is the status of a pod whose containers show init and main, in the order of its spec.
+// podStatus returns the status of a pod; init and main are the views of its containers, in the
+// order of its spec.
 func podStatus(pod *corev1.Pod, init, main []view, begun, now time.Time) corev1.PodStatus {
 	s := *pod.Status.DeepCopy()
 	started := metav1.NewTime(begun).Rfc3339Copy()
@@ -73,7 +74,7 @@ func phase(pod *corev1.Pod, init, main []view) corev1.PodPhase {
 	return corev1.PodFailed
 }
 
-// passedInit is true when the main containers may run.
+// passedInit reports whether the main containers may run.
 func passedInit(pod *corev1.Pod, init []view) bool {
 	for i, v := range init {
 		if !passed(&pod.Spec.InitContainers[i], v) {
@@ -83,7 +84,8 @@ func passedInit(pod *corev1.Pod, init []view) bool {
 	return true
 }
 
-// passed is true when the container after this init container may run: a sidecar has to run, another one to have ended well.
+// passed reports whether the container after this init container may run: a sidecar must be
+// running, any other container must have succeeded.
 func passed(c *corev1.Container, v view) bool {
 	if isSidecar(c) {
 		return v.hasRun()
@@ -136,7 +138,7 @@ func containerStatuses(specs []corev1.Container, views []view) []corev1.Containe
 	return all
 }
 
-// setCondition keeps the time of a condition that stays as it is.
+// setCondition preserves the time of a condition that does not change.
 func setCondition(s *corev1.PodStatus, kind corev1.PodConditionType, is bool, reason string, now time.Time) {
 	status := corev1.ConditionFalse
 	if is {
@@ -154,7 +156,8 @@ func setCondition(s *corev1.PodStatus, kind corev1.PodConditionType, is bool, re
 	s.Conditions = append(s.Conditions, corev1.PodCondition{Type: kind, Status: status, Reason: reason, LastTransitionTime: metav1.NewTime(now)})
 }
 
-// podAddress is 127.0.0.1 on the host's network, else one of 10.64.0.0/10 where nothing answers.
+// podAddress returns 127.0.0.1 on the host's network, otherwise an address of 10.64.0.0/10 where
+// nothing listens.
 func podAddress(pod *corev1.Pod) string {
 	if pod.Spec.HostNetwork {
 		return "127.0.0.1"

@@ -18,12 +18,13 @@ import (
 const (
 	standardClass = "standard"
 	provisioner   = "nuon.test/pretended"
-	// provisionedBy lets the volume controller leave the removal of a volume to us.
+	// provisionedBy makes the volume controller leave the deletion of a volume to this provisioner.
 	provisionedBy = "pv.kubernetes.io/provisioned-by"
 )
 
-// makeClass makes the default storage class. It says that claims wait for their first pod, as most clusters' does, so that the scheduler
-// waits for the volume without a warning; it is there before that.
+// makeClass creates the default storage class. Claims wait for their first pod, as in most
+// clusters, so that the scheduler waits for the volume without a warning. The volume exists before
+// that.
 func makeClass(ctx context.Context, client kubernetes.Interface) error {
 	_, err := client.StorageV1().StorageClasses().Create(ctx, &storagev1.StorageClass{
 		ObjectMeta:  metav1.ObjectMeta{Name: standardClass, Annotations: map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}},
@@ -36,8 +37,8 @@ func makeClass(ctx context.Context, client kubernetes.Interface) error {
 	return nil
 }
 
-// volumes makes a volume for each claim whose class there is, and removes it when the claim is gone. The volume controller binds the
-// two: it is the real one. Whoever made the class, this is its provisioner.
+// volumes creates a volume for each claim with an existing class, and deletes it after the claim.
+// The real volume controller binds the two. This is the provisioner of all classes.
 type volumes struct{ client kubernetes.Interface }
 
 func (v *volumes) run(ctx context.Context) error {
@@ -60,14 +61,14 @@ func (v *volumes) run(ctx context.Context) error {
 	return nil
 }
 
-// provide makes the volume of a claim that waits for one.
+// provide creates the volume of a claim that has none.
 func (v *volumes) provide(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
 	class := c.Spec.StorageClassName
 	if c.Spec.VolumeName != "" || c.DeletionTimestamp != nil || class == nil || *class == "" {
 		return nil
 	}
 	if _, err := v.client.StorageV1().StorageClasses().Get(ctx, *class, metav1.GetOptions{}); err != nil {
-		return ignoreMissing(err) // the claim waits, as anywhere
+		return ignoreMissing(err) // the claim stays pending, as in any cluster
 	}
 	_, err := v.client.CoreV1().PersistentVolumes().Create(ctx, volumeFor(c, *class), metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
@@ -90,13 +91,13 @@ func volumeFor(c *corev1.PersistentVolumeClaim, class string) *corev1.Persistent
 				APIVersion: "v1", Kind: "PersistentVolumeClaim", Namespace: c.Namespace, Name: c.Name, UID: c.UID,
 			},
 			PersistentVolumeSource: corev1.PersistentVolumeSource{
-				HostPath: &corev1.HostPathVolumeSource{Path: "/nonexistent/" + string(c.UID)}, // nobody mounts it
+				HostPath: &corev1.HostPathVolumeSource{Path: "/nonexistent/" + string(c.UID)}, // never mounted
 			},
 		},
 	}
 }
 
-// release removes a volume of ours whose claim is gone.
+// release deletes a volume of this provisioner whose claim is gone.
 func (v *volumes) release(ctx context.Context, p *corev1.PersistentVolume) error {
 	if p.Status.Phase != corev1.VolumeReleased || p.Annotations[provisionedBy] != provisioner || p.DeletionTimestamp != nil ||
 		p.Spec.PersistentVolumeReclaimPolicy != corev1.PersistentVolumeReclaimDelete {
@@ -105,7 +106,7 @@ func (v *volumes) release(ctx context.Context, p *corev1.PersistentVolume) error
 	return ignoreMissing(v.client.CoreV1().PersistentVolumes().Delete(ctx, p.Name, metav1.DeleteOptions{}))
 }
 
-// onChange calls do with every object that is there, is made or is changed.
+// onChange calls do for every object that exists, is created or is changed.
 func onChange[T any](do func(T)) cache.ResourceEventHandler {
 	see := func(o any) {
 		if object, is := o.(T); is {
@@ -122,7 +123,7 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// report tells of what did not go, unless everything ends.
+// report prints an error, except during the shutdown.
 func report(ctx context.Context, what string, err error) {
 	if err != nil && ctx.Err() == nil {
 		fmt.Fprintf(os.Stderr, "cluster: %s: %v\n", what, err)

@@ -14,27 +14,28 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// soon is when something that did not go is tried again.
+// soon is the interval of retries.
 const soon = 100 * time.Millisecond
 
-// container is what a worker knows of one: pretended, process or lost.
+// container is the interface of pretended, process and lost.
 type container interface {
 	look(now time.Time) view
 }
 
-// worker takes one pod through its life. It alone writes its status. It waits for changes of the pod, for the ends of its processes, and
-// for the time at which a pretended container changes.
+// worker manages one pod through its life, and is the only writer of its status. It waits for
+// changes of the pod, for the end of its processes, and for the next change of a simulated
+// container.
 type worker struct {
 	kubelet         *kubelet
 	namespace, name string
 	uid             types.UID
-	wake            chan struct{} // holds one
+	wake            chan struct{} // capacity 1
 
 	begun      time.Time
-	taken      bool // it ran already when this kubelet came
+	taken      bool // the pod was running before this kubelet started
 	containers map[string]container
 	told       map[string]warning // the last warning about each container
-	removed    bool               // the API server was told that nothing of it is left
+	removed    bool               // the API server has deleted the pod on our request
 }
 
 func newWorker(k *kubelet, pod *corev1.Pod) *worker {
@@ -44,7 +45,7 @@ func newWorker(k *kubelet, pod *corev1.Pod) *worker {
 	}
 }
 
-// rouse makes the worker look again.
+// rouse wakes the worker.
 func (w *worker) rouse() {
 	select {
 	case w.wake <- struct{}{}:
@@ -78,7 +79,8 @@ func (w *worker) run(ctx context.Context) {
 	}
 }
 
-// step does what the pod needs now, and says when to look again without being woken: zero for never.
+// step does what the pod needs now, and returns the time until the next step without a wake-up;
+// zero for none.
 func (w *worker) step(ctx context.Context, pod *corev1.Pod) time.Duration {
 	now := time.Now()
 	if w.begun.IsZero() {
@@ -99,7 +101,8 @@ func (w *worker) step(ctx context.Context, pod *corev1.Pod) time.Duration {
 	return earliest(append(init, main...))
 }
 
-// begin takes over a pod that ran before this kubelet did: pretended containers go on, real ones are lost.
+// begin records the start of the pod. For a pod that ran before this kubelet, simulated containers
+// continue and real ones are lost.
 func (w *worker) begin(pod *corev1.Pod, now time.Time) {
 	w.begun = now
 	if pod.Status.StartTime != nil {
@@ -107,7 +110,7 @@ func (w *worker) begin(pod *corev1.Pod, now time.Time) {
 	}
 }
 
-// look looks at every container, and starts those whose turn it is.
+// look returns the views of all containers, and starts those whose turn it is.
 func (w *worker) look(ctx context.Context, pod *corev1.Pod, now time.Time) (init, main []view) {
 	may := true
 	for i := range pod.Spec.InitContainers {
@@ -128,7 +131,8 @@ func (w *worker) look(ctx context.Context, pod *corev1.Pod, now time.Time) (init
 	return init, main
 }
 
-// endingOf is how a container ends when it is pretended, and whether it runs again after an end, pretended or not.
+// endingOf returns how a simulated container ends, and whether a container, simulated or not,
+// restarts.
 func endingOf(pod *corev1.Pod, c *corev1.Container, init bool) ending {
 	again := pod.Spec.RestartPolicy != corev1.RestartPolicyNever
 	switch {
@@ -142,7 +146,7 @@ func endingOf(pod *corev1.Pod, c *corev1.Container, init bool) ending {
 	return ending{ends: true, after: time.Second, again: again}
 }
 
-// container is the one of that name, which is started when there is none.
+// container returns the container with this name, and starts it if necessary.
 func (w *worker) container(ctx context.Context, pod *corev1.Pod, c *corev1.Container, e ending, now time.Time) container {
 	if there := w.containers[c.Name]; there != nil {
 		return there
@@ -164,19 +168,21 @@ func (w *worker) container(ctx context.Context, pod *corev1.Pod, c *corev1.Conta
 	return made
 }
 
-// runsForReal is true for what of a Job can be run here.
+// runsForReal reports whether a container runs as a process: one of a Job that has a command and
+// requests no failure.
 func runsForReal(pod *corev1.Pod, c *corev1.Container) bool {
 	owner := metav1.GetControllerOf(pod)
 	return owner != nil && owner.Kind == "Job" && owner.APIVersion == batchv1.SchemeGroupVersion.String() &&
 		len(c.Command) > 0 && troubleOf(c.Image) == trouble{}
 }
 
-// lost is a container whose process went with an earlier kubelet.
+// lost is a container whose process ended with an earlier kubelet.
 type lost view
 
 func (l lost) look(time.Time) view { return view(l) }
 
-// lostContainer ended well or badly when the earlier kubelet saw it end, else it is taken for killed.
+// lostContainer returns the final state that the earlier kubelet recorded, otherwise that of a
+// killed container.
 func lostContainer(pod *corev1.Pod, c *corev1.Container, now time.Time) container {
 	for _, s := range append(append([]corev1.ContainerStatus(nil), pod.Status.InitContainerStatuses...), pod.Status.ContainerStatuses...) {
 		if s.Name == c.Name && s.State.Terminated != nil {
@@ -188,8 +194,8 @@ func lostContainer(pod *corev1.Pod, c *corev1.Container, now time.Time) containe
 	return lost{state: killed}
 }
 
-// end lets the processes of a pod that is deleted end, kills them when their time is over, and then tells the API server that the pod
-// is gone. Over is true when it had ended before.
+// end stops the processes of a deleted pod, kills them after the grace period, and then deletes the
+// pod from the API server. over reports that the pod had already ended.
 func (w *worker) end(ctx context.Context, pod *corev1.Pod, over bool, now time.Time) time.Duration {
 	if left := pod.DeletionTimestamp.Sub(now); w.alive() && left > 0 {
 		w.terminate()
@@ -215,7 +221,7 @@ func (w *worker) end(ctx context.Context, pod *corev1.Pod, over bool, now time.T
 	return 0
 }
 
-// ended shows containers of a pod that is gone: those that had not ended were killed.
+// ended returns the final views of containers; those that had not ended count as killed.
 func (w *worker) ended(specs []corev1.Container, now time.Time) []view {
 	var all []view
 	for i := range specs {
@@ -230,7 +236,7 @@ func (w *worker) ended(specs []corev1.Container, now time.Time) []view {
 	return all
 }
 
-// warn makes events of the warnings that are new.
+// warn creates events for new warnings.
 func (w *worker) warn(pod *corev1.Pod, views []view) {
 	specs := append(append([]corev1.Container(nil), pod.Spec.InitContainers...), pod.Spec.Containers...)
 	for i, v := range views {
@@ -242,7 +248,7 @@ func (w *worker) warn(pod *corev1.Pod, views []view) {
 	}
 }
 
-// save writes a status that is new, and gives false when it has to be made anew.
+// save writes a changed status. It returns false if the status must be computed again.
 func (w *worker) save(ctx context.Context, pod *corev1.Pod, status corev1.PodStatus) bool {
 	if equality.Semantic.DeepEqual(roundTimes(pod.Status), roundTimes(status)) {
 		return true
@@ -259,7 +265,8 @@ func (w *worker) save(ctx context.Context, pod *corev1.Pod, status corev1.PodSta
 	return false
 }
 
-// roundTimes makes the times as coarse as the API server keeps them, so that what was written equals what is read.
+// roundTimes rounds times to the precision of the API server, so that written and read statuses are
+// equal.
 func roundTimes(status corev1.PodStatus) *corev1.PodStatus {
 	s := status.DeepCopy()
 	for _, all := range [][]corev1.ContainerStatus{s.InitContainerStatuses, s.ContainerStatuses} {
@@ -290,7 +297,7 @@ func earliest(views []view) time.Duration {
 	return first
 }
 
-// processes are the containers that run for real.
+// processes returns the containers that run as processes.
 func (w *worker) processes() []*process {
 	var all []*process
 	for _, c := range w.containers {
@@ -319,7 +326,7 @@ func (w *worker) terminate() {
 	}
 }
 
-// killAll ends the processes and waits for them.
+// killAll kills the processes and waits for them.
 func (w *worker) killAll() {
 	for _, p := range w.processes() {
 		p.kill()

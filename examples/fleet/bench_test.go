@@ -12,7 +12,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/backoff"
 )
 
-// What the figures are held against: the aims of the design's authors, which `make bench` prints beside what it sees.
+// The targets of the design, which `make bench` prints beside the figures.
 const (
 	coreLimit  = 0.05                  // of one core for idleFleet
 	offerLimit = 50 * time.Millisecond // at the 99th percentile, with busyFleet
@@ -21,13 +21,15 @@ const (
 const (
 	idleFleet = 10_000
 	busyFleet = 1_000
-	window    = 30 * time.Second // one beat of every poll
-	// Each runner is looked up every ten minutes although nobody rang, which is longer than is measured; so it is rung for that often.
+	window    = 30 * time.Second // one heartbeat of every poll
+	// Each runner is polled from the database every ten minutes even without a notification. The
+	// benchmark is shorter than that, so it sends notifications at the same rate.
 	lookedUp = 10 * time.Minute
 )
 
-// BenchmarkIdleRunners measures what 10,000 runners that wait for work cost one reconciler: processor time, memory, and what they
-// make Postgres do. Each holds a connection and a poll, as a real one does; a share of the polls ends in every round and is made anew.
+// BenchmarkIdleRunners measures the cost of 10,000 waiting runners for one reconciler: processor
+// time, memory, and the load of Postgres. Each holds a connection and a poll, as a real runner
+// does; a share of the polls ends and starts again in every round.
 func BenchmarkIdleRunners(b *testing.B) {
 	p := startPlane(b)
 	rest := resident(b, p.Replicas[0].PID())
@@ -37,7 +39,7 @@ func BenchmarkIdleRunners(b *testing.B) {
 	defer stop()
 	f.poll(ctx)
 	f.polls.Go(func() { f.ring(ctx, lookedUp) })
-	backoff.Pause(ctx, window) // every poll has beaten
+	backoff.Pause(ctx, window) // every poll has sent a heartbeat
 	var busy, database, took time.Duration
 	before := p.written()
 	for b.Loop() {
@@ -60,8 +62,9 @@ func BenchmarkIdleRunners(b *testing.B) {
 	b.ReportMetric(rest/(1<<20), "MiB-at-rest")
 }
 
-// BenchmarkAtRest measures the memory of a reconciler and of an install runner that have nothing to do, after a minute: what a machine
-// has to keep free for them. The peer is a program in Go that does nothing: what the language takes for itself.
+// BenchmarkAtRest measures the memory of a reconciler and of an install runner that are idle for a
+// minute, which a machine must reserve for them. The peer is an idle Go program, which shows the
+// minimum of the language.
 func BenchmarkAtRest(b *testing.B) {
 	p := startPlane(b, "acme")
 	backoff.Pause(b.Context(), time.Minute)
@@ -78,8 +81,8 @@ func BenchmarkAtRest(b *testing.B) {
 	b.ReportMetric(install/nothing, "ratio-runnerd")
 }
 
-// BenchmarkOfferToRunning measures how long it takes from the commit that queues a job to the answer with which its runner may
-// start it, with 1,000 runners that wait: notification, claim, offer, accept.
+// BenchmarkOfferToRunning measures the time from the commit that queues a job to the response with
+// which its runner may start it, with 1,000 waiting runners: notification, claim, offer, accept.
 func BenchmarkOfferToRunning(b *testing.B) {
 	p := startPlane(b)
 	f := p.register(busyFleet)
@@ -135,7 +138,7 @@ func (f *crowd) one(ctx context.Context, mark string) time.Duration {
 	if accepted.JSON200 == nil {
 		b.Fatalf("accept: %s %s", accepted.Status(), accepted.Body)
 	}
-	// It ends, so that it is no load on the rest.
+	// It ends here, so that it is no load for the rest of the benchmark.
 	ended, err := got.client.PostResultWithResponse(ctx, got.ref.Job, got.ref.Attempt, api.JobResult{Status: api.JobResultStatusFailed, Error: "only measured"})
 	must(b, err)
 	if ended.StatusCode() != 204 {
@@ -144,7 +147,7 @@ func (f *crowd) one(ctx context.Context, mark string) time.Duration {
 	return took
 }
 
-// written is what Postgres has done so far.
+// written counts the writes of Postgres so far.
 type written struct{ transactions, rows float64 }
 
 func (p *plane) written() written {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Programs is the directory of nuon, reconciler and runnerd: NUON_BIN, where `make` has just built them, else dir, into which they
-// are built now from this tree.
+// Programs returns the directory of nuon, reconciler and runnerd: NUON_BIN, where `make` has just
+// built them, otherwise dir, into which it builds them from this tree.
 func Programs(ctx context.Context, dir string) (string, error) {
 	if bin := os.Getenv("NUON_BIN"); filepath.IsAbs(bin) {
 		return bin, nil
@@ -31,7 +31,8 @@ func Programs(ctx context.Context, dir string) (string, error) {
 	return dir, nil
 }
 
-// Place makes a directory for a fleet. The user that runs Postgres passes through it when root runs the fleet.
+// Place creates a directory for a fleet. The user that runs Postgres needs access to it when root
+// runs the fleet.
 func Place() (string, error) {
 	dir, err := os.MkdirTemp("", "nuon-fleet-")
 	if err != nil {

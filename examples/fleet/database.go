@@ -13,7 +13,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/pgcluster"
 )
 
-// Database is a Postgres of its own.
+// Database is a private Postgres.
 type Database struct {
 	options pgcluster.Options
 
@@ -35,21 +35,23 @@ func openDatabase(ctx context.Context, dir, logFile string) (*Database, error) {
 	return d, nil
 }
 
-// DSN is how it is reached; it stays the same when the server is started again.
+// DSN returns the connection string; it is the same after a restart of the server.
 func (d *Database) DSN() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.cluster.DSN("")
 }
 
-// Binaries are those of the server; pg_dump and psql are beside them where the installation has them.
+// Binaries returns those of the server; pg_dump and psql are beside them if the installation has
+// them.
 func (d *Database) Binaries() pgcluster.Binaries { return d.options.Binaries }
 
-// Crash ends the server as a machine that loses power does, every connection with it, and starts it again on the same data.
+// Crash ends the server like a power failure, with every connection, and starts it again on the
+// same data.
 func (d *Database) Crash(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	// SIGQUIT is Postgres' own "immediate": no checkpoint, so what comes next is a recovery.
+	// SIGQUIT is Postgres' "immediate" shutdown: no checkpoint, so the next start is a recovery.
 	if err := syscall.Kill(d.cluster.PID(), syscall.SIGQUIT); err != nil {
 		return fmt.Errorf("crash the database: %w", err)
 	}
@@ -65,12 +67,12 @@ func (d *Database) Crash(ctx context.Context) error {
 	return nil
 }
 
-// Dump writes a backup of the database into a file, as somebody does every night while everything runs.
+// Dump writes a backup of the database to a file, like a nightly backup while everything runs.
 func (d *Database) Dump(ctx context.Context, file string) error {
 	return d.tool(ctx, "pg_dump", "--format=custom", "--file="+file, "--dbname="+d.DSN())
 }
 
-// Wipe ends the server and makes an empty one in its place.
+// Wipe ends the server and creates an empty one in its place.
 func (d *Database) Wipe(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -88,14 +90,14 @@ func (d *Database) Wipe(ctx context.Context) error {
 	return nil
 }
 
-// Restore brings a dump into a database that `reconciler migrate` has made ready.
+// Restore loads a dump into a database that `reconciler migrate` has prepared.
 func (d *Database) Restore(ctx context.Context, file string) error {
 	return d.tool(ctx, "pg_restore", "--clean", "--if-exists", "--no-owner", "--single-transaction", "--exit-on-error", "--dbname="+d.DSN(), file)
 }
 
-// tool runs a program of the server's own version.
+// tool runs a program of the server's version.
 func (d *Database) tool(ctx context.Context, name string, args ...string) error {
-	// It lies beside the server itself, to which the one that was found may only be a link.
+	// It is beside the server itself; the path of the server may be a link.
 	server, err := filepath.EvalSymlinks(filepath.Join(d.options.Binaries.Dir, "postgres"))
 	if err != nil {
 		return err

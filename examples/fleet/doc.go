@@ -1,7 +1,8 @@
-// Package fleet runs the product as a production set-up does, on one machine: a Postgres, an external registry, several replicas
-// of the reconciler behind one address, a build runner and runners of several customers, all of them the real programs. What it
-// runs can be killed and started again, one by one.
+// Package fleet runs the product like a production setup on one machine: a Postgres, an external
+// registry, several replicas of the reconciler behind one address, a build runner and runners of
+// several customers, all with the real programs. Each program can be killed and started again.
 //
-// It owns the processes and the directory that they work in, and leaves neither behind. It decides nothing: who breaks what, and
-// what a person says, is for its callers, the soak and the test of the backup.
+// It owns the processes and their working directory, and leaves neither behind. It makes no
+// decisions: its callers, the soak and the test of the backup, decide about faults and the actions
+// of people.
 package fleet

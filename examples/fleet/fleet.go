@@ -22,27 +22,28 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// Options say what Start needs.
+// Options configures Start.
 type Options struct {
 	// Bin is the directory of nuon, reconciler and runnerd.
 	Bin string
-	// Dir takes everything: data, logs, repositories. The user that runs Postgres must be able to pass through it.
+	// Dir receives everything: data, logs, repositories. The user that runs Postgres must have
+	// access to subdirectories.
 	Dir string
-	// Replicas is how many reconcilers there are; zero means one.
+	// Replicas is the number of reconcilers; zero means one.
 	Replicas int
 	// Installers are the names of the customers' runners.
 	Installers []string
-	// Capacity is how many jobs each runner takes at once; zero means 2.
+	// Capacity is the number of concurrent jobs of each runner; zero means 2.
 	Capacity int
-	// Poll is how often git is looked at; zero means a second.
+	// Poll is the interval of git polls; zero means a second.
 	Poll time.Duration
-	// Serve are further flags of every reconciler, and Env further variables of every program.
+	// Serve holds further flags of every reconciler, and Env further variables of every program.
 	Serve, Env []string
-	// Seed decides about the fate of requests on the lines between runners and the control plane.
+	// Seed determines the fate of requests between runners and the control plane.
 	Seed uint64
 }
 
-// Fleet is everything that runs.
+// Fleet is the set of running programs.
 type Fleet struct {
 	Options
 	Database *Database
@@ -51,15 +52,15 @@ type Fleet struct {
 	// Builder builds; Installers work for customers, by name.
 	Builder    *Runner
 	Installers map[string]*Runner
-	// Control is the address of the control API, which finds a replica that answers.
+	// Control is the address of the control API. It forwards to a replica that answers.
 	Control *fault.Proxy
-	// Token is an admin's.
+	// Token is an admin's token.
 	Token string
 
-	ready   []startup.Ready // where each replica listens
-	lines   uint64          // how many there were
+	ready   []startup.Ready // the addresses of each replica
+	lines   uint64          // number of lines so far
 	opened  []*fault.Proxy
-	started []*Runner // all that there ever were
+	started []*Runner // all runners so far
 }
 
 // Runner is a runnerd with its directory.
@@ -67,21 +68,21 @@ type Runner struct {
 	*Program
 	// Dir is its own directory: key, spool, work.
 	Dir string
-	// Home is HOME of what it runs.
+	// Home is the HOME of the processes that it runs.
 	Home string
-	// Line is its network to the control plane.
+	// Line is its network connection to the control plane.
 	Line *fault.Proxy
-	// Key is the customer's copy of the install key, where one was made.
+	// Key is the customer's copy of the install key, if one was made.
 	Key []byte
 }
 
-// KeyFile is where the machine keeps its install key.
+// KeyFile returns the path of the machine's install key.
 func (r *Runner) KeyFile() string { return filepath.Join(r.Dir, "install.key") }
 
-// startLimit bounds how long a program may take until it is ready.
+// startLimit bounds the time until a program is ready.
 const startLimit = testtime.Limit
 
-// newFleet is a fleet of which nothing runs yet, with what its options leave open.
+// newFleet returns a fleet without running programs, with defaults for its options.
 func newFleet(o Options) *Fleet {
 	if o.Replicas == 0 {
 		o.Replicas = 1
@@ -95,7 +96,7 @@ func newFleet(o Options) *Fleet {
 	return &Fleet{Options: o, Installers: map[string]*Runner{}}
 }
 
-// Start brings everything up. After an error, too, Stop must be called on what it gives.
+// Start starts everything. The caller must call Stop on the result, also after an error.
 func Start(ctx context.Context, o Options) (*Fleet, error) {
 	f := newFleet(o)
 	for _, dir := range []string{f.path("logs"), f.path("git"), f.path("tmp"), f.path("screen")} {
@@ -106,8 +107,8 @@ func Start(ctx context.Context, o Options) (*Fleet, error) {
 	return f, f.steps(ctx, f.startStores, f.StartReplicas, f.openControl, f.bootstrap, f.startRunners)
 }
 
-// Reopen starts what an earlier fleet left in its directory, on the same data, but for its runners: only where the disk of each
-// installer's newest machine is, it says.
+// Reopen starts the programs of an earlier fleet in its directory, on the same data, but not its
+// runners. For each installer it only sets the directory of the newest machine.
 func Reopen(ctx context.Context, o Options) (*Fleet, error) {
 	f := newFleet(o)
 	for _, name := range o.Installers {
@@ -120,14 +121,16 @@ func Reopen(ctx context.Context, o Options) (*Fleet, error) {
 	return f, f.steps(ctx, f.startStores, f.StartReplicas, f.openControl, f.bootstrap)
 }
 
-// newestMachine is the disk of the machine that was last put in an installer's place: NUMBER-NAME, or NAME when none ever was.
+// newestMachine returns the disk of an installer's latest machine: NUMBER-NAME for a replacement,
+// or NAME if there was none.
 func (f *Fleet) newestMachine(name string) (string, error) {
 	found, err := filepath.Glob(f.path("runners", "*-"+name))
 	if err != nil || len(found) == 0 {
 		return f.path("runners", name), err
 	}
 	number := func(dir string) int {
-		n, _ := strconv.Atoi(strings.TrimSuffix(filepath.Base(dir), "-"+name)) // what is no number was no replacement
+		// a directory without a number is no replacement
+		n, _ := strconv.Atoi(strings.TrimSuffix(filepath.Base(dir), "-"+name))
 		return n
 	}
 	return slices.MaxFunc(found, func(a, b string) int { return number(a) - number(b) }), nil
@@ -146,10 +149,10 @@ func (f *Fleet) path(parts ...string) string {
 	return filepath.Join(append([]string{f.Dir}, parts...)...)
 }
 
-// KeyFile is the control plane's own key.
+// KeyFile returns the path of the control plane's own key.
 func (f *Fleet) KeyFile() string { return f.path("server.key") }
 
-// startStores brings up what is remembered in.
+// startStores starts Postgres and the registry.
 func (f *Fleet) startStores(ctx context.Context) (err error) {
 	if f.Database, err = openDatabase(ctx, f.path("postgres"), f.path("logs", "postgres.log")); err != nil {
 		return err
@@ -160,7 +163,7 @@ func (f *Fleet) startStores(ctx context.Context) (err error) {
 	return err
 }
 
-// StartReplicas starts every reconciler that does not run, one after the other.
+// StartReplicas starts every reconciler that is not running, one after the other.
 func (f *Fleet) StartReplicas(ctx context.Context) error {
 	for number := range f.Options.Replicas {
 		if number == len(f.Replicas) {
@@ -201,10 +204,10 @@ func (f *Fleet) StartReplica(ctx context.Context, number int) error {
 
 func (f *Fleet) readyFile(number int) string { return f.path(fmt.Sprintf("ready-%d.json", number+1)) }
 
-// Ready is where a replica listens.
+// Ready returns the addresses of a replica.
 func (f *Fleet) Ready(number int) startup.Ready { return f.ready[number] }
 
-// serve is the command line of a replica; it listens again where it did.
+// serve returns the command line of a replica, with the same addresses as before.
 func (f *Fleet) serve(number int) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(f.Bin, "reconciler"), "serve",
 		"--listen", hostOf(f.ready[number].ControlURL), "--runner-listen", hostOf(f.ready[number].RunnerURL),
@@ -216,7 +219,7 @@ func (f *Fleet) serve(number int) *exec.Cmd {
 	return cmd
 }
 
-// hostOf is the address in a URL; any free port for none.
+// hostOf returns the host and port of a URL, or a free port for an empty one.
 func hostOf(address string) string {
 	if u, err := url.Parse(address); err == nil && u.Host != "" {
 		return u.Host
@@ -224,7 +227,7 @@ func hostOf(address string) string {
 	return "127.0.0.1:0"
 }
 
-// environment is what every program gets of ours.
+// environment returns the variables for every program.
 func (f *Fleet) environment() []string {
 	env := []string{"TMPDIR=" + f.path("tmp"), "TZ=UTC", "USER=vera", "HOME=" + f.path("screen"), "NO_COLOR=1"}
 	for _, name := range []string{"PATH", "LANG", "NUON_TERRAFORM", "NUON_TERRAFORM_RELEASES", "GODEBUG"} {
@@ -235,7 +238,7 @@ func (f *Fleet) environment() []string {
 	return append(env, f.Env...)
 }
 
-// openControl gives the replicas one address for people.
+// openControl opens one address for people in front of the replicas.
 func (f *Fleet) openControl(context.Context) (err error) {
 	var replicas []string
 	for _, r := range f.ready {
@@ -245,7 +248,7 @@ func (f *Fleet) openControl(context.Context) (err error) {
 	return err
 }
 
-// openLine gives a runner its line to the replicas.
+// openLine opens a runner's connection to the replicas.
 func (f *Fleet) openLine() (*fault.Proxy, error) {
 	var replicas []string
 	for _, r := range f.ready {
@@ -259,7 +262,7 @@ func (f *Fleet) openLine() (*fault.Proxy, error) {
 	return line, err
 }
 
-// Org is the name of the one org.
+// Org is the name of the only org.
 const Org = "fleet"
 
 func (f *Fleet) bootstrap(ctx context.Context) error {
@@ -275,7 +278,8 @@ func (f *Fleet) bootstrap(ctx context.Context) error {
 	return nil
 }
 
-// Migrate brings the database to the schema of the programs; an empty one is ready for a restore then.
+// Migrate migrates the database to the schema of the programs; an empty one is then ready for a
+// restore.
 func (f *Fleet) Migrate(ctx context.Context) error {
 	cmd := exec.CommandContext(ctx, filepath.Join(f.Bin, "reconciler"), "migrate")
 	cmd.Env = append(f.environment(), "DATABASE_URL="+f.Database.DSN())
@@ -285,7 +289,7 @@ func (f *Fleet) Migrate(ctx context.Context) error {
 	return nil
 }
 
-// startRunners makes the runners and starts them.
+// startRunners creates the runners and starts them.
 func (f *Fleet) startRunners(ctx context.Context) (err error) {
 	if f.Builder, err = f.addRunner(ctx, "build", "build"); err != nil {
 		return err
@@ -310,7 +314,8 @@ func (f *Fleet) addRunner(ctx context.Context, name, kind string) (*Runner, erro
 	return r, f.Register(ctx, r, made.RegistrationToken)
 }
 
-// Machine makes a machine for a runner: a directory and a home of that name, and a line of its own. Nothing is started.
+// Machine creates a machine for a runner: a directory and a home with that name, and a separate
+// line. It starts nothing.
 func (f *Fleet) Machine(place, name, kind string) (r *Runner, err error) {
 	r = &Runner{Dir: f.path("runners", place), Home: f.path("homes", place)}
 	if r.Line, err = f.openLine(); err != nil {
@@ -324,7 +329,7 @@ func (f *Fleet) Machine(place, name, kind string) (r *Runner, err error) {
 	r.Program = &Program{Name: "runner " + place, log: f.path("logs", "runner-"+place+".log"), command: func() *exec.Cmd {
 		cmd := exec.Command(filepath.Join(f.Bin, "runnerd"), "run", "--url", r.Line.URL(), "--dir", r.Dir, "--name", name, "--capacity", fmt.Sprint(f.Capacity))
 		cmd.Dir = f.Dir
-		// Of a variable that is there twice the last counts for a child.
+		// If a variable occurs twice, a child process gets the last value.
 		cmd.Env = append(f.environment(), append(access, "HOME="+r.Home)...)
 		if token, err := os.ReadFile(r.tokenFile()); err == nil {
 			cmd.Env = append(cmd.Env, "NUON_REGISTRATION_TOKEN="+string(token))
@@ -336,8 +341,8 @@ func (f *Fleet) Machine(place, name, kind string) (r *Runner, err error) {
 
 func (r *Runner) tokenFile() string { return filepath.Join(r.Home, "registration-token") }
 
-// Register starts a runner with a registration token, which every start is given until the runner is registered, as from a file
-// of a service manager, and waits until it has its key.
+// Register starts a runner with a registration token and waits until it has its key. Every start
+// gets the token until the runner is registered, as from a file of a service manager.
 func (f *Fleet) Register(ctx context.Context, r *Runner, token string) error {
 	if err := os.WriteFile(r.tokenFile(), []byte(token), 0o600); err != nil {
 		return err
@@ -355,7 +360,8 @@ func (f *Fleet) Register(ctx context.Context, r *Runner, token string) error {
 	return errors.Join(err, os.Remove(r.tokenFile()))
 }
 
-// Nuon runs a command as a person does, and gives what it printed on stdout. The error has what it printed on stderr.
+// Nuon runs a command as a person does, and returns its standard output. An error contains its
+// standard error.
 func (f *Fleet) Nuon(ctx context.Context, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, testtime.Limit)
 	defer cancel()
@@ -371,7 +377,7 @@ func (f *Fleet) Nuon(ctx context.Context, args ...string) ([]byte, error) {
 	return out, nil
 }
 
-// JSON is Nuon for a command whose result is read.
+// JSON runs Nuon and decodes the result.
 func (f *Fleet) JSON(ctx context.Context, into any, args ...string) error {
 	out, err := f.Nuon(ctx, append(slices.Clone(args), "-o", "json")...)
 	if err != nil {
@@ -383,7 +389,8 @@ func (f *Fleet) JSON(ctx context.Context, into any, args ...string) error {
 	return nil
 }
 
-// Stop ends everything: first what uses, then what is used, and last what has been left running. It leaves the directory.
+// Stop ends everything: clients before their servers, and orphaned processes last. It leaves the
+// directory.
 func (f *Fleet) Stop() error {
 	var errs []error
 	for _, r := range f.started {
@@ -408,7 +415,7 @@ func (f *Fleet) Stop() error {
 	return errors.Join(errs...)
 }
 
-// clear kills the processes of jobs, which outlive their runner.
+// clear kills the processes of jobs, which survive their runner.
 func (f *Fleet) clear() error {
 	return Until(context.Background(), startLimit, "no process is left", func() (bool, error) {
 		left, err := fault.Using(f.path("runners"))
@@ -429,7 +436,8 @@ func (f *Fleet) clear() error {
 	})
 }
 
-// Until looks again and again until something is so; what names it for the error when the limit is over.
+// Until polls until look returns true. what describes the condition in the error when the limit is
+// over.
 func Until(ctx context.Context, limit time.Duration, what string, look func() (bool, error)) error {
 	late := time.NewTimer(limit)
 	defer late.Stop()

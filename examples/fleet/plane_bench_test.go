@@ -24,7 +24,7 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/token"
 )
 
-// plane is one real reconciler with a Postgres of its own, and what a benchmark knows of both.
+// plane is one real reconciler with its own Postgres, and the data of a benchmark about both.
 type plane struct {
 	*Fleet
 	b     testing.TB
@@ -32,14 +32,14 @@ type plane struct {
 	org   string
 }
 
-// startPlane brings up Postgres, a registry, one reconciler, a build runner and the named install runners, and ends them with the
-// benchmark.
+// startPlane starts Postgres, a registry, one reconciler, a build runner and the named install
+// runners, and stops them at the end of the benchmark.
 func startPlane(b testing.TB, installers ...string) *plane {
 	bin, err := filepath.Abs(cmp.Or(os.Getenv("NUON_BIN"), "../../bin"))
 	must(b, err)
 	dir, err := os.MkdirTemp("/var/tmp", "nuon-fleet-")
 	must(b, err)
-	must(b, os.Chmod(dir, 0o755)) // the user that runs Postgres passes through
+	must(b, os.Chmod(dir, 0o755)) // the user that runs Postgres needs access to subdirectories
 	b.Cleanup(func() { _ = os.RemoveAll(dir) })
 	f, err := Start(b.Context(), Options{Bin: bin, Dir: dir, Poll: time.Minute, Installers: installers})
 	b.Cleanup(func() {
@@ -56,7 +56,7 @@ func startPlane(b testing.TB, installers ...string) *plane {
 	return p
 }
 
-// startNothing starts a program that waits for nothing, and gives its memory.
+// startNothing starts an idle Go program, and returns its memory in bytes.
 func (p *plane) startNothing() float64 {
 	dir := p.b.TempDir()
 	must(p.b, os.WriteFile(filepath.Join(dir, "main.go"), []byte("package main\n\nimport \"os\"\n\nfunc main() { _, _ = os.Stdin.Read(make([]byte, 1)) }\n"), 0o600))
@@ -86,12 +86,12 @@ func (p *plane) number(sql string, args ...any) float64 {
 	return n
 }
 
-// crowd are registered runners that poll, and do nothing else.
+// crowd is a set of registered runners that only poll.
 type crowd struct {
 	plane   *plane
 	clients []*api.ClientWithResponses
 	ids     []string
-	offered chan offer // what they get; nobody works on it
+	offered chan offer // their offers; nobody works on them
 	polls   sync.WaitGroup
 }
 
@@ -101,7 +101,7 @@ type offer struct {
 	at     time.Time
 }
 
-// register makes that many runners, as if each had registered.
+// register creates count runners in the database, as if each had registered.
 func (p *plane) register(count int) *crowd {
 	f := &crowd{plane: p, offered: make(chan offer, count)}
 	line := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: count, MaxIdleConns: count}}
@@ -126,10 +126,11 @@ func (p *plane) register(count int) *crowd {
 	return f
 }
 
-// poll lets every runner ask for work over and over, as a real one does. Their first polls end over the time of one poll, as those of
-// runners which have been there for long. It returns when all have asked once.
+// poll makes every runner poll for work continuously, as a real one does. Their first polls end at
+// different times within one poll period, as those of long-running runners do. It returns when all
+// have polled once.
 func (f *crowd) poll(ctx context.Context) {
-	const spread, longest = 25 * time.Second, 270 // seconds that a poll lasts in the mean
+	const spread, longest = 25 * time.Second, 270 // average duration of a poll in seconds
 	var first sync.WaitGroup
 	for n, client := range f.clients {
 		first.Add(1)
@@ -162,7 +163,8 @@ func (f *crowd) poll(ctx context.Context) {
 	first.Wait()
 }
 
-// ring rings for every runner once in a while, a few each second, although there is nothing for them.
+// ring sends a notification for every runner once per period, spread evenly, although there is no
+// work for them.
 func (f *crowd) ring(ctx context.Context, each time.Duration) {
 	db, err := pgx.Connect(ctx, f.plane.Database.DSN())
 	if err != nil {
@@ -191,7 +193,7 @@ func body(answer *api.LeaseResponse) string {
 	return answer.Status() + " " + string(answer.Body)
 }
 
-// processorTime is what processes have used so far; those that have ended do not count.
+// processorTime returns the processor time of running processes so far.
 func processorTime(b testing.TB, pids ...int) (sum time.Duration) {
 	b.Helper()
 	for _, pid := range pids {
@@ -205,7 +207,7 @@ func processorTime(b testing.TB, pids ...int) (sum time.Duration) {
 	return sum
 }
 
-// reapedTime is what those children of a process have used that have ended.
+// reapedTime returns the processor time of those children of a process that have ended.
 func reapedTime(b testing.TB, pid int) time.Duration {
 	b.Helper()
 	times, err := proc.Read(pid)
@@ -215,7 +217,7 @@ func reapedTime(b testing.TB, pid int) time.Duration {
 	return times.Reaped
 }
 
-// children are the processes that a process started.
+// children returns the child processes of a process.
 func children(b testing.TB, parent int) []int {
 	b.Helper()
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", parent, parent))
@@ -229,7 +231,7 @@ func children(b testing.TB, parent int) []int {
 	return pids
 }
 
-// resident is a process's memory in bytes.
+// resident returns a process's memory in bytes.
 func resident(b testing.TB, pid int) float64 {
 	b.Helper()
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

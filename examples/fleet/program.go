@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// Program is one of the product's programs, as somebody runs it: started, killed and started again.
+// Program is one of the product's programs that can be started, killed and started again.
 type Program struct {
-	// Name is how it is called in what is printed, and the name of its log.
+	// Name is the name in output, and the name of its log.
 	Name string
 
 	log     string
@@ -22,10 +22,10 @@ type Program struct {
 	mu   sync.Mutex
 	cmd  *exec.Cmd
 	gone chan struct{} // closed when it has ended
-	err  error         // how; read it after gone
+	err  error         // the result; read it after gone
 }
 
-// Start starts it, if it does not run.
+// Start starts the program if it is not running.
 func (p *Program) Start() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -38,10 +38,10 @@ func (p *Program) Start() error {
 	}
 	cmd, gone, started := p.command(), make(chan struct{}), make(chan error, 1)
 	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = log, log, attributes()
-	// What it leaves running holds its output open; nobody waits for that.
+	// Its orphaned children keep its output open; do not wait for them.
 	cmd.WaitDelay = 2 * time.Second
 	go func() { // waits for the program to end
-		// The kernel ties the signal for orphans to the thread that started it.
+		// The kernel sends the signal for orphans when the thread that started the program ends.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		defer close(gone)
@@ -74,14 +74,14 @@ func (p *Program) running() bool {
 	}
 }
 
-// Running tells whether it runs.
+// Running reports whether it is running.
 func (p *Program) Running() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.running()
 }
 
-// PID is its process; 0 when it does not run.
+// PID returns its process id, or 0 if it is not running.
 func (p *Program) PID() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,10 +91,10 @@ func (p *Program) PID() int {
 	return p.cmd.Process.Pid
 }
 
-// Kill sends it SIGKILL, and nothing to what it started, and waits until it is gone.
+// Kill sends SIGKILL to the program, not to its children, and waits until it has ended.
 func (p *Program) Kill() error { return p.end(syscall.SIGKILL, 0) }
 
-// Stop asks it to end and waits; when patience runs out it is killed.
+// Stop asks the program to end and waits; after patience it kills the program.
 func (p *Program) Stop(patience time.Duration) error { return p.end(syscall.SIGTERM, patience) }
 
 func (p *Program) end(signal syscall.Signal, patience time.Duration) error {

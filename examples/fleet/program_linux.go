@@ -2,8 +2,8 @@ package fleet
 
 import "syscall"
 
-// attributes put a program into a process group of its own, so that Ctrl-C does not reach it, and have the kernel kill it when we
-// are killed ourselves.
+// attributes puts a program into a separate process group, so that Ctrl-C does not reach it, and
+// makes the kernel kill it when this process is killed.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

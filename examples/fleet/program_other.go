@@ -4,5 +4,5 @@ package fleet
 
 import "syscall"
 
-// attributes put a program into a process group of its own, so that Ctrl-C does not reach it.
+// attributes puts a program into a separate process group, so that Ctrl-C does not reach it.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -15,8 +15,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/registry"
 )
 
-// Registry is an OCI registry beside the control plane, as a vendor has one: it is there when every reconciler is gone, and can go
-// away by itself.
+// Registry is an OCI registry outside of the control plane, as vendors have one: it runs
+// independently of the reconcilers, and can be down separately.
 type Registry struct {
 	dir     string
 	signer  registry.Signer
@@ -30,7 +30,7 @@ type Registry struct {
 // credentialLife is longer than any run.
 const credentialLife = 48 * time.Hour
 
-// openRegistry brings a registry up over a directory, on a port that the system picks.
+// openRegistry starts a registry on a directory, on a free port.
 func openRegistry(dir string, key []byte) (*Registry, error) {
 	signer, err := registry.NewSigner(key)
 	if err != nil {
@@ -44,7 +44,7 @@ func openRegistry(dir string, key []byte) (*Registry, error) {
 	return r, r.Up()
 }
 
-// Up makes it answer again where it did.
+// Up starts it again at the same address.
 func (r *Registry) Up() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -62,7 +62,7 @@ func (r *Registry) Up() error {
 	return nil
 }
 
-// Down ends every connection and takes no more.
+// Down ends every connection and accepts no more.
 func (r *Registry) Down() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,7 +76,7 @@ func (r *Registry) Down() error {
 
 func (r *Registry) close() error { return errors.Join(r.Down(), r.handler.Close()) }
 
-// environment gives a program access to one namespace.
+// environment returns the variables that give a program access to one namespace.
 func (r *Registry) environment(namespace string) []string {
 	token := r.signer.Issue(namespace, []string{registry.ActionPull, registry.ActionPush}, time.Now().Add(credentialLife))
 	return []string{
@@ -87,13 +87,13 @@ func (r *Registry) environment(namespace string) []string {
 func (r *Registry) vendor() []string  { return r.environment(startup.VendorNamespace) }
 func (r *Registry) install() []string { return r.environment(startup.InstallNamespace) }
 
-// Copy makes a backup of what the registry holds, while it is up: files are only ever added to it.
+// Copy makes a backup of the registry's content, while it is up: files are only ever added.
 func (r *Registry) Copy(to string) error { return os.CopyFS(to, os.DirFS(r.dir)) }
 
-// Wipe takes the registry down and forgets all that it holds.
+// Wipe stops the registry and deletes its content.
 func (r *Registry) Wipe() error { return errors.Join(r.Down(), os.RemoveAll(r.dir)) }
 
-// Restore brings a backup in and the registry up.
+// Restore restores a backup and starts the registry.
 func (r *Registry) Restore(from string) error {
 	if err := os.CopyFS(r.dir, os.DirFS(from)); err != nil {
 		return fmt.Errorf("restore the registry: %w", err)

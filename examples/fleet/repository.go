@@ -9,13 +9,14 @@ import (
 	"path/filepath"
 )
 
-// Repository is a vendor's: a bare one, which the control plane watches, and a work tree that is pushed to it.
+// Repository is a vendor's repository: a bare one, which the control plane watches, and a work tree
+// that is pushed to it.
 type Repository struct {
 	// Tree is the work tree, URL the bare repository's.
 	Tree, URL string
 }
 
-// NewRepository makes a repository with the given files, and pushes them.
+// NewRepository creates a repository with the given files, and pushes them.
 func (f *Fleet) NewRepository(ctx context.Context, name string, files fs.FS) (*Repository, error) {
 	bare := f.path("git", name+".git")
 	r := &Repository{Tree: f.path("vendor", name), URL: "file://" + bare}
@@ -30,7 +31,7 @@ func (f *Fleet) NewRepository(ctx context.Context, name string, files fs.FS) (*R
 	return r, r.Push(ctx, "Package the app")
 }
 
-// Write puts a file into the work tree.
+// Write writes a file in the work tree.
 func (r *Repository) Write(file, text string) error {
 	return os.WriteFile(filepath.Join(r.Tree, filepath.FromSlash(file)), []byte(text), 0o644)
 }

@@ -21,11 +21,12 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
 )
 
-// manyComponents is how many components the app of BenchmarkManyInstalls has, with its sandbox.
+// manyComponents is the number of components in the app of BenchmarkManyInstalls, with its sandbox.
 const manyComponents = 20
 
-// manySize is how many installs there are, and how many of them have the jobs and steps of a whole provision: 300,000 and 400,000. With
-// -short they are few, to try the benchmark out.
+// manySize returns the number of installs, and the number of those with the history of a whole
+// provision, which makes 300,000 jobs and 400,000 steps. With -short both are small, to try the
+// benchmark out.
 func manySize() (installs, history int) {
 	if testing.Short() {
 		return 100, 50
@@ -33,12 +34,15 @@ func manySize() (installs, history int) {
 	return 10_000, 5_000
 }
 
-// settleLimit bounds how long the benchmark waits for its install and its builds; a new release is waited for as long as it takes.
+// settleLimit bounds the wait for the benchmark's install and its builds. The wait for a new
+// release has no limit.
 const settleLimit = 10 * time.Minute
 
-// BenchmarkManyInstalls measures one reconciler with 10,000 installs of an app with 20 components, all copies of one that was really
-// deployed (Seed): a list of 100, `nuon sync`, reconciling one install, the time until all installs have a workflow for a new release that
-// changes one component, and for one that changes all, how long people's requests and answers take meanwhile, and what it all costs at rest.
+// BenchmarkManyInstalls measures one reconciler with 10,000 installs of an app with 20 components,
+// all copies of one that was really deployed (Seed): a list of 100, `nuon sync`, reconciling one
+// install, the time until all installs have a workflow for a new release that changes one
+// component, and for one that changes all, the time of people's requests and answers meanwhile, and
+// the cost of an idle system.
 func BenchmarkManyInstalls(b *testing.B) {
 	p := startPlane(b, "acme")
 	ctx := b.Context()
@@ -58,7 +62,7 @@ func BenchmarkManyInstalls(b *testing.B) {
 		b.ReportMetric(p.median(3, func() { must(b, ignore(p.Nuon(ctx, "sync", "--app", "many"))) }), "s-sync")
 		looks = p.reconcileOne()
 	}
-	// Once: the copies have no runners, so their workflows end no more.
+	// Only one round: the copies have no runners, so their workflows never end.
 	ordinary := fstest.MapFS{"components/c10.toml": chainOfModules(1)["components/c10.toml"]}
 	one, slowest, answer := p.release(repo, ordinary, installs, manyComponents/2)
 	p.forgetStarted()
@@ -78,7 +82,8 @@ func BenchmarkManyInstalls(b *testing.B) {
 
 func ignore(_ []byte, err error) error { return err }
 
-// chainOfModules is an app with a sandbox and modules, each of which reads three outputs of the one before, at some generation of all.
+// chainOfModules returns an app with a sandbox and modules, each of which reads three outputs of the
+// previous one. generation is in all of them.
 func chainOfModules(generation int) fstest.MapFS {
 	files := fstest.MapFS{"metadata.toml": {Data: []byte("version = \"v2\"\n")}}
 	for i := range manyComponents {
@@ -110,7 +115,8 @@ func chainOfModules(generation int) fstest.MapFS {
 	return files
 }
 
-// deployed makes an app of files in a repository of its own, with one install of it, and returns once that is up to date.
+// deployed creates an app with its own repository and one install, and returns once that is up to
+// date.
 func (p *plane) deployed(app, install string, files fstest.MapFS) *Repository {
 	p.b.Helper()
 	ctx := p.b.Context()
@@ -126,7 +132,8 @@ func (p *plane) deployed(app, install string, files fstest.MapFS) *Repository {
 	return repo
 }
 
-// independentModules is an app with a sandbox and modules that know nothing of each other, at some generation of all but the sandbox.
+// independentModules returns an app with a sandbox and modules without dependencies. generation is
+// in all of them except the sandbox.
 func independentModules(generation int) fstest.MapFS {
 	const module = "variable \"generation\" { type = string }\n\nresource \"terraform_data\" \"form\" { input = var.generation }\n"
 	files := fstest.MapFS{
@@ -142,7 +149,8 @@ func independentModules(generation int) fstest.MapFS {
 	return files
 }
 
-// awaitApprovals changes all modules of the install desk, and returns once the plan of each waits for a person.
+// awaitApprovals changes all modules of the install desk, and returns once the plan of each waits
+// for a person.
 func (p *plane) awaitApprovals(repo *Repository) {
 	p.b.Helper()
 	ctx := p.b.Context()
@@ -157,7 +165,7 @@ func (p *plane) awaitApprovals(repo *Repository) {
 	}))
 }
 
-// waiting are the approvals that wait for a person, the oldest first.
+// waiting returns the pending approvals, oldest first.
 func (p *plane) waiting() []string {
 	p.b.Helper()
 	rows, err := p.admin.Query(p.b.Context(), `select a.id from approvals a join installs i on i.id = a.install_id
@@ -168,7 +176,7 @@ func (p *plane) waiting() []string {
 	return ids
 }
 
-// get asks the control API for a path and reads the answer.
+// get requests a path of the control API and reads the response.
 func (p *plane) get(path string) {
 	p.b.Helper()
 	r, err := http.NewRequestWithContext(p.b.Context(), http.MethodGet, p.ready[0].ControlURL+path, nil)
@@ -182,7 +190,7 @@ func (p *plane) get(path string) {
 	}
 }
 
-// median is how long something takes, in seconds.
+// median returns the median duration of do, in seconds.
 func (p *plane) median(rounds int, do func()) float64 {
 	var all []time.Duration
 	for range rounds {
@@ -194,7 +202,7 @@ func (p *plane) median(rounds int, do func()) float64 {
 	return all[len(all)/2].Seconds()
 }
 
-// atRest is how much of a core the reconciler and Postgres use while nothing happens.
+// atRest returns how much of a core the reconciler and Postgres use while nothing happens.
 func (p *plane) atRest() float64 {
 	used := func() time.Duration {
 		postgres := p.postmaster()
@@ -205,15 +213,16 @@ func (p *plane) atRest() float64 {
 	return (used() - before).Seconds() / time.Since(begun).Seconds()
 }
 
-// reconciled is what reconciling an install takes with which nothing is to be done.
+// reconciled holds the cost of reconciling an install without anything to do.
 type reconciled struct {
 	name       string
 	took       float64 // seconds
 	statements float64
 }
 
-// reconcileOne reconciles an ordinary install, one with the history of its provision, and one of which twenty plans wait for a person.
-// The time is that of a connection of its own to Postgres, as the reconciler has it; the statements are counted on another one.
+// reconcileOne reconciles an ordinary install, one with the history of its provision, and one with
+// twenty plans that wait for a person. It measures the time on a separate connection to Postgres,
+// like that of the reconciler, and counts the statements on another one.
 func (p *plane) reconcileOne() []reconciled {
 	meter := storetest.NewMeter(p.b, p.Database.DSN())
 	open := func(dsn string) *rollout.Rollout {
@@ -232,7 +241,7 @@ func (p *plane) reconcileOne() []reconciled {
 	} {
 		var install string
 		must(p.b, p.admin.QueryRow(p.b.Context(), kind.find).Scan(&install))
-		for range 10 { // connects, and Postgres settles on how to run its statements
+		for range 10 { // connects, and lets Postgres settle on query plans
 			must(p.b, direct.Reconcile(p.b.Context(), p.org, install))
 			must(p.b, counted.Reconcile(p.b.Context(), p.org, install))
 		}
@@ -245,7 +254,8 @@ func (p *plane) reconcileOne() []reconciled {
 	return all
 }
 
-// forgetStarted removes what a release started on the copies, which have no runners: the next one finds them as the first did.
+// forgetStarted removes what a release started on the copies, which have no runners, so that the
+// next release has the same start.
 func (p *plane) forgetStarted() {
 	p.b.Helper()
 	const copies = "(select id from installs where name like 'acme-%')"
@@ -253,7 +263,7 @@ func (p *plane) forgetStarted() {
 		"delete from jobs where status = 'queued' and install_id in " + copies,
 		"delete from workflows where status = 'running' and install_id in " + copies,
 	} {
-		// The reconciler may still be at work on the installs, and locks them in another order.
+		// The reconciler may still work on the installs, and lock them in another order.
 		must(p.b, Until(p.b.Context(), settleLimit, "what was started is removed", func() (bool, error) {
 			_, err := p.admin.Exec(p.b.Context(), sql)
 			if deadlock := (*pgconn.PgError)(nil); errors.As(err, &deadlock) && deadlock.Code == "40P01" {
@@ -264,9 +274,9 @@ func (p *plane) forgetStarted() {
 	}
 }
 
-// release pushes files, and waits until every install has a workflow because of it; meanwhile it answers so many approvals. It returns how
-// long that took from the end of the last build, how long the slowest of the requests took that a person made once in a while, and how long
-// the slowest `nuon approve`.
+// release pushes files, waits until every install has a workflow because of it, and meanwhile
+// answers some approvals. It returns the time since the end of the last build, the slowest of a
+// person's occasional requests, and the slowest `nuon approve`.
 func (p *plane) release(repo *Repository, files fstest.MapFS, installs, answers int) (all, slowest, answer time.Duration) {
 	ctx := p.b.Context()
 	before := p.number("select count(*) from workflows")

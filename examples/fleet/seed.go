@@ -9,22 +9,24 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// SeedOptions say what Seed makes.
+// SeedOptions configures Seed.
 type SeedOptions struct {
-	// Org is the name of the org, and Install the name or id of an install of it that was really deployed.
+	// Org is the name of the org, and Install the name or id of one of its installs that was really
+	// deployed.
 	Org, Install string
-	// Installs is how many copies of it there are to be, each with a runner of its own, and History how many of these have its workflows
-	// with their steps, plans, approvals and jobs, too.
+	// Installs is the number of copies, each with a separate runner. History is the number of
+	// copies that also have its workflows with their steps, plans, approvals and jobs.
 	Installs, History int
 }
 
-// copied is a table of which rows are copied, and which of them are the install's ($1 is its id).
+// copied is a table of which rows are copied, with the condition for the install's rows ($1 is its
+// id).
 type copied struct {
 	table, own string
 	history    bool
 }
 
-// seeded are the tables in the order in which their rows need each other.
+// seeded lists the tables in the order of their references.
 var seeded = []copied{
 	{table: "runners", own: "s.id = (select runner_id from installs where id = $1)"},
 	{table: "installs", own: "s.id = $1"},
@@ -42,14 +44,15 @@ var seeded = []copied{
 	{table: "attempts", own: "s.job_id in (select id from jobs where install_id = $1)", history: true},
 }
 
-// ownIDs are the columns that name a row which is copied, too.
+// ownIDs lists the columns that refer to a row which is copied, too.
 var ownIDs = []string{
 	"id", "install_id", "runner_id", "install_component_id", "workflow_id", "step_id", "plan_id", "approval_id", "job_id", "owner_id",
 }
 
-// Seed makes a control plane large: it copies one install that was really deployed many times, in SQL and in one transaction. The copies
-// are of the same app, made of the same artifacts and as current as the install is; their ids end in six digits. It returns how many rows
-// each table got. dsn is the database's, as its owner.
+// Seed makes a control plane large: it copies one install that was really deployed many times, in
+// SQL and in one transaction. The copies have the same app and the same artifacts and are as
+// current as the install; their ids end in six digits. It returns the number of new rows by table.
+// dsn is that of the database's owner.
 func Seed(ctx context.Context, dsn string, o SeedOptions) (rows map[string]int64, err error) {
 	db, err := pgx.Connect(ctx, dsn)
 	if err != nil {
@@ -91,7 +94,8 @@ func Seed(ctx context.Context, dsn string, o SeedOptions) (rows map[string]int64
 	return rows, nil
 }
 
-// trustCopies leaves out the checks of foreign keys, where the database's owner may: copies refer to copies.
+// trustCopies disables the checks of foreign keys, if the database's owner may: copies refer to
+// copies.
 func trustCopies(ctx context.Context, tx pgx.Tx) error {
 	var super bool
 	if err := tx.QueryRow(ctx, "select rolsuper from pg_roles where rolname = current_user").Scan(&super); err != nil || !super {
@@ -101,7 +105,7 @@ func trustCopies(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// copy makes copies of the install's rows in one table.
+// copy copies the install's rows in one table.
 func (c copied) copy(ctx context.Context, tx pgx.Tx, install string, many int) (int64, error) {
 	found, err := tx.Query(ctx, `select column_name::text from information_schema.columns
 		where table_schema = 'public' and table_name = $1 and is_generated = 'NEVER' and is_identity = 'NO' order by ordinal_position`, c.table)
@@ -121,7 +125,7 @@ func (c copied) copy(ctx context.Context, tx pgx.Tx, install string, many int) (
 	return done.RowsAffected(), err
 }
 
-// value is what a copy has in a column.
+// value returns the value of a copy in a column.
 func (c copied) value(column string) string {
 	named := c.table == "installs" || c.table == "runners"
 	switch {
@@ -129,7 +133,7 @@ func (c copied) value(column string) string {
 		return copyOf("s." + column)
 	case named && column == "name":
 		return "s.name || '-' || g.n"
-	case c.table == "runners" && column == "last_seen": // as if each were there
+	case c.table == "runners" && column == "last_seen": // as if each were online
 		return "now() + interval '1 day'"
 	case c.table == "steps" && column == "needs":
 		return "coalesce((select jsonb_agg(" + copyOf("x") + ") from jsonb_array_elements_text(s.needs) x), '[]')"
@@ -137,7 +141,7 @@ func (c copied) value(column string) string {
 	return "s." + column
 }
 
-// copyOf is the id of the copy of what an id names.
+// copyOf returns the id of the copy of an object.
 func copyOf(id string) string {
 	return fmt.Sprintf("case when %[1]s = '' then '' else overlay(%[1]s placing to_char(g.n, 'FM000000') from length(%[1]s) - 5) end", id)
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/store/storetest"
 )
 
-// TestSeedCopiesAnInstallWithAllThatIsItsOwn, so that every row of a copy names rows of the same copy.
+// TestSeedCopiesAnInstallWithAllThatIsItsOwn checks that every row of a copy refers to rows of the
+// same copy.
 func TestSeedCopiesAnInstallWithAllThatIsItsOwn(t *testing.T) {
 	t.Parallel()
 	dsn := storetest.DSN(t)

@@ -19,33 +19,34 @@ import (
 )
 
 const (
-	// startLimit only ends a hang: a start takes some seconds, and minutes on a machine that is very busy.
+	// startLimit only ends a hang: a start takes some seconds, or minutes on a very busy machine.
 	startLimit = testtime.Limit
-	// stopLimit only ends a hang: the program gives itself some seconds.
+	// stopLimit only ends a hang: the program takes some seconds.
 	stopLimit = 2 * time.Minute
 )
 
-// Options say what to start.
+// Options configures a cluster.
 type Options struct {
 	Program string    // from Build or Built
-	Dir     string    // keeps the state, which the next start of the same directory takes up again
-	Port    int       // of the API server; zero for the one that Dir had, else a free one
-	Log     io.Writer // what the program says; nil drops it
+	Dir     string    // stores the state; the next start in the same directory continues with it
+	Port    int       // of the API server; zero for the previous one of Dir, otherwise a free one
+	Log     io.Writer // receives the program's output; nil drops it
 }
 
-// Cluster is a started Kubernetes. It ends with the process that started it, however that ends.
+// Cluster is a running Kubernetes. It ends with the process that started it, in any case.
 type Cluster struct {
-	Kubeconfig string // the path of the file for its admin; only its owner can read it
+	Kubeconfig string // path of the admin's kubeconfig, which only its owner can read
 
 	cmd   *exec.Cmd
-	stdin io.Closer // its other end is the program's standard input: the program ends when this process does
+	stdin io.Closer // the write end of the program's standard input: the program ends when this process does
 	said  *tail
 	done  chan struct{} // closed when the program has ended
-	err   error         // how, to be read after done
+	err   error         // the result; read it after done
 }
 
-// Up finds the sources of the cluster above the working directory, builds it if need be, and starts one in dir, whose log is the file
-// cluster.log there. Program is what it started.
+// Up finds the sources of the cluster above the working directory, builds it if necessary, and
+// starts one in dir, with the log file cluster.log there. program is the path of the started
+// program.
 func Up(ctx context.Context, dir string, port int, progress io.Writer) (c *Cluster, program string, err error) {
 	source, err := Source()
 	if err != nil {
@@ -73,8 +74,8 @@ func Up(ctx context.Context, dir string, port int, progress io.Writer) (c *Clust
 	return c, program, nil
 }
 
-// Start starts a cluster and waits until its node takes pods. When ctx ends first, the start is given up; later it has no effect. An error
-// holds the last words of the program.
+// Start starts a cluster and waits until its node accepts pods. If ctx ends first, the start fails;
+// later ctx has no effect. An error contains the end of the program's output.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
@@ -96,10 +97,11 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	}
 }
 
-// launch starts the program. Words gets the path of the kubeconfig when it is ready.
+// launch starts the program. words receives the path of the kubeconfig when the cluster is ready.
 func (c *Cluster) launch(o Options, words chan<- string) error {
 	c.cmd = exec.Command(o.Program, "-tied", "-dir", o.Dir, "-port", strconv.Itoa(o.Port))
-	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt at the terminal is for this process, which stops it when it is time
+	// an interrupt at the terminal is for this process, which stops the cluster in time
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.cmd.Stderr = c.said
 	stdin, err := c.cmd.StdinPipe()
 	if err != nil {
@@ -121,7 +123,7 @@ func (c *Cluster) launch(o Options, words chan<- string) error {
 	return nil
 }
 
-// listen reads what the program prints, to its end.
+// listen reads the output of the program to its end.
 func listen(out io.Reader, words chan<- string) {
 	path, lines := "", bufio.NewScanner(out)
 	for lines.Scan() {
@@ -132,13 +134,14 @@ func listen(out io.Reader, words chan<- string) {
 			words <- path
 		}
 	}
-	_, _ = io.Copy(io.Discard, out) // a line too long to be one of ours must not stop the program
+	_, _ = io.Copy(io.Discard, out) // an overlong line of another origin must not block the program
 }
 
-// Ended is closed when the cluster has ended, by itself or not.
+// Ended returns a channel that is closed when the cluster has ended for any reason.
 func (c *Cluster) Ended() <-chan struct{} { return c.done }
 
-// Stop ends the cluster and waits for its end. It kills one that does not end in time, and says so.
+// Stop stops the cluster and waits for its end. It kills a cluster that does not end in time, and
+// returns an error then.
 func (c *Cluster) Stop() error {
 	_ = c.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
 	limit := time.NewTimer(stopLimit)
@@ -155,7 +158,7 @@ func (c *Cluster) Stop() error {
 	}
 }
 
-// Kill ends the cluster as a crash would, and waits for its end. Its directory can be started again.
+// Kill ends the cluster like a crash, and waits for its end. Its directory can be started again.
 func (c *Cluster) Kill() {
 	_ = c.cmd.Process.Kill() // it may have ended
 	<-c.done

@@ -1,6 +1,8 @@
-// Package kubernetes builds, keeps and starts the one-process Kubernetes of examples/cluster, for tests and demos.
+// Package kubernetes builds, caches and starts the one-process Kubernetes of examples/cluster, for
+// tests and demos.
 //
-// It owns where the built program is kept (in the user's cache, by a digest of what it is built from, because building it takes minutes)
-// and that a started one ends with whoever started it. It knows nothing of Kubernetes itself: that program is a module of its own, and
-// nothing of it is linked in here. Tests, the demo and the commands with and up call it.
+// It owns the cache of the built program (in the user's cache directory, by a digest of the
+// sources, because a build takes minutes), and guarantees that a started cluster ends with the
+// process that started it. It does not depend on Kubernetes: that program is a separate module and
+// is not linked in here. Tests, the demo and the commands with and up call it.
 package kubernetes

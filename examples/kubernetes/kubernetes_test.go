@@ -19,7 +19,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// envRole lets this test program play the cluster's program, or somebody who starts one.
+// envRole makes this test binary act as the cluster's program, or as a process that starts one.
 const envRole = "NUON_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// playCluster is ready at once and ends with its input, as the real one does.
+// playCluster is ready at once and ends with its input, like the real program.
 func playCluster() {
 	fmt.Fprintln(os.Stderr, "starting", os.Getpid())
 	fmt.Printf("something else\nKUBECONFIG=%s/kubeconfig\nready\n", os.Args[3])
@@ -90,7 +90,8 @@ func TestStop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Stop(); err == nil || !strings.Contains(err.Error(), "terminated") { // the played one does not listen to signals
+	// playCluster ignores signals
+	if err := c.Stop(); err == nil || !strings.Contains(err.Error(), "terminated") {
 		t.Errorf("its end is %v", err)
 	}
 }
@@ -144,7 +145,7 @@ func TestItEndsWithItsStarter(t *testing.T) {
 	})
 }
 
-// sources makes a program that is built in a moment.
+// sources creates a program that builds quickly.
 func sources(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -155,7 +156,8 @@ func sources(t *testing.T) (dir string) {
 			t.Fatal(err)
 		}
 	}
-	cache, err := exec.Command("go", "env", "GOCACHE").Output() // lies below the next one unless it is named
+	// by default it is below the directory that is set next
+	cache, err := exec.Command("go", "env", "GOCACHE").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +282,7 @@ func TestOldProgramsAreRemoved(t *testing.T) {
 
 func TestTools(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "bin")
-	for _, program := range []string{"/of/the/first", program(t)} { // the second takes the place of the first
+	for _, program := range []string{"/of/the/first", program(t)} { // the second replaces the first
 		if err := Tools(program, dir); err != nil {
 			t.Fatal(err)
 		}
@@ -290,7 +292,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// TestVersion compares the version that the program says it is with the one that is built.
+// TestVersion compares the version in the program with the one that is built.
 func TestVersion(t *testing.T) {
 	source, err := Source()
 	if err != nil {
@@ -305,7 +307,8 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestPackagesAreCounted: what go build -v names is counted, and what it complains about is kept.
+// TestPackagesAreCounted checks that the package names of go build -v are counted, and that its
+// errors are passed on.
 func TestPackagesAreCounted(t *testing.T) {
 	var other strings.Builder
 	p := &packages{other: &other}

@@ -9,7 +9,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/filelock"
 )
 
-// takeLock takes the lock on a file, and says on progress that it waits for it.
+// takeLock locks a file, and reports on progress when it has to wait.
 func takeLock(ctx context.Context, path string, progress io.Writer) (release func(), err error) {
 	var stop func() time.Duration
 	defer func() {

@@ -17,11 +17,12 @@ import (
 )
 
 const (
-	// version is the Kubernetes that the program says it is. It has to be the one of examples/cluster/go.mod.
+	// version is the Kubernetes version that the program reports. It must match
+	// examples/cluster/go.mod.
 	version = "1.36.3"
-	// keptFor is how long a program is kept that nobody starts.
+	// keptFor is the time after which an unused program is removed.
 	keptFor = 14 * 24 * time.Hour
-	// sayAgain is how often a build says that it goes on.
+	// sayAgain is the interval of progress lines during a build.
 	sayAgain = 20 * time.Second
 	prefix   = "cluster-"
 )
@@ -45,7 +46,8 @@ func Source() (dir string, err error) {
 	}
 }
 
-// Built gives the program built from the sources as they are now, if it is there. Source is the directory of examples/cluster.
+// Built returns the cached program for the current sources, if it exists. source is the directory of
+// examples/cluster.
 func Built(source string) (path string, ok bool) {
 	path, err := place(source)
 	if err != nil {
@@ -55,9 +57,10 @@ func Built(source string) (path string, ok bool) {
 	return path, err == nil && info.Mode().IsRegular()
 }
 
-// Build gives the program built from the sources as they are now, and builds it if it is not there: several minutes the first time on a
-// machine, for which it needs the Go proxy, some seconds after a change. Progress is told in lines. Builders on the same machine wait
-// for each other. Programs that were not started for two weeks are removed.
+// Build returns the program for the current sources, and builds it if necessary: several minutes
+// the first time on a machine, for which it needs the Go proxy, some seconds after a change. It
+// writes lines to progress. Builders on the same machine wait for each other. Build removes
+// programs that were not started for two weeks.
 func Build(ctx context.Context, source string, progress io.Writer) (path string, err error) {
 	path, err = place(source)
 	if err != nil {
@@ -74,7 +77,7 @@ func Build(ctx context.Context, source string, progress io.Writer) (path string,
 		return "", fmt.Errorf("build the cluster's program: %w", err)
 	}
 	defer release()
-	if kept(path) { // another one has built it meanwhile
+	if kept(path) { // another process has built it meanwhile
 		return path, nil
 	}
 	removeOld(filepath.Dir(path), time.Now().Add(-keptFor))
@@ -86,7 +89,7 @@ func kept(path string) bool {
 	return err == nil
 }
 
-// place is where the program is kept that is built from the sources as they are now.
+// place returns the cache path of the program for the current sources.
 func place(source string) (string, error) {
 	sum, err := digest(source)
 	if err != nil {
@@ -103,7 +106,8 @@ func place(source string) (string, error) {
 	return filepath.Join(cache, "nuon-tools", prefix+sum[:16]), nil
 }
 
-// digest names what the program is built from: the sources without tests, the modules, the compiler, the machine and the flags.
+// digest returns the digest of the build inputs: sources without tests, modules, compiler, machine
+// and flags.
 func digest(source string) (string, error) {
 	names, err := filepath.Glob(filepath.Join(source, "*.go"))
 	if err != nil {
@@ -124,7 +128,7 @@ func digest(source string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// linkerFlags say which version this is, without which the API server tells clients that it has none.
+// linkerFlags returns the flags that set the version, without which the API server reports none.
 func linkerFlags() string {
 	const at = "k8s.io/component-base/version."
 	part := strings.Split(version, ".")
@@ -134,8 +138,9 @@ func linkerFlags() string {
 	}, " ")
 }
 
-// build builds beside and renames, so that what is there is whole. It does not trim paths: whoever builds or tests examples/cluster by
-// hand shares the build cache then, and a second copy of all packages has gigabytes.
+// build builds to a temporary name and renames, so that the program is always complete. It does not
+// trim paths, to share the build cache with manual builds and tests of examples/cluster: a second
+// copy of all packages takes gigabytes.
 func build(ctx context.Context, source, path string, progress io.Writer) error {
 	fmt.Fprintln(progress, "building the one-process Kubernetes of examples/cluster, some two thousand packages: ten minutes and more the first time on a machine with two cores, seconds after")
 	beside := fmt.Sprintf("%s.%d", path, os.Getpid())
@@ -160,16 +165,16 @@ func build(ctx context.Context, source, path string, progress io.Writer) error {
 	return nil
 }
 
-// packages counts the packages that `go build -v` names, and passes on what else it prints.
+// packages counts the package names of `go build -v`, and passes on its other output.
 type packages struct {
 	other io.Writer
 
 	mu   sync.Mutex
 	n    int
-	rest string // of a line that has not ended
+	rest string // an incomplete line
 }
 
-// Write takes a part of the output.
+// Write consumes a part of the output.
 func (p *packages) Write(said []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -194,7 +199,7 @@ func (p *packages) count() int {
 	return p.n
 }
 
-// saying prints every now and then how long something takes, until it is stopped.
+// saying prints the elapsed time in intervals until it is stopped.
 func saying(progress io.Writer, what func() string) (stop func() time.Duration) {
 	begun, done, ended := time.Now(), make(chan struct{}), make(chan struct{})
 	go func() {
@@ -217,13 +222,13 @@ func saying(progress io.Writer, what func() string) (stop func() time.Duration) 
 	}
 }
 
-// removeOld removes programs that were last started before a time. The build lock is held.
+// removeOld removes programs that were last started before a time. The caller holds the build lock.
 func removeOld(dir string, before time.Time) {
 	names, _ := filepath.Glob(filepath.Join(dir, prefix+"*"))
 	for _, name := range names {
 		info, err := os.Stat(name)
 		if err == nil && !strings.HasSuffix(name, ".lock") && info.ModTime().Before(before) {
-			_ = os.Remove(name) // one that cannot be removed costs space only
+			_ = os.Remove(name) // a program that cannot be removed only costs space
 		}
 	}
 }

@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// tailBytes is how much of a program's last words an error repeats.
+// tailBytes bounds the end of the output that an error repeats.
 const tailBytes = 2048
 
-// tail passes what a program says on and keeps the end of it.
+// tail passes output on and stores the end of it.
 type tail struct {
 	to io.Writer // may be nil
 
@@ -17,7 +17,8 @@ type tail struct {
 	last []byte
 }
 
-// Write gives no error: what cannot be passed on is dropped, because the program would end of it.
+// Write returns no error, because the program would end with it; output that cannot be passed on is
+// dropped.
 func (t *tail) Write(said []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -31,7 +32,7 @@ func (t *tail) Write(said []byte) (int, error) {
 	return len(said), nil
 }
 
-// String is the last words.
+// String returns the end of the output.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// Tools puts kubectl into a directory, which it makes: a link to the program of a cluster, which is that tool when it is called by that
-// name. The directory belongs first on a PATH.
+// Tools creates a directory with kubectl: a link to the program of a cluster, which is kubectl when
+// it is called by that name. Put the directory first on a PATH.
 func Tools(program, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("make a place for kubectl: %w", err)

@@ -11,10 +11,11 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// folder has the pictures of the docs, their inputs, and the list of them.
+// folder contains the pictures of the docs, their inputs, and the list of them.
 const folder = "../../docs/pictures"
 
-// TestPicturesOfTheDocs: every picture is what its command shows now, and the docs show every picture; -update draws them anew.
+// TestPicturesOfTheDocs checks that every picture matches the current output of its command, and
+// that the docs show every picture; -update draws them again.
 func TestPicturesOfTheDocs(t *testing.T) {
 	nuon := program(t)
 	page, err := os.ReadFile(folder + "/../diff.md")
@@ -68,7 +69,7 @@ func same(t *testing.T, drawn, kept string) {
 	}
 }
 
-// program is the nuon that was built for the tests (NUON_BIN), or one that is built now.
+// program returns the nuon that was built for the tests (NUON_BIN), or one that it builds.
 func program(t *testing.T) string {
 	t.Helper()
 	if bin := os.Getenv("NUON_BIN"); bin != "" {

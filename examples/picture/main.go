@@ -1,9 +1,10 @@
-// Command picture runs a command on a terminal of its own, and writes what that shows as an SVG: the pictures of docs/ are what the
-// programs really print.
+// Command picture runs a command on a new terminal, and writes its output as an SVG: the pictures
+// of docs/ are what the programs really print.
 //
 //	go run ./examples/picture -columns 100 -theme dark -o docs/pictures/x.svg -- nuon diff manifests A B
 //
-// The same output gives the same bytes, so a picture changes only when the program does. It has text and no font of its own.
+// The same output gives the same bytes, so a picture changes only when the program does. It
+// contains text and no embedded font.
 package main
 
 import (
@@ -16,7 +17,7 @@ import (
 	"time"
 )
 
-// settings are what the flags say.
+// settings holds the flags.
 type settings struct {
 	columns, rows int
 	theme         string

@@ -17,12 +17,12 @@ import (
 
 var update = flag.Bool("update", false, "write the golden pictures anew")
 
-// shown has something of everything that a picture can show.
+// shown has an example of everything that a picture can show.
 const shown = "  \x1b[1;31m1 to destroy\x1b[0m, \x1b[1;7;33m1 security change\x1b[0m\r\n" +
 	"\x1b[33m  ~ \x1b[0m\x1b[1mshop/web\x1b[0m  \x1b[2mleft\x1b[0m      \x1b[2m│\x1b[0m <right> & \"both\"\r\n" +
 	"        \x1b[32m終わり\x1b[0m after, \x1b[38;5;160m160\x1b[0m \x1b[38;5;2mtwo\x1b[0m\r\n\r\n"
 
-// TestGolden: the same screen is the same picture, in both themes.
+// TestGolden checks that the same screen gives the same picture, in both themes.
 func TestGolden(t *testing.T) {
 	for name, colors := range themes {
 		file := filepath.Join("testdata", name+".svg")
@@ -43,7 +43,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestRows: without a number, a picture ends where the command's output ends.
+// TestRows checks that, without a number of rows, a picture ends where the command's output ends.
 func TestRows(t *testing.T) {
 	if n := len(emulate(shown, 60, 0)); n != 3 {
 		t.Errorf("%d rows, want 3", n)
@@ -53,7 +53,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestRun runs a real command on a terminal, and holds what it draws to be XML.
+// TestRun runs a real command on a terminal, and checks that the picture is valid XML.
 func TestRun(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "x.svg")
 	s := settings{columns: 80, theme: "dark", out: file, prompt: "ask", exit: 3, limit: testtime.Limit, steady: "#[0-9a-f]{4}"}
@@ -82,7 +82,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRefuses: what cannot be drawn says why.
+// TestRefuses checks the errors for what cannot be drawn.
 func TestRefuses(t *testing.T) {
 	sh := []string{"sh", "-c", "echo no; exit 1"}
 	for want, try := range map[string]struct {

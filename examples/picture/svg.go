@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// The size of one character, of the letters in it, and of the frame around the screen, in tenths of a pixel.
+// The size of one character, of the letters in it, and of the frame around the screen, in tenths of
+// a pixel.
 const (
 	cellWidth, cellHeight = 84, 180
 	letters, base         = 140, 133
 	frame                 = 140
 )
 
-// draw writes a screen as SVG.
+// draw returns a screen as SVG.
 func draw(screen [][]cell, columns int, t theme) string {
 	d := drawing{theme: t, used: map[string]string{}}
 	for y, row := range screen {
@@ -30,14 +31,14 @@ func draw(screen [][]cell, columns int, t theme) string {
 	return b.String()
 }
 
-// drawing collects the shapes of a picture, and the classes of the colours that they need.
+// drawing collects the shapes of a picture, and the classes for the colors that they use.
 type drawing struct {
 	theme theme
 	b     strings.Builder
 	used  map[string]string
 }
 
-// classes are the styles that are used, in a fixed order.
+// classes returns the used styles in a fixed order.
 func (d *drawing) classes() string {
 	var all []string
 	for class, style := range d.used {
@@ -47,7 +48,7 @@ func (d *drawing) classes() string {
 	return strings.Join(all, "")
 }
 
-// papers draws what has a background of its own.
+// papers draws the backgrounds.
 func (d *drawing) papers(y int, row []cell) {
 	for x := 0; x < len(row); {
 		end := x + 1
@@ -62,7 +63,8 @@ func (d *drawing) papers(y int, row []cell) {
 	}
 }
 
-// texts draws the characters of a row: neighbours of one look together, with their width said, so that every font keeps the columns.
+// texts draws the characters of a row. Neighbors of one style are one text with an explicit width,
+// so that every font preserves the columns.
 func (d *drawing) texts(y int, row []cell) {
 	for x := 0; x < len(row); {
 		if row[x].char == ' ' || row[x].char == filler {
@@ -80,7 +82,8 @@ func (d *drawing) texts(y int, row []cell) {
 	}
 }
 
-// stretch is where the text that begins at x ends: before another look, two blanks or a rule.
+// stretch returns the end of the text that starts at x: it ends before another style, two blanks or
+// a vertical line.
 func stretch(row []cell, x int) int {
 	end := x + 1
 	for ; end < len(row); end++ {
@@ -106,13 +109,13 @@ func (d *drawing) text(x, y int, cells []cell) {
 		tenths(frame+x*cellWidth), tenths(frame+y*cellHeight+base), tenths(len(cells)*cellWidth), d.class(cells[0]), escaped.Replace(said.String()))
 }
 
-// rule draws a vertical line without the gaps that letters leave between rows.
+// rule draws a vertical line without the gaps that characters leave between rows.
 func (d *drawing) rule(x, y int, of ink) {
 	fmt.Fprintf(&d.b, `<rect x="%s" y="%s" width="1" height="%s" fill="%s"/>`+"\n",
 		tenths(frame+x*cellWidth+cellWidth/2), tenths(frame+y*cellHeight), tenths(cellHeight), d.theme.color(of))
 }
 
-// class is the attribute for the look of a cell; empty for plain text.
+// class returns the attribute for the style of a cell; empty for plain text.
 func (d *drawing) class(c cell) string {
 	var names []string
 	if c.ink != plain {
@@ -135,7 +138,8 @@ func (d *drawing) class(c cell) string {
 
 var escaped = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
-// tenths writes a length, which is counted in tenths of a pixel so that no rounding differs between machines.
+// tenths formats a length in tenths of a pixel. Integers avoid rounding differences between
+// machines.
 func tenths(n int) string {
 	if n%10 == 0 {
 		return fmt.Sprintf("%d", n/10)

@@ -15,13 +15,13 @@ import (
 	"github.com/hinshun/vt10x"
 )
 
-// The largest terminal, and how many rows a command without a bound is told that it has.
+// The size of the largest terminal, and the number of rows for a command without a limit.
 const (
 	maxColumns, maxRows = 400, 2000
 	usualRows           = 50
 )
 
-// show runs a command on a terminal and gives all that it writes.
+// show runs a command on a terminal and returns its output.
 func show(ctx context.Context, s settings, command []string) (string, error) {
 	c := exec.CommandContext(ctx, command[0], command[1:]...)
 	c.Dir = s.dir
@@ -36,7 +36,7 @@ func show(ctx context.Context, s settings, command []string) (string, error) {
 	}
 	defer screen.Close() //nolint:errcheck // nothing is kept in it
 	var all strings.Builder
-	_, _ = io.Copy(&all, screen) // a terminal whose program has gone ends with an error
+	_, _ = io.Copy(&all, screen) // reading ends with an error when the program has ended
 	err = c.Wait()
 	if exited := (*exec.ExitError)(nil); errors.As(err, &exited) && exited.ExitCode() == s.exit {
 		err = nil
@@ -49,7 +49,8 @@ func show(ctx context.Context, s settings, command []string) (string, error) {
 	return all.String(), nil
 }
 
-// steadied writes each text that a pattern finds as its first character and a digit of its own, so that the columns stay.
+// steadied replaces each text that matches a pattern with its first character and a number of its
+// own, so that the columns are preserved.
 func steadied(shown, pattern string) (string, error) {
 	if pattern == "" {
 		return shown, nil
@@ -75,25 +76,26 @@ type cell struct {
 	strong bool
 }
 
-// ink is a colour: one of the sixteen, one of 256, or one of those below.
+// ink is a color: one of the sixteen, one of 256, or one of those below.
 type ink int
 
 const (
-	plain ink = -1 - iota // the theme's own
+	plain ink = -1 - iota // the theme's default
 	paper
 )
 
-// filler stands behind a character that takes two columns, which the emulator does not know of.
+// filler follows a character that takes two columns, because the emulator does not support these.
 const filler = '\ue000'
 
-// emulate gives the rows of a terminal that shows what a program wrote, without empty ones at the end unless so many are asked for.
+// emulate returns the rows of a terminal after the output of a program. It omits empty rows at the
+// end unless a number of rows is requested.
 func emulate(shown string, columns, rows int) [][]cell {
 	size := rows
 	if size == 0 {
 		size = maxRows
 	}
 	vt := vt10x.New(vt10x.WithSize(columns, size))
-	_, _ = vt.Write([]byte(widened(faint(shown)))) // it takes everything
+	_, _ = vt.Write([]byte(widened(faint(shown)))) // it never fails
 	var out [][]cell
 	last := 0
 	for y := range size {
@@ -135,7 +137,7 @@ func inkOf(c vt10x.Color) ink {
 
 var styled = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// faint writes faint as dark grey, because the emulator does not know it.
+// faint replaces faint with dark gray, because the emulator does not support it.
 func faint(shown string) string {
 	return styled.ReplaceAllStringFunc(shown, func(code string) string {
 		parts := strings.Split(code[2:len(code)-1], ";")
@@ -148,7 +150,7 @@ func faint(shown string) string {
 	})
 }
 
-// widened puts a filler behind every character that takes two columns.
+// widened inserts a filler after every character that takes two columns.
 func widened(shown string) string {
 	var b strings.Builder
 	for _, r := range shown {

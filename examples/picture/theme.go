@@ -2,13 +2,13 @@ package main
 
 import "fmt"
 
-// theme is the colours of a terminal.
+// theme is the colors of a terminal.
 type theme struct {
 	plain, paper string
 	sixteen      [16]string
 }
 
-// themes are a dark terminal and a light one, of which every colour can be read on its paper.
+// themes holds a dark and a light terminal, in which every color is readable on the background.
 var themes = map[string]theme{
 	"dark": {
 		plain: "#dfe3e8", paper: "#15181d",
@@ -26,7 +26,7 @@ var themes = map[string]theme{
 	},
 }
 
-// color is an ink as SVG has it.
+// color returns an ink in the form of SVG.
 func (t theme) color(i ink) string {
 	switch {
 	case i == plain:
@@ -43,7 +43,7 @@ func (t theme) color(i ink) string {
 	return fmt.Sprintf("#%02x%02x%02x", level(cube/36), level(cube/6%6), level(cube%6))
 }
 
-// level is a step of the cube of 216 colours.
+// level returns a step of the cube of 216 colors.
 func level(step int) int {
 	if step == 0 {
 		return 0

@@ -1,5 +1,5 @@
-// Package shop_test keeps the example true: its config has nothing to complain about, what it names is there, and it is deployed in the
-// order that its README says.
+// Package shop_test checks the example: its config has no errors or warnings, all files that it
+// names exist, and its deploy order is that of its README.
 package shop_test
 
 import (

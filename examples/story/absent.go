@@ -20,19 +20,20 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// secret is what must not be found, but in the files that may hold it.
+// secret is a value that must be found only in the files where it belongs.
 type secret struct {
 	name  string
 	forms [][]byte
-	// at are patterns of files, below the work directory, where the secret belongs.
+	// at matches those files, as paths below the work directory.
 	at []*regexp.Regexp
 }
 
-// newSecret knows a value plain, as hexadecimal, and as base64 wherever it lies in what was encoded.
+// newSecret searches for a value as plain text, as hexadecimal, and inside of base64 at any offset.
 func newSecret(name, value string, at []*regexp.Regexp) secret {
 	s := secret{name: name, at: at, forms: [][]byte{[]byte(value), []byte(hex.EncodeToString([]byte(value)))}}
 	for i := range 3 {
-		// The inner part of the base64 of the secret is the same whatever stands around it, but for its place modulo three.
+		// The inner part of the base64 of a value depends only on its offset modulo three, not on
+		// the text around it.
 		code := base64.RawStdEncoding.EncodeToString(append(make([]byte, i), value...))
 		s.forms = append(s.forms, []byte(code[4:len(code)-4]))
 	}
@@ -57,15 +58,16 @@ func (s secret) belongs(file string) bool {
 	return false
 }
 
-// plant makes a secret of its own and sets the variable to it: plant NAME [PATTERN…]. It may be in the files that the patterns
-// name.
+// plant generates a secret and sets the variable to it: plant NAME [PATTERN…]. It may be in the
+// files that match the patterns.
 func (s *teller) plant(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], "Pl"+strings.ToLower(rand.Text()))
 	s.plantedCmd(ts, neg, append([]string{args[0], ts.Getenv(args[0])}, args[1:]...))
 }
 
-// plantedCmd takes a value that the system made, or that follows from one that was planted, for a secret. As plant,
-// planted NAME VALUE [PATTERN…]. The value `context` is the token of the CLI's context.
+// plantedCmd declares an existing value as a secret, for example one that the system generated. It
+// is like plant: planted NAME VALUE [PATTERN…]. The value `context` is the token of the CLI's
+// context.
 func (s *teller) plantedCmd(ts *testscript.TestScript, _ bool, args []string) {
 	value := args[1]
 	if value == "context" {
@@ -81,7 +83,7 @@ func (s *teller) plantedCmd(ts *testscript.TestScript, _ bool, args []string) {
 	s.planted = append(s.planted, newSecret(args[0], value, at))
 }
 
-// reversed sets a variable to the letters of a text in reverse: reversed NAME TEXT.
+// reversed sets a variable to a reversed text: reversed NAME TEXT.
 func reversed(ts *testscript.TestScript, _ bool, args []string) {
 	letters := []byte(args[1])
 	for i := range len(letters) / 2 {
@@ -90,9 +92,9 @@ func reversed(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], string(letters))
 }
 
-// absent looks for a secret, or without an argument for every planted one, in every file below the work directory, every row of
-// the database, the system's log and all that the story's commands printed; plain and as base64, and in what is packed. It fails
-// where it finds one.
+// absent searches for a secret, or without an argument for all planted ones, in every file below
+// the work directory, every row of the database, the system's log and the output of all commands;
+// as plain text, as base64, and in compressed data. It fails if it finds one.
 func (s *teller) absent(ts *testscript.TestScript, _ bool, args []string) {
 	secrets := s.planted
 	if len(args) > 0 {
@@ -106,8 +108,8 @@ func (s *teller) absent(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// found requires that the same search does find a text, in a place that the pattern describes: found PATTERN TEXT. It is how a
-// story shows that what it searched can be read at all.
+// found checks that the same search finds a text in a place that matches the pattern: found PATTERN
+// TEXT. With it, a story shows that the searched data is readable.
 func (s *teller) found(ts *testscript.TestScript, _ bool, args []string) {
 	pattern := regexp.MustCompile(args[0])
 	found := s.look(ts, []secret{newSecret("it", args[1], nil)})
@@ -134,13 +136,13 @@ func (s *teller) look(ts *testscript.TestScript, secrets []secret) []string {
 	return look.found
 }
 
-// search collects where secrets are.
+// search collects the places of secrets.
 type search struct {
 	secrets []secret
 	found   []string
 }
 
-// text looks in a text, and in what is packed in it. file is its path if it is one.
+// text searches a text, and compressed data in it. file is its path, if it is a file.
 func (s *search) text(file, place string, text []byte) {
 	for _, secret := range s.secrets {
 		if secret.in(text) && !secret.belongs(file) {
@@ -152,20 +154,20 @@ func (s *search) text(file, place string, text []byte) {
 	}
 }
 
-// mostUnpacked bounds what is unpacked of one text.
+// mostUnpacked bounds the uncompressed size of one text, in bytes.
 const mostUnpacked = 64 << 20
 
-// unpacked gives what gzip packed; nil for what is no gzip.
+// unpacked returns the content of gzip data, or nil for other data.
 func unpacked(text []byte) []byte {
 	z, err := gzip.NewReader(bytes.NewReader(text))
 	if err != nil {
 		return nil
 	}
-	plain, _ := io.ReadAll(io.LimitReader(z, mostUnpacked)) // what could be unpacked of it is searched
+	plain, _ := io.ReadAll(io.LimitReader(z, mostUnpacked)) // a readable prefix is searched as well
 	return plain
 }
 
-// files reads every file below dir.
+// files searches every file below dir.
 func (s *search) files(dir string) (n int, err error) {
 	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
@@ -183,7 +185,7 @@ func (s *search) files(dir string) (n int, err error) {
 	return n, err
 }
 
-// rows reads every row of every table of the system's database; bytes as bytes.
+// rows searches every row of every table of the system's database, including binary columns.
 func (s *search) rows(dir string) (n int, err error) {
 	dsn, err := database(dir)
 	if err != nil {
@@ -225,5 +227,5 @@ func (s *search) rows(dir string) (n int, err error) {
 	return n, nil
 }
 
-// bytesInRow finds columns of bytes in a row as Postgres prints it.
+// bytesInRow matches binary columns in a row as Postgres prints it.
 var bytesInRow = regexp.MustCompile(`\\x([0-9a-f]{8,})`)

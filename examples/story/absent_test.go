@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// TestASecretIsFound in every form in which one could leak unseen, and only where it does not belong.
+// TestASecretIsFound checks that a secret is found in every form in which one could leak, and only
+// outside of the files where it belongs.
 func TestASecretIsFound(t *testing.T) {
 	const value = "Plabcdefghijklmnopqr7"
 	dir, early := t.TempDir(), packed(t, value)

@@ -11,8 +11,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// access makes a user of the cluster for the runner, with the permissions that docs/kubernetes.md names and no others, and writes its
-// kubeconfig: access FILE. So a story tells whether they are enough.
+// access creates a cluster user for the runner, with exactly the permissions that docs/kubernetes.md
+// names, and writes its kubeconfig: access FILE. With it, a story shows that they are sufficient.
 func (s *teller) access(ts *testscript.TestScript, _ bool, args []string) {
 	role := filepath.Join(ts.Getenv("WORK"), "role.yaml")
 	ts.Check(s.writeRole(role))
@@ -58,7 +58,7 @@ func (s *teller) writeRole(file string) error {
 	return os.WriteFile(file, []byte(strings.TrimPrefix(begin, "```yaml\n")+role), 0o600)
 }
 
-// asUser is a kubeconfig with a token in the place of what its users log in with.
+// asUser returns a kubeconfig in which a token replaces the users' credentials.
 func asUser(kubeconfig, token string) ([]byte, error) {
 	var config map[string]any
 	if err := json.Unmarshal([]byte(kubeconfig), &config); err != nil {

@@ -27,9 +27,9 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// This file holds the commands of stories about what goes wrong.
+// This file contains the commands of stories about failures.
 
-// code runs nuon and requires its exit code: code 2 nuon ….
+// code runs nuon and checks its exit code: code 2 nuon ….
 func (s *teller) code(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
@@ -47,7 +47,7 @@ func (s *teller) code(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// count requires how many things a list has: count 3 nuon builds list ….
+// count checks the number of items in a list: count 3 nuon builds list ….
 func (s *teller) count(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
@@ -59,8 +59,8 @@ func (s *teller) count(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// keep sets a variable to a text in what nuon, or a file, says in JSON: keep NAME FIELD.FIELD nuon …, keep NAME FIELD FILE. In a
-// list a field is a number, from 0.
+// keep sets a variable to a field of JSON from nuon or a file: keep NAME FIELD.FIELD nuon …, or
+// keep NAME FIELD FILE. In a list, a field is an index from 0.
 func (s *teller) keep(ts *testscript.TestScript, _ bool, args []string) {
 	text := ""
 	if args[2] == "nuon" {
@@ -90,7 +90,8 @@ func (s *teller) keep(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[0], value)
 }
 
-// org makes another org beside that of `nuon dev`, and keeps an admin's token for it: org NAME VARIABLE.
+// org creates another org beside that of `nuon dev`, and stores an admin's token for it: org NAME
+// VARIABLE.
 func (s *teller) org(ts *testscript.TestScript, _ bool, args []string) {
 	data := filepath.Join(ts.Getenv("WORK"), "dev")
 	dsn, err := database(data)
@@ -99,8 +100,8 @@ func (s *teller) org(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv(args[1], strings.TrimSpace(ts.ReadFile("stdout")))
 }
 
-// webhook makes a delivery with the webhook of HOOK_PATH and HOOK_SECRET, and requires its status: webhook 202 signed. It can be
-// unsigned, signed, or the last signed one again.
+// webhook sends a delivery to the webhook of HOOK_PATH and HOOK_SECRET, and checks the status:
+// webhook 202 signed. A delivery is unsigned, signed, or a repetition of the last signed one.
 func (s *teller) webhook(ts *testscript.TestScript, _ bool, args []string) {
 	body := `{"repository": "file://` + ts.Getenv("ORIGIN") + `", "ref": "main", "note": "` + ts.Getenv("HOOK_NOTE") + `"}`
 	header := http.Header{}
@@ -108,7 +109,8 @@ func (s *teller) webhook(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Setenv("HOOK_TIME", strconv.FormatInt(time.Now().Unix(), 10))
 	}
 	if args[1] != "unsigned" {
-		// By what `nuon webhooks create --forge nuon` prints, as a vendor's CI would do it, and not by the code that checks it.
+		// Signed by the instructions of `nuon webhooks create --forge nuon`, as a vendor's CI would
+		// do it, and not by the code that verifies it.
 		mac := hmac.New(sha256.New, []byte(ts.Getenv("HOOK_SECRET")))
 		mac.Write([]byte(ts.Getenv("HOOK_TIME") + "." + body))
 		header.Set("X-Nuon-Timestamp", ts.Getenv("HOOK_TIME"))
@@ -117,13 +119,14 @@ func (s *teller) webhook(ts *testscript.TestScript, _ bool, args []string) {
 	s.post(ts, args[0], ts.Getenv("HOOK_PATH"), header, []byte(body), "")
 }
 
-// upload sends an archive as the config of an app, and requires its status and what is said: upload 422 APP climbing 'regexp'.
+// upload sends an archive as the config of an app, and checks the status and the message:
+// upload 422 APP climbing 'regexp'.
 func (s *teller) upload(ts *testscript.TestScript, _ bool, args []string) {
 	header := http.Header{"Content-Type": {"application/gzip"}, "Authorization": {"Bearer " + s.token(ts)}}
 	s.post(ts, args[0], "/v1/apps/"+args[1]+"/versions", header, archive(ts, args[2]), args[3])
 }
 
-// archive is an archive that nobody should unpack.
+// archive returns an archive that must be refused.
 func archive(ts *testscript.TestScript, kind string) []byte {
 	const content = "version = \"v2\"\n"
 	entry, known := map[string]tar.Header{
@@ -132,7 +135,7 @@ func archive(ts *testscript.TestScript, kind string) []byte {
 		"linking":  {Name: "metadata.toml", Typeflag: tar.TypeSymlink, Linkname: "/etc/passwd", Mode: 0o777},
 	}[kind]
 	if !known {
-		return []byte(kind) // no archive at all
+		return []byte(kind) // not an archive
 	}
 	var out bytes.Buffer
 	z := gzip.NewWriter(&out)
@@ -145,15 +148,15 @@ func archive(ts *testscript.TestScript, kind string) []byte {
 	return out.Bytes()
 }
 
-// token is that of the context which `nuon dev` made.
+// token returns the token of the context that `nuon dev` created.
 func (s *teller) token(ts *testscript.TestScript) string {
 	var file contexts.File
 	ts.Check(toml.Unmarshal([]byte(ts.ReadFile(ts.Getenv("NUON_CONFIG"))), &file))
 	return file.Contexts[file.Current].Token
 }
 
-// post sends something to the control API at CONTROL_URL, and requires the answer's status and, where pattern is not empty, what
-// it says.
+// post sends a request to the control API at CONTROL_URL, and checks the status and, unless pattern
+// is empty, the body.
 func (s *teller) post(ts *testscript.TestScript, status, path string, header http.Header, body []byte, pattern string) {
 	request, err := http.NewRequest(http.MethodPost, ts.Getenv("CONTROL_URL")+path, bytes.NewReader(body))
 	ts.Check(err)
@@ -172,7 +175,8 @@ func (s *teller) post(ts *testscript.TestScript, status, path string, header htt
 	}
 }
 
-// page reads a page of the system's own insight, and keeps it with what the commands printed: page /metrics 'regexp'.
+// page reads a page of the system's metrics port, and stores it with the output of the commands:
+// page /metrics 'regexp'.
 func (s *teller) page(ts *testscript.TestScript, _ bool, args []string) {
 	address := ts.Getenv("INSIGHT_URL") + args[0]
 	answer, err := http.Get(address) //nolint:noctx // a story has no context, and its system is on this machine
@@ -186,9 +190,9 @@ func (s *teller) page(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// terminal runs nuon on a terminal that answers no questions, and requires the exit code, that it shows something, and that the
-// terminal is left as it was: terminal 0 'regexp' nuon …. With the exit code 130 it presses Ctrl-C as soon as nuon has shown
-// that; a command that waits must then print what continues without it.
+// terminal runs nuon on a terminal that answers no queries, and checks the exit code, the output,
+// and that the terminal is restored: terminal 0 'regexp' nuon …. For exit code 130 it presses
+// Ctrl-C once nuon has shown that text; a command that waits must then print how to continue.
 func (s *teller) terminal(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)

@@ -30,7 +30,8 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/seal"
 )
 
-// provisioned brings the whole system up with one install that has all of examples/hello, and measures pushes to it.
+// provisioned starts the whole system with one install of all of examples/hello, and measures
+// pushes.
 const provisioned = `
 dev start
 until 60s 'build\s.*online' nuon runners list
@@ -51,13 +52,14 @@ dev stop
 
 const benchToken = "bench-token-7f1c"
 
-// benchModule is where the module that is changed lies in the repository.
+// benchModule is the path of the changed module in the repository.
 const benchModule = "examples/hello/modules/web"
 
-// BenchmarkPushToPlan measures from a push inside one module to the plan that a person can read, with all programs real, and in
-// turn with it the bare peer: git fetch, checkout, terraform init and terraform plan of the same commit, variables and state. The
-// plan is rejected each time, so every plan starts from the same state. It fails when the two plans do not say the same, never
-// for being slow.
+// BenchmarkPushToPlan measures the time from a push inside one module to the plan that a person can
+// read, with the real programs. It alternates with a peer: git fetch, checkout, terraform init and
+// terraform plan of the same commit, variables and state. Each plan is rejected, so every plan
+// starts from the same state. The benchmark fails if the two plans differ, never because of the
+// time.
 func BenchmarkPushToPlan(b *testing.B) {
 	repo, err := root()
 	if err != nil {
@@ -68,7 +70,7 @@ func BenchmarkPushToPlan(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // the system's temporary directory is emptied some day
-	// The user that runs Postgres passes through here when the benchmark is run by root.
+	// The user that runs Postgres needs access to subdirectories when root runs the benchmark.
 	file := filepath.Join(dir, "bench.txtar")
 	if err := os.WriteFile(file, []byte(provisioned), 0o600); err != nil {
 		b.Fatal(err)
@@ -84,9 +86,9 @@ func BenchmarkPushToPlan(b *testing.B) {
 	}
 }
 
-// BenchmarkStartup measures what a person waits for a command that has little to do: `nuon --version`, and the completion of an
-// install's name from a control plane that has a page full of them, against `git --version` and against `true`, which does nothing:
-// what the machine needs to start any program at all.
+// BenchmarkStartup measures short commands: `nuon --version`, and the completion of an install's
+// name from a control plane with a full page of installs. The peers are `git --version`, and
+// `true`, which shows the minimum time to start a program.
 func BenchmarkStartup(b *testing.B) {
 	repo, err := root()
 	if err != nil {
@@ -94,7 +96,7 @@ func BenchmarkStartup(b *testing.B) {
 	}
 	nuon := filepath.Join(programs(b, repo), "nuon")
 	plane := crowded(b)
-	const each = 20 // starts in one round, for one is too short to tell
+	const each = 20 // starts in one round, because a single one is too short to measure
 	var ours, names, git, bare series
 	for b.Loop() {
 		for range each {
@@ -106,7 +108,7 @@ func BenchmarkStartup(b *testing.B) {
 			bare.add(timed(b, exec.Command("true")))
 		}
 	}
-	b.ReportMetric(0, "ns/op") // all together, which says nothing
+	b.ReportMetric(0, "ns/op") // the sum of all is meaningless
 	b.ReportMetric(1000*ours.median().Seconds(), "ms/nuon-version")
 	b.ReportMetric(1000*names.median().Seconds(), "ms/nuon-completion")
 	b.ReportMetric(1000*git.median().Seconds(), "ms/git-version")
@@ -116,7 +118,7 @@ func BenchmarkStartup(b *testing.B) {
 	b.Logf("nuon --version %s; nuon __complete installs get %s; git --version %s; true %s", ours, names, git, bare)
 }
 
-// crowded is the address of something that answers every request with as many installs as fit on a page.
+// crowded returns the address of a server that answers every request with a full page of installs.
 func crowded(b *testing.B) string {
 	b.Helper()
 	var page api.InstallList
@@ -128,7 +130,7 @@ func crowded(b *testing.B) string {
 		b.Fatal(err)
 	}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write(answer) // a client that has gone is seen by the benchmark
+		_, _ = w.Write(answer) // the benchmark detects a client that has disconnected
 	}))
 	b.Cleanup(s.Close)
 	return s.URL
@@ -143,12 +145,12 @@ func timed(b *testing.B, command *exec.Cmd) time.Duration {
 	return time.Since(began)
 }
 
-// series are durations of the same thing.
+// series holds several measurements of one duration.
 type series []time.Duration
 
 func (s *series) add(d time.Duration) { *s = append(*s, d) }
 
-// median is the middle one: a neighbour's load moves it less than the mean.
+// median returns the median, which depends less on the load of other processes than the mean.
 func (s series) median() time.Duration {
 	sorted := slices.Sorted(slices.Values(s))
 	if len(sorted)%2 == 1 {
@@ -157,14 +159,14 @@ func (s series) median() time.Duration {
 	return (sorted[len(sorted)/2-1] + sorted[len(sorted)/2]) / 2
 }
 
-// String gives the median and the range.
+// String returns the median and the range.
 func (s series) String() string {
 	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 	return fmt.Sprintf("%.1f ms (%.1f to %.1f)", ms(s.median()), ms(slices.Min(s)), ms(slices.Max(s)))
 }
 
-// measure pushes changes of one module, one after the other, and reports how long ours and the bare peer take to a plan.
-// dev is the process id of `nuon dev`, which all programs of ours are below.
+// measure pushes changes of one module, one after the other, and reports the times of nuon and of
+// the peer until the plan. dev is the pid of `nuon dev`, the ancestor of all nuon processes.
 func measure(b *testing.B, ts *testscript.TestScript, dev int) {
 	system, err := openSystem(b.Context(), ts, dev)
 	ts.Check(err)
@@ -201,29 +203,31 @@ func measure(b *testing.B, ts *testscript.TestScript, dev int) {
 	t.report(b)
 }
 
-// firstHost is the page's address after the first push. Each push sets another one, or there would be nothing to build.
+// firstHost is the page's address after the first push. Each push sets another one, because an
+// unchanged module is not built.
 const firstHost = 20
 
-// tally is what was measured, a duration for each round.
+// tally holds the measurements, with one duration per round.
 type tally struct {
 	ours series // from the push to the plan that a client has read
-	seen series // the part of it from the revision's row to the approval's
-	bare series // the peer's
+	seen series // the part of ours from the revision's row to the approval's
+	bare series // of the peer
 	// cpu and bareCPU are the processor times of both, user and system.
 	cpu, bareCPU series
-	parts        []series // of ours, as partNames
-	// before is the machine's load when it began.
+	parts        []series // of ours, in the order of partNames
+	// before is the machine's load at the start.
 	before string
 }
 
-// report shows medians. A benchmark's log is cut after ten lines, so it says three parts in one.
+// report prints medians. A benchmark's log is cut after ten lines, so it prints three parts per
+// line.
 func (t *tally) report(b *testing.B) {
 	ratio := func(i int) float64 { return t.ours[i].Seconds() / t.bare[i].Seconds() }
 	least, most := ratio(0), ratio(0)
 	for i := range t.ours {
 		least, most = min(least, ratio(i)), max(most, ratio(i))
 	}
-	b.ReportMetric(0, "ns/op") // both together, which says nothing
+	b.ReportMetric(0, "ns/op") // the sum of both is meaningless
 	b.ReportMetric(t.ours.median().Seconds(), "s/push-to-plan")
 	b.ReportMetric(t.seen.median().Seconds(), "s/seen-to-plan")
 	b.ReportMetric(t.bare.median().Seconds(), "s/bare")
@@ -246,7 +250,7 @@ func (t *tally) report(b *testing.B) {
 	b.Log(text.String())
 }
 
-// load is what the machine says of its load: a figure taken while others work says less.
+// load returns the machine's load: figures of a busy machine are less reliable.
 func load() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -255,12 +259,12 @@ func load() string {
 	return strings.TrimSpace(string(text))
 }
 
-// system is the running control plane with its one install, and the vendor's work tree.
+// system is the running control plane with its install, and the vendor's work tree.
 type system struct {
 	ctx    context.Context
 	ts     *testscript.TestScript
 	client *remote.Client
-	dev    int       // the process that all of ours are below
+	dev    int       // ancestor of all nuon processes
 	readAt time.Time // when a client had read the last plan
 }
 
@@ -277,8 +281,9 @@ func openSystem(ctx context.Context, ts *testscript.TestScript, dev int) (*syste
 	return &system{ctx: ctx, ts: ts, client: client, dev: dev}, err
 }
 
-// push changes the page's address in the module, commits, pushes, asks for a look, and waits for the plan. The time that it gives
-// is when the push had ended: from then on the change could be seen. The duration is the processor time of ours from then on.
+// push changes the page's address in the module, commits, pushes, requests a poll of the
+// repository, and waits for the plan. It returns the time when the push had ended and the change
+// became visible, and the processor time of nuon from then on.
 func (s *system) push(host int) (time.Time, time.Duration, api.Approval) {
 	ts := s.ts
 	ts.Check(change(filepath.Join(ts.Getenv("REPO"), benchModule, "main.tf"), host))
@@ -297,7 +302,7 @@ func (s *system) push(host int) (time.Time, time.Duration, api.Approval) {
 	return pushed, after - before, approval
 }
 
-// change has the page served from another address of its network.
+// change sets the page's address in a file to another host of its network.
 func change(file string, host int) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -311,13 +316,14 @@ func change(file string, host int) error {
 	return os.WriteFile(file, fmt.Appendf(nil, "%scidrhost(var.cidr, %d)%s", before, host, after), 0o644)
 }
 
-// How often a client looks whether the plan is there, which is as exact as the figure is, and how long it waits at most.
+// The interval in which a client polls for the plan, which limits the precision of the figure, and
+// the maximum wait.
 const (
 	lookEvery = 20 * time.Millisecond
 	planLimit = 2 * time.Minute
 )
 
-// planned waits for the plan of what was pushed.
+// planned waits for the plan of the pushed commit.
 func (s *system) planned(pushed time.Time) (api.Approval, error) {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
@@ -336,7 +342,7 @@ func (s *system) planned(pushed time.Time) (api.Approval, error) {
 	return api.Approval{}, errors.New("the ticker has ended")
 }
 
-// reject says no, and waits until nothing runs any more.
+// reject rejects the plan, and waits until nothing is running.
 func (s *system) reject(a api.Approval) error {
 	_, err := remote.Get[api.Approval](s.client.RespondApproval(s.ctx, a.ID, api.Response{
 		Answer: "reject", Plan: a.Plan, ContentDigest: a.ContentDigest, Reason: "only measured",
@@ -358,16 +364,17 @@ func (s *system) reject(a api.Approval) error {
 	return fmt.Errorf("workflow %s does not end after its plan was rejected", a.Workflow)
 }
 
-// partNames are the parts of the way from a push to its plan, in their order.
+// partNames lists the parts of the time from a push to its plan, in order.
 var partNames = []string{
 	"push to seen", "seen to build queued", "build queued to at work", "build at work", "build worked to ended",
 	"build ended to sync queued", "sync queued to at work", "sync at work", "sync worked to ended",
 	"sync ended to plan queued", "plan queued to at work", "plan at work", "plan worked to ready", "ready to read",
 }
 
-// parts splits the way of one push by the times of its records, as partNames has them, and gives the time from seen to ready. A
-// job is at work from the first line of its log to the last; before that it is leased, accepted and started, after that it
-// finishes and its result is delivered.
+// parts splits the time of one push by the timestamps of its records, in the order of partNames,
+// and returns the time from seen to ready. A job is at work from the first line of its log to the
+// last. Before that it is leased, accepted and started; after that it finishes and delivers its
+// result.
 func (s *system) parts(pushed time.Time, a api.Approval) ([]time.Duration, time.Duration, error) {
 	now, err := remote.Get[api.Sync](s.client.GetSync(s.ctx, "hello", &api.GetSyncParams{}))
 	if err != nil {
@@ -397,7 +404,7 @@ func (s *system) parts(pushed time.Time, a api.Approval) ([]time.Duration, time.
 	if copyStep < 0 {
 		return nil, 0, fmt.Errorf("workflow %s has no step that copies the artifact of %s", w.ID, a.Component)
 	}
-	// A sync without a job of its own takes no time: its plan does its work.
+	// A sync without a job takes no time: its plan does the work.
 	copied, copying := api.Job{CreatedAt: planned.CreatedAt, EndedAt: planned.CreatedAt}, span{planned.CreatedAt, planned.CreatedAt}
 	if id := w.Steps[copyStep].Job; id != "" {
 		if copied, copying, err = s.job(id); err != nil {
@@ -417,7 +424,7 @@ func (s *system) parts(pushed time.Time, a api.Approval) ([]time.Duration, time.
 	return parts, a.CreatedAt.Sub(seen), nil
 }
 
-// span is when a log began and ended.
+// span is the time of the first and the last line of a log.
 type span struct{ first, last time.Time }
 
 func (s *system) job(id string) (api.Job, span, error) {
@@ -440,14 +447,15 @@ func (s *system) job(id string) (api.Job, span, error) {
 	return j, span{slices.MinFunc(lines, byTime).T, slices.MaxFunc(lines, byTime).T}, nil
 }
 
-// counts are those that Terraform prints of a plan.
+// counts holds the counts that Terraform prints for a plan.
 type counts struct{ add, change, destroy int }
 
 func (c counts) String() string {
 	return fmt.Sprintf("%d to add, %d to change, %d to destroy", c.add, c.change, c.destroy)
 }
 
-// countsOf are the counts of what was shown for approval; Terraform counts a replacement as one to add and one to destroy.
+// countsOf returns the counts of a plan that was shown for approval. Terraform counts a replacement
+// as one to add and one to destroy.
 func countsOf(a api.Approval) (counts, error) {
 	var report diff.Report
 	if err := json.Unmarshal(a.Report, &report); err != nil {
@@ -457,14 +465,15 @@ func countsOf(a api.Approval) (counts, error) {
 	return counts{add: t.Create + t.Replace, change: t.Update, destroy: t.Destroy + t.Replace}, nil
 }
 
-// peer plans with nothing but git and terraform.
+// peer plans with git and terraform only.
 type peer struct {
 	dir, origin, tool string
 	environ           []string
 	state, vars       []byte
 }
 
-// peer gets what the bare commands need and a person would have at hand: the state and the values of the variables.
+// peer collects what the bare commands need and a person would have: the state and the values of the
+// variables.
 func (s *system) peer() (*peer, error) {
 	state, err := s.state()
 	if err != nil {
@@ -482,7 +491,7 @@ func (s *system) peer() (*peer, error) {
 		return nil, fmt.Errorf("%w; install Terraform 1.11.4 or name it in NUON_TERRAFORM", err)
 	}
 	p := &peer{dir: filepath.Join(s.ts.Getenv("WORK"), "bare"), origin: "file://" + s.ts.Getenv("ORIGIN"), tool: tool, state: state, vars: vars}
-	// As clean as that of our jobs: no checkpoint call, no configuration of whoever runs this.
+	// As clean as the environment of jobs: no checkpoint call, no configuration of the user.
 	p.environ = []string{"CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1", "GIT_CONFIG_GLOBAL=/dev/null"}
 	for _, name := range []string{"PATH", "HOME", "TZ"} {
 		p.environ = append(p.environ, name+"="+s.ts.Getenv(name))
@@ -490,8 +499,8 @@ func (s *system) peer() (*peer, error) {
 	return p, nil
 }
 
-// plan fetches the newest commit into a new directory of that name and plans there. Only the commands are timed, not what is put
-// in place for them.
+// plan fetches the newest commit into a new directory and plans there. It measures only the
+// commands, not their preparation.
 func (p *peer) plan(name string) (took, used time.Duration, found counts, err error) {
 	dir := filepath.Join(p.dir, name)
 	module := filepath.Join(dir, benchModule)
@@ -527,7 +536,7 @@ func (p *peer) plan(name string) (took, used time.Duration, found counts, err er
 	return took, used, found, err
 }
 
-// countsIn reads what `terraform plan` says at the end.
+// countsIn parses the counts in the output of `terraform plan`.
 func countsIn(said string) (c counts, err error) {
 	if strings.Contains(said, "\nNo changes.") {
 		return c, nil
@@ -539,7 +548,7 @@ func countsIn(said string) (c counts, err error) {
 	return c, nil
 }
 
-// run runs a command and returns what it prints, and its processor time.
+// run runs a command and returns its output and processor time.
 func (p *peer) run(dir, name string, args ...string) (string, time.Duration, error) {
 	command := exec.Command(name, args...)
 	command.Dir, command.Env = dir, p.environ
@@ -550,7 +559,8 @@ func (p *peer) run(dir, name string, args ...string) (string, time.Duration, err
 	return string(out), command.ProcessState.UserTime() + command.ProcessState.SystemTime(), nil
 }
 
-// state is the install's newest state of the module, opened with the install's key, which lies beside its runner on this machine.
+// state returns the install's newest state of the module, decrypted with the install's key, which
+// is on this machine.
 func (s *system) state() ([]byte, error) {
 	data := filepath.Join(s.ts.Getenv("WORK"), "dev")
 	key, err := seal.LoadIdentity(filepath.Join(data, "runners", "local", "install.key"))

@@ -21,15 +21,15 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// chartRepository is a chart repository on this machine, as anybody could run one: an index and archives over HTTP.
+// chartRepository is a chart repository on this machine: an index and archives over HTTP.
 type chartRepository struct {
 	mu    sync.Mutex
 	files map[string][]byte
 	index string
 }
 
-// publish packs a chart and puts it into the story's chart repository, which the first one starts: publish DIRECTORY. CHARTS is its
-// address.
+// publish packs a chart and adds it to the story's chart repository, which it starts if necessary:
+// publish DIRECTORY. CHARTS is the address of the repository.
 func (s *teller) publish(ts *testscript.TestScript, _ bool, args []string) {
 	if s.charts == nil {
 		s.charts = &chartRepository{files: map[string][]byte{}, index: "apiVersion: v1\nentries:\n"}
@@ -45,10 +45,11 @@ func (s *teller) publish(ts *testscript.TestScript, _ bool, args []string) {
 	fmt.Fprintf(s.loud, "\n\033[36m$ helm package %s\033[0m   \033[2m(and into the chart repository: %s)\033[0m\n", args[0], name)
 }
 
-// chartField finds name and version in a Chart.yaml.
+// chartField matches name and version in a Chart.yaml.
 var chartField = regexp.MustCompile(`(?m)^(name|version): (\S+)$`)
 
-// add packs a chart, and gives the archive's name. A repository has charts of one name only.
+// add packs a chart and returns the archive's name. All charts of a repository must have the same
+// name.
 func (c *chartRepository) add(chart fs.FS) (string, error) {
 	about, err := fs.ReadFile(chart, "Chart.yaml")
 	if err != nil {
@@ -95,7 +96,7 @@ func packChart(name string, chart fs.FS) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// ServeHTTP gives the index and the archives.
+// ServeHTTP serves the index and the archives.
 func (c *chartRepository) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	content, there := c.files[r.URL.Path]

@@ -16,20 +16,21 @@ import (
 	"github.com/nuon-toolkit/nuon/examples/kubernetes"
 )
 
-// This file holds the commands of stories that deploy to Kubernetes.
+// This file contains the commands of stories that deploy to Kubernetes.
 
 const (
-	// envKubeconfig names the cluster that tests share. KUBECONFIG is never looked at: it is somebody's cluster of the day.
+	// envKubeconfig names the cluster that tests share. KUBECONFIG is ignored, because it is a
+	// user's own cluster.
 	envKubeconfig = "NUON_TEST_KUBECONFIG"
-	// envProgram names the program of that cluster, which is its kubectl too.
+	// envProgram names the program of that cluster, which is its kubectl, too.
 	envProgram = "NUON_CLUSTER"
-	// noCluster is what a test says that finds none.
+	// noCluster is the message of a test that finds none.
 	noCluster = "this story needs a Kubernetes: `make test` starts one, and so does `go run ./examples/kubernetes/with -- go test ./examples/story`"
 )
 
-// clusterCmd gets a cluster for the story: cluster NAME. CLUSTER becomes the path of its kubeconfig, INSTALL the name, NAMESPACE
-// shop-NAME, and kubectl is on the PATH. In a cluster that is shared the name gets an end of its own, for stories are told beside each
-// other, and again.
+// clusterCmd prepares a cluster for the story: cluster NAME. It sets CLUSTER to the path of its
+// kubeconfig, INSTALL to the name, and NAMESPACE to shop-NAME, and puts kubectl on the PATH. In a
+// shared cluster, the name gets a random suffix, because stories run concurrently and repeatedly.
 func (s *teller) clusterCmd(ts *testscript.TestScript, _ bool, args []string) {
 	name, program := args[0], os.Getenv(envProgram)
 	if shared := os.Getenv(envKubeconfig); shared != "" {
@@ -54,10 +55,10 @@ func (s *teller) clusterCmd(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// kubeToken finds the token in a kubeconfig.
+// kubeToken matches the token in a kubeconfig.
 var kubeToken = regexp.MustCompile(`token: "?([^\s"]{12,})`)
 
-// plantToken makes the way into the cluster one of the secrets that must not be found.
+// plantToken declares the cluster's token as a secret that must not be found.
 func (s *teller) plantToken() {
 	content, err := os.ReadFile(s.kubeconfig)
 	if found := kubeToken.FindSubmatch(content); err == nil && found != nil {
@@ -65,7 +66,8 @@ func (s *teller) plantToken() {
 	}
 }
 
-// startCluster starts one that ends with the story, outside of the directory that is searched for secrets: what a cluster keeps is its own.
+// startCluster starts a cluster that ends with the story. Its directory is outside of the one that
+// is searched for secrets.
 func (s *teller) startCluster(ts *testscript.TestScript) (program string) {
 	fmt.Fprintf(s.loud, "\n\033[36m$ make cluster\033[0m\n")
 	dir, err := place()
@@ -73,7 +75,7 @@ func (s *teller) startCluster(ts *testscript.TestScript) (program string) {
 	ts.Defer(func() { _ = os.RemoveAll(dir) })
 	started, program, err := kubernetes.Up(context.Background(), dir, 0, s.loud)
 	ts.Check(err)
-	ts.Defer(func() { // what uses it goes first, its directory last
+	ts.Defer(func() { // its users are stopped first; its directory is removed last
 		_ = s.stop()
 		_ = started.Stop()
 	})
@@ -82,7 +84,8 @@ func (s *teller) startCluster(ts *testscript.TestScript) (program string) {
 	return program
 }
 
-// tools makes a directory with kubectl: the program of a cluster is that too. Beside somebody's own cluster, it is theirs.
+// tools creates a directory with kubectl: the program of a cluster, or the user's own for their own
+// cluster.
 func (s *teller) tools(program, dir string) error {
 	if program == "" {
 		program, _ = kubernetes.Built(filepath.Join(s.repo, "examples", "cluster"))
@@ -97,7 +100,8 @@ func (s *teller) tools(program, dir string) error {
 	return kubernetes.Tools(found, dir)
 }
 
-// kubectl looks at the cluster as its owner does, and shows what it says: kubectl get deployments. It looks at NAMESPACE.
+// kubectl runs kubectl as the cluster's admin in NAMESPACE, and shows the output: kubectl get
+// deployments.
 func (s *teller) kubectl(ts *testscript.TestScript, neg bool, args []string) {
 	fmt.Fprintf(s.loud, "\n\033[36m$ kubectl %s\033[0m\n", shellWords(args))
 	err := s.runKubectl(ts, args)
@@ -111,7 +115,7 @@ func (s *teller) runKubectl(ts *testscript.TestScript, args []string) error {
 	return ts.Exec("kubectl", append([]string{"--kubeconfig", s.kubeconfig, "--namespace", ts.Getenv("NAMESPACE")}, args...)...)
 }
 
-// grasp sets a variable to what kubectl prints, in silence: grasp KEY get secret ….
+// grasp sets a variable to the output of kubectl without showing it: grasp KEY get secret ….
 func (s *teller) grasp(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(s.runKubectl(ts, args[1:]))
 	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile("stdout")))

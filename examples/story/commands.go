@@ -1,5 +1,6 @@
-// Package main tells the stories of the examples (examples/*/story.txtar) with the real programs: as a demo for people, each step
-// with its duration, and as tests. A story is a testscript with the commands of this file.
+// Command story runs the stories of the examples (examples/*/story.txtar) with the real programs:
+// as a demo for people, with the duration of each step, and as tests. A story is a testscript with
+// the commands of this file.
 package main
 
 import (
@@ -28,28 +29,30 @@ import (
 type teller struct {
 	bin  string    // directory of nuon, reconciler and runnerd
 	repo string    // root of this repository
-	loud io.Writer // where a demo is told; io.Discard in a test
-	// demo tells it to people: it may start a Kubernetes of its own, and [demo] holds in the story.
+	loud io.Writer // receives the output of a demo; io.Discard in a test
+	// demo marks a run for people: it may start its own Kubernetes, and the condition [demo] is
+	// true.
 	demo bool
-	// turns limits how many stories are told at a time; nil is no limit.
+	// turns limits the number of concurrent stories; nil means no limit.
 	turns chan struct{}
 
 	mu    sync.Mutex
 	dev   *exec.Cmd
 	ended chan error
-	log   bytes.Buffer // what the system logged
-	said  bytes.Buffer // what every command printed
-	// planted are the secrets that the story is about.
+	log   bytes.Buffer // the system's log
+	said  bytes.Buffer // the output of all commands
+	// planted holds the secrets of the story.
 	planted []secret
 	began   time.Time
 	title   string
-	// kubeconfig leads to the story's Kubernetes, if it has one.
+	// kubeconfig is the path for the story's Kubernetes, if it has one.
 	kubeconfig string
 	// charts is the story's chart repository, if it has one.
 	charts *chartRepository
 }
 
-// params are the testscript's: the environment of a person with an empty home, and the story's commands.
+// params returns the parameters for testscript: the environment of a person with an empty home, and
+// the commands of stories.
 func (s *teller) params(files []string, root string) testscript.Params {
 	return testscript.Params{
 		Files: files, WorkdirRoot: root, RequireUniqueNames: true,
@@ -64,7 +67,8 @@ func (s *teller) params(files []string, root string) testscript.Params {
 	}
 }
 
-// condition knows the conditions of stories. Where [!demo] holds, other stories keep the machine busy, and people do not wait.
+// condition evaluates the conditions of stories. With [!demo], other stories run at the same time,
+// and no person waits.
 func (s *teller) condition(name string) (bool, error) {
 	if name != "demo" {
 		return false, fmt.Errorf("there is no condition %q", name)
@@ -81,7 +85,7 @@ func (s *teller) setup(e *testscript.Env) error {
 	if err := os.MkdirAll(home, 0o755); err != nil {
 		return err
 	}
-	// The user that runs Postgres passes through here when the story is told by root.
+	// The user that runs Postgres needs access to subdirectories when root runs the story.
 	if err := os.Chmod(e.WorkDir, 0o755); err != nil {
 		return err
 	}
@@ -94,11 +98,11 @@ func (s *teller) setup(e *testscript.Env) error {
 	} {
 		e.Setenv(k, v)
 	}
-	e.Defer(func() { _ = s.stop() }) // a story that broke off leaves nothing running either
+	e.Defer(func() { _ = s.stop() }) // an aborted story must not leave processes behind
 	return nil
 }
 
-// step names what comes next and says how long the step before it took.
+// step prints the next step and the duration of the previous one.
 func (s *teller) step(ts *testscript.TestScript, _ bool, args []string) {
 	s.finish()
 	s.title, s.began = args[0], time.Now()
@@ -106,14 +110,14 @@ func (s *teller) step(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Logf("━━ %s", s.title)
 }
 
-// finish says how long the step took.
+// finish prints the duration of the step.
 func (s *teller) finish() {
 	if s.title != "" {
 		fmt.Fprintf(s.loud, "\033[2m   (%s)\033[0m\n", time.Since(s.began).Round(10*time.Millisecond))
 	}
 }
 
-// nuon runs the command line tool and shows what it prints.
+// nuon runs the command line tool and shows its output.
 func (s *teller) nuon(ts *testscript.TestScript, neg bool, args []string) {
 	fmt.Fprintf(s.loud, "\n\033[36m$ nuon %s\033[0m\n", shellWords(args))
 	err := s.run(ts, args)
@@ -147,8 +151,8 @@ func shellWords(args []string) string {
 	return strings.Join(out, " ")
 }
 
-// until repeats a command of nuon or kubectl until its output matches: until 30s 'regexp' nuon …. With `processes` in its place, it is
-// the command lines of the story's own processes that must match.
+// until repeats a command of nuon or kubectl until its output matches: until 30s 'regexp' nuon ….
+// With `processes` instead of a command, the command lines of the story's own processes must match.
 func (s *teller) until(ts *testscript.TestScript, _ bool, args []string) {
 	limit, err := time.ParseDuration(args[0])
 	ts.Check(err)
@@ -172,7 +176,7 @@ func (s *teller) until(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// seen is what a command prints now, whether it succeeds or not; or what runs.
+// seen returns the output of a command, also if it fails, or the running processes.
 func (s *teller) seen(ts *testscript.TestScript, command string, args []string) string {
 	switch command {
 	case "nuon":
@@ -185,7 +189,8 @@ func (s *teller) seen(ts *testscript.TestScript, command string, args []string) 
 	return ts.ReadFile("stdout")
 }
 
-// pause waits before a check is repeated that began at a time, or fails the story at once when the system has gone.
+// pause waits before the next attempt of a check. It fails the story at once if the system has
+// ended.
 func (s *teller) pause(ts *testscript.TestScript, began time.Time) {
 	select {
 	case err := <-s.ended:
@@ -195,7 +200,7 @@ func (s *teller) pause(ts *testscript.TestScript, began time.Time) {
 	}
 }
 
-// tail is the end of the system's log.
+// tail returns the end of the system's log.
 func (s *teller) tail() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -203,14 +208,15 @@ func (s *teller) tail() string {
 	return string(b[max(0, len(b)-6000):])
 }
 
-// Write takes the system's log.
+// Write appends to the system's log.
 func (s *teller) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.log.Write(b)
 }
 
-// devCmd starts and stops `nuon dev`. More of its environment and command line can be given: dev start NAME… [-- FLAG…].
+// devCmd starts and stops `nuon dev`, with additional environment variables and flags:
+// dev start NAME… [-- FLAG…].
 func (s *teller) devCmd(ts *testscript.TestScript, _ bool, args []string) {
 	if args[0] == "stop" {
 		ts.Check(s.stop())
@@ -259,7 +265,7 @@ func (s *teller) devCmd(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// stop asks `nuon dev` to end as Ctrl-C does.
+// stop ends `nuon dev` as Ctrl-C does.
 func (s *teller) stop() error {
 	if s.dev == nil || s.dev.Process == nil {
 		return nil
@@ -281,7 +287,7 @@ func (s *teller) stop() error {
 	}
 }
 
-// origin makes a bare repository with an example of this repository in it, and a work tree beside it.
+// origin creates a bare repository with an example of this repository, and a work tree beside it.
 func (s *teller) origin(ts *testscript.TestScript, _ bool, args []string) {
 	repo, bare := ts.Getenv("REPO"), ts.Getenv("ORIGIN")
 	to := filepath.Join(repo, "examples", args[0])
@@ -313,12 +319,12 @@ func (s *teller) push(ts *testscript.TestScript, message string) {
 	s.show(ts)
 }
 
-// appendCmd adds a line to a file: append FILE LINE.
+// appendCmd appends a line to a file: append FILE LINE.
 func appendCmd(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(ts.ReadFile(args[0])+args[1]+"\n"), 0o644))
 }
 
-// replaceCmd replaces text that must be in a file: replace FILE OLD NEW.
+// replaceCmd replaces a text that must exist in a file: replace FILE OLD NEW.
 func replaceCmd(ts *testscript.TestScript, _ bool, args []string) {
 	old := ts.ReadFile(args[0])
 	if !strings.Contains(old, args[1]) {
@@ -327,12 +333,12 @@ func replaceCmd(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.ReplaceAll(old, args[1], args[2])), 0o644))
 }
 
-// renderCmd writes a file with variables in the place of $NAME: render FROM TO.
+// renderCmd writes a file with the values of variables for $NAME: render FROM TO.
 func renderCmd(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(os.Expand(ts.ReadFile(args[0]), ts.Getenv)), 0o644))
 }
 
-// approve approves what waits as a script does, by the ids that were printed: approve acme/web.
+// approve approves what is pending as a script does, by the printed ids: approve acme/web.
 func (s *teller) approve(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(s.run(ts, append([]string{"review", "-o", "name"}, args...)))
 	ids := strings.Fields(ts.ReadFile("stdout"))
@@ -343,7 +349,8 @@ func (s *teller) approve(ts *testscript.TestScript, _ bool, args []string) {
 	s.nuon(ts, false, append([]string{"approve"}, ids...))
 }
 
-// settle approves whatever an install asks for, until it is current (or as named): settle 90s acme [gone].
+// settle approves everything for an install until it is current or has the named status:
+// settle 90s acme [gone].
 func (s *teller) settle(ts *testscript.TestScript, _ bool, args []string) {
 	limit, err := time.ParseDuration(args[0])
 	ts.Check(err)
@@ -371,8 +378,8 @@ func (s *teller) settle(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// killRunner sends SIGKILL to a runner of `nuon dev`, and to nothing else: kill-runner local. Its jobs outlive it, unless they are to go
-// too, as when its machine does: kill-runner local and-its-jobs.
+// killRunner sends SIGKILL to a runner of `nuon dev` only: kill-runner local. Its jobs survive,
+// unless they must end as with a machine: kill-runner local and-its-jobs.
 func (s *teller) killRunner(ts *testscript.TestScript, _ bool, args []string) {
 	all := processes()
 	for pid, line := range all {
@@ -397,7 +404,7 @@ func (s *teller) kill(ts *testscript.TestScript, pid int, what string) {
 	ts.Check(syscall.Kill(pid, syscall.SIGKILL))
 }
 
-// children are the command lines that hold a word.
+// children returns the command lines that contain a word.
 func children(word string) []string {
 	var found []string
 	for pid, line := range processes() {
@@ -408,16 +415,16 @@ func children(word string) []string {
 	return found
 }
 
-// processes are the command lines of all processes, by pid.
+// processes returns the command lines of all processes, by pid.
 func processes() map[int]string {
 	all := map[int]string{}
 	dirs, _ := filepath.Glob("/proc/[0-9]*/cmdline") // the pattern is well formed
 	for _, d := range dirs {
 		b, err := os.ReadFile(d)
 		if err != nil || len(b) == 0 {
-			continue // it ended meanwhile, or belongs to the kernel
+			continue // it has ended, or is a kernel thread
 		}
-		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(d))) // the pattern asks for digits
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(d))) // the pattern matches only digits
 		all[pid] = strings.ReplaceAll(strings.TrimSuffix(string(b), "\x00"), "\x00", " ")
 	}
 	return all

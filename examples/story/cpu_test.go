@@ -10,8 +10,9 @@ import (
 	"github.com/nuon-toolkit/nuon/examples/proc"
 )
 
-// processorTime returns the user and system time of a process and of all below it, with that of children that have ended and were
-// waited for. Times of a busy machine vary with its load; this hardly does.
+// processorTime returns the user and system time of a process and all its descendants, including
+// children that have ended and were waited for. Unlike elapsed time, it hardly depends on the load
+// of the machine.
 func processorTime(root int) (time.Duration, error) {
 	files, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil || len(files) == 0 {
@@ -28,7 +29,7 @@ func processorTime(root int) (time.Duration, error) {
 		if errors.As(err, &malformed) {
 			return 0, err
 		}
-		if err == nil { // else it has ended
+		if err == nil { // otherwise it has ended
 			all[pid] = times
 		}
 	}

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// database is how to reach the database of the `nuon dev` that keeps its data in dir: DATABASE_URL, else the private cluster's
-// socket, which is elsewhere when that directory has a long name. Postgres writes where into the fifth line of its pid file.
+// database returns the DSN for the `nuon dev` with its data in dir: DATABASE_URL, otherwise the
+// socket of the private cluster. If dir has a long name, the socket is elsewhere: Postgres writes
+// the place to the fifth line of its pid file.
 func database(dir string) (dsn string, err error) {
 	if url := os.Getenv("DATABASE_URL"); url != "" {
 		return url, nil

@@ -27,8 +27,8 @@ func main() {
 	}
 }
 
-// demos tells the stories of examples on this terminal. Without a name it is that of hello and, where it takes no long building, that of
-// shop; to keep a system running, hello's alone.
+// demos runs the stories of examples on this terminal. Without names it runs hello and, unless that
+// needs a long build, shop; to leave a system running, only hello.
 func demos(bin string, keep bool, names []string) error {
 	bin, err := filepath.Abs(bin)
 	if err != nil {
@@ -57,7 +57,7 @@ func demos(bin string, keep bool, names []string) error {
 	return nil
 }
 
-// demo tells the story of an example.
+// demo runs the story of an example.
 func demo(bin, repo, name string, keep bool) error {
 	dir, err := place()
 	if err != nil {
@@ -83,7 +83,8 @@ func demo(bin, repo, name string, keep bool) error {
 	return nil
 }
 
-// place makes a directory for one story. The user that runs Postgres passes through it when root tells the story.
+// place creates a directory for one story. The user that runs Postgres needs access to it when root
+// runs the story.
 func place() (dir string, err error) {
 	if dir, err = os.MkdirTemp("", "nuon-story-"); err != nil {
 		return "", err
@@ -91,7 +92,8 @@ func place() (dir string, err error) {
 	return dir, os.Chmod(dir, 0o755)
 }
 
-// withoutTeardown makes a story in dir that waits for Ctrl-C where the given one begins its teardown.
+// withoutTeardown writes a story to dir that waits for Ctrl-C where the given one starts its
+// teardown.
 func withoutTeardown(file, dir string) (string, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -105,7 +107,7 @@ func withoutTeardown(file, dir string) (string, error) {
 	return kept, os.WriteFile(kept, []byte(before+"step 'It is yours'\nleave-running\nstep 'Stop'\ndev stop\n"), 0o600)
 }
 
-// leaveRunning tells how to get at the system that runs, and waits for Ctrl-C.
+// leaveRunning prints how to access the running system, and waits for Ctrl-C.
 func (s *teller) leaveRunning(ts *testscript.TestScript, _ bool, _ []string) {
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt)
@@ -114,13 +116,14 @@ func (s *teller) leaveRunning(ts *testscript.TestScript, _ bool, _ []string) {
 	if s.kubeconfig != "" {
 		variables += " KUBECONFIG=" + s.kubeconfig
 	}
-	path, _, _ := strings.Cut(ts.Getenv("PATH"), string(os.PathListSeparator)+os.Getenv("PATH")) // what the story has put before
+	// the directories that the story has prepended
+	path, _, _ := strings.Cut(ts.Getenv("PATH"), string(os.PathListSeparator)+os.Getenv("PATH"))
 	fmt.Fprintf(s.loud, "\nThe system goes on running. In another shell:\n\n  export %s PATH=%s:$PATH\n  nuon installs list\n\nThe vendor's repository is %s. Ctrl-C here stops everything and removes it.\n",
 		variables, path, ts.Getenv("REPO"))
 	<-interrupted
 }
 
-// root is the root of this repository's work tree.
+// root returns the root of this repository's work tree.
 func root() (string, error) {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
 	if err != nil {
@@ -129,7 +132,7 @@ func root() (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// person is a testscript.T for somebody who watches.
+// person is a testscript.T for a person who watches.
 type person struct {
 	log    io.Writer
 	failed bool
@@ -147,10 +150,10 @@ func (p *person) run(f func()) {
 	f()
 }
 
-// Skip leaves the story; a demo that was not told has failed.
+// Skip leaves the story; a demo that did not run counts as failed.
 func (p *person) Skip(args ...any) { p.Fatal(args...) }
 
-// Fatal says why the story broke off, and leaves it.
+// Fatal prints why the story failed, and leaves it.
 func (p *person) Fatal(args ...any) {
 	p.Log(args...)
 	p.FailNow()
@@ -162,10 +165,10 @@ func (p *person) FailNow() {
 	panic(errStop)
 }
 
-// Parallel does nothing: there is one story.
+// Parallel does nothing, because there is only one story.
 func (p *person) Parallel() {}
 
-// Log shows testscript's own transcript, which a demo needs only when it failed.
+// Log prints testscript's own transcript, which a demo needs only when it failed.
 func (p *person) Log(args ...any) {
 	text := fmt.Sprint(args...)
 	if strings.Contains(text, "FAIL") {
@@ -173,8 +176,8 @@ func (p *person) Log(args ...any) {
 	}
 }
 
-// Run tells one story.
+// Run runs one story.
 func (p *person) Run(_ string, f func(testscript.T)) { p.run(func() { f(p) }) }
 
-// Verbose asks testscript for no transcript of what went well.
+// Verbose makes testscript omit the transcript of successful steps.
 func (p *person) Verbose() bool { return false }

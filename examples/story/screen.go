@@ -15,7 +15,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/testtime"
 )
 
-// act is what a person does at a screen: wait until it shows something, then press keys.
+// act is one step of a person at a screen: wait for a text, then press keys.
 type act struct {
 	sees *regexp.Regexp
 	keys string
@@ -27,11 +27,12 @@ const (
 	terminalRows    = 40
 )
 
-// reading is how long a person takes before a key: a plan that has only just come up cannot be answered.
+// reading is the time before a key is pressed: a plan that has just appeared cannot be answered yet.
 const reading = 500 * time.Millisecond
 
-// screen runs nuon on a terminal and reads what it shows as a person does: screen 'regexp' KEYS 'regexp' KEYS … -- nuon …. Keys may
-// have Go's escapes. The command must succeed, and leave the cursor as it was.
+// screen runs nuon on a terminal and reads its output as a person does: screen 'regexp' KEYS
+// 'regexp' KEYS … -- nuon …. Keys may contain Go's escapes. The command must succeed, and restore
+// the cursor.
 func (s *teller) screen(ts *testscript.TestScript, _ bool, args []string) {
 	end := slices.Index(args, "--")
 	if end < 2 || end%2 != 0 || len(args) < end+2 {
@@ -52,7 +53,7 @@ func (s *teller) screen(ts *testscript.TestScript, _ bool, args []string) {
 	seen := vt10x.New(vt10x.WithSize(terminalColumns, terminalRows))
 	left := acts
 	shown, err := onTerminal(command, testtime.Limit, func(part []byte, press func(string)) {
-		_, _ = seen.Write(part) // it takes everything
+		_, _ = seen.Write(part) // it never fails
 		if len(left) > 0 && left[0].sees.MatchString(seen.String()) {
 			keys := left[0].keys
 			left = left[1:]

@@ -12,7 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestStories tells every example's story with programs built from this tree.
+// TestStories runs every example's story with programs built from this tree.
 func TestStories(t *testing.T) {
 	repo, err := root()
 	if err != nil {
@@ -25,27 +25,29 @@ func TestStories(t *testing.T) {
 	}
 	turns := make(chan struct{}, runtime.NumCPU()+1)
 	for _, file := range stories {
-		// The name becomes that of a directory in which repositories lie, so it must be one that a URL can hold.
+		// The name becomes that of a directory with repositories, so it must be valid in a URL.
 		name := filepath.Base(filepath.Dir(file)) + "-" + strings.TrimSuffix(filepath.Base(file), ".txtar")
 		t.Run(name, func(t *testing.T) {
 			if none := os.Getenv("NUON_TEST_NO_CLUSTER"); none != "" && needsCluster(t, file) {
 				t.Skip("no Kubernetes: " + none)
 			}
-			// Each has its own directory, ports and Postgres. More of them at a time than keep the processors busy would take a third
-			// more of their time in all: while a system waits for its turn it looks for work, and its story looks for what has happened.
+			// Each story has its own directory, ports and Postgres. More concurrent stories than
+			// busy processors would take a third more processor time in total: waiting systems poll
+			// for work, and their stories poll for results.
 			t.Parallel()
 			dir, err := place()
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Cleanup(func() { _ = os.RemoveAll(dir) }) // the story itself is told after this function has ended
+			// the story itself runs after this function has returned
+			t.Cleanup(func() { _ = os.RemoveAll(dir) })
 			story := &teller{bin: bin, repo: repo, loud: io.Discard, turns: turns}
 			testscript.Run(t, story.params([]string{file}, dir))
 		})
 	}
 }
 
-// needsCluster reports whether a story gets a cluster.
+// needsCluster reports whether a story uses a cluster.
 func needsCluster(t *testing.T, file string) bool {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -55,8 +57,8 @@ func needsCluster(t *testing.T, file string) bool {
 	return strings.Contains(string(text), "\ncluster ")
 }
 
-// programs is the directory of nuon, reconciler and runnerd: NUON_BIN, where `make` has just built them, else one in which they
-// are built now.
+// programs returns the directory of nuon, reconciler and runnerd: NUON_BIN, where `make` has just
+// built them, otherwise a directory into which it builds them.
 func programs(t testing.TB, repo string) string {
 	t.Helper()
 	if bin := os.Getenv("NUON_BIN"); filepath.IsAbs(bin) {

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// onTerminal runs a command on a terminal of its own, tells watch of each part that it shows and how to press keys, and gives all that
-// it showed.
+// onTerminal runs a command on a new terminal and returns its output. It calls watch for each part
+// of the output, with a function to press keys.
 func onTerminal(command *exec.Cmd, limit time.Duration, watch func(part []byte, press func(keys string))) ([]byte, error) {
 	screen, keys, err := openTerminal()
 	if err != nil {
@@ -33,12 +33,12 @@ func onTerminal(command *exec.Cmd, limit time.Duration, watch func(part []byte, 
 		return shown, fmt.Errorf("it has not ended within %s", limit)
 	}
 	if exited := (*exec.ExitError)(nil); errors.As(err, &exited) {
-		err = nil // the exit code says it
+		err = nil // the exit code has the result
 	}
 	return shown, err
 }
 
-// read reads a screen until its program has gone.
+// read reads a screen until its program has ended.
 func read(screen *os.File, watch func(part []byte, press func(keys string))) (shown []byte) {
 	press := func(keys string) { _, _ = screen.WriteString(keys) } // a program that has ended needs no keys
 	part := make([]byte, 4096)
@@ -52,7 +52,7 @@ func read(screen *os.File, watch func(part []byte, press func(keys string))) (sh
 	}
 }
 
-// openTerminal makes a pseudo-terminal: the side of the person, and that of the program.
+// openTerminal creates a pseudo-terminal and returns the person's side and the program's side.
 func openTerminal() (screen, keys *os.File, err error) {
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
 	if err != nil {

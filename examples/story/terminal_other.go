@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// onTerminal is there on Linux alone, as are the stories: they look for processes in /proc.
+// onTerminal exists only on Linux, like the stories, which find processes in /proc.
 func onTerminal(*exec.Cmd, time.Duration, func([]byte, func(string))) ([]byte, error) {
 	return nil, errors.New("stories with a terminal are told on Linux; run this there")
 }

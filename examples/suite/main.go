@@ -1,8 +1,9 @@
-// Command suite runs `go test` on packages, prints what that prints, and ends with a list of what was not run and why: tests that were
-// skipped, and the modules of this repository that the run does not reach; then the tests that failed, by name. With -race concurrent,
-// packages that share memory between goroutines are tested with the race detector and, beside them, the others without; split.go has
-// the rule. With -race all, every package is tested with it. With -slowest N, it lists the packages and tests that took longest. Its
-// exit code is that of `go test`.
+// Command suite runs `go test` on packages and prints its output. At the end it lists what did not
+// run and why: skipped tests, and the modules of this repository that the run does not cover; then
+// the failed tests by name. With -race concurrent, packages that share memory between goroutines
+// run with the race detector, and the others at the same time without it; see split.go for the
+// rule. With -race all, every package runs with it. With -slowest N, it lists the slowest packages
+// and tests. Its exit code is that of `go test`.
 //
 //	go run ./examples/suite [-slowest N] [-race concurrent|all] ./... -- go test -shuffle=on
 package main
@@ -28,7 +29,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run returns the exit code of the command, or one of its own with an error.
+// run returns the exit code of the command, or its own with an error.
 func run(args []string) (code int, err error) {
 	flags := flag.NewFlagSet("suite", flag.ContinueOnError)
 	slowest := flags.Int("slowest", 0, "how many of the slowest packages and tests to list")
@@ -61,7 +62,8 @@ func run(args []string) (code int, err error) {
 	return code, err
 }
 
-// parts returns the commands that test packages with the race detector, as split has it, and the others without.
+// parts returns the commands that test the packages with and without the race detector, divided by
+// split.
 func parts(command, packages []string, all bool) ([]*exec.Cmd, error) {
 	raced, others, err := split(packages, all)
 	if err != nil {
@@ -86,7 +88,7 @@ func parts(command, packages []string, all bool) ([]*exec.Cmd, error) {
 	return commands, nil
 }
 
-// hasCompiler reports whether there is a C compiler, without which Go links no race detector.
+// hasCompiler reports whether there is a C compiler, which Go needs to link the race detector.
 func hasCompiler() bool {
 	return slices.ContainsFunc([]string{os.Getenv("CC"), "gcc", "clang"}, func(name string) bool {
 		_, err := exec.LookPath(name)
@@ -94,10 +96,10 @@ func hasCompiler() bool {
 	})
 }
 
-// runAll runs commands side by side, and reports their events in the order in which they come. It returns the highest exit code, and
-// as an error only what no exit code says.
+// runAll runs commands concurrently, and reports their events as they arrive. It returns the
+// highest exit code. An error means a failure without an exit code.
 func runAll(commands []*exec.Cmd, r *report) (code int, err error) {
-	// An interrupt at the terminal reaches go test as well; its end is waited for.
+	// An interrupt at the terminal reaches go test as well; wait for its end.
 	interrupted := make(chan os.Signal, 1)
 	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(interrupted)

@@ -17,21 +17,21 @@ type event struct {
 	Elapsed                                   float64 // seconds
 }
 
-// timed is a test, or a package with its binary's whole run, and how long it took in seconds.
+// timed is a test, or a package for the whole run of its binary, with the duration in seconds.
 type timed struct {
 	name string
 	took float64
 }
 
-// report prints the events of a run as `go test` prints them without -v, and keeps what was skipped.
+// report prints the events of a run as `go test` prints them without -v, and collects skipped tests.
 type report struct {
 	mu  sync.Mutex // several runs are read at once
 	out io.Writer
-	// printed holds the output of tests and, under the empty name, of packages that have not ended.
+	// printed holds the output of tests that have not ended and, under the empty name, of packages.
 	printed map[string]map[string][]string
-	skipped map[string]int // a package, a test and its reason, and how often
+	skipped map[string]int // maps a package, a test and its reason to a count
 	ran     int            // tests that were not skipped, without their subtests
-	failed  []string       // tests that failed, and packages without one
+	failed  []string       // failed tests, and packages without a failed test
 	took    []timed
 }
 
@@ -39,7 +39,7 @@ func newReport(out io.Writer) *report {
 	return &report{out: out, printed: map[string]map[string][]string{}, skipped: map[string]int{}}
 }
 
-// read takes the events of one run to their end. A line that is no event is printed as it is.
+// read processes the events of one run to their end. It prints any other line unchanged.
 func (r *report) read(from io.Reader) error {
 	lines := bufio.NewReader(from)
 	for {
@@ -100,7 +100,8 @@ func (r *report) testEnds(e event) {
 	}
 }
 
-// packageEnds prints the closing line of a package that passed, and all of one that failed, also of tests that never ended.
+// packageEnds prints the last line of a package that passed, and all output of one that failed,
+// also of tests that never ended.
 func (r *report) packageEnds(e event) {
 	of := r.printed[e.Package]
 	delete(r.printed, e.Package)
@@ -123,7 +124,7 @@ func (r *report) packageEnds(e event) {
 	}
 }
 
-// end prints the slowest packages and tests, if it is asked for some, then what was not run, then what failed.
+// end prints the slowest packages and tests on request, then what did not run, then what failed.
 func (r *report) end(unreached []string, slowest int) {
 	for _, name := range sorted(r.printed) { // go test was killed
 		for _, test := range sorted(r.printed[name]) {
@@ -154,7 +155,7 @@ func (r *report) end(unreached []string, slowest int) {
 	}
 }
 
-// named returns the package of an event, and its test.
+// named returns the package and the test of an event.
 func named(e event) string { return strings.TrimSpace(short(e.Package) + " " + e.Test) }
 
 func (r *report) print(lines ...string) {
@@ -163,7 +164,7 @@ func (r *report) print(lines ...string) {
 	}
 }
 
-// spoken leaves out the lines that only -v has.
+// spoken returns the lines without those that only -v prints.
 func spoken(lines []string) []string {
 	return slices.DeleteFunc(lines, func(line string) bool {
 		return slices.ContainsFunc([]string{"=== RUN ", "=== PAUSE ", "=== CONT ", "=== NAME "}, func(mark string) bool {
@@ -172,7 +173,7 @@ func spoken(lines []string) []string {
 	})
 }
 
-// reason returns what a skipped test said, without the place.
+// reason returns the message of a skipped test, without the position.
 func reason(lines []string) string {
 	var said []string
 	for _, line := range lines {

@@ -16,14 +16,17 @@ import (
 	"strings"
 )
 
-// split returns the packages that patterns name, in the order of the patterns: those that are tested with the race detector, and the
-// others. With all, that is every package. Without, it is the packages of the product
+// split returns the packages that patterns name, in the order of the patterns, in two lists: those
+// to test with the race detector, and the others. With all, the first list has every package.
+// Without, it has the packages of the product
 //
-//   - whose own code shares memory between goroutines: it starts goroutines, or uses a lock, an atomic value or a channel, and
+//   - whose own code shares memory between goroutines: it starts goroutines, or uses a lock, an
+//     atomic value or a channel, and
 //   - whose code or tests run it in several goroutines, without which the race detector finds nothing.
 //
-// A package that only calls such packages is tested without the race detector: what they share is raced where it is shared. So are the
-// programs in examples, which are no part of the product, and run it as processes that the race detector does not see.
+// A package that only calls such packages is tested without the race detector: the memory is
+// checked where it is shared. The same holds for the programs in examples, which are not part of
+// the product, and run it as processes that the race detector cannot observe.
 func split(patterns []string, all bool) (raced, others []string, err error) {
 	cmd := exec.Command("go", append([]string{"list", "-json=Dir,ImportPath,Module,GoFiles,TestGoFiles,XTestGoFiles"}, patterns...)...)
 	cmd.Stderr = os.Stderr
@@ -62,13 +65,14 @@ func split(patterns []string, all bool) (raced, others []string, err error) {
 	}
 }
 
-// use is how files use goroutines.
+// use describes how files use goroutines.
 type use struct {
-	starts bool // a go statement, a group (Go), a test that runs beside others (Parallel), a server (Serve, httptest)
-	shares bool // a lock, an atomic value, a channel; not sync.Once and its like, which run a function one time only
+	starts bool // a go statement, a group (Go), a parallel test (Parallel), a server (Serve, httptest)
+	// a lock, an atomic value, a channel; not sync.Once and the like, which run a function only once
+	shares bool
 }
 
-// concurrency returns how files of a directory use goroutines.
+// concurrency returns how the files of a directory use goroutines.
 func concurrency(dir string, files []string) (use, error) {
 	var found use
 	for _, name := range files {

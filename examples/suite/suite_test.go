@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// made is a module with packages that end in every way.
+// made is a module with packages for every kind of result.
 var made = map[string]string{
 	"go.mod": "module example.test/made\n\ngo 1.26\n",
 	"good/a_test.go": "package good\nimport \"testing\"\nfunc TestA(t *testing.T) { t.Log(\"quiet\") }\nfunc TestB(t *testing.T) { t.Skip(\"needs root\") }\n" +
@@ -22,7 +22,7 @@ var made = map[string]string{
 	"torn/a_test.go": "package torn\nimport \"testing\"\nfunc TestA(t *testing.T) { undefined() }\n",
 }
 
-// TestReport: a run reads as that of go test does, and ends with what was skipped.
+// TestReport checks that the output is that of go test, followed by what was skipped.
 func TestReport(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range made {
@@ -31,7 +31,7 @@ func TestReport(t *testing.T) {
 	gotest := func(args ...string) string {
 		cmd := exec.CommandContext(t.Context(), "go", append([]string{"test", "-count=1"}, args...)...)
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "CGO_ENABLED=0")
-		out, _ := cmd.Output() // that it fails is part of it
+		out, _ := cmd.Output() // it is expected to fail
 		return string(out)
 	}
 	var shown bytes.Buffer
@@ -63,7 +63,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestExitCode is that of the command.
+// TestExitCode checks that the exit code is that of the command.
 func TestExitCode(t *testing.T) {
 	for script, want := range map[string]int{"exit 0": 0, "exit 1": 1, "exit 2": 2} {
 		program := filepath.Join(t.TempDir(), "go")
@@ -79,8 +79,9 @@ func TestExitCode(t *testing.T) {
 	}
 }
 
-// TestSplit: without all, the race detector runs where a package of the product shares memory between goroutines and its code or tests
-// run it in several, and every package is in one of the two parts.
+// TestSplit checks that, without all, the race detector runs for the packages of the product that
+// share memory between goroutines and whose code or tests run it in several, and that every package
+// is in exactly one list.
 func TestSplit(t *testing.T) {
 	dir := t.TempDir()
 	const parallel = "import \"testing\"\nfunc TestA(t *testing.T) { t.Parallel() }\n"
@@ -134,7 +135,8 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestBothParts: the events of both runs are reported, the worse exit code counts, and only one of them has the race detector.
+// TestBothParts checks that the events of both runs are reported, that the worse exit code counts,
+// and that only one run has the race detector.
 func TestBothParts(t *testing.T) {
 	if !hasCompiler() {
 		t.Skip("no C compiler")

@@ -1,5 +1,5 @@
-// Command campaign has hostile parties attack the real programs for many attempts, and reports every breach with the seed that makes
-// it again. It exits with 1 when there was one.
+// Command campaign runs many attacks of hostile parties against the real programs, and reports every
+// breach with the seed that reproduces it. It exits with 1 if there was a breach.
 //
 //	go run ./examples/attack/campaign -bin bin -attempts 2000 -seed 7 -party controlplane,runner
 package main
@@ -25,7 +25,7 @@ import (
 	"github.com/nuon-toolkit/nuon/examples/fleet"
 )
 
-// options are those of the command line.
+// options holds the command line.
 type options struct {
 	bin      string
 	attempts int
@@ -33,7 +33,7 @@ type options struct {
 	verbose  bool
 }
 
-// parties are who attacks, in order.
+// parties lists the attackers, in order.
 var parties = []struct {
 	name string
 	run  func(ctx context.Context, o options, dir string) error

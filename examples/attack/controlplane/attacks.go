@@ -21,12 +21,12 @@ import (
 
 const (
 	install = "ins_00000000000000000000000001"
-	// planted is the secret that a person once entered, and whose ciphertext the plane has.
+	// planted is a secret that a person once entered. The control plane has its ciphertext.
 	planted = "correct-horse-battery-staple-81"
 )
 
-// Attacks are what a hostile control plane tries on a machine. Each is judged by what happened on the machine and on the line, not by
-// what the runner reports.
+// Attacks returns the attacks of a hostile control plane on a machine. Each is judged by its
+// effects on the machine and on the network, not by the reports of the runner.
 func Attacks(m *Machine) []attack.Attack {
 	return []attack.Attack{
 		{Name: "a credential plugin in a health job", Try: m.try(m.plugin)},
@@ -53,7 +53,7 @@ func (m *Machine) Last(ctx context.Context) error {
 	return m.judge(before, nil)
 }
 
-// try makes an attempt and judges it.
+// try returns a Try that makes an attempt and judges it.
 func (m *Machine) try(attempt func(ctx context.Context, r *rand.Rand) (*api.JobResult, error)) func(context.Context, *rand.Rand) error {
 	return func(ctx context.Context, r *rand.Rand) error {
 		before, err := m.files()
@@ -111,7 +111,7 @@ func spellings(secret string) map[string]string {
 	}
 }
 
-// files are those beside the runner's own directory, its home and the registry.
+// files returns the files outside of the runner's directory, its home and the registry.
 func (m *Machine) files() (map[string]bool, error) {
 	top, found := filepath.Dir(m.dir), map[string]bool{}
 	err := filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
@@ -127,15 +127,15 @@ func (m *Machine) files() (map[string]bool, error) {
 	return found, err
 }
 
-// touch is a command that leaves the canary.
+// touch returns a command that creates the canary.
 func (m *Machine) touch() []string { return []string{"/bin/sh", "-c", "touch " + m.Canary} }
 
-// spec is a job that nothing is wrong with but what its caller puts into it.
+// spec returns a valid job, which the caller can modify.
 func (m *Machine) spec(r *rand.Rand, kind api.JobSpecKind) api.JobSpec {
 	return api.JobSpec{Job: fmt.Sprintf("job_%016x", r.Uint64()), Attempt: 1, Kind: kind, Org: "org_1", TimeoutSeconds: 20}
 }
 
-// deploy is a component whose cluster is what the plain and sealed values say.
+// deploy returns the spec of a component whose cluster is defined by the plain and sealed values.
 func (m *Machine) deploy(r *rand.Rand, cluster map[string]any, sealed ...api.SealedValue) api.DeploySpec {
 	plain, err := json.Marshal(map[string]any{"sandbox": map[string]any{"outputs": map[string]any{"cluster": cluster}}})
 	if err != nil {
@@ -155,7 +155,7 @@ func (m *Machine) deploy(r *rand.Rand, cluster map[string]any, sealed ...api.Sea
 	return d
 }
 
-// give has the runner work on a deploy, as a health check, a plan or an apply.
+// give makes the runner work on a deploy, as a health check, a plan or an apply.
 func (m *Machine) give(ctx context.Context, r *rand.Rand, deploy api.DeploySpec) (*api.JobResult, error) {
 	job := &Job{OfferedComponent: deploy.ComponentKind}
 	switch r.IntN(3) {
@@ -181,7 +181,7 @@ func (m *Machine) plugin(ctx context.Context, r *rand.Rand) (*api.JobResult, err
 	}))
 }
 
-// stolen is the ciphertext of the planted secret, put where the attacker wants it.
+// stolen returns the ciphertext of the planted secret, at a path that the attacker chooses.
 func (m *Machine) stolen(path ...string) (api.SealedValue, error) {
 	sealed, err := m.Plane.Recipient().Seal(seal.InputContext(install, "password"), []byte(planted))
 	return api.SealedValue{Path: path, Sealed: sealed}, err
@@ -195,7 +195,7 @@ func (m *Machine) token(ctx context.Context, r *rand.Rand) (*api.JobResult, erro
 		return nil, err
 	}
 	deploy := m.deploy(r, map[string]any{"endpoint": "https://" + m.Foreign, "certificate_authority_data": ""}, stolen)
-	if path[0] == "inputs" { // where it belongs, and the cluster is said to be there
+	if path[0] == "inputs" { // at its proper path, with a cluster that refers to it
 		deploy.Cluster.Path = []string{"inputs", "inputs"}
 		deploy.Values.Plain = json.RawMessage(fmt.Sprintf(`{"inputs":{"inputs":{"endpoint":"https://%s","token":"x"}}}`, m.Foreign))
 	}
@@ -266,13 +266,13 @@ func (m *Machine) disguised(ctx context.Context, r *rand.Rand) (*api.JobResult, 
 		job.Spec = m.spec(r, api.JobSpecKindBuild)
 		job.Spec.Build = api.BuildSpec{Build: "bld_1", Component: "web", ComponentKind: "terraform_module", Repository: "web"}
 	}
-	if r.IntN(2) == 0 { // offered as what it is
+	if r.IntN(2) == 0 { // offered with its real kind
 		job.OfferedKind = ""
 	}
 	return m.Plane.Do(ctx, job)
 }
 
-// out are names that lead out of a directory.
+// out lists names that lead out of a directory.
 var out = []string{
 	"../../../escaped", "..", ".", "/tmp/../escaped", "a/../../../../escaped", "x\x00y", strings.Repeat("x", 4000), "", "-rf", "a\nb", ".ssh/../..",
 }
@@ -295,7 +295,8 @@ func (m *Machine) paths(ctx context.Context, r *rand.Rand) (*api.JobResult, erro
 	return m.give(ctx, r, deploy)
 }
 
-// bundle is a plan of the attacker's, sealed as anybody can who has the public key, and put into the install's own registry.
+// bundle runs a plan of the attacker, sealed as anyone can who has the public key, from the
+// install's own registry.
 func (m *Machine) bundle(ctx context.Context, r *rand.Rand) (*api.JobResult, error) {
 	deploy := m.deploy(r, map[string]any{"endpoint": "https://" + m.Foreign, "token": "x"})
 	note, err := json.Marshal(map[string]any{"format": 1 + r.IntN(3), "destroy": false, "environ": map[string]string{"LD_PRELOAD": "/tmp/x.so"}})
@@ -326,7 +327,7 @@ func (m *Machine) bundle(ctx context.Context, r *rand.Rand) (*api.JobResult, err
 	return m.Plane.Do(ctx, job)
 }
 
-// mutated changes a spec at random places: by type, by value, by leaving out and by exchanging.
+// mutated changes a spec at random places: by type, by value, by omission and by exchange.
 func (m *Machine) mutated(ctx context.Context, r *rand.Rand) (*api.JobResult, error) {
 	stolen, err := m.stolen("inputs", "inputs", "password")
 	if err != nil {
@@ -349,7 +350,7 @@ func (m *Machine) mutated(ctx context.Context, r *rand.Rand) (*api.JobResult, er
 	}
 	var changed api.DeploySpec
 	if err := json.Unmarshal(encoded, &changed); err != nil {
-		changed = deploy // of the wrong type: then it never comes as far as the runner's checks
+		changed = deploy // a wrong type never reaches the runner's own checks
 	}
 	return m.give(ctx, r, changed)
 }

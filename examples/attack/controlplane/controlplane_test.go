@@ -9,7 +9,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// sample is how many attempts a run of the tests makes.
+// sample is the number of attempts in a test run.
 const sample = 40
 
 // TestHostileControlPlane makes a sample of the attacks of a hostile control plane on a real runner.
@@ -37,7 +37,7 @@ func TestHostileControlPlane(t *testing.T) {
 	if err = errors.Join(err, machine.Last(t.Context())); err != nil {
 		t.Errorf("%v\nthe runner printed:\n%s", err, machine.Output())
 	}
-	// A runner that takes nothing proves nothing.
+	// A runner that accepts no job proves nothing.
 	if worked < sample/2 {
 		t.Errorf("the runner took %d of %d jobs", worked, sample)
 	}

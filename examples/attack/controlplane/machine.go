@@ -22,13 +22,14 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/registry"
 )
 
-// RunnerFile is what the owner of the attacked runner allows: everything but scripts and Terraform, which are code by nature.
+// RunnerFile is the config of the attacked runner. Its owner allows everything except scripts and
+// Terraform, which execute code by design.
 const RunnerFile = `jobs       = ["sync", "plan", "apply", "health"]
 components = ["helm_chart", "kubernetes_manifest"]
 `
 
-// logins are the programs by which a runner logs in to the clusters of clouds. On the attacked machine they leave the canary: no
-// attack may get as far as the runner's identity in a cloud.
+// logins lists the programs by which a runner logs in to clusters of clouds. On the attacked
+// machine they create the canary: no attack may use the runner's cloud identity.
 var logins = []string{"aws", "gke-gcloud-auth-plugin", "gcloud", "kubelogin", "az"}
 
 // Machine is a customer's machine with a runner that the plane attacks.
@@ -36,23 +37,23 @@ type Machine struct {
 	Plane *Plane
 	// Install is the install's registry. The attacker has its password.
 	Install *artifact.Repository
-	// Canary is a file that the attacks try to make: it is there when a command of theirs ran.
+	// Canary is a file that the attacks try to create; it exists if a command of theirs ran.
 	Canary string
-	// Foreign is an address that nobody may be sent to, and Reached counts the connections to it.
+	// Foreign is an address that no runner may contact; Reached counts the connections to it.
 	Foreign string
 	Reached *atomic.Int64
 
-	// Trace, when set, gets the result of each job, nil for one that was not accepted.
+	// Trace, if set, receives the result of each job, nil for one that was not accepted.
 	Trace func(result *api.JobResult)
 
-	dir     string // the runner's own
+	dir     string // of the runner
 	runner  *exec.Cmd
 	output  lockedBuffer
 	ended   chan struct{}
 	closers []func() error
 }
 
-// lockedBuffer is a buffer for a program's output.
+// lockedBuffer is a buffer for a program's output that is safe for concurrent use.
 type lockedBuffer struct {
 	mutex sync.Mutex
 	text  bytes.Buffer
@@ -65,15 +66,15 @@ func (b *lockedBuffer) Write(p []byte) (int, error) {
 	return b.text.Write(p)
 }
 
-// String is what was written so far.
+// String returns the content.
 func (b *lockedBuffer) String() string {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	return b.text.String()
 }
 
-// NewMachine starts a plane, a registry and the runnerd of bin, below dir, and waits until the runner has registered. Close must be
-// called on what it returns, also after an error.
+// NewMachine starts a plane, a registry and the runnerd of bin, below dir, and waits until the
+// runner has registered. The caller must call Close on the result, also after an error.
 func NewMachine(ctx context.Context, bin, dir, runnerFile string) (*Machine, error) {
 	m := &Machine{dir: filepath.Join(dir, "runner"), Canary: filepath.Join(dir, "canary"), Reached: &atomic.Int64{}, ended: make(chan struct{})}
 	for _, step := range []func() error{
@@ -99,7 +100,7 @@ func (m *Machine) startPlane() (err error) {
 	return nil
 }
 
-// startForeign listens where no runner has business.
+// startForeign listens at an address that no runner should contact.
 func (m *Machine) startForeign() error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -120,7 +121,7 @@ func (m *Machine) startForeign() error {
 	return nil
 }
 
-// startRegistry serves the install's registry and returns the environment that leads there.
+// startRegistry serves the install's registry and returns the environment variables for it.
 func (m *Machine) startRegistry(dir string) ([]string, error) {
 	signer, err := registry.NewSigner(bytes.Repeat([]byte{7}, 32))
 	if err != nil {
@@ -182,7 +183,7 @@ func (m *Machine) startRunner(bin, dir string) error {
 	return nil
 }
 
-// registered waits for the registration, or for the end of a runner that cannot.
+// registered waits for the registration, or for the end of a runner that cannot register.
 func (m *Machine) registered(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -199,13 +200,13 @@ func (m *Machine) registered(ctx context.Context) error {
 	return nil
 }
 
-// Output is what the runner printed.
+// Output returns the output of the runner.
 func (m *Machine) Output() string { return m.output.String() }
 
-// Dir is the runner's own directory.
+// Dir returns the runner's own directory.
 func (m *Machine) Dir() string { return m.dir }
 
-// Close ends the runner and what it talks to.
+// Close ends the runner and its peers.
 func (m *Machine) Close() error {
 	var errs []error
 	if m.runner != nil && m.runner.Process != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/nuon-toolkit/nuon/runnerd/contact/contacttest"
 )
 
-// Token is the registration token that the plane takes.
+// Token is the registration token that the plane accepts.
 const Token = "registration-of-the-hostile-plane"
 
 const (
@@ -40,17 +40,19 @@ type Plane struct {
 	received  strings.Builder
 }
 
-// Job is one job that the plane gives out.
+// Job is one job of the plane.
 type Job struct {
-	// Spec is what the runner gets; OfferedKind and OfferedComponent are what the offer says, when that is not the spec's.
+	// Spec is sent to the runner; OfferedKind and OfferedComponent are in the offer, if they differ
+	// from the spec's.
 	Spec             api.JobSpec
 	OfferedKind      string
 	OfferedComponent string
-	// States are the versions of the Terraform state that the plane hands out, newest last, whatever the runner stored.
+	// States holds the versions of the Terraform state that the plane returns, newest last,
+	// regardless of what the runner stored.
 	States []api.State
 
 	offered, accepted bool
-	passed            int // polls that ended since the offer, without an accept
+	passed            int // polls that ended since the offer without an accept
 	result            *api.JobResult
 }
 
@@ -69,29 +71,29 @@ func Start() (*Plane, error) {
 // Close ends every connection.
 func (p *Plane) Close() error { return p.server.Close() }
 
-// URL is the address for runnerd run --url.
+// URL returns the address for runnerd run --url.
 func (p *Plane) URL() string { return p.url }
 
-// Recipient is the public half of the install key, once the runner has registered.
+// Recipient returns the public half of the install key, once the runner has registered.
 func (p *Plane) Recipient() seal.Recipient {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	return p.recipient
 }
 
-// Received is everything that came from the runner, as text.
+// Received returns everything that the runner has sent, as text.
 func (p *Plane) Received() string {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	return p.received.String()
 }
 
-// declined is after how many polls an offer counts as declined. A runner that accepts does so at once; one that accepts even later is
-// seen by Settle.
+// declined is the number of polls after which an offer counts as declined. A runner that accepts
+// does so at once; Settle waits for jobs that are accepted even later.
 const declined = 4
 
-// Do gives a job to the runner and waits for its result, or until the runner has let the offer pass. A nil result is a job that the
-// runner did not accept.
+// Do gives a job to the runner and waits for its result, or until the runner has declined the
+// offer. A nil result means that the runner did not accept the job.
 func (p *Plane) Do(ctx context.Context, job *Job) (*api.JobResult, error) {
 	p.mutex.Lock()
 	p.jobs[key(job.Spec.Job, job.Spec.Attempt)] = job
@@ -126,7 +128,7 @@ func (p *Plane) Registered(ctx context.Context) error {
 	return p.until(ctx, func() bool { return !p.recipient.IsZero() })
 }
 
-// until waits for what holds reports under the mutex.
+// until waits until holds returns true. It calls holds with the mutex held.
 func (p *Plane) until(ctx context.Context, holds func() bool) error {
 	for {
 		p.mutex.Lock()
@@ -143,7 +145,7 @@ func (p *Plane) until(ctx context.Context, holds func() bool) error {
 	}
 }
 
-// note wakes everybody who waits. The mutex is held.
+// note wakes all waiters. The caller holds the mutex.
 func (p *Plane) note() {
 	close(p.changed)
 	p.changed = make(chan struct{})
@@ -185,7 +187,7 @@ func (p *Plane) routes() http.Handler {
 	return mux
 }
 
-// recorded keeps what the runner sends.
+// recorded is a middleware that stores what the runner sends.
 func (p *Plane) recorded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -201,10 +203,10 @@ func (p *Plane) recorded(next http.Handler) http.Handler {
 	})
 }
 
-// challenge makes the runner prove that it has its key, as an honest plane does.
+// challenge makes the runner prove possession of its key, as an honest plane does.
 func (p *Plane) challenge(w http.ResponseWriter, r *http.Request) {
 	var request api.ChallengeRequest
-	_ = json.NewDecoder(r.Body).Decode(&request) // what is missing fails below
+	_ = json.NewDecoder(r.Body).Decode(&request) // a missing field fails below
 	to, err := seal.ParseRecipient(request.Recipient)
 	if err != nil {
 		refuse(w, http.StatusBadRequest, "no_recipient")
@@ -223,7 +225,7 @@ func (p *Plane) challenge(w http.ResponseWriter, r *http.Request) {
 
 func (p *Plane) register(w http.ResponseWriter, r *http.Request) {
 	var registration api.Registration
-	_ = json.NewDecoder(r.Body).Decode(&registration) // a runner without a key has none
+	_ = json.NewDecoder(r.Body).Decode(&registration) // a runner without a key sends none
 	to, err := seal.ParseRecipient(registration.Recipient)
 	if err != nil {
 		refuse(w, http.StatusBadRequest, "no_recipient")
@@ -236,7 +238,7 @@ func (p *Plane) register(w http.ResponseWriter, r *http.Request) {
 	answer(w, api.Registered{RunnerID: "run_hostile", RunnerKey: runnerKey, Name: "victim", Kind: api.RegisteredKind(api.RunnerKindInstall)})
 }
 
-// lease offers what is queued, and holds a poll only shortly.
+// lease offers a queued job, and holds a poll only for a short time.
 func (p *Plane) lease(w http.ResponseWriter, r *http.Request) {
 	var request api.LeaseRequest
 	_ = json.NewDecoder(r.Body).Decode(&request)
@@ -262,7 +264,7 @@ func (p *Plane) lease(w http.ResponseWriter, r *http.Request) {
 	answer(w, api.Offers{Offers: offers})
 }
 
-// offer is what the runner is told before it accepts.
+// offer returns the part of a job that the runner sees before it accepts.
 func (j *Job) offer() api.Offer {
 	o := api.Offer{Job: j.Spec.Job, Attempt: j.Spec.Attempt, Kind: j.OfferedKind, ComponentKind: j.OfferedComponent, AcceptWithinSeconds: 30}
 	if o.Kind == "" {

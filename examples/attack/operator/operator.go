@@ -1,7 +1,9 @@
-// Package operator is a hostile operator: it has tokens of the roles viewer, ci and operator of a real control plane, and tries to
-// approve, to loosen what asks for approvals, to run what nobody approved, and to get more rights.
+// Package operator is a hostile operator: it has tokens of the roles viewer, ci and operator of a
+// real control plane, and tries to approve, to loosen the settings for approvals, to run what
+// nobody approved, and to get more rights.
 //
-// Its attacks are judged by the database: no answer of its own to an approval, no looser setting, no apply, no script, no new token.
+// The database decides whether an attack succeeded: there must be no answer to an approval by the
+// attacker, no looser setting, no apply, no script and no new token.
 package operator
 
 import (
@@ -18,10 +20,10 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// hang ends a wait for what never comes.
+// hang bounds a wait, to end a hang.
 const hang = 20 * time.Minute
 
-// roles are those of the attacker's tokens. None of them may approve.
+// roles lists the roles of the attacker's tokens. None of them may approve.
 var roles = []string{"viewer", "ci", "operator"}
 
 // hostile is the operator.
@@ -32,10 +34,10 @@ type hostile struct {
 	before    snapshot
 }
 
-// snapshot is what no token of the attacker's may change.
+// snapshot counts what the attacker's tokens must not change.
 type snapshot struct{ settings, tokens, answers, applies, actions, credentials int64 }
 
-// Attacks makes the attacker's tokens and returns what it tries.
+// Attacks creates the attacker's tokens and returns the attacks.
 func Attacks(ctx context.Context, w *world.World) ([]attack.Attack, error) {
 	h := &hostile{World: w, tokens: map[string]string{}}
 	for _, role := range roles {
@@ -90,7 +92,8 @@ func Attacks(ctx context.Context, w *world.World) ([]attack.Attack, error) {
 	return list, nil
 }
 
-// look counts what must not change. Applies and actions are those of the hostile install, of which nobody approved anything.
+// look counts what must not change. Applies and actions are those of the hostile install, for which
+// nobody approved anything.
 func (h *hostile) look(ctx context.Context) (s snapshot, err error) {
 	for sql, into := range map[string]*int64{
 		"select count(*) from installs where approval <> 'prompt' or allow_destroy":                                                       &s.settings,
@@ -107,7 +110,7 @@ func (h *hostile) look(ctx context.Context) (s snapshot, err error) {
 	return s, nil
 }
 
-// judge reports what must not have changed.
+// judge reports forbidden changes.
 func (h *hostile) judge(ctx context.Context) error {
 	after, err := h.look(ctx)
 	if err != nil {
@@ -122,7 +125,7 @@ func (h *hostile) judge(ctx context.Context) error {
 	return nil
 }
 
-// send makes a call with the token of a role, and returns its status.
+// send sends a request with the token of a role, and returns the status.
 func (h *hostile) send(ctx context.Context, role, method, path string, body any) (int, error) {
 	encoded, err := json.Marshal(body)
 	if err != nil {
@@ -137,7 +140,8 @@ func (h *hostile) send(ctx context.Context, role, method, path string, body any)
 
 func role(r *rand.Rand) string { return roles[r.IntN(len(roles))] }
 
-// loosen tries every way to a looser setting. An install file may ask for one: then it waits for an approver.
+// loosen tries every way to loosen a setting. An install file may request one, but then it waits
+// for an approver.
 func (h *hostile) loosen(ctx context.Context, r *rand.Rand) error {
 	change := map[string]any{}
 	for len(change) == 0 {
@@ -174,13 +178,13 @@ func (h *hostile) approve(ctx context.Context, r *rand.Rand) error {
 	return nil
 }
 
-// displayed is what an answer to an approval is bound to.
+// displayed returns the plan and digest that an answer to an approval must contain.
 func (h *hostile) displayed(ctx context.Context, id string) (plan, digest string, err error) {
 	err = h.Database.QueryRow(ctx, "select coalesce(plan_id, ''), content_digest from approvals where id = $1", id).Scan(&plan, &digest)
 	return plan, digest, err
 }
 
-// rights tries to get a better token, a credential, or somebody else's runner.
+// rights tries to get a better token, a credential, or the runner of someone else.
 func (h *hostile) rights(ctx context.Context, r *rand.Rand) error {
 	for _, call := range []struct {
 		path string
@@ -204,7 +208,7 @@ func (h *hostile) rights(ctx context.Context, r *rand.Rand) error {
 	return nil
 }
 
-// reserved are names by which an environment runs a command.
+// reserved lists environment variables that run a command.
 var reserved = []string{"BASH_ENV", "ENV", "LD_PRELOAD", "LD_LIBRARY_PATH", "PATH", "PYTHONSTARTUP", "BASH_FUNC_echo%%", "PERL5OPT", "NODE_OPTIONS", "GIT_SSH_COMMAND"}
 
 func (h *hostile) script(ctx context.Context, r *rand.Rand) error {
@@ -216,12 +220,12 @@ func (h *hostile) script(ctx context.Context, r *rand.Rand) error {
 	if status < 300 {
 		return attack.Breached("an action was taken with the environment %v", body["env"])
 	}
-	// Without an environment of its own the script still waits: no approver has seen it.
+	// Even without these variables the script waits: no approver has seen it.
 	_, err = h.send(ctx, "operator", http.MethodPost, "/v1/installs/"+world.Hostile+"/workflows", map[string]any{"kind": "action", "action": "greet"})
 	return err
 }
 
-// bodies sends JSON of every shape to what changes something.
+// bodies sends JSON of every shape to routes that change something.
 func (h *hostile) bodies(ctx context.Context, r *rand.Rand) error {
 	paths := []string{
 		"/v1/installs", "/v1/installs/" + world.Hostile + "/workflows", "/v1/installs/" + world.Hostile + "/pin", "/v1/apps/target/sync",

@@ -1,8 +1,9 @@
-// Package repository is a hostile git server: a vendor's control plane watches a repository there, and it answers with packs that
-// inflate without end, with references without end, and with redirects to places that only the control plane can reach.
+// Package repository is a hostile git server. A vendor's control plane watches a repository there,
+// and the server answers with packs that inflate without end, with endless lists of references, and
+// with redirects to places that only the control plane can reach.
 //
-// Its attacks are judged by the memory that the control plane ever used, by what arrived where nobody may be sent to, and by whether
-// another repository is still observed.
+// Its attacks are judged by the peak memory of the control plane, by requests that arrived at
+// forbidden places, and by whether another repository is still observed.
 package repository
 
 import (
@@ -29,17 +30,18 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/gitpack/packtest"
 )
 
-// maxMemory is what a control plane may use while it is attacked, in bytes. One pack bomb took 7.4 GB of one without bounds.
+// maxMemory is the limit for a control plane under attack, in bytes. Without bounds, one pack bomb
+// took 7.4 GB.
 const maxMemory = 1 << 30
 
 // Server is the hostile git server.
 type Server struct {
 	http        *httptest.Server
-	certificate string // the file
-	// pack and refs are what it answers with; redirect is where it sends its callers, when set.
+	certificate string // path of the certificate
+	// pack and refs are the current answers; redirect, if set, is the target of redirects.
 	pack, refs atomic.Pointer[[]byte]
 	redirect   atomic.Pointer[string]
-	// elsewhere counts what arrived where a redirect led.
+	// elsewhere counts the requests that arrived at the target of a redirect.
 	elsewhere atomic.Int64
 	// asked counts its requests.
 	asked atomic.Int64
@@ -48,7 +50,7 @@ type Server struct {
 
 const commit = "1111111111111111111111111111111111111111"
 
-// NewServer starts one, and writes the certificate that a control plane has to trust into dir.
+// NewServer starts a server, and writes its certificate, which a control plane must trust, to dir.
 func NewServer(dir string) (*Server, error) {
 	s := &Server{certificate: filepath.Join(dir, "ca.pem")}
 	s.inner = httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { s.elsewhere.Add(1) }))
@@ -60,8 +62,9 @@ func NewServer(dir string) (*Server, error) {
 // Close stops it.
 func (s *Server) Close() { s.http.Close(); s.inner.Close() }
 
-// Start brings up, in the directory of the certificate, a control plane that watches an honest repository, trusts the hostile one's
-// certificate and may reach it. Stop must be called on what it returns, also after an error.
+// Start starts a control plane in the directory of the certificate. It watches an honest
+// repository, trusts the hostile server's certificate and may connect to it. The caller must call
+// Stop on the result, also after an error.
 func Start(ctx context.Context, s *Server, bin, dir string) (*fleet.Fleet, error) {
 	f, err := fleet.Start(ctx, fleet.Options{
 		Bin: bin, Dir: dir, Serve: []string{"--allow-private-remotes"}, Env: []string{"SSL_CERT_FILE=" + s.certificate},
@@ -97,7 +100,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(*s.pack.Load())
 }
 
-// advertise is the list of references that names n branches beside main.
+// advertise returns a list of references with n branches beside main.
 func advertise(n int) []byte {
 	var out bytes.Buffer
 	line := func(text string) { fmt.Fprintf(&out, "%04x%s", len(text)+4, text) }
@@ -119,7 +122,8 @@ type hostile struct {
 	apps  int
 }
 
-// Attacks returns what the server tries on a control plane that allows private remotes and trusts its certificate.
+// Attacks returns the attacks of the server on a control plane that allows private remotes and
+// trusts its certificate.
 func Attacks(s *Server, f *fleet.Fleet) []attack.Attack {
 	h := &hostile{Server: s, fleet: f}
 	var list []attack.Attack
@@ -157,20 +161,21 @@ func Attacks(s *Server, f *fleet.Fleet) []attack.Attack {
 	)
 }
 
-// bombSize is several times what one blob may have, in bytes.
+// bombSize is several times the allowed size of one blob, in bytes.
 const bombSize = 256 << 20
 
-// zeros is a blob of bombSize, compressed once: that takes long with the race detector.
+// zeros is a compressed blob of bombSize. It is compressed only once, which is slow with the race
+// detector.
 var zeros = sync.OnceValue(func() []byte { return packtest.Deflate(make([]byte, bombSize)) })
 
-// bomb is a pack with one blob that declares a size.
+// bomb returns a pack with one blob and a declared size.
 func bomb(declared int64, deflated []byte) []byte {
 	p := &packtest.Pack{}
 	p.AddDeflated(plumbing.BlobObject, declared, nil, deflated)
 	return p.Bytes()
 }
 
-// deltas are chains of which each doubles what is before.
+// deltas returns a pack with chains of deltas, each of which doubles its base.
 func deltas(*rand.Rand) []byte {
 	p := &packtest.Pack{}
 	const first = 1 << 20
@@ -189,7 +194,7 @@ func (h *hostile) answer(refs, pack []byte) {
 	h.pack.Store(&pack)
 }
 
-// judge has the control plane look at what the server answers now, and reports what came of it.
+// judge makes the control plane fetch the current answers of the server, and reports the effects.
 func (h *hostile) judge(ctx context.Context) error {
 	h.apps++
 	app := "hostile-" + strconv.Itoa(h.apps)
@@ -222,7 +227,7 @@ func (h *hostile) judge(ctx context.Context) error {
 	return nil
 }
 
-// peakMemory is the most that a process ever had in memory, in bytes (proc_pid_status(5)).
+// peakMemory returns the peak memory of a process, in bytes (proc_pid_status(5)).
 func peakMemory(pid int) (int64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

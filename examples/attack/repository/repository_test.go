@@ -9,7 +9,8 @@ import (
 	"github.com/nuon-toolkit/nuon/examples/fleet"
 )
 
-// TestHostileRepository makes a sample of the attacks of a hostile git server on a real control plane.
+// TestHostileRepository makes a sample of the attacks of a hostile git server on a real control
+// plane.
 func TestHostileRepository(t *testing.T) {
 	bin, err := fleet.Programs(t.Context(), t.TempDir())
 	if err != nil {
@@ -24,7 +25,7 @@ func TestHostileRepository(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Close)
-	ctx := context.WithoutCancel(t.Context()) // what was started is stopped after the test's own context has ended
+	ctx := context.WithoutCancel(t.Context()) // the programs are stopped after the test's own context has ended
 	f, err := Start(ctx, server, bin, dir)
 	t.Cleanup(func() {
 		if err := f.Stop(); err != nil {

@@ -1,8 +1,8 @@
-// Package runner is a hostile runner: it has the key of one runner of a real control plane, takes the jobs of its install, and sends
-// whatever it likes.
+// Package runner is a hostile runner: it has the key of one runner of a real control plane, takes
+// the jobs of its install, and sends arbitrary requests.
 //
-// It owns the attacks and how they are judged: by the rows of the honest install, by what the control plane stored for the hostile
-// one, and by whether it still answers.
+// It owns the attacks and the criteria for a breach: the rows of the honest install, the amount
+// that the control plane stored for the hostile one, and whether the control plane still answers.
 package runner
 
 import (
@@ -24,13 +24,14 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/version"
 )
 
-// maxStored is more than a runner may make the control plane store for one install that never applied anything, in bytes.
+// maxStored is the limit of what the control plane may store for an install that never applied
+// anything, in bytes.
 const maxStored = 64 << 20
 
-// hang ends a wait for what never comes.
+// hang bounds a wait, to end a hang.
 const hang = 20 * time.Minute
 
-// hostile is the runner with what it has in hand.
+// hostile is the runner with the jobs that it has.
 type hostile struct {
 	*world.World
 	plan   attempt // a plan job that it accepted
@@ -48,7 +49,7 @@ type attempt struct {
 	token string
 }
 
-// Attacks takes the first jobs of the hostile install and returns what its runner tries.
+// Attacks takes the first jobs of the hostile install and returns the attacks of its runner.
 func Attacks(ctx context.Context, w *world.World) ([]attack.Attack, error) {
 	h := &hostile{World: w}
 	if err := h.settle(ctx); err != nil {
@@ -75,7 +76,7 @@ func Attacks(ctx context.Context, w *world.World) ([]attack.Attack, error) {
 	return list, nil
 }
 
-// settle waits until the honest install has what it is to have, and takes down how it looks then.
+// settle waits until the honest install is in its desired state, and records it.
 func (h *hostile) settle(ctx context.Context) error {
 	err := fleet.Until(ctx, hang, world.Honest+" is applied", func() (bool, error) {
 		n, err := h.Count(ctx, `select count(*) from install_components c join installs i on i.id = c.install_id
@@ -88,7 +89,7 @@ func (h *hostile) settle(ctx context.Context) error {
 	return h.remember(ctx)
 }
 
-// remember notes the honest install's jobs and rows.
+// remember records the honest install's jobs and rows.
 func (h *hostile) remember(ctx context.Context) (err error) {
 	rows, err := h.Database.Query(ctx, `select job_id, number from attempts join jobs on jobs.org_id = attempts.org_id and jobs.id = job_id
 		join installs on installs.org_id = jobs.org_id and installs.id = install_id where installs.name = $1`, world.Honest)
@@ -110,7 +111,8 @@ func (h *hostile) remember(ctx context.Context) (err error) {
 	return err
 }
 
-// rows is what the control plane has of the honest install, but for what changes by itself.
+// rows returns the rows of the honest install in the database, without columns that change on their
+// own.
 func (h *hostile) rows(ctx context.Context) (text string, err error) {
 	err = h.Database.QueryRow(ctx, `select concat(
 		(select string_agg(concat(c.id, wanted, desired_digest, applied_digest, applied_values), ',' order by c.id) from install_components c where install_id = i.id),
@@ -122,7 +124,7 @@ func (h *hostile) rows(ctx context.Context) (text string, err error) {
 	return text, err
 }
 
-// takePlan does the jobs of the hostile install until it has the plan.
+// takePlan completes the jobs of the hostile install until it gets the plan.
 func (h *hostile) takePlan(ctx context.Context) error {
 	for {
 		leased, err := h.Runner.LeaseWithResponse(ctx, api.LeaseRequest{Free: 1, Version: version.Number, WaitSeconds: 30})
@@ -138,7 +140,7 @@ func (h *hostile) takePlan(ctx context.Context) error {
 				return err
 			}
 			if accepted.JSON200 == nil {
-				continue // the offer ran out
+				continue // the offer expired
 			}
 			if offer.Kind == string(api.JobSpecKindPlan) {
 				h.plan = attempt{ref{offer.Job, offer.Attempt}, accepted.JSON200.Token}
@@ -151,7 +153,7 @@ func (h *hostile) takePlan(ctx context.Context) error {
 	}
 }
 
-// judge reports what must not have changed.
+// judge reports forbidden changes.
 func (h *hostile) judge(ctx context.Context) error {
 	after, err := h.rows(ctx)
 	if err != nil {
@@ -180,7 +182,7 @@ func (h *hostile) judge(ctx context.Context) error {
 	return nil
 }
 
-// send makes a call as the hostile runner, with a token, and returns its status.
+// send sends a request as the hostile runner, with a token, and returns the status.
 func (h *hostile) send(ctx context.Context, method, path, token string, body []byte) (int, error) {
 	return attack.Send(ctx, method, h.Fleet.Ready(0).RunnerURL+path, token, body)
 }
@@ -189,8 +191,9 @@ func at(r ref, rest string) string {
 	return fmt.Sprintf("/runner/v1/jobs/%s/attempts/%d%s", r.job, r.number, rest)
 }
 
-// states stores versions of a state from a plan. One is taken, which follows on the newest: a runner that is ahead of a control plane
-// that was restored from a backup has one to hand in.
+// states stores versions of a state from a plan job. One is accepted, the next after the newest: a
+// runner that is ahead of a control plane that was restored from a backup must be able to deliver
+// its version.
 func (h *hostile) states(ctx context.Context, r *rand.Rand) error {
 	taken := 0
 	for serial := range 8 {
@@ -218,13 +221,13 @@ func (h *hostile) states(ctx context.Context, r *rand.Rand) error {
 	return nil
 }
 
-// routes are those of an attempt.
+// routes lists the routes of an attempt.
 var routes = []struct{ method, path string }{
 	{http.MethodPost, "/accept"}, {http.MethodGet, "/spec"}, {http.MethodPost, "/logs"}, {http.MethodPost, "/result"},
 	{http.MethodGet, "/state"}, {http.MethodPost, "/state"}, {http.MethodPost, "/state/lock"}, {http.MethodDelete, "/state/lock"},
 }
 
-// others tries the attempts of the honest runner with all that the hostile one has.
+// others tries to access the attempts of the honest runner with the credentials of the hostile one.
 func (h *hostile) others(ctx context.Context, r *rand.Rand) error {
 	key, err := h.key(ctx)
 	if err != nil {
@@ -245,7 +248,7 @@ func (h *hostile) others(ctx context.Context, r *rand.Rand) error {
 	return nil
 }
 
-// key is the runner's key: what its client sends.
+// key returns the runner's key as its client sends it.
 func (h *hostile) key(ctx context.Context) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, h.Fleet.Ready(0).RunnerURL, nil)
 	if err != nil {
@@ -263,7 +266,7 @@ func (h *hostile) key(ctx context.Context) (string, error) {
 	return strings.TrimPrefix(request.Header.Get("Authorization"), "Bearer "), nil
 }
 
-// garbage sends tokens that nobody made, of every form.
+// garbage sends invalid tokens of every form.
 func (h *hostile) garbage(ctx context.Context, r *rand.Rand) error {
 	key, err := h.key(ctx)
 	if err != nil {
@@ -290,7 +293,8 @@ func (h *hostile) garbage(ctx context.Context, r *rand.Rand) error {
 	return nil
 }
 
-// artifacts asks the registry for more than the job names. A plan names none: it works on the install's own copy.
+// artifacts requests more from the registry than the job names. A plan names nothing: it works on
+// the install's own copy.
 func (h *hostile) artifacts(ctx context.Context, r *rand.Rand) error {
 	digests := []string{artifact.Digest(nil), "latest", "..%2f..", artifact.Digest([]byte{byte(r.Uint32())})}
 	rows, err := h.Database.Query(ctx, `select artifact_digest from builds where artifact_digest <> ''`)
@@ -323,7 +327,8 @@ func (h *hostile) artifacts(ctx context.Context, r *rand.Rand) error {
 	return nil
 }
 
-// bodies sends JSON of every shape to every route of its own attempt but the result, which would end it.
+// bodies sends JSON of every shape to every route of its own attempt except the result, which would
+// end it.
 func (h *hostile) bodies(ctx context.Context, r *rand.Rand) error {
 	for range 40 {
 		route := routes[r.IntN(len(routes))]
@@ -341,7 +346,7 @@ func (h *hostile) bodies(ctx context.Context, r *rand.Rand) error {
 	return nil
 }
 
-// randomJSON is JSON with the names that the API knows and values that it does not expect.
+// randomJSON returns JSON with the field names of the API and unexpected values.
 func randomJSON(r *rand.Rand, depth int) []byte {
 	names := []string{"status", "plan", "report", "outputs", "chunks", "seq", "lines", "serial", "lineage", "digest", "sealed", "ID", "Info", "basis", "bundle"}
 	var value func(depth int) any
@@ -390,11 +395,11 @@ func (h *hostile) policy(ctx context.Context, r *rand.Rand) error {
 	return nil
 }
 
-// logs ships lines for as long as they are taken, up to twice of what may be stored.
+// logs sends lines for as long as they are accepted, up to twice the storage limit.
 func (h *hostile) logs(ctx context.Context, r *rand.Rand) error {
 	line := make([]byte, 64<<10)
 	for i := range line {
-		line[i] = 'a' + byte(r.UintN(26)) // which does not pack
+		line[i] = 'a' + byte(r.UintN(26)) // incompressible
 	}
 	seq := int64(1) + int64(r.IntN(1<<30))
 	for range 2 * maxStored / (16 * len(line)) {
@@ -415,7 +420,7 @@ func (h *hostile) logs(ctx context.Context, r *rand.Rand) error {
 			return attack.Breached("logs: %d", status)
 		}
 		if status >= 300 {
-			return nil // refused, or over the bound
+			return nil // refused, or over the limit
 		}
 	}
 	return nil

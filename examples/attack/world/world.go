@@ -1,7 +1,8 @@
-// Package world brings up a control plane with three installs of one app for the attacks of a runner and of an operator: two of an
-// honest runner, and one whose runner is the attacker.
+// Package world starts a control plane with three installs of one app for the attacks of a runner
+// and of an operator: two of an honest runner, and one whose runner is the attacker.
 //
-// It owns what both need: the fleet, a connection to its database as its owner, by which attacks are judged, and the attacker's access.
+// It owns what both need: the fleet, an owner's connection to its database, by which attacks are
+// judged, and the attacker's access.
 package world
 
 import (
@@ -27,25 +28,28 @@ var App embed.FS
 
 // The names of the installs.
 const (
-	// Honest and Quiet belong to the honest runner: one approves everything, and the plan of the other waits for a person.
+	// Honest and Quiet belong to the honest runner: one approves everything, and the plan of the
+	// other waits for a person.
 	Honest = "acme"
 	Quiet  = "quiet"
 	// Hostile belongs to the hostile runner.
 	Hostile = "mallory"
 )
 
-// World is what the attacks of a runner and of an operator happen in.
+// World is the environment for the attacks of a runner and of an operator.
 type World struct {
 	Fleet *fleet.Fleet
-	// Database is a connection of the owner of the tables, whom row-level security does not bind.
+	// Database is a connection of the owner of the tables, to whom row-level security does not
+	// apply.
 	Database *pgx.Conn
-	// Runner makes calls with the key of the hostile runner, and Key is its install key.
+	// Runner sends requests with the key of the hostile runner, and Key is its install key.
 	Runner *api.ClientWithResponses
 	Key    seal.Identity
 }
 
-// Start brings it up in dir with the programs of bin: the app is built, the honest install is applied, and the hostile runner is
-// registered and has an install of its own. Close must be called on what it returns, also after an error.
+// Start starts it in dir with the programs of bin: the app is built, the honest install is applied,
+// and the hostile runner is registered and has an install. The caller must call Close on the
+// result, also after an error.
 func Start(ctx context.Context, bin, dir string) (w *World, err error) {
 	w = &World{}
 	w.Fleet, err = fleet.Start(ctx, fleet.Options{Bin: bin, Dir: dir, Installers: []string{Honest}})
@@ -95,7 +99,7 @@ func (w *World) install(ctx context.Context) error {
 	return err
 }
 
-// register makes the hostile runner, which is no program: only what it sends.
+// register creates the hostile runner, which is not a program but only the requests of the attacks.
 func (w *World) register(ctx context.Context) (err error) {
 	var made api.CreatedRunner
 	if err := w.Fleet.JSON(ctx, &made, "runners", "create", Hostile, "--kind", "install"); err != nil {
@@ -133,12 +137,12 @@ func (w *World) register(ctx context.Context) (err error) {
 	return err
 }
 
-// Client makes calls of the runner API with a token.
+// Client returns a client of the runner API with a token.
 func (w *World) Client(token string) (*api.ClientWithResponses, error) {
 	return api.NewClientWithResponses(w.Fleet.Ready(0).RunnerURL, api.WithRequestEditorFn(bearer(token)))
 }
 
-// Control makes calls of the control API with a token.
+// Control returns a client of the control API with a token.
 func (w *World) Control(token string) (*api.ClientWithResponses, error) {
 	return api.NewClientWithResponses(w.Fleet.Control.URL(), api.WithRequestEditorFn(bearer(token)))
 }
@@ -151,7 +155,7 @@ func bearer(token string) api.RequestEditorFn {
 	}
 }
 
-// Count returns what a query counts. It reads as the owner.
+// Count returns the count of a query. It reads as the owner.
 func (w *World) Count(ctx context.Context, sql string, args ...any) (n int64, err error) {
 	if err := w.Database.QueryRow(ctx, sql, args...).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count %s: %w", strings.SplitN(sql, "\n", 2)[0], err)

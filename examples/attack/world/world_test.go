@@ -12,7 +12,8 @@ import (
 	"github.com/nuon-toolkit/nuon/examples/fleet"
 )
 
-// TestHostileParties makes a sample of the attacks of a hostile runner and of a hostile operator on a real control plane.
+// TestHostileParties makes a sample of the attacks of a hostile runner and of a hostile operator on
+// a real control plane.
 func TestHostileParties(t *testing.T) {
 	bin, err := fleet.Programs(t.Context(), t.TempDir())
 	if err != nil {
@@ -22,7 +23,7 @@ func TestHostileParties(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx := context.WithoutCancel(t.Context()) // what was started is stopped after the test's own context has ended
+	ctx := context.WithoutCancel(t.Context()) // the programs are stopped after the test's own context has ended
 	w, err := world.Start(ctx, bin, dir)
 	t.Cleanup(func() {
 		if err := w.Close(); err != nil {

@@ -1,5 +1,6 @@
-// Command seed makes the database of a control plane large, so that its behavior with many installs can be measured: it copies one install
-// that was really deployed. Never use it on a database that matters.
+// Command seed makes the database of a control plane large, to measure its behavior with many
+// installs: it copies one install that was really deployed. Never use it on a database that
+// matters.
 package main
 
 import (

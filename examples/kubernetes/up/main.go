@@ -1,6 +1,6 @@
-// Command up starts a private Kubernetes for a person, prints the line that leads kubectl to it (and puts kubectl on the PATH), and stays
-// until it is interrupted. Then it removes everything, unless a directory was named, from which the next start goes on. It builds the
-// program if need be.
+// Command up starts a private Kubernetes for a user, prints the lines that configure kubectl and
+// put it on the PATH, and runs until it is interrupted. Then it removes everything, unless a
+// directory was named; the next start continues with that. It builds the program if necessary.
 //
 //	go run ./examples/kubernetes/up [-dir DIR] [-port N]
 package main

@@ -1,9 +1,12 @@
-// Command with runs another command beside a private Kubernetes that all of that command's tests share: the kubeconfig of its admin is in
-// NUON_TEST_KUBECONFIG, and its program in NUON_CLUSTER. It builds the program if need be, which takes minutes the first time on a
-// machine. With the first variable set already it only runs the command. It never looks at KUBECONFIG, and takes it from the command.
+// Command with runs another command with a private Kubernetes that all tests of that command share.
+// The admin's kubeconfig is in NUON_TEST_KUBECONFIG, and the program in NUON_CLUSTER. It builds the
+// program if necessary, which takes minutes the first time on a machine. If the first variable is
+// already set, it only runs the command. It ignores KUBECONFIG, and removes it from the command's
+// environment.
 //
-// Where the cluster cannot be built or started, the command runs with the reason in NUON_TEST_NO_CLUSTER, and the exit code is not
-// zero. Who sets that variable leaves the cluster out on purpose.
+// If the cluster cannot be built or started, the command runs with the reason in
+// NUON_TEST_NO_CLUSTER, and the exit code is not zero. Set that variable to run without a cluster
+// on purpose.
 //
 //	go run ./examples/kubernetes/with -- go test ./...
 package main
@@ -34,7 +37,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run gives the exit code of the command, or an error of its own with another code than zero.
+// run returns the exit code of the command, or its own error with a nonzero code.
 func run(ctx context.Context, args []string) (code int, err error) {
 	if len(args) > 0 && args[0] == "--" {
 		args = args[1:]
@@ -56,7 +59,7 @@ func run(ctx context.Context, args []string) (code int, err error) {
 		if upErr != nil {
 			return 1, upErr
 		}
-		defer func() { // how a cluster ends that is thrown away does not change the result of the command
+		defer func() { // the result of stopping a temporary cluster does not change that of the command
 			if stopped := cluster.Stop(); stopped != nil {
 				fmt.Fprintln(os.Stderr, "with:", stopped)
 			}
@@ -66,7 +69,7 @@ func run(ctx context.Context, args []string) (code int, err error) {
 	return execute(ctx, args, env)
 }
 
-// without runs the command although there is no cluster, and fails in the end: not everything was tested.
+// without runs the command without a cluster and then fails, because not everything was tested.
 func without(ctx context.Context, args, env []string, why error) (code int, err error) {
 	fmt.Fprintln(os.Stderr, "with: there is no cluster; going on without what needs one:", why)
 	reason, _, _ := strings.Cut(why.Error(), "\n")

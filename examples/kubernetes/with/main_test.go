@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestRun is with a cluster that somebody else has started: nothing is built and nothing else is started.
+// TestRun uses an existing cluster: nothing is built and nothing else is started.
 func TestRun(t *testing.T) {
 	t.Setenv(envKubeconfig, "/of/the/tests")
 	t.Setenv("KUBECONFIG", "/of/a/person")
@@ -34,10 +34,10 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestNoCluster: where none can be had, the command is told why and runs, and the whole is no success; who says beforehand that there
-// is to be none gets one.
+// TestNoCluster checks that without a cluster the command gets the reason and runs, and that the
+// result is a failure. With the variable set beforehand, the result is a success.
 func TestNoCluster(t *testing.T) {
-	t.Chdir(t.TempDir()) // from where the sources of the cluster are not found
+	t.Chdir(t.TempDir()) // a directory without the sources of the cluster above it
 	t.Setenv(envKubeconfig, "")
 	for script, want := range map[string]int{`exit 0`: 1, `exit 5`: 5, `test -n "$NUON_TEST_NO_CLUSTER" || exit 6`: 1} {
 		code, err := run(t.Context(), []string{"--", "sh", "-c", script})
