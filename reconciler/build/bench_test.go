@@ -65,7 +65,8 @@ func (b *bench) replica() (*observe.Observer, *catalog.Catalog, *build.Builder) 
 		b.t.Fatal(err)
 	}
 	observer := observe.New(b.store, identity, observe.Options{
-		MirrorDir: filepath.Join(b.t.TempDir(), "mirrors"), AllowFileRemotes: []string{filepath.Dir(filepath.Dir(filepath.Dir(b.repo.Dir)))},
+		MirrorDir:        filepath.Join(b.t.TempDir(), "mirrors"),
+		AllowFileRemotes: []string{filepath.Dir(filepath.Dir(filepath.Dir(b.repo.Dir)))},
 	})
 	builder := build.New(b.store, observer, b.vendor)
 	return observer, catalog.New(b.store, observer, builder), builder
@@ -96,7 +97,9 @@ func (b *bench) serveRegistry() build.Registry {
 	})
 	token := signer.Issue("vendor", []string{registry.ActionPull, registry.ActionPush}, time.Now().Add(time.Hour))
 	return build.Registry{
-		Base:       artifact.Reference{Host: strings.TrimPrefix(server.URL, "http://"), Repository: "vendor", PlainHTTP: true},
+		Base: artifact.Reference{
+			Host: strings.TrimPrefix(server.URL, "http://"), Repository: "vendor", PlainHTTP: true,
+		},
 		Credential: artifact.Basic("test", token),
 	}
 }
@@ -117,7 +120,9 @@ func (b *bench) connect(runner bool) {
 		if err != nil {
 			return err
 		}
-		_, err = tx.AddApp(ctx, store.AddAppParams{OrgID: b.org, ID: b.app, Name: "hello", WatchID: &watch.ID, Directory: "app"})
+		_, err = tx.AddApp(ctx, store.AddAppParams{
+			OrgID: b.org, ID: b.app, Name: "hello", WatchID: &watch.ID, Directory: "app",
+		})
 		return err
 	})
 	if runner {
@@ -128,7 +133,9 @@ func (b *bench) connect(runner bool) {
 func (b *bench) addRunner() {
 	b.t.Helper()
 	b.in(func(ctx context.Context, tx *store.Tx) error {
-		if _, _, err := dispatch.CreateRunner(ctx, tx, dispatch.NewRunner{Name: "build", Kind: dispatch.RunnerBuild}); err != nil {
+		if _, _, err := dispatch.CreateRunner(ctx, tx, dispatch.NewRunner{
+			Name: "build", Kind: dispatch.RunnerBuild,
+		}); err != nil {
 			return err
 		}
 		return b.builder.BuildRunnerAdded(ctx, tx)
@@ -237,7 +244,8 @@ func hello(t testing.TB) *gittest.Repo {
 	repo.Write(
 		"README.md", "# hello",
 		"app/metadata.toml", "version = \"v2\"\ndisplay_name = \"Hello\"\n",
-		"app/sandbox.toml", "terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/sandbox\"\n",
+		"app/sandbox.toml",
+		"terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \"modules/sandbox\"\n",
 		"app/runner.toml", "runner_type = \"aws\"\n",
 		"app/components/web.toml", component("web", "modules/web"),
 		"app/components/metrics.toml", component("metrics", "modules/metrics"),
@@ -251,5 +259,6 @@ func hello(t testing.TB) *gittest.Repo {
 }
 
 func component(name, directory string) string {
-	return "name = \"" + name + "\"\ntype = \"terraform_module\"\nterraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \"" + directory + "\"\n"
+	return "name = \"" + name +
+		"\"\ntype = \"terraform_module\"\nterraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndirectory = \"" + directory + "\"\n"
 }

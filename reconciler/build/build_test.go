@@ -28,12 +28,16 @@ func TestOnePushAllTheWayToBuilds(t *testing.T) {
 
 	first := b.sync()
 	b.wantBuilds(map[string]int{"sandbox": 1, "web": 1, "metrics": 1})
-	for _, word := range []string{"app hello: the config changed: app version 1", "component web: first input, build 1"} {
+	for _, word := range []string{
+		"app hello: the config changed: app version 1", "component web: first input, build 1",
+	} {
 		if !strings.Contains(first.Outcome, word) {
 			t.Errorf("the outcome %q does not say %q", first.Outcome, word)
 		}
 	}
-	b.wantReleases("1 building: build 1 of sandbox has not ended; build 1 of metrics has not ended; build 1 of web has not ended")
+	b.wantReleases(
+		"1 building: build 1 of sandbox has not ended; build 1 of metrics has not ended; build 1 of web has not ended",
+	)
 	b.packedSource(b.builds("web")[0], []string{"modules/shared/main.tf", "modules/web/main.tf"})
 	b.succeed("sandbox", "web", "metrics")
 
@@ -55,7 +59,8 @@ func TestOnePushAllTheWayToBuilds(t *testing.T) {
 	}
 	b.wantBuilds(map[string]int{"sandbox": 1, "web": 1, "metrics": 2})
 	reason := b.builds("metrics")[1].Reason
-	if want := "commit " + repo.Head()[:7] + ` ("port") changed modules/metrics/main.tf, which component metrics is built from`; reason != want {
+	if want := "commit " + repo.Head()[:7] +
+		` ("port") changed modules/metrics/main.tf, which component metrics is built from`; reason != want {
 		t.Errorf("the reason is %q, want %q", reason, want)
 	}
 
@@ -63,7 +68,8 @@ func TestOnePushAllTheWayToBuilds(t *testing.T) {
 	repo.Write("modules/shared/main.tf", "output \"name\" { value = \"other\" }\n")
 	b.push("shared")
 	b.wantBuilds(map[string]int{"sandbox": 1, "web": 2, "metrics": 2})
-	if reason := b.builds("web")[1].Reason; !strings.Contains(reason, "changed modules/shared/main.tf, which component web is built from") {
+	if reason := b.builds("web")[1].Reason; !strings.Contains(reason,
+		"changed modules/shared/main.tf, which component web is built from") {
 		t.Errorf("the reason is %q", reason)
 	}
 
@@ -106,8 +112,10 @@ func (b *bench) packedSource(built store.Build, want []string) {
 		if err := json.Unmarshal(rows[0].Job.Spec, &spec); err != nil {
 			return err
 		}
-		if spec.Build.Source.Digest != built.SourceDigest || spec.Build.Directory != "modules/web" || spec.Build.TerraformVersion != "1.11.4" ||
-			spec.Build.Repository != b.org+"/builds/"+built.ComponentID || pulled.Annotations[artifact.AnnotationTree] != spec.Build.Tree {
+		if spec.Build.Source.Digest != built.SourceDigest || spec.Build.Directory != "modules/web" ||
+			spec.Build.TerraformVersion != "1.11.4" ||
+			spec.Build.Repository != b.org+"/builds/"+built.ComponentID ||
+			pulled.Annotations[artifact.AnnotationTree] != spec.Build.Tree {
 			b.t.Errorf("the job is %+v, the source's annotations are %v", spec.Build, pulled.Annotations)
 		}
 		return nil
@@ -155,9 +163,12 @@ func TestFailedBuildsStayFailedUntilAsked(t *testing.T) {
 	b := newBench(t, repo)
 	b.connect(true)
 	b.sync()
-	b.end(b.builds("web")[0], api.JobResult{Status: api.JobResultStatusFailed, Error: "modules/web/main.tf:1: no\x00 \xff"})
+	b.end(b.builds("web")[0], api.JobResult{
+		Status: api.JobResultStatusFailed, Error: "modules/web/main.tf:1: no\x00 \xff",
+	})
 	failed := b.builds("web")[0]
-	if failed.Status != "failed" || !strings.HasPrefix(failed.Error, "modules/web/main.tf:1: no") || failed.EndedAt == nil {
+	if failed.Status != "failed" || !strings.HasPrefix(failed.Error, "modules/web/main.tf:1: no") ||
+		failed.EndedAt == nil {
 		t.Fatalf("got %+v", failed)
 	}
 	repo.Write("README.md", "more")
@@ -181,7 +192,8 @@ func TestFailedBuildsStayFailedUntilAsked(t *testing.T) {
 		return nil
 	})
 	again := b.builds("web")[1]
-	if again.Number != 2 || again.InputID != failed.InputID || again.SourceDigest != failed.SourceDigest || again.JobID == nil || !strings.Contains(again.Reason, "build 1") {
+	if again.Number != 2 || again.InputID != failed.InputID || again.SourceDigest != failed.SourceDigest ||
+		again.JobID == nil || !strings.Contains(again.Reason, "build 1") {
 		t.Fatalf("got %+v", again)
 	}
 	b.succeed("web")
@@ -215,7 +227,8 @@ func TestForeignArtifactsAreRefused(t *testing.T) {
 func TestBuildsWaitForTheFirstRunner(t *testing.T) {
 	b := newBench(t, hello(t))
 	b.connect(false)
-	if outcome := b.sync().Outcome; !strings.Contains(outcome, "build 1, which waits for the org's first build runner") {
+	if outcome := b.sync().Outcome; !strings.Contains(outcome,
+		"build 1, which waits for the org's first build runner") {
 		t.Errorf("the outcome is %q", outcome)
 	}
 	if built := b.builds("web")[0]; built.JobID != nil || built.Status != "queued" || built.SourceDigest == "" {
@@ -239,8 +252,13 @@ func TestProblemsOfOneComponent(t *testing.T) {
 		words  string
 	}{
 		"no directory": {func(r *gittest.Repo) { r.Remove("modules/web") }, "there is no directory modules/web"},
-		"no files":     {func(r *gittest.Repo) { r.Remove("modules/web").Write("modules/web/x", "x") }, "no .tf files in modules/web"},
-		"no module":    {func(r *gittest.Repo) { r.Remove("modules/shared") }, `modules/web/main.tf:1: module "shared"`},
+		"no files": {
+			func(r *gittest.Repo) { r.Remove("modules/web").Write("modules/web/x", "x") },
+			"no .tf files in modules/web",
+		},
+		"no module": {
+			func(r *gittest.Repo) { r.Remove("modules/shared") }, `modules/web/main.tf:1: module "shared"`,
+		},
 		"module outside": {func(r *gittest.Repo) {
 			r.Write("modules/web/main.tf", "module \"x\" {\n  source = \"../../../x\"\n}\n")
 		}, "leads out of the repository"},
@@ -248,9 +266,14 @@ func TestProblemsOfOneComponent(t *testing.T) {
 			r.Write("modules/web/main.tf", "module \"x\" {\n  source = \"hashicorp/x/aws\"\n}\n")
 		}, "copy it into the repository"},
 		"link outside": {func(r *gittest.Repo) { r.Symlink("/etc/passwd", "modules/web/passwd.tf") }, "passwd.tf"},
-		"link up":      {func(r *gittest.Repo) { r.Symlink("../../../../secret", "modules/web/secret") }, "modules/web/secret"},
-		"a variable":   {func(r *gittest.Repo) { r.Write("modules/web/size.tf", "variable \"size\" {}\n") }, `vars: the module in modules/web needs a value for its variable "size" (set vars.size,`},
-		"broken":       {func(r *gittest.Repo) { r.Write("modules/web/main.tf", "module {") }, "modules/web/main.tf:1"},
+		"link up": {
+			func(r *gittest.Repo) { r.Symlink("../../../../secret", "modules/web/secret") }, "modules/web/secret",
+		},
+		"a variable": {
+			func(r *gittest.Repo) { r.Write("modules/web/size.tf", "variable \"size\" {}\n") },
+			`vars: the module in modules/web needs a value for its variable "size" (set vars.size,`,
+		},
+		"broken": {func(r *gittest.Repo) { r.Write("modules/web/main.tf", "module {") }, "modules/web/main.tf:1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			repo := hello(t)
@@ -266,7 +289,8 @@ func TestProblemsOfOneComponent(t *testing.T) {
 			if !strings.Contains(after.Problem, c.words) || *after.InputID != *before.InputID {
 				t.Fatalf("got the problem %q and input %s", after.Problem, *after.InputID)
 			}
-			if !strings.Contains(outcome, "component web cannot be built: ") || !strings.Contains(outcome, "component metrics: input changed, build 2") {
+			if !strings.Contains(outcome, "component web cannot be built: ") ||
+				!strings.Contains(outcome, "component metrics: input changed, build 2") {
 				t.Errorf("the outcome is %q", outcome)
 			}
 			b.wantBuilds(map[string]int{"web": 1, "metrics": 2})
@@ -289,11 +313,13 @@ func TestARegistryThatRefuses(t *testing.T) {
 	b := newBench(t, hello(t))
 	b.connect(true)
 	b.refuse.Store(true)
-	if _, err := b.catalog.SyncNow(t.Context(), b.org, b.app); err == nil || !strings.Contains(err.Error(), "forbidden") {
+	if _, err := b.catalog.SyncNow(t.Context(), b.org, b.app); err == nil ||
+		!strings.Contains(err.Error(), "forbidden") {
 		t.Fatalf("got %v, want the registry's refusal", err)
 	}
 	web := b.component("web")
-	if !strings.Contains(web.Problem, "could not be stored") || !strings.Contains(web.Problem, "forbidden") || web.InputID != nil {
+	if !strings.Contains(web.Problem, "could not be stored") ||
+		!strings.Contains(web.Problem, "forbidden") || web.InputID != nil {
 		t.Fatalf("got %+v", web)
 	}
 	b.wantReleases()
@@ -319,18 +345,22 @@ func TestABrokenConfigKeepsTheOldVersion(t *testing.T) {
 	if *after.VersionID != *before.VersionID || *after.RevisionID != revision.ID {
 		t.Fatalf("got %+v", after)
 	}
-	if !strings.Contains(string(after.Diagnostics), "components/web.toml") || !strings.Contains(revision.Outcome, "app version 1 stays") {
+	if !strings.Contains(string(after.Diagnostics), "components/web.toml") ||
+		!strings.Contains(revision.Outcome, "app version 1 stays") {
 		t.Errorf("got the diagnostics %s and the outcome %q", after.Diagnostics, revision.Outcome)
 	}
 	b.wantBuilds(map[string]int{"web": 1, "metrics": 1})
 
 	repo.Write("app/components/web.toml", component("web", "modules/web"))
 	revision = b.push("mended")
-	if after = b.appRow(); *after.VersionID != *before.VersionID || strings.Contains(string(after.Diagnostics), "components/web.toml") {
+	if after = b.appRow(); *after.VersionID != *before.VersionID ||
+		strings.Contains(string(after.Diagnostics), "components/web.toml") {
 		t.Fatalf("got %+v", after)
 	}
 	b.wantBuilds(map[string]int{"web": 1, "metrics": 2})
-	if reason := b.builds("metrics")[1].Reason; !strings.Contains(reason, "the code in modules/metrics, which component metrics is built from, is another at commit "+revision.Commit[:7]) {
+	if reason := b.builds("metrics")[1].Reason; !strings.Contains(reason,
+		"the code in modules/metrics, which component metrics is built from, is another at commit "+
+			revision.Commit[:7]) {
 		t.Errorf("the reason is %q", reason)
 	}
 }
@@ -359,7 +389,9 @@ func TestConfigChanges(t *testing.T) {
 	repo.Write("app/components/web.toml", strings.Replace(component("web", "modules/web"), "1.11.4", "1.11.3", 1))
 	b.push("terraform")
 	b.wantBuilds(map[string]int{"web": 2, "metrics": 1})
-	if reason := b.builds("web")[1].Reason; reason != "app version 3 builds component web with Terraform 1.11.3 instead of 1.11.4" {
+	if reason := b.builds(
+		"web",
+	)[1].Reason; reason != "app version 3 builds component web with Terraform 1.11.3 instead of 1.11.4" {
 		t.Errorf("the reason is %q", reason)
 	}
 
@@ -378,7 +410,8 @@ func TestConfigChanges(t *testing.T) {
 	if now := b.appRow(); *now.VersionID != *one.VersionID {
 		t.Error("the first version is not current again")
 	}
-	if !strings.Contains(revision.Outcome, "the config is that of app version 1 again") || !strings.Contains(revision.Outcome, "component web: the same input as that of build 1, which is used again") {
+	if !strings.Contains(revision.Outcome, "the config is that of app version 1 again") ||
+		!strings.Contains(revision.Outcome, "component web: the same input as that of build 1, which is used again") {
 		t.Errorf("the outcome is %q", revision.Outcome)
 	}
 	b.wantBuilds(map[string]int{"web": 2, "metrics": 1})
@@ -388,7 +421,8 @@ func TestConfigChanges(t *testing.T) {
 func TestAComponentOfAnotherRepository(t *testing.T) {
 	repo, other := hello(t), gittest.New(t)
 	other.Write("tf/main.tf", "output \"a\" { value = 1 }\n").Commit("start")
-	text := strings.Replace(component("metrics", "tf"), `repo = "."`, "repo = \""+other.URL()+"\"\nbranch = \"main\"", 1)
+	text := strings.Replace(component("metrics", "tf"), `repo = "."`,
+		"repo = \""+other.URL()+"\"\nbranch = \"main\"", 1)
 	repo.Write("app/components/metrics.toml", text).Commit("elsewhere")
 	b := newBench(t, repo)
 	b.connect(true)
@@ -425,7 +459,8 @@ func TestAComponentOfAnotherRepository(t *testing.T) {
 	}
 	repo.Write("app/components/metrics.toml", text+"[vars]\nsice = 1\n").Commit("size")
 	b.sync()
-	if got := b.component("metrics").Problem; !strings.HasPrefix(got, `vars.sice: the module in tf has no variable "sice" (did you mean "size"?)`) {
+	if got := b.component("metrics").Problem; !strings.HasPrefix(got,
+		`vars.sice: the module in tf has no variable "sice" (did you mean "size"?)`) {
 		t.Errorf("the problem is %q", got)
 	}
 	repo.Write("app/components/metrics.toml", text).Commit("no size")
@@ -458,7 +493,8 @@ func TestAComponentThatMovesToAnotherRepository(t *testing.T) {
 	b.sync()
 	b.succeed("sandbox", "web", "metrics")
 	first := b.component("metrics").InputID
-	text := strings.Replace(component("metrics", "modules/metrics"), `repo = "."`, "repo = \""+other.URL()+"\"\nbranch = \"later\"", 1)
+	text := strings.Replace(component("metrics", "modules/metrics"), `repo = "."`,
+		"repo = \""+other.URL()+"\"\nbranch = \"later\"", 1)
 	repo.Write("app/components/metrics.toml", text)
 	b.push("elsewhere")
 	moved := b.component("metrics")
@@ -483,10 +519,14 @@ func TestBuildsGoToARunnerThatIsThere(t *testing.T) {
 	b.connect(true)
 	var there store.Runner
 	b.in(func(ctx context.Context, tx *store.Tx) (err error) {
-		if there, _, err = dispatch.CreateRunner(ctx, tx, dispatch.NewRunner{Name: "second", Kind: dispatch.RunnerBuild}); err != nil {
+		if there, _, err = dispatch.CreateRunner(ctx, tx, dispatch.NewRunner{
+			Name: "second", Kind: dispatch.RunnerBuild,
+		}); err != nil {
 			return err
 		}
-		_, err = tx.SetRunnerKey(ctx, store.SetRunnerKeyParams{OrgID: b.org, ID: there.ID, KeyHash: []byte("k"), Capacity: 1})
+		_, err = tx.SetRunnerKey(ctx, store.SetRunnerKeyParams{
+			OrgID: b.org, ID: there.ID, KeyHash: []byte("k"), Capacity: 1,
+		})
 		return err
 	})
 	b.sync()
@@ -509,7 +549,8 @@ func TestTwoReplicas(t *testing.T) {
 	_, other, _ := b.replica()
 	for round := range 3 {
 		repo.Write("modules/metrics/main.tf", "output \"port\" { value = "+strings.Repeat("1", round+2)+" }\n",
-			"app/components/web.toml", component("web", "modules/web")+"[vars]\nx = \""+strings.Repeat("x", round+1)+"\"\n")
+			"app/components/web.toml",
+			component("web", "modules/web")+"[vars]\nx = \""+strings.Repeat("x", round+1)+"\"\n")
 		repo.Commit("more")
 		var wait sync.WaitGroup
 		for range 2 {

@@ -49,7 +49,9 @@ func TestRecipeDigestIsFixed(t *testing.T) {
 		"kind":      func(r *Recipe) { r.Kind = "sandbox" },
 		"terraform": func(r *Recipe) { r.TerraformVersion = "1.11.3" },
 		"directory": func(r *Recipe) { r.Directory = "n" },
-		"tree":      func(r *Recipe) { r.Sources = []sourcedir.Source{{Directory: "m", Tree: strings.Repeat("b", 40)}} },
+		"tree": func(r *Recipe) {
+			r.Sources = []sourcedir.Source{{Directory: "m", Tree: strings.Repeat("b", 40)}}
+		},
 		"chart":     func(r *Recipe) { r.Chart = &Chart{Repository: "https://x", Name: "y"} },
 		"kustomize": func(r *Recipe) { r.Kustomize = &Kustomize{LoadRestrictor: "none"} },
 		"manifest":  func(r *Recipe) { r.Manifest = digestOfText("a: b") },
@@ -64,8 +66,16 @@ func TestRecipeDigestIsFixed(t *testing.T) {
 }
 
 func TestMovedDirectories(t *testing.T) {
-	before := Recipe{Sources: []sourcedir.Source{{Directory: "a", Tree: "1"}, {Directory: "b", Tree: "1"}, {Directory: "c", Tree: "1"}}}
-	now := Recipe{Sources: []sourcedir.Source{{Directory: "a", Tree: "1"}, {Directory: "b", Tree: "2"}, {Directory: "d", Tree: "1"}}}
+	before := Recipe{
+		Sources: []sourcedir.Source{
+			{Directory: "a", Tree: "1"}, {Directory: "b", Tree: "1"}, {Directory: "c", Tree: "1"},
+		},
+	}
+	now := Recipe{
+		Sources: []sourcedir.Source{
+			{Directory: "a", Tree: "1"}, {Directory: "b", Tree: "2"}, {Directory: "d", Tree: "1"},
+		},
+	}
 	if diff := cmp.Diff([]string{"b", "d", "c"}, movedDirectories(before, now)); diff != "" {
 		t.Error(diff)
 	}
@@ -76,7 +86,9 @@ func TestFailureIsBounded(t *testing.T) {
 	if len(words) > maxError+10 || !strings.HasSuffix(words, "…") {
 		t.Errorf("kept %d bytes", len(words))
 	}
-	for _, status := range []api.JobResultStatus{api.JobResultStatusCancelled, api.JobResultStatusLost, api.JobResultStatusFailed} {
+	for _, status := range []api.JobResultStatus{
+		api.JobResultStatusCancelled, api.JobResultStatusLost, api.JobResultStatusFailed,
+	} {
 		if failure(api.JobResult{Status: status}) == "" {
 			t.Errorf("%s without words has none", status)
 		}

@@ -31,7 +31,9 @@ const draftDigest = "draft"
 // repository. The app may have no version yet. A component that names the app's repository and
 // branch by URL is built from the same files. Code in other repositories counts as it was when it
 // was last read. Drafts writes nothing.
-func Drafts(ctx context.Context, tx *store.Tx, appID string, config *appconfig.App, tree *gittree.Tree) (map[string]Draft, error) {
+func Drafts(
+	ctx context.Context, tx *store.Tx, appID string, config *appconfig.App, tree *gittree.Tree,
+) (map[string]Draft, error) {
 	now, err := readApp(ctx, tx, appID)
 	if err != nil && !errors.Is(err, errNothing) {
 		return nil, fmt.Errorf("read app %s: %w", appID, err)
@@ -82,7 +84,10 @@ type drafting struct {
 
 func (d drafting) draft(ctx context.Context, tx *store.Tx, config appconfig.Component) (Draft, error) {
 	was := d.present[config.Name]
-	found := &finding{app: d.app, componentState: componentState{config: config, row: d.rows[config.Name], url: "the files that were sent"}}
+	found := &finding{
+		app:            d.app,
+		componentState: componentState{config: config, row: d.rows[config.Name], url: "the files that were sent"},
+	}
 	found.current = was.current
 	switch {
 	case config.Source == nil:
@@ -100,7 +105,8 @@ func (d drafting) draft(ctx context.Context, tx *store.Tx, config appconfig.Comp
 		found.recipe.Sources = before.Sources
 		found.digest = found.recipe.Digest()
 	default:
-		reason := fmt.Sprintf("it is built from %s in %s at %s, which is looked at when it is synced", config.Source.Directory, config.Source.Repo, config.Source.Branch)
+		reason := fmt.Sprintf("it is built from %s in %s at %s, which is looked at when it is synced",
+			config.Source.Directory, config.Source.Repo, config.Source.Branch)
 		return Draft{Moved: true, Rebuild: true, Reason: reason, Build: toBeMade(reason)}, nil
 	}
 	if found.problem != "" {
@@ -120,7 +126,8 @@ func sameCode(was, is *appconfig.Component) bool {
 	if before.Kustomize != nil && after.Kustomize != nil {
 		before.Kustomize.EnableHelm = after.Kustomize.EnableHelm // which does not affect the files that are read
 	}
-	return was.Source != nil && *was.Source == *is.Source && was.Kind == is.Kind && before.Directory == after.Directory &&
+	return was.Source != nil && *was.Source == *is.Source && was.Kind == is.Kind &&
+		before.Directory == after.Directory &&
 		reflect.DeepEqual(before.Kustomize, after.Kustomize)
 }
 

@@ -63,14 +63,18 @@ func TestBuildsAreSpread(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if _, err = tx.SetRunnerKey(ctx, store.SetRunnerKeyParams{OrgID: b.org, ID: runner.ID, KeyHash: []byte(name), Capacity: 2}); err != nil {
+			if _, err = tx.SetRunnerKey(ctx, store.SetRunnerKeyParams{
+				OrgID: b.org, ID: runner.ID, KeyHash: []byte(name), Capacity: 2,
+			}); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 	b.sync()
-	if got := b.list("select count(distinct runner_id)::text || ' of ' || count(*) from jobs where kind = 'build'"); got[0] != "3 of 3" {
+	if got := b.list(
+		"select count(distinct runner_id)::text || ' of ' || count(*) from jobs where kind = 'build'",
+	); got[0] != "3 of 3" {
 		t.Errorf("runners that build: %s", got[0])
 	}
 }

@@ -18,7 +18,9 @@ func Shape(c *appconfig.Component) Recipe {
 	case c.Terraform != nil:
 		shape.TerraformVersion = c.Terraform.Version
 	case c.Helm != nil && c.Source == nil && c.Helm.Repository != nil:
-		shape.Chart = &Chart{Repository: c.Helm.Repository.RepoURL, Name: c.Helm.Repository.Chart, Version: c.Helm.Repository.Version}
+		shape.Chart = &Chart{
+			Repository: c.Helm.Repository.RepoURL, Name: c.Helm.Repository.Chart, Version: c.Helm.Repository.Version,
+		}
 	case c.Manifest != nil && c.Source == nil:
 		shape.Manifest = digestOfText(c.Manifest.Text)
 	case c.Manifest != nil && c.Manifest.Kustomize != nil:

@@ -48,7 +48,10 @@ var _ dispatch.Owner = (*Builder)(nil)
 
 // start queues the job of a build for the org's build runner. It returns false if there is none
 // yet.
-func start(ctx context.Context, tx *store.Tx, build store.Build, component store.Component, recipe Recipe, timeout time.Duration) (bool, error) {
+func start(
+	ctx context.Context, tx *store.Tx, build store.Build, component store.Component, recipe Recipe,
+	timeout time.Duration,
+) (bool, error) {
 	runner, err := tx.BuildRunner(ctx, tx.Org, dispatch.Online.Seconds())
 	if errors.Is(err, store.ErrNotFound) {
 		return false, nil
@@ -57,8 +60,12 @@ func start(ctx context.Context, tx *store.Tx, build store.Build, component store
 		return false, err
 	}
 	job, err := dispatch.Enqueue(ctx, tx, dispatch.NewJob{
-		Runner: runner.ID, Kind: "build", OwnerKind: OwnerKind, OwnerID: build.ID, Reason: build.Reason, Trace: build.Trace, ComponentKind: recipe.Kind,
-		Spec: api.JobSpec{Kind: api.JobSpecKindBuild, TimeoutSeconds: int(math.Ceil(timeout.Seconds())), Build: specOf(tx.Org, build, component, recipe)},
+		Runner: runner.ID, Kind: "build", OwnerKind: OwnerKind, OwnerID: build.ID, Reason: build.Reason,
+		Trace: build.Trace, ComponentKind: recipe.Kind,
+		Spec: api.JobSpec{
+			Kind: api.JobSpecKindBuild, TimeoutSeconds: int(math.Ceil(timeout.Seconds())),
+			Build: specOf(tx.Org, build, component, recipe),
+		},
 	})
 	if err != nil {
 		return false, err
@@ -85,7 +92,8 @@ func specOf(org string, build store.Build, component store.Component, recipe Rec
 	}
 	if k := recipe.Kustomize; k != nil {
 		spec.Kustomize = api.KustomizeSpec{
-			Path: recipe.Directory, Patches: append([]string{}, k.Patches...), EnableHelm: k.EnableHelm, LoadRestrictor: k.LoadRestrictor,
+			Path: recipe.Directory, Patches: append([]string{}, k.Patches...), EnableHelm: k.EnableHelm,
+			LoadRestrictor: k.LoadRestrictor,
 		}
 	}
 	return spec
@@ -150,11 +158,18 @@ func endOf(org string, build store.Build, result api.JobResult) store.EndBuildPa
 	case result.Status != api.JobResultStatusSucceeded:
 		return store.EndBuildParams{Status: statusFailed, Error: failure(result)}
 	case made.Repository != ArtifactRepository(org, build.ComponentID):
-		return store.EndBuildParams{Status: statusFailed, Error: "the runner pushed the artifact to another repository than the build's; update the runner and build again"}
+		return store.EndBuildParams{
+			Status: statusFailed, Error: "the runner pushed the artifact to another repository than the build's; update the runner and build again",
+		}
 	case artifact.CheckDigest(made.Digest) != nil:
-		return store.EndBuildParams{Status: statusFailed, Error: "the runner reported no digest of the artifact; update the runner and build again"}
+		return store.EndBuildParams{
+			Status: statusFailed,
+			Error:  "the runner reported no digest of the artifact; update the runner and build again",
+		}
 	}
-	return store.EndBuildParams{Status: statusSucceeded, ArtifactDigest: made.Digest, ArtifactBytes: max(result.Build.Bytes, 0)}
+	return store.EndBuildParams{
+		Status: statusSucceeded, ArtifactDigest: made.Digest, ArtifactBytes: max(result.Build.Bytes, 0),
+	}
 }
 
 func failure(result api.JobResult) string {
@@ -225,8 +240,9 @@ func rebuild(ctx context.Context, tx *store.Tx, old store.Build) (string, error)
 		return "", fmt.Errorf("read recipe: %w", err)
 	}
 	again, err := tx.AddBuild(ctx, store.AddBuildParams{
-		OrgID: tx.Org, ID: id.New("bld"), ComponentID: old.ComponentID, InputID: old.InputID, Repository: old.Repository,
-		Commit: old.Commit, SourceDigest: old.SourceDigest, Trace: old.Trace,
+		OrgID: tx.Org, ID: id.New("bld"), ComponentID: old.ComponentID, InputID: old.InputID,
+		Repository: old.Repository,
+		Commit:     old.Commit, SourceDigest: old.SourceDigest, Trace: old.Trace,
 		Reason: fmt.Sprintf("somebody asked for the input of build %d, which failed, to be built again", old.Number),
 	})
 	if err != nil {

@@ -192,7 +192,8 @@ func (k *keeping) newBuild(ctx context.Context, found *finding) (err error) {
 		revision, commit, trace = &found.revision.ID, found.revision.Commit, found.revision.Trace
 	}
 	ctx, span := telemetry.Begin(telemetry.Extract(ctx, trace), "build",
-		slog.String("org", k.tx.Org), slog.String("component", found.row.ID), slog.String("revision", revisionID(found.revision)))
+		slog.String("org", k.tx.Org), slog.String("component", found.row.ID),
+		slog.String("revision", revisionID(found.revision)))
 	defer func() { span.End(err) }()
 	if found.known.input == nil {
 		encoded, err := json.Marshal(found.recipe)
@@ -258,7 +259,9 @@ func (k *keeping) conclude(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := catalog.Conclude(ctx, k.tx, revisionID, k.app.row.Name, k.concluded[revisionID], nothing(revision, k.app)); err != nil {
+		if err := catalog.Conclude(
+			ctx, k.tx, revisionID, k.app.row.Name, k.concluded[revisionID], nothing(revision, k.app),
+		); err != nil {
 			return err
 		}
 	}

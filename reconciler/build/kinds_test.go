@@ -103,23 +103,40 @@ func TestChartsAndManifests(t *testing.T) {
 		spec    api.BuildSpec
 		seconds int
 	}{
-		"api":   {"charts/api/Chart.yaml charts/api/templates/a.yaml charts/common/Chart.yaml", api.BuildSpec{ComponentKind: "helm_chart", Directory: "charts/api"}, 90},
+		"api": {
+			"charts/api/Chart.yaml charts/api/templates/a.yaml charts/common/Chart.yaml",
+			api.BuildSpec{ComponentKind: "helm_chart", Directory: "charts/api"}, 90,
+		},
 		"quota": {"manifest.yaml", api.BuildSpec{ComponentKind: "kubernetes_manifest", Directory: "."}, 300},
 		"edge": {
 			"deploy/base/a.yaml deploy/base/kustomization.yaml deploy/overlays/a/kustomization.yaml deploy/patches/more.yaml",
 			api.BuildSpec{
 				ComponentKind: "kubernetes_manifest", Directory: "deploy/overlays/a",
-				Kustomize: api.KustomizeSpec{Path: "deploy/overlays/a", Patches: []string{"deploy/patches/more.yaml"}, LoadRestrictor: "rootOnly"},
+				Kustomize: api.KustomizeSpec{
+					Path: "deploy/overlays/a", Patches: []string{"deploy/patches/more.yaml"},
+					LoadRestrictor: "rootOnly",
+				},
 			}, 300,
 		},
-		"cache":   {"", api.BuildSpec{ComponentKind: "helm_chart", Directory: ".", Chart: api.ChartSource{Repository: "oci://charts.example.com/acme", Chart: "cache"}}, 300},
-		"sandbox": {"modules/sandbox/main.tf", api.BuildSpec{ComponentKind: "sandbox", Directory: "modules/sandbox", TerraformVersion: "1.11.4"}, 1800},
+		"cache": {
+			"",
+			api.BuildSpec{
+				ComponentKind: "helm_chart", Directory: ".",
+				Chart: api.ChartSource{Repository: "oci://charts.example.com/acme", Chart: "cache"},
+			}, 300,
+		},
+		"sandbox": {
+			"modules/sandbox/main.tf",
+			api.BuildSpec{ComponentKind: "sandbox", Directory: "modules/sandbox", TerraformVersion: "1.11.4"}, 1800,
+		},
 	} {
 		built := b.builds(name)[0]
 		spec := b.job(built)
 		want.spec.Build, want.spec.Component, want.spec.Repository = built.ID, name, b.org+"/builds/"+built.ComponentID
 		if want.files != "" {
-			want.spec.Source = api.ArtifactRef{Repository: b.org + "/sources/" + built.ComponentID, Digest: built.SourceDigest}
+			want.spec.Source = api.ArtifactRef{
+				Repository: b.org + "/sources/" + built.ComponentID, Digest: built.SourceDigest,
+			}
 			if diff := cmp.Diff(strings.Fields(want.files), slices.Sorted(maps.Keys(b.sourceOf(built)))); diff != "" {
 				t.Errorf("%s: %s", name, diff)
 			}
@@ -138,7 +155,8 @@ func TestChartsAndManifests(t *testing.T) {
 	if text := b.sourceOf(b.builds("quota")[0])["manifest.yaml"]; text != quotaText {
 		t.Errorf("the manifest is %q", text)
 	}
-	if reason := b.builds("cache")[0].Reason; !strings.Contains(reason, ": the newest version of chart cache of oci://charts.example.com/acme") {
+	if reason := b.builds("cache")[0].Reason; !strings.Contains(reason,
+		": the newest version of chart cache of oci://charts.example.com/acme") {
 		t.Errorf("the reason is %q", reason)
 	}
 	b.succeed("sandbox", "web", "metrics", "api", "cache", "quota", "edge")
@@ -149,19 +167,52 @@ func TestChartsAndManifests(t *testing.T) {
 		rebuilt string // the one component that gets another build
 		reason  string
 	}{
-		{"what nothing is built from", []string{"charts/other/Chart.yaml", "a: b\n", "deploy/overlays/b/kustomization.yaml", "resources: []\n", "README.md", "x"}, "", ""},
-		{"what only a deploy uses", []string{"app/components/quota.toml", manifestText + "deploy_timeout = \"3m\"\n", "app/components/api.toml", chartText + "[values]\na = 1\n"}, "", ""},
-		{"a manifest", []string{"app/components/quota.yaml", quotaText + "# more\n"}, "quota", "changes the manifest of component quota"},
-		{"a chart below", []string{"charts/common/values.yaml", "a: b\n"}, "api", "changed charts/common/values.yaml, which component api is built from"},
-		{"a base", []string{"deploy/base/a.yaml", "a: d\n"}, "edge", "changed deploy/base/a.yaml, which component edge is built from"},
-		{"an option", []string{"app/components/edge.toml", strings.Replace(kustomText, "[public_repo]", "enable_helm = true\n[public_repo]", 1)}, "edge", "says other things to kustomize for component edge"},
+		{
+			"what nothing is built from",
+			[]string{
+				"charts/other/Chart.yaml", "a: b\n", "deploy/overlays/b/kustomization.yaml",
+				"resources: []\n", "README.md", "x",
+			}, "", "",
+		},
+		{
+			"what only a deploy uses",
+			[]string{
+				"app/components/quota.toml", manifestText + "deploy_timeout = \"3m\"\n", "app/components/api.toml",
+				chartText + "[values]\na = 1\n",
+			}, "", "",
+		},
+		{
+			"a manifest", []string{"app/components/quota.yaml", quotaText + "# more\n"}, "quota",
+			"changes the manifest of component quota",
+		},
+		{
+			"a chart below", []string{"charts/common/values.yaml", "a: b\n"}, "api",
+			"changed charts/common/values.yaml, which component api is built from",
+		},
+		{
+			"a base", []string{"deploy/base/a.yaml", "a: d\n"}, "edge",
+			"changed deploy/base/a.yaml, which component edge is built from",
+		},
+		{
+			"an option",
+			[]string{
+				"app/components/edge.toml",
+				strings.Replace(kustomText, "[public_repo]", "enable_helm = true\n[public_repo]", 1),
+			}, "edge", "says other things to kustomize for component edge",
+		},
 		{"a version", []string{"app/components/cache.toml", fetchedText + "version = \"1.2.3\"\n"}, "cache",
 			"builds component cache from chart cache 1.2.3 of oci://charts.example.com/acme instead of the newest version of chart cache of oci://charts.example.com/acme"},
-		{"a chart of one's own", []string{"app/components/cache.toml", strings.NewReplacer(`"api"`, `"cache"`, "hello-api", "hello-cache").Replace(chartText)}, "cache",
+		{"a chart of one's own",
+			[]string{
+				"app/components/cache.toml",
+				strings.NewReplacer(`"api"`, `"cache"`, "hello-api", "hello-cache").Replace(chartText),
+			}, "cache",
 			"builds component cache from charts/api instead of chart cache 1.2.3 of oci://charts.example.com/acme"},
-		{"a chart of others", []string{"app/components/cache.toml", strings.Replace(fetchedText, "oci", "https", 1)}, "cache",
+		{"a chart of others",
+			[]string{"app/components/cache.toml", strings.Replace(fetchedText, "oci", "https", 1)}, "cache",
 			"builds component cache from the newest version of chart cache of https://charts.example.com/acme instead of charts/api"},
-		{"a text for a kustomization", []string{"app/components/edge.toml", strings.Replace(manifestText, "quota", "edge", 1)}, "edge",
+		{"a text for a kustomization",
+			[]string{"app/components/edge.toml", strings.Replace(manifestText, "quota", "edge", 1)}, "edge",
 			"builds component edge from a manifest in the config instead of deploy/overlays/a"},
 	} {
 		repo.Write(step.write...)
@@ -192,7 +243,8 @@ func TestAFailedBuildOfAFetchedChart(t *testing.T) {
 	b.sync()
 	first := b.builds("cache")[0]
 	b.end(first, api.JobResult{Status: api.JobResultStatusFailed, Error: "charts.example.com cannot be reached"})
-	repo.Write("app/components/cache.toml", strings.Replace(fetchedText, "[helm_repo]", "build_timeout = \"2m\"\n[helm_repo]", 1))
+	repo.Write("app/components/cache.toml",
+		strings.Replace(fetchedText, "[helm_repo]", "build_timeout = \"2m\"\n[helm_repo]", 1))
 	b.push("longer")
 	b.wantBuilds(map[string]int{"cache": 1})
 	b.in(func(ctx context.Context, tx *store.Tx) error {
@@ -219,21 +271,31 @@ func TestAnUploadedAppWithoutCode(t *testing.T) {
 	upload := func(quota string) {
 		t.Helper()
 		packed, err := artifact.Tarball([]artifact.File{
-			{Path: "components/cache.toml", Content: []byte(fetchedText)}, {Path: "components/quota.toml", Content: []byte(manifestText)},
-			{Path: "components/quota.yaml", Content: []byte(quota)}, {Path: "metadata.toml", Content: []byte("version = \"v2\"\n")},
-			{Path: "sandbox.toml", Content: []byte("terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \"" + elsewhere.URL() + "\"\ndirectory = \"sandbox\"\nbranch = \"main\"\n")},
+			{Path: "components/cache.toml", Content: []byte(fetchedText)},
+			{Path: "components/quota.toml", Content: []byte(manifestText)},
+			{Path: "components/quota.yaml", Content: []byte(quota)},
+			{Path: "metadata.toml", Content: []byte("version = \"v2\"\n")},
+			{
+				Path: "sandbox.toml",
+				Content: []byte("terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \"" + elsewhere.URL() +
+					"\"\ndirectory = \"sandbox\"\nbranch = \"main\"\n"),
+			},
 		}, artifact.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if found, err := b.catalog.Upload(t.Context(), b.org, b.app, "uploaded by ada", bytes.NewReader(packed)); err != nil || found.HasErrors() {
+		if found, err := b.catalog.Upload(
+			t.Context(), b.org, b.app, "uploaded by ada", bytes.NewReader(packed),
+		); err != nil || found.HasErrors() {
 			t.Fatalf("%v, %v", found, err)
 		}
 	}
 	upload(quotaText)
 	b.wantBuilds(map[string]int{"sandbox": 1, "cache": 1, "quota": 1})
 	built := b.builds("quota")[0]
-	if built.Repository != "" || built.Commit != "" || built.Reason != "the first input of component quota, at app version 1" || b.sourceOf(built)["manifest.yaml"] != quotaText {
+	if built.Repository != "" || built.Commit != "" ||
+		built.Reason != "the first input of component quota, at app version 1" ||
+		b.sourceOf(built)["manifest.yaml"] != quotaText {
 		t.Errorf("got %+v", built)
 	}
 	if all := b.releases(); len(all) != 1 {
@@ -271,13 +333,17 @@ func TestAChartThatCannotBeBuilt(t *testing.T) {
 	b.connect(true)
 	b.sync()
 	before := b.component("api")
-	repo.Write("charts/api/Chart.yaml", "apiVersion: v2\nname: api\nversion: 1.0.0\ndependencies:\n- name: up\n  repository: file://../../../up\n", "deploy/base/a.yaml", "b: c\n")
+	repo.Write("charts/api/Chart.yaml",
+		"apiVersion: v2\nname: api\nversion: 1.0.0\ndependencies:\n- name: up\n  repository: file://../../../up\n",
+		"deploy/base/a.yaml", "b: c\n")
 	outcome := b.push("climb").Outcome
 	after := b.component("api")
-	if !strings.Contains(after.Problem, `charts/api/Chart.yaml:6: dependency "up" leads out of the repository`) || *after.InputID != *before.InputID {
+	if !strings.Contains(after.Problem, `charts/api/Chart.yaml:6: dependency "up" leads out of the repository`) ||
+		*after.InputID != *before.InputID {
 		t.Errorf("got the problem %q", after.Problem)
 	}
-	if !strings.Contains(outcome, "component api cannot be built: charts/api/Chart.yaml:6") || !strings.Contains(outcome, "component edge: input changed, build 2") {
+	if !strings.Contains(outcome, "component api cannot be built: charts/api/Chart.yaml:6") ||
+		!strings.Contains(outcome, "component edge: input changed, build 2") {
 		t.Errorf("the outcome is %q", outcome)
 	}
 	b.wantBuilds(map[string]int{"api": 1, "edge": 2})
@@ -287,10 +353,12 @@ func TestAChartThatCannotBeBuilt(t *testing.T) {
 // also of code in other repositories.
 func TestDraftsOfChartsAndManifests(t *testing.T) {
 	repo, other := cluster(t), gittest.New(t)
-	other.Write("chart/Chart.yaml", "apiVersion: v2\nname: far\nversion: 1.0.0\n", "k/kustomization.yaml", "resources: []\n").Commit("start")
+	other.Write("chart/Chart.yaml", "apiVersion: v2\nname: far\nversion: 1.0.0\n", "k/kustomization.yaml",
+		"resources: []\n").Commit("start")
 	elsewhere := "[public_repo]\nrepo = \"" + other.URL() + "\"\nbranch = \"main\"\ndirectory = "
 	far := "type = \"helm_chart\"\nname = \"far\"\nchart_name = \"hello-far\"\n" + elsewhere + "\"chart\"\n"
-	away := "type = \"kubernetes_manifest\"\nname = \"away\"\nnamespace = \"x\"\n[kustomize]\npath = \"k\"\n" + elsewhere + "\".\"\n"
+	away := "type = \"kubernetes_manifest\"\nname = \"away\"\nnamespace = \"x\"\n[kustomize]\npath = \"k\"\n" +
+		elsewhere + "\".\"\n"
 	repo.Write("app/components/far.toml", far, "app/components/away.toml", away).Commit("elsewhere")
 	b := newBench(t, repo)
 	b.connect(true)
@@ -301,15 +369,33 @@ func TestDraftsOfChartsAndManifests(t *testing.T) {
 		want  map[string]string // the reasons of the components that would be rebuilt
 	}{
 		{nil, map[string]string{}},
-		{[]string{"app/components/quota.yaml", quotaText + "# more\n"}, map[string]string{"quota": "this config changes the manifest of component quota"}},
-		{[]string{"charts/common/values.yaml", "a: b\n"}, map[string]string{"quota": "this config changes the manifest of component quota", "api": "the code in charts/common would be another"}},
 		{
-			[]string{"app/components/quota.yaml", quotaText, "app/components/far.toml", far + "[values]\na = 1\n", "app/components/away.toml", strings.Replace(away, "[public", "enable_helm = true\n[public", 1)},
-			map[string]string{"api": "the code in charts/common would be another", "away": "this config says other things to kustomize for component away"},
+			[]string{"app/components/quota.yaml", quotaText + "# more\n"},
+			map[string]string{"quota": "this config changes the manifest of component quota"},
+		},
+		{
+			[]string{"charts/common/values.yaml", "a: b\n"},
+			map[string]string{
+				"quota": "this config changes the manifest of component quota",
+				"api":   "the code in charts/common would be another",
+			},
+		},
+		{
+			[]string{
+				"app/components/quota.yaml", quotaText, "app/components/far.toml", far + "[values]\na = 1\n",
+				"app/components/away.toml", strings.Replace(away, "[public", "enable_helm = true\n[public", 1),
+			},
+			map[string]string{
+				"api":  "the code in charts/common would be another",
+				"away": "this config says other things to kustomize for component away",
+			},
 		},
 		{
 			[]string{"app/components/away.toml", strings.Replace(away, "path = \"k\"", "path = \"l\"", 1)},
-			map[string]string{"api": "the code in charts/common would be another", "away": "it is built from . in " + other.URL() + " at main, which is looked at when it is synced"},
+			map[string]string{
+				"api":  "the code in charts/common would be another",
+				"away": "it is built from . in " + other.URL() + " at main, which is looked at when it is synced",
+			},
 		},
 	} {
 		repo.Write(step.write...)
@@ -332,7 +418,8 @@ func TestDraftsOfChartsAndManifests(t *testing.T) {
 // drafts returns the effect of the files as they are in the repository's directory.
 func (b *bench) drafts() (drafts map[string]build.Draft) {
 	b.t.Helper()
-	files, err := artifact.ReadDir(b.repo.Dir, artifact.ReadOptions{Skip: func(name string, _ fs.DirEntry) bool { return name == ".git" }})
+	files, err := artifact.ReadDir(b.repo.Dir,
+		artifact.ReadOptions{Skip: func(name string, _ fs.DirEntry) bool { return name == ".git" }})
 	if err != nil {
 		b.t.Fatal(err)
 	}

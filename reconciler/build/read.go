@@ -20,7 +20,7 @@ type appState struct {
 	config     appconfig.App
 	broken     bool            // the newest revision's config has errors, so the version is an older one
 	revision   *store.Revision // at which the config was read; nil for an uploaded app
-	readAt     *store.Revision // revision, or if the config there has errors, the one at which the version became current
+	readAt     *store.Revision // revision, or if its config has errors, the revision of the version
 	watch      *store.Watch    // of the app's repository; nil for an uploaded app
 	released   bool            // the newest release was made of the version
 	components []componentState
@@ -31,7 +31,7 @@ type componentState struct {
 	row      store.Component
 	config   appconfig.Component
 	own      bool // its code is in the config, or in the app's own repository at the app's commit
-	inline   bool // built from the config alone: a text, or a chart of a chart repository; its revision is nil in an uploaded app
+	inline   bool // built from the config alone: a text or a fetched chart; no revision in an uploaded app
 	revision *store.Revision
 	watch    *store.Watch // the watch of the revision
 	trouble  string       // why revision is nil, if its repository could not be read

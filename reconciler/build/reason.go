@@ -78,7 +78,8 @@ func optionReason(before, now Recipe, name, whom string) string {
 }
 
 func terraformReason(before, now Recipe, name, whom string) string {
-	return fmt.Sprintf("%s builds component %s with Terraform %s instead of %s", whom, name, now.TerraformVersion, before.TerraformVersion)
+	return fmt.Sprintf("%s builds component %s with Terraform %s instead of %s",
+		whom, name, now.TerraformVersion, before.TerraformVersion)
 }
 
 // codeReason names the changed files if the revision itself changed them, otherwise the
@@ -89,7 +90,8 @@ func codeReason(name, commit string, moved []string, revision store.Revision) st
 		files = append(files, catalog.Below(catalog.ChangedPaths(revision), directory)...)
 	}
 	if len(files) == 0 {
-		return fmt.Sprintf("the code in %s, which component %s is built from, is another at %s", catalog.Some(moved), name, commit)
+		return fmt.Sprintf("the code in %s, which component %s is built from, is another at %s",
+			catalog.Some(moved), name, commit)
 	}
 	return fmt.Sprintf("%s changed %s, which component %s is built from", commit, catalog.Some(files), name)
 }

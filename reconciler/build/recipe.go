@@ -22,8 +22,8 @@ type Recipe struct {
 	Format           string             `json:"format"`
 	Kind             string             `json:"kind"`
 	TerraformVersion string             `json:"terraform_version"` // of a Terraform module; empty for other kinds
-	Directory        string             `json:"directory"`         // of the root module, chart or kustomization in the repository
-	Sources          []sourcedir.Source `json:"sources"`           // all code that the component is built from, sorted by directory
+	Directory        string             `json:"directory"`         // of the root module, chart or kustomization
+	Sources          []sourcedir.Source `json:"sources"`           // all code of the component, sorted by directory
 	Chart            *Chart             `json:"chart,omitempty"`
 	Kustomize        *Kustomize         `json:"kustomize,omitempty"`
 	Manifest         string             `json:"manifest,omitempty"` // digest of a text that is built unchanged

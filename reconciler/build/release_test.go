@@ -23,7 +23,9 @@ import (
 func (b *bench) releaseRows() (all []store.ViewReleasesRow) {
 	b.t.Helper()
 	b.in(func(ctx context.Context, tx *store.Tx) (err error) {
-		all, err = tx.ViewReleases(ctx, store.ViewReleasesParams{OrgID: b.org, AppID: b.app, Before: 1 << 30, Most: 100})
+		all, err = tx.ViewReleases(ctx, store.ViewReleasesParams{
+			OrgID: b.org, AppID: b.app, Before: 1 << 30, Most: 100,
+		})
 		return err
 	})
 	slices.Reverse(all)
@@ -100,14 +102,17 @@ func TestReleasesFollowDigests(t *testing.T) {
 	b.succeed("metrics")
 	b.wantReleases("1 complete", "2 complete")
 	code := b.releaseRows()[1]
-	if words := "commit " + repo.Head()[:7] + ` ("code alone") changed modules/metrics/main.tf`; !strings.Contains(code.Cause, words) {
+	if words := "commit " + repo.Head()[:7] +
+		` ("code alone") changed modules/metrics/main.tf`; !strings.Contains(code.Cause, words) {
 		t.Errorf("the cause is %q, want %q", code.Cause, words)
 	}
 	var commits []release.Commit
 	if err := json.Unmarshal(code.Commits, &commits); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]release.Commit{{Repository: repo.URL(), Ref: "main", Commit: repo.Head(), Subject: "code alone"}}, commits); diff != "" {
+	if diff := cmp.Diff(
+		[]release.Commit{{Repository: repo.URL(), Ref: "main", Commit: repo.Head(), Subject: "code alone"}}, commits,
+	); diff != "" {
 		t.Error(diff)
 	}
 
@@ -168,13 +173,16 @@ func TestPartialReleases(t *testing.T) {
 	refused("complete")
 
 	repo.Write(
-		"modules/web/main.tf", "module \"far\" {\n  source = \"example.org/far\"\n}\n", "app/components/web.toml", "max_auto_retries = 1\n"+component("web", "modules/web"),
-		"modules/metrics/main.tf", "output \"port\" { value = 2 }\n", "app/components/late.toml", component("late", "modules/late"),
+		"modules/web/main.tf", "module \"far\" {\n  source = \"example.org/far\"\n}\n", "app/components/web.toml",
+		"max_auto_retries = 1\n"+component("web", "modules/web"),
+		"modules/metrics/main.tf", "output \"port\" { value = 2 }\n", "app/components/late.toml",
+		component("late", "modules/late"),
 	)
 	b.push("web and late cannot be built")
 	b.succeed("metrics")
 	all := b.releases()
-	if last := all[len(all)-1]; !strings.HasPrefix(last, "2 incomplete: late cannot be built: ") || !strings.Contains(last, "web cannot be built: ") {
+	if last := all[len(all)-1]; !strings.HasPrefix(last, "2 incomplete: late cannot be built: ") ||
+		!strings.Contains(last, "web cannot be built: ") {
 		t.Fatalf("the releases are %q", all)
 	}
 	var made *store.Release
@@ -193,7 +201,8 @@ func TestPartialReleases(t *testing.T) {
 		}
 		return nil
 	})
-	if made.Status != release.Complete || !made.Partial || made.Number != 3 || made.Cause != "ada asked for what could be built of release 2: late is left out; web stays as in release 1" {
+	if made.Status != release.Complete || !made.Partial || made.Number != 3 ||
+		made.Cause != "ada asked for what could be built of release 2: late is left out; web stays as in release 1" {
 		t.Errorf("got %+v", made)
 	}
 	if diff := cmp.Diff(map[string]int32{"sandbox": 1, "web": 1, "metrics": 2}, b.contents(3)); diff != "" {
@@ -223,7 +232,8 @@ func TestWhatAPartialReleaseLackedIsBuilt(t *testing.T) {
 	b.connect(true)
 	b.sync()
 	b.succeed("sandbox", "web", "metrics")
-	repo.Write("modules/web/main.tf", "output \"x\" { value = 1 }\n", "modules/metrics/main.tf", "output \"port\" { value = 2 }\n")
+	repo.Write("modules/web/main.tf", "output \"x\" { value = 1 }\n", "modules/metrics/main.tf",
+		"output \"port\" { value = 2 }\n")
 	b.push("both")
 	b.succeed("metrics")
 	failed := b.builds("web")[1]
@@ -253,7 +263,9 @@ func TestWhatAPartialReleaseLackedIsBuilt(t *testing.T) {
 func TestOtherRepositoriesAreRecorded(t *testing.T) {
 	repo, other := hello(t), gittest.New(t)
 	other.Write("modules/metrics/main.tf", "output \"port\" { value = 1 }\n").Commit("start")
-	repo.Write("app/components/metrics.toml", strings.Replace(component("metrics", "modules/metrics"), `repo = "."`, "repo = \""+other.URL()+"\"\nbranch = \"main\"", 1)).Commit("elsewhere")
+	repo.Write("app/components/metrics.toml",
+		strings.Replace(component("metrics", "modules/metrics"), `repo = "."`,
+			"repo = \""+other.URL()+"\"\nbranch = \"main\"", 1)).Commit("elsewhere")
 	b := newBench(t, repo)
 	b.connect(true)
 	b.sync()
@@ -265,7 +277,10 @@ func TestOtherRepositoriesAreRecorded(t *testing.T) {
 		t.Fatalf("the releases are %q", b.releases())
 	}
 	commits, err := release.Commits(store.Release{Commits: rows[1].Commits})
-	want := []release.Commit{{Repository: repo.URL(), Ref: "main", Commit: repo.Head(), Subject: "elsewhere"}, {Repository: other.URL(), Ref: "main", Commit: other.Head(), Subject: "over there"}}
+	want := []release.Commit{
+		{Repository: repo.URL(), Ref: "main", Commit: repo.Head(), Subject: "elsewhere"},
+		{Repository: other.URL(), Ref: "main", Commit: other.Head(), Subject: "over there"},
+	}
 	if diff := cmp.Diff(want, commits); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
@@ -278,7 +293,8 @@ func TestBuildsThatEndAtOnce(t *testing.T) {
 	b := newBench(t, repo)
 	b.connect(true)
 	b.sync()
-	repo.Write("app/components/web.toml", "max_auto_retries = 1\n"+component("web", "modules/web")).Commit("another config, and the same code")
+	repo.Write("app/components/web.toml",
+		"max_auto_retries = 1\n"+component("web", "modules/web")).Commit("another config, and the same code")
 	var running []store.Build
 	for _, name := range []string{"sandbox", "web", "metrics"} {
 		running = append(running, b.builds(name)...)

@@ -48,7 +48,9 @@ func (f *finding) pack() (artifact.Artifact, error) {
 	} else {
 		code, _ := f.config.Code()
 		var err error
-		if files, err = artifact.ReadFS(f.tree, artifact.ReadOptions{Limits: sourceLimits, Skip: code.Skip(recipe.directories())}); err != nil {
+		if files, err = artifact.ReadFS(f.tree, artifact.ReadOptions{
+			Limits: sourceLimits, Skip: code.Skip(recipe.directories()),
+		}); err != nil {
 			return artifact.Artifact{}, fmt.Errorf("pack the source: %w", err)
 		}
 	}

@@ -66,7 +66,9 @@ func (b *Builder) survey(ctx context.Context, org string, app appState) ([]*find
 }
 
 // tree reads each revision once.
-func (b *Builder) tree(ctx context.Context, org, revisionID string, trees map[string]*gittree.Tree) (*gittree.Tree, error) {
+func (b *Builder) tree(
+	ctx context.Context, org, revisionID string, trees map[string]*gittree.Tree,
+) (*gittree.Tree, error) {
 	if tree, there := trees[revisionID]; there {
 		return tree, nil
 	}

@@ -14,7 +14,9 @@ func linkOut(t testing.TB) []byte {
 	var out bytes.Buffer
 	compressed := gzip.NewWriter(&out)
 	written := tar.NewWriter(compressed)
-	err := written.WriteHeader(&tar.Header{Typeflag: tar.TypeSymlink, Name: "metadata.toml", Linkname: "/etc/passwd", Mode: 0o777})
+	err := written.WriteHeader(&tar.Header{
+		Typeflag: tar.TypeSymlink, Name: "metadata.toml", Linkname: "/etc/passwd", Mode: 0o777,
+	})
 	if err := errors.Join(err, written.Close(), compressed.Close()); err != nil {
 		t.Fatal(err)
 	}

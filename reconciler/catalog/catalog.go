@@ -152,9 +152,12 @@ func positionOf(ctx context.Context, tx *store.Tx, app store.App) (position, err
 
 // readConfig loads the config in a directory of a tree, which belongs to a watch if there is one.
 // If it returns no config, the diagnostics state why; the only error is the end of ctx.
-func (c *Catalog) readConfig(ctx context.Context, tree fs.FS, directory string, watch *store.Watch) (*appconfig.App, appconfig.Diagnostics, error) {
+func (c *Catalog) readConfig(
+	ctx context.Context, tree fs.FS, directory string, watch *store.Watch,
+) (*appconfig.App, appconfig.Diagnostics, error) {
 	if !fs.ValidPath(directory) {
-		return nil, appconfig.Diagnostics{broken(ruleDirectory, "the directory "+directory+" is not one inside the repository",
+		return nil, appconfig.Diagnostics{broken(ruleDirectory,
+			"the directory "+directory+" is not one inside the repository",
 			"give the app a directory such as . or apps/shop, without .. and without a slash at either end")}, nil
 	}
 	if !isDirectory(tree, directory) {
@@ -163,7 +166,9 @@ func (c *Catalog) readConfig(ctx context.Context, tree fs.FS, directory string, 
 	}
 	below, err := fs.Sub(tree, directory)
 	if err != nil {
-		return nil, appconfig.Diagnostics{broken(ruleDirectory, err.Error(), "give the app a directory inside the repository")}, nil
+		return nil, appconfig.Diagnostics{
+			broken(ruleDirectory, err.Error(), "give the app a directory inside the repository"),
+		}, nil
 	}
 	return c.load(ctx, below, watch)
 }
@@ -183,8 +188,10 @@ func (c *Catalog) checkSources(config *appconfig.App, connected bool) (found app
 		}
 		if source.Own() {
 			if !connected {
-				found = append(found, broken(ruleSource, fmt.Sprintf(`component %s: repo = "." is the repository that the app lives in, and this app was uploaded`, component.Name),
-					"name the repository's URL, or connect the app to its repository"))
+				found = append(found,
+					broken(ruleSource,
+						fmt.Sprintf(`component %s: repo = "." is the repository that the app lives in, and this app was uploaded`, component.Name),
+						"name the repository's URL, or connect the app to its repository"))
 			}
 			continue
 		}
@@ -213,5 +220,7 @@ const (
 
 // broken returns an error about the config as a whole.
 func broken(rule, message, hint string) appconfig.Diagnostic {
-	return appconfig.Diagnostic{File: ".", Line: 1, Column: 1, Severity: diagnostic.Error, Rule: rule, Message: message, Hint: hint}
+	return appconfig.Diagnostic{
+		File: ".", Line: 1, Column: 1, Severity: diagnostic.Error, Rule: rule, Message: message, Hint: hint,
+	}
 }

@@ -48,7 +48,9 @@ func newBench(t testing.TB, allowed ...string) *bench {
 		t.Fatal(err)
 	}
 	b := &bench{t: t, store: s, org: org.ID, asked: &asked{}}
-	b.observer = observe.New(s, identity, observe.Options{MirrorDir: filepath.Join(t.TempDir(), "mirrors"), AllowFileRemotes: allowed})
+	b.observer = observe.New(s, identity, observe.Options{
+		MirrorDir: filepath.Join(t.TempDir(), "mirrors"), AllowFileRemotes: allowed,
+	})
 	b.catalog = catalog.New(s, b.observer, b.asked)
 	return b
 }
@@ -103,7 +105,9 @@ const sandbox = "terraform_version = \"1.11.4\"\n[public_repo]\nrepo = \".\"\ndi
 
 func newRepo(t testing.TB, filesAndContents ...string) *gittest.Repo {
 	t.Helper()
-	return gittest.New(t).Write(append([]string{"metadata.toml", "version = \"v2\"\n", "sandbox.toml", sandbox, "runner.toml", "runner_type = \"aws\"\n"}, filesAndContents...)...)
+	return gittest.New(t).Write(append([]string{
+		"metadata.toml", "version = \"v2\"\n", "sandbox.toml", sandbox, "runner.toml", "runner_type = \"aws\"\n",
+	}, filesAndContents...)...)
 }
 
 func TestVersionsSayWhy(t *testing.T) {
@@ -113,7 +117,8 @@ func TestVersionsSayWhy(t *testing.T) {
 	b.addApp(repo.URL(), ".", "")
 	b.sync()
 	app, version := b.row()
-	if version == nil || version.Number != 1 || version.Reason != "the first version, from commit "+first[:7]+` ("start")` || b.asked.times != 1 {
+	if version == nil || version.Number != 1 ||
+		version.Reason != "the first version, from commit "+first[:7]+` ("start")` || b.asked.times != 1 {
 		t.Fatalf("got %+v, builds asked for %d times", version, b.asked.times)
 	}
 	var config appconfig.App
@@ -129,12 +134,14 @@ func TestVersionsSayWhy(t *testing.T) {
 	}
 	second := repo.Write("metadata.toml", "version = \"v2\"\ndisplay_name = \"Hello\"\n").Commit("name it")
 	b.sync()
-	if _, version = b.row(); version.Number != 2 || version.Reason != "commit "+second[:7]+` ("name it") changed metadata.toml` {
+	if _, version = b.row(); version.Number != 2 ||
+		version.Reason != "commit "+second[:7]+` ("name it") changed metadata.toml` {
 		t.Fatalf("got %+v", version)
 	}
 	repo.Git("revert", "--no-edit", "HEAD")
 	b.sync()
-	if _, version = b.row(); version.Number != 1 || !strings.Contains(version.Reason, "set the config back to that of version 1") {
+	if _, version = b.row(); version.Number != 1 ||
+		!strings.Contains(version.Reason, "set the config back to that of version 1") {
 		t.Fatalf("got %+v", version)
 	}
 }
@@ -166,7 +173,8 @@ func TestAnAppIsLookedAtAgain(t *testing.T) {
 	if err := b.catalog.Reconcile(t.Context(), b.org, b.app); err != nil {
 		t.Fatal(err)
 	}
-	if at, due := dueAt(b.app); !due || at.Before(begun.Add(14*time.Minute)) || at.After(time.Now().Add(15*time.Minute)) {
+	if at, due := dueAt(b.app); !due || at.Before(begun.Add(14*time.Minute)) ||
+		at.After(time.Now().Add(15*time.Minute)) {
 		t.Errorf("it is due: %t, at %s", due, at)
 	}
 	b.in(func(ctx context.Context, tx *store.Tx) error {
@@ -190,12 +198,20 @@ func TestConfigsThatCannotBeUsed(t *testing.T) {
 		change func()
 		words  string
 	}{
-		"broken TOML":          {func() { repo.Write("metadata.toml", "version = ") }, `"file": "metadata.toml"`},
-		"no file":              {func() { repo.Remove("sandbox.toml") }, "sandbox"},
-		"no directory":         {func() { repo.Remove("metadata.toml", "sandbox.toml", "runner.toml").Write("x", "x") }, "metadata"},
-		"a link as a file":     {func() { repo.Remove("metadata.toml").Symlink("/etc/passwd", "metadata.toml") }, "link"},
-		"a readme that leaves": {func() { repo.Write("metadata.toml", "version = \"v2\"\nreadme = \"../../secret\"\n") }, "../../secret"},
-		"a file remote":        {func() { repo.Write("sandbox.toml", other("file:///etc")) }, "is not below a directory"},
+		"broken TOML": {func() { repo.Write("metadata.toml", "version = ") }, `"file": "metadata.toml"`},
+		"no file":     {func() { repo.Remove("sandbox.toml") }, "sandbox"},
+		"no directory": {
+			func() { repo.Remove("metadata.toml", "sandbox.toml", "runner.toml").Write("x", "x") }, "metadata",
+		},
+		"a link as a file": {
+			func() { repo.Remove("metadata.toml").Symlink("/etc/passwd", "metadata.toml") }, "link",
+		},
+		"a readme that leaves": {
+			func() { repo.Write("metadata.toml", "version = \"v2\"\nreadme = \"../../secret\"\n") }, "../../secret",
+		},
+		"a file remote": {
+			func() { repo.Write("sandbox.toml", other("file:///etc")) }, "is not below a directory",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			repo.Git("reset", "--quiet", "--hard", good)
@@ -224,7 +240,8 @@ func TestConfigsThatCannotBeUsed(t *testing.T) {
 		b := newBench(t, filepath.Dir(repo.Dir))
 		b.addApp(repo.URL(), "nowhere", "")
 		revision := b.sync()
-		if app, version := b.row(); version != nil || !strings.Contains(string(app.Diagnostics), "the directory nowhere is not in the repository") {
+		if app, version := b.row(); version != nil ||
+			!strings.Contains(string(app.Diagnostics), "the directory nowhere is not in the repository") {
 			t.Fatalf("got %s", app.Diagnostics)
 		}
 		if !strings.Contains(revision.Outcome, "there is no version yet") {
@@ -233,7 +250,8 @@ func TestConfigsThatCannotBeUsed(t *testing.T) {
 		b = newBench(t, filepath.Dir(repo.Dir))
 		b.addApp(repo.URL(), "../../etc", "")
 		b.sync()
-		if app, version := b.row(); version != nil || !strings.Contains(string(app.Diagnostics), "the directory ../../etc is not one inside the repository") {
+		if app, version := b.row(); version != nil ||
+			!strings.Contains(string(app.Diagnostics), "the directory ../../etc is not one inside the repository") {
 			t.Fatalf("got %s", app.Diagnostics)
 		}
 	})
@@ -243,14 +261,17 @@ func TestConfigsThatCannotBeUsed(t *testing.T) {
 // credential is for.
 func TestCredentialsStayWithTheirServer(t *testing.T) {
 	component := func(name, url string) string {
-		return "name = \"" + name + "\"\ntype = \"terraform_module\"\nterraform_version = \"1.11.4\"\n[connected_repo]\nrepo = \"" + url + "\"\nbranch = \"main\"\ndirectory = \"x\"\n"
+		return "name = \"" + name +
+			"\"\ntype = \"terraform_module\"\nterraform_version = \"1.11.4\"\n[connected_repo]\nrepo = \"" + url +
+			"\"\nbranch = \"main\"\ndirectory = \"x\"\n"
 	}
 	repo := newRepo(t)
 	server := repo.Serve("token", nil)
 	repo.Write(
 		"components/same.toml", component("same", server.Origin+"/other.git"),
 		"components/else.toml", component("else", "https://evil.example.com/other"),
-		"components/open.toml", strings.Replace(component("open", server.Origin+"/open.git"), "connected_repo", "public_repo", 1),
+		"components/open.toml",
+		strings.Replace(component("open", server.Origin+"/open.git"), "connected_repo", "public_repo", 1),
 	).Commit("start")
 	s, org := storetest.New(t)
 	identity, err := seal.NewIdentity()
@@ -258,9 +279,13 @@ func TestCredentialsStayWithTheirServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := &bench{t: t, store: s, org: org.ID, asked: &asked{}}
-	b.observer = observe.New(s, identity, observe.Options{MirrorDir: filepath.Join(t.TempDir(), "mirrors"), AllowPrivate: true, Roots: server.Roots})
+	b.observer = observe.New(s, identity, observe.Options{
+		MirrorDir: filepath.Join(t.TempDir(), "mirrors"), AllowPrivate: true, Roots: server.Roots,
+	})
 	b.catalog = catalog.New(s, b.observer, b.asked)
-	sealed, err := identity.Recipient().Seal(seal.Context{Org: org.ID, Kind: seal.KindCredential, Component: "crd_app"}, []byte("token"))
+	sealed, err := identity.Recipient().Seal(seal.Context{
+		Org: org.ID, Kind: seal.KindCredential, Component: "crd_app",
+	}, []byte("token"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,7 +294,9 @@ func TestCredentialsStayWithTheirServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.in(func(ctx context.Context, tx *store.Tx) error {
-		_, err := tx.AddCredential(ctx, store.AddCredentialParams{OrgID: b.org, ID: "crd_app", Name: "app", Sealed: encoded, Repositories: []string{server.URL}})
+		_, err := tx.AddCredential(ctx, store.AddCredentialParams{
+			OrgID: b.org, ID: "crd_app", Name: "app", Sealed: encoded, Repositories: []string{server.URL},
+		})
 		return err
 	})
 	b.addApp(server.URL, ".", "crd_app")
@@ -295,7 +322,9 @@ func TestCredentialsStayWithTheirServer(t *testing.T) {
 		}
 		return nil
 	})
-	if diff := cmp.Diff(map[string]string{"same": "crd_app", "else": "", "open": "", "sandbox": "crd_app"}, seen); diff != "" {
+	if diff := cmp.Diff(
+		map[string]string{"same": "crd_app", "else": "", "open": "", "sandbox": "crd_app"}, seen,
+	); diff != "" {
 		t.Fatal(diff)
 	}
 }
@@ -321,7 +350,9 @@ func TestUpload(t *testing.T) {
 	upload := func(packed []byte) (appconfig.Diagnostics, error) {
 		return b.catalog.Upload(t.Context(), b.org, b.app, "uploaded by ada", bytes.NewReader(packed))
 	}
-	own := []string{"metadata.toml", "version = \"v2\"\n", "runner.toml", "runner_type = \"aws\"\n", "sandbox.toml", sandbox}
+	own := []string{
+		"metadata.toml", "version = \"v2\"\n", "runner.toml", "runner_type = \"aws\"\n", "sandbox.toml", sandbox,
+	}
 	found, err := upload(archive(t, own...))
 	if err != nil || !found.HasErrors() || !strings.Contains(found.String(), "this app was uploaded") {
 		t.Fatalf("got %v, %v", found, err)
@@ -335,7 +366,8 @@ func TestUpload(t *testing.T) {
 		t.Fatalf("got %v, %v", found, err)
 	}
 	app, version := b.row()
-	if version == nil || version.Number != 1 || version.Reason != "uploaded by ada" || b.asked.times != 1 || string(app.Diagnostics) != "[]" {
+	if version == nil || version.Number != 1 || version.Reason != "uploaded by ada" || b.asked.times != 1 ||
+		string(app.Diagnostics) != "[]" {
 		t.Fatalf("got %+v, builds asked for %d times", version, b.asked.times)
 	}
 	b.in(func(ctx context.Context, tx *store.Tx) error {

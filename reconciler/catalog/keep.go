@@ -15,7 +15,9 @@ import (
 // keep writes the result of reading a revision: the version that it makes, or only its errors. It
 // does nothing if another transaction has read the same or a newer revision in the meantime. What
 // was read before and is read again is written again.
-func (c *Catalog) keep(ctx context.Context, org string, seen position, config *appconfig.App, found appconfig.Diagnostics) error {
+func (c *Catalog) keep(
+	ctx context.Context, org string, seen position, config *appconfig.App, found appconfig.Diagnostics,
+) error {
 	return c.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		app, err := tx.LockApp(ctx, org, seen.app.ID)
 		if errors.Is(err, store.ErrNotFound) {
@@ -54,7 +56,9 @@ func (c *Catalog) keep(ctx context.Context, org string, seen position, config *a
 
 // setRead records the result of reading a config: the current version, the revision, and the
 // diagnostics.
-func (c *Catalog) setRead(ctx context.Context, tx *store.Tx, app store.App, version, revision *string, found appconfig.Diagnostics) error {
+func (c *Catalog) setRead(
+	ctx context.Context, tx *store.Tx, app store.App, version, revision *string, found appconfig.Diagnostics,
+) error {
 	if found == nil {
 		found = appconfig.Diagnostics{}
 	}
@@ -65,7 +69,9 @@ func (c *Catalog) setRead(ctx context.Context, tx *store.Tx, app store.App, vers
 	if err := lookAgain(ctx, tx, app.ID, soon); err != nil {
 		return err
 	}
-	return tx.SetAppRead(ctx, store.SetAppReadParams{OrgID: tx.Org, ID: app.ID, VersionID: version, RevisionID: revision, Diagnostics: encoded})
+	return tx.SetAppRead(ctx, store.SetAppReadParams{
+		OrgID: tx.Org, ID: app.ID, VersionID: version, RevisionID: revision, Diagnostics: encoded,
+	})
 }
 
 // made is the current version after a config was read.
@@ -96,7 +102,10 @@ func (m made) outcome() []string {
 
 // version makes the version of a config current, creates it if none has that digest, and writes its
 // components. reason returns why it is current now.
-func (c *Catalog) version(ctx context.Context, tx *store.Tx, at position, config *appconfig.App, reason func(position, move, *store.AppVersion) string) (made, error) {
+func (c *Catalog) version(
+	ctx context.Context, tx *store.Tx, at position, config *appconfig.App,
+	reason func(position, move, *store.AppVersion) string,
+) (made, error) {
 	digest := config.Digest()
 	if at.current != nil && at.current.Digest == digest {
 		return made{version: *at.current}, c.components(ctx, tx, at, config)
@@ -109,7 +118,9 @@ func (c *Catalog) version(ctx context.Context, tx *store.Tx, at position, config
 	switch {
 	case err == nil:
 		version.Reason = reason(at, revived, &version)
-		err = tx.ReviveAppVersion(ctx, store.ReviveAppVersionParams{OrgID: tx.Org, ID: version.ID, Reason: version.Reason, RevisionID: revision})
+		err = tx.ReviveAppVersion(ctx, store.ReviveAppVersionParams{
+			OrgID: tx.Org, ID: version.ID, Reason: version.Reason, RevisionID: revision,
+		})
 		if err != nil {
 			return made{}, err
 		}
@@ -122,7 +133,8 @@ func (c *Catalog) version(ctx context.Context, tx *store.Tx, at position, config
 		return made{}, fmt.Errorf("write config: %w", err)
 	}
 	version, err = tx.AddAppVersion(ctx, store.AddAppVersionParams{
-		OrgID: tx.Org, ID: id.New("ver"), AppID: at.app.ID, Digest: digest, Config: encoded, RevisionID: revision, Reason: reason(at, added, nil),
+		OrgID: tx.Org, ID: id.New("ver"), AppID: at.app.ID, Digest: digest, Config: encoded, RevisionID: revision,
+		Reason: reason(at, added, nil),
 	})
 	if err != nil {
 		return made{}, err
@@ -140,7 +152,8 @@ func (c *Catalog) components(ctx context.Context, tx *store.Tx, at position, con
 			return fmt.Errorf("component %s: %w", component.Name, err)
 		}
 		err = tx.PutComponent(ctx, store.PutComponentParams{
-			OrgID: tx.Org, ID: id.New("cmp"), AppID: at.app.ID, Name: component.Name, Kind: component.Kind, WatchID: watch,
+			OrgID: tx.Org, ID: id.New("cmp"), AppID: at.app.ID, Name: component.Name,
+			Kind: component.Kind, WatchID: watch,
 		})
 		if err != nil {
 			return fmt.Errorf("component %s: %w", component.Name, err)
@@ -154,7 +167,9 @@ func (c *Catalog) components(ctx context.Context, tx *store.Tx, at position, con
 // built from the config alone (nil in an uploaded app), otherwise a separate one. A repository that
 // needs the org's access is read with the app's credential if it is on the same server; the poll
 // decides whether the credential may be used for it.
-func (c *Catalog) watchOf(ctx context.Context, tx *store.Tx, at position, component appconfig.Component) (*string, error) {
+func (c *Catalog) watchOf(
+	ctx context.Context, tx *store.Tx, at position, component appconfig.Component,
+) (*string, error) {
 	source := component.Source
 	if source == nil || source.Own() {
 		return at.app.WatchID, nil

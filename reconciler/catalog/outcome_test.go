@@ -44,7 +44,8 @@ func TestBelow(t *testing.T) {
 
 func TestSome(t *testing.T) {
 	for want, things := range map[string][]string{
-		"": nil, "a": {"a"}, "a and b": {"a", "b"}, "a, b and c": {"a", "b", "c"}, "a, b, c and 2 more": {"a", "b", "c", "d", "e"},
+		"": nil, "a": {"a"}, "a and b": {"a", "b"}, "a, b and c": {"a", "b", "c"},
+		"a, b, c and 2 more": {"a", "b", "c", "d", "e"},
 	} {
 		if got := Some(things); got != want {
 			t.Errorf("got %q, want %q", got, want)

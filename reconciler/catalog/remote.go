@@ -20,7 +20,9 @@ func (c *Catalog) Fetcher(f *remote.Fetcher) { c.fetcher = f }
 
 // load reads a config with everything that it refers to elsewhere; without a watch the config is
 // uploaded. The only error is the end of ctx, which is no fault of the config.
-func (c *Catalog) load(ctx context.Context, files fs.FS, watch *store.Watch) (*appconfig.App, appconfig.Diagnostics, error) {
+func (c *Catalog) load(
+	ctx context.Context, files fs.FS, watch *store.Watch,
+) (*appconfig.App, appconfig.Diagnostics, error) {
 	options := appconfig.Options{Fetch: c.fetcher.Load(ctx)}
 	if watch != nil {
 		options.Repository, options.Branch = watch.URL, branchOf(watch.Ref)
@@ -63,7 +65,8 @@ func (p position) unread() bool {
 	if err := json.Unmarshal(p.app.Diagnostics, &found); err != nil {
 		return false
 	}
-	return slices.ContainsFunc(found, func(d appconfig.Diagnostic) bool { return d.Rule == remoteRule && d.Severity == diagnostic.Error })
+	return slices.ContainsFunc(found,
+		func(d appconfig.Diagnostic) bool { return d.Rule == remoteRule && d.Severity == diagnostic.Error })
 }
 
 // refetchedReason returns why a config that was read again at the same commit has changed.

@@ -75,7 +75,8 @@ func readmeOf(t testing.TB, config []byte) appconfig.App {
 // while it is unavailable, the version stays.
 func TestFilesFromElsewhere(t *testing.T) {
 	away := newShelf(t, "one")
-	repo := newRepo(t, "metadata.toml", away.metadata(), "components/a.toml", component("a", away.url), "components/b.toml", component("b", away.url))
+	repo := newRepo(t, "metadata.toml", away.metadata(), "components/a.toml", component("a", away.url),
+		"components/b.toml", component("b", away.url))
 	repo.Commit("start")
 	b := newBench(t, filepath.Dir(repo.Dir))
 	b.catalog.Fetcher(away.fetcher())
@@ -88,7 +89,8 @@ func TestFilesFromElsewhere(t *testing.T) {
 		t.Fatalf("got %+v, %s; the file was asked for %d times", version, app.Diagnostics, away.asked)
 	}
 	config := readmeOf(t, version.Config)
-	if config.Metadata.Readme != "one" || len(config.Remote) != 1 || config.Remote[0].Bytes != 3 || !strings.HasPrefix(config.Remote[0].Digest, "sha256:") {
+	if config.Metadata.Readme != "one" || len(config.Remote) != 1 || config.Remote[0].Bytes != 3 ||
+		!strings.HasPrefix(config.Remote[0].Digest, "sha256:") {
 		t.Fatalf("got the readme %q and %+v", config.Metadata.Readme, config.Remote)
 	}
 
@@ -104,17 +106,21 @@ func TestFilesFromElsewhere(t *testing.T) {
 		t.Fatalf("nobody asked for a sync, but the file was asked for %d times", away.asked)
 	}
 	b.sync()
-	if _, version = b.row(); version.Number != 2 || !strings.HasSuffix(version.Reason, "/readme.md changed, which the config refers to") || strings.Contains(version.Reason, "hunter2") {
+	if _, version = b.row(); version.Number != 2 ||
+		!strings.HasSuffix(version.Reason, "/readme.md changed, which the config refers to") ||
+		strings.Contains(version.Reason, "hunter2") {
 		t.Fatalf("got version %d: %s", version.Number, version.Reason)
 	}
 
 	away.put("")
 	revision := b.sync()
 	app, version := b.row()
-	if version.Number != 2 || !strings.Contains(string(app.Diagnostics), "404 Not Found") || !strings.Contains(string(app.Diagnostics), `"file": "metadata.toml"`) {
+	if version.Number != 2 || !strings.Contains(string(app.Diagnostics), "404 Not Found") ||
+		!strings.Contains(string(app.Diagnostics), `"file": "metadata.toml"`) {
 		t.Fatalf("got version %d and %s", version.Number, app.Diagnostics)
 	}
-	if !strings.Contains(revision.Outcome, "app version 2 stays") || strings.Contains(revision.Outcome+string(app.Diagnostics), "hunter2") {
+	if !strings.Contains(revision.Outcome, "app version 2 stays") ||
+		strings.Contains(revision.Outcome+string(app.Diagnostics), "hunter2") {
 		t.Fatalf("got the outcome %q", revision.Outcome)
 	}
 
@@ -146,9 +152,11 @@ func TestFilesThatTheServerDoesNotRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			b.addApp("", ".", "")
-			packed := archive(t, "metadata.toml", "version = \"v2\"\nreadme = \""+c.reference+"\"\n", "runner.toml", "runner_type = \"aws\"\n", "sandbox.toml", sandbox)
+			packed := archive(t, "metadata.toml", "version = \"v2\"\nreadme = \""+c.reference+"\"\n", "runner.toml",
+				"runner_type = \"aws\"\n", "sandbox.toml", sandbox)
 			found, err := b.catalog.Upload(t.Context(), b.org, b.app, "uploaded by ada", bytes.NewReader(packed))
-			if err != nil || !found.HasErrors() || !strings.Contains(found.String(), c.words) || strings.Contains(found.String(), "hunter2") {
+			if err != nil || !found.HasErrors() || !strings.Contains(found.String(), c.words) ||
+				strings.Contains(found.String(), "hunter2") {
 				t.Fatalf("got %v, %v", found, err)
 			}
 		})
@@ -166,7 +174,8 @@ func TestFilesThatAnUploadCarries(t *testing.T) {
 	b := newBench(t, filepath.Dir(elsewhere.Dir))
 	b.addApp("", ".", "")
 	base := strings.Replace(sandbox, `repo = "."`, `repo = "`+elsewhere.URL()+`"`+"\nbranch = \"main\"", 1)
-	packed := archive(t, "metadata.toml", "version = \"v2\"\nreadme = \""+reference+"\"\n", "runner.toml", "runner_type = \"aws\"\n", "sandbox.toml", base,
+	packed := archive(t, "metadata.toml", "version = \"v2\"\nreadme = \""+reference+"\"\n", "runner.toml",
+		"runner_type = \"aws\"\n", "sandbox.toml", base,
 		remote.Carried(reference), "# Notes\n")
 	found, err := b.catalog.Upload(t.Context(), b.org, b.app, "uploaded by ada", bytes.NewReader(packed))
 	if err != nil || found.HasErrors() {

@@ -27,7 +27,9 @@ var uploadLimits = artifact.Limits{Files: 10_000, FileBytes: 16 << 20, TotalByte
 // builds it. It returns errors in the config as diagnostics, which are also stored with the app;
 // the version before then stays. reason states who uploaded it, as the start of a sentence:
 // "uploaded by ada".
-func (c *Catalog) Upload(ctx context.Context, org, appID, reason string, archive io.Reader) (appconfig.Diagnostics, error) {
+func (c *Catalog) Upload(
+	ctx context.Context, org, appID, reason string, archive io.Reader,
+) (appconfig.Diagnostics, error) {
 	packed, err := receive(archive)
 	if err != nil {
 		return nil, err
@@ -61,14 +63,17 @@ func receive(archive io.Reader) ([]byte, error) {
 		return nil, fmt.Errorf("read the upload: %w", err)
 	}
 	if len(packed) > maxUpload {
-		return nil, fmt.Errorf("%w: it has more than %d MiB; leave out what the config does not refer to", ErrArchive, maxUpload>>20)
+		return nil, fmt.Errorf("%w: it has more than %d MiB; leave out what the config does not refer to",
+			ErrArchive, maxUpload>>20)
 	}
 	return packed, nil
 }
 
 // unpack reads the config in an archive. It unpacks the archive to a temporary directory that no
 // path or link can leave.
-func (c *Catalog) unpack(ctx context.Context, packed []byte) (config *appconfig.App, found appconfig.Diagnostics, err error) {
+func (c *Catalog) unpack(
+	ctx context.Context, packed []byte,
+) (config *appconfig.App, found appconfig.Diagnostics, err error) {
 	files, err := artifact.Untar(packed, uploadLimits)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", ErrArchive, err)
@@ -89,7 +94,9 @@ func (c *Catalog) unpack(ctx context.Context, packed []byte) (config *appconfig.
 	return c.readConfig(ctx, root.FS(), ".", nil)
 }
 
-func (c *Catalog) keepUpload(ctx context.Context, org, appID, reason string, config *appconfig.App, found appconfig.Diagnostics) error {
+func (c *Catalog) keepUpload(
+	ctx context.Context, org, appID, reason string, config *appconfig.App, found appconfig.Diagnostics,
+) error {
 	return c.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
 		app, err := tx.LockApp(ctx, org, appID)
 		if err != nil {

@@ -72,7 +72,9 @@ func claimsOfOurs(b *testing.B, w *dispatchtest.World) float64 {
 	for range claimers {
 		clients.Go(func() {
 			for ctx.Err() == nil {
-				claim := store.ClaimJobsParams{OrgID: w.Org.ID, RunnerID: fmt.Sprint("run_", 1+rand.IntN(claimRunners)), Most: 1, OfferSeconds: 15}
+				claim := store.ClaimJobsParams{
+					OrgID: w.Org.ID, RunnerID: fmt.Sprint("run_", 1+rand.IntN(claimRunners)), Most: 1, OfferSeconds: 15,
+				}
 				got := 0
 				err := w.Store.In(ctx, w.Org.ID, func(ctx context.Context, tx *store.Tx) error {
 					rows, err := tx.ClaimJobs(ctx, claim)
@@ -124,8 +126,10 @@ func (p peer) claims(b *testing.B, w *dispatchtest.World) float64 {
 	if !found || !ended {
 		b.Fatal("dispatch.sql has no query ClaimJobs")
 	}
-	query = strings.NewReplacer("@org_id", ":org::text", "@runner_id", "('run_' || :runner::text)", "@limited::bool", ":limited::bool",
-		"@allowed::text[]", ":allowed::text[]", "@components_limited::bool", ":limited::bool", "@components::text[]", ":allowed::text[]",
+	query = strings.NewReplacer("@org_id", ":org::text", "@runner_id", "('run_' || :runner::text)",
+		"@limited::bool", ":limited::bool",
+		"@allowed::text[]", ":allowed::text[]", "@components_limited::bool", ":limited::bool",
+		"@components::text[]", ":allowed::text[]",
 		"@most", ":most::int", "@offer_seconds::float8", ":offer::float8").Replace(query)
 	if left := regexp.MustCompile(`@\w+`).FindString(query); left != "" {
 		b.Fatalf("this benchmark does not know the parameter %s of the claim", left)
@@ -139,9 +143,12 @@ commit;
 `), 0o600))
 	database := w.Text(b, "select current_database()")
 	host := w.Text(b, "select split_part(current_setting('unix_socket_directories'), ',', 1)")
-	command := exec.CommandContext(b.Context(), p.program, "-n", "-M", "prepared", "-c", strconv.Itoa(claimers), "-j", "2", "-T", strconv.Itoa(int(claimTime.Seconds())),
-		"-D", "org="+w.Org.ID, "-D", "limited=false", "-D", "allowed={}", "-D", "most=1", "-D", "offer=15", "-f", script,
-		"-h", host, "-p", w.Text(b, "select current_setting('port')"), "-U", w.Text(b, "select current_user::text"), database)
+	command := exec.CommandContext(b.Context(), p.program, "-n", "-M", "prepared", "-c", strconv.Itoa(claimers), "-j",
+		"2", "-T", strconv.Itoa(int(claimTime.Seconds())),
+		"-D", "org="+w.Org.ID, "-D", "limited=false", "-D", "allowed={}", "-D", "most=1", "-D",
+		"offer=15", "-f", script,
+		"-h", host, "-p", w.Text(b, "select current_setting('port')"), "-U",
+		w.Text(b, "select current_user::text"), database)
 	// The role of the program's own connections, which is subject to row-level security.
 	command.Env = append(os.Environ(), "PGOPTIONS=-c role=nuon_app")
 	said, err := command.CombinedOutput()
@@ -157,7 +164,8 @@ commit;
 	claimed, err := strconv.Atoi(w.Text(b, "select count(*)::text from jobs where status = 'offered'"))
 	must(b, err)
 	if least := int(rate * claimTime.Seconds() * 0.9); claimed < least {
-		b.Fatalf("pgbench says %.0f transactions a second, but only %d jobs were claimed in %s", rate, claimed, claimTime)
+		b.Fatalf("pgbench says %.0f transactions a second, but only %d jobs were claimed in %s",
+			rate, claimed, claimTime)
 	}
 	return rate
 }

@@ -58,7 +58,8 @@ func (d *Dispatch) Authenticate(ctx context.Context, plain string) (Caller, erro
 			}
 			caller.Job, caller.Attempt = parts[1], int(number)
 			caller.Runner, err = tx.RunnerOfAttemptToken(ctx, store.RunnerOfAttemptTokenParams{
-				OrgID: caller.Org, JobID: caller.Job, Number: int32(number), TokenHash: hash, LateSeconds: lateDelivery.Seconds(),
+				OrgID: caller.Org, JobID: caller.Job, Number: int32(number), TokenHash: hash,
+				LateSeconds: lateDelivery.Seconds(),
 			})
 			return err
 		}
@@ -170,7 +171,8 @@ func withAttempt(ctx context.Context, tx *store.Tx, caller Caller, job store.Job
 // addressable reports whether ref can be an attempt of the caller, before any query: Postgres
 // accepts no NUL in a text and no number outside the range of its column.
 func addressable(caller Caller, ref api.AttemptRef) bool {
-	if ref.Attempt < 1 || ref.Attempt > math.MaxInt32 || !utf8.ValidString(ref.Job) || strings.ContainsRune(ref.Job, 0) {
+	if ref.Attempt < 1 || ref.Attempt > math.MaxInt32 || !utf8.ValidString(ref.Job) ||
+		strings.ContainsRune(ref.Job, 0) {
 		return false
 	}
 	return caller.Job == "" || caller.Job == ref.Job && caller.Attempt == ref.Attempt

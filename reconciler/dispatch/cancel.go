@@ -59,7 +59,9 @@ func cancelUnaccepted(ctx context.Context, tx *store.Tx, job store.Job, reason s
 			return err
 		}
 	}
-	if _, err := moveJob(ctx, tx, job, jobMove{to: JobCancelled, error: "cancelled before it began: " + reason}); err != nil {
+	if _, err := moveJob(ctx, tx, job, jobMove{
+		to: JobCancelled, error: "cancelled before it began: " + reason,
+	}); err != nil {
 		return err
 	}
 	if err := tx.Notify(ctx, store.ChannelLogs, tx.Org+"/"+job.ID); err != nil {

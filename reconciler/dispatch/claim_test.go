@@ -23,7 +23,8 @@ func TestTheClaimReadsItsIndexInOrder(t *testing.T) {
 	w.Exec(t, "analyze jobs")
 	plan := w.Plan(t, claim(t, mine))
 	limit := regexp.MustCompile(`(?s)CTE oldest.*?CTE `).FindString(plan)
-	if !strings.Contains(limit, "Index Scan using jobs_claim on jobs") || strings.Contains(limit, "Sort") || !strings.Contains(limit, "Limit") {
+	if !strings.Contains(limit, "Index Scan using jobs_claim on jobs") || strings.Contains(limit, "Sort") ||
+		!strings.Contains(limit, "Limit") {
 		t.Errorf("the claim does not walk jobs_claim in order:\n%s", plan)
 	}
 	if strings.Contains(plan, "Seq Scan on jobs") {
@@ -41,6 +42,8 @@ func claim(t *testing.T, runner dispatchtest.Runner) string {
 	if !found || !ended {
 		t.Fatal("dispatch.sql has no query ClaimJobs")
 	}
-	return strings.NewReplacer("@org_id", "'"+runner.Org+"'", "@runner_id", "'"+runner.Runner+"'", "@limited::bool", "true",
-		"@allowed::text[]", "array['plan', 'apply']", "@components_limited::bool", "true", "@components::text[]", "array['sandbox']", "@most", "4", "@offer_seconds::float8", "15").Replace(query)
+	return strings.NewReplacer("@org_id", "'"+runner.Org+"'", "@runner_id", "'"+runner.Runner+"'",
+		"@limited::bool", "true",
+		"@allowed::text[]", "array['plan', 'apply']", "@components_limited::bool", "true", "@components::text[]",
+		"array['sandbox']", "@most", "4", "@offer_seconds::float8", "15").Replace(query)
 }

@@ -49,16 +49,20 @@ func standing(w written) (StateStatus, string) {
 		return StateKept, ""
 	}
 	own := w.newest.JobID == w.by.job.ID && w.newest.Attempt == w.by.attempt.Number
-	other := fmt.Sprintf("version %d (serial %d), which attempt %d of job %s wrote", w.newest.Version, w.newest.Serial, w.newest.Attempt, w.newest.JobID)
+	other := fmt.Sprintf("version %d (serial %d), which attempt %d of job %s wrote",
+		w.newest.Version, w.newest.Serial, w.newest.Attempt, w.newest.JobID)
 	switch {
 	case w.newest.Lineage != w.next.Lineage:
-		return StateContested, fmt.Sprintf("%s wrote it with lineage %s, and that of %s, is %s", author, shown(w.next.Lineage), other, shown(w.newest.Lineage))
+		return StateContested, fmt.Sprintf("%s wrote it with lineage %s, and that of %s, is %s",
+			author, shown(w.next.Lineage), other, shown(w.newest.Lineage))
 	case own && w.next.Serial < w.newest.Serial:
-		return StateDismissed, fmt.Sprintf("it arrived after version %d (serial %d) of the same attempt", w.newest.Version, w.newest.Serial)
+		return StateDismissed, fmt.Sprintf("it arrived after version %d (serial %d) of the same attempt",
+			w.newest.Version, w.newest.Serial)
 	case !own && w.newest.Version > w.by.attempt.BaseVersion:
 		return StateContested, fmt.Sprintf("%s wrote it (serial %d) and did not know %s", author, w.next.Serial, other)
 	case w.next.Serial <= w.newest.Serial:
-		return StateContested, fmt.Sprintf("%s wrote it with serial %d, which is not after %s", author, w.next.Serial, other)
+		return StateContested, fmt.Sprintf("%s wrote it with serial %d, which is not after %s",
+			author, w.next.Serial, other)
 	}
 	return StateKept, ""
 }
@@ -73,7 +77,9 @@ func contest(ctx context.Context, tx *store.Tx, h held, component string, versio
 }
 
 // recordState audits a version that arrived in an unusual way.
-func recordState(ctx context.Context, tx *store.Tx, h held, action, component string, version int32, reason string) error {
+func recordState(
+	ctx context.Context, tx *store.Tx, h held, action, component string, version int32, reason string,
+) error {
 	row, err := tx.JobWithRunner(ctx, tx.Org, h.job.ID)
 	if err != nil {
 		return err

@@ -42,7 +42,8 @@ type Dispatch struct {
 // limit.
 func New(s *store.Store, bell *store.Bell, owners map[string]Owner) *Dispatch {
 	return &Dispatch{
-		store: s, bell: bell, owners: owners, states: DefaultStateLimits, idle: newIdleRunners(bell), draining: make(chan struct{}),
+		store: s, bell: bell, owners: owners, states: DefaultStateLimits, idle: newIdleRunners(bell),
+		draining: make(chan struct{}),
 	}
 }
 

@@ -52,7 +52,8 @@ func EnqueueAll(ctx context.Context, tx *store.Tx, jobs []NewJob) (ids []string,
 		if err != nil {
 			return nil, fmt.Errorf("enqueue %s for %s %s: %w", j.Kind, j.OwnerKind, j.OwnerID, err)
 		}
-		add.Ids, add.RunnerIds, add.Kinds = append(add.Ids, jobID), append(add.RunnerIds, j.Runner), append(add.Kinds, j.Kind)
+		add.Ids, add.RunnerIds, add.Kinds = append(add.Ids, jobID), append(add.RunnerIds, j.Runner),
+			append(add.Kinds, j.Kind)
 		add.OwnerKinds, add.OwnerIds = append(add.OwnerKinds, j.OwnerKind), append(add.OwnerIds, j.OwnerID)
 		add.ComponentKinds, add.Traces = append(add.ComponentKinds, j.ComponentKind), append(add.Traces, j.Trace)
 		add.PlanIds, add.InstallIds = append(add.PlanIds, j.PlanID), append(add.InstallIds, j.InstallID)

@@ -80,7 +80,8 @@ func (d *Dispatch) Expire(ctx context.Context, org, what string) error {
 			return err
 		}
 		row, err := tx.AttemptToExpire(ctx, store.AttemptToExpireParams{
-			OrgID: tx.Org, JobID: jobID, Number: int32(n), LeaseSeconds: Lease.Seconds(), GapSeconds: store.UptimeGap.Seconds(),
+			OrgID: tx.Org, JobID: jobID, Number: int32(n), LeaseSeconds: Lease.Seconds(),
+			GapSeconds: store.UptimeGap.Seconds(),
 		})
 		if errors.Is(err, store.ErrNotFound) {
 			return tx.ClearDue(ctx, tx.Org, store.DueAttempt, what)
@@ -123,7 +124,8 @@ func (d *Dispatch) expire(ctx context.Context, tx *store.Tx, h held) error {
 	if err := tx.ClearDue(ctx, tx.Org, store.DueAttempt, dueID(h.attempt)); err != nil {
 		return err
 	}
-	silent := fmt.Sprintf("lost contact with runner %s since %s", runner.Runner.Name, h.attempt.LeaseUntil.Add(-Lease).UTC().Format(time.DateTime+" MST"))
+	silent := fmt.Sprintf("lost contact with runner %s since %s",
+		runner.Runner.Name, h.attempt.LeaseUntil.Add(-Lease).UTC().Format(time.DateTime+" MST"))
 	return d.lose(ctx, tx, h, decision, runner.Runner.Name, silent)
 }
 
@@ -142,7 +144,9 @@ func (d *Dispatch) lose(ctx context.Context, tx *store.Tx, h held, decision expi
 	}
 	switch decision {
 	case expiryAbandon:
-		return d.end(ctx, tx, h.job, JobCancelled, api.JobResult{Status: api.JobResultStatusCancelled, Error: silent + " while the job was being cancelled"})
+		return d.end(ctx, tx, h.job, JobCancelled, api.JobResult{
+			Status: api.JobResultStatusCancelled, Error: silent + " while the job was being cancelled",
+		})
 	case expiryGiveUp:
 		return d.end(ctx, tx, h.job, JobLost, api.JobResult{
 			Status: api.JobResultStatusLost,

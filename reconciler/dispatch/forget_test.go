@@ -28,11 +28,13 @@ func TestCancelOfInstall(t *testing.T) {
 		})
 		var busy *dispatch.AtWorkError
 		changes := kind == "apply" || kind == "action"
-		if changes != errors.As(err, &busy) || changes && (busy.Job.ID != running || busy.Runner == "") || !changes && err != nil {
+		if changes != errors.As(err, &busy) || changes && (busy.Job.ID != running || busy.Runner == "") ||
+			!changes && err != nil {
 			t.Errorf("with a running %s: %v", kind, err)
 		}
 		cancelling := w.Text(t, "select cancel::text from jobs where id = $1", running)
-		if got, want := w.JobStatus(t, queued)+" "+cancelling, map[bool]string{true: "queued false", false: "cancelled true"}[changes]; got != want {
+		if got, want := w.JobStatus(t, queued)+" "+cancelling,
+			map[bool]string{true: "queued false", false: "cancelled true"}[changes]; got != want {
 			t.Errorf("with a running %s, the apply that waits and the cancel are %s, want %s", kind, got, want)
 		}
 		if status := w.JobStatus(t, other); status != "queued" {

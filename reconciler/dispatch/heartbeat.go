@@ -16,9 +16,12 @@ const mostBeats = 2 * mostCapacity
 // each. An attempt that had lost contact is in contact again, unless another has taken its place.
 func (d *Dispatch) Heartbeat(ctx context.Context, caller Caller, beat api.Heartbeat) (api.HeartbeatAnswer, error) {
 	if len(beat.Attempts) > mostBeats {
-		return api.HeartbeatAnswer{}, invalid("a heartbeat is for at most %d attempts, not %d", mostBeats, len(beat.Attempts))
+		return api.HeartbeatAnswer{}, invalid("a heartbeat is for at most %d attempts, not %d",
+			mostBeats, len(beat.Attempts))
 	}
-	extend := store.ExtendLeasesParams{OrgID: caller.Org, RunnerID: caller.Runner, LeaseSeconds: Lease.Seconds(), Jobs: []string{}, Numbers: []int32{}}
+	extend := store.ExtendLeasesParams{
+		OrgID: caller.Org, RunnerID: caller.Runner, LeaseSeconds: Lease.Seconds(), Jobs: []string{}, Numbers: []int32{},
+	}
 	for _, ref := range beat.Attempts {
 		if !addressable(caller, ref) {
 			return api.HeartbeatAnswer{}, invalid("there can be no attempt %d of a job %q", ref.Attempt, shown(ref.Job))

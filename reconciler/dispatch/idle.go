@@ -42,7 +42,7 @@ type idleRunner struct {
 	said    string          // version and policy that it reported, as stored
 	looked  time.Time       // when the last query found nothing; zero when that no longer holds
 	rung    <-chan struct{} // has an element after a notification that no poll has received yet
-	told    chan struct{}   // closed and replaced by the poll that receives a notification, so that all polls query again
+	told    chan struct{}   // closed and replaced by the poll that receives a notification: all polls query again
 	stop    func()
 	waiting int       // current polls
 	left    time.Time // when the last poll ended

@@ -69,13 +69,21 @@ func TestARunnerThatFoundNothingNeedNotLookAgain(t *testing.T) {
 		said         string
 		known, quiet bool
 	}{
-		"nothing":               {func(*idleRunners, *handBell, *Caller) {}, "said", true, true},
-		"somebody rang":         {func(_ *idleRunners, b *handBell, _ *Caller) { b.ring("org_a/run_a") }, "said", false, false},
-		"rang for another":      {func(_ *idleRunners, b *handBell, _ *Caller) { b.ring("org_a/run_b") }, "said", true, true},
-		"the bell is deaf":      {func(_ *idleRunners, b *handBell, _ *Caller) { b.deaf = true }, "said", false, false},
-		"another key":           {func(_ *idleRunners, _ *handBell, c *Caller) { c.key = "other" }, "said", false, false},
+		"nothing": {func(*idleRunners, *handBell, *Caller) {}, "said", true, true},
+		"somebody rang": {
+			func(_ *idleRunners, b *handBell, _ *Caller) { b.ring("org_a/run_a") }, "said", false, false,
+		},
+		"rang for another": {
+			func(_ *idleRunners, b *handBell, _ *Caller) { b.ring("org_a/run_b") }, "said", true, true,
+		},
+		"the bell is deaf": {func(_ *idleRunners, b *handBell, _ *Caller) { b.deaf = true }, "said", false, false},
+		"another key": {
+			func(_ *idleRunners, _ *handBell, c *Caller) { c.key = "other" }, "said", false, false,
+		},
 		"it says another thing": {func(*idleRunners, *handBell, *Caller) {}, "other", true, false},
-		"long ago":              {func(*idleRunners, *handBell, *Caller) { time.Sleep(lookAnyway) }, "said", false, false},
+		"long ago": {
+			func(*idleRunners, *handBell, *Caller) { time.Sleep(lookAnyway) }, "said", false, false,
+		},
 		"another poll was told": {func(i *idleRunners, _ *handBell, c *Caller) {
 			r, _ := i.enter(*c, "said")
 			i.hear(r) // and has not queried yet
@@ -213,7 +221,9 @@ func TestWhoDoesNotAskAnyMoreIsForgotten(t *testing.T) {
 func TestSaidOfTellsPoliciesApart(t *testing.T) {
 	none := []string{}
 	said := map[string]bool{}
-	for _, p := range []api.RunnerPolicy{{}, {Off: true}, {Jobs: &none}, {Components: &none}, {Debug: true}, {Limits: api.RunnerLimits{Capacity: 3}}} {
+	for _, p := range []api.RunnerPolicy{
+		{}, {Off: true}, {Jobs: &none}, {Components: &none}, {Debug: true}, {Limits: api.RunnerLimits{Capacity: 3}},
+	} {
 		said[saidOf("1", p)] = true
 	}
 	if len(said) != 6 || said[saidOf("2", api.RunnerPolicy{})] {

@@ -39,7 +39,9 @@ func TestARunnerKeyIsGoodUntilTheNextOneIsUsed(t *testing.T) {
 	both.Wait()
 	wantIs(t, enter(runner.Key), dispatch.ErrUnknownToken)
 	must(t, enter(next))
-	if got := w.Text(t, "select string_agg(action, ', ' order by id) from audit_events where subject = $1", runner.Runner); got != "runner.register, runner.ask_key, runner.ask_key, runner.rotate_key" {
+	if got := w.Text(
+		t, "select string_agg(action, ', ' order by id) from audit_events where subject = $1", runner.Runner,
+	); got != "runner.register, runner.ask_key, runner.ask_key, runner.rotate_key" {
 		t.Errorf("the audit says %s", got)
 	}
 	var err error

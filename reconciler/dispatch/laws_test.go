@@ -52,7 +52,8 @@ type modelVersion struct {
 }
 
 func (m *model) enqueue(kind string) {
-	m.jobs = append(m.jobs, &modelJob{job: store.Job{ID: string(rune('a' + len(m.jobs))), Status: string(JobQueued), Kind: kind}})
+	m.jobs = append(m.jobs,
+		&modelJob{job: store.Job{ID: string(rune('a' + len(m.jobs))), Status: string(JobQueued), Kind: kind}})
 }
 
 func (m *model) moveJob(j *modelJob, to JobStatus) {
@@ -91,7 +92,9 @@ func (m *model) claim(j *modelJob) {
 		return
 	}
 	j.job.Attempt++
-	a := &modelAttempt{of: j, attempt: store.Attempt{JobID: j.job.ID, Number: j.job.Attempt, Status: string(AttemptOffered)}}
+	a := &modelAttempt{
+		of: j, attempt: store.Attempt{JobID: j.job.ID, Number: j.job.Attempt, Status: string(AttemptOffered)},
+	}
 	j.attempts, m.attempts = append(j.attempts, a), append(m.attempts, a)
 	m.moveJob(j, JobOffered)
 }
@@ -144,7 +147,8 @@ func (m *model) result(a *modelAttempt, status api.JobResultStatus) {
 // losses models CountBrokenAttempts.
 func (m *model) losses(a *modelAttempt) (n int) {
 	for _, other := range a.of.attempts {
-		if slices.Contains([]AttemptStatus{AttemptExpired, AttemptCancelled, AttemptLost}, AttemptStatus(other.attempt.Status)) {
+		if slices.Contains([]AttemptStatus{AttemptExpired, AttemptCancelled, AttemptLost},
+			AttemptStatus(other.attempt.Status)) {
 			n++
 		}
 	}
@@ -170,7 +174,9 @@ func (m *model) expire(a *modelAttempt, over bool) {
 		if !h.atWork() {
 			return
 		}
-		if to, moves := map[expiry]JobStatus{expiryRequeue: JobQueued, expiryGiveUp: JobLost, expiryAbandon: JobCancelled}[decision]; moves {
+		if to, moves := map[expiry]JobStatus{
+			expiryRequeue: JobQueued, expiryGiveUp: JobLost, expiryAbandon: JobCancelled,
+		}[decision]; moves {
 			m.free(a)
 			m.moveJob(a.of, to)
 		}
@@ -201,7 +207,9 @@ func (m *model) replace() {
 		default:
 			m.moveAttempt(a, AttemptLost)
 		}
-		if to, moves := map[loss]JobStatus{lossRequeue: JobQueued, lossCancel: JobCancelled, lossJob: JobLost}[decision]; moves {
+		if to, moves := map[loss]JobStatus{
+			lossRequeue: JobQueued, lossCancel: JobCancelled, lossJob: JobLost,
+		}[decision]; moves {
 			m.moveJob(a.of, to)
 		}
 	}
@@ -262,7 +270,9 @@ func (m *model) deliver(a *modelAttempt, again bool) {
 	if w.held != "" && status == StateKept {
 		m.t.Fatalf("state %d is kept while another attempt has the lock", next.number)
 	}
-	row := store.State{Version: int32(len(m.versions) + 1), Serial: next.serial, JobID: a.of.job.ID, Attempt: a.attempt.Number}
+	row := store.State{
+		Version: int32(len(m.versions) + 1), Serial: next.serial, JobID: a.of.job.ID, Attempt: a.attempt.Number,
+	}
 	m.versions = append(m.versions, modelVersion{next, row, status})
 }
 
@@ -315,7 +325,8 @@ func (m *model) check() {
 	}
 	// A lock belongs to a current attempt that may be at work, and is released with it.
 	if m.lock != nil && !m.lock.held(false).atWork() {
-		m.t.Fatalf("the lock is held by an attempt that is %s of a job that is %s", m.lock.attempt.Status, m.lock.of.job.Status)
+		m.t.Fatalf("the lock is held by an attempt that is %s of a job that is %s",
+			m.lock.attempt.Status, m.lock.of.job.Status)
 	}
 	// Each kept version was made from the kept version before it, and has a higher serial.
 	var before *modelVersion
@@ -325,7 +336,8 @@ func (m *model) check() {
 			continue
 		}
 		if before != nil && (!m.descends(v.number, before.number) || v.serial <= before.serial) {
-			m.t.Fatalf("version %d (serial %d) is kept after version %d (serial %d), and was not made from it", v.row.Version, v.serial, before.row.Version, before.serial)
+			m.t.Fatalf("version %d (serial %d) is kept after version %d (serial %d), and was not made from it",
+				v.row.Version, v.serial, before.row.Version, before.serial)
 		}
 		before = v
 	}
@@ -355,7 +367,8 @@ func (m *model) checkJob(j *modelJob) {
 			atWork++
 		}
 		if AttemptStatus(h.attempt.Status) == AttemptOffered && !h.current() {
-			m.t.Fatalf("attempt %d is offered and not its job's: job %s attempt %d", a.attempt.Number, j.job.Status, j.job.Attempt)
+			m.t.Fatalf("attempt %d is offered and not its job's: job %s attempt %d",
+				a.attempt.Number, j.job.Status, j.job.Attempt)
 		}
 	}
 	// A running job has one attempt at work, and no other job has any.
@@ -374,7 +387,8 @@ func (m *model) checkJob(j *modelJob) {
 
 func TestAnyHistoryKeepsTheLaws(t *testing.T) {
 	statuses := []api.JobResultStatus{
-		api.JobResultStatusSucceeded, api.JobResultStatusFailed, api.JobResultStatusStale, api.JobResultStatusCancelled, api.JobResultStatusLost,
+		api.JobResultStatusSucceeded, api.JobResultStatusFailed, api.JobResultStatusStale,
+		api.JobResultStatusCancelled, api.JobResultStatusLost,
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		m := &model{t: t, parents: map[int]int{}}
@@ -398,13 +412,17 @@ func TestAnyHistoryKeepsTheLaws(t *testing.T) {
 			}
 		}
 		t.Repeat(map[string]func(*rapid.T){
-			"":       func(*rapid.T) { m.check() },
-			"claim":  func(*rapid.T) { m.claimAll() },
-			"start":  func(*rapid.T) { m.claimAll(); m.acceptAll() },
-			"accept": onAttempt(func(t *rapid.T, a *modelAttempt) { m.accept(a, rapid.IntRange(0, 9).Draw(t, "refuse") == 0) }),
+			"":      func(*rapid.T) { m.check() },
+			"claim": func(*rapid.T) { m.claimAll() },
+			"start": func(*rapid.T) { m.claimAll(); m.acceptAll() },
+			"accept": onAttempt(func(t *rapid.T, a *modelAttempt) {
+				m.accept(a, rapid.IntRange(0, 9).Draw(t, "refuse") == 0)
+			}),
 			"beat":   onAttempt(func(_ *rapid.T, a *modelAttempt) { m.beat(a) }),
 			"expire": onAttempt(func(t *rapid.T, a *modelAttempt) { m.expire(a, rapid.Bool().Draw(t, "over")) }),
-			"result": onAttempt(func(t *rapid.T, a *modelAttempt) { m.result(a, rapid.SampledFrom(statuses).Draw(t, "status")) }),
+			"result": onAttempt(func(t *rapid.T, a *modelAttempt) {
+				m.result(a, rapid.SampledFrom(statuses).Draw(t, "status"))
+			}),
 			"lock":   onAttempt(func(_ *rapid.T, a *modelAttempt) { m.takeLock(a) }),
 			"unlock": onAttempt(func(_ *rapid.T, a *modelAttempt) { m.free(a) }),
 			"write": onAttempt(func(t *rapid.T, a *modelAttempt) {

@@ -21,7 +21,9 @@ const mostOffers = 32
 // beat sends a heartbeat to the runner while its poll is held. Lease calls it every PollBeat, never
 // concurrently and not after it has returned. An error of beat ends the poll, because the client
 // has disconnected. A nil beat means that the response cannot carry heartbeats.
-func (d *Dispatch) Lease(ctx context.Context, caller Caller, request api.LeaseRequest, beat func() error) (api.Offers, error) {
+func (d *Dispatch) Lease(
+	ctx context.Context, caller Caller, request api.LeaseRequest, beat func() error,
+) (api.Offers, error) {
 	policy := policyOf(request)
 	said := saidOf(request.Version, policy)
 	// Registered before the first query, so that every job queued after it causes a notification.
@@ -104,12 +106,15 @@ func (d *Dispatch) seen(ctx context.Context, caller Caller) error {
 	if len(here) == 0 {
 		return nil
 	}
-	return d.store.In(ctx, caller.Org, func(ctx context.Context, tx *store.Tx) error { return tx.SeenRunners(ctx, tx.Org, here) })
+	return d.store.In(ctx, caller.Org,
+		func(ctx context.Context, tx *store.Tx) error { return tx.SeenRunners(ctx, tx.Org, here) })
 }
 
 // noteHere stores that a runner is present and what it reports about itself, and assigns a build
 // runner the builds of runners that are offline. For a quiet runner it records only the presence.
-func (d *Dispatch) noteHere(ctx context.Context, caller Caller, version string, policy api.RunnerPolicy, quiet bool) error {
+func (d *Dispatch) noteHere(
+	ctx context.Context, caller Caller, version string, policy api.RunnerPolicy, quiet bool,
+) error {
 	if quiet {
 		return d.seen(ctx, caller)
 	}
@@ -126,8 +131,12 @@ func (d *Dispatch) noteHere(ctx context.Context, caller Caller, version string, 
 // claim queries for jobs once and reports whether the poll is over: with offers, or because the key
 // with which it started was voided (the next request with that key gets the error). With free below
 // 1 it checks only the key.
-func (d *Dispatch) claim(ctx context.Context, caller Caller, free int32, policy api.RunnerPolicy) (offers []api.Offer, over bool, err error) {
-	claim := store.ClaimJobsParams{OrgID: caller.Org, RunnerID: caller.Runner, Most: free, OfferSeconds: offerLife.Seconds()}
+func (d *Dispatch) claim(
+	ctx context.Context, caller Caller, free int32, policy api.RunnerPolicy,
+) (offers []api.Offer, over bool, err error) {
+	claim := store.ClaimJobsParams{
+		OrgID: caller.Org, RunnerID: caller.Runner, Most: free, OfferSeconds: offerLife.Seconds(),
+	}
 	if policy.Jobs != nil {
 		claim.Limited, claim.Allowed = true, *policy.Jobs
 	}
@@ -146,7 +155,8 @@ func (d *Dispatch) claim(ctx context.Context, caller Caller, free int32, policy 
 		rows, err := tx.ClaimJobs(ctx, claim)
 		for _, row := range rows {
 			offers = append(offers, api.Offer{
-				Job: row.ID, Attempt: int(row.Attempt), Kind: row.Kind, ComponentKind: row.ComponentKind, Copies: row.Copies, AcceptWithinSeconds: int(AcceptWithin.Seconds()),
+				Job: row.ID, Attempt: int(row.Attempt), Kind: row.Kind, ComponentKind: row.ComponentKind,
+				Copies: row.Copies, AcceptWithinSeconds: int(AcceptWithin.Seconds()),
 			})
 		}
 		over = len(offers) > 0

@@ -49,9 +49,12 @@ func allows(kinds ...string) api.RunnerPolicy {
 }
 
 var (
-	succeeded = api.JobResult{Status: api.JobResultStatusSucceeded, Build: api.BuildResult{Artifact: api.ArtifactRef{Repository: "a", Digest: "sha256:1"}}}
-	failed    = api.JobResult{Status: api.JobResultStatusFailed, Error: "exit 1"}
-	lost      = api.JobResult{Status: api.JobResultStatusLost, Error: "the process is gone"}
+	succeeded = api.JobResult{
+		Status: api.JobResultStatusSucceeded,
+		Build:  api.BuildResult{Artifact: api.ArtifactRef{Repository: "a", Digest: "sha256:1"}},
+	}
+	failed = api.JobResult{Status: api.JobResultStatusFailed, Error: "exit 1"}
+	lost   = api.JobResult{Status: api.JobResultStatusLost, Error: "the process is gone"}
 )
 
 func TestAJobGoesFromQueueToItsEnd(t *testing.T) {
@@ -70,7 +73,8 @@ func TestAJobGoesFromQueueToItsEnd(t *testing.T) {
 	must(t, err)
 	spec, err := w.Dispatch.Spec(t.Context(), caller, ref)
 	must(t, err)
-	if spec.Job != jobID || spec.Attempt != 1 || spec.Org != w.Org.ID || spec.Kind != "build" || spec.TimeoutSeconds == 0 || spec.Build.Component != "web" {
+	if spec.Job != jobID || spec.Attempt != 1 || spec.Org != w.Org.ID || spec.Kind != "build" ||
+		spec.TimeoutSeconds == 0 || spec.Build.Component != "web" {
 		t.Errorf("spec %+v", spec)
 	}
 	must(t, w.Dispatch.Result(t.Context(), caller, ref, succeeded))
@@ -139,14 +143,17 @@ func TestWhatIsBrokenOffIsTriedAgain(t *testing.T) {
 			wantStatus(t, w, ref, "queued", string(result.Status))
 			job, err := w.Dispatch.Job(t.Context(), w.Org.ID, jobID)
 			must(t, err)
-			if try == 0 && !strings.Contains(job.Waits, "its runner broke it off (the build was [31minterrupted); another attempt is made") {
+			if try == 0 &&
+				!strings.Contains(job.Waits,
+					"its runner broke it off (the build was [31minterrupted); another attempt is made") {
 				t.Errorf("it waits: %q", job.Waits)
 			}
 		}
 		last, _ := w.Start(t, runner)
 		must(t, w.Dispatch.Result(t.Context(), runner.Caller, last, broken))
 		wantStatus(t, w, last, "lost", "cancelled")
-		if ended := w.Owner.Ended()[before:]; len(ended) != 1 || ended[0].Status != "lost" || !strings.Contains(ended[0].Result.Error, "broke it off 5 times") {
+		if ended := w.Owner.Ended()[before:]; len(ended) != 1 || ended[0].Status != "lost" ||
+			!strings.Contains(ended[0].Result.Error, "broke it off 5 times") {
 			t.Errorf("told %+v", ended)
 		}
 	}
@@ -169,7 +176,10 @@ func TestResultsThatDoNotFitAreRefused(t *testing.T) {
 		"a status of its own":   {Status: "great"},
 		"a success of nothing":  {Status: api.JobResultStatusSucceeded},
 		"another kind's result": {Status: api.JobResultStatusFailed, Plan: api.PlanResult{ReportDigest: "sha256:1"}},
-		"a number beyond all":   {Status: api.JobResultStatusFailed, Build: api.BuildResult{}, Action: api.ActionResult{Outputs: []api.Output{{Name: "n", Value: []byte("1e999999")}}}},
+		"a number beyond all": {
+			Status: api.JobResultStatusFailed, Build: api.BuildResult{},
+			Action: api.ActionResult{Outputs: []api.Output{{Name: "n", Value: []byte("1e999999")}}},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			wantIs(t, w.Dispatch.Result(t.Context(), runner.Caller, ref, result), dispatch.ErrInvalid)
@@ -185,10 +195,16 @@ func TestAResultThatPostgresCouldNotKeepIsMadeFit(t *testing.T) {
 	ref, _ := w.Start(t, runner)
 	must(t, w.Dispatch.Result(t.Context(), runner.Caller, ref, api.JobResult{
 		Status: api.JobResultStatusSucceeded, Error: "a\x00b" + strings.Repeat("x", 100_000),
-		Action: api.ActionResult{Outputs: []api.Output{{Name: "n", Hash: "h", Value: []byte(`{"k\u0000":"\ud800\u0000","big":12345678901234567890}`)}}},
+		Action: api.ActionResult{
+			Outputs: []api.Output{{
+				Name: "n", Hash: "h", Value: []byte(`{"k\u0000":"\ud800\u0000","big":12345678901234567890}`),
+			}},
+		},
 	}))
 	ended := w.Owner.Ended()[0].Result
-	if got := string(ended.Action.Outputs[0].Value); got != "{\"big\":12345678901234567890,\"k\uFFFD\":\"\uFFFD\uFFFD\"}" {
+	if got := string(
+		ended.Action.Outputs[0].Value,
+	); got != "{\"big\":12345678901234567890,\"k\uFFFD\":\"\uFFFD\uFFFD\"}" {
 		t.Errorf("kept %s", got)
 	}
 	if !strings.HasPrefix(ended.Error, "a\uFFFDb") || len(ended.Error) > 17_000 {
@@ -215,7 +231,9 @@ func TestJobsAreOfferedOldestFirstAndToTheirRunnerAlone(t *testing.T) {
 		}
 		return got
 	}
-	if offers, err := w.Dispatch.Lease(t.Context(), two.Caller, api.LeaseRequest{Free: 9, WaitSeconds: -1}, nil); err != nil || len(offers.Offers) != 0 {
+	if offers, err := w.Dispatch.Lease(
+		t.Context(), two.Caller, api.LeaseRequest{Free: 9, WaitSeconds: -1}, nil,
+	); err != nil || len(offers.Offers) != 0 {
 		t.Fatalf("another runner was offered %v, %v", offers, err)
 	}
 	if got := of(api.LeaseRequest{Free: 0}); got != nil {
@@ -248,7 +266,8 @@ func TestTwoPollsAtOnceNeverClaimAJobTwice(t *testing.T) {
 	for range 4 {
 		polls.Go(func() {
 			for {
-				offers, err := w.Dispatch.Lease(t.Context(), runner.Caller, api.LeaseRequest{Free: 3, WaitSeconds: -1}, nil)
+				offers, err := w.Dispatch.Lease(t.Context(), runner.Caller,
+					api.LeaseRequest{Free: 3, WaitSeconds: -1}, nil)
 				if err != nil {
 					t.Error(err)
 				}
@@ -400,7 +419,8 @@ func TestAnOwnerCanRefuseAnAccept(t *testing.T) {
 	w.Job(t, runner, "apply", "")
 	ref := w.Offer(t, runner)
 	w.Owner.RefuseWith(errors.New("the database hiccups"))
-	if _, err := w.Dispatch.Accept(t.Context(), runner.Caller, ref); err == nil || errors.Is(err, dispatch.ErrOfferGone) {
+	if _, err := w.Dispatch.Accept(t.Context(), runner.Caller, ref); err == nil ||
+		errors.Is(err, dispatch.ErrOfferGone) {
 		t.Fatalf("accept: %v", err)
 	}
 	wantStatus(t, w, ref, "offered", "offered") // for now: it may try again
@@ -408,7 +428,10 @@ func TestAnOwnerCanRefuseAnAccept(t *testing.T) {
 	_, err := w.Dispatch.Accept(t.Context(), runner.Caller, ref)
 	wantIs(t, err, dispatch.ErrOfferGone)
 	wantStatus(t, w, ref, "failed", "withdrawn")
-	want := []dispatchtest.Ended{{Job: ref.Job, Status: "failed", Result: api.JobResult{Status: api.JobResultStatusStale, Error: "the plan was superseded"}}}
+	want := []dispatchtest.Ended{{
+		Job: ref.Job, Status: "failed",
+		Result: api.JobResult{Status: api.JobResultStatusStale, Error: "the plan was superseded"},
+	}}
 	if diff := cmp.Diff(want, w.Owner.Ended()); diff != "" {
 		t.Errorf("ends told (-want +got):\n%s", diff)
 	}
@@ -431,7 +454,8 @@ func TestSilenceOfWhatCanRunTwiceMakesAnotherAttempt(t *testing.T) {
 				t.Errorf("%s locks are left", locks)
 			}
 			beat := func() api.AttemptOrder {
-				answer, err := w.Dispatch.Heartbeat(t.Context(), runner.Caller, api.Heartbeat{Attempts: []api.AttemptRef{first}})
+				answer, err := w.Dispatch.Heartbeat(t.Context(), runner.Caller,
+					api.Heartbeat{Attempts: []api.AttemptRef{first}})
 				must(t, err)
 				return answer.Attempts[0]
 			}
@@ -468,7 +492,8 @@ func TestSilenceThatComesAgainAndAgainEndsTheJob(t *testing.T) {
 		tries++
 	}
 	ended := w.Owner.Ended()
-	if tries != 5 || len(ended) != 1 || ended[0].Status != "lost" || !strings.Contains(ended[0].Result.Error, "lost contact with runner") {
+	if tries != 5 || len(ended) != 1 || ended[0].Status != "lost" ||
+		!strings.Contains(ended[0].Result.Error, "lost contact with runner") {
 		t.Errorf("after %d tries: %+v", tries, ended)
 	}
 }
@@ -486,7 +511,9 @@ func TestSilenceOfAnApplyWaitsForItsRunner(t *testing.T) {
 				wantStatus(t, w, ref, "running", "expired")
 				job, err := w.Dispatch.Job(t.Context(), w.Org.ID, ref.Job)
 				must(t, err)
-				if !strings.Contains(job.Waits, "lost contact with runner "+job.Runner+" since 20") || !strings.Contains(job.Waits, "start the runner again") || !strings.Contains(job.Waits, "nuon runners replace "+job.Runner) {
+				if !strings.Contains(job.Waits, "lost contact with runner "+job.Runner+" since 20") ||
+					!strings.Contains(job.Waits, "start the runner again") ||
+					!strings.Contains(job.Waits, "nuon runners replace "+job.Runner) {
 					t.Errorf("waits: %q", job.Waits)
 				}
 			}
@@ -498,10 +525,13 @@ func TestSilenceOfAnApplyWaitsForItsRunner(t *testing.T) {
 				}
 			}
 			silent()
-			if offers, err := w.Dispatch.Lease(t.Context(), runner.Caller, api.LeaseRequest{Free: 1, WaitSeconds: -1}, nil); err != nil || len(offers.Offers) != 0 {
+			if offers, err := w.Dispatch.Lease(
+				t.Context(), runner.Caller, api.LeaseRequest{Free: 1, WaitSeconds: -1}, nil,
+			); err != nil || len(offers.Offers) != 0 {
 				t.Fatalf("offered again: %v, %v", offers, err)
 			}
-			answer, err := w.Dispatch.Heartbeat(t.Context(), runner.Caller, api.Heartbeat{Attempts: []api.AttemptRef{ref}})
+			answer, err := w.Dispatch.Heartbeat(t.Context(), runner.Caller,
+				api.Heartbeat{Attempts: []api.AttemptRef{ref}})
 			must(t, err)
 			if order := answer.Attempts[0]; order.Superseded || order.Cancel {
 				t.Errorf("told %+v", order)
@@ -537,7 +567,9 @@ func TestHeartbeatsExtendLeases(t *testing.T) {
 	if left := w.Text(t, "select count(*)::text from attempts where lease_until > now()"); left != "0" {
 		t.Fatal("another runner's heartbeat extended the lease")
 	}
-	answer, err = w.Dispatch.Heartbeat(t.Context(), runner.Caller, api.Heartbeat{Version: "0.2.0", Attempts: []api.AttemptRef{ref, ref}})
+	answer, err = w.Dispatch.Heartbeat(t.Context(), runner.Caller, api.Heartbeat{
+		Version: "0.2.0", Attempts: []api.AttemptRef{ref, ref},
+	})
 	must(t, err)
 	if answer.LeaseSeconds != int(dispatch.Lease.Seconds()) {
 		t.Errorf("a lease of %d seconds", answer.LeaseSeconds)
@@ -545,7 +577,10 @@ func TestHeartbeatsExtendLeases(t *testing.T) {
 	if got := w.Text(t, "select (lease_until > now() + interval '30 seconds' and (select bool_and(at > now()) from due))::text from attempts"); got != "true" {
 		t.Error("the lease was not extended")
 	}
-	if got := w.Text(t, "select version || (last_seen > now() - interval '1 minute')::text from runners where id = $1", runner.Runner); got != "0.2.0true" {
+	if got := w.Text(
+		t,
+		"select version || (last_seen > now() - interval '1 minute')::text from runners where id = $1", runner.Runner,
+	); got != "0.2.0true" {
 		t.Errorf("of the runner is known: %s", got)
 	}
 	must(t, w.Dispatch.Expire(t.Context(), w.Org.ID, dispatchtest.Due(ref)))
@@ -570,7 +605,8 @@ func TestAHeartbeatIsForItsOwnAttemptAlone(t *testing.T) {
 	if len(answer.Attempts) != 1 || !answer.Attempts[0].Superseded || leases() != before {
 		t.Errorf("a heartbeat for attempt 1 is told %+v, and made\n%s of\n%s", answer.Attempts, leases(), before)
 	}
-	answer, err = w.Dispatch.Heartbeat(t.Context(), runner.Caller, api.Heartbeat{Attempts: []api.AttemptRef{first, second}})
+	answer, err = w.Dispatch.Heartbeat(t.Context(), runner.Caller,
+		api.Heartbeat{Attempts: []api.AttemptRef{first, second}})
 	must(t, err)
 	if len(answer.Attempts) != 2 || !answer.Attempts[0].Superseded || answer.Attempts[1].Superseded {
 		t.Errorf("a heartbeat for both is told %+v", answer.Attempts)
@@ -654,7 +690,8 @@ func TestCancel(t *testing.T) {
 		}
 	})
 	t.Run("none", func(t *testing.T) {
-		err := w.Store.In(t.Context(), w.Org.ID, func(ctx context.Context, tx *store.Tx) error { return dispatch.Cancel(ctx, tx, "job_none", "x") })
+		err := w.Store.In(t.Context(), w.Org.ID,
+			func(ctx context.Context, tx *store.Tx) error { return dispatch.Cancel(ctx, tx, "job_none", "x") })
 		wantIs(t, err, dispatch.ErrNotFound)
 	})
 }
@@ -696,7 +733,10 @@ func TestWhatIsAnothersIsNotFound(t *testing.T) {
 			wantIs(t, d.Result(ctx, other, ref, failed), dispatch.ErrNotFound)
 		})
 	}
-	for _, odd := range []api.AttemptRef{{Job: "a\x00b", Attempt: 1}, {Job: "\xff", Attempt: 1}, {Job: ref.Job, Attempt: 0}, {Job: ref.Job, Attempt: 1 << 40}} {
+	for _, odd := range []api.AttemptRef{
+		{Job: "a\x00b", Attempt: 1}, {Job: "\xff", Attempt: 1}, {Job: ref.Job, Attempt: 0},
+		{Job: ref.Job, Attempt: 1 << 40},
+	} {
 		_, err := w.Dispatch.Accept(t.Context(), mine.Caller, odd)
 		wantIs(t, err, dispatch.ErrNotFound)
 	}
@@ -716,7 +756,9 @@ func TestAHeartbeatAndAnExpiryAtTheSameMomentAgree(t *testing.T) {
 		var answer api.HeartbeatAnswer
 		both.Go(func() {
 			var err error
-			if answer, err = w.Dispatch.Heartbeat(t.Context(), runner.Caller, api.Heartbeat{Attempts: []api.AttemptRef{ref}}); err != nil {
+			if answer, err = w.Dispatch.Heartbeat(
+				t.Context(), runner.Caller, api.Heartbeat{Attempts: []api.AttemptRef{ref}},
+			); err != nil {
 				t.Error(err)
 			}
 		})
@@ -743,18 +785,22 @@ func TestAHeartbeatAndAnExpiryAtTheSameMomentAgree(t *testing.T) {
 // Builds that wait for an offline runner move to one that is online; jobs of an install do not.
 func TestBuildsDoNotWaitForARunnerThatIsGone(t *testing.T) {
 	w := dispatchtest.New(t)
-	gone, there, install, idle := w.Runner(t, dispatch.RunnerBuild), w.Runner(t, dispatch.RunnerBuild), w.Runner(t, dispatch.RunnerInstall), w.Runner(t, dispatch.RunnerInstall)
+	gone, there, install, idle := w.Runner(t, dispatch.RunnerBuild), w.Runner(t, dispatch.RunnerBuild),
+		w.Runner(t, dispatch.RunnerInstall), w.Runner(t, dispatch.RunnerInstall)
 	build, plan := w.Job(t, gone, "build", ""), w.Job(t, install, "plan", "")
 	poll := func(runner dispatchtest.Runner) []api.Offer {
 		t.Helper()
-		got, err := w.Dispatch.Lease(t.Context(), runner.Caller, api.LeaseRequest{Free: 5, Version: "1", WaitSeconds: -1}, nil)
+		got, err := w.Dispatch.Lease(t.Context(), runner.Caller,
+			api.LeaseRequest{Free: 5, Version: "1", WaitSeconds: -1}, nil)
 		must(t, err)
 		return got.Offers
 	}
 	if offers := poll(there); len(offers) != 0 {
 		t.Fatalf("a build was taken from a runner that is there: %v", offers)
 	}
-	w.Exec(t, "update runners set last_seen = now() - interval '2 minutes' where id = any($1)", []string{gone.Caller.Runner, install.Caller.Runner})
+	w.Exec(t, "update runners set last_seen = now() - interval '2 minutes' where id = any($1)", []string{
+		gone.Caller.Runner, install.Caller.Runner,
+	})
 	if offers := poll(idle); len(offers) != 0 {
 		t.Fatalf("another install's runner is offered %v", offers)
 	}

@@ -18,7 +18,8 @@ const mostLockInfo = 16 << 10
 // holds the lock. Other errors: ErrNotFound, ErrNotRunning, ErrInvalid.
 func (d *Dispatch) LockState(ctx context.Context, caller Caller, ref api.AttemptRef, lock api.StateLock) error {
 	if !name(lock.ID) || len(lock.Info) > mostLockInfo {
-		return invalid("a lock has an id of at most %d printable characters and at most %d bytes of information", mostStateName, mostLockInfo)
+		return invalid("a lock has an id of at most %d printable characters and at most %d bytes of information",
+			mostStateName, mostLockInfo)
 	}
 	if len(lock.Info) == 0 {
 		lock.Info = []byte("{}")
@@ -43,7 +44,8 @@ func (d *Dispatch) LockState(ctx context.Context, caller Caller, ref api.Attempt
 			return err
 		}
 		return takeLock(ctx, tx, store.TakeStateLockParams{
-			OrgID: tx.Org, InstallComponentID: subject.component, LockID: lock.ID, Info: info, JobID: h.job.ID, Attempt: h.attempt.Number,
+			OrgID: tx.Org, InstallComponentID: subject.component, LockID: lock.ID, Info: info, JobID: h.job.ID,
+			Attempt: h.attempt.Number,
 		})
 	})
 	if err != nil {
@@ -73,7 +75,8 @@ func takeLock(ctx context.Context, tx *store.Tx, take store.TakeStateLockParams)
 		}
 		passed, err := tx.PassStateLock(ctx, store.PassStateLockParams{
 			OrgID: tx.Org, InstallComponentID: take.InstallComponentID, LockID: take.LockID, Info: take.Info,
-			JobID: take.JobID, Attempt: take.Attempt, FromJobID: there.StateLock.JobID, FromAttempt: there.StateLock.Attempt,
+			JobID: take.JobID, Attempt: take.Attempt, FromJobID: there.StateLock.JobID,
+			FromAttempt: there.StateLock.Attempt,
 		})
 		if err == nil && passed != 1 {
 			err = errFence
@@ -86,7 +89,8 @@ func takeLock(ctx context.Context, tx *store.Tx, take store.TakeStateLockParams)
 func lockedBy(there store.HeldStateLockRow) *LockedError {
 	return &LockedError{
 		ID: there.StateLock.LockID, Info: there.StateLock.Info,
-		Holder: fmt.Sprintf("attempt %d of job %s on runner %s", there.StateLock.Attempt, there.StateLock.JobID, there.Runner),
+		Holder: fmt.Sprintf("attempt %d of job %s on runner %s",
+			there.StateLock.Attempt, there.StateLock.JobID, there.Runner),
 	}
 }
 

@@ -57,7 +57,9 @@ func (d *Dispatch) appendChunks(ctx context.Context, tx *store.Tx, attempt store
 	for _, row := range rows {
 		seqs = append(seqs, row.seq)
 	}
-	present, err := tx.LogSeqsPresent(ctx, store.LogSeqsPresentParams{OrgID: tx.Org, JobID: attempt.JobID, Attempt: attempt.Number, Seqs: seqs})
+	present, err := tx.LogSeqsPresent(ctx, store.LogSeqsPresentParams{
+		OrgID: tx.Org, JobID: attempt.JobID, Attempt: attempt.Number, Seqs: seqs,
+	})
 	if err != nil {
 		return err
 	}
@@ -66,7 +68,8 @@ func (d *Dispatch) appendChunks(ctx context.Context, tx *store.Tx, attempt store
 		return nil
 	}
 	insert := store.InsertLogChunksParams{
-		OrgID: tx.Org, JobID: attempt.JobID, Attempt: attempt.Number, LogBytes: used, Channel: store.ChannelLogs, Payload: tx.Org + "/" + attempt.JobID,
+		OrgID: tx.Org, JobID: attempt.JobID, Attempt: attempt.Number, LogBytes: used, Channel: store.ChannelLogs,
+		Payload: tx.Org + "/" + attempt.JobID,
 	}
 	for _, row := range admitted {
 		if row.last {
@@ -203,5 +206,7 @@ type position struct {
 }
 
 func chunksAfter(ctx context.Context, tx *store.Tx, jobID string, at position) ([]store.LogChunk, error) {
-	return tx.LogChunksAfter(ctx, store.LogChunksAfterParams{OrgID: tx.Org, JobID: jobID, Attempt: at.attempt, Seq: at.seq, Most: logPage})
+	return tx.LogChunksAfter(ctx, store.LogChunksAfterParams{
+		OrgID: tx.Org, JobID: jobID, Attempt: at.attempt, Seq: at.seq, Most: logPage,
+	})
 }

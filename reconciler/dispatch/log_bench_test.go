@@ -72,8 +72,10 @@ func benchLog() (calls [][]api.NewLogChunk, texts []string) {
 			c := api.NewLogChunk{Seq: seq}
 			for range ingestLines {
 				number++
-				c.Lines = append(c.Lines, api.LogLine{T: at.Add(time.Duration(number) * 1_234_567), L: api.Info, M: fmt.Sprintf(
-					"module.network.terraform_data.subnet[%d]: Creation complete after %ds [id=%08x-%04x-4%03x]", number%97, number%13, uint32(number*2654435761), number%65536, number*7%4096)})
+				c.Lines = append(c.Lines, api.LogLine{T: at.Add(time.Duration(number) * 1_234_567),
+					L: api.Info, M: fmt.Sprintf(
+						"module.network.terraform_data.subnet[%d]: Creation complete after %ds [id=%08x-%04x-4%03x]",
+						number%97, number%13, uint32(number*2654435761), number%65536, number*7%4096)})
 			}
 			text, _ := json.Marshal(c.Lines) // times, words and numbers marshal
 			chunks, texts = append(chunks, c), append(texts, string(text))
@@ -95,7 +97,10 @@ func openCopies(b *testing.B, w *dispatchtest.World) []*copyInto {
 	must(b, err)
 	b.Cleanup(func() { _ = db.Close(b.Context()) })
 	var copies []*copyInto
-	for _, c := range []struct{ name, kept string }{{"", ""}, {"-lz4", "alter table %s alter lines set compression lz4"}, {"-plain", "alter table %s alter lines set storage external"}} {
+	for _, c := range []struct{ name, kept string }{
+		{"", ""}, {"-lz4", "alter table %s alter lines set compression lz4"},
+		{"-plain", "alter table %s alter lines set storage external"},
+	} {
 		table := "copied" + fmt.Sprint(len(copies))
 		w.Exec(b, "create table "+table+" (org_id text, job_id text, attempt int, seq bigint, lines text, at timestamptz not null default now(), primary key (org_id, job_id, attempt, seq))")
 		if c.kept != "" {
@@ -109,8 +114,10 @@ func openCopies(b *testing.B, w *dispatchtest.World) []*copyInto {
 // fill copies the whole log in one statement, the fastest use of COPY.
 func (c *copyInto) fill(b *testing.B, w *dispatchtest.World, job string, texts []string) {
 	began := time.Now()
-	_, err := c.db.CopyFrom(b.Context(), pgx.Identifier{c.table}, []string{"org_id", "job_id", "attempt", "seq", "lines"},
-		pgx.CopyFromSlice(len(texts), func(i int) ([]any, error) { return []any{w.Org.ID, job, 1, int64(i), texts[i]}, nil }))
+	_, err := c.db.CopyFrom(b.Context(), pgx.Identifier{c.table},
+		[]string{"org_id", "job_id", "attempt", "seq", "lines"},
+		pgx.CopyFromSlice(len(texts),
+			func(i int) ([]any, error) { return []any{w.Org.ID, job, 1, int64(i), texts[i]}, nil }))
 	must(b, err)
 	c.took += time.Since(began)
 }

@@ -19,7 +19,8 @@ func FuzzLogBatch(f *testing.F) {
 	f.Add([]byte(`{"chunks":[{"seq":1,"lines":[{"t":"2026-01-01T00:00:00Z","l":"info","m":"one"},{"t":"2026-01-01T00:00:00.123456789+02:00","l":"loud","m":"<a href=\"x\">\u0000\n\u2028\ud800"}]}]}`))
 	f.Add([]byte(`{"chunks":[{"seq":0,"lines":null},{"seq":9223372036854775807,"lines":[]},{"seq":0,"lines":[{}]}]}`))
 	f.Add([]byte(`{"chunks":[{"seq":-1,"lines":[{"m":"x"}]}]}`))
-	f.Add([]byte(`{"chunks":[{"seq":3,"lines":[{"t":"0000-01-01T00:00:00+23:59","l":"error","m":"` + strings.Repeat("ä", LongestLine) + `"}]}]}`))
+	f.Add([]byte(`{"chunks":[{"seq":3,"lines":[{"t":"0000-01-01T00:00:00+23:59","l":"error","m":"` +
+		strings.Repeat("ä", LongestLine) + `"}]}]}`))
 	d := &Dispatch{}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var batch api.LogBatch
@@ -47,7 +48,8 @@ func FuzzLogBatch(f *testing.F) {
 			}
 			for j, line := range lines {
 				came := storableLine(batch.Chunks[i].Lines[j])
-				if line.M != came.M || line.L != came.L || !line.T.Equal(came.T) || strings.Contains(line.M, "\x00") || len(line.M) > LongestLine+60 {
+				if line.M != came.M || line.L != came.L || !line.T.Equal(came.T) || strings.Contains(line.M, "\x00") ||
+					len(line.M) > LongestLine+60 {
 					t.Fatalf("line %+v became %+v", came, line)
 				}
 			}
@@ -60,7 +62,9 @@ func FuzzLines(f *testing.F) {
 	f.Add("plain", int64(0))
 	f.Add("\x00\x1f\x7f\u2028\"\\/<>&é\xff", int64(1767225600123456789))
 	f.Fuzz(func(t *testing.T, message string, nanos int64) {
-		lines := []api.LogLine{{T: time.Unix(0, nanos), L: api.Info, M: message}, {T: time.Unix(nanos%1e9, 0), L: api.Error, M: "second"}}
+		lines := []api.LogLine{
+			{T: time.Unix(0, nanos), L: api.Info, M: message}, {T: time.Unix(nanos%1e9, 0), L: api.Error, M: "second"},
+		}
 		mine, err := appendLines(nil, lines)
 		if err != nil {
 			t.Skip("a year that JSON has no word for")
@@ -85,7 +89,10 @@ func FuzzLines(f *testing.F) {
 // FuzzEventID checks that any event id parses to a position in the log or to its beginning, and
 // that the ids that we issue parse to what they were made from.
 func FuzzEventID(f *testing.F) {
-	for _, id := range []string{"", "1/0", " 2/17 ", "1/2/3", "-1/-1", "+1/+2", "99999999999/1", "1/9223372036854775807", "1/9223372036854775808", "1\n/2", "\x00"} {
+	for _, id := range []string{
+		"", "1/0", " 2/17 ", "1/2/3", "-1/-1", "+1/+2", "99999999999/1", "1/9223372036854775807",
+		"1/9223372036854775808", "1\n/2", "\x00",
+	} {
 		f.Add(id)
 	}
 	f.Fuzz(func(t *testing.T, id string) {
@@ -99,9 +106,15 @@ func FuzzEventID(f *testing.F) {
 // FuzzResult checks that any result from a runner is refused, or becomes one that Postgres can
 // store, within the limits and unchanged by another cleaning.
 func FuzzResult(f *testing.F) {
-	f.Add([]byte(`{"status":"succeeded","plan":{"applyable":true,"report":{"a":"\u0000","b":1e400},"report_digest":"d"}}`))
+	f.Add(
+		[]byte(
+			`{"status":"succeeded","plan":{"applyable":true,"report":{"a":"\u0000","b":1e400},"report_digest":"d"}}`,
+		),
+	)
 	f.Add([]byte(`{"status":"failed","error":"` + strings.Repeat("x\u0000", 9000) + `"}`))
-	f.Add([]byte(`{"status":"succeeded","apply":{"outputs":[{"name":"n","value":{"deep":[[[[1.0000000000000000000001]]]]}}]}}`))
+	f.Add(
+		[]byte(`{"status":"succeeded","apply":{"outputs":[{"name":"n","value":{"deep":[[[[1.0000000000000000000001]]]]}}]}}`),
+	)
 	f.Add([]byte(`{"status":"lost","action":{"outputs":{"a":-0}}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var result api.JobResult
@@ -116,14 +129,16 @@ func FuzzResult(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(string(raw), `\u0000`) && !strings.Contains(string(raw), `\\u0000`) || !utf8.Valid(raw) || len(clean.Error) > mostError+len("…") {
+		if strings.Contains(string(raw), `\u0000`) && !strings.Contains(string(raw), `\\u0000`) || !utf8.Valid(raw) ||
+			len(clean.Error) > mostError+len("…") {
 			t.Fatalf("%s is kept", raw)
 		}
 		again, err := storable(clean)
 		if err != nil {
 			t.Fatalf("cleaned, it is refused: %v\n%s", err, raw)
 		}
-		if twice, err := json.Marshal(again); err != nil || len(clean.Error) <= mostError && string(twice) != string(raw) {
+		if twice, err := json.Marshal(again); err != nil ||
+			len(clean.Error) <= mostError && string(twice) != string(raw) {
 			t.Fatalf("%s became %s, %v", raw, twice, err)
 		}
 	})

@@ -65,7 +65,10 @@ func TestLogsAreKeptOnceAndInOrder(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"one", "two", "three", "NUL\uFFFD", strings.Repeat("x", dispatch.LongestLine) + "… (5 more bytes were cut)", "late"}
+	want := []string{
+		"one", "two", "three", "NUL\uFFFD",
+		strings.Repeat("x", dispatch.LongestLine) + "… (5 more bytes were cut)", "late",
+	}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)
 	}
@@ -89,7 +92,8 @@ func TestAnAttemptThatNeverBeganHasNoLog(t *testing.T) {
 	runner := w.Runner(t, dispatch.RunnerBuild)
 	w.Job(t, runner, "build", "")
 	ref := w.Offer(t, runner)
-	wantIs(t, w.Dispatch.AppendLogs(t.Context(), runner.Caller, ref, []api.NewLogChunk{chunk(0, "x")}), dispatch.ErrNotRunning)
+	wantIs(t, w.Dispatch.AppendLogs(t.Context(), runner.Caller, ref, []api.NewLogChunk{chunk(0, "x")}),
+		dispatch.ErrNotRunning)
 }
 
 func TestALogHasAnEndThatIsSeen(t *testing.T) {
@@ -97,12 +101,16 @@ func TestALogHasAnEndThatIsSeen(t *testing.T) {
 	w.Exec(t, "update attempts set log_bytes = $1", dispatch.LargestLog-500)
 	big := strings.Repeat("z", 600)
 	for range 2 {
-		must(t, w.Dispatch.AppendLogs(t.Context(), runner.Caller, ref, []api.NewLogChunk{chunk(0, "fits"), chunk(1, big), chunk(2, "dropped")}))
+		must(t,
+			w.Dispatch.AppendLogs(t.Context(), runner.Caller, ref, []api.NewLogChunk{
+				chunk(0, "fits"), chunk(1, big), chunk(2, "dropped"),
+			}))
 		must(t, w.Dispatch.AppendLogs(t.Context(), runner.Caller, ref, []api.NewLogChunk{chunk(3, "dropped")}))
 	}
 	got, err := w.Dispatch.Logs(t.Context(), w.Org.ID, ref.Job)
 	must(t, err)
-	if len(got) != 2 || got[0].Lines[0].M != "fits" || got[1].Lines[0].L != api.Warn || !strings.Contains(got[1].Lines[0].M, "longer than 32 MiB") {
+	if len(got) != 2 || got[0].Lines[0].M != "fits" || got[1].Lines[0].L != api.Warn ||
+		!strings.Contains(got[1].Lines[0].M, "longer than 32 MiB") {
 		t.Errorf("kept %+v", got)
 	}
 }
@@ -150,7 +158,9 @@ func follow(t *testing.T, url, lastEventID string, n int) []event {
 // serveLogs serves StreamLogs; each path is a job id.
 func serveLogs(t *testing.T, w *dispatchtest.World) *httptest.Server {
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		if err := w.Dispatch.StreamLogs(r.Context(), rw, w.Org.ID, strings.Trim(r.URL.Path, "/"), r.Header.Get("Last-Event-ID")); err != nil {
+		if err := w.Dispatch.StreamLogs(
+			r.Context(), rw, w.Org.ID, strings.Trim(r.URL.Path, "/"), r.Header.Get("Last-Event-ID"),
+		); err != nil {
 			http.Error(rw, err.Error(), http.StatusNotFound)
 		}
 	}))
@@ -163,7 +173,9 @@ func TestAFollowerSeesEverythingOnceAndTheEnd(t *testing.T) {
 	server := serveLogs(t, w)
 	const chunks = 100 // several pages
 	add := func(seq int64) {
-		must(t, w.Dispatch.AppendLogs(t.Context(), runner.Caller, ref, []api.NewLogChunk{chunk(seq, fmt.Sprint("line ", seq))}))
+		must(t,
+			w.Dispatch.AppendLogs(t.Context(), runner.Caller, ref,
+				[]api.NewLogChunk{chunk(seq, fmt.Sprint("line ", seq))}))
 	}
 	for seq := range int64(chunks / 2) {
 		add(seq)
@@ -183,7 +195,8 @@ func TestAFollowerSeesEverythingOnceAndTheEnd(t *testing.T) {
 	for i, e := range all[:chunks] {
 		var got api.LogChunk
 		must(t, json.Unmarshal([]byte(e.data), &got))
-		if e.kind != "log" || e.id != fmt.Sprintf("1/%d", i) || got.Seq != int64(i) || got.Lines[0].M != fmt.Sprint("line ", i) {
+		if e.kind != "log" || e.id != fmt.Sprintf("1/%d", i) || got.Seq != int64(i) ||
+			got.Lines[0].M != fmt.Sprint("line ", i) {
 			t.Fatalf("event %d is %+v", i, e)
 		}
 	}

@@ -30,7 +30,8 @@ func (p *packer) row(seq int64, lines []api.LogLine) (logRow, error) {
 		return logRow{}, err
 	}
 	if len(text) > LargestChunk {
-		return logRow{}, fmt.Errorf("its lines have %d bytes, and %d are the most; cut the log into smaller ones", len(text), LargestChunk)
+		return logRow{}, fmt.Errorf("its lines have %d bytes, and %d are the most; cut the log into smaller ones",
+			len(text), LargestChunk)
 	}
 	row := logRow{seq: seq, size: int64(len(text)) + chunkCost}
 	if len(lines) > 0 {

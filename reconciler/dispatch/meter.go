@@ -17,7 +17,8 @@ func (d *Dispatch) OnMeter(m Meter) { d.meter = m }
 // machine's.
 func (m Meter) accepted(h held) {
 	if m.Accepted != nil && h.job.ID != "" {
-		m.Accepted(h.job.Kind, max(0, h.attempt.OfferedAt.Sub(h.job.CreatedAt)), max(0, time.Since(h.attempt.OfferedAt)))
+		m.Accepted(h.job.Kind, max(0, h.attempt.OfferedAt.Sub(h.job.CreatedAt)),
+			max(0, time.Since(h.attempt.OfferedAt)))
 	}
 }
 

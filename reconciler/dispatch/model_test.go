@@ -20,7 +20,8 @@ func TestStatusesAreThoseOfTheSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	check := func(table string) []string {
-		column := regexp.MustCompile(`(?s)create table ` + table + ` \(.*?status +text not null (?:default '[a-z]+' )?check \(status in \((.*?)\)\)`).FindSubmatch(schema)
+		column := regexp.MustCompile(`(?s)create table ` + table +
+			` \(.*?status +text not null (?:default '[a-z]+' )?check \(status in \((.*?)\)\)`).FindSubmatch(schema)
 		if column == nil {
 			t.Fatalf("the schema has no statuses of %s", table)
 		}
@@ -54,7 +55,8 @@ func statusesIn[S ~string](moves map[S][]S) []string {
 
 func TestPositionOf(t *testing.T) {
 	for id, want := range map[string]position{
-		"2/17": {2, 17}, " 2/17 ": {2, 17}, "": {}, "2": {}, "2/": {}, "/3": {}, "a/b": {}, "99999999999/1": {}, "1/2/3": {},
+		"2/17": {2, 17}, " 2/17 ": {2, 17}, "": {}, "2": {}, "2/": {}, "/3": {}, "a/b": {},
+		"99999999999/1": {}, "1/2/3": {},
 	} {
 		if got := positionOf(id); got != want {
 			t.Errorf("positionOf(%q) = %v, want %v", id, got, want)
@@ -69,7 +71,9 @@ func TestAdmitNeverKeepsMoreThanALogMayHave(t *testing.T) {
 		for range rapid.IntRange(1, 4).Draw(t, "batches") {
 			var rows []logRow
 			for range rapid.IntRange(0, 6).Draw(t, "rows") {
-				rows = append(rows, logRow{seq: rapid.Int64Range(0, 9).Draw(t, "seq"), size: rapid.Int64Range(2, 3000).Draw(t, "size")})
+				rows = append(rows, logRow{
+					seq: rapid.Int64Range(0, 9).Draw(t, "seq"), size: rapid.Int64Range(2, 3000).Draw(t, "size"),
+				})
 			}
 			var present []int64
 			for seq := range kept {

@@ -25,7 +25,8 @@ const (
 func policyOf(request api.LeaseRequest) api.RunnerPolicy {
 	p := request.Policy
 	if p.Jobs != nil {
-		jobs := slices.DeleteFunc(slices.Clone(jobKinds), func(kind string) bool { return !slices.Contains(*p.Jobs, kind) })
+		jobs := slices.DeleteFunc(slices.Clone(jobKinds),
+			func(kind string) bool { return !slices.Contains(*p.Jobs, kind) })
 		p.Jobs = &jobs
 	}
 	if p.Components != nil {
@@ -37,7 +38,8 @@ func policyOf(request api.LeaseRequest) api.RunnerPolicy {
 	}
 	p.Reason, p.Window = printable(p.Reason, mostPolicyText), printable(p.Window, mostPolicyText)
 	p.Limits = api.RunnerLimits{
-		Capacity: max(p.Limits.Capacity, 0), MemoryBytes: max(p.Limits.MemoryBytes, 0), TimeoutSeconds: max(p.Limits.TimeoutSeconds, 0),
+		Capacity: max(p.Limits.Capacity, 0), MemoryBytes: max(p.Limits.MemoryBytes, 0),
+		TimeoutSeconds: max(p.Limits.TimeoutSeconds, 0),
 	}
 	return p
 }
@@ -87,13 +89,20 @@ func forbids(runner store.Runner, job store.Job) string {
 	}
 	switch {
 	case p.Off:
-		return fmt.Sprintf("runner %s takes no jobs now%s; whoever runs it decides that in its runner file", runner.Name, because)
+		return fmt.Sprintf("runner %s takes no jobs now%s; whoever runs it decides that in its runner file",
+			runner.Name, because)
 	case !takes(p, job.Kind):
-		return fmt.Sprintf("runner %s does not take jobs of kind %s now%s; whoever runs it can allow them in its runner file", runner.Name, job.Kind, because)
+		return fmt.Sprintf(
+			"runner %s does not take jobs of kind %s now%s; whoever runs it can allow them in its runner file",
+			runner.Name, job.Kind, because,
+		)
 	case job.Copies && !takes(p, "sync"):
 		return fmt.Sprintf("runner %s does not take jobs of kind sync now%s, and this plan begins with the copy that a sync makes; whoever runs it can allow them in its runner file", runner.Name, because)
 	case job.ComponentKind != "" && !TakesComponents(runner, job.ComponentKind):
-		return fmt.Sprintf("runner %s does not take components of kind %s; whoever runs it can allow them in its runner file", runner.Name, job.ComponentKind)
+		return fmt.Sprintf(
+			"runner %s does not take components of kind %s; whoever runs it can allow them in its runner file",
+			runner.Name, job.ComponentKind,
+		)
 	}
 	return ""
 }

@@ -18,7 +18,9 @@ import (
 func TestAWaitingJobSaysWhy(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	lately, longAgo := now.Add(-dispatch.Lease/2), now.Add(-time.Hour)
-	here := store.Runner{Name: "berlin", KeyHash: []byte{1}, RegisteredAt: &longAgo, LastSeen: &lately, Policy: []byte(`{}`)}
+	here := store.Runner{
+		Name: "berlin", KeyHash: []byte{1}, RegisteredAt: &longAgo, LastSeen: &lately, Policy: []byte(`{}`),
+	}
 	with := func(policy string) store.Runner {
 		runner := here
 		runner.Policy = []byte(policy)
@@ -35,18 +37,33 @@ func TestAWaitingJobSaysWhy(t *testing.T) {
 		"no runner":       {store.Job{Status: "queued", Kind: "apply"}, unregistered, "runner berlin has not registered yet; start it with its registration token, or make another with `nuon runners register berlin`"},
 		"runner replaced": {store.Job{Status: "queued", Kind: "apply"}, replaced, "runner berlin was replaced, and the new machine has not registered yet; start it with its registration token, or make another with `nuon runners register berlin`"},
 		"runner off":      {store.Job{Status: "queued", Kind: "apply"}, gone, "runner berlin was last heard of at 2026-03-01 11:00:00 UTC; start it again, or if its machine is gone for good, `nuon runners replace berlin`"},
-		"switched off":    {store.Job{Status: "queued", Kind: "plan"}, with(`{"off":true,"reason":"enabled = false"}`), "runner berlin takes no jobs now (enabled = false); whoever runs it decides that in its runner file"},
-		"forbidden":       {store.Job{Status: "queued", Kind: "apply"}, strict, "runner berlin does not take jobs of kind apply now (outside its window); whoever runs it can allow them in its runner file"},
-		"forbidden kind":  {store.Job{Status: "queued", Kind: "plan", ComponentKind: "sandbox"}, kinds, "runner berlin does not take components of kind sandbox; whoever runs it can allow them in its runner file"},
-		"allowed kind":    {store.Job{Status: "queued", Kind: "plan", ComponentKind: "helm_chart"}, kinds, "runner berlin takes it as soon as it has room"},
-		"no kind":         {store.Job{Status: "queued", Kind: "action"}, kinds, "runner berlin takes it as soon as it has room"},
-		"allowed":         {store.Job{Status: "queued", Kind: "plan"}, strict, "runner berlin takes it as soon as it has room"},
-		"offered before":  {store.Job{Status: "queued", Kind: "plan", Waits: "offered again"}, here, "offered again"},
-		"offered":         {store.Job{Status: "offered"}, here, "offered to runner berlin, which has not taken it yet"},
-		"runs":            {store.Job{Status: "running"}, here, ""},
-		"silent":          {store.Job{Status: "running", Waits: "lost contact"}, here, "lost contact"},
-		"ended":           {store.Job{Status: "failed", Waits: "old words"}, gone, ""},
-		"an odd policy":   {store.Job{Status: "queued", Kind: "plan"}, with(`{"jobs":"none"}`), "runner berlin takes it as soon as it has room"},
+		"switched off": {
+			store.Job{Status: "queued", Kind: "plan"}, with(`{"off":true,"reason":"enabled = false"}`),
+			"runner berlin takes no jobs now (enabled = false); whoever runs it decides that in its runner file",
+		},
+		"forbidden": {store.Job{Status: "queued", Kind: "apply"}, strict, "runner berlin does not take jobs of kind apply now (outside its window); whoever runs it can allow them in its runner file"},
+		"forbidden kind": {
+			store.Job{Status: "queued", Kind: "plan", ComponentKind: "sandbox"}, kinds, "runner berlin does not take components of kind sandbox; whoever runs it can allow them in its runner file",
+		},
+		"allowed kind": {
+			store.Job{Status: "queued", Kind: "plan", ComponentKind: "helm_chart"}, kinds,
+			"runner berlin takes it as soon as it has room",
+		},
+		"no kind": {
+			store.Job{Status: "queued", Kind: "action"}, kinds, "runner berlin takes it as soon as it has room",
+		},
+		"allowed": {
+			store.Job{Status: "queued", Kind: "plan"}, strict, "runner berlin takes it as soon as it has room",
+		},
+		"offered before": {store.Job{Status: "queued", Kind: "plan", Waits: "offered again"}, here, "offered again"},
+		"offered":        {store.Job{Status: "offered"}, here, "offered to runner berlin, which has not taken it yet"},
+		"runs":           {store.Job{Status: "running"}, here, ""},
+		"silent":         {store.Job{Status: "running", Waits: "lost contact"}, here, "lost contact"},
+		"ended":          {store.Job{Status: "failed", Waits: "old words"}, gone, ""},
+		"an odd policy": {
+			store.Job{Status: "queued", Kind: "plan"}, with(`{"jobs":"none"}`),
+			"runner berlin takes it as soon as it has room",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := dispatch.Waits(test.job, test.runner, now); got != test.want {
@@ -61,16 +78,21 @@ func TestWhatARunnerAllowsIsKnownFromItsPolls(t *testing.T) {
 	runner := w.Runner(t, dispatch.RunnerInstall)
 	jobID := w.Job(t, runner, "apply", "")
 	jobs, kinds := []string{"plan", "build", "magic"}, []string{"helm_chart\x1b[31m"}
-	_, err := w.Dispatch.Lease(t.Context(), runner.Caller, api.LeaseRequest{Free: 1, WaitSeconds: -1, Version: "9\x00\x1b[31m" + strings.Repeat("9", 200), Policy: api.RunnerPolicy{
-		Jobs: &jobs, Components: &kinds, Reason: "outside\nits window" + strings.Repeat(".", 1000), Window: "at night", Limits: api.RunnerLimits{Capacity: -3, TimeoutSeconds: 60},
-	}}, nil)
+	_, err := w.Dispatch.Lease(t.Context(), runner.Caller,
+		api.LeaseRequest{Free: 1, WaitSeconds: -1, Version: "9\x00\x1b[31m" + strings.Repeat("9", 200),
+			Policy: api.RunnerPolicy{
+				Jobs: &jobs, Components: &kinds,
+				Reason: "outside\nits window" + strings.Repeat(".", 1000), Window: "at night",
+				Limits: api.RunnerLimits{Capacity: -3, TimeoutSeconds: 60},
+			}}, nil)
 	must(t, err)
 	job, err := w.Dispatch.Job(t.Context(), w.Org.ID, jobID)
 	must(t, err)
 	if !strings.Contains(job.Waits, "does not take jobs of kind apply now (outsideits window") {
 		t.Errorf("waits: %q", job.Waits)
 	}
-	if version := w.Text(t, "select version from runners where id = $1", runner.Runner); len(version) != 64 || strings.Contains(version, "\x1b") {
+	if version := w.Text(t, "select version from runners where id = $1", runner.Runner); len(version) != 64 ||
+		strings.Contains(version, "\x1b") {
 		t.Errorf("kept version %q", version)
 	}
 	var kept api.RunnerPolicy
@@ -79,7 +101,10 @@ func TestWhatARunnerAllowsIsKnownFromItsPolls(t *testing.T) {
 		t.Errorf("kept a reason of %d bytes", len(kept.Reason))
 	}
 	kept.Reason = ""
-	want := api.RunnerPolicy{Jobs: &[]string{"build", "plan"}, Components: &[]string{"helm_chart[31m"}, Window: "at night", Limits: api.RunnerLimits{TimeoutSeconds: 60}}
+	want := api.RunnerPolicy{
+		Jobs: &[]string{"build", "plan"}, Components: &[]string{"helm_chart[31m"}, Window: "at night",
+		Limits: api.RunnerLimits{TimeoutSeconds: 60},
+	}
 	if diff := cmp.Diff(want, kept); diff != "" {
 		t.Errorf("kept (-want +got):\n%s", diff)
 	}
@@ -95,7 +120,8 @@ func TestNothingIsOfferedThatTheRunnerFileForbids(t *testing.T) {
 	w.Job(t, runner, "action", "")
 	offered := func(policy api.RunnerPolicy) (got []string) {
 		t.Helper()
-		offers, err := w.Dispatch.Lease(t.Context(), runner.Caller, api.LeaseRequest{Free: 9, WaitSeconds: -1, Policy: policy}, nil)
+		offers, err := w.Dispatch.Lease(t.Context(), runner.Caller,
+			api.LeaseRequest{Free: 9, WaitSeconds: -1, Policy: policy}, nil)
 		must(t, err)
 		for _, offer := range offers.Offers {
 			got = append(got, offer.Kind+" "+offer.ComponentKind)
@@ -111,7 +137,8 @@ func TestNothingIsOfferedThatTheRunnerFileForbids(t *testing.T) {
 		{"off", api.RunnerPolicy{Off: true}, nil},
 		{"no kind of job", allows(), nil},
 		{"applies only", allows("apply"), nil},
-		{"modules only", api.RunnerPolicy{Components: &modules}, []string{"plan terraform_module", "action "}}, // an action has no component kind
+		// An action has no component kind.
+		{"modules only", api.RunnerPolicy{Components: &modules}, []string{"plan terraform_module", "action "}},
 		{"all", api.RunnerPolicy{}, []string{"plan sandbox"}},
 	} {
 		if diff := cmp.Diff(step.want, offered(step.policy)); diff != "" {
@@ -127,12 +154,17 @@ func TestAPlanThatCopiesWaitsForSyncs(t *testing.T) {
 	runner := w.Runner(t, dispatch.RunnerInstall)
 	copies := w.Enqueue(t, runner, dispatch.NewJob{
 		Kind: "plan", ComponentKind: "terraform_module",
-		Spec: api.JobSpec{Kind: api.JobSpecKindPlan, Plan: api.PlanSpec{From: api.ArtifactRef{Repository: "r", Digest: "sha256:a"}}},
+		Spec: api.JobSpec{
+			Kind: api.JobSpecKindPlan, Plan: api.PlanSpec{From: api.ArtifactRef{Repository: "r", Digest: "sha256:a"}},
+		},
 	})
-	w.Enqueue(t, runner, dispatch.NewJob{Kind: "plan", ComponentKind: "sandbox", Spec: api.JobSpec{Kind: api.JobSpecKindPlan}})
+	w.Enqueue(t, runner, dispatch.NewJob{
+		Kind: "plan", ComponentKind: "sandbox", Spec: api.JobSpec{Kind: api.JobSpecKindPlan},
+	})
 	offered := func(policy api.RunnerPolicy) (got []string) {
 		t.Helper()
-		offers, err := w.Dispatch.Lease(t.Context(), runner.Caller, api.LeaseRequest{Free: 9, WaitSeconds: -1, Policy: policy}, nil)
+		offers, err := w.Dispatch.Lease(t.Context(), runner.Caller,
+			api.LeaseRequest{Free: 9, WaitSeconds: -1, Policy: policy}, nil)
 		must(t, err)
 		for _, offer := range offers.Offers {
 			got = append(got, fmt.Sprintf("%s %s %t", offer.Kind, offer.ComponentKind, offer.Copies))
@@ -148,7 +180,8 @@ func TestAPlanThatCopiesWaitsForSyncs(t *testing.T) {
 	if diff := cmp.Diff([]string{"plan sandbox false"}, offered(allows("plan", "apply"))); diff != "" {
 		t.Errorf("without syncs (-want +got):\n%s", diff)
 	}
-	if got := waits(); !strings.Contains(got, "does not take jobs of kind sync now, and this plan begins with the copy") {
+	if got := waits(); !strings.Contains(got,
+		"does not take jobs of kind sync now, and this plan begins with the copy") {
 		t.Errorf("waits: %q", got)
 	}
 	if diff := cmp.Diff([]string{"plan terraform_module true"}, offered(allows("plan", "sync"))); diff != "" {
@@ -164,7 +197,10 @@ func TestAnIdlePollWritesOnlyNowAndThen(t *testing.T) {
 		key, err := w.Dispatch.Authenticate(t.Context(), runner.Key)
 		must(t, err)
 		poll := func() string {
-			_, err := w.Dispatch.Lease(t.Context(), key, api.LeaseRequest{Free: 1, Version: "1", WaitSeconds: -1, Policy: api.RunnerPolicy{Window: "always"}}, nil)
+			_, err := w.Dispatch.Lease(t.Context(), key,
+				api.LeaseRequest{
+					Free: 1, Version: "1", WaitSeconds: -1, Policy: api.RunnerPolicy{Window: "always"},
+				}, nil)
 			must(t, err)
 			return w.Text(t, "select xmin::text from runners where id = $1", runner.Runner)
 		}

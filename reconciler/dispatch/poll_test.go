@@ -14,7 +14,9 @@ import (
 
 // heldPolls starts polls of a runner and returns the channel of their offers once all have queried
 // and found nothing.
-func heldPolls(t *testing.T, w *dispatchtest.World, caller dispatch.Caller, request api.LeaseRequest, count int) <-chan api.Offers {
+func heldPolls(
+	t *testing.T, w *dispatchtest.World, caller dispatch.Caller, request api.LeaseRequest, count int,
+) <-chan api.Offers {
 	t.Helper()
 	came := make(chan api.Offers, count)
 	for n := range count {
@@ -61,7 +63,8 @@ func TestOneRingWakesEveryPollOfARunner(t *testing.T) {
 	w.In(t, func(ctx context.Context, tx *store.Tx) error {
 		for range 3 {
 			_, err := dispatch.Enqueue(ctx, tx, dispatch.NewJob{
-				Runner: runner.Runner, Kind: "action", OwnerKind: "step", OwnerID: "stp_1", Reason: "a test asked for it", Spec: api.JobSpec{},
+				Runner: runner.Runner, Kind: "action", OwnerKind: "step", OwnerID: "stp_1",
+				Reason: "a test asked for it", Spec: api.JobSpec{},
 			})
 			if err != nil {
 				return err
@@ -83,7 +86,9 @@ func TestOneRingWakesEveryPollOfARunner(t *testing.T) {
 // A voided key holds no poll, also that of a runner that takes nothing; otherwise a machine that is
 // gone would count as present.
 func TestAVoidKeyEndsHeldPollsAtOnce(t *testing.T) {
-	for name, request := range map[string]api.LeaseRequest{"takes work": {Free: 1}, "is off": {Free: 1, Policy: api.RunnerPolicy{Off: true}}} {
+	for name, request := range map[string]api.LeaseRequest{
+		"takes work": {Free: 1}, "is off": {Free: 1, Policy: api.RunnerPolicy{Off: true}},
+	} {
 		t.Run(name, func(t *testing.T) {
 			w := dispatchtest.New(t)
 			runner := w.Runner(t, dispatch.RunnerInstall)
@@ -104,7 +109,8 @@ func TestAVoidKeyEndsHeldPollsAtOnce(t *testing.T) {
 func TestABeatIsWrittenDown(t *testing.T) {
 	w := dispatchtest.New(t)
 	online := func(r dispatchtest.Runner) string {
-		return w.Text(t, "select (last_seen > now() - interval '1 minute' is true)::text from runners where id = $1", r.Runner)
+		return w.Text(t,
+			"select (last_seen > now() - interval '1 minute' is true)::text from runners where id = $1", r.Runner)
 	}
 	there, gone := w.Runner(t, dispatch.RunnerInstall), w.Runner(t, dispatch.RunnerInstall)
 	replace(t, w, gone, false)
@@ -112,7 +118,8 @@ func TestABeatIsWrittenDown(t *testing.T) {
 		w.Exec(t, "update runners set last_seen = null")
 		// One service each: the same service would write the second only a few seconds later.
 		must(t, dispatch.New(w.Store, store.NewBell(), nil).Seen(t.Context(), r.Caller))
-		if got, want := online(r), map[bool]string{true: "true", false: "false"}[r.Runner == there.Runner]; got != want {
+		if got, want := online(r),
+			map[bool]string{true: "true", false: "false"}[r.Runner == there.Runner]; got != want {
 			t.Errorf("online %s, want %s", got, want)
 		}
 	}

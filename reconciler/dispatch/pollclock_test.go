@@ -34,8 +34,9 @@ func (d *Dispatch) noted(caller Caller) bool {
 func TestAHeldPollBeatsUntilItIsOver(t *testing.T) {
 	const soonest = LongestPoll - pollSpread - pollTick
 	for asked, bounds := range map[int][2]time.Duration{
-		0: {soonest, LongestPoll}, 1 << 40: {soonest, LongestPoll}, 100: {100*time.Second - pollTick, 100 * time.Second},
-		30: {PollBeat, PollBeat}, 7: {7 * time.Second, 7 * time.Second}, -1: {0, 0},
+		0: {soonest, LongestPoll}, 1 << 40: {soonest, LongestPoll},
+		100: {100*time.Second - pollTick, 100 * time.Second},
+		30:  {PollBeat, PollBeat}, 7: {7 * time.Second, 7 * time.Second}, -1: {0, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			d, caller := quietly()
@@ -47,9 +48,11 @@ func TestAHeldPollBeatsUntilItIsOver(t *testing.T) {
 				}
 				last = time.Now()
 			}
-			offers, err := d.Lease(t.Context(), caller, api.LeaseRequest{Free: 1, Version: "1", WaitSeconds: asked}, func() error { heard(); return nil })
+			offers, err := d.Lease(t.Context(), caller, api.LeaseRequest{Free: 1, Version: "1", WaitSeconds: asked},
+				func() error { heard(); return nil })
 			heard()
-			if took := time.Since(began); err != nil || len(offers.Offers) != 0 || took < bounds[0] || took > bounds[1] {
+			if took := time.Since(began); err != nil || len(offers.Offers) != 0 ||
+				took < bounds[0] || took > bounds[1] {
 				t.Errorf("asked for %d s: it was held for %s, %v", asked, took, err)
 			}
 		})
@@ -58,7 +61,10 @@ func TestAHeldPollBeatsUntilItIsOver(t *testing.T) {
 
 func TestWhoCannotBeShownThatItIsHeldAsksAgainSoon(t *testing.T) {
 	build := Caller{kind: RunnerBuild}
-	for _, most := range []time.Duration{pollTime(Caller{}, api.LeaseRequest{}, false), pollTime(build, api.LeaseRequest{}, true), pollTime(build, api.LeaseRequest{WaitSeconds: 300}, true)} {
+	for _, most := range []time.Duration{
+		pollTime(Caller{}, api.LeaseRequest{}, false), pollTime(build, api.LeaseRequest{}, true),
+		pollTime(build, api.LeaseRequest{WaitSeconds: 300}, true),
+	} {
 		if most != PollBeat {
 			t.Errorf("held for %s", most)
 		}

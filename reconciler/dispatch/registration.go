@@ -85,7 +85,9 @@ func (d *Dispatch) Challenge(ctx context.Context, plain, recipient string) (api.
 	}
 	sum := sha256.Sum256([]byte(nonce))
 	err = d.store.In(ctx, org, func(ctx context.Context, tx *store.Tx) error {
-		kept, err := tx.SetChallenge(ctx, store.SetChallengeParams{OrgID: tx.Org, Hash: hash, Challenge: sum[:], ChallengeFor: to.String()})
+		kept, err := tx.SetChallenge(ctx, store.SetChallengeParams{
+			OrgID: tx.Org, Hash: hash, Challenge: sum[:], ChallengeFor: to.String(),
+		})
 		if err == nil && kept != 1 {
 			err = ErrRegistration
 		}
@@ -165,7 +167,9 @@ func (d *Dispatch) Register(ctx context.Context, plain string, r api.Registratio
 	return registered, nil
 }
 
-func (d *Dispatch) register(ctx context.Context, tx *store.Tx, runner store.Runner, r api.Registration) (api.Registered, error) {
+func (d *Dispatch) register(
+	ctx context.Context, tx *store.Tx, runner store.Runner, r api.Registration,
+) (api.Registered, error) {
 	recipient, err := recipientOf(runner, r)
 	if err != nil {
 		return api.Registered{}, err
@@ -176,12 +180,15 @@ func (d *Dispatch) register(ctx context.Context, tx *store.Tx, runner store.Runn
 	}
 	key, hash := keys.Mint(token.Runner, tx.Org, runner.ID)
 	runner, err = tx.SetRunnerKey(ctx, store.SetRunnerKeyParams{
-		OrgID: tx.Org, ID: runner.ID, KeyHash: hash, Recipient: recipient, Version: shown(r.Version), Capacity: int32(r.Capacity),
+		OrgID: tx.Org, ID: runner.ID, KeyHash: hash, Recipient: recipient, Version: shown(r.Version),
+		Capacity: int32(r.Capacity),
 	})
 	if err != nil {
 		return api.Registered{}, err
 	}
-	detail := map[string]any{"name": runner.Name, "kind": runner.Kind, "recipient": recipient, "version": runner.Version}
+	detail := map[string]any{
+		"name": runner.Name, "kind": runner.Kind, "recipient": recipient, "version": runner.Version,
+	}
 	if err := tx.Audit(ctx, "runner "+runner.Name, "runner.register", runner.ID, detail); err != nil {
 		return api.Registered{}, err
 	}
@@ -190,7 +197,9 @@ func (d *Dispatch) register(ctx context.Context, tx *store.Tx, runner store.Runn
 			return api.Registered{}, err
 		}
 	}
-	return api.Registered{RunnerID: runner.ID, RunnerKey: key, Name: runner.Name, Kind: api.RegisteredKind(runner.Kind)}, nil
+	return api.Registered{
+		RunnerID: runner.ID, RunnerKey: key, Name: runner.Name, Kind: api.RegisteredKind(runner.Kind),
+	}, nil
 }
 
 // recipientOf returns the public install key to store. Install runners need one; build runners have
@@ -206,7 +215,8 @@ func recipientOf(runner store.Runner, r api.Registration) (string, error) {
 	}
 	if runner.Recipient != "" && runner.Recipient != recipient.String() {
 		return "", invalid("this machine has the install key %s, and what runner %s can read is sealed to %s; bring the file install.key of the machine before, "+
-			"or if it is gone, say so with `nuon runners replace %s --new-key`", recipient.KeyID(), runner.Name, keyIDOf(runner), runner.Name)
+			"or if it is gone, say so with `nuon runners replace %s --new-key`", recipient.KeyID(), runner.Name,
+			keyIDOf(runner), runner.Name)
 	}
 	return recipient.String(), nil
 }

@@ -29,7 +29,9 @@ func TestARunnerProvesItsKey(t *testing.T) {
 	_, elsewhere, err := create(t, w, dispatch.NewRunner{Name: "paris", Kind: dispatch.RunnerInstall})
 	must(t, err)
 	attempt := func(token string, key seal.Identity, proof string) error {
-		_, err := w.Dispatch.Register(t.Context(), token, api.Registration{Capacity: 1, Recipient: key.Recipient().String(), Proof: proof})
+		_, err := w.Dispatch.Register(t.Context(), token, api.Registration{
+			Capacity: 1, Recipient: key.Recipient().String(), Proof: proof,
+		})
 		return err
 	}
 	prove := func(token string, key seal.Identity) string {

@@ -91,7 +91,9 @@ func (d *Dispatch) Replace(ctx context.Context, tx *store.Tx, r Replacement) (Re
 }
 
 // loseAll ends every attempt in flight on a runner and returns those that may have been at work.
-func (d *Dispatch) loseAll(ctx context.Context, tx *store.Tx, runner store.Runner, reason string) ([]api.AttemptRef, error) {
+func (d *Dispatch) loseAll(
+	ctx context.Context, tx *store.Tx, runner store.Runner, reason string,
+) ([]api.AttemptRef, error) {
 	if err := tx.LockJobsInHand(ctx, tx.Org, runner.ID); err != nil {
 		return nil, err
 	}
@@ -128,9 +130,13 @@ func (d *Dispatch) loseOne(ctx context.Context, tx *store.Tx, h held, decision l
 	case lossRequeue:
 		return requeue(ctx, tx, h, why+"; another attempt is made by the machine that takes its place")
 	case lossCancel:
-		return d.end(ctx, tx, h.job, JobCancelled, api.JobResult{Status: api.JobResultStatusCancelled, Error: why + ", while the job was being cancelled"})
+		return d.end(ctx, tx, h.job, JobCancelled, api.JobResult{
+			Status: api.JobResultStatusCancelled, Error: why + ", while the job was being cancelled",
+		})
 	case lossJob:
-		return d.end(ctx, tx, h.job, JobLost, api.JobResult{Status: api.JobResultStatusLost, Error: why + "; what it may have done before is found by the next plan"})
+		return d.end(ctx, tx, h.job, JobLost, api.JobResult{
+			Status: api.JobResultStatusLost, Error: why + "; what it may have done before is found by the next plan",
+		})
 	}
 	return nil
 }

@@ -22,7 +22,9 @@ func replace(t testing.TB, w *dispatchtest.World, runner dispatchtest.Runner, ne
 	t.Helper()
 	var replaced dispatch.Replaced
 	w.In(t, func(ctx context.Context, tx *store.Tx) (err error) {
-		replaced, err = w.Dispatch.Replace(ctx, tx, dispatch.Replacement{Runner: runner.Runner, Reason: "the machine burnt down", NewKey: newKey})
+		replaced, err = w.Dispatch.Replace(ctx, tx, dispatch.Replacement{
+			Runner: runner.Runner, Reason: "the machine burnt down", NewKey: newKey,
+		})
 		return err
 	})
 	return replaced
@@ -37,7 +39,8 @@ func recipient(t testing.TB, w *dispatchtest.World, runner dispatchtest.Runner) 
 // takeOver registers a machine in a runner's place.
 func takeOver(t testing.TB, w *dispatchtest.World, token string, key seal.Identity) dispatchtest.Runner {
 	t.Helper()
-	registered, err := dispatchtest.Register(t.Context(), w.Dispatch, token, key, api.Registration{Version: "2", Capacity: 1})
+	registered, err := dispatchtest.Register(t.Context(), w.Dispatch, token, key,
+		api.Registration{Version: "2", Capacity: 1})
 	must(t, err)
 	caller, err := w.Dispatch.Authenticate(t.Context(), registered.RunnerKey)
 	must(t, err)
@@ -54,7 +57,9 @@ func TestReplaceEndsAllThatAMachineHasInHand(t *testing.T) {
 		inHand[kind], _ = w.Start(t, runner)
 		return inHand[kind]
 	}
-	must(t, w.Dispatch.LockState(t.Context(), runner.Caller, start("apply", w.Component(t, runner)), api.StateLock{ID: "l"}))
+	must(t,
+		w.Dispatch.LockState(t.Context(), runner.Caller, start("apply", w.Component(t, runner)),
+			api.StateLock{ID: "l"}))
 	w.RunOut(t, w.Org.ID, inHand["apply"]) // it waits for its runner or for this decision
 	start("action", "")
 	start("plan", w.Component(t, runner))
@@ -81,7 +86,9 @@ func TestReplaceEndsAllThatAMachineHasInHand(t *testing.T) {
 	if got := w.JobStatus(t, queued); got != "queued" {
 		t.Errorf("what was not offered yet is %s", got)
 	}
-	if left := w.Text(t, "select (select count(*) from state_locks) || ' ' || (select count(*) from due)"); left != "0 0" {
+	if left := w.Text(
+		t, "select (select count(*) from state_locks) || ' ' || (select count(*) from due)",
+	); left != "0 0" {
 		t.Errorf("locks and attempts left: %s", left)
 	}
 	want := []api.AttemptRef{inHand["apply"], inHand["action"], inHand["plan"], inHand["build"], toCancel, superseded}
@@ -97,7 +104,12 @@ func TestReplaceEndsAllThatAMachineHasInHand(t *testing.T) {
 		}
 		told[end.Job] = string(end.Result.Status)
 	}
-	if diff := cmp.Diff(map[string]string{inHand["apply"].Job: "lost", inHand["action"].Job: "lost", inHand["plan"].Job: "lost", cancelled: "cancelled"}, told); diff != "" {
+	if diff := cmp.Diff(
+		map[string]string{
+			inHand["apply"].Job: "lost", inHand["action"].Job: "lost", inHand["plan"].Job: "lost",
+			cancelled: "cancelled",
+		}, told,
+	); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)
 	}
 	_, err := w.Dispatch.Authenticate(t.Context(), runner.Key)
@@ -108,7 +120,8 @@ func TestReplaceEndsAllThatAMachineHasInHand(t *testing.T) {
 	if len(again.Lost) != 0 {
 		t.Errorf("lost again: %v", again.Lost)
 	}
-	_, err = dispatchtest.Register(t.Context(), w.Dispatch, replaced.RegistrationToken, runner.InstallKey, api.Registration{Capacity: 1})
+	_, err = dispatchtest.Register(t.Context(), w.Dispatch, replaced.RegistrationToken, runner.InstallKey,
+		api.Registration{Capacity: 1})
 	wantIs(t, err, dispatch.ErrRegistration)
 	next := takeOver(t, w, again.RegistrationToken, runner.InstallKey)
 	offers, err := w.Dispatch.Lease(t.Context(), next.Caller, api.LeaseRequest{Free: 9, WaitSeconds: -1}, nil)
@@ -131,7 +144,9 @@ func TestNothingIsClaimedBesideAReplacement(t *testing.T) {
 	job := w.Job(t, runner, "apply", "")
 	claimed := make(chan api.Offers, 4)
 	w.In(t, func(ctx context.Context, tx *store.Tx) error {
-		if _, err := w.Dispatch.Replace(ctx, tx, dispatch.Replacement{Runner: runner.Runner, Reason: "gone"}); err != nil {
+		if _, err := w.Dispatch.Replace(ctx, tx, dispatch.Replacement{
+			Runner: runner.Runner, Reason: "gone",
+		}); err != nil {
 			return err
 		}
 		go func() {
@@ -175,7 +190,9 @@ func TestAReplacedMachineDeliversAndNoMore(t *testing.T) {
 	if put(t, w, machine, ref, state(2, "follows")) {
 		t.Error("a late state that follows, while nobody else has done anything, is contested")
 	}
-	must(t, w.Dispatch.AppendLogs(t.Context(), old, ref, []api.NewLogChunk{{Seq: 1, Lines: []api.LogLine{{L: api.Info, M: "late"}}}}))
+	must(t,
+		w.Dispatch.AppendLogs(t.Context(), old, ref,
+			[]api.NewLogChunk{{Seq: 1, Lines: []api.LogLine{{L: api.Info, M: "late"}}}}))
 	must(t, w.Dispatch.Result(t.Context(), old, ref, api.JobResult{Status: api.JobResultStatusSucceeded}))
 	wantStatus(t, w, ref, "lost", "lost")
 	if ended := w.Owner.Ended(); len(ended) != 1 || ended[0].Status != "lost" {
@@ -202,11 +219,14 @@ func TestAReplacedMachineDeliversAndNoMore(t *testing.T) {
 	if !put(t, w, machine, ref, state(4, "older")) {
 		t.Error("it follows on a version that is contested itself, and nobody is asked")
 	}
-	if got, want := versions(t, w), "1 before kept, 2 follows kept, 3 new kept, 3 old contested, 4 older contested"; got != want {
+	if got, want := versions(t, w),
+		"1 before kept, 2 follows kept, 3 new kept, 3 old contested, 4 older contested"; got != want {
 		t.Errorf("kept %s, want %s", got, want)
 	}
 	for _, side := range []string{"attempt 1 of job " + ref.Job, "attempt 1 of job " + second.Job} {
-		if reasons := w.Text(t, "select string_agg(reason, ' | ') from states where status = 'contested'"); !strings.Contains(reasons, side) {
+		if reasons := w.Text(
+			t, "select string_agg(reason, ' | ') from states where status = 'contested'",
+		); !strings.Contains(reasons, side) {
 			t.Errorf("%q does not name %s", reasons, side)
 		}
 	}
@@ -254,7 +274,9 @@ func TestAMachineInAnothersPlaceBringsItsInstallKey(t *testing.T) {
 		t.Errorf("of the key that is lost is known %q", replaced.Runner.Recipient)
 	}
 	takeOver(t, w, replaced.RegistrationToken, key)
-	if got := w.Text(t, "select recipient || ' ' || new_key from runners where id = $1", runner.Runner); got != other+" false" {
+	if got := w.Text(
+		t, "select recipient || ' ' || new_key from runners where id = $1", runner.Runner,
+	); got != other+" false" {
 		t.Errorf("the runner is %s", got)
 	}
 }

@@ -19,8 +19,8 @@ type delivery int
 
 const (
 	deliverRefused    delivery = iota // the attempt was never accepted, so it can have no result
-	deliverUntaken                    // never accepted, and its runner reports that nothing of it runs: it is offered again
-	deliverAgain                      // the attempt has ended: the result was recorded before, or has no effect any more
+	deliverUntaken                    // never accepted, and its runner runs nothing of it: it is offered again
+	deliverAgain                      // the attempt has ended: the result was recorded before or has no effect
 	deliverSuperseded                 // another attempt has the job now: only this attempt ends
 	deliverBroken                     // it ended without a request, and the job is repeatable: another attempt is made
 	deliverNow                        // the job ends
@@ -145,9 +145,13 @@ func givenUp(last api.JobResult) api.JobResult {
 func validResult(job store.Job, result api.JobResult) error {
 	kind := job.Kind
 	if _, known := endOf[result.Status]; !known {
-		return invalid("a result's status is succeeded, failed, cancelled, stale or lost, not %q", shown(string(result.Status)))
+		return invalid("a result's status is succeeded, failed, cancelled, stale or lost, not %q",
+			shown(string(result.Status)))
 	}
-	for section, value := range map[string]any{"build": result.Build, "plan": result.Plan, "apply": result.Apply, "action": result.Action, "health": result.Health} {
+	for section, value := range map[string]any{
+		"build": result.Build, "plan": result.Plan, "apply": result.Apply, "action": result.Action,
+		"health": result.Health,
+	} {
 		if section != kind && !reflect.ValueOf(value).IsZero() {
 			return invalid("the result of a job of kind %s has no section %s", kind, section)
 		}

@@ -31,17 +31,22 @@ var runnerName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 // CreateRunner creates the record of a runner and the token with which it can register, once and
 // within an hour. The token is a secret and its plain text is not stored. Errors: ErrInvalid;
 // ErrNameTaken, after which the transaction can only be rolled back.
-func CreateRunner(ctx context.Context, tx *store.Tx, n NewRunner) (runner store.Runner, registrationToken string, err error) {
+func CreateRunner(
+	ctx context.Context, tx *store.Tx, n NewRunner,
+) (runner store.Runner, registrationToken string, err error) {
 	if !runnerName.MatchString(n.Name) {
 		return store.Runner{}, "", invalid("a runner's name has 1 to 63 lower case letters, digits, - and _ and starts with a letter or digit; %.80q is none", n.Name)
 	}
 	if n.Kind != RunnerBuild && n.Kind != RunnerInstall {
-		return store.Runner{}, "", invalid("a runner is of kind %s or %s, not %.80q", RunnerBuild, RunnerInstall, n.Kind)
+		return store.Runner{}, "", invalid("a runner is of kind %s or %s, not %.80q",
+			RunnerBuild, RunnerInstall, n.Kind)
 	}
 	if n.Shared && n.Kind != RunnerInstall {
 		return store.Runner{}, "", invalid("only a runner of kind %s can be shared", RunnerInstall)
 	}
-	runner, err = tx.InsertRunner(ctx, store.InsertRunnerParams{OrgID: tx.Org, ID: id.New("run"), Name: n.Name, Kind: n.Kind, Shared: n.Shared})
+	runner, err = tx.InsertRunner(ctx, store.InsertRunnerParams{
+		OrgID: tx.Org, ID: id.New("run"), Name: n.Name, Kind: n.Kind, Shared: n.Shared,
+	})
 	if _, taken := store.IsConflict(err); taken {
 		return store.Runner{}, "", fmt.Errorf("runner %s: %w", n.Name, ErrNameTaken)
 	}

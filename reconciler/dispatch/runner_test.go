@@ -33,12 +33,16 @@ func TestARegistrationTokenIsUsedOnce(t *testing.T) {
 		heard = append(heard, runner.Name+" "+runner.Recipient)
 		return nil
 	})
-	runner, registration, err := create(t, w, dispatch.NewRunner{Name: "berlin", Kind: dispatch.RunnerInstall, Shared: true})
+	runner, registration, err := create(t, w, dispatch.NewRunner{
+		Name: "berlin", Kind: dispatch.RunnerInstall, Shared: true,
+	})
 	must(t, err)
 	key, err := seal.NewIdentity()
 	must(t, err)
 	ok := api.Registration{Version: "0.1.0", Capacity: 2, Recipient: key.Recipient().String()}
-	for _, bad := range []api.Registration{{Version: "0.1.0", Capacity: 2}, {Capacity: 2, Recipient: "age1nonsense"}, {Recipient: ok.Recipient}} {
+	for _, bad := range []api.Registration{
+		{Version: "0.1.0", Capacity: 2}, {Capacity: 2, Recipient: "age1nonsense"}, {Recipient: ok.Recipient},
+	} {
 		_, err := w.Dispatch.Register(t.Context(), registration, bad)
 		wantIs(t, err, dispatch.ErrInvalid) // and the token stays valid
 	}
@@ -92,8 +96,11 @@ func TestTokensThatOpenNothing(t *testing.T) {
 	forged, _ := keys.Mint(token.Registration, w.Org.ID)
 	elsewhere := strings.Replace(good, w.Org.ID, w.AddOrg(t).ID, 1)
 	runner := w.Runner(t, dispatch.RunnerBuild)
-	for name, plain := range map[string]string{"expired": old, "forged": forged, "moved to another org": elsewhere, "empty": "", "a runner key": runner.Key} {
-		if _, err := w.Dispatch.Register(t.Context(), plain, api.Registration{Capacity: 1}); !errors.Is(err, dispatch.ErrRegistration) {
+	for name, plain := range map[string]string{
+		"expired": old, "forged": forged, "moved to another org": elsewhere, "empty": "", "a runner key": runner.Key,
+	} {
+		if _, err := w.Dispatch.Register(t.Context(), plain, api.Registration{Capacity: 1}); !errors.Is(err,
+			dispatch.ErrRegistration) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -101,7 +108,8 @@ func TestTokensThatOpenNothing(t *testing.T) {
 	forgedAttempt, _ := keys.Mint(token.Attempt, w.Org.ID, "job_1", "99999999999")
 	control, _ := keys.Mint(token.Control, w.Org.ID)
 	for name, plain := range map[string]string{
-		"a registration token": good, "forged key": forgedKey, "forged attempt": forgedAttempt, "control token": control, "empty": "",
+		"a registration token": good, "forged key": forgedKey, "forged attempt": forgedAttempt,
+		"control token": control, "empty": "",
 		"another org": strings.Replace(runner.Key, w.Org.ID, w.AddOrg(t).ID, 1),
 	} {
 		_, err := w.Dispatch.Authenticate(t.Context(), plain)
@@ -114,7 +122,8 @@ func TestTokensThatOpenNothing(t *testing.T) {
 func TestRunnersThatCannotBe(t *testing.T) {
 	w := dispatchtest.New(t)
 	for _, n := range []dispatch.NewRunner{
-		{Name: "", Kind: "build"}, {Name: "Upper", Kind: "build"}, {Name: "a b", Kind: "build"}, {Name: "x", Kind: "odd"},
+		{Name: "", Kind: "build"}, {Name: "Upper", Kind: "build"}, {Name: "a b", Kind: "build"},
+		{Name: "x", Kind: "odd"},
 		{Name: "x", Kind: "build", Shared: true}, {Name: strings.Repeat("x", 64), Kind: "build"},
 	} {
 		_, _, err := create(t, w, n)

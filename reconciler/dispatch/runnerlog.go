@@ -28,7 +28,9 @@ func (d *Dispatch) AppendRunnerLog(ctx context.Context, caller Caller, chunks []
 	if err != nil {
 		return err
 	}
-	keep := store.KeepRunnerLogParams{RunnerID: caller.Runner, Channel: store.ChannelLogs, Payload: caller.Org + "/" + caller.Runner}
+	keep := store.KeepRunnerLogParams{
+		RunnerID: caller.Runner, Channel: store.ChannelLogs, Payload: caller.Org + "/" + caller.Runner,
+	}
 	for i, row := range rows {
 		keep.Seqs, keep.Lines = append(keep.Seqs, row.seq), append(keep.Lines, row.packed)
 		keep.Manies, keep.Sizes = append(keep.Manies, int32(len(chunks[i].Lines))), append(keep.Sizes, int32(row.size))
@@ -39,7 +41,9 @@ func (d *Dispatch) AppendRunnerLog(ctx context.Context, caller Caller, chunks []
 		if err != nil || kept == 0 {
 			return err
 		}
-		return tx.TrimRunnerLog(ctx, store.TrimRunnerLogParams{OrgID: tx.Org, RunnerID: caller.Runner, MostLines: MostRunnerLines, MostBytes: MostRunnerBytes})
+		return tx.TrimRunnerLog(ctx, store.TrimRunnerLogParams{
+			OrgID: tx.Org, RunnerID: caller.Runner, MostLines: MostRunnerLines, MostBytes: MostRunnerBytes,
+		})
 	})
 	if err != nil {
 		return fmt.Errorf("keep the log of runner %s: %w", caller.Runner, err)
@@ -82,9 +86,10 @@ func (d *Dispatch) RunnerLog(ctx context.Context, org, runner string) ([]api.Log
 // Each event is a `log` with a LogChunk and has the chunk's number as its id. lastEventID is the
 // last event that a reconnecting client received; anything else starts from the beginning.
 func (d *Dispatch) StreamRunnerLog(ctx context.Context, w http.ResponseWriter, org, runner, lastEventID string) error {
-	err := d.follow(ctx, w, org+"/"+runner, runnerPositionOf(lastEventID), func(ctx context.Context, at position) (followedPage, error) {
-		return d.followedRunner(ctx, org, runner, at)
-	})
+	err := d.follow(ctx, w, org+"/"+runner,
+		runnerPositionOf(lastEventID), func(ctx context.Context, at position) (followedPage, error) {
+			return d.followedRunner(ctx, org, runner, at)
+		})
 	if err != nil {
 		return fmt.Errorf("follow the log of runner %s: %w", runner, err)
 	}
@@ -105,7 +110,8 @@ func (d *Dispatch) followedRunner(ctx context.Context, org, runner string, at po
 				return err
 			}
 			page.at = position{seq: row.Seq}
-			fmt.Fprintf(&events, "id: %d\nevent: log\ndata: {\"attempt\":0,\"seq\":%d,\"lines\":%s}\n\n", row.Seq, row.Seq, lines)
+			fmt.Fprintf(&events, "id: %d\nevent: log\ndata: {\"attempt\":0,\"seq\":%d,\"lines\":%s}\n\n",
+				row.Seq, row.Seq, lines)
 		}
 		page.more, page.events = len(rows) == runnerLogPage, events.Bytes()
 		return nil
@@ -131,5 +137,7 @@ func runnerPositionOf(eventID string) position {
 }
 
 func runnerChunksAfter(ctx context.Context, tx *store.Tx, runner string, at position) ([]store.RunnerLog, error) {
-	return tx.RunnerLogAfter(ctx, store.RunnerLogAfterParams{OrgID: tx.Org, RunnerID: runner, Seq: at.seq, Most: runnerLogPage})
+	return tx.RunnerLogAfter(ctx, store.RunnerLogAfterParams{
+		OrgID: tx.Org, RunnerID: runner, Seq: at.seq, Most: runnerLogPage,
+	})
 }

@@ -52,7 +52,8 @@ func TestARunnersOwnLogIsKeptOnceAndInOrder(t *testing.T) {
 	if got, err := w.Dispatch.RunnerLog(t.Context(), w.AddOrg(t).ID, mine.Runner); err != nil || len(got) > 0 {
 		t.Errorf("another org sees %v, %v", got, err)
 	}
-	wantIs(t, w.Dispatch.AppendRunnerLog(t.Context(), mine.Caller, []api.NewLogChunk{chunk(-1, "x")}), dispatch.ErrInvalid)
+	wantIs(t,
+		w.Dispatch.AppendRunnerLog(t.Context(), mine.Caller, []api.NewLogChunk{chunk(-1, "x")}), dispatch.ErrInvalid)
 }
 
 // TestTheNewestOfARunnersLogIsKept checks the limits by lines and by bytes.
@@ -78,7 +79,8 @@ func TestTheNewestOfARunnersLogIsKept(t *testing.T) {
 			}
 			chunks, err := w.Dispatch.RunnerLog(t.Context(), runner.Org, runner.Runner)
 			must(t, err)
-			if len(chunks) != one.keeps || chunks[len(chunks)-1].Seq != sent-1 || chunks[0].Seq != int64(sent-one.keeps) {
+			if len(chunks) != one.keeps || chunks[len(chunks)-1].Seq != sent-1 ||
+				chunks[0].Seq != int64(sent-one.keeps) {
 				t.Errorf("%d chunks are kept, from %d", len(chunks), chunks[0].Seq)
 			}
 		})
@@ -96,7 +98,9 @@ func TestARunnersLogIsFollowed(t *testing.T) {
 	t.Cleanup(server.Close)
 	const chunks = 600 // several pages
 	add := func(seq int64) {
-		must(t, w.Dispatch.AppendRunnerLog(t.Context(), runner.Caller, []api.NewLogChunk{chunk(seq, fmt.Sprint("line ", seq))}))
+		must(t,
+			w.Dispatch.AppendRunnerLog(t.Context(), runner.Caller,
+				[]api.NewLogChunk{chunk(seq, fmt.Sprint("line ", seq))}))
 	}
 	var before []api.NewLogChunk
 	for seq := range int64(chunks - 10) {

@@ -55,7 +55,9 @@ func readState(ctx context.Context, tx *store.Tx, subject subject, version int) 
 // that is already stored changes nothing, so a runner may send its spool twice. An attempt that was
 // superseded or has ended may still deliver what it wrote. Errors: ErrNotFound, ErrNotRunning for
 // an attempt that was never accepted, ErrInvalid, *NoRoomError.
-func (d *Dispatch) PutState(ctx context.Context, caller Caller, ref api.AttemptRef, state api.State) (contested bool, err error) {
+func (d *Dispatch) PutState(
+	ctx context.Context, caller Caller, ref api.AttemptRef, state api.State,
+) (contested bool, err error) {
 	if err := validState(state); err != nil {
 		return false, err
 	}
@@ -95,7 +97,8 @@ func (d *Dispatch) PutState(ctx context.Context, caller Caller, ref api.AttemptR
 // putState stores a state, or records why it exceeds a limit.
 func (d *Dispatch) putState(ctx context.Context, tx *store.Tx, in incoming) (contested bool, full string, err error) {
 	known, err := tx.KnownState(ctx, store.KnownStateParams{
-		OrgID: tx.Org, InstallComponentID: in.subject.component, Serial: in.state.Serial, Lineage: in.state.Lineage, Digest: in.state.Digest,
+		OrgID: tx.Org, InstallComponentID: in.subject.component, Serial: in.state.Serial, Lineage: in.state.Lineage,
+		Digest: in.state.Digest,
 	})
 	found := err == nil
 	switch {
@@ -161,14 +164,17 @@ func addState(ctx context.Context, tx *store.Tx, in incoming) (contested bool, e
 	}
 	status, reason := standing(written{by: h, next: state, newest: newest, held: other, gone: gone})
 	if any, _ := writes(h.job.Kind); !any && status != StateKept {
-		return false, invalid("a job of kind %s writes no Terraform state, and this one does not follow on the newest: %s", h.job.Kind, reason)
+		return false,
+			invalid("a job of kind %s writes no Terraform state, and this one does not follow on the newest: %s",
+				h.job.Kind, reason)
 	}
 	restores := status == StateKept && subject.restore.Version != 0
 	if restores {
 		reason = fmt.Sprintf("restores version %d", subject.restore.Version)
 	}
 	version, err := tx.InsertState(ctx, store.InsertStateParams{
-		OrgID: tx.Org, InstallComponentID: subject.component, Serial: state.Serial, Lineage: state.Lineage, Digest: state.Digest,
+		OrgID: tx.Org, InstallComponentID: subject.component, Serial: state.Serial,
+		Lineage: state.Lineage, Digest: state.Digest,
 		Sealed: in.sealed, KeyID: state.Sealed.KeyID, Bytes: int32(min(in.bytes, math.MaxInt32)), //nolint:gosec // bounded
 		JobID: h.job.ID, Attempt: h.attempt.Number, Status: string(status), Reason: reason,
 	})
@@ -179,7 +185,9 @@ func addState(ctx context.Context, tx *store.Tx, in incoming) (contested bool, e
 		return false, err
 	}
 	if status == StateKept && isLate(h, newest) {
-		if err := recordState(ctx, tx, h, "state.late", subject.component, version, "its attempt was over when it came"); err != nil {
+		if err := recordState(
+			ctx, tx, h, "state.late", subject.component, version, "its attempt was over when it came",
+		); err != nil {
 			return false, err
 		}
 	}

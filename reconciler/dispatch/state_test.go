@@ -17,7 +17,10 @@ import (
 
 // state returns a sealed state of a fixed lineage.
 func state(serial int64, digest string) api.State {
-	return api.State{Serial: serial, Lineage: "lineage-1", Digest: digest, Sealed: seal.Sealed{KeyID: "key-1", Ciphertext: []byte("sealed " + digest)}}
+	return api.State{
+		Serial: serial, Lineage: "lineage-1", Digest: digest,
+		Sealed: seal.Sealed{KeyID: "key-1", Ciphertext: []byte("sealed " + digest)},
+	}
 }
 
 // versions returns all versions of all states, in order: "serial digest status".
@@ -55,13 +58,19 @@ func TestStateGoesForwardOnly(t *testing.T) {
 		{next: state(3, "b")},
 		{state(3, "c"), true, "wrote it with serial 3, which is not after version 2 (serial 3)"},
 		{state(3, "c"), true, ""}, // and again
-		{elsewhere, true, "wrote it with lineage lineage-2, and that of version 2 (serial 3), which attempt 1 of job " + ref.Job + " wrote, is lineage-1"},
+		{
+			elsewhere, true,
+			"wrote it with lineage lineage-2, and that of version 2 (serial 3), which attempt 1 of job " + ref.Job +
+				" wrote, is lineage-1",
+		},
 		{next: state(2, "d")}, // overtaken on the way: stored, with no effect
 	} {
 		if got := put(t, w, runner, ref, step.next); got != step.contested {
 			t.Errorf("serial %d %s: contested %t, want %t", step.next.Serial, step.next.Digest, got, step.contested)
 		}
-		if reason := w.Text(t, "select reason from states where digest = $1", step.next.Digest); !strings.Contains(reason, step.because) {
+		if reason := w.Text(
+			t, "select reason from states where digest = $1", step.next.Digest,
+		); !strings.Contains(reason, step.because) {
 			t.Errorf("serial %d %s: because %q, want %q", step.next.Serial, step.next.Digest, reason, step.because)
 		}
 	}
@@ -91,13 +100,18 @@ func TestStateGoesForwardOnly(t *testing.T) {
 	if put(t, w, runner, ref, state(4, "late")) {
 		t.Error("a late state that follows is contested")
 	}
-	if n := w.Text(t, "select count(*)::text from audit_events where action = 'state.contested' and subject = $1", component); n != "2" {
+	if n := w.Text(
+		t, "select count(*)::text from audit_events where action = 'state.contested' and subject = $1", component,
+	); n != "2" {
 		t.Errorf("%s contested versions are in the audit", n)
 	}
 	if n := w.Text(t, "select count(*)::text || ' ' || min(detail->>'version') from audit_events where action = 'state.late' and subject = $1", component); n != "1 6" {
 		t.Errorf("late versions in the audit: %s", n)
 	}
-	if n := w.Text(t, "select count(*)::text from river.river_job where kind = 'rollout' and args->>'install' = $1", w.InstallOf(t, component)); n != "1" { // for each contested one and for the late one, merged while it waits
+	if n := w.Text(
+		t, "select count(*)::text from river.river_job where kind = 'rollout' and args->>'install' = $1",
+		w.InstallOf(t, component),
+	); n != "1" { // for each contested one and for the late one, merged while it waits
 		t.Errorf("%s requests to reconcile the install wait", n)
 	}
 }
@@ -181,7 +195,10 @@ func TestARestoreReadsItsVersionAndSettlesIt(t *testing.T) {
 	must(t, w.Dispatch.Result(t.Context(), runner.Caller, before, failed))
 	restore := api.Restore{Version: 2, Digest: "contested"}
 	module := api.DeploySpec{InstallComponent: component}
-	w.Enqueue(t, runner, dispatch.NewJob{Kind: "plan", InstallID: w.InstallOf(t, component), Spec: api.JobSpec{Plan: api.PlanSpec{Deploy: module, Restore: restore}}})
+	w.Enqueue(t, runner, dispatch.NewJob{
+		Kind: "plan", InstallID: w.InstallOf(t, component),
+		Spec: api.JobSpec{Plan: api.PlanSpec{Deploy: module, Restore: restore}},
+	})
 	plan, _ := w.Start(t, runner)
 	for version, want := range map[int]api.State{0: state(5, "kept"), 2: state(5, "contested")} {
 		got, err := w.Dispatch.State(t.Context(), runner.Caller, plan, version)
@@ -195,10 +212,16 @@ func TestARestoreReadsItsVersionAndSettlesIt(t *testing.T) {
 			t.Errorf("version %d, which the spec does not name: %v", version, err)
 		}
 	}
-	must(t, w.Dispatch.Result(t.Context(), runner.Caller, plan, api.JobResult{Status: api.JobResultStatusSucceeded, Plan: api.PlanResult{
-		Report: []byte("{}"), ReportDigest: "sha256:1", Applyable: true, Bundle: api.ArtifactRef{Digest: "sha256:2"},
-	}}))
-	w.Enqueue(t, runner, dispatch.NewJob{Kind: "apply", InstallID: w.InstallOf(t, component), Spec: api.JobSpec{Apply: api.ApplySpec{Deploy: module, Restore: restore}}})
+	must(t,
+		w.Dispatch.Result(t.Context(), runner.Caller, plan, api.JobResult{Status: api.JobResultStatusSucceeded,
+			Plan: api.PlanResult{
+				Report: []byte("{}"), ReportDigest: "sha256:1", Applyable: true,
+				Bundle: api.ArtifactRef{Digest: "sha256:2"},
+			}}))
+	w.Enqueue(t, runner, dispatch.NewJob{
+		Kind: "apply", InstallID: w.InstallOf(t, component),
+		Spec: api.JobSpec{Apply: api.ApplySpec{Deploy: module, Restore: restore}},
+	})
 	apply, _ := w.Start(t, runner)
 	must(t, w.Dispatch.LockState(t.Context(), runner.Caller, apply, api.StateLock{ID: "l"}))
 	if put(t, w, runner, apply, state(6, "restored")) {
@@ -207,7 +230,8 @@ func TestARestoreReadsItsVersionAndSettlesIt(t *testing.T) {
 	if got, want := versions(t, w), "5 kept kept, 5 contested dismissed, 6 restored kept"; got != want {
 		t.Errorf("kept %s, want %s", got, want)
 	}
-	if got, want := w.Text(t, "select string_agg(reason, ', ' order by version) from states where version > 1"), "restored as version 3, restores version 2"; got != want {
+	if got, want := w.Text(t, "select string_agg(reason, ', ' order by version) from states where version > 1"),
+		"restored as version 3, restores version 2"; got != want {
 		t.Errorf("because %s, want %s", got, want)
 	}
 }
@@ -221,7 +245,9 @@ func TestLocksBelongToAttempts(t *testing.T) {
 	first, _ := w.Start(t, one)
 	second, _ := w.Start(t, two)
 	lock := func(runner dispatchtest.Runner, ref api.AttemptRef, id string) error {
-		return w.Dispatch.LockState(t.Context(), runner.Caller, ref, api.StateLock{ID: id, Info: []byte(`{"Who":"` + id + `"}`)})
+		return w.Dispatch.LockState(t.Context(), runner.Caller, ref, api.StateLock{
+			ID: id, Info: []byte(`{"Who":"` + id + `"}`),
+		})
 	}
 	must(t, lock(one, first, "l1"))
 	must(t, lock(one, first, "l1"))  // the response was lost
@@ -232,7 +258,8 @@ func TestLocksBelongToAttempts(t *testing.T) {
 		if err := lock(two, second, "l2"); !errors.As(err, &locked) {
 			t.Fatalf("locked twice: %v", err)
 		}
-		if locked.ID != "l1b" || !strings.Contains(locked.Holder, first.Job) || !strings.Contains(string(locked.Info), "l1b") {
+		if locked.ID != "l1b" || !strings.Contains(locked.Holder, first.Job) ||
+			!strings.Contains(string(locked.Info), "l1b") {
 			t.Errorf("the holder is %+v", locked)
 		}
 	}

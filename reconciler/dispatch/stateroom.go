@@ -21,7 +21,9 @@ type StateLimits struct {
 }
 
 // DefaultStateLimits are the defaults of StateLimits.
-var DefaultStateLimits = StateLimits{AttemptVersions: 10, AttemptBytes: 256 << 20, InstallVersions: 5000, InstallBytes: 4 << 30}
+var DefaultStateLimits = StateLimits{
+	AttemptVersions: 10, AttemptBytes: 256 << 20, InstallVersions: 5000, InstallBytes: 4 << 30,
+}
 
 // leastVersions returns how many of a component's newest versions stay when its install has reached
 // its limit: more than one attempt can write, so that no single attempt can displace the versions
@@ -107,7 +109,8 @@ func (d *Dispatch) makeRoom(ctx context.Context, tx *store.Tx, in incoming) (ful
 	}
 	if !attemptFits() {
 		return fmt.Sprintf("attempt %d of job %s has left %d versions (%s) that do not replace each other, and an attempt may leave %d (%s)",
-			in.by.attempt.Number, in.by.job.ID, room.AttemptVersions, mebibytes(room.AttemptBytes), d.states.AttemptVersions, mebibytes(d.states.AttemptBytes)), nil
+			in.by.attempt.Number, in.by.job.ID, room.AttemptVersions, mebibytes(room.AttemptBytes),
+			d.states.AttemptVersions, mebibytes(d.states.AttemptBytes)), nil
 	}
 	if !installFits() {
 		old, err := tx.SupersededStates(ctx, tx.Org, in.subject.component, d.states.leastVersions())
@@ -145,8 +148,9 @@ func (d *Dispatch) withhold(ctx context.Context, tx *store.Tx, in incoming, full
 	}
 	reason := fmt.Sprintf("its runner keeps it on its disk and sends it again, for there is no room: %s", full)
 	version, err := tx.WithholdState(ctx, store.WithholdStateParams{
-		OrgID: tx.Org, InstallComponentID: in.subject.component, Serial: in.state.Serial, Lineage: in.state.Lineage, Digest: in.state.Digest,
-		KeyID: in.state.Sealed.KeyID, Bytes: int32(min(in.bytes, math.MaxInt32)), //nolint:gosec // bounded
+		OrgID: tx.Org, InstallComponentID: in.subject.component, Serial: in.state.Serial, Lineage: in.state.Lineage,
+		Digest: in.state.Digest,
+		KeyID:  in.state.Sealed.KeyID, Bytes: int32(min(in.bytes, math.MaxInt32)), //nolint:gosec // bounded
 		JobID: in.by.job.ID, Attempt: in.by.attempt.Number, Reason: reason,
 	})
 	if err != nil {

@@ -144,10 +144,12 @@ func TestAStateWithoutRoomWaitsForIt(t *testing.T) {
 	if got := versions(t, w); got != want {
 		t.Errorf("listed %s, want %s", got, want)
 	}
-	if got := w.Text(t, "select reason from states where status = 'withheld'"); !strings.Contains(got, "3 versions") || !strings.Contains(got, ref.Job) {
+	if got := w.Text(t, "select reason from states where status = 'withheld'"); !strings.Contains(got, "3 versions") ||
+		!strings.Contains(got, ref.Job) {
 		t.Errorf("withheld because %q", got)
 	}
-	if got := w.Text(t, "select count(*)::text from audit_events where action like 'state.%'"); got != "3" { // two contested, one withheld
+	// Two contested, one withheld.
+	if got := w.Text(t, "select count(*)::text from audit_events where action like 'state.%'"); got != "3" {
 		t.Errorf("%s audit events", got)
 	}
 	_, err := w.Dispatch.State(t.Context(), runner.Caller, ref, 0)
@@ -157,7 +159,8 @@ func TestAStateWithoutRoomWaitsForIt(t *testing.T) {
 	if !put(t, w, runner, ref, unrelated(3)) {
 		t.Error("a state of another lineage is not contested")
 	}
-	if got, want := versions(t, w), "5 kept kept, 1 digest-1 contested, 1 digest-2 contested, 1 digest-3 contested"; got != want {
+	if got, want := versions(t, w),
+		"5 kept kept, 1 digest-1 contested, 1 digest-2 contested, 1 digest-3 contested"; got != want {
 		t.Errorf("listed %s, want %s", got, want)
 	}
 	// A state that a person dismisses is accepted without being stored, so that its runner
@@ -165,12 +168,16 @@ func TestAStateWithoutRoomWaitsForIt(t *testing.T) {
 	noRoom(t, w, runner, ref, unrelated(4))
 	dismiss(t, w, component, "withheld")
 	put(t, w, runner, ref, unrelated(4))
-	if got := w.Text(t, "select status || ' ' || (sealed is not null) from states where digest = 'digest-4'"); got != "dismissed false" {
+	if got := w.Text(
+		t, "select status || ' ' || (sealed is not null) from states where digest = 'digest-4'",
+	); got != "dismissed false" {
 		t.Errorf("what was given up is %s", got)
 	}
 	w.Dispatch.LimitStates(dispatch.StateLimits{})
 	put(t, w, runner, ref, unrelated(4))
-	if got := w.Text(t, "select status || ' ' || (sealed is not null) from states where digest = 'digest-4'"); got != "dismissed true" {
+	if got := w.Text(
+		t, "select status || ' ' || (sealed is not null) from states where digest = 'digest-4'",
+	); got != "dismissed true" {
 		t.Errorf("what was given up is %s", got)
 	}
 }

@@ -112,16 +112,19 @@ func moveJob(ctx context.Context, tx *store.Tx, job store.Job, move jobMove) (st
 // moveAttempt writes one legal transition of an attempt, fenced by the status that was read.
 func moveAttempt(ctx context.Context, tx *store.Tx, attempt store.Attempt, to AttemptStatus) error {
 	if !slices.Contains(attemptMoves[AttemptStatus(attempt.Status)], to) {
-		return fmt.Errorf("attempt %d of job %s: an attempt does not move from %s to %s", attempt.Number, attempt.JobID, attempt.Status, to)
+		return fmt.Errorf("attempt %d of job %s: an attempt does not move from %s to %s",
+			attempt.Number, attempt.JobID, attempt.Status, to)
 	}
 	changed, err := tx.MoveAttempt(ctx, store.MoveAttemptParams{
-		OrgID: tx.Org, JobID: attempt.JobID, Number: attempt.Number, FromStatus: attempt.Status, ToStatus: string(to), Ended: to.Ended(),
+		OrgID: tx.Org, JobID: attempt.JobID, Number: attempt.Number, FromStatus: attempt.Status,
+		ToStatus: string(to), Ended: to.Ended(),
 	})
 	if err == nil && changed != 1 {
 		err = errFence
 	}
 	if err != nil {
-		return fmt.Errorf("move attempt %d of job %s from %s to %s: %w", attempt.Number, attempt.JobID, attempt.Status, to, err)
+		return fmt.Errorf("move attempt %d of job %s from %s to %s: %w",
+			attempt.Number, attempt.JobID, attempt.Status, to, err)
 	}
 	return nil
 }

@@ -20,9 +20,10 @@ import (
 // StreamLogs returns an error (ErrNotFound) only before it writes the first byte; a stream that
 // breaks later just ends, and its client reconnects.
 func (d *Dispatch) StreamLogs(ctx context.Context, w http.ResponseWriter, org, jobID, lastEventID string) error {
-	err := d.follow(ctx, w, org+"/"+jobID, positionOf(lastEventID), func(ctx context.Context, at position) (followedPage, error) {
-		return d.followed(ctx, org, jobID, at)
-	})
+	err := d.follow(ctx, w, org+"/"+jobID,
+		positionOf(lastEventID), func(ctx context.Context, at position) (followedPage, error) {
+			return d.followed(ctx, org, jobID, at)
+		})
 	if err != nil {
 		return fmt.Errorf("follow the log of job %s: %w", jobID, err)
 	}
@@ -31,7 +32,10 @@ func (d *Dispatch) StreamLogs(ctx context.Context, w http.ResponseWriter, org, j
 
 // follow streams the pages that next reads, starting at a position, and reads again after each
 // notification from the log's writer. It returns only the error of the first read.
-func (d *Dispatch) follow(ctx context.Context, w http.ResponseWriter, log string, at position, next func(context.Context, position) (followedPage, error)) error {
+func (d *Dispatch) follow(
+	ctx context.Context, w http.ResponseWriter, log string, at position,
+	next func(context.Context, position) (followedPage, error),
+) error {
 	// Registered before the first read, so that every later write causes a notification.
 	rung, stop := d.bell.Wait(store.ChannelLogs, log)
 	defer stop()
@@ -95,7 +99,8 @@ func (d *Dispatch) followed(ctx context.Context, org, jobID string, at position)
 				return err
 			}
 			page.at = position{attempt: row.Attempt, seq: row.Seq}
-			fmt.Fprintf(&events, "id: %s\nevent: log\ndata: {\"attempt\":%d,\"seq\":%d,\"lines\":%s}\n\n", eventID(row.Attempt, row.Seq), row.Attempt, row.Seq, lines)
+			fmt.Fprintf(&events, "id: %s\nevent: log\ndata: {\"attempt\":%d,\"seq\":%d,\"lines\":%s}\n\n",
+				eventID(row.Attempt, row.Seq), row.Attempt, row.Seq, lines)
 		}
 		page.more = len(rows) == logPage
 		page.ended = !page.more && JobStatus(job.Status).Ended()

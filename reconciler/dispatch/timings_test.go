@@ -34,7 +34,8 @@ func TestTimingsKeepTheirOrder(t *testing.T) {
 		t.Errorf("the API's document says that a registration token lives an hour, not %s", registrationLife)
 	}
 	if PollBeat != 30*time.Second || LongestPoll != 5*time.Minute {
-		t.Errorf("the API's document says that a poll is held for 5 minutes and shown every 30 seconds, not %s and %s", LongestPoll, PollBeat)
+		t.Errorf("the API's document says that a poll is held for 5 minutes and shown every 30 seconds, not %s and %s",
+			LongestPoll, PollBeat)
 	}
 	for _, whole := range []time.Duration{Lease, AcceptWithin, LongestPoll} {
 		if whole%time.Second != 0 {

@@ -47,13 +47,18 @@ const leaseTicks = 6
 
 func newTogether(t *rapid.T) *together {
 	n := 0
-	steps, err := workflow.Compose(workflow.KindDeploy, []workflow.Part{{Component: "a", Reason: "r"}, {Component: "b", After: []string{"a"}, Reason: "r"}, {Component: "c", Reason: "r"}},
+	steps, err := workflow.Compose(workflow.KindDeploy,
+		[]workflow.Part{
+			{Component: "a", Reason: "r"}, {Component: "b", After: []string{"a"}, Reason: "r"},
+			{Component: "c", Reason: "r"},
+		},
 		workflow.Around{}, func() string { n++; return fmt.Sprint(n) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := &together{
-		t: t, jobs: dispatch.Simulate(t), version: map[string]int{}, applied: map[string]string{}, real: map[string]string{},
+		t: t, jobs: dispatch.Simulate(t), version: map[string]int{}, applied: map[string]string{},
+		real:    map[string]string{},
 		refused: map[string]bool{}, procs: map[int]*proc{}, began: map[string]int{},
 	}
 	w.g = &workflow.Graph{Kind: workflow.KindDeploy, Status: workflow.Running, Steps: steps}
@@ -123,7 +128,8 @@ func (w *together) step(id string) *workflow.Step {
 }
 
 func (w *together) plan(component string) *workflow.Plan {
-	i := slices.IndexFunc(w.g.Steps, func(s *workflow.Step) bool { return s.Kind == workflow.StepPlan && s.Component == component })
+	i := slices.IndexFunc(w.g.Steps,
+		func(s *workflow.Step) bool { return s.Kind == workflow.StepPlan && s.Component == component })
 	return w.g.Steps[i].Plan
 }
 
@@ -162,7 +168,8 @@ func (w *together) ended(job int, status dispatch.JobStatus) {
 		w.t.Fatalf("job %d of step %s ended when the step had gone on without it", job, s.ID)
 	}
 	s.Job.Status = map[dispatch.JobStatus]workflow.JobStatus{
-		dispatch.JobSucceeded: workflow.JobSucceeded, dispatch.JobFailed: workflow.JobFailed, dispatch.JobCancelled: workflow.JobCancelled, dispatch.JobLost: workflow.JobLost,
+		dispatch.JobSucceeded: workflow.JobSucceeded, dispatch.JobFailed: workflow.JobFailed,
+		dispatch.JobCancelled: workflow.JobCancelled, dispatch.JobLost: workflow.JobLost,
 	}[status]
 	switch {
 	case s.Kind == workflow.StepPlan && status == dispatch.JobSucceeded:
@@ -245,7 +252,10 @@ func (w *together) accept(attempt int) {
 			w.t.Fatalf("%s is applied twice", plan.ID)
 		}
 	}
-	ends := []api.JobResultStatus{api.JobResultStatusSucceeded, api.JobResultStatusSucceeded, api.JobResultStatusSucceeded, api.JobResultStatusFailed}
+	ends := []api.JobResultStatus{
+		api.JobResultStatusSucceeded, api.JobResultStatusSucceeded, api.JobResultStatusSucceeded,
+		api.JobResultStatusFailed,
+	}
 	w.procs[attempt] = &proc{alive: true, left: w.dice(32, "ticks of work"), end: ends[w.dice(len(ends), "end")]}
 	if w.fails("the accept's answer is lost", 8) { // the runner reports this: nothing of it runs
 		w.procs[attempt] = &proc{end: api.JobResultStatusLost}
@@ -327,7 +337,8 @@ func (w *together) people() {
 // finished to the desired state.
 func (w *together) others() {
 	for name, want := range w.wants() {
-		ended := !slices.ContainsFunc(w.g.Steps, func(s *workflow.Step) bool { return s.Component == name && !s.Status.Ended() })
+		ended := !slices.ContainsFunc(w.g.Steps,
+			func(s *workflow.Step) bool { return s.Component == name && !s.Status.Ended() })
 		if ended && !want.Current && want.Waits == "" && want.Refused == "" && !w.haunted(name) {
 			w.applied[name], w.real[name] = want.Digest, want.Digest
 		}

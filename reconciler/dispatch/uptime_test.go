@@ -58,7 +58,9 @@ func (o *outage) expire(what string, want ...string) {
 		job, err := o.Dispatch.Job(o.Context(), o.Org.ID, ref.Job)
 		must(o, err)
 		said, _, _ := strings.Cut(job.Waits, " with runner")
-		if got := strings.TrimSpace(o.JobStatus(o, ref.Job) + " " + o.AttemptStatus(o, ref) + " " + said); got != want[i] {
+		if got := strings.TrimSpace(
+			o.JobStatus(o, ref.Job) + " " + o.AttemptStatus(o, ref) + " " + said,
+		); got != want[i] {
 			o.Errorf("%s: the %s is %q, want %q", what, job.Kind, got, want[i])
 		}
 	}
@@ -72,7 +74,9 @@ func TestPostgresIsAwayForLongerThanALease(t *testing.T) {
 	must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	start := func() *pgcluster.Cluster {
-		cluster, err := pgcluster.Start(context.WithoutCancel(t.Context()), pgcluster.Options{Dir: dir, Settings: map[string]string{"fsync": "off"}})
+		cluster, err := pgcluster.Start(context.WithoutCancel(t.Context()), pgcluster.Options{
+			Dir: dir, Settings: map[string]string{"fsync": "off"},
+		})
 		must(t, err)
 		return cluster
 	}

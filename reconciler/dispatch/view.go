@@ -33,9 +33,12 @@ func Unable(runner store.Runner, now time.Time) string {
 // ViewRunner returns the API representation of a runner at the time now, without its attempts.
 func ViewRunner(runner store.Runner, now time.Time) api.Runner {
 	return api.Runner{
-		ID: runner.ID, Name: runner.Name, Kind: api.RunnerKind(runner.Kind), Shared: runner.Shared, Registered: runner.KeyHash != nil,
-		Online: IsOnline(runner, now), Version: runner.Version, Capacity: int(runner.Capacity), LastSeen: orZero(runner.LastSeen),
-		RegisteredAt: orZero(runner.RegisteredAt), KeySince: orZero(runner.KeySince), KeyID: keyIDOf(runner), Policy: KeptPolicy(runner),
+		ID: runner.ID, Name: runner.Name, Kind: api.RunnerKind(runner.Kind), Shared: runner.Shared,
+		Registered: runner.KeyHash != nil,
+		Online:     IsOnline(runner, now), Version: runner.Version, Capacity: int(runner.Capacity),
+		LastSeen:     orZero(runner.LastSeen),
+		RegisteredAt: orZero(runner.RegisteredAt), KeySince: orZero(runner.KeySince), KeyID: keyIDOf(runner),
+		Policy: KeptPolicy(runner),
 	}
 }
 
@@ -48,7 +51,8 @@ func InHand(ctx context.Context, tx *store.Tx, runner string) ([]api.RunnerAttem
 	attempts := make([]api.RunnerAttempt, 0, len(rows))
 	for _, row := range rows {
 		attempts = append(attempts, api.RunnerAttempt{
-			Job: row.Job.ID, Attempt: int(row.Attempt.Number), Kind: row.Job.Kind, Status: row.Attempt.Status, Install: row.Install,
+			Job: row.Job.ID, Attempt: int(row.Attempt.Number), Kind: row.Job.Kind,
+			Status: row.Attempt.Status, Install: row.Install,
 			OfferedAt: row.Attempt.OfferedAt, LeaseUntil: row.Attempt.LeaseUntil,
 		})
 	}

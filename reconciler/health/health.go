@@ -88,9 +88,10 @@ func (h *Health) reconcile(ctx context.Context, tx *store.Tx, install store.Inst
 		return dueIn(ctx, tx, install.ID, later)
 	}
 	_, err = dispatch.Enqueue(ctx, tx, dispatch.NewJob{
-		Runner: install.RunnerID, Kind: string(api.JobSpecKindHealth), OwnerKind: OwnerKind, OwnerID: install.ID, InstallID: install.ID,
-		Reason: "it is time to see how what is deployed is",
-		Spec:   api.JobSpec{TimeoutSeconds: jobTimeout, Health: spec},
+		Runner: install.RunnerID, Kind: string(api.JobSpecKindHealth), OwnerKind: OwnerKind, OwnerID: install.ID,
+		InstallID: install.ID,
+		Reason:    "it is time to see how what is deployed is",
+		Spec:      api.JobSpec{TimeoutSeconds: jobTimeout, Health: spec},
 	})
 	if err != nil {
 		return err
@@ -113,7 +114,9 @@ func allow(ctx context.Context, tx *store.Tx, install store.Install, spec *api.H
 }
 
 func dueIn(ctx context.Context, tx *store.Tx, install string, in time.Duration) error {
-	return tx.SetDueIn(ctx, store.SetDueInParams{OrgID: tx.Org, Kind: store.DueHealth, ID: install, InSeconds: in.Seconds()})
+	return tx.SetDueIn(ctx, store.SetDueInParams{
+		OrgID: tx.Org, Kind: store.DueHealth, ID: install, InSeconds: in.Seconds(),
+	})
 }
 
 // JobAccepted accepts every check.

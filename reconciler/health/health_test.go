@@ -19,7 +19,10 @@ type world []string
 func (w world) HealthSpec(_ context.Context, _ *store.Tx, install store.Install) (api.HealthSpec, error) {
 	spec := api.HealthSpec{Install: install.Name, InstallID: install.ID, Parts: []api.HealthPart{}}
 	for _, component := range w {
-		spec.Parts = append(spec.Parts, api.HealthPart{Deploy: api.DeploySpec{InstallComponent: component, ComponentKind: "helm_chart"}, Inventory: []api.ObjectRef{}})
+		spec.Parts = append(spec.Parts, api.HealthPart{
+			Deploy:    api.DeploySpec{InstallComponent: component, ComponentKind: "helm_chart"},
+			Inventory: []api.ObjectRef{},
+		})
 	}
 	return spec, nil
 }
@@ -68,7 +71,8 @@ func (r *rig) dueIn(t *testing.T) string {
 // seen completes the queued check with these results.
 func (r *rig) seen(t *testing.T, parts ...api.PartHealthResult) {
 	t.Helper()
-	offers, err := r.dispatch.Lease(t.Context(), r.runner.Caller, api.LeaseRequest{Free: 1, Version: "0.1.0", WaitSeconds: -1}, nil)
+	offers, err := r.dispatch.Lease(t.Context(), r.runner.Caller,
+		api.LeaseRequest{Free: 1, Version: "0.1.0", WaitSeconds: -1}, nil)
 	if err != nil || len(offers.Offers) != 1 {
 		t.Fatal(offers, err)
 	}
@@ -83,12 +87,15 @@ func (r *rig) seen(t *testing.T, parts ...api.PartHealthResult) {
 }
 
 func saw(component string, status api.HealthStatus, at time.Time) api.PartHealthResult {
-	return api.PartHealthResult{InstallComponent: component, Health: api.Health{Status: status, Objects: []api.ObjectHealth{}, At: at}}
+	return api.PartHealthResult{
+		InstallComponent: component, Health: api.Health{Status: status, Objects: []api.ObjectHealth{}, At: at},
+	}
 }
 
 // kept returns the stored health status of the component, empty for none.
 func (r *rig) kept(t *testing.T, component string) string {
-	return r.Text(t, "select coalesce((select health ->> 'status' from install_components where id = $1), '')", component)
+	return r.Text(t,
+		"select coalesce((select health ->> 'status' from install_components where id = $1), '')", component)
 }
 
 func TestALookIsAskedForOnceAndKept(t *testing.T) {
@@ -127,7 +134,9 @@ func TestWhatARunnerSaysIsHeldAgainstTheInstall(t *testing.T) {
 	r.reconcile(t)
 	r.seen(t, saw(r.component, api.HealthStatusReady, time.Now().Add(24*time.Hour)))
 	var seen api.Health
-	if err := json.Unmarshal([]byte(r.Text(t, "select health::text from install_components where id = $1", r.component)), &seen); err != nil {
+	if err := json.Unmarshal(
+		[]byte(r.Text(t, "select health::text from install_components where id = $1", r.component)), &seen,
+	); err != nil {
 		t.Fatal(err)
 	}
 	if seen.At.After(time.Now()) {

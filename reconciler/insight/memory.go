@@ -61,12 +61,14 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	readable   = desc("nuon_store_readable", "1 when the figures below that come from the database could be read.")
-	late       = desc("nuon_due_late_seconds", "How long the oldest thing that is due waits to be taken up.")
-	failing    = desc("nuon_work_failing", "Reconcile functions that went wrong and are being tried again, of all replicas.")
-	jobs       = desc("nuon_jobs_open", "Jobs that have not ended.", "kind", "status")
-	silent     = desc("nuon_attempts_out_of_contact", "Attempts whose runner is not heard of.")
-	contested  = desc("nuon_components_contested", "Components with a contested state version, which wait for a person.")
+	readable = desc("nuon_store_readable", "1 when the figures below that come from the database could be read.")
+	late     = desc("nuon_due_late_seconds", "How long the oldest thing that is due waits to be taken up.")
+	failing  = desc("nuon_work_failing",
+		"Reconcile functions that went wrong and are being tried again, of all replicas.")
+	jobs      = desc("nuon_jobs_open", "Jobs that have not ended.", "kind", "status")
+	silent    = desc("nuon_attempts_out_of_contact", "Attempts whose runner is not heard of.")
+	contested = desc("nuon_components_contested",
+		"Components with a contested state version, which wait for a person.")
 	runners    = desc("nuon_runners", "Runners.", "state")
 	replicas   = desc("nuon_replicas", "Replicas that were seen within a minute.")
 	pool       = desc("nuon_pool_connections", "Connections of this replica's pool.", "state")
@@ -79,7 +81,10 @@ var (
 
 // Describe implements prometheus.Collector.
 func (a *asker) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{readable, late, failing, jobs, silent, contested, runners, replicas, pool, poolMost, poolWaits, poolWaited, listening, reconnects} {
+	for _, d := range []*prometheus.Desc{
+		readable, late, failing, jobs, silent, contested, runners, replicas, pool, poolMost, poolWaits, poolWaited,
+		listening, reconnects,
+	} {
 		to <- d
 	}
 }

@@ -42,21 +42,35 @@ func New(version string) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
 		requests: counters("nuon_http_requests_total", "Requests that were answered.", "listener", "route", "class"),
-		took:     histograms("nuon_http_request_seconds", "From a request to the end of its answer; polls and streams are long.", quick, "listener", "route"),
-		inFlight: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "nuon_http_in_flight", Help: "Requests that are being answered."}, []string{"listener"}),
-		polls:    prometheus.NewGauge(prometheus.GaugeOpts{Name: "nuon_lease_polls_waiting", Help: "Polls of runners for work that are open."}),
-		logBytes: prometheus.NewCounter(prometheus.CounterOpts{Name: "nuon_log_received_bytes_total", Help: "Bytes of job logs, as runners sent them."}),
+		took: histograms("nuon_http_request_seconds",
+			"From a request to the end of its answer; polls and streams are long.", quick, "listener", "route"),
+		inFlight: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "nuon_http_in_flight", Help: "Requests that are being answered.",
+		}, []string{"listener"}),
+		polls: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "nuon_lease_polls_waiting", Help: "Polls of runners for work that are open.",
+		}),
+		logBytes: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "nuon_log_received_bytes_total", Help: "Bytes of job logs, as runners sent them.",
+		}),
 		work:     counters("nuon_work_total", "Reconcile functions that ran, by how they came out.", "kind", "outcome"),
 		workTook: histograms("nuon_work_seconds", "How long reconcile functions took.", quick, "kind"),
-		looked:   histograms("nuon_git_look_seconds", "Looks at git repositories, with the fetch when a ref moved, by how they came out.", long, "outcome"),
-		offered:  histograms("nuon_job_queued_seconds", "From a job's enqueuing to the offer that was accepted.", quick, "kind"),
+		looked: histograms("nuon_git_look_seconds",
+			"Looks at git repositories, with the fetch when a ref moved, by how they came out.", long, "outcome"),
+		offered: histograms("nuon_job_queued_seconds",
+			"From a job's enqueuing to the offer that was accepted.", quick, "kind"),
 		accepted: histograms("nuon_attempt_accept_seconds", "From an offer to its acceptance.", quick, "kind"),
-		ended:    histograms("nuon_attempt_run_seconds", "From an acceptance to the recorded end.", long, "kind", "outcome"),
+		ended: histograms("nuon_attempt_run_seconds", "From an acceptance to the recorded end.",
+			long, "kind", "outcome"),
 	}
-	about := prometheus.NewGauge(prometheus.GaugeOpts{Name: "nuon_build_info", Help: "1, with the program's version.", ConstLabels: prometheus.Labels{"version": version}})
+	about := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "nuon_build_info", Help: "1, with the program's version.",
+		ConstLabels: prometheus.Labels{"version": version},
+	})
 	about.Set(1)
 	m.registry.MustRegister(
-		m.requests, m.took, m.inFlight, m.polls, m.logBytes, m.work, m.workTook, m.looked, m.offered, m.accepted, m.ended, about,
+		m.requests, m.took, m.inFlight, m.polls, m.logBytes, m.work, m.workTook, m.looked, m.offered,
+		m.accepted, m.ended, about,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m

@@ -9,7 +9,9 @@ import (
 )
 
 // Register registers an install runner as runnerd does: it proves that it holds its key.
-func Register(ctx context.Context, d *dispatch.Dispatch, token string, key seal.Identity, r api.Registration) (api.Registered, error) {
+func Register(
+	ctx context.Context, d *dispatch.Dispatch, token string, key seal.Identity, r api.Registration,
+) (api.Registered, error) {
 	var err error
 	if r.Proof, err = Proof(ctx, d, token, key); err != nil {
 		return api.Registered{}, err

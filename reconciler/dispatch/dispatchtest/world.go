@@ -52,7 +52,10 @@ func On(t testing.TB, dsn string) *World {
 	ringing.Go(func() { _ = bell.Run(ctx, s) })
 	t.Cleanup(func() { stop(); ringing.Wait() })
 	owner := &Owner{}
-	w := &World{Store: s, Owner: owner, DSN: dsn, Dispatch: dispatch.New(s, bell, map[string]dispatch.Owner{"build": owner, "step": owner})}
+	w := &World{
+		Store: s, Owner: owner, DSN: dsn,
+		Dispatch: dispatch.New(s, bell, map[string]dispatch.Owner{"build": owner, "step": owner}),
+	}
 	w.Connect(t)
 	w.Org = w.AddOrg(t)
 	return w
@@ -143,7 +146,9 @@ func (w *World) RunnerIn(t testing.TB, org, kind string) Runner {
 	must(t, err)
 	registered, err := Register(t.Context(), w.Dispatch, token, key, api.Registration{Version: "0.1.0", Capacity: 2})
 	must(t, err)
-	return Runner{Caller: dispatch.Caller{Org: org, Runner: registered.RunnerID}, Key: registered.RunnerKey, InstallKey: key}
+	return Runner{
+		Caller: dispatch.Caller{Org: org, Runner: registered.RunnerID}, Key: registered.RunnerKey, InstallKey: key,
+	}
 }
 
 // Job queues a job of a kind for a runner and returns its id. Plans and applies work on the given
@@ -188,7 +193,8 @@ func (w *World) Enqueue(t testing.TB, runner Runner, j dispatch.NewJob) string {
 // Offer leases the one job that is queued for the runner.
 func (w *World) Offer(t testing.TB, runner Runner) api.AttemptRef {
 	t.Helper()
-	offers, err := w.Dispatch.Lease(t.Context(), runner.Caller, api.LeaseRequest{Free: 1, Version: "0.1.0", WaitSeconds: -1}, nil)
+	offers, err := w.Dispatch.Lease(t.Context(), runner.Caller,
+		api.LeaseRequest{Free: 1, Version: "0.1.0", WaitSeconds: -1}, nil)
 	must(t, err)
 	if len(offers.Offers) != 1 {
 		t.Fatalf("offered %v, want one job", offers.Offers)
@@ -209,7 +215,9 @@ func (w *World) Start(t testing.TB, runner Runner) (api.AttemptRef, string) {
 // RunOut ends an attempt's lease or offer and calls Expire for it.
 func (w *World) RunOut(t testing.TB, org string, ref api.AttemptRef) {
 	t.Helper()
-	w.Exec(t, "update attempts set lease_until = now() - interval '1 second' where job_id = $1 and number = $2", ref.Job, ref.Attempt)
+	w.Exec(t,
+		"update attempts set lease_until = now() - interval '1 second' where job_id = $1 and number = $2", ref.Job,
+		ref.Attempt)
 	must(t, w.Dispatch.Expire(t.Context(), org, Due(ref)))
 }
 
@@ -225,8 +233,11 @@ func (w *World) Component(t testing.TB, runner Runner) string {
 	t.Helper()
 	org, app, component, install, installed := runner.Org, id.New("app"), id.New("cmp"), id.New("ins"), id.New("ico")
 	w.Exec(t, "insert into apps (org_id, id, name) values ($1, $2, $3)", org, app, app)
-	w.Exec(t, "insert into components (org_id, id, app_id, name, kind) values ($1, $2, $3, 'web', 'terraform_module')", org, component, app)
-	w.Exec(t, "insert into installs (org_id, id, app_id, name, runner_id) values ($1, $2, $3, $4, $5)", org, install, app, install, runner.Runner)
+	w.Exec(t,
+		"insert into components (org_id, id, app_id, name, kind) values ($1, $2, $3, 'web', 'terraform_module')", org,
+		component, app)
+	w.Exec(t, "insert into installs (org_id, id, app_id, name, runner_id) values ($1, $2, $3, $4, $5)", org, install,
+		app, install, runner.Runner)
 	w.Exec(t, "insert into install_components (org_id, id, install_id, component_id, name, applied_artifact) values ($1, $2, $3, $4, 'web', 'sha256:1')", org, installed, install, component)
 	return installed
 }
