@@ -16,7 +16,10 @@ const mostReports = 50
 // ListApprovals implements GET /v1/approvals.
 func (s *Server) ListApprovals(ctx context.Context, r ListApprovalsRequestObject) (ListApprovalsResponseObject, error) {
 	var list api.ApprovalList
-	if err := oneOf(r.Params.Status == "" || r.Params.Status.Valid(), "bad_status", "status of an approval", string(r.Params.Status), "waiting", "approved", "rejected", "withdrawn"); err != nil {
+	if err := oneOf(
+		r.Params.Status == "" || r.Params.Status.Valid(), "bad_status", "status of an approval",
+		string(r.Params.Status), "waiting", "approved", "rejected", "withdrawn",
+	); err != nil {
 		return nil, err
 	}
 	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -29,14 +32,16 @@ func (s *Server) ListApprovals(ctx context.Context, r ListApprovalsRequestObject
 			most = min(most, mostReports+1)
 		}
 		rows, err := tx.ViewApprovals(ctx, store.ViewApprovalsParams{
-			OrgID: tx.Org, Status: orElse(string(r.Params.Status), "waiting"), InstallID: install, GroupDigest: r.Params.Group, Brief: r.Params.Brief,
+			OrgID: tx.Org, Status: orElse(string(r.Params.Status), "waiting"), InstallID: install,
+			GroupDigest: r.Params.Group, Brief: r.Params.Brief,
 			Before: before(r.Params.Cursor), Most: most,
 		})
 		if err != nil {
 			return err
 		}
 		rows, list.Next = paged(rows, most, func(a store.ViewApprovalsRow) string { return a.ID })
-		responses, err := tx.ViewResponses(ctx, tx.Org, each(rows, func(a store.ViewApprovalsRow) string { return a.ID }))
+		responses, err := tx.ViewResponses(ctx, tx.Org,
+			each(rows, func(a store.ViewApprovalsRow) string { return a.ID }))
 		if err != nil {
 			return err
 		}
@@ -62,9 +67,13 @@ func (s *Server) GetApproval(ctx context.Context, r GetApprovalRequestObject) (G
 }
 
 // RespondApproval implements POST /v1/approvals/{approval}/response.
-func (s *Server) RespondApproval(ctx context.Context, r RespondApprovalRequestObject) (RespondApprovalResponseObject, error) {
+func (s *Server) RespondApproval(
+	ctx context.Context, r RespondApprovalRequestObject,
+) (RespondApprovalResponseObject, error) {
 	var a api.Approval
-	if err := oneOf(r.Body.Answer.Valid(), "bad_answer", "answer", string(r.Body.Answer), "approve", "reject"); err != nil {
+	if err := oneOf(
+		r.Body.Answer.Valid(), "bad_answer", "answer", string(r.Body.Answer), "approve", "reject",
+	); err != nil {
 		return nil, err
 	}
 	err := s.change(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -75,7 +84,9 @@ func (s *Server) RespondApproval(ctx context.Context, r RespondApprovalRequestOb
 		if err := s.rooms.Respond(ctx, tx, a.ID, *r.Body, actor); err != nil {
 			return err
 		}
-		detail := map[string]any{"kind": a.Kind, "install": a.InstallID, "content_digest": r.Body.ContentDigest, "reason": r.Body.Reason}
+		detail := map[string]any{
+			"kind": a.Kind, "install": a.InstallID, "content_digest": r.Body.ContentDigest, "reason": r.Body.Reason,
+		}
 		return tx.Audit(ctx, actor, "approval."+string(r.Body.Answer), a.ID, detail)
 	})
 	if err != nil {
@@ -105,9 +116,12 @@ func viewApproval(ctx context.Context, tx *store.Tx, key string) (api.Approval, 
 
 func approvalOf(row store.ViewApprovalRow, responses []store.ApprovalResponse) (api.Approval, error) {
 	out := api.Approval{
-		ID: row.ID, Kind: api.ApprovalKind(row.Kind), Status: api.ApprovalStatus(row.Status), Install: row.Install, InstallID: row.InstallID, App: row.App,
-		Component: row.Component, Workflow: row.WorkflowID, Plan: row.Plan, Author: row.Author, ContentDigest: row.ContentDigest, Group: row.GroupDigest,
-		Report: row.Report, ScriptReport: row.Scripts, Totals: row.Totals, Destructive: row.Destructive, Destroy: row.Destroy, Restore: int(row.Restore),
+		ID: row.ID, Kind: api.ApprovalKind(row.Kind), Status: api.ApprovalStatus(row.Status), Install: row.Install,
+		InstallID: row.InstallID, App: row.App,
+		Component: row.Component, Workflow: row.WorkflowID, Plan: row.Plan, Author: row.Author,
+		ContentDigest: row.ContentDigest, Group: row.GroupDigest,
+		Report: row.Report, ScriptReport: row.Scripts, Totals: row.Totals, Destructive: row.Destructive,
+		Destroy: row.Destroy, Restore: int(row.Restore),
 		IndividualApproval: row.IndividualApproval,
 		Reason:             row.Reason, Because: row.Because, CreatedAt: row.CreatedAt,
 	}

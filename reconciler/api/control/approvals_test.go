@@ -35,12 +35,14 @@ func TestApprovalBindsToWhatWasShown(t *testing.T) {
 	w := asking(t)
 	digest := "sha256:" + w.one.mark + "-content"
 	for _, role := range []string{"viewer", "operator"} {
-		if f := w.respond(role, api.ResponseAnswerApprove, digest, "").ApplicationProblemJSONDefault; f == nil || f.Status != http.StatusForbidden || f.Code != "forbidden" {
+		if f := w.respond(role, api.ResponseAnswerApprove, digest, "").ApplicationProblemJSONDefault; f == nil ||
+			f.Status != http.StatusForbidden || f.Code != "forbidden" {
 			t.Errorf("%s: %+v", role, f)
 		}
 	}
 	for _, other := range []string{"", "sha256:other", digest + " ", strings.ToUpper(digest)} {
-		if f := w.respond("approver", api.ResponseAnswerApprove, other, "").ApplicationProblemJSONDefault; f == nil || f.Status != http.StatusConflict || f.Code != "plan_changed" {
+		if f := w.respond("approver", api.ResponseAnswerApprove, other, "").ApplicationProblemJSONDefault; f == nil ||
+			f.Status != http.StatusConflict || f.Code != "plan_changed" {
 			t.Errorf("the digest %q: %+v", other, f)
 		}
 	}
@@ -50,24 +52,33 @@ func TestApprovalBindsToWhatWasShown(t *testing.T) {
 		})
 		must(w, err)
 		f := got.ApplicationProblemJSONDefault
-		if f == nil || f.Status != http.StatusConflict || f.Code != "plan_changed" || !strings.Contains(f.Title, "(plan "+w.one.ids["plan"]+")") {
+		if f == nil || f.Status != http.StatusConflict || f.Code != "plan_changed" ||
+			!strings.Contains(f.Title, "(plan "+w.one.ids["plan"]+")") {
 			t.Errorf("an answer about plan %q: %+v", plan, f)
 		}
 	}
-	if now := w.text("select a.status || ' ' || p.status from approvals a join plans p on p.id = a.plan_id"); now != "waiting ready" {
+	if now := w.text(
+		"select a.status || ' ' || p.status from approvals a join plans p on p.id = a.plan_id",
+	); now != "waiting ready" {
 		t.Errorf("after refusals the approval is %s", now)
 	}
 	got := w.respond("approver", api.ResponseAnswerApprove, digest, "looks good")
-	if got.JSON200 == nil || got.JSON200.Status != api.ApprovalStatusApproved || got.JSON200.Response.Actor != w.one.mark+"-approver" || got.JSON200.Response.Reason != "looks good" {
+	if got.JSON200 == nil || got.JSON200.Status != api.ApprovalStatusApproved ||
+		got.JSON200.Response.Actor != w.one.mark+"-approver" || got.JSON200.Response.Reason != "looks good" {
 		t.Errorf("%s", got.Body)
 	}
-	if f := w.respond("admin", api.ResponseAnswerReject, digest, "").ApplicationProblemJSONDefault; f == nil || f.Status != http.StatusConflict || f.Code != "approval_gone" {
+	if f := w.respond("admin", api.ResponseAnswerReject, digest, "").ApplicationProblemJSONDefault; f == nil ||
+		f.Status != http.StatusConflict || f.Code != "approval_gone" {
 		t.Errorf("a second answer: %+v", f)
 	}
-	if all := w.texts("select actor || ' ' || action || ' ' || (detail->>'content_digest') from audit_events where subject = $1", w.one.ids["approval"]); len(all) != 1 || all[0] != w.one.mark+"-approver approval.approve "+digest {
+	if all := w.texts(
+		"select actor || ' ' || action || ' ' || (detail->>'content_digest') from audit_events where subject = $1",
+		w.one.ids["approval"],
+	); len(all) != 1 || all[0] != w.one.mark+"-approver approval.approve "+digest {
 		t.Errorf("the audit has %q", all)
 	}
-	if work := w.texts("select args::text from river.river_job where kind = 'advance'"); len(work) != 1 || !strings.Contains(work[0], w.one.ids["workflow"]) {
+	if work := w.texts("select args::text from river.river_job where kind = 'advance'"); len(work) != 1 ||
+		!strings.Contains(work[0], w.one.ids["workflow"]) {
 		t.Errorf("the queue has %q", work)
 	}
 }
@@ -92,7 +103,8 @@ func TestABriefListLeavesOutTheReports(t *testing.T) {
 		t.Errorf("reports: %s, brief: %s", whole.Report, brief.Report)
 	}
 	for _, a := range []api.Approval{whole, brief} {
-		if string(a.Totals) != `{"create":3}` || a.ContentDigest != "sha256:"+w.one.mark+"-content" || a.Install != w.one.mark+"-inst" {
+		if string(a.Totals) != `{"create":3}` || a.ContentDigest != "sha256:"+w.one.mark+"-content" ||
+			a.Install != w.one.mark+"-inst" {
 			t.Errorf("%+v", a)
 		}
 	}
@@ -103,7 +115,8 @@ func TestRejection(t *testing.T) {
 	t.Parallel()
 	w := asking(t)
 	got := w.respond("approver", api.ResponseAnswerReject, "sha256:"+w.one.mark+"-content", "not on a Friday")
-	if got.JSON200 == nil || got.JSON200.Status != api.ApprovalStatusRejected || !strings.Contains(got.JSON200.Reason, "not on a Friday") {
+	if got.JSON200 == nil || got.JSON200.Status != api.ApprovalStatusRejected ||
+		!strings.Contains(got.JSON200.Reason, "not on a Friday") {
 		t.Errorf("%s", got.Body)
 	}
 }
@@ -114,7 +127,9 @@ func TestAnswerIsTakenEvenIfNothingGoesOnAtOnce(t *testing.T) {
 	t.Parallel()
 	w := asking(t)
 	w.advance = func() error { return errors.New("busy") }
-	if got := w.respond("approver", api.ResponseAnswerApprove, "sha256:"+w.one.mark+"-content", ""); got.JSON200 == nil || got.JSON200.Status != api.ApprovalStatusApproved {
+	if got := w.respond(
+		"approver", api.ResponseAnswerApprove, "sha256:"+w.one.mark+"-content", "",
+	); got.JSON200 == nil || got.JSON200.Status != api.ApprovalStatusApproved {
 		t.Errorf("%d %s", got.StatusCode(), got.Body)
 	}
 }
@@ -153,7 +168,8 @@ func TestCancelWorkflow(t *testing.T) {
 	t.Parallel()
 	w := asking(t)
 	cancel := func() *api.CancelWorkflowResponse {
-		got, err := w.one.as("operator").CancelWorkflowWithResponse(t.Context(), w.one.ids["workflow"], api.Reason{Reason: "wrong customer"})
+		got, err := w.one.as("operator").CancelWorkflowWithResponse(t.Context(), w.one.ids["workflow"],
+			api.Reason{Reason: "wrong customer"})
 		must(t, err)
 		return got
 	}
@@ -161,7 +177,8 @@ func TestCancelWorkflow(t *testing.T) {
 		t.Errorf("%s", got.Body)
 	}
 	w.exec("update workflows set status = 'cancelled'")
-	if f := cancel().ApplicationProblemJSONDefault; f == nil || f.Status != http.StatusConflict || f.Code != "workflow_ended" {
+	if f := cancel().ApplicationProblemJSONDefault; f == nil || f.Status != http.StatusConflict ||
+		f.Code != "workflow_ended" {
 		t.Errorf("%+v", f)
 	}
 }
@@ -175,7 +192,8 @@ func TestWorkflowRule(t *testing.T) {
 	ctx, id := t.Context(), w.one.ids["workflow"]
 	set, err := w.one.as("approver").SetWorkflowRuleWithResponse(ctx, id, api.Reason{Reason: "read the release"})
 	must(t, err)
-	if set.JSON200 == nil || set.JSON200.Rule.By != w.one.mark+"-approver" || set.JSON200.Rule.Reason != "read the release" || set.JSON200.Rule.Void != "" {
+	if set.JSON200 == nil || set.JSON200.Rule.By != w.one.mark+"-approver" ||
+		set.JSON200.Rule.Reason != "read the release" || set.JSON200.Rule.Void != "" {
 		t.Fatalf("%s", set.Body)
 	}
 	listed := func() api.WorkflowRule {
@@ -198,9 +216,12 @@ func TestWorkflowRule(t *testing.T) {
 	}
 	chain, err := w.one.as("viewer").ExplainWithResponse(ctx, "workflow", id)
 	must(t, err)
-	want := w.one.mark + "-approver approved what it plans until it ends: read the release; it approves nothing any more: " +
+	want := w.one.mark +
+		"-approver approved what it plans until it ends: read the release; it approves nothing any more: " +
 		w.one.mark + "-approver may not approve any more: the token was revoked or has run out"
-	if chain.JSON200 == nil || !slices.ContainsFunc(chain.JSON200.Chain, func(c api.Cause) bool { return c.Record == "workflow_rule" && c.Reason == want }) {
+	if chain.JSON200 == nil ||
+		!slices.ContainsFunc(chain.JSON200.Chain,
+			func(c api.Cause) bool { return c.Record == "workflow_rule" && c.Reason == want }) {
 		t.Errorf("explained as %s", chain.Body)
 	}
 	gone, err := w.one.as("operator").RevokeWorkflowRuleWithResponse(ctx, id)
@@ -234,16 +255,23 @@ func TestAlikePlansAreListedTogether(t *testing.T) {
 		ask  api.ListApprovalsParams
 		want string
 	}{
-		"all":                {api.ListApprovalsParams{}, "sha256:alike sha256:alike sha256:alike "},
-		"all, brief":         {api.ListApprovalsParams{Brief: true}, "sha256:alike sha256:alike sha256:alike "},
-		"a group":            {api.ListApprovalsParams{Group: "sha256:alike"}, "sha256:alike sha256:alike sha256:alike"},
-		"a group, brief":     {api.ListApprovalsParams{Group: "sha256:alike", Brief: true}, "sha256:alike sha256:alike sha256:alike"},
-		"no such group":      {api.ListApprovalsParams{Group: "sha256:other"}, ""},
-		"answered of one":    {api.ListApprovalsParams{Group: "sha256:alike", Status: api.ListApprovalsParamsStatusApproved}, ""},
+		"all":        {api.ListApprovalsParams{}, "sha256:alike sha256:alike sha256:alike "},
+		"all, brief": {api.ListApprovalsParams{Brief: true}, "sha256:alike sha256:alike sha256:alike "},
+		"a group": {
+			api.ListApprovalsParams{Group: "sha256:alike"}, "sha256:alike sha256:alike sha256:alike",
+		},
+		"a group, brief": {
+			api.ListApprovalsParams{Group: "sha256:alike", Brief: true}, "sha256:alike sha256:alike sha256:alike",
+		},
+		"no such group": {api.ListApprovalsParams{Group: "sha256:other"}, ""},
+		"answered of one": {
+			api.ListApprovalsParams{Group: "sha256:alike", Status: api.ListApprovalsParamsStatusApproved}, "",
+		},
 		"a part of a digest": {api.ListApprovalsParams{Group: "sha256:"}, ""},
 	} {
 		got := list(c.ask)
-		slices.SortFunc(got, func(a, b string) int { return strings.Compare(b, a) }) // one without a group comes first in the list
+		// One without a group comes first in the list.
+		slices.SortFunc(got, func(a, b string) int { return strings.Compare(b, a) })
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%s: %q", name, got)
 		}

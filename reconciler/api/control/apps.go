@@ -53,7 +53,9 @@ func (s *Server) GetApp(ctx context.Context, r GetAppRequestObject) (GetAppRespo
 
 // CreateApp implements POST /v1/apps.
 func (s *Server) CreateApp(ctx context.Context, r CreateAppRequestObject) (CreateAppResponseObject, error) {
-	app, err := once(ctx, s, repeatable{operation: "createApp", key: r.Params.IdempotencyKey, request: r.Body}, func(ctx context.Context, tx *store.Tx) (api.App, error) {
+	app, err := once(ctx, s, repeatable{
+		operation: "createApp", key: r.Params.IdempotencyKey, request: r.Body,
+	}, func(ctx context.Context, tx *store.Tx) (api.App, error) {
 		return s.createApp(ctx, tx, *r.Body)
 	})
 	return CreateApp201JSONResponse(app), err
@@ -65,7 +67,9 @@ func (s *Server) createApp(ctx context.Context, tx *store.Tx, n api.NewApp) (api
 	}
 	directory := path.Clean(n.Directory)
 	if !fs.ValidPath(directory) {
-		return api.App{}, problem.New(http.StatusUnprocessableEntity, "bad_directory", quoted(n.Directory)+" is no directory inside a repository", "Write it from the repository's root, such as apps/hello.")
+		return api.App{}, problem.New(http.StatusUnprocessableEntity, "bad_directory",
+			quoted(n.Directory)+" is no directory inside a repository",
+			"Write it from the repository's root, such as apps/hello.")
 	}
 	params := store.AddAppParams{OrgID: tx.Org, ID: id.New("app"), Name: n.Name, Directory: directory}
 	if n.Repository != "" {
@@ -77,7 +81,9 @@ func (s *Server) createApp(ctx context.Context, tx *store.Tx, n api.NewApp) (api
 	}
 	row, err := tx.AddApp(ctx, params)
 	if _, taken := store.IsConflict(err); taken {
-		return api.App{}, problem.Error{Status: http.StatusConflict, Code: "exists", Title: "there is an app " + quoted(n.Name) + " already"}
+		return api.App{}, problem.Error{
+			Status: http.StatusConflict, Code: "exists", Title: "there is an app " + quoted(n.Name) + " already",
+		}
 	}
 	if err != nil {
 		return api.App{}, fmt.Errorf("create app %s: %w", n.Name, err)
@@ -142,7 +148,8 @@ func cancelBuilds(ctx context.Context, tx *store.Tx, app store.App) error {
 
 // badName refuses a name that violates appName.
 func badName(what, name string) error {
-	return problem.New(http.StatusUnprocessableEntity, "bad_name", what+" cannot be named "+quoted(name), "Use lower-case letters, digits, - and _, at most 63.")
+	return problem.New(http.StatusUnprocessableEntity, "bad_name", what+" cannot be named "+quoted(name),
+		"Use lower-case letters, digits, - and _, at most 63.")
 }
 
 // watchFor finds or creates the watch of a new app.
@@ -159,7 +166,9 @@ func (s *Server) watchFor(ctx context.Context, tx *store.Tx, n api.NewApp) (stor
 }
 
 // ListAppVersions implements GET /v1/apps/{app}/versions.
-func (s *Server) ListAppVersions(ctx context.Context, r ListAppVersionsRequestObject) (ListAppVersionsResponseObject, error) {
+func (s *Server) ListAppVersions(
+	ctx context.Context, r ListAppVersionsRequestObject,
+) (ListAppVersionsResponseObject, error) {
 	var list api.AppVersionList
 	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) error {
 		app, err := findApp(ctx, tx, r.App)
@@ -173,15 +182,19 @@ func (s *Server) ListAppVersions(ctx context.Context, r ListAppVersionsRequestOb
 		if err != nil {
 			return err
 		}
-		rows, list.Next = paged(rows, most, func(v store.ViewVersionsOfAppRow) string { return strconv.Itoa(int(v.Number)) })
-		list.Items = each(rows, func(v store.ViewVersionsOfAppRow) api.AppVersion { return viewVersionOf(store.ViewAppVersionsRow(v)) })
+		rows, list.Next = paged(rows, most,
+			func(v store.ViewVersionsOfAppRow) string { return strconv.Itoa(int(v.Number)) })
+		list.Items = each(rows,
+			func(v store.ViewVersionsOfAppRow) api.AppVersion { return viewVersionOf(store.ViewAppVersionsRow(v)) })
 		return nil
 	})
 	return ListAppVersions200JSONResponse(list), err
 }
 
 // ListComponents implements GET /v1/apps/{app}/components.
-func (s *Server) ListComponents(ctx context.Context, r ListComponentsRequestObject) (ListComponentsResponseObject, error) {
+func (s *Server) ListComponents(
+	ctx context.Context, r ListComponentsRequestObject,
+) (ListComponentsResponseObject, error) {
 	var list api.ComponentList
 	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) error {
 		app, err := findApp(ctx, tx, r.App)
@@ -265,7 +278,9 @@ func viewApps(ctx context.Context, tx *store.Tx, rows []store.App) ([]api.App, e
 	watchOf := byID(watches, func(w store.Watch) string { return w.ID })
 	versionOf := byID(versions, func(v store.ViewAppVersionsRow) string { return v.ID })
 	return eachErr(rows, func(a store.App) (api.App, error) {
-		app := api.App{ID: a.ID, Name: a.Name, Directory: a.Directory, CreatedAt: a.CreatedAt, Diagnostics: []api.Diagnostic{}}
+		app := api.App{
+			ID: a.ID, Name: a.Name, Directory: a.Directory, CreatedAt: a.CreatedAt, Diagnostics: []api.Diagnostic{},
+		}
 		if err := json.Unmarshal(a.Diagnostics, &app.Diagnostics); err != nil {
 			return api.App{}, fmt.Errorf("read diagnostics of app %s: %w", a.Name, err)
 		}
@@ -289,7 +304,9 @@ func viewApps(ctx context.Context, tx *store.Tx, rows []store.App) ([]api.App, e
 }
 
 func viewVersionOf(v store.ViewAppVersionsRow) api.AppVersion {
-	return api.AppVersion{ID: v.ID, Number: int(v.Number), Digest: v.Digest, Commit: v.Commit, Reason: v.Reason, CreatedAt: v.CreatedAt}
+	return api.AppVersion{
+		ID: v.ID, Number: int(v.Number), Digest: v.Digest, Commit: v.Commit, Reason: v.Reason, CreatedAt: v.CreatedAt,
+	}
 }
 
 func orElse(s, otherwise string) string {

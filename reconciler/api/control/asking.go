@@ -16,7 +16,9 @@ import (
 )
 
 // CreateWorkflow implements POST /v1/installs/{install}/workflows.
-func (s *Server) CreateWorkflow(ctx context.Context, r CreateWorkflowRequestObject) (CreateWorkflowResponseObject, error) {
+func (s *Server) CreateWorkflow(
+	ctx context.Context, r CreateWorkflowRequestObject,
+) (CreateWorkflowResponseObject, error) {
 	if err := checkWish(*r.Body); err != nil {
 		return nil, err
 	}
@@ -33,7 +35,8 @@ func (s *Server) CreateWorkflow(ctx context.Context, r CreateWorkflowRequestObje
 		return CreateWorkflow201JSONResponse(asked), err
 	}
 	create := repeatable{operation: "createWorkflow/" + install.ID, key: r.Params.IdempotencyKey, request: r.Body}
-	asked, err = once(ctx, s, create, func(ctx context.Context, tx *store.Tx) (api.Asked, error) { return s.ask(ctx, tx, install, *r.Body) })
+	asked, err = once(ctx, s, create,
+		func(ctx context.Context, tx *store.Tx) (api.Asked, error) { return s.ask(ctx, tx, install, *r.Body) })
 	if err != nil {
 		return nil, err
 	}
@@ -53,13 +56,16 @@ func checkWish(n api.NewWorkflow) error {
 	deploy, teardown := n.Kind == api.NewWorkflowKindDeploy, n.Kind == api.NewWorkflowKindTeardown
 	switch {
 	case !n.Kind.Valid():
-		return oneOf(false, "bad_kind", "kind of workflow that can be asked for", string(n.Kind), "deploy", "teardown", "deprovision", "action")
+		return oneOf(false, "bad_kind", "kind of workflow that can be asked for", string(n.Kind), "deploy", "teardown",
+			"deprovision", "action")
 	case len(n.Components) > mostNamed:
 		return bad(fmt.Sprintf("more than %d components are named", mostNamed), "Name fewer.")
 	case len(n.Components) > 0 && !deploy && !teardown:
-		return bad(fmt.Sprintf("components belong to a deploy or a teardown, not to kind %s", n.Kind), "Leave them out.")
+		return bad(fmt.Sprintf("components belong to a deploy or a teardown, not to kind %s", n.Kind),
+			"Leave them out.")
 	case n.Dependents && (!deploy && !teardown || len(n.Components) == 0):
-		return bad("dependents are those of components that a deploy or a teardown names", "Name the components, or leave dependents out.")
+		return bad("dependents are those of components that a deploy or a teardown names",
+			"Name the components, or leave dependents out.")
 	case n.Redeploy && !deploy:
 		return bad("only a deploy can be a redeploy", "Leave redeploy out.")
 	case n.PlanOnly && n.Kind == api.NewWorkflowKindAction:
@@ -72,7 +78,8 @@ func checkWish(n api.NewWorkflow) error {
 
 func wishOf(n api.NewWorkflow, actor string) rollout.Wish {
 	return rollout.Wish{
-		Kind: workflow.Kind(n.Kind), Components: n.Components, Dependents: n.Dependents, Redeploy: n.Redeploy, PlanOnly: n.PlanOnly, Actor: actor,
+		Kind: workflow.Kind(n.Kind), Components: n.Components, Dependents: n.Dependents, Redeploy: n.Redeploy,
+		PlanOnly: n.PlanOnly, Actor: actor,
 	}
 }
 
@@ -93,7 +100,8 @@ func (s *Server) ask(ctx context.Context, tx *store.Tx, install store.Install, n
 		return asked, conflicting(err)
 	}
 	detail := map[string]any{
-		"kind": n.Kind, "components": n.Components, "dependents": n.Dependents, "redeploy": n.Redeploy, "plan_only": n.PlanOnly, "action": n.Action,
+		"kind": n.Kind, "components": n.Components, "dependents": n.Dependents, "redeploy": n.Redeploy,
+		"plan_only": n.PlanOnly, "action": n.Action,
 	}
 	if err := tx.Audit(ctx, actor, "workflow.ask", install.ID, detail); err != nil {
 		return asked, err
@@ -112,7 +120,9 @@ func (s *Server) outcome(ctx context.Context, tx *store.Tx, install store.Instal
 		return nil
 	}
 	if asked.Workflow.ID == "" {
-		running, err := tx.ViewWorkflows(ctx, store.ViewWorkflowsParams{OrgID: tx.Org, InstallID: install.ID, Status: "running", Before: before(""), Most: mostRunning})
+		running, err := tx.ViewWorkflows(ctx, store.ViewWorkflowsParams{
+			OrgID: tx.Org, InstallID: install.ID, Status: "running", Before: before(""), Most: mostRunning,
+		})
 		if err != nil {
 			return err
 		}
@@ -134,7 +144,8 @@ func already(running []store.ViewWorkflowsRow, install api.Install) (workflowID,
 	for _, row := range running {
 		switch w := row.Workflow; {
 		case w.PlanOnly && install.Status != rollout.StatusCurrent:
-			outcome = fmt.Sprintf("it is begun once workflow %d, which only plans, has ended: %s", w.Number, install.Reason)
+			outcome = fmt.Sprintf("it is begun once workflow %d, which only plans, has ended: %s",
+				w.Number, install.Reason)
 		case !w.PlanOnly && w.Kind != string(workflow.KindAction):
 			return w.ID, ""
 		}
@@ -143,7 +154,9 @@ func already(running []store.ViewWorkflowsRow, install api.Install) (workflowID,
 }
 
 // sketch returns what would be started, without starting it.
-func (s *Server) sketch(ctx context.Context, tx *store.Tx, install store.Install, n api.NewWorkflow) (asked api.Asked, err error) {
+func (s *Server) sketch(
+	ctx context.Context, tx *store.Tx, install store.Install, n api.NewWorkflow,
+) (asked api.Asked, err error) {
 	actor := callerOf(ctx).actor
 	if asked.Install, err = s.viewInstall(ctx, tx, install.ID); err != nil {
 		return asked, err
@@ -178,12 +191,15 @@ func (s *Server) sketch(ctx context.Context, tx *store.Tx, install store.Install
 func sketched(of rollout.Sketch, install api.Install, actor string) api.Workflow {
 	r := of.Request
 	w := api.Workflow{
-		Install: install.Name, InstallID: install.ID, App: install.App, Kind: api.WorkflowKind(r.Kind), PlanOnly: r.PlanOnly, Release: int(r.Release),
-		Status: api.WorkflowStatusRunning, Reason: r.Reason, RequestedBy: actor, CreatedAt: time.Now(), Steps: []api.Step{},
+		Install: install.Name, InstallID: install.ID, App: install.App, Kind: api.WorkflowKind(r.Kind),
+		PlanOnly: r.PlanOnly, Release: int(r.Release),
+		Status: api.WorkflowStatusRunning, Reason: r.Reason, RequestedBy: actor,
+		CreatedAt: time.Now(), Steps: []api.Step{},
 	}
 	for _, s := range of.Steps {
 		w.Steps = append(w.Steps, api.Step{
-			ID: s.ID, Kind: api.StepKind(s.Kind), Component: s.Component, Action: s.Action, Trigger: s.Trigger, Destroy: s.Destroy,
+			ID: s.ID, Kind: api.StepKind(s.Kind), Component: s.Component, Action: s.Action,
+			Trigger: s.Trigger, Destroy: s.Destroy,
 			Status: api.StepStatus(s.Status), Reason: s.Reason, Needs: append([]string{}, s.Needs...),
 		})
 	}

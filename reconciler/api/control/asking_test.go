@@ -18,7 +18,8 @@ func TestDryRun(t *testing.T) {
 	w.exec("update install_components set applied_artifact = 'sha256:a'")
 	ask := func(n api.NewWorkflow) *api.CreateWorkflowResponse {
 		n.DryRun = true
-		got, err := w.one.as("operator").CreateWorkflowWithResponse(t.Context(), w.one.mark+"-inst", &api.CreateWorkflowParams{IdempotencyKey: "k"}, n)
+		got, err := w.one.as("operator").CreateWorkflowWithResponse(t.Context(), w.one.mark+"-inst",
+			&api.CreateWorkflowParams{IdempotencyKey: "k"}, n)
 		must(t, err)
 		return got
 	}
@@ -32,16 +33,23 @@ func TestDryRun(t *testing.T) {
 	for _, s := range flow.Steps {
 		steps = append(steps, string(s.Kind)+" "+s.ID+" <- "+strings.Join(s.Needs, ","))
 	}
-	if flow.ID != "" || flow.Kind != "deprovision" || strings.Join(steps, "; ") != "sync 1 <- ; plan 2 <- 1; approve 3 <- 2; apply 4 <- 3" || flow.Install != w.one.mark+"-inst" {
+	if flow.ID != "" || flow.Kind != "deprovision" ||
+		strings.Join(steps, "; ") != "sync 1 <- ; plan 2 <- 1; approve 3 <- 2; apply 4 <- 3" ||
+		flow.Install != w.one.mark+"-inst" {
 		t.Errorf("it would start %+v", flow)
 	}
-	if got := ask(api.NewWorkflow{Kind: api.NewWorkflowKindDeprovision, PlanOnly: true}); len(got.JSON201.Workflow.Steps) != 2 || !got.JSON201.Workflow.PlanOnly {
+	if got := ask(api.NewWorkflow{
+		Kind: api.NewWorkflowKindDeprovision, PlanOnly: true,
+	}); len(got.JSON201.Workflow.Steps) != 2 || !got.JSON201.Workflow.PlanOnly {
 		t.Errorf("it would only plan %s", got.Body)
 	}
-	if got := ask(api.NewWorkflow{Kind: api.NewWorkflowKindDeploy}); got.JSON201 == nil || got.JSON201.Workflow.ID != "" || got.JSON201.Outcome == "" && len(got.JSON201.Workflow.Steps) == 0 {
+	if got := ask(api.NewWorkflow{Kind: api.NewWorkflowKindDeploy}); got.JSON201 == nil ||
+		got.JSON201.Workflow.ID != "" || got.JSON201.Outcome == "" && len(got.JSON201.Workflow.Steps) == 0 {
 		t.Errorf("a deploy would be %s", got.Body)
 	}
-	if got := ask(api.NewWorkflow{Kind: api.NewWorkflowKindAction, Action: "none"}); got.ApplicationProblemJSONDefault == nil || got.ApplicationProblemJSONDefault.Code != "unknown_action" {
+	if got := ask(api.NewWorkflow{
+		Kind: api.NewWorkflowKindAction, Action: "none",
+	}); got.ApplicationProblemJSONDefault == nil || got.ApplicationProblemJSONDefault.Code != "unknown_action" {
 		t.Errorf("an unknown action would be %s", got.Body)
 	}
 	if after := w.rows(""); after != before {
@@ -61,15 +69,25 @@ func TestWishesThatMakeNoSense(t *testing.T) {
 		{map[string]any{"kind": "destroy"}, http.StatusUnprocessableEntity, "bad_kind"},
 		{map[string]any{"kind": "deprovision", "components": []string{"web"}}, http.StatusBadRequest, "bad_request"},
 		{map[string]any{"kind": "deploy", "dependents": true}, http.StatusBadRequest, "bad_request"},
-		{map[string]any{"kind": "teardown", "components": []string{"web"}, "redeploy": true}, http.StatusBadRequest, "bad_request"},
+		{
+			map[string]any{"kind": "teardown", "components": []string{"web"}, "redeploy": true},
+			http.StatusBadRequest, "bad_request",
+		},
 		{map[string]any{"kind": "action", "action": "smoke", "plan_only": true}, http.StatusBadRequest, "bad_request"},
 		{map[string]any{"kind": "deploy", "inputs": map[string]string{"a": "b"}}, http.StatusBadRequest, "bad_request"},
 		{map[string]any{"kind": "deploy", "components": make([]string, 1001)}, http.StatusBadRequest, "bad_request"},
 		{map[string]any{"kind": "teardown"}, http.StatusConflict, "no_components"},
-		{map[string]any{"kind": "deploy", "components": []string{"web\x1b[31m"}}, http.StatusConflict, "unknown_component"},
-		{map[string]any{"kind": "teardown", "components": []string{"nope"}, "plan_only": true}, http.StatusConflict, "unknown_component"},
+		{
+			map[string]any{"kind": "deploy", "components": []string{"web\x1b[31m"}},
+			http.StatusConflict, "unknown_component",
+		},
+		{
+			map[string]any{"kind": "teardown", "components": []string{"nope"}, "plan_only": true},
+			http.StatusConflict, "unknown_component",
+		},
 	} {
-		p := w.refusedAs(w.call(w.one.token["operator"], http.MethodPost, "/v1/installs/"+w.one.ids["install"]+"/workflows", c.wish), c.status, c.code)
+		p := w.refusedAs(w.call(w.one.token["operator"], http.MethodPost,
+			"/v1/installs/"+w.one.ids["install"]+"/workflows", c.wish), c.status, c.code)
 		if p.Title == "" || p.Detail == "" || strings.ContainsRune(p.Title, 0x1b) {
 			t.Errorf("%v: %q, %q", c.wish, p.Title, p.Detail)
 		}
@@ -88,8 +106,10 @@ func TestWhatOnlyPlansIsNotWhatWasAskedFor(t *testing.T) {
 		{"deploy", "plan_only = false", ""},
 	} {
 		w.exec("update workflows set status = 'running', kind = $1, "+c.set, c.kind)
-		w.exec("update steps set status = 'running', component = case $1 when 'action' then '' else component end", c.kind)
-		got := w.call(w.one.token["operator"], http.MethodPost, "/v1/installs/"+w.one.ids["install"]+"/workflows", map[string]any{"kind": "deploy"})
+		w.exec("update steps set status = 'running', component = case $1 when 'action' then '' else component end",
+			c.kind)
+		got := w.call(w.one.token["operator"], http.MethodPost, "/v1/installs/"+w.one.ids["install"]+"/workflows",
+			map[string]any{"kind": "deploy"})
 		var asked api.Asked
 		must(t, json.Unmarshal([]byte(got.Body), &asked))
 		if !strings.HasPrefix(asked.Outcome, c.want) || (asked.Workflow.ID == "") != (c.want != "") {
@@ -105,7 +125,8 @@ func TestGetPlan(t *testing.T) {
 	w.exec("update plans set status = 'superseded', reason = 'planned only'")
 	got, err := w.one.as("viewer").GetPlanWithResponse(t.Context(), w.one.ids["plan"])
 	must(t, err)
-	if p := got.JSON200; p == nil || p.ID != w.one.ids["plan"] || p.Status != "superseded" || p.Reason != "planned only" || p.Install != w.one.mark+"-inst" ||
+	if p := got.JSON200; p == nil || p.ID != w.one.ids["plan"] || p.Status != "superseded" ||
+		p.Reason != "planned only" || p.Install != w.one.mark+"-inst" ||
 		p.Workflow != w.one.ids["workflow"] || !strings.Contains(string(p.Report), w.one.mark) {
 		t.Errorf("%s", got.Body)
 	}
@@ -119,10 +140,13 @@ func TestStepsThatCannotBeRetriedOrSkipped(t *testing.T) {
 	w.one.actionStep("succeeded")
 	path := "/v1/workflows/" + w.one.ids["workflow"] + "/steps/"
 	operator := w.one.token["operator"]
-	w.refusedAs(w.call(operator, http.MethodPost, path+w.one.ids["step"]+"/retry", nil), http.StatusConflict, "not_retryable")
+	w.refusedAs(w.call(operator, http.MethodPost, path+w.one.ids["step"]+"/retry", nil),
+		http.StatusConflict, "not_retryable")
 	w.refusedAs(w.call(operator, http.MethodPost, path+"none/retry", nil), http.StatusNotFound, "not_found")
-	w.refusedAs(w.call(operator, http.MethodPost, path+w.one.ids["step"]+"/skip", map[string]any{"reason": "r"}), http.StatusConflict, "not_skippable")
-	w.refusedAs(w.call(operator, http.MethodPost, path+w.one.ids["step"]+"/skip", map[string]any{"reason": strings.Repeat("x", 5000)}), http.StatusConflict, "too_long")
+	w.refusedAs(w.call(operator, http.MethodPost, path+w.one.ids["step"]+"/skip", map[string]any{"reason": "r"}),
+		http.StatusConflict, "not_skippable")
+	w.refusedAs(w.call(operator, http.MethodPost, path+w.one.ids["step"]+"/skip",
+		map[string]any{"reason": strings.Repeat("x", 5000)}), http.StatusConflict, "too_long")
 }
 
 // TestTheSecondToAnswerIsTold checks that the error names who responded first, and when.
@@ -134,8 +158,10 @@ func TestTheSecondToAnswerIsTold(t *testing.T) {
 		t.Fatalf("%s", got.Body)
 	}
 	late := w.respond("admin", api.ResponseAnswerReject, digest, "wait").ApplicationProblemJSONDefault
-	told := regexp.MustCompile(`: approved by ` + w.one.mark + `-approver: looks fine, on 20\d\d-\d\d-\d\d at \d\d:\d\d:\d\d UTC$`)
-	if late == nil || late.Status != http.StatusConflict || late.Code != "approval_gone" || !told.MatchString(late.Title) {
+	told := regexp.MustCompile(`: approved by ` + w.one.mark +
+		`-approver: looks fine, on 20\d\d-\d\d-\d\d at \d\d:\d\d:\d\d UTC$`)
+	if late == nil || late.Status != http.StatusConflict || late.Code != "approval_gone" ||
+		!told.MatchString(late.Title) {
 		t.Errorf("the second is told %+v", late)
 	}
 }

@@ -15,7 +15,8 @@ func (s *Server) ListAudit(ctx context.Context, r ListAuditRequestObject) (ListA
 	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) error {
 		most := page(r.Params.Limit)
 		rows, err := tx.ViewAudit(ctx, store.ViewAuditParams{
-			OrgID: tx.Org, Before: beforeEvent(r.Params.Cursor), Subject: r.Params.Subject, Actor: r.Params.Actor, Action: r.Params.Action, Most: most,
+			OrgID: tx.Org, Before: beforeEvent(r.Params.Cursor), Subject: r.Params.Subject, Actor: r.Params.Actor,
+			Action: r.Params.Action, Most: most,
 		})
 		if err != nil {
 			return err

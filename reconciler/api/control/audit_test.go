@@ -29,66 +29,109 @@ func changes(w *world) map[string]changed {
 	plain := hello("web")
 	plain.Inputs = nil
 	return map[string]changed{
-		"createCredential": {body: map[string]any{"name": "made", "password": w.sealed(seal.CredentialContext(o.org.ID, "made"), w.key.Recipient(), "planted")}, action: "credential.create"},
+		"createCredential": {
+			body: map[string]any{
+				"name":     "made",
+				"password": w.sealed(seal.CredentialContext(o.org.ID, "made"), w.key.Recipient(), "planted"),
+			}, action: "credential.create",
+		},
 		"createWebhook": {body: map[string]any{
 			"secret": w.sealed(seal.WebhookContext(o.org.ID), w.key.Recipient(), "planted-for-a-webhook"),
 		}, action: "webhook.create"},
 		"rotateWebhook": {path: "/v1/webhooks/" + o.ids["webhook"] + "/rotate", body: map[string]any{
 			"secret": w.sealed(seal.WebhookContext(o.org.ID), w.key.Recipient(), "planted-for-a-webhook"),
 		}, action: "webhook.rotate"},
-		"createToken":      {body: map[string]any{"name": "made", "role": "viewer"}, action: "token.create"},
-		"revokeToken":      {path: "/v1/tokens/" + o.mark + "-viewer", action: "token.revoke"},
-		"createApp":        {body: map[string]any{"name": "made"}, action: "app.create"},
-		"syncApp":          {path: "/v1/apps/" + o.ids["app"] + "/sync", body: map[string]any{}, action: "app.sync"},
-		"uploadAppVersion": {path: "/v1/apps/uploaded/versions", body: "x", action: "app.upload", before: func() { o.app("uploaded", appconfig.App{}) }},
-		"createPartialRelease": {path: "/v1/apps/" + o.ids["app"] + "/releases", action: "release.partial", before: func() {
-			o.add("releases", "id", "rel_lacking", "app_id", o.ids["app"], "number", 2, "digest", "d", "version_id", o.ids["version"], "status", "incomplete", "cause", "r")
-			o.add("release_components", "release_id", "rel_lacking", "component_id", o.ids["component"], "problem", "no module")
-		}},
-		"retryBuild":     {path: "/v1/builds/" + o.ids["build"] + "/retry", action: "build.retry"},
-		"createInstall":  {body: map[string]any{"app": "plain", "name": "made"}, action: "install.create", before: func() { o.app("plain", plain) }},
-		"updateInstall":  {path: install, body: map[string]any{"approval": "approve-all"}, action: "install.change"},
-		"createWorkflow": {path: install + "/workflows", body: map[string]any{"kind": "deprovision"}, action: "workflow.ask"},
-		"cancelWorkflow": {path: "/v1/workflows/" + o.ids["workflow"] + "/cancel", body: map[string]any{"reason": "enough"}, action: "workflow.cancel", before: func() {
-			w.exec("update workflows set status = 'running' where id = $1", o.ids["workflow"])
-		}},
-		"setWorkflowRule": {path: "/v1/workflows/" + o.ids["workflow"] + "/rule", body: map[string]any{"reason": "read it"}, action: "workflow.approve", before: func() {
-			w.exec("update workflows set status = 'running' where id = $1", o.ids["workflow"])
-		}},
-		"revokeWorkflowRule": {path: "/v1/workflows/" + o.ids["workflow"] + "/rule", action: "workflow.revoke", before: func() {
-			w.exec(`update workflows set status = 'running', rule = '{"by": "vera", "token": "tok_gone", "at": "2026-11-22T10:00:00Z"}' where id = $1`, o.ids["workflow"])
-		}},
-		"respondApproval": {path: "/v1/approvals/" + o.ids["approval"] + "/response", action: "approval.reject", before: func() {
-			w.exec("update workflows set status = 'running' where id = $1", o.ids["workflow"])
-			w.exec("update steps set kind = 'approve', status = 'waiting' where id = $1", o.ids["step"])
-		}, body: map[string]any{"answer": "reject", "plan": o.ids["plan"], "content_digest": "sha256:" + o.mark + "-content", "reason": "no"}},
+		"createToken": {body: map[string]any{"name": "made", "role": "viewer"}, action: "token.create"},
+		"revokeToken": {path: "/v1/tokens/" + o.mark + "-viewer", action: "token.revoke"},
+		"createApp":   {body: map[string]any{"name": "made"}, action: "app.create"},
+		"syncApp":     {path: "/v1/apps/" + o.ids["app"] + "/sync", body: map[string]any{}, action: "app.sync"},
+		"uploadAppVersion": {
+			path: "/v1/apps/uploaded/versions", body: "x", action: "app.upload",
+			before: func() { o.app("uploaded", appconfig.App{}) },
+		},
+		"createPartialRelease": {path: "/v1/apps/" + o.ids["app"] + "/releases",
+			action: "release.partial", before: func() {
+				o.add("releases", "id", "rel_lacking", "app_id", o.ids["app"], "number", 2, "digest", "d", "version_id",
+					o.ids["version"], "status", "incomplete", "cause", "r")
+				o.add("release_components", "release_id", "rel_lacking", "component_id", o.ids["component"],
+					"problem", "no module")
+			}},
+		"retryBuild": {path: "/v1/builds/" + o.ids["build"] + "/retry", action: "build.retry"},
+		"createInstall": {
+			body: map[string]any{"app": "plain", "name": "made"}, action: "install.create",
+			before: func() { o.app("plain", plain) },
+		},
+		"updateInstall": {path: install, body: map[string]any{"approval": "approve-all"}, action: "install.change"},
+		"createWorkflow": {
+			path: install + "/workflows", body: map[string]any{"kind": "deprovision"}, action: "workflow.ask",
+		},
+		"cancelWorkflow": {path: "/v1/workflows/" + o.ids["workflow"] + "/cancel",
+			body: map[string]any{"reason": "enough"}, action: "workflow.cancel", before: func() {
+				w.exec("update workflows set status = 'running' where id = $1", o.ids["workflow"])
+			}},
+		"setWorkflowRule": {path: "/v1/workflows/" + o.ids["workflow"] + "/rule",
+			body: map[string]any{"reason": "read it"}, action: "workflow.approve", before: func() {
+				w.exec("update workflows set status = 'running' where id = $1", o.ids["workflow"])
+			}},
+		"revokeWorkflowRule": {path: "/v1/workflows/" + o.ids["workflow"] + "/rule",
+			action: "workflow.revoke", before: func() {
+				w.exec(`update workflows set status = 'running', rule = '{"by": "vera", "token": "tok_gone", "at": "2026-11-22T10:00:00Z"}' where id = $1`, o.ids["workflow"])
+			}},
+		"respondApproval": {path: "/v1/approvals/" + o.ids["approval"] + "/response",
+			action: "approval.reject", before: func() {
+				w.exec("update workflows set status = 'running' where id = $1", o.ids["workflow"])
+				w.exec("update steps set kind = 'approve', status = 'waiting' where id = $1", o.ids["step"])
+			},
+			body: map[string]any{
+				"answer": "reject", "plan": o.ids["plan"],
+				"content_digest": "sha256:" + o.mark + "-content", "reason": "no",
+			}},
 		"createRunner":       {body: map[string]any{"name": "made", "kind": "install"}, action: "runner.create"},
 		"createRegistration": {path: "/v1/runners/" + o.ids["runner"] + "/registration", action: "runner.token"},
-		"replaceRunner":      {path: "/v1/runners/" + o.ids["runner"] + "/replace", body: map[string]any{"reason": "burnt"}, action: "runner.replace"},
-		"restoreState":       {path: state + "/states/2/restore", body: map[string]any{"reason": "it was right"}, action: "state.restore"},
-		"dismissState":       {path: state + "/states/2/dismiss", body: map[string]any{"reason": "not needed"}, action: "state.dismiss"},
-		"abandonState": {path: state + "/abandon", body: map[string]any{"reason": "the key burnt"}, action: "state.abandon", before: func() {
-			w.exec("update runners set recipient = $1 where id = $2", w.key.Recipient().String(), o.ids["runner"])
-		}},
+		"replaceRunner": {
+			path: "/v1/runners/" + o.ids["runner"] + "/replace", body: map[string]any{"reason": "burnt"},
+			action: "runner.replace",
+		},
+		"restoreState": {
+			path: state + "/states/2/restore", body: map[string]any{"reason": "it was right"}, action: "state.restore",
+		},
+		"dismissState": {
+			path: state + "/states/2/dismiss", body: map[string]any{"reason": "not needed"}, action: "state.dismiss",
+		},
+		"abandonState": {path: state + "/abandon", body: map[string]any{"reason": "the key burnt"},
+			action: "state.abandon", before: func() {
+				w.exec("update runners set recipient = $1 where id = $2", w.key.Recipient().String(), o.ids["runner"])
+			}},
 		"freeStateLock": {path: state + "/lock?reason=left+behind", action: "state.unlock"},
 		"forgetInstall": {path: install + "?force=true", action: "install.forget"},
 		"lookAtRepo":    {path: "/v1/repos/" + o.ids["watch"] + "/look", action: "repo.look"},
 		"deleteApp":     {path: "/v1/apps/unused", action: "app.delete", before: func() { o.app("unused", plain) }},
-		"deleteRunner":  {path: "/v1/runners/unused", action: "runner.delete", before: func() { o.runner("unused", "install", false) }},
+		"deleteRunner": {
+			path: "/v1/runners/unused", action: "runner.delete",
+			before: func() { o.runner("unused", "install", false) },
+		},
 		"updateCredential": {
-			path: "/v1/credentials/" + o.mark + "-cred", body: map[string]any{"add_repositories": []string{"https://git.example/more"}},
+			path:   "/v1/credentials/" + o.mark + "-cred",
+			body:   map[string]any{"add_repositories": []string{"https://git.example/more"}},
 			action: "credential.update",
 		},
 		"deleteCredential": {path: "/v1/credentials/" + o.mark + "-cred", action: "credential.delete"},
 		"deleteWebhook":    {path: "/v1/webhooks/" + o.ids["webhook"], action: "webhook.delete"},
-		"previewApp":       {path: "/v1/apps/shown/preview", body: emptyTree(w), before: func() { o.app("shown", appconfig.App{}) }},
-		"previewInstall":   {path: install + "/preview", body: map[string]any{"approval": "approve-all"}},
-		"pinInstall":       {path: install + "/pin", body: map[string]any{"release": 1, "reason": "it works"}, action: "install.pin"},
+		"previewApp": {
+			path: "/v1/apps/shown/preview", body: emptyTree(w), before: func() { o.app("shown", appconfig.App{}) },
+		},
+		"previewInstall": {path: install + "/preview", body: map[string]any{"approval": "approve-all"}},
+		"pinInstall": {
+			path: install + "/pin", body: map[string]any{"release": 1, "reason": "it works"}, action: "install.pin",
+		},
 		"unpinInstall": {path: install + "/pin", action: "install.unpin", before: func() {
 			w.exec("update installs set pin_release_id = $1 where id = $2", o.ids["release"], o.ids["install"])
 		}},
 		"retryStep": {path: step + "/retry", action: "step.retry", before: func() { o.actionStep("failed") }},
-		"skipStep":  {path: step + "/skip", body: map[string]any{"reason": "not today"}, action: "step.skip", before: func() { o.actionStep("pending") }},
+		"skipStep": {
+			path: step + "/skip", body: map[string]any{"reason": "not today"}, action: "step.skip",
+			before: func() { o.actionStep("pending") },
+		},
 	}
 }
 
@@ -106,8 +149,10 @@ func emptyTree(w *world) string { return string(packed(w, strings.Repeat("\x00",
 func (o *tenant) actionStep(status string) {
 	first := id.New("stp")
 	o.w.exec("update workflows set status = 'running' where id = $1", o.ids["workflow"])
-	o.w.exec("update jobs set status = 'running', kind = 'action', owner_id = $1, ended_at = null where id = $2", first, o.ids["job"])
-	o.add("steps", "id", first, "workflow_id", o.ids["workflow"], "position", 1, "kind", "action", "action", "smoke", "trigger", "manual", "status", "running",
+	o.w.exec("update jobs set status = 'running', kind = 'action', owner_id = $1, ended_at = null where id = $2",
+		first, o.ids["job"])
+	o.add("steps", "id", first, "workflow_id", o.ids["workflow"], "position", 1, "kind", "action", "action", "smoke",
+		"trigger", "manual", "status", "running",
 		"job_id", o.ids["job"])
 	o.w.exec("update steps set kind = 'action', component = '', action = 'smoke', trigger = 'manual', plan_id = null, status = $1, needs = jsonb_build_array($2::text) where id = $3",
 		status, first, o.ids["step"])
@@ -143,10 +188,12 @@ func TestEveryChangeIsRecorded(t *testing.T) {
 			}
 			known := len(events())
 			if needs[op.ID] != "viewer" && op.ID != "revokeToken" {
-				w.refusedAs(w.call(w.one.token["viewer"], op.Method, change.path, change.body), http.StatusForbidden, "forbidden")
+				w.refusedAs(w.call(w.one.token["viewer"], op.Method, change.path, change.body),
+					http.StatusForbidden, "forbidden")
 			}
 			if op.Body == "application/json" {
-				w.refusedAs(w.call(w.one.token["admin"], op.Method, change.path, "{"), http.StatusBadRequest, "bad_request")
+				w.refusedAs(w.call(w.one.token["admin"], op.Method, change.path, "{"),
+					http.StatusBadRequest, "bad_request")
 			}
 			if now := events(); len(now) != known {
 				t.Errorf("what was refused is recorded: %q", now[known:])
@@ -177,7 +224,8 @@ func TestEveryChangeIsRecorded(t *testing.T) {
 				}
 			}
 			if op.Method == http.MethodDelete && op.ID == "revokeToken" {
-				if again := w.call(w.one.token["admin"], op.Method, change.path, nil); again.Status != http.StatusOK || len(events()) != known+1 {
+				if again := w.call(w.one.token["admin"], op.Method, change.path, nil); again.Status != http.StatusOK ||
+					len(events()) != known+1 {
 					t.Errorf("again: %d, %d events", again.Status, len(events())-known)
 				}
 			}
@@ -240,7 +288,8 @@ func TestAuditIsRead(t *testing.T) {
 			}
 			got := w.call(w.one.token["viewer"], http.MethodGet, path, nil)
 			var l api.AuditEventList
-			if err := json.Unmarshal([]byte(got.Body), &l); err != nil || got.Status != http.StatusOK || l.Items == nil {
+			if err := json.Unmarshal([]byte(got.Body), &l); err != nil ||
+				got.Status != http.StatusOK || l.Items == nil {
 				t.Fatalf("%s: %d %s", path, got.Status, got.Body)
 			}
 			for _, e := range l.Items {
@@ -263,7 +312,9 @@ func TestAuditCannotBeChanged(t *testing.T) {
 	w.one.add("audit_events", "actor", "a", "action", "b.c", "subject", id.New("x"))
 	w.exec("set role nuon_app")
 	w.exec("select set_config('nuon.org', $1, false)", w.one.org.ID)
-	for _, sql := range []string{"update audit_events set actor = 'nobody'", "delete from audit_events", "truncate audit_events"} {
+	for _, sql := range []string{
+		"update audit_events set actor = 'nobody'", "delete from audit_events", "truncate audit_events",
+	} {
 		if _, err := w.seed.Exec(t.Context(), sql); err == nil || !strings.Contains(err.Error(), "permission denied") {
 			t.Errorf("%s: %v", sql, err)
 		}

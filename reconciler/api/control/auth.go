@@ -62,13 +62,18 @@ func (r role) String() string {
 // needs is the required role for each operation that changes something, and for each read that a
 // viewer may not do. Any other read requires viewer. A change without an entry requires admin.
 var needs = map[string]role{
-	"SyncApp": ci, "UploadAppVersion": ci, "PreviewApp": ci, "RetryBuild": ci, "CreatePartialRelease": ci, "LookAtRepo": ci,
-	"CreateInstall": operator, "UpdateInstall": operator, "PreviewInstall": operator, "PinInstall": operator, "UnpinInstall": operator,
-	"CreateWorkflow": operator, "CancelWorkflow": operator, "RevokeWorkflowRule": operator, "RetryStep": operator, "SkipStep": operator,
+	"SyncApp": ci, "UploadAppVersion": ci, "PreviewApp": ci, "RetryBuild": ci,
+	"CreatePartialRelease": ci, "LookAtRepo": ci,
+	"CreateInstall": operator, "UpdateInstall": operator, "PreviewInstall": operator, "PinInstall": operator,
+	"UnpinInstall":   operator,
+	"CreateWorkflow": operator, "CancelWorkflow": operator, "RevokeWorkflowRule": operator,
+	"RetryStep": operator, "SkipStep": operator,
 	"RestoreState": operator, "DismissState": operator, "FreeStateLock": operator, "GetRunnerLogs": operator,
 	"RespondApproval": approver, "SetWorkflowRule": approver,
-	"CreateApp": admin, "ForgetInstall": admin, "CreateCredential": admin, "UpdateCredential": admin, "CreateWebhook": admin, "RotateWebhook": admin, "CreateRunner": admin,
-	"CreateRegistration": admin, "ReplaceRunner": admin, "AbandonState": admin, "ListTokens": admin, "CreateToken": admin,
+	"CreateApp": admin, "ForgetInstall": admin, "CreateCredential": admin, "UpdateCredential": admin,
+	"CreateWebhook": admin, "RotateWebhook": admin, "CreateRunner": admin,
+	"CreateRegistration": admin, "ReplaceRunner": admin, "AbandonState": admin,
+	"ListTokens": admin, "CreateToken": admin,
 	"DeleteApp": admin, "DeleteRunner": admin, "DeleteCredential": admin, "DeleteWebhook": admin,
 	"RevokeToken": viewer, // its own; the operation itself refuses another's
 }
@@ -78,14 +83,21 @@ var needs = map[string]role{
 // a new one, concerns the org.
 var inApp = map[string]bool{
 	"Whoami": true, "GetSealingKey": true, "RevokeToken": true, "Explain": true,
-	"ListApps": true, "GetApp": true, "DeleteApp": true, "GetAppConfig": true, "PreviewApp": true, "SyncApp": true, "GetSync": true,
-	"ListAppVersions": true, "ListReleases": true, "GetRelease": true, "DiffRelease": true, "CreatePartialRelease": true, "UploadAppVersion": true, "ListComponents": true, "ListBuilds": true, "GetBuild": true, "RetryBuild": true,
-	"ListInstalls": true, "GetInstall": true, "CreateInstall": true, "UpdateInstall": true, "PreviewInstall": true, "ForgetInstall": true,
-	"PinInstall": true, "UnpinInstall": true, "RenderTexts": true,
-	"ListWorkflows": true, "CreateWorkflow": true, "GetWorkflow": true, "StreamWorkflow": true, "CancelWorkflow": true, "SetWorkflowRule": true, "RevokeWorkflowRule": true,
-	"RetryStep": true, "SkipStep": true, "GetPlan": true, "ListApprovals": true, "GetApproval": true, "RespondApproval": true,
-	"GetJob": true, "GetLogs": true,
-	"ListStates": true, "ListStateVersions": true, "RestoreState": true, "DismissState": true, "AbandonState": true, "FreeStateLock": true,
+	"ListApps": true, "GetApp": true, "DeleteApp": true, "GetAppConfig": true, "PreviewApp": true,
+	"SyncApp": true, "GetSync": true,
+	"ListAppVersions": true, "ListReleases": true, "GetRelease": true, "DiffRelease": true,
+	"CreatePartialRelease": true, "UploadAppVersion": true, "ListComponents": true, "ListBuilds": true,
+	"GetBuild": true, "RetryBuild": true,
+	"ListInstalls": true, "GetInstall": true, "CreateInstall": true, "UpdateInstall": true, "PreviewInstall": true,
+	"ForgetInstall": true,
+	"PinInstall":    true, "UnpinInstall": true, "RenderTexts": true,
+	"ListWorkflows": true, "CreateWorkflow": true, "GetWorkflow": true, "StreamWorkflow": true, "CancelWorkflow": true,
+	"SetWorkflowRule": true, "RevokeWorkflowRule": true,
+	"RetryStep": true, "SkipStep": true, "GetPlan": true, "ListApprovals": true, "GetApproval": true,
+	"RespondApproval": true,
+	"GetJob":          true, "GetLogs": true,
+	"ListStates": true, "ListStateVersions": true, "RestoreState": true, "DismissState": true, "AbandonState": true,
+	"FreeStateLock": true,
 }
 
 type callerKey struct{}

@@ -18,7 +18,8 @@ func TestEveryWrongTokenLooksTheSame(t *testing.T) {
 	w := newWorld(t)
 	past := time.Now().Add(-time.Second)
 	runner, registration := w.one.runner("a", "install", false)
-	registered, err := dispatchtest.Register(t.Context(), w.dispatch, registration, w.key, api.Registration{Version: "1", Capacity: 1})
+	registered, err := dispatchtest.Register(t.Context(), w.dispatch, registration, w.key,
+		api.Registration{Version: "1", Capacity: 1})
 	must(t, err)
 	keys, err := w.store.Tokens(t.Context())
 	must(t, err)
@@ -30,13 +31,17 @@ func TestEveryWrongTokenLooksTheSame(t *testing.T) {
 	_, ofTwo, _ := strings.Cut(w.two.token["admin"], ".")
 	wrong := map[string]string{
 		"none": "", "garbage": "Bearer garbage", "of another scheme": "Basic " + good, "empty": "Bearer ",
-		"of a runner": "Bearer " + registered.RunnerKey, "of a registration": "Bearer " + registration, "of an attempt": "Bearer " + attempt,
-		"expired": "Bearer " + w.one.mint("admin", &past, nil), "revoked": "Bearer " + w.one.mint("admin", nil, &past),
-		"unknown": "Bearer " + unknown, "forged": "Bearer " + forged, "of no org": "Bearer " + unknownOrg,
+		"of a runner": "Bearer " + registered.RunnerKey, "of a registration": "Bearer " + registration,
+		"of an attempt": "Bearer " + attempt,
+		"expired":       "Bearer " + w.one.mint("admin", &past, nil),
+		"revoked":       "Bearer " + w.one.mint("admin", nil, &past),
+		"unknown":       "Bearer " + unknown, "forged": "Bearer " + forged, "of no org": "Bearer " + unknownOrg,
 		"of another org under this one's name": "Bearer nuon_" + w.one.org.ID + "." + ofTwo,
 		"with a runner as its part":            "Bearer nuon_" + w.one.org.ID + "." + runner.ID + "." + ofTwo,
-		"cut short":                            "Bearer " + good[:len(good)-1], "with more after it": "Bearer " + good + "A",
-		"with spaces": "Bearer  " + good, "not UTF-8": "Bearer nuon_\xff." + ofTwo, "very long": "Bearer nuon_" + strings.Repeat("a", 100_000),
+		"cut short":                            "Bearer " + good[:len(good)-1],
+		"with more after it":                   "Bearer " + good + "A",
+		"with spaces":                          "Bearer  " + good, "not UTF-8": "Bearer nuon_\xff." + ofTwo,
+		"very long": "Bearer nuon_" + strings.Repeat("a", 100_000),
 	}
 	want := w.call("", http.MethodGet, "/v1/whoami", nil)
 	if p := w.refusedAs(want, http.StatusUnauthorized, "unauthorized"); p.Detail == "" {
@@ -44,7 +49,8 @@ func TestEveryWrongTokenLooksTheSame(t *testing.T) {
 	}
 	for name, header := range wrong {
 		got := w.call("", http.MethodGet, "/v1/whoami", nil, "Authorization", header)
-		if got.Status != want.Status || got.Body != want.Body || got.Header.Get("WWW-Authenticate") != want.Header.Get("WWW-Authenticate") {
+		if got.Status != want.Status || got.Body != want.Body ||
+			got.Header.Get("WWW-Authenticate") != want.Header.Get("WWW-Authenticate") {
 			t.Errorf("a token that is %s: %d %s, want %d %s", name, got.Status, got.Body, want.Status, want.Body)
 		}
 	}
@@ -79,11 +85,14 @@ func TestWhoami(t *testing.T) {
 	for _, role := range roles {
 		got, err := w.two.as(role).WhoamiWithResponse(t.Context())
 		must(t, err)
-		want := api.Whoami{Org: w.two.org.Name, OrgID: w.two.org.ID, Actor: w.two.mark + "-" + role, Role: role, ServerVersion: "test"}
+		want := api.Whoami{
+			Org: w.two.org.Name, OrgID: w.two.org.ID, Actor: w.two.mark + "-" + role, Role: role, ServerVersion: "test",
+		}
 		if got.JSON200 == nil || *got.JSON200 != want {
 			t.Errorf("%s: %s, want %+v", role, got.Body, want)
 		}
-		if got.HTTPResponse.Header.Get("Cache-Control") != "no-store" || got.HTTPResponse.Header.Get("X-Content-Type-Options") != "nosniff" {
+		if got.HTTPResponse.Header.Get("Cache-Control") != "no-store" ||
+			got.HTTPResponse.Header.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("headers: %v", got.HTTPResponse.Header)
 		}
 	}

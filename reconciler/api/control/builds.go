@@ -24,7 +24,8 @@ func (s *Server) ListBuilds(ctx context.Context, r ListBuildsRequestObject) (Lis
 		}
 		rows, list.Next = paged(rows, most, func(b store.ViewBuildsRow) string { return b.Build.ID })
 		waits, err := waitsOf(ctx, tx, each(rows, func(b store.ViewBuildsRow) *string { return b.Build.JobID }))
-		list.Items = each(rows, func(b store.ViewBuildsRow) api.Build { return viewBuild(b.Build, b.Component, b.InputDigest, waits) })
+		list.Items = each(rows,
+			func(b store.ViewBuildsRow) api.Build { return viewBuild(b.Build, b.Component, b.InputDigest, waits) })
 		return err
 	})
 	return ListBuilds200JSONResponse(list), err
@@ -87,8 +88,9 @@ func newestBuilds(ctx context.Context, tx *store.Tx, app string) (map[string]api
 // job.
 func viewBuild(b store.Build, component, inputDigest string, waits map[string]string) api.Build {
 	out := api.Build{
-		ID: b.ID, Component: component, Number: int(b.Number), Status: api.BuildStatus(b.Status), InputDigest: inputDigest,
-		Repository: b.Repository, Commit: b.Commit, ArtifactDigest: b.ArtifactDigest, Reason: b.Reason, Error: b.Error,
+		ID: b.ID, Component: component, Number: int(b.Number), Status: api.BuildStatus(b.Status),
+		InputDigest: inputDigest,
+		Repository:  b.Repository, Commit: b.Commit, ArtifactDigest: b.ArtifactDigest, Reason: b.Reason, Error: b.Error,
 		CreatedAt: b.CreatedAt,
 	}
 	if b.JobID != nil {

@@ -36,18 +36,23 @@ func (s *Server) GetAppConfig(ctx context.Context, r GetAppConfigRequestObject) 
 
 // chosenConfig returns the config of the version or release in the request, and the version's
 // number.
-func chosenConfig(ctx context.Context, tx *store.Tx, app store.App, p api.GetAppConfigParams) (int, *appconfig.App, error) {
+func chosenConfig(
+	ctx context.Context, tx *store.Tx, app store.App, p api.GetAppConfigParams,
+) (int, *appconfig.App, error) {
 	if p.Release == 0 {
 		return configOf(ctx, tx, app, p.Version)
 	}
 	if p.Version != 0 {
-		return 0, nil, problem.New(http.StatusBadRequest, "bad_request", "name either a version or a release", "Send ?version=NUMBER or ?release=NUMBER.")
+		return 0, nil, problem.New(http.StatusBadRequest, "bad_request", "name either a version or a release",
+			"Send ?version=NUMBER or ?release=NUMBER.")
 	}
 	row, err := releaseRow(ctx, tx, app, p.Release)
 	if err != nil {
 		return 0, nil, err
 	}
-	config, err := release.Config(ctx, tx, store.Release{Number: row.Number, VersionID: row.VersionID, Config: row.Config})
+	config, err := release.Config(ctx, tx, store.Release{
+		Number: row.Number, VersionID: row.VersionID, Config: row.Config,
+	})
 	return int(row.Version), config, err
 }
 
@@ -59,14 +64,17 @@ func configOf(ctx context.Context, tx *store.Tx, app store.App, number int) (int
 		// No version has a number outside the range of the column.
 		row, err := tx.VersionByNumber(ctx, tx.Org, app.ID, int32(max(-1, min(number, math.MaxInt32)))) //nolint:gosec // bounded right here
 		if isNotFound(err) {
-			err = problem.New(http.StatusNotFound, "not_found", fmt.Sprintf("app %s has no version %d", app.Name, number), "`nuon apps versions "+app.Name+"` lists those that it has.")
+			err = problem.New(http.StatusNotFound, "not_found",
+				fmt.Sprintf("app %s has no version %d", app.Name, number),
+				"`nuon apps versions "+app.Name+"` lists those that it has.")
 		}
 		if err != nil {
 			return 0, nil, err
 		}
 		raw = row.Config
 	case app.VersionID == nil:
-		return 0, nil, problem.New(http.StatusNotFound, "not_found", "app "+app.Name+" has no version yet", "Run `nuon sync` first; `nuon apps get "+app.Name+"` shows what is wrong.")
+		return 0, nil, problem.New(http.StatusNotFound, "not_found", "app "+app.Name+" has no version yet",
+			"Run `nuon sync` first; `nuon apps get "+app.Name+"` shows what is wrong.")
 	default:
 		row, err := tx.AppVersionByID(ctx, tx.Org, *app.VersionID)
 		if err != nil {
@@ -89,8 +97,10 @@ func viewConfig(version int, config *appconfig.App) api.AppConfig {
 		}),
 		Inputs: each(config.Inputs, func(i appconfig.Input) api.DeclaredInput {
 			return api.DeclaredInput{
-				Name: i.Name, DisplayName: i.DisplayName, Description: i.Description, Group: i.Group, Type: i.Type, Default: i.Default,
-				Required: i.Required, Sensitive: i.Sensitive, Internal: i.Internal, UserConfigurable: i.UserConfigurable, ReadBy: readersOf(config, i.Name),
+				Name: i.Name, DisplayName: i.DisplayName, Description: i.Description, Group: i.Group,
+				Type: i.Type, Default: i.Default,
+				Required: i.Required, Sensitive: i.Sensitive, Internal: i.Internal,
+				UserConfigurable: i.UserConfigurable, ReadBy: readersOf(config, i.Name),
 			}
 		}),
 		Components: []api.DeclaredComponent{},
@@ -119,7 +129,9 @@ func viewAction(a appconfig.Action) api.DeclaredAction {
 	return api.DeclaredAction{
 		Name: a.Name, Description: a.Description, Timeout: a.Timeout,
 		Inputs: each(a.Inputs, func(i appconfig.ActionInput) api.DeclaredParameter {
-			return api.DeclaredParameter{Name: i.Name, Description: i.Description, Type: i.Type, Required: i.Required, Default: i.Default}
+			return api.DeclaredParameter{
+				Name: i.Name, Description: i.Description, Type: i.Type, Required: i.Required, Default: i.Default,
+			}
 		}),
 		Steps:    each(a.Steps, func(s appconfig.ActionStep) string { return s.Name }),
 		Triggers: each(a.Triggers, trigger), IdleTriggers: each(idle, trigger),
@@ -144,7 +156,8 @@ func readersOf(config *appconfig.App, input string) []string {
 	at := render.Path{"inputs", "inputs", input}
 	// A template may also read all inputs at once.
 	reads := func(refs []render.Path) bool {
-		return slices.ContainsFunc(refs, func(ref render.Path) bool { return ref.HasPrefix(at...) || at.HasPrefix(ref...) })
+		return slices.ContainsFunc(refs,
+			func(ref render.Path) bool { return ref.HasPrefix(at...) || at.HasPrefix(ref...) })
 	}
 	for _, name := range componentNames(config) {
 		if c, _ := config.Component(name); reads(c.Refs()) {

@@ -21,7 +21,9 @@ const followerTime = 30 * time.Second
 
 // StreamWorkflow implements GET /v1/workflows/{workflow}/events. Each event is the whole state, so
 // a client that reconnects has missed nothing once it has received the next event.
-func (s *Server) StreamWorkflow(ctx context.Context, r StreamWorkflowRequestObject) (StreamWorkflowResponseObject, error) {
+func (s *Server) StreamWorkflow(
+	ctx context.Context, r StreamWorkflowRequestObject,
+) (StreamWorkflowResponseObject, error) {
 	var first api.Workflow
 	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		first, err = viewWorkflow(ctx, tx, r.Workflow)

@@ -24,7 +24,8 @@ type event struct{ Name, ID, Data string }
 // follow opens a workflow's events; the channel is closed when the stream has ended.
 func (w *world) follow(ctx context.Context, lastEventID string) (<-chan event, http.Header) {
 	w.Helper()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, w.url+"/v1/workflows/"+w.one.ids["workflow"]+"/events", nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		w.url+"/v1/workflows/"+w.one.ids["workflow"]+"/events", nil)
 	must(w, err)
 	r.Header.Set("Authorization", "Bearer "+w.one.token["viewer"])
 	r.Header.Set("Accept", "text/event-stream")
@@ -70,7 +71,8 @@ func (w *world) next(events <-chan event) (*api.Workflow, string) {
 			return nil, ""
 		}
 		var state api.Workflow
-		if err := json.Unmarshal([]byte(e.Data), &state); err != nil || e.Name != "workflow" || e.ID != fmt.Sprint(state.Revision) {
+		if err := json.Unmarshal([]byte(e.Data), &state); err != nil || e.Name != "workflow" ||
+			e.ID != fmt.Sprint(state.Revision) {
 			w.Errorf("event %+v: %v", e, err)
 		}
 		return &state, e.ID
@@ -115,7 +117,9 @@ func TestWorkflowEvents(t *testing.T) {
 		}
 	}
 	w.turn("succeeded")
-	for name, stream := range map[string]<-chan event{"first": events, "that knew": known, "that missed one": older, "with an odd id": odd} {
+	for name, stream := range map[string]<-chan event{
+		"first": events, "that knew": known, "that missed one": older, "with an odd id": odd,
+	} {
 		if last, id := w.next(stream); last == nil || id != "3" || last.Status != api.WorkflowStatusSucceeded {
 			t.Errorf("the follower %s: %s %+v, want the last state", name, id, last)
 		}

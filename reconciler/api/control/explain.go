@@ -48,7 +48,9 @@ func (s *Server) explain(ctx context.Context, tx *store.Tx, kind, key string) ([
 	case "plan":
 		return planChain(ctx, tx, key)
 	}
-	return nil, problem.Error{Status: http.StatusBadRequest, Code: "bad_request", Title: "cannot explain a " + quoted(kind)}
+	return nil, problem.Error{
+		Status: http.StatusBadRequest, Code: "bad_request", Title: "cannot explain a " + quoted(kind),
+	}
 }
 
 func revisionChain(ctx context.Context, tx *store.Tx, revision *string) ([]api.Cause, error) {
@@ -63,7 +65,10 @@ func revisionChain(ctx context.Context, tx *store.Tx, revision *string) ([]api.C
 	if r.Outcome != "" {
 		reason += ". " + r.Outcome
 	}
-	return []api.Cause{{Record: "revision", ID: r.ID, Name: fmt.Sprintf("%.7s %s", r.Commit, r.Subject), Reason: reason, At: r.ObservedAt}}, nil
+	return []api.Cause{{
+		Record: "revision", ID: r.ID, Name: fmt.Sprintf("%.7s %s", r.Commit, r.Subject),
+		Reason: reason, At: r.ObservedAt,
+	}}, nil
 }
 
 // appChain explains an app's current version, and the newest revision if that made no other
@@ -82,7 +87,8 @@ func appChain(ctx context.Context, tx *store.Tx, key string) ([]api.Cause, error
 		return nil, err
 	}
 	newest, err := revisionChain(ctx, tx, watch.RevisionID)
-	if err != nil || len(newest) == 0 || slices.ContainsFunc(chain, func(c api.Cause) bool { return c.ID == newest[0].ID }) {
+	if err != nil || len(newest) == 0 ||
+		slices.ContainsFunc(chain, func(c api.Cause) bool { return c.ID == newest[0].ID }) {
 		return chain, err
 	}
 	return append(newest, chain...), nil
@@ -101,7 +107,9 @@ func versionChain(ctx context.Context, tx *store.Tx, version *string) ([]api.Cau
 	}
 	v := rows[0]
 	below, err := revisionChain(ctx, tx, v.RevisionID)
-	return append([]api.Cause{{Record: "app_version", ID: v.ID, Name: fmt.Sprintf("version %d", v.Number), Reason: v.Reason, At: v.CreatedAt}}, below...), err
+	return append([]api.Cause{{
+		Record: "app_version", ID: v.ID, Name: fmt.Sprintf("version %d", v.Number), Reason: v.Reason, At: v.CreatedAt,
+	}}, below...), err
 }
 
 func buildChain(ctx context.Context, tx *store.Tx, key string) ([]api.Cause, error) {
@@ -115,7 +123,11 @@ func buildChain(ctx context.Context, tx *store.Tx, key string) ([]api.Cause, err
 	}
 	below, err := revisionChain(ctx, tx, in.RevisionID)
 	return append([]api.Cause{
-		{Record: "build", ID: b.Build.ID, Name: fmt.Sprintf("build %d of %s (%s)", b.Build.Number, b.Component, b.Build.Status), Reason: orElse(b.Build.Error, b.Build.Reason), At: b.Build.CreatedAt},
+		{
+			Record: "build", ID: b.Build.ID,
+			Name:   fmt.Sprintf("build %d of %s (%s)", b.Build.Number, b.Component, b.Build.Status),
+			Reason: orElse(b.Build.Error, b.Build.Reason), At: b.Build.CreatedAt,
+		},
 		{Record: "component_input", ID: in.ID, Name: b.Component, Reason: in.Reason, At: in.CreatedAt},
 	}, below...), err
 }
@@ -152,7 +164,9 @@ func installChain(ctx context.Context, tx *store.Tx, key string) ([]api.Cause, e
 		if err != nil {
 			return nil, err
 		}
-		chain = append(chain, api.Cause{Record: "install_component", ID: ic.ID, Name: ic.Name + " (" + status + ")", Reason: reason})
+		chain = append(chain, api.Cause{
+			Record: "install_component", ID: ic.ID, Name: ic.Name + " (" + status + ")", Reason: reason,
+		})
 		chain = append(chain, below...)
 	}
 	return chain, nil
@@ -174,7 +188,10 @@ func approvedCauses(ctx context.Context, tx *store.Tx, install store.Install) ([
 		if r.Reason != "" {
 			reason += ": " + r.Reason
 		}
-		all = append(all, api.Cause{Record: "script", ID: r.Digest, Name: fmt.Sprintf("%s (%.19s)", r.Action, r.Digest), Reason: reason, At: r.At})
+		all = append(all, api.Cause{
+			Record: "script", ID: r.Digest, Name: fmt.Sprintf("%s (%.19s)", r.Action, r.Digest),
+			Reason: reason, At: r.At,
+		})
 	}
 	if settings := workflow.SettingsOf(install); workflow.Strictest().Loosens(settings) {
 		rule, err := workflow.RuleRecord(install)
@@ -185,7 +202,9 @@ func approvedCauses(ctx context.Context, tx *store.Tx, install store.Install) ([
 		if rule.ApprovedBy != "" {
 			reason += ", approved by " + rule.ApprovedBy
 		}
-		all = append(all, api.Cause{Record: "approval_rule", ID: rule.Digest, Name: settings.Words(), Reason: reason, At: rule.At})
+		all = append(all, api.Cause{
+			Record: "approval_rule", ID: rule.Digest, Name: settings.Words(), Reason: reason, At: rule.At,
+		})
 	}
 	return all, nil
 }
@@ -282,7 +301,8 @@ func workflowChain(ctx context.Context, tx *store.Tx, key string) ([]api.Cause, 
 		chain = append(chain, api.Cause{Record: "step", ID: s.ID, Name: stepName(s), Reason: s.Reason, At: lastTime(s)})
 	}
 	chain = append(chain, api.Cause{
-		Record: "workflow", ID: w.ID, Name: fmt.Sprintf("%s %d of %s (%s)", w.Kind, w.Number, w.Install, w.Status), Reason: w.Reason, At: w.CreatedAt,
+		Record: "workflow", ID: w.ID, Name: fmt.Sprintf("%s %d of %s (%s)", w.Kind, w.Number, w.Install, w.Status),
+		Reason: w.Reason, At: w.CreatedAt,
 	})
 	if rule := w.Rule; rule.By != "" {
 		reason := rule.By + " approved what it plans until it ends"
@@ -292,7 +312,9 @@ func workflowChain(ctx context.Context, tx *store.Tx, key string) ([]api.Cause, 
 		if rule.Void != "" {
 			reason += "; it approves nothing any more: " + rule.Void
 		}
-		chain = append(chain, api.Cause{Record: "workflow_rule", ID: w.ID, Name: "rule of " + rule.By, Reason: reason, At: rule.At})
+		chain = append(chain, api.Cause{
+			Record: "workflow_rule", ID: w.ID, Name: "rule of " + rule.By, Reason: reason, At: rule.At,
+		})
 	}
 	components, err := tx.ViewInstallComponents(ctx, tx.Org, w.InstallID)
 	if err != nil {
@@ -314,7 +336,9 @@ func workflowChain(ctx context.Context, tx *store.Tx, key string) ([]api.Cause, 
 
 // partChain explains why a component is part of a workflow: what its plan was made from, or,
 // without a plan, the current desired state.
-func partChain(ctx context.Context, tx *store.Tx, w api.Workflow, first api.Step, ic store.InstallComponent) ([]api.Cause, error) {
+func partChain(
+	ctx context.Context, tx *store.Tx, w api.Workflow, first api.Step, ic store.InstallComponent,
+) ([]api.Cause, error) {
 	switch {
 	case first.Plan != "":
 		p, err := tx.ViewPlan(ctx, tx.Org, first.Plan)
@@ -338,7 +362,9 @@ func planChain(ctx context.Context, tx *store.Tx, key string) ([]api.Cause, erro
 		return nil, err
 	}
 	below, err := plannedChain(ctx, tx, p, w.Reason)
-	return append([]api.Cause{{Record: "plan", ID: p.ID, Name: p.Component + " (" + p.Status + ")", Reason: p.Reason, At: p.CreatedAt}}, below...), err
+	return append([]api.Cause{{
+		Record: "plan", ID: p.ID, Name: p.Component + " (" + p.Status + ")", Reason: p.Reason, At: p.CreatedAt,
+	}}, below...), err
 }
 
 func stepName(s api.Step) string {

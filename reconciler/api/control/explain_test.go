@@ -18,7 +18,8 @@ func TestExplain(t *testing.T) {
 	m := w.one.mark
 	pushed := []string{"revision: " + m + " was pushed. " + m + " was built"}
 	built := append(slices.Clone(pushed), "component_input: "+m+" changed its module", "build: "+m+" has no build")
-	wanted := append(slices.Clone(built), "app_version: "+m+" was made", "release: "+m+" was released", "desired: "+m+" build 1 is new")
+	wanted := append(slices.Clone(built), "app_version: "+m+" was made", "release: "+m+" was released",
+		"desired: "+m+" build 1 is new")
 	for kind, want := range map[string][]string{
 		"revision": pushed,
 		"app":      append(slices.Clone(pushed), "app_version: "+m+" was made"),
@@ -58,22 +59,29 @@ func TestExplainWhatWas(t *testing.T) {
 	w.one.fill()
 	m := w.one.mark
 	rev, in := w.one.make("later", "rev"), w.one.make("later input", "inp")
-	w.one.add("revisions", "id", rev, "watch_id", w.one.ids["watch"], "number", 2, "commit", m+"-commit2", "tree", "t", "reason", "pushed later")
-	w.one.add("component_inputs", "id", in, "component_id", w.one.ids["component"], "digest", "sha256:in2", "recipe", `{}`, "revision_id", rev, "reason", "changed later")
-	w.one.add("builds", "id", w.one.make("later build", "bld"), "component_id", w.one.ids["component"], "input_id", in, "number", 2, "status", "succeeded",
+	w.one.add("revisions", "id", rev, "watch_id", w.one.ids["watch"], "number", 2, "commit", m+"-commit2", "tree", "t",
+		"reason", "pushed later")
+	w.one.add("component_inputs", "id", in, "component_id", w.one.ids["component"], "digest", "sha256:in2", "recipe",
+		`{}`, "revision_id", rev, "reason", "changed later")
+	w.one.add("builds", "id", w.one.make("later build", "bld"), "component_id", w.one.ids["component"], "input_id", in,
+		"number", 2, "status", "succeeded",
 		"repository", "r", "commit", m+"-commit2", "artifact_digest", "sha256:later", "reason", "built later")
 	w.exec("update components set input_id = $1 where id = $2", in, w.one.ids["component"])
-	w.one.add("releases", "id", w.one.make("later release", "rel"), "app_id", w.one.ids["app"], "number", 2, "digest", "d2", "version_id", w.one.ids["version"],
+	w.one.add("releases", "id", w.one.make("later release", "rel"), "app_id", w.one.ids["app"], "number", 2, "digest",
+		"d2", "version_id", w.one.ids["version"],
 		"status", "complete", "cause", "released later")
-	w.one.add("release_components", "release_id", w.one.ids["later release"], "component_id", w.one.ids["component"], "input_id", in)
+	w.one.add("release_components", "release_id", w.one.ids["later release"], "component_id",
+		w.one.ids["component"], "input_id", in)
 	w.exec("update install_components set desired_digest = 'sha256:later', desired_reason = 'wanted later'")
 	for _, kind := range []string{"plan", "workflow"} {
 		chain := w.one.chain(kind)
-		if slices.ContainsFunc(chain, func(c string) bool { return strings.Contains(c, "later") }) || !slices.Contains(chain, "build: "+m+" has no build") {
+		if slices.ContainsFunc(chain, func(c string) bool { return strings.Contains(c, "later") }) ||
+			!slices.Contains(chain, "build: "+m+" has no build") {
 			t.Errorf("%s is explained by what came after it: %v", kind, chain)
 		}
 	}
-	if chain := w.one.chain("install"); !slices.Contains(chain, "build: built later") || !slices.Contains(chain, "release: released later") {
+	if chain := w.one.chain("install"); !slices.Contains(chain, "build: built later") ||
+		!slices.Contains(chain, "release: released later") {
 		t.Errorf("the install is not explained by what is wanted now: %v", chain)
 	}
 }
@@ -85,18 +93,26 @@ func TestExplainConfig(t *testing.T) {
 	w := newWorld(t)
 	w.one.fill()
 	rev, ver := w.one.make("later", "rev"), w.one.make("later version", "ver")
-	w.one.add("revisions", "id", rev, "watch_id", w.one.ids["watch"], "number", 2, "commit", "c2", "tree", "t", "reason", "the config was pushed")
-	w.one.add("app_versions", "id", ver, "app_id", w.one.ids["app"], "number", 2, "digest", "d2", "config", `{}`, "revision_id", rev, "reason", "commit c2 changed web.toml")
+	w.one.add("revisions", "id", rev, "watch_id", w.one.ids["watch"], "number", 2, "commit", "c2", "tree", "t",
+		"reason", "the config was pushed")
+	w.one.add("app_versions", "id", ver, "app_id", w.one.ids["app"], "number", 2, "digest", "d2", "config", `{}`,
+		"revision_id", rev, "reason", "commit c2 changed web.toml")
 	w.exec("update apps set version_id = $1 where id = $2", ver, w.one.ids["app"])
-	w.one.add("releases", "id", w.one.make("later release", "rel"), "app_id", w.one.ids["app"], "number", 2, "digest", "d2", "version_id", ver,
+	w.one.add("releases", "id", w.one.make("later release", "rel"), "app_id", w.one.ids["app"], "number", 2, "digest",
+		"d2", "version_id", ver,
 		"status", "complete", "cause", "commit c2 changed web.toml")
-	w.one.add("release_components", "release_id", w.one.ids["later release"], "component_id", w.one.ids["component"], "input_id", w.one.ids["input"])
-	for _, want := range []string{"revision: the config was pushed", "app_version: commit c2 changed web.toml", "release: commit c2 changed web.toml"} {
+	w.one.add("release_components", "release_id", w.one.ids["later release"], "component_id", w.one.ids["component"],
+		"input_id", w.one.ids["input"])
+	for _, want := range []string{
+		"revision: the config was pushed", "app_version: commit c2 changed web.toml",
+		"release: commit c2 changed web.toml",
+	} {
 		if chain := w.one.chain("install"); !slices.Contains(chain, want) {
 			t.Errorf("%q is not in %v", want, chain)
 		}
 	}
-	if chain := w.one.chain("plan"); slices.ContainsFunc(chain, func(c string) bool { return strings.HasPrefix(c, "app_version: commit c2") }) {
+	if chain := w.one.chain("plan"); slices.ContainsFunc(chain,
+		func(c string) bool { return strings.HasPrefix(c, "app_version: commit c2") }) {
 		t.Errorf("the plan is not of that version: %v", chain)
 	}
 }
@@ -116,7 +132,8 @@ func TestExplainLeavesOutWhatIsOff(t *testing.T) {
 		t.Errorf("what is gone on purpose explains its install: %v", chain)
 	}
 	w.exec("update installs set wanted = 'absent'")
-	if chain := w.one.chain("install"); !slices.ContainsFunc(chain, func(c string) bool { return strings.HasPrefix(c, "install_component") }) {
+	if chain := w.one.chain("install"); !slices.ContainsFunc(chain,
+		func(c string) bool { return strings.HasPrefix(c, "install_component") }) {
 		t.Errorf("an install that is to be gone is not explained by what is gone of it: %v", chain)
 	}
 }
@@ -162,7 +179,8 @@ func TestExplainSaysWhatIsApprovedOnce(t *testing.T) {
 	w := newWorld(t)
 	w.one.fill()
 	for action, answer := range map[string]string{"migrate": "approve", "wipe": "reject"} {
-		w.one.add("script_answers", "install_id", w.one.ids["install"], "digest", "sha256:"+action, "action", action, "answer", answer, "content", `{}`,
+		w.one.add("script_answers", "install_id", w.one.ids["install"], "digest", "sha256:"+action, "action", action,
+			"answer", answer, "content", `{}`,
 			"reason", "read it", "actor", "vera", "approval_id", "apr_1")
 	}
 	w.exec(`update installs set approval = 'approve-all', rule = '{"by": "dana", "approved_by": "vera", "at": "2026-11-01T10:00:00Z"}' where id = $1`, w.one.ids["install"])
@@ -173,8 +191,9 @@ func TestExplainSaysWhatIsApprovedOnce(t *testing.T) {
 		said[c.Record+" "+c.Name] = c.Reason
 	}
 	for what, why := range map[string]string{
-		"script migrate (sha256:migrate)": "approved by vera: read it", "script wipe (sha256:wipe)": "rejected by vera: read it",
-		"approval_rule approve-all": "set by dana, approved by vera",
+		"script migrate (sha256:migrate)": "approved by vera: read it",
+		"script wipe (sha256:wipe)":       "rejected by vera: read it",
+		"approval_rule approve-all":       "set by dana, approved by vera",
 	} {
 		if said[what] != why {
 			t.Errorf("%s: %q, want %q; all: %v", what, said[what], why, said)

@@ -23,12 +23,19 @@ func stop(StrictHandlerFunc, string) StrictHandlerFunc {
 // never a 500.
 func FuzzRoutes(f *testing.F) {
 	for _, seed := range [][4]string{
-		{"GET", "/v1/apps?cursor=%00&limit=-1", "", ""}, {"GET", "/v1/apps?limit=99999999999999999999", "", ""}, {"POST", "/v1/apps", "k", `{"name":"a"}`},
-		{"POST", "/v1/apps", "", `{"name":{}}`}, {"POST", "/v1/installs/a%2Fb/workflows", "k", `{"kind":"deploy","env":{"a":1}}`}, {"PATCH", "/v1/installs/x", "", "null"},
-		{"DELETE", "/v1/installs/%ff?force=maybe", "", ""}, {"GET", "/v1/workflows/x/events", "\x7f", ""}, {"GET", "/v1/explain/app/..%2f..", "", ""},
-		{"POST", "/v1/installs/a/components/b/states/-1/restore", "", `{"reason":"x"}`}, {"DELETE", "/v1/installs/a/components/b/lock?reason", "", ""},
-		{"POST", "/v1/tokens", "", `{"expires_in_seconds":1e400}`}, {"POST", "/v1/credentials", "", `{"password":{"ciphertext":"*"}}`}, {"GET", "/v1/audit?action=%zz;x", "", ""},
-		{"POST", "/v1/apps/a/versions", "", "\x1f\x8b\x00"}, {"CONNECT", "//v1/apps", "", ""}, {"GET", "/v1/approvals?status=odd&status=", "", strings.Repeat("[", 20000)},
+		{"GET", "/v1/apps?cursor=%00&limit=-1", "", ""}, {"GET", "/v1/apps?limit=99999999999999999999", "", ""},
+		{"POST", "/v1/apps", "k", `{"name":"a"}`},
+		{"POST", "/v1/apps", "", `{"name":{}}`},
+		{"POST", "/v1/installs/a%2Fb/workflows", "k", `{"kind":"deploy","env":{"a":1}}`},
+		{"PATCH", "/v1/installs/x", "", "null"},
+		{"DELETE", "/v1/installs/%ff?force=maybe", "", ""}, {"GET", "/v1/workflows/x/events", "\x7f", ""},
+		{"GET", "/v1/explain/app/..%2f..", "", ""},
+		{"POST", "/v1/installs/a/components/b/states/-1/restore", "", `{"reason":"x"}`},
+		{"DELETE", "/v1/installs/a/components/b/lock?reason", "", ""},
+		{"POST", "/v1/tokens", "", `{"expires_in_seconds":1e400}`},
+		{"POST", "/v1/credentials", "", `{"password":{"ciphertext":"*"}}`}, {"GET", "/v1/audit?action=%zz;x", "", ""},
+		{"POST", "/v1/apps/a/versions", "", "\x1f\x8b\x00"}, {"CONNECT", "//v1/apps", "", ""},
+		{"GET", "/v1/approvals?status=odd&status=", "", strings.Repeat("[", 20000)},
 	} {
 		f.Add(seed[0], seed[1], seed[2], seed[3])
 	}

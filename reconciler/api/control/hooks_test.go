@@ -35,7 +35,8 @@ func TestWebhooks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.one.fill()
-	w.exec("insert into due (org_id, kind, id, at) values ($1, 'watch', $2, now() + interval '1 hour')", w.one.org.ID, w.one.ids["watch"])
+	w.exec("insert into due (org_id, kind, id, at) values ($1, 'watch', $2, now() + interval '1 hour')",
+		w.one.org.ID, w.one.ids["watch"])
 	made, err := w.one.as("admin").CreateWebhookWithResponse(t.Context(), api.NewWebhook{})
 	must(t, err)
 	hook := made.JSON201
@@ -69,7 +70,9 @@ func TestWebhooks(t *testing.T) {
 // sweep takes due work, as the program does at intervals, and returns the polls in it.
 func (w *world) sweep() (polls []queue.Poll) {
 	w.Helper()
-	_, err := w.store.TakeDue(w.Context(), store.TakeDueOptions{Most: 100, Polls: 100, Again: time.Hour, Resync: time.Hour}, func(p store.Pending) river.JobArgs {
+	_, err := w.store.TakeDue(w.Context(), store.TakeDueOptions{
+		Most: 100, Polls: 100, Again: time.Hour, Resync: time.Hour,
+	}, func(p store.Pending) river.JobArgs {
 		poll := queue.Poll{Org: p.Org, Watch: p.ID}
 		if p.Kind == store.DueWatch {
 			polls = append(polls, poll)
@@ -90,7 +93,9 @@ func TestForges(t *testing.T) {
 	repo.Commit("start")
 	server := repo.Serve("", nil)
 	page := strings.TrimSuffix(server.URL, ".git")
-	observer := observe.New(w.store, w.key, observe.Options{MirrorDir: t.TempDir(), AllowPrivate: true, Roots: server.Roots})
+	observer := observe.New(w.store, w.key, observe.Options{
+		MirrorDir: t.TempDir(), AllowPrivate: true, Roots: server.Roots,
+	})
 	watch := func(of *tenant, url string) (id string) {
 		must(t, w.store.In(t.Context(), of.org.ID, func(ctx context.Context, tx *store.Tx) error {
 			row, err := observer.Watch(ctx, tx, url, "main", "")
@@ -98,7 +103,9 @@ func TestForges(t *testing.T) {
 				return err
 			}
 			id = row.ID
-			_, err = tx.AddApp(ctx, store.AddAppParams{OrgID: of.org.ID, ID: "app_" + of.mark, Name: of.mark, WatchID: &id, Directory: "."})
+			_, err = tx.AddApp(ctx, store.AddAppParams{
+				OrgID: of.org.ID, ID: "app_" + of.mark, Name: of.mark, WatchID: &id, Directory: ".",
+			})
 			return err
 		}))
 		must(t, observer.Poll(t.Context(), of.org.ID, id))
@@ -124,11 +131,13 @@ func TestForges(t *testing.T) {
 	}
 	w.sweep()
 	for _, name := range []string{
-		"github-push", "gitlab-push", "gitlab-signed-push", "gitea-push", "forgejo-push", "bitbucket-push", "bitbucket-dc-push",
+		"github-push", "gitlab-push", "gitlab-signed-push", "gitea-push", "forgejo-push",
+		"bitbucket-push", "bitbucket-dc-push",
 	} {
 		commit := repo.Write("a", name).Commit("push to " + name)
 		load := func(secret, url string) (http.Header, []byte) {
-			header, body := forgetest.Load(t, strings.Replace(name, "-signed", "", 1), forgetest.DataCenterPage, url, forgetest.Page, url)
+			header, body := forgetest.Load(t, strings.Replace(name, "-signed", "", 1), forgetest.DataCenterPage,
+				url, forgetest.Page, url)
 			if strings.Contains(name, "signed") {
 				header.Set("Webhook-Id", "signed")
 				header.Set("Idempotency-Key", "signed")
@@ -154,8 +163,10 @@ func TestForges(t *testing.T) {
 		must(t, err)
 		by, _ := forge.Identify(header)
 		r := got.JSON200
-		if r == nil || r.Commit != commit || r.Webhook != hook.ID || r.LastDelivery == nil || r.LastDelivery.Forge != by.Name ||
-			r.LastDelivery.ID != by.DeliveryID(header) || r.LastDelivery.At.IsZero() || !r.PolledAt.After(r.LastDelivery.At) || !r.NextPollAt.After(r.PolledAt) {
+		if r == nil || r.Commit != commit || r.Webhook != hook.ID || r.LastDelivery == nil ||
+			r.LastDelivery.Forge != by.Name ||
+			r.LastDelivery.ID != by.DeliveryID(header) || r.LastDelivery.At.IsZero() ||
+			!r.PolledAt.After(r.LastDelivery.At) || !r.NextPollAt.After(r.PolledAt) {
 			t.Errorf("%s: want commit %s, got %s", name, commit, got.Body)
 		}
 		expect(name+" again", send(header, body), http.StatusOK, "was taken before")
@@ -165,7 +176,8 @@ func TestForges(t *testing.T) {
 	}
 	known, err := w.one.as("viewer").GetWebhookWithResponse(t.Context(), hook.ID)
 	must(t, err)
-	if known.JSON200 == nil || known.JSON200.LastDeliveryAt.IsZero() || !strings.HasPrefix(known.JSON200.LastResult, "Bitbucket Data Center repo:refs_changed: ignored:") ||
+	if known.JSON200 == nil || known.JSON200.LastDeliveryAt.IsZero() ||
+		!strings.HasPrefix(known.JSON200.LastResult, "Bitbucket Data Center repo:refs_changed: ignored:") ||
 		strings.Contains(string(known.Body), hook.Secret) {
 		t.Errorf("%s", known.Body)
 	}
@@ -208,7 +220,8 @@ func TestRotateWebhook(t *testing.T) {
 	takes(second, http.StatusOK)
 	known, err := client.GetWebhookWithResponse(t.Context(), hook.ID)
 	must(t, err)
-	if until := known.JSON200.PreviousUntil; until.Before(asked.Add(23*time.Hour)) || until.After(asked.Add(25*time.Hour)) {
+	if until := known.JSON200.PreviousUntil; until.Before(asked.Add(23*time.Hour)) ||
+		until.After(asked.Add(25*time.Hour)) {
 		t.Errorf("the secret before is taken until %s", until)
 	}
 	third := rotate(api.WebhookRotation{AtOnce: true, Secret: own("another of my own")})

@@ -27,10 +27,14 @@ type repeatable struct {
 // once runs a create request. It stores the response under the client's key in the same
 // transaction, and returns it again to the same request. A different request under the same key is
 // refused.
-func once[T any](ctx context.Context, s *Server, r repeatable, do func(context.Context, *store.Tx) (T, error)) (T, error) {
+func once[T any](
+	ctx context.Context, s *Server, r repeatable, do func(context.Context, *store.Tx) (T, error),
+) (T, error) {
 	var answer, none T
 	if len(r.key) > keyLength {
-		return none, problem.New(http.StatusBadRequest, "bad_request", fmt.Sprintf("the idempotency key has more than %d characters", keyLength), "Use a random one, such as a UUID.")
+		return none, problem.New(http.StatusBadRequest, "bad_request",
+			fmt.Sprintf("the idempotency key has more than %d characters", keyLength),
+			"Use a random one, such as a UUID.")
 	}
 	err := s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
 		known, err := s.recall(ctx, tx, r, &answer)
@@ -75,7 +79,8 @@ func (s *Server) recall(ctx context.Context, tx *store.Tx, r repeatable, answer 
 		return false, err
 	}
 	if !slices.Equal(kept.Request, print) {
-		return true, problem.New(http.StatusConflict, "idempotency_key_reused", "the idempotency key was used for another request", "Use a new key for each create.")
+		return true, problem.New(http.StatusConflict, "idempotency_key_reused",
+			"the idempotency key was used for another request", "Use a new key for each create.")
 	}
 	var sealed seal.Sealed
 	if err := json.Unmarshal(kept.Response, &sealed); err != nil {
@@ -113,7 +118,9 @@ func (s *Server) remember(ctx context.Context, tx *store.Tx, r repeatable, answe
 	if err := tx.ForgetAnswers(ctx, tx.Org); err != nil {
 		return fmt.Errorf("forget old answers: %w", err)
 	}
-	if err := tx.RememberAnswer(ctx, store.RememberAnswerParams{OrgID: tx.Org, Key: r.key, Request: print, Response: response}); err != nil {
+	if err := tx.RememberAnswer(ctx, store.RememberAnswerParams{
+		OrgID: tx.Org, Key: r.key, Request: print, Response: response,
+	}); err != nil {
 		return fmt.Errorf("remember the answer: %w", err)
 	}
 	return nil

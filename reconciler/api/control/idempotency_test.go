@@ -34,11 +34,14 @@ func TestCreatesOnce(t *testing.T) {
 		t.Errorf("a key of 128 characters: %d %s", got.Status, got.Body)
 	}
 	// A key belongs to one route: the same body on another route is a different request.
-	w.refusedAs(w.call(admin, http.MethodPost, "/v1/installs", map[string]any{"name": "hello", "app": "hello"}, "Idempotency-Key", "k1"), http.StatusConflict, "idempotency_key_reused")
+	w.refusedAs(w.call(admin, http.MethodPost, "/v1/installs", map[string]any{"name": "hello", "app": "hello"},
+		"Idempotency-Key", "k1"), http.StatusConflict, "idempotency_key_reused")
 	if n := w.text("select count(*)::text from apps where org_id = $1 and name = 'hello'", w.one.org.ID); n != "1" {
 		t.Errorf("there are %s apps", n)
 	}
-	if n := w.text("select count(*)::text from audit_events where org_id = $1 and action = 'app.create'", w.one.org.ID); n != "2" {
+	if n := w.text(
+		"select count(*)::text from audit_events where org_id = $1 and action = 'app.create'", w.one.org.ID,
+	); n != "2" {
 		t.Errorf("the audit has %s creates, want one for each app", n)
 	}
 }
@@ -54,7 +57,8 @@ func TestOldAnswersAreForgotten(t *testing.T) {
 	create("recent", "two")
 	w.exec("update idempotency_keys set created_at = now() - interval '8 days' where key = 'old'")
 	create("new", "three")
-	if keys := w.texts("select key from idempotency_keys order by key"); !slices.Equal(keys, []string{"new", "recent"}) {
+	if keys := w.texts("select key from idempotency_keys order by key"); !slices.Equal(keys,
+		[]string{"new", "recent"}) {
 		t.Errorf("the answers to %v are kept", keys)
 	}
 }
@@ -84,7 +88,9 @@ func TestCreatesAreLookedAt(t *testing.T) {
 func TestRefusedCreateKeepsNoAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	body := map[string]any{"app": "hello", "name": "acme", "inputs": []any{map[string]any{"name": "region", "value": "eu"}}}
+	body := map[string]any{
+		"app": "hello", "name": "acme", "inputs": []any{map[string]any{"name": "region", "value": "eu"}},
+	}
 	create := func() answer {
 		return w.call(w.one.token["operator"], http.MethodPost, "/v1/installs", body, "Idempotency-Key", "k")
 	}
@@ -106,8 +112,10 @@ func TestConcurrentCreatesUnderOneKey(t *testing.T) {
 	config.Inputs = config.Inputs[:1]
 	w.one.app("hello", config)
 	for path, body := range map[string]map[string]any{
-		"/v1/apps":     {"name": "many"},
-		"/v1/installs": {"app": "hello", "name": "many", "inputs": []any{map[string]any{"name": "region", "value": "eu"}}},
+		"/v1/apps": {"name": "many"},
+		"/v1/installs": {
+			"app": "hello", "name": "many", "inputs": []any{map[string]any{"name": "region", "value": "eu"}},
+		},
 	} {
 		answers := make([]answer, 8)
 		var group sync.WaitGroup
@@ -124,7 +132,9 @@ func TestConcurrentCreatesUnderOneKey(t *testing.T) {
 		}
 	}
 	for _, table := range []string{"apps", "installs", "runners"} {
-		if n := w.text(fmt.Sprintf("select count(*)::text from %s where org_id = $1 and name = 'many'", table), w.one.org.ID); n != "1" {
+		if n := w.text(
+			fmt.Sprintf("select count(*)::text from %s where org_id = $1 and name = 'many'", table), w.one.org.ID,
+		); n != "1" {
 			t.Errorf("there are %s %s", n, table)
 		}
 	}
@@ -139,7 +149,8 @@ func TestConcurrentOtherRequestUnderOneKey(t *testing.T) {
 	var group sync.WaitGroup
 	for i := range answers {
 		group.Go(func() {
-			answers[i] = w.call(w.one.token["admin"], http.MethodPost, "/v1/apps", map[string]any{"name": fmt.Sprint("app", i)}, "Idempotency-Key", "k")
+			answers[i] = w.call(w.one.token["admin"], http.MethodPost, "/v1/apps",
+				map[string]any{"name": fmt.Sprint("app", i)}, "Idempotency-Key", "k")
 		})
 	}
 	group.Wait()
@@ -165,7 +176,8 @@ func TestRememberedAnswerHidesItsSecret(t *testing.T) {
 	config.Inputs = nil
 	w.one.app("hello", config)
 	create := func() api.CreatedInstall {
-		got, err := w.one.as("operator").CreateInstallWithResponse(t.Context(), &api.CreateInstallParams{IdempotencyKey: "k"}, api.NewInstall{App: "hello", Name: "acme"})
+		got, err := w.one.as("operator").CreateInstallWithResponse(t.Context(),
+			&api.CreateInstallParams{IdempotencyKey: "k"}, api.NewInstall{App: "hello", Name: "acme"})
 		must(t, err)
 		if got.JSON201 == nil {
 			t.Fatalf("%d %s", got.StatusCode(), got.Body)
@@ -180,7 +192,9 @@ func TestRememberedAnswerHidesItsSecret(t *testing.T) {
 	if rows := w.rows(""); strings.Contains(rows, secret) {
 		t.Error("the registration token is in a row")
 	}
-	if _, err := dispatchtest.Register(t.Context(), w.dispatch, secret, w.key, api.Registration{Version: "1", Capacity: 1}); err != nil {
+	if _, err := dispatchtest.Register(
+		t.Context(), w.dispatch, secret, w.key, api.Registration{Version: "1", Capacity: 1},
+	); err != nil {
 		t.Errorf("the token is not good: %v", err)
 	}
 }

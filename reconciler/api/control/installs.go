@@ -69,7 +69,8 @@ func (s *Server) createInstall(ctx context.Context, tx *store.Tx, n api.NewInsta
 	var made api.CreatedInstall
 	if !installName.MatchString(n.Name) {
 		return made, problem.Error{
-			Status: http.StatusUnprocessableEntity, Code: "bad_name", Title: "an install cannot be named " + quoted(n.Name),
+			Status: http.StatusUnprocessableEntity, Code: "bad_name",
+			Title:  "an install cannot be named " + quoted(n.Name),
 			Detail: "Use lower-case letters, digits, - and _, at most 63, the first a letter or digit.",
 		}
 	}
@@ -99,8 +100,10 @@ func (s *Server) createInstall(ctx context.Context, tx *store.Tx, n api.NewInsta
 	}
 	begin.ByOthers = to.ByOthers // from the start, so that it also applies to the looser settings
 	row, err := tx.AddInstall(ctx, store.AddInstallParams{
-		OrgID: tx.Org, ID: n.ID, AppID: app.ID, Name: n.Name, RunnerID: runner.ID, Approval: begin.Approval, AllowDestroy: begin.AllowDestroy,
-		ApprovalsByOthers: begin.ByOthers, Rule: rule, Owner: fresh.Owner, Labels: fresh.Labels, Account: fresh.Account, Toggles: fresh.Toggles,
+		OrgID: tx.Org, ID: n.ID, AppID: app.ID, Name: n.Name, RunnerID: runner.ID, Approval: begin.Approval,
+		AllowDestroy:      begin.AllowDestroy,
+		ApprovalsByOthers: begin.ByOthers, Rule: rule, Owner: fresh.Owner, Labels: fresh.Labels,
+		Account: fresh.Account, Toggles: fresh.Toggles,
 	})
 	if constraint, taken := store.IsConflict(err); taken {
 		return made, installTaken(app, n, constraint)
@@ -108,7 +111,9 @@ func (s *Server) createInstall(ctx context.Context, tx *store.Tx, n api.NewInsta
 	if err != nil {
 		return made, fmt.Errorf("create install %s: %w", n.Name, err)
 	}
-	if _, err := workflow.ChangeSettings(ctx, tx, row, to, workflow.Author{Name: c.actor, Approve: c.role >= approver}); err != nil {
+	if _, err := workflow.ChangeSettings(ctx, tx, row, to, workflow.Author{
+		Name: c.actor, Approve: c.role >= approver,
+	}); err != nil {
 		return made, err
 	}
 	plain := row
@@ -123,10 +128,14 @@ func (s *Server) createInstall(ctx context.Context, tx *store.Tx, n api.NewInsta
 		return made, err
 	}
 	// From now on the install is reconciled at intervals, even if that request is lost.
-	if err := tx.SetDueIn(ctx, store.SetDueInParams{OrgID: tx.Org, Kind: store.DueInstall, ID: row.ID, InSeconds: firstLook.Seconds()}); err != nil {
+	if err := tx.SetDueIn(ctx, store.SetDueInParams{
+		OrgID: tx.Org, Kind: store.DueInstall, ID: row.ID, InSeconds: firstLook.Seconds(),
+	}); err != nil {
 		return made, err
 	}
-	if err := tx.Audit(ctx, callerOf(ctx).actor, "install.create", row.ID, map[string]any{"name": row.Name, "app": app.Name}); err != nil {
+	if err := tx.Audit(ctx, callerOf(ctx).actor, "install.create", row.ID, map[string]any{
+		"name": row.Name, "app": app.Name,
+	}); err != nil {
 		return made, err
 	}
 	made.Runner = created
@@ -139,11 +148,13 @@ func (s *Server) createInstall(ctx context.Context, tx *store.Tx, n api.NewInsta
 func chooseID(n *api.NewInstall) error {
 	switch {
 	case n.ID != "" && !id.Valid("ins", n.ID):
-		return problem.New(http.StatusUnprocessableEntity, "bad_id", "an install cannot have the id "+quoted(n.ID), "Choose ins_ and 26 random characters of 0-9 and a-v, or leave it out.")
+		return problem.New(http.StatusUnprocessableEntity, "bad_id", "an install cannot have the id "+quoted(n.ID),
+			"Choose ins_ and 26 random characters of 0-9 and a-v, or leave it out.")
 	case n.ID != "":
 		return nil
 	case slices.ContainsFunc(n.Inputs, func(v api.InputValue) bool { return !v.Sealed.IsZero() }):
-		return problem.New(http.StatusUnprocessableEntity, "id_needed", "an install with sensitive inputs is created with an id that its client chose",
+		return problem.New(http.StatusUnprocessableEntity, "id_needed",
+			"an install with sensitive inputs is created with an id that its client chose",
 			"Choose an id, seal the inputs for it, and send it along; the nuon command does so.")
 	}
 	n.ID = id.New("ins")
@@ -156,7 +167,10 @@ func installTaken(app store.App, n api.NewInstall, constraint string) error {
 		return problem.New(http.StatusConflict, "exists", "there is an install with the id "+n.ID+" already",
 			"If this repeats a create whose answer was lost, the install exists: look at it with `nuon installs get "+n.ID+"`. Else choose another id.")
 	}
-	return problem.Error{Status: http.StatusConflict, Code: "exists", Title: fmt.Sprintf("app %s has an install %s already", app.Name, quoted(n.Name))}
+	return problem.Error{
+		Status: http.StatusConflict, Code: "exists",
+		Title: fmt.Sprintf("app %s has an install %s already", app.Name, quoted(n.Name)),
+	}
 }
 
 // newInstall returns the row of a new install without its runner, after checking its inputs and
@@ -176,7 +190,8 @@ func newInstall(ctx context.Context, tx *store.Tx, app store.App, n api.NewInsta
 	owner := orElse(string(n.Owner), "hand")
 	bare := store.Install{Name: n.Name, Approval: "prompt", Owner: owner, Labels: none, Account: none, Toggles: none}
 	made, err := changed(bare, config, api.InstallChange{
-		Approval: api.InstallChangeApproval(n.Approval), AllowDestroy: &n.AllowDestroy, ApprovalsByOthers: &n.ApprovalsByOthers, Toggles: n.Toggles, Labels: n.Labels, Account: n.Account,
+		Approval: api.InstallChangeApproval(n.Approval), AllowDestroy: &n.AllowDestroy,
+		ApprovalsByOthers: &n.ApprovalsByOthers, Toggles: n.Toggles, Labels: n.Labels, Account: n.Account,
 		Owner: api.InstallChangeOwner(owner), By: api.InstallChangeBy(owner),
 	})
 	if err == nil {
@@ -187,13 +202,16 @@ func newInstall(ctx context.Context, tx *store.Tx, app store.App, n api.NewInsta
 
 // knownRule refuses an unknown approval rule; an empty one means that none was set.
 func knownRule(rule string) error {
-	return oneOf(rule == "" || api.InstallApproval(rule).Valid(), "bad_approval", "approval rule", rule, "prompt", "approve-all")
+	return oneOf(rule == "" || api.InstallApproval(rule).Valid(), "bad_approval", "approval rule", rule,
+		"prompt", "approve-all")
 }
 
 // runnerFor returns the runner for a new install: the one that it names, the shared one, or a new
 // one. It locks the runner before a row refers to it, because the install's secrets are sealed to
 // the key that the runner has at commit.
-func (s *Server) runnerFor(ctx context.Context, tx *store.Tx, n api.NewInstall) (store.Runner, api.CreatedRunner, error) {
+func (s *Server) runnerFor(
+	ctx context.Context, tx *store.Tx, n api.NewInstall,
+) (store.Runner, api.CreatedRunner, error) {
 	r, created, err := s.chosenRunner(ctx, tx, n)
 	if err == nil {
 		r, err = tx.LockRunner(ctx, tx.Org, r.ID)
@@ -201,7 +219,9 @@ func (s *Server) runnerFor(ctx context.Context, tx *store.Tx, n api.NewInstall) 
 	return r, created, err
 }
 
-func (s *Server) chosenRunner(ctx context.Context, tx *store.Tx, n api.NewInstall) (store.Runner, api.CreatedRunner, error) {
+func (s *Server) chosenRunner(
+	ctx context.Context, tx *store.Tx, n api.NewInstall,
+) (store.Runner, api.CreatedRunner, error) {
 	r, found, err := existingRunner(ctx, tx, n.Runner)
 	if err != nil || found {
 		return r, api.CreatedRunner{}, err
@@ -228,7 +248,10 @@ func existingRunner(ctx context.Context, tx *store.Tx, name string) (r store.Run
 		err = runnerIsSeen(ctx, tx, r)
 	}
 	if err == nil && r.Kind != "install" {
-		err = problem.Error{Status: http.StatusUnprocessableEntity, Code: "bad_runner", Title: "runner " + quoted(name) + " builds; an install needs an install runner"}
+		err = problem.Error{
+			Status: http.StatusUnprocessableEntity, Code: "bad_runner",
+			Title: "runner " + quoted(name) + " builds; an install needs an install runner",
+		}
 	}
 	return r, err == nil, named("runner", name, err)
 }
@@ -252,7 +275,8 @@ func orTaken(err error, name string) error {
 	if err != nil {
 		return err
 	}
-	return problem.New(http.StatusConflict, "exists", "a new runner cannot be named like the install: there is a runner "+quoted(name)+" already",
+	return problem.New(http.StatusConflict, "exists",
+		"a new runner cannot be named like the install: there is a runner "+quoted(name)+" already",
 		"Have that one work for it, too, with --runner "+name+", name another, or choose another name.")
 }
 
@@ -282,7 +306,9 @@ func (s *Server) changeInstall(ctx context.Context, tx *store.Tx, row store.Inst
 		return conflicting(err)
 	}
 	if c.Approval != "" || c.AllowDestroy != nil || c.ApprovalsByOthers != nil {
-		if _, err := workflow.ChangeSettings(ctx, tx, row, to, workflow.Author{Name: who.actor, Approve: who.role >= approver}); err != nil {
+		if _, err := workflow.ChangeSettings(ctx, tx, row, to, workflow.Author{
+			Name: who.actor, Approve: who.role >= approver,
+		}); err != nil {
 			return err
 		}
 	}
@@ -308,10 +334,13 @@ func (s *Server) changeInstall(ctx context.Context, tx *store.Tx, row store.Inst
 		return err
 	}
 	detail := map[string]any{
-		"inputs": each(c.Inputs, func(i api.InputValue) string { return i.Name }), "approval": c.Approval, "allow_destroy": as.AllowDestroy,
-		"by": orElse(string(c.By), "hand"),
+		"inputs": each(c.Inputs, func(i api.InputValue) string { return i.Name }), "approval": c.Approval,
+		"allow_destroy": as.AllowDestroy,
+		"by":            orElse(string(c.By), "hand"),
 	}
-	for name, given := range map[string]any{"toggles": c.Toggles, "labels": c.Labels, "account": c.Account, "owner": c.Owner} {
+	for name, given := range map[string]any{
+		"toggles": c.Toggles, "labels": c.Labels, "account": c.Account, "owner": c.Owner,
+	} {
 		if v := reflect.ValueOf(given); v.Len() > 0 {
 			detail[name] = given
 		}
@@ -329,7 +358,8 @@ func (s *Server) ForgetInstall(ctx context.Context, r ForgetInstallRequestObject
 		if err != nil {
 			return err
 		}
-		row, err := tx.LockInstall(ctx, tx.Org, found.ID) // the lock prevents that anything is started for it until the end
+		// Locked, so that nothing is started for it until the end.
+		row, err := tx.LockInstall(ctx, tx.Org, found.ID)
 		if err != nil {
 			return err
 		}
@@ -339,8 +369,10 @@ func (s *Server) ForgetInstall(ctx context.Context, r ForgetInstallRequestObject
 		}
 		if !gone && !r.Params.Force {
 			return problem.Error{
-				Status: http.StatusConflict, Code: "not_empty", Title: "install " + row.Name + " still has something applied",
-				Detail: "Run `nuon installs deprovision " + app + "/" + row.Name + "` first, or forget it with --force and leave what is there.",
+				Status: http.StatusConflict, Code: "not_empty",
+				Title: "install " + row.Name + " still has something applied",
+				Detail: "Run `nuon installs deprovision " + app + "/" + row.Name +
+					"` first, or forget it with --force and leave what is there.",
 			}
 		}
 		if err := cancelJobsOf(ctx, tx, row); err != nil {
@@ -349,7 +381,9 @@ func (s *Server) ForgetInstall(ctx context.Context, r ForgetInstallRequestObject
 		if err := tx.DropInstall(ctx, tx.Org, row.ID); err != nil {
 			return err
 		}
-		return tx.Audit(ctx, callerOf(ctx).actor, "install.forget", row.ID, map[string]any{"name": row.Name, "force": r.Params.Force})
+		return tx.Audit(ctx, callerOf(ctx).actor, "install.forget", row.ID, map[string]any{
+			"name": row.Name, "force": r.Params.Force,
+		})
 	})
 	return ForgetInstall204Response{}, err
 }
@@ -363,7 +397,8 @@ func cancelJobsOf(ctx context.Context, tx *store.Tx, install store.Install) erro
 		return err
 	}
 	return problem.New(http.StatusConflict, "at_work",
-		fmt.Sprintf("install %s cannot be forgotten now: runner %s is at work on an %s there", install.Name, busy.Runner, busy.Job.Kind),
+		fmt.Sprintf("install %s cannot be forgotten now: runner %s is at work on an %s there",
+			install.Name, busy.Runner, busy.Job.Kind),
 		fmt.Sprintf("Wait for it, or cancel its workflow (`nuon workflows cancel`) and wait until it has ended. If the runner's machine is gone for good, run `nuon runners replace %s` first.", busy.Runner))
 }
 
@@ -400,10 +435,14 @@ func (*Server) viewInstall(ctx context.Context, tx *store.Tx, key string) (api.I
 	}
 	s := all[0]
 	out := api.Install{
-		ID: s.ID, Name: s.Name, App: s.App, Status: api.InstallStatus(s.Status), Reason: s.Reason, Blocked: s.Blocked, RefusedAt: s.RefusedAt, Release: s.Release, Target: s.Target, Commit: s.Commit, Latest: s.Latest,
-		Pinned: s.Pinned, PinReason: row.PinReason, PinnedBy: row.PinnedBy, Behind: s.Behind, Health: api.InstallHealth(s.Health), Unwell: s.Unwell,
-		Runner: s.Runner, RunnerOnline: s.RunnerOnline, Owner: api.InstallOwner(s.Owner), Labels: s.Labels, LastWorkflow: s.LastWorkflow,
-		Approval: api.InstallApproval(row.Approval), AllowDestroy: row.AllowDestroy, ApprovalsByOthers: row.ApprovalsByOthers, Wanted: api.InstallWanted(row.Wanted), CreatedAt: row.CreatedAt,
+		ID: s.ID, Name: s.Name, App: s.App, Status: api.InstallStatus(s.Status), Reason: s.Reason, Blocked: s.Blocked,
+		RefusedAt: s.RefusedAt, Release: s.Release, Target: s.Target, Commit: s.Commit, Latest: s.Latest,
+		Pinned: s.Pinned, PinReason: row.PinReason, PinnedBy: row.PinnedBy, Behind: s.Behind,
+		Health: api.InstallHealth(s.Health), Unwell: s.Unwell,
+		Runner: s.Runner, RunnerOnline: s.RunnerOnline, Owner: api.InstallOwner(s.Owner), Labels: s.Labels,
+		LastWorkflow: s.LastWorkflow,
+		Approval:     api.InstallApproval(row.Approval), AllowDestroy: row.AllowDestroy,
+		ApprovalsByOthers: row.ApprovalsByOthers, Wanted: api.InstallWanted(row.Wanted), CreatedAt: row.CreatedAt,
 	}
 	settings, err := settingsOf(row)
 	if err != nil {
@@ -442,7 +481,9 @@ func pendingSettings(view rollout.View) (api.PendingSettings, error) {
 		if w.Kind != workflow.ApprovalOfSettings {
 			continue
 		}
-		p := api.PendingSettings{Approval: w.ID, Author: w.Author, CreatedAt: w.CreatedAt, ContentDigest: w.ContentDigest}
+		p := api.PendingSettings{
+			Approval: w.ID, Author: w.Author, CreatedAt: w.CreatedAt, ContentDigest: w.ContentDigest,
+		}
 		if err := json.Unmarshal(w.Subject, &p.Settings); err != nil {
 			return p, fmt.Errorf("read the settings that %s is about: %w", w.ID, err)
 		}
@@ -459,7 +500,9 @@ func viewInput(i store.InstallInput) api.InputValue {
 	return v
 }
 
-func viewInstallComponents(ctx context.Context, tx *store.Tx, install string, view rollout.View) ([]api.InstallComponent, error) {
+func viewInstallComponents(
+	ctx context.Context, tx *store.Tx, install string, view rollout.View,
+) ([]api.InstallComponent, error) {
 	outputs, err := tx.OutputsOfInstalls(ctx, tx.Org, []string{install})
 	if err != nil {
 		return nil, err
@@ -467,7 +510,9 @@ func viewInstallComponents(ctx context.Context, tx *store.Tx, install string, vi
 	byComponent := map[string][]api.OutputValue{}
 	for _, o := range outputs {
 		if o.Scope == "component" {
-			byComponent[o.Owner] = append(byComponent[o.Owner], api.OutputValue{Name: o.Name, Value: o.Value, Sensitive: o.Sealed != nil})
+			byComponent[o.Owner] = append(byComponent[o.Owner], api.OutputValue{
+				Name: o.Name, Value: o.Value, Sensitive: o.Sealed != nil,
+			})
 		}
 	}
 	rows, err := tx.ViewInstallComponents(ctx, tx.Org, install)
@@ -475,9 +520,11 @@ func viewInstallComponents(ctx context.Context, tx *store.Tx, install string, vi
 		ic := view.At(r.InstallComponent.ID)
 		status, reason := view.Component(ic)
 		c := api.InstallComponent{
-			ID: ic.ID, Name: ic.Name, Kind: r.Kind, Wanted: api.InstallComponentWanted(ic.Wanted), Status: api.InstallComponentStatus(status), Reason: reason,
-			Off: api.InstallComponentOff(view.Off[ic.Name]), DesiredDigest: ic.DesiredDigest, AppliedDigest: ic.AppliedDigest,
-			Outputs: append([]api.OutputValue{}, byComponent[ic.Name]...), Health: rollout.HealthOf(ic),
+			ID: ic.ID, Name: ic.Name, Kind: r.Kind, Wanted: api.InstallComponentWanted(ic.Wanted),
+			Status: api.InstallComponentStatus(status), Reason: reason,
+			Off: api.InstallComponentOff(view.Off[ic.Name]), DesiredDigest: ic.DesiredDigest,
+			AppliedDigest: ic.AppliedDigest,
+			Outputs:       append([]api.OutputValue{}, byComponent[ic.Name]...), Health: rollout.HealthOf(ic),
 		}
 		if ic.AppliedAt != nil {
 			c.AppliedAt = *ic.AppliedAt

@@ -48,22 +48,28 @@ func TestInputErrorsComeAllAtOnce(t *testing.T) {
 		}
 	}
 	create := func(inputs ...any) answer {
-		return w.call(operator, http.MethodPost, "/v1/installs", map[string]any{"id": made, "app": "hello", "name": "acme", "inputs": inputs})
+		return w.call(operator, http.MethodPost, "/v1/installs", map[string]any{
+			"id": made, "app": "hello", "name": "acme", "inputs": inputs,
+		})
 	}
 	plain := func(name, value string) any { return map[string]any{"name": name, "value": value} }
 	secret := func(name string) any { return map[string]any{"name": name, "sealed": sealed} }
 	check(create(), "region has no value", "api_token has no value")
 	check(create(plain("api_token", planted), plain("colour", "red"), secret("greeting")),
 		"region has no value", "api_token is sensitive", `no input "colour"`, "greeting is not sensitive")
-	check(create(plain("region", "eu"), plain("region", "us"), plain("api_token", planted), secret("api_token")), "region is given twice", "api_token is given twice", "api_token is sensitive")
-	check(create(plain("region", "eu"), map[string]any{"name": "api_token", "sealed": map[string]any{"key_id": "", "ciphertext": sealed.Ciphertext}}), "api_token is sealed, but")
+	check(create(plain("region", "eu"), plain("region", "us"), plain("api_token", planted), secret("api_token")),
+		"region is given twice", "api_token is given twice", "api_token is sensitive")
+	check(create(plain("region", "eu"), map[string]any{
+		"name": "api_token", "sealed": map[string]any{"key_id": "", "ciphertext": sealed.Ciphertext},
+	}), "api_token is sealed, but")
 	if n := w.text("select count(*)::text from installs") + w.text("select count(*)::text from runners"); n != "00" {
 		t.Errorf("installs and runners after refusals: %s", n)
 	}
 	if got := create(plain("region", "eu"), secret("api_token")); got.Status != http.StatusCreated {
 		t.Fatalf("%d %s", got.Status, got.Body)
 	}
-	check(w.call(operator, http.MethodPatch, "/v1/installs/acme", map[string]any{"inputs": []any{plain("api_token", planted), plain("colour", "red")}}),
+	check(w.call(operator, http.MethodPatch, "/v1/installs/acme",
+		map[string]any{"inputs": []any{plain("api_token", planted), plain("colour", "red")}}),
 		"api_token is sensitive", `no input "colour"`)
 	w.nowhere(planted)
 }
@@ -76,13 +82,15 @@ func TestInputThatTheAppNoLongerHas(t *testing.T) {
 	config.Inputs = config.Inputs[:2]
 	w.one.app("hello", config)
 	change := func(name, value string) int {
-		got, err := w.one.as("operator").UpdateInstallWithResponse(t.Context(), "acme", api.InstallChange{Inputs: []api.InputValue{{Name: name, Value: value}}})
+		got, err := w.one.as("operator").UpdateInstallWithResponse(t.Context(), "acme",
+			api.InstallChange{Inputs: []api.InputValue{{Name: name, Value: value}}})
 		must(t, err)
 		return got.StatusCode()
 	}
-	got, err := w.one.as("operator").CreateInstallWithResponse(t.Context(), nil, api.NewInstall{App: "hello", Name: "acme", Inputs: []api.InputValue{
-		{Name: "region", Value: "eu"}, {Name: "greeting", Value: "hi"},
-	}})
+	got, err := w.one.as("operator").CreateInstallWithResponse(t.Context(), nil, api.NewInstall{App: "hello",
+		Name: "acme", Inputs: []api.InputValue{
+			{Name: "region", Value: "eu"}, {Name: "greeting", Value: "hi"},
+		}})
 	must(t, err)
 	if got.JSON201 == nil {
 		t.Fatalf("%s", got.Body)
@@ -117,20 +125,30 @@ func TestSecretInputsAreSealedToWhoReadsThem(t *testing.T) {
 	ins := id.New("ins")
 	use := seal.InputContext(ins, "api_token")
 	values := func(to seal.Recipient) []api.InputValue {
-		return []api.InputValue{{Name: "region", Value: "eu"}, {Name: "api_token", Sealed: w.sealed(use, to, planted), Sensitive: true}}
+		return []api.InputValue{
+			{Name: "region", Value: "eu"}, {Name: "api_token", Sealed: w.sealed(use, to, planted), Sensitive: true},
+		}
 	}
-	refused, err := client.CreateInstallWithResponse(t.Context(), nil, api.NewInstall{ID: ins, App: "hello", Name: "acme", Inputs: values(stranger.Recipient())})
+	refused, err := client.CreateInstallWithResponse(t.Context(), nil, api.NewInstall{
+		ID: ins, App: "hello", Name: "acme", Inputs: values(stranger.Recipient()),
+	})
 	must(t, err)
-	if f := refused.ApplicationProblemJSONDefault; f == nil || f.Code != "wrong_key" || !strings.Contains(f.Title, stranger.KeyID()) {
+	if f := refused.ApplicationProblemJSONDefault; f == nil || f.Code != "wrong_key" ||
+		!strings.Contains(f.Title, stranger.KeyID()) {
 		t.Errorf("sealed to a stranger: %s", refused.Body)
 	}
-	made, err := client.CreateInstallWithResponse(t.Context(), nil, api.NewInstall{ID: ins, App: "hello", Name: "acme", Inputs: values(w.key.Recipient())})
+	made, err := client.CreateInstallWithResponse(t.Context(), nil, api.NewInstall{
+		ID: ins, App: "hello", Name: "acme", Inputs: values(w.key.Recipient()),
+	})
 	must(t, err)
 	if made.JSON201 == nil {
 		t.Fatalf("%s", made.Body)
 	}
-	if i := slices.IndexFunc(made.JSON201.Install.Inputs, func(v api.InputValue) bool { return v.Name == "api_token" }); i < 0 ||
-		!made.JSON201.Install.Inputs[i].Sensitive || made.JSON201.Install.Inputs[i].Value != "" || !made.JSON201.Install.Inputs[i].Sealed.IsZero() {
+	if i := slices.IndexFunc(
+		made.JSON201.Install.Inputs, func(v api.InputValue) bool { return v.Name == "api_token" },
+	); i < 0 ||
+		!made.JSON201.Install.Inputs[i].Sensitive || made.JSON201.Install.Inputs[i].Value != "" ||
+		!made.JSON201.Install.Inputs[i].Sealed.IsZero() {
 		t.Errorf("the install shows %+v", made.JSON201.Install.Inputs)
 	}
 	old := w.kept("api_token")
@@ -138,7 +156,8 @@ func TestSecretInputsAreSealedToWhoReadsThem(t *testing.T) {
 		t.Errorf("kept under %s before the runner has registered", old.KeyID)
 	}
 
-	_, err = dispatchtest.Register(t.Context(), w.dispatch, made.JSON201.Runner.RegistrationToken, install, api.Registration{Version: "1", Capacity: 1})
+	_, err = dispatchtest.Register(t.Context(), w.dispatch, made.JSON201.Runner.RegistrationToken, install,
+		api.Registration{Version: "1", Capacity: 1})
 	must(t, err)
 	if now := w.sealingKey("acme"); now.KeyID != install.KeyID() || now.Recipient != install.Recipient().String() {
 		t.Errorf("the sealing key is %+v after the runner has registered", now)
@@ -149,20 +168,25 @@ func TestSecretInputsAreSealedToWhoReadsThem(t *testing.T) {
 	// A value sealed to the earlier key is accepted and resealed; one sealed to the current key is
 	// stored unchanged.
 	for _, to := range []seal.Recipient{w.key.Recipient(), install.Recipient()} {
-		changed, err := client.UpdateInstallWithResponse(t.Context(), "acme", api.InstallChange{Inputs: []api.InputValue{{Name: "api_token", Sealed: w.sealed(use, to, planted+"2")}}})
+		changed, err := client.UpdateInstallWithResponse(t.Context(), "acme",
+			api.InstallChange{Inputs: []api.InputValue{{Name: "api_token", Sealed: w.sealed(use, to, planted+"2")}}})
 		must(t, err)
 		if changed.JSON200 == nil {
 			t.Fatalf("%s", changed.Body)
 		}
 		w.opens(install, use, w.kept("api_token"), planted+"2")
 	}
-	bad, err := client.UpdateInstallWithResponse(t.Context(), "acme", api.InstallChange{Inputs: []api.InputValue{{Name: "api_token", Sealed: w.sealed(use, stranger.Recipient(), planted)}}})
+	bad, err := client.UpdateInstallWithResponse(t.Context(), "acme",
+		api.InstallChange{
+			Inputs: []api.InputValue{{Name: "api_token", Sealed: w.sealed(use, stranger.Recipient(), planted)}},
+		})
 	must(t, err)
 	if f := bad.ApplicationProblemJSONDefault; f == nil || f.Code != "wrong_key" {
 		t.Errorf("a change that is sealed to a stranger: %s", bad.Body)
 	}
 	relabelled := seal.Sealed{KeyID: w.key.KeyID(), Ciphertext: w.sealed(use, stranger.Recipient(), planted).Ciphertext}
-	bad, err = client.UpdateInstallWithResponse(t.Context(), "acme", api.InstallChange{Inputs: []api.InputValue{{Name: "api_token", Sealed: relabelled}}})
+	bad, err = client.UpdateInstallWithResponse(t.Context(), "acme",
+		api.InstallChange{Inputs: []api.InputValue{{Name: "api_token", Sealed: relabelled}}})
 	must(t, err)
 	if f := bad.ApplicationProblemJSONDefault; f == nil || f.Code != "unreadable_secret" {
 		t.Errorf("a change that cannot be opened: %s", bad.Body)
@@ -176,14 +200,18 @@ func TestCredentialsAndWebhooksKeepNoSecret(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	client := w.one.as("admin")
-	made, err := client.CreateCredentialWithResponse(t.Context(), api.NewCredential{Name: "git", Password: w.sealed(seal.CredentialContext(w.one.org.ID, "git"), w.key.Recipient(), planted)})
+	made, err := client.CreateCredentialWithResponse(t.Context(), api.NewCredential{
+		Name: "git", Password: w.sealed(seal.CredentialContext(w.one.org.ID, "git"), w.key.Recipient(), planted),
+	})
 	must(t, err)
 	if made.JSON201 == nil || made.JSON201.Username != "git" {
 		t.Errorf("%s", made.Body)
 	}
 	stranger, err := seal.NewIdentity()
 	must(t, err)
-	bad, err := client.CreateCredentialWithResponse(t.Context(), api.NewCredential{Name: "other", Password: w.sealed(seal.CredentialContext(w.one.org.ID, "other"), stranger.Recipient(), planted)})
+	bad, err := client.CreateCredentialWithResponse(t.Context(), api.NewCredential{
+		Name: "other", Password: w.sealed(seal.CredentialContext(w.one.org.ID, "other"), stranger.Recipient(), planted),
+	})
 	must(t, err)
 	if f := bad.ApplicationProblemJSONDefault; f == nil || f.Code != "wrong_key" {
 		t.Errorf("%s", bad.Body)
@@ -220,14 +248,18 @@ func TestRepositoriesOfACredential(t *testing.T) {
 	}
 	app := func(name, url, credential string) string {
 		t.Helper()
-		answer, err := client.CreateAppWithResponse(t.Context(), nil, api.NewApp{Name: name, Repository: url, Credential: credential})
+		answer, err := client.CreateAppWithResponse(t.Context(), nil, api.NewApp{
+			Name: name, Repository: url, Credential: credential,
+		})
 		must(t, err)
 		if f := answer.ApplicationProblemJSONDefault; f != nil {
 			return f.Title
 		}
 		return ""
 	}
-	for _, bad := range []string{"*", "https://*", "https://git.example/../b", "https://git.example/a*", "file:///a", "git@git.example:a/b"} {
+	for _, bad := range []string{
+		"*", "https://*", "https://git.example/../b", "https://git.example/a*", "file:///a", "git@git.example:a/b",
+	} {
 		if _, why := create("bad", bad); why == "" {
 			t.Errorf("%s is taken for a repository", bad)
 		}
@@ -236,14 +268,16 @@ func TestRepositoriesOfACredential(t *testing.T) {
 	if why := app("first", "https://git.example/acme/app", "one"); why != "" {
 		t.Error(why)
 	}
-	if why := app("second", "https://git.example/acme/else", "one"); !strings.Contains(why, "nuon credentials update one --add-repository https://git.example/acme/else") {
+	if why := app("second", "https://git.example/acme/else", "one"); !strings.Contains(why,
+		"nuon credentials update one --add-repository https://git.example/acme/else") {
 		t.Errorf("another app's repository: %q", why)
 	}
 	if why := app("stolen", "https://evil.example/acme/app", "one"); why == "" {
 		t.Error("another server gets the credential")
 	}
 	made, _ := create("all", "https://GIT.example/acme/*", "https://git.example/x/y/")
-	if made == nil || !slices.Equal(made.Repositories, []string{"https://git.example/acme/*", "https://git.example/x/y"}) {
+	if made == nil ||
+		!slices.Equal(made.Repositories, []string{"https://git.example/acme/*", "https://git.example/x/y"}) {
 		t.Errorf("made %+v", made)
 	}
 	if why := app("third", "https://git.example/acme/sub/app", "all"); why != "" {
@@ -262,13 +296,17 @@ func TestRepositoriesOfACredential(t *testing.T) {
 	if _, status := update("operator", "one", add); status != http.StatusForbidden {
 		t.Errorf("an operator changes a credential: %d", status)
 	}
-	if now, _ := update("admin", "one", add); !slices.Equal(now, []string{"https://git.example/acme/app", "https://git.example/acme/else"}) {
+	if now, _ := update("admin", "one", add); !slices.Equal(now, []string{
+		"https://git.example/acme/app", "https://git.example/acme/else",
+	}) {
 		t.Errorf("now %q", now)
 	}
 	if why := app("second", "https://git.example/acme/else", "one"); why != "" {
 		t.Error(why)
 	}
-	none := api.CredentialUpdate{RemoveRepositories: []string{"https://git.example/acme/app", "https://git.example/acme/else"}}
+	none := api.CredentialUpdate{
+		RemoveRepositories: []string{"https://git.example/acme/app", "https://git.example/acme/else"},
+	}
 	if _, status := update("admin", "one", none); status != http.StatusUnprocessableEntity {
 		t.Errorf("a credential for none: %d", status)
 	}
@@ -288,18 +326,23 @@ func TestRunnerOfAnInstall(t *testing.T) {
 	w.one.app("blue", config)
 	w.one.runner("builder", "build", false)
 	create := func(app, name, runner string) *api.CreateInstallResponse {
-		got, err := w.one.as("operator").CreateInstallWithResponse(t.Context(), nil, api.NewInstall{App: app, Name: name, Runner: runner})
+		got, err := w.one.as("operator").CreateInstallWithResponse(t.Context(), nil, api.NewInstall{
+			App: app, Name: name, Runner: runner,
+		})
 		must(t, err)
 		return got
 	}
-	if got := create("red", "acme", ""); got.JSON201 == nil || got.JSON201.Install.Runner != "acme" || got.JSON201.Runner.RegistrationToken == "" {
+	if got := create("red", "acme", ""); got.JSON201 == nil || got.JSON201.Install.Runner != "acme" ||
+		got.JSON201.Runner.RegistrationToken == "" {
 		t.Errorf("without a runner: %s", got.Body)
 	}
 	got := create("blue", "acme", "")
-	if f := got.ApplicationProblemJSONDefault; f == nil || f.Code != "exists" || !strings.Contains(f.Detail, "--runner acme") {
+	if f := got.ApplicationProblemJSONDefault; f == nil || f.Code != "exists" ||
+		!strings.Contains(f.Detail, "--runner acme") {
 		t.Errorf("when the name is a runner's already: %s", got.Body)
 	}
-	if got := create("blue", "acme", "acme"); got.JSON201 == nil || got.JSON201.Install.Runner != "acme" || got.JSON201.Runner.RegistrationToken != "" {
+	if got := create("blue", "acme", "acme"); got.JSON201 == nil || got.JSON201.Install.Runner != "acme" ||
+		got.JSON201.Runner.RegistrationToken != "" {
 		t.Errorf("with a runner: %s", got.Body)
 	}
 	if f := create("red", "x", "builder").ApplicationProblemJSONDefault; f == nil || f.Code != "bad_runner" {
@@ -328,9 +371,14 @@ func TestConcurrentInstallsOnOneRunner(t *testing.T) {
 	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
 		group.Go(func() {
 			ins := id.New("ins")
-			got := w.call(w.one.token["operator"], http.MethodPost, "/v1/installs", api.NewInstall{ID: ins, App: "hello", Name: name, Inputs: []api.InputValue{
-				{Name: "region", Value: "eu"}, {Name: "api_token", Sealed: w.sealed(seal.InputContext(ins, "api_token"), w.key.Recipient(), planted)},
-			}})
+			got := w.call(w.one.token["operator"], http.MethodPost, "/v1/installs", api.NewInstall{ID: ins,
+				App: "hello", Name: name, Inputs: []api.InputValue{
+					{Name: "region", Value: "eu"},
+					{
+						Name:   "api_token",
+						Sealed: w.sealed(seal.InputContext(ins, "api_token"), w.key.Recipient(), planted),
+					},
+				}})
 			if got.Status != http.StatusCreated {
 				t.Errorf("%s: %d %s", name, got.Status, got.Body)
 			}
@@ -368,7 +416,9 @@ func TestForgetWhatNeverWasThere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.one.fill()
-	if got := w.call(w.one.token["admin"], http.MethodDelete, "/v1/installs/"+w.one.mark+"-inst", nil); got.Status != http.StatusNoContent {
+	if got := w.call(
+		w.one.token["admin"], http.MethodDelete, "/v1/installs/"+w.one.mark+"-inst", nil,
+	); got.Status != http.StatusNoContent {
 		t.Errorf("%d %s", got.Status, got.Body)
 	}
 }
@@ -387,7 +437,8 @@ func TestSyncTellsOfEveryInstall(t *testing.T) {
 	if got.JSON200 == nil || len(got.JSON200.Installs) != 501 {
 		t.Fatalf("%d: %.200s", got.StatusCode(), got.Body)
 	}
-	if got, err = w.one.as("viewer").GetSyncWithResponse(t.Context(), "hello", &api.GetSyncParams{}); err != nil || got.JSON200 == nil || len(got.JSON200.Installs) != 0 {
+	if got, err = w.one.as("viewer").GetSyncWithResponse(t.Context(), "hello", &api.GetSyncParams{}); err != nil ||
+		got.JSON200 == nil || len(got.JSON200.Installs) != 0 {
 		t.Fatalf("%v: %.200s", err, got.Body)
 	}
 }
@@ -402,11 +453,15 @@ func TestForget(t *testing.T) {
 	if !strings.Contains(p.Detail, "deprovision") {
 		t.Errorf("%q does not say what to do", p.Detail)
 	}
-	if got := w.call(admin, http.MethodDelete, path+"?force=true", nil); got.Status != http.StatusNoContent || got.Body != "" {
+	if got := w.call(
+		admin, http.MethodDelete, path+"?force=true", nil,
+	); got.Status != http.StatusNoContent || got.Body != "" {
 		t.Errorf("forced: %d %s", got.Status, got.Body)
 	}
 	w.refusedAs(w.call(admin, http.MethodGet, path, nil), http.StatusNotFound, "not_found")
-	if detail := w.text("select detail::text from audit_events where action = 'install.forget'"); !strings.Contains(detail, `"force": true`) {
+	if detail := w.text(
+		"select detail::text from audit_events where action = 'install.forget'",
+	); !strings.Contains(detail, `"force": true`) {
 		t.Errorf("the audit has %s", detail)
 	}
 }
@@ -418,14 +473,18 @@ func TestAskedWorkflow(t *testing.T) {
 	w.one.fill()
 	w.exec("update workflows set status = 'running'")
 	w.exec("update steps set status = 'waiting'")
-	got, err := w.one.as("operator").CreateWorkflowWithResponse(t.Context(), w.one.mark+"-inst", nil, api.NewWorkflow{Kind: api.NewWorkflowKindDeploy})
+	got, err := w.one.as("operator").CreateWorkflowWithResponse(t.Context(), w.one.mark+"-inst", nil,
+		api.NewWorkflow{Kind: api.NewWorkflowKindDeploy})
 	must(t, err)
-	if got.JSON201 == nil || got.JSON201.Install.ID != w.one.ids["install"] || got.JSON201.Workflow.ID == "" && got.JSON201.Outcome == "" {
+	if got.JSON201 == nil || got.JSON201.Install.ID != w.one.ids["install"] ||
+		got.JSON201.Workflow.ID == "" && got.JSON201.Outcome == "" {
 		t.Errorf("%d %s", got.StatusCode(), got.Body)
 	}
-	unknown, err := w.one.as("operator").CreateWorkflowWithResponse(t.Context(), w.one.mark+"-inst", nil, api.NewWorkflow{Kind: api.NewWorkflowKindAction, Action: "none"})
+	unknown, err := w.one.as("operator").CreateWorkflowWithResponse(t.Context(), w.one.mark+"-inst", nil,
+		api.NewWorkflow{Kind: api.NewWorkflowKindAction, Action: "none"})
 	must(t, err)
-	if f := unknown.ApplicationProblemJSONDefault; f == nil || f.Status != http.StatusConflict || f.Code != "unknown_action" {
+	if f := unknown.ApplicationProblemJSONDefault; f == nil || f.Status != http.StatusConflict ||
+		f.Code != "unknown_action" {
 		t.Errorf("%s", unknown.Body)
 	}
 }
@@ -444,7 +503,10 @@ func (w *world) sealingKey(install string) api.SealingKey {
 // kept returns the only sealed value of an input.
 func (w *world) kept(name string) (sealed seal.Sealed) {
 	w.Helper()
-	must(w, json.Unmarshal([]byte(w.text("select sealed::text from install_inputs where name = $1 and value is null", name)), &sealed))
+	must(w,
+		json.Unmarshal(
+			[]byte(w.text("select sealed::text from install_inputs where name = $1 and value is null", name)), &sealed,
+		))
 	return sealed
 }
 
@@ -461,7 +523,10 @@ func (w *world) opens(key seal.Identity, use seal.Context, sealed seal.Sealed, w
 func (w *world) nowhere(value string) {
 	w.Helper()
 	all := w.rows("")
-	for _, form := range []string{value, hex.EncodeToString([]byte(value)), base64.StdEncoding.EncodeToString([]byte(value)), base64.RawURLEncoding.EncodeToString([]byte(value))} {
+	for _, form := range []string{
+		value, hex.EncodeToString([]byte(value)), base64.StdEncoding.EncodeToString([]byte(value)),
+		base64.RawURLEncoding.EncodeToString([]byte(value)),
+	} {
 		for line := range strings.Lines(all) {
 			if strings.Contains(line, form) {
 				w.Errorf("the value is in a row: %.200s", line)

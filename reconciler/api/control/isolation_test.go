@@ -20,30 +20,39 @@ func bodies(of *tenant) map[string]any {
 		"createCredential": map[string]any{"name": of.mark + "-cred", "password": sealed},
 		"createWebhook":    map[string]any{}, "rotateWebhook": map[string]any{},
 		"updateCredential": map[string]any{"add_repositories": []string{"https://git.example/x"}},
-		"createApp":        map[string]any{"name": "stolen", "repository": "https://git.example/x", "credential": of.ids["credential"]},
-		"syncApp":          map[string]any{}, "uploadAppVersion": "not a tar",
-		"createInstall":   map[string]any{"app": of.ids["app"], "name": "stolen", "inputs": []any{}},
-		"updateInstall":   map[string]any{"approval": "approve-all", "allow_destroy": true, "inputs": []any{map[string]any{"name": "region", "value": "x"}}},
+		"createApp": map[string]any{
+			"name": "stolen", "repository": "https://git.example/x", "credential": of.ids["credential"],
+		},
+		"syncApp": map[string]any{}, "uploadAppVersion": "not a tar",
+		"createInstall": map[string]any{"app": of.ids["app"], "name": "stolen", "inputs": []any{}},
+		"updateInstall": map[string]any{
+			"approval": "approve-all", "allow_destroy": true,
+			"inputs": []any{map[string]any{"name": "region", "value": "x"}},
+		},
 		"createWorkflow":  map[string]any{"kind": "deprovision"},
 		"cancelWorkflow":  map[string]any{"reason": "stolen"},
 		"setWorkflowRule": map[string]any{"reason": "stolen"},
-		"respondApproval": map[string]any{"answer": "approve", "plan": of.ids["plan"], "content_digest": "sha256:" + of.mark + "-content"},
-		"createRunner":    map[string]any{"name": of.mark + "-runner", "kind": "bad"},
-		"createToken":     map[string]any{"name": of.mark + "-admin", "role": "bad"},
-		"replaceRunner":   map[string]any{"reason": "stolen"},
-		"restoreState":    map[string]any{"reason": "stolen"},
-		"dismissState":    map[string]any{"reason": "stolen"},
-		"abandonState":    map[string]any{"reason": "stolen"},
-		"previewApp":      "not a tar",
-		"previewInstall":  map[string]any{"approval": "approve-all"},
-		"pinInstall":      map[string]any{"release": 1},
-		"skipStep":        map[string]any{"reason": "stolen"},
+		"respondApproval": map[string]any{
+			"answer": "approve", "plan": of.ids["plan"], "content_digest": "sha256:" + of.mark + "-content",
+		},
+		"createRunner":   map[string]any{"name": of.mark + "-runner", "kind": "bad"},
+		"createToken":    map[string]any{"name": of.mark + "-admin", "role": "bad"},
+		"replaceRunner":  map[string]any{"reason": "stolen"},
+		"restoreState":   map[string]any{"reason": "stolen"},
+		"dismissState":   map[string]any{"reason": "stolen"},
+		"abandonState":   map[string]any{"reason": "stolen"},
+		"previewApp":     "not a tar",
+		"previewInstall": map[string]any{"approval": "approve-all"},
+		"pinInstall":     map[string]any{"release": 1},
+		"skipStep":       map[string]any{"reason": "stolen"},
 	}
 }
 
 // query is the required query of an operation besides object names; MARK is replaced by the
 // tenant's mark.
-var query = map[string]string{"diffRelease": "?from=1", "freeStateLock": "?reason=stolen", "renderTexts": "?component=MARK-web"}
+var query = map[string]string{
+	"diffRelease": "?from=1", "freeStateLock": "?reason=stolen", "renderTexts": "?component=MARK-web",
+}
 
 // keys returns the ways in which a path parameter may name another org's object.
 func keys(of *tenant) map[string][]string {
@@ -93,7 +102,10 @@ func requests(t *testing.T, op operation, of *tenant) []request {
 				t.Fatalf("%s has a path parameter %s: say in keys what names one", op.ID, p.Name)
 			}
 			for _, v := range values {
-				next = append(next, request{path: strings.Replace(r.path, "{"+p.Name+"}", url.PathEscape(v), 1), keys: append([]string{v}, r.keys...)})
+				next = append(next, request{
+					path: strings.Replace(r.path, "{"+p.Name+"}", url.PathEscape(v), 1),
+					keys: append([]string{v}, r.keys...),
+				})
 			}
 		}
 		all = next
@@ -188,7 +200,8 @@ func checkForeign(t *testing.T, other *tenant, op operation, r request, got answ
 func sameAnswer(t *testing.T, op operation, r request, got answer, nothing request, none answer) {
 	t.Helper()
 	if got.Status != none.Status || nameless(got, r) != nameless(none, nothing) {
-		t.Errorf("%s %s tells another's from none at all: %d %s, and %d %s", op.Method, r.path, got.Status, got.Body, none.Status, none.Body)
+		t.Errorf("%s %s tells another's from none at all: %d %s, and %d %s",
+			op.Method, r.path, got.Status, got.Body, none.Status, none.Body)
 	}
 }
 
@@ -229,7 +242,8 @@ func TestOwnThingsAreThere(t *testing.T) {
 				continue
 			}
 			got := w.call(w.one.token[needs[op.ID]], op.Method, r.path, nil)
-			if got.Status != http.StatusOK || !strings.Contains(got.Body, w.one.mark) && !slices.Contains(markless, op.ID) {
+			if got.Status != http.StatusOK ||
+				!strings.Contains(got.Body, w.one.mark) && !slices.Contains(markless, op.ID) {
 				t.Errorf("%s %s: %d %s", op.Method, r.path, got.Status, got.Body)
 			}
 		}
@@ -242,11 +256,15 @@ func TestNamesBelongToAnOrg(t *testing.T) {
 	w := newWorld(t)
 	for _, o := range []*tenant{w.one, w.two} {
 		for path, body := range map[string]any{
-			"/v1/apps":        map[string]any{"name": "same"},
-			"/v1/runners":     map[string]any{"name": "same", "kind": "install", "shared": true},
-			"/v1/credentials": map[string]any{"name": "same", "password": w.sealed(seal.CredentialContext(o.org.ID, "same"), w.key.Recipient(), "p")},
+			"/v1/apps":    map[string]any{"name": "same"},
+			"/v1/runners": map[string]any{"name": "same", "kind": "install", "shared": true},
+			"/v1/credentials": map[string]any{
+				"name": "same", "password": w.sealed(seal.CredentialContext(o.org.ID, "same"), w.key.Recipient(), "p"),
+			},
 		} {
-			if got := w.call(o.token["admin"], http.MethodPost, path, body, "Idempotency-Key", "same"); got.Status != http.StatusCreated {
+			if got := w.call(
+				o.token["admin"], http.MethodPost, path, body, "Idempotency-Key", "same",
+			); got.Status != http.StatusCreated {
 				t.Errorf("POST %s as %s: %d %s", path, o.mark, got.Status, got.Body)
 			}
 		}

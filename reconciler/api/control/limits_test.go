@@ -60,13 +60,15 @@ func TestGuesses(t *testing.T) {
 	for range 300 {
 		w.call("nuon_guess", http.MethodGet, "/v1/whoami", nil)
 	}
-	w.refusedAs(w.call("nuon_guess", http.MethodGet, "/v1/whoami", nil), http.StatusTooManyRequests, "too_many_requests")
+	w.refusedAs(w.call("nuon_guess", http.MethodGet, "/v1/whoami", nil),
+		http.StatusTooManyRequests, "too_many_requests")
 	for _, role := range []string{"viewer", "admin"} { // one that was seen before, and one that was not
 		if got := w.call(w.one.token[role], http.MethodGet, "/v1/whoami", nil); got.Status != http.StatusOK {
 			t.Errorf("a good token pays for others: %d %s", got.Status, got.Body)
 		}
 	}
-	w.refusedAs(w.call("", http.MethodPost, "/hooks/"+w.one.org.ID+"/hok_1", "{}"), http.StatusTooManyRequests, "too_many_requests")
+	w.refusedAs(w.call("", http.MethodPost, "/hooks/"+w.one.org.ID+"/hok_1", "{}"),
+		http.StatusTooManyRequests, "too_many_requests")
 }
 
 // TestForgedTokensAreRefusedWithoutTheDatabase: a lookup would fail with a server error here.
@@ -74,7 +76,9 @@ func TestForgedTokensAreRefusedWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.store.Close()
-	if got := w.call(w.one.token["viewer"], http.MethodGet, "/v1/whoami", nil); got.Status != http.StatusServiceUnavailable {
+	if got := w.call(
+		w.one.token["viewer"], http.MethodGet, "/v1/whoami", nil,
+	); got.Status != http.StatusServiceUnavailable {
 		t.Fatalf("a genuine token: %d %s", got.Status, got.Body)
 	}
 	for range 10 {
@@ -96,7 +100,8 @@ func TestDeliveriesAreBounded(t *testing.T) {
 	deliver := func(from, body string) answer {
 		at := strconv.FormatInt(now.Unix(), 10)
 		return w.call("", http.MethodPost, hook.Path, body, "X-Forwarded-For", from,
-			forge.HeaderTimestamp, at, forge.HeaderSignature, forge.Sign(seal.NewSecret([]byte(hook.Secret)), at, []byte(body)))
+			forge.HeaderTimestamp, at, forge.HeaderSignature,
+			forge.Sign(seal.NewSecret([]byte(hook.Secret)), at, []byte(body)))
 	}
 	if got := deliver("192.0.2.1", "{}"); got.Status != http.StatusOK {
 		t.Fatalf("%d %s", got.Status, got.Body)
@@ -104,7 +109,9 @@ func TestDeliveriesAreBounded(t *testing.T) {
 	for range 400 {
 		w.call("", http.MethodPost, hook.Path, "{}", "X-Forwarded-For", "198.51.100.1")
 	}
-	if got := w.call("", http.MethodPost, hook.Path, "{}", "X-Forwarded-For", "198.51.100.1"); got.Status != http.StatusTooManyRequests {
+	if got := w.call(
+		"", http.MethodPost, hook.Path, "{}", "X-Forwarded-For", "198.51.100.1",
+	); got.Status != http.StatusTooManyRequests {
 		t.Errorf("forged for long: %d %s", got.Status, got.Body)
 	}
 	for i, want := range []int{http.StatusOK, http.StatusOK, http.StatusTooManyRequests} {
@@ -145,7 +152,8 @@ func TestEveryRouteHasAnEnd(t *testing.T) {
 	for _, op := range operations(t) {
 		for _, bearer := range []string{"", w.one.token["admin"]} {
 			d := &deadlines{ResponseRecorder: httptest.NewRecorder()}
-			r := httptest.NewRequestWithContext(t.Context(), op.Method, strings.NewReplacer("{", "no-", "}", "").Replace(op.Path), strings.NewReader("{}"))
+			r := httptest.NewRequestWithContext(t.Context(), op.Method,
+				strings.NewReplacer("{", "no-", "}", "").Replace(op.Path), strings.NewReader("{}"))
 			r.Header.Set("Authorization", "Bearer "+bearer)
 			begun := time.Now()
 			handler.ServeHTTP(d, r)
@@ -154,7 +162,10 @@ func TestEveryRouteHasAnEnd(t *testing.T) {
 					t.Errorf("%s: the %s deadline is %s", op.ID, name, until)
 				}
 			}
-			for name, want := range map[string]string{"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "Nuon-Api": strconv.Itoa(version.API), "Nuon-Version": version.Number} {
+			for name, want := range map[string]string{
+				"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Cache-Control": "no-store",
+				"Referrer-Policy": "no-referrer", "Nuon-Api": strconv.Itoa(version.API), "Nuon-Version": version.Number,
+			} {
 				if got := d.Header().Get(name); got != want {
 					t.Errorf("%s: %s is %q", op.ID, name, got)
 				}

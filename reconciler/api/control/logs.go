@@ -58,7 +58,10 @@ func (s *Server) GetRunnerLogs(ctx context.Context, r GetRunnerLogsRequestObject
 }
 
 // answerLog returns a log at once, or as a stream to a client that accepts one.
-func (s *Server) answerLog(ctx context.Context, all func(context.Context) ([]api.LogChunk, error), follow func(context.Context, http.ResponseWriter) error) (logAnswer, error) {
+func (s *Server) answerLog(
+	ctx context.Context, all func(context.Context) ([]api.LogChunk, error),
+	follow func(context.Context, http.ResponseWriter) error,
+) (logAnswer, error) {
 	if strings.Contains(acceptOf(ctx), "text/event-stream") {
 		return func(w http.ResponseWriter) error {
 			edge.Unhurried(w)
@@ -71,7 +74,9 @@ func (s *Server) answerLog(ctx context.Context, all func(context.Context) ([]api
 	if err != nil {
 		return nil, err
 	}
-	return GetLogs200JSONResponse(api.LogChunkList{Items: append([]api.LogChunk{}, chunks...)}).VisitGetLogsResponse, nil
+	return GetLogs200JSONResponse(api.LogChunkList{
+		Items: append([]api.LogChunk{}, chunks...),
+	}).VisitGetLogsResponse, nil
 }
 
 // logAnswer is a log of a job or a runner as a response.

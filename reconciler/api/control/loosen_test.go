@@ -31,12 +31,16 @@ func (w *world) asked(status string) []api.Approval {
 // give responds to an approval with a token of a role.
 func (w *world) give(role string, a api.Approval, yes api.ResponseAnswer) answer {
 	w.Helper()
-	return w.call(w.one.token[role], http.MethodPost, "/v1/approvals/"+a.ID+"/response", api.Response{Answer: yes, ContentDigest: a.ContentDigest})
+	return w.call(w.one.token[role], http.MethodPost, "/v1/approvals/"+a.ID+"/response", api.Response{
+		Answer: yes, ContentDigest: a.ContentDigest,
+	})
 }
 
 func (w *world) settings() string {
 	w.Helper()
-	return w.text("select approval || ' ' || allow_destroy || ' ' || approvals_by_others from installs where name = 'east'")
+	return w.text(
+		"select approval || ' ' || allow_destroy || ' ' || approvals_by_others from installs where name = 'east'",
+	)
 }
 
 // TestOperatorsCannotLoosen checks that a role that may not approve cannot set a rule that
@@ -48,42 +52,56 @@ func TestOperatorsCannotLoosen(t *testing.T) {
 	must := func(got answer) {
 		t.Helper()
 		p := w.refusedAs(got, http.StatusForbidden, "forbidden")
-		if !strings.Contains(p.Title, "role operator") || !strings.Contains(p.Title, "needs approver") || !strings.Contains(p.Detail, "Ask an approver") {
+		if !strings.Contains(p.Title, "role operator") || !strings.Contains(p.Title, "needs approver") ||
+			!strings.Contains(p.Detail, "Ask an approver") {
 			t.Errorf("the refusal does not name the role and how to go on: %+v", p)
 		}
 	}
 	must(w.patch("operator", api.InstallChange{Approval: "approve-all"}))
 	must(w.patch("operator", api.InstallChange{AllowDestroy: ptr(true)}))
 	must(w.patch("operator", api.InstallChange{Approval: "approve-all", Owner: "file"}))
-	must(w.call(w.one.token["operator"], http.MethodPost, "/v1/installs", api.NewInstall{App: "shop", Name: "west", Approval: "approve-all"}))
-	must(w.call(w.one.token["operator"], http.MethodPost, "/v1/installs", api.NewInstall{App: "shop", Name: "west", AllowDestroy: true}))
+	must(w.call(w.one.token["operator"], http.MethodPost, "/v1/installs", api.NewInstall{
+		App: "shop", Name: "west", Approval: "approve-all",
+	}))
+	must(w.call(w.one.token["operator"], http.MethodPost, "/v1/installs", api.NewInstall{
+		App: "shop", Name: "west", AllowDestroy: true,
+	}))
 	if now := w.settings(); now != "prompt false false" {
 		t.Errorf("the settings are %s", now)
 	}
 	if n := w.text("select count(*)::text from installs where name = 'west'"); n != "0" {
 		t.Error("the install was created all the same")
 	}
-	if got := w.patch("ci", api.InstallChange{Approval: "approve-all", By: "file"}); got.Status != http.StatusForbidden {
+	if got := w.patch("ci", api.InstallChange{
+		Approval: "approve-all", By: "file",
+	}); got.Status != http.StatusForbidden {
 		t.Errorf("a ci token: %d %s", got.Status, got.Body)
 	}
 
 	// An approver may, at once, and the audit log records it.
-	if got := w.patch("approver", api.InstallChange{Approval: "approve-all", AllowDestroy: ptr(true)}); got.Status != http.StatusOK {
+	if got := w.patch("approver", api.InstallChange{
+		Approval: "approve-all", AllowDestroy: ptr(true),
+	}); got.Status != http.StatusOK {
 		t.Fatalf("an approver: %d %s", got.Status, got.Body)
 	}
 	i := w.install("/v1/installs/east")
-	if i.Approval != "approve-all" || !i.AllowDestroy || i.Rule.By != w.one.mark+"-approver" || i.Rule.At.IsZero() || !strings.HasPrefix(i.Rule.Digest, "sha256:") {
+	if i.Approval != "approve-all" || !i.AllowDestroy || i.Rule.By != w.one.mark+"-approver" || i.Rule.At.IsZero() ||
+		!strings.HasPrefix(i.Rule.Digest, "sha256:") {
 		t.Errorf("the rule is %s %t, %+v", i.Approval, i.AllowDestroy, i.Rule)
 	}
-	if rules := w.texts("select actor || ' ' || (detail->'to'->>'approval') from audit_events where action = 'install.rule'"); len(rules) != 1 || rules[0] != w.one.mark+"-approver approve-all" {
+	if rules := w.texts(
+		"select actor || ' ' || (detail->'to'->>'approval') from audit_events where action = 'install.rule'",
+	); len(rules) != 1 || rules[0] != w.one.mark+"-approver approve-all" {
 		t.Errorf("the audit has %q", rules)
 	}
 
 	// Everyone may make it stricter.
-	if got := w.patch("operator", api.InstallChange{AllowDestroy: ptr(false)}); got.Status != http.StatusOK || w.settings() != "approve-all false false" {
+	if got := w.patch("operator", api.InstallChange{AllowDestroy: ptr(false)}); got.Status != http.StatusOK ||
+		w.settings() != "approve-all false false" {
 		t.Errorf("an operator makes it stricter: %d %s, now %s", got.Status, got.Body, w.settings())
 	}
-	if got := w.patch("operator", api.InstallChange{Approval: "prompt"}); got.Status != http.StatusOK || w.settings() != "prompt false false" {
+	if got := w.patch("operator", api.InstallChange{Approval: "prompt"}); got.Status != http.StatusOK ||
+		w.settings() != "prompt false false" {
 		t.Errorf("an operator makes it stricter: %d %s, now %s", got.Status, got.Body, w.settings())
 	}
 }
@@ -94,7 +112,10 @@ func TestAFileThatLoosensWaits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.shop()
-	loosen := api.InstallChange{By: "file", Owner: "file", Approval: "approve-all", AllowDestroy: ptr(true), Labels: map[string]string{"tier": "gold"}}
+	loosen := api.InstallChange{
+		By: "file", Owner: "file", Approval: "approve-all", AllowDestroy: ptr(true),
+		Labels: map[string]string{"tier": "gold"},
+	}
 	for range 2 { // a sync may run again and again
 		if got := w.patch("operator", loosen); got.Status != http.StatusOK {
 			t.Fatalf("a file: %d %s", got.Status, got.Body)
@@ -105,10 +126,12 @@ func TestAFileThatLoosensWaits(t *testing.T) {
 		t.Errorf("the settings are %s, the labels %v", w.settings(), i.Labels)
 	}
 	waiting := w.asked("waiting")
-	if len(waiting) != 1 || i.Pending.Approval != waiting[0].ID || i.Pending.Author != w.one.mark+"-operator" || i.Pending.Settings.Approval != "approve-all" || i.Status == "waiting_for_approval" {
+	if len(waiting) != 1 || i.Pending.Approval != waiting[0].ID || i.Pending.Author != w.one.mark+"-operator" ||
+		i.Pending.Settings.Approval != "approve-all" || i.Status == "waiting_for_approval" {
 		t.Fatalf("waiting %+v, pending %+v, status %s", waiting, i.Pending, i.Status)
 	}
-	if !strings.Contains(string(waiting[0].Report), "approve-all") || waiting[0].ContentDigest == "" || waiting[0].Author != i.Pending.Author {
+	if !strings.Contains(string(waiting[0].Report), "approve-all") || waiting[0].ContentDigest == "" ||
+		waiting[0].Author != i.Pending.Author {
 		t.Errorf("the question shows %s", waiting[0].Report)
 	}
 	w.refusedAs(w.give("operator", waiting[0], api.ResponseAnswerApprove), http.StatusForbidden, "forbidden")
@@ -127,7 +150,9 @@ func TestAFileThatLoosensWaits(t *testing.T) {
 	if got := w.give("approver", waiting[0], api.ResponseAnswerReject); got.Status != http.StatusOK {
 		t.Fatalf("%d %s", got.Status, got.Body)
 	}
-	if got := w.patch("operator", api.InstallChange{By: "file", Approval: "approve-all"}); got.Status != http.StatusOK || len(w.asked("waiting")) != 0 || w.settings() != "prompt false false" {
+	if got := w.patch("operator", api.InstallChange{
+		By: "file", Approval: "approve-all",
+	}); got.Status != http.StatusOK || len(w.asked("waiting")) != 0 || w.settings() != "prompt false false" {
 		t.Errorf("asked again after a no: %d %s; %s", got.Status, got.Body, w.settings())
 	}
 
@@ -139,12 +164,14 @@ func TestAFileThatLoosensWaits(t *testing.T) {
 		t.Fatalf("%d %s", got.Status, got.Body)
 	}
 	i = w.install("/v1/installs/east")
-	if w.settings() != "approve-all true false" || i.Rule.By != w.one.mark+"-operator" || i.Rule.ApprovedBy != w.one.mark+"-approver" || i.Pending.Approval != "" {
+	if w.settings() != "approve-all true false" || i.Rule.By != w.one.mark+"-operator" ||
+		i.Rule.ApprovedBy != w.one.mark+"-approver" || i.Pending.Approval != "" {
 		t.Errorf("after a yes: %s, %+v, pending %+v", w.settings(), i.Rule, i.Pending)
 	}
 
 	// An install that a file creates starts with the strictest settings.
-	made := w.ok(http.MethodPost, "/v1/installs", api.NewInstall{App: "shop", Name: "west", Owner: "file", Approval: "approve-all"}, http.StatusCreated)
+	made := w.ok(http.MethodPost, "/v1/installs",
+		api.NewInstall{App: "shop", Name: "west", Owner: "file", Approval: "approve-all"}, http.StatusCreated)
 	if !strings.Contains(made, `"approval":"prompt"`) || len(w.asked("waiting")) != 1 {
 		t.Errorf("made as %s", made)
 	}
@@ -159,8 +186,11 @@ func TestFourEyes(t *testing.T) {
 	if got := w.patch("approver", api.InstallChange{ApprovalsByOthers: ptr(true)}); got.Status != http.StatusOK {
 		t.Fatalf("%d %s", got.Status, got.Body)
 	}
-	w.refusedAs(w.patch("operator", api.InstallChange{ApprovalsByOthers: ptr(false)}), http.StatusForbidden, "forbidden")
-	if got := w.patch("approver", api.InstallChange{Approval: "approve-all", ApprovalsByOthers: ptr(false)}); got.Status != http.StatusOK || w.settings() != "prompt false true" {
+	w.refusedAs(w.patch("operator", api.InstallChange{ApprovalsByOthers: ptr(false)}),
+		http.StatusForbidden, "forbidden")
+	if got := w.patch("approver", api.InstallChange{
+		Approval: "approve-all", ApprovalsByOthers: ptr(false),
+	}); got.Status != http.StatusOK || w.settings() != "prompt false true" {
 		t.Fatalf("an approver loosens alone: %d %s, now %s", got.Status, got.Body, w.settings())
 	}
 	waiting := w.asked("waiting")
@@ -168,7 +198,8 @@ func TestFourEyes(t *testing.T) {
 		t.Fatalf("waiting %+v", waiting)
 	}
 	w.refusedAs(w.give("approver", waiting[0], api.ResponseAnswerApprove), http.StatusConflict, "own_change")
-	if got := w.give("admin", waiting[0], api.ResponseAnswerApprove); got.Status != http.StatusOK || w.settings() != "approve-all false false" {
+	if got := w.give("admin", waiting[0], api.ResponseAnswerApprove); got.Status != http.StatusOK ||
+		w.settings() != "approve-all false false" {
 		t.Errorf("another approver: %d %s, now %s", got.Status, got.Body, w.settings())
 	}
 }

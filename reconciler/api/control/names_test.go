@@ -17,10 +17,20 @@ func TestNamesAndIDs(t *testing.T) {
 	viewer, m := w.one.token["viewer"], w.one.mark
 	for _, pair := range [][]string{
 		{"/v1/apps/" + w.one.ids["app"], "/v1/apps/" + m + "-app"},
-		{"/v1/installs/" + w.one.ids["install"], "/v1/installs/" + m + "-inst", "/v1/installs/" + url.PathEscape(m+"-app/"+m+"-inst")},
-		{"/v1/builds?app=" + w.one.ids["app"], "/v1/builds?app=" + m + "-app", "/v1/builds?app=" + m + "-app&component=" + m + "-web", "/v1/builds?app=" + m + "-app&component=" + w.one.ids["component"]},
+		{
+			"/v1/installs/" + w.one.ids["install"], "/v1/installs/" + m + "-inst",
+			"/v1/installs/" + url.PathEscape(m+"-app/"+m+"-inst"),
+		},
+		{
+			"/v1/builds?app=" + w.one.ids["app"], "/v1/builds?app=" + m + "-app",
+			"/v1/builds?app=" + m + "-app&component=" + m + "-web",
+			"/v1/builds?app=" + m + "-app&component=" + w.one.ids["component"],
+		},
 		{"/v1/installs", "/v1/installs?app=" + m + "-app", "/v1/installs?app=" + w.one.ids["app"]},
-		{"/v1/workflows", "/v1/workflows?install=" + m + "-inst", "/v1/workflows?install=" + m + "-app/" + m + "-inst&status=succeeded"},
+		{
+			"/v1/workflows", "/v1/workflows?install=" + m + "-inst",
+			"/v1/workflows?install=" + m + "-app/" + m + "-inst&status=succeeded",
+		},
 		{"/v1/approvals", "/v1/approvals?install=" + w.one.ids["install"], "/v1/approvals?status=waiting"},
 	} {
 		first := w.call(viewer, http.MethodGet, pair[0], nil)
@@ -33,10 +43,15 @@ func TestNamesAndIDs(t *testing.T) {
 			}
 		}
 	}
-	for _, none := range []string{"/v1/apps/no", "/v1/installs/no", "/v1/installs/no%2Fno", "/v1/builds/no", "/v1/builds?app=no", "/v1/installs?app=no", "/v1/workflows/no",
-		"/v1/workflows?install=no", "/v1/workflows/no/events", "/v1/approvals/no", "/v1/jobs/no", "/v1/jobs/no/logs", "/v1/sealing-key?install=no",
-		"/v1/explain/app/no", "/v1/explain/build/no", "/v1/explain/revision/no", "/v1/explain/install/no", "/v1/explain/workflow/no", "/v1/explain/plan/no"} {
-		if p := w.refusedAs(w.call(viewer, http.MethodGet, none, nil), http.StatusNotFound, "not_found"); !strings.Contains(p.Title, `"no`) {
+	for _, none := range []string{"/v1/apps/no", "/v1/installs/no", "/v1/installs/no%2Fno", "/v1/builds/no",
+		"/v1/builds?app=no", "/v1/installs?app=no", "/v1/workflows/no",
+		"/v1/workflows?install=no", "/v1/workflows/no/events", "/v1/approvals/no", "/v1/jobs/no", "/v1/jobs/no/logs",
+		"/v1/sealing-key?install=no",
+		"/v1/explain/app/no", "/v1/explain/build/no", "/v1/explain/revision/no", "/v1/explain/install/no",
+		"/v1/explain/workflow/no", "/v1/explain/plan/no"} {
+		if p := w.refusedAs(
+			w.call(viewer, http.MethodGet, none, nil), http.StatusNotFound, "not_found",
+		); !strings.Contains(p.Title, `"no`) {
 			t.Errorf("%s: %q does not say what is not there", none, p.Title)
 		}
 	}
@@ -54,8 +69,10 @@ func TestAmbiguousInstallName(t *testing.T) {
 	}
 	operator := w.one.token["admin"]
 	for _, ask := range []struct{ method, path, body string }{
-		{"GET", "/v1/installs/acme", ""}, {"PATCH", "/v1/installs/acme", "{}"}, {"DELETE", "/v1/installs/acme", ""}, {"GET", "/v1/workflows?install=acme", ""},
-		{"POST", "/v1/installs/acme/workflows", `{"kind":"deploy"}`}, {"GET", "/v1/explain/install/acme", ""}, {"GET", "/v1/sealing-key?install=acme", ""},
+		{"GET", "/v1/installs/acme", ""}, {"PATCH", "/v1/installs/acme", "{}"}, {"DELETE", "/v1/installs/acme", ""},
+		{"GET", "/v1/workflows?install=acme", ""},
+		{"POST", "/v1/installs/acme/workflows", `{"kind":"deploy"}`}, {"GET", "/v1/explain/install/acme", ""},
+		{"GET", "/v1/sealing-key?install=acme", ""},
 	} {
 		p := w.refusedAs(w.call(operator, ask.method, ask.path, ask.body), http.StatusConflict, "ambiguous")
 		if !strings.Contains(p.Detail, "red/acme") || !strings.Contains(p.Detail, "blue/acme") {
@@ -78,9 +95,11 @@ func TestBadNames(t *testing.T) {
 	admin := w.one.token["admin"]
 	for _, name := range []string{"", "Hello", "a b", "a/b", "ü", "a.b", strings.Repeat("a", 64), "../x", "a\nb"} {
 		for path, body := range map[string]any{
-			"/v1/apps":        map[string]any{"name": name},
-			"/v1/installs":    map[string]any{"name": name, "app": "hello"},
-			"/v1/credentials": map[string]any{"name": name, "password": w.sealed(seal.CredentialContext(w.one.org.ID, name), w.key.Recipient(), "p")},
+			"/v1/apps":     map[string]any{"name": name},
+			"/v1/installs": map[string]any{"name": name, "app": "hello"},
+			"/v1/credentials": map[string]any{
+				"name": name, "password": w.sealed(seal.CredentialContext(w.one.org.ID, name), w.key.Recipient(), "p"),
+			},
 		} {
 			p := w.refusedAs(w.call(admin, http.MethodPost, path, body), http.StatusUnprocessableEntity, "bad_name")
 			if !strings.Contains(p.Detail, "63") {

@@ -16,8 +16,10 @@ import (
 // nasty are texts that somebody may use as a name: none may do harm, or be printed unescaped on a
 // terminal.
 var nasty = []string{
-	"a b", `"`, "'; drop table apps; --", "\x1b[31mred\x1b[0m", "a\u202eb", "🦄", "<script>alert(1)</script>", "..", "../..", "%", "%2e%2e", "a/b", "a\nb", "\t",
-	"{{.nuon}}", "\u0085", "\ufeff", "e\u0301", strings.Repeat("x", 5000), "-", "--force", "$(id)", "null", "-1", "99999999999999999999",
+	"a b", `"`, "'; drop table apps; --", "\x1b[31mred\x1b[0m", "a\u202eb", "🦄", "<script>alert(1)</script>", "..",
+	"../..", "%", "%2e%2e", "a/b", "a\nb", "\t",
+	"{{.nuon}}", "\u0085", "\ufeff", "e\u0301", strings.Repeat("x", 5000), "-", "--force", "$(id)", "null", "-1",
+	"99999999999999999999",
 }
 
 // TestNastyNamesInPaths checks that every operation refuses such a name in its path as invalid or
@@ -51,7 +53,8 @@ func TestNastyNamesInPaths(t *testing.T) {
 			}
 		}
 	}
-	if after := w.text("select count(*)::text from installs") + w.text("select count(*)::text from apps"); after != before {
+	if after := w.text("select count(*)::text from installs") +
+		w.text("select count(*)::text from apps"); after != before {
 		t.Errorf("there were %s installs and apps, and are %s", before, after)
 	}
 }
@@ -69,14 +72,24 @@ func own(o *tenant, p parameter) string {
 
 // odd lists text fields that bodies does not have, by operation; %s is replaced by the text.
 var odd = map[string][]string{
-	"createApp":      {`"directory": %s`, `"ref": %s`},
-	"createInstall":  {`"runner": %s`, `"labels": {%s: %s}`, `"toggles": {%s: true}`, `"account": {%s: {%s: %s}}`, `"inputs": [{"name": %s, "value": %s}]`, `"owner": %s`},
-	"updateInstall":  {`"labels": {%s: %s}`, `"toggles": {%s: true}`, `"inputs": [{"name": %s, "value": %s}]`, `"inputs": [{"name": "region", "value": %s}]`, `"owner": %s`, `"by": %s`},
+	"createApp": {`"directory": %s`, `"ref": %s`},
+	"createInstall": {
+		`"runner": %s`, `"labels": {%s: %s}`,
+		`"toggles": {%s: true}`, `"account": {%s: {%s: %s}}`, `"inputs": [{"name": %s, "value": %s}]`, `"owner": %s`,
+	},
+	"updateInstall": {
+		`"labels": {%s: %s}`, `"toggles": {%s: true}`,
+		`"inputs": [{"name": %s, "value": %s}]`, `"inputs": [{"name": "region", "value": %s}]`,
+		`"owner": %s`, `"by": %s`,
+	},
 	"previewInstall": {`"labels": {%s: %s}`, `"toggles": {%s: true}`, `"inputs": [{"name": %s, "value": %s}]`},
 	"createWorkflow": {
-		`"kind": "deploy", "components": [%s]`, `"kind": "teardown", "components": [%s], "dependents": true`, `"kind": "action", "action": %s`,
-		`"kind": "action", "action": "smoke", "env": {%s: %s}`, `"kind": "action", "action": "smoke", "inputs": {%s: %s}`,
-		`"kind": "deploy", "components": [%s], "dry_run": true`, `"kind": "deploy", "components": [%s], "plan_only": true`,
+		`"kind": "deploy", "components": [%s]`, `"kind": "teardown", "components": [%s], "dependents": true`,
+		`"kind": "action", "action": %s`,
+		`"kind": "action", "action": "smoke", "env": {%s: %s}`,
+		`"kind": "action", "action": "smoke", "inputs": {%s: %s}`,
+		`"kind": "deploy", "components": [%s], "dry_run": true`,
+		`"kind": "deploy", "components": [%s], "plan_only": true`,
 	},
 	"createToken":      {`"name": "x", "role": "viewer", "app": %s`},
 	"createCredential": {`"username": %s`, `"repositories": [%s]`},
@@ -153,7 +166,9 @@ func (w *world) printable(what string, got answer) {
 		w.Errorf("%s: %d %s", what, got.Status, got.Body)
 		return
 	}
-	if odd := strings.IndexFunc(p.Title+p.Detail, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }); odd >= 0 {
+	if odd := strings.IndexFunc(
+		p.Title+p.Detail, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) },
+	); odd >= 0 {
 		w.Errorf("%s: %q %q shows what it was given as it is", what, p.Title, p.Detail)
 	}
 	if len(p.Title)+len(p.Detail) > 1000 {

@@ -9,7 +9,9 @@ import (
 // admin.
 func TestRouteThatNobodyDecidedAbout(t *testing.T) {
 	t.Parallel()
-	for method, want := range map[string]role{http.MethodGet: viewer, http.MethodPost: admin, http.MethodPatch: admin, http.MethodDelete: admin} {
+	for method, want := range map[string]role{
+		http.MethodGet: viewer, http.MethodPost: admin, http.MethodPatch: admin, http.MethodDelete: admin,
+	} {
 		if got := neededFor("BrandNew", method); got != want {
 			t.Errorf("%s needs %s, want %s", method, got, want)
 		}

@@ -30,7 +30,10 @@ func TestPages(t *testing.T) {
 		{"/v1/approvals?brief=true", "id", func(a, b string) int { return strings.Compare(b, a) }, 26},
 		{"/v1/approvals", "id", func(a, b string) int { return strings.Compare(b, a) }, 26},
 		{"/v1/workflows", "id", func(a, b string) int { return strings.Compare(b, a) }, 26},
-		{"/v1/workflows?install=" + w.one.ids["install"] + "&status=failed", "id", func(a, b string) int { return strings.Compare(b, a) }, 25},
+		{
+			"/v1/workflows?install=" + w.one.ids["install"] + "&status=failed", "id",
+			func(a, b string) int { return strings.Compare(b, a) }, 25,
+		},
 		{"/v1/builds?app=" + w.one.ids["app"], "id", func(a, b string) int { return strings.Compare(b, a) }, 26},
 		{"/v1/apps/" + w.one.ids["app"] + "/versions", "id", nil, 26},
 	} {
@@ -52,11 +55,14 @@ func TestPages(t *testing.T) {
 		}
 	}
 	for limit, want := range map[string]int{"0": 26, "-3": 26, "100000": 26, "2": 2, "": 26} {
-		if got := items(w.call(w.one.token["viewer"], http.MethodGet, "/v1/apps?limit="+limit, nil)); got != want && limit != "" {
+		if got := items(
+			w.call(w.one.token["viewer"], http.MethodGet, "/v1/apps?limit="+limit, nil),
+		); got != want && limit != "" {
 			t.Errorf("limit=%s gives %d rows, want %d", limit, got, want)
 		}
 	}
-	w.refusedAs(w.call(w.one.token["viewer"], http.MethodGet, "/v1/apps?limit=many", nil), http.StatusBadRequest, "bad_request")
+	w.refusedAs(w.call(w.one.token["viewer"], http.MethodGet, "/v1/apps?limit=many", nil),
+		http.StatusBadRequest, "bad_request")
 }
 
 // TestPagesWhileRowsComeAndGo checks that a cursor stays valid when the row that it names is
@@ -71,7 +77,9 @@ func TestPagesWhileRowsComeAndGo(t *testing.T) {
 	w.exec("delete from apps where name = 'app-03'")
 	w.one.add("apps", "id", id.New("app"), "name", "app-00-new")
 	second, _ := w.page("/v1/apps", 4, next, "name")
-	if got := append(first, second...); !slices.Equal(got, []string{"app-00", "app-01", "app-02", "app-03", "app-04", "app-05", "app-06", "app-07"}) {
+	if got := append(first, second...); !slices.Equal(got, []string{
+		"app-00", "app-01", "app-02", "app-03", "app-04", "app-05", "app-06", "app-07",
+	}) {
 		t.Errorf("%v", got)
 	}
 }
@@ -100,20 +108,27 @@ func (w *world) manyRows(n int) {
 	for i := w.more; i < w.more+n; i++ {
 		app := id.New("app")
 		o.add("apps", "id", app, "name", fmt.Sprintf("more-%02d", i))
-		o.add("app_versions", "id", id.New("ver"), "app_id", o.ids["app"], "number", i+2, "digest", fmt.Sprint(i), "config", `{}`, "reason", "r")
+		o.add("app_versions", "id", id.New("ver"), "app_id", o.ids["app"], "number", i+2, "digest", fmt.Sprint(i),
+			"config", `{}`, "reason", "r")
 		o.add("installs", "id", id.New("ins"), "app_id", app, "name", "more", "runner_id", o.ids["runner"])
 		o.add("runners", "id", id.New("run"), "name", fmt.Sprintf("more-%02d", i), "kind", "install")
 		wfl, stp, pln := id.New("wfl"), id.New("stp"), id.New("pln")
-		o.add("workflows", "id", wfl, "install_id", o.ids["install"], "number", i+2, "kind", "deploy", "status", "failed", "reason", "r", "requested_by", "p")
+		o.add("workflows", "id", wfl, "install_id", o.ids["install"], "number", i+2, "kind", "deploy", "status",
+			"failed", "reason", "r", "requested_by", "p")
 		o.add("steps", "id", stp, "workflow_id", wfl, "position", 0, "kind", "plan", "status", "succeeded")
-		o.add("plans", "id", pln, "step_id", stp, "workflow_id", wfl, "install_id", o.ids["install"], "install_component_id", o.ids["install_component"],
-			"component", "web", "status", "ready", "desired_digest", "d", "basis", `{}`, "basis_digest", "b", "bundle_digest", "b", "report", `{}`,
+		o.add("plans", "id", pln, "step_id", stp, "workflow_id", wfl, "install_id", o.ids["install"],
+			"install_component_id", o.ids["install_component"],
+			"component", "web", "status", "ready", "desired_digest", "d", "basis", `{}`, "basis_digest", "b",
+			"bundle_digest", "b", "report", `{}`,
 			"report_digest", "r", "content_digest", "c", "destructive", false, "target", `{}`)
-		o.add("approvals", "id", id.New("apr"), "plan_id", pln, "step_id", stp, "workflow_id", wfl, "install_id", o.ids["install"],
+		o.add("approvals", "id", id.New("apr"), "plan_id", pln, "step_id", stp, "workflow_id", wfl,
+			"install_id", o.ids["install"],
 			"content_digest", "c", "status", "waiting")
 		input := id.New("inp")
-		o.add("component_inputs", "id", input, "component_id", o.ids["component"], "digest", fmt.Sprint(i), "recipe", `{}`, "reason", "r")
-		o.add("builds", "id", id.New("bld"), "component_id", o.ids["component"], "input_id", input, "number", i+2, "status", "succeeded",
+		o.add("component_inputs", "id", input, "component_id", o.ids["component"], "digest", fmt.Sprint(i),
+			"recipe", `{}`, "reason", "r")
+		o.add("builds", "id", id.New("bld"), "component_id", o.ids["component"], "input_id", input, "number", i+2,
+			"status", "succeeded",
 			"repository", "r", "commit", "c", "reason", "r")
 	}
 	w.more += n
@@ -140,7 +155,8 @@ func (w *world) page(path string, size int, cursor, field string) (values []stri
 	if strings.Contains(path, "?") {
 		join = "&"
 	}
-	got := w.call(w.one.token["viewer"], http.MethodGet, fmt.Sprintf("%s%slimit=%d&cursor=%s", path, join, size, url.QueryEscape(cursor)), nil)
+	got := w.call(w.one.token["viewer"], http.MethodGet,
+		fmt.Sprintf("%s%slimit=%d&cursor=%s", path, join, size, url.QueryEscape(cursor)), nil)
 	var list struct {
 		Items []map[string]any
 		Next  string

@@ -18,17 +18,21 @@ const mostReason = 500
 // PinInstall implements POST /v1/installs/{install}/pin.
 func (s *Server) PinInstall(ctx context.Context, r PinInstallRequestObject) (PinInstallResponseObject, error) {
 	if r.Body.Release < 1 {
-		return nil, problem.New(http.StatusUnprocessableEntity, "bad_release", "releases are numbered from 1", "Use one that `nuon releases list` shows.")
+		return nil, problem.New(http.StatusUnprocessableEntity, "bad_release", "releases are numbered from 1",
+			"Use one that `nuon releases list` shows.")
 	}
 	if len(r.Body.Reason) > mostReason || strings.ContainsFunc(r.Body.Reason, unicode.IsControl) {
-		return nil, problem.New(http.StatusUnprocessableEntity, "bad_reason", "the reason is too long, or has a control character", "Say it in one line of at most 500 bytes.")
+		return nil, problem.New(http.StatusUnprocessableEntity, "bad_reason",
+			"the reason is too long, or has a control character", "Say it in one line of at most 500 bytes.")
 	}
 	install, err := s.moveInstall(ctx, r.Install, func(ctx context.Context, tx *store.Tx, row store.Install) error {
 		actor := callerOf(ctx).actor
 		if err := rollout.Pin(ctx, tx, row, r.Body.Release, r.Body.Reason, actor); err != nil {
 			return conflicting(err)
 		}
-		return tx.Audit(ctx, actor, "install.pin", row.ID, map[string]any{"release": r.Body.Release, "reason": r.Body.Reason})
+		return tx.Audit(ctx, actor, "install.pin", row.ID, map[string]any{
+			"release": r.Body.Release, "reason": r.Body.Reason,
+		})
 	})
 	return PinInstall200JSONResponse(install), err
 }
@@ -49,7 +53,9 @@ func (s *Server) UnpinInstall(ctx context.Context, r UnpinInstallRequestObject) 
 
 // moveInstall changes the desired state of an install, reconciles the install at once, and returns
 // its new state.
-func (s *Server) moveInstall(ctx context.Context, key string, move func(context.Context, *store.Tx, store.Install) error) (install api.Install, err error) {
+func (s *Server) moveInstall(
+	ctx context.Context, key string, move func(context.Context, *store.Tx, store.Install) error,
+) (install api.Install, err error) {
 	err = s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
 		found, _, err := findInstall(ctx, tx, key)
 		if err != nil {

@@ -16,8 +16,10 @@ func (s *Server) GetPlan(ctx context.Context, r GetPlanRequestObject) (GetPlanRe
 			return named("plan", r.Plan, err)
 		}
 		out = api.Plan{
-			ID: p.ID, Status: api.PlanStatus(p.Status), Install: p.Install, InstallID: p.InstallID, App: p.App, Component: p.Component,
-			Workflow: p.WorkflowID, Destroy: p.Destroy, Destructive: p.Destructive, Reason: p.Reason, Report: p.Report, CreatedAt: p.CreatedAt,
+			ID: p.ID, Status: api.PlanStatus(p.Status), Install: p.Install, InstallID: p.InstallID, App: p.App,
+			Component: p.Component,
+			Workflow:  p.WorkflowID, Destroy: p.Destroy, Destructive: p.Destructive, Reason: p.Reason, Report: p.Report,
+			CreatedAt: p.CreatedAt,
 		}
 		return nil
 	})

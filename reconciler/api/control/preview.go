@@ -26,7 +26,9 @@ func (s *Server) PreviewApp(ctx context.Context, r PreviewAppRequestObject) (Pre
 
 // PreviewInstall implements POST /v1/installs/{install}/preview. It refuses what the change itself
 // would refuse.
-func (s *Server) PreviewInstall(ctx context.Context, r PreviewInstallRequestObject) (PreviewInstallResponseObject, error) {
+func (s *Server) PreviewInstall(
+	ctx context.Context, r PreviewInstallRequestObject,
+) (PreviewInstallResponseObject, error) {
 	preview := api.InstallPreview{Components: []api.PreviewedEffect{}}
 	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) error {
 		row, _, err := findInstall(ctx, tx, r.Install)
@@ -42,7 +44,9 @@ func (s *Server) PreviewInstall(ctx context.Context, r PreviewInstallRequestObje
 	return PreviewInstall200JSONResponse(preview), err
 }
 
-func previewInstall(ctx context.Context, tx *store.Tx, row store.Install, c api.InstallChange) ([]rollout.Effect, error) {
+func previewInstall(
+	ctx context.Context, tx *store.Tx, row store.Install, c api.InstallChange,
+) ([]rollout.Effect, error) {
 	config, err := declared(ctx, tx, row)
 	if err != nil {
 		return nil, err

@@ -71,8 +71,10 @@ func TestAListAsksAFixedNumberOfQueries(t *testing.T) {
 // connectApps connects every app to the seeded repository, gives it a version, and moves all
 // installs to one app. (What the status of an app's installs depends on is read once per app.)
 func (w *world) connectApps() {
-	w.exec("update installs set app_id = $1, name = id where org_id = $2 and name = 'more'", w.one.ids["app"], w.one.org.ID)
-	w.exec("update apps set watch_id = $1, version_id = coalesce(version_id, $2) where org_id = $3", w.one.ids["watch"], w.one.ids["version"], w.one.org.ID)
+	w.exec("update installs set app_id = $1, name = id where org_id = $2 and name = 'more'",
+		w.one.ids["app"], w.one.org.ID)
+	w.exec("update apps set watch_id = $1, version_id = coalesce(version_id, $2) where org_id = $3",
+		w.one.ids["watch"], w.one.ids["version"], w.one.org.ID)
 }
 
 // metered makes the control API reach Postgres through a proxy that counts statements.

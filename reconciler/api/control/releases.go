@@ -23,12 +23,15 @@ func (s *Server) ListReleases(ctx context.Context, r ListReleasesRequestObject) 
 			return err
 		}
 		most := page(r.Params.Limit)
-		rows, err := tx.ViewReleases(ctx, store.ViewReleasesParams{OrgID: tx.Org, AppID: app.ID, Before: beforeNumber(r.Params.Cursor), Most: most})
+		rows, err := tx.ViewReleases(ctx, store.ViewReleasesParams{
+			OrgID: tx.Org, AppID: app.ID, Before: beforeNumber(r.Params.Cursor), Most: most,
+		})
 		if err != nil {
 			return err
 		}
 		rows, list.Next = paged(rows, most, func(r store.ViewReleasesRow) string { return strconv.Itoa(int(r.Number)) })
-		list.Items, err = eachErr(rows, func(r store.ViewReleasesRow) (api.Release, error) { return viewRelease(store.ViewReleaseRow(r)) })
+		list.Items, err = eachErr(rows,
+			func(r store.ViewReleasesRow) (api.Release, error) { return viewRelease(store.ViewReleaseRow(r)) })
 		return err
 	})
 	return ListReleases200JSONResponse(list), err
@@ -80,7 +83,9 @@ func (s *Server) DiffRelease(ctx context.Context, r DiffReleaseRequestObject) (D
 }
 
 // CreatePartialRelease implements POST /v1/apps/{app}/releases.
-func (s *Server) CreatePartialRelease(ctx context.Context, r CreatePartialReleaseRequestObject) (CreatePartialReleaseResponseObject, error) {
+func (s *Server) CreatePartialRelease(
+	ctx context.Context, r CreatePartialReleaseRequestObject,
+) (CreatePartialReleaseResponseObject, error) {
 	var out api.Release
 	err := s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
 		found, err := findApp(ctx, tx, r.App)
@@ -96,7 +101,9 @@ func (s *Server) CreatePartialRelease(ctx context.Context, r CreatePartialReleas
 		if err != nil {
 			return err
 		}
-		if err := tx.Audit(ctx, actor, "release.partial", made.ID, map[string]any{"app": app.Name, "release": made.Number}); err != nil {
+		if err := tx.Audit(ctx, actor, "release.partial", made.ID, map[string]any{
+			"app": app.Name, "release": made.Number,
+		}); err != nil {
 			return err
 		}
 		out, err = wholeRelease(ctx, tx, app, int(made.Number))
@@ -110,7 +117,8 @@ func releaseRow(ctx context.Context, tx *store.Tx, app store.App, number int) (s
 	// No release has a number outside the range of the column.
 	row, err := tx.ViewRelease(ctx, tx.Org, app.ID, int32(max(-1, min(number, math.MaxInt32)))) //nolint:gosec // bounded right here
 	if isNotFound(err) {
-		err = problem.New(http.StatusNotFound, "not_found", fmt.Sprintf("app %s has no release %d", app.Name, number), "`nuon releases list "+app.Name+"` lists those that it has.")
+		err = problem.New(http.StatusNotFound, "not_found", fmt.Sprintf("app %s has no release %d", app.Name, number),
+			"`nuon releases list "+app.Name+"` lists those that it has.")
 	}
 	return row, err
 }
@@ -128,7 +136,8 @@ func wholeRelease(ctx context.Context, tx *store.Tx, app store.App, number int) 
 	components, err := tx.ReleaseComponents(ctx, tx.Org, row.ID)
 	out.Components = each(components, func(c store.ReleaseComponentsRow) api.ReleasedComponent {
 		return api.ReleasedComponent{
-			Name: c.Name, Kind: c.Kind, Build: int(c.Build), BuildID: c.BuildID, Status: c.Status, Artifact: c.Artifact, Input: c.InputDigest,
+			Name: c.Name, Kind: c.Kind, Build: int(c.Build), BuildID: c.BuildID, Status: c.Status,
+			Artifact: c.Artifact, Input: c.InputDigest,
 			Commit: c.Commit, KeptFrom: int(c.KeptFrom), Problem: c.Problem,
 		}
 	})
@@ -137,7 +146,8 @@ func wholeRelease(ctx context.Context, tx *store.Tx, app store.App, number int) 
 
 func viewRelease(r store.ViewReleaseRow) (api.Release, error) {
 	out := api.Release{
-		ID: r.ID, Number: int(r.Number), Digest: r.Digest, Version: int(r.Version), Status: api.ReleaseStatus(r.Status), Reason: r.Reason, Cause: r.Cause,
+		ID: r.ID, Number: int(r.Number), Digest: r.Digest, Version: int(r.Version),
+		Status: api.ReleaseStatus(r.Status), Reason: r.Reason, Cause: r.Cause,
 		Partial: r.Partial, CreatedAt: r.CreatedAt,
 	}
 	if r.CompletedAt != nil {
@@ -145,7 +155,9 @@ func viewRelease(r store.ViewReleaseRow) (api.Release, error) {
 	}
 	commits, err := release.Commits(store.Release{Number: r.Number, Commits: r.Commits})
 	out.Commits = each(commits, func(c release.Commit) api.ReleasedCommit {
-		return api.ReleasedCommit{Repository: c.Repository, Ref: c.Ref, Commit: c.Commit, Subject: c.Subject, Upload: c.Upload}
+		return api.ReleasedCommit{
+			Repository: c.Repository, Ref: c.Ref, Commit: c.Commit, Subject: c.Subject, Upload: c.Upload,
+		}
 	})
 	out.Commit = release.Name(commits)
 	return out, err

@@ -25,11 +25,14 @@ func TestAnAppIsDeleted(t *testing.T) {
 	if !strings.Contains(p.Title, w.one.mark+"-inst") || !strings.Contains(p.Detail, "nuon installs forget") {
 		t.Errorf("said %q, %q", p.Title, p.Detail)
 	}
-	if got := w.call(admin, http.MethodDelete, "/v1/installs/"+w.one.ids["install"]+"?force=true", nil); got.Status != http.StatusNoContent {
+	if got := w.call(
+		admin, http.MethodDelete, "/v1/installs/"+w.one.ids["install"]+"?force=true", nil,
+	); got.Status != http.StatusNoContent {
 		t.Fatalf("%d %s", got.Status, got.Body)
 	}
 	w.exec("update builds set status = 'queued', job_id = 'job_b' where id = $1", w.one.ids["build"])
-	w.one.add("jobs", "id", "job_b", "runner_id", w.one.ids["runner"], "kind", "build", "status", "queued", "owner_kind", "build", "owner_id", w.one.ids["build"], "spec", "{}", "reason", "r")
+	w.one.add("jobs", "id", "job_b", "runner_id", w.one.ids["runner"], "kind", "build", "status", "queued",
+		"owner_kind", "build", "owner_id", w.one.ids["build"], "spec", "{}", "reason", "r")
 	w.one.add("due", "kind", "app", "id", w.one.ids["app"], "at", "2026-01-01")
 	if got := w.call(admin, http.MethodDelete, path, nil); got.Status != http.StatusNoContent || got.Body != "" {
 		t.Fatalf("%d %s", got.Status, got.Body)
@@ -47,7 +50,9 @@ func TestAnAppIsDeleted(t *testing.T) {
 		t.Errorf("it is still due %s times", n)
 	}
 	// The name is free, and the repository is still known.
-	if got := w.call(admin, http.MethodPost, "/v1/apps", map[string]any{"name": w.one.mark + "-app"}); got.Status != http.StatusCreated {
+	if got := w.call(
+		admin, http.MethodPost, "/v1/apps", map[string]any{"name": w.one.mark + "-app"},
+	); got.Status != http.StatusCreated {
 		t.Errorf("made again: %d %s", got.Status, got.Body)
 	}
 }
@@ -65,7 +70,8 @@ func TestAnAppIsNotDeletedUnderAnInstall(t *testing.T) {
 		var group sync.WaitGroup
 		var made, gone answer
 		group.Go(func() {
-			made = w.call(w.one.token["admin"], http.MethodPost, "/v1/installs", map[string]any{"app": name, "name": name})
+			made = w.call(w.one.token["admin"], http.MethodPost, "/v1/installs",
+				map[string]any{"app": name, "name": name})
 		})
 		group.Go(func() { gone = w.call(w.one.token["admin"], http.MethodDelete, "/v1/apps/"+name, nil) })
 		group.Wait()
@@ -86,11 +92,14 @@ func TestAnInstallIsNotForgottenDuringAnApply(t *testing.T) {
 	w.one.fill()
 	path, admin := "/v1/installs/"+w.one.ids["install"]+"?force=true", w.one.token["admin"]
 	for job, kind := range map[string]string{"job_apply": "apply", "job_plan": "plan"} {
-		w.one.add("jobs", "id", job, "runner_id", w.one.ids["runner"], "kind", kind, "status", map[string]string{"apply": "running", "plan": "queued"}[kind],
-			"owner_kind", "step", "owner_id", "stp_"+kind, "install_id", w.one.ids["install"], "spec", "{}", "reason", "r")
+		w.one.add("jobs", "id", job, "runner_id", w.one.ids["runner"], "kind", kind, "status",
+			map[string]string{"apply": "running", "plan": "queued"}[kind],
+			"owner_kind", "step", "owner_id", "stp_"+kind, "install_id", w.one.ids["install"],
+			"spec", "{}", "reason", "r")
 	}
 	p := w.refusedAs(w.call(admin, http.MethodDelete, path, nil), http.StatusConflict, "at_work")
-	if runner := w.one.mark + "-runner"; !strings.Contains(p.Title, "runner "+runner+" is at work on an apply") || !strings.Contains(p.Detail, "nuon runners replace "+runner) {
+	if runner := w.one.mark + "-runner"; !strings.Contains(p.Title, "runner "+runner+" is at work on an apply") ||
+		!strings.Contains(p.Detail, "nuon runners replace "+runner) {
 		t.Errorf("said %q, %q", p.Title, p.Detail)
 	}
 	if status := w.text("select status from jobs where id = 'job_plan'"); status != "queued" {
@@ -112,15 +121,21 @@ func TestARunnerIsDeleted(t *testing.T) {
 	w := newWorld(t)
 	w.one.fill()
 	admin := w.one.token["admin"]
-	p := w.refusedAs(w.call(admin, http.MethodDelete, "/v1/runners/"+w.one.mark+"-runner", nil), http.StatusConflict, "in_use")
-	if !strings.Contains(p.Title, w.one.mark+"-app/"+w.one.mark+"-inst") || !strings.Contains(p.Detail, "nuon runners replace") {
+	p := w.refusedAs(w.call(admin, http.MethodDelete, "/v1/runners/"+w.one.mark+"-runner", nil),
+		http.StatusConflict, "in_use")
+	if !strings.Contains(p.Title, w.one.mark+"-app/"+w.one.mark+"-inst") ||
+		!strings.Contains(p.Detail, "nuon runners replace") {
 		t.Errorf("said %q, %q", p.Title, p.Detail)
 	}
 	builder, registration := w.one.runner("builder", "build", false)
-	registered, err := dispatchtest.Register(t.Context(), w.dispatch, registration, w.key, api.Registration{Version: "1", Capacity: 1})
+	registered, err := dispatchtest.Register(t.Context(), w.dispatch, registration, w.key,
+		api.Registration{Version: "1", Capacity: 1})
 	must(t, err)
-	for job, status := range map[string]string{"job_ended": "succeeded", "job_queued": "queued", "job_running": "running"} {
-		w.one.add("jobs", "id", job, "runner_id", builder.ID, "kind", "build", "status", status, "owner_kind", "build", "owner_id", "bld_"+job, "spec", "{}", "reason", "r")
+	for job, status := range map[string]string{
+		"job_ended": "succeeded", "job_queued": "queued", "job_running": "running",
+	} {
+		w.one.add("jobs", "id", job, "runner_id", builder.ID, "kind", "build", "status", status, "owner_kind", "build",
+			"owner_id", "bld_"+job, "spec", "{}", "reason", "r")
 	}
 	w.exec("update jobs set ended_at = now() where id = 'job_ended'")
 	w.exec("update builds set job_id = 'job_ended' where id = $1", w.one.ids["build"])
@@ -128,14 +143,18 @@ func TestARunnerIsDeleted(t *testing.T) {
 	if !strings.Contains(p.Title, "one job") {
 		t.Errorf("said %q", p.Title)
 	}
-	if n := w.text("select count(*)::text from jobs where runner_id = $1", builder.ID); n != "3" || w.moved.Load() != 0 {
+	if n := w.text(
+		"select count(*)::text from jobs where runner_id = $1", builder.ID,
+	); n != "3" || w.moved.Load() != 0 {
 		t.Errorf("a refusal left %s jobs and moved builds %d times", n, w.moved.Load())
 	}
 	w.exec("update jobs set status = 'succeeded', ended_at = now() where id = 'job_running'")
 	if got := w.call(admin, http.MethodDelete, "/v1/runners/"+builder.ID, nil); got.Status != http.StatusNoContent {
 		t.Fatalf("%d %s", got.Status, got.Body)
 	}
-	if n := w.text("select count(*)::text from builds where job_id is null and id = $1", w.one.ids["build"]); n != "1" || w.moved.Load() != 1 {
+	if n := w.text(
+		"select count(*)::text from builds where job_id is null and id = $1", w.one.ids["build"],
+	); n != "1" || w.moved.Load() != 1 {
 		t.Errorf("%s builds without a log, moved %d times", n, w.moved.Load())
 	}
 	w.refusedAs(w.call(admin, http.MethodGet, "/v1/runners/builder", nil), http.StatusNotFound, "not_found")
@@ -164,7 +183,9 @@ func TestACredentialIsDeleted(t *testing.T) {
 		t.Errorf("%d %s", got.Status, got.Body)
 	}
 	w.refusedAs(w.call(admin, http.MethodDelete, path, nil), http.StatusNotFound, "not_found")
-	w.refusedAs(w.call(admin, http.MethodPost, "/v1/apps", map[string]any{"name": "x", "repository": "https://git.example/x", "credential": w.one.ids["credential"]}),
+	w.refusedAs(w.call(admin, http.MethodPost, "/v1/apps", map[string]any{
+		"name": "x", "repository": "https://git.example/x", "credential": w.one.ids["credential"],
+	}),
 		http.StatusNotFound, "not_found")
 }
 
@@ -185,12 +206,19 @@ func TestACredentialIsNotDeletedUnderAnApp(t *testing.T) {
 		}
 		close(holding)
 		w.eventually(func() bool {
-			return w.text("select count(*)::text from pg_locks where not granted and locktype in ('transactionid', 'tuple')") != "0"
+			return w.text(
+				"select count(*)::text from pg_locks where not granted and locktype in ('transactionid', 'tuple')",
+			) != "0"
 		})
-		if err := tx.AddWatch(ctx, store.AddWatchParams{OrgID: tx.Org, ID: "wat_new", URL: "https://git.example/new", Ref: "main", CredentialID: w.one.ids["credential"]}); err != nil {
+		if err := tx.AddWatch(ctx, store.AddWatchParams{
+			OrgID: tx.Org, ID: "wat_new", URL: "https://git.example/new", Ref: "main",
+			CredentialID: w.one.ids["credential"],
+		}); err != nil {
 			return err
 		}
-		_, err := tx.AddApp(ctx, store.AddAppParams{OrgID: tx.Org, ID: "app_new", Name: "new", WatchID: ptr("wat_new"), Directory: "."})
+		_, err := tx.AddApp(ctx, store.AddAppParams{
+			OrgID: tx.Org, ID: "app_new", Name: "new", WatchID: ptr("wat_new"), Directory: ".",
+		})
 		return err
 	}))
 	w.refusedAs(<-done, http.StatusConflict, "in_use")
@@ -208,7 +236,8 @@ func TestWebhooksAreListedAndDeleted(t *testing.T) {
 		t.Helper()
 		got := w.call(w.one.token["viewer"], http.MethodGet, "/v1/webhooks", nil)
 		var l api.WebhookList
-		if json.Unmarshal([]byte(got.Body), &l) != nil || len(l.Items) != 1 || strings.Contains(got.Body, hook.Secret) || l.Items[0].Path != hook.Path {
+		if json.Unmarshal([]byte(got.Body), &l) != nil || len(l.Items) != 1 ||
+			strings.Contains(got.Body, hook.Secret) || l.Items[0].Path != hook.Path {
 			t.Fatalf("%d %s", got.Status, got.Body)
 		}
 		return l.Items[0]
@@ -222,9 +251,12 @@ func TestWebhooksAreListedAndDeleted(t *testing.T) {
 	if known := list(); known.LastDeliveryAt.IsZero() {
 		t.Errorf("after a delivery: %+v", known)
 	}
-	if got := w.call(w.one.token["admin"], http.MethodDelete, "/v1/webhooks/"+hook.ID, nil); got.Status != http.StatusNoContent {
+	if got := w.call(
+		w.one.token["admin"], http.MethodDelete, "/v1/webhooks/"+hook.ID, nil,
+	); got.Status != http.StatusNoContent {
 		t.Errorf("%d %s", got.Status, got.Body)
 	}
 	w.refusedAs(w.deliver(hook.Path, hook.Secret, " {}"), http.StatusUnauthorized, "unauthorized")
-	w.refusedAs(w.call(w.one.token["admin"], http.MethodDelete, "/v1/webhooks/"+hook.ID, nil), http.StatusNotFound, "not_found")
+	w.refusedAs(w.call(w.one.token["admin"], http.MethodDelete, "/v1/webhooks/"+hook.ID, nil),
+		http.StatusNotFound, "not_found")
 }

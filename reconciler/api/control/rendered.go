@@ -18,7 +18,8 @@ import (
 // and renders after it.
 func (s *Server) RenderTexts(ctx context.Context, r RenderTextsRequestObject) (RenderTextsResponseObject, error) {
 	if (r.Params.Component == "") == (r.Params.Action == "") {
-		return nil, problem.New(http.StatusBadRequest, "bad_request", "name either a component or an action", "Send ?component=NAME or ?action=NAME.")
+		return nil, problem.New(http.StatusBadRequest, "bad_request", "name either a component or an action",
+			"Send ?component=NAME or ?action=NAME.")
 	}
 	var display *rollout.Display
 	var install store.Install
@@ -39,7 +40,9 @@ func (s *Server) RenderTexts(ctx context.Context, r RenderTextsRequestObject) (R
 	return RenderTexts200JSONResponse{
 		Install: install.Name, Component: r.Params.Component, Action: r.Params.Action, Release: display.Release(),
 		Texts: each(shown, func(t rollout.Shown) api.RenderedText {
-			return api.RenderedText{Key: t.Key, Text: t.Text, Sensitive: t.Sensitive, Waits: t.Waits, Problem: t.Problem}
+			return api.RenderedText{
+				Key: t.Key, Text: t.Text, Sensitive: t.Sensitive, Waits: t.Waits, Problem: t.Problem,
+			}
 		}),
 	}, err
 }
@@ -53,7 +56,8 @@ func displayed(ctx context.Context, display *rollout.Display, templates map[stri
 	defer done()
 	shown, err := display.Render(within, templates)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		err = problem.New(http.StatusUnprocessableEntity, "too_much_work", "these texts take too long to render", "Ask for one of them by its key.")
+		err = problem.New(http.StatusUnprocessableEntity, "too_much_work", "these texts take too long to render",
+			"Ask for one of them by its key.")
 	}
 	return shown, err
 }
@@ -73,16 +77,20 @@ func templatesOf(install store.Install, config *appconfig.App, p api.RenderTexts
 		if p.Action != "" {
 			what = "action " + quoted(p.Action)
 		}
-		return nil, problem.New(http.StatusNotFound, "not_found", "the app version of install "+install.Name+" has no "+what, "`nuon validate` lists those that the app's files have.")
+		return nil, problem.New(http.StatusNotFound, "not_found",
+			"the app version of install "+install.Name+" has no "+what,
+			"`nuon validate` lists those that the app's files have.")
 	}
 	asked := map[string]string{}
 	for key, text := range templates {
-		if rest, below := strings.CutPrefix(key, p.Key); below && (p.Key == "" || rest == "" || rest[0] == '.' || rest[0] == '[') {
+		if rest, below := strings.CutPrefix(key, p.Key); below &&
+			(p.Key == "" || rest == "" || rest[0] == '.' || rest[0] == '[') {
 			asked[key] = text
 		}
 	}
 	if len(asked) == 0 && p.Key != "" {
-		return nil, problem.New(http.StatusNotFound, "not_found", "there is no text with the key "+quoted(p.Key), "Leave the key out to see which there are.")
+		return nil, problem.New(http.StatusNotFound, "not_found", "there is no text with the key "+quoted(p.Key),
+			"Leave the key out to see which there are.")
 	}
 	return asked, nil
 }

@@ -19,11 +19,16 @@ func TestRenderTexts(t *testing.T) {
 	w := newWorld(t)
 	secret := "in-no-answer"
 	config := switchable()
-	config.Inputs = append(config.Inputs, appconfig.Input{Name: "preset", Type: "string", Sensitive: true, Default: &secret})
-	config.Actions = []appconfig.Action{{Name: "check", Steps: []appconfig.ActionStep{{Name: "look", InlineContents: "#!/bin/sh\necho {{.nuon.install.name}}\n", EnvVars: map[string]string{
-		"SIZE": "{{.nuon.inputs.inputs.size}}", "PRESET": "{{.nuon.inputs.inputs.preset}}", "SUM": "{{sha256sum .nuon.inputs.inputs.preset}}",
-		"PAGE": "of {{.nuon.components.web.outputs.page}}", "GONE": "{{.nuon.inputs.inputs.sise}}",
-	}}}}}
+	config.Inputs = append(config.Inputs, appconfig.Input{
+		Name: "preset", Type: "string", Sensitive: true, Default: &secret,
+	})
+	config.Actions = []appconfig.Action{{Name: "check",
+		Steps: []appconfig.ActionStep{{Name: "look", InlineContents: "#!/bin/sh\necho {{.nuon.install.name}}\n",
+			EnvVars: map[string]string{
+				"SIZE": "{{.nuon.inputs.inputs.size}}", "PRESET": "{{.nuon.inputs.inputs.preset}}",
+				"SUM":  "{{sha256sum .nuon.inputs.inputs.preset}}",
+				"PAGE": "of {{.nuon.components.web.outputs.page}}", "GONE": "{{.nuon.inputs.inputs.sise}}",
+			}}}}}
 	app := w.one.app("shop", config)
 	w.one.component(app, "cmp_web", "web")
 	w.one.runner("pool", "install", true)
@@ -64,7 +69,8 @@ func TestRenderTexts(t *testing.T) {
 		t.Errorf("web has the texts %v", got)
 	}
 	for query, status := range map[string]int{
-		"": 400, "component=web&action=check": 400, "component=wob": 404, "action=web": 404, "component=%00": 400, "action=check&key=steps[0].env": 404, "action=check&key=s": 404,
+		"": 400, "component=web&action=check": 400, "component=wob": 404, "action=web": 404, "component=%00": 400,
+		"action=check&key=steps[0].env": 404, "action=check&key=s": 404,
 	} {
 		got := w.call(w.one.token["viewer"], http.MethodGet, "/v1/installs/east/rendered?"+query, nil)
 		w.refusedAs(got, status, map[int]string{400: "bad_request", 404: "not_found"}[status])
@@ -82,5 +88,6 @@ func TestRenderTextsBeforeAVersion(t *testing.T) {
 	r, _ := w.one.runner("pool", "install", true)
 	w.one.add("apps", "id", "app_new", "name", "new")
 	w.one.add("installs", "id", "ins_new", "app_id", "app_new", "name", "first", "runner_id", r.ID)
-	w.refusedAs(w.call(w.one.token["viewer"], http.MethodGet, "/v1/installs/first/rendered?component=web", nil), http.StatusNotFound, "not_found")
+	w.refusedAs(w.call(w.one.token["viewer"], http.MethodGet, "/v1/installs/first/rendered?component=web", nil),
+		http.StatusNotFound, "not_found")
 }

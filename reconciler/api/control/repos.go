@@ -19,7 +19,9 @@ func (s *Server) ListRepos(ctx context.Context, r ListReposRequestObject) (ListR
 	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) error {
 		most := page(r.Params.Limit)
 		after := readRepoCursor(r.Params.Cursor)
-		rows, err := tx.ViewRepos(ctx, store.ViewReposParams{OrgID: tx.Org, AfterURL: after[0], AfterRef: after[1], AfterID: after[2], Most: most})
+		rows, err := tx.ViewRepos(ctx, store.ViewReposParams{
+			OrgID: tx.Org, AfterURL: after[0], AfterRef: after[1], AfterID: after[2], Most: most,
+		})
 		if err != nil {
 			return err
 		}
@@ -62,7 +64,9 @@ func (s *Server) LookAtRepo(ctx context.Context, r LookAtRepoRequestObject) (Loo
 		return nil, err
 	}
 	err = s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
-		return tx.Audit(ctx, callerOf(ctx).actor, "repo.look", repo.ID, map[string]any{"url": repo.URL, "ref": repo.Ref, "commit": repo.Commit})
+		return tx.Audit(ctx, callerOf(ctx).actor, "repo.look", repo.ID, map[string]any{
+			"url": repo.URL, "ref": repo.Ref, "commit": repo.Commit,
+		})
 	})
 	return LookAtRepo200JSONResponse(repo), err
 }
@@ -148,7 +152,8 @@ func viewRevisions(ctx context.Context, tx *store.Tx, ids []string) (map[string]
 func revisionOf(row store.ViewRevisionsRow) (api.Revision, error) {
 	r := row.Revision
 	out := api.Revision{
-		ID: r.ID, Repository: row.URL, Ref: row.Ref, Commit: r.Commit, Tree: r.Tree, Previous: r.Previous, Forced: r.Forced,
+		ID: r.ID, Repository: row.URL, Ref: row.Ref, Commit: r.Commit, Tree: r.Tree,
+		Previous: r.Previous, Forced: r.Forced,
 		Subject: r.Subject, Author: r.Author, Reason: r.Reason, Outcome: r.Outcome, ObservedAt: r.ObservedAt,
 	}
 	if len(r.ChangedPaths) > 0 {

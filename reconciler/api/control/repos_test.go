@@ -17,14 +17,17 @@ func TestRepos(t *testing.T) {
 	w.one.fill()
 	viewer := w.one.token["viewer"]
 	w.one.add("watches", "id", "wat_unread", "url", "https://git.example/unread", "ref", "main")
-	w.one.add("watches", "id", "wat_modules", "url", "https://git.example/a", "ref", "main", "credential_id", w.one.ids["credential"], "error", "no such branch")
+	w.one.add("watches", "id", "wat_modules", "url", "https://git.example/a", "ref", "main", "credential_id",
+		w.one.ids["credential"], "error", "no such branch")
 	w.exec("update components set watch_id = 'wat_modules' where id = $1", w.one.ids["component"])
 	shop := w.one.app("shop", appconfig.App{})
 	w.exec("update apps set watch_id = $1 where id = $2", w.one.ids["watch"], shop)
 	var list api.RepoList
 	must(t, json.Unmarshal([]byte(w.call(viewer, http.MethodGet, "/v1/repos", nil).Body), &list))
-	if len(list.Items) != 2 || list.Items[0].ID != "wat_modules" || list.Items[0].Problem != "no such branch" || list.Items[0].Credential != w.one.mark+"-cred" ||
-		strings.Join(list.Items[1].Apps, " ") != w.one.mark+"-app shop" || list.Items[1].Commit != w.one.mark+"-commit" || list.Items[1].Revisions != nil {
+	if len(list.Items) != 2 || list.Items[0].ID != "wat_modules" || list.Items[0].Problem != "no such branch" ||
+		list.Items[0].Credential != w.one.mark+"-cred" ||
+		strings.Join(list.Items[1].Apps, " ") != w.one.mark+"-app shop" ||
+		list.Items[1].Commit != w.one.mark+"-commit" || list.Items[1].Revisions != nil {
 		t.Errorf("%+v", list)
 	}
 	first, next := w.page("/v1/repos", 1, "", "id")
@@ -34,7 +37,8 @@ func TestRepos(t *testing.T) {
 	}
 	var repo api.Repo
 	must(t, json.Unmarshal([]byte(w.call(viewer, http.MethodGet, "/v1/repos/"+w.one.ids["watch"], nil).Body), &repo))
-	if len(repo.Revisions) != 1 || repo.Revisions[0].Subject != w.one.mark+" subject" || repo.Revisions[0].Outcome != w.one.mark+" was built" {
+	if len(repo.Revisions) != 1 || repo.Revisions[0].Subject != w.one.mark+" subject" ||
+		repo.Revisions[0].Outcome != w.one.mark+" was built" {
 		t.Errorf("%+v", repo)
 	}
 	w.refusedAs(w.call(viewer, http.MethodGet, "/v1/repos/wat_unread", nil), http.StatusNotFound, "not_found")
@@ -49,7 +53,8 @@ func TestRepos(t *testing.T) {
 	if got.Status != http.StatusOK || looked != 1 || repo.Problem != "it is gone" || len(repo.Revisions) != 1 {
 		t.Errorf("%d looks: %d %s", looked, got.Status, got.Body)
 	}
-	w.refusedAs(w.call(w.one.token["ci"], http.MethodPost, "/v1/repos/wat_unread/look", nil), http.StatusNotFound, "not_found")
+	w.refusedAs(w.call(w.one.token["ci"], http.MethodPost, "/v1/repos/wat_unread/look", nil),
+		http.StatusNotFound, "not_found")
 	if looked != 1 {
 		t.Error("a repository that nobody reads was looked at")
 	}

@@ -16,40 +16,65 @@ func TestMalformedRequests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.one.fill()
-	install, approval, workflow := "/v1/installs/"+w.one.ids["install"], "/v1/approvals/"+w.one.ids["approval"], "/v1/workflows/"+w.one.ids["workflow"]
+	install, approval, workflow := "/v1/installs/"+w.one.ids["install"], "/v1/approvals/"+w.one.ids["approval"],
+		"/v1/workflows/"+w.one.ids["workflow"]
 	for name, test := range map[string]struct {
 		method, path, body string
 		status             int
 		code               string
 	}{
-		"no JSON":                   {"POST", "/v1/apps", `{"name": `, 400, "bad_request"},
-		"empty body":                {"POST", "/v1/apps", ``, 400, "bad_request"},
-		"another type":              {"POST", "/v1/apps", `{"name": 7}`, 400, "bad_request"},
-		"a list":                    {"POST", "/v1/apps", `[]`, 400, "bad_request"},
-		"null":                      {"POST", "/v1/apps", `null`, 422, "bad_name"},
-		"too large":                 {"POST", "/v1/apps", `{"name": "` + strings.Repeat("a", 1<<20) + `"}`, 413, "too_large"},
-		"NUL in a name":             {"POST", "/v1/apps", `{"name": "a\u0000b"}`, 400, "bad_request"},
-		"NUL in a list":             {"PATCH", install, `{"inputs": [{"name": "region", "value": "a\u0000b"}]}`, 400, "bad_request"},
-		"NUL in a map":              {"POST", install + "/workflows", `{"kind": "action", "action": "smoke", "env": {"A": "\u0000"}}`, 400, "bad_request"},
-		"NUL in a map's key":        {"POST", install + "/workflows", `{"kind": "action", "action": "smoke", "env": {"\u0000": "a"}}`, 400, "bad_request"},
-		"NUL in a path":             {"GET", "/v1/apps/a%00b", ``, 400, "bad_request"},
-		"NUL in a query":            {"GET", "/v1/apps?cursor=%00", ``, 400, "bad_request"},
-		"no UTF-8 in a path":        {"GET", "/v1/installs/%ff", ``, 400, "bad_request"},
-		"no UTF-8 in a query":       {"GET", "/v1/approvals?install=%ff", ``, 400, "bad_request"},
-		"a bad escape":              {"GET", "/v1/approvals?install=%zz", ``, 400, "bad_request"},
-		"an unknown rule":           {"PATCH", install, `{"approval": "never"}`, 422, "bad_approval"},
-		"an unknown rule at first":  {"POST", "/v1/installs", `{"app": "` + w.one.mark + `-app", "name": "x", "approval": "never"}`, 422, "bad_approval"},
-		"an unknown kind":           {"POST", install + "/workflows", `{"kind": "explode"}`, 422, "bad_kind"},
-		"no kind":                   {"POST", install + "/workflows", `{}`, 422, "bad_kind"},
-		"an unknown answer":         {"POST", approval + "/response", `{"answer": "maybe", "content_digest": "x"}`, 422, "bad_answer"},
-		"no answer":                 {"POST", approval + "/response", `{}`, 422, "bad_answer"},
-		"an unknown status":         {"GET", "/v1/approvals?status=odd", ``, 422, "bad_status"},
-		"an unknown record":         {"GET", "/v1/explain/moon/x", ``, 400, "bad_request"},
-		"a runner of no kind":       {"POST", "/v1/runners", `{"name": "x"}`, 422, "bad_runner"},
-		"a long reason":             {"POST", workflow + "/cancel", `{"reason": "` + strings.Repeat("a", 5000) + `"}`, 409, "too_long"},
-		"a long user name":          {"POST", "/v1/credentials", `{"name": "x", "username": "` + strings.Repeat("u", 300) + `"}`, 422, "bad_name"},
-		"a password in clear":       {"POST", "/v1/credentials", `{"name": "x", "password": {"key_id": "", "ciphertext": "aHVudGVyMg=="}}`, 422, "wrong_key"},
-		"a directory that goes up":  {"POST", "/v1/apps", `{"name": "x", "directory": "../other"}`, 422, "bad_directory"},
+		"no JSON":      {"POST", "/v1/apps", `{"name": `, 400, "bad_request"},
+		"empty body":   {"POST", "/v1/apps", ``, 400, "bad_request"},
+		"another type": {"POST", "/v1/apps", `{"name": 7}`, 400, "bad_request"},
+		"a list":       {"POST", "/v1/apps", `[]`, 400, "bad_request"},
+		"null":         {"POST", "/v1/apps", `null`, 422, "bad_name"},
+		"too large": {
+			"POST", "/v1/apps", `{"name": "` + strings.Repeat("a", 1<<20) + `"}`, 413, "too_large",
+		},
+		"NUL in a name": {"POST", "/v1/apps", `{"name": "a\u0000b"}`, 400, "bad_request"},
+		"NUL in a list": {
+			"PATCH", install, `{"inputs": [{"name": "region", "value": "a\u0000b"}]}`, 400, "bad_request",
+		},
+		"NUL in a map": {
+			"POST", install + "/workflows",
+			`{"kind": "action", "action": "smoke", "env": {"A": "\u0000"}}`, 400, "bad_request",
+		},
+		"NUL in a map's key": {
+			"POST", install + "/workflows",
+			`{"kind": "action", "action": "smoke", "env": {"\u0000": "a"}}`, 400, "bad_request",
+		},
+		"NUL in a path":       {"GET", "/v1/apps/a%00b", ``, 400, "bad_request"},
+		"NUL in a query":      {"GET", "/v1/apps?cursor=%00", ``, 400, "bad_request"},
+		"no UTF-8 in a path":  {"GET", "/v1/installs/%ff", ``, 400, "bad_request"},
+		"no UTF-8 in a query": {"GET", "/v1/approvals?install=%ff", ``, 400, "bad_request"},
+		"a bad escape":        {"GET", "/v1/approvals?install=%zz", ``, 400, "bad_request"},
+		"an unknown rule":     {"PATCH", install, `{"approval": "never"}`, 422, "bad_approval"},
+		"an unknown rule at first": {
+			"POST", "/v1/installs",
+			`{"app": "` + w.one.mark + `-app", "name": "x", "approval": "never"}`, 422, "bad_approval",
+		},
+		"an unknown kind": {"POST", install + "/workflows", `{"kind": "explode"}`, 422, "bad_kind"},
+		"no kind":         {"POST", install + "/workflows", `{}`, 422, "bad_kind"},
+		"an unknown answer": {
+			"POST", approval + "/response", `{"answer": "maybe", "content_digest": "x"}`, 422, "bad_answer",
+		},
+		"no answer":           {"POST", approval + "/response", `{}`, 422, "bad_answer"},
+		"an unknown status":   {"GET", "/v1/approvals?status=odd", ``, 422, "bad_status"},
+		"an unknown record":   {"GET", "/v1/explain/moon/x", ``, 400, "bad_request"},
+		"a runner of no kind": {"POST", "/v1/runners", `{"name": "x"}`, 422, "bad_runner"},
+		"a long reason": {
+			"POST", workflow + "/cancel", `{"reason": "` + strings.Repeat("a", 5000) + `"}`, 409, "too_long",
+		},
+		"a long user name": {
+			"POST", "/v1/credentials", `{"name": "x", "username": "` + strings.Repeat("u", 300) + `"}`, 422, "bad_name",
+		},
+		"a password in clear": {
+			"POST", "/v1/credentials",
+			`{"name": "x", "password": {"key_id": "", "ciphertext": "aHVudGVyMg=="}}`, 422, "wrong_key",
+		},
+		"a directory that goes up": {
+			"POST", "/v1/apps", `{"name": "x", "directory": "../other"}`, 422, "bad_directory",
+		},
 		"a directory from the root": {"POST", "/v1/apps", `{"name": "x", "directory": "/etc"}`, 422, "bad_directory"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +94,9 @@ func TestMalformedRequests(t *testing.T) {
 func TestUnknownFieldsAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	if got := w.call(w.one.token["admin"], http.MethodPost, "/v1/apps", `{"name": "hello", "colour": "red"}`); got.Status != http.StatusCreated {
+	if got := w.call(
+		w.one.token["admin"], http.MethodPost, "/v1/apps", `{"name": "hello", "colour": "red"}`,
+	); got.Status != http.StatusCreated {
 		t.Errorf("%d %s", got.Status, got.Body)
 	}
 }
@@ -79,7 +106,9 @@ func TestNoSuchRoute(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	admin := w.one.token["admin"]
-	for _, path := range []string{"/", "/none", "/v1/none", "/v1", "/v1/", "/v1/apps/a/b/c", "/hooks", "/hooks/", "/hooks/x", "/runner/v1/lease"} {
+	for _, path := range []string{
+		"/", "/none", "/v1/none", "/v1", "/v1/", "/v1/apps/a/b/c", "/hooks", "/hooks/", "/hooks/x", "/runner/v1/lease",
+	} {
 		got := w.call(admin, http.MethodGet, path, nil)
 		if got.Status == http.StatusMovedPermanently || got.Status == http.StatusTemporaryRedirect {
 			continue // the router's own redirect of a directory's name
@@ -112,14 +141,16 @@ func TestBodiesAreBounded(t *testing.T) {
 	w.one.add("apps", "id", id.New("app"), "name", "hello")
 	admin := w.one.token["admin"]
 	upload := func(size int64) answer {
-		return w.call(admin, http.MethodPost, "/v1/apps/hello/versions", io.LimitReader(zeros{}, size), "Content-Type", "application/gzip")
+		return w.call(admin, http.MethodPost, "/v1/apps/hello/versions", io.LimitReader(zeros{}, size),
+			"Content-Type", "application/gzip")
 	}
 	if got := upload(2 << 20); got.Status != http.StatusOK {
 		t.Errorf("an upload of 2 MiB: %d %s", got.Status, got.Body)
 	}
 	w.refusedAs(upload(64<<20+1), http.StatusRequestEntityTooLarge, "too_large")
 	disguised := `{"name": "` + strings.Repeat("a", 2<<20) + `"}`
-	w.refusedAs(w.call(admin, http.MethodPost, "/v1/apps", disguised, "Content-Type", "application/gzip"), http.StatusRequestEntityTooLarge, "too_large")
+	w.refusedAs(w.call(admin, http.MethodPost, "/v1/apps", disguised, "Content-Type", "application/gzip"),
+		http.StatusRequestEntityTooLarge, "too_large")
 	var read atomic.Int64
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+"/v1/apps", endless{&read})
 	must(t, err)
@@ -144,9 +175,12 @@ func TestUploadThatIsRefusedIsNotInTheAudit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.one.fill()
-	got := w.call(w.one.token["operator"], http.MethodPost, "/v1/apps/"+w.one.ids["app"]+"/versions", "x", "Content-Type", "application/gzip")
+	got := w.call(w.one.token["operator"], http.MethodPost, "/v1/apps/"+w.one.ids["app"]+"/versions", "x",
+		"Content-Type", "application/gzip")
 	w.refusedAs(got, http.StatusConflict, "connected")
-	if all := w.texts("select action from audit_events where org_id = $1 and action = 'app.upload'", w.one.org.ID); len(all) != 0 {
+	if all := w.texts(
+		"select action from audit_events where org_id = $1 and action = 'app.upload'", w.one.org.ID,
+	); len(all) != 0 {
 		t.Errorf("the audit has %v", all)
 	}
 }
@@ -157,9 +191,11 @@ func TestEmptyListsAreLists(t *testing.T) {
 	w := newWorld(t)
 	w.one.add("apps", "id", id.New("app"), "name", "hello")
 	for path, field := range map[string]string{
-		"/v1/apps": "items", "/v1/installs": "items", "/v1/workflows": "items", "/v1/approvals": "items", "/v1/runners": "items", "/v1/credentials": "items",
-		"/v1/builds?app=hello": "items", "/v1/apps/hello/versions": "items", "/v1/apps/hello/components": "items", "/v1/explain/app/hello": "chain",
-		"/v1/apps/hello": "diagnostics", "/v1/apps/hello/sync": "builds",
+		"/v1/apps": "items", "/v1/installs": "items", "/v1/workflows": "items", "/v1/approvals": "items",
+		"/v1/runners": "items", "/v1/credentials": "items",
+		"/v1/builds?app=hello": "items", "/v1/apps/hello/versions": "items", "/v1/apps/hello/components": "items",
+		"/v1/explain/app/hello": "chain",
+		"/v1/apps/hello":        "diagnostics", "/v1/apps/hello/sync": "builds",
 	} {
 		got := w.call(w.two.token["viewer"], http.MethodGet, path, nil)
 		if strings.Contains(path, "hello") {

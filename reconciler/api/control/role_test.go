@@ -10,25 +10,35 @@ import (
 // needs is the required role of each operation of the document. A route without an entry fails the
 // test.
 var needs = map[string]string{
-	"whoami": "viewer", "getSealingKey": "viewer", "listCredentials": "viewer", "listApps": "viewer", "getApp": "viewer", "getSync": "viewer",
-	"listAppVersions": "viewer", "listReleases": "viewer", "getRelease": "viewer", "diffRelease": "viewer", "listComponents": "viewer", "listBuilds": "viewer", "getBuild": "viewer", "listInstalls": "viewer",
-	"getInstall": "viewer", "listWorkflows": "viewer", "getWorkflow": "viewer", "streamWorkflow": "viewer", "listApprovals": "viewer",
-	"getApproval": "viewer", "explain": "viewer", "listRunners": "viewer", "getRunner": "viewer", "getJob": "viewer", "getLogs": "viewer",
+	"whoami": "viewer", "getSealingKey": "viewer", "listCredentials": "viewer", "listApps": "viewer",
+	"getApp": "viewer", "getSync": "viewer",
+	"listAppVersions": "viewer", "listReleases": "viewer", "getRelease": "viewer", "diffRelease": "viewer",
+	"listComponents": "viewer", "listBuilds": "viewer", "getBuild": "viewer", "listInstalls": "viewer",
+	"getInstall": "viewer", "listWorkflows": "viewer", "getWorkflow": "viewer", "streamWorkflow": "viewer",
+	"listApprovals": "viewer",
+	"getApproval":   "viewer", "explain": "viewer", "listRunners": "viewer", "getRunner": "viewer",
+	"getJob": "viewer", "getLogs": "viewer",
 	"listStates": "viewer", "listStateVersions": "viewer", "listAudit": "viewer", "getSystem": "viewer",
-	"getAppConfig": "viewer", "listRepos": "viewer", "getRepo": "viewer", "listWebhooks": "viewer", "getWebhook": "viewer", "rotateWebhook": "admin", "getPlan": "viewer",
+	"getAppConfig": "viewer", "listRepos": "viewer", "getRepo": "viewer", "listWebhooks": "viewer",
+	"getWebhook": "viewer", "rotateWebhook": "admin", "getPlan": "viewer",
 	"renderTexts": "viewer",
 
-	"syncApp": "ci", "uploadAppVersion": "ci", "previewApp": "ci", "retryBuild": "ci", "createPartialRelease": "ci", "lookAtRepo": "ci",
+	"syncApp": "ci", "uploadAppVersion": "ci", "previewApp": "ci", "retryBuild": "ci",
+	"createPartialRelease": "ci", "lookAtRepo": "ci",
 
-	"previewInstall": "operator", "pinInstall": "operator", "unpinInstall": "operator", "retryStep": "operator", "skipStep": "operator",
+	"previewInstall": "operator", "pinInstall": "operator", "unpinInstall": "operator", "retryStep": "operator",
+	"skipStep":      "operator",
 	"getRunnerLogs": "operator", "createInstall": "operator", "updateInstall": "operator",
-	"createWorkflow": "operator", "cancelWorkflow": "operator", "revokeWorkflowRule": "operator", "restoreState": "operator", "dismissState": "operator", "freeStateLock": "operator",
+	"createWorkflow": "operator", "cancelWorkflow": "operator", "revokeWorkflowRule": "operator",
+	"restoreState": "operator", "dismissState": "operator", "freeStateLock": "operator",
 
 	"respondApproval": "approver", "setWorkflowRule": "approver",
 
 	"deleteApp": "admin", "deleteRunner": "admin", "deleteCredential": "admin", "deleteWebhook": "admin",
-	"createApp": "admin", "createCredential": "admin", "updateCredential": "admin", "createWebhook": "admin", "forgetInstall": "admin", "createRunner": "admin",
-	"createRegistration": "admin", "replaceRunner": "admin", "abandonState": "admin", "listTokens": "admin", "createToken": "admin",
+	"createApp": "admin", "createCredential": "admin", "updateCredential": "admin", "createWebhook": "admin",
+	"forgetInstall": "admin", "createRunner": "admin",
+	"createRegistration": "admin", "replaceRunner": "admin", "abandonState": "admin", "listTokens": "admin",
+	"createToken": "admin",
 	"revokeToken": "admin", // except its own: TestTokenRevokesItself
 }
 
@@ -52,7 +62,8 @@ func TestRoles(t *testing.T) {
 		path = strings.ReplaceAll(path, "}", "") + query[op.ID]
 		for i, role := range roles {
 			got := w.call(w.one.token[role], op.Method, path, map[string]any{})
-			if allowed := i >= slices.Index(roles, need); allowed == (got.Status == http.StatusForbidden) || got.Status == http.StatusUnauthorized {
+			if allowed := i >= slices.Index(roles, need); allowed == (got.Status == http.StatusForbidden) ||
+				got.Status == http.StatusUnauthorized {
 				t.Errorf("%s as %s: %d %s; it needs %s", op.ID, role, got.Status, got.Body, need)
 			}
 			if got.Status == http.StatusForbidden {

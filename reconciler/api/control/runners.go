@@ -51,13 +51,17 @@ func (s *Server) CreateRunner(ctx context.Context, r CreateRunnerRequestObject) 
 			return err
 		}
 		made = api.CreatedRunner{Runner: viewRunner(tx, row), RegistrationToken: registration}
-		return tx.Audit(ctx, callerOf(ctx).actor, "runner.create", row.ID, map[string]any{"name": row.Name, "kind": row.Kind})
+		return tx.Audit(ctx, callerOf(ctx).actor, "runner.create", row.ID, map[string]any{
+			"name": row.Name, "kind": row.Kind,
+		})
 	})
 	return CreateRunner201JSONResponse(made), err
 }
 
 // CreateRegistration implements POST /v1/runners/{runner}/registration.
-func (s *Server) CreateRegistration(ctx context.Context, r CreateRegistrationRequestObject) (CreateRegistrationResponseObject, error) {
+func (s *Server) CreateRegistration(
+	ctx context.Context, r CreateRegistrationRequestObject,
+) (CreateRegistrationResponseObject, error) {
 	var made api.CreatedRunner
 	err := s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
 		row, err := findRunner(ctx, tx, r.Runner)
@@ -66,8 +70,10 @@ func (s *Server) CreateRegistration(ctx context.Context, r CreateRegistrationReq
 		}
 		made.RegistrationToken, err = dispatch.NewRegistration(ctx, tx, row.ID)
 		if errors.Is(err, dispatch.ErrRegistered) {
-			return problem.New(http.StatusConflict, "registered", "a machine has registered as runner "+quoted(row.Name)+" already",
-				fmt.Sprintf("If that machine is gone for good, `nuon runners replace %s` makes room for another.", row.Name))
+			return problem.New(http.StatusConflict, "registered",
+				"a machine has registered as runner "+quoted(row.Name)+" already",
+				fmt.Sprintf("If that machine is gone for good, `nuon runners replace %s` makes room for another.",
+					row.Name))
 		}
 		if err != nil {
 			return err
@@ -89,11 +95,15 @@ func (s *Server) ReplaceRunner(ctx context.Context, r ReplaceRunnerRequestObject
 		if err != nil {
 			return err
 		}
-		replaced, err := s.rooms.ReplaceRunner(ctx, tx, dispatch.Replacement{Runner: row.ID, Reason: r.Body.Reason, NewKey: r.Body.NewKey})
+		replaced, err := s.rooms.ReplaceRunner(ctx, tx, dispatch.Replacement{
+			Runner: row.ID, Reason: r.Body.Reason, NewKey: r.Body.NewKey,
+		})
 		if err != nil {
 			return err
 		}
-		done = api.ReplacedRunner{Runner: viewRunner(tx, replaced.Runner), RegistrationToken: replaced.RegistrationToken, Lost: replaced.Lost}
+		done = api.ReplacedRunner{
+			Runner: viewRunner(tx, replaced.Runner), RegistrationToken: replaced.RegistrationToken, Lost: replaced.Lost,
+		}
 		return tx.Audit(ctx, callerOf(ctx).actor, "runner.replace", row.ID, map[string]any{
 			"name": row.Name, "reason": r.Body.Reason, "new_key": r.Body.NewKey, "lost": replaced.Lost,
 		})
@@ -109,7 +119,8 @@ func (s *Server) DeleteRunner(ctx context.Context, r DeleteRunnerRequestObject) 
 		if err != nil {
 			return err
 		}
-		if row, err = tx.LockRunner(ctx, tx.Org, row.ID); err != nil { // the lock prevents a new install from naming it until the end
+		// The lock prevents a new install from naming it until the end.
+		if row, err = tx.LockRunner(ctx, tx.Org, row.ID); err != nil {
 			return err
 		}
 		if err := dropRunner(ctx, tx, row); err != nil {
@@ -122,7 +133,9 @@ func (s *Server) DeleteRunner(ctx context.Context, r DeleteRunnerRequestObject) 
 		if err := s.rooms.MoveBuilds(ctx, tx); err != nil {
 			return err
 		}
-		return tx.Audit(ctx, callerOf(ctx).actor, "runner.delete", row.ID, map[string]any{"name": row.Name, "kind": row.Kind})
+		return tx.Audit(ctx, callerOf(ctx).actor, "runner.delete", row.ID, map[string]any{
+			"name": row.Name, "kind": row.Kind,
+		})
 	})
 	return DeleteRunner204Response{}, err
 }
@@ -134,7 +147,8 @@ func dropRunner(ctx context.Context, tx *store.Tx, row store.Runner) error {
 		return err
 	}
 	if len(installs) > 0 {
-		return problem.New(http.StatusConflict, "in_use", "runner "+quoted(row.Name)+" works for installs: "+someOf(installs),
+		return problem.New(http.StatusConflict, "in_use",
+			"runner "+quoted(row.Name)+" works for installs: "+someOf(installs),
 			fmt.Sprintf("If only its machine is gone, `nuon runners replace %s` makes room for another.", row.Name))
 	}
 	// After this only jobs in flight remain, even if another runner takes over some at the same
@@ -147,7 +161,8 @@ func dropRunner(ctx context.Context, tx *store.Tx, row store.Runner) error {
 		return err
 	}
 	if open > 0 {
-		return problem.New(http.StatusConflict, "in_use", fmt.Sprintf("runner %s has work in hand: %s", quoted(row.Name), jobs(open)),
+		return problem.New(http.StatusConflict, "in_use",
+			fmt.Sprintf("runner %s has work in hand: %s", quoted(row.Name), jobs(open)),
 			fmt.Sprintf("Let it finish. If its machine is gone, say so first: `nuon runners replace %s`.", row.Name))
 	}
 	if err := fenced(tx.DropRunner(ctx, tx.Org, row.ID)); err != nil {
@@ -181,9 +196,11 @@ const reasonLength = 500
 func checkReason(reason string) error {
 	switch {
 	case strings.TrimSpace(reason) == "":
-		return problem.New(http.StatusUnprocessableEntity, "no_reason", "this needs a reason", "Say why in a sentence; it is kept in the audit.")
+		return problem.New(http.StatusUnprocessableEntity, "no_reason", "this needs a reason",
+			"Say why in a sentence; it is kept in the audit.")
 	case utf8.RuneCountInString(reason) > reasonLength:
-		return problem.New(http.StatusUnprocessableEntity, "bad_reason", fmt.Sprintf("the reason has more than %d characters", reasonLength), "Say it in fewer.")
+		return problem.New(http.StatusUnprocessableEntity, "bad_reason",
+			fmt.Sprintf("the reason has more than %d characters", reasonLength), "Say it in fewer.")
 	}
 	return nil
 }

@@ -30,7 +30,8 @@ func TestAMachineIsReplaced(t *testing.T) {
 	}
 	register := func(token string) {
 		t.Helper()
-		_, err := dispatchtest.Register(t.Context(), w.dispatch, token, key, api.Registration{Version: "1", Capacity: 2})
+		_, err := dispatchtest.Register(t.Context(), w.dispatch, token, key,
+			api.Registration{Version: "1", Capacity: 2})
 		must(t, err)
 	}
 	if r := get(); r.Registered || r.KeyID != "" || len(r.Attempts) != 0 {
@@ -42,24 +43,30 @@ func TestAMachineIsReplaced(t *testing.T) {
 		t.Fatalf("token: %s", made.Body)
 	}
 	register(made.JSON201.RegistrationToken)
-	p := w.refusedAs(w.call(w.one.token["admin"], "POST", "/v1/runners/"+name+"/registration", nil), http.StatusConflict, "registered")
+	p := w.refusedAs(w.call(w.one.token["admin"], "POST", "/v1/runners/"+name+"/registration", nil),
+		http.StatusConflict, "registered")
 	if !strings.Contains(p.Detail, "nuon runners replace "+name) {
 		t.Errorf("said %q", p.Detail)
 	}
 	w.exec("update jobs set status = 'running', kind = 'apply' where id = $1", w.one.ids["job"])
 	w.exec("update attempts set status = 'expired', lease_until = now() where job_id = $1", w.one.ids["job"])
-	if r := get(); !r.Registered || !r.Online || r.KeyID != key.KeyID() || r.KeySince.IsZero() || len(r.Attempts) != 1 || r.Attempts[0].Status != "expired" || r.Attempts[0].Install != w.one.mark+"-inst" {
+	if r := get(); !r.Registered || !r.Online || r.KeyID != key.KeyID() || r.KeySince.IsZero() ||
+		len(r.Attempts) != 1 || r.Attempts[0].Status != "expired" || r.Attempts[0].Install != w.one.mark+"-inst" {
 		t.Errorf("registered: %+v", r)
 	}
-	w.refusedAs(w.call(w.one.token["admin"], "POST", "/v1/runners/"+name+"/replace", map[string]any{"reason": ""}), http.StatusUnprocessableEntity, "no_reason")
-	w.refusedAs(w.call(w.one.token["approver"], "POST", "/v1/runners/"+name+"/replace", map[string]any{"reason": "burnt"}), http.StatusForbidden, "forbidden")
-	w.refusedAs(w.call(w.two.token["admin"], "POST", "/v1/runners/"+name+"/replace", map[string]any{"reason": "burnt"}), http.StatusNotFound, "not_found")
+	w.refusedAs(w.call(w.one.token["admin"], "POST", "/v1/runners/"+name+"/replace", map[string]any{"reason": ""}),
+		http.StatusUnprocessableEntity, "no_reason")
+	w.refusedAs(w.call(w.one.token["approver"], "POST", "/v1/runners/"+name+"/replace",
+		map[string]any{"reason": "burnt"}), http.StatusForbidden, "forbidden")
+	w.refusedAs(w.call(w.two.token["admin"], "POST", "/v1/runners/"+name+"/replace",
+		map[string]any{"reason": "burnt"}), http.StatusNotFound, "not_found")
 	done, err := admin.ReplaceRunnerWithResponse(t.Context(), name, api.Replacement{Reason: "burnt"})
 	must(t, err)
 	if done.JSON200 == nil || len(done.JSON200.Lost) != 1 || done.JSON200.Lost[0].Job != w.one.ids["job"] {
 		t.Fatalf("replaced: %s", done.Body)
 	}
-	if r := get(); r.Registered || r.Online || r.RegisteredAt.IsZero() || r.KeyID != key.KeyID() || len(r.Attempts) != 0 {
+	if r := get(); r.Registered || r.Online || r.RegisteredAt.IsZero() || r.KeyID != key.KeyID() ||
+		len(r.Attempts) != 0 {
 		t.Errorf("replaced: %+v", r)
 	}
 	if status := w.text("select status from jobs where id = $1", w.one.ids["job"]); status != "lost" {

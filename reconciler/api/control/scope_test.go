@@ -16,7 +16,8 @@ import (
 // them, whatever its role. It may use every other operation of the document, and sees only its
 // app's data.
 var ofTheOrg = []string{
-	"listCredentials", "createCredential", "updateCredential", "deleteCredential", "listWebhooks", "createWebhook", "getWebhook", "rotateWebhook", "deleteWebhook", "listRepos", "getRepo", "lookAtRepo",
+	"listCredentials", "createCredential", "updateCredential", "deleteCredential", "listWebhooks", "createWebhook",
+	"getWebhook", "rotateWebhook", "deleteWebhook", "listRepos", "getRepo", "lookAtRepo",
 	"listTokens", "createToken", "listAudit", "getSystem", "createApp",
 	"listRunners", "getRunner", "createRunner", "deleteRunner", "getRunnerLogs", "createRegistration", "replaceRunner",
 }
@@ -49,12 +50,14 @@ func TestATokenForOneAppSeesNothingOfAnother(t *testing.T) {
 					continue
 				}
 				if op.ID == "revokeToken" { // of the org's tokens it may revoke itself
-					w.refusedAs(w.call(bearer, op.Method, "/v1/tokens/"+w.one.mark+"-viewer", nil), http.StatusForbidden, "forbidden")
+					w.refusedAs(w.call(bearer, op.Method, "/v1/tokens/"+w.one.mark+"-viewer", nil),
+						http.StatusForbidden, "forbidden")
 					continue
 				}
 				checkForeign(t, other, op, r, got)
 				if len(r.keys) > 0 {
-					sameAnswer(t, op, r, got, nothing[i], w.call(bearer, op.Method, nothing[i].path, bodies(never)[op.ID], "Accept", accept))
+					sameAnswer(t, op, r, got, nothing[i],
+						w.call(bearer, op.Method, nothing[i].path, bodies(never)[op.ID], "Accept", accept))
 				}
 			}
 		}
@@ -82,7 +85,8 @@ func TestATokenForOneAppReadsIt(t *testing.T) {
 				continue
 			}
 			got := w.call(bearer, op.Method, r.path, nil)
-			if got.Status != http.StatusOK || !strings.Contains(got.Body, w.one.mark) && !slices.Contains(markless, op.ID) {
+			if got.Status != http.StatusOK ||
+				!strings.Contains(got.Body, w.one.mark) && !slices.Contains(markless, op.ID) {
 				t.Errorf("%s %s: %d %s", op.Method, r.path, got.Status, got.Body)
 			}
 		}
@@ -130,30 +134,40 @@ func TestATokenForOneAppIsMade(t *testing.T) {
 	w.two.app("theirs", appconfig.App{})
 	admin := w.one.token["admin"]
 	create := func(bearer string, n map[string]any) answer { return w.call(bearer, http.MethodPost, "/v1/tokens", n) }
-	p := w.refusedAs(create(admin, map[string]any{"name": "ci", "role": "ci"}), http.StatusUnprocessableEntity, "no_app")
+	p := w.refusedAs(create(admin, map[string]any{"name": "ci", "role": "ci"}),
+		http.StatusUnprocessableEntity, "no_app")
 	if !strings.Contains(p.Detail, "--app") {
 		t.Errorf("said %q", p.Detail)
 	}
-	w.refusedAs(create(admin, map[string]any{"name": "ci", "role": "ci", "app": "none"}), http.StatusNotFound, "not_found")
-	w.refusedAs(create(admin, map[string]any{"name": "ci", "role": "ci", "app": "theirs"}), http.StatusNotFound, "not_found")
-	got, err := w.one.as("admin").CreateTokenWithResponse(t.Context(), api.NewToken{Name: "ci", Role: "ci", App: appID, ExpiresInSeconds: 3600})
+	w.refusedAs(create(admin, map[string]any{"name": "ci", "role": "ci", "app": "none"}),
+		http.StatusNotFound, "not_found")
+	w.refusedAs(create(admin, map[string]any{"name": "ci", "role": "ci", "app": "theirs"}),
+		http.StatusNotFound, "not_found")
+	got, err := w.one.as("admin").CreateTokenWithResponse(t.Context(), api.NewToken{
+		Name: "ci", Role: "ci", App: appID, ExpiresInSeconds: 3600,
+	})
 	must(t, err)
 	if got.JSON201 == nil || got.JSON201.Token.App != "shop" || got.JSON201.Token.Role != "ci" {
 		t.Fatalf("%s", got.Body)
 	}
 	made := got.JSON201
-	if who := w.call(made.Secret, http.MethodGet, "/v1/whoami", nil); !strings.Contains(who.Body, `"app":"shop"`) || !strings.Contains(who.Body, `"role":"ci"`) ||
+	if who := w.call(made.Secret, http.MethodGet, "/v1/whoami", nil); !strings.Contains(who.Body, `"app":"shop"`) ||
+		!strings.Contains(who.Body, `"role":"ci"`) ||
 		!strings.Contains(who.Body, `"expires_at":"`+made.Token.ExpiresAt.Format(time.RFC3339)+`"`) {
 		t.Errorf("whoami: %s", who.Body)
 	}
 	if listed := w.call(admin, http.MethodGet, "/v1/tokens", nil); !strings.Contains(listed.Body, `"app":"shop"`) {
 		t.Errorf("listed: %s", listed.Body)
 	}
-	if all := w.texts("select detail->>'app' from audit_events where action = 'token.create'"); len(all) != 1 || all[0] != "shop" {
+	if all := w.texts(
+		"select detail->>'app' from audit_events where action = 'token.create'",
+	); len(all) != 1 || all[0] != "shop" {
 		t.Errorf("recorded %q", all)
 	}
 	// Not even an admin of one app may create tokens, not even for that app.
-	w.refusedAs(create((&tenant{w: w, org: w.one.org, mark: "m", ids: map[string]string{"app": appID}}).mintFor("admin"),
+	w.refusedAs(create((&tenant{
+		w: w, org: w.one.org, mark: "m", ids: map[string]string{"app": appID},
+	}).mintFor("admin"),
 		map[string]any{"name": "more", "role": "viewer", "app": "shop"}), http.StatusForbidden, "forbidden")
 	if got := w.call(admin, http.MethodDelete, "/v1/apps/shop", nil); got.Status != http.StatusNoContent {
 		t.Fatalf("%d %s", got.Status, got.Body)
@@ -167,7 +181,8 @@ func TestATokenForOneAppRevokesItself(t *testing.T) {
 	w := newWorld(t)
 	w.one.fill()
 	bearer := w.one.mintFor("admin")
-	w.refusedAs(w.call(bearer, http.MethodDelete, "/v1/tokens/"+w.one.mark+"-viewer", nil), http.StatusForbidden, "forbidden")
+	w.refusedAs(w.call(bearer, http.MethodDelete, "/v1/tokens/"+w.one.mark+"-viewer", nil),
+		http.StatusForbidden, "forbidden")
 	if got := w.call(bearer, http.MethodDelete, "/v1/tokens/"+w.one.ids["token"], nil); got.Status != http.StatusOK {
 		t.Errorf("%d %s", got.Status, got.Body)
 	}
@@ -183,10 +198,12 @@ func TestANameMeansTheTokensApp(t *testing.T) {
 	w := newWorld(t)
 	w.one.fill()
 	other := w.one.app("zebra", hello("web"))
-	w.one.add("installs", "id", id.New("ins"), "app_id", other, "name", w.one.mark+"-inst", "runner_id", w.one.ids["runner"])
+	w.one.add("installs", "id", id.New("ins"), "app_id", other, "name", w.one.mark+"-inst",
+		"runner_id", w.one.ids["runner"])
 	path := "/v1/installs/" + w.one.mark + "-inst"
 	w.refusedAs(w.call(w.one.token["viewer"], http.MethodGet, path, nil), http.StatusConflict, "ambiguous")
-	if got := w.call(w.one.mintFor("viewer"), http.MethodGet, path, nil); got.Status != http.StatusOK || !strings.Contains(got.Body, w.one.ids["install"]) {
+	if got := w.call(w.one.mintFor("viewer"), http.MethodGet, path, nil); got.Status != http.StatusOK ||
+		!strings.Contains(got.Body, w.one.ids["install"]) {
 		t.Errorf("%d %s", got.Status, got.Body)
 	}
 }
@@ -209,7 +226,9 @@ func TestATokenForOneAppReachesNoOtherAccount(t *testing.T) {
 	w.one.add("installs", "id", id.New("ins"), "app_id", w.one.ids["app"], "name", "acme", "runner_id", runner("own"))
 	bearer := w.one.mintFor("admin")
 	create := func(bearer, runner string) answer {
-		return w.call(bearer, http.MethodPost, "/v1/installs", map[string]any{"app": "zebra", "name": "on-" + runner, "runner": runner})
+		return w.call(bearer, http.MethodPost, "/v1/installs", map[string]any{
+			"app": "zebra", "name": "on-" + runner, "runner": runner,
+		})
 	}
 	for _, name := range []string{"theirs", "new", runner("theirs")} {
 		w.refusedAs(create(bearer, name), http.StatusNotFound, "not_found")
@@ -234,8 +253,11 @@ func TestAnAnswerIsRememberedForTheScopeThatGotIt(t *testing.T) {
 	w.one.app("shop", plain)
 	w.one.ids["app"] = w.one.app("zebra", plain)
 	body := map[string]any{"app": "shop", "name": "acme"}
-	if got := w.call(w.one.token["admin"], http.MethodPost, "/v1/installs", body, "Idempotency-Key", "k"); got.Status != http.StatusCreated {
+	if got := w.call(
+		w.one.token["admin"], http.MethodPost, "/v1/installs", body, "Idempotency-Key", "k",
+	); got.Status != http.StatusCreated {
 		t.Fatalf("%d %s", got.Status, got.Body)
 	}
-	w.refusedAs(w.call(w.one.mintFor("admin"), http.MethodPost, "/v1/installs", body, "Idempotency-Key", "k"), http.StatusConflict, "idempotency_key_reused")
+	w.refusedAs(w.call(w.one.mintFor("admin"), http.MethodPost, "/v1/installs", body, "Idempotency-Key", "k"),
+		http.StatusConflict, "idempotency_key_reused")
 }

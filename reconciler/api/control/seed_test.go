@@ -58,11 +58,14 @@ func (o *tenant) app(name string, config appconfig.App) (appID string) {
 	appID = id.New("app")
 	ver := id.New("ver")
 	o.add("apps", "id", appID, "name", name)
-	o.add("app_versions", "id", ver, "app_id", appID, "number", 1, "digest", "sha256:"+o.mark+ver, "config", raw, "reason", o.mark+" was made")
+	o.add("app_versions", "id", ver, "app_id", appID, "number", 1, "digest", "sha256:"+o.mark+ver, "config", raw,
+		"reason", o.mark+" was made")
 	o.w.exec("update apps set version_id = $1 where id = $2", ver, appID)
 	o.ids["version"] = ver
-	o.add("releases", "id", o.make("release", "rel"), "app_id", appID, "number", 1, "digest", "sha256:"+o.mark+ver, "version_id", ver, "status", "complete",
-		"cause", o.mark+" was released", "commits", `[{"repository":"https://git.example/`+o.mark+`","ref":"main","commit":"`+o.mark+`-commit"}]`)
+	o.add("releases", "id", o.make("release", "rel"), "app_id", appID, "number", 1, "digest", "sha256:"+o.mark+ver,
+		"version_id", ver, "status", "complete",
+		"cause", o.mark+" was released", "commits",
+		`[{"repository":"https://git.example/`+o.mark+`","ref":"main","commit":"`+o.mark+`-commit"}]`)
 	return appID
 }
 
@@ -79,7 +82,9 @@ func (o *tenant) component(app, component, name string) {
 func (o *tenant) runner(name, kind string, shared bool) (runner store.Runner, registration string) {
 	o.w.Helper()
 	must(o.w, o.in(func(ctx context.Context, tx *store.Tx) (err error) {
-		runner, registration, err = dispatch.CreateRunner(ctx, tx, dispatch.NewRunner{Name: name, Kind: kind, Shared: shared})
+		runner, registration, err = dispatch.CreateRunner(ctx, tx, dispatch.NewRunner{
+			Name: name, Kind: kind, Shared: shared,
+		})
 		return err
 	}))
 	return runner, registration
@@ -93,20 +98,26 @@ func (o *tenant) fill() {
 	o.add("credentials", "id", o.make("credential", "crd"), "name", m+"-cred", "username", m, "sealed", `{}`)
 	o.add("webhooks", "id", o.make("webhook", "hok"), "sealed", `{}`)
 	o.add("watches", "id", o.make("watch", "wat"), "url", "https://git.example/"+m, "ref", m+"-ref")
-	o.add("revisions", "id", o.make("revision", "rev"), "watch_id", o.ids["watch"], "number", 1, "commit", m+"-commit", "tree", m+"-tree",
+	o.add("revisions", "id", o.make("revision", "rev"), "watch_id", o.ids["watch"], "number", 1, "commit",
+		m+"-commit", "tree", m+"-tree",
 		"subject", m+" subject", "reason", m+" was pushed", "outcome", m+" was built")
 	o.w.exec("update watches set revision_id = $1 where id = $2", o.ids["revision"], o.ids["watch"])
 	app := o.app(m+"-app", hello(m+"-web"))
 	o.ids["app"] = app
 	o.w.exec("update apps set watch_id = $1 where id = $2", o.ids["watch"], app)
 	o.w.exec("update app_versions set revision_id = $1 where id = $2", o.ids["revision"], o.ids["version"])
-	o.add("components", "id", o.make("component", "cmp"), "app_id", app, "name", m+"-web", "kind", "terraform_module", "problem", m+" problem")
-	o.add("component_inputs", "id", o.make("input", "inp"), "component_id", o.ids["component"], "digest", "sha256:"+m+"-in", "recipe", `{}`,
+	o.add("components", "id", o.make("component", "cmp"), "app_id", app, "name", m+"-web", "kind", "terraform_module",
+		"problem", m+" problem")
+	o.add("component_inputs", "id", o.make("input", "inp"), "component_id", o.ids["component"], "digest",
+		"sha256:"+m+"-in", "recipe", `{}`,
 		"revision_id", o.ids["revision"], "reason", m+" changed its module")
 	o.w.exec("update components set input_id = $1 where id = $2", o.ids["input"], o.ids["component"])
-	o.add("release_components", "release_id", o.ids["release"], "component_id", o.ids["component"], "input_id", o.ids["input"])
-	o.add("builds", "id", o.make("build", "bld"), "component_id", o.ids["component"], "input_id", o.ids["input"], "number", 1, "status", "succeeded",
-		"repository", "https://git.example/"+m, "commit", m+"-commit", "artifact_digest", "sha256:"+m+"-art", "reason", m+" has no build")
+	o.add("release_components", "release_id", o.ids["release"], "component_id", o.ids["component"],
+		"input_id", o.ids["input"])
+	o.add("builds", "id", o.make("build", "bld"), "component_id", o.ids["component"], "input_id", o.ids["input"],
+		"number", 1, "status", "succeeded",
+		"repository", "https://git.example/"+m, "commit", m+"-commit", "artifact_digest", "sha256:"+m+"-art",
+		"reason", m+" has no build")
 	r, _ := o.runner(m+"-runner", "install", false)
 	o.ids["runner"] = r.ID
 	o.add("audit_events", "actor", m, "action", "test.seed", "subject", o.ids["app"], "detail", `{"note":"`+m+`"}`)
@@ -118,35 +129,53 @@ func (o *tenant) fill() {
 func (o *tenant) fillStates() {
 	o.w.Helper()
 	for version, status := range []string{"kept", "contested"} {
-		o.add("states", "install_component_id", o.ids["install_component"], "version", version+1, "serial", version+1, "lineage", o.mark, "digest", o.mark+status,
-			"sealed", `{"key_id":"`+o.mark+`","ciphertext":"eA=="}`, "job_id", o.ids["job"], "attempt", 1, "status", status, "reason", o.mark+" says so")
+		o.add("states", "install_component_id", o.ids["install_component"], "version", version+1, "serial", version+1,
+			"lineage", o.mark, "digest", o.mark+status,
+			"sealed", `{"key_id":"`+o.mark+`","ciphertext":"eA=="}`, "job_id", o.ids["job"], "attempt", 1, "status",
+			status, "reason", o.mark+" says so")
 	}
-	o.add("state_locks", "install_component_id", o.ids["install_component"], "lock_id", o.mark+"-lock", "info", `{"Who":"`+o.mark+`"}`, "job_id", o.ids["job"], "attempt", 1)
+	o.add("state_locks", "install_component_id", o.ids["install_component"], "lock_id", o.mark+"-lock", "info",
+		`{"Who":"`+o.mark+`"}`, "job_id", o.ids["job"], "attempt", 1)
 }
 
 // fillInstall seeds an install with a workflow, a plan that waits and a job with a log.
 func (o *tenant) fillInstall() {
 	o.w.Helper()
 	m := o.mark
-	o.add("installs", "id", o.make("install", "ins"), "app_id", o.ids["app"], "name", m+"-inst", "runner_id", o.ids["runner"])
+	o.add("installs", "id", o.make("install", "ins"), "app_id", o.ids["app"], "name", m+"-inst",
+		"runner_id", o.ids["runner"])
 	o.add("install_inputs", "install_id", o.ids["install"], "name", "region", "value", m+"-region", "hash", "h")
-	o.add("install_components", "id", o.make("install_component", "ico"), "install_id", o.ids["install"], "component_id", o.ids["component"],
+	o.add("install_components", "id", o.make("install_component", "ico"), "install_id", o.ids["install"],
+		"component_id", o.ids["component"],
 		"name", m+"-web", "desired_digest", "sha256:"+m+"-want", "desired_reason", m+" build 1 is new")
-	o.add("outputs", "install_id", o.ids["install"], "scope", "component", "owner", m+"-web", "name", m+"_url", "value", `"`+m+`"`, "hash", "h")
-	o.add("workflows", "id", o.make("workflow", "wfl"), "install_id", o.ids["install"], "number", 1, "kind", "deploy", "status", "succeeded",
+	o.add("outputs", "install_id", o.ids["install"], "scope", "component", "owner", m+"-web", "name", m+"_url",
+		"value", `"`+m+`"`, "hash", "h")
+	o.add("workflows", "id", o.make("workflow", "wfl"), "install_id", o.ids["install"], "number", 1, "kind", "deploy",
+		"status", "succeeded",
 		"reason", m+" is behind", "requested_by", m, "revision", 1)
-	o.add("steps", "id", o.make("step", "stp"), "workflow_id", o.ids["workflow"], "position", 0, "kind", "plan", "component", m+"-web",
-		"install_component_id", o.ids["install_component"], "status", "succeeded", "reason", m+" was planned", "plan_id", o.make("plan", "pln"))
-	o.add("plans", "id", o.ids["plan"], "step_id", o.ids["step"], "workflow_id", o.ids["workflow"], "install_id", o.ids["install"],
-		"install_component_id", o.ids["install_component"], "component", m+"-web", "status", "ready", "reason", m+" changes one thing",
-		"desired_digest", "sha256:"+m+"-want", "basis", `{}`, "basis_digest", m, "bundle_digest", m, "report", `{"note":"`+m+`"}`,
+	o.add("steps", "id", o.make("step", "stp"), "workflow_id", o.ids["workflow"], "position", 0, "kind", "plan",
+		"component", m+"-web",
+		"install_component_id", o.ids["install_component"], "status", "succeeded", "reason", m+" was planned",
+		"plan_id", o.make("plan", "pln"))
+	o.add("plans", "id", o.ids["plan"], "step_id", o.ids["step"], "workflow_id", o.ids["workflow"],
+		"install_id", o.ids["install"],
+		"install_component_id", o.ids["install_component"], "component", m+"-web", "status", "ready", "reason",
+		m+" changes one thing",
+		"desired_digest", "sha256:"+m+"-want", "basis", `{}`, "basis_digest", m, "bundle_digest", m,
+		"report", `{"note":"`+m+`"}`,
 		"report_digest", m, "content_digest", "sha256:"+m+"-content", "destructive", false,
 		"target", `{"deploy":{"artifact":{"digest":"sha256:`+m+`-art"}},"release":"`+o.ids["release"]+`"}`)
 	o.add("approvals", "id", o.make("approval", "apr"), "plan_id", o.ids["plan"], "step_id", o.ids["step"],
-		"workflow_id", o.ids["workflow"], "install_id", o.ids["install"], "content_digest", "sha256:"+m+"-content", "status", "waiting", "reason", m+" needs a person")
-	o.add("jobs", "id", o.make("job", "job"), "runner_id", o.ids["runner"], "kind", "plan", "status", "succeeded", "owner_kind", "step",
-		"owner_id", o.ids["step"], "install_id", o.ids["install"], "spec", `{}`, "attempt", 1, "reason", m+" is planned")
-	o.add("attempts", "job_id", o.ids["job"], "number", 1, "runner_id", o.ids["runner"], "status", "succeeded", "lease_until", "2026-01-01")
-	o.add("runner_logs", "runner_id", o.ids["runner"], "seq", 1, "many", 1, "size", 1, "lines", packed(o.w, `[{"t":"2026-01-01T00:00:00Z","l":"info","m":"`+m+` works"}]`))
-	o.add("log_chunks", "job_id", o.ids["job"], "attempt", 1, "seq", 1, "lines", packed(o.w, `[{"t":"2026-01-01T00:00:00Z","l":"info","m":"`+m+` line"}]`))
+		"workflow_id", o.ids["workflow"], "install_id", o.ids["install"], "content_digest", "sha256:"+m+"-content",
+		"status", "waiting", "reason", m+" needs a person")
+	o.add("jobs", "id", o.make("job", "job"), "runner_id", o.ids["runner"], "kind", "plan", "status",
+		"succeeded", "owner_kind", "step",
+		"owner_id", o.ids["step"], "install_id", o.ids["install"], "spec", `{}`, "attempt", 1,
+		"reason", m+" is planned")
+	o.add("attempts", "job_id", o.ids["job"], "number", 1, "runner_id", o.ids["runner"], "status", "succeeded",
+		"lease_until", "2026-01-01")
+	o.add("runner_logs", "runner_id", o.ids["runner"], "seq", 1, "many", 1, "size", 1, "lines",
+		packed(o.w, `[{"t":"2026-01-01T00:00:00Z","l":"info","m":"`+m+` works"}]`))
+	o.add("log_chunks", "job_id", o.ids["job"], "attempt", 1, "seq", 1, "lines",
+		packed(o.w, `[{"t":"2026-01-01T00:00:00Z","l":"info","m":"`+m+` line"}]`))
 }

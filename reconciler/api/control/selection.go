@@ -20,7 +20,10 @@ type selection struct {
 // selectionOf reads the filters of a list. What they name must exist, so that a typo does not give
 // an empty list.
 func selectionOf(ctx context.Context, tx *store.Tx, p api.ListInstallsParams) (selection, error) {
-	f := selection{rows: store.ViewInstallsParams{OrgID: tx.Org, Labels: json.RawMessage("{}")}, status: api.InstallSummaryStatus(p.Status)}
+	f := selection{
+		rows:   store.ViewInstallsParams{OrgID: tx.Org, Labels: json.RawMessage("{}")},
+		status: api.InstallSummaryStatus(p.Status),
+	}
 	f.rows.AfterApp, f.rows.AfterName, _ = strings.Cut(p.Cursor, "/")
 	if p.App != "" {
 		app, err := findApp(ctx, tx, p.App)
@@ -39,19 +42,23 @@ func selectionOf(ctx context.Context, tx *store.Tx, p api.ListInstallsParams) (s
 	if p.Label != "" {
 		name, value, both := strings.Cut(p.Label, "=")
 		if !both || name == "" {
-			return f, problem.New(http.StatusUnprocessableEntity, "bad_label", quoted(p.Label)+" is no label", "Write it as NAME=VALUE.")
+			return f, problem.New(http.StatusUnprocessableEntity, "bad_label", quoted(p.Label)+" is no label",
+				"Write it as NAME=VALUE.")
 		}
 		f.rows.Labels, _ = json.Marshal(map[string]string{name: value}) // texts always encode
 	}
 	err := oneOf(p.Status == "" || f.status.Valid(), "bad_status", "status of an install", p.Status,
-		"new", "current", "behind", "waiting_for_approval", "deploying", "stalled", "refused", "waiting", "deprovisioning", "gone")
+		"new", "current", "behind", "waiting_for_approval", "deploying", "stalled", "refused", "waiting",
+		"deprovisioning", "gone")
 	return f, err
 }
 
 // page returns the installs of one page, and the cursor of the next one. A status is computed and
 // not a column, so page reads batches of installs until it has a full page of those with the
 // status.
-func (f selection) page(ctx context.Context, tx *store.Tx, most int) (items []api.InstallSummary, next string, err error) {
+func (f selection) page(
+	ctx context.Context, tx *store.Tx, most int,
+) (items []api.InstallSummary, next string, err error) {
 	items = []api.InstallSummary{}
 	f.rows.Most = int32(most) + 1 //nolint:gosec // bounded by page
 	if f.status != "" {

@@ -46,8 +46,10 @@ func TestListInstalls(t *testing.T) {
 			if i%2 == 0 {
 				runner = there.ID
 			}
-			w.one.add("installs", "id", fmt.Sprintf("ins_%d%s", 9-i, app), "app_id", appID, "name", fmt.Sprintf("i%d", i), "runner_id", runner,
-				"labels", fmt.Sprintf(`{"n": "%d", "app": "%s"}`, i%3, app), "wanted", map[bool]string{true: "absent", false: "present"}[i > 3])
+			w.one.add("installs", "id", fmt.Sprintf("ins_%d%s", 9-i, app), "app_id", appID, "name",
+				fmt.Sprintf("i%d", i), "runner_id", runner,
+				"labels", fmt.Sprintf(`{"n": "%d", "app": "%s"}`, i%3, app), "wanted",
+				map[bool]string{true: "absent", false: "present"}[i > 3])
 		}
 	}
 	for _, c := range []struct {
@@ -55,13 +57,28 @@ func TestListInstalls(t *testing.T) {
 		ask  api.ListInstallsParams
 		want []string
 	}{
-		{"all", api.ListInstallsParams{Limit: 7}, []string{"bar/i0 bar/i1 bar/i2 bar/i3 bar/i4 bar/i5 zoo/i0", "zoo/i1 zoo/i2 zoo/i3 zoo/i4 zoo/i5"}},
-		{"of an app", api.ListInstallsParams{App: "zoo", Limit: 6}, []string{"zoo/i0 zoo/i1 zoo/i2 zoo/i3 zoo/i4 zoo/i5"}},
-		{"on a runner", api.ListInstallsParams{Runner: "here", Limit: 4}, []string{"bar/i1 bar/i3 bar/i5 zoo/i1", "zoo/i3 zoo/i5"}},
+		{
+			"all", api.ListInstallsParams{Limit: 7},
+			[]string{"bar/i0 bar/i1 bar/i2 bar/i3 bar/i4 bar/i5 zoo/i0", "zoo/i1 zoo/i2 zoo/i3 zoo/i4 zoo/i5"},
+		},
+		{
+			"of an app", api.ListInstallsParams{App: "zoo", Limit: 6},
+			[]string{"zoo/i0 zoo/i1 zoo/i2 zoo/i3 zoo/i4 zoo/i5"},
+		},
+		{
+			"on a runner", api.ListInstallsParams{Runner: "here", Limit: 4},
+			[]string{"bar/i1 bar/i3 bar/i5 zoo/i1", "zoo/i3 zoo/i5"},
+		},
 		{"with a label", api.ListInstallsParams{Label: "n=1"}, []string{"bar/i1 bar/i4 zoo/i1 zoo/i4"}},
-		{"with a label and on a runner", api.ListInstallsParams{Label: "n=1", Runner: there.ID, App: "bar"}, []string{"bar/i4"}},
+		{
+			"with a label and on a runner",
+			api.ListInstallsParams{Label: "n=1", Runner: there.ID, App: "bar"}, []string{"bar/i4"},
+		},
 		{"that are gone", api.ListInstallsParams{Status: "gone", Limit: 3}, []string{"bar/i4 bar/i5 zoo/i4", "zoo/i5"}},
-		{"that are gone, just a page", api.ListInstallsParams{Status: "gone", Limit: 4}, []string{"bar/i4 bar/i5 zoo/i4 zoo/i5"}},
+		{
+			"that are gone, just a page", api.ListInstallsParams{Status: "gone", Limit: 4},
+			[]string{"bar/i4 bar/i5 zoo/i4 zoo/i5"},
+		},
 		{"that are stalled", api.ListInstallsParams{Status: "stalled"}, []string{""}},
 		{"with no such label", api.ListInstallsParams{Label: "n=7"}, []string{""}},
 	} {
@@ -69,10 +86,14 @@ func TestListInstalls(t *testing.T) {
 			t.Errorf("%s: %s", c.name, diff)
 		}
 	}
-	for path, code := range map[string]string{"status=lost": "bad_status", "label=n": "bad_label", "label==1": "bad_label"} {
-		w.refusedAs(w.call(w.one.token["viewer"], http.MethodGet, "/v1/installs?"+path, nil), http.StatusUnprocessableEntity, code)
+	for path, code := range map[string]string{
+		"status=lost": "bad_status", "label=n": "bad_label", "label==1": "bad_label",
+	} {
+		w.refusedAs(w.call(w.one.token["viewer"], http.MethodGet, "/v1/installs?"+path, nil),
+			http.StatusUnprocessableEntity, code)
 	}
-	w.refusedAs(w.call(w.one.token["viewer"], http.MethodGet, "/v1/installs?runner=none", nil), http.StatusNotFound, "not_found")
+	w.refusedAs(w.call(w.one.token["viewer"], http.MethodGet, "/v1/installs?runner=none", nil),
+		http.StatusNotFound, "not_found")
 }
 
 // TestAMatchAfterManyOthers checks that it is found, however many installs have another status.
@@ -83,7 +104,9 @@ func TestAMatchAfterManyOthers(t *testing.T) {
 	r, _ := w.one.runner("acme", "install", false)
 	w.exec("insert into installs (org_id, id, app_id, name, runner_id, wanted) select $1, 'ins_' || i, $2, 'i' || lpad(i::text, 4, '0'), $3, case when i = 1001 then 'absent' else 'present' end from generate_series(1, 1001) i",
 		w.one.org.ID, app, r.ID)
-	if diff := cmp.Diff([]string{"hello/i1001"}, w.installPages(api.ListInstallsParams{Status: "gone", Limit: 1})); diff != "" {
+	if diff := cmp.Diff(
+		[]string{"hello/i1001"}, w.installPages(api.ListInstallsParams{Status: "gone", Limit: 1}),
+	); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -102,7 +125,8 @@ func TestSummaries(t *testing.T) {
 		return got.JSON200.Items[0]
 	}
 	i := look()
-	if i.Runner != w.one.mark+"-runner" || i.RunnerOnline || i.Health != "unknown" || i.Latest != 1 || i.Owner != "hand" || i.LastWorkflow.ID != w.one.ids["workflow"] ||
+	if i.Runner != w.one.mark+"-runner" || i.RunnerOnline || i.Health != "unknown" || i.Latest != 1 ||
+		i.Owner != "hand" || i.LastWorkflow.ID != w.one.ids["workflow"] ||
 		i.LastWorkflow.Kind != "deploy" || i.LastWorkflow.Number != 1 {
 		t.Errorf("%+v", i)
 	}

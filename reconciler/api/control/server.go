@@ -54,7 +54,9 @@ type Rooms struct {
 	RolloutNow func(ctx context.Context, org, install string) error
 	// Ask starts what a person's request for an install's components requires; Sketch only returns
 	// it.
-	Ask, Sketch func(ctx context.Context, tx *store.Tx, install store.Install, wish rollout.Wish) (rollout.Granted, error)
+	Ask, Sketch func(
+		ctx context.Context, tx *store.Tx, install store.Install, wish rollout.Wish,
+	) (rollout.Granted, error)
 	// AskAction starts one run of an action and returns the workflow's id; SketchAction only
 	// returns what would be started.
 	AskAction    func(ctx context.Context, tx *store.Tx, install store.Install, run rollout.Run) (string, error)
@@ -79,7 +81,9 @@ type Rooms struct {
 	ReplaceRunner func(ctx context.Context, tx *store.Tx, r dispatch.Replacement) (dispatch.Replaced, error)
 	// AskRestore starts the workflow that makes a version of a component's state the newest one,
 	// and returns its id.
-	AskRestore func(ctx context.Context, tx *store.Tx, install store.Install, component string, version int, reason, actor string) (string, error)
+	AskRestore func(
+		ctx context.Context, tx *store.Tx, install store.Install, component string, version int, reason, actor string,
+	) (string, error)
 	// AbandonState records a person's decision that the key of a component's state is lost.
 	AbandonState func(ctx context.Context, tx *store.Tx, install store.Install, component, reason, actor string) error
 	// FollowLogs streams a job's log as server-sent events.
@@ -129,7 +133,9 @@ const (
 
 // New returns the handler of the control listener.
 func New(o Options) http.Handler {
-	s := &Server{store: o.Store, bell: o.Bell, key: o.Key, rooms: o.Rooms, version: o.Version, quota: quota.New(o.Quota)}
+	s := &Server{
+		store: o.Store, bell: o.Bell, key: o.Key, rooms: o.Rooms, version: o.Version, quota: quota.New(o.Quota),
+	}
 	mux := http.NewServeMux()
 	mux.Handle("/hooks/{org}/{hook}", s.limitHooks(o.Hooks))
 	mux.Handle("/v1/", limitBody(s.authenticate(problem.Mux(routes(s, wellFormed, authorize, withTimeout)))))
@@ -142,8 +148,10 @@ func New(o Options) http.Handler {
 func routes(operations StrictServerInterface, middlewares ...StrictMiddlewareFunc) *http.ServeMux {
 	failed := problem.Writer(slog.Default())
 	strict := NewStrictHandlerWithOptions(operations, middlewares, StrictHTTPServerOptions{
-		RequestErrorHandlerFunc:  problem.Undecodable,
-		ResponseErrorHandlerFunc: func(w http.ResponseWriter, r *http.Request, err error) { failed(w, r, explained(err)) },
+		RequestErrorHandlerFunc: problem.Undecodable,
+		ResponseErrorHandlerFunc: func(w http.ResponseWriter, r *http.Request, err error) {
+			failed(w, r, explained(err))
+		},
 	})
 	mux := http.NewServeMux()
 	HandlerWithOptions(strict, StdHTTPServerOptions{BaseRouter: mux, ErrorHandlerFunc: problem.Undecodable})
@@ -155,7 +163,8 @@ func routes(operations StrictServerInterface, middlewares ...StrictMiddlewareFun
 func limitBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		limit := int64(bodyLimit)
-		if r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/v1/apps/") && (strings.HasSuffix(r.URL.Path, "/versions") || strings.HasSuffix(r.URL.Path, "/preview")) {
+		if r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/v1/apps/") &&
+			(strings.HasSuffix(r.URL.Path, "/versions") || strings.HasSuffix(r.URL.Path, "/preview")) {
 			limit = uploadLimit
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, limit)
@@ -204,11 +213,14 @@ func explained(err error) error {
 	}
 	switch {
 	case store.IsGone(err):
-		return problem.New(http.StatusConflict, "gone", "something that this names was removed meanwhile", "Look again.")
+		return problem.New(http.StatusConflict, "gone",
+			"something that this names was removed meanwhile", "Look again.")
 	case errors.Is(err, store.ErrNotFound):
-		return problem.New(http.StatusNotFound, "not_found", "there is no such thing in this org", "Names and ids are those that the list commands show.")
+		return problem.New(http.StatusNotFound, "not_found", "there is no such thing in this org",
+			"Names and ids are those that the list commands show.")
 	case errors.Is(err, context.DeadlineExceeded):
-		return problem.New(http.StatusGatewayTimeout, "timeout", "this took too long", "It may still be done; look before you ask again.")
+		return problem.New(http.StatusGatewayTimeout, "timeout", "this took too long",
+			"It may still be done; look before you ask again.")
 	}
 	return err
 }
@@ -237,5 +249,6 @@ func oneOf(known bool, code, what, word string, words ...string) error {
 	if known {
 		return nil
 	}
-	return problem.New(http.StatusUnprocessableEntity, code, quoted(word)+" is no "+what, "Use one of: "+strings.Join(words, ", ")+".")
+	return problem.New(http.StatusUnprocessableEntity, code, quoted(word)+" is no "+what,
+		"Use one of: "+strings.Join(words, ", ")+".")
 }

@@ -131,7 +131,8 @@ func mayChange(row store.Install, c api.InstallChange) error {
 
 // knownOwner refuses an unknown owner; an empty one means that none was set.
 func knownOwner(owner string) error {
-	return oneOf(owner == "" || api.InstallOwner(owner).Valid(), "bad_owner", "owner of an install", owner, "hand", "file")
+	return oneOf(owner == "" || api.InstallOwner(owner).Valid(), "bad_owner", "owner of an install",
+		owner, "hand", "file")
 }
 
 // label sets labels; an empty value removes one.
@@ -146,7 +147,8 @@ func (s *settings) label(given map[string]string) error {
 			return problem.New(http.StatusUnprocessableEntity, "bad_label", "a label cannot be named "+quoted(name),
 				"Use letters, digits, _, ., / and -, at most 63, a letter or digit at both ends.")
 		case len(value) > mostLabelBytes || strings.ContainsFunc(value, unicode.IsControl):
-			return problem.New(http.StatusUnprocessableEntity, "bad_label", "the value of label "+quoted(name)+" is too long, or has a control character",
+			return problem.New(http.StatusUnprocessableEntity, "bad_label",
+				"the value of label "+quoted(name)+" is too long, or has a control character",
 				fmt.Sprintf("Use one line of at most %d bytes.", mostLabelBytes))
 		case value == "":
 			delete(s.labels, name)
@@ -155,7 +157,8 @@ func (s *settings) label(given map[string]string) error {
 		}
 	}
 	if len(s.labels) > mostLabels {
-		return problem.New(http.StatusUnprocessableEntity, "bad_label", fmt.Sprintf("the install would have more than %d labels", mostLabels), "Remove some.")
+		return problem.New(http.StatusUnprocessableEntity, "bad_label",
+			fmt.Sprintf("the install would have more than %d labels", mostLabels), "Remove some.")
 	}
 	return nil
 }
@@ -178,7 +181,8 @@ func (s *settings) toggle(config *appconfig.App, given map[string]bool) error {
 			if len(can) > 0 {
 				remedy = "Those that can: " + strings.Join(can, ", ") + "."
 			}
-			return problem.New(http.StatusUnprocessableEntity, "bad_toggle", quoted(name)+" is no component that can be switched on or off", remedy)
+			return problem.New(http.StatusUnprocessableEntity, "bad_toggle",
+				quoted(name)+" is no component that can be switched on or off", remedy)
 		}
 		s.toggles[name] = given[name]
 	}
@@ -222,7 +226,8 @@ func (s *settings) place(install string, given map[string]map[string]string) err
 	}
 	same := maps.EqualFunc(s.account, given, maps.Equal)
 	if len(s.account) > 0 && !same {
-		return problem.New(http.StatusConflict, "fixed", "install "+install+" is for another account, and that never changes",
+		return problem.New(http.StatusConflict, "fixed",
+			"install "+install+" is for another account, and that never changes",
 			"Make a new install for the other account, and deprovision this one.")
 	}
 	s.account = given

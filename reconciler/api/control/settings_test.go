@@ -15,11 +15,19 @@ import (
 // switchable returns an app in which api needs cache, and both may be switched off.
 func switchable() appconfig.App {
 	component := func(name string, needs ...string) appconfig.Component {
-		return appconfig.Component{Name: name, Kind: "terraform_module", Terraform: &appconfig.Terraform{Version: "1.11.4"}, Toggleable: true, DefaultEnabled: true, Dependencies: needs}
+		return appconfig.Component{
+			Name: name, Kind: "terraform_module", Terraform: &appconfig.Terraform{Version: "1.11.4"}, Toggleable: true,
+			DefaultEnabled: true, Dependencies: needs,
+		}
 	}
 	return appconfig.App{
-		Components: []appconfig.Component{component("api", "cache"), component("cache"), {Name: "web", Kind: "terraform_module", Terraform: &appconfig.Terraform{Version: "1.11.4"}}},
-		Inputs:     []appconfig.Input{{Name: "size", Type: "string", Default: ptr("s")}, {Name: "token", Type: "string", Sensitive: true}},
+		Components: []appconfig.Component{
+			component("api", "cache"), component("cache"),
+			{Name: "web", Kind: "terraform_module", Terraform: &appconfig.Terraform{Version: "1.11.4"}},
+		},
+		Inputs: []appconfig.Input{
+			{Name: "size", Type: "string", Default: ptr("s")}, {Name: "token", Type: "string", Sensitive: true},
+		},
 	}
 }
 
@@ -97,19 +105,28 @@ func TestLabels(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	path := w.shop()
-	w.ok(http.MethodPatch, path, api.InstallChange{Labels: map[string]string{"tier": "gold", "eu/zone": "a"}}, http.StatusOK)
-	w.ok(http.MethodPatch, path, api.InstallChange{Labels: map[string]string{"tier": "", "note": "two words = fine"}}, http.StatusOK)
-	if diff := cmp.Diff(map[string]string{"eu/zone": "a", "note": "two words = fine"}, w.install(path).Labels); diff != "" {
+	w.ok(http.MethodPatch, path,
+		api.InstallChange{Labels: map[string]string{"tier": "gold", "eu/zone": "a"}}, http.StatusOK)
+	w.ok(http.MethodPatch, path,
+		api.InstallChange{Labels: map[string]string{"tier": "", "note": "two words = fine"}}, http.StatusOK)
+	if diff := cmp.Diff(
+		map[string]string{"eu/zone": "a", "note": "two words = fine"}, w.install(path).Labels,
+	); diff != "" {
 		t.Error(diff)
 	}
-	for _, bad := range []map[string]string{{"": "x"}, {"a b": "x"}, {"a=b": "x"}, {strings.Repeat("a", 64): "x"}, {"a": strings.Repeat("x", 257)}, {"a": "x\ny"}} {
-		w.refusedAs(w.call(w.one.token["operator"], http.MethodPatch, path, api.InstallChange{Labels: bad}), http.StatusUnprocessableEntity, "bad_label")
+	for _, bad := range []map[string]string{
+		{"": "x"}, {"a b": "x"}, {"a=b": "x"}, {strings.Repeat("a", 64): "x"},
+		{"a": strings.Repeat("x", 257)}, {"a": "x\ny"},
+	} {
+		w.refusedAs(w.call(w.one.token["operator"], http.MethodPatch, path, api.InstallChange{Labels: bad}),
+			http.StatusUnprocessableEntity, "bad_label")
 	}
 	many := map[string]string{}
 	for i := range 65 {
 		many["l"+itoa(i)] = "x"
 	}
-	w.refusedAs(w.call(w.one.token["operator"], http.MethodPatch, path, api.InstallChange{Labels: many}), http.StatusUnprocessableEntity, "bad_label")
+	w.refusedAs(w.call(w.one.token["operator"], http.MethodPatch, path, api.InstallChange{Labels: many}),
+		http.StatusUnprocessableEntity, "bad_label")
 }
 
 // TestTheAccountNeverChanges checks that an account cannot change once it is set.
@@ -127,7 +144,8 @@ func TestTheAccountNeverChanges(t *testing.T) {
 	patch := func(account map[string]map[string]string) answer {
 		return w.call(w.one.token["operator"], http.MethodPatch, path, api.InstallChange{Account: account})
 	}
-	for _, bad := range []map[string]map[string]string{account("ali_account", "region", "x"), account("aws_account", "project_id", "x"), account("aws_account", "region", "x\x1b"),
+	for _, bad := range []map[string]map[string]string{account("ali_account", "region", "x"),
+		account("aws_account", "project_id", "x"), account("aws_account", "region", "x\x1b"),
 		{"aws_account": {}, "gcp_account": {}}} {
 		w.refusedAs(patch(bad), http.StatusUnprocessableEntity, "bad_account")
 	}
@@ -163,12 +181,16 @@ func TestSwitching(t *testing.T) {
 	if p.Title != "api needs cache, which would be switched off" || p.Detail != "Switch api off too, or cache on." {
 		t.Errorf("%+v", p)
 	}
-	w.refusedAs(w.call(w.one.token["operator"], http.MethodPost, path+"/preview", api.InstallChange{Toggles: map[string]bool{"cache": false}}), http.StatusConflict, "needed_by")
+	w.refusedAs(w.call(w.one.token["operator"], http.MethodPost, path+"/preview",
+		api.InstallChange{Toggles: map[string]bool{"cache": false}}), http.StatusConflict, "needed_by")
 	// Its earlier rejection is removed; one of another component is not.
 	w.exec(`insert into refusals (org_id, install_component_id, desired_digest, kind, actor, reason, workflow_id)
 		select org_id, id, 'd', 'rejected', 'vera', 'no', 'w' from install_components where name in ('api', 'web')`)
-	w.ok(http.MethodPatch, path, api.InstallChange{Toggles: map[string]bool{"cache": false, "api": false}}, http.StatusOK)
-	if left := w.texts("select ic.name from refusals r join install_components ic on ic.id = r.install_component_id"); !cmp.Equal(left, []string{"web"}) {
+	w.ok(http.MethodPatch, path,
+		api.InstallChange{Toggles: map[string]bool{"cache": false, "api": false}}, http.StatusOK)
+	if left := w.texts(
+		"select ic.name from refusals r join install_components ic on ic.id = r.install_component_id",
+	); !cmp.Equal(left, []string{"web"}) {
 		t.Errorf("the refusals are of %v", left)
 	}
 	i := w.install(path)
@@ -176,7 +198,8 @@ func TestSwitching(t *testing.T) {
 		t.Error(diff)
 	}
 	for _, c := range i.Components {
-		if off := c.Name != "web"; off != (c.Off == "toggle" && c.Status == "gone" && strings.Contains(c.Reason, "switched off")) {
+		if off := c.Name != "web"; off != (c.Off == "toggle" && c.Status == "gone" &&
+			strings.Contains(c.Reason, "switched off")) {
 			t.Errorf("%s is %s (%s): %s", c.Name, c.Status, c.Off, c.Reason)
 		}
 	}
@@ -186,15 +209,22 @@ func TestSwitching(t *testing.T) {
 	w.one.app("other", switchable())
 	w.ok(http.MethodPost, "/v1/installs", api.NewInstall{App: "other", Name: "east"}, http.StatusCreated)
 	w.refusedAs(patch(map[string]bool{"api": true}), http.StatusConflict, "ambiguous")
-	p = w.refusedAs(w.call(w.one.token["operator"], http.MethodPatch, "/v1/installs/shop%2Feast", api.InstallChange{Toggles: map[string]bool{"api": true, "cache": true}}),
+	p = w.refusedAs(w.call(w.one.token["operator"], http.MethodPatch, "/v1/installs/shop%2Feast",
+		api.InstallChange{Toggles: map[string]bool{"api": true, "cache": true}}),
 		http.StatusConflict, "needed_by")
-	if p.Title != "api needs cache, which is torn down" || p.Detail != "Deploy that first: nuon deploy shop/east cache." {
+	if p.Title != "api needs cache, which is torn down" ||
+		p.Detail != "Deploy that first: nuon deploy shop/east cache." {
 		t.Errorf("%+v", p)
 	}
-	got := w.call(w.one.token["operator"], http.MethodPost, "/v1/installs", api.NewInstall{App: "shop", Name: "west", Toggles: map[string]bool{"cache": false}})
+	got := w.call(w.one.token["operator"], http.MethodPost, "/v1/installs", api.NewInstall{
+		App: "shop", Name: "west", Toggles: map[string]bool{"cache": false},
+	})
 	w.refusedAs(got, http.StatusConflict, "needed_by")
-	w.ok(http.MethodPost, "/v1/installs", api.NewInstall{App: "shop", Name: "west", Owner: "file", Toggles: map[string]bool{"api": false}}, http.StatusCreated)
-	if west := w.install("/v1/installs/west"); west.Owner != "file" || !cmp.Equal(west.Toggles, map[string]bool{"api": false}) {
+	w.ok(http.MethodPost, "/v1/installs",
+		api.NewInstall{App: "shop", Name: "west", Owner: "file", Toggles: map[string]bool{"api": false}},
+		http.StatusCreated)
+	if west := w.install("/v1/installs/west"); west.Owner != "file" ||
+		!cmp.Equal(west.Toggles, map[string]bool{"api": false}) {
 		t.Errorf("%+v", west)
 	}
 }
@@ -215,14 +245,21 @@ func TestPreviewInstall(t *testing.T) {
 		return all
 	}
 	want := map[string]string{
-		"api": "none: api is switched off on this install", "cache": "none: not because of this: it waits already: cache has no build yet",
-		"web": "none: not because of this: it waits already: web has no build yet",
+		"api":   "none: api is switched off on this install",
+		"cache": "none: not because of this: it waits already: cache has no build yet",
+		"web":   "none: not because of this: it waits already: web has no build yet",
 	}
-	if diff := cmp.Diff(want, preview(api.InstallChange{Toggles: map[string]bool{"api": false}, Inputs: []api.InputValue{{Name: "token", Sensitive: true}}})); diff != "" {
+	if diff := cmp.Diff(
+		want,
+		preview(api.InstallChange{
+			Toggles: map[string]bool{"api": false}, Inputs: []api.InputValue{{Name: "token", Sensitive: true}},
+		}),
+	); diff != "" {
 		t.Error(diff)
 	}
 	for _, bad := range []api.InputValue{{Name: "token", Value: "in clear"}, {Name: "none", Value: "x"}} {
-		w.refusedAs(w.call(w.one.token["operator"], http.MethodPost, path+"/preview", api.InstallChange{Inputs: []api.InputValue{bad}}), http.StatusUnprocessableEntity, "bad_inputs")
+		w.refusedAs(w.call(w.one.token["operator"], http.MethodPost, path+"/preview",
+			api.InstallChange{Inputs: []api.InputValue{bad}}), http.StatusUnprocessableEntity, "bad_inputs")
 	}
 	if after := w.rows(""); !cmp.Equal(before, after) {
 		t.Error("a preview changed rows:\n" + cmp.Diff(before, after))
@@ -247,26 +284,38 @@ func TestInputsOfAPinnedInstall(t *testing.T) {
 	w.exec("insert into releases (org_id, id, app_id, number, digest, version_id, status, cause) select org_id, 'rel_2', id, 2, 'sha256:2', 'ver_2', 'complete', 'the region' from apps")
 	w.exec("insert into release_components (org_id, release_id, component_id, input_id) select org_id, 'rel_2', id, input_id from components")
 	for _, name := range []string{"size", "region"} {
-		w.ok(http.MethodPatch, path, api.InstallChange{Inputs: []api.InputValue{{Name: name, Value: "x"}}}, http.StatusOK)
+		w.ok(http.MethodPatch, path,
+			api.InstallChange{Inputs: []api.InputValue{{Name: name, Value: "x"}}}, http.StatusOK)
 	}
-	w.refusedAs(w.call(w.one.token["operator"], http.MethodPatch, path, api.InstallChange{Inputs: []api.InputValue{{Name: "colour", Value: "x"}}}), http.StatusUnprocessableEntity, "bad_inputs")
+	w.refusedAs(w.call(w.one.token["operator"], http.MethodPatch, path,
+		api.InstallChange{Inputs: []api.InputValue{{Name: "colour", Value: "x"}}}),
+		http.StatusUnprocessableEntity, "bad_inputs")
 	i := w.install(path)
-	if i.Pinned != 1 || i.Latest != 2 || i.PinReason != "the audit" || i.PinnedBy != w.one.mark+"-operator" || !strings.Contains(i.Reason, "pinned at release 1 (newest is 2): the audit") {
+	if i.Pinned != 1 || i.Latest != 2 || i.PinReason != "the audit" || i.PinnedBy != w.one.mark+"-operator" ||
+		!strings.Contains(i.Reason, "pinned at release 1 (newest is 2): the audit") {
 		t.Errorf("%+v", i)
 	}
-	if why := w.ok(http.MethodGet, "/v1/explain/install/east", nil, http.StatusOK); !strings.Contains(why, `"name":"release 1 (complete)"`) || strings.Contains(why, `"name":"release 2`) {
+	if why := w.ok(
+		http.MethodGet, "/v1/explain/install/east", nil, http.StatusOK,
+	); !strings.Contains(why, `"name":"release 1 (complete)"`) || strings.Contains(why, `"name":"release 2`) {
 		t.Errorf("explain tells of another release: %s", why)
 	}
-	w.refusedAs(w.call(w.one.token["operator"], http.MethodPost, path+"/pin", api.NewPin{Release: 3}), http.StatusConflict, "unknown_release")
-	w.refusedAs(w.call(w.one.token["operator"], http.MethodPost, path+"/pin", `{"release": -1}`), http.StatusUnprocessableEntity, "bad_release")
-	w.refusedAs(w.call(w.one.token["operator"], http.MethodPost, path+"/pin", api.NewPin{Release: 1, Reason: strings.Repeat("x", 501)}), http.StatusUnprocessableEntity, "bad_reason")
+	w.refusedAs(w.call(w.one.token["operator"], http.MethodPost, path+"/pin", api.NewPin{Release: 3}),
+		http.StatusConflict, "unknown_release")
+	w.refusedAs(w.call(w.one.token["operator"], http.MethodPost, path+"/pin", `{"release": -1}`),
+		http.StatusUnprocessableEntity, "bad_release")
+	w.refusedAs(w.call(w.one.token["operator"], http.MethodPost, path+"/pin", api.NewPin{
+		Release: 1, Reason: strings.Repeat("x", 501),
+	}), http.StatusUnprocessableEntity, "bad_reason")
 	for range 2 { // has no effect on an install that is not pinned
 		w.ok(http.MethodDelete, path+"/pin", nil, http.StatusOK)
 	}
 	if i := w.install(path); i.Pinned != 0 || i.PinReason != "" {
 		t.Errorf("%+v", i)
 	}
-	if said := w.texts("select action from audit_events where action like 'install.%pin' order by id"); !cmp.Equal(said, []string{"install.pin", "install.unpin"}) {
+	if said := w.texts(
+		"select action from audit_events where action like 'install.%pin' order by id",
+	); !cmp.Equal(said, []string{"install.pin", "install.unpin"}) {
 		t.Errorf("the audit says %v", said)
 	}
 }

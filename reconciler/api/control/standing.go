@@ -20,7 +20,8 @@ import (
 // summaries returns the status of installs, in their order, from stored data, with a small number
 // of queries for all of them.
 func summaries(ctx context.Context, tx *store.Tx, rows []store.ViewInstallsRow) ([]api.InstallSummary, error) {
-	views, err := rollout.LoadStoredViews(ctx, tx, each(rows, func(r store.ViewInstallsRow) store.Install { return r.Install }))
+	views, err := rollout.LoadStoredViews(ctx, tx,
+		each(rows, func(r store.ViewInstallsRow) store.Install { return r.Install }))
 	if err != nil {
 		return nil, err
 	}
@@ -28,8 +29,11 @@ func summaries(ctx context.Context, tx *store.Tx, rows []store.ViewInstallsRow) 
 }
 
 // summarize converts views of installs to their API representation.
-func summarize(ctx context.Context, tx *store.Tx, rows []store.ViewInstallsRow, views []rollout.View) ([]api.InstallSummary, error) {
-	runners, err := tx.RunnersByID(ctx, tx.Org, each(rows, func(r store.ViewInstallsRow) string { return r.Install.RunnerID }))
+func summarize(
+	ctx context.Context, tx *store.Tx, rows []store.ViewInstallsRow, views []rollout.View,
+) ([]api.InstallSummary, error) {
+	runners, err := tx.RunnersByID(ctx, tx.Org,
+		each(rows, func(r store.ViewInstallsRow) string { return r.Install.RunnerID }))
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +41,8 @@ func summarize(ctx context.Context, tx *store.Tx, rows []store.ViewInstallsRow, 
 	for _, r := range runners {
 		runner[r.ID] = r
 	}
-	workflows, err := tx.LastWorkflows(ctx, each(rows, func(r store.ViewInstallsRow) string { return r.Install.ID }), tx.Org)
+	workflows, err := tx.LastWorkflows(ctx,
+		each(rows, func(r store.ViewInstallsRow) string { return r.Install.ID }), tx.Org)
 	if err != nil {
 		return nil, err
 	}
@@ -59,14 +64,18 @@ func summarize(ctx context.Context, tx *store.Tx, rows []store.ViewInstallsRow, 
 	return out, nil
 }
 
-func summary(row store.ViewInstallsRow, v rollout.View, runner store.Runner, now time.Time) (api.InstallSummary, error) {
+func summary(
+	row store.ViewInstallsRow, v rollout.View, runner store.Runner, now time.Time,
+) (api.InstallSummary, error) {
 	i := row.Install
 	v.App, v.Unable = row.App, dispatch.Unable(runner, now)
 	online := v.Unable == ""
 	s := api.InstallSummary{
-		ID: i.ID, Name: i.Name, App: row.App, Release: int(v.Applied()), Target: int(v.Release.Number), Latest: int(v.Latest), Behind: v.Behind,
+		ID: i.ID, Name: i.Name, App: row.App, Release: int(v.Applied()), Target: int(v.Release.Number),
+		Latest: int(v.Latest), Behind: v.Behind,
 		RefusedAt: v.RefusedAt(),
-		Health:    api.InstallSummaryHealth(v.Health(online)), Unwell: v.Unwell(), Runner: runner.Name, RunnerOnline: online, Owner: api.InstallSummaryOwner(i.Owner),
+		Health:    api.InstallSummaryHealth(v.Health(online)), Unwell: v.Unwell(), Runner: runner.Name,
+		RunnerOnline: online, Owner: api.InstallSummaryOwner(i.Owner),
 	}
 	status, reason := v.Status()
 	s.Status, s.Reason, s.Blocked = api.InstallSummaryStatus(status), reason, v.Blocked()
@@ -85,7 +94,9 @@ func summary(row store.ViewInstallsRow, v rollout.View, runner store.Runner, now
 }
 
 func workflowRef(w store.Workflow) api.WorkflowRef {
-	ref := api.WorkflowRef{ID: w.ID, Number: int(w.Number), Kind: w.Kind, Status: w.Status, Outcome: w.Outcome, CreatedAt: w.CreatedAt}
+	ref := api.WorkflowRef{
+		ID: w.ID, Number: int(w.Number), Kind: w.Kind, Status: w.Status, Outcome: w.Outcome, CreatedAt: w.CreatedAt,
+	}
 	if w.EndedAt != nil {
 		ref.EndedAt = *w.EndedAt
 	}

@@ -41,11 +41,14 @@ func (s *Server) ListStates(ctx context.Context, r ListStatesRequestObject) (Lis
 }
 
 // stateOf selects one component's versions and locks from those of an install.
-func stateOf(component string, versions []store.ViewStatesOfInstallRow, locks []store.ViewLocksOfInstallRow) api.ComponentState {
+func stateOf(
+	component string, versions []store.ViewStatesOfInstallRow, locks []store.ViewLocksOfInstallRow,
+) api.ComponentState {
 	state := api.ComponentState{Component: component, Contested: []api.StateVersion{}}
 	for _, v := range versions {
 		view := viewVersion(store.ViewStateRow{
-			Version: v.Version, Status: v.Status, Reason: v.Reason, Serial: v.Serial, Lineage: v.Lineage, Digest: v.Digest, KeyID: v.KeyID,
+			Version: v.Version, Status: v.Status, Reason: v.Reason, Serial: v.Serial, Lineage: v.Lineage,
+			Digest: v.Digest, KeyID: v.KeyID,
 			Bytes: v.Bytes, JobID: v.JobID, Attempt: v.Attempt, CreatedAt: v.CreatedAt, WorkflowID: v.WorkflowID,
 		})
 		switch {
@@ -59,7 +62,8 @@ func stateOf(component string, versions []store.ViewStatesOfInstallRow, locks []
 	for _, l := range locks {
 		if l.Component == component {
 			state.Lock = api.HeldLock{
-				ID: l.StateLock.LockID, Job: l.StateLock.JobID, Attempt: int(l.StateLock.Attempt), Runner: l.Runner, Live: l.Live,
+				ID: l.StateLock.LockID, Job: l.StateLock.JobID, Attempt: int(l.StateLock.Attempt),
+				Runner: l.Runner, Live: l.Live,
 				LockedAt: l.StateLock.LockedAt, Info: l.StateLock.Info,
 			}
 		}
@@ -68,7 +72,9 @@ func stateOf(component string, versions []store.ViewStatesOfInstallRow, locks []
 }
 
 // ListStateVersions implements GET /v1/installs/{install}/components/{component}/states.
-func (s *Server) ListStateVersions(ctx context.Context, r ListStateVersionsRequestObject) (ListStateVersionsResponseObject, error) {
+func (s *Server) ListStateVersions(
+	ctx context.Context, r ListStateVersionsRequestObject,
+) (ListStateVersionsResponseObject, error) {
 	var list api.StateVersionList
 	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) error {
 		_, component, err := findPlace(ctx, tx, r.Install, r.Component)
@@ -80,7 +86,8 @@ func (s *Server) ListStateVersions(ctx context.Context, r ListStateVersionsReque
 			OrgID: tx.Org, InstallComponentID: component.ID, Before: beforeNumber(r.Params.Cursor), Most: most,
 		})
 		rows, list.Next = paged(rows, most, func(v store.ViewStatesRow) string { return strconv.Itoa(int(v.Version)) })
-		list.Items = each(rows, func(v store.ViewStatesRow) api.StateVersion { return viewVersion(store.ViewStateRow(v)) })
+		list.Items = each(rows,
+			func(v store.ViewStatesRow) api.StateVersion { return viewVersion(store.ViewStateRow(v)) })
 		return err
 	})
 	return ListStateVersions200JSONResponse(list), err
@@ -103,7 +110,10 @@ func (s *Server) RestoreState(ctx context.Context, r RestoreStateRequestObject) 
 	if err != nil {
 		return nil, err
 	}
-	create := repeatable{operation: fmt.Sprintf("restoreState/%s/%d", place.ID, r.Version), key: r.Params.IdempotencyKey, request: r.Body}
+	create := repeatable{
+		operation: fmt.Sprintf("restoreState/%s/%d", place.ID, r.Version),
+		key:       r.Params.IdempotencyKey, request: r.Body,
+	}
 	w, err := once(ctx, s, create, func(ctx context.Context, tx *store.Tx) (api.Workflow, error) {
 		actor := callerOf(ctx).actor
 		id, err := s.rooms.AskRestore(ctx, tx, install, place.Name, r.Version, r.Body.Reason, actor)
@@ -111,7 +121,8 @@ func (s *Server) RestoreState(ctx context.Context, r RestoreStateRequestObject) 
 			return api.Workflow{}, err
 		}
 		err = tx.Audit(ctx, actor, "state.restore", place.ID, map[string]any{
-			"install": install.Name, "component": place.Name, "version": r.Version, "reason": r.Body.Reason, "workflow": id,
+			"install": install.Name, "component": place.Name, "version": r.Version,
+			"reason": r.Body.Reason, "workflow": id,
 		})
 		if err != nil {
 			return api.Workflow{}, err
@@ -142,7 +153,9 @@ func (s *Server) DismissState(ctx context.Context, r DismissStateRequestObject) 
 		actor := callerOf(ctx).actor
 		err = dispatch.Dismiss(ctx, tx, place, int32(view.Version), "dismissed by "+actor+": "+r.Body.Reason) //nolint:gosec // a row's
 		if errors.Is(err, dispatch.ErrNotContested) {
-			return problem.New(http.StatusConflict, "not_contested", fmt.Sprintf("version %d of the state of %s is %s, neither contested nor withheld", view.Version, place.Name, view.Status),
+			return problem.New(http.StatusConflict, "not_contested",
+				fmt.Sprintf("version %d of the state of %s is %s, neither contested nor withheld",
+					view.Version, place.Name, view.Status),
 				"There is nothing to decide about it.")
 		}
 		if err != nil {
@@ -179,7 +192,8 @@ func (s *Server) AbandonState(ctx context.Context, r AbandonStateRequestObject) 
 		}
 		view = stateOf(place.Name, nil, nil)
 		return tx.Audit(ctx, actor, "state.abandon", place.ID, map[string]any{
-			"install": install.Name, "component": place.Name, "version": was.Version, "key": was.KeyID, "reason": r.Body.Reason,
+			"install": install.Name, "component": place.Name, "version": was.Version, "key": was.KeyID,
+			"reason": r.Body.Reason,
 		})
 	})
 	return AbandonState200JSONResponse(view), err
@@ -199,10 +213,12 @@ func (s *Server) FreeStateLock(ctx context.Context, r FreeStateLockRequestObject
 		var locked *dispatch.LockedError
 		switch {
 		case errors.As(err, &locked):
-			return problem.New(http.StatusConflict, "locked", fmt.Sprintf("the state of %s is locked by %s, which may be at work", place.Name, locked.Holder),
+			return problem.New(http.StatusConflict, "locked",
+				fmt.Sprintf("the state of %s is locked by %s, which may be at work", place.Name, locked.Holder),
 				"Cancel its workflow (`nuon workflows cancel`), or if the runner's machine is gone for good, `nuon runners replace`: the lock falls with the attempt.")
 		case errors.Is(err, dispatch.ErrNotLocked):
-			return problem.New(http.StatusNotFound, "not_locked", "the state of "+place.Name+" is not locked", "There is nothing to do.")
+			return problem.New(http.StatusNotFound, "not_locked", "the state of "+place.Name+" is not locked",
+				"There is nothing to do.")
 		case err != nil:
 			return err
 		}
@@ -214,20 +230,26 @@ func (s *Server) FreeStateLock(ctx context.Context, r FreeStateLockRequestObject
 }
 
 // findPlace finds a component of an install by the names that a person uses.
-func findPlace(ctx context.Context, tx *store.Tx, installKey, component string) (store.Install, store.InstallComponent, error) {
+func findPlace(
+	ctx context.Context, tx *store.Tx, installKey, component string,
+) (store.Install, store.InstallComponent, error) {
 	install, _, err := findInstall(ctx, tx, installKey)
 	if err != nil {
 		return install, store.InstallComponent{}, err
 	}
 	place, err := tx.InstallComponentNamed(ctx, tx.Org, install.ID, component)
 	if isNotFound(err) {
-		err = problem.New(http.StatusNotFound, "not_found", "install "+install.Name+" has no component "+quoted(component), "Use a name that `nuon installs get` shows.")
+		err = problem.New(http.StatusNotFound, "not_found",
+			"install "+install.Name+" has no component "+quoted(component),
+			"Use a name that `nuon installs get` shows.")
 	}
 	return install, place, err
 }
 
 // lockPlace is findPlace for changes of a state, which it serializes.
-func lockPlace(ctx context.Context, tx *store.Tx, installKey, component string) (store.Install, store.InstallComponent, error) {
+func lockPlace(
+	ctx context.Context, tx *store.Tx, installKey, component string,
+) (store.Install, store.InstallComponent, error) {
 	install, place, err := findPlace(ctx, tx, installKey, component)
 	if err == nil {
 		install, err = tx.LockInstall(ctx, tx.Org, install.ID)
@@ -235,7 +257,9 @@ func lockPlace(ctx context.Context, tx *store.Tx, installKey, component string) 
 	return install, place, err
 }
 
-func findVersion(ctx context.Context, tx *store.Tx, place store.InstallComponent, version int) (api.StateVersion, error) {
+func findVersion(
+	ctx context.Context, tx *store.Tx, place store.InstallComponent, version int,
+) (api.StateVersion, error) {
 	if version < 1 || version > math.MaxInt32 {
 		return api.StateVersion{}, noVersion(place, version)
 	}
@@ -247,12 +271,15 @@ func findVersion(ctx context.Context, tx *store.Tx, place store.InstallComponent
 }
 
 func noVersion(place store.InstallComponent, version int) error {
-	return problem.New(http.StatusNotFound, "not_found", fmt.Sprintf("the state of %s has no version %d", place.Name, version), "Use one that `nuon state show` lists.")
+	return problem.New(http.StatusNotFound, "not_found",
+		fmt.Sprintf("the state of %s has no version %d", place.Name, version), "Use one that `nuon state show` lists.")
 }
 
 func viewVersion(v store.ViewStateRow) api.StateVersion {
 	return api.StateVersion{
-		Version: int(v.Version), Status: api.StateVersionStatus(v.Status), Reason: v.Reason, Serial: v.Serial, Lineage: v.Lineage,
-		Digest: v.Digest, KeyID: v.KeyID, Bytes: int(v.Bytes), Job: v.JobID, Attempt: int(v.Attempt), Workflow: v.WorkflowID, CreatedAt: v.CreatedAt,
+		Version: int(v.Version), Status: api.StateVersionStatus(v.Status), Reason: v.Reason,
+		Serial: v.Serial, Lineage: v.Lineage,
+		Digest: v.Digest, KeyID: v.KeyID, Bytes: int(v.Bytes), Job: v.JobID, Attempt: int(v.Attempt),
+		Workflow: v.WorkflowID, CreatedAt: v.CreatedAt,
 	}
 }

@@ -25,7 +25,8 @@ func (s *Server) SyncApp(ctx context.Context, r SyncAppRequestObject) (SyncAppRe
 	}
 	if app.WatchID == nil {
 		return nil, problem.Error{
-			Status: http.StatusConflict, Code: "not_connected", Title: "app " + app.Name + " is not connected to a repository",
+			Status: http.StatusConflict, Code: "not_connected",
+			Title:  "app " + app.Name + " is not connected to a repository",
 			Detail: "Upload its directory: `nuon sync` does so.",
 		}
 	}
@@ -37,7 +38,8 @@ func (s *Server) SyncApp(ctx context.Context, r SyncAppRequestObject) (SyncAppRe
 		return nil, err
 	}
 	err = s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
-		return tx.Audit(ctx, callerOf(ctx).actor, "app.sync", app.ID, map[string]any{"commit": sync.App.Revision.Commit})
+		return tx.Audit(ctx, callerOf(ctx).actor, "app.sync", app.ID,
+			map[string]any{"commit": sync.App.Revision.Commit})
 	})
 	if err != nil {
 		return nil, err
@@ -48,7 +50,8 @@ func (s *Server) SyncApp(ctx context.Context, r SyncAppRequestObject) (SyncAppRe
 	if want, have := r.Body.Commit, sync.App.Revision.Commit; want != "" && want != have {
 		return nil, problem.Error{
 			Status: http.StatusConflict, Code: "unpushed",
-			Title:  fmt.Sprintf("%s of %s is at commit %.7s, not at %.7s", sync.App.Ref, sync.App.Repository, have, want),
+			Title: fmt.Sprintf("%s of %s is at commit %.7s, not at %.7s",
+				sync.App.Ref, sync.App.Repository, have, want),
 			Detail: "Push your commit first, or take what was pushed with `nuon sync --app NAME`.",
 		}
 	}
@@ -65,7 +68,8 @@ func (s *Server) GetSync(ctx context.Context, r GetSyncRequestObject) (GetSyncRe
 	if r.Params.Since != "" {
 		var err error
 		if since, err = strconv.ParseInt(r.Params.Since, 10, 64); err != nil || since <= 0 {
-			return nil, problem.New(http.StatusUnprocessableEntity, "bad_mark", "since is not the mark of an answer to this request", "Leave it out to get all installs.")
+			return nil, problem.New(http.StatusUnprocessableEntity, "bad_mark",
+				"since is not the mark of an answer to this request", "Leave it out to get all installs.")
 		}
 	}
 	sync, err := s.syncOf(ctx, r.App, &since)
@@ -73,7 +77,9 @@ func (s *Server) GetSync(ctx context.Context, r GetSyncRequestObject) (GetSyncRe
 }
 
 // UploadAppVersion implements POST /v1/apps/{app}/versions.
-func (s *Server) UploadAppVersion(ctx context.Context, r UploadAppVersionRequestObject) (UploadAppVersionResponseObject, error) {
+func (s *Server) UploadAppVersion(
+	ctx context.Context, r UploadAppVersionRequestObject,
+) (UploadAppVersionResponseObject, error) {
 	c := callerOf(ctx)
 	var app store.App
 	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -85,7 +91,8 @@ func (s *Server) UploadAppVersion(ctx context.Context, r UploadAppVersionRequest
 	}
 	if app.WatchID != nil {
 		return nil, problem.Error{
-			Status: http.StatusConflict, Code: "connected", Title: "app " + app.Name + " is connected to a repository, which is its only source",
+			Status: http.StatusConflict, Code: "connected",
+			Title:  "app " + app.Name + " is connected to a repository, which is its only source",
 			Detail: "Commit, push, and run `nuon sync`.",
 		}
 	}
@@ -139,7 +146,8 @@ func changedFollowers(ctx context.Context, tx *store.Tx, app string, since int64
 	if err != nil {
 		return nil, err
 	}
-	return summaries(ctx, tx, each(rows, func(r store.ChangedInstallsRow) store.ViewInstallsRow { return store.ViewInstallsRow(r) }))
+	return summaries(ctx, tx,
+		each(rows, func(r store.ChangedInstallsRow) store.ViewInstallsRow { return store.ViewInstallsRow(r) }))
 }
 
 // followers returns all installs of an app as they are stored, page by page: a client that waits

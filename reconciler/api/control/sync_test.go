@@ -23,7 +23,8 @@ import (
 // since returns what a sync reports about the installs that changed since a mark, or about all.
 func (w *world) since(app, mark string) (names []string, next string) {
 	w.Helper()
-	got, err := w.one.as("viewer").GetSyncWithResponse(w.Context(), app, &api.GetSyncParams{Installs: true, Since: mark})
+	got, err := w.one.as("viewer").GetSyncWithResponse(w.Context(), app,
+		&api.GetSyncParams{Installs: true, Since: mark})
 	must(w, err)
 	if got.JSON200 == nil || got.JSON200.Mark == "" {
 		w.Fatalf("%d: %.300s", got.StatusCode(), got.Body)
@@ -56,7 +57,8 @@ func TestSyncTellsWhatChanged(t *testing.T) {
 	other := w.one.app("other", appconfig.App{})
 	r, _ := w.one.runner("acme", "install", false)
 	w.exec("insert into installs (org_id, id, app_id, name, runner_id) select $1, 'ins_' || i, $2, 'i' || i, $3 from generate_series(1, 9) i", w.one.org.ID, app, r.ID)
-	w.exec("insert into installs (org_id, id, app_id, name, runner_id) values ($1, 'ins_other', $2, 'other', $3)", w.one.org.ID, other, r.ID)
+	w.exec("insert into installs (org_id, id, app_id, name, runner_id) values ($1, 'ins_other', $2, 'other', $3)",
+		w.one.org.ID, other, r.ID)
 	expect := func(mark string, want ...string) {
 		t.Helper()
 		if got, _ := w.since("hello", mark); !slices.Equal(got, want) {
@@ -86,10 +88,12 @@ func TestSyncTellsWhatChanged(t *testing.T) {
 	expect(mark, "i7")
 
 	w.exec("alter table installs disable trigger installs_note_change")
-	w.exec("update installs set changed = (1::bigint << 62) where id = 'ins_1'") // as after a restore from another database
+	// As after a restore from another database.
+	w.exec("update installs set changed = (1::bigint << 62) where id = 'ins_1'")
 	expect(mark, "i7")
 	for _, bad := range []string{"x", "-1", "0", "99999999999999999999"} {
-		w.refusedAs(w.call(w.one.token["viewer"], http.MethodGet, "/v1/apps/hello/sync?installs=true&since="+bad, nil), http.StatusUnprocessableEntity, "bad_mark")
+		w.refusedAs(w.call(w.one.token["viewer"], http.MethodGet, "/v1/apps/hello/sync?installs=true&since="+bad, nil),
+			http.StatusUnprocessableEntity, "bad_mark")
 	}
 }
 
@@ -99,7 +103,8 @@ func TestSyncWaitsByWhatChanged(t *testing.T) {
 	w := newWorld(t)
 	w.one.fill()
 	r, _ := w.one.runner("fleet", "install", false)
-	w.exec("insert into apps (org_id, id, name, watch_id) values ($1, 'app_fleet', 'fleet', $2)", w.one.org.ID, w.one.ids["watch"])
+	w.exec("insert into apps (org_id, id, name, watch_id) values ($1, 'app_fleet', 'fleet', $2)",
+		w.one.org.ID, w.one.ids["watch"])
 	w.exec(`insert into installs (org_id, id, app_id, name, runner_id, wanted)
 		select $1, 'ins_' || i, 'app_fleet', 'i' || i, $2, case when i < 3 then 'present' else 'absent' end from generate_series(1, 300) i`, w.one.org.ID, r.ID)
 	behind, err := url.Parse(w.url)
@@ -142,6 +147,7 @@ func TestSyncWaitsByWhatChanged(t *testing.T) {
 		t.Errorf("%d of 300 installs are listed", got)
 	}
 	if whole.Load() != 2 || parts.Load() < 7 || told.Load() < 2 || told.Load() > 2*parts.Load() {
-		t.Errorf("read all installs %d times, and %d times those that changed, which were %d", whole.Load(), parts.Load(), told.Load())
+		t.Errorf("read all installs %d times, and %d times those that changed, which were %d",
+			whole.Load(), parts.Load(), told.Load())
 	}
 }

@@ -23,7 +23,8 @@ func TestSystemCountsTheCallersOrg(t *testing.T) {
 	runner(w.one, "offline", "key_hash", []byte("c"))
 	w.exec("update runners set last_seen = now() - case id when 'offline' then interval '1 day' else interval '0' end where id in ('online', 'off', 'offline')")
 	job := func(o *tenant, id, status string) {
-		o.add("jobs", "id", id, "runner_id", "online", "kind", "plan", "status", status, "owner_kind", "step", "owner_id", id, "spec", "{}", "reason", "", "attempt", 1)
+		o.add("jobs", "id", id, "runner_id", "online", "kind", "plan", "status", status, "owner_kind", "step",
+			"owner_id", id, "spec", "{}", "reason", "", "attempt", 1)
 		if status == "succeeded" {
 			w.exec("update jobs set ended_at = now() where id = $1", id)
 		}
@@ -32,7 +33,8 @@ func TestSystemCountsTheCallersOrg(t *testing.T) {
 	job(w.one, "over", "succeeded")
 	for id, status := range map[string]string{"runs": "running", "silent": "expired"} {
 		job(w.one, id, "running")
-		w.one.add("attempts", "job_id", id, "number", 1, "runner_id", "online", "status", status, "lease_until", "2026-01-01")
+		w.one.add("attempts", "job_id", id, "number", 1, "runner_id", "online", "status", status,
+			"lease_until", "2026-01-01")
 	}
 	runner(w.two, "online", "key_hash", []byte("a"))
 	job(w.two, "waits", "queued")

@@ -88,7 +88,8 @@ func (s *Server) CreateToken(ctx context.Context, r CreateTokenRequestObject) (C
 func appOfToken(ctx context.Context, tx *store.Tx, n api.NewToken) (id *string, name string, err error) {
 	if n.App == "" {
 		if n.Role == api.NewTokenRoleCi {
-			return nil, "", problem.New(http.StatusUnprocessableEntity, "no_app", "a token with the role ci is for one app", "Say for which: `nuon tokens create --role ci --app APP`.")
+			return nil, "", problem.New(http.StatusUnprocessableEntity, "no_app",
+				"a token with the role ci is for one app", "Say for which: `nuon tokens create --role ci --app APP`.")
 		}
 		return nil, "", nil
 	}
@@ -113,7 +114,8 @@ func newTokenEnd(c caller, n api.NewToken) (time.Time, error) {
 	if n.ExpiresInSeconds != 0 {
 		// Compared as seconds: as nanoseconds a large number would overflow.
 		if n.ExpiresInSeconds < int64(shortestToken.Seconds()) || n.ExpiresInSeconds > int64(longestToken.Seconds()) {
-			return none, problem.New(http.StatusUnprocessableEntity, "bad_expiry", fmt.Sprintf("a token cannot last %d s", n.ExpiresInSeconds),
+			return none, problem.New(http.StatusUnprocessableEntity, "bad_expiry",
+				fmt.Sprintf("a token cannot last %d s", n.ExpiresInSeconds),
 				"Let it last from a minute to a year; leave it out for 30 days.")
 		}
 		life = time.Duration(n.ExpiresInSeconds) * time.Second

@@ -22,7 +22,8 @@ func (w *world) newToken(name, role string, seconds int64) api.CreatedToken {
 	n := api.NewToken{Name: name, Role: api.NewTokenRole(role), ExpiresInSeconds: seconds}
 	if role == "ci" {
 		n.App = "app_ci"
-		w.exec("insert into apps (org_id, id, name) values ($1, $2, 'for-ci') on conflict do nothing", w.one.org.ID, n.App)
+		w.exec("insert into apps (org_id, id, name) values ($1, $2, 'for-ci') on conflict do nothing", w.one.org.ID,
+			n.App)
 	}
 	got, err := w.one.as("admin").CreateTokenWithResponse(w.Context(), n)
 	must(w, err)
@@ -49,34 +50,44 @@ func TestTokenLives(t *testing.T) {
 		t.Errorf("made %+v", made.Token)
 	}
 	got := w.call(made.Secret, http.MethodGet, "/v1/whoami", nil)
-	if got.Status != http.StatusOK || !strings.Contains(got.Body, `"actor":"ci"`) || !strings.Contains(got.Body, `"role":"operator"`) {
+	if got.Status != http.StatusOK || !strings.Contains(got.Body, `"actor":"ci"`) ||
+		!strings.Contains(got.Body, `"role":"operator"`) {
 		t.Errorf("%d %s", got.Status, got.Body)
 	}
 	listed := w.call(w.one.token["admin"], http.MethodGet, "/v1/tokens", nil)
 	var list api.TokenList
 	must(t, json.Unmarshal([]byte(listed.Body), &list))
-	if len(list.Items) != len(roles)+1 || list.Items[0].ID != made.Token.ID || list.Items[0].LastUsedAt.IsZero() || strings.Contains(listed.Body, made.Secret) {
+	if len(list.Items) != len(roles)+1 || list.Items[0].ID != made.Token.ID || list.Items[0].LastUsedAt.IsZero() ||
+		strings.Contains(listed.Body, made.Secret) {
 		t.Errorf("listed %s", listed.Body)
 	}
-	if rows := w.rows(""); strings.Contains(rows, made.Secret) || strings.Contains(rows, made.Secret[len(made.Secret)-20:]) {
+	if rows := w.rows(""); strings.Contains(rows, made.Secret) ||
+		strings.Contains(rows, made.Secret[len(made.Secret)-20:]) {
 		t.Error("the secret is in a row")
 	}
-	w.refusedAs(w.call(w.one.token["admin"], http.MethodPost, "/v1/tokens", map[string]any{"name": "ci", "role": "viewer"}), http.StatusConflict, "exists")
+	w.refusedAs(w.call(w.one.token["admin"], http.MethodPost, "/v1/tokens", map[string]any{
+		"name": "ci", "role": "viewer",
+	}), http.StatusConflict, "exists")
 	for range 2 {
-		if got := w.call(w.one.token["admin"], http.MethodDelete, "/v1/tokens/ci", nil); got.Status != http.StatusOK || !strings.Contains(got.Body, "revoked_at") {
+		if got := w.call(w.one.token["admin"], http.MethodDelete, "/v1/tokens/ci", nil); got.Status != http.StatusOK ||
+			!strings.Contains(got.Body, "revoked_at") {
 			t.Errorf("%d %s", got.Status, got.Body)
 		}
 	}
 	none := w.call("nuon_"+w.one.org.ID+"."+strings.Repeat("A", 43), http.MethodGet, "/v1/whoami", nil)
-	if got := w.call(made.Secret, http.MethodGet, "/v1/whoami", nil); got.Status != http.StatusUnauthorized || got.Body != none.Body {
+	if got := w.call(made.Secret, http.MethodGet, "/v1/whoami", nil); got.Status != http.StatusUnauthorized ||
+		got.Body != none.Body {
 		t.Errorf("a revoked token: %d %s, and one that never was: %s", got.Status, got.Body, none.Body)
 	}
 	// The name is free, and refers to the token that has it now.
 	again := w.newToken("ci", "viewer", 0)
-	if life = again.Token.ExpiresAt.Sub(again.Token.CreatedAt); life < 30*24*time.Hour-time.Minute || life > 30*24*time.Hour+time.Minute {
+	if life = again.Token.ExpiresAt.Sub(again.Token.CreatedAt); life < 30*24*time.Hour-time.Minute ||
+		life > 30*24*time.Hour+time.Minute {
 		t.Errorf("by itself a token lasts %s", life)
 	}
-	if got := w.call(w.one.token["admin"], http.MethodDelete, "/v1/tokens/ci", nil); !strings.Contains(got.Body, again.Token.ID) || w.status(again.Secret) != http.StatusUnauthorized {
+	if got := w.call(
+		w.one.token["admin"], http.MethodDelete, "/v1/tokens/ci", nil,
+	); !strings.Contains(got.Body, again.Token.ID) || w.status(again.Secret) != http.StatusUnauthorized {
 		t.Errorf("%d %s", got.Status, got.Body)
 	}
 }
@@ -90,7 +101,8 @@ func TestNameOfAnExpiredTokenIsFree(t *testing.T) {
 	if w.status(old.Secret) != http.StatusUnauthorized {
 		t.Error("an expired token opens something")
 	}
-	if again := w.newToken("ci", "operator", 3600); w.status(again.Secret) != http.StatusOK || w.status(old.Secret) != http.StatusUnauthorized {
+	if again := w.newToken("ci", "operator", 3600); w.status(again.Secret) != http.StatusOK ||
+		w.status(old.Secret) != http.StatusUnauthorized {
 		t.Error("the new token does not open anything, or the old one does again")
 	}
 }
@@ -110,7 +122,8 @@ func TestTokensThatAreRefused(t *testing.T) {
 		`{"name": "a", "role": "viewer", "expires_in_seconds": 31708800}`:                              "bad_expiry",
 		fmt.Sprintf(`{"name": "a", "role": "viewer", "expires_in_seconds": %d}`, int64(math.MaxInt64)): "bad_expiry",
 	} {
-		w.refusedAs(w.call(w.one.token["admin"], http.MethodPost, "/v1/tokens", body), http.StatusUnprocessableEntity, code)
+		w.refusedAs(w.call(w.one.token["admin"], http.MethodPost, "/v1/tokens", body),
+			http.StatusUnprocessableEntity, code)
 	}
 	if n := w.text("select count(*)::text from tokens where org_id = $1", w.one.org.ID); n != itoa(len(roles)) {
 		t.Errorf("there are %s tokens", n)
@@ -134,7 +147,8 @@ func TestTokenRevokesItself(t *testing.T) {
 		if role != "admin" && none.Status != http.StatusForbidden {
 			t.Errorf("%s learns which tokens there are: %d", role, none.Status)
 		}
-		if got := w.call(mine.Secret, http.MethodDelete, "/v1/tokens/mine-"+role, nil); got.Status != http.StatusOK || w.status(mine.Secret) != http.StatusUnauthorized {
+		if got := w.call(mine.Secret, http.MethodDelete, "/v1/tokens/mine-"+role, nil); got.Status != http.StatusOK ||
+			w.status(mine.Secret) != http.StatusUnauthorized {
 			t.Errorf("%s revokes itself: %d %s", role, got.Status, got.Body)
 		}
 	}
@@ -145,7 +159,8 @@ func TestReadingWritesLittle(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	used := func() string {
-		return w.text("select coalesce(last_used_at::text, '') from tokens where org_id = $1 and role = 'viewer'", w.one.org.ID)
+		return w.text("select coalesce(last_used_at::text, '') from tokens where org_id = $1 and role = 'viewer'",
+			w.one.org.ID)
 	}
 	if used() != "" {
 		t.Fatal("it was used before")
@@ -156,7 +171,8 @@ func TestReadingWritesLittle(t *testing.T) {
 	if first == "" || used() != first {
 		t.Errorf("used at %q, then at %q", first, used())
 	}
-	w.exec("update tokens set last_used_at = now() - interval '6 minutes' where org_id = $1 and role = 'viewer'", w.one.org.ID)
+	w.exec("update tokens set last_used_at = now() - interval '6 minutes' where org_id = $1 and role = 'viewer'",
+		w.one.org.ID)
 	old := used()
 	if w.status(w.one.token["viewer"]); used() <= old {
 		t.Errorf("still noted at %s", used())
@@ -169,7 +185,9 @@ func TestRevokedTokenFollowsNothing(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(w *world, token api.Token){
 		"revoked": func(w *world, token api.Token) {
-			if got := w.call(w.one.token["admin"], http.MethodDelete, "/v1/tokens/"+token.ID, nil); got.Status != http.StatusOK {
+			if got := w.call(
+				w.one.token["admin"], http.MethodDelete, "/v1/tokens/"+token.ID, nil,
+			); got.Status != http.StatusOK {
 				w.Errorf("%d %s", got.Status, got.Body)
 			}
 		},
@@ -181,15 +199,20 @@ func TestRevokedTokenFollowsNothing(t *testing.T) {
 			w.one.fill()
 			w.exec("update workflows set status = 'running' where id = $1", w.one.ids["workflow"])
 			r, _ := w.one.runner("busy", "install", false)
-			w.one.add("jobs", "id", "job_busy", "runner_id", r.ID, "kind", "plan", "status", string(dispatch.JobQueued), "owner_kind", "step", "owner_id", "x", "spec", "{}", "reason", "x")
+			w.one.add("jobs", "id", "job_busy", "runner_id", r.ID, "kind", "plan", "status",
+				string(dispatch.JobQueued), "owner_kind", "step", "owner_id", "x", "spec", "{}", "reason", "x")
 			w.one.app("x", appconfig.App{})
 			watcher, ctx := w.newToken("watcher", "operator", 3600), testtime.Context(t)
 			ended := map[string]chan struct{}{}
 			others := map[string]chan struct{}{}
-			for _, path := range []string{"/v1/workflows/" + w.one.ids["workflow"] + "/events", "/v1/jobs/job_busy/logs", "/v1/runners/busy/logs"} {
-				for seconds := 2; ended[path] == nil; seconds *= 2 { // a busy machine may need longer than the token lasts
+			for _, path := range []string{
+				"/v1/workflows/" + w.one.ids["workflow"] + "/events", "/v1/jobs/job_busy/logs", "/v1/runners/busy/logs",
+			} {
+				// A busy machine may need longer than the token lasts.
+				for seconds := 2; ended[path] == nil; seconds *= 2 {
 					if name == "run out" {
-						w.exec("update tokens set expires_at = now() + $2 * interval '1 second' where id = $1", watcher.Token.ID, seconds)
+						w.exec("update tokens set expires_at = now() + $2 * interval '1 second' where id = $1",
+							watcher.Token.ID, seconds)
 					}
 					ended[path] = w.stream(ctx, watcher.Secret, path, name == "run out")
 				}

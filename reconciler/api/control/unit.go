@@ -44,6 +44,7 @@ func eachErr[A, B any](rows []A, f func(A) (B, error)) ([]B, error) {
 func (s *Server) Whoami(ctx context.Context, _ WhoamiRequestObject) (WhoamiResponseObject, error) {
 	c := callerOf(ctx)
 	return Whoami200JSONResponse{WhoJSONResponse(api.Whoami{
-		Org: c.org.Name, OrgID: c.org.ID, Actor: c.actor, Role: c.role.String(), App: c.appName, ExpiresAt: at(c.expires), ServerVersion: s.version,
+		Org: c.org.Name, OrgID: c.org.ID, Actor: c.actor, Role: c.role.String(), App: c.appName,
+		ExpiresAt: at(c.expires), ServerVersion: s.version,
 	})}, nil
 }

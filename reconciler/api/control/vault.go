@@ -64,7 +64,9 @@ func (s *Server) sealFor(context seal.Context, plain []byte) ([]byte, error) {
 }
 
 // ListCredentials implements GET /v1/credentials.
-func (s *Server) ListCredentials(ctx context.Context, _ ListCredentialsRequestObject) (ListCredentialsResponseObject, error) {
+func (s *Server) ListCredentials(
+	ctx context.Context, _ ListCredentialsRequestObject,
+) (ListCredentialsResponseObject, error) {
 	var list api.CredentialList
 	err := s.read(ctx, func(ctx context.Context, tx *store.Tx) error {
 		rows, err := tx.ViewCredentials(ctx, tx.Org)
@@ -78,20 +80,25 @@ func (s *Server) ListCredentials(ctx context.Context, _ ListCredentialsRequestOb
 const usernameLength = 255
 
 // CreateCredential implements POST /v1/credentials.
-func (s *Server) CreateCredential(ctx context.Context, r CreateCredentialRequestObject) (CreateCredentialResponseObject, error) {
+func (s *Server) CreateCredential(
+	ctx context.Context, r CreateCredentialRequestObject,
+) (CreateCredentialResponseObject, error) {
 	n := *r.Body
 	if !appName.MatchString(n.Name) {
 		return nil, badName("a credential", n.Name)
 	}
-	if len(n.Username) > usernameLength || strings.ContainsFunc(n.Username, func(r rune) bool { return r == ':' || unicode.IsControl(r) }) {
-		return nil, problem.New(http.StatusUnprocessableEntity, "bad_name", "the user name cannot be sent to a git server",
+	if len(n.Username) > usernameLength ||
+		strings.ContainsFunc(n.Username, func(r rune) bool { return r == ':' || unicode.IsControl(r) }) {
+		return nil, problem.New(http.StatusUnprocessableEntity, "bad_name",
+			"the user name cannot be sent to a git server",
 			fmt.Sprintf("Use at most %d bytes, without : and control characters.", usernameLength))
 	}
 	org, row := callerOf(ctx).org.ID, id.New("crd")
 	password, err := s.key.Open(n.Password, seal.CredentialContext(org, n.Name))
 	if err != nil {
 		return nil, problem.Error{
-			Status: http.StatusUnprocessableEntity, Code: "wrong_key", Title: "the password is not sealed to this control plane's key, for this credential",
+			Status: http.StatusUnprocessableEntity, Code: "wrong_key",
+			Title:  "the password is not sealed to this control plane's key, for this credential",
 			Detail: "Ask for the key (GET /v1/sealing-key) and seal to that, for the credential's org and name; the nuon command does so.",
 		}
 	}
@@ -110,25 +117,34 @@ func (s *Server) CreateCredential(ctx context.Context, r CreateCredentialRequest
 			Repositories: repositories,
 		})
 		if _, taken := store.IsConflict(err); taken {
-			return problem.Error{Status: http.StatusConflict, Code: "exists", Title: "there is a credential " + quoted(n.Name) + " already"}
+			return problem.Error{
+				Status: http.StatusConflict, Code: "exists",
+				Title: "there is a credential " + quoted(n.Name) + " already",
+			}
 		}
 		if err != nil {
 			return fmt.Errorf("keep credential %s: %w", n.Name, err)
 		}
-		return tx.Audit(ctx, callerOf(ctx).actor, "credential.create", made.ID, map[string]any{"name": made.Name, "repositories": repositories})
+		return tx.Audit(ctx, callerOf(ctx).actor, "credential.create", made.ID, map[string]any{
+			"name": made.Name, "repositories": repositories,
+		})
 	})
 	return CreateCredential201JSONResponse(viewCredential(made)), err
 }
 
 // UpdateCredential implements PATCH /v1/credentials/{credential}.
-func (s *Server) UpdateCredential(ctx context.Context, r UpdateCredentialRequestObject) (UpdateCredentialResponseObject, error) {
+func (s *Server) UpdateCredential(
+	ctx context.Context, r UpdateCredentialRequestObject,
+) (UpdateCredentialResponseObject, error) {
 	var row store.Credential
 	err := s.change(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		if row, err = tx.TakeCredential(ctx, tx.Org, r.Credential); err != nil {
 			return named("credential", r.Credential, err)
 		}
 		before := row.Repositories
-		if row.Repositories, err = s.rooms.ChangeRepositories(before, r.Body.AddRepositories, r.Body.RemoveRepositories); err != nil {
+		if row.Repositories, err = s.rooms.ChangeRepositories(
+			before, r.Body.AddRepositories, r.Body.RemoveRepositories,
+		); err != nil {
 			return err
 		}
 		if err := fenced(tx.SetCredentialRepositories(ctx, row.Repositories, tx.Org, row.ID)); err != nil {
@@ -144,7 +160,9 @@ func (s *Server) UpdateCredential(ctx context.Context, r UpdateCredentialRequest
 }
 
 // DeleteCredential implements DELETE /v1/credentials/{credential}.
-func (s *Server) DeleteCredential(ctx context.Context, r DeleteCredentialRequestObject) (DeleteCredentialResponseObject, error) {
+func (s *Server) DeleteCredential(
+	ctx context.Context, r DeleteCredentialRequestObject,
+) (DeleteCredentialResponseObject, error) {
 	err := s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
 		row, err := tx.TakeCredential(ctx, tx.Org, r.Credential) // the lock prevents a new use of it until the end
 		if err != nil {
@@ -155,7 +173,8 @@ func (s *Server) DeleteCredential(ctx context.Context, r DeleteCredentialRequest
 			return err
 		}
 		if len(apps) > 0 {
-			return problem.New(http.StatusConflict, "in_use", "credential "+row.Name+" is what these apps are read with: "+someOf(apps),
+			return problem.New(http.StatusConflict, "in_use",
+				"credential "+row.Name+" is what these apps are read with: "+someOf(apps),
 				"Delete them first, or leave it: `nuon repos list` shows what is read with what.")
 		}
 		if err := fenced(tx.DropCredential(ctx, tx.Org, row.ID)); err != nil {
@@ -167,5 +186,7 @@ func (s *Server) DeleteCredential(ctx context.Context, r DeleteCredentialRequest
 }
 
 func viewCredential(c store.Credential) api.Credential {
-	return api.Credential{ID: c.ID, Name: c.Name, Username: c.Username, Repositories: c.Repositories, CreatedAt: c.CreatedAt}
+	return api.Credential{
+		ID: c.ID, Name: c.Name, Username: c.Username, Repositories: c.Repositories, CreatedAt: c.CreatedAt,
+	}
 }

@@ -54,7 +54,9 @@ func (s *Server) RotateWebhook(ctx context.Context, r RotateWebhookRequestObject
 		grace = 0
 	}
 	err = s.change(ctx, func(ctx context.Context, tx *store.Tx) error {
-		err := existing(tx.RotateWebhook(ctx, store.RotateWebhookParams{GraceSeconds: grace.Seconds(), Sealed: sealed, OrgID: tx.Org, ID: hook.ID}))
+		err := existing(tx.RotateWebhook(ctx, store.RotateWebhookParams{
+			GraceSeconds: grace.Seconds(), Sealed: sealed, OrgID: tx.Org, ID: hook.ID,
+		}))
 		if err != nil {
 			return named("webhook", hook.ID, err)
 		}
@@ -75,13 +77,15 @@ func (s *Server) webhookSecret(ctx context.Context, hook *api.Webhook, sent *api
 	} else {
 		secret, err := s.key.Open(*sent, seal.WebhookContext(org))
 		if err != nil {
-			return nil, problem.New(http.StatusUnprocessableEntity, "wrong_key", "the secret is not sealed to this control plane's key, for a webhook",
+			return nil, problem.New(http.StatusUnprocessableEntity, "wrong_key",
+				"the secret is not sealed to this control plane's key, for a webhook",
 				"Ask for the key (GET /v1/sealing-key) and seal to that; the nuon command does so.")
 		}
 		hook.Secret = string(secret.Reveal())
 		if len(hook.Secret) < shortestWebhookSecret || len(hook.Secret) > longestWebhookSecret {
 			return nil, problem.New(http.StatusUnprocessableEntity, "bad_secret",
-				fmt.Sprintf("the secret of a webhook has %d to %d bytes, and this one has %d", shortestWebhookSecret, longestWebhookSecret, len(hook.Secret)),
+				fmt.Sprintf("the secret of a webhook has %d to %d bytes, and this one has %d",
+					shortestWebhookSecret, longestWebhookSecret, len(hook.Secret)),
 				"Leave it out, and nuon makes one.")
 		}
 	}
@@ -112,7 +116,8 @@ func (s *Server) webhooks(ctx context.Context, id string) (items []api.KnownWebh
 		rows, err := tx.ViewWebhooks(ctx, tx.Org, id)
 		items = each(rows, func(w store.ViewWebhooksRow) api.KnownWebhook {
 			return api.KnownWebhook{
-				ID: w.ID, Path: hookPath(tx.Org, w.ID), CreatedAt: w.CreatedAt, RotatedAt: at(w.RotatedAt), PreviousUntil: at(w.PreviousUntil),
+				ID: w.ID, Path: hookPath(tx.Org, w.ID), CreatedAt: w.CreatedAt, RotatedAt: at(w.RotatedAt),
+				PreviousUntil:  at(w.PreviousUntil),
 				LastDeliveryAt: at(w.LastDeliveryAt), LastResult: w.LastResult,
 			}
 		})

@@ -20,13 +20,15 @@ func (s *Server) ListWorkflows(ctx context.Context, r ListWorkflowsRequestObject
 		}
 		most := page(r.Params.Limit)
 		rows, err := tx.ViewWorkflows(ctx, store.ViewWorkflowsParams{
-			OrgID: tx.Org, InstallID: install, Status: r.Params.Status, Kind: r.Params.Kind, Before: before(r.Params.Cursor), Most: most,
+			OrgID: tx.Org, InstallID: install, Status: r.Params.Status, Kind: r.Params.Kind,
+			Before: before(r.Params.Cursor), Most: most,
 		})
 		if err != nil {
 			return err
 		}
 		rows, list.Next = paged(rows, most, func(w store.ViewWorkflowsRow) string { return w.Workflow.ID })
-		steps, err := tx.ViewSteps(ctx, tx.Org, each(rows, func(w store.ViewWorkflowsRow) string { return w.Workflow.ID }))
+		steps, err := tx.ViewSteps(ctx, tx.Org,
+			each(rows, func(w store.ViewWorkflowsRow) string { return w.Workflow.ID }))
 		if err != nil {
 			return err
 		}
@@ -34,7 +36,8 @@ func (s *Server) ListWorkflows(ctx context.Context, r ListWorkflowsRequestObject
 		if err != nil {
 			return err
 		}
-		rules, err := workflow.ApproverRules(ctx, tx, each(rows, func(w store.ViewWorkflowsRow) store.Workflow { return w.Workflow })...)
+		rules, err := workflow.ApproverRules(ctx, tx,
+			each(rows, func(w store.ViewWorkflowsRow) store.Workflow { return w.Workflow })...)
 		if err != nil {
 			return err
 		}
@@ -68,7 +71,9 @@ func (s *Server) GetWorkflow(ctx context.Context, r GetWorkflowRequestObject) (G
 }
 
 // CancelWorkflow implements POST /v1/workflows/{workflow}/cancel.
-func (s *Server) CancelWorkflow(ctx context.Context, r CancelWorkflowRequestObject) (CancelWorkflowResponseObject, error) {
+func (s *Server) CancelWorkflow(
+	ctx context.Context, r CancelWorkflowRequestObject,
+) (CancelWorkflowResponseObject, error) {
 	actor := callerOf(ctx).actor
 	w, err := s.changeWorkflow(ctx, r.Workflow, func(ctx context.Context, tx *store.Tx, w api.Workflow) error {
 		if err := s.rooms.CancelWorkflow(ctx, tx, w.ID, actor, r.Body.Reason); err != nil {
@@ -80,31 +85,41 @@ func (s *Server) CancelWorkflow(ctx context.Context, r CancelWorkflowRequestObje
 }
 
 // SetWorkflowRule implements POST /v1/workflows/{workflow}/rule.
-func (s *Server) SetWorkflowRule(ctx context.Context, r SetWorkflowRuleRequestObject) (SetWorkflowRuleResponseObject, error) {
+func (s *Server) SetWorkflowRule(
+	ctx context.Context, r SetWorkflowRuleRequestObject,
+) (SetWorkflowRuleResponseObject, error) {
 	c := callerOf(ctx)
 	by := workflow.Approver{Name: c.actor, Token: c.token, Reason: r.Body.Reason}
 	w, err := s.changeWorkflow(ctx, r.Workflow, func(ctx context.Context, tx *store.Tx, w api.Workflow) error {
 		if err := s.rooms.ApproveWorkflow(ctx, tx, w.ID, by); err != nil {
 			return err
 		}
-		return tx.Audit(ctx, c.actor, "workflow.approve", w.ID, map[string]any{"install": w.InstallID, "reason": by.Reason})
+		return tx.Audit(ctx, c.actor, "workflow.approve", w.ID, map[string]any{
+			"install": w.InstallID, "reason": by.Reason,
+		})
 	})
 	return SetWorkflowRule200JSONResponse(w), err
 }
 
 // RevokeWorkflowRule implements DELETE /v1/workflows/{workflow}/rule.
-func (s *Server) RevokeWorkflowRule(ctx context.Context, r RevokeWorkflowRuleRequestObject) (RevokeWorkflowRuleResponseObject, error) {
+func (s *Server) RevokeWorkflowRule(
+	ctx context.Context, r RevokeWorkflowRuleRequestObject,
+) (RevokeWorkflowRuleResponseObject, error) {
 	w, err := s.changeWorkflow(ctx, r.Workflow, func(ctx context.Context, tx *store.Tx, w api.Workflow) error {
 		if err := s.rooms.RevokeWorkflowRule(ctx, tx, w.ID); err != nil {
 			return err
 		}
-		return tx.Audit(ctx, callerOf(ctx).actor, "workflow.revoke", w.ID, map[string]any{"install": w.InstallID, "of": w.Rule.By})
+		return tx.Audit(ctx, callerOf(ctx).actor, "workflow.revoke", w.ID, map[string]any{
+			"install": w.InstallID, "of": w.Rule.By,
+		})
 	})
 	return RevokeWorkflowRule200JSONResponse(w), err
 }
 
 // changeWorkflow changes a workflow, advances it at once, and returns its new state.
-func (s *Server) changeWorkflow(ctx context.Context, key string, change func(context.Context, *store.Tx, api.Workflow) error) (w api.Workflow, err error) {
+func (s *Server) changeWorkflow(
+	ctx context.Context, key string, change func(context.Context, *store.Tx, api.Workflow) error,
+) (w api.Workflow, err error) {
 	err = s.change(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
 		if w, err = viewWorkflow(ctx, tx, key); err != nil {
 			return err
@@ -143,10 +158,14 @@ func jobOf(s store.ViewStepsRow) *string { return s.Step.JobID }
 
 // workflowOf returns a workflow with its own steps among steps. waits explains why jobs have not
 // started, by job.
-func workflowOf(w store.Workflow, install, app, commit string, steps []store.ViewStepsRow, waits map[string]string) (api.Workflow, error) {
+func workflowOf(
+	w store.Workflow, install, app, commit string, steps []store.ViewStepsRow, waits map[string]string,
+) (api.Workflow, error) {
 	out := api.Workflow{
-		ID: w.ID, Number: int(w.Number), Install: install, InstallID: w.InstallID, App: app, Kind: api.WorkflowKind(w.Kind),
-		PlanOnly: w.PlanOnly, Release: int(w.Release), Commit: commit, Status: api.WorkflowStatus(w.Status), Reason: w.Reason, Outcome: w.Outcome, RequestedBy: w.RequestedBy, Revision: w.Revision,
+		ID: w.ID, Number: int(w.Number), Install: install, InstallID: w.InstallID, App: app,
+		Kind:     api.WorkflowKind(w.Kind),
+		PlanOnly: w.PlanOnly, Release: int(w.Release), Commit: commit, Status: api.WorkflowStatus(w.Status),
+		Reason: w.Reason, Outcome: w.Outcome, RequestedBy: w.RequestedBy, Revision: w.Revision,
 		CreatedAt: w.CreatedAt, Steps: []api.Step{},
 	}
 	if w.EndedAt != nil {
@@ -168,8 +187,10 @@ func workflowOf(w store.Workflow, install, app, commit string, steps []store.Vie
 func viewStep(row store.ViewStepsRow, waits map[string]string) (api.Step, error) {
 	s := row.Step
 	step := api.Step{
-		ID: s.ID, Kind: api.StepKind(s.Kind), Component: s.Component, Action: s.Action, Trigger: s.Trigger, Destroy: s.Destroy,
-		Status: api.StepStatus(s.Status), Reason: s.Reason, Tries: int(s.Tries), RejectedBy: s.RejectedBy, Approval: row.Approval, Needs: []string{},
+		ID: s.ID, Kind: api.StepKind(s.Kind), Component: s.Component, Action: s.Action,
+		Trigger: s.Trigger, Destroy: s.Destroy,
+		Status: api.StepStatus(s.Status), Reason: s.Reason, Tries: int(s.Tries), RejectedBy: s.RejectedBy,
+		Approval: row.Approval, Needs: []string{},
 	}
 	if err := json.Unmarshal(s.Needs, &step.Needs); err != nil {
 		return api.Step{}, fmt.Errorf("read needs of step %s: %w", s.ID, err)

@@ -124,14 +124,16 @@ func (w *world) handler(limits quota.Options) http.Handler {
 			RetryBuild:     func(_ context.Context, _ *store.Tx, build string) (string, error) { return build, nil },
 			AdvanceNow:     func(context.Context, string, string) error { return w.advance() },
 			RolloutNow:     rolls.Reconcile,
-			Ask:            rolls.Ask, Sketch: rolls.Sketch, AskAction: rolls.AskAction, SketchAction: rolls.SketchAction,
+			Ask:            rolls.Ask, Sketch: rolls.Sketch, AskAction: rolls.AskAction,
+			SketchAction: rolls.SketchAction,
 			RetryStep: func(ctx context.Context, tx *store.Tx, workflowID, step, actor string) (string, error) {
 				return workflowID, engine.RetryStep(ctx, tx, workflowID, step, actor)
 			},
 			SkipStep: engine.SkipStep,
 			Respond: func(ctx context.Context, tx *store.Tx, approval string, a api.Response, actor string) error {
 				return refused(workflow.Respond(ctx, tx, workflow.Response{
-					Approval: approval, Answer: workflow.Answer(a.Answer), Plan: a.Plan, ContentDigest: a.ContentDigest, Actor: actor, Reason: a.Reason,
+					Approval: approval, Answer: workflow.Answer(a.Answer), Plan: a.Plan,
+					ContentDigest: a.ContentDigest, Actor: actor, Reason: a.Reason,
 				}))
 			},
 			ApproveWorkflow: func(ctx context.Context, tx *store.Tx, workflowID string, by workflow.Approver) error {
@@ -144,7 +146,9 @@ func (w *world) handler(limits quota.Options) http.Handler {
 				return refused(workflow.Cancel(ctx, tx, workflowID, actor, reason))
 			},
 			AddRunner: func(ctx context.Context, tx *store.Tx, n api.NewRunner) (store.Runner, string, error) {
-				r, registration, err := dispatch.CreateRunner(ctx, tx, dispatch.NewRunner{Name: n.Name, Kind: string(n.Kind), Shared: n.Shared})
+				r, registration, err := dispatch.CreateRunner(ctx, tx, dispatch.NewRunner{
+					Name: n.Name, Kind: string(n.Kind), Shared: n.Shared,
+				})
 				switch {
 				case errors.Is(err, dispatch.ErrInvalid):
 					err = problem.New(http.StatusUnprocessableEntity, "bad_runner", err.Error(), "")
@@ -155,15 +159,20 @@ func (w *world) handler(limits quota.Options) http.Handler {
 			},
 			MoveBuilds:    func(context.Context, *store.Tx) error { w.moved.Add(1); return nil },
 			ReplaceRunner: w.dispatch.Replace,
-			AskRestore: func(ctx context.Context, tx *store.Tx, i store.Install, component string, version int, reason, actor string) (string, error) {
+			AskRestore: func(
+				ctx context.Context, tx *store.Tx, i store.Install, component string, version int, reason, actor string,
+			) (string, error) {
 				made, err := rolls.AskRestore(ctx, tx, i, component, version, reason, actor)
 				return made, refused(err)
 			},
-			AbandonState: func(ctx context.Context, tx *store.Tx, i store.Install, component, reason, actor string) error {
+			AbandonState: func(
+				ctx context.Context, tx *store.Tx, i store.Install, component, reason, actor string,
+			) error {
 				return refused(rolls.Abandon(ctx, tx, i, component, reason, actor))
 			},
-			FollowLogs: w.dispatch.StreamLogs, FollowRunnerLog: w.dispatch.StreamRunnerLog, RunnerLog: w.dispatch.RunnerLog,
-			Logs: w.dispatch.Logs,
+			FollowLogs: w.dispatch.StreamLogs, FollowRunnerLog: w.dispatch.StreamRunnerLog,
+			RunnerLog: w.dispatch.RunnerLog,
+			Logs:      w.dispatch.Logs,
 			Health: func(context.Context) (api.System, error) {
 				return api.System{Version: "test", Replicas: []api.Replica{}}, nil
 			},
@@ -231,10 +240,11 @@ func (o *tenant) mint(role string, expires, revoked *time.Time) string {
 // as returns the generated client with the org's token of a role.
 func (o *tenant) as(role string) *api.ClientWithResponses {
 	o.w.Helper()
-	c, err := api.NewClientWithResponses(o.w.url, api.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
-		r.Header.Set("Authorization", "Bearer "+o.token[role])
-		return nil
-	}))
+	c, err := api.NewClientWithResponses(o.w.url,
+		api.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
+			r.Header.Set("Authorization", "Bearer "+o.token[role])
+			return nil
+		}))
 	must(o.w, err)
 	return c
 }
@@ -295,14 +305,17 @@ func (w *world) call(bearer, method, path string, body any, headers ...string) a
 	defer got.Body.Close() //nolint:errcheck // it is read to its end
 	raw, err := io.ReadAll(got.Body)
 	must(w, err)
-	return answer{Status: got.StatusCode, Header: got.Header, Body: w.withoutRequest(got.Header.Get("X-Request-Id"), string(raw))}
+	return answer{
+		Status: got.StatusCode, Header: got.Header, Body: w.withoutRequest(got.Header.Get("X-Request-Id"), string(raw)),
+	}
 }
 
 // withoutRequest checks that a problem contains the id of its request, and removes it: only that
 // may differ between two errors of one kind.
 func (w *world) withoutRequest(id, body string) string {
 	w.Helper()
-	if !strings.HasPrefix(id, "req_") || strings.HasPrefix(body, `{"code"`) && !strings.Contains(body, `"request":"`+id+`"`) {
+	if !strings.HasPrefix(id, "req_") ||
+		strings.HasPrefix(body, `{"code"`) && !strings.Contains(body, `"request":"`+id+`"`) {
 		w.Errorf("the request %q is not in %s", id, body)
 	}
 	return strings.ReplaceAll(body, `"request":"`+id+`",`, "")
@@ -388,14 +401,18 @@ func ptr[T any](v T) *T { return &v }
 // hello returns an app with one component, and a required, a defaulted and a sensitive input.
 func hello(component string) appconfig.App {
 	return appconfig.App{
-		Sandbox: &appconfig.Component{Name: "sandbox", Kind: "sandbox", Terraform: &appconfig.Terraform{Version: "1.11.4"}},
+		Sandbox: &appconfig.Component{
+			Name: "sandbox", Kind: "sandbox", Terraform: &appconfig.Terraform{Version: "1.11.4"},
+		},
 		Inputs: []appconfig.Input{
 			{Name: "region", Type: "string", Required: true, Description: "where it runs"},
 			{Name: "greeting", Type: "string", Default: ptr("hello")},
 			{Name: "api_token", Type: "string", Sensitive: true, Required: true, Description: "of the mail service"},
 		},
-		Components: []appconfig.Component{{Name: component, Kind: "terraform_module", Terraform: &appconfig.Terraform{Version: "1.11.4"}}},
-		Actions:    []appconfig.Action{{Name: "smoke", Timeout: "1m", Triggers: []appconfig.Trigger{{Type: "manual"}}}},
+		Components: []appconfig.Component{{
+			Name: component, Kind: "terraform_module", Terraform: &appconfig.Terraform{Version: "1.11.4"},
+		}},
+		Actions: []appconfig.Action{{Name: "smoke", Timeout: "1m", Triggers: []appconfig.Trigger{{Type: "manual"}}}},
 	}
 }
 

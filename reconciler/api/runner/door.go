@@ -95,20 +95,21 @@ const (
 // routes lists all routes of the OpenAPI document; a missing one is closed. A test compares it with
 // the generated routes.
 var routes = map[string]route{
-	"POST /runner/v1/register":                                   {byRegistration, mib, usual},
-	"POST /runner/v1/register/challenge":                         {byRegistration, 64 * kib, usual},
-	"POST /runner/v1/key":                                        {byRunner, 64 * kib, usual},
-	"POST /runner/v1/lease":                                      {byRunner | idle, mib, dispatch.LongestPoll + usual},
-	"POST /runner/v1/heartbeat":                                  {byRunner, mib, usual},
-	"POST /runner/v1/logs":                                       {byRunner, mib, usual},
-	"POST /runner/v1/jobs/{job}/attempts/{attempt}/accept":       {byRunner, 64 * kib, usual},
-	"GET /runner/v1/jobs/{job}/attempts/{attempt}/spec":          {byAttempt, 64 * kib, usual},
-	"POST /runner/v1/jobs/{job}/attempts/{attempt}/logs":         {byRunner | byAttempt, 4 * mib, usual},
-	"POST /runner/v1/jobs/{job}/attempts/{attempt}/result":       {byRunner | byAttempt, 32 * mib, slow},
-	"GET /runner/v1/jobs/{job}/attempts/{attempt}/state":         {byAttempt, 64 * kib, slow},
-	"POST /runner/v1/jobs/{job}/attempts/{attempt}/state":        {byRunner | byAttempt, 64 * mib, slow},
-	"POST /runner/v1/jobs/{job}/attempts/{attempt}/state/lock":   {byAttempt, mib, usual},
-	"DELETE /runner/v1/jobs/{job}/attempts/{attempt}/state/lock": {byRunner | byAttempt, 64 * kib, usual}, // runnerd releases what its job process could not
+	"POST /runner/v1/register":                                 {byRegistration, mib, usual},
+	"POST /runner/v1/register/challenge":                       {byRegistration, 64 * kib, usual},
+	"POST /runner/v1/key":                                      {byRunner, 64 * kib, usual},
+	"POST /runner/v1/lease":                                    {byRunner | idle, mib, dispatch.LongestPoll + usual},
+	"POST /runner/v1/heartbeat":                                {byRunner, mib, usual},
+	"POST /runner/v1/logs":                                     {byRunner, mib, usual},
+	"POST /runner/v1/jobs/{job}/attempts/{attempt}/accept":     {byRunner, 64 * kib, usual},
+	"GET /runner/v1/jobs/{job}/attempts/{attempt}/spec":        {byAttempt, 64 * kib, usual},
+	"POST /runner/v1/jobs/{job}/attempts/{attempt}/logs":       {byRunner | byAttempt, 4 * mib, usual},
+	"POST /runner/v1/jobs/{job}/attempts/{attempt}/result":     {byRunner | byAttempt, 32 * mib, slow},
+	"GET /runner/v1/jobs/{job}/attempts/{attempt}/state":       {byAttempt, 64 * kib, slow},
+	"POST /runner/v1/jobs/{job}/attempts/{attempt}/state":      {byRunner | byAttempt, 64 * mib, slow},
+	"POST /runner/v1/jobs/{job}/attempts/{attempt}/state/lock": {byAttempt, mib, usual},
+	// Also by runnerd, which releases what its job process could not.
+	"DELETE /runner/v1/jobs/{job}/attempts/{attempt}/state/lock": {byRunner | byAttempt, 64 * kib, usual},
 }
 
 // door guards every route: it limits the size and time of a request and authenticates the caller

@@ -48,7 +48,9 @@ func TestPackedBodies(t *testing.T) {
 	r := s.Runner(t, dispatch.RunnerBuild)
 	s.Job(t, r, "build", "")
 	ref, _ := s.Start(t, r)
-	batch, err := json.Marshal(api.LogBatch{Chunks: []api.NewLogChunk{{Seq: 1, Lines: []api.LogLine{{T: time.Unix(1, 0), L: api.Info, M: "packed"}}}}})
+	batch, err := json.Marshal(api.LogBatch{
+		Chunks: []api.NewLogChunk{{Seq: 1, Lines: []api.LogLine{{T: time.Unix(1, 0), L: api.Info, M: "packed"}}}},
+	})
 	must(t, err)
 	// 64 MiB of one letter compress to 64 KiB; a batch may have 4 MiB.
 	letters := bytes.Repeat([]byte("x"), 1<<20)
@@ -70,8 +72,11 @@ func TestPackedBodies(t *testing.T) {
 		"nothing":        {"gzip", nil, 400, "bad_request"},
 		"another":        {"br", batch, 415, "encoding"},
 		"two":            {"gzip, gzip", zipped(t, zipped(t, batch)), 415, "encoding"},
-		"a bomb":         {"gzip", zipped(t, append([][]byte{[]byte(`{"chunks":[{"seq":9,"lines":[{"m":"`)}, bomb...)...), 413, "too_large"},
-		"a large one":    {"gzip", bytes.Join([][]byte{zipped(t), make([]byte, 5<<20)}, nil), 400, "bad_request"},
+		"a bomb": {
+			"gzip",
+			zipped(t, append([][]byte{[]byte(`{"chunks":[{"seq":9,"lines":[{"m":"`)}, bomb...)...), 413, "too_large",
+		},
+		"a large one": {"gzip", bytes.Join([][]byte{zipped(t), make([]byte, 5<<20)}, nil), 400, "bad_request"},
 	} {
 		a := s.send(t, attemptPath(ref, "logs"), r.Key, test.encoding, bytes.NewReader(test.body))
 		if a.status != test.status || (test.code != "" && a.code(t) != test.code) {
@@ -92,7 +97,8 @@ func FuzzPackedBody(f *testing.F) {
 	f.Add(append(zipped(f, []byte("one")), zipped(f, []byte("two"))...))
 	f.Add(zipped(f, []byte("cut"))[:12])
 	f.Add([]byte(strings.Repeat("\x1f\x8b\x08", 9)))
-	f.Add([]byte("\x1f\x8b\bA000000\xec\xc0\x81\x00\x00\x00\x00\x80 x\xf1\x17\xa9   \x00\x00")) // large, and broken after that
+	// Large, and broken after that.
+	f.Add([]byte("\x1f\x8b\bA000000\xec\xc0\x81\x00\x00\x00\x00\x80 x\xf1\x17\xa9   \x00\x00"))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		const most = 4096
 		r := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(body))

@@ -28,12 +28,21 @@ type fault struct {
 var faults = []fault{
 	{errNoToken, http.StatusUnauthorized, "no_token", "Send the runner key or the attempt token as a bearer token."},
 	{dispatch.ErrUnknownToken, http.StatusUnauthorized, "unknown_token", "If the runner was replaced, register its new machine with the token that was made then; an attempt uses the newest token that it was given."},
-	{dispatch.ErrRegistration, http.StatusUnauthorized, "registration_refused", "Make another with `nuon runners register`, and use it once, within the hour."},
-	{errWrongToken, http.StatusForbidden, "wrong_token", "Runner keys lease and deliver; attempt tokens read the spec, the state and artifacts."},
+	{
+		dispatch.ErrRegistration, http.StatusUnauthorized, "registration_refused",
+		"Make another with `nuon runners register`, and use it once, within the hour.",
+	},
+	{
+		errWrongToken, http.StatusForbidden, "wrong_token",
+		"Runner keys lease and deliver; attempt tokens read the spec, the state and artifacts.",
+	},
 	{dispatch.ErrNotFound, http.StatusNotFound, "not_found", "It may belong to another runner, or be gone."},
 	{dispatch.ErrNoState, http.StatusNotFound, "no_state", "Start with an empty state."},
 	{dispatch.ErrOfferGone, http.StatusConflict, "offer_gone", "Drop this attempt and lease again."},
-	{dispatch.ErrNotRunning, http.StatusConflict, "not_running", "Only an attempt that was accepted and has not ended can do this."},
+	{
+		dispatch.ErrNotRunning, http.StatusConflict, "not_running",
+		"Only an attempt that was accepted and has not ended can do this.",
+	},
 	{dispatch.ErrInvalid, http.StatusUnprocessableEntity, "invalid", "Correct it and send it again."},
 	{context.DeadlineExceeded, http.StatusServiceUnavailable, "too_slow", "Try again."},
 	{context.Canceled, http.StatusServiceUnavailable, "cancelled", "Try again."},

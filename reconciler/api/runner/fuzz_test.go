@@ -20,10 +20,16 @@ var reached = problem.New(http.StatusTeapot, "reached", "It would be done now.",
 func FuzzRoutes(f *testing.F) {
 	const attempt = "/runner/v1/jobs/job_1/attempts/1/"
 	for _, seed := range [][4]string{
-		{"POST", "/runner/v1/lease", "", `{"free":1,"version":"1","policy":{"jobs":null}}`}, {"POST", "/runner/v1/lease", "gzip", "\x1f\x8b\x08"},
-		{"POST", "/runner/v1/heartbeat", "", `{"attempts":[{"job":1}]}`}, {"POST", attempt + "logs", "", `{"chunks":[{"seq":1e99}]}`}, {"POST", attempt + "state", "", `{"sealed":{"ciphertext":"*"}}`},
-		{"GET", attempt + "state?version=x", "", ""}, {"GET", "/runner/v1/jobs/%00/attempts/99999999999999999999/spec", "", ""}, {"POST", attempt + "result", "br", "{}"},
-		{"POST", attempt + "state/lock", "", `{"info":` + strings.Repeat("[", 20000)}, {"DELETE", attempt + "state/lock", "", "x"}, {"POST", "/runner/v1/register", "identity", `[]`},
+		{"POST", "/runner/v1/lease", "", `{"free":1,"version":"1","policy":{"jobs":null}}`},
+		{"POST", "/runner/v1/lease", "gzip", "\x1f\x8b\x08"},
+		{"POST", "/runner/v1/heartbeat", "", `{"attempts":[{"job":1}]}`},
+		{"POST", attempt + "logs", "", `{"chunks":[{"seq":1e99}]}`},
+		{"POST", attempt + "state", "", `{"sealed":{"ciphertext":"*"}}`},
+		{"GET", attempt + "state?version=x", "", ""},
+		{"GET", "/runner/v1/jobs/%00/attempts/99999999999999999999/spec", "", ""},
+		{"POST", attempt + "result", "br", "{}"},
+		{"POST", attempt + "state/lock", "", `{"info":` + strings.Repeat("[", 20000)},
+		{"DELETE", attempt + "state/lock", "", "x"}, {"POST", "/runner/v1/register", "identity", `[]`},
 	} {
 		f.Add(seed[0], seed[1], seed[2], seed[3])
 	}
@@ -43,10 +49,14 @@ func FuzzRoutes(f *testing.F) {
 	}
 	mux := http.NewServeMux()
 	strict := NewStrictHandlerWithOptions(nil, []StrictMiddlewareFunc{stop}, StrictHTTPServerOptions{
-		RequestErrorHandlerFunc:  problem.Undecodable,
-		ResponseErrorHandlerFunc: func(w http.ResponseWriter, _ *http.Request, err error) { problem.Write(w, faultOf(err)) },
+		RequestErrorHandlerFunc: problem.Undecodable,
+		ResponseErrorHandlerFunc: func(w http.ResponseWriter, _ *http.Request, err error) {
+			problem.Write(w, faultOf(err))
+		},
 	})
-	HandlerWithOptions(strict, StdHTTPServerOptions{BaseRouter: mux, Middlewares: []MiddlewareFunc{bounded}, ErrorHandlerFunc: problem.Undecodable})
+	HandlerWithOptions(strict, StdHTTPServerOptions{
+		BaseRouter: mux, Middlewares: []MiddlewareFunc{bounded}, ErrorHandlerFunc: problem.Undecodable,
+	})
 	handler := edge.New(problem.Mux(mux), edge.Options{})
 	f.Fuzz(func(t *testing.T, method, target, encoding, body string) {
 		address, err := url.ParseRequestURI(target)

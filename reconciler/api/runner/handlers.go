@@ -26,7 +26,9 @@ func (h handlers) Register(ctx context.Context, r RegisterRequestObject) (Regist
 }
 
 // ChallengeRegistration returns a challenge for the key that a runner is about to register.
-func (h handlers) ChallengeRegistration(ctx context.Context, r ChallengeRegistrationRequestObject) (ChallengeRegistrationResponseObject, error) {
+func (h handlers) ChallengeRegistration(
+	ctx context.Context, r ChallengeRegistrationRequestObject,
+) (ChallengeRegistrationResponseObject, error) {
 	token, _ := ctx.Value(registrationKey{}).(string)
 	challenge, err := h.dispatch.Challenge(ctx, token, r.Body.Recipient)
 	return ChallengeRegistration200JSONResponse(challenge), err
@@ -58,11 +60,14 @@ func (h handlers) GetSpec(ctx context.Context, r GetSpecRequestObject) (GetSpecR
 
 // AppendLogs stores chunks of a log.
 func (h handlers) AppendLogs(ctx context.Context, r AppendLogsRequestObject) (AppendLogsResponseObject, error) {
-	return AppendLogs204Response{}, h.dispatch.AppendLogs(ctx, callerOf(ctx), attemptRef(r.Job, r.Attempt), r.Body.Chunks)
+	return AppendLogs204Response{}, h.dispatch.AppendLogs(ctx, callerOf(ctx),
+		attemptRef(r.Job, r.Attempt), r.Body.Chunks)
 }
 
 // AppendRunnerLogs stores chunks of the runner's own log.
-func (h handlers) AppendRunnerLogs(ctx context.Context, r AppendRunnerLogsRequestObject) (AppendRunnerLogsResponseObject, error) {
+func (h handlers) AppendRunnerLogs(
+	ctx context.Context, r AppendRunnerLogsRequestObject,
+) (AppendRunnerLogsResponseObject, error) {
 	return AppendRunnerLogs204Response{}, h.dispatch.AppendRunnerLog(ctx, callerOf(ctx), r.Body.Chunks)
 }
 

@@ -37,7 +37,9 @@ func TestAnIdleRunnerIsNeverLeftBehind(t *testing.T) {
 		lease(atOnce)
 	}
 	lease(api.LeaseRequest{WaitSeconds: -1, Policy: api.RunnerPolicy{Off: true, Reason: "closed for the winter"}})
-	if kept := s.Text(t, "select policy->>'reason' from runners where id = $1", r.Runner); kept != "closed for the winter" {
+	if kept := s.Text(
+		t, "select policy->>'reason' from runners where id = $1", r.Runner,
+	); kept != "closed for the winter" {
 		t.Errorf("what the runner says of itself is kept as %q", kept)
 	}
 }

@@ -28,20 +28,21 @@ const (
 // open lists the tokens that open each route. A missing route fails the tests, because its access
 // was not decided.
 var open = map[string][]string{
-	"POST /runner/v1/register":                                   {byRegistration},
-	"POST /runner/v1/register/challenge":                         {byRegistration},
-	"POST /runner/v1/key":                                        {byKey},
-	"POST /runner/v1/lease":                                      {byKey},
-	"POST /runner/v1/heartbeat":                                  {byKey},
-	"POST /runner/v1/logs":                                       {byKey},
-	"POST /runner/v1/jobs/{job}/attempts/{attempt}/accept":       {byKey},
-	"GET /runner/v1/jobs/{job}/attempts/{attempt}/spec":          {byAttempt},
-	"POST /runner/v1/jobs/{job}/attempts/{attempt}/logs":         {byKey, byAttempt, late},
-	"POST /runner/v1/jobs/{job}/attempts/{attempt}/result":       {byKey, byAttempt, late},
-	"GET /runner/v1/jobs/{job}/attempts/{attempt}/state":         {byAttempt},
-	"POST /runner/v1/jobs/{job}/attempts/{attempt}/state":        {byKey, byAttempt, late},
-	"POST /runner/v1/jobs/{job}/attempts/{attempt}/state/lock":   {byAttempt},
-	"DELETE /runner/v1/jobs/{job}/attempts/{attempt}/state/lock": {byKey, byAttempt, late}, // its own lock, which was released by then
+	"POST /runner/v1/register":                                 {byRegistration},
+	"POST /runner/v1/register/challenge":                       {byRegistration},
+	"POST /runner/v1/key":                                      {byKey},
+	"POST /runner/v1/lease":                                    {byKey},
+	"POST /runner/v1/heartbeat":                                {byKey},
+	"POST /runner/v1/logs":                                     {byKey},
+	"POST /runner/v1/jobs/{job}/attempts/{attempt}/accept":     {byKey},
+	"GET /runner/v1/jobs/{job}/attempts/{attempt}/spec":        {byAttempt},
+	"POST /runner/v1/jobs/{job}/attempts/{attempt}/logs":       {byKey, byAttempt, late},
+	"POST /runner/v1/jobs/{job}/attempts/{attempt}/result":     {byKey, byAttempt, late},
+	"GET /runner/v1/jobs/{job}/attempts/{attempt}/state":       {byAttempt},
+	"POST /runner/v1/jobs/{job}/attempts/{attempt}/state":      {byKey, byAttempt, late},
+	"POST /runner/v1/jobs/{job}/attempts/{attempt}/state/lock": {byAttempt},
+	// Its own lock, which was released by then.
+	"DELETE /runner/v1/jobs/{job}/attempts/{attempt}/state/lock": {byKey, byAttempt, late},
 }
 
 // bodyOf returns a request body for a route.
@@ -121,7 +122,9 @@ func (s served) registration(t *testing.T) string {
 	t.Helper()
 	var plain string
 	s.In(t, func(ctx context.Context, tx *store.Tx) (err error) {
-		_, plain, err = dispatch.CreateRunner(ctx, tx, dispatch.NewRunner{Name: strings.ReplaceAll(id.New("r"), "_", "-"), Kind: dispatch.RunnerBuild})
+		_, plain, err = dispatch.CreateRunner(ctx, tx, dispatch.NewRunner{
+			Name: strings.ReplaceAll(id.New("r"), "_", "-"), Kind: dispatch.RunnerBuild,
+		})
 		return err
 	})
 	return plain
@@ -131,7 +134,9 @@ func (s served) registration(t *testing.T) string {
 func (s served) everything(t *testing.T) string {
 	t.Helper()
 	var all []string
-	for _, table := range []string{"jobs", "attempts", "states", "state_locks", "log_chunks", "runner_logs", "registrations"} {
+	for _, table := range []string{
+		"jobs", "attempts", "states", "state_locks", "log_chunks", "runner_logs", "registrations",
+	} {
 		all = append(all, s.Text(t, "select coalesce(string_agg(x::text, '\n' order by x::text), '') from "+table+" x"))
 	}
 	return strings.Join(all, "\n")
@@ -161,9 +166,11 @@ func TestEveryRouteIsClosedToStrangers(t *testing.T) {
 	forgedAttempt, _ := keys.Mint(token.Attempt, s.Org.ID, mine.ref.Job, "1")
 	control, _ := keys.Mint(token.Control, s.Org.ID)
 	strangers := map[string]string{
-		"none": "", "nonsense": "x", "forged": forged, "of nobody": unknown, "a forged attempt's": forgedAttempt, "of the control API": control,
-		"of a replaced runner": replaced.Key, "rotated away": rotated.Key, "an expired registration": expired, "a used registration": used,
-		"a registration": fresh,
+		"none": "", "nonsense": "x", "forged": forged, "of nobody": unknown, "a forged attempt's": forgedAttempt,
+		"of the control API":   control,
+		"of a replaced runner": replaced.Key, "rotated away": rotated.Key, "an expired registration": expired,
+		"a used registration": used,
+		"a registration":      fresh,
 	}
 	before := s.everything(t)
 	for _, route := range routesOf(t) {
@@ -217,7 +224,8 @@ func TestEveryRouteReachesOnlyItsOwn(t *testing.T) {
 			}
 			got, none := s.ask(t, route, mine.ref, as.token), s.ask(t, route, never, as.token)
 			switch {
-			case opens && (got.status != 404 || got.code(t) != "not_found"), !opens && (got.status != 403 || got.code(t) != "wrong_token"):
+			case opens && (got.status != 404 || got.code(t) != "not_found"), !opens &&
+				(got.status != 403 || got.code(t) != "wrong_token"):
 				t.Errorf("%s as %s: %d %s", route, name, got.status, got.body)
 			case got.status != none.status || nameless(got, mine.ref) != nameless(none, never):
 				t.Errorf("%s as %s tells another's from none: %s, and %s", route, name, got.body, none.body)
@@ -230,7 +238,8 @@ func TestEveryRouteReachesOnlyItsOwn(t *testing.T) {
 	// Its own tokens open only the routes of their kind.
 	for _, route := range routesOf(t) {
 		for plain, kind := range map[string]string{mine.Key: byKey, mine.token: byAttempt} {
-			if a := s.ask(t, route, never, plain); !slices.Contains(open[route], kind) && !slices.Contains(open[route], byRegistration) && (a.status != 403 || a.code(t) != "wrong_token") {
+			if a := s.ask(t, route, never, plain); !slices.Contains(open[route], kind) &&
+				!slices.Contains(open[route], byRegistration) && (a.status != 403 || a.code(t) != "wrong_token") {
 				t.Errorf("%s with its own %s: %d %s", route, kind, a.status, a.body)
 			}
 		}
@@ -262,8 +271,10 @@ func TestLeaseAndHeartbeatAreTheCallersOwn(t *testing.T) {
 	before := s.everything(t)
 	never := api.AttemptRef{Job: id.New("job"), Attempt: 1}
 	var beat api.HeartbeatAnswer
-	s.ok(t, "POST", "/runner/v1/heartbeat", other.Key, api.Heartbeat{Version: "1", Attempts: []api.AttemptRef{mine.ref, never}}, &beat)
-	if len(beat.Attempts) != 2 || beat.Attempts[0].Cancel != beat.Attempts[1].Cancel || beat.Attempts[0].Superseded != beat.Attempts[1].Superseded {
+	s.ok(t, "POST", "/runner/v1/heartbeat", other.Key,
+		api.Heartbeat{Version: "1", Attempts: []api.AttemptRef{mine.ref, never}}, &beat)
+	if len(beat.Attempts) != 2 || beat.Attempts[0].Cancel != beat.Attempts[1].Cancel ||
+		beat.Attempts[0].Superseded != beat.Attempts[1].Superseded {
 		t.Errorf("of another's attempt and of none it is told %+v", beat.Attempts)
 	}
 	if after := s.everything(t); after != before {
@@ -280,7 +291,8 @@ func TestAnEndedAttemptsTokenEnds(t *testing.T) {
 	for _, c := range []struct {
 		days, want int
 	}{{29, 204}, {31, 401}} {
-		s.Exec(t, "update attempts set ended_at = now() - make_interval(days => $1) where job_id = $2", c.days, a.ref.Job)
+		s.Exec(t,
+			"update attempts set ended_at = now() - make_interval(days => $1) where job_id = $2", c.days, a.ref.Job)
 		if came := s.ask(t, logs, a.ref, a.token); came.status != c.want {
 			t.Errorf("%d days after the end: %d %s, want %d", c.days, came.status, came.body, c.want)
 		}
@@ -302,7 +314,8 @@ func TestReplacedRunnerOnlyDelivers(t *testing.T) {
 			t.Errorf("%s with the key: %d %s", route, a.status, a.body)
 		}
 		a := s.ask(t, route, gone.ref, gone.token)
-		if delivers := a.status/100 == 2; delivers != slices.Contains(open[route], late) || !delivers && a.status >= 500 {
+		if delivers := a.status/100 == 2; delivers != slices.Contains(open[route], late) ||
+			!delivers && a.status >= 500 {
 			t.Errorf("%s with the attempt's token: %d %s", route, a.status, a.body)
 		}
 	}
@@ -329,7 +342,8 @@ func TestRunnersChangesAreRecorded(t *testing.T) {
 	s.ok(t, "POST", "/runner/v1/heartbeat", next.RunnerKey, api.Heartbeat{}, nil)
 	s.ok(t, "POST", "/runner/v1/heartbeat", next.RunnerKey, api.Heartbeat{}, nil)
 	const events = "select coalesce(string_agg(action, ' ' order by id), '') from audit_events where subject = $1 and actor = 'runner ' || $2"
-	if got, want := s.Text(t, events, registered.RunnerID, registered.Name), "runner.register runner.ask_key runner.rotate_key"; got != want {
+	if got, want := s.Text(t, events, registered.RunnerID, registered.Name),
+		"runner.register runner.ask_key runner.rotate_key"; got != want {
 		t.Errorf("recorded %q, want %q", got, want)
 	}
 	mine := s.atWork(t, s.Org.ID)

@@ -28,7 +28,9 @@ func (h handlers) Lease(ctx context.Context, r LeaseRequestObject) (LeaseRespons
 // hold writes the result of a poll. The first heartbeat sends the status, so a later error cannot
 // be reported. The response is then an empty list, after which the runner polls again and gets the
 // error.
-func (h handlers) hold(ctx context.Context, w http.ResponseWriter, poll func(beat func() error) (api.Offers, error)) error {
+func (h handlers) hold(
+	ctx context.Context, w http.ResponseWriter, poll func(beat func() error) (api.Offers, error),
+) error {
 	line := &heldLine{w: w, control: http.NewResponseController(w)}
 	offers, err := poll(line.beat)
 	switch {

@@ -21,7 +21,9 @@ import (
 )
 
 // holding serves polls with the result of poll, as the runner API does.
-func holding(t *testing.T, poll func(beat func() error) (api.Offers, error)) (client *api.ClientWithResponses, log *bytes.Buffer) {
+func holding(
+	t *testing.T, poll func(beat func() error) (api.Offers, error),
+) (client *api.ClientWithResponses, log *bytes.Buffer) {
 	t.Helper()
 	log = &bytes.Buffer{}
 	h := handlers{log: slog.New(slog.NewTextHandler(log, nil))}
@@ -39,7 +41,8 @@ func holding(t *testing.T, poll func(beat func() error) (api.Offers, error)) (cl
 }
 
 func TestAHeldPollsAnswerIsWhole(t *testing.T) {
-	none, one := api.Offers{Offers: []api.Offer{}}, api.Offers{Offers: []api.Offer{{Job: "job_1", Attempt: 2, Kind: "plan"}}}
+	none, one := api.Offers{Offers: []api.Offer{}},
+		api.Offers{Offers: []api.Offer{{Job: "job_1", Attempt: 2, Kind: "plan"}}}
 	for name, c := range map[string]struct {
 		beats  int
 		offers api.Offers

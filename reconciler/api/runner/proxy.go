@@ -111,14 +111,18 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.fail(w, r, ErrNoBlob)
 		return
 	}
-	if err := p.serve(ctx, w, r, caller, Wanted{Repository: path[1], Kind: BlobKind(path[2]), Digest: path[3]}); err != nil {
+	if err := p.serve(ctx, w, r, caller, Wanted{
+		Repository: path[1], Kind: BlobKind(path[2]), Digest: path[3],
+	}); err != nil {
 		p.fail(w, r, err)
 	}
 }
 
 // serve streams the requested bytes if the caller's spec names them. It returns an error only
 // before the first byte.
-func (p *proxy) serve(ctx context.Context, w http.ResponseWriter, r *http.Request, caller dispatch.Caller, want Wanted) error {
+func (p *proxy) serve(
+	ctx context.Context, w http.ResponseWriter, r *http.Request, caller dispatch.Caller, want Wanted,
+) error {
 	ref, err := attemptOf(caller)
 	if err != nil {
 		return err
@@ -144,7 +148,8 @@ func (p *proxy) serve(ctx context.Context, w http.ResponseWriter, r *http.Reques
 		return nil
 	}
 	if _, err := io.Copy(w, content.Body); err != nil && ctx.Err() == nil {
-		p.log.WarnContext(ctx, "stopped handing out an artifact in the middle", "job", caller.Job, "digest", want.Digest, "error", err)
+		p.log.WarnContext(ctx, "stopped handing out an artifact in the middle", "job", caller.Job, "digest",
+			want.Digest, "error", err)
 	}
 	return nil
 }
@@ -279,7 +284,8 @@ func (p *proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
 		if strings.Contains(r.URL.Path, "/"+string(Manifests)+"/") {
 			code = "MANIFEST_UNKNOWN"
 		}
-		refuse(w, http.StatusNotFound, code, "the job's spec names no such artifact, or the vendor's registry does not have it")
+		refuse(w, http.StatusNotFound, code,
+			"the job's spec names no such artifact, or the vendor's registry does not have it")
 	default:
 		p.log.ErrorContext(r.Context(), "cannot hand out an artifact", "path", r.URL.Path, "error", err)
 		refuse(w, http.StatusBadGateway, "UNKNOWN", "the vendor's registry cannot be read now; try again")

@@ -57,7 +57,9 @@ func newVendor(t *testing.T) *vendor {
 func (v *vendor) add(t *testing.T, repository, content string) (api.ArtifactRef, artifact.Artifact) {
 	t.Helper()
 	made := artifact.Wrap(artifact.MediaTerraform, []byte(content), nil)
-	opened, err := artifact.Open(artifact.Reference{Host: v.host, Repository: vendorPrefix + "/" + repository, PlainHTTP: true}, artifact.Basic("nuon", v.push))
+	opened, err := artifact.Open(artifact.Reference{
+		Host: v.host, Repository: vendorPrefix + "/" + repository, PlainHTTP: true,
+	}, artifact.Basic("nuon", v.push))
 	must(t, err)
 	digest, err := opened.Push(t.Context(), made)
 	must(t, err)
@@ -66,7 +68,9 @@ func (v *vendor) add(t *testing.T, repository, content string) (api.ArtifactRef,
 
 func (s served) pull(t *testing.T, ref api.ArtifactRef, credential artifact.Credential) (artifact.Artifact, error) {
 	t.Helper()
-	opened, err := artifact.Open(artifact.Reference{Host: strings.TrimPrefix(s.url, "http://"), Repository: ref.Repository, PlainHTTP: true}, credential)
+	opened, err := artifact.Open(artifact.Reference{
+		Host: strings.TrimPrefix(s.url, "http://"), Repository: ref.Repository, PlainHTTP: true,
+	}, credential)
 	must(t, err)
 	return opened.Pull(t.Context(), ref.Digest)
 }
@@ -96,7 +100,9 @@ func TestAPlanReadsOnlyWhatItCopies(t *testing.T) {
 	named, made := v.add(t, "acme/web", "the module")
 	other, _ := v.add(t, "acme/web", "another version of the module")
 	r := s.Runner(t, dispatch.RunnerInstall)
-	s.Enqueue(t, r, dispatch.NewJob{Kind: "plan", Spec: api.JobSpec{Kind: api.JobSpecKindPlan, Plan: api.PlanSpec{From: named}}})
+	s.Enqueue(t, r, dispatch.NewJob{
+		Kind: "plan", Spec: api.JobSpec{Kind: api.JobSpecKindPlan, Plan: api.PlanSpec{From: named}},
+	})
 	_, token := s.Start(t, r)
 	for path, want := range map[string]int{
 		"manifests/" + named.Digest:              200,
@@ -157,7 +163,8 @@ func TestALayerFromItsMiddleOn(t *testing.T) {
 		if a.status != want.status || want.body != "" && string(a.body) != want.body {
 			t.Errorf("%q: %d %q", said, a.status, a.body)
 		}
-		if a.status == 206 && a.header.Get("Content-Range") != fmt.Sprintf("bytes %d-%d/%d", half, len(made.Layer)-1, len(made.Layer)) {
+		if a.status == 206 &&
+			a.header.Get("Content-Range") != fmt.Sprintf("bytes %d-%d/%d", half, len(made.Layer)-1, len(made.Layer)) {
 			t.Errorf("%q: %v", said, a.header)
 		}
 		if a.status == 200 && a.header.Get("Accept-Ranges") != "bytes" {
@@ -173,13 +180,15 @@ func TestALayerFromItsMiddleOn(t *testing.T) {
 // A part other than the requested one is refused.
 func TestAPartThatWasNotAskedFor(t *testing.T) {
 	for said, good := range map[string]bool{
-		"bytes 4-9/10": true, "bytes 0-9/10": false, "bytes 5-9/10": false, "bytes 4-9/*": false, "": false, "bytes 4-9/3": false, "bytes 40-9/10": false,
+		"bytes 4-9/10": true, "bytes 0-9/10": false, "bytes 5-9/10": false, "bytes 4-9/*": false, "": false,
+		"bytes 4-9/3": false, "bytes 40-9/10": false,
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Range", said)
 			w.WriteHeader(http.StatusPartialContent)
 		}))
-		content, err := runner.VendorRegistry{Base: server.URL}.Open(t.Context(), runner.Wanted{Repository: "r", Digest: "d", Kind: runner.Layers}, 4)
+		content, err := runner.VendorRegistry{Base: server.URL}.Open(t.Context(),
+			runner.Wanted{Repository: "r", Digest: "d", Kind: runner.Layers}, 4)
 		if (err == nil) != good || good && (content.From != 4 || content.Size != 10) {
 			t.Errorf("%q: %+v %v", said, content, err)
 		}
@@ -195,7 +204,9 @@ func TestAnAttemptPullsWhatItsSpecNames(t *testing.T) {
 	elsewhere, _ := v.add(t, "acme/db", "the module of db")
 	r := s.Runner(t, dispatch.RunnerInstall)
 	ref, token := s.sync(t, r, named)
-	for name, credential := range map[string]artifact.Credential{"bearer": artifact.Bearer(token), "basic": artifact.Basic("anybody", token)} {
+	for name, credential := range map[string]artifact.Credential{
+		"bearer": artifact.Bearer(token), "basic": artifact.Basic("anybody", token),
+	} {
 		got, err := s.pull(t, named, credential)
 		if err != nil || string(got.Layer) != string(made.Layer) {
 			t.Errorf("%s: pulled %q, %v", name, got.Layer, err)
@@ -220,7 +231,8 @@ func TestAnAttemptPullsWhatItsSpecNames(t *testing.T) {
 		}
 	}
 	head := s.call(t, "HEAD", "/v2/acme/web/blobs/"+layer(made), token, nil)
-	if head.status != 200 || head.header.Get("Content-Length") != fmt.Sprint(len(made.Layer)) || head.header.Get("Docker-Content-Digest") != layer(made) || len(head.body) != 0 {
+	if head.status != 200 || head.header.Get("Content-Length") != fmt.Sprint(len(made.Layer)) ||
+		head.header.Get("Docker-Content-Digest") != layer(made) || len(head.body) != 0 {
 		t.Errorf("HEAD: %d %v %q", head.status, head.header, head.body)
 	}
 	for _, method := range []string{"POST", "PUT", "PATCH", "DELETE"} {
@@ -241,13 +253,15 @@ func TestThePingOpensToAttemptTokensOnly(t *testing.T) {
 	named, _ := v.add(t, "acme/web", "the module")
 	r := s.Runner(t, dispatch.RunnerInstall)
 	_, token := s.sync(t, r, named)
-	if a := s.call(t, "GET", "/v2/", token, nil); a.status != 200 || a.header.Get("Docker-Distribution-API-Version") != "registry/2.0" {
+	if a := s.call(t, "GET", "/v2/", token, nil); a.status != 200 ||
+		a.header.Get("Docker-Distribution-API-Version") != "registry/2.0" {
 		t.Errorf("ping: %d %s", a.status, a.body)
 	}
 	for name, plain := range map[string]string{"none": "", "nonsense": "x", "a runner key": r.Key} {
 		for _, path := range []string{"/v2/", "/v2/acme/web/manifests/" + named.Digest} {
 			a := s.call(t, "GET", path, plain, nil)
-			if a.status != 401 || !strings.HasPrefix(a.header.Get("WWW-Authenticate"), "Basic ") || !strings.Contains(string(a.body), "UNAUTHORIZED") {
+			if a.status != 401 || !strings.HasPrefix(a.header.Get("WWW-Authenticate"), "Basic ") ||
+				!strings.Contains(string(a.body), "UNAUTHORIZED") {
 				t.Errorf("%s %s: %d %s", name, path, a.status, a.body)
 			}
 		}
@@ -309,10 +323,13 @@ func TestTheVendorsRegistryAnswersInWords(t *testing.T) {
 	wrong := v.VendorRegistry
 	wrong.Credential = func(context.Context) (string, string, error) { return "nuon", "wrong", nil }
 	want := runner.Wanted{Repository: named.Repository, Digest: named.Digest, Kind: runner.Manifests}
-	if _, err := wrong.Open(t.Context(), want, 0); err == nil || errors.Is(err, runner.ErrNoBlob) || !strings.Contains(err.Error(), "401") {
+	if _, err := wrong.Open(t.Context(), want, 0); err == nil || errors.Is(err, runner.ErrNoBlob) ||
+		!strings.Contains(err.Error(), "401") {
 		t.Errorf("a wrong credential: %v", err)
 	}
-	gone := runner.Wanted{Repository: named.Repository, Digest: "sha256:" + strings.Repeat("a", 64), Kind: runner.Layers}
+	gone := runner.Wanted{
+		Repository: named.Repository, Digest: "sha256:" + strings.Repeat("a", 64), Kind: runner.Layers,
+	}
 	if _, err := v.Open(t.Context(), gone, 0); !errors.Is(err, runner.ErrNoBlob) {
 		t.Errorf("what is not there: %v", err)
 	}

@@ -22,7 +22,9 @@ func TestAReplacedMachineDeliversOverHTTP(t *testing.T) {
 		_, err := s.Dispatch.Replace(ctx, tx, dispatch.Replacement{Runner: runner.Runner, Reason: "burnt"})
 		return err
 	})
-	if a := s.call(t, "POST", "/runner/v1/lease", runner.Key, api.LeaseRequest{Free: 1}); a.status != http.StatusUnauthorized || a.code(t) != "unknown_token" {
+	if a := s.call(
+		t, "POST", "/runner/v1/lease", runner.Key, api.LeaseRequest{Free: 1},
+	); a.status != http.StatusUnauthorized || a.code(t) != "unknown_token" {
 		t.Errorf("lease: %d %s", a.status, a.body)
 	}
 	state := aState(2)
@@ -30,7 +32,10 @@ func TestAReplacedMachineDeliversOverHTTP(t *testing.T) {
 		serial int64
 		digest string
 		want   int
-	}{{2, "a", http.StatusNoContent}, {2, "b", http.StatusAccepted}, {2, "b", http.StatusAccepted}, {2, "a", http.StatusNoContent}} {
+	}{
+		{2, "a", http.StatusNoContent}, {2, "b", http.StatusAccepted}, {2, "b", http.StatusAccepted},
+		{2, "a", http.StatusNoContent},
+	} {
 		state.Serial, state.Digest = step.serial, step.digest
 		if a := s.call(t, "POST", attemptPath(ref, "state"), token, state); a.status != step.want {
 			t.Errorf("state %s: %d %s, want %d", step.digest, a.status, a.body, step.want)
@@ -39,7 +44,8 @@ func TestAReplacedMachineDeliversOverHTTP(t *testing.T) {
 	s.ok(t, "POST", attemptPath(ref, "logs"), token, api.LogBatch{Chunks: []api.NewLogChunk{}}, nil)
 	s.ok(t, "POST", attemptPath(ref, "result"), token, api.JobResult{Status: api.JobResultStatusSucceeded}, nil)
 	for _, closed := range []string{"spec", "state", "state?version=1"} {
-		if a := s.call(t, "GET", attemptPath(ref, closed), token, nil); a.status != http.StatusConflict || a.code(t) != "not_running" {
+		if a := s.call(t, "GET", attemptPath(ref, closed), token, nil); a.status != http.StatusConflict ||
+			a.code(t) != "not_running" {
 			t.Errorf("GET %s: %d %s", closed, a.status, a.body)
 		}
 	}
@@ -60,7 +66,8 @@ func TestAKeyIsRotatedOverHTTP(t *testing.T) {
 		want      int
 	}{
 		{"the old one", runner.Key, http.StatusOK}, {"the lost one", lost.RunnerKey, http.StatusUnauthorized},
-		{"the new one", next.RunnerKey, http.StatusOK}, {"the old one, after that", runner.Key, http.StatusUnauthorized},
+		{"the new one", next.RunnerKey, http.StatusOK},
+		{"the old one, after that", runner.Key, http.StatusUnauthorized},
 	} {
 		if got := beat(step.key); got != step.want {
 			t.Errorf("%s: %d, want %d", step.name, got, step.want)

@@ -63,7 +63,8 @@ type answer struct {
 func (a answer) code(t testing.TB) string {
 	t.Helper()
 	var p api.Problem
-	if a.header.Get("Content-Type") != problem.ContentType || json.Unmarshal(a.body, &p) != nil || p.Status != a.status || p.Title == "" {
+	if a.header.Get("Content-Type") != problem.ContentType || json.Unmarshal(a.body, &p) != nil ||
+		p.Status != a.status || p.Title == "" {
 		t.Fatalf("%d is no problem: %s", a.status, a.body)
 	}
 	return p.Code
@@ -118,7 +119,10 @@ func attemptPath(ref api.AttemptRef, rest string) string {
 }
 
 func aState(serial int64) api.State {
-	return api.State{Serial: serial, Lineage: "l", Digest: fmt.Sprint("d", serial), Sealed: seal.Sealed{KeyID: "key-1", Ciphertext: []byte{1, 2}}}
+	return api.State{
+		Serial: serial, Lineage: "l", Digest: fmt.Sprint("d", serial),
+		Sealed: seal.Sealed{KeyID: "key-1", Ciphertext: []byte{1, 2}},
+	}
 }
 
 func TestARunnersDayOverHTTP(t *testing.T) {
@@ -127,7 +131,8 @@ func TestARunnersDayOverHTTP(t *testing.T) {
 	jobID := s.Job(t, r, "apply", s.Component(t, r))
 	var offers api.Offers
 	s.ok(t, "POST", "/runner/v1/lease", r.Key, api.LeaseRequest{Free: 2, Version: "0.1.0"}, &offers)
-	if len(offers.Offers) != 1 || offers.Offers[0].Job != jobID || offers.Offers[0].Kind != "apply" || offers.Offers[0].AcceptWithinSeconds < 1 {
+	if len(offers.Offers) != 1 || offers.Offers[0].Job != jobID || offers.Offers[0].Kind != "apply" ||
+		offers.Offers[0].AcceptWithinSeconds < 1 {
 		t.Fatalf("offers %+v", offers)
 	}
 	ref := api.AttemptRef{Job: jobID, Attempt: offers.Offers[0].Attempt}
@@ -139,14 +144,17 @@ func TestARunnersDayOverHTTP(t *testing.T) {
 		t.Errorf("spec %+v", spec)
 	}
 	var beat api.HeartbeatAnswer
-	s.ok(t, "POST", "/runner/v1/heartbeat", r.Key, api.Heartbeat{Version: "0.1.0", Attempts: []api.AttemptRef{ref}}, &beat)
+	s.ok(t, "POST", "/runner/v1/heartbeat", r.Key,
+		api.Heartbeat{Version: "0.1.0", Attempts: []api.AttemptRef{ref}}, &beat)
 	if len(beat.Attempts) != 1 || beat.Attempts[0].Superseded || beat.LeaseSeconds != accepted.LeaseSeconds {
 		t.Errorf("heartbeat: %+v", beat)
 	}
-	if a := s.call(t, "GET", attemptPath(ref, "state"), accepted.Token, nil); a.status != 404 || a.code(t) != "no_state" {
+	if a := s.call(t, "GET", attemptPath(ref, "state"), accepted.Token, nil); a.status != 404 ||
+		a.code(t) != "no_state" {
 		t.Errorf("no state: %d %s", a.status, a.body)
 	}
-	s.ok(t, "POST", attemptPath(ref, "state/lock"), accepted.Token, api.StateLock{ID: "lock-1", Info: json.RawMessage(`{"Who":"me"}`)}, nil)
+	s.ok(t, "POST", attemptPath(ref, "state/lock"), accepted.Token,
+		api.StateLock{ID: "lock-1", Info: json.RawMessage(`{"Who":"me"}`)}, nil)
 	s.ok(t, "POST", attemptPath(ref, "state"), accepted.Token, aState(1), nil)
 	s.ok(t, "POST", attemptPath(ref, "state"), r.Key, aState(2), nil)
 	if a := s.call(t, "POST", attemptPath(ref, "state"), r.Key, aState(0)); a.status != 204 {
@@ -165,7 +173,8 @@ func TestARunnersDayOverHTTP(t *testing.T) {
 	// The job process releases its lock; if it cannot reach the API, runnerd does it later with its
 	// key.
 	for _, token := range []string{accepted.Token, r.Key} {
-		s.ok(t, "POST", attemptPath(ref, "state/lock"), accepted.Token, api.StateLock{ID: "lock-1", Info: json.RawMessage(`{"Who":"me"}`)}, nil)
+		s.ok(t, "POST", attemptPath(ref, "state/lock"), accepted.Token,
+			api.StateLock{ID: "lock-1", Info: json.RawMessage(`{"Who":"me"}`)}, nil)
 		s.ok(t, "DELETE", attemptPath(ref, "state/lock"), token, nil, nil)
 		if held := s.Text(t, "select count(*)::text from state_locks"); held != "0" {
 			t.Errorf("%s locks are left", held)
@@ -173,7 +182,8 @@ func TestARunnersDayOverHTTP(t *testing.T) {
 	}
 	line := api.LogLine{L: api.Info, M: "applied"}
 	for _, token := range []string{r.Key, accepted.Token} {
-		s.ok(t, "POST", attemptPath(ref, "logs"), token, api.LogBatch{Chunks: []api.NewLogChunk{{Seq: 0, Lines: []api.LogLine{line}}}}, nil)
+		s.ok(t, "POST", attemptPath(ref, "logs"), token,
+			api.LogBatch{Chunks: []api.NewLogChunk{{Seq: 0, Lines: []api.LogLine{line}}}}, nil)
 		s.ok(t, "POST", attemptPath(ref, "result"), token, api.JobResult{Status: api.JobResultStatusSucceeded}, nil)
 	}
 	if got := s.JobStatus(t, jobID); got != "succeeded" {
@@ -190,11 +200,13 @@ func TestRegisterOverHTTP(t *testing.T) {
 	r := s.Runner(t, dispatch.RunnerBuild)
 	for name, plain := range map[string]string{"forged": forged, "nonsense": "nonsense", "a runner key": r.Key} {
 		a := s.call(t, "POST", "/runner/v1/register", plain, api.Registration{Version: "1", Capacity: 1})
-		if a.status != 401 || a.code(t) != "registration_refused" || !strings.Contains(string(a.body), "nuon runners register") {
+		if a.status != 401 || a.code(t) != "registration_refused" ||
+			!strings.Contains(string(a.body), "nuon runners register") {
 			t.Errorf("%s: %d %s", name, a.status, a.body)
 		}
 	}
-	if a := s.call(t, "POST", "/runner/v1/register", "", api.Registration{}); a.status != 401 || a.code(t) != "no_token" || a.header.Get("WWW-Authenticate") == "" {
+	if a := s.call(t, "POST", "/runner/v1/register", "", api.Registration{}); a.status != 401 ||
+		a.code(t) != "no_token" || a.header.Get("WWW-Authenticate") == "" {
 		t.Errorf("no token: %d %s", a.status, a.body)
 	}
 }
@@ -207,10 +219,14 @@ func TestTheLockedAnswerNamesTheHolder(t *testing.T) {
 	s.Job(t, two, "apply", component)
 	first, firstToken := s.Start(t, one)
 	second, secondToken := s.Start(t, two)
-	s.ok(t, "POST", attemptPath(first, "state/lock"), firstToken, api.StateLock{ID: "lock-1", Info: json.RawMessage(`{"Who":"me"}`)}, nil)
-	a := s.call(t, "POST", attemptPath(second, "state/lock"), secondToken, api.StateLock{ID: "lock-2", Info: json.RawMessage(`{}`)})
+	s.ok(t, "POST", attemptPath(first, "state/lock"), firstToken,
+		api.StateLock{ID: "lock-1", Info: json.RawMessage(`{"Who":"me"}`)}, nil)
+	a := s.call(t, "POST", attemptPath(second, "state/lock"), secondToken, api.StateLock{
+		ID: "lock-2", Info: json.RawMessage(`{}`),
+	})
 	var holder api.StateLock
-	if a.status != 423 || json.Unmarshal(a.body, &holder) != nil || holder.ID != "lock-1" || !strings.Contains(holder.Holder, first.Job) || !strings.Contains(string(holder.Info), "me") {
+	if a.status != 423 || json.Unmarshal(a.body, &holder) != nil || holder.ID != "lock-1" ||
+		!strings.Contains(holder.Holder, first.Job) || !strings.Contains(string(holder.Info), "me") {
 		t.Errorf("locked: %d %s", a.status, a.body)
 	}
 }
@@ -221,7 +237,9 @@ func generated(t *testing.T) []string {
 	source, err := os.ReadFile("server.gen.go")
 	must(t, err)
 	var routes []string
-	for _, m := range regexp.MustCompile(`HandleFunc\(http\.Method(\w+)\+" "\+options\.BaseURL\+"([^"]+)"`).FindAllSubmatch(source, -1) {
+	for _, m := range regexp.MustCompile(
+		`HandleFunc\(http\.Method(\w+)\+" "\+options\.BaseURL\+"([^"]+)"`,
+	).FindAllSubmatch(source, -1) {
 		routes = append(routes, strings.ToUpper(string(m[1]))+" "+string(m[2]))
 	}
 	if len(routes) < 11 {
@@ -246,22 +264,28 @@ func TestRequestsAreBounded(t *testing.T) {
 	s.Job(t, r, "apply", s.Component(t, r))
 	ref, _ := s.Start(t, r)
 	for path, mib := range map[string]int64{"/runner/v1/heartbeat": 1, attemptPath(ref, "logs"): 4} {
-		if a := s.call(t, "POST", path, r.Key, io.LimitReader(endless{}, mib<<20+1)); a.status != 413 || a.code(t) != "too_large" {
+		if a := s.call(t, "POST", path, r.Key, io.LimitReader(endless{}, mib<<20+1)); a.status != 413 ||
+			a.code(t) != "too_large" {
 			t.Errorf("%s: %d %s", path, a.status, a.body)
 		}
 	}
-	for path, code := range map[string]string{"/runner/v1/lease": "bad_request", attemptPath(ref, "result"): "bad_request"} {
+	for path, code := range map[string]string{
+		"/runner/v1/lease": "bad_request", attemptPath(ref, "result"): "bad_request",
+	} {
 		if a := s.call(t, "POST", path, r.Key, "{"); a.status != 400 || a.code(t) != code {
 			t.Errorf("%s: %d %s", path, a.status, a.body)
 		}
 	}
-	if a := s.call(t, "POST", "/runner/v1/jobs/"+ref.Job+"/attempts/one/accept", r.Key, nil); a.status != 400 || a.code(t) != "bad_request" {
+	if a := s.call(t, "POST", "/runner/v1/jobs/"+ref.Job+"/attempts/one/accept", r.Key, nil); a.status != 400 ||
+		a.code(t) != "bad_request" {
 		t.Errorf("an attempt that is no number: %d %s", a.status, a.body)
 	}
-	if a := s.call(t, "POST", "/runner/v1/jobs/%00/attempts/1/accept", r.Key, nil); a.status != 404 || a.code(t) != "not_found" {
+	if a := s.call(t, "POST", "/runner/v1/jobs/%00/attempts/1/accept", r.Key, nil); a.status != 404 ||
+		a.code(t) != "not_found" {
 		t.Errorf("NUL: %d %s", a.status, a.body)
 	}
-	if a := s.call(t, "POST", attemptPath(ref, "result"), r.Key, api.JobResult{Status: "great"}); a.status != 422 || a.code(t) != "invalid" {
+	if a := s.call(t, "POST", attemptPath(ref, "result"), r.Key, api.JobResult{Status: "great"}); a.status != 422 ||
+		a.code(t) != "invalid" {
 		t.Errorf("odd result: %d %s", a.status, a.body)
 	}
 	if a := s.call(t, "GET", "/runner/v1/lease", r.Key, nil); a.status != 405 || a.code(t) != "method_not_allowed" {
@@ -310,7 +334,9 @@ func TestGuessesAtRegistrations(t *testing.T) {
 	for range 300 {
 		s.call(t, "POST", "/runner/v1/register", forged, api.Registration{Version: "1", Capacity: 1})
 	}
-	if a := s.call(t, "POST", "/runner/v1/register", forged, api.Registration{Version: "1", Capacity: 1}); a.status != 429 || a.code(t) != "too_many_requests" {
+	if a := s.call(
+		t, "POST", "/runner/v1/register", forged, api.Registration{Version: "1", Capacity: 1},
+	); a.status != 429 || a.code(t) != "too_many_requests" {
 		t.Errorf("after 300 guesses: %d %s", a.status, a.body)
 	}
 	// A genuine token from the same address is still admitted.
@@ -364,7 +390,9 @@ func flood(t *testing.T, s served, runner string, many int) {
 		attempt, _ := forger.Mint(token.Attempt, s.Org.ID, "job_1", "1")
 		registration, _ := forger.Mint(token.Registration, s.Org.ID)
 		for _, plain := range []string{key, attempt, fmt.Sprint("garbage", i)} {
-			if a := s.call(t, "POST", "/runner/v1/heartbeat", plain, api.Heartbeat{}); a.status != 401 && a.status != 429 {
+			if a := s.call(
+				t, "POST", "/runner/v1/heartbeat", plain, api.Heartbeat{},
+			); a.status != 401 && a.status != 429 {
 				t.Fatalf("a forged token: %d %s", a.status, a.body)
 			}
 		}

@@ -86,8 +86,10 @@ func contentOf(answer *http.Response, from int64) (Content, error) {
 		return content, nil
 	case http.StatusPartialContent:
 		said := answer.Header.Get("Content-Range")
-		if n, err := fmt.Sscanf(said, fmt.Sprintf("bytes %d-%%d/%%d", from), new(int64), &content.Size); n != 2 || err != nil || content.Size <= from {
-			return Content{}, fmt.Errorf("the vendor's registry was asked for what comes after byte %d, and gives %.60q", from, said)
+		if n, err := fmt.Sscanf(said, fmt.Sprintf("bytes %d-%%d/%%d", from), new(int64), &content.Size); n != 2 ||
+			err != nil || content.Size <= from {
+			return Content{},
+				fmt.Errorf("the vendor's registry was asked for what comes after byte %d, and gives %.60q", from, said)
 		}
 		content.From = from
 		return content, nil
