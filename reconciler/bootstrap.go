@@ -72,11 +72,15 @@ func admit(ctx context.Context, tx *store.Tx, o bootstrapOptions, hash []byte) e
 		if err := tx.Notify(ctx, store.ChannelTokens, tx.Org+"/"+old.ID); err != nil {
 			return err
 		}
-		if err := tx.Audit(ctx, o.actor, "token.revoke", old.ID, map[string]any{"name": old.Name, "why": "bootstrap made another of its name"}); err != nil {
+		if err := tx.Audit(ctx, o.actor, "token.revoke", old.ID, map[string]any{
+			"name": old.Name, "why": "bootstrap made another of its name",
+		}); err != nil {
 			return err
 		}
 	}
-	made, err := tx.CreateToken(ctx, store.CreateTokenParams{OrgID: tx.Org, ID: id.New("tok"), Name: o.actor, Role: "admin", Hash: hash, CreatedBy: "bootstrap"})
+	made, err := tx.CreateToken(ctx, store.CreateTokenParams{
+		OrgID: tx.Org, ID: id.New("tok"), Name: o.actor, Role: "admin", Hash: hash, CreatedBy: "bootstrap",
+	})
 	if err != nil {
 		return fmt.Errorf("make an admin token: %w", err)
 	}

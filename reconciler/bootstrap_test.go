@@ -17,7 +17,10 @@ import (
 // TestBootstrap checks that it creates a valid admin token and revokes the earlier one of that
 // name.
 func TestBootstrap(t *testing.T) {
-	o := bootstrapOptions{databaseURL: storetest.DSN(t), keyFile: filepath.Join(t.TempDir(), "server.key"), org: "acme", actor: "bootstrap"}
+	o := bootstrapOptions{
+		databaseURL: storetest.DSN(t), keyFile: filepath.Join(t.TempDir(), "server.key"),
+		org: "acme", actor: "bootstrap",
+	}
 	if _, err := seal.LoadOrCreateIdentity(o.keyFile); err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +69,9 @@ func TestBootstrap(t *testing.T) {
 	if !slices.Equal(good, []bool{false, true, true}) {
 		t.Errorf("good are %v, want all but the first, whose name was given anew", good)
 	}
-	if want := []string{"bootstrap token.create", "bootstrap token.revoke", "alice token.create", "bootstrap token.create"}; !slices.Equal(events, want) {
+	if want := []string{
+		"bootstrap token.create", "bootstrap token.revoke", "alice token.create", "bootstrap token.create",
+	}; !slices.Equal(events, want) {
 		t.Errorf("recorded %q, want %q", events, want)
 	}
 }

@@ -42,7 +42,10 @@ func newCertificate(certFile, keyFile string) (*certificate, error) {
 
 // config returns the TLS configuration for a server.
 func (c *certificate) config() *tls.Config {
-	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.now(), nil }}
+	return &tls.Config{
+		MinVersion:     tls.VersionTLS12,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.now(), nil },
+	}
 }
 
 // now returns the newest valid certificate.

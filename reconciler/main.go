@@ -58,7 +58,8 @@ func execute(ctx context.Context, root *cobra.Command) error {
 func newRoot() *cobra.Command {
 	var log telemetry.LogOptions
 	root := &cobra.Command{
-		Use: "reconciler", Short: "The control plane of nuon", Version: version.Number, SilenceUsage: true, SilenceErrors: true,
+		Use: "reconciler", Short: "The control plane of nuon", Version: version.Number,
+		SilenceUsage: true, SilenceErrors: true,
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
 			logger, err := telemetry.NewLog(c.ErrOrStderr(), log)
 			if err == nil {
@@ -68,7 +69,8 @@ func newRoot() *cobra.Command {
 		},
 	}
 	root.PersistentFlags().StringVar(&log.Format, "log-format", "text", "form of the log: text or json")
-	root.PersistentFlags().StringVar(&log.Level, "log-level", "info", "what to log: debug, info, warn or error, and all above it")
+	root.PersistentFlags().StringVar(&log.Level, "log-level", "info",
+		"what to log: debug, info, warn or error, and all above it")
 	root.AddCommand(newServe(), newMigrate(), newBootstrap(), newRetain())
 	return root
 }
@@ -104,18 +106,26 @@ docs/operations.md tells how to run several replicas.`,
 	f.StringVar(&o.runnerListen, "runner-listen", "127.0.0.1:7111", "address of the runner API")
 	f.StringVar(&o.registryListen, "registry-listen", "127.0.0.1:7112", "address of the embedded registry")
 	f.StringVar(&o.dataDir, "data-dir", "", "where git mirrors and the embedded registry's bytes are kept")
-	f.StringVar(&o.keyFile, "key-file", "", "the control plane's own key; made when it is not there; all replicas need the same")
-	f.StringArrayVar(&o.fileRemotes, "allow-file-remotes", nil, "directory below which file:// repositories may be read (repeatable)")
-	f.BoolVar(&o.allowPrivate, "allow-private-remotes", false, "let https:// repositories, and files that configs refer to, be in private networks")
+	f.StringVar(&o.keyFile, "key-file", "",
+		"the control plane's own key; made when it is not there; all replicas need the same")
+	f.StringArrayVar(&o.fileRemotes, "allow-file-remotes", nil,
+		"directory below which file:// repositories may be read (repeatable)")
+	f.BoolVar(&o.allowPrivate, "allow-private-remotes", false,
+		"let https:// repositories, and files that configs refer to, be in private networks")
 	f.DurationVar(&o.poll, "poll", time.Minute, "how often each watched ref is looked at")
-	f.StringVar(&o.insightListen, "insight-listen", "", "address for /metrics and /debug/status; it asks nobody who they are (default none)")
+	f.StringVar(&o.insightListen, "insight-listen", "",
+		"address for /metrics and /debug/status; it asks nobody who they are (default none)")
 	f.BoolVar(&o.profiles, "insight-pprof", false, "profiles under /debug/pprof on the insight listener, too")
 	f.BoolVar(&o.migrate, "migrate", true, "bring the database to this program's schema first")
-	f.DurationVar(&o.drainDelay, "drain-delay", 0, "how long /readyz says no before a replica that stops closes its listeners")
-	f.StringVar(&o.tlsCert, "tls-cert", "", "certificate chain (PEM) with which the control API and the runner API speak TLS; read again when it changes")
+	f.DurationVar(&o.drainDelay, "drain-delay", 0,
+		"how long /readyz says no before a replica that stops closes its listeners")
+	f.StringVar(&o.tlsCert, "tls-cert", "",
+		"certificate chain (PEM) with which the control API and the runner API speak TLS; read again when it changes")
 	f.StringVar(&o.tlsKey, "tls-key", "", "private key (PEM) that goes with --tls-cert")
-	f.Float64Var(&o.quota.Rate, "rate", quota.DefaultRate, "requests a second that one token may make for long (ten times that at once)")
-	f.BoolVar(&o.quota.BehindProxy, "behind-proxy", false, "take the client's address from the last entry of X-Forwarded-For, which the proxy must set")
+	f.Float64Var(&o.quota.Rate, "rate", quota.DefaultRate,
+		"requests a second that one token may make for long (ten times that at once)")
+	f.BoolVar(&o.quota.BehindProxy, "behind-proxy", false,
+		"take the client's address from the last entry of X-Forwarded-For, which the proxy must set")
 	keepFlags(f, &o.keep)
 	stateFlags(f, &o.states)
 	f.StringVar(&o.readyFile, "ready-file", "", "file to write, as JSON, when all listeners are up")
@@ -159,7 +169,8 @@ func newBootstrap() *cobra.Command {
 	databaseFlag(f, &o.databaseURL, "the control plane's Postgres, migrated")
 	f.StringVar(&o.keyFile, "key-file", "", "the control plane's own key")
 	f.StringVar(&o.org, "org", "", "name of the org")
-	f.StringVar(&o.actor, "name", "bootstrap", "name of the token, which stands beside what is done with it; it takes the place of one of that name")
+	f.StringVar(&o.actor, "name", "bootstrap",
+		"name of the token, which stands beside what is done with it; it takes the place of one of that name")
 	f.StringVarP(&output, "output", "o", "token", "what to print: token, or json with access to the embedded registry")
 	for _, name := range []string{"key-file", "org"} {
 		_ = c.MarkFlagRequired(name) // fails only for an undefined flag

@@ -17,7 +17,8 @@ func TestAMistakeInTheCommandLine(t *testing.T) {
 		root := newRoot()
 		root.SetOut(io.Discard)
 		root.SetArgs(strings.Fields(line))
-		if err := execute(t.Context(), root); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		if err := execute(t.Context(), root); want == "" && err != nil ||
+			want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v", line, err)
 		}
 	}
@@ -30,7 +31,8 @@ func TestHelpShowsNoPassword(t *testing.T) {
 		if strings.Contains(command.UsageString(), "planted") {
 			t.Errorf("the help of %s has it", command.Name())
 		}
-		if flag := command.Flags().Lookup("database-url"); flag != nil && !strings.Contains(flag.Value.String(), "planted") {
+		if flag := command.Flags().Lookup("database-url"); flag != nil &&
+			!strings.Contains(flag.Value.String(), "planted") {
 			t.Errorf("%s does not take it", command.Name())
 		}
 	}

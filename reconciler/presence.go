@@ -112,7 +112,8 @@ func (r *replica) beat(ctx context.Context) {
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 			defer cancel()
 			if err := r.store.Gone(last, r.id); err != nil {
-				slog.WarnContext(ctx, "could not say that this replica is gone; it is forgotten by itself", "error", err)
+				slog.WarnContext(ctx,
+					"could not say that this replica is gone; it is forgotten by itself", "error", err)
 			}
 			return
 		case <-tick.C:

@@ -71,14 +71,16 @@ func (v vendorRegistry) Check(ctx context.Context) error {
 	}
 	defer answer.Body.Close() //nolint:errcheck // nothing of it is read
 	if answer.StatusCode >= http.StatusInternalServerError || answer.StatusCode == http.StatusNotFound {
-		return fmt.Errorf("the registry at %s answers %s; builds and deploys wait until it is well", v.reference.Host, answer.Status)
+		return fmt.Errorf("the registry at %s answers %s; builds and deploys wait until it is well",
+			v.reference.Host, answer.Status)
 	}
 	return nil
 }
 
 // Push stores a packed source for build runners.
 func (v vendorRegistry) Push(ctx context.Context, repository string, source artifact.Artifact) (string, error) {
-	return build.Registry{Base: v.reference, Credential: artifact.Basic(v.username, v.password())}.Push(ctx, repository, source)
+	return build.Registry{Base: v.reference, Credential: artifact.Basic(v.username, v.password())}.Push(ctx,
+		repository, source)
 }
 
 // blobs returns the registry for use by the runner API.

@@ -47,16 +47,20 @@ func scheduleRetention(ctx context.Context, s *store.Store) {
 
 func keepFlags(f *pflag.FlagSet, o *retain.Options) {
 	f.DurationVar(&o.Logs, "keep-logs", retain.DefaultLogs, "how long logs are kept after their job has ended")
-	f.DurationVar(&o.History, "keep-history", retain.DefaultHistory, "how long ended workflows, jobs, superseded states and revisions are kept")
+	f.DurationVar(&o.History, "keep-history", retain.DefaultHistory,
+		"how long ended workflows, jobs, superseded states and revisions are kept")
 }
 
 // stateFlags defines the limits of what runners may store. The flags count mebibytes.
 func stateFlags(f *pflag.FlagSet, o *stateOptions) {
 	d := dispatch.DefaultStateLimits
-	f.Int64Var(&o.attemptVersions, "max-state-versions-per-attempt", d.AttemptVersions, "state versions stored of one attempt; the newest replace the oldest")
-	f.Int64Var(&o.attemptMiB, "max-state-mib-per-attempt", d.AttemptBytes>>20, "MiB of sealed states stored of one attempt")
+	f.Int64Var(&o.attemptVersions, "max-state-versions-per-attempt", d.AttemptVersions,
+		"state versions stored of one attempt; the newest replace the oldest")
+	f.Int64Var(&o.attemptMiB, "max-state-mib-per-attempt", d.AttemptBytes>>20,
+		"MiB of sealed states stored of one attempt")
 	f.Int64Var(&o.installVersions, "max-state-versions-per-install", d.InstallVersions, "state versions stored of an install; beyond it superseded ones go early, and what has no room stays on the runner's disk")
-	f.Int64Var(&o.installMiB, "max-state-mib-per-install", d.InstallBytes>>20, "MiB of sealed states stored of an install")
+	f.Int64Var(&o.installMiB, "max-state-mib-per-install", d.InstallBytes>>20,
+		"MiB of sealed states stored of an install")
 }
 
 // stateOptions holds the flags of stateFlags.
@@ -64,7 +68,8 @@ type stateOptions struct{ attemptVersions, attemptMiB, installVersions, installM
 
 func (o stateOptions) limits() dispatch.StateLimits {
 	return dispatch.StateLimits{
-		AttemptVersions: o.attemptVersions, AttemptBytes: o.attemptMiB << 20, InstallVersions: o.installVersions, InstallBytes: o.installMiB << 20,
+		AttemptVersions: o.attemptVersions, AttemptBytes: o.attemptMiB << 20, InstallVersions: o.installVersions,
+		InstallBytes: o.installMiB << 20,
 	}
 }
 

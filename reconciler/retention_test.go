@@ -32,7 +32,8 @@ func TestRetainCommand(t *testing.T) {
 	}
 	old := func(org string, days int) {
 		t.Helper()
-		exec(t, dsn, `insert into runners (org_id, id, name, kind) values ($1, 'run', 'run', 'install') on conflict do nothing`, "org_"+org)
+		exec(t, dsn,
+			`insert into runners (org_id, id, name, kind) values ($1, 'run', 'run', 'install') on conflict do nothing`, "org_"+org)
 		exec(t, dsn, `insert into registrations (org_id, id, runner_id, hash, expires_at) values ($1, gen_random_uuid()::text, 'run', sha256(gen_random_uuid()::text::bytea), now() - make_interval(days => $2))`, "org_"+org, days)
 	}
 	old("acme", 31)
@@ -103,7 +104,9 @@ func TestRetentionIsScheduled(t *testing.T) {
 	}
 	stop()
 	<-ended
-	if got := workFor(store.Pending{Org: "org_acme", Kind: store.DueOrg, ID: "org_acme"}); got != (queue.Retain{Org: "org_acme"}) {
+	if got := workFor(store.Pending{
+		Org: "org_acme", Kind: store.DueOrg, ID: "org_acme",
+	}); got != (queue.Retain{Org: "org_acme"}) {
 		t.Errorf("what is due becomes %+v", got)
 	}
 }

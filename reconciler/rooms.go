@@ -63,7 +63,9 @@ func (r *replica) rooms() *rooms {
 	o.rollout = rollout.New(r.store)
 	o.workflow = workflow.New(r.store, o.rollout)
 	o.health = health.New(r.store, o.rollout)
-	o.dispatch = dispatch.New(r.store, r.bell, map[string]dispatch.Owner{"build": o.build, "step": o.workflow, health.OwnerKind: o.health})
+	o.dispatch = dispatch.New(r.store, r.bell, map[string]dispatch.Owner{
+		"build": o.build, "step": o.workflow, health.OwnerKind: o.health,
+	})
 	o.dispatch.LimitStates(r.options.states.limits())
 	o.dispatch.OnMeter(dispatch.Meter{Accepted: r.metrics.Accepted, Ended: r.metrics.Ended})
 	o.dispatch.OnRegistered(func(ctx context.Context, tx *store.Tx, runner store.Runner) error {
@@ -94,16 +96,22 @@ func (o *rooms) workers(replica string, s *store.Store, m *insight.Metrics, h *h
 	addWorker(w, func(ctx context.Context, q queue.Resync) error { return o.rollout.Reconcile(ctx, q.Org, q.Install) })
 	addWorker(w, func(ctx context.Context, q queue.FanOut) error { return o.rollout.FanOut(ctx, q.Org, q.App) })
 	addWorker(w, func(ctx context.Context, q queue.RolloutRange) error { return o.rollout.ReconcileRange(ctx, q) })
-	addWorker(w, func(ctx context.Context, q queue.Advance) error { return o.workflow.Reconcile(ctx, q.Org, q.Workflow) })
+	addWorker(w,
+		func(ctx context.Context, q queue.Advance) error { return o.workflow.Reconcile(ctx, q.Org, q.Workflow) })
 	addWorker(w, func(ctx context.Context, q queue.Expire) error { return o.dispatch.Expire(ctx, q.Org, q.ID) })
 	addWorker(w, func(ctx context.Context, q queue.Health) error { return o.health.Reconcile(ctx, q.Org, q.Install) })
 	addWorker(w, func(ctx context.Context, q queue.Retain) error { return o.retain.Reconcile(ctx, q.Org) })
-	return s.Workers(replica, w.workers, map[string]int{queue.Local: mostLocal, queue.Remote: mostRemote, queue.Background: mostBackground})
+	return s.Workers(replica, w.workers, map[string]int{
+		queue.Local: mostLocal, queue.Remote: mostRemote, queue.Background: mostBackground,
+	})
 }
 
 // runnerAPI returns the handler for runners.
 func (r *replica) runnerAPI(o *rooms) http.Handler {
-	return runner.New(runner.Options{Dispatch: o.dispatch, Vendor: r.registry.blobs(), Log: slog.Default(), Quota: quota.Options{BehindProxy: r.options.quota.BehindProxy}})
+	return runner.New(runner.Options{
+		Dispatch: o.dispatch, Vendor: r.registry.blobs(), Log: slog.Default(),
+		Quota: quota.Options{BehindProxy: r.options.quota.BehindProxy},
+	})
 }
 
 // controlAPI returns the handler for people and CI. It turns errors of the services into problems.
@@ -125,11 +133,13 @@ func (r *replica) controlAPI(o *rooms) http.Handler {
 			},
 			AdvanceNow: o.workflow.Reconcile,
 			RolloutNow: o.rollout.Reconcile,
-			Ask:        o.rollout.Ask, Sketch: o.rollout.Sketch, AskAction: o.rollout.AskAction, SketchAction: o.rollout.SketchAction,
-			RetryStep: o.retryStep, SkipStep: o.workflow.SkipStep,
+			Ask:        o.rollout.Ask, Sketch: o.rollout.Sketch, AskAction: o.rollout.AskAction,
+			SketchAction: o.rollout.SketchAction,
+			RetryStep:    o.retryStep, SkipStep: o.workflow.SkipStep,
 			Respond: func(ctx context.Context, tx *store.Tx, approval string, a api.Response, actor string) error {
 				_, err := refused("", workflow.Respond(ctx, tx, workflow.Response{
-					Approval: approval, Answer: workflow.Answer(a.Answer), Plan: a.Plan, ContentDigest: a.ContentDigest, Actor: actor, Reason: a.Reason,
+					Approval: approval, Answer: workflow.Answer(a.Answer), Plan: a.Plan,
+					ContentDigest: a.ContentDigest, Actor: actor, Reason: a.Reason,
 				}))
 				return err
 			},
@@ -148,10 +158,15 @@ func (r *replica) controlAPI(o *rooms) http.Handler {
 			AddRunner:     o.addRunner,
 			MoveBuilds:    o.build.BuildRunnerAdded,
 			ReplaceRunner: o.dispatch.Replace,
-			AskRestore: func(ctx context.Context, tx *store.Tx, install store.Install, component string, version int, reason, actor string) (string, error) {
+			AskRestore: func(
+				ctx context.Context, tx *store.Tx, install store.Install, component string,
+				version int, reason, actor string,
+			) (string, error) {
 				return refused(o.rollout.AskRestore(ctx, tx, install, component, version, reason, actor))
 			},
-			AbandonState: func(ctx context.Context, tx *store.Tx, install store.Install, component, reason, actor string) error {
+			AbandonState: func(
+				ctx context.Context, tx *store.Tx, install store.Install, component, reason, actor string,
+			) error {
 				_, err := refused("", o.rollout.Abandon(ctx, tx, install, component, reason, actor))
 				return err
 			},
@@ -201,25 +216,30 @@ func registryRefused(err error) error {
 	if !errors.As(err, &refused) {
 		return err
 	}
-	return problem.New(http.StatusBadGateway, "registry_refused", err.Error(), "It is tried again by itself until the registry takes it.")
+	return problem.New(http.StatusBadGateway, "registry_refused", err.Error(),
+		"It is tried again by itself until the registry takes it.")
 }
 
 func (o *rooms) upload(ctx context.Context, org, app, actor string, archive io.Reader) error {
 	_, err := o.catalog.Upload(ctx, org, app, "uploaded by "+actor, archive)
 	if errors.Is(err, catalog.ErrArchive) {
-		return problem.New(http.StatusUnprocessableEntity, "bad_archive", err.Error(), "Send the app's directory as tar+gzip; `nuon sync` does so.")
+		return problem.New(http.StatusUnprocessableEntity, "bad_archive", err.Error(),
+			"Send the app's directory as tar+gzip; `nuon sync` does so.")
 	}
 	return registryRefused(err)
 }
 
 // addRunner creates a runner and enqueues the builds that waited for a build runner.
 func (o *rooms) addRunner(ctx context.Context, tx *store.Tx, n api.NewRunner) (store.Runner, string, error) {
-	row, registration, err := dispatch.CreateRunner(ctx, tx, dispatch.NewRunner{Name: n.Name, Kind: string(n.Kind), Shared: n.Shared})
+	row, registration, err := dispatch.CreateRunner(ctx, tx, dispatch.NewRunner{
+		Name: n.Name, Kind: string(n.Kind), Shared: n.Shared,
+	})
 	switch {
 	case errors.Is(err, dispatch.ErrInvalid):
 		err = problem.New(http.StatusUnprocessableEntity, "bad_runner", err.Error(), "")
 	case errors.Is(err, dispatch.ErrNameTaken):
-		err = problem.New(http.StatusConflict, "exists", fmt.Sprintf("there is a runner %q already", n.Name), "Choose another name.")
+		err = problem.New(http.StatusConflict, "exists", fmt.Sprintf("there is a runner %q already", n.Name),
+			"Choose another name.")
 	case err == nil && row.Kind == dispatch.RunnerBuild:
 		err = o.build.BuildRunnerAdded(ctx, tx)
 	}
@@ -247,7 +267,8 @@ func refused[T any](made T, err error) (T, error) {
 	case errors.As(err, &conflict):
 		err = problem.New(http.StatusConflict, conflict.Code, conflict.Title, conflict.Remedy)
 	case errors.Is(err, build.ErrNotFailed), errors.Is(err, build.ErrHasBuild):
-		err = problem.New(http.StatusConflict, "not_failed", err.Error(), "Only the failed build that counts is built again.")
+		err = problem.New(http.StatusConflict, "not_failed", err.Error(),
+			"Only the failed build that counts is built again.")
 	}
 	return made, err
 }

@@ -146,17 +146,22 @@ func (r *replica) openListeners(ctx context.Context, rooms *rooms) error {
 	controlRoutes.Handle("POST /hooks/{org}/{hook}", http.NotFoundHandler())
 	runner.HandlerWithOptions(nil, runner.StdHTTPServerOptions{BaseRouter: runnerRoutes})
 	runnerRoutes.Handle("GET /v2/", http.NotFoundHandler())
-	if err := r.listen(ctx, controlListener, r.options.listen, r.counted("control", controlRoutes, r.controlAPI(rooms))); err != nil {
+	if err := r.listen(
+		ctx, controlListener, r.options.listen, r.counted("control", controlRoutes, r.controlAPI(rooms)),
+	); err != nil {
 		return err
 	}
-	if err := r.listen(ctx, runnerListener, r.options.runnerListen, r.counted("runner", runnerRoutes, r.runnerAPI(rooms))); err != nil {
+	if err := r.listen(
+		ctx, runnerListener, r.options.runnerListen, r.counted("runner", runnerRoutes, r.runnerAPI(rooms)),
+	); err != nil {
 		return err
 	}
 	if r.options.insightListen == "" {
 		return nil
 	}
 	r.metrics.Ask(r.sources())
-	return r.listen(ctx, insightListener, r.options.insightListen, r.metrics.Handler(r.statusPage(), r.options.profiles))
+	return r.listen(ctx, insightListener, r.options.insightListen,
+		r.metrics.Handler(r.statusPage(), r.options.profiles))
 }
 
 // The names of the listeners in messages.
@@ -239,7 +244,8 @@ const drainTime = 20 * time.Second
 func (r *replica) openRegistry(ctx context.Context) error {
 	if external := r.options.registry; external.reference != (vendorRegistry{}).reference {
 		if external.reference.Host == "" {
-			return fmt.Errorf("NUON_REGISTRY %q: write it as host/path, without a scheme", external.reference.Repository)
+			return fmt.Errorf("NUON_REGISTRY %q: write it as host/path, without a scheme",
+				external.reference.Repository)
 		}
 		r.registry = external
 		return nil
@@ -248,7 +254,9 @@ func (r *replica) openRegistry(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	embedded, err := registry.New(registry.Options{Dir: filepath.Join(r.options.dataDir, "registry"), Signer: signer, Log: slog.Default()})
+	embedded, err := registry.New(registry.Options{
+		Dir: filepath.Join(r.options.dataDir, "registry"), Signer: signer, Log: slog.Default(),
+	})
 	if err != nil {
 		return err
 	}
@@ -287,7 +295,8 @@ func (r *replica) listen(ctx context.Context, name, address string, handler http
 		guard.Time = registryTime
 	}
 	made := &server{name: name, listener: l, http: &http.Server{
-		Handler: edge.New(r.health.Over(handler), guard), ReadHeaderTimeout: headerTime, MaxHeaderBytes: headerBytes, IdleTimeout: idleTime,
+		Handler: edge.New(r.health.Over(handler), guard), ReadHeaderTimeout: headerTime, MaxHeaderBytes: headerBytes,
+		IdleTimeout: idleTime,
 		// The context carries telemetry; requests must not end when ctx does.
 		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(ctx) },
 		ErrorLog:    slog.NewLogLogger(slog.Default().Handler(), slog.LevelWarn),
@@ -344,7 +353,8 @@ func (r *replica) tellReady() error {
 			now.InsightURL = url
 		}
 	}
-	slog.Info("ready", "control", now.ControlURL, "runner", now.RunnerURL, "registry", now.Registry, "insight", now.InsightURL)
+	slog.Info("ready", "control", now.ControlURL, "runner", now.RunnerURL, "registry", now.Registry,
+		"insight", now.InsightURL)
 	if r.options.readyFile == "" {
 		return nil
 	}

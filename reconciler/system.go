@@ -37,7 +37,9 @@ func (r *replica) statusPage() http.Handler {
 		failing, err := r.store.Failing(ctx)
 		var all []status.Failure
 		for _, f := range failing {
-			all = append(all, status.Failure{What: f.Kind + " " + string(f.Args), Tries: f.Tries, Error: f.Error, Next: f.Next})
+			all = append(all, status.Failure{
+				What: f.Kind + " " + string(f.Args), Tries: f.Tries, Error: f.Error, Next: f.Next,
+			})
 		}
 		return all, err
 	})
@@ -84,7 +86,9 @@ func (r *replica) memory(ctx context.Context) (insight.Memory, error) {
 		return m, fmt.Errorf("read the orgs: %w", err)
 	}
 	for _, org := range orgs {
-		if err := r.store.Read(ctx, org.ID, func(ctx context.Context, tx *store.Tx) error { return sumUp(ctx, tx, &m) }); err != nil {
+		if err := r.store.Read(
+			ctx, org.ID, func(ctx context.Context, tx *store.Tx) error { return sumUp(ctx, tx, &m) },
+		); err != nil {
 			return m, fmt.Errorf("sum up org %s: %w", org.ID, err)
 		}
 	}
@@ -131,7 +135,8 @@ func (r *replica) systemHealth(ctx context.Context) (api.System, error) {
 	}
 	for _, row := range replicas {
 		s.Replicas = append(s.Replicas, api.Replica{
-			ID: row.ID, Version: row.Version, Schema: int(row.Schema), StartedAt: row.StartedAt, SeenAt: row.SeenAt, This: row.ID == r.id,
+			ID: row.ID, Version: row.Version, Schema: int(row.Schema), StartedAt: row.StartedAt,
+			SeenAt: row.SeenAt, This: row.ID == r.id,
 		})
 	}
 	late, err := r.store.Late(ctx)

@@ -68,7 +68,10 @@ func aboutWork(args river.JobArgs) []slog.Attr {
 	case queue.FanOut:
 		return []slog.Attr{slog.String("org", a.Org), slog.String("app", a.App)}
 	case queue.RolloutRange:
-		return []slog.Attr{slog.String("org", a.Org), slog.String("app", a.App), slog.String("first", a.First), slog.String("last", a.Last)}
+		return []slog.Attr{
+			slog.String("org", a.Org), slog.String("app", a.App), slog.String("first", a.First),
+			slog.String("last", a.Last),
+		}
 	case queue.Advance:
 		return []slog.Attr{slog.String("org", a.Org), slog.String("workflow", a.Workflow)}
 	case queue.Health:
