@@ -2,7 +2,7 @@ package dispatch
 
 import "context"
 
-// Seen records a waiting runner's presence, as a heartbeat of a held poll does.
+// Seen records a waiting runner's presence, as a keepalive of a held poll does.
 func (d *Dispatch) Seen(ctx context.Context, caller Caller) error { return d.seen(ctx, caller) }
 
 // Waiting returns how many polls of a runner are held, and whether they have queried and found

@@ -56,7 +56,7 @@ type presence struct {
 
 const (
 	// lookAnyway is the interval after which a runner without notifications is queried again, at a
-	// heartbeat of a held poll or when it polls.
+	// keepalive of a held poll or when it polls.
 	lookAnyway = 10 * Lease
 	// idleLife is how long a runner that has stopped polling is remembered.
 	idleLife = Lease

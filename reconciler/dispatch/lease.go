@@ -18,9 +18,9 @@ const mostOffers = 32
 // also takes over the builds of build runners that are offline. Lease offers nothing that the
 // runner's own file forbids.
 //
-// beat sends a heartbeat to the runner while its poll is held. Lease calls it every PollBeat, never
-// concurrently and not after it has returned. An error of beat ends the poll, because the client
-// has disconnected. A nil beat means that the response cannot carry heartbeats.
+// beat sends a keepalive byte to the runner while its poll is held. Lease calls it every PollBeat,
+// never concurrently and not after it has returned. An error of beat ends the poll, because the
+// client has disconnected. A nil beat means that the response cannot carry keepalives.
 func (d *Dispatch) Lease(
 	ctx context.Context, caller Caller, request api.LeaseRequest, beat func() error,
 ) (api.Offers, error) {
@@ -86,7 +86,7 @@ func (d *Dispatch) wait(ctx context.Context, p *poll, told <-chan struct{}) (loo
 	}
 }
 
-// show sends a heartbeat to the runner and then records its presence. It reports whether the runner
+// show sends a keepalive to the runner and then records its presence. It reports whether the runner
 // is due for a query.
 func (d *Dispatch) show(ctx context.Context, p *poll) (look bool, err error) {
 	if err := p.beat(); err != nil {

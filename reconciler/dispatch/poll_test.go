@@ -105,7 +105,7 @@ func TestAVoidKeyEndsHeldPollsAtOnce(t *testing.T) {
 	}
 }
 
-// The presence shown by a heartbeat is stored, but not for a machine that was replaced meanwhile.
+// The presence shown by a keepalive is stored, but not for a machine that was replaced meanwhile.
 func TestABeatIsWrittenDown(t *testing.T) {
 	w := dispatchtest.New(t)
 	online := func(r dispatchtest.Runner) string {

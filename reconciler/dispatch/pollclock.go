@@ -7,7 +7,7 @@ import (
 	"github.com/nuon-toolkit/nuon/pkg/api"
 )
 
-// pollClock is the clock of one poll: when it sends a heartbeat, and when it ends. C fires when
+// pollClock is the clock of one poll: when it sends a keepalive, and when it ends. C fires when
 // either is due.
 type pollClock struct {
 	C     <-chan time.Time
@@ -15,7 +15,7 @@ type pollClock struct {
 	until time.Time
 }
 
-// newPollClock starts the clock of a poll of the given length. Its first heartbeat comes at a
+// newPollClock starts the clock of a poll of the given length. Its first keepalive comes at a
 // random time, which spreads those of many polls that started together; after that one follows
 // every PollBeat.
 func newPollClock(length time.Duration) *pollClock {
@@ -34,7 +34,7 @@ func onGrid(now time.Time, d time.Duration) time.Duration {
 	return now.Add(d).Truncate(pollTick).Sub(now)
 }
 
-// pause returns how long to wait for the next heartbeat, or for the end of the poll if that is
+// pause returns how long to wait for the next keepalive, or for the end of the poll if that is
 // sooner.
 func (c *pollClock) pause(beat time.Duration) time.Duration {
 	now := time.Now()
@@ -44,13 +44,13 @@ func (c *pollClock) pause(beat time.Duration) time.Duration {
 // over reports whether C fired for the end of the poll.
 func (c *pollClock) over() bool { return !time.Now().Before(c.until) }
 
-// next sets the timer for another heartbeat.
+// next sets the timer for another keepalive.
 func (c *pollClock) next() { c.timer.Reset(c.pause(PollBeat)) }
 
 func (c *pollClock) stop() { c.timer.Stop() }
 
 // pollTime returns how long a poll is held: as long as its runner requests, at most about
-// LongestPoll. A poll that cannot send heartbeats ends after PollBeat, when another would send one.
+// LongestPoll. A poll that cannot send keepalives ends after PollBeat, when another would send one.
 // So does a poll of a build runner, because builds of a runner that is offline are taken over when
 // a poll starts.
 func pollTime(caller Caller, request api.LeaseRequest, beats bool) time.Duration {

@@ -29,7 +29,7 @@ func (d *Dispatch) noted(caller Caller) bool {
 	return there
 }
 
-// A client closes a connection that is silent for longer than a heartbeat, so no two bytes of a
+// A client closes a connection that is silent for longer than PollBeat, so no two bytes of a
 // response may be further apart.
 func TestAHeldPollBeatsUntilItIsOver(t *testing.T) {
 	const soonest = LongestPoll - pollSpread - pollTick
@@ -71,7 +71,7 @@ func TestWhoCannotBeShownThatItIsHeldAsksAgainSoon(t *testing.T) {
 	}
 }
 
-// A heartbeat that was sent shows that the runner is present; one that failed ends the poll.
+// A keepalive that was sent shows that the runner is present; one that failed ends the poll.
 func TestABeatIsASignOfLife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, caller := quietly()
@@ -120,7 +120,7 @@ func TestAHeldPollEndsAtOnce(t *testing.T) {
 	}
 }
 
-// Ten thousand polls that start at once must not send heartbeats at once, and must not wake the
+// Ten thousand polls that start at once must not send keepalives at once, and must not wake the
 // machine ten thousand times either.
 func TestACrowdBeatsSpreadOverAGrid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -9,14 +9,14 @@ const Lease = 60 * time.Second
 
 // The timings and their relations to each other, which a test checks.
 const (
-	// PollBeat is the interval between the bytes that show a waiting runner that its poll is held.
-	// Each byte sent is a sign that the runner is present, so PollBeat is shorter than Online. The
-	// API's OpenAPI document states it for clients.
+	// PollBeat is the interval between the keepalive bytes that show a waiting runner that its poll
+	// is held. Each byte sent is a sign that the runner is present, so PollBeat is shorter than
+	// Online. The OpenAPI document states it for clients.
 	PollBeat = Lease / 2
-	// pollTick is the grid to which the heartbeats of all polls are aligned: thousands of waiting
+	// pollTick is the grid to which the keepalives of all polls are aligned: thousands of waiting
 	// polls wake this process twice a second instead of once each.
 	pollTick = PollBeat / 60
-	// LongestPoll is how long a poll for work is held. It is many heartbeats, because each poll
+	// LongestPoll is how long a poll for work is held. It is many keepalives, because each poll
 	// costs queries, and it is finite, because behind a proxy only another poll shows that the
 	// runner is still present.
 	LongestPoll = 5 * Lease

@@ -47,7 +47,7 @@ func New(o Options) http.Handler {
 	return edge.New(problem.Mux(mux), edge.Options{Log: o.Log})
 }
 
-// routesOf mounts the operations of the document behind the door.
+// routesOf mounts the operations of the document behind the authorizer.
 func routesOf(operations StrictServerInterface, door *door, middlewares ...StrictMiddlewareFunc) *http.ServeMux {
 	mux := http.NewServeMux()
 	strict := NewStrictHandlerWithOptions(operations, middlewares, StrictHTTPServerOptions{
@@ -76,7 +76,7 @@ const (
 	idle
 )
 
-// route holds the door's rules for one route.
+// route holds the authorizer's rules for one route.
 type route struct {
 	by   opens
 	body int64         // maximum bytes of a request's body
@@ -112,8 +112,8 @@ var routes = map[string]route{
 	"DELETE /runner/v1/jobs/{job}/attempts/{attempt}/state/lock": {byRunner | byAttempt, 64 * kib, usual},
 }
 
-// door guards every route: it limits the size and time of a request and authenticates the caller
-// before a byte of the body is read.
+// door is the authorizer of every route: it limits the size and time of a request and authenticates
+// the caller before a byte of the body is read.
 type door struct {
 	dispatch *dispatch.Dispatch
 	quota    *quota.Quota
@@ -206,8 +206,8 @@ func (d *door) authenticate(ctx context.Context, r *http.Request, find finder) (
 	return caller, err
 }
 
-// callerOf returns the caller that the door authenticated. Without one it returns the zero Caller,
-// which has no access to anything.
+// callerOf returns the authenticated caller. Without one it returns the zero Caller, which has no
+// access to anything.
 func callerOf(ctx context.Context) dispatch.Caller {
 	caller, _ := ctx.Value(callerKey{}).(dispatch.Caller)
 	return caller

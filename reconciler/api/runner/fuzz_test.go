@@ -36,7 +36,7 @@ func FuzzRoutes(f *testing.F) {
 	stop := func(StrictHandlerFunc, string) StrictHandlerFunc {
 		return func(context.Context, http.ResponseWriter, *http.Request, any) (any, error) { return nil, reached }
 	}
-	// The door without authentication.
+	// The authorizer's limits without its authentication.
 	bounded := func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			r.Body = http.MaxBytesReader(w, r.Body, mib)

@@ -9,8 +9,8 @@ import (
 	"github.com/nuon-toolkit/nuon/reconciler/dispatch"
 )
 
-// handlers implements the operations of the OpenAPI document with package dispatch. The door has
-// authenticated the caller; dispatch checks whether an attempt belongs to it.
+// handlers implements the operations of the OpenAPI document with package dispatch. The authorizer
+// has authenticated the caller; dispatch checks whether an attempt belongs to it.
 type handlers struct {
 	dispatch *dispatch.Dispatch
 	log      *slog.Logger

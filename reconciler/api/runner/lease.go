@@ -25,7 +25,7 @@ func (h handlers) Lease(ctx context.Context, r LeaseRequestObject) (LeaseRespons
 	}), nil
 }
 
-// hold writes the result of a poll. The first heartbeat sends the status, so a later error cannot
+// hold writes the result of a poll. The first keepalive sends the status, so a later error cannot
 // be reported. The response is then an empty list, after which the runner polls again and gets the
 // error.
 func (h handlers) hold(
@@ -50,7 +50,7 @@ func (h handlers) hold(
 	return nil
 }
 
-// heldLine is the connection that carries the heartbeats of one poll.
+// heldLine is the connection that carries the keepalives of one poll.
 type heldLine struct {
 	w             http.ResponseWriter
 	control       *http.ResponseController
@@ -59,7 +59,7 @@ type heldLine struct {
 
 var blank = []byte(" ")
 
-// beat sends a heartbeat. The time limit of the whole response applies to it; an error means that
+// beat sends a keepalive. The time limit of the whole response applies to it; an error means that
 // the connection broke.
 func (l *heldLine) beat() error {
 	if !l.begun {

@@ -85,7 +85,7 @@ func TestAHeldPollsAnswerIsWhole(t *testing.T) {
 	}
 }
 
-// Each heartbeat is sent when beat returns: the client receives it before the next one.
+// Each keepalive is sent when beat returns: the client receives it before the next one.
 func TestABeatGoesOutAtOnce(t *testing.T) {
 	heard := make(chan struct{})
 	client, _ := holding(t, func(beat func() error) (api.Offers, error) {
@@ -113,7 +113,7 @@ func TestABeatGoesOutAtOnce(t *testing.T) {
 	}
 }
 
-// A heartbeat that was sent counts as a sign of life, although the client may not have received it.
+// A keepalive that was sent counts as a sign of life, although the client may not have received it.
 // The connection must end before the next one.
 func TestAtMostOneBeatGoesOutToNobody(t *testing.T) {
 	if edge.LostAfter >= dispatch.PollBeat {
@@ -121,7 +121,7 @@ func TestAtMostOneBeatGoesOutToNobody(t *testing.T) {
 	}
 }
 
-// Heartbeats detect a client that has disconnected, without an error in the log.
+// Keepalives detect a client that has disconnected, without an error in the log.
 func TestABeatTellsThatNobodyIsThere(t *testing.T) {
 	ended := make(chan error, 1)
 	client, log := holding(t, func(beat func() error) (_ api.Offers, err error) {
