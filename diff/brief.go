@@ -21,7 +21,8 @@ func (t Totals) Words() string { return strings.Join(t.some(), ", ") }
 // Signs returns the counts of creates, updates, replacements and destroys that are not zero.
 func (t Totals) Signs() []Sign {
 	var out []Sign
-	for _, s := range []Sign{{Create, "+", t.Create}, {Update, "~", t.Update}, {Replace, "±", t.Replace}, {Destroy, "-", t.Destroy}} {
+	for _, s := range []Sign{{Create, "+", t.Create}, {Update, "~", t.Update}, {Replace, "±", t.Replace},
+		{Destroy, "-", t.Destroy}} {
 		if s.Count > 0 {
 			out = append(out, s)
 		}

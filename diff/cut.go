@@ -158,7 +158,8 @@ const RuleMasked = "masked-change"
 // MaskedChange returns the finding about a masked field that decides what runs or who may do what.
 func MaskedChange(path string) Finding {
 	return Finding{
-		Rule: RuleMasked, Source: "diff.md#what-is-masked", Risk: RiskInPlace, Security: true, IndividualApproval: true, Path: path,
+		Rule: RuleMasked, Source: "diff.md#what-is-masked", Risk: RiskInPlace, Security: true, IndividualApproval: true,
+		Path:  path,
 		Words: "a masked part of what runs is new or changes, and nobody can read what it is",
 	}
 }

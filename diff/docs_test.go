@@ -17,12 +17,14 @@ func TestWordsAreDescribed(t *testing.T) {
 	}
 	page := string(raw)
 	var words []string
-	for _, a := range []diff.Action{diff.Create, diff.Update, diff.Replace, diff.Destroy, diff.Move, diff.Import, diff.Forget, diff.Read} {
+	for _, a := range []diff.Action{diff.Create, diff.Update, diff.Replace, diff.Destroy, diff.Move, diff.Import,
+		diff.Forget, diff.Read} {
 		words = append(words, "| `"+diff.Change{Action: a}.Symbol()+"` |")
 	}
 	words = append(words, "| `"+diff.Change{Action: diff.Replace, Order: diff.CreateFirst}.Symbol()+"` |")
 	one := []diff.Change{{Address: "a"}}
-	all := diff.Report{Changes: one, Outputs: one, Hooks: one, Tests: one, Kept: one, Drift: one, Deferred: one, Checks: []diff.Check{{Address: "a", Status: diff.CheckFail}}}
+	all := diff.Report{Changes: one, Outputs: one, Hooks: one, Tests: one, Kept: one, Drift: one, Deferred: one,
+		Checks: []diff.Check{{Address: "a", Status: diff.CheckFail}}}
 	for _, s := range all.Sections() {
 		if s.Title != "" {
 			words = append(words, "| "+s.Title+" |")

@@ -21,11 +21,13 @@ func bump(t *rapid.T, i int) diff.Change {
 	name := fmt.Sprintf("o%02d", i)
 	c := diff.Change{
 		Address: strings.TrimPrefix(namespace+"/"+kind+"/"+name, "/"), Namespace: namespace, ResourceKind: kind, Name: name,
-		Action: rapid.SampledFrom([]diff.Action{diff.Update, diff.Update, diff.Update, diff.Update, diff.Create, diff.Destroy}).Draw(t, "action"),
+		Action: rapid.SampledFrom([]diff.Action{diff.Update, diff.Update, diff.Update, diff.Update, diff.Create,
+			diff.Destroy}).Draw(t, "action"),
 	}
 	c.Risk = c.Action.Risk()
 	side := rapid.SampledFrom([]diff.Shown{
-		{Text: "1", Type: diff.TypeString}, {Text: "1", Type: diff.TypeNumber}, {Absent: true}, {Masked: true, Mark: diff.Changed, Tag: "aa"},
+		{Text: "1", Type: diff.TypeString}, {Text: "1", Type: diff.TypeNumber}, {Absent: true},
+		{Masked: true, Mark: diff.Changed, Tag: "aa"},
 		{Masked: true, Mark: diff.Changed, Tag: "bb"},
 	})
 	for range rapid.IntRange(0, 2).Draw(t, "fields") {
@@ -108,13 +110,16 @@ func TestGroupNames(t *testing.T) {
 	r := &diff.Report{Kind: diff.KindKubernetes}
 	for _, address := range []string{"Deployment.apps/api", "Deployment.apps/web", "Service/api", "StatefulSet.apps/db"} {
 		kind, name, _ := strings.Cut(address, "/")
-		r.Changes = append(r.Changes, diff.Change{Address: "shop/" + address, Namespace: "shop", ResourceKind: kind, Name: name, Action: diff.Update,
-			Fields: []diff.FieldChange{{Path: "metadata.labels.team", Before: diff.Shown{Absent: true}, After: diff.Shown{Text: "a", Type: diff.TypeString}}}})
+		r.Changes = append(r.Changes, diff.Change{Address: "shop/" + address, Namespace: "shop", ResourceKind: kind,
+			Name: name, Action: diff.Update,
+			Fields: []diff.FieldChange{{Path: "metadata.labels.team", Before: diff.Shown{Absent: true},
+				After: diff.Shown{Text: "a", Type: diff.TypeString}}}})
 	}
 	r.Totals = r.Count()
 	s := r.Sections()[0]
 	entries := s.Parts[0].Entries
-	if len(entries) != 1 || entries[0].Title() != "4 objects" || entries[0].Headline(&s) != "update in place, the same in each" {
+	if len(entries) != 1 || entries[0].Title() != "4 objects" ||
+		entries[0].Headline(&s) != "update in place, the same in each" {
 		t.Fatalf("entries: %+v", entries)
 	}
 	names, more := entries[0].Names(3)
@@ -132,7 +137,8 @@ func TestWhatDiffersStaysApart(t *testing.T) {
 		r := &diff.Report{Kind: diff.KindKubernetes}
 		for i := range 3 {
 			r.Changes = append(r.Changes, diff.Change{
-				Address: fmt.Sprint(i), Action: diff.Update, Risk: diff.RiskRestart, Findings: []diff.Finding{{Rule: "r", Words: "w"}},
+				Address: fmt.Sprint(i), Action: diff.Update, Risk: diff.RiskRestart,
+				Findings: []diff.Finding{{Rule: "r", Words: "w"}},
 				Fields: []diff.FieldChange{{Path: "a", Before: text("1"), After: text("2"), Element: &diff.Element{Path: "a"},
 					Moved: []diff.ElementMove{{Name: "m"}}, Lines: []diff.Line{{Text: "l"}}}},
 			})
@@ -143,7 +149,8 @@ func TestWhatDiffersStaysApart(t *testing.T) {
 	if !grouped(func(*diff.Change) {}) {
 		t.Fatal("three changes that are the same are no group")
 	}
-	own := map[string]bool{"Address": true, "Module": true, "Namespace": true, "ResourceKind": true, "Name": true, "Unchanged": true}
+	own := map[string]bool{"Address": true, "Module": true, "Namespace": true, "ResourceKind": true, "Name": true,
+		"Unchanged": true}
 	var try func(name string, at func(*diff.Change) reflect.Value)
 	try = func(name string, at func(*diff.Change) reflect.Value) {
 		v := at(&diff.Change{Findings: make([]diff.Finding, 1), Fields: []diff.FieldChange{{Element: &diff.Element{},

@@ -64,7 +64,8 @@ func Group(members []Member) []Alike {
 		out = append(out, a)
 	}
 	slices.SortFunc(out, func(a, b Alike) int {
-		return cmp.Or(cmp.Compare(len(b.Members), len(a.Members)), slices.Compare(a.Members, b.Members), strings.Compare(a.Digest, b.Digest))
+		return cmp.Or(cmp.Compare(len(b.Members), len(a.Members)), slices.Compare(a.Members, b.Members),
+			strings.Compare(a.Digest, b.Digest))
 	})
 	return out
 }

@@ -22,9 +22,11 @@ func planOf(name, id, namespace string) *diff.Report {
 		}
 	}
 	lines := text("host: "+name+"\n", "host: "+name+".example\n")
-	lines.Lines = []diff.Line{{Op: diff.LineRemoved, Text: "host: " + name}, {Op: diff.LineAdded, Text: "host: " + name + ".example"}}
+	lines.Lines = []diff.Line{{Op: diff.LineRemoved, Text: "host: " + name},
+		{Op: diff.LineAdded, Text: "host: " + name + ".example"}}
 	masked := text("", "")
-	masked.Before, masked.After = diff.Shown{Masked: true, Tag: "t-" + id[:3]}, diff.Shown{Masked: true, Mark: diff.Changed, Tag: "u-" + id[:3]}
+	masked.Before, masked.After = diff.Shown{Masked: true, Tag: "t-" + id[:3]},
+		diff.Shown{Masked: true, Mark: diff.Changed, Tag: "u-" + id[:3]}
 	between := text("a", "b")
 	between.Path, between.Pointer, between.Owner = "spec.m", "/spec/m", ""
 	fields := []diff.FieldChange{lines, masked, text(name, "x-"+name+"_"+id), between}
@@ -33,19 +35,23 @@ func planOf(name, id, namespace string) *diff.Report {
 		Kind: diff.KindKubernetes,
 		Changes: []diff.Change{
 			{
-				Address: namespace + "/Deployment.apps/" + name + "-db", Namespace: namespace, ResourceKind: "Deployment.apps", Name: name + "-db",
+				Address: namespace + "/Deployment.apps/" + name + "-db", Namespace: namespace, ResourceKind: "Deployment.apps",
+				Name:   name + "-db",
 				Action: diff.Update, Risk: diff.RiskRestart, Why: "spec." + name + " changed",
 				Fields: fields,
 			},
 			{Address: "cache", ResourceKind: "ConfigMap", Name: "cache", Action: diff.Create, Risk: diff.RiskAdditive},
-			{Address: "module." + name, Module: name, ResourceKind: "x", Name: name, Action: diff.Import, Risk: diff.RiskAdditive, ImportID: id,
+			{Address: "module." + name, Module: name, ResourceKind: "x", Name: name, Action: diff.Import,
+				Risk: diff.RiskAdditive, ImportID: id,
 				From: "module.old-" + name},
 		},
-		Checks:    []diff.Check{{Address: "check." + name, Status: diff.CheckFail, Problems: []string{name + " is not there"}}},
+		Checks: []diff.Check{{Address: "check." + name, Status: diff.CheckFail,
+			Problems: []string{name + " is not there"}}},
 		Notes:     []string{"Nothing was asked of the cluster of " + id + "."},
 		Applyable: true,
 	}
-	r.Changes[0].Judge(diff.Finding{Rule: "r", Risk: diff.RiskRestart, Words: "pods of " + name + " restart", Path: "spec." + name},
+	r.Changes[0].Judge(diff.Finding{Rule: "r", Risk: diff.RiskRestart, Words: "pods of " + name + " restart",
+		Path: "spec." + name},
 		diff.Finding{Rule: "r", Risk: diff.RiskRestart, Words: "pods restart", Path: "spec.m"})
 	r.Sort()
 	r.Totals = r.Count()
@@ -58,11 +64,13 @@ func member(name, id, namespace string) diff.Member {
 
 func TestGroupOfCopiesIsOne(t *testing.T) {
 	// zorro sorts after "cache" and acme before it: the position in a list must not matter.
-	members := []diff.Member{member("zorro", "ins_2", "ns-zorro"), member("acme", "ins_1", "ns-acme"), member("acme-prod", "ins_3", "acme")}
+	members := []diff.Member{member("zorro", "ins_2", "ns-zorro"), member("acme", "ins_1", "ns-acme"),
+		member("acme-prod", "ins_3", "acme")}
 	other := member("globex", "ins_4", "ns-globex")
 	other.Report.Changes[1].Risk = diff.RiskDestroy
 	got := diff.Group(append(members, other))
-	if len(got) != 2 || !slices.Equal(got[0].Members, []string{"acme", "acme-prod", "zorro"}) || !slices.Equal(got[1].Members, []string{"globex"}) {
+	if len(got) != 2 || !slices.Equal(got[0].Members, []string{"acme", "acme-prod", "zorro"}) ||
+		!slices.Equal(got[1].Members, []string{"globex"}) {
 		t.Fatalf("groups: %+v", got)
 	}
 	shown := got[0].Report
@@ -106,22 +114,24 @@ func TestGroupSplitsOnEveryDifference(t *testing.T) {
 		"value":             func(r *diff.Report) { r.Changes[2].Fields[2].After.Text = "globex-x" },
 		"type":              func(r *diff.Report) { r.Changes[2].Fields[2].After.Type = diff.TypeList },
 		"mark":              func(r *diff.Report) { r.Changes[2].Fields[1].After.Mark = diff.Same },
-		"masked":            func(r *diff.Report) { r.Changes[2].Fields[2].After = diff.Shown{Masked: true, Mark: diff.Changed} },
-		"sum":               func(r *diff.Report) { r.Changes[2].Fields[2].After.Sum = "sha256:x" },
-		"fold":              func(r *diff.Report) { r.Changes[2].Fields[2].Fold = "default" },
-		"owner":             func(r *diff.Report) { r.Changes[2].Fields[2].Owner = "" },
-		"forces":            func(r *diff.Report) { r.Changes[2].Fields[2].ForcesReplace = true },
-		"regenerated":       func(r *diff.Report) { r.Changes[2].Fields[2].Regenerated = true },
-		"reordered":         func(r *diff.Report) { r.Changes[2].Fields[2].Reordered = true },
-		"one field less":    func(r *diff.Report) { r.Changes[2].Fields = r.Changes[2].Fields[:2] },
-		"one change less":   func(r *diff.Report) { r.Changes = r.Changes[:2] },
-		"list":              func(r *diff.Report) { r.Hooks, r.Changes = r.Changes, nil },
-		"check":             func(r *diff.Report) { r.Checks[0].Status = diff.CheckError },
-		"folded":            func(r *diff.Report) { r.AddFold("default", diff.FoldFields, 1) },
-		"note":              func(r *diff.Report) { r.Notes = nil },
-		"applyable":         func(r *diff.Report) { r.Applyable = false },
-		"totals":            func(r *diff.Report) { r.Totals.Security++ },
-		"bad risk":          func(r *diff.Report) { r.Changes[0].Risk = 77 },
+		"masked": func(r *diff.Report) {
+			r.Changes[2].Fields[2].After = diff.Shown{Masked: true, Mark: diff.Changed}
+		},
+		"sum":             func(r *diff.Report) { r.Changes[2].Fields[2].After.Sum = "sha256:x" },
+		"fold":            func(r *diff.Report) { r.Changes[2].Fields[2].Fold = "default" },
+		"owner":           func(r *diff.Report) { r.Changes[2].Fields[2].Owner = "" },
+		"forces":          func(r *diff.Report) { r.Changes[2].Fields[2].ForcesReplace = true },
+		"regenerated":     func(r *diff.Report) { r.Changes[2].Fields[2].Regenerated = true },
+		"reordered":       func(r *diff.Report) { r.Changes[2].Fields[2].Reordered = true },
+		"one field less":  func(r *diff.Report) { r.Changes[2].Fields = r.Changes[2].Fields[:2] },
+		"one change less": func(r *diff.Report) { r.Changes = r.Changes[:2] },
+		"list":            func(r *diff.Report) { r.Hooks, r.Changes = r.Changes, nil },
+		"check":           func(r *diff.Report) { r.Checks[0].Status = diff.CheckError },
+		"folded":          func(r *diff.Report) { r.AddFold("default", diff.FoldFields, 1) },
+		"note":            func(r *diff.Report) { r.Notes = nil },
+		"applyable":       func(r *diff.Report) { r.Applyable = false },
+		"totals":          func(r *diff.Report) { r.Totals.Security++ },
+		"bad risk":        func(r *diff.Report) { r.Changes[0].Risk = 77 },
 	} {
 		r := planOf("globex", "ins_2", "ns-globex")
 		if got := r.GroupDigest("globex", "ins_2", "ns-globex"); got != want {
@@ -138,9 +148,11 @@ func TestGroupSplitsOnEveryDifference(t *testing.T) {
 }
 
 func value(before, after string) *diff.Report {
-	r := &diff.Report{Kind: "test", Changes: []diff.Change{{Address: "a", Action: diff.Update, Risk: diff.RiskInPlace, Fields: []diff.FieldChange{{
-		Path: "p", Before: diff.Shown{Text: before, Type: diff.TypeString}, After: diff.Shown{Text: after, Type: diff.TypeString},
-	}}}}}
+	r := &diff.Report{Kind: "test",
+		Changes: []diff.Change{{Address: "a", Action: diff.Update, Risk: diff.RiskInPlace, Fields: []diff.FieldChange{{
+			Path: "p", Before: diff.Shown{Text: before, Type: diff.TypeString},
+			After: diff.Shown{Text: after, Type: diff.TypeString},
+		}}}}}
 	r.Totals = r.Count()
 	return r
 }
@@ -175,7 +187,8 @@ func TestAlikeValues(t *testing.T) {
 		{"versions", "v1.2", "x", "v1.2", "v2.0", "x", "v2.0", false},
 		{"sizes", "10Gi", "x", "10Gi", "1Gi", "x", "1Gi", false},
 		{"everything", "*", "x", "*", "arn", "x", "arn", false},
-		{"account ids", "123456789012", "x", "arn:aws:iam::123456789012:root", "210987654321", "x", "arn:aws:iam::210987654321:root", true},
+		{"account ids", "123456789012", "x", "arn:aws:iam::123456789012:root", "210987654321", "x",
+			"arn:aws:iam::210987654321:root", true},
 		{"an ordinary word, whole", "web", "x", "web", "api", "x", "api", true},
 		{"an ordinary word as a part of a name", "web", "x", "web-frontend", "acme", "x", "web-frontend", true},
 		{"a short name, whole", "eu", "x", "eu", "us", "x", "us", true},
@@ -225,7 +238,8 @@ func TestWhatRunsIsNoName(t *testing.T) {
 		{"spec.image.pullSecret", "NAME", diff.TypeString, true},
 		{"spec.host", "NAME", diff.TypeString, true},
 	} {
-		one, two := r(c.path, strings.ReplaceAll(c.text, "NAME", "nginx"), c.kind), r(c.path, strings.ReplaceAll(c.text, "NAME", "httpd"), c.kind)
+		one, two := r(c.path, strings.ReplaceAll(c.text, "NAME", "nginx"), c.kind),
+			r(c.path, strings.ReplaceAll(c.text, "NAME", "httpd"), c.kind)
 		if got := one.GroupDigest("nginx") == two.GroupDigest("httpd"); got != c.alike {
 			t.Errorf("%s %s: alike %t", c.path, c.text, got)
 		}
@@ -241,7 +255,8 @@ func TestNamesInOrder(t *testing.T) {
 	if b := value("globex", "ins_globex").GroupDigest("globex", "ins_globex"); a != b {
 		t.Error("a name inside an id is taken for the name")
 	}
-	if value("", "acme-prod").GroupDigest("acme", "acme-prod") != value("", "globex-eu").GroupDigest("globex", "globex-eu") {
+	if value("", "acme-prod").GroupDigest("acme", "acme-prod") != value("", "globex-eu").GroupDigest("globex",
+		"globex-eu") {
 		t.Error("the longest name does not come first")
 	}
 }
@@ -296,8 +311,11 @@ func TestGroupProperties(t *testing.T) {
 // TestGroupDigestTurnsBack checks that different texts never have the same
 // group digest under the same names.
 func TestGroupDigestTurnsBack(t *testing.T) {
-	pieces := rapid.SampledFrom([]string{"acme", "ins_1", "‹", "›", "own name", "‹own name›", "‹own name 2›", "x", "-", "xff", "\xff", "2", " "})
-	texts := rapid.Custom(func(t *rapid.T) string { return strings.Join(rapid.SliceOfN(pieces, 0, 5).Draw(t, "pieces"), "") })
+	pieces := rapid.SampledFrom([]string{"acme", "ins_1", "‹", "›", "own name", "‹own name›", "‹own name 2›", "x", "-",
+		"xff", "\xff", "2", " "})
+	texts := rapid.Custom(func(t *rapid.T) string {
+		return strings.Join(rapid.SliceOfN(pieces, 0, 5).Draw(t, "pieces"), "")
+	})
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := texts.Draw(t, "a"), texts.Draw(t, "b")
 		same := value("", a).GroupDigest("acme", "ins_1") == value("", b).GroupDigest("acme", "ins_1")

@@ -18,11 +18,14 @@ func TestNothingUnexportedShowsASecret(t *testing.T) {
 	secrets := diff.NewSecrets([]byte("planted-secret"))
 	masker := diff.NewMasker(diff.MaskOptions{Secrets: secrets.Contains})
 	masker.Learn(value)
-	for _, each := range []any{value, &value, secrets, *secrets, masker, *masker, struct{ v diff.Raw }{value}, struct{ v *diff.Raw }{&value},
+	for _, each := range []any{value, &value, secrets, *secrets, masker, *masker, struct{ v diff.Raw }{value},
+		struct{ v *diff.Raw }{&value},
 		struct{ s *diff.Secrets }{secrets}, struct{ s diff.Secrets }{*secrets}, []*diff.Masker{masker}} {
-		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%t", "%20s", "%p", "%w", "%c", "%e"} {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%t", "%20s", "%p", "%w",
+			"%c", "%e"} {
 			out := fmt.Sprintf(verb, each)
-			if strings.Contains(out, "planted") || strings.Contains(strings.ToLower(out), hex.EncodeToString([]byte("planted"))) {
+			if strings.Contains(out, "planted") ||
+				strings.Contains(strings.ToLower(out), hex.EncodeToString([]byte("planted"))) {
 				t.Errorf("%s of %T shows it: %s", verb, each, out)
 			}
 		}

@@ -32,7 +32,8 @@ func LookAlike(path string, before, after Raw) (Finding, bool) {
 		return Finding{}, false
 	}
 	return Finding{
-		Rule: RuleLookAlike, Source: "https://www.unicode.org/reports/tr39/#Confusable_Detection", Risk: RiskNone, Security: true, Path: path,
+		Rule: RuleLookAlike, Source: "https://www.unicode.org/reports/tr39/#Confusable_Detection", Risk: RiskNone,
+		Security: true, Path: path,
 		Words: "a text looks like another one than it is: it has letters of another alphabet that look like ASCII, or marks apart from their letters",
 	}, true
 }
@@ -101,7 +102,8 @@ func disguises(text []rune) map[int]bool {
 }
 
 func isWord(r rune) bool {
-	return unicode.IsLetter(r) || unicode.Is(unicode.N, r) || unicode.Is(unicode.M, r) || r == '-' || r == '_' || r == '.' || r == '/'
+	return unicode.IsLetter(r) || unicode.Is(unicode.N, r) || unicode.Is(unicode.M, r) || r == '-' || r == '_' ||
+		r == '.' || r == '/'
 }
 
 // disguised reports whether a letter or digit is another form of an ASCII
@@ -118,16 +120,20 @@ func disguised(r rune) bool {
 // of any other script in a name is there only to look like something else.
 // https://www.unicode.org/reports/tr31/#Table_Recommended_Scripts
 var commonScripts = []*unicode.RangeTable{
-	unicode.Arabic, unicode.Armenian, unicode.Bengali, unicode.Bopomofo, unicode.Cyrillic, unicode.Devanagari, unicode.Ethiopic, unicode.Georgian,
-	unicode.Greek, unicode.Gujarati, unicode.Gurmukhi, unicode.Han, unicode.Hangul, unicode.Hebrew, unicode.Hiragana, unicode.Kannada,
-	unicode.Katakana, unicode.Khmer, unicode.Lao, unicode.Malayalam, unicode.Myanmar, unicode.Oriya, unicode.Sinhala, unicode.Tamil,
+	unicode.Arabic, unicode.Armenian, unicode.Bengali, unicode.Bopomofo, unicode.Cyrillic, unicode.Devanagari,
+	unicode.Ethiopic, unicode.Georgian,
+	unicode.Greek, unicode.Gujarati, unicode.Gurmukhi, unicode.Han, unicode.Hangul, unicode.Hebrew, unicode.Hiragana,
+	unicode.Kannada,
+	unicode.Katakana, unicode.Khmer, unicode.Lao, unicode.Malayalam, unicode.Myanmar, unicode.Oriya, unicode.Sinhala,
+	unicode.Tamil,
 	unicode.Telugu, unicode.Thaana, unicode.Thai, unicode.Tibetan,
 }
 
 // beside are scripts that people mix with ASCII in one word: those of East Asia,
 // and Greek for units. The Greek letters that look like ASCII are in confusable.
 var beside = []*unicode.RangeTable{
-	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo, unicode.Greek, unicode.Latin, unicode.Common,
+	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo, unicode.Greek, unicode.Latin,
+	unicode.Common,
 	unicode.Inherited,
 }
 

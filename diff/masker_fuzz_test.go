@@ -87,7 +87,8 @@ func checkShown(t *testing.T, f diff.FieldChange, secret string) {
 			t.Errorf("%s shows the secret: %q", name, leaf.String())
 		}
 	})
-	r := &diff.Report{Kind: "test", Changes: []diff.Change{{Address: "a", Action: diff.Update, Risk: diff.RiskInPlace, Fields: []diff.FieldChange{f}}}}
+	r := &diff.Report{Kind: "test",
+		Changes: []diff.Change{{Address: "a", Action: diff.Update, Risk: diff.RiskInPlace, Fields: []diff.FieldChange{f}}}}
 	r.Totals = r.Count()
 	if err := r.Validate(); err != nil {
 		t.Error(err)
@@ -134,7 +135,8 @@ func TestLineBounds(t *testing.T) {
 			}
 			continue
 		}
-		if changed != c.changed || count[diff.LineSame] != c.same || count[diff.LineMore] != c.notAll || c.notAll == 0 && count[diff.LineSkipped] != 90-c.same {
+		if changed != c.changed || count[diff.LineSame] != c.same || count[diff.LineMore] != c.notAll || c.notAll == 0 &&
+			count[diff.LineSkipped] != 90-c.same {
 			t.Errorf("%+v: %d changed, %v", c.o, changed, count)
 		}
 	}
@@ -143,7 +145,8 @@ func TestLineBounds(t *testing.T) {
 // TestLongLines checks that a long line is cut and that the total size of all lines is bounded.
 func TestLongLines(t *testing.T) {
 	long := strings.Repeat("x", 5000)
-	f := diff.NewMasker(diff.MaskOptions{Limit: 8 << 10, Lines: 200}).Field(nil, side(t, strings.Repeat(long+"\n", 100)), side(t, strings.Repeat(long+"y\n", 100)))
+	f := diff.NewMasker(diff.MaskOptions{Limit: 8 << 10, Lines: 200}).Field(nil, side(t, strings.Repeat(long+"\n", 100)),
+		side(t, strings.Repeat(long+"y\n", 100)))
 	total, all := 0, 0
 	for _, l := range f.Lines {
 		total += len(l.Text)

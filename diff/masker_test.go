@@ -32,7 +32,8 @@ func TestMaskerField(t *testing.T) {
 		{"string", side(`"a"`), side(`"b"`), diff.FieldChange{
 			Before: diff.Shown{Text: "a", Type: diff.TypeString}, After: diff.Shown{Text: "b", Type: diff.TypeString}}},
 		{"number as written", side(`12345678901234567890`), side(`null`), diff.FieldChange{
-			Before: diff.Shown{Text: "12345678901234567890", Type: diff.TypeNumber}, After: diff.Shown{Text: "null", Type: diff.TypeNull}}},
+			Before: diff.Shown{Text: "12345678901234567890", Type: diff.TypeNumber},
+			After:  diff.Shown{Text: "null", Type: diff.TypeNull}}},
 		{"object", absent, side(`{"b":[1,"<"],"a":true}`), diff.FieldChange{
 			Before: diff.Shown{Absent: true}, After: diff.Shown{Text: `{"a":true,"b":[1,"<"]}`, Type: diff.TypeObject}}},
 		{"unknown", side(`1`), unknown, diff.FieldChange{
@@ -57,7 +58,8 @@ func TestMaskerField(t *testing.T) {
 			Before: diff.Shown{Absent: true}, After: diff.Shown{Masked: true, Mark: diff.New}}},
 		{"lines", side(`"a\nb\n"`), side(`"a\nc"`), diff.FieldChange{
 			Before: diff.Shown{Text: "a\nb\n", Type: diff.TypeString}, After: diff.Shown{Text: "a\nc", Type: diff.TypeString},
-			Lines: []diff.Line{{Op: diff.LineSame, Text: "a"}, {Op: diff.LineRemoved, Text: "b"}, {Op: diff.LineAdded, Text: "c (no newline at the end)"}}}},
+			Lines: []diff.Line{{Op: diff.LineSame, Text: "a"}, {Op: diff.LineRemoved, Text: "b"},
+				{Op: diff.LineAdded, Text: "c (no newline at the end)"}}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := diff.NewMasker(diff.MaskOptions{Secrets: known}).Field(nil, c.before, c.after)
@@ -72,8 +74,9 @@ func TestMaskerLearns(t *testing.T) {
 	m := diff.NewMasker(diff.MaskOptions{})
 	m.Learn(raw(t, `{"password":"x7planted9","pin":12345678,"on":true,"flag":"true","two":"a1b2c3d","host":"db.shop.svc","word":"production"}`))
 	for text, want := range map[string]bool{
-		"x7planted9": true, "a x7planted9 b": true, "12345678": false, "a1b2c3d": false, "db.shop.svc": false, "production": false,
-		"password": false, "pin": false, "true": false, "xy": false,
+		"x7planted9": true, "a x7planted9 b": true, "12345678": false, "a1b2c3d": false, "db.shop.svc": false,
+		"production": false,
+		"password":   false, "pin": false, "true": false, "xy": false,
 	} {
 		if got := m.Text(text) == diff.Hidden; got != want {
 			t.Errorf("%q hidden: %t, want %t", text, got, want)
@@ -103,7 +106,8 @@ func TestCutValuesCountWholeInTheDigest(t *testing.T) {
 		text := `"` + strings.Repeat("x", 500) + middle + strings.Repeat("y", 500) + `"`
 		m := diff.NewMasker(diff.MaskOptions{Limit: 50})
 		f := m.Field(tree.Path{}.Field("p"), diff.Side{Absent: true}, diff.Side{Value: raw(t, text)})
-		return &diff.Report{Kind: "test", Changes: []diff.Change{{Address: "a", Action: diff.Create, Fields: []diff.FieldChange{f}}}}
+		return &diff.Report{Kind: "test",
+			Changes: []diff.Change{{Address: "a", Action: diff.Create, Fields: []diff.FieldChange{f}}}}
 	}
 	a, b := report("1"), report("2")
 	if a.Changes[0].Fields[0].After.Text != b.Changes[0].Fields[0].After.Text {
@@ -117,8 +121,10 @@ func TestCutValuesCountWholeInTheDigest(t *testing.T) {
 func TestTagsAreForDisplayOnly(t *testing.T) {
 	report := func(key, before, after string) *diff.Report {
 		m := diff.NewMasker(diff.MaskOptions{TagKey: []byte(key)})
-		f := m.Field(tree.Path{}.Field("p"), diff.Side{Value: raw(t, before), Sensitive: true}, diff.Side{Value: raw(t, after), Sensitive: true})
-		return &diff.Report{Kind: "test", Changes: []diff.Change{{Address: "a", Action: diff.Update, Fields: []diff.FieldChange{f}}}}
+		f := m.Field(tree.Path{}.Field("p"), diff.Side{Value: raw(t, before), Sensitive: true},
+			diff.Side{Value: raw(t, after), Sensitive: true})
+		return &diff.Report{Kind: "test",
+			Changes: []diff.Change{{Address: "a", Action: diff.Update, Fields: []diff.FieldChange{f}}}}
 	}
 	one := report("k1", `"a"`, `"b"`)
 	f := one.Changes[0].Fields[0]
@@ -129,7 +135,8 @@ func TestTagsAreForDisplayOnly(t *testing.T) {
 		t.Error("the tag does not depend on the key")
 	}
 	for name, same := range map[string]*diff.Report{
-		"another key": report("k2", `"a"`, `"b"`), "no key": report("", `"a"`, `"b"`), "other secrets": report("k1", `"c"`, `"d"`),
+		"another key": report("k2", `"a"`, `"b"`), "no key": report("", `"a"`, `"b"`),
+		"other secrets": report("k1", `"c"`, `"d"`),
 	} {
 		if one.Digest() != same.Digest() {
 			t.Errorf("%s makes another digest", name)

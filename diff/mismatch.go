@@ -24,7 +24,8 @@ type Mismatch struct {
 func FirstMismatch(earlier, later *Report) Mismatch {
 	for _, lists := range [][2][]Change{
 		{earlier.Changes, later.Changes}, {earlier.Hooks, later.Hooks}, {earlier.Kept, later.Kept},
-		{earlier.Outputs, later.Outputs}, {earlier.Drift, later.Drift}, {earlier.Tests, later.Tests}, {earlier.Deferred, later.Deferred},
+		{earlier.Outputs, later.Outputs}, {earlier.Drift, later.Drift}, {earlier.Tests, later.Tests},
+		{earlier.Deferred, later.Deferred},
 	} {
 		if found := mismatchedChange(lists[0], lists[1]); found != (Mismatch{}) {
 			return found

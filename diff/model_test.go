@@ -125,7 +125,8 @@ func TestValidateEveryList(t *testing.T) {
 	} {
 		valid := func() *diff.Report {
 			r := &diff.Report{Kind: "test"}
-			*list(r) = []diff.Change{{Address: "a", Action: diff.Noop}, {Address: "b", Deposed: "1", Action: diff.Noop}, {Address: "b", Deposed: "2", Action: diff.Noop}}
+			*list(r) = []diff.Change{{Address: "a", Action: diff.Noop}, {Address: "b", Deposed: "1", Action: diff.Noop},
+				{Address: "b", Deposed: "2", Action: diff.Noop}}
 			r.Totals = r.Count()
 			return r
 		}
@@ -143,13 +144,19 @@ func TestValidateEveryList(t *testing.T) {
 			"risk 6":              func(l []diff.Change) { l[1].Risk = 6 },
 			"no rule or no words": func(l []diff.Change) { l[1].Findings = []diff.Finding{{Rule: "r"}} },
 			"no rule":             func(l []diff.Change) { l[1].Findings = []diff.Finding{{Words: "w"}} },
-			"is lower than rule":  func(l []diff.Change) { l[1].Findings = []diff.Finding{{Rule: "r", Words: "w", Risk: diff.RiskRestart}} },
-			"than rule":           func(l []diff.Change) { l[1].Findings = []diff.Finding{{Rule: "r", Words: "w", Risk: -1}} },
-			"has text":            func(l []diff.Change) { l[1].Fields = []diff.FieldChange{{Before: diff.Shown{Masked: true, Sum: "x"}}} },
+			"is lower than rule": func(l []diff.Change) {
+				l[1].Findings = []diff.Finding{{Rule: "r", Words: "w", Risk: diff.RiskRestart}}
+			},
+			"than rule": func(l []diff.Change) { l[1].Findings = []diff.Finding{{Rule: "r", Words: "w", Risk: -1}} },
+			"has text": func(l []diff.Change) {
+				l[1].Fields = []diff.FieldChange{{Before: diff.Shown{Masked: true, Sum: "x"}}}
+			},
 			"is masked": func(l []diff.Change) {
 				l[1].Fields = []diff.FieldChange{{Before: diff.Shown{Masked: true, Type: diff.TypeList}}}
 			},
-			"masked but has": func(l []diff.Change) { l[1].Fields = []diff.FieldChange{{After: diff.Shown{Masked: true, Size: 1}}} },
+			"masked but has": func(l []diff.Change) {
+				l[1].Fields = []diff.FieldChange{{After: diff.Shown{Masked: true, Size: 1}}}
+			},
 			"no value but": func(l []diff.Change) {
 				l[1].Fields = []diff.FieldChange{{Before: diff.Shown{Absent: true, Text: "x", Type: diff.TypeString}}}
 			},
@@ -178,7 +185,9 @@ func TestValidateEveryList(t *testing.T) {
 			"goes for another": func(l []diff.Change) {
 				l[1].Renamed, l[1].From, l[1].Action, l[1].Risk = true, "x", diff.Create, diff.RiskDestroy
 			},
-			"no action for what goes": func(l []diff.Change) { l[1].Renamed, l[1].Action, l[1].Risk = true, diff.Replace, diff.RiskDestroy },
+			"no action for what goes": func(l []diff.Change) {
+				l[1].Renamed, l[1].Action, l[1].Risk = true, diff.Replace, diff.RiskDestroy
+			},
 			"but has text": func(l []diff.Change) {
 				l[1].Fields = []diff.FieldChange{{After: diff.Shown{Masked: true}, Lines: []diff.Line{{Text: "x"}}}}
 			},
@@ -235,8 +244,10 @@ func TestCount(t *testing.T) {
 	r := &diff.Report{
 		Kind: "test",
 		Changes: []diff.Change{
-			{Action: diff.Create, Findings: secure}, {Action: diff.Update, From: "x"}, {Action: diff.Replace, From: "x", Renamed: true},
-			{Action: diff.Destroy}, {Action: diff.Move, From: "x"}, {Action: diff.Import, Imported: true}, {Action: diff.Update, Imported: true},
+			{Action: diff.Create, Findings: secure}, {Action: diff.Update, From: "x"},
+			{Action: diff.Replace, From: "x", Renamed: true},
+			{Action: diff.Destroy}, {Action: diff.Move, From: "x"}, {Action: diff.Import, Imported: true},
+			{Action: diff.Update, Imported: true},
 			{Action: diff.Forget}, {Action: diff.Read}, {Action: diff.Noop}, {Action: diff.Update, Fields: noise},
 			{Action: diff.Update, Fields: noise, Findings: secure[:0]}, {Action: diff.Update, Fields: noise, Findings: secure},
 		},
@@ -246,14 +257,16 @@ func TestCount(t *testing.T) {
 		Kept:     []diff.Change{{Action: diff.Forget}},
 		Drift:    []diff.Change{{Action: diff.Destroy}, {}},
 		Deferred: []diff.Change{{Action: diff.Destroy}},
-		Checks:   []diff.Check{{Status: diff.CheckPass}, {Status: diff.CheckFail}, {Status: diff.CheckError}, {Status: diff.CheckUnknown}},
+		Checks: []diff.Check{{Status: diff.CheckPass}, {Status: diff.CheckFail}, {Status: diff.CheckError},
+			{Status: diff.CheckUnknown}},
 	}
 	r.AddFold(diff.FoldUnchanged, diff.FoldResources, 5)
 	r.AddFold(diff.FoldUnchanged, diff.FoldObjects, 2)
 	r.AddFold(diff.FoldUnchanged, diff.FoldOutputs, 9)
 	r.AddFold("chart label", diff.FoldObjects, 9)
 	want := diff.Totals{
-		Create: 1, Update: 3, Replace: 1, Destroy: 1, Move: 2, Import: 2, Forget: 1, Read: 1, Drift: 2, Deferred: 1, Outputs: 1, Hooks: 2,
+		Create: 1, Update: 3, Replace: 1, Destroy: 1, Move: 2, Import: 2, Forget: 1, Read: 1, Drift: 2, Deferred: 1,
+		Outputs: 1, Hooks: 2,
 		Tests: 3, Kept: 1, Noise: 2, Failed: 2, Security: 3, Unchanged: 7,
 	}
 	if d := cmp.Diff(want, r.Count()); d != "" {
@@ -267,13 +280,15 @@ func TestNoise(t *testing.T) {
 		change diff.Change
 		noise  bool
 	}{
-		"all folded":     {diff.Change{Action: diff.Update, Fields: []diff.FieldChange{folded, folded}}, true},
-		"one is shown":   {diff.Change{Action: diff.Update, Fields: []diff.FieldChange{folded, shown}}, false},
-		"no fields":      {diff.Change{Action: diff.Update}, false},
-		"created":        {diff.Change{Action: diff.Create, Fields: []diff.FieldChange{folded}}, false},
-		"replaced":       {diff.Change{Action: diff.Replace, Fields: []diff.FieldChange{folded}}, false},
-		"it restarts":    {diff.Change{Action: diff.Update, Risk: diff.RiskRestart, Fields: []diff.FieldChange{folded}}, false},
-		"a rule says so": {diff.Change{Action: diff.Update, Fields: []diff.FieldChange{folded}, Findings: []diff.Finding{{}}}, false},
+		"all folded":   {diff.Change{Action: diff.Update, Fields: []diff.FieldChange{folded, folded}}, true},
+		"one is shown": {diff.Change{Action: diff.Update, Fields: []diff.FieldChange{folded, shown}}, false},
+		"no fields":    {diff.Change{Action: diff.Update}, false},
+		"created":      {diff.Change{Action: diff.Create, Fields: []diff.FieldChange{folded}}, false},
+		"replaced":     {diff.Change{Action: diff.Replace, Fields: []diff.FieldChange{folded}}, false},
+		"it restarts": {diff.Change{Action: diff.Update, Risk: diff.RiskRestart, Fields: []diff.FieldChange{folded}},
+			false},
+		"a rule says so": {diff.Change{Action: diff.Update, Fields: []diff.FieldChange{folded}, Findings: []diff.Finding{{}}},
+			false},
 	} {
 		if got := c.change.Noise(); got != c.noise {
 			t.Errorf("%s: noise %t", name, got)
@@ -287,7 +302,8 @@ func TestJudge(t *testing.T) {
 	if c.Risk != diff.RiskInPlace || c.Security() {
 		t.Errorf("nothing was found, but %+v", c)
 	}
-	c.Judge(diff.Finding{Rule: "b", Risk: diff.RiskNone}, diff.Finding{Rule: "b", Path: "2", Risk: diff.RiskRestart}, diff.Finding{Rule: "b", Path: "1", Risk: diff.RiskRestart})
+	c.Judge(diff.Finding{Rule: "b", Risk: diff.RiskNone}, diff.Finding{Rule: "b", Path: "2", Risk: diff.RiskRestart},
+		diff.Finding{Rule: "b", Path: "1", Risk: diff.RiskRestart})
 	c.Judge(diff.Finding{Rule: "a", Risk: diff.RiskRestart, Security: true})
 	var order []string
 	for _, f := range c.Findings {

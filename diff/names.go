@@ -55,7 +55,8 @@ func newOwnNames(names []string) *ownNames {
 		if i > 0 {
 			placeholder = fmt.Sprintf("%sown name %d›", openPlaceholder, i+1)
 		}
-		o.names = append(o.names, ownName{text: n, placeholder: placeholder, whole: len(n) < minInsideName || ordinary()[strings.ToLower(n)]})
+		o.names = append(o.names, ownName{text: n, placeholder: placeholder, whole: len(n) < minInsideName ||
+			ordinary()[strings.ToLower(n)]})
 	}
 	for i := range o.begins {
 		o.begins[i] = i >= utf8.RuneSelf
@@ -69,14 +70,16 @@ func newOwnNames(names []string) *ownNames {
 
 // ordinary are words that are part of so many objects' names that an install
 // with such a name must not claim them all.
-var ordinary = wordSet(`api app apps auth backend cache client cluster config console core data database db dashboard events frontend
+var ordinary = wordSet(
+	`api app apps auth backend cache client cluster config console core data database db dashboard events frontend
 	gateway http https ingress job jobs main manager metrics monitoring node nodes platform postgres proxy queue redis release
 	runner scheduler server service services shop site storage store stream svc test tests tls tools ui user users web worker`)
 
 // powerful are words with a fixed meaning. If "admin" were replaced in the
 // report of an install with that name, it would look like the report of an
 // install that grants a role with the install's own name.
-var powerful = wordSet(`access admin administrator administrators all allow allusers allow-all always anonymous any anyone auto
+var powerful = wordSet(
+	`access admin administrator administrators all allow allusers allow-all always anonymous any anyone auto
 	authenticated authenticated-users contributor control create default delete deny disable disabled edit editor elevated enable
 	enabled enforce everyone everything external false force full guest host ignore internal internet kube latest local localhost
 	manage master masters member never nil no none null off on only open optional owner permissive policy poweruser preferred
@@ -86,7 +89,8 @@ var powerful = wordSet(`access admin administrator administrators all allow allu
 
 // decisive are the keys whose values decide what runs or what is allowed: the report of an
 // install whose name is also an image's must not be alike to one that runs a different image.
-var decisive = wordSet(`action actions ami apiGroups capabilities chart command digest effect entrypoint handler image image_id image_uri
+var decisive = wordSet(
+	`action actions ami apiGroups capabilities chart command digest effect entrypoint handler image image_id image_uri
 	module nonResourceURLs policy policy_arn provisioner registry repository resources role_definition_name rules runtime
 	runtimeClassName source tag verbs version`)
 
@@ -157,7 +161,9 @@ func meaningful(name string) bool {
 		return true
 	}
 	power := false
-	for _, part := range strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '.' || r == '-' || r == '_' }) {
+	for _, part := range strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
+		return r == '.' || r == '-' || r == '_'
+	}) {
 		if !powerful()[part] && !ordinary()[part] {
 			return false
 		}

@@ -95,7 +95,8 @@ func (o *outline) element(fields []int32, skip int) (length, parts int) {
 		return 0, 0
 	}
 	for parts < len(fields) {
-		if other := o.change.Fields[fields[parts]].OwnElement(); other == nil || other.Path != e.Path || other.Change != e.Change {
+		if other := o.change.Fields[fields[parts]].OwnElement(); other == nil || other.Path != e.Path ||
+			other.Change != e.Change {
 			break
 		}
 		parts++

@@ -35,15 +35,19 @@ func TestRepeats(t *testing.T) {
 		c    *diff.Change
 		want map[int32]string
 	}{
-		{"tags and tags_all", fieldsOf([3]string{"tags.Team", "a", "b"}, [3]string{"tags.X", "1", "2"}, [3]string{"tags_all.Team", "a", "b"},
+		{"tags and tags_all", fieldsOf([3]string{"tags.Team", "a", "b"}, [3]string{"tags.X", "1", "2"},
+			[3]string{"tags_all.Team", "a", "b"},
 			[3]string{"tags_all.X", "1", "3"}), map[int32]string{0: "(the same in tags_all)"}},
 		{"three elements", fieldsOf([3]string{"hooks[a].service", "x", "y"}, [3]string{"hooks[b].service", "x", "y"},
 			[3]string{`hooks["c]"].service`, "x", "y"}), map[int32]string{0: `(the same in [b] and ["c]"])`}},
-		{"two elements", fieldsOf([3]string{"hooks[a].service", "x", "y"}, [3]string{"hooks[b].service", "x", "y"}, [3]string{"z", "x", "y"}), nil},
-		{"other lists", fieldsOf([3]string{"a[0].s", "x", "y"}, [3]string{"b[0].s", "x", "y"}, [3]string{"c[0].s", "x", "y"}), nil},
+		{"two elements", fieldsOf([3]string{"hooks[a].service", "x", "y"}, [3]string{"hooks[b].service", "x", "y"},
+			[3]string{"z", "x", "y"}), nil},
+		{"other lists", fieldsOf([3]string{"a[0].s", "x", "y"}, [3]string{"b[0].s", "x", "y"}, [3]string{"c[0].s", "x", "y"}),
+			nil},
 		{"containers", fieldsOf([3]string{"c[a].env[X].value", "x", "y"}, [3]string{"c[b].env[X].value", "x", "y"},
 			[3]string{"c[d].env[X].value", "x", "y"}), map[int32]string{0: "(the same in c[b] and c[d])"}},
-		{"two selectors", fieldsOf([3]string{"a[0].b[0]", "x", "y"}, [3]string{"a[1].b[1]", "x", "y"}, [3]string{"a[2].b[2]", "x", "y"}), nil},
+		{"two selectors", fieldsOf([3]string{"a[0].b[0]", "x", "y"}, [3]string{"a[1].b[1]", "x", "y"},
+			[3]string{"a[2].b[2]", "x", "y"}), nil},
 	} {
 		stay, words := test.c.Repeats(all(test.c))
 		if d := cmp.Diff(test.want, words); d != "" {
@@ -58,7 +62,8 @@ func TestRepeats(t *testing.T) {
 // TestOutlineLosesNothing reads the paths and values of fields back from the printed
 // headings, the rest of each path, and the places that repeat another field.
 func TestOutlineLosesNothing(t *testing.T) {
-	step := rapid.SampledFrom([]string{"spec", "tags", "tags_all", "a[x]", "a[y]", "a[z]", `a["q].r"]`, "b[0]", "b[1]", "image"})
+	step := rapid.SampledFrom([]string{"spec", "tags", "tags_all", "a[x]", "a[y]", "a[z]", `a["q].r"]`, "b[0]",
+		"b[1]", "image"})
 	value := rapid.SampledFrom([]string{"1", "2"})
 	rapid.Check(t, func(t *rapid.T) {
 		c := &diff.Change{Action: diff.Update}

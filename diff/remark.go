@@ -121,7 +121,8 @@ func (c *Change) RiskWords() string {
 // Headline describes the status of the condition, with its own messages.
 func (c Check) Headline() string {
 	words := map[CheckStatus]string{
-		CheckPass: "holds", CheckFail: "does not hold", CheckError: "could not be worked out", CheckUnknown: "is known only after apply",
+		CheckPass: "holds", CheckFail: "does not hold", CheckError: "could not be worked out",
+		CheckUnknown: "is known only after apply",
 	}[c.Status]
 	if len(c.Problems) > 0 {
 		words += ": " + strings.Join(c.Problems, "; ")

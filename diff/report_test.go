@@ -172,13 +172,17 @@ func TestCutsAreFound(t *testing.T) {
 		"a screen folds a value":   {side(t, "a"), repeated("x", 60_000), ""},
 		"a screen folds lines":     {side(t, "a\n"), repeated("x\n", 1_500), ""},
 		"padding before a payload": {side(t, "a"), repeated("x", 70_000), "not shown: 1 changed line, too long for a report"},
-		"lines before a payload":   {side(t, "a\n"), repeated("x\n", 3_000), "not shown: 1001 changed lines, too long for a report"},
-		"one long line":            {side(t, "a\nb\n"), side(t, "a\n"+strings.Repeat("x", 5_000)+"\n"), "not shown: 1 changed line, too long for a report"},
-		"a new value":              {absent, repeated("x", 70_000), "not shown: 1 changed line, too long for a report"},
-		"lines that stay":          {side(t, strings.Repeat("y", 9_000)+"\nb\n"), side(t, strings.Repeat("y", 9_000)+"\nc\n"), ""},
+		"lines before a payload": {side(t, "a\n"), repeated("x\n", 3_000),
+			"not shown: 1001 changed lines, too long for a report"},
+		"one long line": {side(t, "a\nb\n"), side(t, "a\n"+strings.Repeat("x", 5_000)+"\n"),
+			"not shown: 1 changed line, too long for a report"},
+		"a new value": {absent, repeated("x", 70_000), "not shown: 1 changed line, too long for a report"},
+		"lines that stay": {side(t, strings.Repeat("y", 9_000)+"\nb\n"), side(t, strings.Repeat("y", 9_000)+"\nc\n"),
+			""},
 	} {
 		m := diff.NewMasker(diff.MaskOptions{})
-		c := diff.Change{Address: "a", Action: diff.Update, Risk: diff.RiskInPlace, Fields: []diff.FieldChange{m.Field(nil, try.before, try.after)}}
+		c := diff.Change{Address: "a", Action: diff.Update, Risk: diff.RiskInPlace,
+			Fields: []diff.FieldChange{m.Field(nil, try.before, try.after)}}
 		r := &diff.Report{Kind: "test", Changes: []diff.Change{c}, Applyable: true}
 		r.JudgeCuts()
 		r.Totals = r.Count()
@@ -187,7 +191,8 @@ func TestCutsAreFound(t *testing.T) {
 			got += f.Words
 		}
 		if got != try.want || r.NeedsIndividualApproval() != (try.want != "") || r.Validate() != nil {
-			t.Errorf("%s: %q, want %q; individual approval: %t; %v", name, got, try.want, r.NeedsIndividualApproval(), r.Validate())
+			t.Errorf("%s: %q, want %q; individual approval: %t; %v", name, got, try.want, r.NeedsIndividualApproval(),
+				r.Validate())
 		}
 	}
 }
@@ -199,8 +204,9 @@ func TestCutNamesAreFound(t *testing.T) {
 	for name, n := range map[string]int{"short": 60_000, "long": 70_000} {
 		text := strings.Repeat("k", n)
 		for what, c := range map[string]diff.Change{
-			"key":     {Address: "a", Fields: []diff.FieldChange{m.Field(tree.Path{{Key: text}}, side(t, "a"), side(t, "b"))}},
-			"address": {Address: m.Name(text), Fields: []diff.FieldChange{m.Field(tree.Path{{Key: "k"}}, side(t, "a"), side(t, "b"))}},
+			"key": {Address: "a", Fields: []diff.FieldChange{m.Field(tree.Path{{Key: text}}, side(t, "a"), side(t, "b"))}},
+			"address": {Address: m.Name(text),
+				Fields: []diff.FieldChange{m.Field(tree.Path{{Key: "k"}}, side(t, "a"), side(t, "b"))}},
 		} {
 			c.Action, c.Risk = diff.Update, diff.RiskInPlace
 			r := &diff.Report{Kind: "test", Changes: []diff.Change{c}, Applyable: true}

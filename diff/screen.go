@@ -79,7 +79,8 @@ func (r *Report) JudgeCuts() {
 			c := &(*l.changes)[i]
 			if n, path := c.unshown(); n > 0 {
 				c.Judge(Finding{
-					Rule: RuleNotShown, Source: "diff.md#what-a-report-cannot-hold", Security: true, IndividualApproval: true, Path: path,
+					Rule: RuleNotShown, Source: "diff.md#what-a-report-cannot-hold", Security: true, IndividualApproval: true,
+					Path:  path,
 					Words: "not shown: " + Plural(n, "changed line", "changed lines") + ", too long for a report",
 				})
 			}
@@ -94,8 +95,10 @@ func LongCommand(f *FieldChange) (Finding, bool) {
 		return Finding{}, false
 	}
 	return Finding{
-		Rule: RuleNotShown, Source: "diff.md#what-a-report-cannot-hold", Security: true, IndividualApproval: true, Path: f.Path,
-		Words: fmt.Sprintf("a command of %d bytes on one line, of which a screen shows %d: read all of it", len(f.After.Text), screenBytes),
+		Rule: RuleNotShown, Source: "diff.md#what-a-report-cannot-hold", Security: true, IndividualApproval: true,
+		Path: f.Path,
+		Words: fmt.Sprintf("a command of %d bytes on one line, of which a screen shows %d: read all of it", len(f.After.Text),
+			screenBytes),
 	}, true
 }
 

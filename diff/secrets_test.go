@@ -146,7 +146,8 @@ func TestSecretsBehindEscapes(t *testing.T) {
 			t.Errorf("not found in %s", text)
 		}
 	}
-	for _, text := range []string{"100% sure & \\u", `\ud83d\ude00 \ud83d`, "&#; &#x; &#99999999; &nbsp; %zz %", "H4sI", "H4sIAAAA not gzip", `\777\U11111111`} {
+	for _, text := range []string{"100% sure & \\u", `\ud83d\ude00 \ud83d`, "&#; &#x; &#99999999; &nbsp; %zz %", "H4sI",
+		"H4sIAAAA not gzip", `\777\U11111111`} {
 		if s.Contains(text) {
 			t.Errorf("found in %s", text)
 		}
@@ -177,7 +178,8 @@ func TestRawAndSecretsCannotBeShown(t *testing.T) {
 	logger := slog.New(slog.NewJSONHandler(&log, nil))
 	for _, v := range []any{raw, &raw, secrets, struct{ V any }{raw}, []any{raw, secrets}, map[string]any{"v": raw}} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
-			if out := fmt.Sprintf(verb, v); strings.Contains(out, "planted") || strings.Contains(out, hex.EncodeToString([]byte("planted"))) {
+			if out := fmt.Sprintf(verb, v); strings.Contains(out, "planted") ||
+				strings.Contains(out, hex.EncodeToString([]byte("planted"))) {
 				t.Errorf("%s of %T shows it: %s", verb, v, out)
 			}
 		}

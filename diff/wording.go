@@ -81,7 +81,8 @@ func (t Totals) some() []string { return words(t.actions()) }
 func (t Totals) beside() []string {
 	return words([]counted{
 		same(t.Noise, "only in folded fields"), {t.Outputs, "output changes", "outputs change"}, {t.Hooks, "hook", "hooks"},
-		{t.Tests, "test", "tests"}, same(t.Kept, "kept"), same(t.Deferred, "deferred"), {t.Failed, "check fails", "checks fail"},
+		{t.Tests, "test", "tests"}, same(t.Kept, "kept"), same(t.Deferred, "deferred"),
+		{t.Failed, "check fails", "checks fail"},
 	})
 }
 
@@ -89,7 +90,8 @@ func (t Totals) beside() []string {
 // two are destructive, and the rarer ones.
 func (t Totals) actions() []counted {
 	return []counted{
-		same(t.Create, "to create"), same(t.Update, "to update"), same(t.Replace, "to replace"), same(t.Destroy, "to destroy"),
+		same(t.Create, "to create"), same(t.Update, "to update"), same(t.Replace, "to replace"),
+		same(t.Destroy, "to destroy"),
 		same(t.Move, "to move"), same(t.Import, "to import"), same(t.Forget, "to forget"), same(t.Read, "to read"),
 	}
 }

@@ -24,12 +24,18 @@ func TestSummary(t *testing.T) {
 		"No changes are listed, but the plan can be applied":       {Applyable: true},
 		"0 to create, 1 to update, 0 to replace, 0 to destroy":     {Applyable: true, Changes: change},
 		"Nothing to apply: 0 to create, 1 to update, 0 to replace": {Changes: change},
-		", 0 to destroy, 1 hook, 1 test, 1 kept":                   {Applyable: true, Hooks: change, Tests: change, Kept: change},
-		"1 output changes, 1 deferred":                             {Applyable: true, Outputs: change, Deferred: change},
-		"No changes, 2 checks fail":                                {Checks: []diff.Check{{Address: "a", Status: diff.CheckFail}, {Address: "b", Status: diff.CheckError}, {Address: "c", Status: diff.CheckUnknown}}},
-		"0 to destroy, 1 only in folded fields":                    {Applyable: true, Changes: []diff.Change{{Address: "a", Action: diff.Update, Fields: []diff.FieldChange{{Path: "p", Fold: "checksum"}}}}},
-		"1 to update, 0 to replace, 0 to destroy, 1 security change": {Applyable: true, Changes: []diff.Change{{Address: "a", Action: diff.Update,
-			Findings: []diff.Finding{{Rule: "r", Words: "w", Security: true}}}}},
+		", 0 to destroy, 1 hook, 1 test, 1 kept": {Applyable: true, Hooks: change, Tests: change,
+			Kept: change},
+		"1 output changes, 1 deferred": {Applyable: true, Outputs: change, Deferred: change},
+		"No changes, 2 checks fail": {
+			Checks: []diff.Check{{Address: "a", Status: diff.CheckFail}, {Address: "b", Status: diff.CheckError},
+				{Address: "c", Status: diff.CheckUnknown}}},
+		"0 to destroy, 1 only in folded fields": {Applyable: true,
+			Changes: []diff.Change{{Address: "a", Action: diff.Update,
+				Fields: []diff.FieldChange{{Path: "p", Fold: "checksum"}}}}},
+		"1 to update, 0 to replace, 0 to destroy, 1 security change": {Applyable: true,
+			Changes: []diff.Change{{Address: "a", Action: diff.Update,
+				Findings: []diff.Finding{{Rule: "r", Words: "w", Security: true}}}}},
 	} {
 		r.Totals = r.Count()
 		if got := r.Summary(); !strings.Contains(got, want) {
@@ -87,7 +93,8 @@ func TestRemarks(t *testing.T) {
 		diff.Finding{Rule: "opens", Words: "anybody may reach it", Risk: diff.RiskInPlace, Security: true})
 	for i := range 5 {
 		c.Judge(diff.Finding{Rule: "lower", Words: "less memory", Risk: diff.RiskInPlace, Path: "spec.x"},
-			diff.Finding{Rule: "wider", Words: "more rights", Risk: diff.RiskInPlace, Security: true, Path: fmt.Sprintf("spec.%d", i)})
+			diff.Finding{Rule: "wider", Words: "more rights", Risk: diff.RiskInPlace, Security: true,
+				Path: fmt.Sprintf("spec.%d", i)})
 	}
 	var got []string
 	for _, r := range c.Remarks() {
@@ -114,7 +121,8 @@ func TestOrder(t *testing.T) {
 	}{
 		{"one", "moved: a from place 1 to 3", list(`["a","b","c"]`), list(`["b","c","a"]`), []int{1, 2, 0}},
 		{"among new ones", "moved: c from place 4 to 2", list(`["a","b","c"]`), list(`["a","c","b"]`), []int{0, 3, -1, 2}},
-		{"two", "moved: d from place 4 to 1 and c from place 3 to 2", list(`["a","b","c","d"]`), list(`["d","c","a","b"]`), []int{3, 2, 0, 1}},
+		{"two", "moved: d from place 4 to 1 and c from place 3 to 2", list(`["a","b","c","d"]`), list(`["d","c","a","b"]`),
+			[]int{3, 2, 0, 1}},
 		{"no other place", "", list(`["a","b","c"]`), list(`["c","b","a"]`), []int{2, 1, 0}},
 		{"without names", "moved: the element from place 2 to 1", list(`[0,1]`), list(`[1,0]`), []int{1, 0}},
 		{"hostile", `moved: \x1b from place 2 to 1`, list(`["a, b","\u001b"]`), list(`["\u001b","a, b"]`), []int{1, 0}},
@@ -196,7 +204,8 @@ func TestApart(t *testing.T) {
 	f := diff.FieldChange{Before: stringOf("x"), After: stringOf("y")}
 	long := strings.Repeat("0123456789 ", 9)
 	a, ok := f.Apart(`"`+long+`one `+long+`"`, `"`+long+`two `+long+`"`, false)
-	if want := (diff.Apart{Head: "…23456789 0123456789 ", Before: "one", After: "two", Tail: " 0123456789 01234567…"}); !ok || a != want {
+	if want := (diff.Apart{Head: "…23456789 0123456789 ", Before: "one", After: "two",
+		Tail: " 0123456789 01234567…"}); !ok || a != want {
 		t.Errorf("%+v, want %+v", a, want)
 	}
 	masked := diff.FieldChange{Before: diff.Shown{Masked: true}, After: diff.Shown{Masked: true}}
@@ -229,7 +238,8 @@ func TestSections(t *testing.T) {
 	}
 	want := []string{
 		"changes (6) | no namespace: 1 to update | namespace shop: 3 to update, 1 to replace, 1 to destroy",
-		"hooks (1) | Helm runs at pre-upgrade: 1 to create", "tests (1) | : 1 to update", "kept (1) | : 1 to forget", "drift (1) | : 1 to update",
+		"hooks (1) | Helm runs at pre-upgrade: 1 to create", "tests (1) | : 1 to update", "kept (1) | : 1 to forget",
+		"drift (1) | : 1 to update",
 		"10 objects change only in chart labels", "2 objects change only in chart labels and checksums",
 	}
 	if d := cmp.Diff(want, got); d != "" {
@@ -241,13 +251,15 @@ func TestSections(t *testing.T) {
 // divided, with the root first, and that passed checks form no section.
 func TestModules(t *testing.T) {
 	r := &diff.Report{Kind: diff.KindTerraform, Changes: []diff.Change{
-		{Address: "a.b", Action: diff.Create}, {Address: "module.m.a.b", Module: "module.m", Action: diff.Create}, {Address: "z.z", Action: diff.Destroy},
+		{Address: "a.b", Action: diff.Create}, {Address: "module.m.a.b", Module: "module.m", Action: diff.Create},
+		{Address: "z.z", Action: diff.Destroy},
 	}, Checks: []diff.Check{{Address: "check.a", Status: diff.CheckPass}, {Address: "check.b", Status: diff.CheckUnknown}}}
 	sections := r.Sections()
 	if len(sections) != 2 || len(sections[0].Parts) != 2 || len(sections[1].Checks) != 1 {
 		t.Fatalf("%+v", sections)
 	}
-	if p := sections[0].Parts; p[0].Title != "the root module" || p[0].Counts() != "1 to create, 1 to destroy" || p[1].Title != "module.m" {
+	if p := sections[0].Parts; p[0].Title != "the root module" || p[0].Counts() != "1 to create, 1 to destroy" ||
+		p[1].Title != "module.m" {
 		t.Errorf("%+v", p)
 	}
 	r.Changes = r.Changes[:1]
