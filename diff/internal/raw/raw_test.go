@@ -43,7 +43,8 @@ func TestNothingShowsAValue(t *testing.T) {
 	v := parse(t, `{"key":["`+planted+`"]}`)
 	inner, _ := v.Get("key")
 	plain := raw.Of(planted)
-	for _, each := range []any{v, &v, inner, plain, &plain, []raw.Value{v}, map[string]raw.Value{"v": plain}, struct{ V raw.Value }{plain}, struct{ V any }{plain}} {
+	for _, each := range []any{v, &v, inner, plain, &plain, []raw.Value{v}, map[string]raw.Value{"v": plain},
+		struct{ V raw.Value }{plain}, struct{ V any }{plain}} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%t", "%20s", "%T"} {
 			if out := fmt.Sprintf(verb, each); leaks(out) {
 				t.Errorf("%s of %T: %s", verb, each, out)
@@ -82,7 +83,8 @@ func TestNothingEncodesAValue(t *testing.T) {
 			return yaml.Marshal(v)
 		},
 	} {
-		for _, each := range []any{plain, &plain, struct{ V raw.Value }{plain}, []raw.Value{plain}, map[string]*raw.Value{"v": &plain}} {
+		for _, each := range []any{plain, &plain, struct{ V raw.Value }{plain}, []raw.Value{plain},
+			map[string]*raw.Value{"v": &plain}} {
 			out, err := encode(each)
 			if err == nil && name != "xml" || leaks(string(out)) || err != nil && leaks(err.Error()) {
 				t.Errorf("%s of %T: %q, %v", name, each, out, err)
@@ -97,7 +99,8 @@ func TestNothingEncodesAValue(t *testing.T) {
 // TestErrorsDoNotQuote checks that an error does not repeat the input.
 func TestErrorsDoNotQuote(t *testing.T) {
 	for text, at := range map[string]string{
-		`{"a":"` + planted: "byte", `"` + planted + `" "` + planted + `"`: "more than one", planted: "byte", ``: "byte", `{"a":1}x`: "more than one",
+		`{"a":"` + planted: "byte", `"` + planted + `" "` + planted + `"`: "more than one", planted: "byte", ``: "byte",
+		`{"a":1}x`: "more than one",
 	} {
 		_, err := raw.Parse([]byte(text))
 		if err == nil || leaks(err.Error()) || !strings.Contains(err.Error(), at) {
@@ -112,7 +115,8 @@ func TestWalk(t *testing.T) {
 		t.Errorf("keys %s", got)
 	}
 	list, ok := v.Get("b")
-	if !ok || list.Len() != 3 || !list.IsList() || list.IsObject() || !list.At(1).IsNull() || !list.At(-1).IsNull() || !list.At(3).IsNull() {
+	if !ok || list.Len() != 3 || !list.IsList() || list.IsObject() || !list.At(1).IsNull() || !list.At(-1).IsNull() ||
+		!list.At(3).IsNull() {
 		t.Error("the list is not what it was")
 	}
 	if c, ok := list.At(2).Get("c"); !ok || !c.IsTrue() {
@@ -125,7 +129,8 @@ func TestWalk(t *testing.T) {
 
 func TestText(t *testing.T) {
 	for text, want := range map[string]string{
-		`null`: "null null", `true`: "true bool", `12345678901234567890123`: "12345678901234567890123 number", `1.0`: "1.0 number",
+		`null`: "null null", `true`: "true bool", `12345678901234567890123`: "12345678901234567890123 number",
+		`1.0`:     "1.0 number",
 		`"<a>\n"`: "<a>\n string", `{"b":1,"a":"<"}`: `{"a":"<","b":1} object`, `[1, {}]`: `[1,{}] list`, `""`: " string",
 	} {
 		got, kind := raw.Text(parse(t, text))
@@ -187,7 +192,8 @@ func TestLeaves(t *testing.T) {
 // TestZeroValue checks that a value that was never set is null.
 func TestZeroValue(t *testing.T) {
 	var v raw.Value
-	if text, kind := raw.Text(v); !v.IsNull() || text != "null" || kind != "null" || v.Len() != 0 || !v.Equal(raw.Of(nil)) {
+	if text, kind := raw.Text(v); !v.IsNull() || text != "null" || kind != "null" || v.Len() != 0 ||
+		!v.Equal(raw.Of(nil)) {
 		t.Error("the zero value is not null")
 	}
 }

@@ -34,13 +34,15 @@ func Report(t *rapid.T, word *rapid.Generator[string]) *diff.Report {
 	r.Outputs = d.changes("outputs", 3)
 	for i := range rapid.IntRange(0, 3).Draw(t, "checks") {
 		r.Checks = append(r.Checks, diff.Check{
-			Address:  fmt.Sprintf("c%d", i) + d.text(),
-			Status:   rapid.SampledFrom([]diff.CheckStatus{diff.CheckPass, diff.CheckFail, diff.CheckError, diff.CheckUnknown}).Draw(t, "status"),
+			Address: fmt.Sprintf("c%d", i) + d.text(),
+			Status: rapid.SampledFrom([]diff.CheckStatus{diff.CheckPass, diff.CheckFail, diff.CheckError,
+				diff.CheckUnknown}).Draw(t, "status"),
 			Problems: rapid.SliceOfN(word, 0, 2).Draw(t, "problems"),
 		})
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "folds") {
-		r.AddFold(d.one(rules)+d.text(), d.one([]string{diff.FoldFields, diff.FoldObjects})+d.text(), rapid.IntRange(1, 500).Draw(t, "count"))
+		r.AddFold(d.one(rules)+d.text(), d.one([]string{diff.FoldFields, diff.FoldObjects})+d.text(),
+			rapid.IntRange(1, 500).Draw(t, "count"))
 	}
 	r.Sort()
 	r.Totals = r.Count()
@@ -73,8 +75,9 @@ func (d drawer) changes(list string, most int) []diff.Change {
 func (d drawer) change(i int) diff.Change {
 	c := diff.Change{
 		Address: fmt.Sprintf("a%d", i) + d.text(), Module: d.rarely("m" + d.text()), Namespace: d.rarely("n" + d.text()),
-		ResourceKind: "Kind", Name: d.text(), Deposed: d.rarely(d.text()), From: d.rarely(d.text()), Hook: d.rarely("pre-install," + d.text()),
-		Why: d.rarely(d.text()), Imported: d.rarely("x") != "", ImportID: d.text(), Renamed: d.rarely("x") != "",
+		ResourceKind: "Kind", Name: d.text(), Deposed: d.rarely(d.text()), From: d.rarely(d.text()),
+		Hook: d.rarely("pre-install," + d.text()),
+		Why:  d.rarely(d.text()), Imported: d.rarely("x") != "", ImportID: d.text(), Renamed: d.rarely("x") != "",
 		Action: rapid.SampledFrom(actions).Draw(d.t, "action"),
 	}
 	if c.Action == diff.Replace && d.yes() {
@@ -95,8 +98,9 @@ func (d drawer) change(i int) diff.Change {
 
 func (d drawer) field() diff.FieldChange {
 	f := diff.FieldChange{
-		Path: d.text(), Before: d.shown(), After: d.shown(), ForcesReplace: d.rarely("x") != "", Regenerated: d.rarely("x") != "",
-		Owner: d.rarely(d.text()), Fold: d.rarely(d.one(rules) + d.text()),
+		Path: d.text(), Before: d.shown(), After: d.shown(), ForcesReplace: d.rarely("x") != "",
+		Regenerated: d.rarely("x") != "",
+		Owner:       d.rarely(d.text()), Fold: d.rarely(d.one(rules) + d.text()),
 	}
 	if f.Before.Masked || f.After.Masked {
 		return f
@@ -118,7 +122,8 @@ func (d drawer) field() diff.FieldChange {
 }
 
 func (d drawer) line(t *rapid.T) diff.Line {
-	op := rapid.SampledFrom([]diff.LineOp{diff.LineSame, diff.LineRemoved, diff.LineAdded, diff.LineSkipped, diff.LineMore}).Draw(t, "op")
+	op := rapid.SampledFrom([]diff.LineOp{diff.LineSame, diff.LineRemoved, diff.LineAdded, diff.LineSkipped,
+		diff.LineMore}).Draw(t, "op")
 	if op == diff.LineSkipped || op == diff.LineMore {
 		return diff.Line{Op: op, Count: rapid.IntRange(1, 9).Draw(t, "count")}
 	}

@@ -47,7 +47,8 @@ func passwords(text string, found func(start, end int) bool) {
 		}
 		user, password, ok := strings.Cut(rest[:host], ":")
 		start := at + len(user) + 1
-		if ok && password != "" && password != noPassword && !strings.ContainsRune("$({<", rune(password[0])) && !found(start, start+len(password)) {
+		if ok && password != "" && password != noPassword && !strings.ContainsRune("$({<", rune(password[0])) &&
+			!found(start, start+len(password)) {
 			return
 		}
 	}
@@ -64,7 +65,9 @@ func addressWithPassword(text string) bool {
 		return false
 	}
 	for name, values := range u.Query() {
-		if Name(name) || slices.ContainsFunc(values, func(v string) bool { return !ofWords(v, maxSegments) && !isNumber(v) }) {
+		if Name(name) || slices.ContainsFunc(values, func(v string) bool {
+			return !ofWords(v, maxSegments) && !isNumber(v)
+		}) {
 			return false
 		}
 	}

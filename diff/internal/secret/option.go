@@ -8,7 +8,8 @@ import "strings"
 // programs are the programs for which a single-letter option sets a password, and that option.
 var programs = []struct{ name, option string }{
 	{"sshpass", "-p"}, {"mysql", "-p"}, {"mariadb", "-p"}, {"mongo", "-p"}, {"docker login", "-p"}, {"podman login", "-p"},
-	{"registry login", "-p"}, {"az login", "-p"}, {"redis-cli", "-a"}, {"ldapsearch", "-w"}, {"ldapmodify", "-w"}, {"ldapadd", "-w"},
+	{"registry login", "-p"}, {"az login", "-p"}, {"redis-cli", "-a"}, {"ldapsearch", "-w"}, {"ldapmodify", "-w"},
+	{"ldapadd", "-w"},
 }
 
 // programOptions finds the values of these options that look random: "-p"

@@ -121,7 +121,8 @@ const (
 // Random reports whether a text looks generated, or like a strong password.
 // Names with a number in them do not.
 func Random(text string) bool {
-	if len(text) < minRandom || len(text) > maxRandom || strings.ContainsAny(text, " \t\r\n") || Ordinary(text) || !Literal(text) {
+	if len(text) < minRandom || len(text) > maxRandom || strings.ContainsAny(text, " \t\r\n") || Ordinary(text) ||
+		!Literal(text) {
 		return false
 	}
 	for _, part := range []string{"${", "$(", "{{", "sha256:", "sha512:"} {
@@ -157,8 +158,10 @@ func isRandomWord(word string) bool {
 // plainWords are the last words of names whose values decide what runs or who may do
 // what. Such values are shown whatever they equal, because a reviewer decides by them.
 var plainWords = []string{
-	"image", "images", "repository", "registry", "role", "roles", "rolename", "rolearn", "roleref", "arn", "arns", "subject", "subjects",
-	"principal", "principals", "member", "members", "serviceaccount", "serviceaccountname", "path", "paths", "verbs", "resources",
+	"image", "images", "repository", "registry", "role", "roles", "rolename", "rolearn", "roleref", "arn", "arns",
+	"subject", "subjects",
+	"principal", "principals", "member", "members", "serviceaccount", "serviceaccountname", "path", "paths", "verbs",
+	"resources",
 	"apigroups", "cidr", "cidrs", "cidrblocks", "policy", "policies", "capabilities", "entrypoint", "mountoptions",
 	"ami", "imageid", "imageuri",
 	"ldpreload", "ldaudit", "bashenv", "promptcommand", "pythonstartup", "perl5opt", "rubyopt", "luainit", "gitsshcommand",

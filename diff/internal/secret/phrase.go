@@ -10,7 +10,8 @@ import (
 // phrases finds all of them. Lower is the text in lower case.
 func phrases(text, lower string) []setting {
 	var out []setting
-	for _, find := range []func(text, lower string) []setting{hashes, users, quotedPasswords, passwordFiles, puttyKeys, literals, manifests} {
+	for _, find := range []func(text, lower string) []setting{hashes, users, quotedPasswords, passwordFiles, puttyKeys,
+		literals, manifests} {
 		out = append(out, find(text, lower)...)
 	}
 	return out
@@ -18,7 +19,8 @@ func phrases(text, lower string) []setting {
 
 // mentionsPhrase reports whether a text could have one that no stem indicates.
 func mentionsPhrase(lower string) bool {
-	for _, h := range []string{"$apr1$", "$2", "$5$", "$6$", "$y$", "$argon2", "private-lines:", "identified by", ":*:", ":5432:"} {
+	for _, h := range []string{"$apr1$", "$2", "$5$", "$6$", "$y$", "$argon2", "private-lines:", "identified by", ":*:",
+		":5432:"} {
 		if strings.Contains(lower, h) {
 			return true
 		}
@@ -96,7 +98,8 @@ func passwordFiles(text, _ string) []setting {
 	for line := range strings.Lines(text) {
 		body := strings.TrimRight(line, " \t\r\n")
 		fields := strings.SplitN(body, ":", 6)
-		if len(fields) == 5 && !strings.ContainsAny(body, " \t\"'{}/,") && (fields[1] == "*" || fields[1] != "" && isNumber(fields[1])) &&
+		if len(fields) == 5 && !strings.ContainsAny(body, " \t\"'{}/,") &&
+			(fields[1] == "*" || fields[1] != "" && isNumber(fields[1])) &&
 			Random(fields[4]) {
 			out = append(out, setting{name: "pgpass", start: at + len(body) - len(fields[4]), end: at + len(body)})
 		}
@@ -119,7 +122,8 @@ func puttyKeys(text, lower string) []setting {
 			}
 			p += line
 		}
-		if body := strings.TrimSpace(text[start:p]); len(body) >= minHeld && strings.HasPrefix(lower[skip(lower, p, " \t", maxAround):], "private-mac") {
+		if body := strings.TrimSpace(text[start:p]); len(body) >= minHeld &&
+			strings.HasPrefix(lower[skip(lower, p, " \t", maxAround):], "private-mac") {
 			from := start + strings.Index(text[start:p], body)
 			out = append(out, setting{name: "private-lines", start: from, end: from + len(body)})
 		}
@@ -176,7 +180,8 @@ func manifests(text, lower string) []setting {
 		for first > done && lines[first].dash == lines[first].column && lines[first-1].belongs(l.column) {
 			first--
 		}
-		for last < len(lines) && lines[last].belongs(l.column) && lines[last].dash == lines[last].column || last < len(lines) && lines[last].dash > l.column {
+		for last < len(lines) && lines[last].belongs(l.column) && lines[last].dash == lines[last].column ||
+			last < len(lines) && lines[last].dash > l.column {
 			last++
 		}
 		out = append(out, dataOf(text, lines[first:last], l.column)...)

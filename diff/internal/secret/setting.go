@@ -33,7 +33,8 @@ var stems = []string{"pass", "pwd", "secret", "token", "credential", "key", "con
 func Mentions(text string) bool {
 	lower := lowered(text)
 	return slices.ContainsFunc(stems, func(stem string) bool { return strings.Contains(lower, stem) }) ||
-		strings.Contains(text, "://") || strings.Contains(lower, "basic ") || strings.Contains(lower, "bearer ") || mentionsToken(text, lower)
+		strings.Contains(text, "://") || strings.Contains(lower, "basic ") || strings.Contains(lower, "bearer ") ||
+		mentionsToken(text, lower)
 }
 
 // settings finds all settings, in order. It reads each byte a few times at most.

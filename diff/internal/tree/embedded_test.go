@@ -35,7 +35,8 @@ func TestEmbedded(t *testing.T) {
 		format              string // empty: not ok
 		was, is             string
 	}{
-		{"JSON objects", `{"a":1}`, "\n {\"a\": 2, \"b\": [true, null, \"x\"]}\n", "json", `{"a":1}`, `{"a":2,"b":[true,null,"x"]}`},
+		{"JSON objects", `{"a":1}`, "\n {\"a\": 2, \"b\": [true, null, \"x\"]}\n", "json", `{"a":1}`,
+			`{"a":2,"b":[true,null,"x"]}`},
 		{"a JSON list and nothing", `[1]`, ``, "json", `[1]`, `null`},
 		{"nothing and JSON", ``, `{}`, "json", `null`, `{}`},
 		{"numbers as written", `[1.0]`, `[12345678901234567890]`, "json", `[1.0]`, `[12345678901234567890]`},
@@ -52,14 +53,17 @@ func TestEmbedded(t *testing.T) {
 		{"equal", `{"a":1}`, `{"a":1}`, "", "", ""},
 		{"both empty", ``, ``, "", "", ""},
 
-		{"YAML mappings", "a: 1\nb: yes\n", "a: 2\nb: null\nc: [x, 1.5, 0x1F, 2024-01-01]\n", "yaml", `{"a":1,"b":"yes"}`, `{"a":2,"b":null,"c":["x",1.5,"0x1F","2024-01-01"]}`},
+		{"YAML mappings", "a: 1\nb: yes\n", "a: 2\nb: null\nc: [x, 1.5, 0x1F, 2024-01-01]\n", "yaml", `{"a":1,"b":"yes"}`,
+			`{"a":2,"b":null,"c":["x",1.5,"0x1F","2024-01-01"]}`},
 		{"YAML lists", "- a\n- b: c\n", "- a\n- b: d\n", "yaml", `["a",{"b":"c"}]`, `["a",{"b":"d"}]`},
-		{"YAML with its marker and CRLF", "---\r\na: 1\r\nb: 2\r\n", "a: 1\nb: 3\n", "yaml", `{"a":1,"b":2}`, `{"a":1,"b":3}`},
+		{"YAML with its marker and CRLF", "---\r\na: 1\r\nb: 2\r\n", "a: 1\nb: 3\n", "yaml", `{"a":1,"b":2}`,
+			`{"a":1,"b":3}`},
 		{"quotes change a type", "a: 1\nb: 2\n", "a: \"1\"\nb: 2\n", "yaml", `{"a":1,"b":2}`, `{"a":"1","b":2}`},
 		{"only quotes differ", "a: x\nb: 2\n", "a: 'x'\nb: 2\n", "", "", ""},
 		{"a comment differs, too", "#cloud-config\na: 1\nb: 2\n", "#cloud-boothook\na: 1\nb: 3\n", "", "", ""},
 		{"a comment beside a value differs", "a: 1 # one\nb: 2\n", "a: 1 # uno\nb: 3\n", "", "", ""},
-		{"a comment moves with its key", "# x\na: 1\n# y\nb: 2\n", "# y\nb: 2\n# x\na: 3\n", "yaml", `{"a":1,"b":2}`, `{"a":3,"b":2}`},
+		{"a comment moves with its key", "# x\na: 1\n# y\nb: 2\n", "# y\nb: 2\n# x\na: 3\n", "yaml", `{"a":1,"b":2}`,
+			`{"a":3,"b":2}`},
 		{"YAML of one line is text", "a: 1", "a: 2", "", "", ""},
 		{"prose is text", "Hello: this\nis prose\n", "Hello: that\nis prose\n", "", "", ""},
 		{"a script is text", "#!/bin/sh\na: 1\n", "#!/bin/sh\na: 2\n", "", "", ""},
@@ -69,8 +73,10 @@ func TestEmbedded(t *testing.T) {
 		{"a YAML key twice", "a: 1\na: 2\n", "a: 1\na: 3\n", "", "", ""},
 		{"a key that is a list", "[a]: 1\nb: 1\n", "[a]: 1\nb: 2\n", "", "", ""},
 		{"numbers as keys", "1: a\n2: b\n", "1: a\n2: c\n", "yaml", `{"1":"a","2":"b"}`, `{"1":"a","2":"c"}`},
-		{"aliases are followed", "a: &x [1]\nb: *x\n", "a: &x [2]\nb: *x\n", "yaml", `{"a":[1],"b":[1]}`, `{"a":[2],"b":[2]}`},
-		{"a merge key stays", "a: &x {y: 1}\nb:\n  <<: *x\n", "a: &x {y: 2}\nb:\n  <<: *x\n", "yaml", `{"a":{"y":1},"b":{"<<":{"y":1}}}`, `{"a":{"y":2},"b":{"<<":{"y":2}}}`},
+		{"aliases are followed", "a: &x [1]\nb: *x\n", "a: &x [2]\nb: *x\n", "yaml", `{"a":[1],"b":[1]}`,
+			`{"a":[2],"b":[2]}`},
+		{"a merge key stays", "a: &x {y: 1}\nb:\n  <<: *x\n", "a: &x {y: 2}\nb:\n  <<: *x\n", "yaml",
+			`{"a":{"y":1},"b":{"<<":{"y":1}}}`, `{"a":{"y":2},"b":{"<<":{"y":2}}}`},
 		{"an anchor inside itself", "a: &x\n  b: *x\n", "a: &x\n  c: *x\n", "", "", ""},
 		{"a bomb", bomb("1"), bomb("2"), "", "", ""},
 
@@ -115,7 +121,8 @@ func TestEmbeddedIsBounded(t *testing.T) {
 // TestEmbeddedIsSymmetric checks that swapping the sides swaps the values.
 func TestEmbeddedIsSymmetric(t *testing.T) {
 	texts := rapid.OneOf(
-		rapid.SampledFrom([]string{"", `{"a":1}`, `{"a":[1,2]}`, "a: 1\nb: 2\n", "a: 1\nb: 3 # x\n", "- x\n- y\n", b64("some text here"), b64("a: 1\nb: 2\n"), "word"}),
+		rapid.SampledFrom([]string{"", `{"a":1}`, `{"a":[1,2]}`, "a: 1\nb: 2\n", "a: 1\nb: 3 # x\n", "- x\n- y\n",
+			b64("some text here"), b64("a: 1\nb: 2\n"), "word"}),
 		rapid.StringMatching(`([a-c]: [1-3]\n){2,3}`), rapid.String())
 	rapid.Check(t, func(t *rapid.T) {
 		before, after := texts.Draw(t, "before"), texts.Draw(t, "after")

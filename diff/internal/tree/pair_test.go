@@ -47,7 +47,8 @@ func show(pairs []tree.Pair) string {
 
 // rule returns an ingress rule as in a Terraform plan.
 func rule(port int, protocol, cidr string) string {
-	return fmt.Sprintf(`{"cidr_blocks":[%q],"description":"","from_port":%d,"ipv6_cidr_blocks":[],"protocol":%q,"self":false,"to_port":%d}`,
+	return fmt.Sprintf(
+		`{"cidr_blocks":[%q],"description":"","from_port":%d,"ipv6_cidr_blocks":[],"protocol":%q,"self":false,"to_port":%d}`,
 		cidr, port, protocol, port)
 }
 
@@ -62,9 +63,11 @@ func TestMatches(t *testing.T) {
 		{"plain values by place", `[1,2,3]`, `[1,5,3]`, "0=0 1=1 2=2"},
 		{"plain values change places", `["a","b"]`, `["b","a"]`, "1=0 0!1"},
 		{"doubles", `["a","a","b"]`, `["a","b","a"]`, "0=0 2=1 1!2"},
-		{"names before places", `[{"name":"a","v":1},{"name":"b","v":1}]`, `[{"name":"b","v":2},{"name":"c","v":1}]`, "1=0 -=1 0=-"},
+		{"names before places", `[{"name":"a","v":1},{"name":"b","v":1}]`, `[{"name":"b","v":2},{"name":"c","v":1}]`,
+			"1=0 -=1 0=-"},
 		{"names at any place", `[{"name":"a","v":1},"x","y"]`, `["x","y",{"name":"a","v":2}]`, "1=0 2=1 0=2"},
-		{"the same name twice, by likeness", `[{"name":"a","v":1,"w":1},{"name":"a","v":2,"w":1}]`, `[{"name":"a","v":2,"w":3},{"name":"a","v":1,"w":3}]`, "1=0 0=1"},
+		{"the same name twice, by likeness", `[{"name":"a","v":1,"w":1},{"name":"a","v":2,"w":1}]`,
+			`[{"name":"a","v":2,"w":3},{"name":"a","v":1,"w":3}]`, "1=0 0=1"},
 		{"one block that is renamed", `[{"name":"a","v":1,"w":1}]`, `[{"name":"b","v":1,"w":1}]`, "0=0"},
 		{"one block that is another", `[{"name":"a","v":1}]`, `[{"name":"b","v":2}]`, "-=0 0=-"},
 		{"one nameless block", `[{"v":1}]`, `[{"v":2}]`, "0=0"},
@@ -73,7 +76,8 @@ func TestMatches(t *testing.T) {
 		{"the rule most alike", list(web), list(tls, webMore), "-=0 0=1"},
 		{"two of two change", list(web, dns), list(rule(53, "udp", "10.2.0.0/16"), webMore), "1=0 0=1"},
 		{"a rule that goes for one that is unlike", list(dns), list(web, tls), "-=0 -=1 0=-"},
-		{"a rule that has only the protocol in common", list(web), list(rule(22, "tcp", "10.2.0.0/16"), rule(25, "tcp", "10.3.0.0/16")), "-=0 -=1 0=-"},
+		{"a rule that has only the protocol in common", list(web),
+			list(rule(22, "tcp", "10.2.0.0/16"), rule(25, "tcp", "10.3.0.0/16")), "-=0 -=1 0=-"},
 		{"as many go as come", list(dns, web), list(rule(22, "ssh", "1.1.1.1/32"), web), "0=0 1=1"},
 		{"shapes", `[1,{"a":1},[1]]`, `[[2],2,{"a":2}]`, "2=0 0=1 1=2"},
 		{"not known yet", `[{"a":1,"b":2}]`, `[null]`, "0=0"},
@@ -104,7 +108,8 @@ func TestPairsSayWhatMoves(t *testing.T) {
 
 func elements() *rapid.Generator[raw.Value] {
 	leaf := rapid.SampledFrom([]any{nil, true, "", "a", "b", []any{"a"}, []any{"a", "b"}, map[string]any{"x": "a"}})
-	object := rapid.Map(rapid.MapOfN(rapid.SampledFrom([]string{"name", "id", "p", "q", "r"}), leaf, 0, 4), func(m map[string]any) any { return m })
+	object := rapid.Map(rapid.MapOfN(rapid.SampledFrom([]string{"name", "id", "p", "q", "r"}), leaf, 0, 4),
+		func(m map[string]any) any { return m })
 	return rapid.Map(rapid.SliceOfN(rapid.OneOf(leaf, object), 0, 8), func(l []any) raw.Value { return raw.Of(l) })
 }
 

@@ -230,5 +230,6 @@ func (p Path) Overlaps(other Path) bool {
 }
 
 func (s Step) same(o Step) bool {
-	return s.Key == o.Key && s.Index == o.Index && s.IsIndex == o.IsIndex && s.IsSelect == o.IsSelect && s.Select == o.Select && s.Into == o.Into
+	return s.Key == o.Key && s.Index == o.Index && s.IsIndex == o.IsIndex && s.IsSelect == o.IsSelect &&
+		s.Select == o.Select && s.Into == o.Into
 }
