@@ -79,7 +79,8 @@ status: {loadBalancer: {}}
 
 // told replaces the placeholders for values that differ between two answers of a server.
 func told(template string, pairs ...string) string {
-	defaults := []string{"UID", "0d1c9a1e", "VERSION", "1", "TIME", "2026-02-01T10:00:00Z", "REPLICAS", "1", "READY", "1", "TAG", "2"}
+	defaults := []string{"UID", "0d1c9a1e", "VERSION", "1", "TIME", "2026-02-01T10:00:00Z", "REPLICAS", "1", "READY", "1",
+		"TAG", "2"}
 	return strings.NewReplacer(append(pairs, defaults...)...).Replace(template)
 }
 
@@ -117,13 +118,15 @@ func TestAnsweredCreate(t *testing.T) {
 	if len(r.Changes) != 1 || r.Changes[0].Action != diff.Create {
 		t.Fatalf("got %+v", r.Changes)
 	}
-	if got, want := fieldTexts(r.Changes[0]), `metadata.labels.mesh=injected spec={"ports":[{"port":80}],"selector":{"app":"web"}}`; got != want {
+	if got, want := fieldTexts(r.Changes[0]),
+		`metadata.labels.mesh=injected spec={"ports":[{"port":80}],"selector":{"app":"web"}}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if len(r.Folded) != 0 {
 		t.Errorf("what the server fills in is counted: %v", r.Folded)
 	}
-	other := asked(t, "", serviceRendered, "", told(serviceAnswer, "UID", "ffff", "READY", "77", "TIME", "2027-01-01T10:00:00Z"), kubernetes.Options{})
+	other := asked(t, "", serviceRendered, "", told(serviceAnswer, "UID", "ffff", "READY", "77", "TIME",
+		"2027-01-01T10:00:00Z"), kubernetes.Options{})
 	if r.Digest() != other.Digest() {
 		t.Error("another address and uid of the same Service is another report")
 	}
@@ -144,7 +147,8 @@ apiVersion: v1
 kind: Pod
 metadata: {name: task, namespace: shop, annotations: {stamp: "` + suffix + `"}}
 spec:
-  containers: [{name: task, image: "a:1", volumeMounts: [{name: kube-api-access-` + suffix + `, mountPath: /var/run/x}]}]
+  containers: [{name: task, image: "a:1", volumeMounts: [{name: kube-api-access-` + suffix +
+			`, mountPath: /var/run/x}]}]
   volumes: [{name: kube-api-access-` + suffix + `, emptyDir: {}}, {name: proxy, emptyDir: {}}]
 `
 	}
@@ -164,8 +168,10 @@ spec:
 // TestAnsweredUpdate checks that a field that an apply leaves is in both live
 // and answer, and one that it removes in neither.
 func TestAnsweredUpdate(t *testing.T) {
-	live := told(strings.Replace(webAnswer, "labels: {app: web}", "labels: {app: web, old: gone, theirs: stays}", 1), "TAG", "1", "READY", "3")
-	answer := told(strings.Replace(webAnswer, "labels: {app: web}", "labels: {app: web, theirs: stays}", 1), "VERSION", "2")
+	live := told(strings.Replace(webAnswer, "labels: {app: web}", "labels: {app: web, old: gone, theirs: stays}", 1),
+		"TAG", "1", "READY", "3")
+	answer := told(strings.Replace(webAnswer, "labels: {app: web}", "labels: {app: web, theirs: stays}", 1),
+		"VERSION", "2")
 	r := asked(t, webRendered, webRendered, live, answer, kubernetes.Options{Manager: "nuon-runner"})
 	if len(r.Changes) != 1 || r.Changes[0].Action != diff.Update {
 		t.Fatalf("got %+v", r.Changes)
@@ -177,16 +183,20 @@ func TestAnsweredUpdate(t *testing.T) {
 	if len(r.Folded) != 0 {
 		t.Errorf("what the server fills in is counted: %v", r.Folded)
 	}
-	written := strings.NewReplacer("readyReplicas: 3", "readyReplicas: 2, updatedReplicas: 1", "generation: 4", "generation: 9", `"3"`, `"4"`,
+	written := strings.NewReplacer("readyReplicas: 3", "readyReplicas: 2, updatedReplicas: 1", "generation: 4",
+		"generation: 9", `"3"`, `"4"`,
 		`time: "2026-02-01T10:00:00Z"`, `time: "2026-02-02T10:00:00Z"`).Replace(live)
-	if later := asked(t, webRendered, webRendered, written, answer, kubernetes.Options{Manager: "nuon-runner"}); later.Digest() != r.Digest() {
+	if later := asked(t, webRendered, webRendered, written, answer,
+		kubernetes.Options{Manager: "nuon-runner"}); later.Digest() != r.Digest() {
 		t.Error("a status write makes another report")
 	}
 	edited := strings.Replace(live, "image: \"shop/web:1\"", "image: \"shop/web:edited\"", 1)
-	if later := asked(t, webRendered, webRendered, edited, answer, kubernetes.Options{Manager: "nuon-runner"}); later.Digest() == r.Digest() {
+	if later := asked(t, webRendered, webRendered, edited, answer,
+		kubernetes.Options{Manager: "nuon-runner"}); later.Digest() == r.Digest() {
 		t.Error("an edit of what is compared makes no other report")
 	}
-	if same := asked(t, webRendered, webRendered, answer, answer, kubernetes.Options{}); same.Applyable || len(same.Changes)+len(same.Drift) > 0 {
+	if same := asked(t, webRendered, webRendered, answer, answer, kubernetes.Options{}); same.Applyable ||
+		len(same.Changes)+len(same.Drift) > 0 {
 		t.Errorf("nothing differs, and there are %+v %+v", same.Changes, same.Drift)
 	}
 }
@@ -209,7 +219,8 @@ data: {color: red}
 	made := func(version, notes string) string {
 		return strings.NewReplacer("VERSION", version, "NOTES", notes).Replace(object)
 	}
-	r := asked(t, made("1", ""), made("2", ""), made("1", notes), made("2", notes), kubernetes.Options{Manager: "nuon-runner"})
+	r := asked(t, made("1", ""), made("2", ""), made("1", notes), made("2", notes),
+		kubernetes.Options{Manager: "nuon-runner"})
 	if len(r.Changes) != 1 || len(r.Changes[0].Fields) != 1 || r.Changes[0].Fields[0].Fold != "chart label" {
 		t.Errorf("the label of the chart's version does not fold: %+v", r.Changes)
 	}
@@ -229,11 +240,13 @@ data: {color: COLOR, size: SIZE}
 	made := func(color, size string) string {
 		return strings.NewReplacer("COLOR", color, "SIZE", size).Replace(object)
 	}
-	r := asked(t, made("red", "small"), made("blue", "small"), made("blue", "large"), made("blue", "small"), kubernetes.Options{Manager: "nuon-runner"})
+	r := asked(t, made("red", "small"), made("blue", "small"), made("blue", "large"), made("blue", "small"),
+		kubernetes.Options{Manager: "nuon-runner"})
 	if len(r.Drift) != 1 || len(r.Drift[0].Fields) != 1 || r.Drift[0].Fields[0].Path != "data.size" {
 		t.Errorf("by others: %+v", r.Drift)
 	}
-	r = asked(t, made("red", "small"), made("blue", "small"), made("blue", "small"), made("blue", "small"), kubernetes.Options{Manager: "nuon-runner"})
+	r = asked(t, made("red", "small"), made("blue", "small"), made("blue", "small"), made("blue", "small"),
+		kubernetes.Options{Manager: "nuon-runner"})
 	if len(r.Drift) != 0 {
 		t.Errorf("by others: %+v", r.Drift)
 	}
@@ -283,10 +296,12 @@ func has(c diff.Change, rule string) bool {
 // the result is marked in the answer.
 func TestRegeneratedWithAnswers(t *testing.T) {
 	secret := func(password string) string {
-		return "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: shop}\nstringData: {password: " + password + "}\n"
+		return "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: shop}\nstringData: {password: " +
+			password + "}\n"
 	}
 	stored := func(base64 string) string {
-		return "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: shop, uid: x}\ntype: Opaque\ndata: {password: " + base64 + "}\n"
+		return "apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: shop, uid: x}\ntype: Opaque\ndata: {password: " +
+			base64 + "}\n"
 	}
 	r := asked(t, secret("aaaaaaaa1"), secret("bbbbbbbb2"), stored("YWFhYWFhYWEx"), stored("YmJiYmJiYmIy"),
 		kubernetes.Options{Again: source("again", []byte(secret("cccccccc3")))})
@@ -302,12 +317,14 @@ func TestFindings(t *testing.T) {
 	o := kubernetes.Options{
 		Namespace: "shop", Plain: true, Notes: []string{"two objects stay"},
 		Findings: map[manifest.ID][]diff.Finding{
-			web: {kubernetes.Unchecked("its namespace is made by this very change"), kubernetes.TakesOver("spec.replicas", "kubectl")},
+			web: {kubernetes.Unchecked("its namespace is made by this very change"),
+				kubernetes.TakesOver("spec.replicas", "kubectl")},
 			{Kind: "Service", Namespace: "shop", Name: "other"}: {kubernetes.TakenFrom("component api")},
 		},
 	}
 	r := asked(t, "", webRendered, "", "", o)
-	if len(r.Changes) != 1 || !has(r.Changes[0], kubernetes.RuleUnchecked) || !has(r.Changes[0], kubernetes.RuleTakesOver) || r.Changes[0].Risk != diff.RiskInPlace {
+	if len(r.Changes) != 1 || !has(r.Changes[0], kubernetes.RuleUnchecked) ||
+		!has(r.Changes[0], kubernetes.RuleTakesOver) || r.Changes[0].Risk != diff.RiskInPlace {
 		t.Errorf("got %+v", r.Changes)
 	}
 	want := []string{"two objects stay", "shop/Service/other: the object belongs to component api, and this takes it over"}
@@ -322,7 +339,9 @@ func TestFindings(t *testing.T) {
 	if asked(t, "", webRendered, "", "", o).Digest() == r.Digest() {
 		t.Error("a finding does not count in the digest")
 	}
-	o.Notes, o.Secrets = []string{"it is hunter2hunter2"}, func(text string) bool { return strings.Contains(text, "hunter2") }
+	o.Notes, o.Secrets = []string{"it is hunter2hunter2"}, func(text string) bool {
+		return strings.Contains(text, "hunter2")
+	}
 	o.Findings = map[manifest.ID][]diff.Finding{web: {kubernetes.Unchecked("hunter2hunter2")}}
 	if r := asked(t, "", webRendered, "", "", o); strings.Contains(r.Notes[0]+r.Changes[0].Findings[0].Words, "hunter2") {
 		t.Error("a secret is shown")
@@ -342,7 +361,8 @@ func TestRecreated(t *testing.T) {
 		t.Fatalf("got %+v", r)
 	}
 	c := r.Changes[0]
-	if c.Action != diff.Replace || c.Order != diff.DestroyFirst || c.Why != "spec.selector is immutable" || c.Risk < diff.RiskReplace || !r.Destructive() {
+	if c.Action != diff.Replace || c.Order != diff.DestroyFirst || c.Why != "spec.selector is immutable" ||
+		c.Risk < diff.RiskReplace || !r.Destructive() {
 		t.Errorf("got %+v", c)
 	}
 	o.Live = source("live", []byte(strings.Replace(told(webAnswer, "TAG", "1"), "status: {", "status: {more: 1, ", 1)))

@@ -34,8 +34,9 @@ func shop(version int) string {
 			for e := range 25 {
 				fmt.Fprintf(&b, "            - name: SETTING_%d\n              value: \"value of setting %d in %s\"\n", e, e, n)
 			}
-			b.WriteString("          ports:\n            - containerPort: 8080\n              name: http\n          resources:\n" +
-				"            requests:\n              cpu: 100m\n              memory: 128Mi\n")
+			b.WriteString(
+				"          ports:\n            - containerPort: 8080\n              name: http\n          resources:\n" +
+					"            requests:\n              cpu: 100m\n              memory: 128Mi\n")
 		}
 	}
 	for i := range 110 {

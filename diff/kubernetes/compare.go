@@ -335,7 +335,8 @@ func (c *comparer) adopts(j *job) bool {
 // another version than the manifest uses. It stays if the manifest itself changes the version.
 func sameVersion(found []difference, v *values) []difference {
 	return slices.DeleteFunc(found, func(d difference) bool {
-		return len(d.path) == 1 && d.path[0].Key == "apiVersion" && (v.before.IsNull() || raw.TextAt(v.before, "apiVersion") == raw.TextAt(v.after, "apiVersion"))
+		return len(d.path) == 1 && d.path[0].Key == "apiVersion" &&
+			(v.before.IsNull() || raw.TextAt(v.before, "apiVersion") == raw.TextAt(v.after, "apiVersion"))
 	})
 }
 
@@ -433,7 +434,8 @@ func (c *comparison) fields(found []difference) []diff.FieldChange {
 	out := make([]diff.FieldChange, len(found))
 	for i, d := range found {
 		out[i] = diff.FieldChange{
-			Path: pathText(d.path, c.masker.Step), Fold: d.fold, Owner: c.masker.Text(d.owner), Regenerated: d.regenerated, Reordered: d.order != nil,
+			Path: pathText(d.path, c.masker.Step), Fold: d.fold, Owner: c.masker.Text(d.owner), Regenerated: d.regenerated,
+			Reordered: d.order != nil,
 		}
 	}
 	return out
@@ -473,7 +475,8 @@ func (c *comparer) judge(j *job, v *values, out *outcome) {
 		before = v.live
 	}
 	risk.Judge(change, risk.Subject{
-		Engine: diff.KindKubernetes, Group: j.id.Group, Kind: j.id.Kind, Before: before, After: v.after, Touched: touched(out.differences),
+		Engine: diff.KindKubernetes, Group: j.id.Group, Kind: j.id.Kind, Before: before, After: v.after,
+		Touched:     touched(out.differences),
 		Regenerated: out.regenerated,
 	})
 	markRuns(out.differences, v.object())
@@ -508,10 +511,12 @@ func (c *comparer) judgeHalves(j *job, v *values, change *diff.Change) {
 		part := outcome{change: diff.Change{Action: half.action, Renamed: true}}
 		typ := c.schemas.Find(j.id.Group, j.version(), j.id.Kind)
 		c.show(j, []difference{{
-			typ: typ, before: half.values.before, after: half.values.after, hasBefore: half.action == diff.Destroy, hasAfter: half.action == diff.Create,
+			typ: typ, before: half.values.before, after: half.values.after, hasBefore: half.action == diff.Destroy,
+			hasAfter: half.action == diff.Create,
 		}}, &part)
 		risk.Judge(&part.change, risk.Subject{
-			Engine: diff.KindKubernetes, Group: j.id.Group, Kind: j.id.Kind, Before: half.values.before, After: half.values.after,
+			Engine: diff.KindKubernetes, Group: j.id.Group, Kind: j.id.Kind, Before: half.values.before,
+			After:   half.values.after,
 			Touched: touched(part.differences),
 		})
 		for _, f := range part.change.Findings {

@@ -156,20 +156,23 @@ func TestSecretTexts(t *testing.T) {
 // hidden, and marked if it changed.
 func TestRedact(t *testing.T) {
 	for _, c := range []struct{ before, after, shownBefore, shownAfter string }{
-		{"a=1\npassword=hunter22\n", "a=2\npassword=hunter22\n", "a=1\npassword=(sensitive)\n", "a=2\npassword=(sensitive)\n"},
+		{"a=1\npassword=hunter22\n", "a=2\npassword=hunter22\n", "a=1\npassword=(sensitive)\n",
+			"a=2\npassword=(sensitive)\n"},
 		{"token: abcd", "token: abce", "token: (sensitive)", "token: (sensitive, changed)"},
 		{"a.secret=aaaa b.secret=bbbb", "a.secret=bbbb b.secret=aaaa", "a.secret=(sensitive) b.secret=(sensitive)",
 			"a.secret=(sensitive, changed) b.secret=(sensitive, changed)"},
 		{`"apiKey": "abcd",`, `"apiKey": "abcd", x`, `"apiKey": "(sensitive)",`, `"apiKey": "(sensitive)", x`},
 		{"password=$(cat x)\ntoken_ttl=3600", "", "password=$(cat x)\ntoken_ttl=3600", ""},
-		{"DB_PASS=abcd export API_KEY='abcd' monkey=abcd key=abcd", "", "DB_PASS=(sensitive) export API_KEY='(sensitive)' monkey=abcd key=abcd", ""},
+		{"DB_PASS=abcd export API_KEY='abcd' monkey=abcd key=abcd", "",
+			"DB_PASS=(sensitive) export API_KEY='(sensitive)' monkey=abcd key=abcd", ""},
 		{"vault-secret://path/x token_url=https://x", "", "vault-secret://path/x token_url=https://x", ""},
 		{"x?token=abcd&y", "x?token=abcd&z", "x?token=(sensitive)&y", "x?token=(sensitive)&z"},
 	} {
 		d := difference{before: raw.Of(c.before), after: raw.Of(c.after), hasBefore: true, hasAfter: true}
 		s := &shower{names: &names{}}
 		s.redactSides(&d)
-		if before, after := raw.Reveal(d.shownBefore()), raw.Reveal(d.shownAfter()); before != c.shownBefore || after != c.shownAfter {
+		if before, after := raw.Reveal(d.shownBefore()), raw.Reveal(d.shownAfter()); before != c.shownBefore ||
+			after != c.shownAfter {
 			t.Errorf("%q and %q, want %q and %q", before, after, c.shownBefore, c.shownAfter)
 		}
 	}
@@ -199,8 +202,10 @@ func TestTelling(t *testing.T) {
 		key, value string
 		want       bool
 	}{
-		{"password", "hunter22", true}, {"token", "shop", true}, {"username", "shop", false}, {"host", "db.shop.svc", false}, {"port", "5432", false},
-		{"username", "admin", false}, {"password", "admin", false}, {"a", "abc", false}, {"url", "postgres://a:b@c/d e", true}, {"x", "zx81-vic20", true},
+		{"password", "hunter22", true}, {"token", "shop", true}, {"username", "shop", false}, {"host", "db.shop.svc", false},
+		{"port", "5432", false},
+		{"username", "admin", false}, {"password", "admin", false}, {"a", "abc", false},
+		{"url", "postgres://a:b@c/d e", true}, {"x", "zx81-vic20", true},
 		{"tls.crt", "-----BEGIN CERTIFICATE-----\nabc\n", false}, {"password", "$(X)", false},
 	} {
 		if got := telling(c.key, c.value); got != c.want {
@@ -212,8 +217,10 @@ func TestTelling(t *testing.T) {
 // TestStems checks that versions and hashes are cut off names, and nothing else.
 func TestStems(t *testing.T) {
 	for name, want := range map[string]string{
-		"migrate-v1": "migrate", "migrate-1.4.0": "migrate", "web-config-7g2m9k4t5h": "web-config", "web-config-m4b7c2d9f6": "web-config",
-		"backup-20261121": "backup", "web": "web", "web-front": "web-front", "web-config": "web-config", "api-7d9f8b6c5d-x2x9z": "api", "1": "1", "-1": "-1",
+		"migrate-v1": "migrate", "migrate-1.4.0": "migrate", "web-config-7g2m9k4t5h": "web-config",
+		"web-config-m4b7c2d9f6": "web-config",
+		"backup-20261121":       "backup", "web": "web", "web-front": "web-front", "web-config": "web-config",
+		"api-7d9f8b6c5d-x2x9z": "api", "1": "1", "-1": "-1",
 	} {
 		if got := stem(name); got != want {
 			t.Errorf("%s has the stem %s, want %s", name, got, want)
@@ -244,7 +251,8 @@ func TestRules(t *testing.T) {
 		{[]string{"metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"}, "{}", foldServer},
 		{[]string{"spec", "template", "metadata", "annotations", "checksum/config"}, strings.Repeat("a1", 32), foldChecksum},
 		{[]string{"spec", "template", "metadata", "annotations", "checksum/config"}, "a sentence, not a hash", ""},
-		{[]string{"spec", "template", "metadata", "annotations", "kubectl.kubernetes.io/restartedAt"}, "2026-11-21", foldRestart},
+		{[]string{"spec", "template", "metadata", "annotations", "kubectl.kubernetes.io/restartedAt"}, "2026-11-21",
+			foldRestart},
 		{[]string{"data", "checksum/config"}, strings.Repeat("a1", 32), ""},
 	} {
 		d := difference{before: raw.Of("x" + c.value), after: raw.Of(c.value), hasBefore: true, hasAfter: true}

@@ -181,7 +181,8 @@ func foldRepeats(out *outcome) {
 
 // assumed are the values that a schema implies for keys that it does not set.
 // https://kubernetes.io/docs/reference/kubernetes-api/extend-resources/custom-resource-definition-v1/
-var assumed = map[string]string{"x-kubernetes-list-type": "atomic", "x-kubernetes-map-type": "granular", "nullable": "false"}
+var assumed = map[string]string{"x-kubernetes-list-type": "atomic", "x-kubernetes-map-type": "granular",
+	"nullable": "false"}
 
 // assumes reports whether one side sets a key to the value that it has without being set.
 func assumes(d *difference) bool {

@@ -12,18 +12,21 @@ func TestSchemaPaths(t *testing.T) {
 	routes := schema.Field("properties").Field("spec").Field("properties").Field("routes")
 	old := tree.Path{}.Field("spec").Field("validation").Field(schemaKey)
 	for want, p := range map[string]tree.Path{
-		"spec.versions[v1] (schema)":                                   schema,
-		"spec.versions[v1] (schema): properties":                       schema.Field("properties"),
-		"spec.versions[v1] (schema) spec":                              schema.Field("properties").Field("spec"),
-		"spec.versions[v1] (schema) spec: required[0]":                 schema.Field("properties").Field("spec").Field("required").At(0),
-		"spec.versions[v1] (schema) spec.routes[].weight: default":     routes.Field("items").Field("properties").Field("weight").Field("default"),
-		"spec.versions[v1] (schema) spec.routes[*]: type":              routes.Field("additionalProperties").Field("type"),
-		`spec.versions[v1] (schema) spec.routes["[]"]`:                 routes.Field("properties").Field("[]"),
-		"spec.versions[v1] (schema) spec.routes.properties":            routes.Field("properties").Field("properties"),
-		"spec.versions[v1] (schema) spec.routes: default.properties.a": routes.Field("default").Field("properties").Field("a"),
-		"spec (schema) items":                                          old.Field("properties").Field("items"),
-		"spec.versions[v1].schema":                                     schema[:4],
-		"data.openAPIV3Schema":                                         tree.Path{}.Field("data").Field(schemaKey),
+		"spec.versions[v1] (schema)":             schema,
+		"spec.versions[v1] (schema): properties": schema.Field("properties"),
+		"spec.versions[v1] (schema) spec":        schema.Field("properties").Field("spec"),
+		"spec.versions[v1] (schema) spec: required[0]": schema.Field("properties").Field("spec").Field(
+			"required").At(0),
+		"spec.versions[v1] (schema) spec.routes[].weight: default": routes.Field("items").Field("properties").Field(
+			"weight").Field("default"),
+		"spec.versions[v1] (schema) spec.routes[*]: type":   routes.Field("additionalProperties").Field("type"),
+		`spec.versions[v1] (schema) spec.routes["[]"]`:      routes.Field("properties").Field("[]"),
+		"spec.versions[v1] (schema) spec.routes.properties": routes.Field("properties").Field("properties"),
+		"spec.versions[v1] (schema) spec.routes: default.properties.a": routes.Field("default").Field(
+			"properties").Field("a"),
+		"spec (schema) items":      old.Field("properties").Field("items"),
+		"spec.versions[v1].schema": schema[:4],
+		"data.openAPIV3Schema":     tree.Path{}.Field("data").Field(schemaKey),
 	} {
 		if got := pathText(p, tree.Step.Plain); got != want {
 			t.Errorf("got %q, want %q", got, want)

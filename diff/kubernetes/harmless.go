@@ -179,7 +179,9 @@ func (c *comparison) used(definition raw.Value) bool {
 	names, _ := spec.Get("names")
 	group, kind := raw.TextAt(spec, "group"), raw.TextAt(names, "kind")
 	for _, side := range []*manifest.Set{c.before, c.after, c.live} {
-		if side != nil && slices.ContainsFunc(side.Objects, func(o *manifest.Object) bool { return o.ID.Group == group && o.ID.Kind == kind }) {
+		if side != nil && slices.ContainsFunc(side.Objects, func(o *manifest.Object) bool {
+			return o.ID.Group == group && o.ID.Kind == kind
+		}) {
 			return true
 		}
 	}

@@ -39,7 +39,8 @@ const (
 // hookEvents are the events that Helm supports.
 // https://helm.sh/docs/topics/charts_hooks/#the-available-hooks
 var hookEvents = []string{
-	"pre-install", "post-install", "pre-delete", "post-delete", "pre-upgrade", "post-upgrade", "pre-rollback", "post-rollback", "test",
+	"pre-install", "post-install", "pre-delete", "post-delete", "pre-upgrade", "post-upgrade", "pre-rollback",
+	"post-rollback", "test",
 	"test-success",
 }
 
@@ -59,7 +60,9 @@ func roleOf(object raw.Value) role {
 // unknownEvent reports whether an object is a hook with an event that Helm does not support.
 func unknownEvent(object raw.Value) bool {
 	text, ok := annotation(object, hookAnnotation)
-	return ok && slices.ContainsFunc(eventsIn(text), func(event string) bool { return !slices.Contains(hookEvents, event) })
+	return ok && slices.ContainsFunc(eventsIn(text), func(event string) bool {
+		return !slices.Contains(hookEvents, event)
+	})
 }
 
 func eventsIn(text string) []string {
@@ -152,7 +155,8 @@ func (c *comparer) halves(j *job, v *values) []half {
 
 // unknownEventNote returns a note about an object that Helm ignores and other tools apply.
 func unknownEventNote(address string) string {
-	return fmt.Sprintf("%s: Helm leaves it out, because it does not know all of the events of %s; kubectl and other tools apply it.",
+	return fmt.Sprintf(
+		"%s: Helm leaves it out, because it does not know all of the events of %s; kubectl and other tools apply it.",
 		address, hookAnnotation)
 }
 
@@ -161,7 +165,8 @@ func whyGoes(object raw.Value) string {
 		return ""
 	}
 	events := diff.Neutral(hookOf(object))
-	return "it becomes a hook, so Helm takes it out of the release, and makes it anew at " + strings.ReplaceAll(events, ",", ", ")
+	return "it becomes a hook, so Helm takes it out of the release, and makes it anew at " +
+		strings.ReplaceAll(events, ",", ", ")
 }
 
 func whyComes(before role) string {

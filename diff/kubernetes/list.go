@@ -48,11 +48,12 @@ func (l listOrders) at(p tree.Path, key string) order {
 // to earlier ones; the ports of a Service, of which pods get the first as an
 // environment variable; addresses of an endpoint, of which only the first is used.
 var orders = map[string]listOrders{
-	"Role":                           rbacRules,
-	"ClusterRole":                    rbacRules,
-	"RoleBinding":                    {"subjects": free},
-	"ClusterRoleBinding":             {"subjects": free},
-	"NetworkPolicy":                  {"ingress": free, "egress": free, "from": free, "to": free, "ports": free, "policyTypes": free},
+	"Role":               rbacRules,
+	"ClusterRole":        rbacRules,
+	"RoleBinding":        {"subjects": free},
+	"ClusterRoleBinding": {"subjects": free},
+	"NetworkPolicy": {"ingress": free, "egress": free, "from": free, "to": free, "ports": free,
+		"policyTypes": free},
 	"PersistentVolumeClaim":          {"accessModes": free},
 	"PersistentVolume":               {"accessModes": free},
 	"Service":                        {"externalIPs": free, "loadBalancerSourceRanges": free, "ports": meant},
@@ -69,7 +70,8 @@ var rbacRules = listOrders{
 }
 
 func webhookRules(webhooks order) listOrders {
-	return listOrders{"webhooks": webhooks, "rules": free, "operations": free, "apiGroups": free, "apiVersions": free, "resources": free}
+	return listOrders{"webhooks": webhooks, "rules": free, "operations": free, "apiGroups": free, "apiVersions": free,
+		"resources": free}
 }
 
 // pairing describes how the elements of a list are identified.
@@ -219,7 +221,8 @@ func (w *walker) list(n node) {
 // element compares two elements that correspond, or adds one that only one side has.
 func (w *walker) element(n node, how pairing, pair tree.Pair) {
 	e := node{
-		typ: n.typ.Elem(), was: n.was.Elem(), builtin: n.builtin, template: n.template, sensitive: n.sensitive, holds: n.holds,
+		typ: n.typ.Elem(), was: n.was.Elem(), builtin: n.builtin, template: n.template, sensitive: n.sensitive,
+		holds:     n.holds,
 		atomic:    n.atomic || !how.merged,
 		hasBefore: pair.Before >= 0, hasAfter: pair.After >= 0, place: pair.After,
 	}

@@ -25,7 +25,8 @@ const (
 // completes "not checked by the server: …", as in "its namespace is made by this very change".
 func Unchecked(why string) diff.Finding {
 	return diff.Finding{
-		Rule: RuleUnchecked, Source: "https://kubernetes.io/docs/reference/using-api/api-concepts/#dry-run", Risk: diff.RiskNone,
+		Rule: RuleUnchecked, Source: "https://kubernetes.io/docs/reference/using-api/api-concepts/#dry-run",
+		Risk:  diff.RiskNone,
 		Words: "not checked by the server: " + why,
 	}
 }
@@ -34,7 +35,8 @@ func Unchecked(why string) diff.Finding {
 // another field manager, which may set it again.
 func TakesOver(path, manager string) diff.Finding {
 	return diff.Finding{
-		Rule: RuleTakesOver, Source: "https://kubernetes.io/docs/reference/using-api/server-side-apply/#conflicts", Risk: diff.RiskInPlace, Path: path,
+		Rule: RuleTakesOver, Source: "https://kubernetes.io/docs/reference/using-api/server-side-apply/#conflicts",
+		Risk: diff.RiskInPlace, Path: path,
 		Words: fmt.Sprintf("%s is set by %s, and this takes it over", path, manager),
 	}
 }
@@ -43,7 +45,8 @@ func TakesOver(path, manager string) diff.Finding {
 // from its owner: a component, a release.
 func TakenFrom(owner string) diff.Finding {
 	return diff.Finding{
-		Rule: RuleTakenFrom, Source: "https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/", Risk: diff.RiskInPlace,
+		Rule: RuleTakenFrom, Source: "https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/",
+		Risk:  diff.RiskInPlace,
 		Words: "the object belongs to " + owner + ", and this takes it over",
 	}
 }
@@ -52,7 +55,8 @@ func TakenFrom(owner string) diff.Finding {
 // an apply sets. It omits the current number, which changes without a deploy.
 func scaled(manager string) diff.Finding {
 	return diff.Finding{
-		Rule: RuleScaled, Source: "https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/", Risk: diff.RiskInPlace,
+		Rule: RuleScaled, Source: "https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/",
+		Risk:  diff.RiskInPlace,
 		Path:  "spec.replicas",
 		Words: fmt.Sprintf("%s scales it, and each apply sets spec.replicas back: leave it out to leave that alone", manager),
 	}
@@ -154,7 +158,8 @@ func (c *comparison) scaler(live raw.Value) string {
 		fields, _ := e.Get("fieldsV1")
 		spec, _ := fields.Get("f:spec")
 		_, owns := spec.Get("f:replicas")
-		if owns && raw.TextAt(e, "subresource") == "scale" && name != "" && name != c.options.Manager && !strings.HasPrefix(name, "kubectl") {
+		if owns && raw.TextAt(e, "subresource") == "scale" && name != "" && name != c.options.Manager &&
+			!strings.HasPrefix(name, "kubectl") {
 			return name
 		}
 	}

@@ -37,7 +37,8 @@ func (j *job) version() string {
 // https://kubernetes.io/docs/reference/using-api/deprecation-guide/
 var movedGroups = map[string]map[string]string{
 	"extensions": {
-		"Deployment": "apps", "DaemonSet": "apps", "ReplicaSet": "apps", "Ingress": "networking.k8s.io", "NetworkPolicy": "networking.k8s.io",
+		"Deployment": "apps", "DaemonSet": "apps", "ReplicaSet": "apps", "Ingress": "networking.k8s.io",
+		"NetworkPolicy": "networking.k8s.io",
 	},
 	"events.k8s.io": {"Event": ""},
 }

@@ -20,13 +20,15 @@ type names struct {
 func (s *names) secretField(n node, key string) bool {
 	before, _ := n.before.Get(key)
 	after, _ := n.after.Get(key)
-	return s.secretIn(n.typ, n.builtin, n.holds, n.before, key, before) || s.secretIn(n.typ, n.builtin, n.holds, n.after, key, after)
+	return s.secretIn(n.typ, n.builtin, n.holds, n.before, key, before) ||
+		s.secretIn(n.typ, n.builtin, n.holds, n.after, key, after)
 }
 
 // secretIn is like secretField for one side: value is that of key in parent, whose type
 // is t. The API's own fields hold no secrets, whatever their names: in them only the keys
 // that the author chooses count, and the values of environment variables and headers.
-func (s *names) secretIn(t *schema.Type, builtin bool, holds holding, parent raw.Value, key string, value raw.Value) bool {
+func (s *names) secretIn(t *schema.Type, builtin bool, holds holding, parent raw.Value, key string,
+	value raw.Value) bool {
 	if holds.secretAt(builtin, parent, key, value) || !builtin && secret.KeyPart(parent, key, value) {
 		return true
 	}
@@ -35,7 +37,8 @@ func (s *names) secretIn(t *schema.Type, builtin bool, holds holding, parent raw
 		name = secret.Beside(parent)
 	}
 	text, isText := raw.Reveal(value).(string)
-	if _, header := secret.Header(name, text); header || isText && key == lastApplied || key == "auth" && secret.Basic(text) {
+	if _, header := secret.Header(name, text); header || isText && key == lastApplied || key == "auth" &&
+		secret.Basic(text) {
 		return true
 	}
 	if key != "value" && builtin && t.Shape() == schema.Object {
@@ -102,7 +105,8 @@ func tellingPart(v raw.Value) string {
 	case !secret.Literal(text):
 		return ""
 	}
-	if scheme, rest, ok := strings.Cut(text, " "); ok && (strings.EqualFold(scheme, "basic") || strings.EqualFold(scheme, "bearer")) {
+	if scheme, rest, ok := strings.Cut(text, " "); ok &&
+		(strings.EqualFold(scheme, "basic") || strings.EqualFold(scheme, "bearer")) {
 		return strings.TrimSpace(rest)
 	}
 	return text
@@ -143,7 +147,8 @@ type foundSecret func(text string, whole bool) bool
 
 // sensitiveKeys is like sensitive for an object. If the object is secret as a
 // whole, only its "value" is masked elsewhere: the other fields are ordinary words.
-func (s *names) sensitiveKeys(t *schema.Type, builtin, around bool, holds holding, v raw.Value, found foundSecret) bool {
+func (s *names) sensitiveKeys(t *schema.Type, builtin, around bool, holds holding, v raw.Value,
+	found foundSecret) bool {
 	if around && !found("", true) {
 		return false
 	}

@@ -17,9 +17,11 @@ func TestSecretValues(t *testing.T) {
 		value any
 		want  bool
 	}{
-		{"password", "x1", true}, {"password", number("12345678"), true}, {"password", number("12"), false}, {"password", true, false},
+		{"password", "x1", true}, {"password", number("12345678"), true}, {"password", number("12"), false},
+		{"password", true, false},
 		{"password", "$(OTHER)", false}, {"tokenTTL", number("3600"), false}, {"password", nil, false},
-		{"passwords", []any{"a1"}, true}, {"tokens", []any{"a1"}, true}, {"apiKeys", []any{object{"name": "a", "value": "b1"}}, true},
+		{"passwords", []any{"a1"}, true}, {"tokens", []any{"a1"}, true},
+		{"apiKeys", []any{object{"name": "a", "value": "b1"}}, true},
 		{"pullSecrets", []any{"regcred"}, false}, {"passwords", []any{}, false}, {"tokens", number("5000"), false},
 		{"clientSecret", object{"value": "x1"}, true}, {"clientSecret", object{"name": "a", "key": "b"}, false},
 		{"clientSecret", object{"valueFrom": object{"value": "x1"}}, false}, {"clientSecret", object{"value": ""}, false},

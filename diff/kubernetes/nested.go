@@ -85,7 +85,8 @@ func isSchema(v raw.Value) bool {
 	if raw.TextAt(v, "type") != "object" {
 		return false
 	}
-	for _, k := range []string{"additionalProperties", "properties", "description", "x-kubernetes-preserve-unknown-fields"} {
+	for _, k := range []string{"additionalProperties", "properties", "description",
+		"x-kubernetes-preserve-unknown-fields"} {
 		if _, ok := v.Get(k); ok {
 			return true
 		}

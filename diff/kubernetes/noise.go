@@ -62,7 +62,8 @@ var rules = []rule{
 		fold: foldServer, words: "controllers and kubectl keep their own notes there",
 		at: places([]string{"metadata", "annotations"},
 			lastApplied, "deployment.kubernetes.io/revision-history", "control-plane.alpha.kubernetes.io/leader",
-			"pv.kubernetes.io/provisioned-by", "volume.kubernetes.io/storage-provisioner", "volume.beta.kubernetes.io/storage-provisioner",
+			"pv.kubernetes.io/provisioned-by", "volume.kubernetes.io/storage-provisioner",
+			"volume.beta.kubernetes.io/storage-provisioner",
 			"autoscaling.alpha.kubernetes.io/conditions", "autoscaling.alpha.kubernetes.io/current-metrics",
 			"endpoints.kubernetes.io/last-change-trigger-time", "endpoints.kubernetes.io/over-capacity",
 			"batch.kubernetes.io/job-tracking", "batch.kubernetes.io/cronjob-scheduled-timestamp"),
@@ -70,13 +71,16 @@ var rules = []rule{
 	},
 	{
 		fold: foldServer, when: stamp, words: "controllers and kubectl count and note times there",
-		at: places([]string{"metadata", "annotations"}, "kubectl.kubernetes.io/restartedAt", "deployment.kubernetes.io/revision",
-			"deployment.kubernetes.io/desired-replicas", "deployment.kubernetes.io/max-replicas", "deprecated.daemonset.template.generation"),
+		at: places([]string{"metadata", "annotations"}, "kubectl.kubernetes.io/restartedAt",
+			"deployment.kubernetes.io/revision",
+			"deployment.kubernetes.io/desired-replicas", "deployment.kubernetes.io/max-replicas",
+			"deprecated.daemonset.template.generation"),
 		source: "https://kubernetes.io/docs/reference/labels-annotations-taints/",
 	},
 	{
 		fold: foldChart, words: "every object of a chart says which chart and version it is from", unlessRead: true,
-		at: ownAndJobs([]string{"labels"}, "helm.sh/chart", "app.kubernetes.io/version", "app.kubernetes.io/managed-by", "chart", "heritage",
+		at: ownAndJobs([]string{"labels"}, "helm.sh/chart", "app.kubernetes.io/version", "app.kubernetes.io/managed-by",
+			"chart", "heritage",
 			"chart-version", "app.kubernetes.io/chart"),
 		source: "https://helm.sh/docs/chart_best_practices/labels/",
 	},
@@ -91,14 +95,16 @@ var rules = []rule{
 		source: "https://book.kubebuilder.io/reference/generating-crd",
 	},
 	{
-		fold: foldChecksum, unlessRead: true, words: "they follow from another change; that the pods restart stands beside them",
+		fold: foldChecksum, unlessRead: true,
+		words: "they follow from another change; that the pods restart stands beside them",
 		at: slices.Concat(places([]string{"metadata", "annotations"}, checksums...), places(podAnnotations, checksums...),
 			places(jobAnnotations, checksums...)),
 		when:   hash,
 		source: "https://helm.sh/docs/howto/charts_tips_and_tricks/#automatically-roll-deployments",
 	},
 	{
-		fold: foldRestart, unlessRead: true, when: stamp, words: "they are there to restart the pods, which stands beside them",
+		fold: foldRestart, unlessRead: true, when: stamp,
+		words: "they are there to restart the pods, which stands beside them",
 		at: places(podAnnotations, "rollme", "kubectl.kubernetes.io/restartedAt", "timestamp", "date",
 			"deploy-date", "deployed-at", "deployment-timestamp", "restartedAt", "releaseTime"),
 		source: "https://helm.sh/docs/howto/charts_tips_and_tricks/#automatically-roll-deployments",
@@ -127,7 +133,8 @@ var (
 	jobAnnotations = []string{"spec", "jobTemplate", "spec", "template", "metadata", "annotations"}
 )
 
-var checksums = []string{"checksum/*", "checksum.*", "checksum-*", "checksum", "*-checksum", "*/checksum", "*/checksum-*", "*/*-checksum", "*-hash", "*/config-hash", "*.hash"}
+var checksums = []string{"checksum/*", "checksum.*", "checksum-*", "checksum", "*-checksum", "*/checksum",
+	"*/checksum-*", "*/*-checksum", "*-hash", "*/config-hash", "*.hash"}
 
 // places returns the paths of the keys below a path.
 func places(below []string, keys ...string) [][]string {

@@ -16,7 +16,8 @@ import (
 // chooses, where a copy of a secret may occur. All other fields in the
 // schemas of these kinds decide what runs and who may do what.
 var authored = map[string]bool{
-	"env": true, "data": true, "binaryData": true, "stringData": true, "annotations": true, "httpHeaders": true, "url": true,
+	"env": true, "data": true, "binaryData": true, "stringData": true, "annotations": true, "httpHeaders": true,
+	"url":     true,
 	"options": true, "volumeAttributes": true, "attributes": true, "command": true, "args": true,
 }
 
@@ -64,7 +65,8 @@ func mixed(v raw.Value) bool {
 }
 
 // scriptEnds are the extensions of files that are run.
-var scriptEnds = []string{".sh", ".bash", ".py", ".rb", ".pl", ".js", ".ps1", ".lua", ".php", ".groovy", ".star", ".rego", ".cmd", ".bat"}
+var scriptEnds = []string{".sh", ".bash", ".py", ".rb", ".pl", ".js", ".ps1", ".lua", ".php", ".groovy", ".star",
+	".rego", ".cmd", ".bat"}
 
 // isScript reports whether a value is a file that is run, by its name or its first line.
 func isScript(d *difference) bool {

@@ -110,7 +110,8 @@ func mutatedSpec(t *rapid.T, before map[string]any) map[string]any {
 	metadata := before["metadata"].(map[string]any)
 	return map[string]any{
 		"apiVersion": before["apiVersion"], "kind": before["kind"], "spec": mutated(t, before["spec"], 0),
-		"metadata": map[string]any{"name": metadata["name"], "labels": mutated(t, metadata["labels"], 0), "finalizers": mutated(t, metadata["finalizers"], 0)},
+		"metadata": map[string]any{"name": metadata["name"], "labels": mutated(t, metadata["labels"], 0),
+			"finalizers": mutated(t, metadata["finalizers"], 0)},
 	}
 }
 

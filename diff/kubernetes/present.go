@@ -51,21 +51,22 @@ func (c *comparison) present(r *diff.Report, outcomes []outcome) (notes []string
 // fillAll masks every change, on all processors. A change that consists only of regenerated
 // values is no reason for an apply, so it counts as noise unless there is another reason.
 func (c *comparison) fillAll(outcomes []outcome, reason bool) {
-	_ = each(len(outcomes), func() struct{} { return struct{}{} }, func(_ struct{}, i int) error { // work returns no errors
-		o := &outcomes[i]
-		if o.drift != nil {
-			c.fill(o.drift, o.drifted)
-			o.drift.Findings = nil // it has happened already
-		}
-		if o.gone || o.section == nowhere {
+	_ = each(len(outcomes), func() struct{} { return struct{}{} },
+		func(_ struct{}, i int) error { // work returns no errors
+			o := &outcomes[i]
+			if o.drift != nil {
+				c.fill(o.drift, o.drifted)
+				o.drift.Findings = nil // it has happened already
+			}
+			if o.gone || o.section == nowhere {
+				return nil
+			}
+			if o.regenerated && !reason {
+				o.quieten()
+			}
+			c.fill(&o.change, o.differences)
 			return nil
-		}
-		if o.regenerated && !reason {
-			o.quieten()
-		}
-		c.fill(&o.change, o.differences)
-		return nil
-	})
+		})
 }
 
 // quieten turns a change that consists only of regenerated values into noise.
@@ -155,7 +156,8 @@ func (c *comparison) shown(text string) string {
 const foldGone = "gone already"
 
 // foldNames are the rules in the order in which they are counted.
-var foldNames = []string{foldChart, foldChecksum, foldRestart, foldServer, foldDefault, foldOthers, foldOrder, foldDescription}
+var foldNames = []string{foldChart, foldChecksum, foldRestart, foldServer, foldDefault, foldOthers, foldOrder,
+	foldDescription}
 
 // textPlace reports whether the API requires a string at a path: YAML reads
 // an unquoted yes, no, on or off, or a number, as another type.

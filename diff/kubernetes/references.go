@@ -66,7 +66,9 @@ func holdsKeys(id manifest.ID) bool {
 
 // losesKey reports whether a ConfigMap or a Secret that stays loses a key.
 func losesKey(o *outcome) bool {
-	return o.change.Action != diff.Create && slices.ContainsFunc(o.differences, func(d difference) bool { return !d.hasAfter })
+	return o.change.Action != diff.Create && slices.ContainsFunc(o.differences, func(d difference) bool {
+		return !d.hasAfter
+	})
 }
 
 // mayBreak reports whether a change can break a reference: something is
@@ -91,7 +93,8 @@ func mayBreak(o *outcome) bool {
 
 // matching are the keys of what selectors match, of selectors, and of references to ports.
 var matching = map[string]bool{
-	"labels": true, "selector": true, "podSelector": true, "matchLabels": true, "ports": true, "port": true, "service": true,
+	"labels": true, "selector": true, "podSelector": true, "matchLabels": true, "ports": true, "port": true,
+	"service":     true,
 	"backendRefs": true, "rules": true, "webhooks": true,
 }
 

@@ -110,7 +110,8 @@ var tokens = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[
 // the first also has every part that the second and the third share.
 func randomTokens(token []string) bool {
 	for _, t := range token {
-		if len(t) < minRandom || !strings.ContainsAny(t, "0123456789") && strings.ToLower(t) == t || isWords().MatchString(t) {
+		if len(t) < minRandom || !strings.ContainsAny(t, "0123456789") && strings.ToLower(t) == t ||
+			isWords().MatchString(t) {
 			return false
 		}
 	}
@@ -130,4 +131,6 @@ func randomTokens(token []string) bool {
 }
 
 // isWords matches words in the spellings of settings: Unconfined, RuntimeDefault, ALLOW_ALL.
-var isWords = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Z]?[a-z]{2,}|[A-Z]{2,}|[_/-])+[0-9]?$`) })
+var isWords = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([A-Z]?[a-z]{2,}|[A-Z]{2,}|[_/-])+[0-9]?$`)
+})

@@ -31,7 +31,8 @@ const (
 // is lost with them. The API's own kinds not listed here can be renamed; for
 // other kinds this is unknown, so they are never treated as renamed either.
 var noRename = map[string]bool{
-	"PersistentVolumeClaim": true, "PersistentVolume": true, "Namespace": true, "CustomResourceDefinition": true, "StatefulSet": true,
+	"PersistentVolumeClaim": true, "PersistentVolume": true, "Namespace": true, "CustomResourceDefinition": true,
+	"StatefulSet":  true,
 	"StorageClass": true, "APIService": true,
 }
 
@@ -142,7 +143,8 @@ func stem(name string) string {
 
 // ending matches -v1, -1.2.3, -20261121, and -abc12 with a digit in it.
 var ending = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`[-.](v?\d+([.-]\d+)*|[0-9a-z]{0,9}[0-9][0-9a-z]{0,40}|[bcdfghjklmnpqrstvwxz2456789]{5,10})$`)
+	return regexp.MustCompile(
+		`[-.](v?\d+([.-]\d+)*|[0-9a-z]{0,9}[0-9][0-9a-z]{0,40}|[bcdfghjklmnpqrstvwxz2456789]{5,10})$`)
 })
 
 type likeness struct {

@@ -46,8 +46,10 @@ func read(before, after []manifest.Source, o Options) (*comparison, error) {
 		sources []manifest.Source
 		into    **manifest.Set
 	}{
-		{true, before, &c.before}, {true, after, &c.after}, {o.ThreeWay, o.Live, &c.live}, {len(o.Again) > 0, o.Again, &c.again},
-		{o.ThreeWay && len(o.Answers) > 0, o.Answers, &c.answers}, {o.ThreeWay && len(o.AnswersAgain) > 0, o.AnswersAgain, &c.answersAgain},
+		{true, before, &c.before}, {true, after, &c.after}, {o.ThreeWay, o.Live, &c.live},
+		{len(o.Again) > 0, o.Again, &c.again},
+		{o.ThreeWay && len(o.Answers) > 0, o.Answers, &c.answers}, {o.ThreeWay && len(o.AnswersAgain) > 0, o.AnswersAgain,
+			&c.answersAgain},
 		{len(o.BeforeAgain) > 0, o.BeforeAgain, &c.beforeAgain},
 	}
 	err := each(len(sides), func() struct{} { return struct{}{} }, func(_ struct{}, i int) (err error) {

@@ -55,7 +55,8 @@ func TestNothingChangesInEqualInput(t *testing.T) {
 		if len(same.Changes)+len(same.Hooks)+len(same.Drift) > 0 || same.Applyable {
 			t.Fatalf("equal input has changes")
 		}
-		three, err := kubernetes.Report(source("a", one), source("b", one), kubernetes.Options{ThreeWay: true, Live: source("c", one)})
+		three, err := kubernetes.Report(source("a", one), source("b", one),
+			kubernetes.Options{ThreeWay: true, Live: source("c", one)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,20 +89,26 @@ func TestRenames(t *testing.T) {
 		before, after string
 		from          []string // of the changes in order; "" is no rename
 	}{
-		"a version in the name": {fmt.Sprintf(config, "a-v1", "x"), fmt.Sprintf(config, "a-v2", "y"), []string{"ConfigMap/a-v1"}},
+		"a version in the name": {fmt.Sprintf(config, "a-v1", "x"), fmt.Sprintf(config, "a-v2", "y"),
+			[]string{"ConfigMap/a-v1"}},
 		"each its own": {
 			fmt.Sprintf(config, "a-v1", "x") + fmt.Sprintf(config, "b-v1", "y"),
 			fmt.Sprintf(config, "b-v2", "y") + fmt.Sprintf(config, "a-v2", "x"), []string{"ConfigMap/a-v1", "ConfigMap/b-v1"},
 		},
-		"equal but for the name": {fmt.Sprintf(config, "left", "x"), fmt.Sprintf(config, "right", "x"), []string{"ConfigMap/left"}},
+		"equal but for the name": {fmt.Sprintf(config, "left", "x"), fmt.Sprintf(config, "right", "x"),
+			[]string{"ConfigMap/left"}},
 		"a version, and all values differ": {
-			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a-v1}\ndata: {a: x}\n", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a-v2}\ndata: {a: z}\n",
+			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a-v1}\ndata: {a: x}\n",
+			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a-v2}\ndata: {a: z}\n",
 			[]string{"ConfigMap/a-v1"},
 		},
-		"a version, and nothing in common": {fmt.Sprintf(config, "a-v1", "x"), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a-v2}\ndata: {z: zz}\n", []string{"", ""}},
-		"nothing in common":                {fmt.Sprintf(config, "left", "x"), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: right}\ndata: {z: zz}\n", []string{"", ""}},
-		"another kind":                     {fmt.Sprintf(config, "a-v1", "x"), fmt.Sprintf(service, "a-v2", 80), []string{"", ""}},
-		"what is kept":                     {fmt.Sprintf(kept, "a-v1"), fmt.Sprintf(kept, "a-v2"), []string{""}},
+		"a version, and nothing in common": {fmt.Sprintf(config, "a-v1", "x"),
+			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a-v2}\ndata: {z: zz}\n", []string{"", ""}},
+		"nothing in common": {fmt.Sprintf(config, "left", "x"),
+			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: right}\ndata: {z: zz}\n", []string{"", ""}},
+		"another kind": {fmt.Sprintf(config, "a-v1", "x"), fmt.Sprintf(service, "a-v2", 80),
+			[]string{"", ""}},
+		"what is kept": {fmt.Sprintf(kept, "a-v1"), fmt.Sprintf(kept, "a-v2"), []string{""}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := compare(t, c.before, c.after, kubernetes.Options{})
@@ -138,14 +145,17 @@ func TestManyOfOneKind(t *testing.T) {
 func TestNamespaces(t *testing.T) {
 	with := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: shop}\ndata: {a: x}\n"
 	without := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: x}\n"
-	if r := compare(t, with, without, kubernetes.Options{Namespace: "shop"}); r.Totals.Noise+r.Totals.Unchanged != 1 || r.Totals.Replace != 0 {
+	if r := compare(t, with, without, kubernetes.Options{Namespace: "shop"}); r.Totals.Noise+r.Totals.Unchanged != 1 ||
+		r.Totals.Replace != 0 {
 		t.Errorf("the namespace of the release and none: %+v", r.Totals)
 	}
-	if r := compare(t, with, without, kubernetes.Options{Namespace: "other"}); r.Totals.Create != 1 || r.Totals.Destroy != 1 {
+	if r := compare(t, with, without, kubernetes.Options{Namespace: "other"}); r.Totals.Create != 1 ||
+		r.Totals.Destroy != 1 {
 		t.Errorf("another namespace: %+v", r.Totals)
 	}
 	cluster := "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, namespace: x}\n"
-	if r := compare(t, cluster, strings.Replace(cluster, ", namespace: x", "", 1), kubernetes.Options{Namespace: "shop"}); r.Totals.Destroy+r.Totals.Create != 0 {
+	if r := compare(t, cluster, strings.Replace(cluster, ", namespace: x", "", 1),
+		kubernetes.Options{Namespace: "shop"}); r.Totals.Destroy+r.Totals.Create != 0 {
 		t.Errorf("a Namespace in a namespace: %+v", r.Totals)
 	}
 }
@@ -154,7 +164,8 @@ func TestNamespaces(t *testing.T) {
 // them to an autoscaler, counts as a change.
 func TestReplicasAreNoDefault(t *testing.T) {
 	text := "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  paused: false\n%s  template: {spec: {containers: [{name: web, image: a}]}}\n"
-	r := compare(t, fmt.Sprintf(text, ""), fmt.Sprintf(text, "  replicas: 1\n  minReadySeconds: 0\n"), kubernetes.Options{})
+	r := compare(t, fmt.Sprintf(text, ""), fmt.Sprintf(text, "  replicas: 1\n  minReadySeconds: 0\n"),
+		kubernetes.Options{})
 	if len(r.Changes) != 1 || r.Changes[0].Noise() {
 		t.Fatalf("changes: %+v", r.Totals)
 	}
@@ -169,7 +180,8 @@ func TestReplicasAreNoDefault(t *testing.T) {
 // object that is added or removed.
 func TestNewObjectsFoldNothing(t *testing.T) {
 	text := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {helm.sh/chart: a-1}, creationTimestamp: \"2026-01-01T00:00:00Z\"}\ndata: {a: x}\n"
-	for _, r := range []*diff.Report{compare(t, "", text, kubernetes.Options{}), compare(t, text, "", kubernetes.Options{})} {
+	for _, r := range []*diff.Report{compare(t, "", text, kubernetes.Options{}),
+		compare(t, text, "", kubernetes.Options{})} {
 		for _, f := range r.Changes[0].Fields {
 			if want := map[string]string{"metadata.creationTimestamp": "server-owned"}[f.Path]; f.Fold != want {
 				t.Errorf("%s is folded by %q, want %q", f.Path, f.Fold, want)
@@ -187,16 +199,19 @@ func TestErrors(t *testing.T) {
 		"twice":   good + strings.Replace(good, "same", "hunter22", 1),
 	} {
 		for side, pair := range map[string][2]string{"before.yaml:": {bad, good}, "after.yaml:": {good, bad}} {
-			_, err := kubernetes.Report(source("before.yaml", []byte(pair[0])), source("after.yaml", []byte(pair[1])), kubernetes.Options{})
+			_, err := kubernetes.Report(source("before.yaml", []byte(pair[0])), source("after.yaml", []byte(pair[1])),
+				kubernetes.Options{})
 			if err == nil || !strings.Contains(err.Error(), side) || strings.Contains(err.Error(), "hunter22") {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
 	}
-	if _, err := kubernetes.Report(source("a", []byte(good)), source("b", []byte(good)), kubernetes.Options{MaxBytes: 10}); err == nil {
+	if _, err := kubernetes.Report(source("a", []byte(good)), source("b", []byte(good)),
+		kubernetes.Options{MaxBytes: 10}); err == nil {
 		t.Error("more than the bound is read")
 	}
-	if r, err := kubernetes.Report(nil, []manifest.Source{}, kubernetes.Options{}); err != nil || len(r.Changes) != 0 || r.Validate() != nil {
+	if r, err := kubernetes.Report(nil, []manifest.Source{}, kubernetes.Options{}); err != nil || len(r.Changes) != 0 ||
+		r.Validate() != nil {
 		t.Errorf("nothing at all: %v", err)
 	}
 }
@@ -214,7 +229,8 @@ func FuzzReport(f *testing.F) {
 		f.Add(archive.Files[0].Data, archive.Files[1].Data, archive.Files[min(2, len(archive.Files)-1)].Data)
 	}
 	f.Fuzz(func(t *testing.T, before, after, live []byte) {
-		for _, o := range []kubernetes.Options{{MaxBytes: 1 << 20}, {ThreeWay: true, Live: source("live", live), Again: source("again", live), Namespace: "shop"}} {
+		for _, o := range []kubernetes.Options{{MaxBytes: 1 << 20},
+			{ThreeWay: true, Live: source("live", live), Again: source("again", live), Namespace: "shop"}} {
 			r, err := kubernetes.Report(source("before", before), source("after", after), o)
 			if err != nil {
 				continue

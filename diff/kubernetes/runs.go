@@ -48,8 +48,10 @@ func valueAt(v raw.Value, p tree.Path) raw.Value {
 
 // interpreters run a text among their arguments.
 var interpreters = map[string]bool{
-	"sh": true, "bash": true, "ash": true, "dash": true, "zsh": true, "ksh": true, "busybox": true, "env": true, "python": true, "python3": true,
-	"perl": true, "ruby": true, "node": true, "php": true, "lua": true, "awk": true, "pwsh": true, "cmd": true, "tini": true, "xargs": true,
+	"sh": true, "bash": true, "ash": true, "dash": true, "zsh": true, "ksh": true, "busybox": true, "env": true,
+	"python": true, "python3": true,
+	"perl": true, "ruby": true, "node": true, "php": true, "lua": true, "awk": true, "pwsh": true, "cmd": true,
+	"tini": true, "xargs": true,
 }
 
 // runsVariable reports whether a variable decides what a container runs: the kubelet
@@ -87,8 +89,9 @@ func evaluates(text, name string) bool {
 // evaluation matches a variable in the position of a program, or after a
 // command that runs its arguments.
 var evaluation = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?:^|[;&|\n(]|\b(?:eval|exec|source|then|do|else|xargs|nohup|sudo|time|command|trap)\b|(?:^|\s)(?:\.|-c|-e|-r)\s)` +
-		`[\s"'@]*\$\{?([A-Za-z_][A-Za-z0-9_]*)`)
+	return regexp.MustCompile(
+		`(?:^|[;&|\n(]|\b(?:eval|exec|source|then|do|else|xargs|nohup|sudo|time|command|trap)\b|(?:^|\s)(?:\.|-c|-e|-r)\s)` +
+			`[\s"'@]*\$\{?([A-Za-z_][A-Za-z0-9_]*)`)
 })
 
 func texts(v raw.Value, key string) []string {

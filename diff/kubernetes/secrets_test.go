@@ -83,7 +83,8 @@ func (p *planted) secret(name string) object {
 	}
 	if rapid.Bool().Draw(p.t, "applied") {
 		o["metadata"] = object{"name": name, "annotations": object{
-			"kubectl.kubernetes.io/last-applied-configuration": fmt.Sprintf(`{"data":{"%s":"%s"},"old":"%s"}`, key, encoded, p.new()),
+			"kubectl.kubernetes.io/last-applied-configuration": fmt.Sprintf(`{"data":{"%s":"%s"},"old":"%s"}`, key,
+				encoded, p.new()),
 		}}
 	}
 	return o
@@ -93,20 +94,24 @@ func (p *planted) secret(name string) object {
 func (p *planted) workload(name string) object {
 	env := []any{
 		object{"name": "LEVEL", "value": p.copied()},
-		object{"name": rapid.SampledFrom([]string{"DB_PASSWORD", "API_KEY", "AUTH_TOKEN", "clientSecret"}).Draw(p.t, "env"), "value": p.new()},
+		object{"name": rapid.SampledFrom([]string{"DB_PASSWORD", "API_KEY", "AUTH_TOKEN", "clientSecret"}).Draw(p.t, "env"),
+			"value": p.new()},
 		object{"name": "DSN", "value": "postgres://shop:" + p.new() + "@db/shop"},
 	}
 	if rapid.Bool().Draw(p.t, "first") {
 		env = append([]any{object{"name": "FIRST", "value": "1"}}, env...)
 	}
 	return object{
-		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": object{"name": name, "annotations": object{"note": p.copied()}},
+		"apiVersion": "apps/v1", "kind": "Deployment",
+		"metadata": object{"name": name, "annotations": object{"note": p.copied()}},
 		"spec": object{"selector": object{"matchLabels": object{"app": name}}, "template": object{
 			"metadata": object{"labels": object{"app": name}},
 			"spec": object{"containers": []any{object{
-				"name": "main", "image": "shop/x:1", "env": env, "args": []any{"--password=" + p.new(), "--token", p.new(), p.copied()},
-				"command":        []any{"sh", "-c", "PGPASSWORD=" + p.new() + " psql"},
-				"readinessProbe": object{"httpGet": object{"httpHeaders": []any{object{"name": "Authorization", "value": "Bearer " + p.new()}}}},
+				"name": "main", "image": "shop/x:1", "env": env, "args": []any{"--password=" + p.new(), "--token", p.new(),
+					p.copied()},
+				"command": []any{"sh", "-c", "PGPASSWORD=" + p.new() + " psql"},
+				"readinessProbe": object{
+					"httpGet": object{"httpHeaders": []any{object{"name": "Authorization", "value": "Bearer " + p.new()}}}},
 			}}},
 		}},
 	}
@@ -118,9 +123,11 @@ func (p *planted) settings(name string) object {
 		"binaryData": object{"env": base64.StdEncoding.EncodeToString([]byte("A=1\nAPI_KEY=" + p.new() + "\n"))},
 		"data": object{
 			"plain": p.copied(), "text": "first\n" + p.copied() + "\nlast\n", "DB_PASSWORD": p.new(),
-			"quoted": "a: 1\npassword: \"" + p.new() + " horse staple\"\nb: [\n", "auths.json": `{"auths":{"r":{"auth":"` + p.auth() + `"}}}`,
-			"broken.json": `{"auths":{"r":{"auth":"` + p.auth() + `"}}`, "app.json": fmt.Sprintf(`{"server":{"port":%d,"password":"%s"}}`, len(p.all), p.new()),
-			"app.yaml": fmt.Sprintf("server:\n  port: %d\n  apiKey: %s\n", len(p.all), p.new()),
+			"quoted": "a: 1\npassword: \"" + p.new() + " horse staple\"\nb: [\n", "auths.json": `{"auths":{"r":{"auth":"` +
+				p.auth() + `"}}}`,
+			"broken.json": `{"auths":{"r":{"auth":"` + p.auth() + `"}}`,
+			"app.json":    fmt.Sprintf(`{"server":{"port":%d,"password":"%s"}}`, len(p.all), p.new()),
+			"app.yaml":    fmt.Sprintf("server:\n  port: %d\n  apiKey: %s\n", len(p.all), p.new()),
 		},
 	}
 }
@@ -139,8 +146,9 @@ func (p *planted) custom(name string) object {
 		"apiVersion": "acme.example/v1", "kind": "Database", "metadata": object{"name": name},
 		"spec": object{
 			"manifests": []any{p.nested()}, "manifest": p.nested(),
-			"adminPassword": p.new(), "size": len(p.all), "passwords": []any{p.new(), p.new()}, "clientSecret": object{"value": p.new()},
-			"run": []any{"a", "export TOKEN='" + p.new() + "'", len(p.all)}, "pin": len(p.all),
+			"adminPassword": p.new(), "size": len(p.all), "passwords": []any{p.new(), p.new()},
+			"clientSecret": object{"value": p.new()},
+			"run":          []any{"a", "export TOKEN='" + p.new() + "'", len(p.all)}, "pin": len(p.all),
 			"users": []any{object{"name": "a", "token": p.new()}, object{"name": "API_KEY", "value": p.new()}},
 		},
 	}
@@ -173,7 +181,8 @@ func TestNoPlantedSecretIsShown(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := &planted{t: t}
 		before, after, live := p.side(), p.side(), p.side()
-		o := kubernetes.Options{TagKey: []byte("key"), ThreeWay: rapid.Bool().Draw(t, "three-way"), Live: source("live", live)}
+		o := kubernetes.Options{TagKey: []byte("key"), ThreeWay: rapid.Bool().Draw(t, "three-way"),
+			Live: source("live", live)}
 		if rapid.Bool().Draw(t, "again") {
 			o.Again = source("again", p.side())
 		}

@@ -47,7 +47,8 @@ func situation(t *testing.T, name string) {
 	if again, ok := files["again.yaml"]; ok {
 		o.Again = source("again.yaml", again)
 	}
-	report, err := kubernetes.Report(source("before.yaml", files["before.yaml"]), source("after.yaml", files["after.yaml"]), o)
+	report, err := kubernetes.Report(source("before.yaml", files["before.yaml"]),
+		source("after.yaml", files["after.yaml"]), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +64,8 @@ func situation(t *testing.T, name string) {
 		return
 	}
 	if want := string(files["want.txt"]); got.String() != want {
-		t.Errorf("got:\n%s\nwant:\n%s\n(go test ./diff/kubernetes -update writes what it is now; read it)", got.String(), want)
+		t.Errorf("got:\n%s\nwant:\n%s\n(go test ./diff/kubernetes -update writes what it is now; read it)",
+			got.String(), want)
 	}
 }
 

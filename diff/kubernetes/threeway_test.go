@@ -51,7 +51,8 @@ func TestThreeWaysOfWhatNobodyTouched(t *testing.T) {
 // stays, and one that was applied last and is no longer desired is removed.
 func TestOthersKeepTheirFields(t *testing.T) {
 	pod := func(containers ...any) any {
-		return map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": containers}}}}
+		return map[string]any{
+			"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": containers}}}}
 	}
 	container := func(name string, env ...any) any { return map[string]any{"name": name, "env": env} }
 	variable := func(name string) any { return map[string]any{"name": name, "value": "x"} }
@@ -60,7 +61,8 @@ func TestOthersKeepTheirFields(t *testing.T) {
 		last, live, wanted any
 		goes, stays        []string
 	}{
-		"a label of others": {labels(nil), labels(map[string]any{"theirs": "1"}), labels(nil), nil, []string{"metadata.labels.theirs"}},
+		"a label of others": {labels(nil), labels(map[string]any{"theirs": "1"}), labels(nil), nil,
+			[]string{"metadata.labels.theirs"}},
 		"a label of each": {
 			labels(map[string]any{"ours": "1"}), labels(map[string]any{"ours": "1", "theirs": "1"}), labels(map[string]any{}),
 			[]string{"metadata.labels.ours"}, []string{"metadata.labels.theirs"},
@@ -70,17 +72,20 @@ func TestOthersKeepTheirFields(t *testing.T) {
 			[]string{"metadata.labels.ours"}, []string{"metadata.labels.theirs"},
 		},
 		"taken away whoever set it": {
-			labels(nil), labels(map[string]any{"theirs": "1"}), labels(map[string]any{"theirs": nil}), []string{"metadata.labels.theirs"}, nil,
+			labels(nil), labels(map[string]any{"theirs": "1"}), labels(map[string]any{"theirs": nil}),
+			[]string{"metadata.labels.theirs"}, nil,
 		},
 		"an injected container": {
 			pod(container("a")), pod(container("a"), container("proxy")), pod(container("a")), nil,
 			[]string{"spec.template.spec.containers[proxy]"},
 		},
 		"a variable of each": {
-			pod(container("a", variable("OURS"))), pod(container("a", variable("OURS"), variable("THEIRS"))), pod(container("a")),
+			pod(container("a", variable("OURS"))), pod(container("a", variable("OURS"), variable("THEIRS"))),
+			pod(container("a")),
 			[]string{"spec.template.spec.containers[a].env[OURS]"}, []string{"spec.template.spec.containers[a].env[THEIRS]"},
 		},
-		"a field of others": {map[string]any{}, map[string]any{"spec": map[string]any{"replicas": "x"}}, map[string]any{}, nil, []string{"spec"}},
+		"a field of others": {map[string]any{}, map[string]any{"spec": map[string]any{"replicas": "x"}}, map[string]any{},
+			nil, []string{"spec"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			typ := schema.Builtin().Find("apps", "v1", "Deployment")
@@ -117,7 +122,8 @@ func TestOwners(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wanted, err := raw.Parse([]byte(`{"metadata":{"labels":{"app":"web"}},"spec":{"template":{"spec":{"containers":[]}},"args":["a"]}}`))
+	wanted, err := raw.Parse(
+		[]byte(`{"metadata":{"labels":{"app":"web"}},"spec":{"template":{"spec":{"containers":[]}},"args":["a"]}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,8 +138,10 @@ func TestOwners(t *testing.T) {
 	}{
 		{root.Field("replicas"), "scaler"},
 		{root.Field("template").Field("spec").Field("containers").Selected("web", []string{"name"}).Field("image"), ""},
-		{root.Field("ports").Selected("containerPort=53,protocol=UDP", []string{"containerPort", "protocol"}).Field("name"), "edit"},
-		{root.Field("ports").Selected("containerPort=53,protocol=TCP", []string{"containerPort", "protocol"}).Field("name"), ""},
+		{root.Field("ports").Selected("containerPort=53,protocol=UDP", []string{"containerPort", "protocol"}).Field("name"),
+			"edit"},
+		{root.Field("ports").Selected("containerPort=53,protocol=TCP", []string{"containerPort", "protocol"}).Field("name"),
+			""},
 		{root.Field("args").At(0), "edit"},
 		{tree.Path{}.Field("metadata").Field("finalizers").Selected("b", nil), "edit"},
 		{tree.Path{}.Field("metadata").Field("finalizers").Selected("a", nil), ""},

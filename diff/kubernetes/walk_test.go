@@ -164,12 +164,14 @@ func same(t *schema.Type, a, b any) bool {
 }
 
 var plainValues = rapid.SampledFrom([]any{
-	"a", "b", "80", "1", "100m", "0.1", "1Gi", "60s", "", "TCP", "UDP", json.Number("80"), json.Number("1"), json.Number("53"), json.Number("1.0"),
+	"a", "b", "80", "1", "100m", "0.1", "1Gi", "60s", "", "TCP", "UDP", json.Number("80"), json.Number("1"),
+	json.Number("53"), json.Number("1.0"),
 	true, false,
 })
 
 var someKeys = rapid.SampledFrom([]string{
-	"name", "value", "image", "env", "ports", "containerPort", "protocol", "labels", "rules", "verbs", "key", "args", "resources", "limits", "cpu", "x",
+	"name", "value", "image", "env", "ports", "containerPort", "protocol", "labels", "rules", "verbs", "key", "args",
+	"resources", "limits", "cpu", "x",
 })
 
 // anyValue draws any value, with lists of objects that have names, repeat them, or have none.
@@ -212,16 +214,19 @@ func aDeployment(t *rapid.T) any {
 		c := elementOf(t, names)
 		c["env"] = list(func() any { return elementOf(t, names) })
 		c["ports"] = list(func() any {
-			return map[string]any{"containerPort": plainValues.Draw(t, "port"), "protocol": rapid.SampledFrom([]any{"TCP", "UDP", nil}).Draw(t, "protocol")}
+			return map[string]any{"containerPort": plainValues.Draw(t, "port"),
+				"protocol": rapid.SampledFrom([]any{"TCP", "UDP", nil}).Draw(t, "protocol")}
 		})
 		return c
 	})
 	return map[string]any{
 		"apiVersion": "apps/v1", "kind": "Deployment",
-		"metadata": map[string]any{"name": "web", "labels": anyValue(2).Draw(t, "labels"), "finalizers": anyValue(1).Draw(t, "finalizers")},
+		"metadata": map[string]any{"name": "web", "labels": anyValue(2).Draw(t, "labels"),
+			"finalizers": anyValue(1).Draw(t, "finalizers")},
 		"spec": map[string]any{
 			"replicas": plainValues.Draw(t, "replicas"),
-			"template": map[string]any{"spec": map[string]any{"containers": containers, "volumes": anyValue(3).Draw(t, "volumes")}},
+			"template": map[string]any{"spec": map[string]any{"containers": containers,
+				"volumes": anyValue(3).Draw(t, "volumes")}},
 		},
 	}
 }
@@ -271,7 +276,8 @@ func mutated(t *rapid.T, v any, depth int) any {
 // including folded ones, to before yields after.
 func TestDifferencesGiveAfter(t *testing.T) {
 	types := map[string]*schema.Type{
-		"unknown": nil, "Deployment": schema.Builtin().Find("apps", "v1", "Deployment"), "Role": schema.Builtin().Find("rbac.authorization.k8s.io", "v1", "Role"),
+		"unknown": nil, "Deployment": schema.Builtin().Find("apps", "v1", "Deployment"),
+		"Role": schema.Builtin().Find("rbac.authorization.k8s.io", "v1", "Role"),
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		kind := rapid.SampledFrom([]string{"unknown", "Deployment", "Role"}).Draw(t, "type")
