@@ -150,7 +150,8 @@ func (c *converter) alias(n *yaml.Node, depth int) (any, int, error) {
 		c.count += a.count
 	}
 	if c.count > c.limit {
-		return nil, 0, c.errorAt(n, "the aliases up to here make the document many times larger than it is written; write the values out")
+		return nil, 0, c.errorAt(n,
+			"the aliases up to here make the document many times larger than it is written; write the values out")
 	}
 	if depth+a.height-1 > maxDepth {
 		return nil, 0, c.errorAt(n, "nested more than 500 levels deep; flatten it")

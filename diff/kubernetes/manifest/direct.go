@@ -343,7 +343,9 @@ func (s *side) parsed(written string) (any, bool) {
 		return nil, false
 	}
 	repeated := false
-	c := &converter{limit: aliasFloor, oldWord: func(place) { s.oldWords = true }, repeated: func(place) { repeated = true }}
+	c := &converter{limit: aliasFloor, oldWord: func(place) { s.oldWords = true }, repeated: func(place) {
+		repeated = true
+	}}
 	v, _, err := c.value(node, maxDirect)
 	return v, err == nil && !repeated && node.Kind != yaml.AliasNode
 }

@@ -42,7 +42,9 @@ func directIsTrue(t interface {
 		return false
 	}
 	repeated, old := false, false
-	c := &converter{text: whole, limit: aliasCeiling, repeated: func(place) { repeated = true }, oldWord: func(place) { old = true }}
+	c := &converter{text: whole, limit: aliasCeiling, repeated: func(place) { repeated = true }, oldWord: func(place) {
+		old = true
+	}}
 	want, err := c.document()
 	_, sure := whole.direct(true)
 	switch {
@@ -115,16 +117,26 @@ func TestRealManifestsAreReadFromTheirLines(t *testing.T) {
 
 // directSamples are texts whose lines are easily misread.
 var directSamples = []string{
-	"a: b # c\n", "a: b#c\n", "a: 'x' # c\n", "a: \"x\\ty\\\\ \\\" \\u00e9\"\n", "a: \"x\\\n  y\"\n", "a: 'x\n\n  y'\n", "a: x\n  y\n\n  z # c\nb: 1\n",
-	"a: x\n  - y\n", "a: x\n\n\n  # c\nb: y\n", "a: |\n  x\n   y\n\n  z\n\n\nb: c\n", "a: |-\n  x\n  \n     \n", "a: |\n\n  x\n # c\n", "a: |\n  x",
-	"a: |-\n  x\n   ", "a: |\n  x\n      \n  y\n", "a: |+\n  x\n\n", "a: |2\n   x\n", "a: >\n  x\n  y\n\n   z\n", "a: >-\n\n  x\n # c\n", "- a: |\n    x\n  b: c\n",
-	"a:\n- |\n  x\n- >-\n  y\n", "a: {}\nb: []\nc: {} # d\nd: [ ]\n", "a: [yes, {b: no}]\n", "a: yes\n", "yes: a\n", "<<: a\n", "<< : {a: b}\n", "'<<': {a: b}\n",
-	"a: 1\na: 2\n", "a:\n  b: 1\n  b: 2\n", "a: ~\nb:\nc: null\n", "a: 0x1f\nb: 1_0\nc: 1e3\nd: .5\ne: -.inf\n", "a: \tb\n", "a: b\tc\n", "a: \"b\tc\"\n",
-	"a: b\x7f\n", "a: \"\u0080\"\n", "a: \u00a0b\n", "a: \ufffe\n", "a: b\r\n  c\r\nd: |\r\n  e\r\n  f\r\n", "...\n", "a: b\n...\n", "- - a\n  - b\n- - - c\n",
-	"'a b': c\n\"d\": e\n", "a'b: c\n", "\"a\\\"b\": c\n", "? a\n", "a: ?b\n", "a: -b\n", "a: :b\n", "a: b:\n", "a: b:c\n", "a: %b\n", "a: b %c\n", "a: >\n\nb: c\n",
-	"a: |\n\nb: c\n", "a: |\n# c\nb: d\n", "a:\n  b: |\n # c\n  d: e\n", "a:\n  b: >\n # c\n  d: e\n", "a:\n- |\n# b\n- c\n",
-	"a:\n  - b\n  # c\n  - d\n", "a: # c\n  b: d\n", "a:\n# c\n  b: d\n", "a: ''\nb: \"\"\nc: ''''\n", "a: b\n\n  # c\n", strings.Repeat("- ", 249) + "a\n",
-	strings.Repeat("- ", 260) + "a\n", "=: =\n", "a: =\n", "a: !b c\n", "a: 2001-01-01\n2001-01-01: a\n", "1: a\n", "a: [b,\n  c]\n", "a: {b: c, b: d}\n",
+	"a: b # c\n", "a: b#c\n", "a: 'x' # c\n", "a: \"x\\ty\\\\ \\\" \\u00e9\"\n", "a: \"x\\\n  y\"\n", "a: 'x\n\n  y'\n",
+	"a: x\n  y\n\n  z # c\nb: 1\n",
+	"a: x\n  - y\n", "a: x\n\n\n  # c\nb: y\n", "a: |\n  x\n   y\n\n  z\n\n\nb: c\n", "a: |-\n  x\n  \n     \n",
+	"a: |\n\n  x\n # c\n", "a: |\n  x",
+	"a: |-\n  x\n   ", "a: |\n  x\n      \n  y\n", "a: |+\n  x\n\n", "a: |2\n   x\n", "a: >\n  x\n  y\n\n   z\n",
+	"a: >-\n\n  x\n # c\n", "- a: |\n    x\n  b: c\n",
+	"a:\n- |\n  x\n- >-\n  y\n", "a: {}\nb: []\nc: {} # d\nd: [ ]\n", "a: [yes, {b: no}]\n", "a: yes\n", "yes: a\n",
+	"<<: a\n", "<< : {a: b}\n", "'<<': {a: b}\n",
+	"a: 1\na: 2\n", "a:\n  b: 1\n  b: 2\n", "a: ~\nb:\nc: null\n", "a: 0x1f\nb: 1_0\nc: 1e3\nd: .5\ne: -.inf\n",
+	"a: \tb\n", "a: b\tc\n", "a: \"b\tc\"\n",
+	"a: b\x7f\n", "a: \"\u0080\"\n", "a: \u00a0b\n", "a: \ufffe\n", "a: b\r\n  c\r\nd: |\r\n  e\r\n  f\r\n", "...\n",
+	"a: b\n...\n", "- - a\n  - b\n- - - c\n",
+	"'a b': c\n\"d\": e\n", "a'b: c\n", "\"a\\\"b\": c\n", "? a\n", "a: ?b\n", "a: -b\n", "a: :b\n", "a: b:\n", "a: b:c\n",
+	"a: %b\n", "a: b %c\n", "a: >\n\nb: c\n",
+	"a: |\n\nb: c\n", "a: |\n# c\nb: d\n", "a:\n  b: |\n # c\n  d: e\n", "a:\n  b: >\n # c\n  d: e\n",
+	"a:\n- |\n# b\n- c\n",
+	"a:\n  - b\n  # c\n  - d\n", "a: # c\n  b: d\n", "a:\n# c\n  b: d\n", "a: ''\nb: \"\"\nc: ''''\n", "a: b\n\n  # c\n",
+	strings.Repeat("- ", 249) + "a\n",
+	strings.Repeat("- ", 260) + "a\n", "=: =\n", "a: =\n", "a: !b c\n", "a: 2001-01-01\n2001-01-01: a\n", "1: a\n",
+	"a: [b,\n  c]\n", "a: {b: c, b: d}\n",
 }
 
 func TestSamplesAreReadFromTheirLines(t *testing.T) {

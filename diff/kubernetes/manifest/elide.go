@@ -88,7 +88,8 @@ func Elided(v raw.Value) bool {
 // returns false if there are none, or the texts must be parsed whole.
 func leaveOut(before, after *Object, from int, least int32) (*pairing, bool) {
 	a, b := before.text, after.text
-	if len(a.data) < from || len(b.data) < from || a.form != yamlForm || b.form != yamlForm || before.ID.Kind == "Secret" || after.ID.Kind == "Secret" {
+	if len(a.data) < from || len(b.data) < from || a.form != yamlForm || b.form != yamlForm ||
+		before.ID.Kind == "Secret" || after.ID.Kind == "Secret" {
 		return nil, false
 	}
 	p := &pairing{marks: &marks{seed: maphash.MakeSeed(), numbers: map[like]int{}}}

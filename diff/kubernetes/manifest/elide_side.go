@@ -175,7 +175,8 @@ func (s *side) cut(first, last int32) {
 	if end-b.key < s.least {
 		return
 	}
-	s.cuts[first] = cut{last, s.marks.of(like{maphash.Bytes(s.marks.seed, s.data[b.key:end]), b.column}, example{s, first, last})}
+	s.cuts[first] = cut{last, s.marks.of(like{maphash.Bytes(s.marks.seed, s.data[b.key:end]), b.column},
+		example{s, first, last})}
 }
 
 // collapse leaves out as much as possible of an element that has an equal one on the other side.

@@ -255,7 +255,8 @@ func FuzzPair(f *testing.F) {
 			return
 		}
 		if !values[0].Equal(x) || !values[1].Equal(y) {
-			t.Fatalf("put back, the values are others\nbefore:\n%q\nafter:\n%q\nleft:\n%q\nand\n%q", before, after, p.sides[0].restText(), p.sides[1].restText())
+			t.Fatalf("put back, the values are others\nbefore:\n%q\nafter:\n%q\nleft:\n%q\nand\n%q", before, after,
+				p.sides[0].restText(), p.sides[1].restText())
 		}
 	})
 }

@@ -68,15 +68,20 @@ func (t *written) write(b *strings.Builder, column int, inline bool) {
 	}
 }
 
-var plainTexts = []string{"text", "two words", "it's", "say \"hi\"", "a#b", "x", "1", "0644", "0x1F", "1_000", "1.0", "1e3", ".5", "-3", "+12", "yes",
-	"on", "N", "null", "~", "true", "2001-01-01", "12:30:45", "80:80", "http://a.b/c", "-1", "-a", "a,b", "[", "08", "0b11", "0o17", ".inf",
+var plainTexts = []string{"text", "two words", "it's", "say \"hi\"", "a#b", "x", "1", "0644", "0x1F", "1_000", "1.0",
+	"1e3", ".5", "-3", "+12", "yes",
+	"on", "N", "null", "~", "true", "2001-01-01", "12:30:45", "80:80", "http://a.b/c", "-1", "-a", "a,b", "[", "08",
+	"0b11", "0o17", ".inf",
 	"123456789012345678901234567890", "a]", "é", "%", "1.2.3", "1e400", "*", "a &b"}
 
-var quotedTexts = []string{"''", `""`, "'it''s'", `"a \" b"`, `"x: y"`, "'# no'", `"\u00e9\n"`, "'a' # comment", `"{"`, "'- a'"}
+var quotedTexts = []string{"''", `""`, "'it''s'", `"a \" b"`, `"x: y"`, "'# no'", `"\u00e9\n"`, "'a' # comment",
+	`"{"`, "'- a'"}
 
-var flowTexts = []string{"{}", "[]", "[a, b]", "{a: 1, b: 'x]'}", `[{name: "a, }"}, it's]`, "[80, yes] # c", "{a: }", `{"a":1}`}
+var flowTexts = []string{"{}", "[]", "[a, b]", "{a: 1, b: 'x]'}", `[{name: "a, }"}, it's]`, "[80, yes] # c",
+	"{a: }", `{"a":1}`}
 
-var keyTexts = []string{"a", "b", "c", "name", "some-key", "a.b/c", "'q'", `"k"`, "80", "yes", "with space", "a#b", "it's", "key\"", "x y ",
+var keyTexts = []string{"a", "b", "c", "name", "some-key", "a.b/c", "'q'", `"k"`, "80", "yes", "with space", "a#b",
+	"it's", "key\"", "x y ",
 	"é", "-x", "1.5"}
 
 func genScalar(t *rapid.T) *written {
@@ -88,7 +93,8 @@ func genScalar(t *rapid.T) *written {
 	case 4:
 		return &written{head: rapid.SampledFrom(flowTexts).Draw(t, "flow")}
 	case 5: // plain, multi-line
-		return &written{head: "begin", lines: genLines(t, []string{"  more", "    - deeper", " 'quote", "", "  {a", "   # comment", "  it's \"x"})}
+		return &written{head: "begin",
+			lines: genLines(t, []string{"  more", "    - deeper", " 'quote", "", "  {a", "   # comment", "  it's \"x"})}
 	case 6: // quoted, over lines
 		quote := rapid.SampledFrom([]string{"'", `"`}).Draw(t, "quote")
 		lines := genLines(t, []string{"  more", "key: value", "", "   - a", "# no comment", "    x"})
@@ -103,7 +109,8 @@ func genScalar(t *rapid.T) *written {
 	}
 	header := rapid.SampledFrom([]string{"|", ">", "|-", ">+", "|+", "|2", ">2-", "|1", "| # comment"}).Draw(t, "header")
 	pad := rapid.SampledFrom([]string{"  ", "   ", " "}).Draw(t, "pad")
-	lines := genLines(t, []string{"text", "key: value", "- a", "", " deeper", "# text", "'quote", "---", "{", "", "&a *b !c"})
+	lines := genLines(t, []string{"text", "key: value", "- a", "", " deeper", "# text", "'quote", "---", "{", "",
+		"&a *b !c"})
 	for i := range lines {
 		if lines[i] != "" {
 			lines[i] = pad + lines[i]

@@ -24,7 +24,8 @@ func identify(v raw.Value) identity {
 	metadata, _ := v.Get("metadata")
 	return identity{
 		apiVersion: raw.TextAt(v, "apiVersion"), kind: raw.TextAt(v, "kind"),
-		name: raw.TextAt(metadata, "name"), namespace: raw.TextAt(metadata, "namespace"), generate: raw.TextAt(metadata, "generateName"),
+		name: raw.TextAt(metadata, "name"), namespace: raw.TextAt(metadata, "namespace"),
+		generate: raw.TextAt(metadata, "generateName"),
 	}
 }
 

@@ -11,10 +11,12 @@ import (
 // number of lines, in the style of generators.
 func crd(name string, lines int, random *rand.Rand) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: %s.example.com\n  "+
-		"annotations:\n    note: 'some text'\nspec:\n", name)
+	fmt.Fprintf(&b,
+		"apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata:\n  name: %s.example.com\n  "+
+			"annotations:\n    note: 'some text'\nspec:\n", name)
 	fmt.Fprintf(&b, "  group: example.com\n  names:\n    kind: %s\n    plural: %ss\n  scope: Namespaced\n  versions:\n  - name: v1\n    "+
-		"served: true\n    storage: true\n    schema:\n      openAPIV3Schema:\n        type: object\n        properties:\n", name, name)
+		"served: true\n    storage: true\n    schema:\n      openAPIV3Schema:\n        type: object\n        properties:\n",
+		name, name)
 	w := &schemaWriter{b: &b, random: random, left: lines}
 	for w.left > 0 {
 		w.property(10, 0)
@@ -36,7 +38,8 @@ func (w *schemaWriter) property(indent, depth int) {
 	pad += "  "
 	switch w.random.IntN(4) {
 	case 0:
-		fmt.Fprintf(w.b, "%sdescription: |-\n%s  %s\n%s  %s\n\n%s  %s\n", pad, pad, w.words(9), pad, w.words(8), pad, w.words(4))
+		fmt.Fprintf(w.b, "%sdescription: |-\n%s  %s\n%s  %s\n\n%s  %s\n", pad, pad, w.words(9), pad, w.words(8), pad,
+			w.words(4))
 		w.left -= 5
 	case 1:
 		fmt.Fprintf(w.b, "%sdescription: '%s\n%s  %s. Don''t: %s'\n", pad, w.words(9), pad, w.words(7), w.words(2))

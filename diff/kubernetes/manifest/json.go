@@ -46,5 +46,6 @@ func (t text) jsonError(dec *jsontext.Decoder, err error) error {
 	case errors.As(err, &syntax):
 		return t.errorAt(placeAt(t.data, int(syntax.ByteOffset)), "this is no valid JSON; check what stands here")
 	}
-	return t.errorAt(placeAt(t.data, int(dec.InputOffset())), "more text after the JSON value; put a value of its own on a new line")
+	return t.errorAt(placeAt(t.data, int(dec.InputOffset())),
+		"more text after the JSON value; put a value of its own on a new line")
 }

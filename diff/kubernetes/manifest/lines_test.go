@@ -97,8 +97,10 @@ func TestScanIsSureOfTheUsualForms(t *testing.T) {
 
 func TestOldWordsAreSeenOnTheirLines(t *testing.T) {
 	for line, old := range map[string]bool{
-		"a: yes": true, "  a: on": true, "- NO": true, "  - n": true, "a:   Off": true, "y: 1": true, "  - on: x": true, "Yes:": true, "no:": true,
-		"a: 'yes'": false, "a: yesno": false, "this is on": false, "ayes": false, "yes": false, "only: x": false, "not": false, "a: Yno": false, "a: true": false, "": false,
+		"a: yes": true, "  a: on": true, "- NO": true, "  - n": true, "a:   Off": true, "y: 1": true, "  - on: x": true,
+		"Yes:": true, "no:": true,
+		"a: 'yes'": false, "a: yesno": false, "this is on": false, "ayes": false, "yes": false, "only: x": false,
+		"not": false, "a: Yno": false, "a: true": false, "": false,
 		"- ": false, "a: oN": false, "nothing: y x": false,
 	} {
 		if got := oldWordLine([]byte(line)); got != old {
@@ -109,7 +111,9 @@ func TestOldWordsAreSeenOnTheirLines(t *testing.T) {
 
 func TestValueRefusesAnotherObjectThanTheLinesSay(t *testing.T) {
 	read := func() *Object {
-		set, err := Read([]Source{{Name: "a", Data: []byte("apiVersion: g/v1\nkind: Thing\nmetadata:\n  name: a\n  namespace: b\n")}}, Options{})
+		set, err := Read(
+			[]Source{{Name: "a", Data: []byte("apiVersion: g/v1\nkind: Thing\nmetadata:\n  name: a\n  namespace: b\n")}},
+			Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,8 +123,12 @@ func TestValueRefusesAnotherObjectThanTheLinesSay(t *testing.T) {
 		t.Error(err)
 	}
 	for name, change := range map[string]func(*Object){
-		"group": func(o *Object) { o.ID.Group = "h" }, "kind": func(o *Object) { o.ID.Kind = "X" }, "name": func(o *Object) { o.ID.Name = "x" },
-		"namespace": func(o *Object) { o.ID.Namespace = "" }, "version": func(o *Object) { o.Version = "v2" }, "prefix": func(o *Object) { o.prefix = "x-" },
+		"group": func(o *Object) { o.ID.Group = "h" }, "kind": func(o *Object) { o.ID.Kind = "X" }, "name": func(o *Object) {
+			o.ID.Name = "x"
+		},
+		"namespace": func(o *Object) { o.ID.Namespace = "" }, "version": func(o *Object) {
+			o.Version = "v2"
+		}, "prefix": func(o *Object) { o.prefix = "x-" },
 	} {
 		o := read()
 		if change(o); o.ID.Kind == "" {
@@ -137,7 +145,8 @@ func TestAliasesCountForTheDepth(t *testing.T) {
 		return strings.Repeat("[", levels) + inside + strings.Repeat("]", levels)
 	}
 	for levels, fine := range map[int]bool{200: true, 300: false} {
-		o := object([]byte("apiVersion: v1\nkind: Thing\nmetadata: {name: thing}\na: &a " + nested(levels, "x") + "\nshallow: *a\nb: " + nested(levels, "*a") + "\n"))
+		o := object([]byte("apiVersion: v1\nkind: Thing\nmetadata: {name: thing}\na: &a " + nested(levels, "x") +
+			"\nshallow: *a\nb: " + nested(levels, "*a") + "\n"))
 		if _, err := o.Value(); (err == nil) != fine {
 			t.Errorf("%d levels twice: %v", levels, err)
 		}
@@ -146,10 +155,14 @@ func TestAliasesCountForTheDepth(t *testing.T) {
 
 func TestPlainScalarsAreWhatTheAPIsClientsSay(t *testing.T) {
 	for written, want := range map[string]string{
-		"": "null", "~": "null", "Null": "null", "nULL": `"nULL"`, "y": "true", "Y": "true", "yes": "true", "ON": "true", "off": "false", "n": "false", "yES": `"yES"`,
-		"1": "1", "+1": "1", "-0": "0", "007": "7", "0o7": "7", "08": "8", "0x10": "16", "-0b11": "-3", "0b-1": "-1", "1_0": "10", "1.": "1", ".5": "0.5", "1.0e2": "100",
-		"1e": `"1e"`, "1e+": `"1e+"`, ".": `"."`, "+": `"+"`, "-": `"-"`, "1-1": `"1-1"`, "1.2.3": `"1.2.3"`, "18446744073709551615": "18446744073709551615",
-		"18446744073709551616": "18446744073709551616", "-00018446744073709551616": "-18446744073709551616", "1e21": "1e+21", "1e999": `"1e999"`, ".inf": `".inf"`,
+		"": "null", "~": "null", "Null": "null", "nULL": `"nULL"`, "y": "true", "Y": "true", "yes": "true", "ON": "true",
+		"off": "false", "n": "false", "yES": `"yES"`,
+		"1": "1", "+1": "1", "-0": "0", "007": "7", "0o7": "7", "08": "8", "0x10": "16", "-0b11": "-3", "0b-1": "-1",
+		"1_0": "10", "1.": "1", ".5": "0.5", "1.0e2": "100",
+		"1e": `"1e"`, "1e+": `"1e+"`, ".": `"."`, "+": `"+"`, "-": `"-"`, "1-1": `"1-1"`, "1.2.3": `"1.2.3"`,
+		"18446744073709551615": "18446744073709551615",
+		"18446744073709551616": "18446744073709551616", "-00018446744073709551616": "-18446744073709551616", "1e21": "1e+21",
+		"1e999": `"1e999"`, ".inf": `".inf"`,
 		"+.inf": `"+.inf"`, "0x": `"0x"`, "1__0": "10", "_1": `"_1"`, "é": `"é"`,
 	} {
 		text, kind := raw.Text(raw.Of(plain(written)))

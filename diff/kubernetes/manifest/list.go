@@ -140,7 +140,8 @@ func (p *parts) next(start, end int) text {
 	}
 	p.column += utf8.RuneCount(between)
 	p.offset = start
-	return text{data: p.whole.data[start:end], form: jsonForm, source: p.whole.source, line: p.whole.line + p.line, column: p.column}
+	return text{data: p.whole.data[start:end], form: jsonForm, source: p.whole.source, line: p.whole.line + p.line,
+		column: p.column}
 }
 
 // jsonDocument reads one JSON value: an object, or a list of objects.

@@ -131,7 +131,8 @@ func (o *Object) Value() (raw.Value, error) {
 // Note returns a note from parsing the object; empty if there is none.
 func (o *Object) Note() string {
 	if at := o.repeated.Load(); at != nil {
-		return o.text.errorAt(*at, "this key is in the mapping already, and the last one counts, as it does for kubectl and Helm; remove one of the two").Error()
+		return o.text.errorAt(*at,
+			"this key is in the mapping already, and the last one counts, as it does for kubectl and Helm; remove one of the two").Error()
 	}
 	return ""
 }
@@ -193,8 +194,9 @@ func (o *Object) checked(v raw.Value) (raw.Value, error) {
 		found.generate == o.prefix && (found.name == o.ID.Name || found.name == "" && o.GenerateName) {
 		return v, nil
 	}
-	return raw.Value{}, o.text.errorAt(place{}, "the lines of this document look like another object than they are to a YAML parser; "+
-		"write apiVersion, kind and metadata as plain block mappings, each key once")
+	return raw.Value{},
+		o.text.errorAt(place{}, "the lines of this document look like another object than they are to a YAML parser; "+
+			"write apiVersion, kind and metadata as plain block mappings, each key once")
 }
 
 // CustomResources returns the objects that define custom resources.

@@ -42,7 +42,8 @@ func TestReadBoundsItsInput(t *testing.T) {
 		t.Error(err)
 	}
 	_, err := Read([]Source{one, two}, Options{MaxBytes: int64(len(one.Data)+len(two.Data)) - 1})
-	if want := "b:1:1: the manifests are larger than may be read; raise the limit or compare fewer at once"; fmt.Sprint(err) != want {
+	if want := "b:1:1: the manifests are larger than may be read; raise the limit or compare fewer at once"; fmt.Sprint(
+		err) != want {
 		t.Error(err)
 	}
 }
@@ -55,16 +56,21 @@ func TestReadCollectsTwentyErrors(t *testing.T) {
 }
 
 func TestReadCountsNotesBeyondFifty(t *testing.T) {
-	set, err := Read([]Source{{Name: "a", Data: []byte(strings.Repeat("---\napiVersion: v1\nkind: Thing\nmetadata: {name: a}\n", 61))}}, Options{})
-	if err != nil || len(set.Objects) != 1 || len(set.Notes) != maxNotes+1 || set.Notes[maxNotes] != "10 more notes like these are left out" {
+	set, err := Read(
+		[]Source{{Name: "a", Data: []byte(strings.Repeat("---\napiVersion: v1\nkind: Thing\nmetadata: {name: a}\n", 61))}},
+		Options{})
+	if err != nil || len(set.Objects) != 1 || len(set.Notes) != maxNotes+1 ||
+		set.Notes[maxNotes] != "10 more notes like these are left out" {
 		t.Errorf("%d notes, the last is %q, %v", len(set.Notes), set.Notes[len(set.Notes)-1], err)
 	}
 }
 
 func TestErrorsNeverQuoteAValue(t *testing.T) {
 	for _, bad := range []string{
-		"%s: *%s", "x: {a: %s", "x: !!int %s", "x: \"\\%s\"", "%s\n%s: x", "x: @%s", "? [%s]\n: x", "x: %s: y", "<<: %s", "x: &%s [*%s]",
-		"{\"%s\": \"%s\", 5}", "{\"%s\": 1, \"%s\": 2}", "x: !!binary \"%%%s\"", "x: '%s", "x: !<%s", "x: !%s!%s a", "\t%s: y", "- %s\n%s: x", "x: |%s\n y",
+		"%s: *%s", "x: {a: %s", "x: !!int %s", "x: \"\\%s\"", "%s\n%s: x", "x: @%s", "? [%s]\n: x", "x: %s: y", "<<: %s",
+		"x: &%s [*%s]",
+		"{\"%s\": \"%s\", 5}", "{\"%s\": 1, \"%s\": 2}", "x: !!binary \"%%%s\"", "x: '%s", "x: !<%s", "x: !%s!%s a",
+		"\t%s: y", "- %s\n%s: x", "x: |%s\n y",
 	} {
 		data := []byte(strings.ReplaceAll("apiVersion: v1\nkind: Thing\nmetadata: {name: a}\n"+bad+"\n", "%s", "hunter2"))
 		if bad[0] == '{' {
@@ -128,7 +134,8 @@ func TestPairParsesTheWholeWhereItMust(t *testing.T) {
 		}
 		b, a, partial, err := Pair(sides[0], sides[1])
 		if c.name == "a key twice" {
-			if note := sides[1].Note(); !strings.HasPrefix(note, "in:3008:1: this key is in the mapping already, and the last one counts") {
+			if note := sides[1].Note(); !strings.HasPrefix(note,
+				"in:3008:1: this key is in the mapping already, and the last one counts") {
 				t.Errorf("%s: the note is %q", c.name, note)
 			}
 			if x, _ := a.Get("x"); !x.Equal(raw.Of(json.Number("3"))) || sides[0].Note() != "" {

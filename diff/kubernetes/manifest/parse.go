@@ -50,7 +50,8 @@ func (c *converter) document() (raw.Value, error) {
 	}
 	if t.form == elementForm {
 		if node.Kind != yaml.SequenceNode || len(node.Content) != 1 {
-			return raw.Value{}, t.errorAt(place{}, "this element of a list is something else to a YAML parser; indent the list's elements alike")
+			return raw.Value{},
+				t.errorAt(place{}, "this element of a list is something else to a YAML parser; indent the list's elements alike")
 		}
 		node = node.Content[0]
 	}
@@ -82,7 +83,8 @@ func (t text) node() (node *yaml.Node, err error) {
 	case err != nil:
 		return nil, t.syntaxError(err)
 	default:
-		return nil, t.errorAt(place{more.Line, more.Column}, "more text after the end of the document; put '---' on a line of its own between documents")
+		return nil, t.errorAt(place{more.Line, more.Column},
+			"more text after the end of the document; put '---' on a line of its own between documents")
 	}
 	if document.Kind != yaml.DocumentNode || len(document.Content) != 1 {
 		return nil, t.errorAt(place{}, "this is no YAML document; check it with a YAML linter")

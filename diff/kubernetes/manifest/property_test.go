@@ -58,7 +58,8 @@ func TestPairFindsTheDifferencesOfTheWhole(t *testing.T) {
 			return
 		}
 		if !pair.fill(p, q) || !p.Equal(x) || !q.Equal(y) {
-			r.Fatalf("filled again, the values are others\nbefore:\n%s\nafter:\n%s\nleft:\n%s\nand\n%s", a.text.data, b.text.data, left[0], left[1])
+			r.Fatalf("filled again, the values are others\nbefore:\n%s\nafter:\n%s\nleft:\n%s\nand\n%s", a.text.data,
+				b.text.data, left[0], left[1])
 		}
 		p, q, _ = pair.parse(a, b)
 		for _, byName := range []bool{true, false} {
@@ -82,7 +83,8 @@ func TestPairFindsTheDifferencesOfTheWhole(t *testing.T) {
 }
 
 func object(data []byte) *Object {
-	return &Object{ID: ID{Kind: "Thing", Name: "thing"}, Version: "v1", Source: "in", Line: 1, text: text{data: data, source: "in", line: 1}}
+	return &Object{ID: ID{Kind: "Thing", Name: "thing"}, Version: "v1", Source: "in", Line: 1,
+		text: text{data: data, source: "in", line: 1}}
 }
 
 // differences returns the paths at which two values differ, and whether one
@@ -151,7 +153,8 @@ func TestElidedNamesOnlyWhatStandsForBlocks(t *testing.T) {
 			t.Errorf("%v is taken for something left out", v)
 		}
 	}
-	for _, v := range []any{leftOutMark + "1", []any{leftOutMark}, map[string]any{leftOutMark: 1}, map[string]any{"a": []any{nil, leftOutMark}}} {
+	for _, v := range []any{leftOutMark + "1", []any{leftOutMark}, map[string]any{leftOutMark: 1},
+		map[string]any{"a": []any{nil, leftOutMark}}} {
 		if !Elided(raw.Of(v)) {
 			t.Errorf("%v is not taken for something left out", v)
 		}

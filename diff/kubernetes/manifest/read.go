@@ -26,7 +26,8 @@ func Read(sources []Source, o Options) (*Set, error) {
 	r := &reader{at: map[ID]*Object{}, generated: map[ID]int{}}
 	for _, s := range sources {
 		if o.MaxBytes -= int64(len(s.Data)); o.MaxBytes < 0 {
-			r.fail(text{source: s.Name, line: 1}.errorAt(place{}, "the manifests are larger than may be read; raise the limit or compare fewer at once"))
+			r.fail(text{source: s.Name, line: 1}.errorAt(place{},
+				"the manifests are larger than may be read; raise the limit or compare fewer at once"))
 			break
 		}
 		r.source(s)
@@ -153,12 +154,14 @@ func (r *reader) parsed(t text) {
 func (r *reader) holdsItems(t text, v, items raw.Value) bool {
 	id := identify(v)
 	if !items.IsList() && !items.IsNull() {
-		r.fail(t.errorAt(place{}, "items is no list, and kubectl and Helm take every object with items for a list; give it a list of objects, or remove it"))
+		r.fail(t.errorAt(place{},
+			"items is no list, and kubectl and Helm take every object with items for a list; give it a list of objects, or remove it"))
 		return false
 	}
 	if !isList(id) {
-		r.note(t.errorAt(place{}, fmt.Sprintf("%s has items, so kubectl and Helm make those and not the %s itself; remove items if that is meant",
-			printable(id.kind+"/"+id.name), printable(id.kind))).Error())
+		r.note(t.errorAt(place{},
+			fmt.Sprintf("%s has items, so kubectl and Helm make those and not the %s itself; remove items if that is meant",
+				printable(id.kind+"/"+id.name), printable(id.kind))).Error())
 	}
 	return true
 }
@@ -234,9 +237,11 @@ func (r *reader) add(t text, id identity, inherited identity) {
 		r.at[o.ID] = o
 		r.set.Objects = append(r.set.Objects, o)
 	case first.Same(o):
-		r.note(fmt.Sprintf("%s: %s is the same as at %s; one of the two is enough", o.place(), printable(o.ID.Address()), first.place()))
+		r.note(fmt.Sprintf("%s: %s is the same as at %s; one of the two is enough", o.place(), printable(o.ID.Address()),
+			first.place()))
 	default:
-		r.fail(t.errorAt(place{}, fmt.Sprintf("%s is already at %s, and differs; remove one of the two", printable(o.ID.Address()), first.place())))
+		r.fail(t.errorAt(place{}, fmt.Sprintf("%s is already at %s, and differs; remove one of the two",
+			printable(o.ID.Address()), first.place())))
 	}
 }
 

@@ -41,7 +41,8 @@ const searchBelow = 256 << 10
 // the start of the mapping around it. It is the last line of the shortest
 // prefix of the document with the same error. It returns 0 if it finds none.
 func (t text) firstBroken(message string) int {
-	if len(t.data) > searchBelow || strings.Contains(message, "unexpected end of stream") || strings.Contains(message, "could not find expected ':'") {
+	if len(t.data) > searchBelow || strings.Contains(message, "unexpected end of stream") ||
+		strings.Contains(message, "could not find expected ':'") {
 		return 0
 	}
 	low, high := 0, bytes.Count(t.data, []byte{'\n'})+1
@@ -109,9 +110,11 @@ func aboutTabs(message string) bool {
 
 // remedies are the remedies for the library's errors, by a part of their text.
 var remedies = []struct{ part, words string }{
-	{"cannot start any token", "a tab, or a character that is reserved (@ `), where a value begins; indent with spaces, or put the text into quotes"},
+	{"cannot start any token",
+		"a tab, or a character that is reserved (@ `), where a value begins; indent with spaces, or put the text into quotes"},
 	{"tab character", "a tab in the indentation; indent with spaces"},
-	{"mapping values are not allowed", "a ':' where no value can begin; put the text into quotes, or check the indentation"},
+	{"mapping values are not allowed",
+		"a ':' where no value can begin; put the text into quotes, or check the indentation"},
 	{"could not find expected ':'", "a key without ':'; add it, or indent the line as part of the text above"},
 	{"did not find expected key", "this line does not belong to the mapping above; check its indentation"},
 	{"did not find expected '-' indicator", "this line does not belong to the list above; check its indentation"},

@@ -173,7 +173,8 @@ func (r *reader) mapping(key string, in, v raw.Value) {
 		if !grouped {
 			group = ""
 		}
-		r.add(manifest.ID{Group: group, Kind: text(get(v, "kind")), Namespace: r.object.ID.Namespace, Name: text(get(v, "name"))}, use{})
+		r.add(manifest.ID{Group: group, Kind: text(get(v, "kind")), Namespace: r.object.ID.Namespace,
+			Name: text(get(v, "name"))}, use{})
 	case "template", "podTemplate":
 		r.addPods(v, get(in, "selector"))
 	}

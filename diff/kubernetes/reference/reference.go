@@ -63,7 +63,8 @@ func Find(before, after []Object) []Broken {
 	out = append(out, missing(was, is)...)
 	out = append(out, selectors(was, is)...)
 	slices.SortFunc(out, func(a, b Broken) int {
-		return cmp.Or(cmp.Compare(a.Target.Address(), b.Target.Address()), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Part, b.Part))
+		return cmp.Or(cmp.Compare(a.Target.Address(), b.Target.Address()), cmp.Compare(a.Rule, b.Rule),
+			cmp.Compare(a.Part, b.Part))
 	})
 	return out
 }
@@ -89,8 +90,9 @@ type place struct{ namespace, name string }
 const maxMatches = 1 << 20
 
 func read(objects []Object) *set {
-	s := &set{objects: map[manifest.ID]Object{}, uses: map[manifest.ID][]use{}, provided: map[place]bool{}, byLabel: map[place][]int{},
-		budget: maxMatches}
+	s := &set{objects: map[manifest.ID]Object{}, uses: map[manifest.ID][]use{}, provided: map[place]bool{},
+		byLabel: map[place][]int{},
+		budget:  maxMatches}
 	for _, o := range objects {
 		s.objects[o.ID] = o
 		r := reader{object: o, set: s}
@@ -138,7 +140,8 @@ func missing(was, is *set) []Broken {
 	for target, uses := range is.uses {
 		parts := map[string][]use{}
 		for _, u := range uses {
-			if !u.optional && is.lacks(target, u) && !old[target.Address()+"\n"+u.part()+"\n"+u.user.Address()] && (u.key == "" || was.has(target, u.key)) {
+			if !u.optional && is.lacks(target, u) && !old[target.Address()+"\n"+u.part()+"\n"+u.user.Address()] &&
+				(u.key == "" || was.has(target, u.key)) {
 				parts[u.part()] = append(parts[u.part()], u)
 			}
 		}
@@ -147,7 +150,9 @@ func missing(was, is *set) []Broken {
 			if uses[0].key != "" {
 				rule = KeyGone
 			}
-			out = append(out, Broken{Rule: rule, Target: target, Part: part, Users: usersOf(uses, func(use) bool { return true })})
+			out = append(out, Broken{Rule: rule, Target: target, Part: part, Users: usersOf(uses, func(use) bool {
+				return true
+			})})
 		}
 	}
 	return append(out, targetPorts(was, is)...)
@@ -209,7 +214,8 @@ func targetPorts(was, is *set) []Broken {
 			if before, ok := was.objects[id]; !ok || was.leadsNowhere(before, name) {
 				continue
 			}
-			out = append(out, Broken{Rule: PortGone, Target: id, Part: name, Users: is.owners(is.matching(id.Namespace, selectorOf(o)))})
+			out = append(out,
+				Broken{Rule: PortGone, Target: id, Part: name, Users: is.owners(is.matching(id.Namespace, selectorOf(o)))})
 		}
 	}
 	return out

@@ -89,7 +89,8 @@ func readVersions(spec raw.Value) ([]crdVersion, error) {
 	}
 	for i := range list.Len() {
 		e := list.At(i)
-		v := crdVersion{text(e, "name"), at(e, "schema", "openAPIV3Schema"), status || at(e, "subresources", "status").IsObject()}
+		v := crdVersion{text(e, "name"), at(e, "schema", "openAPIV3Schema"), status ||
+			at(e, "subresources", "status").IsObject()}
 		if v.schema.IsNull() {
 			v.schema = shared
 		}

@@ -99,7 +99,8 @@ func TestCustomResource(t *testing.T) {
 	if n, known := s.Namespaced("example.com", "Widget"); !n || !known {
 		t.Error("the scope")
 	}
-	if !spec.IsDefault(parse(t, `{"mode":"fast"}`), parse(t, `{}`)) || spec.IsDefault(parse(t, `{"tags":[]}`), parse(t, `{}`)) {
+	if !spec.IsDefault(parse(t, `{"mode":"fast"}`), parse(t, `{}`)) ||
+		spec.IsDefault(parse(t, `{"tags":[]}`), parse(t, `{}`)) {
 		t.Error("defaults of a custom resource")
 	}
 	if Builtin().Find("example.com", "v1", "Widget") != nil {
@@ -163,7 +164,8 @@ func TestDefinitionsThatCannotBeUsed(t *testing.T) {
 		{strings.Replace(widget("{}"), `"kind":"Widget"`, `"kind":7`, 1), "spec.names.kind is no name"},
 		{strings.Replace(widget("{}"), `"name":"v1"`, `"name":"v1\n"`, 1), "a name in spec.versions is no DNS label"},
 		{`{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","spec":{"group":"a.b","names":{"kind":"C"}}}`, "spec.versions is empty"},
-		{strings.Replace(strings.Replace(widget("{}"), "example.com\",\"scope", "apps\",\"scope", 1), "Widget", "Deployment", 1),
+		{strings.Replace(strings.Replace(widget("{}"), "example.com\",\"scope", "apps\",\"scope", 1), "Widget",
+			"Deployment", 1),
 			"the API server has this kind itself"},
 	} {
 		s, notes := Builtin().With([]raw.Value{parse(t, c.crd)})
@@ -225,7 +227,8 @@ func TestHostileSchemasAreBounded(t *testing.T) {
 }
 
 func FuzzWith(f *testing.F) {
-	f.Add([]byte(widget(`{"type":"object","properties":{"spec":{"type":"array","items":{"x-kubernetes-int-or-string":true}}}}`)))
+	f.Add([]byte(widget(
+		`{"type":"object","properties":{"spec":{"type":"array","items":{"x-kubernetes-int-or-string":true}}}}`)))
 	f.Add([]byte(widget(`{"additionalProperties":true,"default":{"a":1},"x-kubernetes-embedded-resource":true}`)))
 	f.Add([]byte(`{"apiVersion":"apiextensions.k8s.io/v1beta1","kind":"CustomResourceDefinition","spec":{"group":"a.b","names":{"kind":"C"},"version":"v1"}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {

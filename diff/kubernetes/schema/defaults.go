@@ -28,7 +28,8 @@ type condition func(parent raw.Value) bool
 // the tree of that release. A nested default needs the ones around it ({}), which are
 // published if the object is always written and are listed here if it is optional.
 func defaults() []defaulted {
-	return slices.Concat(workloadDefaults(), autoscalingDefaults(), podDefaults(), serviceDefaults(), storageDefaults(), policyDefaults(),
+	return slices.Concat(workloadDefaults(), autoscalingDefaults(), podDefaults(), serviceDefaults(), storageDefaults(),
+		policyDefaults(),
 		admissionDefaults())
 }
 
@@ -70,7 +71,8 @@ func workloadDefaults() []defaulted {
 		{of: "batch.v1.Job", path: "spec.suspend", value: `false`},
 		{of: "batch.v1.Job", path: "spec.manualSelector", value: `false`},
 		{of: "batch.v1.Job", path: "spec.podReplacementPolicy", value: `"Failed"`, when: with("podFailurePolicy")},
-		{of: "batch.v1.Job", path: "spec.podReplacementPolicy", value: `"TerminatingOrFailed"`, when: without("podFailurePolicy")},
+		{of: "batch.v1.Job", path: "spec.podReplacementPolicy", value: `"TerminatingOrFailed"`,
+			when: without("podFailurePolicy")},
 		{of: "batch.v1.CronJobSpec", path: "concurrencyPolicy", value: `"Allow"`},
 		{of: "batch.v1.CronJobSpec", path: "suspend", value: `false`},
 		{of: "batch.v1.CronJobSpec", path: "successfulJobsHistoryLimit", value: `3`},
@@ -140,7 +142,8 @@ func podDefaults() []defaulted {
 		// plugin/pkg/admission/serviceaccount/admission.go, priority/admission.go
 		{of: "core.v1.Pod", path: "spec.serviceAccountName", value: `"default"`, when: without("serviceAccount")},
 		{of: "core.v1.Pod", path: "spec.serviceAccount", value: `"default"`, when: without("serviceAccountName")},
-		{of: "core.v1.Pod", path: "spec.preemptionPolicy", value: `"PreemptLowerPriority"`, when: without("priorityClassName")},
+		{of: "core.v1.Pod", path: "spec.preemptionPolicy", value: `"PreemptLowerPriority"`,
+			when: without("priorityClassName")},
 		{of: "core.v1.Pod", path: "spec.priority", value: `0`, when: without("priorityClassName")},
 	}
 }
@@ -154,7 +157,8 @@ func serviceDefaults() []defaulted {
 		{of: "core.v1.SessionAffinityConfig", path: "clientIP", value: `{}`},
 		{of: "core.v1.ClientIPConfig", path: "timeoutSeconds", value: `10800`},
 		{of: "core.v1.ServicePort", path: "targetPort", derive: sameAs("port")},
-		{of: "core.v1.ServiceSpec", path: "internalTrafficPolicy", value: `"Cluster"`, when: is("type", "", "ClusterIP", "NodePort", "LoadBalancer")},
+		{of: "core.v1.ServiceSpec", path: "internalTrafficPolicy", value: `"Cluster"`,
+			when: is("type", "", "ClusterIP", "NodePort", "LoadBalancer")},
 		{of: "core.v1.ServiceSpec", path: "externalTrafficPolicy", value: `"Cluster"`, when: reachableFromOutside},
 		{of: "core.v1.ServiceSpec", path: "allocateLoadBalancerNodePorts", value: `true`, when: is("type", "LoadBalancer")},
 		{of: "core.v1.EndpointPort", path: "protocol", value: `"TCP"`},
@@ -241,7 +245,9 @@ func admissionDefaults() []defaulted {
 			// pkg/apis/apiextensions/v1/defaults.go of k8s.io/apiextensions-apiserver
 			{of: "apiextensions.v1.CustomResourceDefinitionSpec", path: "conversion", value: `{"strategy":"None"}`},
 			{of: "apiextensions.v1.CustomResourceDefinitionNames", path: "singular", derive: fromKind(strings.ToLower)},
-			{of: "apiextensions.v1.CustomResourceDefinitionNames", path: "listKind", derive: fromKind(func(kind string) string { return kind + "List" })},
+			{of: "apiextensions.v1.CustomResourceDefinitionNames", path: "listKind", derive: fromKind(func(kind string) string {
+				return kind + "List"
+			})},
 			{of: "apiextensions.v1.ServiceReference", path: "port", value: `443`},
 			// pkg/apis/apiregistration/v1/defaults.go of k8s.io/kube-aggregator
 			{of: "apiregistration.v1.ServiceReference", path: "port", value: `443`},

@@ -129,7 +129,8 @@ func written(t *rapid.T, label string) (string, *big.Rat) {
 	places := rapid.IntRange(0, 12).Draw(t, label+" places")
 	value := new(big.Rat).SetFrac(big.NewInt(mantissa), power(10, places))
 	text := value.FloatString(places + rapid.IntRange(0, 3).Draw(t, label+" zeros"))
-	suffix := rapid.SampledFrom([]string{"", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "e"}).Draw(t, label+" suffix")
+	suffix := rapid.SampledFrom([]string{"", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi",
+		"Ei", "e"}).Draw(t, label+" suffix")
 	switch i := strings.Index("nume kMGTPE", suffix); {
 	case suffix == "":
 	case suffix == "e":
@@ -201,7 +202,8 @@ func TestNumbersAreEqualAsTheirValuesAre(t *testing.T) {
 }
 
 func FuzzQuantity(f *testing.F) {
-	for _, s := range []string{"1Gi", "1e999999999", "-.5m", "1E", strings.Repeat("9", 200) + "Ki", "1e-100Ei", "0x1p3", "1_000"} {
+	for _, s := range []string{"1Gi", "1e999999999", "-.5m", "1E", strings.Repeat("9", 200) + "Ki", "1e-100Ei",
+		"0x1p3", "1_000"} {
 		f.Add(s, "1")
 	}
 	f.Fuzz(func(t *testing.T, a, b string) {

@@ -162,7 +162,8 @@ func TestFacts(t *testing.T) {
 		{"admissionregistration.k8s.io/v1/MutatingWebhookConfiguration", "webhooks[].clientConfig.caBundle", "string bytes"},
 		{"admissionregistration.k8s.io/v1/ValidatingWebhookConfiguration", "webhooks[].timeoutSeconds", "integer = 10"},
 		{"admissionregistration.k8s.io/v1/ValidatingWebhookConfiguration", "webhooks[].rules[].scope", `string = "*"`},
-		{"autoscaling/v2/HorizontalPodAutoscaler", "spec.metrics", `list atomic = [{"resource":{"name":"cpu","target":{"averageUtilization":80,"type":"Utilization"}},"type":"Resource"}]`},
+		{"autoscaling/v2/HorizontalPodAutoscaler", "spec.metrics",
+			`list atomic = [{"resource":{"name":"cpu","target":{"averageUtilization":80,"type":"Utilization"}},"type":"Resource"}]`},
 		{"autoscaling/v2/HorizontalPodAutoscaler", "spec.minReplicas", "integer = 1"},
 		{"autoscaling/v2/HorizontalPodAutoscaler", "spec.behavior.scaleUp.selectPolicy", `string = "Max"`},
 		{"autoscaling/v2/HorizontalPodAutoscaler", "spec.behavior.scaleDown.stabilizationWindowSeconds", "integer"},
@@ -172,7 +173,8 @@ func TestFacts(t *testing.T) {
 		{"coordination.k8s.io/v1/Lease", "spec.renewTime", "string time"},
 		{"scheduling.k8s.io/v1/PriorityClass", "preemptionPolicy", `string = "PreemptLowerPriority"`},
 		{"apiextensions.k8s.io/v1/CustomResourceDefinition", "spec.versions", "list atomic"},
-		{"apiextensions.k8s.io/v1/CustomResourceDefinition", "spec.versions[].schema.openAPIV3Schema.properties{}.default", "any open"},
+		{"apiextensions.k8s.io/v1/CustomResourceDefinition", "spec.versions[].schema.openAPIV3Schema.properties{}.default",
+			"any open"},
 		{"apiregistration.k8s.io/v1/APIService", "spec.service.port", "integer = 443"},
 	} {
 		if got := said(find(t, Builtin(), c.kind, c.path)); got != c.want {
@@ -234,7 +236,8 @@ func TestFindTakesTheClosestVersion(t *testing.T) {
 }
 
 func TestVersionsAreOrderedByAge(t *testing.T) {
-	want := []string{"", "v0", "v01", "v1alpha", "v1alpha0", "vbeta1", "v1alpha1", "v1alpha2", "v1beta1", "v1beta10", "v1", "v2alpha1", "v2", "v10"}
+	want := []string{"", "v0", "v01", "v1alpha", "v1alpha0", "vbeta1", "v1alpha1", "v1alpha2", "v1beta1", "v1beta10", "v1",
+		"v2alpha1", "v2", "v10"}
 	got := slices.Clone(want)
 	slices.Reverse(got)
 	slices.SortStableFunc(got, compareVersions)

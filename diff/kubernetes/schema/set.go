@@ -70,7 +70,9 @@ func load(data []byte) (*Set, error) {
 
 // add inserts a version; it replaces one of the same name.
 func (k *kind) add(v version) {
-	i, found := slices.BinarySearchFunc(k.versions, v.name, func(w version, name string) int { return compareVersions(w.name, name) })
+	i, found := slices.BinarySearchFunc(k.versions, v.name, func(w version, name string) int {
+		return compareVersions(w.name, name)
+	})
 	if found {
 		k.versions[i] = v
 		return

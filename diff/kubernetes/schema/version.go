@@ -12,7 +12,8 @@ import (
 // The format: https://kubernetes.io/docs/reference/using-api/#api-versioning
 func compareVersions(a, b string) int {
 	x, y := ageOf(a), ageOf(b)
-	return cmp.Or(cmp.Compare(x.major, y.major), cmp.Compare(x.stability, y.stability), cmp.Compare(x.minor, y.minor), strings.Compare(a, b))
+	return cmp.Or(cmp.Compare(x.major, y.major), cmp.Compare(x.stability, y.stability), cmp.Compare(x.minor, y.minor),
+		strings.Compare(a, b))
 }
 
 type age struct{ major, stability, minor int }

@@ -39,7 +39,8 @@ type builder struct {
 
 func build(docs []document, omitted func(string) (map[string]bool, error)) (*table.Table, error) {
 	b := &builder{
-		schemas: map[string]*definition{}, full: map[string]string{}, omitted: omitted, named: map[string]int{}, alike: map[string]int{},
+		schemas: map[string]*definition{}, full: map[string]string{}, omitted: omitted, named: map[string]int{},
+		alike: map[string]int{},
 	}
 	if err := b.collect(docs); err != nil {
 		return nil, err
@@ -50,7 +51,8 @@ func build(docs []document, omitted func(string) (map[string]bool, error)) (*tab
 		if err != nil {
 			return nil, fmt.Errorf("%s/%s %s: %w", k.Group, k.Version, k.Kind, err)
 		}
-		t.Kinds = append(t.Kinds, table.Kind{Group: k.Group, Version: k.Version, Kind: k.Kind, Namespaced: k.namespaced, Type: typ})
+		t.Kinds = append(t.Kinds, table.Kind{Group: k.Group, Version: k.Version, Kind: k.Kind, Namespaced: k.namespaced,
+			Type: typ})
 	}
 	t.Types = b.types
 	return t, nil

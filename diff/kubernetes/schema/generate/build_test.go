@@ -74,7 +74,8 @@ func TestBuild(t *testing.T) {
 	want := &table.Table{
 		Types: []table.Type{
 			{Shape: 'o', Name: "example.v1.Thing", Fields: []table.Field{
-				{Name: "first", Type: 6}, {Name: "free", Type: 7}, {Name: "limits", Type: 9}, {Name: "old", Type: 10}, {Name: "ports", Type: 11},
+				{Name: "first", Type: 6}, {Name: "free", Type: 7}, {Name: "limits", Type: 9}, {Name: "old", Type: 10},
+				{Name: "ports", Type: 11},
 				{Name: "self", Type: 0},
 			}},
 			{Shape: 'o', Name: "example.v1.Port", Fields: []table.Field{
@@ -116,7 +117,9 @@ func TestBuildRefusesWhatItDoesNotKnow(t *testing.T) {
 		}
 	}
 	broken := errors.New("no Go type")
-	if _, err := build(documents(t, published), func(string) (map[string]bool, error) { return nil, broken }); !errors.Is(err, broken) {
+	if _, err := build(documents(t, published), func(string) (map[string]bool, error) {
+		return nil, broken
+	}); !errors.Is(err, broken) {
 		t.Errorf("%v", err)
 	}
 }
@@ -154,7 +157,8 @@ func TestOmittedFields(t *testing.T) {
 	if got, err := s.omitted("io.k8s.api.example.v1.Far"); err != nil || len(got) != 0 {
 		t.Error(got, err)
 	}
-	for _, name := range []string{"io.k8s.api.example.v1.None", "io.k8s.api.example.v2.Thing", "io.k8s.other.example.v1.Thing", "com.example.Thing"} {
+	for _, name := range []string{"io.k8s.api.example.v1.None", "io.k8s.api.example.v2.Thing",
+		"io.k8s.other.example.v1.Thing", "com.example.Thing"} {
 		if _, err := s.omitted(name); err == nil {
 			t.Errorf("%s was found", name)
 		}

@@ -26,10 +26,12 @@ func draw(t *rapid.T) *Table {
 	number := rapid.IntRange(0, count-1)
 	tab := &Table{Kubernetes: "v1.2.3", Types: make([]Type, count), Kinds: []Kind{}}
 	for i := range tab.Types {
-		typ := Type{Shape: rapid.SampledFrom([]byte("opmlsifbar")).Draw(t, "shape"), Name: rapid.OneOf(rapid.Just(""), word).Draw(t, "name")}
+		typ := Type{Shape: rapid.SampledFrom([]byte("opmlsifbar")).Draw(t, "shape"),
+			Name: rapid.OneOf(rapid.Just(""), word).Draw(t, "name")}
 		switch typ.Shape {
 		case 'o', 'p':
-			for _, name := range slices.Sorted(slices.Values(rapid.SliceOfNDistinct(word, 0, 4, rapid.ID[string]).Draw(t, "fields"))) {
+			for _, name := range slices.Sorted(
+				slices.Values(rapid.SliceOfNDistinct(word, 0, 4, rapid.ID[string]).Draw(t, "fields"))) {
 				typ.Fields = append(typ.Fields, Field{name, number.Draw(t, "field")})
 			}
 		case 'm', 'r':
@@ -119,7 +121,8 @@ func TestDamagedTables(t *testing.T) {
 	if _, err := Read([]byte("no deflated text")); err == nil {
 		t.Error("nonsense was inflated")
 	}
-	if _, err := Read(deflate(t, good+strings.Repeat(" ", maxBytes))); err == nil || !strings.Contains(err.Error(), "larger") {
+	if _, err := Read(deflate(t, good+strings.Repeat(" ", maxBytes))); err == nil ||
+		!strings.Contains(err.Error(), "larger") {
 		t.Errorf("a bomb: %v", err)
 	}
 }
