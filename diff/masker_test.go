@@ -75,8 +75,7 @@ func TestMaskerLearns(t *testing.T) {
 	m.Learn(raw(t, `{"password":"x7planted9","pin":12345678,"on":true,"flag":"true","two":"a1b2c3d","host":"db.shop.svc","word":"production"}`))
 	for text, want := range map[string]bool{
 		"x7planted9": true, "a x7planted9 b": true, "12345678": false, "a1b2c3d": false, "db.shop.svc": false,
-		"production": false,
-		"password":   false, "pin": false, "true": false, "xy": false,
+		"production": false, "password": false, "pin": false, "true": false, "xy": false,
 	} {
 		if got := m.Text(text) == diff.Hidden; got != want {
 			t.Errorf("%q hidden: %t, want %t", text, got, want)

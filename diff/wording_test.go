@@ -239,8 +239,8 @@ func TestSections(t *testing.T) {
 	want := []string{
 		"changes (6) | no namespace: 1 to update | namespace shop: 3 to update, 1 to replace, 1 to destroy",
 		"hooks (1) | Helm runs at pre-upgrade: 1 to create", "tests (1) | : 1 to update", "kept (1) | : 1 to forget",
-		"drift (1) | : 1 to update",
-		"10 objects change only in chart labels", "2 objects change only in chart labels and checksums",
+		"drift (1) | : 1 to update", "10 objects change only in chart labels",
+		"2 objects change only in chart labels and checksums",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)

@@ -40,8 +40,7 @@ const (
 // https://helm.sh/docs/topics/charts_hooks/#the-available-hooks
 var hookEvents = []string{
 	"pre-install", "post-install", "pre-delete", "post-delete", "pre-upgrade", "post-upgrade", "pre-rollback",
-	"post-rollback", "test",
-	"test-success",
+	"post-rollback", "test", "test-success",
 }
 
 // roleOf returns the role according to the annotation. Helm ignores an object

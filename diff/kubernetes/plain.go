@@ -17,8 +17,7 @@ import (
 // schemas of these kinds decide what runs and who may do what.
 var authored = map[string]bool{
 	"env": true, "data": true, "binaryData": true, "stringData": true, "annotations": true, "httpHeaders": true,
-	"url":     true,
-	"options": true, "volumeAttributes": true, "attributes": true, "command": true, "args": true,
+	"url": true, "options": true, "volumeAttributes": true, "attributes": true, "command": true, "args": true,
 }
 
 // plainPlace reports whether a value is shown even if it equals a secret.

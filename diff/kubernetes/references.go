@@ -94,8 +94,7 @@ func mayBreak(o *outcome) bool {
 // matching are the keys of what selectors match, of selectors, and of references to ports.
 var matching = map[string]bool{
 	"labels": true, "selector": true, "podSelector": true, "matchLabels": true, "ports": true, "port": true,
-	"service":     true,
-	"backendRefs": true, "rules": true, "webhooks": true,
+	"service": true, "backendRefs": true, "rules": true, "webhooks": true,
 }
 
 // referring returns the objects of a side that can have references or be

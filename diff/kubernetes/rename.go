@@ -32,8 +32,7 @@ const (
 // other kinds this is unknown, so they are never treated as renamed either.
 var noRename = map[string]bool{
 	"PersistentVolumeClaim": true, "PersistentVolume": true, "Namespace": true, "CustomResourceDefinition": true,
-	"StatefulSet":  true,
-	"StorageClass": true, "APIService": true,
+	"StatefulSet": true, "StorageClass": true, "APIService": true,
 }
 
 // mayRename reports whether objects of a kind can be treated as renamed.

@@ -49,9 +49,8 @@ func valueAt(v raw.Value, p tree.Path) raw.Value {
 // interpreters run a text among their arguments.
 var interpreters = map[string]bool{
 	"sh": true, "bash": true, "ash": true, "dash": true, "zsh": true, "ksh": true, "busybox": true, "env": true,
-	"python": true, "python3": true,
-	"perl": true, "ruby": true, "node": true, "php": true, "lua": true, "awk": true, "pwsh": true, "cmd": true,
-	"tini": true, "xargs": true,
+	"python": true, "python3": true, "perl": true, "ruby": true, "node": true, "php": true, "lua": true, "awk": true,
+	"pwsh": true, "cmd": true, "tini": true, "xargs": true,
 }
 
 // runsVariable reports whether a variable decides what a container runs: the kubelet

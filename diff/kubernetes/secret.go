@@ -217,9 +217,8 @@ func plainKey(key string) bool {
 	key = strings.NewReplacer("_", "", "-", "", ".", "", " ", "").Replace(strings.ToLower(key))
 	for _, end := range []string{
 		"user", "username", "login", "host", "hostname", "address", "port", "db", "database", "dbname", "type", "region",
-		"namespace", "name",
-		"url", "uri", "endpoint", "bucket", "email", "schema", "sslmode", "version", "server", "domain", "project", "account",
-		"scheme", "path",
+		"namespace", "name", "url", "uri", "endpoint", "bucket", "email", "schema", "sslmode", "version", "server",
+		"domain", "project", "account", "scheme", "path",
 	} {
 		if strings.HasSuffix(key, end) {
 			return true
@@ -230,10 +229,8 @@ func plainKey(key string) bool {
 
 // plainWord are values that are common in Secrets and elsewhere.
 var plainWord = map[string]bool{
-	"admin": true, "administrator": true, "root": true, "user": true, "postgres": true, "postgresql": true, "mysql": true,
-	"mariadb": true,
-	"redis":   true, "mongodb": true, "rabbitmq": true, "default": true, "localhost": true, "production": true,
-	"staging": true, "development": true,
-	"test": true, "guest": true, "public": true, "elastic": true, "grafana": true, "kubernetes": true, "opaque": true,
-	"require": true,
+	"admin": true, "administrator": true, "root": true, "user": true, "postgres": true, "postgresql": true,
+	"mysql": true, "mariadb": true, "redis": true, "mongodb": true, "rabbitmq": true, "default": true, "localhost": true,
+	"production": true, "staging": true, "development": true, "test": true, "guest": true, "public": true,
+	"elastic": true, "grafana": true, "kubernetes": true, "opaque": true, "require": true,
 }

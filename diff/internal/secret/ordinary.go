@@ -159,12 +159,10 @@ func isRandomWord(word string) bool {
 // what. Such values are shown whatever they equal, because a reviewer decides by them.
 var plainWords = []string{
 	"image", "images", "repository", "registry", "role", "roles", "rolename", "rolearn", "roleref", "arn", "arns",
-	"subject", "subjects",
-	"principal", "principals", "member", "members", "serviceaccount", "serviceaccountname", "path", "paths", "verbs",
-	"resources",
-	"apigroups", "cidr", "cidrs", "cidrblocks", "policy", "policies", "capabilities", "entrypoint", "mountoptions",
-	"ami", "imageid", "imageuri",
-	"ldpreload", "ldaudit", "bashenv", "promptcommand", "pythonstartup", "perl5opt", "rubyopt", "luainit", "gitsshcommand",
+	"subject", "subjects", "principal", "principals", "member", "members", "serviceaccount", "serviceaccountname",
+	"path", "paths", "verbs", "resources", "apigroups", "cidr", "cidrs", "cidrblocks", "policy", "policies",
+	"capabilities", "entrypoint", "mountoptions", "ami", "imageid", "imageuri", "ldpreload", "ldaudit", "bashenv",
+	"promptcommand", "pythonstartup", "perl5opt", "rubyopt", "luainit", "gitsshcommand",
 }
 
 // Plain reports whether a name is that of an image, a subject, a role, a path, an ARN or the like.

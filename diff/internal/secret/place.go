@@ -9,12 +9,10 @@ import (
 // define what runs, and may contain a secret.
 var commands = map[string]bool{
 	"command": true, "commands": true, "args": true, "arguments": true, "interpreter": true, "inline": true,
-	"script": true, "entrypoint": true,
-	"entryPoint": true, "user_data": true, "user_data_base64": true, "custom_data": true, "startup_script": true,
-	"metadata_startup_script": true, "buildspec": true, "cloud_init": true,
+	"script": true, "entrypoint": true, "entryPoint": true, "user_data": true, "user_data_base64": true,
+	"custom_data": true, "startup_script": true, "metadata_startup_script": true, "buildspec": true, "cloud_init": true,
 	"startup-script": true, "shutdown-script": true, "user-data": true, "windows-startup-script-ps1": true,
-	"windows-startup-script-cmd":    true,
-	"sysprep-specialize-script-ps1": true, "ssh-keys": true,
+	"windows-startup-script-cmd": true, "sysprep-specialize-script-ps1": true, "ssh-keys": true,
 }
 
 // CommandPlace reports whether a path leads to a command, an argument of one, or a script.

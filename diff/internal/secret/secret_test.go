@@ -14,13 +14,12 @@ import (
 func TestName(t *testing.T) {
 	for name, want := range map[string]bool{
 		"DB_PASSWORD": true, "db.password": true, "MYSQL_PWD": true, "github-token": true, "example.com/api-key": true,
-		"smtp_pass":             true,
-		"AWS_SECRET_ACCESS_KEY": true, "spring.datasource.password": true,
-		"password_file": false, "secretName": false, "tokenTTL": false, "secret_arn": false, "region": false,
-		"dbPassword": true, "apiKey": true, "clientSecret": true, "credentials": true, "pass": true, "SECRET_KEY_BASE": true,
-		"CONNECTION_STRING": true, "PASSWORD_FILE": false, "tokenExpirationSeconds": false, "imagePullSecrets/name": false,
-		"MAX_TOKENS": false, "SECRET_PATH": false, "cert-manager.io/inject-ca-from-secret": false, "secrets-format": false,
-		"TOKEN_URL": false, "passwordPolicy": false, "secretRef": false, "bypass": false, "keyboard": false, "passive": false,
+		"smtp_pass": true, "AWS_SECRET_ACCESS_KEY": true, "spring.datasource.password": true, "password_file": false,
+		"secretName": false, "tokenTTL": false, "secret_arn": false, "region": false, "dbPassword": true, "apiKey": true,
+		"clientSecret": true, "credentials": true, "pass": true, "SECRET_KEY_BASE": true, "CONNECTION_STRING": true,
+		"PASSWORD_FILE": false, "tokenExpirationSeconds": false, "imagePullSecrets/name": false, "MAX_TOKENS": false,
+		"SECRET_PATH": false, "cert-manager.io/inject-ca-from-secret": false, "secrets-format": false, "TOKEN_URL": false,
+		"passwordPolicy": false, "secretRef": false, "bypass": false, "keyboard": false, "passive": false,
 		"secret.example/mode": false, "PASSWORD_MIN_LENGTH": false, "": false, "compass": false,
 		"token.actions.githubusercontent.com:sub": false, "secretsmanager:ResourceTag/team": false,
 		strings.Repeat("password", 100): false,
@@ -188,14 +187,12 @@ func TestOrdinary(t *testing.T) {
 	for value, want := range map[string]bool{
 		"postgresql": true, "production": true, "postgres15": false, "Grafana": true, "camelCaseName": true,
 		"db.shop.svc.cluster.local": true, "db.example.com:5432": true, "10.0.0.1": true, "10.0.0.0:80": true,
-		"my-release-postgresql:5432":        true,
-		"https://api.example.com/v1/things": true, "123456789012": true, "2026-11-22": true, "": true,
-		"us-east-1.amazonaws.com": true,
-		"correcthorse42batt":      false, `Zq7!kP&m9"xT<w2`: false, "hunter2hunter2": false, "supersecret123": false,
-		"a1b2c3d4e5f6":                 false,
-		"correct-horse-battery-staple": false, "prom-operator": false, "https://hooks.example.com/T0/aB3dE6gH9jK2": false,
-		"https://u:p@h.example.com": false,
-		"xKqZvWpLmNrTsYbD":          false, "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl": false, "0a1b2c3d": false,
+		"my-release-postgresql:5432": true, "https://api.example.com/v1/things": true, "123456789012": true,
+		"2026-11-22": true, "": true, "us-east-1.amazonaws.com": true,
+		"correcthorse42batt": false, `Zq7!kP&m9"xT<w2`: false, "hunter2hunter2": false, "supersecret123": false,
+		"a1b2c3d4e5f6": false, "correct-horse-battery-staple": false, "prom-operator": false,
+		"https://hooks.example.com/T0/aB3dE6gH9jK2": false, "https://u:p@h.example.com": false, "xKqZvWpLmNrTsYbD": false,
+		"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl": false, "0a1b2c3d": false,
 	} {
 		if got := secret.Ordinary(value); got != want {
 			t.Errorf("%q: %v, want %v", value, got, want)
@@ -208,12 +205,10 @@ func TestOrdinary(t *testing.T) {
 func TestRandom(t *testing.T) {
 	for value, want := range map[string]bool{
 		"Zq7xK9mT2vLp4RwN": true, "hunter2hunter2": true, "S3cret-Passw0rd": true, "q7second-Kx92a1": true,
-		"kx!92#planted": true, "q7env-Kx92aZ": true,
-		"8f14e45fceea167a5a36dedd4bea2543": true, "https://hooks.example.com/T0/aB3dE6gH9jK2": true,
-		"postgres15-main": false, "my-release-postgresql": false, "v1.2.3-rc4": false, "ghcr.io/shop/web:1.25.3": false,
-		"shop-db-01": false,
-		"a1b2c3":     false, "two words9x8y7z": false, "sha256:8f14e45fceea167a5a36dedd4bea2543": false,
-		"${Zq7xK9mT2vLp}":                 false,
+		"kx!92#planted": true, "q7env-Kx92aZ": true, "8f14e45fceea167a5a36dedd4bea2543": true,
+		"https://hooks.example.com/T0/aB3dE6gH9jK2": true, "postgres15-main": false, "my-release-postgresql": false,
+		"v1.2.3-rc4": false, "ghcr.io/shop/web:1.25.3": false, "shop-db-01": false, "a1b2c3": false,
+		"two words9x8y7z": false, "sha256:8f14e45fceea167a5a36dedd4bea2543": false, "${Zq7xK9mT2vLp}": false,
 		"db1.shop.svc.cluster.local:5432": false, "/etc/ssl/certs/ca.pem": false, "production": false,
 		"2026-11-23T02:00:00Z": false,
 	} {
@@ -237,8 +232,8 @@ func TestLines(t *testing.T) {
 func TestPlain(t *testing.T) {
 	for name, want := range map[string]bool{
 		"image": true, "sidecarImage": true, "eks.amazonaws.com/role-arn": true, "iam.gke.io/gcp-service-account": true,
-		"hostPath": true,
-		"subject":  true, "assume_role_policy": true, "password": false, "value": false, "args": false, "token": false,
+		"hostPath": true, "subject": true, "assume_role_policy": true, "password": false, "value": false, "args": false,
+		"token": false,
 	} {
 		if got := secret.Plain(name); got != want {
 			t.Errorf("%q: %v, want %v", name, got, want)

@@ -69,9 +69,8 @@ func (t *written) write(b *strings.Builder, column int, inline bool) {
 }
 
 var plainTexts = []string{"text", "two words", "it's", "say \"hi\"", "a#b", "x", "1", "0644", "0x1F", "1_000", "1.0",
-	"1e3", ".5", "-3", "+12", "yes",
-	"on", "N", "null", "~", "true", "2001-01-01", "12:30:45", "80:80", "http://a.b/c", "-1", "-a", "a,b", "[", "08",
-	"0b11", "0o17", ".inf",
+	"1e3", ".5", "-3", "+12", "yes", "on", "N", "null", "~", "true", "2001-01-01", "12:30:45", "80:80", "http://a.b/c",
+	"-1", "-a", "a,b", "[", "08", "0b11", "0o17", ".inf",
 	"123456789012345678901234567890", "a]", "é", "%", "1.2.3", "1e400", "*", "a &b"}
 
 var quotedTexts = []string{"''", `""`, "'it''s'", `"a \" b"`, `"x: y"`, "'# no'", `"\u00e9\n"`, "'a' # comment",
