@@ -159,8 +159,7 @@ const RuleMasked = "masked-change"
 func MaskedChange(path string) Finding {
 	return Finding{
 		Rule: RuleMasked, Source: "diff.md#what-is-masked", Risk: RiskInPlace, Security: true, IndividualApproval: true,
-		Path:  path,
-		Words: "a masked part of what runs is new or changes, and nobody can read what it is",
+		Path: path, Words: "a masked part of what runs is new or changes, and nobody can read what it is",
 	}
 }
 

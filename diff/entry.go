@@ -179,16 +179,14 @@ func (c *Change) contentHash() uint64 {
 // unchanged attributes.
 func sameContent(a, b *Change) bool {
 	return a.Action == b.Action && a.From == b.From && a.Renamed == b.Renamed && a.Hook == b.Hook &&
-		a.Config == b.Config &&
-		a.Imported == b.Imported && a.ImportID == b.ImportID && a.Deposed == b.Deposed && a.Order == b.Order &&
-		a.Risk == b.Risk && a.Why == b.Why &&
+		a.Config == b.Config && a.Imported == b.Imported && a.ImportID == b.ImportID && a.Deposed == b.Deposed &&
+		a.Order == b.Order && a.Risk == b.Risk && a.Why == b.Why &&
 		slices.Equal(a.Findings, b.Findings) && slices.EqualFunc(a.Fields, b.Fields, sameField)
 }
 
 func sameField(a, b FieldChange) bool {
 	return a.Path == b.Path && a.Pointer == b.Pointer && a.BeforePointer == b.BeforePointer && a.Before == b.Before &&
-		a.After == b.After &&
-		a.Outline == b.Outline && a.MaskedPart == b.MaskedPart && a.MaskedCopy == b.MaskedCopy &&
+		a.After == b.After && a.Outline == b.Outline && a.MaskedPart == b.MaskedPart && a.MaskedCopy == b.MaskedCopy &&
 		a.ForcesReplace == b.ForcesReplace && a.Reordered == b.Reordered &&
 		a.Regenerated == b.Regenerated && a.Owner == b.Owner && a.Fold == b.Fold &&
 		slices.Equal(a.Moved, b.Moved) && slices.Equal(a.Lines, b.Lines) &&

@@ -476,8 +476,7 @@ func (c *comparer) judge(j *job, v *values, out *outcome) {
 	}
 	risk.Judge(change, risk.Subject{
 		Engine: diff.KindKubernetes, Group: j.id.Group, Kind: j.id.Kind, Before: before, After: v.after,
-		Touched:     touched(out.differences),
-		Regenerated: out.regenerated,
+		Touched: touched(out.differences), Regenerated: out.regenerated,
 	})
 	markRuns(out.differences, v.object())
 	for i, d := range out.differences {
@@ -516,8 +515,7 @@ func (c *comparer) judgeHalves(j *job, v *values, change *diff.Change) {
 		}}, &part)
 		risk.Judge(&part.change, risk.Subject{
 			Engine: diff.KindKubernetes, Group: j.id.Group, Kind: j.id.Kind, Before: half.values.before,
-			After:   half.values.after,
-			Touched: touched(part.differences),
+			After: half.values.after, Touched: touched(part.differences),
 		})
 		for _, f := range part.change.Findings {
 			if !slices.ContainsFunc(change.Findings, func(g diff.Finding) bool { return g.Rule == f.Rule }) {

@@ -222,8 +222,7 @@ func (w *walker) list(n node) {
 func (w *walker) element(n node, how pairing, pair tree.Pair) {
 	e := node{
 		typ: n.typ.Elem(), was: n.was.Elem(), builtin: n.builtin, template: n.template, sensitive: n.sensitive,
-		holds:     n.holds,
-		atomic:    n.atomic || !how.merged,
+		holds: n.holds, atomic: n.atomic || !how.merged,
 		hasBefore: pair.Before >= 0, hasAfter: pair.After >= 0, place: pair.After,
 	}
 	if e.hasBefore {

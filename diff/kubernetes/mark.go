@@ -26,8 +26,7 @@ const (
 func Unchecked(why string) diff.Finding {
 	return diff.Finding{
 		Rule: RuleUnchecked, Source: "https://kubernetes.io/docs/reference/using-api/api-concepts/#dry-run",
-		Risk:  diff.RiskNone,
-		Words: "not checked by the server: " + why,
+		Risk: diff.RiskNone, Words: "not checked by the server: " + why,
 	}
 }
 
@@ -46,8 +45,7 @@ func TakesOver(path, manager string) diff.Finding {
 func TakenFrom(owner string) diff.Finding {
 	return diff.Finding{
 		Rule: RuleTakenFrom, Source: "https://kubernetes.io/docs/concepts/overview/working-with-objects/common-labels/",
-		Risk:  diff.RiskInPlace,
-		Words: "the object belongs to " + owner + ", and this takes it over",
+		Risk: diff.RiskInPlace, Words: "the object belongs to " + owner + ", and this takes it over",
 	}
 }
 
@@ -56,8 +54,7 @@ func TakenFrom(owner string) diff.Finding {
 func scaled(manager string) diff.Finding {
 	return diff.Finding{
 		Rule: RuleScaled, Source: "https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/",
-		Risk:  diff.RiskInPlace,
-		Path:  "spec.replicas",
+		Risk: diff.RiskInPlace, Path: "spec.replicas",
 		Words: fmt.Sprintf("%s scales it, and each apply sets spec.replicas back: leave it out to leave that alone", manager),
 	}
 }

@@ -74,8 +74,7 @@ func (w *walker) walk(n node) {
 func (w *walker) emit(n node) {
 	d := difference{
 		path: slices.Clone(w.path), typ: n.typ, was: n.was, before: n.before, after: n.after, hasBefore: n.hasBefore,
-		hasAfter: n.hasAfter, place: n.place,
-		atomic: n.atomic, builtin: n.builtin, sensitive: n.sensitive, holds: n.holds,
+		hasAfter: n.hasAfter, place: n.place, atomic: n.atomic, builtin: n.builtin, sensitive: n.sensitive, holds: n.holds,
 	}
 	if !n.hasBefore {
 		d.parent = n.parentBefore
@@ -92,8 +91,7 @@ func (w *walker) object(n node) {
 	for _, k := range keys {
 		child := node{
 			typ: n.typ.Field(k), was: n.was.Field(k), builtin: n.builtin || len(w.path) == 0 && !w.document && k == "metadata",
-			atomic: n.atomic, template: template,
-			parentBefore: n.before, parentAfter: n.after,
+			atomic: n.atomic, template: template, parentBefore: n.before, parentAfter: n.after,
 			sensitive: n.sensitive || w.names.secretField(n, k),
 			order:     w.lists.at(w.path, k),
 		}
