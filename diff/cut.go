@@ -88,7 +88,7 @@ func (c *cutter) find(v any) {
 	}
 }
 
-// lineKey returns the key that a line sets, with its separator; it is empty when the line sets
+// lineKey returns the key that a line sets, the text before = or :. It is empty when the line sets
 // nothing.
 func lineKey(line string) string {
 	key, _, found := strings.Cut(line, "=")

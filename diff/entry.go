@@ -20,7 +20,7 @@ type Entry struct {
 	one, many string
 }
 
-// Same reports whether the entry stands for several changes.
+// Same reports whether the entry represents several changes.
 func (e *Entry) Same() bool { return len(e.Changes) > 1 }
 
 // Title returns the address of the object, or the number of objects.

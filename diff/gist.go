@@ -6,12 +6,12 @@ import "slices"
 // that it is shown without quotes and differs from any text.
 var ownValue = Shown{Text: "(its own)", Type: TypeNumber}
 
-// Gist returns a copy of the report for comparison with those of other installs. It
-// omits the values that always differ between installs: those that are removed with a
-// destroyed or forgotten object (but not switches, such as whether a final snapshot is
-// made), and those that are replaced by a value known only after apply, such as the id
-// of a replaced object. Renderers fold most of them. The names of these fields stay,
-// and so do all new values. It is for grouping and display; no approval binds to it.
+// Gist returns a copy of the report for comparison with those of other installs. It replaces
+// the values that always differ between installs: those that are removed with a destroyed or
+// forgotten object (but not switches, such as whether a final snapshot is made), and those that
+// are replaced by a value known only after apply, such as the id of a replaced object. Renderers
+// fold most of them. The names of these fields stay, and so do all new values. It is for grouping
+// and display; no approval binds to it.
 func (r *Report) Gist() *Report {
 	out := *r
 	for _, l := range out.lists() {

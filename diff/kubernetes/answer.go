@@ -53,8 +53,8 @@ func (c *comparer) settle(j *job, v *values, typ *schema.Type) {
 func (c *comparer) added(j *job, v *values, typ *schema.Type) []tree.Path {
 	var out []tree.Path
 	for _, d := range c.walk(j, typ, v.rendered, v.answer) {
-		// A new object without replicas gets the default. In a live object,
-		// the value may be a choice of someone else.
+		// A new object without replicas gets the default. In a live object, the value may be someone
+		// else's choice.
 		if !d.hasBefore && (c.servers(&d, v, typ, false) || d.typ.IsDefault(d.after, d.parent)) {
 			out = append(out, d.path)
 		}

@@ -226,8 +226,8 @@ data: {color: red}
 	}
 }
 
-// TestDriftIsByOthers checks that the result of an own interrupted attempt is
-// not reported as drift.
+// TestDriftIsByOthers checks that the result of an interrupted attempt of the applier is not
+// reported as drift.
 func TestDriftIsByOthers(t *testing.T) {
 	const object = `
 apiVersion: v1

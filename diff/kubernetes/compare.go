@@ -31,8 +31,8 @@ type outcome struct {
 	section     section
 	change      diff.Change
 	differences []difference
-	// regenerated: every visible difference is a value that is generated on each
-	// rendering. unjudged is the change before the findings for such values were added.
+	// regenerated: every visible difference is a value that is generated on each rendering.
+	// unjudged is the change before the risk rules added their findings.
 	regenerated bool
 	unjudged    diff.Change
 	drift       *diff.Change
@@ -355,7 +355,7 @@ func (c *comparer) drift(j *job, v *values, typ *schema.Type, out *outcome) {
 			continue
 		}
 		if c.options.Manager != "" && o.byOurs(d.path) {
-			continue // written by an own earlier attempt that was interrupted
+			continue // an earlier attempt of the applier, which was interrupted, wrote it
 		}
 		d.owner = o.of(d.path)
 		shower.show(d)

@@ -24,9 +24,9 @@ func (s *names) secretField(n node, key string) bool {
 		s.secretIn(n.typ, n.builtin, n.holds, n.after, key, after)
 }
 
-// secretIn is like secretField for one side: value is that of key in parent, whose type
-// is t. The API's own fields hold no secrets, whatever their names: in them only the keys
-// that the author chooses count, and the values of environment variables and headers.
+// secretIn is like secretField for one side: value is that of key in parent, whose type is t. The
+// API's own fields hold no secrets, regardless of their names: in them only the keys that the author
+// chooses count, and the values of environment variables and headers.
 func (s *names) secretIn(t *schema.Type, builtin bool, holds holding, parent raw.Value, key string,
 	value raw.Value) bool {
 	if holds.secretAt(builtin, parent, key, value) || !builtin && secret.KeyPart(parent, key, value) {

@@ -43,8 +43,8 @@ func (t *threeWay) changes(found []difference) []difference {
 	return t.out
 }
 
-// unset reports whether the desired object has a null at a path. An apply
-// then removes the field, whoever set it.
+// unset reports whether the desired object has a null at a path. An apply then removes the field,
+// regardless of who set it.
 func (t *threeWay) unset(p tree.Path) bool {
 	if len(p) == 0 || p[len(p)-1].Key == "" {
 		return false

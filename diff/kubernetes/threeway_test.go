@@ -29,7 +29,7 @@ func TestThreeWaysOfWhatNobodyTouched(t *testing.T) {
 		w.walk(n)
 		three := &threeWay{typ: typ, last: raw.Of(last), wanted: raw.Of(wanted), counted: map[string]int{}}
 		found := three.changes(slices.Clone(w.out))
-		// The server's default exists, whoever sets it.
+		// The server's default exists, regardless of who sets it.
 		said := func(list []difference) (out []string) {
 			for _, d := range list {
 				if d.fold == foldOthers {

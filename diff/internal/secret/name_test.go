@@ -80,7 +80,7 @@ func TestNamesOfProvidersAndCharts(t *testing.T) {
 }
 
 // TestValuesUnderNames checks that a reference, a switch, a small number and
-// the name of an object are no secrets, whatever their names are.
+// the name of an object are no secrets under any name.
 func TestValuesUnderNames(t *testing.T) {
 	number := func(s string) any { return json.Number(s) }
 	for _, c := range []struct {

@@ -155,8 +155,8 @@ func isRandomWord(word string) bool {
 	return digit && (lower || upper) && (turns > 1 || lower && upper || other)
 }
 
-// plainWords are the last words of names whose values decide what runs or who may do
-// what. Such values are shown whatever they equal, because a reviewer decides by them.
+// plainWords are the last words of names whose values decide what runs or who may do what. Such
+// values are shown even if they equal a secret, because a reviewer decides by them.
 var plainWords = []string{
 	"image", "images", "repository", "registry", "role", "roles", "rolename", "rolearn", "roleref", "arn", "arns",
 	"subject", "subjects", "principal", "principals", "member", "members", "serviceaccount", "serviceaccountname",

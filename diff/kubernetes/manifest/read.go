@@ -150,7 +150,8 @@ func (r *reader) parsed(t text) {
 }
 
 // holdsItems reports whether a document with items is a list of objects. Every client of Kubernetes
-// treats it so, whatever its kind: kubectl and Helm create the items, and not the object itself.
+// treats it as one, regardless of its kind: kubectl and Helm create the items, and not the object
+// itself.
 func (r *reader) holdsItems(t text, v, items raw.Value) bool {
 	id := identify(v)
 	if !items.IsList() && !items.IsNull() {
