@@ -197,7 +197,7 @@ func sourcesWiden(before, after raw.Value) bool {
 	return false
 }
 
-// coveredSources reports whether each inner network lies in one of the outer networks.
+// coveredSources reports whether each inner network is contained in one of the outer networks.
 func coveredSources(inner, outer []string) bool {
 	if len(inner)*len(outer) > maxCompared {
 		return false

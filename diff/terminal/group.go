@@ -48,7 +48,8 @@ func (p *Page) putRows(at line, c *diff.Change, rows []diff.OutlineRow, others m
 	return n
 }
 
-// align gives the fields of a group, whose lines start at start, a common column for their values.
+// align sets a common column for the values of a group's fields. The lines of the group start at
+// start.
 func (p *Page) align(c *diff.Change, start int, depth int32) {
 	column := 0
 	for i := start; i < len(p.lines); i++ {

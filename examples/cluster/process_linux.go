@@ -2,7 +2,7 @@ package main
 
 import "syscall"
 
-// processAttributes gives a process its own group, so that all its children can be killed, and
+// processAttributes puts a process into a separate group, so that all its children can be killed, and
 // makes the kernel kill it when this program ends, even by SIGKILL.
 func processAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}

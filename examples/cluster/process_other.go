@@ -4,5 +4,5 @@ package main
 
 import "syscall"
 
-// processAttributes gives a process its own group, so that all its children can be killed.
+// processAttributes puts a process into a separate group, so that all its children can be killed.
 func processAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -319,7 +319,7 @@ func (w *worker) alive() bool {
 	return false
 }
 
-// terminate asks the processes to end; their ends wake the worker.
+// terminate stops the processes; their ends wake the worker.
 func (w *worker) terminate() {
 	for _, p := range w.processes() {
 		p.terminate()

@@ -94,7 +94,7 @@ func (p *Program) PID() int {
 // Kill sends SIGKILL to the program, not to its children, and waits until it has ended.
 func (p *Program) Kill() error { return p.end(syscall.SIGKILL, 0) }
 
-// Stop asks the program to end and waits; after patience it kills the program.
+// Stop sends SIGTERM to the program and waits; after patience it kills the program.
 func (p *Program) Stop(patience time.Duration) error { return p.end(syscall.SIGTERM, patience) }
 
 func (p *Program) end(signal syscall.Signal, patience time.Duration) error {

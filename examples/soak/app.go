@@ -47,7 +47,7 @@ func (s *soak) install(ctx context.Context) (err error) {
 	return nil
 }
 
-// equip gives a customer's machine the witness. If key is nil, it stores the machine's own install
+// equip installs the witness on a customer's machine. If key is nil, it stores the machine's own install
 // key in m.Key, as the customer's copy; otherwise it writes that copy to the disk of the new machine.
 func (s *soak) equip(m *fleet.Runner, key []byte) (err error) {
 	if err := os.WriteFile(filepath.Join(m.Home, "witness.sh"), witness, 0o644); err != nil {

@@ -95,7 +95,7 @@ func (s *soak) cancel(ctx context.Context, i api.Install) {
 	}
 }
 
-// update gives an install new values, so that it is behind.
+// update sets new values on an install, so that it is behind.
 func (s *soak) update(ctx context.Context, r *rand.Rand, i api.Install, step int) {
 	s.do(ctx, "update", "installs", "update", i.Name, "--input", fmt.Sprintf("step=s%d", step), "--input", fmt.Sprintf("lines=%d", 1+r.IntN(15)))
 }

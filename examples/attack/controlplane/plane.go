@@ -92,7 +92,7 @@ func (p *Plane) Received() string {
 // does so at once; Settle waits for jobs that are accepted even later.
 const declined = 4
 
-// Do gives a job to the runner and waits for its result, or until the runner has declined the
+// Do offers a job to the runner and waits for its result, or until the runner has declined the
 // offer. A nil result means that the runner did not accept the job.
 func (p *Plane) Do(ctx context.Context, job *Job) (*api.JobResult, error) {
 	p.mutex.Lock()
